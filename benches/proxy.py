@@ -3,6 +3,7 @@
 
     proxy.py [--quick] [--write]    prints a table; --write puts it into docs/proxy.md
     proxy.py --open 50000           memory of the daemon with that many open connections
+    proxy.py --round-trips 20       round trips without load, in 20 rounds, also with `busy_poll`
 
 Client, gateway and server are three network namespaces joined by veth. Each proxy has one core, and
 the client and the server have another one. Rounds are interleaved: in each of them every proxy is
@@ -166,7 +167,8 @@ class Lab:
 @contextmanager
 def ready(number: int = 0) -> Iterator[Lab]:
     """New namespaces with a server: no socket in TIME-WAIT is left of the measurement before."""
-    with Lab(number) as lab, lab.started("s", lab.load("s", "serve", *PORTS)[4:]):
+    with Lab(number) as lab, lab.started("s", lab.load("s", "serve", *PORTS)[4:]) as server:
+        wait_for(lab, "s", server, PORTS[-1])
         yield lab
 
 
@@ -200,18 +202,18 @@ class Gateway:
             self.rules(lab, Path(folder), True)
             try:
                 with lab.started("g", pinned) as process:
-                    wait_for(lab, process)
+                    wait_for(lab, "g", process, PORT)
                     yield process.pid
             finally:
                 self.rules(lab, Path(folder), False)
 
 
-def wait_for(lab: Lab, process: subprocess.Popen[str]) -> None:
-    """Until the proxy listens."""
-    end = time.monotonic() + PATIENCE_S
-    while f":{PORT}" not in run(*lab.inside("g", "ss", "-Hltn")):
-        if process.poll() is not None or time.monotonic() > end:
-            sys.exit(f"nothing listens at port {PORT} of the gateway")
+def wait_for(lab: Lab, end: str, process: subprocess.Popen[str], port: object) -> None:
+    """Until a program listens."""
+    until = time.monotonic() + PATIENCE_S
+    while f":{port} " not in run(*lab.inside(end, "ss", "-Hltn")):
+        if process.poll() is not None or time.monotonic() > until:
+            sys.exit(f"nothing listens at port {port}")
         time.sleep(0.05)
 
 
@@ -219,6 +221,14 @@ def ours(folder: Path) -> list[str]:
     """The daemon with one thread."""
     (folder / "proxy.toml").write_text(f"threads = 1\n{OURS}")
     return [str(DAEMON), "run", str(folder / "proxy.toml")]
+
+
+def polling(folder: Path) -> list[str]:
+    """The daemon with a thread that does not sleep at once."""
+    command = ours(folder)
+    file = folder / "proxy.toml"
+    file.write_text(f'busy_poll = "100us"\n{file.read_text()}')
+    return command
 
 
 def our_rules(lab: Lab, folder: Path, present: bool) -> None:
@@ -280,6 +290,20 @@ def measure(lab: Lab, gateway: Gateway, seconds: float, pings: int) -> None:
                 times = sorted(lab.client("ping", SERVER, PORTS[1], pings, 2 * seconds))
             gateway.note(f"{situation} p50", statistics.median(times) * 1e3)
             gateway.note(f"{situation} p99", times[int(len(times) * 0.99)] * 1e3)
+
+
+def round_trips(gateways: list[Gateway], rounds: int) -> str:
+    """Round trips without load: medians over the rounds."""
+    for _ in range(rounds):
+        for gateway in gateways:
+            with ready() as lab, gateway.runs(lab):
+                times = sorted(lab.client("ping", SERVER, PORTS[1], 2000, PATIENCE_S))
+                gateway.note("p50", statistics.median(times) * 1e3)
+                gateway.note("p99", times[int(len(times) * 0.99)] * 1e3)
+    lines = (
+        f"{one.name}: {one.median('p50', 3)} ms, p99 {one.median('p99', 3)} ms" for one in gateways
+    )
+    return "\n".join(lines)
 
 
 def hold(lab: Lab, gateway: Gateway, count: int) -> None:
@@ -348,22 +372,10 @@ def table(gateways: list[Gateway], rounds: int, held: int, remarks: list[str]) -
     return Table(f"Proxies on one core, median of {rounds} rounds", columns, rows, remarks)
 
 
-def main() -> None:
-    """Measures, and prints or writes the table."""
-    parser = argparse.ArgumentParser(description="proxies side by side")
-    parser.add_argument("--quick", action="store_true", help="short measurements")
-    parser.add_argument("--write", action="store_true", help="write docs/proxy.md")
-    parser.add_argument("--open", type=int, metavar="COUNT", help="only memory of open connections")
-    arguments = parser.parse_args()
-    if os.geteuid() != 0:
-        sys.exit("network namespaces need root")
-    run("make", "-s", "-C", ROOT, "proxy")
-    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
-    if arguments.open:
-        print(hold_all(arguments.open))
-        return
+def those_there() -> tuple[list[Gateway], list[str]]:
+    """The proxies of this machine, and remarks on them."""
     gateways = [Gateway("no proxy"), Gateway("bentpipe", ours, our_rules)]
-    remarks = []
+    remarks: list[str] = []
     if shutil.which("haproxy"):
         version = run("haproxy", "-v").split()[2]
         gateways.append(Gateway("HAProxy", haproxy, peer_rules))
@@ -377,6 +389,29 @@ def main() -> None:
         )
     else:
         remarks.append("PEPsal is not there.")
+    return gateways, remarks
+
+
+def main() -> None:
+    """Measures, and prints or writes the table."""
+    parser = argparse.ArgumentParser(description="proxies side by side")
+    parser.add_argument("--quick", action="store_true", help="short measurements")
+    parser.add_argument("--write", action="store_true", help="write docs/proxy.md")
+    parser.add_argument("--open", type=int, metavar="COUNT", help="only memory of open connections")
+    parser.add_argument("--round-trips", type=int, metavar="ROUNDS", help="only round trips")
+    arguments = parser.parse_args()
+    if os.geteuid() != 0:
+        sys.exit("network namespaces need root")
+    run("make", "-s", "-C", ROOT, "proxy")
+    resource.setrlimit(resource.RLIMIT_NOFILE, (DESCRIPTORS, DESCRIPTORS))
+    if arguments.open:
+        print(hold_all(arguments.open))
+        return
+    gateways, remarks = those_there()
+    if arguments.round_trips:
+        gateways.insert(2, Gateway("bentpipe, busy_poll", polling, our_rules))
+        print(round_trips(gateways, arguments.round_trips))
+        return
     if HELD < OPEN:
         remarks.append(f"A process of this machine may have {DESCRIPTORS} descriptors.")
     rounds, seconds, pings, held = (1, 1.0, 500, 1000) if arguments.quick else (3, 4.0, 5000, HELD)

@@ -71,6 +71,10 @@ pub struct Document {
     /// Number of threads. Default: one per core.
     #[schemars(range(min = 1, max = 256))]
     pub threads: Option<u16>,
+    /// Time for which a thread looks for events without sleep, after the last ones. It shortens the round trip, and
+    /// costs processor time: a thread with an event in each such time uses a whole core. Default: it sleeps at once.
+    #[schemars(extend("x-minimum" = "1us", "x-maximum" = "10ms"))]
+    pub busy_poll: Option<Span>,
     /// Time in which a server must accept. After it the client is reset. With `accept = "late"` it is left
     /// without an answer.
     #[serde(default = "connect_timeout")]

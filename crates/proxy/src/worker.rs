@@ -3,6 +3,7 @@
 //! Each thread has listeners of its own (SO_REUSEPORT), so that the kernel spreads connections and no
 //! connection is handed from thread to thread.
 
+mod spin;
 mod turns;
 
 use std::io;
@@ -21,6 +22,7 @@ use rustix::net::{SocketFlags, acceptfrom_with, getsockname};
 use serde_json::{Value, json};
 use units::Span;
 
+use self::spin::Spin;
 use crate::config::{Config, SideName};
 use crate::connection::{CHUNK, Connection, Leg, Outcome, Ready, Tools};
 use crate::pipes::Pipes;
@@ -143,9 +145,12 @@ impl Worker {
     /// Works until it is stopped.
     pub(crate) fn run(mut self) {
         let mut events = Vec::with_capacity(1024);
+        let mut spin = Spin::default();
         while !(self.is_stopped || self.is_draining && self.connections.len() == 0) {
             let turn = if self.config.rates.is_empty() { LONGEST } else { self.give_turns() };
-            let timeout = if self.again.is_empty() { timespec(turn) } else { NONE };
+            let polls = self.config.document.busy_poll;
+            let spins = polls.is_some_and(|time| spin.goes_on(self.shared.clock.now(), time));
+            let timeout = if self.again.is_empty() && !spins { timespec(turn) } else { NONE };
             events.clear();
             match epoll::wait(&self.epoll, spare_capacity(&mut events), Some(&timeout)) {
                 Ok(_) | Err(Errno::INTR) => {}
@@ -154,6 +159,9 @@ impl Worker {
                     self.shared.log.write("cannot wait for events", &[("error", error)]);
                     break;
                 }
+            }
+            if polls.is_some() {
+                spin.note(self.shared.clock.now(), !events.is_empty());
             }
             let now_s = self.now_s();
             for key in std::mem::take(&mut self.again) {

@@ -69,6 +69,27 @@ fn every_byte_arrives_in_both_directions_and_both_families() {
     lab.wait_for_metric("open_connections", 0);
 }
 
+/// The thread that polls notices messages, turns at rates, and orders.
+#[test]
+fn a_thread_that_polls_relays_as_one_that_sleeps() {
+    let Some(lab) = Lab::new() else { return };
+    let rate = "rate = \"80Mbit/s\"\nburst = \"3kB\"";
+    let daemon = lab.proxy("threads = 1\nbusy_poll = \"10ms\"", "", rate, "");
+    let (mut client, mut server) = lab.pair();
+    for number in 0..50 {
+        let sent = bytes(number, 5000);
+        client.write_all(&sent).unwrap();
+        let mut received = vec![0; sent.len()];
+        server.read_exact(&mut received).unwrap();
+        assert!(received == sent, "message {number}");
+    }
+    lab.file("threads = 1", "", "", "");
+    daemon.signal(Signal::HUP);
+    daemon.wait_for("reloaded");
+    client.shutdown(Shutdown::Write).unwrap();
+    assert_reads(&mut server, &[], "the end");
+}
+
 #[test]
 fn the_gateway_can_be_the_source() {
     let Some(lab) = Lab::new() else { return };

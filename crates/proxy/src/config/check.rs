@@ -248,6 +248,12 @@ mod tests {
         }
     }
 
+    #[test]
+    fn the_file_with_every_table_is_accepted() {
+        are_one_chain(EVERY_TABLE);
+        assert!(Loaded::parse(EVERY_TABLE, Path::new("p.toml")).is_ok());
+    }
+
     proptest! {
         /// The fuzz target `proxy` of `fuzz/` looks deeper.
         #[test]

@@ -73,13 +73,20 @@ fn the_check_names_what_is_missing_and_proves_what_is_there() {
     }
     lab.gateway("sysctl -qw net.ipv4.conf.all.src_valid_mark=0").unwrap();
     lab.set_rules();
-    let _daemon = lab.start();
+    let daemon = lab.start();
     let before = state(&lab);
     let output = lab.program(&["check", path]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(output.status.success(), "{text}");
     assert!(text.contains("300000 bytes there and back, split"), "{text}");
     assert_eq!(state(&lab), before);
+    // A slow rate does not make it fail.
+    lab.file("", "", "rate = \"400kbit/s\"", "");
+    daemon.signal(Signal::HUP);
+    daemon.wait_for("reloaded");
+    let output = lab.program(&["check", path]);
+    let text = String::from_utf8(output.stdout).unwrap();
+    assert!(text.contains("50000 bytes there and back, split"), "{text}");
     // Without the rule for marked packets nothing arrives, and the check says which one is missing.
     lab.gateway("ip -4 rule del fwmark 0xb901 lookup 4440").unwrap();
     let output = lab.program(&["check", path]);

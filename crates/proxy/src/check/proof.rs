@@ -18,7 +18,15 @@ use crate::sys;
 const CLIENT: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 const SERVER: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 2);
 const PATIENCE: Duration = Duration::from_secs(5);
-const BYTES: usize = 300_000;
+/// Bytes of the connection, unless a rate that it shares takes more than a second for them.
+const BYTES: u64 = 300_000;
+const LEAST_BYTES: u64 = 1000;
+
+fn length(loaded: &Loaded) -> u64 {
+    let rates = SideName::ALL.map(|side| loaded.config.side(side).tcp.shared.rate);
+    let in_a_second = rates.iter().flatten().map(|rate| rate.bits_per_second() / 8).min();
+    in_a_second.map_or(BYTES, |bytes| bytes.clamp(LEAST_BYTES, BYTES))
+}
 
 /// Sends a connection through the proxy, and compares its bytes. Returns what was seen, or what went
 /// wrong.
@@ -55,7 +63,8 @@ pub(super) fn connection(loaded: &Loaded) -> Result<String, String> {
     let mut stream = stream.map_err(failed("the client cannot connect to the server"))?;
     let local = stream.local_addr().map_err(failed("the client's address"))?;
     let is_split = has_socket((SERVER, port), local);
-    let sent: Vec<u8> = (0..BYTES).map(|i| (i * 31 % 251) as u8).collect();
+    let length = length(loaded);
+    let sent: Vec<u8> = (0..length).map(|i| (i * 31 % 251) as u8).collect();
     let mut received = Vec::new();
     stream
         .set_read_timeout(Some(PATIENCE))
@@ -66,7 +75,7 @@ pub(super) fn connection(loaded: &Loaded) -> Result<String, String> {
     let peer = echo.join().map_err(|_| "a thread failed")?;
     let peer = peer.map_err(failed("the server's connection broke"))?;
     if received != sent {
-        return Err(format!("{} of {BYTES} bytes came back, or altered", received.len()));
+        return Err(format!("{} of {length} bytes came back, or altered", received.len()));
     }
     if !is_split {
         return Err("the connection crossed unsplit: no rule sent it to the proxy".to_owned());
@@ -74,7 +83,7 @@ pub(super) fn connection(loaded: &Loaded) -> Result<String, String> {
     if document.source == Source::Client && peer != local {
         return Err(format!("the server saw {peer}, and the client is {local}"));
     }
-    Ok(format!("{BYTES} bytes there and back, split, and the server saw {peer}"))
+    Ok(format!("{length} bytes there and back, split, and the server saw {peer}"))
 }
 
 /// Whether this machine has the socket of a split connection: it has the server's address.

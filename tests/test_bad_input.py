@@ -71,6 +71,8 @@ def test_a_node_that_no_link_reaches(bentpipe: Bentpipe, tmp_path: Path) -> None
         (["run", "small.toml", "--bed", "moon"], "simulator"),
         (["run", "small.toml", "--seed", "-1"], "seed"),
         (["run", "small.toml", "--pcap"], "--out"),
+        (["run", "small.toml", "--keylog"], "--out"),
+        (["run", "small.toml", "--qlog"], "--out"),
         (["run", "small.toml", "--set", "flow.0.controler=reno"], "controller"),
         (
             ["run", "small.toml", "--set", "flow.0.controller={ name = 'bic', s_min = 40 }"],

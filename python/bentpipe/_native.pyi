@@ -1736,12 +1736,15 @@ def run(
     progress: Callable[[float], object] | None = None,
     capture: OutputFolder | None = None,
     controllers: Mapping[str, Callable[[Settings], Controller]] | None = None,
+    keylog: OutputFolder | None = None,
+    qlog: OutputFolder | None = None,
 ) -> Recording:
     """Run a scenario in the simulator.
 
     `progress` is called now and then with the fraction that is done. The packets are written into
-    `capture`, whose `save` completes them; `OutputError` when they cannot be written, which has the
-    `recording` of the run. Ctrl-C raises `Interrupted` with the partial recording.
+    `capture`, whose `save` completes them. TLS secrets of connections of QUIC go into `keylog`, and
+    their events into `qlog`. `OutputError` when they cannot be written, which has the `recording`
+    of the run. Ctrl-C raises `Interrupted` with the partial recording.
 
     `controllers` gives flows, by name, controllers in Python: classes, or what makes controllers
     when it is called. The name of an entry with `count` stands for all its copies, `*` for every
@@ -1783,6 +1786,8 @@ def run_on_kernel(
     progress: Callable[[float], object] | None = None,
     capture: OutputFolder | None = None,
     controllers: Mapping[str, Callable[[Settings], Controller]] | None = None,
+    keylog: OutputFolder | None = None,
+    qlog: OutputFolder | None = None,
 ) -> Recording:
     """Run a scenario on the TCP of this machine's kernel, in real time.
 

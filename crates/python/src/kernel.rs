@@ -11,6 +11,7 @@ use testbed::{Options, Program};
 
 use crate::arguments::{Progress as Call, Seed};
 use crate::errors::{KernelError, capture_error, interrupted, kernel_error};
+use crate::logs::QuicLogs;
 use crate::output::OutputFolder;
 use crate::recording::Recording;
 use crate::scenario::Scenario;
@@ -45,7 +46,10 @@ fn placed(scenario: &Scenario, error: testbed::KernelError) -> PyErr {
 /// kernel cannot do: it takes no `controllers` in Python. How well the network was emulated stands
 /// in the recording under `kernel`.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, seed = None, progress = None, capture = None, controllers = None))]
+#[pyo3(signature = (
+    scenario, *, seed = None, progress = None, capture = None, controllers = None, keylog = None, qlog = None
+))]
+#[expect(clippy::too_many_arguments, reason = "most are given by name")]
 pub fn run_on_kernel(
     py: Python<'_>,
     scenario: &Scenario,
@@ -53,6 +57,8 @@ pub fn run_on_kernel(
     progress: Option<Call>,
     capture: Option<&OutputFolder>,
     controllers: Option<&Bound<'_, PyMapping>>,
+    keylog: Option<&OutputFolder>,
+    qlog: Option<&OutputFolder>,
 ) -> PyResult<Recording> {
     if controllers.is_some() {
         return Err(KernelError::new_err(NO_PYTHON));
@@ -61,6 +67,7 @@ pub fn run_on_kernel(
     let loaded = scenario;
     let scenario = &loaded.inner;
     let seed = seed.map_or(scenario.seed, |Seed(seed)| seed);
+    let logs = QuicLogs::begin(scenario, keylog, qlog)?;
     let mut sink = capture.map(OutputFolder::capture).transpose()?;
     let mut raised = None;
     let finished = py.detach(|| {
@@ -76,7 +83,12 @@ pub fn run_on_kernel(
         testbed::run(
             scenario,
             seed,
-            Options { progress: Some(&mut heard), capture, proxy: proxy.as_deref() },
+            Options {
+                progress: Some(&mut heard),
+                capture,
+                logs: logs.of_connections(),
+                proxy: proxy.as_deref(),
+            },
         )
     });
     let recording = match finished {
@@ -85,6 +97,9 @@ pub fn run_on_kernel(
         }
         finished => Recording::finished(finished.map_err(|error| placed(loaded, error))?),
     };
+    if let Err(error) = logs.finish() {
+        return Err(capture_error(py, error, recording));
+    }
     match raised {
         None => Ok(recording),
         Some(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => {

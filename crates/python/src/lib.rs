@@ -11,6 +11,7 @@ mod controllers;
 mod deploy;
 mod errors;
 mod kernel;
+mod logs;
 mod mechanisms;
 mod output;
 mod panics;

@@ -7,6 +7,7 @@ use std::sync::{Mutex, PoisonError};
 
 use pyo3::exceptions::PyValueError;
 use pyo3::prelude::*;
+use recording::TraceFiles;
 
 use crate::errors::output_error;
 use crate::recording::Recording;
@@ -27,6 +28,18 @@ impl OutputFolder {
     pub fn capture(&self) -> PyResult<BufWriter<File>> {
         let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
         inner.as_mut().ok_or_else(already_saved)?.capture().map_err(output_error)
+    }
+
+    /// Begins the key log that the folder will hold once a recording is saved.
+    pub fn key_log(&self) -> PyResult<BufWriter<File>> {
+        let mut inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        inner.as_mut().ok_or_else(already_saved)?.key_log().map_err(output_error)
+    }
+
+    /// Where the traces grow that the folder will hold once a recording is saved.
+    pub fn traces(&self) -> PyResult<TraceFiles> {
+        let inner = self.inner.lock().unwrap_or_else(PoisonError::into_inner);
+        Ok(inner.as_ref().ok_or_else(already_saved)?.traces())
     }
 }
 

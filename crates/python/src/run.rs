@@ -11,6 +11,7 @@ use simulator::{Capture, Controllers, Observed, Options, Progress};
 
 use crate::arguments::{Progress as Call, Seed, Workers};
 use crate::errors::{capture_error, interrupted, output_error};
+use crate::logs::QuicLogs;
 use crate::output::OutputFolder;
 use crate::prototype::Prototypes;
 use crate::recording::Recording;
@@ -19,15 +20,19 @@ use crate::scenario::Scenario;
 /// Run a scenario in the simulator.
 ///
 /// `progress` is called now and then with the fraction that is done. The packets are written into
-/// `capture`, whose `save` completes them; `OutputError` when they cannot be written, which has the
-/// `recording` of the run. Ctrl-C raises `Interrupted` with the partial recording.
+/// `capture`, whose `save` completes them. TLS secrets of connections of QUIC go into `keylog`, and
+/// their events into `qlog`. `OutputError` when they cannot be written, which has the `recording`
+/// of the run. Ctrl-C raises `Interrupted` with the partial recording.
 ///
 /// `controllers` gives flows, by name, controllers in Python: classes, or what makes controllers
 /// when it is called. The name of an entry with `count` stands for all its copies, `*` for every
 /// flow that is not named. What they raise ends the run; `ControllerError` when they do what no
 /// controller may, or there is no such flow. The recording calls them `python:` and their class.
 #[pyfunction]
-#[pyo3(signature = (scenario, *, seed = None, progress = None, capture = None, controllers = None))]
+#[pyo3(signature = (
+    scenario, *, seed = None, progress = None, capture = None, controllers = None, keylog = None, qlog = None
+))]
+#[expect(clippy::too_many_arguments, reason = "most are given by name")]
 pub fn run(
     py: Python<'_>,
     scenario: &Scenario,
@@ -35,11 +40,14 @@ pub fn run(
     progress: Option<Call>,
     capture: Option<&OutputFolder>,
     controllers: Option<&Bound<'_, PyMapping>>,
+    keylog: Option<&OutputFolder>,
+    qlog: Option<&OutputFolder>,
 ) -> PyResult<Recording> {
     let scenario = &scenario.inner;
     let seed = seed.map_or(scenario.seed, |Seed(seed)| seed);
     let prototypes =
         controllers.map(|given| Prototypes::new(given, &scenario.flows)).transpose()?;
+    let logs = QuicLogs::begin(scenario, keylog, qlog)?;
     let sink = capture.map(OutputFolder::capture).transpose()?;
     let capture = sink.map(|sink| Capture::new(sink, scenario)).transpose();
     let mut capture = capture.map_err(output_error)?;
@@ -51,7 +59,12 @@ pub fn run(
             raised.is_none()
         };
         let controllers = prototypes.as_ref().map(|prototypes| prototypes as &dyn Controllers);
-        let mut options = Options { progress: Some(&mut heard), observer: None, controllers };
+        let mut options = Options {
+            progress: Some(&mut heard),
+            observer: None,
+            controllers,
+            logs: logs.of_connections(),
+        };
         let captures = capture.is_some();
         let mut observe = |packet: &Observed<'_>| {
             capture.iter_mut().for_each(|capture| capture.observe(packet));
@@ -63,6 +76,9 @@ pub fn run(
     });
     let recording = Recording::finished(finished);
     if let Err(error) = capture.map_or(Ok(()), Capture::finish) {
+        return Err(capture_error(py, error, recording));
+    }
+    if let Err(error) = logs.finish() {
         return Err(capture_error(py, error, recording));
     }
     match raised.or_else(|| prototypes.and_then(|prototypes| prototypes.take_error())) {

@@ -5,7 +5,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use congestion::Value;
-use quic::{Config, Maker};
+use quic::{Config, Logs, Maker};
 use recording::SettingRecord;
 use runtime::{Leg, Side};
 use scenario::model::{Flow, LowPriority, OwnSettings};
@@ -104,11 +104,13 @@ pub(crate) enum Carrier {
 }
 
 impl Carrier {
-    /// What makes the ends of the flow's connections in a run with this seed, if they are of QUIC.
-    pub(crate) fn maker(&self, seed: u64) -> Option<Maker> {
+    /// What makes the ends of the flow's connections in a run with this seed and these logs, if they are of QUIC.
+    pub(crate) fn maker(&self, seed: u64, logs: &Logs) -> Option<Maker> {
         match self {
             Self::Tcp(_) => None,
-            Self::Quic { config, flow } => Some(Maker::new(config.clone(), seed, *flow)),
+            Self::Quic { config, flow } => {
+                Some(Maker::new(Arc::new(config.logged(logs)), seed, *flow))
+            }
         }
     }
 }

@@ -7,6 +7,7 @@ use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use quic::Logs;
 use recording::{Backend, KernelRecord, Recording, SettingRecord, jain_index};
 use runtime::{link_records, link_tables, trace_table};
 use scenario::Scenario;
@@ -29,6 +30,8 @@ pub struct Options<'a> {
     pub progress: Option<&'a mut dyn FnMut(f64) -> bool>,
     /// Where the packets go, as pcapng.
     pub capture: Option<&'a mut (dyn Write + Send)>,
+    /// Logs of connections of QUIC.
+    pub logs: Logs,
     /// The program `bentpipe-proxy`, which scenarios with split proxies need.
     pub proxy: Option<&'a Path>,
 }
@@ -39,14 +42,14 @@ pub struct Options<'a> {
 /// # Errors
 /// If the machine lacks something, or the kernel cannot apply the settings of the scenario.
 pub fn run(scenario: &Scenario, seed: u64, options: Options<'_>) -> Result<Recording, KernelError> {
-    let Options { mut progress, capture, proxy } = options;
+    let Options { mut progress, capture, logs, proxy } = options;
     let plan = &plan::plan(scenario, &Kernel::running()?).map_err(KernelError::Refused)?;
     let (seen, packets) = mpsc::channel();
     let seen = capture.is_some().then_some(seen);
     let (written, outcome) = thread::scope(|scope| {
         let writing = capture.map(|sink| scope.spawn(move || capture::write(sink, plan, &packets)));
         let outcome = with_network(scenario, seed, plan, seen, proxy, |lab| {
-            carry(scenario, seed, lab, progress.as_mut())
+            carry(scenario, seed, lab, &logs, progress.as_mut())
         });
         (writing.map_or(Ok(()), |thread| joined(thread.join())), outcome)
     });
@@ -63,6 +66,7 @@ fn carry(
     scenario: &Scenario,
     seed: u64,
     lab: &Lab<'_>,
+    logs: &Logs,
     mut progress: Option<&mut &mut dyn FnMut(f64) -> bool>,
 ) -> Result<Carried, KernelError> {
     let stop = &AtomicBool::new(false);
@@ -70,7 +74,7 @@ fn carry(
     thread::scope(|scope| {
         let carrying = scope.spawn(move || {
             let _done = done; // closes its channel however the thread ends
-            traffic::carry(scenario, seed, lab, stop)
+            traffic::carry(scenario, seed, lab, logs, stop)
         });
         while over.recv_timeout(REPORT) == Err(RecvTimeoutError::Timeout) {
             let share = lab.clock.now().as_secs_f64() / scenario.duration.as_secs_f64();

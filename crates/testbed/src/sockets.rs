@@ -17,7 +17,7 @@ use std::io;
 use std::net::SocketAddr;
 use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 
-use ::quic::Maker;
+use ::quic::{Logs, Maker};
 use network::{FlowId, Schedule};
 use nix::cmsg_space;
 use runtime::{EndpointId, Ends, Pair, address};
@@ -123,13 +123,14 @@ pub(crate) struct Sockets<'a> {
 }
 
 impl<'a> Sockets<'a> {
-    /// Begins to listen for each flow of a run with this seed. Call it in a thread of
+    /// Begins to listen for each flow of a run with this seed and these logs. Call it in a thread of
     /// its own: it moves from namespace to namespace.
     pub(crate) fn new(
         plan: &'a Plan,
         namespaces: &'a [Namespace],
         clock: Clock,
         seed: u64,
+        logs: &Logs,
     ) -> Result<Self, KernelError> {
         let epoll = epoll::create(epoll::CreateFlags::CLOEXEC).doing(|| "make an epoll".into())?;
         let mut sockets = Self {
@@ -139,7 +140,7 @@ impl<'a> Sockets<'a> {
             namespaces,
             epoll,
             listeners: Vec::with_capacity(plan.flows.len()),
-            makers: plan.flows.iter().map(|flow| flow.carrier.maker(seed)).collect(),
+            makers: plan.flows.iter().map(|flow| flow.carrier.maker(seed, logs)).collect(),
             awaited: BTreeMap::new(),
             zeros: vec![0; PIECE],
             sink: vec![0; PIECE],

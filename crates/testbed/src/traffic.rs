@@ -3,6 +3,7 @@
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use network::{FlowId, Schedule};
+use quic::Logs;
 use recording::{ExtraTable, FlowRecord, FlowSample, FlowSeries, ProtocolRecord};
 use runtime::{Application, Connections, EndpointId, Pair, quic_record, rtt_record, tcp_record};
 use rustix::event::Timespec;
@@ -56,11 +57,12 @@ pub(crate) fn carry(
     scenario: &Scenario,
     seed: u64,
     lab: &Lab<'_>,
+    logs: &Logs,
     stop: &AtomicBool,
 ) -> Result<Carried, KernelError> {
     // Without the right to it the run goes on; the machine is then hopefully idle.
     let _ = sys::schedule_first(PRIORITY);
-    let sockets = Sockets::new(lab.plan, lab.namespaces, lab.clock, seed)?;
+    let sockets = Sockets::new(lab.plan, lab.namespaces, lab.clock, seed, logs)?;
     let mut watches = Watches::new();
     for (host, namespace) in lab.plan.hosts.iter().zip(lab.namespaces) {
         if host.gateway.is_some() {

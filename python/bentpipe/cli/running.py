@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
@@ -14,7 +14,7 @@ from bentpipe.cli.root import FILE, Completed, cli, json_option, refuse, sets_op
 from bentpipe.signals import INTERRUPTED
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
     from pathlib import Path
 
     from bentpipe.prototypes import Maker
@@ -42,6 +42,15 @@ if TYPE_CHECKING:
 @click.option("--out", type=FILE, metavar="DIR", help="Save the recording in this folder.")
 @click.option("--force", is_flag=True, help="Let --out write into a folder that has other files.")
 @click.option("--pcap", is_flag=True, help="Also save the packets, as DIR/capture.pcapng.")
+@click.option(
+    "--keylog",
+    is_flag=True,
+    help="Also save the TLS secrets of QUIC, with which Wireshark decrypts the packets, as"
+    " DIR/tls-keys.log.",
+)
+@click.option(
+    "--qlog", is_flag=True, help="Also save the events of QUIC connections, as DIR/qlog-*.sqlog."
+)
 @json_option
 def run(
     file: Path,
@@ -52,19 +61,20 @@ def run(
     out: Path | None,
     force: bool,
     pcap: bool,
+    keylog: bool,
+    qlog: bool,
     as_json: bool,
 ) -> None:
     """Run the scenario FILE and print the totals of its flows and links."""
     from bentpipe.console import late_progress
 
-    if pcap and out is None:
-        refuse("--pcap: expected an output folder for the capture; add --out DIR")
+    files = chosen_files(out, capture=pcap, keylog=keylog, qlog=qlog)
     scenario, classes = loaded(file, sets, controller, backend)
     folder = bentpipe.OutputFolder(out, force=force) if out else None
     try:
         with late_progress(scenario.name, 1.0) as progress:
-            capture = folder if pcap else None
-            recording = run_on(backend, scenario, seed, classes, progress, capture)
+            saved = dict.fromkeys(files, folder)
+            recording = run_on(backend, scenario, seed, classes, progress, saved)
     except bentpipe.Interrupted as interrupted:
         (stopped,) = interrupted.recordings
         if stopped is None:
@@ -90,23 +100,33 @@ def run(
         sys.exit(INTERRUPTED)
 
 
+def chosen_files(out: Path | None, **chosen: bool) -> list[str]:
+    """Those that are to be saved during the run, for which a folder is needed."""
+    options = {"capture": "--pcap", "keylog": "--keylog", "qlog": "--qlog"}
+    files = [name for name, is_chosen in chosen.items() if is_chosen]
+    if files and out is None:
+        name = files[0]
+        refuse(f"{options[name]}: expected an output folder for the {name}; add --out DIR")
+    return files
+
+
 def run_on(
     backend: str,
     scenario: bentpipe.Scenario,
     seed: int | None,
     classes: dict[str, Maker],
     progress: Callable[[float], None] | None,
-    capture: bentpipe.OutputFolder | None,
+    saved: Mapping[str, Any],
 ) -> bentpipe.Recording:
-    """Run the scenario on a backend."""
+    """Run the scenario on a backend, with what is `saved` during the run."""
     if classes:
         from bentpipe.prototypes import flows
 
         chosen = scenario.seed if seed is None else seed
-        named = {"progress": progress, "capture": capture, "controllers": classes}
+        named = {"progress": progress, "controllers": classes, **saved}
         return flows.run(_native.run, chosen, scenario, **named)
     on_backend = _native.run_on_kernel if backend == "kernel" else _native.run
-    return on_backend(scenario, seed=seed, progress=progress, capture=capture)
+    return on_backend(scenario, seed=seed, progress=progress, **saved)
 
 
 def loaded(

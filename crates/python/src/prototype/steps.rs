@@ -109,7 +109,7 @@ pub fn lockstep(
             raised.is_none()
         };
         let options =
-            Options { progress: Some(&mut heard), observer: None, controllers: Some(&pairs) };
+            Options { progress: Some(&mut heard), controllers: Some(&pairs), ..Options::default() };
         batch::run(scenario, seed, options)
     });
     if let Some(error) = raised.or_else(|| pairs.prototypes.take_error()) {

@@ -88,6 +88,7 @@ impl Sockets<'_> {
     ) -> io::Result<()> {
         let Some(maker) = &self.makers[flow.0 as usize] else { return Ok(()) };
         let mut connection = maker.end();
+        connection.identify(flow.0, self.ends.get(number).connection.0);
         begin(&mut connection);
         let data = EventData::new_u64(number.0.into());
         epoll::add(&self.epoll, &socket, data, EventFlags::IN)?;

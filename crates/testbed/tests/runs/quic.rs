@@ -3,10 +3,11 @@
 
 use std::io::Write;
 use std::process::Command;
+use std::sync::Arc;
 use std::{fs, io};
 
 use congestion::Specification;
-use quic::{Carriage, carriage};
+use quic::{Carriage, KeyLogWriter, Logs, Sink, Traces, carriage};
 use recording::Recording;
 use serde_json::{Value, json};
 use testbed::{Options, run};
@@ -188,27 +189,48 @@ fn a_connection_ends_when_nothing_arrives_any_more() {
     assert!(recording.simulated_s < 19.0, "{}", recording.simulated_s);
 }
 
-/// A program that knows QUIC finds the handshake in a capture: keys of the first packets follow from their
-/// connection ID (RFC 9001 section 5.2), so it decrypts both hellos.
+/// A program that knows QUIC finds both hellos in a capture, and with the key log the frames of the stream. Traces have
+/// the packets of both ends.
 #[test]
 fn a_capture_has_whole_packets_that_tshark_takes_for_quic() {
     if is_skipped() {
         return;
     }
     let mut packets = Vec::new();
-    let options = Options { capture: Some(&mut packets), ..Options::default() };
+    let name = format!("bentpipe-quic-{}", std::process::id());
+    let folder = std::env::temp_dir().join(name);
+    fs::create_dir_all(&folder).unwrap();
+    let (path, secrets) = (folder.join("capture.pcapng"), folder.join("keys.log"));
+    let keys = Arc::new(KeyLogWriter::new(fs::File::create(&secrets).unwrap()));
+    let of_traces = folder.clone();
+    let traces = Arc::new(Traces::new(move |name| {
+        fs::File::create(of_traces.join(name)).map(|file| Box::new(file) as Sink)
+    }));
+    let logs = Logs { keys: Some(keys.clone()), traces: Some(traces.clone()) };
+    let options = Options { capture: Some(&mut packets), logs, ..Options::default() };
     let small = json!({ "traffic": { "download": "20kB" } });
     let mut flow = flow(json!("cubic"), json!({}));
     merge(&mut flow, small);
     let recording = run(&scenario(json!({}), flow), 1, options).unwrap();
     assert!(recording.flows[0].completed, "{:?}", recording.flows[0]);
-    let name = format!("bentpipe-quic-{}.pcapng", std::process::id());
-    let path = std::env::temp_dir().join(name);
+    keys.finish().unwrap();
+    traces.finish().unwrap();
+    for role in ["client", "server"] {
+        let trace = fs::read_to_string(folder.join(format!("qlog-0-0-{role}.sqlog"))).unwrap();
+        let sent = trace.matches("\"name\":\"transport:packet_sent\"").count();
+        assert!(sent > if role == "server" { 14 } else { 5 }, "{role}: {sent}");
+    }
     fs::write(&path, &packets).unwrap();
-    let fields = ["-T", "fields", "-e", "tls.handshake.type", "-e", "quic.version"];
-    let shown =
-        Command::new("tshark").arg("-r").arg(&path).args(["-Y", "quic"]).args(fields).output();
-    fs::remove_file(&path).unwrap();
+    let option = format!("tls.keylog_file:{}", secrets.display());
+    let fields = ["tls.handshake.type", "quic.version", "quic.stream_data"];
+    let fields = fields.into_iter().flat_map(|field| ["-e", field]);
+    let shown = Command::new("tshark")
+        .arg("-r")
+        .arg(&path)
+        .args(["-o", &option, "-Y", "quic", "-T", "fields"])
+        .args(fields)
+        .output();
+    fs::remove_dir_all(&folder).unwrap();
     let Ok(shown) = shown else {
         drop(writeln!(io::stderr(), "skipped in part: tshark is missing"));
         return;
@@ -220,4 +242,6 @@ fn a_capture_has_whole_packets_that_tshark_takes_for_quic() {
         assert!(types.iter().any(|found| found.split(',').any(|one| one == hello)), "{text}");
     }
     assert!(text.contains("0x00000001"), "version 1: {text}");
+    let digits: usize = text.lines().filter_map(|line| Some(line.split('\t').nth(2)?.len())).sum();
+    assert!(digits >= 2 * 20_000, "{digits} digits of decrypted data");
 }

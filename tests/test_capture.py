@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -18,6 +19,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bentpipe._native import Flow, TcpTotals
+    from conftest import Bentpipe
 
 
 Captured = tuple["Path", "Flow"]
@@ -118,6 +120,44 @@ def test_wireshark_reads_what_routers_answer_to_long_packets(
         # In ICMPv6, Wireshark reads no TCP header that is cut off behind the sequence number.
         has_sequence = version == "ipv4"
         assert (bool(sequence), port, malformed) == (has_sequence, "5001", "")
+
+
+QUIC = ("--set", "flow.0.transport={ protocol = 'quic' }")
+
+
+def test_wireshark_decrypts_quic_with_the_key_log(
+    bentpipe: Bentpipe, small: Path, tmp_path: Path
+) -> None:
+    out = tmp_path / "out"
+    done = bentpipe("run", small, *QUIC, "--out", out, "--pcap", "--keylog", "--qlog")
+    assert (done.returncode, done.stderr) == (0, "")
+    traces = [f"qlog-0-0-{role}.sqlog" for role in ("client", "server")]
+    assert sorted(path.name for path in out.glob("qlog-*")) == traces
+    for path in out.glob("qlog-*"):
+        records = [json.loads(record) for record in path.read_text().split("\x1e")[1:]]
+        assert records[0]["qlog_version"] == "0.3"
+        assert {"transport:packet_sent", "transport:packet_received"} <= {
+            record["name"] for record in records[1:]
+        }
+    keys = f"tls.keylog_file:{out / 'tls-keys.log'}"
+    fields = ("-T", "fields", "-e", "quic.stream_data", "-e", "_ws.malformed")
+    lines = output_of("tshark", "-r", out / "capture.pcapng", "-o", keys, *fields).splitlines()
+    data, malformed = zip(*(line.split("\t") for line in lines), strict=True)
+    assert sum(len(digits) for digits in data) >= 2 * 300_000
+    assert not any(malformed)
+    # A later run without them leaves none behind.
+    assert bentpipe("run", small, *QUIC, "--out", out).returncode == 0
+    assert not [*out.glob("qlog-*"), *out.glob("tls-keys.log")]
+
+
+@pytest.mark.parametrize("option", ["--keylog", "--qlog"])
+def test_logs_of_quic_need_a_flow_with_quic(
+    bentpipe: Bentpipe, small: Path, tmp_path: Path, option: str
+) -> None:
+    done = bentpipe("run", small, "--out", tmp_path / "out", option)
+    assert done.returncode == 2
+    assert f"{option[2:]}: expected a scenario with a flow" in done.stderr
+    assert not (tmp_path / "out").exists()
 
 
 def test_tcptrace_counts_what_we_count(captured: Captured) -> None:

@@ -145,7 +145,6 @@ COMMANDS = [
     (["run", "path.toml"], RUN),
     ([*LEO, *SHORT], RANKED),
     ([*LEO, "--on-path", "codel", *SHORT], RANKED),
-    ([*LEO, "--transports", "quic", *SHORT], RANKED),
     ([*LEO, "--queue", "0.5bdp,1bdp", *SHORT], BUFFERS),
     (["evaluate", "cubic", "--items", "onset,fairness", "--quick"], FINDINGS),
     (["study", "study.toml"], STUDY),

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import bentpipe as package
+from conftest import EXAMPLES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -38,6 +39,29 @@ def test_a_wrong_name_is_answered_with_the_nearest(bentpipe: Bentpipe) -> None:
 
 
 OTHERS = ["quic", "stp"]
+
+
+def test_quic_and_tcp_share_a_bottleneck_with_every_controller_that_quic_carries() -> None:
+    # The example at 2 Mbit/s and 100 ms, with a queue of one bandwidth-delay product.
+    changes = {"duration": "30s", "link.2.delay": "40ms", "link.2.forward.rate": "2Mbit/s"}
+    queue = {"link.2.forward.queue": {"bytes": "25kB"}}
+    shared = package.Scenario.load(EXAMPLES / "quic-and-tcp.toml").with_(changes | queue)
+    jobs = {}
+    refused = set()
+    for entry in package.controllers():
+        try:
+            jobs[entry.name] = (shared.with_({"flow.*.controller": entry.name}), 1)
+        except package.ScenarioError:
+            refused.add(entry.name)
+    # What quinn does not report to them is in the README of crates/quinn-controllers.
+    assert refused == {
+        "cherry", "dctcp", "ebn", "p-xcp", "peach", "peach-plus", "prague", "xcp",
+    }  # fmt: skip
+    for name, run in zip(jobs, package.run_many(list(jobs.values())), strict=True):
+        quic, tcp = run.flows["goodput_bps"]
+        # 1448 of 1500 bytes are data at most. Neither is starved, and they leave little unused.
+        assert 1.5e6 < quic + tcp <= 2e6 * 1448 / 1500, name
+        assert min(quic, tcp) > 0.04 * 2e6, name
 
 
 def scenario(protocol: str) -> str:

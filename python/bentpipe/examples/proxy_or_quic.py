@@ -1,0 +1,1 @@
+../../../examples/proxy_or_quic.py

@@ -182,7 +182,7 @@ delay = "260ms"
 [[flow]]
 from = "server"
 to = "client"
-controller = "newreno"
+controller = "{}"
 transport = {{ protocol = "{}" }}
 traffic = {{ web = {{ pages = 1 }} }}
 """
@@ -238,12 +238,16 @@ def test_a_page_has_the_connections_that_are_usual_with_its_transport(name: str)
     link = links.of_preset("geo-ka")
     overs = {one.name: one for one in transports.chosen(",".join(TRANSPORTS), link)}
     (web,) = (workload for workload in WORKLOADS if workload.name == "web")
+    taking_part = candidates.chosen(["newreno"], link)
+    plan = parts.planned(link, taking_part, [web], list(overs.values()))
+    controller = next(one.value for one in plan.candidates if one.transport == name)
     for one in on_path.chosen("codel", overs[name].link):
-        page, background = web.scenario(one.on(overs[name].link), "newreno").explain().flows
+        page, background = web.scenario(one.on(overs[name].link), controller).explain().flows
         (protocol,) = (one for one in page.settings if one.name == "transport.protocol")
         assert protocol.value == name
         # One with streams shares a connection. The others have as many as a browser has.
-        by_default = bp.Scenario.parse(PAGES.format(name)).explain().flows[0].figures.connections
+        plain = bp.Scenario.parse(PAGES.format(controller, name))
+        by_default = plain.explain().flows[0].figures.connections
         assert page.figures.connections == (1 if by_default == 1 else 6)
         assert (name, page.figures.connections) not in {("tcp", 1), ("quic", 6)}
         assert background.figures.connections == 1
@@ -319,6 +323,24 @@ def test_a_proxy_that_does_not_split_a_transport_is_named_before_the_runs() -> N
 def test_wrong_transports_are_answered(text: str, answer: str) -> None:
     with pytest.raises(InputError, match=re.escape(answer)):
         transports.chosen(text, links.of_preset("leo"))
+
+
+def test_a_transport_that_carries_no_controller_runs_without_congestion_control() -> None:
+    link = links.of_preset("leo")
+    overs = transports.chosen("scps-tp:rate=2Mbit/s", link)
+    # BBR has a rate of its own.
+    (bbr,) = (one for one in candidates.chosen(["bbr"], link) if one.name == "bbr")
+    plan = parts.planned(link, [bbr], WORKLOADS, overs)
+    assert [one.name for one in plan.candidates] == ["bbr", "none over scps-tp:rate=2Mbit/s"]
+    assert plan.candidates[1].status == "reconstructed"
+    assert [one.controllers for one in plan.left_out] == [["bbr over scps-tp:rate=2Mbit/s"]]
+    # It can be named, and TCP has nothing that bounds it.
+    named = candidates.chosen(["none"], link)
+    assert [one.name for one in named] == ["newreno", "cubic", "none"]
+    plan = parts.planned(link, named, WORKLOADS, overs)
+    (left_out,) = plan.left_out
+    assert left_out.controllers == ["none"]
+    assert left_out.sentence.startswith("Left out: none (no congestion control). Reason: it is")
 
 
 def test_a_transport_without_controllers_is_refused(tmp_path: Path) -> None:

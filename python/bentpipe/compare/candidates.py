@@ -82,19 +82,27 @@ class Candidate:
         return f"{self.name}*" if self.asks else self.name
 
 
+UNLIMITED = Candidate("none", "published", "none")
+"""No congestion control, for transports that have none or that another setting limits.
+
+No controller of the registry: the status is that of the transport.
+"""
+
+
 def chosen(names: Sequence[str] | None, link: Link) -> list[Candidate]:
     """The controllers `names` and the references; by default all that need no special routers.
 
-    `InputError` for a controller that does not exist.
+    `none` is no congestion control. `InputError` for a controller that does not exist.
     """
     known = {entry.name: entry for entry in bentpipe.controllers()}
-    own = [name for name in names or () if is_own(name)]
+    unlimited = [UNLIMITED] if UNLIMITED.controller in (names or ()) else []
+    own = [name for name in names or () if name != UNLIMITED.controller and is_own(name)]
     wanted = {*names, *REFERENCES} if names else known.keys() - ASKS.keys()
     return [
         Candidate(name, entry.status, setting(name, link), (ASKS | TOLD).get(name))
         for name, entry in known.items()
         if name in wanted
-    ] + [of_spec(name) for name in own]
+    ] + [*map(of_spec, own), *unlimited]
 
 
 def is_own(name: str) -> bool:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import bentpipe
-from bentpipe.compare.candidates import NONE, TCP
+from bentpipe.compare.candidates import NONE, TCP, UNLIMITED
 from bentpipe.compare.mechanisms import AS_IT_IS, WEAKEST
 from bentpipe.errors import ControllerError, InputError, ScenarioError
 from bentpipe.prototypes import Prototype
@@ -88,7 +88,7 @@ def planned(
     """
     overs: Sequence[Over | None] = transports or [None]
     slots = [
-        slot(link, over, mechanism, controllers)
+        slot(link, over, mechanism, [*controllers, *unlimited(over, controllers, asked)])
         for over in overs
         for mechanism in mechanisms or [AS_IT_IS]
     ]
@@ -141,6 +141,17 @@ def slot(
     )
 
 
+def unlimited(
+    over: Over | None, controllers: Sequence[Candidate], asked: Sequence[Workload]
+) -> list[Candidate]:
+    """No congestion control, for a transport that carries none of the controllers."""
+    if over is None or any(
+        why_not(workload, over.link, one) is None for one in controllers for workload in asked
+    ):
+        return []
+    return [UNLIMITED]
+
+
 def why_not(workload: Workload, link: Link, candidate: Candidate) -> str | None:
     """The reason why the transport of the link does not carry a candidate; None if it does."""
     try:
@@ -169,7 +180,9 @@ def grouped(refused: Mapping[tuple[Workload, Candidate], str], asked: int) -> li
     found = []
     for (reason, where), who in names.items():
         of = "" if len(where) == asked else f" of {', '.join(where)}"
-        sentence = f"Left out{of}: {', '.join(who)}. Reason: {reason}."
+        # The word alone would say that there are none.
+        shown = ("none (no congestion control)" if one == UNLIMITED.name else one for one in who)
+        sentence = f"Left out{of}: {', '.join(shown)}. Reason: {reason}."
         found.append(LeftOut(who, [*where], reason, sentence))
     return found
 

@@ -5,6 +5,7 @@
 mod congestion;
 mod multihoming;
 mod oracle;
+mod peer;
 mod repair;
 mod setup;
 mod shutdown;

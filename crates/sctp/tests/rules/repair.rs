@@ -76,9 +76,35 @@ fn a_missing_chunk_is_retransmitted_after_three_indications_and_the_window_falls
     assert_eq!(wire.ends[B].delivered(), 200 * MSS);
 }
 
-/// Miss indications count only what was sent before the newly acknowledged chunk (HTNA).
+/// Four packets leave at once, and arrive after these times in milliseconds more than usual.
+fn retransmissions_with(late: [u64; 4]) -> u64 {
+    let mut wire = Wire::new(&config())
+        .scripted(move |sent| match sent.nth {
+            nth @ 1..=4 if sent.is_of(A, Kind::Data) => Fate::Late(ms(late[nth as usize - 1])),
+            _ => Fate::Arrives,
+        })
+        .opened();
+    wire.write(A, 4 * MSS);
+    wire.run_until(at(9000));
+    assert_eq!(wire.ends[B].delivered(), 4 * MSS);
+    wire.ends[A].counters().retransmissions
+}
+
 #[test]
-fn two_indications_are_too_few() {
+fn a_chunk_that_two_others_overtake_is_not_lost_and_one_that_three_overtake_is() {
+    assert_eq!(retransmissions_with([0, 1, 0, 0]), 0);
+    assert_eq!(retransmissions_with([1, 0, 0, 0]), 1);
+}
+
+/// A SACK is an indication for what was sent before the chunks that it acknowledges for the first time (HTNA,
+/// section 7.2.4). The fourth chunk comes first, and those of the other SACKs were sent before the third.
+#[test]
+fn a_chunk_that_was_sent_before_is_no_indication() {
+    assert_eq!(retransmissions_with([2, 1, 3, 0]), 0);
+}
+
+#[test]
+fn the_loss_of_the_last_chunks_waits_for_t3() {
     let mut wire = sending(200, |sent| sent.is(A, Kind::Data, 199));
     wire.run_until(at(30_000));
     let counters = *wire.ends[A].counters();
@@ -109,6 +135,18 @@ fn t3_doubles_and_sends_one_packet() {
     let times = wire.times(A, Kind::Data);
     assert_eq!(times[..6], [2000, 2000, 2000, 2000, 3250, 5750]);
     assert_eq!(wire.ends[B].delivered(), 4 * MSS);
+}
+
+/// Section 6.3.1 rule C5. A round trip takes 500 ms, and 700 ms with a delayed SACK.
+#[test]
+fn a_retransmission_measures_no_round_trip() {
+    for nth in 20..60 {
+        let mut wire = sending(200, move |sent| sent.is(A, Kind::Data, nth));
+        wire.run_until(at(30_000));
+        assert_eq!(wire.ends[A].counters().fast_recoveries, 1);
+        let longest = wire.ends[A].rtt_samples().max();
+        assert!(longest <= 701_000_000, "{longest} ns after the loss of chunk {nth}");
+    }
 }
 
 #[test]

@@ -2,6 +2,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a test fails with a panic")]
 
+#[path = "../../../transport/tests/harness/mod.rs"]
+mod harness;
+
 mod claims;
 mod control;
 mod probing;

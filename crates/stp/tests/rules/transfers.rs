@@ -4,23 +4,16 @@ use proptest::prelude::*;
 use stp::{Config, Connection, Kind, State};
 use units::{Bytes, Rate, Span, Time};
 
+use crate::harness::{self, Application, by_chance, by_list, fates};
 use crate::wire::{A, B, Fate, Sent, Wire, config, connection, ms};
 
-/// One end: how it is configured and what it has to say.
+/// One end: how it is configured, and its application.
 #[derive(Clone, Debug)]
 struct End {
     config: Config,
     controller: &'static str,
     initial: u32,
-    writes: Vec<u64>,
-    /// Bytes that a slow reader takes at each event.
-    reads: u64,
-}
-
-impl End {
-    fn bytes(&self) -> u64 {
-        self.writes.iter().sum()
-    }
+    application: Application,
 }
 
 prop_compose! {
@@ -60,7 +53,7 @@ prop_compose! {
         writes in prop::collection::vec(prop_oneof![1u64..200, 1u64..30_000], 0..6),
         reads in 1u64..4_000,
     ) -> End {
-        End { config, controller, initial, writes, reads }
+        End { config, controller, initial, application: Application { writes, reads, most_in_flight: 0 } }
     }
 }
 
@@ -68,104 +61,27 @@ fn both_ends() -> impl Strategy<Value = [End; 2]> {
     (64u32..1461).prop_flat_map(|mss| [ends(mss), ends(mss)])
 }
 
-fn fates() -> impl Strategy<Value = Vec<Fate>> {
-    let fate = prop_oneof![
-        6 => Just(Fate::Arrives),
-        2 => Just(Fate::Lost),
-        1 => (1u64..400).prop_map(|late| Fate::Late(ms(late))),
-        1 => (0u64..4000).prop_map(|later| Fate::Twice(ms(later))),
-    ];
-    prop::collection::vec(fate, 0..150)
-}
-
-/// Runs until nothing happens any more; the ends write one piece after the other and then close.
 fn transfer(ends: &[End; 2], script: impl FnMut(&Sent) -> Fate + 'static) -> Wire {
     let connections =
         ends.each_ref().map(|end| connection(&end.config, end.controller, end.initial));
     let mut wire = Wire::of(connections).scripted(script);
     wire.delay = ms(50);
-    let mut wire = wire.open();
-    let mut next = [0, 0];
-    let limit = Time::ZERO + Span::from_secs(50_000);
-    loop {
-        // A slow reader comes back after 20 ms at the latest.
-        let unread = wire.ends.iter().any(|end| end.unread() > 0);
-        let until = if unread { wire.now + ms(20) } else { limit };
-        let moved = wire.step(until);
-        if unread && !moved {
-            wire.now = until;
-        }
-        let mut acted = false;
-        for end in [A, B] {
-            acted |= act(&mut wire, &ends[end], end, &mut next[end]);
-            assert!(wire.ends[end].acknowledged() <= ends[end].bytes());
-            assert!(wire.ends[1 - end].delivered() <= ends[end].bytes());
-            let buffer = ends[1 - end].config.receive_buffer.get();
-            // The packet of the BGN leaves before there is a credit.
-            let limit = buffer.max(u64::from(ends[end].config.mss));
-            assert!(wire.ends[end].flight() <= limit, "beyond the credit");
-        }
-        if !moved && !acted {
-            return wire;
-        }
-    }
-}
-
-/// The application at `end` reads, and writes its next piece when half of the others have arrived. Returns
-/// whether it did anything.
-fn act(wire: &mut Wire, spec: &End, end: usize, next: &mut usize) -> bool {
-    let reads = wire.ends[end].unread() > 0;
-    if reads {
-        wire.read(end, spec.reads);
-    }
-    let written: u64 = spec.writes[..(*next).min(spec.writes.len())].iter().sum();
-    if wire.ends[end].acknowledged() < written / 2 && !wire.ends[end].is_aborted() {
-        return reads;
-    }
-    match spec.writes.get(*next) {
-        Some(bytes) => wire.write(end, *bytes),
-        None if *next == spec.writes.len() => wire.close(end),
-        None => return reads,
-    }
-    *next += 1;
-    true
-}
-
-fn check_counters(wire: &Wire, end: usize) {
-    let counters = transport::Endpoint::counters(&wire.ends[end]);
-    let data: Vec<_> =
-        wire.log.iter().filter(|sent| sent.by == end && sent.packet.payload > 0).collect();
-    let bytes: u64 = data.iter().map(|sent| u64::from(sent.packet.payload)).sum();
-    assert_eq!((counters.segments, counters.bytes), (data.len() as u64, bytes));
-    let mut numbers: Vec<_> = data.iter().map(|sent| sent.packet.number).collect();
-    numbers.sort_unstable();
-    numbers.dedup();
-    assert_eq!(counters.retransmissions, (data.len() - numbers.len()) as u64);
-}
-
-/// For the first packets what `fates` say; after them all is well.
-fn by_list(fates: Vec<Fate>) -> impl FnMut(&Sent) -> Fate {
-    let mut fates = fates.into_iter();
-    move |_| fates.next().unwrap_or(Fate::Arrives)
-}
-
-/// Each packet is lost with `percent`, by a fixed hash.
-fn by_chance(seed: u64, percent: u64) -> impl FnMut(&Sent) -> Fate {
-    let mut state = seed;
-    move |_| {
-        state =
-            state.wrapping_mul(6_364_136_223_846_793_005).wrapping_add(1_442_695_040_888_963_407);
-        if (state >> 33) % 100 < percent { Fate::Lost } else { Fate::Arrives }
-    }
+    let applications = [A, B].map(|end| {
+        let buffer = ends[1 - end].config.receive_buffer.get();
+        // The packet of the BGN leaves before there is a credit.
+        let guess = u64::from(ends[end].config.mss);
+        Application { most_in_flight: buffer.max(guess), ..ends[end].application.clone() }
+    });
+    harness::transfer(wire, applications.each_ref())
 }
 
 fn check_complete(wire: &Wire, ends: &[End; 2]) {
     for (end, other) in [(A, B), (B, A)] {
-        assert_eq!(wire.ends[other].delivered(), ends[end].bytes());
+        assert_eq!(wire.ends[other].delivered(), ends[end].application.bytes());
         assert!(wire.ends[other].peer_has_finished());
-        assert_eq!(wire.ends[end].acknowledged(), ends[end].bytes());
+        assert_eq!(wire.ends[end].acknowledged(), ends[end].application.bytes());
         assert_eq!((wire.ends[end].state(), wire.ends[end].abort_cause()), (State::Released, None));
-        check_counters(wire, end);
+        wire.check_counters(end);
     }
 }
 
@@ -197,11 +113,11 @@ proptest! {
         let wire = transfer(&ends, by_chance(seed, percent));
         let aborted = wire.ends.iter().any(Connection::is_aborted);
         for (end, other) in [(A, B), (B, A)] {
-            let complete = wire.ends[other].delivered() == ends[end].bytes();
+            let complete = wire.ends[other].delivered() == ends[end].application.bytes();
             let never_opened = wire.ends[B].state() == State::Listen;
             prop_assert!(aborted || complete || never_opened);
             prop_assert!(wire.ends[end].state() == State::Released || never_opened);
-            check_counters(&wire, end);
+            wire.check_counters(end);
         }
     }
 }

@@ -1,25 +1,18 @@
-//! Two connections with a scripted network between them, in virtual time.
+//! What is of XTP in the wire that the tests of protocols share.
 
-use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use units::{Bytes, Span, Time};
+use units::Bytes;
 use xtp::{Config, Connection, Kind, Packet, State};
+
+use crate::harness::{self, Tested, Typed};
+
+pub use crate::harness::{A, B, Fate, at, ms};
 
 pub const MSS: u64 = 1000;
 
-/// The end that opens the connection.
-pub const A: usize = 0;
-/// The end that listens.
-pub const B: usize = 1;
-
-pub fn ms(millis: u64) -> Span {
-    Span::from_millis(millis)
-}
-
-pub fn at(millis: u64) -> Time {
-    Time::ZERO + ms(millis)
-}
+pub type Sent = harness::Sent<Packet>;
+pub type Wire = harness::Wire<Connection>;
 
 /// The defaults with packets of 1000 bytes.
 pub fn config() -> Config {
@@ -30,47 +23,34 @@ pub fn connection(config: &Config) -> Connection {
     Connection::new(Arc::new(config.clone()))
 }
 
-/// A packet as it was put on the wire.
-#[derive(Clone, Debug)]
-pub struct Sent {
-    pub at: Time,
-    /// `A` or `B`.
-    pub by: usize,
-    /// How many packets of its type this end has sent, this one included.
-    pub nth: u64,
-    pub packet: Packet,
-}
+impl Typed for Packet {
+    type Kind = Kind;
 
-impl Sent {
-    pub fn is_of(&self, by: usize, kind: Kind) -> bool {
-        (self.by, self.packet.kind) == (by, kind)
+    fn kind(&self) -> Kind {
+        self.kind
     }
 
-    pub fn is(&self, by: usize, kind: Kind, nth: u64) -> bool {
-        self.is_of(by, kind) && self.nth == nth
+    fn number(&self) -> u64 {
+        self.seq
+    }
+
+    fn payload(&self) -> u16 {
+        self.payload
     }
 }
 
-/// What the wire does to a packet.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub enum Fate {
-    Arrives,
-    Lost,
-    /// Arrives so much later than it should.
-    Late(Span),
-    /// Arrives, and once more so much later.
-    Twice(Span),
-}
+impl Tested for Connection {
+    fn count(&self, packet: &Packet) -> u64 {
+        self.sent().of(packet.kind)
+    }
 
-/// Both ends and the wire between them.
-pub struct Wire {
-    pub now: Time,
-    pub ends: [Connection; 2],
-    pub log: Vec<Sent>,
-    pub delay: Span,
-    script: Box<dyn FnMut(&Sent) -> Fate>,
-    flying: BTreeMap<(Time, u64), (usize, Packet)>,
-    serial: u64,
+    fn acknowledged(&self) -> u64 {
+        Self::acknowledged(self)
+    }
+
+    fn flight(&self) -> u64 {
+        Self::flight(self)
+    }
 }
 
 impl Wire {
@@ -79,130 +59,7 @@ impl Wire {
         Self::of([config, config].map(connection))
     }
 
-    pub fn of(ends: [Connection; 2]) -> Self {
-        Self {
-            now: Time::ZERO,
-            ends,
-            log: Vec::new(),
-            delay: ms(250),
-            script: Box::new(|_| Fate::Arrives),
-            flying: BTreeMap::new(),
-            serial: 0,
-        }
-    }
-
-    #[must_use]
-    pub fn scripted(mut self, script: impl FnMut(&Sent) -> Fate + 'static) -> Self {
-        self.script = Box::new(script);
-        self
-    }
-
-    #[must_use]
-    pub fn losing(self, lost: impl Fn(&Sent) -> bool + 'static) -> Self {
-        self.scripted(move |sent| if lost(sent) { Fate::Lost } else { Fate::Arrives })
-    }
-
-    /// `B` listens and `A` connects.
-    #[must_use]
-    pub fn open(mut self) -> Self {
-        self.ends[B].listen();
-        self.ends[A].connect();
-        self.flush();
-        self
-    }
-
     pub fn states(&self) -> [State; 2] {
         [self.ends[A].state(), self.ends[B].state()]
-    }
-
-    pub fn write(&mut self, end: usize, bytes: u64) {
-        self.ends[end].write(bytes);
-        self.flush();
-    }
-
-    pub fn read(&mut self, end: usize, bytes: u64) {
-        self.ends[end].read(bytes);
-        self.flush();
-    }
-
-    pub fn close(&mut self, end: usize) {
-        self.ends[end].close();
-        self.flush();
-    }
-
-    /// Sends whatever the ends have to send.
-    pub fn flush(&mut self) {
-        for by in [A, B] {
-            while let Some(packet) = self.ends[by].next_packet(self.now) {
-                self.send(by, packet);
-            }
-        }
-    }
-
-    fn send(&mut self, by: usize, packet: Packet) {
-        let nth = self.ends[by].sent().of(packet.kind);
-        let sent = Sent { at: self.now, by, nth, packet: packet.clone() };
-        let fate = (self.script)(&sent);
-        self.log.push(sent);
-        let due = self.now + self.delay;
-        match fate {
-            Fate::Arrives => self.fly(due, 1 - by, packet),
-            Fate::Lost => {}
-            Fate::Late(later) => self.fly(due + later, 1 - by, packet),
-            Fate::Twice(later) => {
-                self.fly(due, 1 - by, packet.clone());
-                self.fly(due + later, 1 - by, packet);
-            }
-        }
-    }
-
-    fn fly(&mut self, due: Time, to: usize, packet: Packet) {
-        self.serial += 1;
-        self.flying.insert((due, self.serial), (to, packet));
-    }
-
-    /// Lets the next thing happen. Returns whether there was one before `limit`.
-    pub fn step(&mut self, limit: Time) -> bool {
-        let arrival = self.flying.keys().next().map_or(Time::NEVER, |key| key.0);
-        let next = arrival.min(self.ends[A].deadline()).min(self.ends[B].deadline());
-        if next > limit || next == Time::NEVER {
-            return false;
-        }
-        // A packet that the rate kept back may have left when another one arrived.
-        let next = next.max(self.now);
-        self.now = next;
-        if arrival <= next {
-            let (_, (to, packet)) = self.flying.pop_first().unwrap();
-            self.ends[to].on_packet(next, &packet);
-        } else {
-            for end in &mut self.ends {
-                if end.deadline() <= next {
-                    end.on_deadline(next);
-                    assert!(end.deadline() > next, "a deadline stands still");
-                }
-            }
-        }
-        self.flush();
-        true
-    }
-
-    /// Runs until `time`.
-    pub fn run_until(&mut self, time: Time) {
-        while self.step(time) {}
-        self.now = time;
-    }
-
-    /// Runs until nothing happens any more, but for one hour at most.
-    pub fn run(&mut self) {
-        while self.step(Time::ZERO + Span::from_secs(3600)) {}
-    }
-
-    pub fn sent(&self, by: usize, kind: Kind) -> impl Iterator<Item = &Sent> {
-        self.log.iter().filter(move |sent| sent.is_of(by, kind))
-    }
-
-    /// The milliseconds at which `by` has sent packets of a type.
-    pub fn times(&self, by: usize, kind: Kind) -> Vec<u64> {
-        self.sent(by, kind).map(|sent| sent.at.as_nanos() / 1_000_000).collect()
     }
 }

@@ -54,6 +54,7 @@ __all__ = [
     "TcpTotals",
     "Transport",
     "Window",
+    "XtpTotals",
     "_panic",
     "build_profile",
     "controllers",
@@ -102,7 +103,7 @@ class Flow:
 
     @property
     def protocol(self) -> str:
-        """Transport protocol: `tcp`, `quic`, `stp` or `scps-tp`."""
+        """Transport protocol: `tcp`, `quic`, `stp`, `scps-tp` or `xtp`."""
 
     @property
     def completed(self) -> bool:
@@ -201,6 +202,10 @@ class Flow:
     @property
     def stp(self) -> StpTotals | None:
         """Totals that only STP has; None for another protocol."""
+
+    @property
+    def xtp(self) -> XtpTotals | None:
+        """Totals that only XTP has; None for another protocol."""
 
     @property
     def pages(self) -> list[Page]:
@@ -340,6 +345,39 @@ class StpTotals:
     @property
     def probed_outages(self) -> int:
         """Outages that probes of XSTP have found."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class XtpTotals:
+    """Totals of one flow that only XTP has, named as those of TCP if they mean the same."""
+
+    @property
+    def segments_sent(self) -> int:
+        """Data packets sent, retransmissions included."""
+
+    @property
+    def segments_retransmitted(self) -> int:
+        """Data packets retransmitted."""
+
+    @property
+    def requests_sent(self) -> int:
+        """Packets with a request (SREQ or DREQ) that the data sender has sent."""
+
+    @property
+    def reports_sent(self) -> int:
+        """Reports that the data receiver has sent: CNTL, ECNTL and TCNTL."""
+
+    @property
+    def gap_reports_sent(self) -> int:
+        """Those of them that show a gap: ECNTL."""
+
+    @property
+    def handshakes(self) -> int:
+        """Synchronising handshakes that the data sender has begun."""
 
     def to_dict(self) -> dict[str, Any]:
         """The attributes as a dictionary, with dictionaries for the objects in them."""

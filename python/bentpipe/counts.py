@@ -7,12 +7,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bentpipe._native import Flow, QuicTotals, StpTotals, TcpTotals
+    from bentpipe._native import Flow, QuicTotals, StpTotals, TcpTotals, XtpTotals
 
 
-def packets(flow: Flow) -> TcpTotals | QuicTotals | StpTotals | None:
-    """The totals of the flow's protocol: packets with data, retransmissions and recoveries."""
-    return flow.tcp or flow.quic or flow.stp
+def packets(flow: Flow) -> TcpTotals | QuicTotals | StpTotals | XtpTotals | None:
+    """The totals of the flow's protocol, among them packets with data and retransmissions."""
+    return flow.tcp or flow.quic or flow.stp or flow.xtp
 
 
 def timers(flow: Flow) -> TcpTotals | QuicTotals | None:

@@ -117,7 +117,8 @@ fn needs_tcp(first: &str, second: &str) -> bool {
     let reads_tcp = second.starts_with("node.middlebox(")
         || second.starts_with("link") && second.contains("header_compression(")
         || second.starts_with("link") && second.ends_with(".mtu");
-    ["flow.transport.quic", "flow.transport.stp"].contains(&first) && reads_tcp
+    ["flow.transport.quic", "flow.transport.stp", "flow.transport.xtp"].contains(&first)
+        && reads_tcp
 }
 
 /// Whether two tables are alternatives of a key that a scenario has only once.

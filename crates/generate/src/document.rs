@@ -252,28 +252,33 @@ fn connect(json: &mut Json, nodes: usize, dice: &mut Dice) {
         flow["from"] = format!("n{from}").into();
         flow["to"] = format!("n{to}").into();
         if let Some(transport) = flow.get_mut("transport") {
-            choose_protocol(transport, dice);
+            let protocol = choose_protocol(transport, dice);
+            // XTP has no congestion control.
+            if protocol == Some(Protocol::Xtp) {
+                flow["controller"] = "none".into();
+            }
         }
     }
     place(json, dice);
 }
 
-/// The settings of a protocol are refused with another one: a flow keeps those of one of them.
-fn choose_protocol(transport: &mut Json, dice: &mut Dice) {
-    let tables = Protocol::ALL.iter().filter_map(|one| Some((one.entry().table?, one.name())));
+/// The settings of a protocol are refused with another one: a flow keeps those of one of them, which is returned.
+fn choose_protocol(transport: &mut Json, dice: &mut Dice) -> Option<Protocol> {
+    let tables = Protocol::ALL.iter().filter_map(|one| Some((one.entry().table?, *one)));
     let drawn: Vec<_> = tables.filter(|(table, _)| transport[*table].is_object()).collect();
     if drawn.is_empty() {
-        return;
+        return None;
     }
-    let (chosen, name) = *dice.pick(&drawn);
+    let (chosen, protocol) = *dice.pick(&drawn);
     if let Some(settings) = transport.as_object_mut() {
         settings.retain(|key, _| key == chosen || !drawn.iter().any(|(table, _)| key == table));
-        settings.insert("protocol".to_owned(), name.into());
+        settings.insert("protocol".to_owned(), protocol.name().into());
     }
+    Some(protocol)
 }
 
 /// Tables of protocols whose packets are none of TCP.
-const OTHER_PROTOCOLS: [&str; 2] = ["stp", "quic"];
+const OTHER_PROTOCOLS: [&str; 3] = ["stp", "quic", "xtp"];
 
 fn has_table(flow: &Json, table: &str) -> bool {
     flow["transport"][table].is_object()

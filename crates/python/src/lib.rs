@@ -112,6 +112,7 @@ pub fn define(
         totals::QuicTotals,
         totals::StpTotals,
         totals::TcpTotals,
+        totals::XtpTotals,
         transports::Transport;
         functions
         version,

@@ -4,7 +4,7 @@
 use pyo3::prelude::*;
 use recording::{
     FlowRecord, KernelRecord, LinkRecord, ObjectRecord, PageRecord, QueueingRecord, QuicRecord,
-    RateRecord, RttRecord, SettingRecord, StpRecord, TcpRecord,
+    RateRecord, RttRecord, SettingRecord, StpRecord, TcpRecord, XtpRecord,
 };
 
 use crate::record::record;
@@ -18,7 +18,7 @@ record! {
         controller: String,
         /// Provenance of the controller; an implementation has its release and file in brackets.
         controller_status: String,
-        /// Transport protocol: `tcp`, `quic`, `stp` or `scps-tp`.
+        /// Transport protocol: `tcp`, `quic`, `stp`, `scps-tp` or `xtp`.
         protocol: &'static str,
         /// True if a finite transfer was completed.
         completed: bool,
@@ -72,6 +72,8 @@ record! {
         quic: Option<QuicTotals>,
         /// Totals that only STP has; None for another protocol.
         stp: Option<StpTotals>,
+        /// Totals that only XTP has; None for another protocol.
+        xtp: Option<XtpTotals>,
         /// Web pages.
         pages: Vec<Page>,
     }
@@ -146,6 +148,24 @@ record! {
         probed_congestion: u64,
         /// Outages that probes of XSTP have found.
         probed_outages: u64,
+    }
+}
+
+record! {
+    /// Totals of one flow that only XTP has, named as those of TCP if they mean the same.
+    XtpTotals {
+        /// Data packets sent, retransmissions included.
+        segments_sent: u64,
+        /// Data packets retransmitted.
+        segments_retransmitted: u64,
+        /// Packets with a request (SREQ or DREQ) that the data sender has sent.
+        requests_sent: u64,
+        /// Reports that the data receiver has sent: CNTL, ECNTL and TCNTL.
+        reports_sent: u64,
+        /// Those of them that show a gap: ECNTL.
+        gap_reports_sent: u64,
+        /// Synchronising handshakes that the data sender has begun.
+        handshakes: u64,
     }
 }
 
@@ -330,6 +350,7 @@ impl From<&FlowRecord> for Flow {
             tcp: protocol.tcp().map(TcpTotals::from),
             quic: protocol.quic().map(QuicTotals::from),
             stp: protocol.stp().map(StpTotals::from),
+            xtp: protocol.xtp().map(XtpTotals::from),
             pages: pages.iter().map(Page::from).collect(),
         }
     }
@@ -379,6 +400,27 @@ impl From<&StpRecord> for StpTotals {
             probed_corruption: *probed_corruption,
             probed_congestion: *probed_congestion,
             probed_outages: *probed_outages,
+        }
+    }
+}
+
+impl From<&XtpRecord> for XtpTotals {
+    fn from(record: &XtpRecord) -> Self {
+        let XtpRecord {
+            segments_sent,
+            segments_retransmitted,
+            requests_sent,
+            reports_sent,
+            gap_reports_sent,
+            handshakes,
+        } = record;
+        Self {
+            segments_sent: *segments_sent,
+            segments_retransmitted: *segments_retransmitted,
+            requests_sent: *requests_sent,
+            reports_sent: *reports_sent,
+            gap_reports_sent: *gap_reports_sent,
+            handshakes: *handshakes,
         }
     }
 }

@@ -3,8 +3,8 @@
 
 use crate::columns::{Column, Values};
 use crate::totals::{
-    FlowRecord, LinkRecord, ObjectRecord, PageRecord, ProtocolRecord, QueueingRecord, QuicRecord,
-    Recording, RttRecord, StpRecord, TcpRecord,
+    FlowRecord, LinkRecord, ObjectRecord, PageRecord, QueueingRecord, Recording, RttRecord,
+    TcpRecord,
 };
 
 /// A part of a recording that has rows and columns.
@@ -146,31 +146,15 @@ fn flows(flows: &[FlowRecord]) -> Vec<Column<'_>> {
         burst_completion_s: F64 of |f| or_nan(f.burst_completion_s),
         // What not all protocols have is null for the others.
         recovery: TextOrNone of |f| f.protocol.tcp().map(|tcp| &*tcp.recovery),
-        segments_sent: U64OrUnset of |f| {
-            all(f, |tcp| tcp.segments_sent, |quic| quic.segments_sent, |stp| stp.segments_sent)
-        },
-        segments_retransmitted: U64OrUnset of |f| {
-            all(
-                f,
-                |tcp| tcp.segments_retransmitted,
-                |quic| quic.segments_retransmitted,
-                |stp| stp.segments_retransmitted,
-            )
-        },
+        segments_sent: U64OrUnset of |f| f.protocol.packets().sent,
+        segments_retransmitted: U64OrUnset of |f| f.protocol.packets().retransmitted,
         probes_sent: U64OrUnset of |f| tcp(f, |tcp| tcp.probes_sent),
         timeouts: U64OrUnset of |f| match &f.protocol {
             ProtocolRecord::Tcp(tcp) | ProtocolRecord::ScpsTp(tcp) => tcp.timeouts,
             ProtocolRecord::Quic(quic) => quic.timeouts,
-            ProtocolRecord::Stp(_) => u64::MAX,
+            ProtocolRecord::Stp(_) | ProtocolRecord::Xtp(_) => u64::MAX,
         },
-        fast_recoveries: U64OrUnset of |f| {
-            all(
-                f,
-                |tcp| tcp.fast_recoveries,
-                |quic| quic.fast_recoveries,
-                |stp| stp.fast_recoveries,
-            )
-        },
+        fast_recoveries: U64OrUnset of |f| f.protocol.packets().recoveries.unwrap_or(u64::MAX),
         persistent_congestions: U64OrUnset of |f| quic(f, |quic| quic.persistent_congestions),
         acks_sent: U64OrUnset of |f| quic(f, |quic| quic.acks_sent),
         ack_frequency_sent: U64OrUnset of |f| quic(f, |quic| quic.ack_frequency_sent),
@@ -184,20 +168,6 @@ fn flows(flows: &[FlowRecord]) -> Vec<Column<'_>> {
 /// A figure of the RTT; null without samples.
 fn rtt(flow: &FlowRecord, figure: fn(&RttRecord) -> f64) -> f64 {
     flow.rtt.as_ref().map_or(f64::NAN, figure)
-}
-
-/// A count that all protocols have.
-fn all(
-    flow: &FlowRecord,
-    of_tcp: fn(&TcpRecord) -> u64,
-    of_quic: fn(&QuicRecord) -> u64,
-    of_stp: fn(&StpRecord) -> u64,
-) -> u64 {
-    match &flow.protocol {
-        ProtocolRecord::Tcp(tcp) | ProtocolRecord::ScpsTp(tcp) => of_tcp(tcp),
-        ProtocolRecord::Quic(quic) => of_quic(quic),
-        ProtocolRecord::Stp(stp) => of_stp(stp),
-    }
 }
 
 /// A count of TCP; unset for other protocols.

@@ -188,6 +188,8 @@ pub enum ProtocolRecord {
     Quic(QuicRecord),
     /// STP.
     Stp(StpRecord),
+    /// XTP.
+    Xtp(XtpRecord),
 }
 
 impl ProtocolRecord {
@@ -198,6 +200,7 @@ impl ProtocolRecord {
             Self::ScpsTp(_) => "scps-tp",
             Self::Quic(_) => "quic",
             Self::Stp(_) => "stp",
+            Self::Xtp(_) => "xtp",
         }
     }
 
@@ -205,7 +208,7 @@ impl ProtocolRecord {
     pub fn tcp(&self) -> Option<&TcpRecord> {
         match self {
             Self::Tcp(tcp) | Self::ScpsTp(tcp) => Some(tcp),
-            Self::Quic(_) | Self::Stp(_) => None,
+            Self::Quic(_) | Self::Stp(_) | Self::Xtp(_) => None,
         }
     }
 
@@ -213,7 +216,7 @@ impl ProtocolRecord {
     pub fn quic(&self) -> Option<&QuicRecord> {
         match self {
             Self::Quic(quic) => Some(quic),
-            Self::Tcp(_) | Self::ScpsTp(_) | Self::Stp(_) => None,
+            Self::Tcp(_) | Self::ScpsTp(_) | Self::Stp(_) | Self::Xtp(_) => None,
         }
     }
 
@@ -221,9 +224,42 @@ impl ProtocolRecord {
     pub fn stp(&self) -> Option<&StpRecord> {
         match self {
             Self::Stp(stp) => Some(stp),
-            Self::Tcp(_) | Self::ScpsTp(_) | Self::Quic(_) => None,
+            Self::Tcp(_) | Self::ScpsTp(_) | Self::Quic(_) | Self::Xtp(_) => None,
         }
     }
+
+    /// The part of XTP, if that is the protocol.
+    pub fn xtp(&self) -> Option<&XtpRecord> {
+        match self {
+            Self::Xtp(xtp) => Some(xtp),
+            Self::Tcp(_) | Self::ScpsTp(_) | Self::Quic(_) | Self::Stp(_) => None,
+        }
+    }
+
+    /// The counts that all protocols have, if the meaning is the same.
+    pub(crate) fn packets(&self) -> Packets {
+        let counts = |sent, retransmitted, recoveries| Packets { sent, retransmitted, recoveries };
+        match self {
+            Self::Tcp(one) | Self::ScpsTp(one) => {
+                counts(one.segments_sent, one.segments_retransmitted, Some(one.fast_recoveries))
+            }
+            Self::Quic(one) => {
+                counts(one.segments_sent, one.segments_retransmitted, Some(one.fast_recoveries))
+            }
+            Self::Stp(one) => {
+                counts(one.segments_sent, one.segments_retransmitted, Some(one.fast_recoveries))
+            }
+            Self::Xtp(one) => counts(one.segments_sent, one.segments_retransmitted, None),
+        }
+    }
+}
+
+/// Counts of packets with data of a flow.
+pub(crate) struct Packets {
+    pub(crate) sent: u64,
+    pub(crate) retransmitted: u64,
+    /// `None` without congestion control.
+    pub(crate) recoveries: Option<u64>,
 }
 
 impl Default for ProtocolRecord {
@@ -302,6 +338,23 @@ pub struct StpRecord {
     pub probed_congestion: u64,
     /// Outages that probes of XSTP have found.
     pub probed_outages: u64,
+}
+
+/// Totals of one flow that only XTP has, named as those of TCP where the meaning is the same.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct XtpRecord {
+    /// Data packets sent, retransmissions included.
+    pub segments_sent: u64,
+    /// Data packets retransmitted.
+    pub segments_retransmitted: u64,
+    /// Packets with a request (SREQ or DREQ) that the data sender has sent.
+    pub requests_sent: u64,
+    /// Reports that the data receiver has sent: CNTL, ECNTL and TCNTL.
+    pub reports_sent: u64,
+    /// Those of them that show a gap: ECNTL.
+    pub gap_reports_sent: u64,
+    /// Synchronising handshakes that the data sender has begun.
+    pub handshakes: u64,
 }
 
 /// One web page.

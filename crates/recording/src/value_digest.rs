@@ -14,7 +14,7 @@ use crate::digest::hexadecimal;
 use crate::series::{FlowSeries, LinkSeries};
 use crate::totals::{
     FlowRecord, LinkRecord, ObjectRecord, PageRecord, ProtocolRecord, QuicRecord, Recording,
-    StpRecord, TcpRecord,
+    StpRecord, TcpRecord, XtpRecord,
 };
 
 impl Recording {
@@ -153,6 +153,21 @@ fn of_protocol(hash: &mut Hash, protocol: &ProtocolRecord) {
             hash.count("probed_corruption", *probed_corruption);
             hash.count("probed_congestion", *probed_congestion);
             hash.count("probed_outages", *probed_outages);
+        }
+        ProtocolRecord::Xtp(XtpRecord {
+            segments_sent,
+            segments_retransmitted,
+            requests_sent,
+            reports_sent,
+            gap_reports_sent,
+            handshakes,
+        }) => {
+            hash.count("segments_sent", *segments_sent);
+            hash.count("segments_retransmitted", *segments_retransmitted);
+            hash.count("requests_sent", *requests_sent);
+            hash.count("reports_sent", *reports_sent);
+            hash.count("gap_reports_sent", *gap_reports_sent);
+            hash.count("handshakes", *handshakes);
         }
     }
 }

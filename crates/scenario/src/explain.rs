@@ -20,6 +20,7 @@ mod settings;
 mod stp;
 mod text;
 mod warnings;
+mod xtp;
 
 use serde::Serialize;
 use units::{Rate, Span};

@@ -214,6 +214,8 @@ pub enum OwnSettings {
     Quic(Arc<quic::Settings>),
     /// STP.
     Stp(Arc<stp::Config>),
+    /// XTP.
+    Xtp(Arc<xtp::Config>),
 }
 
 /// What an application does.

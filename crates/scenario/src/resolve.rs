@@ -20,6 +20,7 @@ mod reorder;
 mod rules;
 mod stp;
 mod traces;
+mod xtp;
 
 pub(crate) use bounds::shortest_cycle;
 pub(crate) use rules::UNSCALED_WINDOW;

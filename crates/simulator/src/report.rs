@@ -8,7 +8,7 @@ mod path_mtu;
 use network::{Fabric, NodeReport, PortReport, QueueReport};
 use recording::{
     Backend, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, Recording, RttRecord, StpRecord,
-    TableDefinition, jain_index,
+    TableDefinition, XtpRecord, jain_index,
 };
 use runtime::{
     Application, EndpointId, LinkRecorder, LinkSamples, link_records, link_tables, quic_record,
@@ -296,6 +296,7 @@ fn protocol_record(
             ProtocolRecord::Quic(quic_record(sent, pairs, quic_error(application, hosts)))
         }
         Protocol::Stp => ProtocolRecord::Stp(stp_record(application, sent, hosts)),
+        Protocol::Xtp => ProtocolRecord::Xtp(xtp_record(application, sent, hosts)),
     }
 }
 
@@ -325,6 +326,28 @@ fn stp_record(
         record.probed_corruption += u64::from(verdicts.corruption);
         record.probed_congestion += u64::from(verdicts.congestion);
         record.probed_outages += u64::from(verdicts.outage);
+    }
+    record
+}
+
+fn xtp_record(
+    application: &Application,
+    sent: &Counters,
+    hosts: &Hosts<impl Connection>,
+) -> XtpRecord {
+    let mut record = XtpRecord {
+        segments_sent: sent.segments,
+        segments_retransmitted: sent.retransmissions,
+        ..XtpRecord::default()
+    };
+    for pair in &application.pairs {
+        let ends = [pair.sender, pair.receiver].map(|end| hosts.connection(end).xtp());
+        let [Some(sender), Some(receiver)] = ends.map(|end| Some(end?.sent())) else { continue };
+        record.requests_sent += sender.requests;
+        record.handshakes += sender.handshakes;
+        let reports = xtp::Kind::ALL.into_iter().filter(|kind| kind.is_control());
+        record.reports_sent += reports.map(|kind| receiver.of(kind)).sum::<u64>();
+        record.gap_reports_sent += receiver.of(xtp::Kind::Ecntl);
     }
     record
 }

@@ -10,6 +10,7 @@ mod carried;
 mod datagrams;
 mod quic;
 mod stp;
+mod xtp;
 
 use std::sync::Arc;
 
@@ -31,6 +32,7 @@ pub(crate) enum Shared {
     Tcp,
     Quic(Arc<quic::Path>),
     Stp(Arc<::stp::Config>),
+    Xtp(Arc<xtp::Path>),
 }
 
 impl Shared {
@@ -46,6 +48,7 @@ impl Shared {
                 let ip_header = ip.header_bytes();
                 Self::Stp(Arc::new(::stp::Config { ip_header, ..::stp::Config::clone(config) }))
             }
+            OwnSettings::Xtp(config) => Self::Xtp(Arc::new(xtp::Path::of(config))),
         }
     }
 
@@ -56,7 +59,7 @@ impl Shared {
     /// The settings of the controller, unless they are those of TCP.
     pub(crate) fn controller(&self) -> Option<congestion::Settings> {
         match self {
-            Self::Tcp | Self::Quic(_) => None,
+            Self::Tcp | Self::Quic(_) | Self::Xtp(_) => None,
             Self::Stp(config) => Some(config.controller()),
         }
     }
@@ -123,6 +126,11 @@ pub(crate) trait Connection: Endpoint<Packet = Segment> + std::fmt::Debug {
 
     /// The end if it is one of STP.
     fn stp(&self) -> Option<&::stp::Connection> {
+        None
+    }
+
+    /// The end if it is one of XTP.
+    fn xtp(&self) -> Option<&::xtp::Connection> {
         None
     }
 

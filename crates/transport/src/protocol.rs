@@ -18,11 +18,13 @@ pub enum Protocol {
     Stp,
     /// SCPS-TP.
     ScpsTp,
+    /// XTP.
+    Xtp,
 }
 
 impl Protocol {
     /// All of them, in the order of lists.
-    pub const ALL: [Self; 4] = [Self::Tcp, Self::Quic, Self::Stp, Self::ScpsTp];
+    pub const ALL: [Self; 5] = [Self::Tcp, Self::Quic, Self::Stp, Self::ScpsTp, Self::Xtp];
 
     /// Description of the protocol.
     pub fn entry(self) -> &'static ProtocolEntry {
@@ -31,6 +33,7 @@ impl Protocol {
             Self::Quic => &QUIC,
             Self::Stp => &STP,
             Self::ScpsTp => &SCPS_TP,
+            Self::Xtp => &XTP,
         }
     }
 
@@ -136,4 +139,14 @@ const SCPS_TP: ProtocolEntry = ProtocolEntry {
         "quick_start",
         "ack_control",
     ]),
+};
+
+const XTP: ProtocolEntry = ProtocolEntry {
+    name: "xtp",
+    summary: "Xpress Transport Protocol: the sender asks for reports and keeps a rate, without congestion control",
+    source: "XTP 4.0, read in Wireshark's dissector; one report in each round trip as in SkyX",
+    status: Status::Reconstructed,
+    on_kernel: false,
+    table: Some("xtp"),
+    keys: TakenKeys::Only(&["mss", "receive_buffer", "initial_window", "reader_rate"]),
 };

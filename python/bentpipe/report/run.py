@@ -257,7 +257,7 @@ def flows_table(flows: Sequence[Flow], smoothed: bool) -> Table:
 
 
 def packet_cells(flow: Flow, *, probing: bool) -> list[Cell]:
-    """Counts of packets, with probes if `probing`; empty cells for what only TCP has."""
+    """Counts of packets, with probes if `probing`; cells are empty if a protocol lacks a count."""
     found, tcp, timed = packets(flow), flow.tcp, timers(flow)
     if found is None:
         return [whole(None)] * (6 if probing else 5)
@@ -267,7 +267,7 @@ def packet_cells(flow: Flow, *, probing: bool) -> list[Cell]:
         cell(share(found.segments_retransmitted, found.segments_sent), 0.01, 3),
         *([whole(tcp and tcp.probes_sent)] if probing else []),
         whole(timed and timed.timeouts),
-        whole(found.fast_recoveries),
+        whole(getattr(found, "fast_recoveries", None)),
     ]
 
 

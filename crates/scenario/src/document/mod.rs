@@ -136,7 +136,7 @@ pub(crate) struct Flow {
     /// The node that receives the data.
     pub to: Name,
     /// The congestion controller: its name, or a table with its name and parameters. `"none"`, no congestion
-    /// control, is for `transport.protocol = "scps-tp"` with a `rate`.
+    /// control, is for `transport.protocol = "scps-tp"` with a `rate`, and for `"xtp"`, which has none.
     pub controller: Controller,
     /// Number of such flows.
     #[serde(default = "default_count")]

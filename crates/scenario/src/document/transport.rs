@@ -20,6 +20,8 @@ pub(crate) struct Transport {
     pub quic: quic::Settings,
     /// Settings of STP.
     pub stp: stp::Config,
+    /// Settings of XTP.
+    pub xtp: xtp::Config,
     /// SCPS-TP: the route, the SNACK option and the ACKs.
     pub scps: Scps,
     /// Loss recovery. `"linux"` is RACK-TLP with proportional rate reduction. Default: the recovery

@@ -22,6 +22,7 @@ use super::mtu;
 use super::proxy;
 use super::stp;
 use super::text::{bytes, rate};
+use super::xtp;
 use super::{compression, demand, fec};
 use crate::error::Place;
 use crate::load::Written;
@@ -258,6 +259,10 @@ fn of_connection(flow: &Flow, figures: &Figures) -> Vec<(WarningKind, String)> {
         OwnSettings::Stp(config) => vec![
             (Kind::RateAboveBottleneck, stp::rate_above(config, figures)),
             (Kind::ResponseBelowRtt, stp::no_response(config, figures)),
+        ],
+        OwnSettings::Xtp(config) => vec![
+            (Kind::RateAboveBottleneck, xtp::rate_above(config, figures)),
+            (Kind::ResponseBelowRtt, xtp::no_response(config, figures)),
         ],
     };
     let found = found.into_iter().chain(own);

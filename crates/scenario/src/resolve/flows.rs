@@ -39,7 +39,8 @@ pub(super) fn flows(
         let controller = controller(&flow.controller, &path.key("controller"), problems);
         let (Some(from), Some(to), Some(controller)) = (from, to, controller) else { continue };
         let name = flow.name.as_ref().map_or_else(|| format!("flow-{i}"), |name| name.0.clone());
-        let own = protocols::own_settings(&flow.transport, &controller, &path, problems);
+        let own =
+            protocols::own_settings(&flow.transport, &controller, document.ip, &path, problems);
         let mut transport = protocols::as_tcp(&own)
             .unwrap_or_else(|| transport(&flow.transport, &controller, document.ip));
         protocols::check_flow(flow.transport.protocol, &transport, &controller, &path, problems);
@@ -194,7 +195,7 @@ fn transport(written: &document::Transport, controller: &Specification, ip: IpVe
         ..written.config.clone()
     };
     match written.protocol {
-        Protocol::Tcp | Protocol::Quic | Protocol::Stp => config,
+        Protocol::Tcp | Protocol::Quic | Protocol::Stp | Protocol::Xtp => config,
         Protocol::ScpsTp => {
             let ip_header = ip.header_bytes();
             let least = written.rto.min.unwrap_or(LEAST_RTO_OF_SCPS);

@@ -4,8 +4,9 @@
 use congestion::{Controller as _, Specification};
 use tcp::{AckTiming, Config};
 use transport::{Protocol, ProtocolEntry, TakenKeys};
+use wire::IpVersion;
 
-use super::{quic, stp};
+use super::{quic, stp, xtp};
 use crate::describe;
 use crate::document::{self, Document};
 use crate::error::Problem;
@@ -71,10 +72,11 @@ pub(super) fn check_settings(
     let is_unlimited = *controller == Specification::unlimited();
     let rate = config.scps.and_then(|scps| scps.rate);
     let is_bounded = rate.is_some() || (*is_bounded && config.scps.is_some());
-    if is_unlimited && !is_bounded {
+    // XTP has no other.
+    if is_unlimited && !is_bounded && protocol != Protocol::Xtp {
         let problem = Problem::new(place.clone(), "a congestion controller", format!("{name:?}"));
         problems.push(problem.because(match protocol {
-            Protocol::Tcp | Protocol::Quic | Protocol::Stp => {
+            Protocol::Tcp | Protocol::Quic | Protocol::Stp | Protocol::Xtp => {
                 format!("it is for protocol = \"scps-tp\" with {requires}")
             }
             Protocol::ScpsTp => format!("nothing would bound the sender without {requires}"),
@@ -140,6 +142,7 @@ fn own(entry: &ProtocolEntry) -> String {
 pub(super) fn own_settings(
     written: &document::Transport,
     controller: &Specification,
+    ip: IpVersion,
     path: &Path,
     problems: &mut Vec<Problem>,
 ) -> OwnSettings {
@@ -147,6 +150,7 @@ pub(super) fn own_settings(
         Protocol::Tcp | Protocol::ScpsTp => OwnSettings::Tcp,
         Protocol::Quic => OwnSettings::Quic(quic::settings(written, controller, path, problems)),
         Protocol::Stp => OwnSettings::Stp(stp::settings(written, controller, path, problems)),
+        Protocol::Xtp => OwnSettings::Xtp(xtp::settings(written, controller, ip, path, problems)),
     }
 }
 
@@ -157,6 +161,7 @@ pub(super) fn as_tcp(own: &OwnSettings) -> Option<Config> {
         OwnSettings::Tcp => None,
         OwnSettings::Quic(settings) => Some(quic::as_tcp(settings)),
         OwnSettings::Stp(config) => Some(stp::as_tcp(config)),
+        OwnSettings::Xtp(config) => Some(xtp::as_tcp(config)),
     }
 }
 

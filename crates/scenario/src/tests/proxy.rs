@@ -337,7 +337,9 @@ fn ends_of_gateways_take_over_each_option_as_the_page_has_it() {
             Taken::Side(_) => "that of the flow, unless the side decides",
             Taken::Hosts => "of the hosts only",
             Taken::Unsplit => "the flow crosses unsplit",
-            Taken::Protocol => "of the side; with QUIC and STP the flow crosses unsplit",
+            Taken::Protocol => {
+                "of the side; with other protocols than TCP and SCPS-TP the flow crosses unsplit"
+            }
         };
         let row = format!("| `{key}` | {words} |");
         assert!(page.contains(&row), "docs/path.md has no {row}");

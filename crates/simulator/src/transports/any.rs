@@ -9,6 +9,7 @@ use wire::feedback::Field;
 
 use super::quic::Quic;
 use super::stp::{self, Stp};
+use super::xtp::Xtp;
 use super::{Connection, OnWire, Shared, carried};
 use crate::hosts::BlueprintEnd;
 
@@ -21,6 +22,8 @@ pub(crate) enum Any {
     Quic(Box<Quic>),
     /// STP.
     Stp(Box<Stp>),
+    /// XTP.
+    Xtp(Box<Xtp>),
 }
 
 macro_rules! each {
@@ -29,6 +32,7 @@ macro_rules! each {
             Any::Tcp($end) => $call,
             Any::Quic($end) => $call,
             Any::Stp($end) => $call,
+            Any::Xtp($end) => $call,
         }
     };
 }
@@ -47,6 +51,7 @@ impl Connection for Any {
             Shared::Stp(config) => {
                 Self::Stp(Box::new(Stp::new(config.clone(), controller, initial_sequence)))
             }
+            Shared::Xtp(path) => Self::Xtp(Box::new(path.end())),
             Shared::Tcp => {
                 let end = <tcp::Connection as Connection>::new(
                     end,
@@ -70,34 +75,35 @@ impl Connection for Any {
             Self::Tcp(end) => tcp::Connection::failure(end),
             Self::Quic(end) => end.abort_cause(),
             Self::Stp(end) => end.abort_cause(),
+            Self::Xtp(end) => end.abort_cause(),
         }
     }
 
     fn streams(&mut self) -> Option<&mut dyn Streams> {
         match self {
             Self::Quic(end) => Some(&mut end.end),
-            Self::Tcp(_) | Self::Stp(_) => None,
+            Self::Tcp(_) | Self::Stp(_) | Self::Xtp(_) => None,
         }
     }
 
     fn has_arrived(&self) -> bool {
         match self {
             Self::Quic(end) => end.end.has_arrived(),
-            Self::Tcp(_) | Self::Stp(_) => false,
+            Self::Tcp(_) | Self::Stp(_) | Self::Xtp(_) => false,
         }
     }
 
     fn bytes(&self, packet: &Segment) -> u16 {
         match self {
             Self::Tcp(_) => packet.bytes(),
-            Self::Quic(_) => carried::bytes(packet),
+            Self::Quic(_) | Self::Xtp(_) => carried::bytes(packet),
             Self::Stp(_) => stp::bytes(packet),
         }
     }
 
     fn on_wire(&self) -> Option<&dyn OnWire> {
         match self {
-            Self::Tcp(_) => None,
+            Self::Tcp(_) | Self::Xtp(_) => None,
             Self::Quic(end) => Some(&**end),
             Self::Stp(end) => Some(&**end),
         }
@@ -106,28 +112,35 @@ impl Connection for Any {
     fn quic(&self) -> Option<&::quic::Connection> {
         match self {
             Self::Quic(end) => Some(&end.end),
-            Self::Tcp(_) | Self::Stp(_) => None,
+            Self::Tcp(_) | Self::Stp(_) | Self::Xtp(_) => None,
         }
     }
 
     fn stp(&self) -> Option<&::stp::Connection> {
         match self {
             Self::Stp(end) => Some(end.connection()),
-            Self::Tcp(_) | Self::Quic(_) => None,
+            Self::Tcp(_) | Self::Quic(_) | Self::Xtp(_) => None,
+        }
+    }
+
+    fn xtp(&self) -> Option<&::xtp::Connection> {
+        match self {
+            Self::Xtp(end) => Some(&end.end),
+            Self::Tcp(_) | Self::Quic(_) | Self::Stp(_) => None,
         }
     }
 
     fn tcp(&self) -> Option<&tcp::Connection> {
         match self {
             Self::Tcp(end) => Some(end),
-            Self::Quic(_) | Self::Stp(_) => None,
+            Self::Quic(_) | Self::Stp(_) | Self::Xtp(_) => None,
         }
     }
 
     fn tcp_mut(&mut self) -> Option<&mut tcp::Connection> {
         match self {
             Self::Tcp(end) => Some(end),
-            Self::Quic(_) | Self::Stp(_) => None,
+            Self::Quic(_) | Self::Stp(_) | Self::Xtp(_) => None,
         }
     }
 }

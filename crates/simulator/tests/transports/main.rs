@@ -3,6 +3,10 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
+mod common;
+mod stp;
+mod xtp;
+
 use std::collections::BTreeSet;
 
 use congestion::entries;
@@ -40,6 +44,11 @@ transport.protocol = "{protocol}"
 "#
     );
     Scenario::parse(&text, "test.toml", &[]).map_err(|errors| errors.to_string())
+}
+
+/// A controller that the protocol carries.
+fn controller_of(protocol: Protocol) -> &'static str {
+    if impossible(protocol).contains(&"newreno") { "none" } else { "newreno" }
 }
 
 /// All keys of `flow.transport` but `protocol`, each with a value.
@@ -80,7 +89,7 @@ fn a_key_that_a_protocol_does_not_take_is_refused_with_its_line_and_what_is_poss
         let entry = protocol.entry();
         for (key, value) in &keys {
             let text = format!("transport.{key} = {value}");
-            let parsed = parse("newreno", entry.name, &text);
+            let parsed = parse(controller_of(protocol), entry.name, &text);
             if takes(entry, key) {
                 assert!(parsed.is_ok(), "{}, {text}: {}", entry.name, parsed.unwrap_err());
                 continue;
@@ -100,13 +109,19 @@ fn a_key_that_a_protocol_does_not_take_is_refused_with_its_line_and_what_is_poss
 }
 
 /// Controllers that a protocol cannot carry. quinn's crate has a test of the reasons.
-fn impossible(protocol: Protocol) -> &'static [&'static str] {
+fn impossible(protocol: Protocol) -> Vec<&'static str> {
     match protocol.name() {
         "quic" => {
-            &["cherry", "dctcp", "ebn", "none", "p-xcp", "peach", "peach-plus", "prague", "xcp"]
+            vec!["cherry", "dctcp", "ebn", "none", "p-xcp", "peach", "peach-plus", "prague", "xcp"]
+        }
+        // It has no congestion control.
+        "xtp" => {
+            let mut all: Vec<_> = entries().map(|entry| entry.name).collect();
+            all.sort_unstable();
+            all
         }
         // Its reports come a few times in each round trip.
-        "stp" => &[
+        "stp" => vec![
             "adalr",
             "aliad",
             "bbr",
@@ -139,7 +154,7 @@ fn impossible(protocol: Protocol) -> &'static [&'static str] {
             "xcp",
             "yeah",
         ],
-        _ => &["none"],
+        _ => vec!["none"],
     }
 }
 

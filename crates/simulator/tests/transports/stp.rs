@@ -1,52 +1,10 @@
 //! Flows with STP: in both engines, with TCP on the same link, over errors, and what is refused.
 
-#![allow(clippy::unwrap_used, reason = "a failed test may panic")]
-
-use recording::{FlowRecord, Recording, StpRecord};
-use scenario::{Loaded, Scenario, WarningKind, explain};
+use recording::{FlowRecord, StpRecord};
+use scenario::WarningKind;
 use simulator::Options;
 
-fn parse(text: &str) -> Scenario {
-    Scenario::parse(text, "test.toml", &[]).unwrap_or_else(|errors| panic!("{errors}\n{text}"))
-}
-
-fn run(text: &str) -> Recording {
-    simulator::run(&parse(text), 1, Options::default())
-}
-
-/// What the language answers to `text`.
-fn refusal(text: &str) -> String {
-    Scenario::parse(text, "test.toml", &[]).unwrap_err().to_string()
-}
-
-/// A link of 2 Mbit/s with `delay` and a queue of 200 packets. `extra` is TOML of the link.
-fn link(delay: &str, extra: &str, flows: &str) -> String {
-    format!(
-        r#"
-duration = "600s"
-[[link]]
-between = ["server", "client"]
-rate = "2Mbit/s"
-delay = "{delay}"
-queue = {{ packets = 200 }}
-{extra}
-{flows}
-"#
-    )
-}
-
-fn flow(controller: &str, transport: &str, traffic: &str) -> String {
-    format!(
-        r#"
-[[flow]]
-from = "server"
-to = "client"
-controller = "{controller}"
-transport = {{ {transport} }}
-traffic = {{ {traffic} }}
-"#
-    )
-}
+use crate::common::{flow, link, parse, refusal, returned, run, warnings};
 
 const STP: &str = r#"protocol = "stp""#;
 /// A rate below that of the link: the mode without a congestion window.
@@ -86,12 +44,9 @@ fn the_goodput_is_the_same_at_20_and_at_600_ms() {
 /// The claim about the return channel, with TCP's ACKs over the same link as measure.
 #[test]
 fn a_tenth_of_the_bytes_of_tcp_return() {
-    let returned = |transport| {
-        let recording = run(&link("300ms", "", &flow("newreno", transport, r#"bulk = "10MB""#)));
-        let backward = recording.links.iter().find(|link| link.direction == "client->server");
-        (backward.unwrap_or(&recording.links[1]).delivered_bytes, recording.flows[0].bytes)
-    };
-    let [(stp, sent), (tcp, same)] = [RATE, r#"recovery = "sack""#].map(returned);
+    let [(stp, sent), (tcp, same)] = [RATE, r#"recovery = "sack""#].map(|transport| {
+        returned(&link("300ms", "", &flow("newreno", transport, r#"bulk = "10MB""#)))
+    });
     assert_eq!(sent, same);
     assert!(stp * 10 < tcp, "{stp} bytes of STATs, {tcp} of ACKs");
 }
@@ -187,10 +142,7 @@ fn what_stp_cannot_do_is_refused_with_its_line() {
 fn explain_warns_of_rates_and_timers_that_do_not_fit_the_path() {
     let warnings = |settings: &str| {
         let transport = format!("protocol = \"stp\", stp = {{ {settings} }}");
-        let text = link("300ms", "", &flow("newreno", &transport, r#"download = "1MB""#));
-        let loaded = Loaded::parse(&text, "test.toml", &[]).unwrap();
-        let warnings = explain(&loaded.scenario, &loaded.written).warnings;
-        warnings.into_iter().map(|warning| warning.kind).collect::<Vec<_>>()
+        warnings(&link("300ms", "", &flow("newreno", &transport, r#"download = "1MB""#)))
     };
     assert_eq!(warnings("rate = \"1.9Mbit/s\", poll_interval = \"2s\""), []);
     assert_eq!(warnings("rate = \"2.1Mbit/s\""), [WarningKind::RateAboveBottleneck]);

@@ -1,0 +1,90 @@
+//! Flows with XTP: what their settings must be, and that they have no congestion controller.
+
+use std::sync::Arc;
+
+use congestion::Specification;
+use tcp::{AckTiming, DelayedAck, Recovery};
+use units::{Bytes, SizeLimit};
+use wire::IpVersion;
+use xtp::Config;
+
+use crate::document;
+use crate::error::Problem;
+use crate::path::Path;
+
+/// The settings of a flow with XTP.
+pub(super) fn settings(
+    written: &document::Transport,
+    controller: &Specification,
+    ip: IpVersion,
+    path: &Path,
+    problems: &mut Vec<Problem>,
+) -> Arc<Config> {
+    let tcp = &written.config;
+    let config = Config {
+        mss: tcp.mss,
+        receive_buffer: tcp.receive_buffer,
+        reads_at_once: written.reader_rate.is_none(),
+        initial_window: tcp.initial_window,
+        ip_header: ip.header_bytes(),
+        ..written.xtp.clone()
+    };
+    let none = Specification::unlimited();
+    if *controller != none {
+        let [name, none] = [controller, &none].map(|one| format!("{:?}", one.entry().name));
+        let problem = Problem::new(path.key("controller"), none, name);
+        let reason = "XTP has no congestion control: `xtp.rate` and the window bound its sender";
+        problems.push(problem.because(reason));
+    }
+    let path = path.key("transport");
+    let largest = u16::MAX - xtp::HEADER - IpVersion::V6.header_bytes();
+    if config.mss > u32::from(largest) {
+        let expected = format!("at most {largest}");
+        let problem = Problem::new(path.key("mss"), expected, config.mss.to_string());
+        problems.push(problem.because("a packet has at most 65535 bytes with its headers"));
+    }
+    check_rate(&config, &path.key("xtp"), problems);
+    Arc::new(config)
+}
+
+/// RATE and BURST are numbers of 32 bits of bytes, and a burst lets a full packet out.
+fn check_rate(config: &Config, path: &Path, problems: &mut Vec<Problem>) {
+    let most = u64::from(u32::MAX);
+    if let Some(rate) = config.rate.filter(|rate| rate.bits_per_second() > 8 * most) {
+        let expected = format!("at most {}bit/s", 8 * most);
+        let problem = Problem::new(path.key("rate"), expected, format!("\"{rate}\""));
+        problems.push(problem.because("RATE has 32 bits, in bytes per second"));
+    }
+    let Some(burst) = config.burst else { return };
+    let place = path.key("burst");
+    let (least, found) = (config.full_packet(), format!("\"{burst}\""));
+    let sizes = format!("{} to {}", Bytes(least), Bytes(most));
+    if config.rate.is_none() {
+        let problem = Problem::new(place, "`rate` too", found);
+        problems.push(problem.because("a burst is what leaves in an interval of burst / rate"));
+    } else if burst.get() < least {
+        let problem = Problem::new(place, sizes, found);
+        let reason = format!("a full packet has {least} bytes with the headers of XTP and IP");
+        problems.push(problem.because(reason));
+    } else if burst.get() > most {
+        let problem = Problem::new(place, sizes, found);
+        problems.push(problem.because("BURST has 32 bits, in bytes"));
+    }
+}
+
+/// A TCP with packets of the same payload and as much in flight, which is acknowledged a few times in each round
+/// trip: what is computed of a flow before a run follows from it.
+pub(super) fn as_tcp(config: &Config) -> tcp::Config {
+    let timeout = config.request_interval.unwrap_or(config.wtimer);
+    tcp::Config {
+        recovery: Recovery::Sack,
+        mss: config.mss,
+        timestamps: false,
+        receive_buffer: config.receive_buffer,
+        reads_at_once: config.reads_at_once,
+        send_buffer: SizeLimit::UNLIMITED,
+        initial_window: config.initial_window,
+        delayed_ack: AckTiming::Fixed(DelayedAck { segments: 255, timeout }),
+        ..tcp::Config::default()
+    }
+}

@@ -33,7 +33,7 @@ def test_one_transport_is_described_with_its_keys(bentpipe: Bentpipe) -> None:
 
 
 def test_a_wrong_name_is_answered_with_the_nearest(bentpipe: Bentpipe) -> None:
-    done = bentpipe("transports", "tpc")
+    done = bentpipe("transports", "tcpp")
     assert (done.returncode, done.stdout) == (2, "")
     assert "did you mean 'tcp'" in done.stderr
 

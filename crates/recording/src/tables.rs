@@ -3,8 +3,8 @@
 
 use crate::columns::{Column, Values};
 use crate::totals::{
-    FlowRecord, LinkRecord, ObjectRecord, PageRecord, QueueingRecord, Recording, RttRecord,
-    TcpRecord,
+    FlowRecord, LinkRecord, ObjectRecord, PageRecord, ProtocolRecord, QueueingRecord, QuicRecord,
+    Recording, RttRecord, TcpRecord,
 };
 
 /// A part of a recording that has rows and columns.

@@ -22,7 +22,7 @@ use crate::transports::OnWire;
 
 /// Name of the file's only interface.
 const INTERFACE: &str = "data-senders";
-/// Bytes kept of a packet that is not encrypted: all headers and options, and no more zeros than need be.
+/// Bytes kept of a packet that need not be whole: all headers and options, and no more zeros than need be.
 pub(crate) const SNAPLEN: u16 = 128;
 /// TTL or hop limit that Linux gives packets.
 const TTL: u8 = 64;
@@ -50,9 +50,9 @@ impl<W: Write> Capture<W> {
     /// # Errors
     /// When the sink does not take the bytes.
     pub fn new(sink: W, scenario: &Scenario) -> Result<Self, CaptureError> {
-        let is_encrypted = |flow: &Flow| matches!(flow.own, OwnSettings::Quic(_));
-        let has_encrypted = scenario.flows.iter().any(is_encrypted);
-        let snaplen = if has_encrypted { LONGEST_PACKET } else { SNAPLEN };
+        // QUIC is encrypted, and the reports of XTP are as long as their spans need.
+        let is_whole = |flow: &Flow| matches!(flow.own, OwnSettings::Quic(_) | OwnSettings::Xtp(_));
+        let snaplen = if scenario.flows.iter().any(is_whole) { LONGEST_PACKET } else { SNAPLEN };
         let writer = CaptureWriter::new(sink, &[INTERFACE.to_owned()], snaplen.into())?;
         let (packet, content) = Default::default();
         Ok(Self { writer, ip: scenario.ip, packet, content, failed: None })

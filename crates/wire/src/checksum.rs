@@ -6,6 +6,18 @@ pub(crate) fn sum_of_words(bytes: &[u8]) -> u64 {
     bytes.chunks_exact(2).map(|word| u64::from(u16::from_be_bytes([word[0], word[1]]))).sum()
 }
 
+/// The checksum of these bytes alone: zero if they have a valid one, and else what belongs into its field if that is
+/// zero.
+pub fn internet_checksum(bytes: &[u8]) -> u16 {
+    fold(sum(bytes))
+}
+
+/// The sum of any number of bytes. An odd last byte is padded with zero.
+pub(crate) fn sum(bytes: &[u8]) -> u64 {
+    let (even, odd) = bytes.split_at(bytes.len() & !1);
+    sum_of_words(even) + odd.first().map_or(0, |byte| u64::from(*byte) << 8)
+}
+
 /// Adds the carries back and takes the complement (RFC 1071 section 1).
 pub(crate) fn fold(mut sum: u64) -> u16 {
     while sum > 0xffff {

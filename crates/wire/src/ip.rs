@@ -4,7 +4,7 @@
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
-use crate::checksum::{fold, sum_of_words};
+use crate::checksum::{fold, sum, sum_of_words};
 
 /// Bytes of an IPv4 header without options.
 pub const IPV4_HEADER: u16 = 20;
@@ -104,11 +104,7 @@ impl Addresses {
     /// The Internet checksum over the pseudo header and what follows the header of IP: zero if `bytes` have a
     /// valid one, and else what belongs into its field if that is zero.
     pub fn checksum(self, protocol: u8, bytes: &[u8]) -> u16 {
-        // An odd last byte is padded with zero.
-        let (even, odd) = bytes.split_at(bytes.len() & !1);
-        let last = odd.first().map_or(0, |byte| u64::from(*byte) << 8);
-        let pseudo_header = self.pseudo_header_sum(protocol, bytes.len() as u32);
-        fold(pseudo_header + sum_of_words(even) + last)
+        fold(self.pseudo_header_sum(protocol, bytes.len() as u32) + sum(bytes))
     }
 }
 

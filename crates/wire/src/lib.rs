@@ -22,6 +22,7 @@ pub mod segment;
 pub mod tcp;
 pub mod udp;
 
+pub use checksum::internet_checksum;
 pub use ip::{Addresses, IpVersion};
 pub use packet::IpPacket;
 pub use segment::TcpFields;

@@ -11,7 +11,7 @@
 //! much may leave before the first report, and the order of a close are reconstructed. Multicast (JOIN, JCNTL),
 //! transfers without error control (NOERR), priorities (SORT), tags (BTAG) and DIAG are not implemented.
 //!
-//! - [`Packet`]: the packets and their lengths
+//! - [`Packet`]: the packets and their lengths; [`write()`] makes their bytes
 //! - [`Connection`]: one end
 
 // A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it may.
@@ -25,8 +25,10 @@ mod rate;
 mod receiver;
 mod requests;
 mod sender;
+mod wire;
 
 pub use config::{Config, Retransmission};
 pub use connection::{Connection, State};
 pub use info::Sent;
 pub use packet::{HEADER, Kind, Options, Packet, SpanOfBytes, Traffic};
+pub use wire::{PROTOCOL, write};

@@ -103,9 +103,10 @@ impl Connection for Any {
 
     fn on_wire(&self) -> Option<&dyn OnWire> {
         match self {
-            Self::Tcp(_) | Self::Xtp(_) => None,
+            Self::Tcp(_) => None,
             Self::Quic(end) => Some(&**end),
             Self::Stp(end) => Some(&**end),
+            Self::Xtp(end) => Some(&**end),
         }
     }
 

@@ -2,9 +2,11 @@
 
 use std::sync::Arc;
 
+use wire::Addresses;
+use wire::ip::LONGEST_PACKET;
 use xtp::{Config, Connection, Packet};
 
-use super::carried::{Cargo, Carried, Way};
+use super::carried::{Cargo, Carried, Way, Written};
 
 /// One end of a connection.
 pub(crate) type Xtp = Carried<Connection>;
@@ -12,6 +14,16 @@ pub(crate) type Xtp = Carried<Connection>;
 impl Cargo for Packet {
     fn bytes(&self) -> u16 {
         self.bytes()
+    }
+}
+
+impl Written for Packet {
+    const NUMBER: u8 = xtp::PROTOCOL;
+    /// A report is as long as its spans need.
+    const SNAPLEN: u16 = LONGEST_PACKET;
+
+    fn write(&self, addresses: Addresses, ports: (u16, u16), out: &mut Vec<u8>) {
+        xtp::write(self, addresses, ports, out);
     }
 }
 

@@ -23,6 +23,8 @@ fn lossy(ip: &str, transport: &str, traffic: &str) -> Scenario {
 }
 
 fn lossy_text(ip: &str, transport: &str, traffic: &str) -> String {
+    // XTP has no congestion control.
+    let controller = if transport.contains("xtp") { "none" } else { "reno" };
     format!(
         r#"
 duration = "60s"
@@ -37,7 +39,7 @@ channel = {{ per = 0.03 }}
 [[flow]]
 from = "server"
 to = "client"
-controller = "reno"
+controller = "{controller}"
 transport = {{ {transport} }}
 traffic = {{ {traffic} }}
 "#
@@ -131,6 +133,7 @@ fn expected(protocol: Protocol) -> (u8, &'static str) {
         Protocol::ScpsTp => (6, r#"protocol = "scps-tp""#),
         Protocol::Quic => (17, r#"protocol = "quic""#),
         Protocol::Stp => (253, r#"protocol = "stp""#),
+        Protocol::Xtp => (36, r#"protocol = "xtp", xtp = { rate = "1.8Mbit/s" }"#),
     }
 }
 
@@ -147,7 +150,12 @@ fn packets_of_each_protocol_have_their_lengths_and_valid_checksums() {
             assert_eq!(packet.is_ipv4(), ip == "ipv4");
             assert!(packet.bytes.len() == packet.length || packet.bytes.len() == 128);
             let content = packet.content();
-            assert_eq!(packet.addresses().checksum(number, &content), 0, "{protocol:?}");
+            // XTP has no pseudo header.
+            let checksum = match protocol {
+                Protocol::Xtp => wire::internet_checksum(&content),
+                _ => packet.addresses().checksum(number, &content),
+            };
+            assert_eq!(checksum, 0, "{protocol:?}");
             assert_eq!(content.len() + header, packet.length);
         }
         let [from_server, to_server]: [Vec<_>; 2] =
@@ -222,6 +230,44 @@ fn tshark(name: &str, capture: &[u8], arguments: &[&str], fields: &[&str]) -> Op
     };
     assert!(ran.status.success(), "{}", String::from_utf8_lossy(&ran.stderr));
     Some(String::from_utf8(ran.stdout).unwrap().lines().map(str::to_owned).collect())
+}
+
+/// Wireshark has a dissector of XTP 4.0. It compares lengths and checksums, and shows each field.
+#[test]
+fn wireshark_reads_packets_of_xtp() {
+    let (recording, bytes) =
+        captured(&lossy("ipv4", expected(Protocol::Xtp).1, r#"download = "300kB""#));
+    let fields = [
+        "_ws.malformed",
+        "xtp.cmd.ptype.ver",
+        "xtp.checksum.status",
+        "xtp.cmd.ptype.pformat",
+        "xtp.ecntl.nspan",
+        "xtp.spans_bad",
+        "xtp.aseg.dstport",
+        "xtp.tspec.outrate",
+    ];
+    let Some(lines) = tshark("xtp", &bytes, &[], &fields) else { return };
+    let mut of_kind: BTreeMap<String, Vec<[String; 4]>> = BTreeMap::new();
+    for line in &lines {
+        let mut columns = line.split('\t').map(str::to_owned);
+        let mut next = || columns.next().unwrap();
+        assert_eq!([next(), next(), next()], ["", "1", "1"], "{line}");
+        of_kind.entry(next()).or_default().push([next(), next(), next(), next()]);
+    }
+    let Some(counts) = recording.flows[0].protocol.xtp() else { panic!("no XTP") };
+    let sent =
+        |kind: xtp::Kind| of_kind.get(&(kind as u8).to_string()).cloned().unwrap_or_default();
+    // The client opens the connection, and the server answers with its rate of 1.8 Mbit/s.
+    let answers: Vec<_> = sent(xtp::Kind::Tcntl).into_iter().map(|[.., rate]| rate).collect();
+    assert!(answers.contains(&"225000".to_owned()), "{answers:?}");
+    assert!(sent(xtp::Kind::First).iter().any(|[_, _, port, _]| port == "5001"));
+    assert_eq!(sent(xtp::Kind::Data).len() as u64, counts.segments_sent);
+    let reports = sent(xtp::Kind::Ecntl);
+    assert!(!reports.is_empty() && reports.len() as u64 <= counts.gap_reports_sent);
+    for [spans, wrong, ..] in reports {
+        assert!(spans.parse::<u32>().unwrap() > 0 && wrong.is_empty(), "{spans} {wrong}");
+    }
 }
 
 /// Keys of the first packets follow from their connection ID (RFC 9001 section 5.2), so Wireshark finds both hellos.

@@ -11,6 +11,7 @@ use units::{Span, Time};
 
 use crate::scps::{MOST_BITS, Scps, Snack, SnackForm};
 use crate::segment::{Options, Segment};
+use crate::timestamps::round_trip;
 use transport::Range;
 
 use super::Connection;
@@ -175,7 +176,12 @@ impl Connection {
                     .map(|(start, end)| Range { start: number + start, end: number + end });
                 self.sender.on_snack(now, &self.config, holes);
             }
-            None => self.sender.on_ack_without_snack(now, number, segment.payload == 0),
+            None => {
+                // Timestamps count milliseconds: at the latest it left at the end of this one.
+                let tick = Span::from_millis(1);
+                let caused = self.timestamps.then(|| now + tick - round_trip(now, segment.echo));
+                self.sender.on_ack_without_snack(now, number, segment.payload == 0, caused);
+            }
         }
     }
 

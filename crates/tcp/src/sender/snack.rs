@@ -17,8 +17,9 @@
 //! Reconstructed, because the reference implementation was not clear or does not say:
 //!
 //! - A retransmission of the first hole restarts the timer.
-//! - A timeout retransmits one segment. If the next ACK that brings progress reports no hole, then all that was
-//!   outstanding at the timeout is missing, and is retransmitted as far as cwnd allows.
+//! - A timeout retransmits one segment. If an ACK of what was sent after the timeout brings progress and reports no hole,
+//!   then all that was outstanding at the timeout is missing, and is retransmitted as far as cwnd allows. An earlier
+//!   ACK says nothing about data that was on its way.
 //! - After a loss by congestion cwnd counts all that is outstanding, and duplicate ACKs do not inflate it.
 
 use congestion::{Controller, Loss, TcpPolicy};
@@ -79,8 +80,9 @@ pub(super) struct Repair {
     holes: Vec<Hole>,
     /// Probes since the link is out.
     outage: Option<u32>,
-    /// What was outstanding at the last timeout ends here, until it is known what of it is missing.
-    timed_out: Option<u64>,
+    /// When the timer expired last, and where the data ends that was outstanding then, until it is known what of it is
+    /// missing.
+    timed_out: Option<(Time, u64)>,
 }
 
 impl Repair {
@@ -186,17 +188,25 @@ impl Sender {
         self.hear_again(now);
     }
 
-    /// An ACK up to `number` has been taken in, without a report.
-    pub(crate) fn on_ack_without_snack(&mut self, now: Time, number: u64, is_bare: bool) {
+    /// An ACK up to `number` has been taken in, without a report. `caused` is when the segment left that it answers;
+    /// without timestamps, one that left a round trip ago may have caused it.
+    pub(crate) fn on_ack_without_snack(
+        &mut self,
+        now: Time,
+        number: u64,
+        is_bare: bool,
+        caused: Option<Time>,
+    ) {
         let una = self.una;
+        let caused = caused.unwrap_or_else(|| now - self.rtt.srtt().unwrap_or(Span::ZERO));
         let Some(repair) = self.repair() else { return };
         repair.acknowledge(una);
         // What arrives behind a hole would be reported.
         if is_bare
             && number == una
-            && repair.timed_out.is_some_and(|end| una < end)
+            && repair.timed_out.is_some_and(|(at, end)| una < end && at <= caused)
             && repair.holes.is_empty()
-            && let Some(end) = repair.timed_out.take()
+            && let Some((_, end)) = repair.timed_out.take()
         {
             repair.add(now, Range { start: una, end });
         }
@@ -329,7 +339,7 @@ impl Sender {
         let Some(repair) = self.repair() else { return };
         let cause = repair.scps.cause;
         let is_out = repair.scps.outage_timeouts.is_some_and(|most| retries >= most);
-        repair.timed_out = Some(max);
+        repair.timed_out = Some((now, max));
         // What was retransmitted before may be lost too, and fills no window.
         for hole in &mut repair.holes {
             hole.embargo = Time::ZERO;

@@ -99,6 +99,31 @@ fn several_holes_of_a_window_need_no_timeout() {
     }
 }
 
+/// The timer expires because ACKs are lost or late. What was on its way then is not taken for lost.
+#[test]
+fn a_needless_timeout_retransmits_one_segment() {
+    for timestamps in [true, false] {
+        let mut most = 0;
+        for silence in (200..=700).step_by(10) {
+            let rate = Some(Rate::from_bits_per_second(1_040_000));
+            let mut config = scps(Scps { rate, ..corruption() });
+            (config.timestamps, config.initial_window) = (timestamps, 200);
+            let mut wire = Wire::established(&config).scripted(move |sent| {
+                let is_silent = (2000..2000 + silence).contains(&(sent.at.as_nanos() / 1_000_000));
+                if sent.by == B && is_silent { Fate::Lost } else { Fate::Arrives }
+            });
+            wire.write(A, 800 * MSS);
+            wire.run();
+            assert_eq!(wire.ends[B].delivered(), 800 * MSS);
+            let timeouts = timeouts(&wire);
+            most = most.max(timeouts);
+            let retransmissions = wire.ends[A].info().retransmissions;
+            assert_eq!(retransmissions, u64::from(timeouts), "{timestamps}, {silence} ms");
+        }
+        assert!(most >= 1, "a test without a timeout");
+    }
+}
+
 /// The embargo of the first hole is a smoothed RTT, and doubles.
 #[test]
 fn a_hole_is_not_retransmitted_again_before_its_embargo_ends() {

@@ -289,7 +289,7 @@ impl Scoreboard {
         }
         assert_eq!(self.sacked.total(), total);
         if let Some(flight) = &self.flight {
-            flight.recount(una, max);
+            flight.recount(una, max, self.early.as_deref().unwrap_or(&RangeSet::default()));
             return;
         }
         let below = |to: u64| {

@@ -282,7 +282,7 @@ proptest! {
         recovery in prop::sample::select(vec![
             Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Linux,
         ]),
-        controller in prop::sample::select(vec!["newreno", "cubic", "bbr", "bbr3", "peach", "adalr"]),
+        controller in prop::sample::select(vec!["newreno", "cubic", "bbr", "bbr3", "peach", "cherry", "adalr"]),
         options: u16,
         events in prop::collection::vec(event(), 1..120),
     ) {

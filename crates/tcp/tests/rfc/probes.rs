@@ -202,6 +202,36 @@ fn a_supplement_that_was_passed_over_is_not_sent_again_after_a_timeout() {
     assert!(twice.is_empty(), "{twice:?}");
 }
 
+/// What is too large for a link counts as lost, and with `recovery = "linux"` it is joined before it is
+/// cut: not across what arrived ahead of its turn, which the receiver does not lack.
+#[test]
+fn lost_segments_are_not_joined_across_a_supplement_that_was_passed_over() {
+    let small = MSS - 100;
+    for recovery in [Recovery::Sack, Recovery::Linux] {
+        let mut wire = wire("cherry", &Config { recovery, ..config() });
+        let start = wire.now;
+        // Supplements bring 50 to 64. Nothing that is sent in its turn arrives from 41 on.
+        let position = |sent: &Sent| u64::from(sent.segment.sequence.wrapping_sub(1_001));
+        wire = wire.losing(move |sent| match is_probe(sent) {
+            true => position(sent) < 50 * MSS,
+            false => sent.is_data() && position(sent) >= 41 * MSS && sent.at < start + ms(500),
+        });
+        wire.write(A, 80 * MSS);
+        wire.run_for(ms(500));
+        assert_eq!(wire.ends[A].info().acknowledged, 41 * MSS, "{recovery:?}");
+        let quoted = wire.sent(A, |sent| position(sent) == 41 * MSS).next().unwrap().segment;
+        wire.forget();
+        let now = wire.now;
+        wire.ends[A].on_segment(now, &quoted.too_big(1, small as u16, 556));
+        wire.run();
+        assert_eq!(wire.ends[B].delivered(), 80 * MSS, "{recovery:?}");
+        let bytes: u64 = wire.sent(A, is_regular).map(|one| u64::from(one.segment.payload)).sum();
+        assert_eq!(bytes, (9 + 15) * MSS, "{recovery:?}: what the receiver lacks, once");
+        let info = wire.ends[A].info();
+        assert_eq!((info.unacked, info.lost), (0, 0), "{recovery:?}");
+    }
+}
+
 /// With and without limited transmit a sender without duplicate ACKs sends the same.
 #[test]
 fn what_is_passed_over_takes_no_room_in_the_congestion_window() {

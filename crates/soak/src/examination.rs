@@ -66,7 +66,13 @@ fn steps(loaded: &Loaded, seed: u64, fault: Option<Fault>) -> Result<Examined, F
     let slow = changed(scenario, fault == Some(Fault::OracleSeesLongerDelay));
     let mut slow = simulator::run_on_reference(&slow, seed, Options::default());
     fault.inspect(|fault| fault.spoil(&mut slow));
-    require("reference", slow.events >= recording.events, || "it has fewer events".into())?;
+    // Frames of ARQ wait in the fast engine, which looks at them each time that a short timer expires.
+    let has_arq = scenario
+        .links
+        .iter()
+        .any(|link| [&link.forward, &link.backward].iter().any(|one| one.arq.is_some()));
+    let is_faster = has_arq || slow.events >= recording.events;
+    require("reference", is_faster, || "it has fewer events".into())?;
     slow.events = recording.events;
     equal("reference", &recording, &slow)?;
 

@@ -215,7 +215,7 @@ mod tests {
         assert_eq!(bucket.take_first(micros(9000)), Some(2));
         bucket.join(2);
         bucket.spend(1500);
-        assert_eq!(bucket.ready_at(), micros(10_500), "the bucket is smaller now");
+        assert_eq!(bucket.ready_at(), micros(12_000), "the bucket is smaller now");
     }
 
     #[test]

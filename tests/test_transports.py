@@ -123,9 +123,6 @@ def test_counters_of_quic_are_printed_and_are_columns(bentpipe: Bentpipe, tmp_pa
 @pytest.mark.parametrize(
     ("protocol", "option"),
     [
-        ("quic", ("--pcap",)),
-        ("stp", ("--pcap",)),
-        ("xtp", ("--pcap",)),
         ("stp", ("--backend", "kernel")),
         ("xtp", ("--backend", "kernel")),
         ("scps-tp", ("--backend", "kernel")),

@@ -435,7 +435,7 @@ fn probe_timeouts(settings: Settings, case: u64) -> (u32, u32) {
             0 => {}
             1 => wire.delay = Span::from_millis(800),
             8..10 => {}
-            _ => wire.directions[usize::from(case % 2 == 0)].until_loss = Some(lost),
+            _ => wire.directions[usize::from(case.is_multiple_of(2))].until_loss = Some(lost),
         }
         wire.ends[SERVER].write(200_000);
         wire.run(CLIENT, 150_000);

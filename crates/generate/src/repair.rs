@@ -20,18 +20,50 @@ pub fn repaired(mut json: Json, schema: &Json, dice: &mut Dice) -> Option<(Json,
             Ok(loaded) => return Some((json, loaded)),
             Err(errors) => errors,
         };
-        let path = errors.0.first()?.path.clone();
-        let times = tried.entry(path.clone()).or_default();
-        *times += 1;
-        let steps = steps(&path);
-        let redraws = *times < 3 && redraw(&mut json, schema, &steps, dice);
-        // A value that is missing is refused at its own path, which is not there: its table goes.
-        if !redraws && !leave_out(&mut json, &steps) {
-            let last = (1..steps.len()).rev().find(|end| leave_out(&mut json, &steps[..*end]));
-            last?;
+        let mut mended: Vec<String> = Vec::new();
+        for error in &errors.0 {
+            // What another repair has changed is judged at the next loading.
+            if mended.iter().any(|path| error.path.starts_with(path.as_str())) {
+                continue;
+            }
+            if mend(&mut json, &error.path, schema, &mut tried, dice)? == Mended::Elsewhere {
+                break;
+            }
+            mended.push(error.path.clone());
         }
     }
     None
+}
+
+#[derive(PartialEq, Eq)]
+enum Mended {
+    /// Nothing but what stood at the path was changed.
+    Here,
+    /// Other paths may mean something else now: an item of a list has gone, or an outer table.
+    Elsewhere,
+}
+
+/// Draws what stands at `path` again, or leaves it out. `None` if nothing can be left out.
+fn mend(
+    json: &mut Json,
+    path: &str,
+    schema: &Json,
+    tried: &mut BTreeMap<String, u32>,
+    dice: &mut Dice,
+) -> Option<Mended> {
+    let steps = steps(path);
+    let times = tried.entry(path.to_owned()).or_default();
+    *times += 1;
+    if *times < 3 && redraw(json, schema, &steps, dice) {
+        return Some(Mended::Here);
+    }
+    if leave_out(json, &steps) {
+        let is_item = matches!(steps.last(), Some(Step::Index(_)));
+        return Some(if is_item { Mended::Elsewhere } else { Mended::Here });
+    }
+    // A value that is missing is refused at its own path, which is not there: its table goes.
+    (1..steps.len()).rev().find(|end| leave_out(json, &steps[..*end]))?;
+    Some(Mended::Elsewhere)
 }
 
 /// A key or a number of a path.

@@ -185,12 +185,14 @@ pub(crate) fn complete(
     if !problems.is_empty() {
         return Err(source.report(&tree, problems));
     }
-    // Once more, for the tables that overrides have brought.
-    let (more, problems) = renamed::modernise(&mut tree, schema);
-    if !problems.is_empty() {
-        return Err(source.report(&tree, problems));
+    if !sets.is_empty() {
+        // Once more, for the tables that overrides have brought.
+        let (more, problems) = renamed::modernise(&mut tree, schema);
+        if !problems.is_empty() {
+            return Err(source.report(&tree, problems));
+        }
+        old_names.extend(more);
     }
-    old_names.extend(more);
     let problems = check::check(&tree, schema);
     if !problems.is_empty() {
         return Err(source.report(&tree, problems));

@@ -253,6 +253,8 @@ pub(crate) struct Hosts<C> {
     side_rates: Vec<SideRate>,
     /// Servers whose endpoint has moved, because a connection crosses a gateway unsplit.
     moved: BTreeMap<EndpointId, EndpointId>,
+    /// A packet that has reached a gateway for an endpoint which has moved meanwhile.
+    astray: Option<Packet<Body>>,
     /// The feedback field of the last packet that had one.
     field: Field,
 }
@@ -276,6 +278,7 @@ impl<C: Connection> Hosts<C> {
             admissions: nodes.map(admission).collect(),
             side_rates: rates::of(scenario),
             moved: BTreeMap::new(),
+            astray: None,
             field: Field::default(),
         }
     }
@@ -391,6 +394,10 @@ impl<C: Connection> Hosts<C> {
     pub(crate) fn receive(&mut self, now: Time, packet: &Packet<Body>) -> (EndpointId, bool) {
         let Body { endpoint: number, segment } = &packet.body;
         let endpoint = &mut self.endpoints[number.index()];
+        if endpoint.extras.is_some() && endpoint.node != packet.to {
+            self.astray = Some(*packet);
+            return (*number, true);
+        }
         if packet.ecn == Ecn::Marked {
             endpoint.connection.on_marked_packet(now, segment);
         } else {
@@ -452,6 +459,9 @@ impl<C: Connection> Hosts<C> {
     ) {
         let body = &packet.body;
         let endpoint = &self.endpoints[body.endpoint.index()];
+        if endpoint.node != packet.to {
+            return;
+        }
         let sender = self.ends.get(endpoint.peer);
         observer(&Observed {
             at: now,

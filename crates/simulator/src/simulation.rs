@@ -306,6 +306,9 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
     /// Notifies the application that reads at `number`.
     #[inline(never)]
     fn wake_reader(&mut self, number: EndpointId) {
+        if self.hosts.pass_astray(self.now, &mut self.fabric) {
+            return;
+        }
         let endpoint = &self.hosts.endpoints[number.index()];
         match endpoint.extras.as_deref() {
             None => self.wake(number),

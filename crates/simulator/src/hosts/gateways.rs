@@ -2,7 +2,7 @@
 //! crosses a gateway unsplit.
 
 use link::Priority;
-use network::{Fabric, NodeId};
+use network::{Fabric, NodeId, Packet};
 use runtime::{EndpointId, Pair, Side};
 use scenario::model::Gateway;
 use units::Time;
@@ -101,6 +101,22 @@ impl<C: Connection> Hosts<C> {
         } else {
             fabric.send(now, node, packet);
         }
+    }
+
+    /// A gateway sends on the packet that has just reached it for an endpoint which had moved: the client has
+    /// retransmitted its SYN before it was known that the connection crosses unsplit. Returns whether
+    /// there was one.
+    pub(crate) fn pass_astray<F: Fabric<Body>>(&mut self, now: Time, fabric: &mut F) -> bool {
+        let Some(packet) = self.astray.take() else { return false };
+        let to = self.endpoints[packet.body.endpoint.index()].node;
+        let node = packet.to;
+        let packet = Packet { to, ..packet };
+        if fabric.has_fields() {
+            fabric.send_with(now, node, packet, self.field);
+        } else {
+            fabric.forward(now, node, packet);
+        }
+        true
     }
 
     /// The number of the endpoint that an application knows by this one.

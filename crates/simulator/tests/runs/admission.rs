@@ -1,7 +1,9 @@
 //! When gateways accept connections, and how many: whole runs, both engines, every controller.
 
 use recording::{Recording, Values};
-use simulator::Options;
+use simulator::{Observed, Options};
+use tcp::Flags;
+use units::Span;
 
 use super::proxy::{flow, legs, satellite};
 use super::{parse, run};
@@ -156,6 +158,35 @@ fn a_connection_that_passes_has_the_round_trip_of_the_whole_path() {
     let rtts: Vec<_> = recording.flows.iter().map(|flow| flow.min_rtt_ms.unwrap()).collect();
     assert!((20.0..30.0).contains(&rtts[0]), "the leg of the server: {rtts:?}");
     assert!((520.0..540.0).contains(&rtts[1]), "the whole path: {rtts:?}");
+}
+
+/// The SYNs that a client has retransmitted before the first one reaches the gateway cross it too.
+#[test]
+fn every_syn_of_a_connection_that_passes_takes_the_whole_path() {
+    let flows = crowd(2, "cubic", "server", "terminal")
+        .replace("controller", "transport = { rto = { initial = \"100ms\" } }\ncontroller");
+    let scenario = parse(&satellite(&proxy("limits = { connections = 1 }"), 0.0, &flows));
+    let number = |name: &str| scenario.nodes.iter().position(|node| node.name == name).unwrap();
+    let [server, terminal] = ["server", "terminal"].map(number);
+    let [mut sent, mut received] = [Vec::new(), Vec::new()];
+    let mut see = |seen: &Observed<'_>| {
+        let is_of_client = usize::from(seen.from) == terminal;
+        if is_of_client && seen.segment.flags == Flags::SYN {
+            match usize::from(seen.node) {
+                node if node == server => received.push((seen.connection, seen.at)),
+                node if node == terminal => sent.push((seen.connection, seen.at)),
+                _ => {}
+            }
+        }
+    };
+    let observer: Option<&mut simulator::Observer<'_>> = Some(&mut see);
+    simulator::run(&scenario, 1, Options { observer, ..Options::default() });
+    // Only a connection that passes brings the server a SYN of the client.
+    sent.retain(|(connection, _)| *connection == received[0].0);
+    assert!(sent.len() > 1 && received.len() == sent.len(), "{sent:?} {received:?}");
+    for ((_, sent), (_, received)) in sent.iter().zip(&received) {
+        assert!(*received > *sent + Span::from_millis(260), "{sent:?} {received:?}");
+    }
 }
 
 /// After the first connection is over there is room for another one.

@@ -38,7 +38,7 @@ def test_a_wrong_name_is_answered_with_the_nearest(bentpipe: Bentpipe) -> None:
     assert "did you mean 'tcp'" in done.stderr
 
 
-OTHERS = ["quic", "stp", "xtp"]
+OTHERS = ["quic", "stp", "xtp", "sctp"]
 
 
 def test_quic_and_tcp_share_a_bottleneck_with_every_controller_that_quic_carries() -> None:
@@ -66,7 +66,7 @@ def test_quic_and_tcp_share_a_bottleneck_with_every_controller_that_quic_carries
 
 def scenario(protocol: str) -> str:
     """A download with this protocol."""
-    controller = "none" if protocol == "xtp" else "newreno"
+    controller = "none" if protocol in ("xtp", "sctp") else "newreno"
     return f"""
 duration = "60s"
 [[link]]
@@ -90,7 +90,7 @@ def test_another_protocol_runs_and_its_counts_are_printed_and_recorded(
     done = bentpipe("run", "flow.toml", "--out", "out")
     assert (done.returncode, done.stderr) == (0, "")
     sent = package.Recording.load(tmp_path / "out").flows[0]
-    counts = sent.tcp or sent.quic or sent.stp or sent.xtp
+    counts = sent.tcp or sent.quic or sent.stp or sent.xtp or sent.sctp
     assert counts is not None
     assert (sent.protocol, sent.completed) == (protocol, True)
     assert (sent.tcp is None) == (protocol in OTHERS)
@@ -125,6 +125,7 @@ def test_counters_of_quic_are_printed_and_are_columns(bentpipe: Bentpipe, tmp_pa
     [
         ("stp", ("--backend", "kernel")),
         ("xtp", ("--backend", "kernel")),
+        ("sctp", ("--backend", "kernel")),
         ("scps-tp", ("--backend", "kernel")),
     ],
 )

@@ -44,6 +44,7 @@ __all__ = [
     "RateSample",
     "Recording",
     "Scenario",
+    "SctpTotals",
     "Sent",
     "Settings",
     "Signal",
@@ -103,7 +104,7 @@ class Flow:
 
     @property
     def protocol(self) -> str:
-        """Transport protocol: `tcp`, `quic`, `stp`, `scps-tp` or `xtp`."""
+        """Transport protocol: `tcp`, `quic`, `stp`, `scps-tp`, `xtp` or `sctp`."""
 
     @property
     def completed(self) -> bool:
@@ -206,6 +207,10 @@ class Flow:
     @property
     def xtp(self) -> XtpTotals | None:
         """Totals that only XTP has; None for another protocol."""
+
+    @property
+    def sctp(self) -> SctpTotals | None:
+        """Totals that only SCTP has; None for another protocol."""
 
     @property
     def pages(self) -> list[Page]:
@@ -378,6 +383,47 @@ class XtpTotals:
     @property
     def handshakes(self) -> int:
         """Synchronising handshakes that the data sender has begun."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class SctpTotals:
+    """Totals of one flow that only SCTP has, named as those of TCP if they mean the same."""
+
+    @property
+    def segments_sent(self) -> int:
+        """DATA chunks sent, retransmissions included."""
+
+    @property
+    def segments_retransmitted(self) -> int:
+        """DATA chunks retransmitted."""
+
+    @property
+    def timeouts(self) -> int:
+        """Expiries of T3-rtx."""
+
+    @property
+    def fast_recoveries(self) -> int:
+        """Number of times that fast recovery was entered."""
+
+    @property
+    def data_packets_sent(self) -> int:
+        """Packets with DATA chunks that the data sender has sent."""
+
+    @property
+    def sacks_sent(self) -> int:
+        """SACK chunks that the data receiver has sent."""
+
+    @property
+    def duplicates_received(self) -> int:
+        """DATA chunks that have reached the data receiver more than once."""
+
+    @property
+    def heartbeats_sent(self) -> int:
+        """HEARTBEAT chunks of both ends."""
 
     def to_dict(self) -> dict[str, Any]:
         """The attributes as a dictionary, with dictionaries for the objects in them."""

@@ -7,17 +7,17 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bentpipe._native import Flow, QuicTotals, StpTotals, TcpTotals, XtpTotals
+    from bentpipe._native import Flow, QuicTotals, SctpTotals, StpTotals, TcpTotals, XtpTotals
 
 
-def packets(flow: Flow) -> TcpTotals | QuicTotals | StpTotals | XtpTotals | None:
+def packets(flow: Flow) -> TcpTotals | QuicTotals | StpTotals | XtpTotals | SctpTotals | None:
     """The totals of the flow's protocol, among them packets with data and retransmissions."""
-    return flow.tcp or flow.quic or flow.stp or flow.xtp
+    return flow.tcp or flow.quic or flow.stp or flow.xtp or flow.sctp
 
 
-def timers(flow: Flow) -> TcpTotals | QuicTotals | None:
+def timers(flow: Flow) -> TcpTotals | QuicTotals | SctpTotals | None:
     """The totals of the flow's protocol if it has retransmission or probe timeouts."""
-    return flow.tcp or flow.quic
+    return flow.tcp or flow.quic or flow.sctp
 
 
 def has_other_protocols(flows: Iterable[Flow]) -> bool:

@@ -117,7 +117,7 @@ fn needs_tcp(first: &str, second: &str) -> bool {
     let reads_tcp = second.starts_with("node.middlebox(")
         || second.starts_with("link") && second.contains("header_compression(")
         || second.starts_with("link") && second.ends_with(".mtu");
-    ["flow.transport.quic", "flow.transport.stp", "flow.transport.xtp"].contains(&first)
+    ["quic", "stp", "xtp", "sctp"].iter().any(|name| first == format!("flow.transport.{name}"))
         && reads_tcp
 }
 

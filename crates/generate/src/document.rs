@@ -230,6 +230,8 @@ fn usual(format: &str, path: &str) -> (f64, f64) {
         ("time", "at" | "start" | "stop") => (1e6, 4e9),
         ("time", "every") => (1e7, 2e9),
         ("time", "delay" | "jitter") => (1e4, 2e8),
+        // Not below the defaults of those that it bounds.
+        ("time", "rto_max") => (3e9, 6e10),
         ("time", _) => (1e5, 3e9),
         ("size", "download" | "bulk") => (1.0, 3e5),
         ("size", "message" | "request" | "overhead") => (1.0, 4e3),
@@ -253,8 +255,8 @@ fn connect(json: &mut Json, nodes: usize, dice: &mut Dice) {
         flow["to"] = format!("n{to}").into();
         if let Some(transport) = flow.get_mut("transport") {
             let protocol = choose_protocol(transport, dice);
-            // XTP has no congestion control.
-            if protocol == Some(Protocol::Xtp) {
+            // They take no controller.
+            if matches!(protocol, Some(Protocol::Xtp | Protocol::Sctp)) {
                 flow["controller"] = "none".into();
             }
         }
@@ -278,7 +280,7 @@ fn choose_protocol(transport: &mut Json, dice: &mut Dice) -> Option<Protocol> {
 }
 
 /// Tables of protocols whose packets are none of TCP.
-const OTHER_PROTOCOLS: [&str; 3] = ["stp", "quic", "xtp"];
+const OTHER_PROTOCOLS: [&str; 4] = ["stp", "quic", "xtp", "sctp"];
 
 fn has_table(flow: &Json, table: &str) -> bool {
     flow["transport"][table].is_object()

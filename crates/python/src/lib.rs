@@ -110,6 +110,7 @@ pub fn define(
         totals::Page,
         totals::PageObject,
         totals::QuicTotals,
+        totals::SctpTotals,
         totals::StpTotals,
         totals::TcpTotals,
         totals::XtpTotals,

@@ -4,7 +4,7 @@
 use pyo3::prelude::*;
 use recording::{
     FlowRecord, KernelRecord, LinkRecord, ObjectRecord, PageRecord, QueueingRecord, QuicRecord,
-    RateRecord, RttRecord, SettingRecord, StpRecord, TcpRecord, XtpRecord,
+    RateRecord, RttRecord, SctpRecord, SettingRecord, StpRecord, TcpRecord, XtpRecord,
 };
 
 use crate::record::record;
@@ -18,7 +18,7 @@ record! {
         controller: String,
         /// Provenance of the controller; an implementation has its release and file in brackets.
         controller_status: String,
-        /// Transport protocol: `tcp`, `quic`, `stp`, `scps-tp` or `xtp`.
+        /// Transport protocol: `tcp`, `quic`, `stp`, `scps-tp`, `xtp` or `sctp`.
         protocol: &'static str,
         /// True if a finite transfer was completed.
         completed: bool,
@@ -74,6 +74,8 @@ record! {
         stp: Option<StpTotals>,
         /// Totals that only XTP has; None for another protocol.
         xtp: Option<XtpTotals>,
+        /// Totals that only SCTP has; None for another protocol.
+        sctp: Option<SctpTotals>,
         /// Web pages.
         pages: Vec<Page>,
     }
@@ -166,6 +168,28 @@ record! {
         gap_reports_sent: u64,
         /// Synchronising handshakes that the data sender has begun.
         handshakes: u64,
+    }
+}
+
+record! {
+    /// Totals of one flow that only SCTP has, named as those of TCP if they mean the same.
+    SctpTotals {
+        /// DATA chunks sent, retransmissions included.
+        segments_sent: u64,
+        /// DATA chunks retransmitted.
+        segments_retransmitted: u64,
+        /// Expiries of T3-rtx.
+        timeouts: u64,
+        /// Number of times that fast recovery was entered.
+        fast_recoveries: u64,
+        /// Packets with DATA chunks that the data sender has sent.
+        data_packets_sent: u64,
+        /// SACK chunks that the data receiver has sent.
+        sacks_sent: u64,
+        /// DATA chunks that have reached the data receiver more than once.
+        duplicates_received: u64,
+        /// HEARTBEAT chunks of both ends.
+        heartbeats_sent: u64,
     }
 }
 
@@ -351,6 +375,7 @@ impl From<&FlowRecord> for Flow {
             quic: protocol.quic().map(QuicTotals::from),
             stp: protocol.stp().map(StpTotals::from),
             xtp: protocol.xtp().map(XtpTotals::from),
+            sctp: protocol.sctp().map(SctpTotals::from),
             pages: pages.iter().map(Page::from).collect(),
         }
     }
@@ -421,6 +446,31 @@ impl From<&XtpRecord> for XtpTotals {
             reports_sent: *reports_sent,
             gap_reports_sent: *gap_reports_sent,
             handshakes: *handshakes,
+        }
+    }
+}
+
+impl From<&SctpRecord> for SctpTotals {
+    fn from(record: &SctpRecord) -> Self {
+        let SctpRecord {
+            segments_sent,
+            segments_retransmitted,
+            timeouts,
+            fast_recoveries,
+            data_packets_sent,
+            sacks_sent,
+            duplicates_received,
+            heartbeats_sent,
+        } = record;
+        Self {
+            segments_sent: *segments_sent,
+            segments_retransmitted: *segments_retransmitted,
+            timeouts: *timeouts,
+            fast_recoveries: *fast_recoveries,
+            data_packets_sent: *data_packets_sent,
+            sacks_sent: *sacks_sent,
+            duplicates_received: *duplicates_received,
+            heartbeats_sent: *heartbeats_sent,
         }
     }
 }

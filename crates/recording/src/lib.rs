@@ -38,5 +38,5 @@ pub use series::{FlowSample, FlowSeries, LinkSample, LinkSeries};
 pub use tables::Table;
 pub use totals::{
     Backend, FlowRecord, LinkRecord, ObjectRecord, PageRecord, ProtocolRecord, QueueingRecord,
-    QuicRecord, Recording, RttRecord, StpRecord, TcpRecord, XtpRecord, jain_index,
+    QuicRecord, Recording, RttRecord, SctpRecord, StpRecord, TcpRecord, XtpRecord, jain_index,
 };

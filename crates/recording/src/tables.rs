@@ -152,6 +152,7 @@ fn flows(flows: &[FlowRecord]) -> Vec<Column<'_>> {
         timeouts: U64OrUnset of |f| match &f.protocol {
             ProtocolRecord::Tcp(tcp) | ProtocolRecord::ScpsTp(tcp) => tcp.timeouts,
             ProtocolRecord::Quic(quic) => quic.timeouts,
+            ProtocolRecord::Sctp(sctp) => sctp.timeouts,
             ProtocolRecord::Stp(_) | ProtocolRecord::Xtp(_) => u64::MAX,
         },
         fast_recoveries: U64OrUnset of |f| f.protocol.packets().recoveries.unwrap_or(u64::MAX),

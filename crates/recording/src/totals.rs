@@ -190,6 +190,8 @@ pub enum ProtocolRecord {
     Stp(StpRecord),
     /// XTP.
     Xtp(XtpRecord),
+    /// SCTP.
+    Sctp(SctpRecord),
 }
 
 impl ProtocolRecord {
@@ -201,39 +203,33 @@ impl ProtocolRecord {
             Self::Quic(_) => "quic",
             Self::Stp(_) => "stp",
             Self::Xtp(_) => "xtp",
+            Self::Sctp(_) => "sctp",
         }
     }
 
     /// The part of TCP, if that or SCPS-TP is the protocol.
     pub fn tcp(&self) -> Option<&TcpRecord> {
-        match self {
-            Self::Tcp(tcp) | Self::ScpsTp(tcp) => Some(tcp),
-            Self::Quic(_) | Self::Stp(_) | Self::Xtp(_) => None,
-        }
+        if let Self::Tcp(tcp) | Self::ScpsTp(tcp) = self { Some(tcp) } else { None }
     }
 
     /// The part of QUIC, if that is the protocol.
     pub fn quic(&self) -> Option<&QuicRecord> {
-        match self {
-            Self::Quic(quic) => Some(quic),
-            Self::Tcp(_) | Self::ScpsTp(_) | Self::Stp(_) | Self::Xtp(_) => None,
-        }
+        if let Self::Quic(quic) = self { Some(quic) } else { None }
     }
 
     /// The part of STP, if that is the protocol.
     pub fn stp(&self) -> Option<&StpRecord> {
-        match self {
-            Self::Stp(stp) => Some(stp),
-            Self::Tcp(_) | Self::ScpsTp(_) | Self::Quic(_) | Self::Xtp(_) => None,
-        }
+        if let Self::Stp(stp) = self { Some(stp) } else { None }
     }
 
     /// The part of XTP, if that is the protocol.
     pub fn xtp(&self) -> Option<&XtpRecord> {
-        match self {
-            Self::Xtp(xtp) => Some(xtp),
-            Self::Tcp(_) | Self::ScpsTp(_) | Self::Quic(_) | Self::Stp(_) => None,
-        }
+        if let Self::Xtp(xtp) = self { Some(xtp) } else { None }
+    }
+
+    /// The part of SCTP, if that is the protocol.
+    pub fn sctp(&self) -> Option<&SctpRecord> {
+        if let Self::Sctp(sctp) = self { Some(sctp) } else { None }
     }
 
     /// The counts that all protocols have, if the meaning is the same.
@@ -250,6 +246,9 @@ impl ProtocolRecord {
                 counts(one.segments_sent, one.segments_retransmitted, Some(one.fast_recoveries))
             }
             Self::Xtp(one) => counts(one.segments_sent, one.segments_retransmitted, None),
+            Self::Sctp(one) => {
+                counts(one.segments_sent, one.segments_retransmitted, Some(one.fast_recoveries))
+            }
         }
     }
 }
@@ -355,6 +354,27 @@ pub struct XtpRecord {
     pub gap_reports_sent: u64,
     /// Synchronising handshakes that the data sender has begun.
     pub handshakes: u64,
+}
+
+/// Totals of one flow that only SCTP has, named as those of TCP where the meaning is the same.
+#[derive(Clone, Debug, Default, PartialEq, Serialize, Deserialize)]
+pub struct SctpRecord {
+    /// DATA chunks sent, retransmissions included.
+    pub segments_sent: u64,
+    /// DATA chunks retransmitted.
+    pub segments_retransmitted: u64,
+    /// Expiries of T3-rtx.
+    pub timeouts: u64,
+    /// Number of times that fast recovery was entered.
+    pub fast_recoveries: u64,
+    /// Packets with DATA chunks that the data sender has sent.
+    pub data_packets_sent: u64,
+    /// SACK chunks that the data receiver has sent.
+    pub sacks_sent: u64,
+    /// DATA chunks that have reached the data receiver more than once.
+    pub duplicates_received: u64,
+    /// HEARTBEAT chunks of both ends.
+    pub heartbeats_sent: u64,
 }
 
 /// One web page.

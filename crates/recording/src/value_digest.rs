@@ -14,7 +14,7 @@ use crate::digest::hexadecimal;
 use crate::series::{FlowSeries, LinkSeries};
 use crate::totals::{
     FlowRecord, LinkRecord, ObjectRecord, PageRecord, ProtocolRecord, QuicRecord, Recording,
-    StpRecord, TcpRecord, XtpRecord,
+    SctpRecord, StpRecord, TcpRecord, XtpRecord,
 };
 
 impl Recording {
@@ -168,6 +168,25 @@ fn of_protocol(hash: &mut Hash, protocol: &ProtocolRecord) {
             hash.count("reports_sent", *reports_sent);
             hash.count("gap_reports_sent", *gap_reports_sent);
             hash.count("handshakes", *handshakes);
+        }
+        ProtocolRecord::Sctp(SctpRecord {
+            segments_sent,
+            segments_retransmitted,
+            timeouts,
+            fast_recoveries,
+            data_packets_sent,
+            sacks_sent,
+            duplicates_received,
+            heartbeats_sent,
+        }) => {
+            hash.count("segments_sent", *segments_sent);
+            hash.count("segments_retransmitted", *segments_retransmitted);
+            hash.count("timeouts", *timeouts);
+            hash.count("fast_recoveries", *fast_recoveries);
+            hash.count("data_packets_sent", *data_packets_sent);
+            hash.count("sacks_sent", *sacks_sent);
+            hash.count("duplicates_received", *duplicates_received);
+            hash.count("heartbeats_sent", *heartbeats_sent);
         }
     }
 }

@@ -216,6 +216,8 @@ pub enum OwnSettings {
     Stp(Arc<stp::Config>),
     /// XTP.
     Xtp(Arc<xtp::Config>),
+    /// SCTP.
+    Sctp(Arc<sctp::Config>),
 }
 
 /// What an application does.

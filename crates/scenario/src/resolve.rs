@@ -18,6 +18,7 @@ mod proxies;
 mod quic;
 mod reorder;
 mod rules;
+mod sctp;
 mod stp;
 mod traces;
 mod xtp;
@@ -57,7 +58,7 @@ pub(crate) fn resolve(
     graph::check_overrides(tree, &mut problems);
     let sides = proxies::proxies(document, &numbers, &links, &mut nodes, &mut problems);
     protocols::check(document, tree, &mut problems);
-    let (flows, entries) = flows::flows(document, &numbers, &mut problems);
+    let (flows, entries) = flows::flows(document, tree, &numbers, &mut problems);
     let record = &document.record;
     let mut scenario = Scenario {
         name: document.name.as_ref().map_or_else(|| file_name.to_owned(), |name| name.0.clone()),

@@ -58,6 +58,25 @@ impl Kind {
         Self::ShutdownComplete,
     ];
 
+    /// The number of its type on the wire.
+    pub const fn number(self) -> u8 {
+        match self {
+            Self::Data => 0,
+            Self::Init => 1,
+            Self::InitAck => 2,
+            Self::Sack => 3,
+            Self::Heartbeat => 4,
+            Self::HeartbeatAck => 5,
+            Self::Abort => 6,
+            Self::Shutdown => 7,
+            Self::ShutdownAck => 8,
+            Self::Error => 9,
+            Self::CookieEcho => 10,
+            Self::CookieAck => 11,
+            Self::ShutdownComplete => 14,
+        }
+    }
+
     /// The name of RFC 9260.
     pub const fn name(self) -> &'static str {
         match self {

@@ -4,6 +4,7 @@ use transport::{Estimator, RtoConfig};
 use units::{Bytes, SizeLimit, Span};
 
 use crate::chunk::{Address, DATA_HEADER};
+use crate::window::Window;
 
 /// Most paths of an association.
 pub const MAX_PATHS: u8 = 8;
@@ -106,6 +107,12 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Full packets of the initial window (section 7.2.1). The last of them may exceed it.
+    pub fn initial_packets(&self) -> u32 {
+        let chunk = self.chunk();
+        u32::try_from(Window::new(chunk, u64::MAX).cwnd().div_ceil(chunk)).unwrap_or(u32::MAX)
+    }
+
     /// PMDCS: the largest DATA chunk, with its header (section 1.7).
     pub(crate) fn chunk(&self) -> u64 {
         u64::from(self.mss) + u64::from(DATA_HEADER)

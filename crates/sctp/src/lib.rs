@@ -10,7 +10,7 @@
 //! implemented: restart of an association, simultaneous INITs, changes of addresses, ECN, and dropping data that
 //! was acknowledged in a gap block.
 //!
-//! - [`Packet`] and [`Chunk`]: the layout and the lengths
+//! - [`Packet`] and [`Chunk`]: the layout and the lengths; [`write()`] makes their bytes
 //! - [`Connection`]: one end
 
 // A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it may.
@@ -26,6 +26,7 @@ mod path;
 mod receiver;
 mod sender;
 mod window;
+mod wire;
 
 pub use chunk::{
     Address, Beat, COMMON_HEADER, Chunk, Cookie, DATA_HEADER, Data, Flags, Init, Kind, Packet, Sack,
@@ -33,3 +34,4 @@ pub use chunk::{
 pub use config::{Config, MAX_PATHS};
 pub use connection::{Connection, State};
 pub use info::{Chunks, Events};
+pub use wire::{PROTOCOL, write};

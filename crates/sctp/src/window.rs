@@ -55,8 +55,11 @@ impl Window {
     fn decay(&mut self, idle: Span, rto: Span) {
         let least = 4 * self.chunk;
         let mut left = idle;
-        while left >= rto && self.cwnd > least && rto > Span::ZERO {
+        if left >= rto && self.cwnd > least {
+            // Before the first adjustment only.
             self.ssthresh = self.cwnd;
+        }
+        while left >= rto && self.cwnd > least && rto > Span::ZERO {
             self.cwnd = (self.cwnd / 2).max(least);
             left = left.saturating_sub(rto);
         }
@@ -183,6 +186,6 @@ mod tests {
         window.on_sent(Time::ZERO + secs(100), secs(2), CHUNK);
         assert_eq!(window.cwnd(), 20 * CHUNK, "it was not idle");
         window.on_sent(Time::ZERO + secs(200), secs(2), 0);
-        assert_eq!(window.cwnd(), 4 * CHUNK);
+        assert_eq!((window.cwnd(), window.ssthresh()), (4 * CHUNK, 20 * CHUNK));
     }
 }

@@ -7,8 +7,8 @@ mod path_mtu;
 
 use network::{Fabric, NodeReport, PortReport, QueueReport};
 use recording::{
-    Backend, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, Recording, RttRecord, StpRecord,
-    TableDefinition, XtpRecord, jain_index,
+    Backend, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, Recording, RttRecord, SctpRecord,
+    StpRecord, TableDefinition, XtpRecord, jain_index,
 };
 use runtime::{
     Application, EndpointId, LinkRecorder, LinkSamples, link_records, link_tables, quic_record,
@@ -297,6 +297,7 @@ fn protocol_record(
         }
         Protocol::Stp => ProtocolRecord::Stp(stp_record(application, sent, hosts)),
         Protocol::Xtp => ProtocolRecord::Xtp(xtp_record(application, sent, hosts)),
+        Protocol::Sctp => ProtocolRecord::Sctp(sctp_record(application, sent, hosts)),
     }
 }
 
@@ -348,6 +349,30 @@ fn xtp_record(
         let reports = xtp::Kind::ALL.into_iter().filter(|kind| kind.is_control());
         record.reports_sent += reports.map(|kind| receiver.of(kind)).sum::<u64>();
         record.gap_reports_sent += receiver.of(xtp::Kind::Ecntl);
+    }
+    record
+}
+
+fn sctp_record(
+    application: &Application,
+    sent: &Counters,
+    hosts: &Hosts<impl Connection>,
+) -> SctpRecord {
+    let mut record = SctpRecord {
+        segments_sent: sent.segments,
+        segments_retransmitted: sent.retransmissions,
+        timeouts: u64::from(sent.timeouts),
+        fast_recoveries: u64::from(sent.fast_recoveries),
+        ..SctpRecord::default()
+    };
+    for pair in &application.pairs {
+        let ends = [pair.sender, pair.receiver].map(|end| hosts.connection(end).sctp());
+        let [Some(sender), Some(receiver)] = ends else { continue };
+        record.data_packets_sent += sender.events().data_packets;
+        record.sacks_sent += receiver.chunks().of(sctp::Kind::Sack);
+        record.duplicates_received += receiver.events().duplicates;
+        let beats = [sender, receiver].map(|end| end.chunks().of(sctp::Kind::Heartbeat));
+        record.heartbeats_sent += beats.iter().sum::<u64>();
     }
     record
 }

@@ -9,6 +9,7 @@ mod any;
 mod carried;
 mod datagrams;
 mod quic;
+mod sctp;
 mod stp;
 mod xtp;
 
@@ -33,6 +34,7 @@ pub(crate) enum Shared {
     Quic(Arc<quic::Path>),
     Stp(Arc<::stp::Config>),
     Xtp(Arc<xtp::Path>),
+    Sctp(Arc<sctp::Path>),
 }
 
 impl Shared {
@@ -49,6 +51,7 @@ impl Shared {
                 Self::Stp(Arc::new(::stp::Config { ip_header, ..::stp::Config::clone(config) }))
             }
             OwnSettings::Xtp(config) => Self::Xtp(Arc::new(xtp::Path::of(config))),
+            OwnSettings::Sctp(config) => Self::Sctp(Arc::new(sctp::Path::of(config))),
         }
     }
 
@@ -59,7 +62,7 @@ impl Shared {
     /// The settings of the controller, unless they are those of TCP.
     pub(crate) fn controller(&self) -> Option<congestion::Settings> {
         match self {
-            Self::Tcp | Self::Quic(_) | Self::Xtp(_) => None,
+            Self::Tcp | Self::Quic(_) | Self::Xtp(_) | Self::Sctp(_) => None,
             Self::Stp(config) => Some(config.controller()),
         }
     }
@@ -131,6 +134,11 @@ pub(crate) trait Connection: Endpoint<Packet = Segment> + std::fmt::Debug {
 
     /// The end if it is one of XTP.
     fn xtp(&self) -> Option<&::xtp::Connection> {
+        None
+    }
+
+    /// The end if it is one of SCTP.
+    fn sctp(&self) -> Option<&::sctp::Connection> {
         None
     }
 

@@ -190,7 +190,7 @@ pub struct Config {
     #[cfg_attr(feature = "schema", schemars(extend("x-renamed-from" = "loss_threshold")))]
     pub ssthresh_basis: SsthreshBasis,
     /// Maximum segment size in bytes, without TCP options (RFC 9293 section 3.7.1). The default
-    /// fills an Ethernet frame.
+    /// fills an Ethernet frame. SCTP, whose headers are longer, has the default 1452, and 1432 with IPv6.
     #[cfg_attr(feature = "schema", schemars(range(min = 64, max = 65_495)))]
     pub mss: u32,
     /// Receive buffer, which is the largest advertised window. More than 65535B requires

@@ -186,7 +186,7 @@ pub(crate) fn plan(scenario: &Scenario, kernel: &Kernel) -> Result<Plan, Vec<Ref
                 }
                 Carrier::Quic { config: Arc::new(config), flow: flow.initial_sequence }
             }
-            (OwnSettings::Stp(_) | OwnSettings::Xtp(_), _) => continue,
+            (OwnSettings::Stp(_) | OwnSettings::Xtp(_) | OwnSettings::Sctp(_), _) => continue,
         };
         let legs = runtime::legs(flow);
         let (first, last) = (legs[0], legs[legs.len() - 1]);

@@ -20,11 +20,14 @@ pub enum Protocol {
     ScpsTp,
     /// XTP.
     Xtp,
+    /// SCTP.
+    Sctp,
 }
 
 impl Protocol {
     /// All of them, in the order of lists.
-    pub const ALL: [Self; 5] = [Self::Tcp, Self::Quic, Self::Stp, Self::ScpsTp, Self::Xtp];
+    pub const ALL: [Self; 6] =
+        [Self::Tcp, Self::Quic, Self::Stp, Self::ScpsTp, Self::Xtp, Self::Sctp];
 
     /// Description of the protocol.
     pub fn entry(self) -> &'static ProtocolEntry {
@@ -34,6 +37,7 @@ impl Protocol {
             Self::Stp => &STP,
             Self::ScpsTp => &SCPS_TP,
             Self::Xtp => &XTP,
+            Self::Sctp => &SCTP,
         }
     }
 
@@ -149,4 +153,20 @@ const XTP: ProtocolEntry = ProtocolEntry {
     on_kernel: false,
     table: Some("xtp"),
     keys: TakenKeys::Only(&["mss", "receive_buffer", "initial_window", "reader_rate"]),
+};
+
+const SCTP: ProtocolEntry = ProtocolEntry {
+    name: "sctp",
+    summary: "Stream Control Transmission Protocol: messages in streams, with a congestion control of its own",
+    source: "RFC 9260",
+    status: Status::Published,
+    on_kernel: false,
+    table: Some("sctp"),
+    keys: TakenKeys::Only(&[
+        "mss",
+        "receive_buffer",
+        "initial_ssthresh",
+        "reader_rate",
+        "initial_sequence",
+    ]),
 };

@@ -13,6 +13,7 @@
 //! in all of them.
 
 mod checksum;
+mod crc;
 pub mod feedback;
 mod gateway;
 pub mod icmp;
@@ -23,6 +24,7 @@ pub mod tcp;
 pub mod udp;
 
 pub use checksum::internet_checksum;
+pub use crc::crc32c;
 pub use ip::{Addresses, IpVersion};
 pub use packet::IpPacket;
 pub use segment::TcpFields;

@@ -136,7 +136,8 @@ pub(crate) struct Flow {
     /// The node that receives the data.
     pub to: Name,
     /// The congestion controller: its name, or a table with its name and parameters. `"none"`, no congestion
-    /// control, is for `transport.protocol = "scps-tp"` with a `rate`, and for `"xtp"`, which has none.
+    /// control, is for `transport.protocol = "scps-tp"` with a `rate`, for `"xtp"`, which has none, and for `"sctp"`, which has
+    /// one of its own.
     pub controller: Controller,
     /// Number of such flows.
     #[serde(default = "default_count")]

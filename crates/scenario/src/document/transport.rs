@@ -22,6 +22,8 @@ pub(crate) struct Transport {
     pub stp: stp::Config,
     /// Settings of XTP.
     pub xtp: xtp::Config,
+    /// Settings of SCTP.
+    pub sctp: sctp::Config,
     /// SCPS-TP: the route, the SNACK option and the ACKs.
     pub scps: Scps,
     /// Loss recovery. `"linux"` is RACK-TLP with proportional rate reduction. Default: the recovery

@@ -13,7 +13,7 @@ use crate::describe;
 use crate::load::Written;
 use crate::model::{
     Aqm, ArqSettings, Change, Channel, DemandSettings, Direction, Distribution, FecSettings, Flow,
-    HeaderCompression, LowPriority, Marking, QueueLimit, Scenario, Traffic,
+    HeaderCompression, LowPriority, Marking, OwnSettings, QueueLimit, Scenario, Traffic,
 };
 use crate::schema;
 use crate::shape;
@@ -438,11 +438,15 @@ pub(super) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setti
         leaves(&document[key], key, &path, written, &absent, &mut settings);
     }
     settings.retain(|setting| has_effect(flow.protocol, &setting.name));
-    // A host at a link with an MTU has smaller segments than the default.
+    // A host at a link with an MTU has smaller segments than the default, and SCTP has a default of its own.
     let mss = flow.transport.mss;
     let written_mss = settings.iter_mut().find(|setting| setting.name == "transport.mss");
     if let Some(setting) = written_mss.filter(|setting| setting.text != mss.to_string()) {
-        let text = format!("{mss}, by the MTU of its link");
+        let reason = match flow.own {
+            OwnSettings::Sctp(_) => "packets of 1500 bytes",
+            _ => "by the MTU of its link",
+        };
+        let text = format!("{mss}, {reason}");
         *setting = Setting::new("transport.mss", Amount::plain(mss), text, true);
     }
     let delayed = settings.iter_mut().find(|setting| setting.name == "transport.delayed_ack");
@@ -504,6 +508,7 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
         "transport.keep_alive" => word("off"),
         "transport.quic.ack_threshold" => word("none, an ACK of each second packet"),
         "transport.stp.rate" => word("none, the congestion window of the controller"),
+        "transport.sctp.message_size" => word("what fits a chunk"),
         "transport.xtp.rate" => word("none, the window"),
         "transport.xtp.burst" => word("one full packet"),
         "transport.xtp.request_interval" => word("the smoothed RTT"),
@@ -583,6 +588,9 @@ pub(super) fn summary(scenario: &Scenario, flow: &Flow) -> String {
             pattern.on, pattern.off
         ),
     };
+    if flow.protocol == Protocol::Sctp {
+        return format!("{what}, congestion control of SCTP");
+    }
     let source = if flow.has_quinns_controller() { " of quinn" } else { "" };
     format!("{what}, {}{source}", flow.controller.entry().name)
 }

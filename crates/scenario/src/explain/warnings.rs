@@ -20,6 +20,7 @@ use super::loss_notice;
 use super::middlebox;
 use super::mtu;
 use super::proxy;
+use super::sctp;
 use super::stp;
 use super::text::{bytes, rate};
 use super::xtp;
@@ -263,6 +264,10 @@ fn of_connection(flow: &Flow, figures: &Figures) -> Vec<(WarningKind, String)> {
         OwnSettings::Xtp(config) => vec![
             (Kind::RateAboveBottleneck, xtp::rate_above(config, figures)),
             (Kind::ResponseBelowRtt, xtp::no_response(config, figures)),
+        ],
+        OwnSettings::Sctp(config) => vec![
+            (Kind::AcksFillReturn, acks(flow, figures)),
+            (Kind::ResponseBelowRtt, sctp::no_response(config, figures)),
         ],
     };
     let found = found.into_iter().chain(own);

@@ -15,10 +15,12 @@ use crate::error::Problem;
 use crate::model::{Distribution, Flow, Gateway, OnOff, OwnSettings, Traffic, Web};
 use crate::path::Path;
 use crate::suggest;
+use crate::tree::Tree;
 
 /// All flows, `count` spelt out, and for each the number of its `[[flow]]`.
 pub(super) fn flows(
     document: &Document,
+    tree: &Tree,
     numbers: &Numbers,
     problems: &mut Vec<Problem>,
 ) -> (Vec<Flow>, Vec<usize>) {
@@ -39,8 +41,8 @@ pub(super) fn flows(
         let controller = controller(&flow.controller, &path.key("controller"), problems);
         let (Some(from), Some(to), Some(controller)) = (from, to, controller) else { continue };
         let name = flow.name.as_ref().map_or_else(|| format!("flow-{i}"), |name| name.0.clone());
-        let own =
-            protocols::own_settings(&flow.transport, &controller, document.ip, &path, problems);
+        let host = protocols::Host { ip: document.ip, tree };
+        let own = protocols::own_settings(&flow.transport, &controller, &host, &path, problems);
         let mut transport = protocols::as_tcp(&own)
             .unwrap_or_else(|| transport(&flow.transport, &controller, document.ip));
         protocols::check_flow(flow.transport.protocol, &transport, &controller, &path, problems);
@@ -195,7 +197,7 @@ fn transport(written: &document::Transport, controller: &Specification, ip: IpVe
         ..written.config.clone()
     };
     match written.protocol {
-        Protocol::Tcp | Protocol::Quic | Protocol::Stp | Protocol::Xtp => config,
+        Protocol::Tcp | Protocol::Quic | Protocol::Stp | Protocol::Xtp | Protocol::Sctp => config,
         Protocol::ScpsTp => {
             let ip_header = ip.header_bytes();
             let least = written.rto.min.unwrap_or(LEAST_RTO_OF_SCPS);
@@ -239,7 +241,7 @@ fn traffic(
     problems: &mut Vec<Problem>,
 ) -> Traffic {
     let segment = Bytes(transport.full_payload().into());
-    let has_streams = protocol == Protocol::Quic;
+    let has_streams = matches!(protocol, Protocol::Quic | Protocol::Sctp);
     match written {
         document::Traffic::Download { download, request } => {
             Traffic::Download { size: *download, request: *request }

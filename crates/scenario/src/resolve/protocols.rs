@@ -6,7 +6,7 @@ use tcp::{AckTiming, Config};
 use transport::{Protocol, ProtocolEntry, TakenKeys};
 use wire::IpVersion;
 
-use super::{quic, stp, xtp};
+use super::{quic, sctp, stp, xtp};
 use crate::describe;
 use crate::document::{self, Document};
 use crate::error::Problem;
@@ -72,11 +72,12 @@ pub(super) fn check_settings(
     let is_unlimited = *controller == Specification::unlimited();
     let rate = config.scps.and_then(|scps| scps.rate);
     let is_bounded = rate.is_some() || (*is_bounded && config.scps.is_some());
-    // XTP has no other.
-    if is_unlimited && !is_bounded && protocol != Protocol::Xtp {
+    // They take no controller.
+    let takes_none = matches!(protocol, Protocol::Xtp | Protocol::Sctp);
+    if is_unlimited && !is_bounded && !takes_none {
         let problem = Problem::new(place.clone(), "a congestion controller", format!("{name:?}"));
         problems.push(problem.because(match protocol {
-            Protocol::Tcp | Protocol::Quic | Protocol::Stp | Protocol::Xtp => {
+            Protocol::Tcp | Protocol::Quic | Protocol::Stp | Protocol::Xtp | Protocol::Sctp => {
                 format!("it is for protocol = \"scps-tp\" with {requires}")
             }
             Protocol::ScpsTp => format!("nothing would bound the sender without {requires}"),
@@ -138,11 +139,18 @@ fn own(entry: &ProtocolEntry) -> String {
     }
 }
 
+/// What the settings of a protocol depend on besides those of its flow.
+pub(super) struct Host<'a> {
+    pub(super) ip: IpVersion,
+    /// The scenario as it was written.
+    pub(super) tree: &'a Tree,
+}
+
 /// The settings that only the protocol of a flow has.
 pub(super) fn own_settings(
     written: &document::Transport,
     controller: &Specification,
-    ip: IpVersion,
+    host: &Host<'_>,
     path: &Path,
     problems: &mut Vec<Problem>,
 ) -> OwnSettings {
@@ -150,7 +158,12 @@ pub(super) fn own_settings(
         Protocol::Tcp | Protocol::ScpsTp => OwnSettings::Tcp,
         Protocol::Quic => OwnSettings::Quic(quic::settings(written, controller, path, problems)),
         Protocol::Stp => OwnSettings::Stp(stp::settings(written, controller, path, problems)),
-        Protocol::Xtp => OwnSettings::Xtp(xtp::settings(written, controller, ip, path, problems)),
+        Protocol::Xtp => {
+            OwnSettings::Xtp(xtp::settings(written, controller, host.ip, path, problems))
+        }
+        Protocol::Sctp => {
+            OwnSettings::Sctp(sctp::settings(written, controller, host, path, problems))
+        }
     }
 }
 
@@ -162,6 +175,32 @@ pub(super) fn as_tcp(own: &OwnSettings) -> Option<Config> {
         OwnSettings::Quic(settings) => Some(quic::as_tcp(settings)),
         OwnSettings::Stp(config) => Some(stp::as_tcp(config)),
         OwnSettings::Xtp(config) => Some(xtp::as_tcp(config)),
+        OwnSettings::Sctp(config) => Some(sctp::as_tcp(config)),
+    }
+}
+
+/// A protocol takes no controller: the only one that is accepted is `"none"`.
+pub(super) fn check_no_controller(
+    controller: &Specification,
+    reason: &str,
+    flow: &Path,
+    problems: &mut Vec<Problem>,
+) {
+    let none = Specification::unlimited();
+    if *controller != none {
+        let [name, none] = [controller, &none].map(|one| format!("{:?}", one.entry().name));
+        let problem = Problem::new(flow.key("controller"), none, name);
+        problems.push(problem.because(reason));
+    }
+}
+
+/// A packet of payload `mss` and `headers` fits IP, with either version of it.
+pub(super) fn check_payload(mss: u32, headers: u16, transport: &Path, problems: &mut Vec<Problem>) {
+    let largest = u16::MAX - headers - IpVersion::V6.header_bytes();
+    if mss > u32::from(largest) {
+        let expected = format!("at most {largest}");
+        let problem = Problem::new(transport.key("mss"), expected, mss.to_string());
+        problems.push(problem.because("a packet has at most 65535 bytes with its headers"));
     }
 }
 

@@ -8,6 +8,7 @@ use units::{Bytes, SizeLimit};
 use wire::IpVersion;
 use xtp::Config;
 
+use super::protocols;
 use crate::document;
 use crate::error::Problem;
 use crate::path::Path;
@@ -29,20 +30,10 @@ pub(super) fn settings(
         ip_header: ip.header_bytes(),
         ..written.xtp.clone()
     };
-    let none = Specification::unlimited();
-    if *controller != none {
-        let [name, none] = [controller, &none].map(|one| format!("{:?}", one.entry().name));
-        let problem = Problem::new(path.key("controller"), none, name);
-        let reason = "XTP has no congestion control: `xtp.rate` and the window bound its sender";
-        problems.push(problem.because(reason));
-    }
+    let reason = "XTP has no congestion control: `xtp.rate` and the window bound its sender";
+    protocols::check_no_controller(controller, reason, path, problems);
     let path = path.key("transport");
-    let largest = u16::MAX - xtp::HEADER - IpVersion::V6.header_bytes();
-    if config.mss > u32::from(largest) {
-        let expected = format!("at most {largest}");
-        let problem = Problem::new(path.key("mss"), expected, config.mss.to_string());
-        problems.push(problem.because("a packet has at most 65535 bytes with its headers"));
-    }
+    protocols::check_payload(config.mss, xtp::HEADER, &path, problems);
     check_rate(&config, &path.key("xtp"), problems);
     Arc::new(config)
 }

@@ -8,6 +8,7 @@ use units::Time;
 use wire::feedback::Field;
 
 use super::quic::Quic;
+use super::sctp::Sctp;
 use super::stp::{self, Stp};
 use super::xtp::Xtp;
 use super::{Connection, OnWire, Shared, carried};
@@ -24,6 +25,8 @@ pub(crate) enum Any {
     Stp(Box<Stp>),
     /// XTP.
     Xtp(Box<Xtp>),
+    /// SCTP.
+    Sctp(Box<Sctp>),
 }
 
 macro_rules! each {
@@ -33,6 +36,7 @@ macro_rules! each {
             Any::Quic($end) => $call,
             Any::Stp($end) => $call,
             Any::Xtp($end) => $call,
+            Any::Sctp($end) => $call,
         }
     };
 }
@@ -52,6 +56,7 @@ impl Connection for Any {
                 Self::Stp(Box::new(Stp::new(config.clone(), controller, initial_sequence)))
             }
             Shared::Xtp(path) => Self::Xtp(Box::new(path.end())),
+            Shared::Sctp(path) => Self::Sctp(Box::new(path.end(initial_sequence))),
             Shared::Tcp => {
                 let end = <tcp::Connection as Connection>::new(
                     end,
@@ -76,12 +81,14 @@ impl Connection for Any {
             Self::Quic(end) => end.abort_cause(),
             Self::Stp(end) => end.abort_cause(),
             Self::Xtp(end) => end.abort_cause(),
+            Self::Sctp(end) => end.abort_cause(),
         }
     }
 
     fn streams(&mut self) -> Option<&mut dyn Streams> {
         match self {
             Self::Quic(end) => Some(&mut end.end),
+            Self::Sctp(end) => Some(&mut end.end),
             Self::Tcp(_) | Self::Stp(_) | Self::Xtp(_) => None,
         }
     }
@@ -89,6 +96,7 @@ impl Connection for Any {
     fn has_arrived(&self) -> bool {
         match self {
             Self::Quic(end) => end.end.has_arrived(),
+            Self::Sctp(end) => end.end.has_arrived(),
             Self::Tcp(_) | Self::Stp(_) | Self::Xtp(_) => false,
         }
     }
@@ -96,7 +104,7 @@ impl Connection for Any {
     fn bytes(&self, packet: &Segment) -> u16 {
         match self {
             Self::Tcp(_) => packet.bytes(),
-            Self::Quic(_) | Self::Xtp(_) => carried::bytes(packet),
+            Self::Quic(_) | Self::Xtp(_) | Self::Sctp(_) => carried::bytes(packet),
             Self::Stp(_) => stp::bytes(packet),
         }
     }
@@ -107,42 +115,32 @@ impl Connection for Any {
             Self::Quic(end) => Some(&**end),
             Self::Stp(end) => Some(&**end),
             Self::Xtp(end) => Some(&**end),
+            Self::Sctp(end) => Some(&**end),
         }
     }
 
     fn quic(&self) -> Option<&::quic::Connection> {
-        match self {
-            Self::Quic(end) => Some(&end.end),
-            Self::Tcp(_) | Self::Stp(_) | Self::Xtp(_) => None,
-        }
+        if let Self::Quic(end) = self { Some(&end.end) } else { None }
     }
 
     fn stp(&self) -> Option<&::stp::Connection> {
-        match self {
-            Self::Stp(end) => Some(end.connection()),
-            Self::Tcp(_) | Self::Quic(_) | Self::Xtp(_) => None,
-        }
+        if let Self::Stp(end) = self { Some(end.connection()) } else { None }
     }
 
     fn xtp(&self) -> Option<&::xtp::Connection> {
-        match self {
-            Self::Xtp(end) => Some(&end.end),
-            Self::Tcp(_) | Self::Quic(_) | Self::Stp(_) => None,
-        }
+        if let Self::Xtp(end) = self { Some(&end.end) } else { None }
+    }
+
+    fn sctp(&self) -> Option<&::sctp::Connection> {
+        if let Self::Sctp(end) = self { Some(&end.end) } else { None }
     }
 
     fn tcp(&self) -> Option<&tcp::Connection> {
-        match self {
-            Self::Tcp(end) => Some(end),
-            Self::Quic(_) | Self::Stp(_) | Self::Xtp(_) => None,
-        }
+        if let Self::Tcp(end) = self { Some(end) } else { None }
     }
 
     fn tcp_mut(&mut self) -> Option<&mut tcp::Connection> {
-        match self {
-            Self::Tcp(end) => Some(end),
-            Self::Quic(_) | Self::Stp(_) | Self::Xtp(_) => None,
-        }
+        if let Self::Tcp(end) = self { Some(end) } else { None }
     }
 }
 

@@ -23,8 +23,9 @@ fn lossy(ip: &str, transport: &str, traffic: &str) -> Scenario {
 }
 
 fn lossy_text(ip: &str, transport: &str, traffic: &str) -> String {
-    // XTP has no congestion control.
-    let controller = if transport.contains("xtp") { "none" } else { "reno" };
+    // They take no controller.
+    let takes_none = ["xtp", "sctp"].iter().any(|name| transport.contains(name));
+    let controller = if takes_none { "none" } else { "reno" };
     format!(
         r#"
 duration = "60s"
@@ -134,6 +135,7 @@ fn expected(protocol: Protocol) -> (u8, &'static str) {
         Protocol::Quic => (17, r#"protocol = "quic""#),
         Protocol::Stp => (253, r#"protocol = "stp""#),
         Protocol::Xtp => (36, r#"protocol = "xtp", xtp = { rate = "1.8Mbit/s" }"#),
+        Protocol::Sctp => (132, r#"protocol = "sctp""#),
     }
 }
 
@@ -150,12 +152,16 @@ fn packets_of_each_protocol_have_their_lengths_and_valid_checksums() {
             assert_eq!(packet.is_ipv4(), ip == "ipv4");
             assert!(packet.bytes.len() == packet.length || packet.bytes.len() == 128);
             let content = packet.content();
-            // XTP has no pseudo header.
-            let checksum = match protocol {
-                Protocol::Xtp => wire::internet_checksum(&content),
-                _ => packet.addresses().checksum(number, &content),
+            // XTP and SCTP have no pseudo header.
+            let is_valid = match protocol {
+                Protocol::Xtp => wire::internet_checksum(&content) == 0,
+                Protocol::Sctp => {
+                    let zeroed = [&content[..8], &[0; 4], &content[12..]].concat();
+                    wire::crc32c(&zeroed).to_le_bytes() == content[8..12]
+                }
+                _ => packet.addresses().checksum(number, &content) == 0,
             };
-            assert_eq!(checksum, 0, "{protocol:?}");
+            assert!(is_valid, "{protocol:?}");
             assert_eq!(content.len() + header, packet.length);
         }
         let [from_server, to_server]: [Vec<_>; 2] =
@@ -267,6 +273,34 @@ fn wireshark_reads_packets_of_xtp() {
     assert!(!reports.is_empty() && reports.len() as u64 <= counts.gap_reports_sent);
     for [spans, wrong, ..] in reports {
         assert!(spans.parse::<u32>().unwrap() > 0 && wrong.is_empty(), "{spans} {wrong}");
+    }
+}
+
+/// Wireshark verifies CRC32c, and shows the chunks of each packet: as many as were counted.
+#[test]
+fn wireshark_reads_packets_of_sctp() {
+    let (recording, bytes) =
+        captured(&lossy("ipv4", expected(Protocol::Sctp).1, r#"bulk = "300kB""#));
+    let fields = ["_ws.malformed", "sctp.checksum.status", "sctp.chunk_type", "sctp.chunk_length"];
+    let arguments = ["-o", "sctp.checksum:CRC 32c"];
+    let Some(lines) = tshark("sctp", &bytes, &arguments, &fields) else { return };
+    let mut chunks: BTreeMap<String, u64> = BTreeMap::new();
+    for line in &lines {
+        let columns: Vec<_> = line.split('\t').collect();
+        assert_eq!(columns[..2], ["", "1"], "{line}");
+        assert!(!columns[3].is_empty(), "{line}");
+        for kind in columns[2].split(',') {
+            *chunks.entry(kind.to_owned()).or_default() += 1;
+        }
+    }
+    let of = |kind: sctp::Kind| chunks.get(&kind.number().to_string()).copied().unwrap_or(0);
+    let Some(counts) = recording.flows[0].protocol.sctp() else { panic!("no SCTP") };
+    assert_eq!(of(sctp::Kind::Data), counts.segments_sent);
+    // A capture is that of the data sender: it lacks what the link has lost.
+    let arrived = of(sctp::Kind::Sack);
+    assert!(arrived > 10 && arrived <= counts.sacks_sent, "{arrived} of {}", counts.sacks_sent);
+    for kind in [sctp::Kind::Init, sctp::Kind::InitAck, sctp::Kind::CookieEcho] {
+        assert!(of(kind) > 0, "{chunks:?}");
     }
 }
 

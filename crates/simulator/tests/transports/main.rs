@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod common;
+mod sctp;
 mod stp;
 mod xtp;
 
@@ -114,8 +115,8 @@ fn impossible(protocol: Protocol) -> Vec<&'static str> {
         "quic" => {
             vec!["cherry", "dctcp", "ebn", "none", "p-xcp", "peach", "peach-plus", "prague", "xcp"]
         }
-        // It has no congestion control.
-        "xtp" => {
+        // The one has no congestion control, the other has its own.
+        "xtp" | "sctp" => {
             let mut all: Vec<_> = entries().map(|entry| entry.name).collect();
             all.sort_unstable();
             all

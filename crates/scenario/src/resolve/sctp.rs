@@ -1,0 +1,78 @@
+//! Flows with SCTP: what their settings must be, and that its congestion control is no controller of the registry.
+
+use std::sync::Arc;
+
+use congestion::Specification;
+use sctp::{Address, COMMON_HEADER, Config, DATA_HEADER};
+use tcp::{AckTiming, DelayedAck, Recovery};
+use units::SizeLimit;
+use wire::IpVersion;
+
+use super::protocols::{self, Host};
+use crate::document;
+use crate::error::Problem;
+use crate::path::Path;
+
+/// MTU of Ethernet.
+const ETHERNET: u16 = 1500;
+
+/// The settings of a flow with SCTP. Nodes have one address each, so an association has one path.
+pub(super) fn settings(
+    written: &document::Transport,
+    controller: &Specification,
+    host: &Host<'_>,
+    path: &Path,
+    problems: &mut Vec<Problem>,
+) -> Arc<Config> {
+    let tcp = &written.config;
+    let is_written = host.tree.at(&path.key("transport").key("mss")).is_some();
+    let config = Config {
+        mss: if is_written { tcp.mss } else { default_mss(host.ip) },
+        receive_buffer: tcp.receive_buffer,
+        reads_at_once: written.reader_rate.is_none(),
+        initial_ssthresh: tcp.initial_ssthresh,
+        paths: 1,
+        address: match host.ip {
+            IpVersion::V4 => Address::V4,
+            IpVersion::V6 => Address::V6,
+        },
+        ..written.sctp.clone()
+    };
+    let reason = "SCTP has a congestion control of its own (RFC 9260 section 7)";
+    protocols::check_no_controller(controller, reason, path, problems);
+    let path = path.key("transport");
+    // Chunks are padded to a multiple of 4 bytes.
+    protocols::check_payload(config.mss, COMMON_HEADER + DATA_HEADER + 3, &path, problems);
+    let path = path.key("sctp");
+    for (key, rto) in [("rto_min", config.rto_min), ("rto_initial", config.rto_initial)] {
+        if rto > config.rto_max {
+            let expected = format!("at most `rto_max`, \"{}\"", config.rto_max);
+            problems.push(Problem::new(path.key(key), expected, format!("\"{rto}\"")));
+        }
+    }
+    Arc::new(config)
+}
+
+/// The default of TCP has no space for the headers of SCTP, which are longer: what fills an Ethernet frame.
+fn default_mss(ip: IpVersion) -> u32 {
+    u32::from(ETHERNET - ip.header_bytes() - COMMON_HEADER - DATA_HEADER)
+}
+
+/// A TCP with packets of the same payload and as many ACKs: what is computed of a flow before a run follows from it.
+pub(super) fn as_tcp(config: &Config) -> tcp::Config {
+    tcp::Config {
+        recovery: Recovery::Sack,
+        mss: config.mss,
+        timestamps: false,
+        receive_buffer: config.receive_buffer,
+        reads_at_once: config.reads_at_once,
+        send_buffer: SizeLimit::UNLIMITED,
+        initial_window: config.initial_packets(),
+        initial_ssthresh: config.initial_ssthresh,
+        delayed_ack: AckTiming::Fixed(DelayedAck {
+            segments: config.sack_frequency,
+            timeout: config.sack_delay,
+        }),
+        ..tcp::Config::default()
+    }
+}

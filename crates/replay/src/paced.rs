@@ -228,7 +228,7 @@ impl<'a> Replay<'a> {
         }
         if let Some(place) = repeats {
             let range = Range { start: number * MSS, end: (number + 1) * MSS };
-            self.delivery.on_again(now, range, pipe);
+            self.delivery.on_again(now, range, self.una * MSS, pipe);
             self.flight[place].lost = false;
             self.flight[place].order = self.orders;
         } else {

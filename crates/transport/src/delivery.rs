@@ -100,12 +100,15 @@ impl Delivery {
         });
     }
 
-    /// `range` is retransmitted while `pipe` bytes are in the network.
-    pub fn on_again(&mut self, now: Time, range: Range, pipe: u64) {
+    /// `range` is retransmitted while `pipe` bytes are in the network. Everything up to `una` is
+    /// acknowledged.
+    pub fn on_again(&mut self, now: Time, range: Range, una: u64, pipe: u64) {
         if pipe == 0 {
             self.first_sent_at = now;
             self.delivered_at = now;
         }
+        self.split(una, range.start);
+        self.split(una, range.end);
         let stamp = self.stamp(pipe + range.len());
         for record in self.overlapping(range).filter(|record| !record.delivered) {
             record.sent_at = now;
@@ -222,6 +225,18 @@ impl Delivery {
         }
     }
 
+    /// Makes two records of the one that `position` is inside of. Segments that were sent before the
+    /// path narrowed are retransmitted in parts, and only a part that is has a new stamp.
+    fn split(&mut self, una: u64, position: u64) {
+        let index = self.records.partition_point(|record| record.end <= position);
+        let start = index.checked_sub(1).map_or(una, |before| self.records[before].end);
+        if start < position
+            && let Some(record) = self.records.get(index).copied()
+        {
+            self.records.insert(index, Record { end: position, ..record });
+        }
+    }
+
     /// The records that share a byte with `range`.
     fn overlapping(&mut self, range: Range) -> impl Iterator<Item = &mut Record> {
         let first = self.records.partition_point(|record| record.end <= range.start);
@@ -300,7 +315,7 @@ mod tests {
     #[test]
     fn a_segment_that_was_sent_twice_measures_no_round_trip() {
         let mut delivery = burst();
-        delivery.on_again(at(500), Range { start: 0, end: MSS }, 9 * MSS);
+        delivery.on_again(at(500), Range { start: 0, end: MSS }, 0, 9 * MSS);
         delivery.on_sacked(at(600), Range { start: 2 * MSS, end: 3 * MSS });
         assert_eq!(delivery.take_round_trip(at(600)), Some(Span::from_millis(600)));
         delivery.on_acknowledged(at(900), 10 * MSS, 9 * MSS);
@@ -332,7 +347,7 @@ mod tests {
     #[test]
     fn a_segment_that_had_arrived_before_it_was_sent_again_gives_no_rate() {
         let mut delivery = burst();
-        delivery.on_again(at(500), Range { start: 0, end: MSS }, 9 * MSS);
+        delivery.on_again(at(500), Range { start: 0, end: MSS }, 0, 9 * MSS);
         delivery.on_acknowledged(at(501), MSS, MSS);
         let sample = delivery.take_sample(Some(Span::from_millis(502))).unwrap();
         assert_eq!(sample.rate, None);
@@ -349,6 +364,47 @@ mod tests {
         assert_eq!(told[1].in_flight_when_sent, 2 * MSS);
         delivery.on_acknowledged(at(700), 10 * MSS, 8 * MSS);
         assert_eq!(delivery.take_sample(None).unwrap().lost, 2 * MSS);
+    }
+
+    /// Ten segments that are lost, and retransmitted in parts of a quarter while nothing else is in
+    /// flight. Losing a part again, no more is lost than was in flight when it was sent.
+    #[test]
+    fn a_part_that_is_retransmitted_has_a_record_of_its_own() {
+        let quarter = MSS / 4;
+        for una in [0, 100] {
+            let mut delivery = burst();
+            delivery.on_acknowledged(at(400), una, una);
+            delivery.on_lost(at(600), Range { start: una, end: 10 * MSS }, |_| ());
+            // The second part of the first segment, then one across the end of the second.
+            let parts = [quarter, 2 * MSS - 100].map(|start| Range { start, end: start + quarter });
+            for (n, part) in (0..).zip(parts) {
+                delivery.on_again(at(700), part, una, n * quarter);
+            }
+            let mut told = Vec::new();
+            delivery.on_lost(at(900), Range { start: una, end: 10 * MSS }, |lost| {
+                told.push((lost.bytes, lost.in_flight_when_sent));
+            });
+            // What was not retransmitted was lost before.
+            let second = 2 * quarter;
+            assert_eq!(told, [(quarter, quarter), (100, second), (quarter - 100, second)]);
+            // The sample is that of the youngest part, and the part was sent twice.
+            delivery.on_sacked(at(1300), parts[1]);
+            assert_eq!(delivery.take_sample(None).unwrap().in_flight_when_sent, second);
+            assert_eq!(delivery.take_round_trip(at(1300)), None);
+            // The others were sent once.
+            delivery.on_sacked(at(1400), Range { start: 3 * MSS, end: 4 * MSS });
+            assert_eq!(delivery.take_round_trip(at(1400)), Some(Span::from_millis(1400)));
+        }
+    }
+
+    #[test]
+    fn whole_segments_that_are_retransmitted_stay_one_record() {
+        let mut delivery = burst();
+        delivery.on_acknowledged(at(400), MSS, MSS);
+        delivery.on_again(at(500), Range { start: MSS, end: 2 * MSS }, MSS, 8 * MSS);
+        delivery.on_again(at(500), Range { start: 3 * MSS, end: 6 * MSS }, MSS, 8 * MSS);
+        delivery.on_again(at(500), Range { start: 9 * MSS, end: 10 * MSS }, MSS, 8 * MSS);
+        assert_eq!(delivery.records.len(), 9);
     }
 
     #[test]

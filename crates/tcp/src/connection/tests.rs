@@ -274,6 +274,61 @@ impl Bench {
     }
 }
 
+/// A router reports a smaller MTU while segments of the old size are lost: what is retransmitted in parts,
+/// and lost again, must upset no controller. Those with samples of the delivery rate compare the lost bytes
+/// with what was in flight.
+#[test]
+fn segments_that_are_retransmitted_in_parts_upset_no_controller() {
+    let ack =
+        |share, blocks: &[(u64, u64)]| Event::Ack { share, blocks: blocks.into(), echo: false };
+    let sacked = Event::Segment {
+        sequence: 1,
+        acknowledgement: 0,
+        length: 0,
+        bits: 16,
+        window: 0,
+        blocks: vec![(0, 1607)],
+        clock: Some(0),
+        marked: false,
+    };
+    let events = [
+        Event::Write(3645),
+        Event::Deadline,
+        ack(22, &[(0, 3)]),
+        sacked,
+        ack(0, &[]),
+        Event::Write(1961),
+        Event::Wait(200),
+        Event::Wait(1),
+        ack(100, &[]),
+        Event::Wait(4),
+        ack(82, &[]),
+        Event::Write(2528),
+        ack(44, &[(0, 7)]),
+        ack(100, &[]),
+        Event::Wait(1),
+        ack(58, &[]),
+        Event::Deadline,
+        Event::TooBig { sequence: 0, mss: 1 },
+        ack(21, &[]),
+        Event::Wait(200),
+        Event::Wait(1),
+        Event::Deadline,
+    ];
+    for entry in congestion::entries() {
+        for recovery in [Recovery::NewReno, Recovery::Sack, Recovery::Linux] {
+            let mut bench = Bench::new(recovery, entry.name, 54372);
+            bench.open();
+            bench.drain();
+            for event in &events {
+                bench.happen(event);
+                bench.drain();
+                bench.recount();
+            }
+        }
+    }
+}
+
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 2000, ..ProptestConfig::default() })]
 

@@ -192,7 +192,7 @@ impl Sender {
         }
         if instruments.times_segments() {
             if again {
-                instruments.delivery.on_again(now, range, pipe_before);
+                instruments.delivery.on_again(now, range, self.una, pipe_before);
             } else {
                 instruments.delivery.on_new(now, bytes, range.end, pipe_before);
             }

@@ -16,6 +16,7 @@ mod loss_notice;
 mod middlebox;
 mod mtu;
 mod proxy;
+mod scps;
 mod sctp;
 mod settings;
 mod stp;

@@ -19,6 +19,7 @@ mod proxy;
 mod refused;
 mod renamed;
 mod robust;
+mod scps;
 mod traces;
 
 /// A bulk transfer over one link with these keys.

@@ -345,6 +345,29 @@ impl Config {
         if self.timestamps { TIMESTAMPS_BYTES } else { 0 }
     }
 
+    /// Full segments for each ACK, if segments arrive every `segment_time` seconds: their number, or those of the
+    /// time between ACKs of SCPS-TP.
+    pub fn segments_per_ack(&self, segment_time: f64) -> f64 {
+        let counted = f64::from(self.delayed_ack.segments());
+        match self.time_between_acks() {
+            Some(time) if self.acks_by_timer() => (time.as_secs_f64() / segment_time).max(1.0),
+            Some(time) => (time.as_secs_f64() / segment_time).max(counted),
+            None => counted,
+        }
+    }
+
+    /// Minimum time between two ACKs of data in order, if there is one.
+    pub fn time_between_acks(&self) -> Option<Span> {
+        let floor = self.scps?.ack_floor;
+        let timer = if self.acks_by_timer() { self.delayed_ack.longest() } else { Span::ZERO };
+        Some(floor.max(timer))
+    }
+
+    /// Whether data in order is acknowledged by the timer only.
+    pub(crate) fn acks_by_timer(&self) -> bool {
+        self.scps.is_some_and(|scps| scps.strictly_delayed)
+    }
+
     /// The rate of the route of SCPS-TP, in bytes of payload per second, if all segments are full.
     pub(crate) fn bytes_per_second(&self) -> Option<f64> {
         let Scps { rate, ip_header, .. } = self.scps?;

@@ -41,6 +41,10 @@ pub struct Scps {
     /// wait.
     #[cfg_attr(feature = "schema", schemars(extend("x-maximum" = "60s")))]
     pub ack_floor: Span,
+    /// Strictly delayed ACKs (ACK frequency 0): data in order is acknowledged by the timer of `delayed_ack` only,
+    /// whatever the number of segments is. Reports of missing data, ACKs of the FIN, and of data that fills the
+    /// window, do not wait for it. `delayed_ack` has no number of segments then.
+    pub strictly_delayed: bool,
     /// Number of consecutive timeouts of the same segment after which the link counts as out. Then nothing is sent
     /// but probes, after 0, 5, 6, 12, 24, 48 and 60s, until a packet of the other end arrives. After 32 probes the
     /// connection is aborted. Default: never.
@@ -58,6 +62,7 @@ impl Default for Scps {
             cause: Cause::Congestion,
             rate: None,
             ack_floor: Span::from_millis(50),
+            strictly_delayed: false,
             outage_timeouts: None,
             ip_header: 20,
         }

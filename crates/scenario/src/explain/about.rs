@@ -56,6 +56,7 @@ fn key(kind: Kind) -> &'static str {
         Kind::LongDelayedAck => "transport.delayed_ack",
         Kind::RtoBelowDelayedAck | Kind::RtoBelowRtt => "transport.rto",
         Kind::EnlargedWindow => "transport.receive_buffer",
+        Kind::CauseHidesCongestion => "transport.scps.cause",
         Kind::JumpAboveWindow => "transport.careful_resume",
         Kind::LossNoticeDoubtful => "transport.eln",
         Kind::StartAfterEnd => "start",

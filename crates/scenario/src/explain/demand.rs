@@ -125,7 +125,7 @@ pub(super) fn filled_by_acks(
             return None;
         }
         let payload = f64::from(flow.transport.full_payload()) * 8.0;
-        let each = payload * f64::from(flow.transport.delayed_ack.segments());
+        let each = payload * flow.transport.segments_per_ack(figures.segment_time_ms / 1e3);
         let ack = (scenario.ack_bytes(flow) as f64 + f64::from(direction.overhead)) * 8.0;
         bits += *count as f64 * goodput / each * ack;
         longest = longest.max(ack);

@@ -92,12 +92,13 @@ impl Figures {
         let transport = &flow.transport;
         let packet = scenario.packet_bytes(flow);
         let ack = scenario.ack_bytes(flow) as f64;
-        let per_ack = f64::from(transport.delayed_ack.segments());
+        let counted = f64::from(transport.delayed_ack.segments());
         let graph = Graph { scenario, load };
         let hops = [(flow.from, flow.to), (flow.to, flow.from)]
             .map(|(from, to)| routes.path(from, to, &scenario.links));
         // What a router forwards the other way for each packet, if both ways lead through it.
-        let there = Way::new(graph, &hops[0], packet as f64, (&hops[1], ack / per_ack));
+        let there = Way::new(graph, &hops[0], packet as f64, (&hops[1], ack / counted));
+        let per_ack = transport.segments_per_ack(there.slowest.time);
         let back = Way::new(graph, &hops[1], ack, (&hops[0], packet as f64 * per_ack));
         let propagation = there.propagation + back.propagation;
         let rtt = propagation + there.serialisation + back.serialisation;

@@ -241,8 +241,8 @@ fn idle_filter(
             flows.iter().any(|(_, other)| routes.path(other.from, other.to, links).contains(&hop));
         let ack = scenario.ack_bytes(flow) as f64 + f64::from(hop.direction(links).overhead);
         let bytes = f64::from(flow.transport.full_payload());
-        let segments = f64::from(flow.transport.delayed_ack.segments());
         let figures = &explanation.figures;
+        let segments = flow.transport.segments_per_ack(figures.segment_time_ms / 1e3);
         let acks_bps = figures.capacity_bps / (8.0 * bytes * segments) * ack * 8.0;
         let limit = hop.direction(links).rate.bits_per_second() as f64;
         if carries_data || acks_bps >= limit || hop.direction(links).changes().next().is_some() {

@@ -455,7 +455,10 @@ pub(super) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setti
         && setting.text != "off"
     {
         // The short form leaves the number of segments unsaid.
-        setting.text += &format!(", {} segments", delayed.segments);
+        setting.text += &match flow.transport.scps {
+            Some(scps) if scps.strictly_delayed => ", by the timer only".to_owned(),
+            _ => format!(", {} segments", delayed.segments),
+        };
     }
     let quick = settings.iter_mut().find(|setting| setting.name == "transport.quick_start");
     if let (Some(setting), Some(wanted)) = (quick, flow.transport.quick_start) {

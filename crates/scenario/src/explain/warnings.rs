@@ -20,6 +20,7 @@ use super::loss_notice;
 use super::middlebox;
 use super::mtu;
 use super::proxy;
+use super::scps;
 use super::sctp;
 use super::stp;
 use super::text::{bytes, rate};
@@ -69,6 +70,7 @@ pub enum WarningKind {
     EnlargedWindow,
     JumpAboveWindow,
     RateAboveBottleneck,
+    CauseHidesCongestion,
     ResponseBelowRtt,
     StartAfterEnd,
     StopAfterEnd,
@@ -255,6 +257,8 @@ fn of_connection(flow: &Flow, figures: &Figures) -> Vec<(WarningKind, String)> {
             (Kind::RtoBelowRtt, rto_below_rtt(flow, figures)),
             (Kind::EnlargedWindow, enlarged_window(flow)),
             (Kind::JumpAboveWindow, resumed_window(flow, figures)),
+            (Kind::RateAboveBottleneck, scps::rate_above(flow, figures)),
+            (Kind::CauseHidesCongestion, scps::window_overflows(flow, figures)),
         ],
         OwnSettings::Quic(_) => vec![(Kind::AcksFillReturn, acks(flow, figures))],
         OwnSettings::Stp(config) => vec![
@@ -366,13 +370,15 @@ fn acks(flow: &Flow, figures: &Figures) -> Option<String> {
     let possible = figures.capacity_bps.min(figures.window_limit_bps);
     let wanted = 0.999 * possible.min(figures.wanted());
     (figures.ack_limit_bps < wanted).then(|| {
+        let counted = flow.transport.delayed_ack.segments();
+        let per_ack = flow.transport.segments_per_ack(figures.segment_time_ms / 1e3);
+        let often = match (flow.transport.time_between_acks(), counted) {
+            (Some(time), _) if per_ack > f64::from(counted) => time.to_string(),
+            (_, 1) => format!("segment of {}", bytes(f64::from(flow.transport.mss))),
+            (_, n) => format!("{n} segments of {}", bytes(f64::from(flow.transport.mss))),
+        };
         format!(
-            "an ACK for every {} of {} fills {} at {}: at most {}",
-            match flow.transport.delayed_ack.segments() {
-                1 => "segment".to_owned(),
-                n => format!("{n} segments"),
-            },
-            bytes(f64::from(flow.transport.mss)),
+            "an ACK for every {often} fills {} at {}: at most {}",
             figures.return_bottleneck,
             rate(figures.return_bottleneck_bps),
             rate(figures.ack_limit_bps),

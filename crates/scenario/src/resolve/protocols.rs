@@ -2,7 +2,7 @@
 //! what the network must be.
 
 use congestion::{Controller as _, Specification};
-use tcp::{AckTiming, Config};
+use tcp::{AckTiming, Config, DelayedAck};
 use transport::{Protocol, ProtocolEntry, TakenKeys};
 use wire::IpVersion;
 
@@ -95,6 +95,17 @@ pub(super) fn check_settings(
         let expected = "a time, \"off\" or a table";
         let problem = Problem::new(path.key("delayed_ack"), expected, "\"linux\"");
         problems.push(problem.because("SCPS-TP has rules of its own, see `scps.ack_floor`"));
+    }
+    if let AckTiming::Fixed(delayed) = config.delayed_ack
+        && scps.strictly_delayed
+        && delayed.segments != DelayedAck::default().segments
+    {
+        let problem = Problem::new(table.key("strictly_delayed"), "false", "true");
+        let number = delayed.segments;
+        problems.push(problem.because(match number {
+            1 => "`delayed_ack` acknowledges each segment".to_owned(),
+            _ => format!("`delayed_ack` acknowledges every {number} segments"),
+        }));
     }
     if let Some(timeouts) = scps.outage_timeouts.filter(|most| *most > config.max_retries) {
         let expected = format!("at most `max_retries`, {}", config.max_retries);

@@ -194,8 +194,12 @@ impl Connection {
         };
         reports.on_data(expected, start, &mut self.receiver.queued());
         let earliest = reports.last + reports.floor;
-        if self.receiver.ack_is_due() && now < earliest && !finished && !is_full {
-            self.receiver.postpone_ack(earliest);
+        if self.config.acks_by_timer() && self.receiver.stops_the_sender() {
+            // Nothing more comes before an ACK.
+            self.receiver.request_ack();
+        }
+        if now < earliest && !finished && !is_full {
+            self.receiver.hold_acks(earliest);
         }
     }
 

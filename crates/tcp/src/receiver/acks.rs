@@ -125,10 +125,14 @@ impl Receiver {
         self.ack_now = true;
     }
 
-    /// An ACK that is due has to wait.
-    pub(crate) fn postpone_ack(&mut self, until: Time) {
-        self.ack_now = false;
-        self.ack_at = self.ack_at.min(until);
+    /// An ACK that is due, at once or by the timer, has to wait.
+    pub(crate) fn hold_acks(&mut self, until: Time) {
+        if self.ack_now {
+            self.ack_now = false;
+            self.ack_at = until;
+        } else if self.ack_at != Time::NEVER {
+            self.ack_at = self.ack_at.max(until);
+        }
     }
 
     /// An ACK has been sent, alone or with data.
@@ -164,8 +168,11 @@ impl Receiver {
 
 /// How many bytes make an ACK due at once: so many full-sized segments (RFC 5681 section 4.2). Linux
 /// does not wait for the last of them to be full (`__tcp_ack_snd_check`); with its timing of ACKs
-/// [`Receiver::time_ack`] decides.
+/// [`Receiver::time_ack`] decides. Strictly delayed ACKs of SCPS-TP leave by the timer.
 pub(super) fn bytes_of_an_ack(config: &Config, ratio: Option<u8>, full: u64) -> u64 {
+    if config.acks_by_timer() {
+        return u64::MAX;
+    }
     let segments = match (config.delayed_ack, ratio) {
         (AckTiming::Linux, _) => return u64::MAX,
         (AckTiming::Fixed(_), Some(ratio)) => u64::from(ratio),

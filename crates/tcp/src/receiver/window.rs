@@ -20,6 +20,12 @@ impl Receiver {
         highest >= self.right_edge
     }
 
+    /// Whether the window has no room for a full segment behind what has arrived in order: a sender that avoids silly
+    /// windows waits for an ACK.
+    pub(crate) fn stops_the_sender(&self) -> bool {
+        self.next + self.full > self.right_edge
+    }
+
     /// The window as the last ACK had it.
     pub(super) fn last_window(&self) -> u64 {
         (self.right_edge + self.unacknowledged).saturating_sub(self.next)

@@ -11,6 +11,7 @@ mod close;
 mod endpoint;
 mod fast_retransmit;
 mod linux;
+mod losses;
 mod notification;
 mod options;
 mod pacing;

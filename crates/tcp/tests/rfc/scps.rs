@@ -1,13 +1,13 @@
 //! SCPS-TP: SNACK, embargoes, the answers to the causes of losses, outages, and ACKs.
 
 use congestion::Ecn;
-use tcp::{Cause, Config, Recovery, Scps, Segment, SnackForm, State};
+use tcp::{AckTiming, Cause, Config, DelayedAck, Recovery, Scps, Segment, SnackForm};
 use transport::AbortCause;
 use units::{Bytes, Rate};
 
 use crate::wire::{A, B, Fate, MSS, Sent, Wire, config, ms};
 
-fn scps(route: Scps) -> Config {
+pub(crate) fn scps(route: Scps) -> Config {
     let mut config = Config { recovery: Recovery::Snack, scps: Some(route), ..config() };
     config.limited_transmit = false;
     config.initial_window = 10;
@@ -20,7 +20,7 @@ fn corruption() -> Scps {
 }
 
 /// Both forms of the option with both causes.
-fn routes() -> impl Iterator<Item = Scps> {
+pub(crate) fn routes() -> impl Iterator<Item = Scps> {
     [SnackForm::Simple, SnackForm::Vector].into_iter().flat_map(|snack| {
         [Cause::Congestion, Cause::Corruption].map(|cause| Scps { snack, cause, ..Scps::default() })
     })
@@ -33,38 +33,6 @@ fn is_data_at(sent: &Sent, place: u64) -> bool {
 
 fn timeouts(wire: &Wire) -> u32 {
     wire.ends[A].counters().timeouts
-}
-
-/// Each segment of each kind is lost once, in both directions.
-#[test]
-fn no_single_loss_keeps_a_transfer_from_its_end() {
-    type Kind = fn(&Sent) -> bool;
-    let losses: [(usize, Kind, usize); 8] = [
-        (A, Sent::is_syn, 1),
-        (B, Sent::is_syn, 1),
-        (A, Sent::is_data, 24),
-        (B, Sent::is_data, 24),
-        (A, Sent::is_bare_ack, 12),
-        (B, Sent::is_bare_ack, 12),
-        (A, Sent::is_fin, 2),
-        (B, Sent::is_fin, 2),
-    ];
-    for route in routes() {
-        for (by, kind, most) in losses {
-            for nth in 1..=most {
-                let lost = move |sent: &Sent| sent.by == by && kind(sent) && sent.nth == nth;
-                let mut wire = Wire::new(&scps(route)).losing(lost).open();
-                for end in [A, B] {
-                    wire.write(end, 20 * MSS + 7);
-                    wire.close(end);
-                }
-                wire.run();
-                let delivered = [A, B].map(|end| wire.ends[end].delivered());
-                assert_eq!(delivered, [20 * MSS + 7; 2], "{route:?}, {by} {nth}");
-                assert_eq!(wire.states(), [State::Closed; 2], "{route:?}, {by} {nth}");
-            }
-        }
-    }
 }
 
 #[test]
@@ -320,6 +288,60 @@ fn acks_keep_their_distance() {
         let count = acks.len() as u64;
         assert!(count.abs_diff(expected) <= expected / 6 + 2, "{floor} ms: {count}");
     }
+}
+
+/// ACK frequency 0: data in order is acknowledged by the timer only. What is missing is reported at once.
+#[test]
+fn strictly_delayed_acks_leave_by_the_timer() {
+    for (delay, floor) in [(100, 50), (250, 50), (50, 120)] {
+        let route = Scps {
+            rate: Some(Rate::from_bits_per_second(1_040_000)),
+            ack_floor: ms(floor),
+            strictly_delayed: true,
+            ..corruption()
+        };
+        let timing = DelayedAck { timeout: ms(delay), ..DelayedAck::default() };
+        let mut config = Config { initial_window: 200, ..scps(route) };
+        config.delayed_ack = AckTiming::Fixed(timing);
+        config.rto.min = ms(2000);
+        let mut wire =
+            Wire::established(&config).losing(|sent| is_data_at(sent, 300) && sent.nth == 301);
+        wire.write(A, 500 * MSS);
+        wire.run();
+        assert_eq!(wire.ends[B].delivered(), 500 * MSS);
+        assert_eq!((timeouts(&wire), wire.ends[A].info().retransmissions), (0, 1));
+        let report = wire.sent(B, |sent| sent.segment.snack().is_some()).next().unwrap().at;
+        let of_order: Vec<_> = wire.times(B, Sent::is_bare_ack);
+        let report = report.as_nanos() / 1_000_000;
+        let before: Vec<_> = of_order.into_iter().filter(|at| *at < report).collect();
+        assert!(before.len() > 8, "{before:?}");
+        // The timer starts with the first segment behind an ACK, which takes 8 ms.
+        for pair in before.windows(2).skip(1) {
+            let gap = pair[1] - pair[0];
+            let expected = floor.max(delay)..=floor.max(delay + 9);
+            assert!(expected.contains(&gap), "{delay}, {floor} ms: {gap}");
+        }
+        // The gap shows 16 ms after the segment before it, and its report waits for the floor only.
+        assert!(report - before[before.len() - 1] <= floor.max(delay + 9), "{delay} ms");
+    }
+}
+
+/// Nothing more comes before an ACK if the window is full, so it does not wait for the timer.
+#[test]
+fn a_full_window_does_not_wait_for_the_timer_of_strictly_delayed_acks() {
+    let route = Scps { strictly_delayed: true, ack_floor: ms(0), ..corruption() };
+    let mut config =
+        Config { initial_window: 60, receive_buffer: Bytes(10 * MSS + 3), ..scps(route) };
+    config.delayed_ack = AckTiming::Fixed(DelayedAck { timeout: ms(500), ..DelayedAck::default() });
+    config.rto.min = ms(2000);
+    let mut wire = Wire::established(&config);
+    let from = wire.now;
+    wire.write(A, 100 * MSS);
+    wire.run();
+    assert_eq!(wire.ends[B].delivered(), 100 * MSS);
+    // Ten windows of a round trip each, of 100 ms.
+    let took = (wire.now.since(from)).as_nanos() / 1_000_000;
+    assert!(took < 1_600, "{took} ms");
 }
 
 /// Options of TCP take 40 bytes at most, also next to timestamps and accurate ECN.

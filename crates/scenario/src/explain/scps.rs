@@ -1,0 +1,60 @@
+//! SCPS-TP before a run: rates and windows that overflow a queue where no loss reduces them.
+
+use congestion::{Ecn, Specification};
+use tcp::Cause;
+
+use super::figures::Figures;
+use super::text::{bytes, rate};
+use crate::model::{Flow, Traffic};
+
+/// A rate above what the path carries, without a congestion window that losses reduce.
+pub(super) fn rate_above(flow: &Flow, figures: &Figures) -> Option<String> {
+    let scps = flow.transport.scps?;
+    let of_each = scps.rate?.bits_per_second() as f64;
+    let senders = f64::from(figures.connections) * figures.bottleneck_flows.max(1) as f64;
+    let is_uncontrolled = flow.controller == Specification::unlimited();
+    let fits =
+        of_each * senders <= figures.bottleneck_bps || figures.wanted() < figures.capacity_bps;
+    if fits || !(is_uncontrolled || scps.cause == Cause::Corruption) {
+        return None;
+    }
+    let all = match senders {
+        one if one <= 1.0 => String::new(),
+        many => format!(" of {many} connections"),
+    };
+    Some(format!(
+        "scps.rate of {}{all} is above the rate of {}, {}: no loss reduces what is sent, and its queue overflows",
+        rate(of_each),
+        figures.bottleneck,
+        rate(figures.bottleneck_bps),
+    ))
+}
+
+/// A window that overflows the queue of the bottleneck: these losses are congestion, and count as corruption.
+pub(super) fn window_overflows(flow: &Flow, figures: &Figures) -> Option<String> {
+    let scps = flow.transport.scps?;
+    let queue = figures.bottleneck_queue_bytes?;
+    if scps.cause != Cause::Corruption || scps.rate.is_some() || flow.transport.ecn != Ecn::Off {
+        return None;
+    }
+    let senders = f64::from(figures.connections) * figures.bottleneck_flows.max(1) as f64;
+    let segments = match flow.traffic {
+        Traffic::Download { size, .. } | Traffic::Bulk { size: Some(size) } => size
+            .get()
+            .div_ceil(u64::from(flow.transport.full_payload()))
+            .min(figures.window_segments),
+        _ => figures.window_segments,
+    };
+    let window = segments as f64 * figures.packet_bytes as f64 * senders;
+    let room = figures.bdp_bytes + queue;
+    (window > room && figures.wanted() >= figures.capacity_bps).then(|| {
+        format!(
+            "cause = \"corruption\", and a window of up to {} fills more than the BDP and the queue of {}, {}: losses \
+             there are congestion, and no loss reduces the window. A smaller receive_buffer or `scps.rate` avoids \
+             them",
+            bytes(window),
+            figures.bottleneck,
+            bytes(room),
+        )
+    })
+}

@@ -181,6 +181,28 @@ fn both_ends_get_exactly_the_bytes_that_the_other_wrote() {
 }
 
 /// Lengths and times of all packets are those of the seed, although the keys of TLS are random.
+/// The n-th packet of each end is lost: of the handshake, of the data and of the acknowledgements.
+#[test]
+fn the_loss_of_any_packet_is_repaired() {
+    for by in [CLIENT, SERVER] {
+        let mut lost = 0;
+        for nth in 0..24 {
+            let mut wire = Wire::new(config(wide(), Choice::NewReno), 3, None);
+            wire.directions[by].until_loss = Some(nth);
+            for end in [CLIENT, SERVER] {
+                wire.ends[end].write(20_000);
+            }
+            wire.run(CLIENT, 20_000);
+            wire.run(SERVER, 20_000);
+            let delivered = [CLIENT, SERVER].map(|end| wire.ends[end].delivered());
+            assert_eq!(delivered, [20_000; 2], "packet {nth} of {by}");
+            assert_eq!(wire.ends.each_ref().map(Endpoint::abort_cause), [None, None]);
+            lost += wire.directions[by].dropped;
+        }
+        assert!(lost >= 18, "{by} sent {lost} packets");
+    }
+}
+
 #[test]
 fn a_seed_gives_the_same_packets_at_the_same_times() {
     let log = |seed| {

@@ -28,8 +28,8 @@ const VALUES: [(&str, &str); 10] = [
     ("user_timeout", r#""9s""#),
 ];
 
-fn parse(controller: &str, protocol: &str, key: &str) -> Result<Scenario, String> {
-    let text = format!(
+fn scenario_text(controller: &str, protocol: &str, key: &str) -> String {
+    format!(
         r#"duration = "60s"
 [[link]]
 between = ["server", "client"]
@@ -43,13 +43,62 @@ traffic = {{ download = "1MB" }}
 transport.protocol = "{protocol}"
 {key}
 "#
-    );
+    )
+}
+
+fn parse(controller: &str, protocol: &str, key: &str) -> Result<Scenario, String> {
+    let text = scenario_text(controller, protocol, key);
     Scenario::parse(&text, "test.toml", &[]).map_err(|errors| errors.to_string())
 }
 
 /// A controller that the protocol carries.
 fn controller_of(protocol: Protocol) -> &'static str {
     if impossible(protocol).contains(&"newreno") { "none" } else { "newreno" }
+}
+
+/// Data and answers are corrupted, a packet of a hundred in each direction.
+#[test]
+fn every_transport_delivers_everything_over_a_link_that_loses_in_both_directions() {
+    for protocol in Protocol::ALL {
+        for seed in 1..=3 {
+            let text = scenario_text(controller_of(protocol), protocol.name(), "");
+            let text = text
+                .replace("delay =", "channel = { per = 0.01 }\ndelay =")
+                .replace("\"60s\"", "\"600s\"");
+            let scenario = Scenario::parse(&text, "losses.toml", &[]).unwrap();
+            let recording = simulator::run(&scenario, seed, simulator::Options::default());
+            let flow = &recording.flows[0];
+            let name = protocol.name();
+            assert!(flow.completed, "{name}, seed {seed}: {} bytes", flow.bytes);
+            assert_eq!(flow.bytes, 1_000_000, "{name}, seed {seed}");
+            let [there, back] = [0, 1].map(|side| recording.links[side].corrupted_packets);
+            // An end with few packets of its own may lose none of them.
+            assert!(there > 0, "{name}, seed {seed}: {there} and {back} losses");
+        }
+    }
+}
+
+/// The page names tests that exist.
+#[test]
+fn the_table_of_tests_in_the_documentation_names_tests_that_exist() {
+    let root = concat!(env!("CARGO_MANIFEST_DIR"), "/../..");
+    let read = |path: &str| std::fs::read_to_string(format!("{root}/{path}")).unwrap();
+    let page = read("docs/transport.md");
+    let (_, table) = page.split_once("## Tests of every transport\n").unwrap();
+    let (table, _) = table.split_once("\n## ").unwrap();
+    let mut transports = BTreeSet::new();
+    for row in table.lines().filter(|line| line.starts_with("| ")).skip(1) {
+        let cells: Vec<_> = row.trim_matches('|').split('|').map(str::trim).collect();
+        let [transport, _, file, tests] = cells[..] else { panic!("{row}") };
+        let source = read(&format!("crates/{}", file.trim_matches('`')));
+        for name in tests.split(", ").map(|name| name.trim_matches('`')) {
+            assert!(source.contains(&format!("fn {name}(")), "{file} has no test {name}");
+        }
+        transports.insert(transport.to_lowercase());
+    }
+    for protocol in Protocol::ALL {
+        assert!(transports.contains(protocol.name()), "{} is not in the table", protocol.name());
+    }
 }
 
 /// All keys of `flow.transport` but `protocol`, each with a value.

@@ -294,3 +294,29 @@ def test_an_explanation_for_the_kernel_compares_controllers_with_those_of_linux(
     without = bentpipe("explain", small, *sets).stdout
     assert text.startswith(without)
     assert words in text.removeprefix(without)
+
+
+def test_an_explanation_for_the_kernel_compares_the_controllers_of_gateways_too(
+    bentpipe: Bentpipe,
+) -> None:
+    sets = ("--set", "node.0.proxy.satellite.controller=hybla")
+    done = bentpipe(
+        "explain", EXAMPLES / "split-proxy.toml", *sets, "--backend", "kernel", "--json"
+    )
+    found = [one["controller"] for one in json.loads(done.stdout)["on_linux"]]
+    assert found == ["cubic", "hybla"]
+
+
+def test_an_explanation_names_the_flows_that_cross_a_gateway_unsplit(
+    tmp_path: Path, bentpipe: Bentpipe
+) -> None:
+    other = (
+        '[[flow]]\nname = "other"\nfrom = "server"\nto = "terminal"\n'
+        'transport = { protocol = "quic" }\n'
+        'controller = "cubic"\ntraffic = { download = "1MB" }\n'
+    )
+    file = tmp_path / "scenario.toml"
+    file.write_text((EXAMPLES / "split-proxy.toml").read_text() + other)
+    nodes = json.loads(bentpipe("explain", file, "--json").stdout)["nodes"]
+    (proxy,) = (node["proxy"] for node in nodes if node.get("proxy"))
+    assert (proxy["splits"], proxy["unsplit"]) == (["flow-0"], ["other"])

@@ -324,7 +324,7 @@ class Explanation:
 
     @property
     def on_linux(self) -> list[OnLinux]:
-        """What the controllers of the flows are on Linux, as for a run on the kernel."""
+        """What the controllers of flows and legs are on Linux, as for a run on the kernel."""
         import bentpipe
 
         own = {row.definition: row for row in bentpipe.kernel_likeness()}
@@ -337,7 +337,11 @@ class Explanation:
                 differs=own[name].differs if name in own else "",
                 loadable=name in loadable,
             )
-            for name in dict.fromkeys(flow.controller.name for flow in self.flows)
+            for name in dict.fromkeys(
+                name
+                for flow in self.flows
+                for name in (flow.controller.name, *(leg.controller for leg in flow.legs))
+            )
         ]
 
     def to_dict(self) -> dict[str, Any]:

@@ -159,9 +159,10 @@ fn walk_schema(
 }
 
 /// Whether the tables of a key are those of another one: a proxy takes the controllers of flows, and their
-/// settings of SCPS-TP.
+/// settings of SCPS-TP and QUIC.
 fn is_repeated(path: &str) -> bool {
-    path.starts_with("node.proxy.") && (path.ends_with(".controller") || path.ends_with(".scps"))
+    let of_flows = [".controller", ".scps", ".quic"];
+    path.starts_with("node.proxy.") && of_flows.iter().any(|key| path.ends_with(key))
 }
 
 pub(crate) fn join(path: &str, key: &str) -> String {

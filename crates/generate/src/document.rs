@@ -296,8 +296,9 @@ const OF_TCP_LINKS: [&str; 2] = ["mtu", "header_compression"];
 /// Takes other protocols or what knows packets of TCP only out of a scenario with both, which is refused.
 fn separate(json: &mut Json, dice: &mut Dice) {
     let entries = |key: &str| json[key].as_array().into_iter().flatten();
-    let has_other =
-        entries("flow").any(|flow| OTHER_PROTOCOLS.iter().any(|table| has_table(flow, table)));
+    let has_other = entries("flow")
+        .any(|flow| OTHER_PROTOCOLS.iter().any(|table| has_table(flow, table)))
+        || entries("node").any(|node| drawn_over_quic(&node["proxy"]).is_some());
     let reads_tcp = entries("node").any(|node| !node["middlebox"].is_null())
         || entries("link").any(|link| {
             let tables = [link, &link["forward"], &link["backward"]];
@@ -310,6 +311,13 @@ fn separate(json: &mut Json, dice: &mut Dice) {
         for flow in json["flow"].as_array_mut().into_iter().flatten() {
             if let Some(table) = flow.get_mut("transport") {
                 OTHER_PROTOCOLS.iter().for_each(|protocol| take(table, protocol));
+            }
+        }
+        for node in json["node"].as_array_mut().into_iter().flatten() {
+            for side in SIDES {
+                node.pointer_mut(&format!("/proxy/{side}"))
+                    .into_iter()
+                    .for_each(|side| take(side, "quic"));
             }
         }
         return;
@@ -327,11 +335,49 @@ fn separate(json: &mut Json, dice: &mut Dice) {
     }
 }
 
+const SIDES: [&str; 2] = ["terrestrial", "satellite"];
+
+/// The side for which settings of QUIC were drawn.
+fn drawn_over_quic(proxy: &Json) -> Option<&'static str> {
+    SIDES.into_iter().find(|side| proxy[*side]["quic"].is_object())
+}
+
+/// A second proxy behind the neighbour `last` of a gateway, and a node behind it: the side of both towards each other
+/// has QUIC. Returns the nodes and links that are new, and the last node.
+fn mate(name: &str, last: &Json, proxy: &mut Map<String, Json>, side: &str) -> [Json; 3] {
+    let [mate, beyond] = ["mate", "beyond"].map(|new| format!("{name}-{new}"));
+    let of_quic = |quic: Json, last: &Json| json!({ "towards": [last], "protocol": "quic", "controller": "cubic", "quic": quic });
+    let quic = proxy[side]["quic"].take();
+    let tickets = quic["zero_rtt"].as_bool().unwrap_or_default();
+    let rest = proxy[side].take();
+    proxy[side] = of_quic(quic, last);
+    for key in ["rate", "burst", "pacing_rate"] {
+        if let Some(value) = rest.get(key) {
+            proxy[side][key] = value.clone();
+        }
+    }
+    if let Some(limits) = proxy.get_mut("limits").filter(|one| one["connections"].is_u64()) {
+        limits["at_limit"] = json!("refuse");
+    }
+    let other = json!({ "satellite": of_quic(json!({ "zero_rtt": tickets }), last) });
+    let link = |ends: [&Json; 2]| json!({ "between": ends, "rate": "10Mbit/s", "delay": "5ms" });
+    let (mate, beyond) = (json!(mate), json!(beyond));
+    [
+        json!([{ "name": mate, "proxy": other }]),
+        json!([link([last, &mate]), link([&mate, &beyond])]),
+        beyond,
+    ]
+}
+
 /// Puts proxies between two neighbours, with a flow from one to the other.
 fn place(json: &mut Json, dice: &mut Dice) {
     let ends = |link: &Json| [link["between"][0].clone(), link["between"][1].clone()];
     let links: Vec<_> = json["link"].as_array().into_iter().flatten().map(ends).collect();
     let mut flows = Vec::new();
+    let mut new: [Vec<Json>; 2] = Default::default();
+    let proxies: Vec<_> = json["node"].as_array().into_iter().flatten().collect();
+    let proxies = proxies.iter().filter(|node| node["proxy"].is_object());
+    let proxies: Vec<_> = proxies.map(|node| node["name"].clone()).collect();
     for node in json["node"].as_array_mut().into_iter().flatten() {
         let Some(name) = node.get("name").cloned() else { continue };
         let Some(proxy) = node["proxy"].as_object_mut() else { continue };
@@ -354,7 +400,13 @@ fn place(json: &mut Json, dice: &mut Dice) {
                 side.insert("burst".to_owned(), json!(format!("{}KiB", dice.below(1000) + 64)));
             }
         }
+        let over_quic = drawn_over_quic(&Json::Object(proxy.clone()));
         let speaks_scps = choose_side_protocol(proxy, dice);
+        let over_quic = over_quic.filter(|_| !speaks_scps && dice.chance(0.7));
+        let settings = over_quic.map(|side| proxy[side]["quic"].clone());
+        for side in SIDES {
+            proxy.get_mut(side).into_iter().for_each(|side| take(side, "quic"));
+        }
         let others = links.iter().filter_map(|[a, b]| match (*a == name, *b == name) {
             (true, false) => Some(b.clone()),
             (false, true) => Some(a.clone()),
@@ -372,12 +424,33 @@ fn place(json: &mut Json, dice: &mut Dice) {
             let side = proxy.entry(side).or_insert_with(|| json!({}));
             side["towards"] = json!([neighbour]);
         }
-        flows.push(([first.clone(), last.clone()], speaks_scps));
+        let mut end = last.clone();
+        if let (Some(side), Some(settings)) = (over_quic, settings)
+            && !proxies.contains(last)
+            && let Some(name) = name.as_str()
+        {
+            let other = SIDES.into_iter().find(|one| *one != side).unwrap_or(side);
+            proxy[other]["towards"] = json!([first]);
+            proxy[side]["quic"] = settings;
+            let [nodes, links, beyond] = mate(name, last, proxy, side);
+            for (new, more) in new.iter_mut().zip([nodes, links]) {
+                new.extend(more.as_array().into_iter().flatten().cloned());
+            }
+            end = beyond;
+        }
+        let is_over_quic = end != *last;
+        flows.push(([first.clone(), end], speaks_scps, is_over_quic));
         node.as_object_mut().map(|node| node.remove("forwarding"));
     }
+    for (key, new) in ["node", "link"].into_iter().zip(new) {
+        json[key].as_array_mut().into_iter().for_each(|all| all.extend(new.clone()));
+    }
     let written = json["flow"].as_array_mut().into_iter().flatten();
-    for (flow, ([from, to], speaks_scps)) in written.zip(flows) {
+    for (flow, ([from, to], speaks_scps, is_over_quic)) in written.zip(flows) {
         (flow["from"], flow["to"]) = (from, to);
+        if is_over_quic {
+            take(flow, "transport");
+        }
         if speaks_scps {
             flow["transport"] = json!({ "protocol": Protocol::ScpsTp.name() });
         }
@@ -387,11 +460,10 @@ fn place(json: &mut Json, dice: &mut Dice) {
 /// Both ends of a leg speak the same protocol: a proxy has SCPS-TP on both sides, and so have the hosts, or on none.
 /// Returns true if it has.
 fn choose_side_protocol(proxy: &mut Map<String, Json>, dice: &mut Dice) -> bool {
-    let sides = ["terrestrial", "satellite"];
     let is_drawn =
-        sides.iter().any(|side| proxy.get(*side).is_some_and(|one| !one["scps"].is_null()));
+        SIDES.iter().any(|side| proxy.get(*side).is_some_and(|one| !one["scps"].is_null()));
     let speaks_scps = is_drawn && dice.chance(0.5);
-    for side in sides {
+    for side in SIDES {
         let side = proxy.entry(side).or_insert_with(|| json!({}));
         let Some(side) = side.as_object_mut() else { continue };
         let refused: &[&str] = match speaks_scps {

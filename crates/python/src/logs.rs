@@ -7,7 +7,7 @@ use std::sync::Arc;
 use pyo3::prelude::*;
 use quic::{KeyLogWriter, LogError, Logs, Sink, Traces};
 use scenario::Scenario;
-use scenario::model::OwnSettings;
+use scenario::model::Flow;
 
 use crate::errors::value_error;
 use crate::output::OutputFolder;
@@ -26,10 +26,10 @@ impl QuicLogs {
         keylog: Option<&OutputFolder>,
         qlog: Option<&OutputFolder>,
     ) -> PyResult<Self> {
-        let has_quic = scenario.flows.iter().any(|flow| matches!(flow.own, OwnSettings::Quic(_)));
+        let has_quic = scenario.flows.iter().any(Flow::has_quic);
         for (name, folder) in [("keylog", keylog), ("qlog", qlog)] {
             if folder.is_some() && !has_quic {
-                let expected = "a scenario with a flow whose transport.protocol is \"quic\"";
+                let expected = "a scenario with a flow or a gateway whose protocol is \"quic\"";
                 return Err(value_error(name, expected, "one without"));
             }
         }

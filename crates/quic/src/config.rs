@@ -93,7 +93,7 @@ impl Settings {
 pub struct Config {
     settings: Settings,
     factory: Arc<dyn ControllerFactory + Send + Sync>,
-    resumption: Option<Resumption>,
+    resumption: Option<Arc<Resumption>>,
     client: Arc<QuicClientConfig>,
     logs: Logs,
 }
@@ -178,7 +178,8 @@ impl Config {
     }
 
     fn remember(&mut self) {
-        self.resumption = self.settings.zero_rtt.then(|| Resumption::new(self.logs.keys.clone()));
+        let new = || Arc::new(Resumption::new(self.logs.keys.clone()));
+        self.resumption = self.settings.zero_rtt.then(new);
     }
 
     /// TLS settings of clients without 0-RTT.
@@ -191,6 +192,12 @@ impl Config {
         &self.logs
     }
 
+    /// The same, with the memory of earlier connections of another end.
+    #[must_use]
+    pub fn that_has_met(self, other: &Self) -> Self {
+        Self { resumption: other.resumption.clone(), ..self }
+    }
+
     /// The settings.
     pub fn settings(&self) -> &Settings {
         &self.settings
@@ -198,7 +205,7 @@ impl Config {
 
     /// What ends remember of earlier connections, for 0-RTT.
     pub(crate) fn resumption(&self) -> Option<&Resumption> {
-        self.resumption.as_ref()
+        self.resumption.as_deref()
     }
 
     /// quinn's settings of an end with this meter and this trace.

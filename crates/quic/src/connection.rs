@@ -1,31 +1,36 @@
 //! One end of a connection: datagrams, time and the application's calls go in, datagrams and a
 //! deadline come out.
 
+mod endpoint;
+mod relayed;
+
 use std::collections::BTreeMap;
 use std::net::{IpAddr, Ipv4Addr, SocketAddr};
 use std::sync::Arc;
+use std::time::Instant;
 
-use bytes::{Bytes, BytesMut};
+use bytes::BytesMut;
 use quinn_proto::{
     ClientConfig, ConnectionError, ConnectionHandle, ConnectionId, DatagramEvent, Dir,
-    EcnCodepoint, Endpoint as QuinnEndpoint, EndpointConfig, Event, ServerConfig, Side,
-    StreamEvent, StreamId, Transmit, TransportConfig, ValidationTokenConfig, VarInt,
+    EcnCodepoint, Endpoint as QuinnEndpoint, EndpointConfig, Event, Incoming, Side, StreamEvent,
+    StreamId, Transmit, TransportConfig,
 };
 use sketch::Sketch;
-use transport::{AbortCause, Counters, Endpoint, Exchange, Sample, Streams};
-use units::{Span, Time};
+use transport::{Counters, Exchange, Streams};
+use units::Time;
 
-use crate::clock::{instant, span, time};
+use crate::clock::{instant, time};
 use crate::config::Config;
 use crate::content;
-use crate::exchanges::{Exchanges, NO_ERROR};
-use crate::identity::{Numbers, reset_key, token_key};
+use crate::exchanges::Exchanges;
+use crate::identity::{Numbers, reset_key};
 use crate::meter::Meter;
 use crate::outgoing::Outgoing;
 use crate::resumption::{self, Part};
 use crate::statistics::{ProbeTimeouts, Statistics};
 use crate::tls;
 use crate::trace::{Identity, Trace};
+use relayed::Relayed;
 
 /// The address of the other end. Addresses of packets are the network's.
 const PEER: SocketAddr = SocketAddr::new(IpAddr::V4(Ipv4Addr::new(192, 0, 2, 1)), 443);
@@ -50,12 +55,14 @@ pub struct Connection {
     seed: u64,
     /// The application has opened the connection, and the first packet is not made yet.
     opens: bool,
-    /// The application needs the connection no longer, and the other end does not know yet.
-    closes: bool,
+    /// The error code with which the connection is to be closed. The other end does not know yet.
+    closes: Option<u32>,
     /// The unidirectional stream to the other end, once it is open.
     stream: Option<StreamId>,
     outgoing: Outgoing,
     exchanges: Exchanges,
+    /// State of an end whose bytes a relay moves.
+    relayed: Option<Box<Relayed>>,
     /// Bytes received of each stream that has not ended, and of all.
     received: BTreeMap<StreamId, u64>,
     delivered: u64,
@@ -99,10 +106,11 @@ impl Connection {
             trace: Trace::default(),
             seed,
             opens: false,
-            closes: false,
+            closes: None,
             stream: None,
             outgoing: Outgoing::default(),
             exchanges: Exchanges::default(),
+            relayed: None,
             received: BTreeMap::new(),
             delivered: 0,
             answers: Vec::new(),
@@ -133,7 +141,11 @@ impl Connection {
     }
 
     fn transport(&self, side: Side) -> Arc<TransportConfig> {
-        Arc::new(self.config.transport(self.meter.clone(), self.trace.stream(side)))
+        let mut transport = self.config.transport(self.meter.clone(), self.trace.stream(side));
+        if side.is_client() && self.relayed.is_some() {
+            relayed::keep_alive(&mut transport, self.config.settings());
+        }
+        Arc::new(transport)
     }
 
     /// Makes the first packet of a client.
@@ -181,27 +193,45 @@ impl Connection {
                     connection.handle_event(event);
                 }
             }
-            Some(DatagramEvent::Response(transmit)) => self.answer(&transmit),
-            Some(DatagramEvent::NewConnection(incoming)) => {
-                match self.endpoint.accept(incoming, now, &mut self.buffer, None) {
-                    Ok(accepted) => {
-                        self.state = Some(accepted);
-                        // With 0-RTT, a server that writes without a request begins at once.
-                        self.hand_over();
-                    }
-                    Err(error) => {
-                        if let Some(transmit) = error.response {
-                            self.answer(&transmit);
-                        }
-                        self.failure = Some(error.cause);
-                    }
+            Some(DatagramEvent::Response(transmit)) => self.respond(&transmit),
+            Some(DatagramEvent::NewConnection(incoming)) => match &mut self.relayed {
+                None => self.accept(incoming, now),
+                Some(relayed) => {
+                    relayed.arrived(incoming);
+                    self.decide(now);
                 }
-            }
+            },
         }
         self.drive();
     }
 
-    fn answer(&mut self, transmit: &Transmit) {
+    /// Accepts a connection.
+    fn accept(&mut self, incoming: Incoming, now: Instant) {
+        self.buffer.clear();
+        match self.endpoint.accept(incoming, now, &mut self.buffer, None) {
+            Ok(accepted) => {
+                self.state = Some(accepted);
+                // With 0-RTT, a server that writes without a request begins at once.
+                self.hand_over();
+            }
+            Err(error) => {
+                if let Some(transmit) = error.response {
+                    self.respond(&transmit);
+                }
+                self.failure = Some(error.cause);
+            }
+        }
+    }
+
+    /// Refuses a connection (CONNECTION_REFUSED, RFC 9000 section 20.1).
+    fn refuse(&mut self, incoming: Incoming) {
+        self.buffer.clear();
+        let transmit = self.endpoint.refuse(incoming, &mut self.buffer);
+        self.respond(&transmit);
+        self.may_send = true;
+    }
+
+    fn respond(&mut self, transmit: &Transmit) {
         self.answers.push(self.datagram(transmit));
     }
 
@@ -224,7 +254,7 @@ impl Connection {
             match connection.poll() {
                 None => return,
                 Some(Event::Connected) => self.hand_over(),
-                Some(Event::ConnectionLost { reason }) => self.failure = Some(reason),
+                Some(Event::ConnectionLost { reason }) => drop(self.failure.get_or_insert(reason)),
                 Some(Event::Stream(event)) => self.on_stream(&event),
                 Some(
                     Event::HandshakeDataReady | Event::DatagramReceived | Event::DatagramsUnblocked,
@@ -244,17 +274,21 @@ impl Connection {
             }
             StreamEvent::Readable { id } => self.receive(id),
             StreamEvent::Writable { .. } | StreamEvent::Available { .. } => self.hand_over(),
-            StreamEvent::Finished { id } => {
-                if let (Dir::Bi, Some((_, connection))) = (id.dir(), &self.state) {
+            StreamEvent::Finished { id } => match (id.dir(), &self.state) {
+                (Dir::Bi, Some((_, connection))) => {
                     self.exchanges.on_acknowledged(connection.side());
                 }
-            }
-            StreamEvent::Stopped { .. } => {}
+                _ => self.on_acknowledged(),
+            },
+            StreamEvent::Stopped { .. } => self.on_reset(),
         }
     }
 
-    /// Reads all that has arrived of a stream, in order.
+    /// Reads all that has arrived of a stream, in order, unless a relay reads it.
     fn receive(&mut self, id: StreamId) {
+        if self.relayed.is_some() {
+            return self.note(id);
+        }
         let Some((_, connection)) = &mut self.state else { return };
         let side = connection.side();
         let mut stream = connection.recv_stream(id);
@@ -329,167 +363,6 @@ impl Connection {
     }
 }
 
-impl Endpoint for Connection {
-    type Packet = Datagram;
-
-    fn connect(&mut self) {
-        self.opens = true;
-        self.may_send = true;
-    }
-
-    fn listen(&mut self) {
-        let mut server = match self.config.resumption() {
-            None => {
-                let mut server = ServerConfig::new(tls::server(), token_key());
-                let mut tokens = ValidationTokenConfig::default();
-                tokens.sent(0);
-                server.validation_token_config(tokens);
-                server
-            }
-            Some(resumption) => resumption.server_config(self.part),
-        };
-        server.transport_config(self.transport(Side::Server)).migration(false);
-        self.endpoint.set_server_config(Some(Arc::new(server)));
-    }
-
-    fn on_packet(&mut self, now: Time, packet: &Datagram) {
-        self.take_in(now, packet, false);
-    }
-
-    /// QUIC looks at the mark with the packet.
-    fn on_congestion_experienced(&mut self) {}
-
-    fn on_marked_packet(&mut self, now: Time, packet: &Datagram) {
-        self.take_in(now, packet, true);
-    }
-
-    fn may_send(&self) -> bool {
-        self.may_send
-    }
-
-    fn next_packet(&mut self, now: Time) -> Option<Datagram> {
-        self.trace.on_time(now);
-        if std::mem::take(&mut self.opens) {
-            self.open(now);
-        }
-        if std::mem::take(&mut self.closes)
-            && let Some((_, connection)) = &mut self.state
-        {
-            connection.close(instant(now), VarInt::from_u32(NO_ERROR), Bytes::new());
-        }
-        if let Some(answer) = self.answers.pop() {
-            return Some(answer);
-        }
-        let frames = self.stream_frames();
-        let transmit = self.state.as_mut().and_then(|(_, connection)| {
-            self.buffer.clear();
-            connection.poll_transmit(instant(now), 1, &mut self.buffer)
-        });
-        let Some(transmit) = transmit else {
-            self.rest(now);
-            return None;
-        };
-        self.count(transmit.size, frames);
-        Some(self.datagram(&transmit))
-    }
-
-    fn may_have_low_priority(&self) -> bool {
-        false
-    }
-
-    fn next_of_low_priority(&mut self, _now: Time) -> Option<Datagram> {
-        None
-    }
-
-    fn deadline(&self) -> Time {
-        self.deadline
-    }
-
-    fn on_deadline(&mut self, now: Time) {
-        self.trace.on_time(now);
-        if let Some((_, connection)) = &mut self.state {
-            self.probe_timeouts.on_timer(&connection.stats());
-            connection.handle_timeout(instant(now));
-        }
-        self.drive();
-    }
-
-    fn write(&mut self, bytes: u64) {
-        self.outgoing.written += bytes;
-        self.may_send = true;
-        self.hand_over();
-    }
-
-    /// What quinn has counts as sent.
-    fn withdraw(&mut self) -> u64 {
-        self.outgoing.written = self.outgoing.handed_over;
-        self.outgoing.written
-    }
-
-    /// The application reads all at once.
-    fn read(&mut self, _bytes: u64) {}
-
-    fn unread(&self) -> u64 {
-        0
-    }
-
-    fn delivered(&self) -> u64 {
-        self.delivered
-    }
-
-    /// A client whose requests are answered closes the connection; otherwise the stream to the other end ends.
-    fn close(&mut self) {
-        self.may_send = true;
-        if self.exchanges.is_used() {
-            self.closes = self.is_client();
-        } else {
-            self.outgoing.closed = true;
-            self.hand_over();
-        }
-    }
-
-    fn abort_cause(&self) -> Option<AbortCause> {
-        match self.failure.as_ref()? {
-            ConnectionError::LocallyClosed => None,
-            ConnectionError::ApplicationClosed(close) if close.error_code == NO_ERROR.into() => {
-                None
-            }
-            // The next request opens another connection.
-            ConnectionError::TimedOut if self.exchanges.are_over() => None,
-            ConnectionError::TimedOut => Some(AbortCause::IdleTimeout),
-            ConnectionError::Reset | ConnectionError::ApplicationClosed(_) => {
-                Some(AbortCause::Reset)
-            }
-            ConnectionError::VersionMismatch
-            | ConnectionError::TransportError(_)
-            | ConnectionError::ConnectionClosed(_)
-            | ConnectionError::CidsExhausted => Some(AbortCause::ProtocolError),
-        }
-    }
-
-    fn counters(&self) -> &Counters {
-        &self.counters
-    }
-
-    fn sample(&self) -> Sample {
-        let measured = self.meter.read();
-        let path = self.state.as_ref().map(|(_, connection)| connection.stats().path);
-        let has_rtt = self.rtt.count() > 0;
-        Sample {
-            cwnd: measured.cwnd,
-            ssthresh: measured.ssthresh.unwrap_or(u64::MAX),
-            flight: measured.flight,
-            srtt: path.filter(|_| has_rtt).map(|path| span(path.rtt)),
-            min_rtt: path.filter(|_| has_rtt).map(|path| span(path.min_rtt)),
-            rto: Span::ZERO,
-        }
-    }
-
-    fn rtt_samples(&self) -> &Sketch {
-        &self.rtt
-    }
-}
-
 impl Streams for Connection {
     fn ask(&mut self, bytes: u64) -> Exchange {
         let exchange = self.exchanges.ask(bytes);
@@ -514,7 +387,7 @@ impl Streams for Connection {
 
     fn is_open(&self) -> bool {
         self.failure.is_none()
-            && !self.closes
+            && self.closes.is_none()
             && self.state.as_ref().is_none_or(|(_, connection)| !connection.is_closed())
     }
 }

@@ -5,7 +5,8 @@
 //! loss detection, flow control, pacing and the search for the path MTU are quinn's.
 //!
 //! Each end has one unidirectional stream to the other, and the client may ask on bidirectional streams, one for each
-//! request and its answer. The bytes of a stream follow from their position, and the receiver compares them.
+//! request and its answer. A relay can read and write the two unidirectional streams ([`Connection::relayed`]). The bytes of
+//! a stream follow from their position, and the receiver compares them.
 //!
 //! **Determinism.** Packet lengths and times depend on the scenario and the seed only. Keys of TLS are
 //! random, because ring draws them from the system, but of constant length; so the contents of encrypted

@@ -23,6 +23,11 @@ impl Maker {
 
     /// The next end.
     pub fn end(&self) -> Connection {
-        Connection::new(self.config.clone(), self.seed.fetch_add(1, Ordering::Relaxed))
+        self.end_with(&self.config)
+    }
+
+    /// The next end, with settings of its own.
+    pub fn end_with(&self, config: &Arc<Config>) -> Connection {
+        Connection::new(config.clone(), self.seed.fetch_add(1, Ordering::Relaxed))
     }
 }

@@ -13,6 +13,9 @@ use quic::{Choice, Config, Connection, Datagram, Settings};
 use transport::{AbortCause, Endpoint, Exchange, Streams};
 use units::{Bytes, Span, Time};
 
+#[path = "wire/relayed.rs"]
+mod relayed;
+
 const CLIENT: usize = 0;
 const SERVER: usize = 1;
 
@@ -57,6 +60,8 @@ struct Wire {
     number: u64,
     /// When which packet of which length left which end.
     log: Vec<(Time, usize, usize)>,
+    /// Whether a run goes on when an end has failed.
+    goes_on: bool,
 }
 
 impl Wire {
@@ -86,6 +91,7 @@ impl Wire {
             flying: BTreeMap::new(),
             number: 0,
             log: Vec::new(),
+            goes_on: false,
         }
     }
 
@@ -108,18 +114,23 @@ impl Wire {
     /// Runs until the end `to` has `bytes`, or one has failed, or the time is over.
     fn run(&mut self, to: usize, bytes: u64) {
         let end = Time::ZERO + Span::from_secs(3_000);
-        self.run_until(end, |ends| ends[to].delivered() >= bytes);
+        self.run_until(end, |ends, _| ends[to].delivered() >= bytes);
         assert!(self.now < end, "{} of {bytes} bytes", self.ends[to].delivered());
     }
 
     /// Runs until `is_done`, or one end has failed, or the time is over. Is asked after each step.
-    fn run_until(&mut self, end: Time, mut is_done: impl FnMut(&mut [Connection; 2]) -> bool) {
+    fn run_until(
+        &mut self,
+        end: Time,
+        mut is_done: impl FnMut(&mut [Connection; 2], Time) -> bool,
+    ) {
         loop {
             self.flush();
             let failed = self.ends.iter().any(|end| end.abort_cause().is_some());
-            if failed || is_done(&mut self.ends) {
+            if (failed && !self.goes_on) || is_done(&mut self.ends, self.now) {
                 return;
             }
+            self.flush();
             let arrival = self.flying.keys().next().map_or(Time::NEVER, |(at, _)| *at);
             let deadline = self.ends.iter().map(Endpoint::deadline).min().unwrap();
             let next = arrival.min(deadline);
@@ -295,7 +306,7 @@ fn a_corrupted_packet_is_not_delivered() {
 fn serve(wire: &mut Wire, bytes: u64, answers: usize) -> Vec<(Exchange, Time)> {
     let mut arrived = Vec::new();
     while arrived.len() < answers {
-        wire.run_until(Time::ZERO + Span::from_secs(3_000), |ends| {
+        wire.run_until(Time::ZERO + Span::from_secs(3_000), |ends, _| {
             ends.iter().any(Streams::has_arrived)
         });
         while let Some(exchange) = wire.ends[SERVER].take_arrived() {
@@ -382,7 +393,7 @@ fn a_connection_without_open_requests_ends_without_a_failure() {
         if closes {
             wire.ends[CLIENT].close();
         }
-        let is_over = |ends: &mut [Connection; 2]| ends.iter().all(|end| !end.is_open());
+        let is_over = |ends: &mut [Connection; 2], _| ends.iter().all(|end| !end.is_open());
         wire.run_until(Time::ZERO + Span::from_secs(100), is_over);
         let silence = wire.now.since(answered).as_secs_f64();
         // The search for the path MTU goes on for some round trips after the answer.

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use congestion::Specification;
 use network::{FlowId, NodeId};
-use scenario::model::{Flow, GatewayEnd, Traffic};
+use scenario::model::{Flow, GatewayEnd, OwnSettings, Traffic};
 use units::Rate;
 
 use crate::topology::number;
@@ -48,13 +48,19 @@ pub struct Leg<'a> {
     pub opener: Side,
     /// The ends: at `from`, and at `to`.
     pub ends: [LegEnd<'a>; 2],
+    /// Streams of a connection that may have data at the same time, if its protocol has streams.
+    pub streams: u64,
     /// First sequence number of the side that sends the data; the other takes one more.
     pub initial_sequence: u32,
+    /// Whether both ends are gateways.
+    pub is_between_gateways: bool,
 }
 
 /// One end of the connections of a leg.
 #[derive(Clone, Copy, Debug)]
 pub struct LegEnd<'a> {
+    /// What only its protocol has.
+    pub own: &'a OwnSettings,
     /// Transport settings.
     pub transport: &'a Arc<tcp::Config>,
     /// The rate at which the application reads; `None` reads at once.
@@ -71,6 +77,7 @@ const BETWEEN_LEGS: u32 = 1 << 28;
 /// A gateway's end of a leg.
 fn at_gateway(end: &GatewayEnd) -> LegEnd<'_> {
     LegEnd {
+        own: &end.own,
         transport: &end.transport,
         reader_rate: None,
         controller: &end.controller,
@@ -90,6 +97,7 @@ pub fn legs(flow: &Flow) -> Vec<Leg<'_>> {
         Traffic::Bulk { .. } | Traffic::Constant { .. } | Traffic::OnOff { .. } => Side::Sender,
     };
     let host = LegEnd {
+        own: &flow.own,
         transport: &flow.transport,
         reader_rate: flow.reader_rate,
         controller: &flow.controller,
@@ -99,12 +107,18 @@ pub fn legs(flow: &Flow) -> Vec<Leg<'_>> {
     let ends = flow.gateways.iter().map(|gateway| (gateway.node, at_gateway(&gateway.ends[0])));
     let starts = [(flow.from, host)].into_iter().chain(starts);
     let ends = ends.chain([(flow.to, host)]);
-    let leg = |(leg, ((from, first), (to, last))): (u16, ((usize, _), (usize, _)))| Leg {
-        from: NodeId(number(from)),
-        to: NodeId(number(to)),
-        opener,
-        ends: [first, last],
-        initial_sequence: sequence_of_leg(flow.initial_sequence, leg),
+    let leg = |(leg, ((from, first), (to, last))): (u16, ((usize, _), (usize, _)))| {
+        let is_between_gateways = leg > 0 && usize::from(leg) < flow.gateways.len();
+        Leg {
+            from: NodeId(number(from)),
+            to: NodeId(number(to)),
+            opener,
+            ends: [first, last],
+            // A gateway puts all bytes of a connection into one stream.
+            streams: if is_between_gateways { 1 } else { flow.traffic.streams() },
+            initial_sequence: sequence_of_leg(flow.initial_sequence, leg),
+            is_between_gateways,
+        }
     };
     (0..).zip(starts.zip(ends)).map(leg).collect()
 }
@@ -115,8 +129,17 @@ impl Leg<'_> {
     pub fn is_like(&self, other: &Self) -> bool {
         // Without `..`, so that a new field has to be considered here. The sequence number is of each
         // connection.
-        let Self { from, to, opener, ends: [first, last], initial_sequence: _ } = self;
+        let Self {
+            from,
+            to,
+            opener,
+            ends: [first, last],
+            streams,
+            initial_sequence: _,
+            is_between_gateways,
+        } = self;
         (*from, *to, *opener) == (other.from, other.to, other.opener)
+            && (*streams, *is_between_gateways) == (other.streams, other.is_between_gateways)
             && first.is_like(&other.ends[0])
             && last.is_like(&other.ends[1])
     }
@@ -124,8 +147,9 @@ impl Leg<'_> {
 
 impl LegEnd<'_> {
     fn is_like(&self, other: &Self) -> bool {
-        let Self { transport, reader_rate, controller, is_of_flow } = self;
-        (Arc::ptr_eq(transport, other.transport) || *transport == other.transport)
+        let Self { own, transport, reader_rate, controller, is_of_flow } = self;
+        *own == other.own
+            && (Arc::ptr_eq(transport, other.transport) || *transport == other.transport)
             && *reader_rate == other.reader_rate
             && (std::ptr::eq(*controller, other.controller) || *controller == other.controller)
             && *is_of_flow == other.is_of_flow

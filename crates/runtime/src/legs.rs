@@ -96,14 +96,14 @@ pub fn legs_table(
         for (number, (leg, totals)) in (0..).zip(crate::legs(flow).iter().zip(totals)) {
             let node = |node: network::NodeId| scenario.nodes[usize::from(node.0)].name.clone();
             let [sender, _] = leg.ends;
-            let known = sender.controller.entry();
+            let known = sender.own.controller_status(sender.controller);
             table.push(LegRow {
                 flow: flow.name.clone(),
                 leg: number,
                 from: node(leg.from),
                 to: node(leg.to),
-                controller: known.name.to_owned(),
-                controller_status: status.map_or(known.status.to_string(), str::to_owned),
+                controller: sender.controller.entry().name.to_owned(),
+                controller_status: status.map_or(known.to_string(), str::to_owned),
                 recovery: sender.transport.recovery.name().to_owned(),
                 connections: totals.connections,
                 connections_aborted: totals.aborted,

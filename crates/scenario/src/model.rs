@@ -121,10 +121,26 @@ pub struct GatewayEnd {
     pub controller: Specification,
     /// Whether the side has a controller of its own, and not that of the flow.
     pub has_own_controller: bool,
-    /// TCP settings.
+    /// What only the protocol of its connections has.
+    pub own: OwnSettings,
+    /// TCP settings. Of another protocol they describe a TCP that has as much in flight and as many ACKs.
     pub transport: Arc<tcp::Config>,
     /// The maximum pacing rate of one connection, with a bucket of one packet.
     pub pacing: Option<BucketSettings>,
+}
+
+impl GatewayEnd {
+    /// The protocol of its connections.
+    pub fn protocol(&self) -> Protocol {
+        match &self.own {
+            OwnSettings::Quic(_) => Protocol::Quic,
+            OwnSettings::Stp(_) => Protocol::Stp,
+            OwnSettings::Xtp(_) => Protocol::Xtp,
+            OwnSettings::Sctp(_) => Protocol::Sctp,
+            OwnSettings::Tcp if self.transport.scps.is_some() => Protocol::ScpsTp,
+            OwnSettings::Tcp => Protocol::Tcp,
+        }
+    }
 }
 
 /// A router that forwards all its packets, whatever their direction, out of one budget.
@@ -193,15 +209,23 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Returns true if its controller is one of quinn's own.
-    pub fn has_quinns_controller(&self) -> bool {
-        matches!(&self.own, OwnSettings::Quic(settings) if settings.congestion == Congestion::Quinn)
+    /// Whether all its connections are of TCP, or of SCPS-TP, which is one.
+    pub fn has_tcp_only(&self) -> bool {
+        self.own == OwnSettings::Tcp && self.other_end().is_none()
     }
 
-    /// Confidence that its controller is that of its source.
-    pub fn controller_status(&self) -> Status {
-        let of_quinn = self.has_quinns_controller();
-        if of_quinn { self.protocol.entry().status } else { self.controller.entry().status }
+    /// Whether some of its connections are of QUIC, those between gateways included.
+    pub fn has_quic(&self) -> bool {
+        let of_gateways = self.gateways.iter().flat_map(|one| &one.ends);
+        let mut ends = of_gateways.map(|end| &end.own).chain([&self.own]);
+        ends.any(|own| matches!(own, OwnSettings::Quic(_)))
+    }
+
+    /// The first end of a gateway with another protocol, and the number of its node.
+    pub fn other_end(&self) -> Option<(usize, &GatewayEnd)> {
+        let mut ends =
+            self.gateways.iter().flat_map(|one| one.ends.iter().map(|end| (one.node, end)));
+        ends.find(|(_, end)| end.own != OwnSettings::Tcp)
     }
 }
 
@@ -218,6 +242,19 @@ pub enum OwnSettings {
     Xtp(Arc<xtp::Config>),
     /// SCTP.
     Sctp(Arc<sctp::Config>),
+}
+
+impl OwnSettings {
+    /// Returns true if the controller of the end is one of quinn's own.
+    pub fn has_quinns_controller(&self) -> bool {
+        matches!(self, Self::Quic(settings) if settings.congestion == Congestion::Quinn)
+    }
+
+    /// Confidence that the controller of the end is that of its source.
+    pub fn controller_status(&self, controller: &Specification) -> Status {
+        let of_quinn = self.has_quinns_controller();
+        if of_quinn { Protocol::Quic.entry().status } else { controller.entry().status }
+    }
 }
 
 /// What an application does.

@@ -51,10 +51,8 @@ impl<W: Write> Capture<W> {
     /// When the sink does not take the bytes.
     pub fn new(sink: W, scenario: &Scenario) -> Result<Self, CaptureError> {
         // QUIC is encrypted, and the reports of XTP and SCTP are as long as they need be.
-        let is_whole = |flow: &Flow| match flow.own {
-            OwnSettings::Quic(_) | OwnSettings::Xtp(_) | OwnSettings::Sctp(_) => true,
-            OwnSettings::Tcp | OwnSettings::Stp(_) => false,
-        };
+        let is_long = |flow: &Flow| matches!(flow.own, OwnSettings::Xtp(_) | OwnSettings::Sctp(_));
+        let is_whole = |flow: &Flow| flow.has_quic() || is_long(flow);
         let snaplen = if scenario.flows.iter().any(is_whole) { LONGEST_PACKET } else { SNAPLEN };
         let writer = CaptureWriter::new(sink, &[INTERFACE.to_owned()], snaplen.into())?;
         let (packet, content) = Default::default();

@@ -23,6 +23,7 @@ use crate::simulation::{Controllers, Observed, Observer};
 use crate::split::Split;
 use crate::transports::{Connection, OnWire, Shared};
 
+pub(crate) use gateways::read_by_peer;
 pub(crate) use rates::has_rates;
 use rates::{Limit, SideRate};
 
@@ -363,7 +364,7 @@ impl<C: Connection> Hosts<C> {
             self.timers.pop();
             return Some((at, Timer::Reader(EndpointId((tag & !READER) as u32))));
         }
-        if C::MAY_HAVE_RATES && tag & RATE != 0 {
+        if C::MAY_BE_OTHERS && tag & RATE != 0 {
             self.timers.pop();
             return Some((at, Timer::Rate((tag & !RATE) as u32)));
         }
@@ -487,7 +488,7 @@ impl<C: Connection> Hosts<C> {
     ) {
         let endpoint = &mut self.endpoints[number.index()];
         if endpoint.connection.may_send() {
-            if C::MAY_HAVE_RATES && endpoint.has_rate() {
+            if C::MAY_BE_OTHERS && endpoint.has_rate() {
                 self.send_at_rates(now, number, fabric, observer);
                 return;
             }
@@ -570,9 +571,10 @@ impl<C: Connection> FlowConnections<'_, C> {
         self.hosts.join(&pairs, opener, server, gateways);
         for end in pairs.iter().map(|pair| pair.end(opener.other())) {
             let connection = &mut self.hosts.act_on(end).connection;
-            match connection.tcp_mut() {
-                Some(connection) if end != server => connection.listen_on_hold(),
-                _ => connection.listen(),
+            if end == server {
+                connection.listen();
+            } else {
+                connection.listen_on_hold();
             }
         }
         // Gateways decide on the SYN, and open the other legs.

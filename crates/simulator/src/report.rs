@@ -393,7 +393,7 @@ fn flow_record(
     FlowRecord {
         flow: flow.name.clone(),
         controller: flow.controller.entry().name.into(),
-        controller_status: flow.controller_status().to_string().into(),
+        controller_status: flow.own.controller_status(&flow.controller).to_string().into(),
         completed,
         aborted: application.aborted.is_some(),
         abort_cause: application.aborted.map(|cause| cause.name().into()),

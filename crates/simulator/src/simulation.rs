@@ -7,7 +7,7 @@ use network::{Fabric, FlowId, Network, Packet, reference::ReferenceNetwork};
 use recording::Recording;
 use runtime::{Application, EndpointId, Nodes};
 use scenario::Scenario;
-use scenario::model::OwnSettings;
+use scenario::model::Flow;
 use tcp::Segment;
 use transport::AbortCause;
 use units::{Span, Time};
@@ -95,8 +95,7 @@ fn run_over<'a, F: Fabric<Body>>(
     fabric: F,
     options: Options<'a>,
 ) -> Recording {
-    let is_tcp = scenario.flows.iter().all(|flow| flow.own == OwnSettings::Tcp);
-    if is_tcp && !has_rates(scenario) {
+    if scenario.flows.iter().all(Flow::has_tcp_only) && !has_rates(scenario) {
         Simulation::<'a, F, tcp::Connection>::new(scenario, seed, fabric, options).run()
     } else {
         Simulation::<'a, F, Any>::new(scenario, seed, fabric, options).run()

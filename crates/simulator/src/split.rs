@@ -1,7 +1,7 @@
-//! A split connection at a gateway: two TCP connections, and a relay between them for each direction.
+//! A split connection at a gateway: two connections, and a relay between them for each direction.
 //!
 //! The relay is that of the daemon (`middlebox::Relay`), so both move bytes by the same rules. Here the
-//! sockets are two [`tcp::Connection`]s:
+//! sockets are two ends of connections ([`Leg`]): of TCP, or towards another gateway of QUIC.
 //!
 //! - The SYN of the client is held until `middlebox::Admission` has decided. Either it is answered, and the
 //!   gateway opens the other connection when the first is established. Or the gateway opens the other one
@@ -14,12 +14,15 @@
 //! - When one connection ends before its time, the other is reset (RFC 9293, section 3.10.5), unless both
 //!   directions are complete. What the gateway had acknowledged and not delivered is counted.
 
+mod leg;
+
 use middlebox::{Admission, Relay, Step, Verdict};
 use network::NodeId;
 use runtime::{EndpointId, Side};
-use tcp::{Connection, State};
 use transport::AbortCause;
 use units::Time;
+
+pub(crate) use leg::Leg;
 
 /// How far the opening of a split connection has come.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -116,9 +119,9 @@ impl Split {
     }
 
     /// Bytes at the gateway: acknowledged to one end and not by the other. Those towards the receiver of
-    /// the data, and those back.
-    pub(crate) fn held(&self, connections: [&Connection; 2]) -> [u64; 2] {
-        if self.is_broken || self.is_passed() { [0; 2] } else { held(connections) }
+    /// the data, and those back. `read` are the bytes that the other ends of both connections have read.
+    pub(crate) fn held(&self, ends: [&impl Leg; 2], read: [u64; 2]) -> [u64; 2] {
+        if self.is_broken || self.is_passed() { [0; 2] } else { held(ends, read) }
     }
 
     /// Puts another endpoint in the place of one of the ends.
@@ -136,11 +139,12 @@ impl Split {
         (self.ends[self.accepts], self.accepts)
     }
 
-    /// Does everything that is possible now.
-    pub(crate) fn drive(
+    /// Does everything that is possible now. `read` are the bytes that the other ends of both connections have read.
+    pub(crate) fn drive<L: Leg>(
         &mut self,
         now: Time,
-        mut ends: [&mut Connection; 2],
+        mut ends: [&mut L; 2],
+        read: [u64; 2],
         admission: &mut Admission<NodeId>,
     ) -> Found {
         if self.is_broken || matches!(self.opening, Opening::Passed | Opening::Over) {
@@ -151,11 +155,10 @@ impl Split {
         if let Some(cause) = cause
             && !self.is_relayed()
         {
-            return self.break_off(cause, ends, admission);
+            return self.break_off(now, cause, ends, read, admission);
         }
-        if self.opening != Opening::Open {
-            self.open(now, &mut ends, admission);
-        }
+        // With 0-RTT of QUIC, a client may have said everything in its first packet.
+        while self.opening != Opening::Open && self.open(now, &mut ends, admission) {}
         match self.opening {
             Opening::Passed => return Found::Passes,
             Opening::Over => return Found::Nothing,
@@ -177,10 +180,12 @@ impl Split {
     }
 
     /// A leg has ended before everything was relayed.
-    fn break_off(
+    fn break_off<L: Leg>(
         &mut self,
+        now: Time,
         cause: AbortCause,
-        mut ends: [&mut Connection; 2],
+        mut ends: [&mut L; 2],
+        read: [u64; 2],
         admission: &mut Admission<NodeId>,
     ) -> Found {
         self.is_broken = true;
@@ -193,58 +198,58 @@ impl Split {
         if self.opening == Opening::Waiting {
             // Of a server that does not answer, the client hears nothing.
             if cause == AbortCause::Reset {
-                ends[self.accepts].turn_away();
+                ends[self.accepts].turn_away(now);
             } else {
                 ends[1 - self.accepts].abort();
             }
             return Found::Nothing;
         }
-        self.discarded = held([ends[0], ends[1]]);
+        self.discarded = held([&*ends[0], &*ends[1]], read);
         ends.iter_mut().filter(|end| !end.is_aborted()).for_each(|end| end.abort());
         Found::Broken(cause)
     }
 
-    /// Opens the connection as far as is possible now.
-    fn open(
+    /// Takes the next step of opening the connection. Returns false if there is none now.
+    fn open<L: Leg>(
         &mut self,
         now: Time,
-        ends: &mut [&mut Connection; 2],
+        ends: &mut [&mut L; 2],
         admission: &mut Admission<NodeId>,
-    ) {
+    ) -> bool {
         let (near, far) = (self.accepts, 1 - self.accepts);
         let before = self.opening;
         self.opening = match self.opening {
-            Opening::Idle if ends[near].held_syn().is_some() => {
-                match admission.on_syn(now, &self.server) {
-                    Verdict::Answer => {
-                        ends[near].answer();
-                        Opening::Answered
-                    }
-                    Verdict::Wait => {
-                        ends[far].connect();
-                        Opening::Waiting
-                    }
-                    Verdict::Pass => Opening::Passed,
-                    Verdict::Refuse => {
-                        ends[near].turn_away();
-                        Opening::Over
-                    }
+            Opening::Idle if ends[near].is_held() => match admission.on_syn(now, &self.server) {
+                Verdict::Answer => {
+                    ends[near].answer(now);
+                    Opening::Answered
                 }
-            }
+                Verdict::Wait => {
+                    ends[far].open(now);
+                    Opening::Waiting
+                }
+                Verdict::Pass => Opening::Passed,
+                Verdict::Refuse => {
+                    ends[near].turn_away(now);
+                    Opening::Over
+                }
+            },
             Opening::Answered if ends[near].is_established() => {
-                ends[far].connect();
+                ends[far].open(now);
                 Opening::Connecting
             }
             Opening::Connecting | Opening::Waiting if ends[far].is_established() => {
                 admission.on_accepted(now, self.server);
-                ends[near].answer();
+                ends[near].answer(now);
                 Opening::Open
             }
             unchanged => unchanged,
         };
-        if self.opening != before && self.is_asking() {
+        let has_changed = self.opening != before;
+        if has_changed && self.is_asking() {
             self.give_up_at = now + admission.connect_timeout();
         }
+        has_changed
     }
 
     /// The server was asked, and has not answered.
@@ -263,44 +268,38 @@ impl Split {
     }
 
     /// The answer came late: the client had given up, and has reset what it did not ask for any more.
-    fn is_forsaken(&self, ends: &[&mut Connection; 2]) -> Option<AbortCause> {
-        let is_so = self.opening == Opening::Open && ends[self.accepts].state() == State::Listen;
+    fn is_forsaken(&self, ends: &[&mut impl Leg; 2]) -> Option<AbortCause> {
+        let is_so = self.opening == Opening::Open && ends[self.accepts].is_forsaken();
         is_so.then_some(AbortCause::Reset)
     }
 }
 
-/// Bytes that have arrived at one connection and are not acknowledged on the other, for both directions.
-fn held([first, last]: [&Connection; 2]) -> [u64; 2] {
-    let of = |source: &Connection, sink: &Connection| {
-        source.delivered() + source.unread() - sink.acknowledged()
-    };
-    [of(first, last), of(last, first)]
+/// Bytes that have arrived at one end and are not acknowledged on the other, for both directions. Where a protocol does
+/// not report what is acknowledged, those count that the other end of the connection has read.
+fn held<L: Leg>([first, last]: [&L; 2], read: [u64; 2]) -> [u64; 2] {
+    let of =
+        |source: &L, sink: &L, read: u64| source.arrived() - sink.acknowledged().unwrap_or(read);
+    [of(first, last, read[1]), of(last, first, read[0])]
 }
 
 /// Moves bytes in one direction until the relay waits.
-fn run(relay: &mut Relay, source: &mut Connection, sink: &mut Connection) {
+fn run<L: Leg>(relay: &mut Relay, source: &mut L, sink: &mut L) {
     relay.readable();
-    if sink.is_established() {
+    if sink.is_writable() {
         relay.writable();
     } else {
         relay.blocked();
     }
     loop {
         match relay.next() {
-            Step::Take(room) => match source.unread().min(room) {
-                0 if source.peer_has_finished() => relay.ended(),
+            Step::Take(room) => match source.take(room) {
+                0 if source.has_ended() => relay.ended(),
                 0 => relay.drained(),
-                bytes => {
-                    source.read(bytes);
-                    relay.took(bytes);
-                }
+                bytes => relay.took(bytes),
             },
-            Step::Give(held) => match sink.send_room().min(held) {
+            Step::Give(held) => match sink.give(held) {
                 0 => relay.blocked(),
-                bytes => {
-                    sink.write(bytes);
-                    relay.gave(bytes);
-                }
+                bytes => relay.gave(bytes),
             },
             Step::Finish => {
                 sink.close();

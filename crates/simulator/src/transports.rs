@@ -17,41 +17,55 @@ use std::sync::Arc;
 
 use ::quic::Logs;
 use congestion::AnyController;
-use scenario::model::{Flow, OwnSettings};
+use runtime::Leg;
+use scenario::model::OwnSettings;
 use tcp::Segment;
-use transport::{AbortCause, Endpoint, Streams};
+use transport::{Endpoint, Streams};
 use wire::{Addresses, IpVersion};
 
 use crate::capture::SNAPLEN;
 use crate::hosts::BlueprintEnd;
+use crate::split;
 
 pub(crate) use any::Any;
 
-/// What the ends of a flow share, by their protocol.
+/// What only ends of one protocol have.
 #[derive(Clone, Debug)]
 pub(crate) enum Shared {
     Tcp,
-    Quic(Arc<quic::Path>),
+    Quic(quic::Blueprint),
     Stp(Arc<::stp::Config>),
     Xtp(Arc<xtp::Path>),
     Sctp(Arc<sctp::Path>),
 }
 
 impl Shared {
-    /// For a flow of a run with this seed and these logs.
-    pub(crate) fn of(flow: &Flow, seed: u64, ip: IpVersion, logs: &Logs) -> Self {
-        match &flow.own {
-            OwnSettings::Tcp => Self::Tcp,
-            OwnSettings::Quic(settings) => {
-                let path = quic::Path::of(flow, settings, seed, logs);
-                path.map_or(Self::Tcp, |path| Self::Quic(Arc::new(path)))
+    /// For both ends of a leg of a run with this seed and these logs.
+    pub(crate) fn of(leg: &Leg<'_>, seed: u64, ip: IpVersion, logs: &Logs) -> [Self; 2] {
+        match leg.ends.map(|end| end.own) {
+            [OwnSettings::Quic(first), OwnSettings::Quic(last)] => {
+                let ends = quic::Blueprint::of(leg, [&**first, &**last], seed, logs);
+                ends.map_or([Self::Tcp, Self::Tcp], |ends| ends.map(Self::Quic))
             }
-            OwnSettings::Stp(config) => {
-                let ip_header = ip.header_bytes();
-                Self::Stp(Arc::new(::stp::Config { ip_header, ..::stp::Config::clone(config) }))
+            [OwnSettings::Xtp(config), OwnSettings::Xtp(_)] => {
+                let path = Arc::new(xtp::Path::of(config));
+                [Self::Xtp(path.clone()), Self::Xtp(path)]
             }
-            OwnSettings::Xtp(config) => Self::Xtp(Arc::new(xtp::Path::of(config))),
-            OwnSettings::Sctp(config) => Self::Sctp(Arc::new(sctp::Path::of(config))),
+            [OwnSettings::Sctp(config), OwnSettings::Sctp(_)] => {
+                let path = Arc::new(sctp::Path::of(config));
+                [Self::Sctp(path.clone()), Self::Sctp(path)]
+            }
+            ends => ends.map(|own| match own {
+                OwnSettings::Stp(config) => {
+                    let ip_header = ip.header_bytes();
+                    Self::Stp(Arc::new(::stp::Config { ip_header, ..::stp::Config::clone(config) }))
+                }
+                // Both ends of a leg have the same protocol, or the scenario is not resolved.
+                OwnSettings::Tcp
+                | OwnSettings::Quic(_)
+                | OwnSettings::Xtp(_)
+                | OwnSettings::Sctp(_) => Self::Tcp,
+            }),
         }
     }
 
@@ -86,9 +100,12 @@ pub(crate) trait OnWire: std::fmt::Debug {
 }
 
 /// One end of a connection, as the loop needs it.
-pub(crate) trait Connection: Endpoint<Packet = Segment> + std::fmt::Debug {
-    /// Whether gateways may limit the rate of ends. Loops without such ends look at nothing.
-    const MAY_HAVE_RATES: bool;
+pub(crate) trait Connection:
+    Endpoint<Packet = Segment> + split::Leg + std::fmt::Debug
+{
+    /// Whether ends may speak another protocol than TCP, and gateways may limit their rate. Loops without such ends look
+    /// at nothing.
+    const MAY_BE_OTHERS: bool;
 
     /// An end that is closed. One that only answers sends no data to speak of.
     fn new(
@@ -98,11 +115,11 @@ pub(crate) trait Connection: Endpoint<Packet = Segment> + std::fmt::Debug {
         only_answers: bool,
     ) -> Self;
 
+    /// Waits for another end to open the connection, as the end of a gateway, which decides on it.
+    fn listen_on_hold(&mut self);
+
     /// Gives the connection the numbers of its flow and its own, by which logs know it.
     fn identify(&mut self, _flow: u32, _connection: u32) {}
-
-    /// Why a packet has ended the connection before its time, if it did.
-    fn failure(&self) -> Option<AbortCause>;
 
     /// Streams of the connection for requests and answers, if the protocol has any.
     fn streams(&mut self) -> Option<&mut dyn Streams> {
@@ -150,7 +167,7 @@ pub(crate) trait Connection: Endpoint<Packet = Segment> + std::fmt::Debug {
 }
 
 impl Connection for tcp::Connection {
-    const MAY_HAVE_RATES: bool = false;
+    const MAY_BE_OTHERS: bool = false;
 
     fn new(
         end: &BlueprintEnd,
@@ -165,8 +182,8 @@ impl Connection for tcp::Connection {
         connection
     }
 
-    fn failure(&self) -> Option<AbortCause> {
-        Self::failure(self)
+    fn listen_on_hold(&mut self) {
+        Self::listen_on_hold(self);
     }
 
     #[inline(always)]

@@ -331,7 +331,7 @@ impl<'a> Run<'a> {
             controller: entry.name.into(),
             controller_status: match flow.protocol {
                 // Its controllers are the simulator's.
-                Protocol::Quic => flow.controller_status().to_string().into(),
+                Protocol::Quic => flow.own.controller_status(&flow.controller).to_string().into(),
                 _ => legs::STATUS.into(),
             },
             completed,

@@ -64,6 +64,22 @@ impl Prototypes {
             );
             return Err(ControllerError::new_err(message));
         }
+        let is_taken_over = |flow: &Flow| {
+            let mut ends = flow.gateways.iter().flat_map(|gateway| &gateway.ends);
+            ends.find(|end| end.own != OwnSettings::Tcp && !end.has_own_controller)
+                .map(|end| (end.side.key(), end.protocol().name()))
+        };
+        let prototypes = flows.iter().zip(&of_flows).filter(|(_, maker)| maker.is_some());
+        for (flow, _) in prototypes {
+            if let Some((side, protocol)) = is_taken_over(flow) {
+                let message = format!(
+                    "controllers: expected connections with TCP; proxies on the way of flow {:?} \
+                     have protocol = {protocol:?}, which needs a `controller` of the {side} side",
+                    flow.name
+                );
+                return Err(ControllerError::new_err(message));
+            }
+        }
         Ok(Self { of_flows, makers, failure: Arc::default() })
     }
 

@@ -65,12 +65,15 @@ pub(crate) struct ProxySide {
     /// flow has no limit: the largest that Linux gives a socket (tcp_wmem), and our choice.
     #[serde(flatten)]
     pub tcp: SplitSide<Controller>,
-    /// Protocol of the connections on this side: `"tcp"`, or `"scps-tp"` (CCSDS 714.0-B, in the simulator only). Both
-    /// ends of a leg must have the same: for SCPS-TP between two proxies, the satellite sides of both have it.
-    /// Default: `"tcp"`, unless the preset has another.
+    /// Protocol of the connections on this side: `"tcp"`, `"scps-tp"` (CCSDS 714.0-B) or `"quic"`, which carries each TCP
+    /// connection over a QUIC connection between two proxies. The last two are in the simulator only. Both ends of a leg
+    /// must have the same: for another protocol between two proxies, the satellite sides of both have it. Default:
+    /// `"tcp"`, unless the preset has another.
     pub protocol: Option<SideProtocol>,
     /// Settings of SCPS-TP, with `protocol = "scps-tp"`.
     pub scps: Option<Scps>,
+    /// Settings of QUIC, with `protocol = "quic"`.
+    pub quic: Option<quic::Settings>,
     /// Loss recovery. Default: the one that the `controller` of this side was designed for, or that of the
     /// flow if this side has no `controller`. Not with `protocol = "scps-tp"`, which has its own.
     pub recovery: Option<Recovery>,
@@ -96,6 +99,8 @@ pub(crate) enum SideProtocol {
     Tcp,
     /// SCPS-TP.
     ScpsTp,
+    /// QUIC.
+    Quic,
 }
 
 impl From<SideProtocol> for Protocol {
@@ -103,6 +108,7 @@ impl From<SideProtocol> for Protocol {
         match protocol {
             SideProtocol::Tcp => Self::Tcp,
             SideProtocol::ScpsTp => Self::ScpsTp,
+            SideProtocol::Quic => Self::Quic,
         }
     }
 }

@@ -94,26 +94,29 @@ pub(super) fn legs(scenario: &Scenario, routes: &Routes, load: &Load, flow: &Flo
         return Vec::new();
     }
     let split_by = &flow.gateways;
-    let gateway = |end: &GatewayEnd| (end.transport.clone(), end.controller.clone());
-    let host = || (flow.transport.clone(), flow.controller.clone());
+    let gateway = |end: &GatewayEnd| {
+        (end.transport.clone(), end.controller.clone(), end.protocol(), end.own.clone())
+    };
+    let host =
+        || (flow.transport.clone(), flow.controller.clone(), flow.protocol, flow.own.clone());
     let starts = flow.gateways.iter().map(|one| (one.node, gateway(&one.ends[1])));
     let ends = flow.gateways.iter().map(|one| (one.node, gateway(&one.ends[0])));
     let starts = [(flow.from, host())].into_iter().chain(starts);
     let ends = ends.chain([(flow.to, host())]);
     let last = flow.gateways.len();
-    type End = (usize, (Arc<Config>, Specification));
+    type End = (usize, (Arc<Config>, Specification, Protocol, OwnSettings));
     let leg = |(number, (start, end)): (usize, (End, End))| {
-        let ((from, (sender, controller)), (to, (receiver, _))) = (start, end);
+        let ((from, (sender, controller, protocol, own)), (to, (receiver, ..))) = (start, end);
         let transport = Config { receive_buffer: receiver.receive_buffer, ..(*sender).clone() };
         let transport = Arc::new(transport);
         let reader_rate = flow.reader_rate.filter(|_| number == last);
         let gateways = Arc::default();
-        let protocol = if sender.scps.is_some() { Protocol::ScpsTp } else { Protocol::Tcp };
         let flow = Flow {
             from,
             to,
             controller,
             protocol,
+            own,
             transport,
             reader_rate,
             gateways,

@@ -594,7 +594,7 @@ pub(super) fn summary(scenario: &Scenario, flow: &Flow) -> String {
     if flow.protocol == Protocol::Sctp {
         return format!("{what}, congestion control of SCTP");
     }
-    let source = if flow.has_quinns_controller() { " of quinn" } else { "" };
+    let source = if flow.own.has_quinns_controller() { " of quinn" } else { "" };
     format!("{what}, {}{source}", flow.controller.entry().name)
 }
 

@@ -12,10 +12,10 @@ use wire::IpVersion;
 
 use super::presets::Values;
 use super::protocols::{self, Places};
-use super::{flows, rules};
+use super::{flows, quic as of_quic, rules};
 use crate::document;
 use crate::error::Problem;
-use crate::model::{Flow, GatewayEnd, Preset, SideName};
+use crate::model::{Flow, GatewayEnd, OwnSettings, Preset, SideName};
 use crate::path::Path;
 
 /// Send buffer where neither the side nor the flow has a limit: the maximum of Linux (tcp_wmem). Without
@@ -29,6 +29,7 @@ pub(super) struct Side {
     pub controller: Option<Specification>,
     protocol: Option<Protocol>,
     scps: Option<Scps>,
+    quic: Option<quic::Settings>,
     recovery: Option<Recovery>,
     initial_window: Option<u32>,
     send_buffer: Option<Bytes>,
@@ -56,6 +57,7 @@ impl Side {
             tcp,
             protocol,
             scps,
+            quic,
             recovery,
             careful_resume,
             rate,
@@ -77,6 +79,7 @@ impl Side {
             controller,
             protocol: protocol.map(Protocol::from),
             scps: *scps,
+            quic: *quic,
             recovery: *recovery,
             initial_window: *initial_window,
             send_buffer: *send_buffer,
@@ -130,12 +133,29 @@ impl Side {
         let protocol = self.protocol();
         let keys = [
             ("scps", self.scps.is_some()),
+            ("quic", self.quic.is_some()),
             ("recovery", self.recovery.is_some()),
+            ("initial_window", self.initial_window.is_some()),
+            ("send_buffer", self.send_buffer.is_some()),
+            ("receive_buffer", self.receive_buffer.is_some()),
+            ("mss", self.mss.is_some()),
             ("careful_resume", self.careful_resume.is_some()),
         ];
         let all: Vec<_> = Protocol::ALL.iter().map(|one| one.entry()).collect();
         let keys = keys.into_iter().filter(|(_, is_written)| *is_written).map(|(key, _)| key);
         problems.extend(protocols::refused(protocol.entry(), &all, keys, &self.path));
+    }
+
+    /// QUIC, if its connections speak it.
+    pub(super) fn quic(&self) -> Option<quic::Settings> {
+        (self.protocol() == Protocol::Quic).then(|| self.quic.unwrap_or_default())
+    }
+
+    /// The settings that only the protocol of its connections has.
+    fn own(&self, controller: &Specification, problems: &mut Vec<Problem>) -> OwnSettings {
+        let Some(settings) = self.quic() else { return OwnSettings::Tcp };
+        let [place, table] = ["controller", "quic"].map(|key| self.path.key(key));
+        OwnSettings::Quic(of_quic::settings(settings, controller, place, &table, problems))
     }
 
     /// SCPS-TP, if its connections speak it.
@@ -157,7 +177,9 @@ pub(super) fn end(
 ) -> GatewayEnd {
     let own = side.controller.as_ref().or(values.controller.as_ref());
     let controller = own.unwrap_or(&flow.controller).clone();
-    let transport = transport(flow, side, own, &values, ip);
+    let of_protocol = side.own(&controller, problems);
+    let transport =
+        protocols::as_tcp(&of_protocol).unwrap_or_else(|| transport(flow, side, own, &values, ip));
     let path = &side.path;
     if let Some(parameter) =
         own.and_then(Specification::only_with_marks).filter(|_| transport.ecn == Ecn::Off)
@@ -181,6 +203,7 @@ pub(super) fn end(
         side: side.name,
         controller,
         has_own_controller: own.is_some(),
+        own: of_protocol,
         transport: Arc::new(transport),
         pacing,
     }

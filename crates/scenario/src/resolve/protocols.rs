@@ -10,7 +10,7 @@ use super::{quic, sctp, stp, xtp};
 use crate::describe;
 use crate::document::{self, Document};
 use crate::error::Problem;
-use crate::model::{OwnSettings, Scenario};
+use crate::model::{Flow, OwnSettings, Scenario};
 use crate::path::Path;
 use crate::tree::{Tree, Value};
 
@@ -167,7 +167,10 @@ pub(super) fn own_settings(
 ) -> OwnSettings {
     match written.protocol {
         Protocol::Tcp | Protocol::ScpsTp => OwnSettings::Tcp,
-        Protocol::Quic => OwnSettings::Quic(quic::settings(written, controller, path, problems)),
+        Protocol::Quic => {
+            let (place, table) = (path.key("controller"), path.key("transport").key("quic"));
+            OwnSettings::Quic(quic::settings(written.quic, controller, place, &table, problems))
+        }
         Protocol::Stp => OwnSettings::Stp(stp::settings(written, controller, path, problems)),
         Protocol::Xtp => {
             OwnSettings::Xtp(xtp::settings(written, controller, host.ip, path, problems))
@@ -217,9 +220,16 @@ pub(super) fn check_payload(mss: u32, headers: u16, transport: &Path, problems: 
 
 /// Mechanisms that read TCP, or that need answers to packets that are too long, know no other protocol.
 pub(super) fn check_network(scenario: &Scenario, entries: &[usize], problems: &mut Vec<Problem>) {
-    let mut others =
-        entries.iter().zip(&scenario.flows).filter(|(_, flow)| flow.own != OwnSettings::Tcp);
-    let Some((entry, flow)) = others.next() else { return };
+    let of_flow = |(entry, flow): (&usize, &Flow)| {
+        if flow.own != OwnSettings::Tcp {
+            return Some((flow.protocol, Path::entry("flow", *entry).key("transport")));
+        }
+        let (node, end) = flow.other_end()?;
+        Some((end.protocol(), Path::entry("node", node).key("proxy").key(end.side.key())))
+    };
+    let Some((protocol, place)) = entries.iter().zip(&scenario.flows).find_map(of_flow) else {
+        return;
+    };
     let boxes = scenario.nodes.iter().filter(|node| node.middlebox.is_some());
     let boxes = boxes.map(|node| format!("the middlebox of node {:?}", node.name));
     let compressed = scenario.links.iter().filter(|link| link.header_compression != [None; 2]);
@@ -227,8 +237,8 @@ pub(super) fn check_network(scenario: &Scenario, entries: &[usize], problems: &m
     let limited = scenario.links.iter().filter(|link| link.mtu != [None; 2]);
     let limited = limited.map(|link| format!("mtu of link {:?}", link.name));
     if let Some(found) = boxes.chain(compressed).chain(limited).next() {
-        let path = Path::entry("flow", *entry).key("transport").key("protocol");
-        let problem = Problem::new(path, "\"tcp\"", format!("{:?}", flow.protocol.name()));
+        let problem =
+            Problem::new(place.key("protocol"), "\"tcp\"", format!("{:?}", protocol.name()));
         problems.push(problem.because(format!("{found} knows packets of TCP only")));
     }
 }

@@ -6,7 +6,7 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
-use middlebox::{Accept, BucketSettings, Policy};
+use middlebox::{Accept, AtLimit, BucketSettings, Policy};
 use transport::Protocol;
 use units::{Bytes, Rate};
 
@@ -61,6 +61,10 @@ pub(super) fn proxies(
             let path = path.key("limits").key("at_limit");
             problems.push(Problem::new(path, "`connections` with it", "no `connections`"));
         }
+        if limits.connections.is_some() {
+            let at_limit = limits.at_limit.unwrap_or_default();
+            problems.extend(cannot_pass(at_limit, &sides[&number], &path));
+        }
         let policy = Policy::default();
         let policy = Policy {
             accept: proxy.accept,
@@ -77,6 +81,19 @@ pub(super) fn proxies(
         nodes[number].proxy = Some(Arc::new(proxy));
     }
     sides
+}
+
+/// A connection that arrives over QUIC has no packets that could cross the gateway unsplit.
+fn cannot_pass(at_limit: AtLimit, sides: &[Side; 2], path: &Path) -> Option<Problem> {
+    let side = sides.iter().find(|side| side.protocol() == Protocol::Quic)?;
+    (at_limit == AtLimit::Pass).then(|| {
+        let path = path.key("limits").key("at_limit");
+        let problem = Problem::new(path, "\"refuse\"", format!("{:?}", at_limit.name()));
+        let name = side.name.key();
+        problem.because(format!(
+            "the {name} side has protocol = \"quic\", and nothing crosses it unsplit"
+        ))
+    })
 }
 
 /// The problem of a node whose other settings would have no effect.
@@ -320,7 +337,25 @@ fn gateways(
     let gateways: Arc<[Gateway]> = there.into_iter().enumerate().map(gateway).collect();
     problems.extend(detour(scenario, routes, flow, &gateways, entry));
     problems.extend(discord(scenario, flow, &gateways, sides, entry));
+    problems.extend(unlike_tickets(scenario, &gateways, sides));
     gateways
+}
+
+/// Both ends of a leg with QUIC must remember earlier connections, or none.
+fn unlike_tickets(scenario: &Scenario, gateways: &[Gateway], sides: &Sides) -> Option<Problem> {
+    gateways.windows(2).find_map(|pair| {
+        let ends =
+            [(&pair[0], 1), (&pair[1], 0)].map(|(one, place)| (one.node, one.ends[place].side));
+        let [here, there] = ends.map(|(node, side)| &sides[&node][side.index()]);
+        let remembers = |side: &Side| side.quic().map(|settings| settings.zero_rtt);
+        let (here_has, there_has) = (remembers(here)?, remembers(there)?);
+        (here_has != there_has).then(|| {
+            let path = there.path.key("quic").key("zero_rtt");
+            let peer = &scenario.nodes[pair[0].node].name;
+            let expected = format!("{here_has}, as at the {} side of {peer:?}", here.name.key());
+            Problem::new(path, expected, there_has.to_string())
+        })
+    })
 }
 
 /// Both ends of a leg must speak the same protocol.
@@ -356,8 +391,13 @@ fn discord(
     let peers = name(peer);
     let expected = match (side(fault), side(peer)) {
         (Some(_), None) => format!(
-            "a second proxy with the same protocol before {peers}, or its sides and \
-             `flow.transport.protocol` with it"
+            "a second proxy with the same protocol before {peers}{}",
+            match protocol(fault) {
+                // Connections of hosts with another protocol are not split.
+                Protocol::Quic | Protocol::Stp | Protocol::Xtp | Protocol::Sctp => "",
+                Protocol::Tcp | Protocol::ScpsTp =>
+                    ", or its sides and `flow.transport.protocol` with it",
+            }
         ),
         (None, _) => format!("{there:?}, or {peers} with the same `protocol`"),
         (Some(_), Some(_)) => format!("{peers} with the same protocol"),

@@ -1,4 +1,4 @@
-//! Flows with QUIC: what their controllers and settings must be.
+//! Flows and legs with QUIC: what their controllers and settings must be.
 
 use std::sync::Arc;
 
@@ -7,7 +7,6 @@ use quic::{Choice, Settings};
 use tcp::{AckTiming, Config, DelayedAck, Recovery};
 use units::{Bytes, SizeLimit, Span};
 
-use crate::document;
 use crate::error::Problem;
 use crate::path::Path;
 
@@ -18,21 +17,19 @@ const SMALLER_HEADER: u32 = 12;
 /// The longest time that quinn's receiver delays an ACK.
 const ACK_DELAY: Span = Span::from_millis(25);
 
-/// The settings of a flow with QUIC.
+/// The settings of connections with QUIC. `place` is the key of their controller, and `path` their table.
 pub(super) fn settings(
-    written: &document::Transport,
+    settings: Settings,
     controller: &Specification,
+    place: Path,
     path: &Path,
     problems: &mut Vec<Problem>,
 ) -> Arc<Settings> {
-    let settings = written.quic;
     if let Err(unsuitable) = Choice::of(settings.congestion, controller) {
         let name = controller.entry().name;
-        let path = path.key("controller");
-        let problem = Problem::new(path, unsuitable.possible(), format!("{name:?}"));
+        let problem = Problem::new(place, unsuitable.possible(), format!("{name:?}"));
         problems.push(problem.because(unsuitable.reason()));
     }
-    let path = path.key("transport").key("quic");
     if let (None, Some(delay)) = (settings.ack_threshold, settings.ack_delay) {
         let problem = Problem::new(path.key("ack_delay"), "ack_threshold too", delay.to_string());
         problems.push(problem.because("both are sent in one ACK_FREQUENCY frame"));

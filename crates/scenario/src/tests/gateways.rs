@@ -3,9 +3,10 @@
 use congestion::Controller as _;
 use middlebox::SideName;
 use tcp::{Recovery, SnackForm};
+use transport::Protocol;
 use units::{Bytes, Rate, SizeLimit, Span};
 
-use crate::model::{GatewayEnd, Scenario};
+use crate::model::{GatewayEnd, OwnSettings, Scenario};
 use crate::{Loaded, explain};
 
 /// Two hosts behind two gateways. `hub` and `terminal` are TOML of their proxies, on lines 4 and 7.
@@ -227,7 +228,7 @@ fn settings_of_a_side_that_do_not_fit_its_protocol_are_refused() {
             "max_retries",
         ),
         (format!("{SCPS}, burst = \"9kB\""), "burst", "`rate` with it"),
-        ("protocol = \"quic\"".to_owned(), "protocol", "\"tcp\" or \"scps-tp\""),
+        ("protocol = \"stp\"".to_owned(), "protocol", "\"tcp\", \"scps-tp\" or \"quic\""),
     ] {
         let error = refused(&both(&satellite, ""));
         let place = format!("node[0].proxy.satellite.{place}");
@@ -273,6 +274,69 @@ traffic = { download = "1MB" }
 
 fn proxy_of_terminal() -> String {
     proxy("hub", "", PRESET)
+}
+
+const QUIC: &str = "protocol = \"quic\"";
+
+#[test]
+fn quic_has_its_own_settings_between_gateways() {
+    let keys = format!("{QUIC}, controller = \"bbr\", quic = {{ send_window = \"3MB\" }}");
+    let scenario = parse(&both(&keys, ""));
+    let [terrestrial, satellite] = ends(&scenario);
+    assert_eq!(terrestrial.own, OwnSettings::Tcp);
+    assert_eq!([terrestrial, satellite].map(GatewayEnd::protocol), [Protocol::Tcp, Protocol::Quic]);
+    let OwnSettings::Quic(settings) = &satellite.own else { panic!("{:?}", satellite.own) };
+    assert_eq!(settings.send_window, Bytes(3_000_000));
+    assert_eq!(satellite.controller.entry().name, "bbr");
+    assert!(!scenario.flows[0].has_tcp_only());
+    // A side without a controller takes over that of the flow.
+    assert_eq!(ends(&parse(&both(QUIC, "")))[1].controller.entry().name, "cubic");
+    let loaded = Loaded::parse(&both(QUIC, ""), "g.toml", &[]).unwrap();
+    let explanation = explain(&loaded.scenario, &loaded.written);
+    let protocols = explanation.flows[0].legs.iter().map(|leg| leg.protocol);
+    assert_eq!(protocols.collect::<Vec<_>>(), ["tcp", "quic", "tcp"]);
+    // quinn's window of a stream.
+    assert_eq!(explanation.flows[0].legs[1].window_bytes, 1_250_000);
+}
+
+/// With the place, the key, and what is possible.
+#[test]
+fn legs_of_quic_that_cannot_be_are_refused() {
+    let both = |keys: &str, others: &str| both(&format!("{QUIC}, {keys}"), others);
+    let tickets = |zero_rtt: bool| format!("{QUIC}, quic = {{ zero_rtt = {zero_rtt} }}");
+    let middlebox = "[[node]]\nname = \"server\"\nmiddlebox = \"ack-filter\"\n";
+    for (text, key, expected) in [
+        (both("mss = 1000", ""), "satellite.mss", "it is a setting of TCP, and quic has `quic`"),
+        (both("send_buffer = \"1MB\"", ""), "satellite.send_buffer", "no `send_buffer`"),
+        (both("receive_buffer = \"1MB\"", ""), "satellite.receive_buffer", "no `receive_buffer`"),
+        (both("initial_window = 9", ""), "satellite.initial_window", "no `initial_window`"),
+        (both("recovery = \"sack\"", ""), "satellite.recovery", "no `recovery`"),
+        (both("scps = {}", ""), "satellite.scps", "it has the settings of protocol = \"scps-tp\""),
+        (super::gateways::both("quic = {}", ""), "satellite.quic", "protocol = \"quic\""),
+        (both("controller = \"xcp\"", ""), "satellite.controller", "runs over QUIC"),
+        (both("quic = { ack_delay = \"1ms\" }", ""), "quic.ack_delay", "ack_threshold too"),
+        (
+            text(&proxy("terminal", QUIC, ""), &proxy("hub", "", "")),
+            "satellite.protocol",
+            "the satellite side of \"terminal\" with the same protocol",
+        ),
+        (
+            text(&proxy("terminal", QUIC, ""), ""),
+            "satellite.protocol",
+            "a second proxy with the same protocol before the host \"client\", found",
+        ),
+        (
+            text(&proxy("terminal", &tickets(true), ""), &proxy("hub", &tickets(false), "")),
+            "satellite.quic.zero_rtt",
+            "true, as at the satellite side of \"hub\"",
+        ),
+        (both("", "limits = { connections = 5 }"), "limits.at_limit", "nothing crosses it unsplit"),
+        (both("", "") + middlebox, "satellite.protocol", "knows packets of TCP only"),
+    ] {
+        let error = refused(&text);
+        assert!(error.contains(key) && error.contains(expected), "{key}: {error}");
+    }
+    parse(&both("", "limits = { connections = 5, at_limit = \"refuse\" }"));
 }
 
 #[test]

@@ -7,8 +7,13 @@ use runtime::{EndpointId, Pair, Side};
 use scenario::model::Gateway;
 use units::Time;
 
-use super::{Body, Connection, Extras, Hosts, Part, READER};
+use super::{Body, Connection, Endpoint, Extras, Hosts, Part, READER};
 use crate::split::{Found, Split};
+
+/// The bytes that the other end of a connection has read.
+pub(crate) fn read_by_peer<C: Connection>(endpoints: &[Endpoint<C>], end: EndpointId) -> u64 {
+    endpoints[endpoints[end.index()].peer.index()].connection.delivered()
+}
 
 impl<C: Connection> Hosts<C> {
     /// Gives an endpoint a part in a flow that gateways split.
@@ -51,15 +56,17 @@ impl<C: Connection> Hosts<C> {
         let split = &mut self.splits[number as usize];
         let ends = split.ends();
         self.touched.extend(ends);
+        // TCP knows what was acknowledged.
+        let read = match C::MAY_BE_OTHERS {
+            true => ends.map(|end| read_by_peer(&self.endpoints, end)),
+            false => [0; 2],
+        };
         let Ok(pair) = self.endpoints.get_disjoint_mut(ends.map(EndpointId::index)) else {
             return Found::Nothing;
         };
-        // Gateways split connections of TCP only.
-        let [Some(first), Some(last)] = pair.map(|endpoint| endpoint.connection.tcp_mut()) else {
-            return Found::Nothing;
-        };
+        let ends = pair.map(|endpoint| &mut endpoint.connection);
         let before = split.deadline();
-        let found = split.drive(now, [first, last], &mut self.admissions[split.gateway()]);
+        let found = split.drive(now, ends, read, &mut self.admissions[split.gateway()]);
         if let Some(deadline) = split.deadline().filter(|_| before.is_none()) {
             let (near, _) = split.near();
             self.timers.push(deadline, READER | u64::from(near.0));

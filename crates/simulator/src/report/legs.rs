@@ -9,7 +9,7 @@ use scenario::model::Flow;
 use tcp::Info;
 use units::{Span, Time};
 
-use crate::hosts::Hosts;
+use crate::hosts::{Hosts, read_by_peer};
 use crate::transports::Connection;
 
 extra_table! {
@@ -149,10 +149,9 @@ fn totals(legs: &[usize], hosts: &Hosts<impl Connection>) -> Vec<Vec<LegTotals>>
         let end = hosts.ends.get(split.ends()[0]);
         // None if a gateway before it lets the connection pass.
         let Some(leg) = totals[end.flow.0 as usize].get_mut(usize::from(end.leg)) else { continue };
-        let ends = split.ends().map(|end| hosts.endpoints[end.index()].connection.tcp());
-        if let [Some(first), Some(last)] = ends {
-            leg.held += split.held([first, last])[0];
-        }
+        let ends = split.ends().map(|end| &hosts.endpoints[end.index()].connection);
+        let read = split.ends().map(|end| read_by_peer(&hosts.endpoints, end));
+        leg.held += split.held(ends, read)[0];
         leg.discarded += split.discarded()[0];
     }
     totals

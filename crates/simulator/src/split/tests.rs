@@ -11,7 +11,7 @@ use generate::Dice;
 use middlebox::conduct::{self, End, Step};
 use middlebox::{Accept, Policy};
 use proptest::prelude::*;
-use tcp::{Config, Segment, State};
+use tcp::{Config, Connection, Segment, State};
 use units::{Bytes, SizeLimit, Span, Time};
 
 use super::*;
@@ -111,7 +111,7 @@ impl Lab {
 
     fn drive(&mut self) {
         let [_, near, far, _] = &mut self.ends;
-        self.split.drive(self.now, [near, far], &mut self.admission);
+        self.split.drive(self.now, [near, far], [0; 2], &mut self.admission);
     }
 
     /// Sends all that can be sent.
@@ -208,7 +208,7 @@ proptest! {
         prop_assert_eq!(lab.arrived(SERVER), up);
         prop_assert_eq!(lab.arrived(CLIENT), down);
         prop_assert_eq!(lab.split.discarded(), [0, 0]);
-        prop_assert_eq!(lab.split.held([&lab.ends[NEAR], &lab.ends[FAR]]), [0, 0]);
+        prop_assert_eq!(lab.split.held([&lab.ends[NEAR], &lab.ends[FAR]], [0; 2]), [0, 0]);
         prop_assert!(lab.is_over(), "{:?}", lab.ends.each_ref().map(Connection::state));
         prop_assert_eq!(lab.early_resets, 0);
     }
@@ -410,7 +410,7 @@ fn resets_are_sent_by_the_gateway_and_what_they_cost_is_counted() {
         assert_eq!(lab.ends[to].abort_cause(), Some(AbortCause::Reset));
         assert!(lab.resets_sent[if from == CLIENT { FAR } else { NEAR }] > 0);
         assert!(lab.split.discarded().iter().sum::<u64>() > 0, "data was on its way");
-        assert_eq!(lab.split.held([&lab.ends[NEAR], &lab.ends[FAR]]), [0, 0]);
+        assert_eq!(lab.split.held([&lab.ends[NEAR], &lab.ends[FAR]], [0; 2]), [0, 0]);
     }
 }
 

@@ -13,6 +13,7 @@ use super::stp::{self, Stp};
 use super::xtp::Xtp;
 use super::{Connection, OnWire, Shared, carried};
 use crate::hosts::BlueprintEnd;
+use crate::split::Leg;
 
 /// An end of one of the protocols.
 #[derive(Debug)]
@@ -42,7 +43,7 @@ macro_rules! each {
 }
 
 impl Connection for Any {
-    const MAY_HAVE_RATES: bool = true;
+    const MAY_BE_OTHERS: bool = true;
 
     fn new(
         end: &BlueprintEnd,
@@ -51,7 +52,7 @@ impl Connection for Any {
         only_answers: bool,
     ) -> Self {
         match &end.shared {
-            Shared::Quic(path) => Self::Quic(Box::new(path.end())),
+            Shared::Quic(blueprint) => Self::Quic(Box::new(blueprint.end())),
             Shared::Stp(config) => {
                 Self::Stp(Box::new(Stp::new(config.clone(), controller, initial_sequence)))
             }
@@ -69,19 +70,20 @@ impl Connection for Any {
         }
     }
 
-    fn identify(&mut self, flow: u32, connection: u32) {
-        if let Self::Quic(end) = self {
-            end.end.identify(flow, connection);
+    fn listen_on_hold(&mut self) {
+        match self {
+            Self::Tcp(end) => end.listen_on_hold(),
+            // Its relay decides.
+            Self::Quic(end) => end.listen(),
+            Self::Stp(end) => end.listen(),
+            Self::Xtp(end) => end.listen(),
+            Self::Sctp(end) => end.listen(),
         }
     }
 
-    fn failure(&self) -> Option<AbortCause> {
-        match self {
-            Self::Tcp(end) => tcp::Connection::failure(end),
-            Self::Quic(end) => end.abort_cause(),
-            Self::Stp(end) => end.abort_cause(),
-            Self::Xtp(end) => end.abort_cause(),
-            Self::Sctp(end) => end.abort_cause(),
+    fn identify(&mut self, flow: u32, connection: u32) {
+        if let Self::Quic(end) = self {
+            end.end.identify(flow, connection);
         }
     }
 
@@ -141,6 +143,101 @@ impl Connection for Any {
 
     fn tcp_mut(&mut self) -> Option<&mut tcp::Connection> {
         if let Self::Tcp(end) = self { Some(end) } else { None }
+    }
+}
+
+/// The end that a relay may use: gateways have none of STP, XTP and SCTP.
+macro_rules! leg {
+    ($self:expr, $end:ident => $call:expr, $otherwise:expr) => {
+        match $self {
+            Any::Tcp(tcp) => {
+                let $end = &**tcp;
+                $call
+            }
+            Any::Quic(quic) => {
+                let $end = &quic.end;
+                $call
+            }
+            Any::Stp(_) | Any::Xtp(_) | Any::Sctp(_) => $otherwise,
+        }
+    };
+}
+
+macro_rules! leg_mut {
+    ($self:expr, $end:ident => $call:expr) => {
+        match $self {
+            Any::Tcp(tcp) => {
+                let $end = &mut **tcp;
+                $call
+            }
+            Any::Quic(quic) => {
+                let $end = &mut quic.end;
+                $call
+            }
+            Any::Stp(_) | Any::Xtp(_) | Any::Sctp(_) => Default::default(),
+        }
+    };
+}
+
+impl Leg for Any {
+    fn failure(&self) -> Option<AbortCause> {
+        leg!(self, end => Leg::failure(end), Endpoint::abort_cause(self))
+    }
+
+    fn is_aborted(&self) -> bool {
+        leg!(self, end => Leg::is_aborted(end), Endpoint::abort_cause(self).is_some())
+    }
+
+    fn is_held(&self) -> bool {
+        leg!(self, end => Leg::is_held(end), false)
+    }
+
+    fn answer(&mut self, now: Time) {
+        leg_mut!(self, end => Leg::answer(end, now));
+    }
+
+    fn turn_away(&mut self, now: Time) {
+        leg_mut!(self, end => Leg::turn_away(end, now));
+    }
+
+    fn is_forsaken(&self) -> bool {
+        leg!(self, end => Leg::is_forsaken(end), false)
+    }
+
+    fn open(&mut self, now: Time) {
+        leg_mut!(self, end => Leg::open(end, now));
+    }
+
+    fn is_established(&self) -> bool {
+        leg!(self, end => Leg::is_established(end), false)
+    }
+
+    fn is_writable(&self) -> bool {
+        leg!(self, end => Leg::is_writable(end), false)
+    }
+
+    fn take(&mut self, most: u64) -> u64 {
+        leg_mut!(self, end => Leg::take(end, most))
+    }
+
+    fn has_ended(&self) -> bool {
+        leg!(self, end => Leg::has_ended(end), false)
+    }
+
+    fn give(&mut self, most: u64) -> u64 {
+        leg_mut!(self, end => Leg::give(end, most))
+    }
+
+    fn abort(&mut self) {
+        leg_mut!(self, end => Leg::abort(end));
+    }
+
+    fn arrived(&self) -> u64 {
+        leg!(self, end => Leg::arrived(end), 0)
+    }
+
+    fn acknowledged(&self) -> Option<u64> {
+        leg!(self, end => Leg::acknowledged(end), None)
     }
 }
 

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use quic::{Config, Connection, Datagram, Logs, Maker, Settings};
-use scenario::model::Flow;
+use runtime::Leg;
 use wire::ip::{LONGEST_PACKET, PROTOCOL_UDP};
 use wire::{Addresses, UdpHeader, udp};
 
@@ -38,28 +38,50 @@ impl Written for Datagram {
     }
 }
 
-/// What both ends of the connections of a flow share.
+/// What both ends of the connections of a leg share.
 #[derive(Debug)]
-pub(crate) struct Path {
+struct Path {
     maker: Maker,
     way: Arc<Way<Datagram>>,
 }
 
-impl Path {
-    /// For a flow with QUIC.
-    pub(crate) fn of(flow: &Flow, settings: &Settings, seed: u64, logs: &Logs) -> Option<Self> {
-        let settings = *settings;
+/// How the connections of one end of a leg are made.
+#[derive(Clone, Debug)]
+pub(crate) struct Blueprint {
+    path: Arc<Path>,
+    config: Arc<Config>,
+    /// Whether a relay reads and writes, and not an application.
+    is_relayed: bool,
+}
+
+impl Blueprint {
+    /// Those of both ends of a leg with QUIC.
+    pub(crate) fn of(
+        leg: &Leg<'_>,
+        settings: [&Settings; 2],
+        seed: u64,
+        logs: &Logs,
+    ) -> Option<[Self; 2]> {
+        let [first, last] = leg.ends;
         // A scenario with a controller that QUIC cannot carry is not resolved.
-        let config =
-            Config::of(settings, &flow.controller, flow.traffic.streams()).ok()?.logged(logs);
-        let kept = settings.idle_timeout * IDLE_TIMEOUTS;
-        // Flows with the same seed of the run are distinguished by their first sequence number.
-        let maker = Maker::new(Arc::new(config), seed, flow.initial_sequence);
-        Some(Self { maker, way: Arc::new(Way::new(kept)) })
+        let config = |controller, settings: &Settings| {
+            Config::of(*settings, controller, leg.streams).ok().map(|config| config.logged(logs))
+        };
+        let from = Arc::new(config(first.controller, settings[0])?);
+        let to = Arc::new(config(last.controller, settings[1])?.that_has_met(&from));
+        let timeout = settings.map(|one| one.idle_timeout).into_iter().max()?;
+        let way = Arc::new(Way::new(timeout * IDLE_TIMEOUTS));
+        // Legs with the same seed of the run are distinguished by their first sequence number.
+        let maker = Maker::new(from.clone(), seed, leg.initial_sequence);
+        let path = Arc::new(Path { maker, way });
+        let end = |config| Self { path: path.clone(), config, is_relayed: leg.is_between_gateways };
+        Some([end(from), end(to)])
     }
 
     /// The next end.
     pub(crate) fn end(&self) -> Quic {
-        Carried::new(self.maker.end(), self.way.clone())
+        let Self { path, config, is_relayed } = self;
+        let end = path.maker.end_with(config);
+        Carried::new(if *is_relayed { end.relayed() } else { end }, path.way.clone())
     }
 }

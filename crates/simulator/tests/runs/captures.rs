@@ -15,7 +15,9 @@ use simulator::{Capture, Observed, Options};
 use transport::Protocol;
 use wire::Addresses;
 
+use super::gateways::between;
 use super::parse;
+use super::proxy::flow;
 
 /// A download over a lossy link whose queue marks packets, with `transport` and `traffic` as TOML.
 fn lossy(ip: &str, transport: &str, traffic: &str) -> Scenario {
@@ -432,4 +434,40 @@ fn each_connection_has_its_traces() {
         let sent = count("transport:packet_sent");
         assert!(sent >= datagrams as u64 && sent <= datagrams as u64 + 3, "{sent}, {datagrams}");
     }
+}
+
+/// A leg of QUIC between two gateways is in captures and logs as one between hosts, at the gateway that sends the data.
+#[test]
+fn a_leg_of_quic_between_gateways_is_captured_and_logged() {
+    let flows = flow("server", "client", "cubic", r#"download = "100kB""#);
+    let scenario = parse(&between(r#"protocol = "quic""#, "", 0.01, &flows));
+    let files = Files::default();
+    let keys = Arc::new(KeyLogWriter::new(files.open("keys")));
+    let opened = files.clone();
+    let traces =
+        Arc::new(Traces::new(move |name| -> io::Result<Sink> { Ok(Box::new(opened.open(name))) }));
+    let logs = Logs { keys: Some(keys.clone()), traces: Some(traces.clone()) };
+    let (recording, bytes) = logged(&scenario, logs);
+    (keys.finish().unwrap(), traces.finish().unwrap());
+    assert!(recording.flows[0].completed);
+    assert_eq!(recording.digest(), captured(&scenario).0.digest());
+    let all = packets(&bytes);
+    let datagrams: Vec<_> = all.iter().filter(|one| one.header().2 == 17).collect();
+    for datagram in &datagrams {
+        assert_eq!(datagram.bytes.len(), datagram.length);
+        assert_eq!(datagram.addresses().checksum(17, &datagram.content()), 0);
+    }
+    // The first gateway is the first node, as the server is above.
+    let sent = datagrams.iter().filter(|one| one.is_of_server()).count();
+    let [_, _, forward, back, ..] = &recording.links[..] else { panic!("{:?}", recording.links) };
+    let arrived = forward.delivered_packets + forward.corrupted_packets + forward.dropped_packets;
+    assert!(sent as u64 >= arrived && arrived > 100_000 / 1452, "{sent}, {arrived}");
+    assert_eq!((datagrams.len() - sent) as u64, back.delivered_packets);
+    // The middle leg is the second connection, and its client at the side of the hosts' client.
+    assert!(files.take("keys").starts_with(b"CLIENT_HANDSHAKE_TRAFFIC_SECRET "));
+    let server = String::from_utf8(files.take("qlog-0-1-server.sqlog")).unwrap();
+    let count = server.matches("\"name\":\"transport:packet_sent\"").count();
+    assert!((sent..sent + 5).contains(&count), "{count} of {sent}");
+    files.take("qlog-0-1-client.sqlog");
+    assert!(files.0.lock().unwrap().is_empty());
 }

@@ -9,7 +9,7 @@ use super::proxy::{flow, legs};
 use super::{parse, run};
 
 /// Hosts behind two gateways, whose satellite sides have these keys.
-fn between(satellite: &str, keys: &str, per: f64, flows: &str) -> String {
+pub fn between(satellite: &str, keys: &str, per: f64, flows: &str) -> String {
     let node = |name: &str, other: &str| {
         format!(
             "[[node]]\nname = {name:?}\nproxy = {{ satellite = {{ towards = [{other:?}], {satellite} }}, {keys} }}\n"
@@ -41,7 +41,7 @@ delay = "1ms"
 
 const PRESET: &str = "preset = \"scps-gateway\"";
 const SATPEP: &str = "preset = \"satpep\"";
-const DOWNLOAD: &str = "download = \"300kB\", request = \"300B\"";
+pub const DOWNLOAD: &str = "download = \"300kB\", request = \"300B\"";
 
 /// A table over the registry: data in both directions over a middle leg of SCPS-TP with losses.
 #[test]
@@ -82,7 +82,7 @@ fn the_preset_sends_at_the_rate_of_the_link() {
 }
 
 /// Values of a column of legs that is no count.
-fn numbers(recording: &Recording, column: &str) -> Vec<f64> {
+pub fn numbers(recording: &Recording, column: &str) -> Vec<f64> {
     let table = recording.tables.iter().find(|one| one.name() == "legs").unwrap();
     let columns = table.columns();
     match &columns.iter().find(|one| one.name == column).unwrap().values {

@@ -20,6 +20,7 @@ mod feedback;
 mod gateways;
 mod golden;
 mod latency;
+mod legs;
 mod loss_notice;
 mod middlebox;
 mod mtu;

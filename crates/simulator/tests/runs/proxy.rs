@@ -43,6 +43,7 @@ pub fn legs(recording: &Recording, column: &str) -> Vec<u64> {
     let columns = table.columns();
     match &columns.iter().find(|one| one.name == column).unwrap().values {
         Values::U64(counts) => counts.to_vec(),
+        Values::U32(counts) => counts.iter().map(|count| u64::from(*count)).collect(),
         _ => panic!("{column} is a count"),
     }
 }

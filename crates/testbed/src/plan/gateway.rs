@@ -194,7 +194,7 @@ fn pacing(end: &GatewayEnd) -> Option<Entry> {
 
 /// The refusal of a side with another protocol than TCP.
 fn protocol(Split { scenario, gateway, .. }: &Split<'_>) -> Option<Refusal> {
-    let end = gateway.ends.iter().find(|end| end.transport.scps.is_some())?;
+    let end = gateway.ends.iter().find(|end| end.protocol() != Protocol::Tcp)?;
     let node = &scenario.nodes[gateway.node];
     let path = match node.proxy.as_ref().and_then(|proxy| proxy.preset) {
         Some(Preset::ScpsGateway | Preset::Satpep) => "proxy.preset".to_owned(),
@@ -202,8 +202,16 @@ fn protocol(Split { scenario, gateway, .. }: &Split<'_>) -> Option<Refusal> {
     };
     Some(Refusal {
         place: format!("node {:?}, {path}", node.name),
-        asked: Protocol::ScpsTp.name().to_owned(),
-        possible: "\"tcp\": no kernel has this protocol; use the simulator".to_owned(),
+        asked: end.protocol().name().to_owned(),
+        possible: match end.protocol() {
+            Protocol::Tcp | Protocol::ScpsTp | Protocol::Stp | Protocol::Xtp | Protocol::Sctp => {
+                "\"tcp\": no kernel has this protocol; use the simulator"
+            }
+            Protocol::Quic => {
+                "\"tcp\": the daemon opens no connections over QUIC; use the simulator"
+            }
+        }
+        .to_owned(),
         key: Some(Key { of: Of::Node(gateway.node), path }),
     })
 }

@@ -288,14 +288,16 @@ fn a_rate_that_connections_share_is_the_daemons() {
 
 #[test]
 fn gateways_with_another_protocol_are_rejected_at_their_key() {
-    let towards = |neighbour: &str| json!({ "protocol": "scps-tp", "towards": [neighbour] });
-    for (proxies, key) in [
+    let towards = |protocol: &str, to: &str| json!({ "satellite": { "protocol": protocol, "towards": [to] } });
+    for (proxies, key, protocol) in [
         (
             ["b", "c"]
                 .map(|to| json!({ "preset": "scps-gateway", "satellite": { "towards": [to] } })),
             "proxy.preset",
+            "scps-tp",
         ),
-        (["b", "c"].map(|to| json!({ "satellite": towards(to) })), "proxy.satellite.protocol"),
+        (["b", "c"].map(|to| towards("scps-tp", to)), "proxy.satellite.protocol", "scps-tp"),
+        (["b", "c"].map(|to| towards("quic", to)), "proxy.satellite.protocol", "quic"),
     ] {
         let [of_c, of_b] = proxies;
         let scenario = crate::tests::scenario(json!({
@@ -309,7 +311,7 @@ fn gateways_with_another_protocol_are_rejected_at_their_key() {
         let keys: Vec<_> = refusals.iter().map(|one| one.key.clone().unwrap()).collect();
         let expected = [0, 1].map(|node| Key { of: Of::Node(node), path: key.to_owned() });
         assert_eq!(keys, expected, "{refusals:?}");
-        assert!(refusals.iter().all(|one| one.asked == "scps-tp"), "{refusals:?}");
+        assert!(refusals.iter().all(|one| one.asked == protocol), "{refusals:?}");
     }
 }
 

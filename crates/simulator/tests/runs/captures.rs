@@ -448,7 +448,8 @@ fn a_leg_of_quic_between_gateways_is_captured_and_logged() {
         Arc::new(Traces::new(move |name| -> io::Result<Sink> { Ok(Box::new(opened.open(name))) }));
     let logs = Logs { keys: Some(keys.clone()), traces: Some(traces.clone()) };
     let (recording, bytes) = logged(&scenario, logs);
-    (keys.finish().unwrap(), traces.finish().unwrap());
+    keys.finish().unwrap();
+    traces.finish().unwrap();
     assert!(recording.flows[0].completed);
     assert_eq!(recording.digest(), captured(&scenario).0.digest());
     let all = packets(&bytes);

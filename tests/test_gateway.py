@@ -69,7 +69,7 @@ def test_both_backends_have_a_row_for_each_leg(gateway: Path) -> None:
         found[backend] = pl.DataFrame(recording.table("legs"))
     simulator, kernel = found["simulator"], found["kernel"]
     assert simulator.schema == kernel.schema
-    for column in ("from", "to", "controller", "recovery", "connections", "bytes"):
+    for column in ("from", "to", "protocol", "controller", "recovery", "connections", "bytes"):
         assert simulator[column].to_list() == kernel[column].to_list(), column
     assert kernel["controller_status"].to_list() == ["kernel", "kernel"]
     for row in range(2):

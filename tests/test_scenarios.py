@@ -303,8 +303,26 @@ def test_an_explanation_for_the_kernel_compares_the_controllers_of_gateways_too(
     done = bentpipe(
         "explain", EXAMPLES / "split-proxy.toml", *sets, "--backend", "kernel", "--json"
     )
-    found = [one["controller"] for one in json.loads(done.stdout)["on_linux"]]
+    explained = json.loads(done.stdout)
+    found = [one["controller"] for one in explained["on_linux"]]
     assert found == ["cubic", "hybla"]
+
+
+def test_an_explanation_for_the_kernel_has_the_settings_of_both_sides_of_a_gateway(
+    bentpipe: Bentpipe,
+) -> None:
+    sets = ("--set", "node.0.proxy.satellite.initial_window=33")
+    command = ("explain", EXAMPLES / "split-proxy.toml", *sets, "--backend", "kernel")
+    explained = json.loads(bentpipe(*command, "--json").stdout)
+    asked = {(one["flow"], one["setting"]): one["asked"] for one in explained["kernel_settings"]}
+    sides = ["gateway, terrestrial", "gateway, satellite"]
+    assert [asked[side, "initial_window"] for side in sides] == ["10", "33"]
+    for name in ("receive_buffer", "recovery", "ecn", "mss"):
+        assert all((side, name) in asked for side in sides), name
+    # What this kernel lacks is in the other list, with its place.
+    for sentence in explained["kernel_rejects"]:
+        assert "split-proxy.toml:" in sentence
+    assert "gateway, satellite" in bentpipe(*command).stdout
 
 
 def test_an_explanation_names_the_flows_that_cross_a_gateway_unsplit(

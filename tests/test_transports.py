@@ -137,3 +137,16 @@ def test_what_another_protocol_lacks_is_refused_and_nothing_is_written(
     assert done.returncode == 2
     assert f"found {protocol}" in done.stderr.replace('"', "")
     assert not (tmp_path / "out").exists()
+
+
+def test_the_legs_of_a_flow_name_their_protocols(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    written = (EXAMPLES.parent / "benches/scenarios/two-gateways.toml").read_text()
+    text = written.replace('"] } }', '"], protocol = "quic", controller = "bbr" } }')
+    (tmp_path / "legs.toml").write_text(text)
+    done = bentpipe("run", "legs.toml", "--out", "out", "--set", "flow.0.traffic.download=200kB")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "bbr (quic)" in done.stdout
+    legs = package.Recording.load(tmp_path / "out").table("legs").to_dict(as_series=False)
+    assert legs["protocol"] == ["tcp", "quic", "tcp"]
+    # QUIC has its own loss recovery.
+    assert [bool(name) for name in legs["recovery"]] == [True, False, True]

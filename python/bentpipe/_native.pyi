@@ -64,6 +64,7 @@ __all__ = [
     "kernel_load",
     "kernel_missing",
     "kernel_set",
+    "kernel_settings",
     "kernel_status",
     "kernel_unload",
     "lockstep",
@@ -1878,6 +1879,14 @@ def run_on_kernel(
     Arguments as for `run`. `KernelError` says what the machine lacks, or what of the scenario a
     kernel cannot do: it takes no `controllers` in Python. How well the network was emulated stands
     in the recording under `kernel`.
+    """
+
+def kernel_settings(scenario: Scenario) -> tuple[list[KernelSetting], list[str]]:
+    """What this machine's kernel makes of each setting of a scenario. Nothing is set up.
+
+    Returns the settings that a run would apply or approximate, for each kind of flow and for each
+    side of a gateway, and a sentence for each one that it would refuse. Raises `KernelError` if the
+    system does not say which controllers the kernel has.
     """
 
 def shell(

@@ -15,7 +15,7 @@ use crate::logs::QuicLogs;
 use crate::output::OutputFolder;
 use crate::recording::Recording;
 use crate::scenario::Scenario;
-use crate::totals::KernelQuality;
+use crate::totals::{KernelQuality, KernelSetting};
 
 /// What `controllers` gets for an answer.
 const NO_PYTHON: &str = "controllers: those in Python run in the simulator only; the kernel takes \
@@ -32,12 +32,28 @@ fn proxy_of(py: Python<'_>, scenario: &Scenario) -> PyResult<Option<PathBuf>> {
 
 /// The error with the places in the file of what it refuses.
 fn placed(scenario: &Scenario, error: testbed::KernelError) -> PyErr {
-    let testbed::KernelError::Refused(mut refusals) = error else { return kernel_error(error) };
-    for refusal in &mut refusals {
-        let place = refusal.key.as_ref().map(|key| scenario.place_of(key));
-        refusal.place.insert_str(0, &place.unwrap_or_default());
-    }
+    let testbed::KernelError::Refused(refusals) = error else { return kernel_error(error) };
+    let refusals = refusals.into_iter().map(|refusal| placed_in_file(scenario, refusal)).collect();
     kernel_error(testbed::KernelError::Refused(refusals))
+}
+
+/// A refusal with its place in the file.
+fn placed_in_file(scenario: &Scenario, mut refusal: testbed::Refusal) -> testbed::Refusal {
+    let place = refusal.key.as_ref().map(|key| scenario.place_of(key));
+    refusal.place.insert_str(0, &place.unwrap_or_default());
+    refusal
+}
+
+/// What this machine's kernel makes of each setting of a scenario. Nothing is set up.
+///
+/// Returns the settings that a run would apply or approximate, for each kind of flow and for each
+/// side of a gateway, and a sentence for each one that it would refuse. Raises `KernelError` if the
+/// system does not say which controllers the kernel has.
+#[pyfunction]
+pub fn kernel_settings(scenario: &Scenario) -> PyResult<(Vec<KernelSetting>, Vec<String>)> {
+    let (settings, refusals) = testbed::explain(&scenario.inner).map_err(kernel_error)?;
+    let refused = refusals.into_iter().map(|refusal| placed_in_file(scenario, refusal).to_string());
+    Ok((settings.iter().map(KernelSetting::from).collect(), refused.collect()))
 }
 
 /// Run a scenario on the TCP of this machine's kernel, in real time.

@@ -126,6 +126,7 @@ pub fn define(
         deploy::kernel_set,
         deploy::kernel_status,
         deploy::kernel_unload,
+        kernel::kernel_settings,
         kernel::run_on_kernel,
         kernel::shell,
         mechanisms::mechanisms,

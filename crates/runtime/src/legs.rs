@@ -5,6 +5,7 @@
 
 use recording::{ExtraTable, extra_table};
 use scenario::Scenario;
+use scenario::model::OwnSettings;
 
 extra_table! {
     /// Legs of flows.
@@ -17,11 +18,13 @@ extra_table! {
         from: String,
         /// Node that receives the data.
         to: String,
+        /// Protocol of its connections.
+        protocol: String,
         /// Controller of the end that sends the data.
         controller: String,
         /// Provenance of that controller.
         controller_status: String,
-        /// Loss recovery of that end.
+        /// Loss recovery of that end. Empty for QUIC, which has its own.
         recovery: String,
         /// Number of connections.
         connections: u32,
@@ -96,15 +99,22 @@ pub fn legs_table(
         for (number, (leg, totals)) in (0..).zip(crate::legs(flow).iter().zip(totals)) {
             let node = |node: network::NodeId| scenario.nodes[usize::from(node.0)].name.clone();
             let [sender, _] = leg.ends;
+            let protocol = sender.own.protocol(sender.transport);
             let known = sender.own.controller_status(sender.controller);
             table.push(LegRow {
                 flow: flow.name.clone(),
                 leg: number,
                 from: node(leg.from),
                 to: node(leg.to),
+                protocol: protocol.name().to_owned(),
                 controller: sender.controller.entry().name.to_owned(),
                 controller_status: status.map_or(known.to_string(), str::to_owned),
-                recovery: sender.transport.recovery.name().to_owned(),
+                recovery: match sender.own {
+                    OwnSettings::Tcp => sender.transport.recovery.name().to_owned(),
+                    OwnSettings::Quic(_) | OwnSettings::Stp(_) | OwnSettings::Xtp(_) => {
+                        String::new()
+                    }
+                },
                 connections: totals.connections,
                 connections_aborted: totals.aborted,
                 bytes: totals.bytes,

@@ -132,14 +132,7 @@ pub struct GatewayEnd {
 impl GatewayEnd {
     /// The protocol of its connections.
     pub fn protocol(&self) -> Protocol {
-        match &self.own {
-            OwnSettings::Quic(_) => Protocol::Quic,
-            OwnSettings::Stp(_) => Protocol::Stp,
-            OwnSettings::Xtp(_) => Protocol::Xtp,
-            OwnSettings::Sctp(_) => Protocol::Sctp,
-            OwnSettings::Tcp if self.transport.scps.is_some() => Protocol::ScpsTp,
-            OwnSettings::Tcp => Protocol::Tcp,
-        }
+        self.own.protocol(&self.transport)
     }
 }
 
@@ -245,6 +238,18 @@ pub enum OwnSettings {
 }
 
 impl OwnSettings {
+    /// The protocol of an end with these settings and those of TCP.
+    pub fn protocol(&self, transport: &tcp::Config) -> Protocol {
+        match self {
+            Self::Quic(_) => Protocol::Quic,
+            Self::Stp(_) => Protocol::Stp,
+            Self::Xtp(_) => Protocol::Xtp,
+            Self::Sctp(_) => Protocol::Sctp,
+            Self::Tcp if transport.scps.is_some() => Protocol::ScpsTp,
+            Self::Tcp => Protocol::Tcp,
+        }
+    }
+
     /// Returns true if the controller of the end is one of quinn's own.
     pub fn has_quinns_controller(&self) -> bool {
         matches!(self, Self::Quic(settings) if settings.congestion == Congestion::Quinn)

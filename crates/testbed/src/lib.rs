@@ -42,6 +42,7 @@ pub use bare::{BareHost, set_socket_option, socket_info};
 pub use error::{KernelError, Key, Of, Refusal};
 pub use hosts::available;
 pub use inside::{Hosts, with_hosts};
+pub use plan::explain;
 pub use run::{Options, run};
 pub use shell::{Program, Ran, shell, shell_through};
 

@@ -15,7 +15,7 @@ use units::Span;
 use wire::IpVersion;
 use wire::ip::LONGEST_PACKET;
 
-use crate::error::{Key, Of, Refusal};
+use crate::error::{KernelError, Key, Of, Refusal};
 use crate::route::Metrics;
 use crate::settings::{self, Applied, Kernel, Verdict};
 
@@ -125,11 +125,27 @@ impl FlowPlan {
     }
 }
 
+/// What becomes of the settings of a scenario on this machine's kernel, and what of it a run would refuse. Nothing is
+/// set up.
+///
+/// # Errors
+/// When the system does not say which controllers the kernel has.
+pub fn explain(scenario: &Scenario) -> Result<(Vec<SettingRecord>, Vec<Refusal>), KernelError> {
+    let (plan, refusals) = draw(scenario, &Kernel::running()?);
+    Ok((plan.settings, refusals))
+}
+
 /// Plans the run of a scenario on `kernel`.
 ///
 /// # Errors
 /// Everything that a kernel cannot do.
 pub(crate) fn plan(scenario: &Scenario, kernel: &Kernel) -> Result<Plan, Vec<Refusal>> {
+    let (plan, refusals) = draw(scenario, kernel);
+    if refusals.is_empty() { Ok(plan) } else { Err(refusals) }
+}
+
+/// The plan as far as `kernel` can follow it, and everything that it cannot do.
+fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Vec<Refusal>) {
     let ip = scenario.ip;
     let mut plan = Plan { ip, hosts: Vec::new(), flows: Vec::new(), settings: Vec::new() };
     let mut refusals = Vec::new();
@@ -219,7 +235,7 @@ pub(crate) fn plan(scenario: &Scenario, kernel: &Kernel) -> Result<Plan, Vec<Ref
         plan.flows.push(FlowPlan { from, to, opener: first.opener, port, carrier });
     }
     plan.lead(scenario, &routes);
-    if refusals.is_empty() { Ok(plan) } else { Err(refusals) }
+    (plan, refusals)
 }
 
 /// Routers with feedback: no kernel has a field for them in its packets.

@@ -227,14 +227,20 @@ def shell(
 @json_option
 def explain(file: Path, backend: str, sets: tuple[str, ...], as_json: bool) -> None:
     """Show the scenario FILE with every default, derived values and warnings."""
-    explanation = bentpipe.Scenario.load(file, sets).explain()
+    scenario = bentpipe.Scenario.load(file, sets)
+    explanation = scenario.explain()
     on_linux = explanation.on_linux if backend == "kernel" else []
+    settings, refused = bentpipe.kernel_settings(scenario) if backend == "kernel" else ([], [])
     if as_json:
         import json
         from dataclasses import asdict
 
-        linux = {"on_linux": [asdict(one) for one in on_linux]} if on_linux else {}
-        click.echo(json.dumps(explanation.to_dict() | linux))
+        linux = {
+            "on_linux": [asdict(one) for one in on_linux],
+            "kernel_settings": [one.to_dict() for one in settings],
+            "kernel_rejects": refused,
+        }
+        click.echo(json.dumps(explanation.to_dict() | (linux if backend == "kernel" else {})))
         return
     click.echo(explanation.text, nl=False)
     if on_linux:
@@ -242,3 +248,12 @@ def explain(file: Path, backend: str, sets: tuple[str, ...], as_json: bool) -> N
         width = max(len(one.controller) for one in on_linux)
         for one in on_linux:
             click.echo(f"  {one.controller:<{width}}  {one}")
+    if settings:
+        from bentpipe.printing.recording import print_applied
+
+        click.echo("\nSettings on this machine's kernel")
+        print_applied(settings)
+    if refused:
+        click.echo("\nRejected by the kernel backend")
+        for sentence in refused:
+            click.echo(f"  {sentence}")

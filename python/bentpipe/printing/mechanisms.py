@@ -43,6 +43,13 @@ def number(heading: str, *columns: str, places: int = 0, unit: float = 1) -> Sho
     return Shown(heading, text)
 
 
+def controller_of_leg(row: Mapping[str, Any]) -> str:
+    """The controller of a leg, with its protocol if that is not TCP."""
+    # Recordings of earlier versions do not name the protocol.
+    protocol = row.get("protocol", "tcp")
+    return str(row["controller"]) + ("" if protocol == "tcp" else f" ({protocol})")
+
+
 LINK = (words("link"), words("direction"))
 """The columns of mechanisms of links."""
 LEG = (words("flow"), number("leg", "leg"))
@@ -60,7 +67,7 @@ TABLES: Mapping[str, tuple[Shown, ...]] = {
     "legs": (
         words("flow"),
         Shown("<leg", lambda row: f"{row['from']} -> {row['to']}"),
-        words("controller"),
+        Shown("<controller", controller_of_leg),
         number("bytes", "bytes"),
         number("sent", "segments_sent"),
         number("retransmitted", "segments_retransmitted"),

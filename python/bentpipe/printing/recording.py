@@ -10,9 +10,14 @@ from bentpipe.numbers import decimals, percent
 from bentpipe.printing.mechanisms import print_on_path
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from rich.table import Table
 
-    from bentpipe._native import KernelQuality, Recording
+    from bentpipe._native import KernelQuality, KernelSetting, Recording
+
+VERDICTS = {"honoured": "applied", "reported": "approximated"}
+"""Words for readers of the verdicts in the JSON."""
 
 
 def print_recording(recording: Recording) -> None:
@@ -104,6 +109,14 @@ def print_aborted(recording: Recording) -> None:
         if flow.aborted:
             error = flow.quic and flow.quic.error
             show(f"{flow.flow} was aborted: {flow.abort_cause}{f' ({error})' if error else ''}")
+
+
+def print_applied(settings: Sequence[KernelSetting]) -> None:
+    """Print what the kernel makes of each setting, of flows and of sides of gateways."""
+    listed = table("flow or side", "<setting", "<scenario", "<verdict", "<kernel")
+    for row in settings:
+        listed.add_row(row.flow, row.setting, row.asked, VERDICTS[row.verdict], row.kernel)
+    show(listed)
 
 
 def print_settings(kernel: KernelQuality) -> None:

@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.numbers import count, decimals, scaled, significant
+from bentpipe.printing.recording import VERDICTS
 from bentpipe.report.page import Cell, Column, Section, Table, Text, words
 
 if TYPE_CHECKING:
@@ -13,8 +14,6 @@ if TYPE_CHECKING:
     from bentpipe._native import KernelQuality, KernelSetting, LinkRate
 
 MARKS = {"honoured": "good", "reported": "bad"}
-VERDICTS = {"honoured": "applied", "reported": "approximated"}
-"""Words for readers of the verdicts in the JSON."""
 
 
 def kernel_summary(kernel: KernelQuality) -> str:

@@ -57,6 +57,7 @@ def legs_table(legs: pl.DataFrame) -> Table:
     columns = [
         Column("flow", numeric=False),
         Column("leg", numeric=False),
+        Column("protocol", numeric=False),
         Column("controller", numeric=False),
         Column("delivered", unit),
         Column("connections"),
@@ -76,6 +77,8 @@ def legs_table(legs: pl.DataFrame) -> Table:
         [
             Cell(row["flow"]),
             Cell(f"{row['from']} to {row['to']}"),
+            # Recordings of earlier versions do not name it.
+            Cell(row.get("protocol", "")),
             Cell(row["controller"]),
             number(row["bytes"], size),
             *(

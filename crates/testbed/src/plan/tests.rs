@@ -253,6 +253,51 @@ fn the_time_of_the_answer_is_the_daemons() {
     }
 }
 
+/// What `explain` shows: each key of both sides in the daemon's file, also of a scenario that a run would refuse.
+#[test]
+fn settings_of_gateways_are_known_without_a_run() {
+    let side = json!({ "towards": ["c"], "controller": "hybla", "initial_window": 30, "receive_buffer": "256KiB",
+                       "pacing_rate": "1Mbit/s" });
+    let scenario = crate::tests::scenario(json!({
+        "node": [{ "name": "b", "proxy": { "satellite": side } }],
+        "link": [{ "between": ["a", "b"], "rate": "1Mbit/s", "delay": "10ms" },
+                 { "between": ["b", "c"], "rate": "1Mbit/s", "delay": "10ms" }],
+        "flow": [flow("a", "c", json!({}))],
+    }));
+    let (plan, refusals) = draw(&scenario, &kernel_of(&["reno", "cubic", "hybla"]));
+    assert_eq!(refusals, []);
+    let of = |side: &str, setting: &str| {
+        let mut those = plan.settings.iter().filter(|one| one.flow == side);
+        let found = those.find(|one| one.setting == setting);
+        found
+            .unwrap_or_else(|| panic!("{side} has no {setting}: {:?}", plan.settings))
+            .asked
+            .clone()
+    };
+    for (setting, terrestrial, satellite) in [
+        ("controller", "cubic", "hybla"),
+        ("initial_window", "10", "30"),
+        ("receive_buffer", "4MiB", "256KiB"),
+        ("recovery", "sack", "sack"),
+        ("ecn", "false", "false"),
+    ] {
+        assert!(
+            of("b, terrestrial", setting).starts_with(terrestrial),
+            "{:?}",
+            of("b, terrestrial", setting)
+        );
+        assert!(
+            of("b, satellite", setting).starts_with(satellite),
+            "{:?}",
+            of("b, satellite", setting)
+        );
+    }
+    assert_eq!(of("b, satellite", "pacing_rate"), "1Mbit/s");
+    let (plan, refusals) = draw(&scenario, &kernel_of(&["reno", "cubic"]));
+    assert_eq!(refusals[0].place, "node \"b\", proxy.satellite.controller");
+    assert!(plan.settings.iter().any(|one| one.flow == "b, satellite"), "{:?}", plan.settings);
+}
+
 #[test]
 fn a_pacing_rate_is_the_daemons() {
     let flows = json!([flow("a", "c", json!({}))]);

@@ -16,7 +16,6 @@ import bentpipe
 ROOT = Path(__file__).resolve().parents[1]
 SCENARIO = ROOT / "benches/scenarios/split-proxy.toml"
 PAGE = ROOT / "docs/proxy.md"
-BEGIN, END = "<!-- made by benches/split.py -->\n", "<!-- end of benches/split.py -->"
 
 CONTROLLERS = {"CUBIC": "cubic", "Hybla": "hybla", "BBR": "bbr"}
 TRAFFIC = {
@@ -59,6 +58,14 @@ def table() -> str:
     return "\n".join(lines)
 
 
+def put(text: str, maker: str) -> None:
+    """Put a table that a program makes into its place in docs/proxy.md."""
+    begin, end = f"<!-- made by {maker} -->\n", f"<!-- end of {maker} -->"
+    before, _, rest = PAGE.read_text().partition(begin)
+    _, _, after = rest.partition(end)
+    PAGE.write_text(f"{before}{begin}\n{text}\n\n{end}{after}")
+
+
 def main() -> None:
     """Runs all, and prints or writes the table."""
     parser = argparse.ArgumentParser(description="split proxies in the simulator")
@@ -67,9 +74,7 @@ def main() -> None:
     text = table()
     print(text)
     if arguments.write:
-        before, _, rest = PAGE.read_text().partition(BEGIN)
-        _, _, after = rest.partition(END)
-        PAGE.write_text(f"{before}{BEGIN}\n{text}\n\n{END}{after}")
+        put(text, "benches/split.py")
 
 
 if __name__ == "__main__":

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use congestion::Specification;
-use quinn_controllers::Factory;
+use quinn_controllers::{Factory, SavedPath};
 use quinn_proto::congestion::{ControllerFactory, CubicConfig, NewRenoConfig};
 use quinn_proto::crypto::rustls::QuicClientConfig;
 use quinn_proto::{
@@ -54,6 +54,9 @@ pub struct Settings {
     /// Whether clients have a ticket and an address token of an earlier connection, so that the first packets already
     /// have data (0-RTT, RFC 9001 section 4.6).
     pub zero_rtt: bool,
+    /// Saved parameters to start with: `transport.careful_resume` of the scenario, which is no key of this table.
+    #[cfg_attr(feature = "schema", serde(skip))]
+    pub careful_resume: Option<SavedPath>,
 }
 
 impl Default for Settings {
@@ -71,6 +74,7 @@ impl Default for Settings {
             idle_timeout: Span::from_secs(30),
             mtu_discovery: true,
             zero_rtt: false,
+            careful_resume: None,
         }
     }
 }
@@ -137,6 +141,9 @@ impl Config {
                     .advertised_window(advertised);
                 if let Some(bytes) = initial_window {
                     factory = factory.initial_window(bytes);
+                }
+                if let Some(saved) = settings.careful_resume {
+                    factory = factory.careful_resume(saved);
                 }
                 Arc::new(factory)
             }
@@ -221,6 +228,7 @@ impl Config {
             idle_timeout,
             mtu_discovery,
             zero_rtt: _,
+            careful_resume: _,
         } = self.settings;
         let mut transport = TransportConfig::default();
         transport

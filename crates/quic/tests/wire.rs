@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod logs;
+mod resume;
 
 use std::collections::BTreeMap;
 use std::sync::Arc;

@@ -8,6 +8,9 @@
 //! quinn gives no samples of the delivery rate and no list of lost packets. Both are made here, from
 //! `flight` and [`Delivery`].
 //!
+//! Careful Resume (RFC 9959) overrides the window of any controller, as with TCP. The window of the jump leaves
+//! at quinn's pace, 1.25 windows per round trip: RFC 9959 requires pacing, and leaves the factor to the sender.
+//!
 //! quinn blocks a packet that would fill the window exactly, and TCP sends it. The window that quinn sees
 //! has one byte more, so that both have the same number of packets in flight.
 
@@ -22,7 +25,7 @@ use congestion::{
 };
 use quinn_proto::RttEstimator as QuinnRtt;
 use quinn_proto::congestion::{Controller, ControllerMetrics};
-use transport::{Delivery, Progress, RtoConfig, RttEstimator};
+use transport::{CarefulResume, Delivery, Progress, RtoConfig, RttEstimator};
 use units::{Span, Time};
 
 use crate::factory::Factory;
@@ -57,6 +60,7 @@ pub struct Adapter {
     factory: Arc<Factory>,
     controller: AnyController,
     needs: Needs,
+    resume: Option<Box<CarefulResume>>,
     /// What controllers see as time zero.
     epoch: Instant,
     advertised: u64,
@@ -85,11 +89,16 @@ impl Adapter {
         controller.window_mut().paced = true;
         // quinn marks its packets as ECN-capable, and learns on the way whether that works.
         controller.on_ecn(needs.marks.min(Ecn::Classic));
+        // Of whole packets, because no sender has more in flight.
+        let initial =
+            controller.window().initial / controller.window().mss * controller.window().mss;
+        let resume = factory.resumed().map(|saved| CarefulResume::new(saved).after(initial));
         let rto = RtoConfig::default();
         Self {
             factory,
             controller,
             needs,
+            resume: resume.map(Box::new),
             epoch,
             advertised,
             flight: Flight::default(),
@@ -123,7 +132,9 @@ impl Adapter {
     /// sender has r * t in flight.
     fn allowed(&self) -> u64 {
         let cwnd = self.controller.window().cwnd;
-        let rate = if self.needs.pacing { self.controller.pacing_rate() } else { None };
+        let of_controller = || self.controller.pacing_rate().filter(|_| self.needs.pacing);
+        let of_jump = self.resume.as_ref().and_then(|resume| resume.pacing_rate());
+        let rate = of_jump.or_else(of_controller);
         let paced = rate
             .zip(self.rtt.srtt())
             .map(|(rate, srtt)| rate * srtt.as_secs_f64() + PACED_DATAGRAMS * self.mss() as f64);
@@ -187,11 +198,11 @@ impl Adapter {
         } else {
             None
         };
-        if !self.needs.feedback {
+        if !self.needs.feedback && self.resume.is_none() {
             return;
         }
         let sacked = self.batch.bytes.saturating_sub(cumulative);
-        self.controller.on_feedback(&Feedback {
+        let feedback = Feedback {
             now,
             acked: cumulative,
             sacked,
@@ -210,7 +221,22 @@ impl Adapter {
             needless: 0,
             head_sent: self.delivery.head_sent().filter(|_| self.needs.records),
             rate,
-        });
+        };
+        if let Some(resume) = &mut self.resume {
+            // No packet is retransmitted, so all that is acknowledged has arrived now.
+            let feedback = Feedback { sacked: self.batch.bytes, ..feedback };
+            resume.on_feedback(&feedback, self.controller.window_mut());
+        }
+        if self.needs.feedback {
+            self.controller.on_feedback(&feedback);
+        }
+    }
+
+    /// The window of the jump was too large.
+    fn stop_jump(&mut self) {
+        if let Some(resume) = &mut self.resume {
+            resume.on_loss(self.controller.window_mut());
+        }
     }
 
     /// Whether the youngest of the acknowledged packets was sent after the last reduction.
@@ -222,12 +248,14 @@ impl Adapter {
     fn on_mark(&mut self, now: Time, flight: u64) {
         if !self.recovering && self.controller.answers_mark(now) {
             self.controller.on_congestion_mark(&Loss { now, flight, repeated: false });
+            self.stop_jump();
             self.reduction = Some(Reduction { at: now, by_mark: true });
         }
     }
 
     fn on_loss(&mut self, loss: &Loss) {
         self.controller.on_loss(loss);
+        self.stop_jump();
         self.reduction = Some(Reduction { at: loss.now, by_mark: false });
         self.recovering = true;
     }
@@ -266,6 +294,9 @@ impl Controller for Adapter {
                 self.controller.on_sent(&Sent { now, bytes, again, sent, pipe_before: pipe });
             }
             pipe += bytes;
+            if let Some(resume) = &mut self.resume {
+                resume.on_sent(pipe, self.flight.sent(), self.controller.window_mut());
+            }
         }
     }
 
@@ -318,6 +349,9 @@ impl Controller for Adapter {
         } else {
             self.controller.on_partial_ack(&PartialAck { acked, style: RecoveryStyle::Pipe });
         }
+        if let Some(resume) = &self.resume {
+            resume.after_ack(self.controller.window_mut());
+        }
     }
 
     fn on_congestion_event(
@@ -342,6 +376,9 @@ impl Controller for Adapter {
         if is_persistent_congestion {
             self.controller.on_timeout(&Loss { repeated: earlier.is_some(), ..loss });
             self.controller.window_mut().count_singly_after_timeout();
+            if let Some(resume) = &mut self.resume {
+                resume.on_timeout();
+            }
             self.reduction = Some(Reduction { at: now, by_mark: false });
             self.recovering = false;
             return;
@@ -350,6 +387,7 @@ impl Controller for Adapter {
             None => self.on_loss(&loss),
             Some(Reduction { by_mark: true, at }) => {
                 self.controller.on_loss_after_mark(&loss);
+                self.stop_jump();
                 self.reduction = Some(Reduction { at, by_mark: false });
             }
             Some(_) => {}
@@ -380,11 +418,12 @@ impl Controller for Adapter {
     }
 
     /// quinn copies the controller when the port of the other end changes. The copy has the windows, and
-    /// learns the path as a new controller does.
+    /// learns the path as a new controller does. It does not jump again.
     fn clone_box(&self) -> Box<dyn Controller> {
         let mss = u16::try_from(self.mss()).unwrap_or(u16::MAX);
         let mut copy = self.factory.clone().adapter(self.epoch, mss);
         copy.epoch = self.epoch;
+        copy.resume = None;
         *copy.controller.window_mut() = *self.controller.window();
         Box::new(copy)
     }

@@ -5,6 +5,7 @@ use std::time::Instant;
 
 use congestion::{Settings, Specification};
 use quinn_proto::congestion::{Controller, ControllerFactory};
+use transport::SavedPath;
 
 use crate::adapter::Adapter;
 use crate::carriage::{Carriage, Unsuitable, carriage};
@@ -21,6 +22,7 @@ pub struct Factory {
     initial_window: Option<u64>,
     initial_ssthresh: u64,
     advertised: u64,
+    resumed: Option<SavedPath>,
     epoch: Option<Instant>,
 }
 
@@ -46,6 +48,7 @@ impl Factory {
             initial_window: None,
             initial_ssthresh: u64::MAX,
             advertised: u64::MAX,
+            resumed: None,
             epoch: None,
         })
     }
@@ -70,6 +73,21 @@ impl Factory {
     pub fn advertised_window(mut self, bytes: u64) -> Self {
         self.advertised = bytes;
         self
+    }
+
+    /// Starts with the window that an earlier connection has found (Careful Resume, RFC 9959), with any
+    /// controller. quinn calls the factory for each path of each connection that has it. So give it to
+    /// connections to the other end of that path only: a client with `connect_with`, a server with
+    /// `Incoming::accept_with`.
+    #[must_use]
+    pub fn careful_resume(mut self, saved: SavedPath) -> Self {
+        self.resumed = Some(saved);
+        self
+    }
+
+    /// The saved window to start with.
+    pub(crate) fn resumed(&self) -> Option<SavedPath> {
+        self.resumed
     }
 
     /// The instant that controllers see as time zero. The default is the start of each path. Controllers

@@ -28,3 +28,5 @@ mod flight;
 pub use adapter::Adapter;
 pub use carriage::{Approximation, Carriage, Missing, Unsuitable, carriage};
 pub use factory::Factory;
+pub use transport::SavedPath;
+pub use units::{Bytes, SizeLimit, Span};

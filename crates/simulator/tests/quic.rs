@@ -147,6 +147,35 @@ fn every_controller_has_the_goodput_that_it_has_over_tcp() {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
+/// The key of TCP, with any controller: half of the saved window fills the link after the first round trip of data.
+#[test]
+fn careful_resume_shortens_a_download_over_quic_as_over_tcp() {
+    let saved = r#", careful_resume = { saved_cwnd = "600kB", saved_rtt = "600ms" }"#;
+    for controller in ["newreno", "cubic", "adalr"] {
+        let [quic, tcp] = [QUIC, TCP].map(|transport| {
+            ["", saved].map(|saved| {
+                let transport = format!("{transport}{saved}");
+                let recording = run(&geo("", &flow(controller, &transport, r#"download = "1MB""#)));
+                recording.flows[0].completion_s.unwrap()
+            })
+        });
+        for (name, [plain, resumed]) in [("QUIC", quic), ("TCP", tcp)] {
+            assert!(resumed < 0.85 * plain, "{controller}, {name}: {plain} s, {resumed} s");
+        }
+        assert!((quic[1] - tcp[1]).abs() < 0.7, "{controller}: {quic:?}, {tcp:?}");
+    }
+    let own = format!("{}{saved}", of_quinn());
+    let error = refusal(&geo("", &flow("cubic", &own, r#"download = "1MB""#)));
+    assert!(error.contains("flow[0].transport.careful_resume"), "{error}");
+    assert!(error.contains("no careful_resume with transport.quic.congestion"), "{error}");
+    // The window of a stream is smaller than the jump.
+    let saved = saved.replace("600kB", "1MB");
+    let text = geo("", &flow("cubic", &format!("{QUIC}{saved}"), r#"download = "1MB""#));
+    let loaded = Loaded::parse(&text, "test.toml", &[]).unwrap();
+    let explained = explain(&loaded.scenario, &loaded.written).to_string();
+    assert!(explained.contains("careful_resume jumps to"), "{explained}");
+}
+
 /// Settings with quinn's own controllers.
 fn of_quinn() -> String {
     QUIC.replace("quic = {", r#"quic = { congestion = "quinn","#)

@@ -115,6 +115,14 @@ impl CarefulResume {
         }
     }
 
+    /// Careful Resume of a protocol whose handshake counts as data, such as QUIC: all initial data is
+    /// acknowledged when this many bytes are, and not when the first packets of the handshake are.
+    #[must_use]
+    pub fn after(mut self, initial_data: u64) -> Self {
+        self.initial_end = Some(initial_data);
+        self
+    }
+
     /// Events that it needs, in addition to those of the controller.
     pub fn needs() -> Needs {
         Needs { feedback: true, pacing: true, ..Needs::default() }
@@ -450,6 +458,17 @@ mod tests {
             resume.on_loss(&mut window);
             assert_eq!((resume.phase, window.cwnd), (ResumePhase::Normal, 10 * MSS));
         }
+    }
+
+    #[test]
+    fn a_handshake_is_no_initial_data() {
+        let mut window = window();
+        let mut resume = CarefulResume::new(saved(300)).after(window.initial);
+        resume.on_feedback(&ack(600, 3, 3), &mut window);
+        resume.on_feedback(&ack(1200, 9, 13), &mut window);
+        assert_eq!(resume.phase, ResumePhase::Reconnaissance, "three segments were the handshake");
+        resume.on_feedback(&ack(1210, 10, 15), &mut window);
+        assert_eq!((resume.phase, window.cwnd), (ResumePhase::Unvalidated, 150 * MSS));
     }
 
     #[test]

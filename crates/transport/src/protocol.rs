@@ -102,7 +102,7 @@ const QUIC: ProtocolEntry = ProtocolEntry {
     status: Status::Implementation("quinn-proto 0.11.19"),
     on_kernel: true,
     table: Some("quic"),
-    keys: TakenKeys::Only(&[]),
+    keys: TakenKeys::Only(&["careful_resume"]),
 };
 
 const STP: ProtocolEntry = ProtocolEntry {

@@ -3,11 +3,15 @@
 use std::time::Duration;
 
 use congestion::entries;
+use transport::{ResumePhase, SavedPath};
+use units::{Bytes, SizeLimit};
 
 use super::*;
 
 const MTU: u64 = 1200;
 const ROUND_TRIP: Duration = Duration::from_millis(600);
+/// It sets its window to a constant with each ACK.
+const FIXED: &str = "ck-stp";
 
 /// quinn's calls for a sender on a path of 600 ms, window by window.
 struct Path {
@@ -85,9 +89,7 @@ fn every_controller_grows_without_losses_and_never_blocks_the_sender() {
         let first = path.window();
         (0..8).for_each(|_| path.round());
         let grown = path.window();
-        // One has a fixed window, and one keeps what an estimate of the rate allows.
-        let fixed = name == "ck-stp";
-        assert!(grown > first || fixed, "{name}: {first} to {grown}");
+        assert!(grown > first || name == FIXED, "{name}: {first} to {grown}");
         path.round_with_loss();
         path.round();
         assert!(path.window() >= 2 * MTU, "{name}");
@@ -190,4 +192,94 @@ fn segmentation_offload_is_several_packets() {
     (0..10).for_each(|_| path.adapter.take_in(now, sent, MTU));
     assert_eq!(path.adapter.flight.outstanding(), 0);
     assert_eq!(path.adapter.batch.bytes, 10 * MTU);
+}
+
+/// A controller that resumes a window of 300 packets.
+fn resumed(factory: Factory) -> Path {
+    Path::of(factory.careful_resume(SavedPath {
+        saved_cwnd: Bytes(300 * MTU),
+        saved_rtt: Span::from_millis(600),
+        max_jump: SizeLimit::UNLIMITED,
+    }))
+}
+
+fn phase(path: &Path) -> ResumePhase {
+    path.adapter.resume.as_ref().unwrap().phase()
+}
+
+/// The handshake and a part of the initial window allow no jump. The whole does, to half of the saved window.
+#[test]
+fn careful_resume_jumps_after_the_initial_window_with_every_controller() {
+    for (name, factory) in carried().filter(|(name, _)| *name != FIXED) {
+        let mut path = resumed(factory);
+        path.adapter.on_sent(path.now, 600, 0);
+        let handshake = path.now;
+        path.now += ROUND_TRIP;
+        path.adapter.take_in(path.adapter.time(path.now), path.adapter.time(handshake), 600);
+        path.adapter.on_end_acks(path.now, 0, false, None);
+        assert_eq!(phase(&path), ResumePhase::Reconnaissance, "{name}: the handshake");
+        let sent = path.send();
+        path.acknowledge(&sent[..8]);
+        assert_eq!(phase(&path), ResumePhase::Reconnaissance, "{name}");
+        path.acknowledge(&sent[8..]);
+        assert_eq!((phase(&path), path.window()), (ResumePhase::Unvalidated, 150 * MTU), "{name}");
+        let sent = path.send();
+        assert_eq!(phase(&path), ResumePhase::Validating, "{name}: the window is used");
+        path.acknowledge(&sent);
+        assert_eq!(phase(&path), ResumePhase::Normal, "{name}");
+        // NewReno's growth has gone on meanwhile.
+        assert!(name != "newreno" || path.window() > 150 * MTU, "{}", path.window());
+    }
+}
+
+/// RFC 9959's example of a jump to 150 packets, of which the 64th is lost: `PipeSize` is 63 then, and the window half
+/// of it. ssthresh is half of what has arrived at the end.
+#[test]
+fn a_loss_of_the_jump_is_a_retreat_with_every_controller() {
+    for (name, factory) in carried().filter(|(name, _)| *name != FIXED) {
+        let mut path = resumed(factory);
+        path.round();
+        let sent = path.send();
+        assert_eq!(sent.len(), 150, "{name}");
+        path.acknowledge(&sent[..63]);
+        path.acknowledge(&sent[64..67]);
+        path.adapter.on_congestion_event(path.now, sent[63], false, MTU);
+        assert_eq!(phase(&path), ResumePhase::SafeRetreat, "{name}");
+        let most = 63 * MTU / 2;
+        assert!(path.window() <= most, "{name}: {}", path.window());
+        path.acknowledge(&sent[67..]);
+        assert!(path.window() <= most, "{name} grows in the retreat: {}", path.window());
+        assert_eq!(phase(&path), ResumePhase::SafeRetreat, "{name}: recovery lasts");
+        path.round();
+        assert_eq!(phase(&path), ResumePhase::Normal, "{name}");
+        path.round();
+        assert!(path.window() >= 2 * MTU, "{name}");
+        if name == "newreno" {
+            let ssthresh = path.adapter.controller.window().ssthresh;
+            // 149 arrived, and the two of the ACK that has ended recovery; the three before the loss was found too.
+            assert!((73 * MTU..=76 * MTU).contains(&ssthresh), "{ssthresh}");
+        }
+    }
+}
+
+#[test]
+fn a_mark_or_persistent_congestion_ends_careful_resume() {
+    let mut path = resumed(Factory::named("newreno").unwrap());
+    path.round();
+    let sent = path.send();
+    path.acknowledge(&sent[..20]);
+    path.adapter.on_congestion_event(path.now, sent[19], false, 0);
+    assert_eq!((phase(&path), path.window()), (ResumePhase::SafeRetreat, 10 * MTU));
+    path.adapter.on_congestion_event(path.now, sent[149], true, 130 * MTU);
+    assert_eq!(phase(&path), ResumePhase::Normal);
+}
+
+/// A copy has the window, and does not jump on what may be another path.
+#[test]
+fn a_copy_does_not_resume() {
+    let mut path = resumed(Factory::named("cubic").unwrap());
+    path.round();
+    let copy = path.adapter.clone_box().into_any().downcast::<Adapter>().unwrap();
+    assert!(copy.resume.is_none());
+    assert_eq!(copy.window(), path.adapter.window());
 }

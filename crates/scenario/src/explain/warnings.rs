@@ -260,7 +260,10 @@ fn of_connection(flow: &Flow, figures: &Figures) -> Vec<(WarningKind, String)> {
             (Kind::RateAboveBottleneck, scps::rate_above(flow, figures)),
             (Kind::CauseHidesCongestion, scps::window_overflows(flow, figures)),
         ],
-        OwnSettings::Quic(_) => vec![(Kind::AcksFillReturn, acks(flow, figures))],
+        OwnSettings::Quic(_) => vec![
+            (Kind::AcksFillReturn, acks(flow, figures)),
+            (Kind::JumpAboveWindow, resumed_window(flow, figures)),
+        ],
         OwnSettings::Stp(config) => vec![
             (Kind::RateAboveBottleneck, stp::rate_above(config, figures)),
             (Kind::ResponseBelowRtt, stp::no_response(config, figures)),

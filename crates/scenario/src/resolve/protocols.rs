@@ -168,8 +168,10 @@ pub(super) fn own_settings(
     match written.protocol {
         Protocol::Tcp | Protocol::ScpsTp => OwnSettings::Tcp,
         Protocol::Quic => {
-            let (place, table) = (path.key("controller"), path.key("transport").key("quic"));
-            OwnSettings::Quic(quic::settings(written.quic, controller, place, &table, problems))
+            let (place, transport) = (path.key("controller"), path.key("transport"));
+            let settings = quic::of_flow(written, &transport, problems);
+            let table = transport.key("quic");
+            OwnSettings::Quic(quic::settings(settings, controller, place, &table, problems))
         }
         Protocol::Stp => OwnSettings::Stp(stp::settings(written, controller, path, problems)),
         Protocol::Xtp => {

@@ -3,10 +3,11 @@
 use std::sync::Arc;
 
 use congestion::Specification;
-use quic::{Choice, Settings};
+use quic::{Choice, Congestion, Settings};
 use tcp::{AckTiming, Config, DelayedAck, Recovery};
 use units::{Bytes, SizeLimit, Span};
 
+use crate::document;
 use crate::error::Problem;
 use crate::path::Path;
 
@@ -51,6 +52,23 @@ pub(super) fn settings(
     Arc::new(settings)
 }
 
+/// The settings of a flow. `path` is its table `transport`.
+pub(super) fn of_flow(
+    written: &document::Transport,
+    path: &Path,
+    problems: &mut Vec<Problem>,
+) -> Settings {
+    let settings = Settings { careful_resume: written.config.careful_resume, ..written.quic };
+    if let (Congestion::Quinn, Some(saved)) = (settings.congestion, settings.careful_resume) {
+        let expected = "no careful_resume with transport.quic.congestion = \"quinn\"";
+        let found = format!("a saved window of {}", saved.saved_cwnd);
+        let problem = Problem::new(path.key("careful_resume"), expected, found);
+        problems
+            .push(problem.because("the controllers of quinn always start with their own window"));
+    }
+    settings
+}
+
 /// A TCP with packets of the same length, as much in flight and as many ACKs: what is computed of a flow
 /// before a run follows from it.
 pub(super) fn as_tcp(settings: &Settings) -> Config {
@@ -65,6 +83,7 @@ pub(super) fn as_tcp(settings: &Settings) -> Config {
         receive_buffer: Bytes(settings.window(1)),
         send_buffer: SizeLimit::UNLIMITED,
         delayed_ack: AckTiming::Fixed(DelayedAck { segments, timeout }),
+        careful_resume: settings.careful_resume,
         ..Config::default()
     }
 }

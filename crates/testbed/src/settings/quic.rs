@@ -22,6 +22,7 @@ pub(crate) fn judge(flow: &Flow, own: &Settings) -> Vec<Entry> {
         idle_timeout,
         mtu_discovery,
         zero_rtt,
+        careful_resume,
     } = own;
     let mut judge = Judge(Vec::new());
     let controller = flow.controller.entry().name;
@@ -39,5 +40,9 @@ pub(crate) fn judge(flow: &Flow, own: &Settings) -> Vec<Entry> {
     judge.applied("transport.quic.idle_timeout", idle_timeout, QUINN);
     judge.applied("transport.quic.mtu_discovery", mtu_discovery, QUINN);
     judge.applied("transport.quic.zero_rtt", zero_rtt, QUINN);
+    if let Some(saved) = careful_resume {
+        let asked = format!("a saved window of {}", saved.saved_cwnd);
+        judge.applied("transport.careful_resume", asked, QUINN);
+    }
     judge.0
 }

@@ -77,6 +77,28 @@ fn a_transfer_of_every_controller_ends_with_every_scheme_on_a_lossy_link() {
     }
 }
 
+/// SCPS-TP reports what is missing in an option, which each scheme must carry unchanged.
+#[test]
+fn scps_tp_crosses_every_scheme_and_its_own_loses_nothing_more() {
+    for name in names() {
+        for form in ["simple", "vector"] {
+            let link = format!("header_compression = \"{name}\"\nchannel = {{ per = 0.01 }}");
+            let keys = format!("{}, protocol = \"scps-tp\"", timestamps(name));
+            let keys = format!("{keys}, scps = {{ cause = \"corruption\", snack = \"{form}\" }}");
+            let recording = run(&satellite(&link, "reno", &keys, "1MB"));
+            let flow = &recording.flows[0];
+            assert!(flow.completed, "{name}, {form}");
+            assert_eq!(flow.bytes, 1_000_000, "{name}, {form}");
+            for row in [0, 1] {
+                assert!(total(&recording, "compressed_packets", row) > 0, "{name}, {form}");
+                let undecodable = total(&recording, "undecodable_packets", row);
+                assert!(name != "scps" || undecodable == 0, "{form}: {undecodable}");
+            }
+            assert!(recording.links[0].corrupted_packets > 0);
+        }
+    }
+}
+
 /// The figures of RFC 1144 and of the formats of RFC 6846, over a whole transfer.
 #[test]
 fn the_link_carries_shorter_headers() {

@@ -111,9 +111,10 @@ pub fn legs_table(
                 controller_status: status.map_or(known.to_string(), str::to_owned),
                 recovery: match sender.own {
                     OwnSettings::Tcp => sender.transport.recovery.name().to_owned(),
-                    OwnSettings::Quic(_) | OwnSettings::Stp(_) | OwnSettings::Xtp(_) => {
-                        String::new()
-                    }
+                    OwnSettings::Quic(_)
+                    | OwnSettings::Stp(_)
+                    | OwnSettings::Xtp(_)
+                    | OwnSettings::Sctp(_) => String::new(),
                 },
                 connections: totals.connections,
                 connections_aborted: totals.aborted,

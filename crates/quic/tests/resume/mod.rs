@@ -81,7 +81,7 @@ fn a_jump_that_is_too_large_is_taken_back() {
         wire.ends[SERVER].write(6_000_000);
         let mut least = u64::MAX;
         let end = units::Time::ZERO + Span::from_secs(600);
-        wire.run_until(end, |ends| {
+        wire.run_until(end, |ends, _| {
             if ends[SERVER].counters().retransmissions > 0 {
                 least = least.min(ends[SERVER].sample().cwnd);
             }

@@ -109,7 +109,7 @@ fn all_that_is_wrong_is_told_at_once() {
     let refusals = planned(json!([flow("a", "c", json!({ "mss": 70, "rto": { "max": "500s" } }))]))
         .unwrap_err();
     assert_eq!(refusals.len(), 2, "{refusals:?}");
-    let text = crate::KernelError::Refused(refusals).to_string();
+    let text = KernelError::Refused(refusals).to_string();
     assert!(
         text.contains("flow \"flow-0\", transport.mss: expected 88 to 32767, found 70"),
         "{text}"

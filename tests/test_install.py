@@ -110,6 +110,7 @@ def as_commands(program: Path) -> tuple[list[str], list[str]]:
     return commands, words["ENTRYPOINT"] + words["CMD"]
 
 
+@pytest.mark.alone
 def test_the_container_sets_rules_runs_and_leaves_nothing(program: Path, tmp_path: Path) -> None:
     commands, start = as_commands(program)
     run = START.format(file=shlex.quote(FILE), command=shlex.join(start))

@@ -1,4 +1,4 @@
-//! Packets as bytes, with the layout of [`chunk`](crate::chunk). Payload is zeros, and so is the MAC of the state
+//! Packets as bytes, with the layout of [`chunk`](crate::chunk). Payload is zeros, as is the MAC of the state
 //! cookie, which is left to the implementation.
 
 use ::wire::{Addresses, crc32c};

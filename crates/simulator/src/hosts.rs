@@ -494,14 +494,18 @@ impl<C: Connection> Hosts<C> {
             }
             endpoint.send(now, self.ends.get(number), fabric, observer);
         }
-        self.arm(number);
+        self.arm(now, number);
     }
 
-    /// Arms the timer of `endpoint`.
+    /// Arms the timer of `endpoint`. What makes its deadline count may happen after the deadline itself: XTP
+    /// asks for a report at an interval after the last request, but only once there is data to ask about.
     #[inline(always)]
-    fn arm(&mut self, number: EndpointId) {
+    fn arm(&mut self, now: Time, number: EndpointId) {
         let endpoint = &mut self.endpoints[number.index()];
-        let deadline = endpoint.connection.deadline();
+        let mut deadline = endpoint.connection.deadline();
+        if C::MAY_BE_OTHERS {
+            deadline = deadline.max(now);
+        }
         if deadline < endpoint.armed {
             endpoint.armed = deadline;
             self.timers.push(deadline, u64::from(number.0));

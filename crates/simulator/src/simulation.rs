@@ -226,6 +226,7 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
                 // A sample starts the transmissions that are due: there may be other events now.
                 continue;
             }
+            debug_assert!(next >= self.now, "time never runs backwards");
             self.now = next;
             self.events += 1;
             if packet <= timer {

@@ -9,9 +9,7 @@
 
 use soak::{Campaign, Fault, campaign, examine, one, reduced, written};
 
-/// Scenario 243 of seed 1 has a finding that is not mended yet: XTP over a link with ARQ and a trace, where a
-/// packet of the fast engine arrives 28.8 microseconds later than one of the reference.
-const SEED: u64 = 2;
+const SEED: u64 = 1;
 const SCENARIOS: u64 = 2000;
 /// More of them at a time while a key is missing.
 const SCENARIOS_FOR_KEYS: u64 = 50;

@@ -356,12 +356,12 @@ mod tests {
     #[test]
     fn a_lost_segment_tells_what_was_lost_since_it_was_sent() {
         let mut delivery = burst();
-        let mut told = Vec::new();
-        delivery.on_lost(at(600), Range { start: 0, end: 2 * MSS }, |lost| told.push(*lost));
-        delivery.on_lost(at(600), Range { start: 0, end: 2 * MSS }, |lost| told.push(*lost));
-        let lost: Vec<_> = told.iter().map(|lost| lost.lost_since_sent).collect();
+        let mut reported = Vec::new();
+        delivery.on_lost(at(600), Range { start: 0, end: 2 * MSS }, |lost| reported.push(*lost));
+        delivery.on_lost(at(600), Range { start: 0, end: 2 * MSS }, |lost| reported.push(*lost));
+        let lost: Vec<_> = reported.iter().map(|lost| lost.lost_since_sent).collect();
         assert_eq!(lost, [MSS, 2 * MSS], "each segment is lost once");
-        assert_eq!(told[1].in_flight_when_sent, 2 * MSS);
+        assert_eq!(reported[1].in_flight_when_sent, 2 * MSS);
         delivery.on_acknowledged(at(700), 10 * MSS, 8 * MSS);
         assert_eq!(delivery.take_sample(None).unwrap().lost, 2 * MSS);
     }

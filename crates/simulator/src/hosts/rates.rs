@@ -142,7 +142,7 @@ impl<C: Connection> Hosts<C> {
         observer: Option<&mut Observer<'_>>,
     ) {
         if self.endpoints[number.index()].limit().is_some_and(|limit| limit.waits) {
-            self.arm(number);
+            self.arm(now, number);
         } else {
             self.send_behind(now, number, 0, fabric, observer);
         }
@@ -196,7 +196,7 @@ impl<C: Connection> Hosts<C> {
             }
             passed = 0;
         }
-        self.arm(number);
+        self.arm(now, number);
     }
 
     /// The end goes to the end of the line.

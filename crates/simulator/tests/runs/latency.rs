@@ -139,8 +139,8 @@ fn percentiles_are_those_of_all_packets_within_the_error_for_every_controller() 
     for entry in entries() {
         let name = entry.name;
         // What CK-STP needs to know about the path.
-        let told = if name == "ck-stp" { ", rate = 4, rtt = 60" } else { "" };
-        let (recording, capture) = run_captured(&scenario(&format!("name = {name:?}{told}")));
+        let known = if name == "ck-stp" { ", rate = 4, rtt = 60" } else { "" };
+        let (recording, capture) = run_captured(&scenario(&format!("name = {name:?}{known}")));
         let RttRecord { mean_rtt_ms, median_rtt_ms, p95_rtt_ms, p99_rtt_ms, max_rtt_ms } =
             recording.flows[0].rtt.unwrap();
         let found = [mean_rtt_ms, median_rtt_ms, p95_rtt_ms, p99_rtt_ms, max_rtt_ms];

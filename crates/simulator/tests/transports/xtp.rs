@@ -1,7 +1,7 @@
 //! Flows with XTP: in both engines, with TCP on the same link, over errors, and what is refused.
 
 use recording::{FlowRecord, XtpRecord};
-use simulator::Options;
+use simulator::{Observed, Options};
 
 use crate::common::{flow, link, parse, refusal, returned, run, warnings};
 
@@ -142,6 +142,21 @@ fn a_seed_gives_one_recording_in_both_engines() {
     let record = xtp(&first.flows[0]);
     assert!(record.segments_retransmitted > 0 && record.requests_sent > 0, "{record:?}");
     assert!(record.reports_sent > record.gap_reports_sent, "{record:?}");
+}
+
+/// A request whose time has come before there is anything to ask about leaves when there is, and not at a time
+/// that is over.
+#[test]
+fn time_never_runs_backwards_where_requests_are_more_frequent_than_data() {
+    let transport =
+        r#"protocol = "xtp", reader_rate = "98kbit/s", xtp = { request_interval = "2ms" }"#;
+    let text = flow("none", transport, r#"constant = { rate = "700kbit/s" }"#);
+    let scenario = parse(&link("20ms", "", &text).replace("600s", "60s"));
+    let mut times = Vec::new();
+    let mut observer = |observed: &Observed<'_>| times.push(observed.at);
+    let options = Options { observer: Some(&mut observer), ..Options::default() };
+    simulator::run(&scenario, 1, options);
+    assert!(times.len() > 200 && times.is_sorted(), "{} packets", times.len());
 }
 
 /// Without a rate a whole window leaves at once, and the queue overflows. XTP does not slow down; all bytes arrive.

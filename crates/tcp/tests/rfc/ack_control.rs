@@ -59,10 +59,10 @@ fn after_lost_acks_the_receiver_acknowledges_more_segments_at_a_time() {
             let counters = with.ends[A].info().ack_control.unwrap();
             assert!(counters.missing > 5 && counters.largest >= 8, "{recovery:?} {counters:?}");
             assert!(2 * acks(&with) < acks(&without), "{} of {}", acks(&with), acks(&without));
-            let told: Vec<_> =
+            let reported: Vec<_> =
                 with.log.iter().filter_map(|sent| sent.segment.ack_ratio()).collect();
-            assert_eq!(told.len() as u64, counters.options);
-            assert_eq!(told[0], 4, "{told:?}");
+            assert_eq!(reported.len() as u64, counters.options);
+            assert_eq!(reported[0], 4, "{reported:?}");
             let asking = with.sent(A, |sent| sent.segment.ack_ratio().is_some());
             assert!(asking.into_iter().all(|sent| sent.is_bare_ack()), "data stays full");
         }

@@ -76,6 +76,20 @@ def test_both_backends_have_a_row_for_each_leg(gateway: Path) -> None:
         assert kernel["min_rtt_ms"][row] == pytest.approx(simulator["min_rtt_ms"][row], rel=0.1)
 
 
+def test_a_server_that_never_answers_is_given_up_in_time(gateway: Path) -> None:
+    """The signal towards the server is lost before the client's SYN, which is reset in time."""
+    text = FILE.replace(
+        "[node.proxy.satellite]", '[node.proxy]\nconnect_timeout = "2s"\n\n[node.proxy.satellite]'
+    )
+    text = text.replace('delay = "5ms"', 'delay = "5ms"\nevent = [{ at = "1ms", outage = "1h" }]')
+    gateway.write_text(text.replace("[[flow]]", '[[flow]]\nstart = "500ms"'))
+    for backend in ("simulator", "kernel"):
+        recording = run(Scenario.load(gateway), backend=backend).recording
+        assert recording.flows[0].aborted, backend
+        # The daemon looks once a second. Without the key it waits for 75 s.
+        assert 2.5 < recording.simulated_s < 15, backend
+
+
 CK_STP = ("ck-stp", "--set", "rate=10", "--set", "rtt=101.242")
 PRESETS = {"pepsal": ("hybla",), "ck-stp": CK_STP, "aerotcp": CK_STP}
 """Presets with the controllers that they need in the kernel."""

@@ -3,8 +3,9 @@
 //!
 //! The rules drop the SYN and send a copy here. A thread opens the connection to the server, with the
 //! client's address and port. When the server has accepted, the SYN goes to the listener, and the connection
-//! that comes from it takes the server's socket over. A server that refuses is a reset for the client. One
-//! that does not answer leaves the client without an answer.
+//! that comes from it takes the server's socket over. A server that refuses is a reset for the client, and one
+//! that a router cannot reach is the router's ICMP error. One that does not answer leaves the client without an
+//! answer.
 //!
 //! Nothing is held in the kernel, as it would be by NFQUEUE: a client retransmits its SYN, and then the newest
 //! one counts. The rules hold SYNs back only while a listener is there, so nothing is lost when the process
@@ -27,6 +28,7 @@ use rustix::io::Errno;
 use rustix::net::sockopt;
 use serde_json::json;
 use units::Span;
+use wire::icmp::Unreachable;
 use wire::tcp::flags;
 use wire::{Addresses, IpPacket, TcpFields};
 
@@ -267,7 +269,13 @@ impl Doorman {
         }
         let dscp = Some(held.packet.dscp());
         let asked = self.shared.ask(&config, held.side, pair, dscp, false);
-        let Some(socket) = asked else { return self.shared.gate.closed(&counters) };
+        let socket = match asked {
+            Ok(socket) => socket,
+            Err(error) => {
+                self.report_unreachable(&held.packet, Errno::from_io_error(&error));
+                return self.shared.gate.closed(&counters);
+            }
+        };
         let key = self.waiting.insert(Waiting { pair, syn: held, server: socket, since: now });
         self.keys.insert(pair, key);
         let is_watched = self.waiting.get_mut(key).is_some_and(|waiting| {
@@ -301,7 +309,11 @@ impl Doorman {
                 }
                 self.fail(key);
             }
-            _ => self.unreachable(key),
+            answer => {
+                let syn = waiting.syn.packet.clone();
+                self.report_unreachable(&syn, answer.ok().and_then(Result::err));
+                self.unreachable(key);
+            }
         }
     }
 
@@ -324,6 +336,21 @@ impl Doorman {
     /// Answers a SYN with a reset.
     fn refuse(&self, syn: &TcpFields) {
         if syn.refusal().is_none_or(|reset| self.onward.pass(&reset).is_err()) {
+            self.shared.counters.process.lost_syns.one();
+        }
+    }
+
+    /// Passes on to a client why its server cannot be reached, if a router or this machine knows. The message has
+    /// the server's address, as all answers to a client have.
+    fn report_unreachable(&self, syn: &IpPacket, error: Option<Errno>) {
+        let why = match error {
+            Some(Errno::NETUNREACH) => Unreachable::Network,
+            Some(Errno::HOSTUNREACH) => Unreachable::Host,
+            Some(Errno::ACCESS) => Unreachable::Prohibited,
+            _ => return, // silence, as the client would have it without a proxy
+        };
+        let message = syn.unreachable(syn.destination(), why);
+        if message.is_none_or(|message| self.onward.pass(&message).is_err()) {
             self.shared.counters.process.lost_syns.one();
         }
     }

@@ -1,5 +1,6 @@
 //! What all threads share: counters, limits, the log, and the way to a server.
 
+use std::io;
 use std::net::{IpAddr, SocketAddr};
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, PoisonError, RwLock};
@@ -55,7 +56,7 @@ impl Shared {
     }
 
     /// Begins the connection to the server of a client on `side`. With `has_data` its SYN may wait for the
-    /// client's data (TCP Fast Open). `None` is counted.
+    /// client's data (TCP Fast Open). An error is counted.
     pub(crate) fn ask(
         &self,
         config: &Config,
@@ -63,7 +64,7 @@ impl Shared {
         [client, server]: [SocketAddr; 2],
         dscp: Option<u8>,
         has_data: bool,
-    ) -> Option<OwnedFd> {
+    ) -> io::Result<OwnedFd> {
         let counters = &self.counters.process;
         let target = Target {
             client,
@@ -83,7 +84,7 @@ impl Shared {
                     _ => &counters.server_unreachable,
                 };
                 counter.one();
-                return None;
+                return Err(error);
             }
         };
         if let Err(unset) = &outgoing.settings {
@@ -92,6 +93,6 @@ impl Shared {
         if outgoing.has_other_port {
             counters.other_source_port.one();
         }
-        Some(outgoing.fd)
+        Ok(outgoing.fd)
     }
 }

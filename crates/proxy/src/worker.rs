@@ -273,7 +273,7 @@ impl Worker {
         }
         let outgoing = answered.and_then(|answered| answered.server).or_else(|| {
             let dscp = document.copy_dscp.then(|| sockets::dscp(&fd)).flatten();
-            self.shared.ask(&config, side, [client, server], dscp, true)
+            self.shared.ask(&config, side, [client, server], dscp, true).ok()
         });
         let Some(outgoing) = outgoing else { return self.shared.gate.closed(&counters) };
         let capacity = document.limits.relay_buffer.get();

@@ -78,6 +78,30 @@ fn refused_and_silent_servers_give_no_connection() {
     lab.wait_for_metric("answered_late_total", 0);
 }
 
+/// The ICMP error about the daemon's SYN is passed on. So the client fails at once, as without a proxy.
+#[test]
+fn a_router_that_cannot_reach_the_server_is_heard_by_the_client() {
+    let Some(lab) = Lab::new() else { return };
+    let _daemon = lab.proxy("accept = \"late\"", "", "", "");
+    lab.at_server("nft add table inet away").unwrap();
+    lab.at_server("nft add chain inet away in { type filter hook input priority 0 ; }").unwrap();
+    let cases = [
+        (SERVER, 10, "icmp host-unreachable", ErrorKind::HostUnreachable),
+        (SERVER, 11, "icmp net-unreachable", ErrorKind::NetworkUnreachable),
+        (SERVER6, 12, "icmpv6 addr-unreachable", ErrorKind::HostUnreachable),
+        (SERVER6, 13, "icmpv6 no-route", ErrorKind::NetworkUnreachable),
+        (SERVER6, 14, "icmpv6 admin-prohibited", ErrorKind::PermissionDenied),
+    ];
+    for (server, port, answer, kind) in cases {
+        let rule = format!("nft add rule inet away in tcp dport {port} reject with {answer}");
+        lab.at_server(&rule).unwrap();
+        assert_eq!(attempt(&lab, server, port, PATIENCE), kind, "{answer}");
+    }
+    lab.wait_for_metric("server_unreachable_total", cases.len() as u64);
+    lab.wait_for_metric("open_connections", 0);
+    lab.wait_for_metric("lost_syns_total", 0);
+}
+
 #[test]
 fn a_known_server_needs_no_answer_until_it_fails() {
     let Some(lab) = Lab::new() else { return };

@@ -4,7 +4,7 @@
 //! - [`tcp`]: flags, sizes of options, and [`TcpPacket`], which writes a whole segment.
 //! - [`udp`]: the header of a datagram.
 //! - [`segment`]: reading of TCP segments, and ACKs made from them.
-//! - [`icmp`]: the answer to a packet that is too long.
+//! - [`icmp`]: the answer to a packet that is too long, or whose destination cannot be reached.
 //! - [`feedback`]: the field in which routers give feedback to senders.
 //! - [`IpPacket`] reads a packet that a real host has sent, and marks it. `gateway` has what a gateway does
 //!   to such packets.

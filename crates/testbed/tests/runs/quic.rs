@@ -105,6 +105,52 @@ fn quic_and_tcp_share_a_link() {
     assert!(rate < 2.0 * 10e6, "each within its own time: {rate}");
 }
 
+/// quinn's own controllers, over a link that loses packets.
+#[test]
+fn the_controllers_of_quinn_carry_quic_too() {
+    if is_skipped() {
+        return;
+    }
+    let flows: Vec<_> = ["newreno", "cubic"]
+        .into_iter()
+        .map(|name| {
+            let mut flow = flow(json!(name), json!({ "congestion": "quinn" }));
+            merge(
+                &mut flow,
+                json!({ "name": name, "from": "server", "to": "client", "traffic": { "download": "1MB" } }),
+            );
+            flow
+        })
+        .collect();
+    let link = json!({ "forward": { "channel": { "per": 0.005 } } });
+    let recording = recorded(&with_flows(link, json!(flows)));
+    for record in &recording.flows {
+        assert!(record.completed && record.bytes == 1_000_000, "{record:?}");
+        assert!(record.controller_status.contains("quinn"), "{record:?}");
+        let counts = record.protocol.quic().unwrap();
+        assert!(counts.segments_retransmitted > 0 && counts.fast_recoveries > 0, "{counts:?}");
+        assert!(counts.acks_sent > 0 && counts.mtu_probes_sent > 0, "{counts:?}");
+    }
+}
+
+/// 1 MB over 600 ms: the simulator takes 2.6 s with what was saved, and 5.2 s without it.
+#[test]
+fn careful_resume_saves_round_trips() {
+    if is_skipped() {
+        return;
+    }
+    let time = |saved: Value| {
+        let mut flow = flow(json!("cubic"), json!({}));
+        merge(&mut flow, json!({ "traffic": { "download": "1MB" } }));
+        merge(&mut flow["transport"], saved);
+        let link = json!({ "delay": "300ms", "queue": { "packets": 1000 } });
+        recorded(&scenario(link, flow)).flows[0].completion_s.unwrap()
+    };
+    let saved = json!({ "careful_resume": { "saved_cwnd": "600kB", "saved_rtt": "600ms" } });
+    let (without, with) = (time(json!({})), time(saved));
+    assert!(with < 0.7 * without, "{with:.2} s instead of {without:.2} s");
+}
+
 /// Each controller that quinn can carry, at once.
 #[test]
 fn every_controller_carries_quic() {

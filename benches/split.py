@@ -39,22 +39,23 @@ def median(text: str) -> float:
     return statistics.median(seconds)
 
 
-def table() -> str:
-    """Rows of traffic and PER, columns of controllers."""
-    written = SCENARIO.read_text()
-    unsplit = "\n".join(line for line in written.splitlines() if not line.startswith("proxy = "))
-    texts = {"not split": unsplit}
-    for name, controller in CONTROLLERS.items():
-        texts[name] = written.replace('"hybla"', f'"{controller}"')
-    lines = [f"| | PER | {' | '.join(texts)} |", "|---|---|" + "---:|" * len(texts)]
+def unsplit(written: str) -> str:
+    """The scenario without its proxies."""
+    return "\n".join(line for line in written.splitlines() if not line.startswith("proxy = "))
+
+
+def table(columns: dict[str, str], pers: tuple[str, ...]) -> str:
+    """Rows of traffic and PER, and a column for each scenario."""
+    lines = [f"| | PER | {' | '.join(columns)} |", "|---|---|" + "---:|" * len(columns)]
     for name, traffic in TRAFFIC.items():
-        for per in PERS:
+        for per in pers:
             cells = [name, per]
-            for text in texts.values():
+            for text in columns.values():
                 changed = text.replace("per = 0.01", f"per = {per}")
                 changed = changed.replace(TRAFFIC["5 MB"], traffic)
                 cells.append(f"{median(changed):.2f} s")
             lines.append(f"| {' | '.join(cells)} |")
+            print(lines[-1], file=sys.stderr)
     return "\n".join(lines)
 
 
@@ -66,15 +67,24 @@ def put(text: str, maker: str) -> None:
     PAGE.write_text(f"{before}{begin}\n{text}\n\n{end}{after}")
 
 
-def main() -> None:
-    """Runs all, and prints or writes the table."""
+def answer(maker: str, columns: dict[str, str], pers: tuple[str, ...]) -> None:
+    """Run all, and print or write the table."""
     parser = argparse.ArgumentParser(description="split proxies in the simulator")
     parser.add_argument("--write", action="store_true", help="write docs/proxy.md")
     arguments = parser.parse_args()
-    text = table()
+    text = table(columns, pers)
     print(text)
     if arguments.write:
-        put(text, "benches/split.py")
+        put(text, maker)
+
+
+def main() -> None:
+    """A column for each controller of the satellite leg."""
+    written = SCENARIO.read_text()
+    columns = {"not split": unsplit(written)}
+    for name, controller in CONTROLLERS.items():
+        columns[name] = written.replace('"hybla"', f'"{controller}"')
+    answer("benches/split.py", columns, PERS)
 
 
 if __name__ == "__main__":

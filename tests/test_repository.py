@@ -36,6 +36,14 @@ def test_the_map_of_contributing_leads_to_what_there_is() -> None:
     assert [path for path in paths if not (ROOT / path).exists()] == []
 
 
+def test_programs_can_be_run_by_their_path() -> None:
+    """The docs name benches by their path alone."""
+    programs = [*(ROOT / "benches").glob("*.py"), *(ROOT / "scripts").iterdir()]
+    begin = [path for path in programs if path.is_file() and path.read_bytes()[:2] == b"#!"]
+    assert len(begin) > 20
+    assert [path.name for path in begin if not os.access(path, os.X_OK)] == []
+
+
 def test_the_package_has_the_version_of_the_crates() -> None:
     project = toml("pyproject.toml")["project"]["version"]
     assert project == toml("Cargo.toml")["workspace"]["package"]["version"]

@@ -83,6 +83,28 @@ impl Settings {
     /// The largest flow-control window (RFC 9000 section 16).
     pub const LARGEST_WINDOW: u64 = (1 << 62) - 1;
 
+    /// Length of a packet with an ACK of one range, without the header of IP, as quinn makes it. Numbers of another
+    /// length make it a few bytes shorter or longer.
+    pub const ACK: u64 = 44;
+
+    /// The largest UDP payload that quinn tries, and the one that it starts with.
+    const PAYLOAD: [u64; 2] = [1452, 1200];
+
+    /// What a full packet has besides payload: UDP 8, short header 11, STREAM frame 9, AEAD tag 16.
+    const OVERHEAD: u64 = 44;
+
+    /// Length of a full packet with the header of UDP, once discovery has ended.
+    pub fn full_packet(&self) -> u64 {
+        let [largest, first] = Self::PAYLOAD;
+        let payload = if self.mtu_discovery { largest } else { first };
+        payload + u64::from(wire::udp::HEADER)
+    }
+
+    /// Payload of a stream in a full packet. Numbers of another length leave a few bytes more or less.
+    pub fn full_payload(&self) -> u32 {
+        u32::try_from(self.full_packet() - Self::OVERHEAD).unwrap_or(u32::MAX)
+    }
+
     /// Requests that quinn's server allows at a time (`initial_max_streams_bidi`, RFC 9000 section 18.2).
     pub const OPEN_REQUESTS: u64 = 100;
 

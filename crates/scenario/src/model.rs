@@ -49,14 +49,19 @@ impl Scenario {
         link::event_delay(seed, self.phase)
     }
 
-    /// Length of a full segment of a flow as an IP packet, in bytes.
+    /// Length of a full packet of a flow as an IP packet, in bytes.
     pub fn packet_bytes(&self, flow: &Flow) -> u64 {
-        u64::from(flow.transport.mss) + self.headers()
+        u64::from(self.ip.header_bytes()) + flow.own.lengths(&flow.transport).full
+    }
+
+    /// Length of the longest packet of a flow as an IP packet, in bytes.
+    pub fn longest_packet_bytes(&self, flow: &Flow) -> u64 {
+        u64::from(self.ip.header_bytes()) + flow.own.lengths(&flow.transport).longest
     }
 
     /// Length of an ACK of a flow without data as an IP packet, in bytes.
     pub fn ack_bytes(&self, flow: &Flow) -> u64 {
-        self.headers() + u64::from(flow.transport.timestamps_bytes())
+        u64::from(self.ip.header_bytes()) + flow.own.lengths(&flow.transport).ack
     }
 
     /// Bytes of the headers of IP and TCP without options.
@@ -237,7 +242,43 @@ pub enum OwnSettings {
     Sctp(Arc<sctp::Config>),
 }
 
+/// Lengths of the packets of an end in bytes, without the header of IP.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) struct Lengths {
+    /// Of most packets that are full of data.
+    pub full: u64,
+    /// Of the longest.
+    pub longest: u64,
+    /// Of an acknowledgement without data and without gaps, as a connection with one-way data sends it.
+    pub ack: u64,
+}
+
 impl OwnSettings {
+    /// Lengths of the packets of an end with these settings and those of TCP.
+    pub(crate) fn lengths(&self, transport: &tcp::Config) -> Lengths {
+        let (full, longest, ack) = match self {
+            Self::Tcp => {
+                let full = u64::from(transport.mss) + u64::from(wire::tcp::HEADER);
+                let options = transport.timestamps_bytes();
+                (full, full, u64::from(wire::tcp::HEADER) + u64::from(options))
+            }
+            Self::Quic(settings) => {
+                let full = settings.full_packet();
+                (full, full, quic::Settings::ACK)
+            }
+            Self::Stp(config) => (config.full_packet(), config.longest_packet(), stp::Config::ACK),
+            Self::Xtp(config) => {
+                let full = config.full_packet() - u64::from(config.ip_header);
+                (full, full, xtp::Config::ACK)
+            }
+            Self::Sctp(config) => {
+                let full = config.full_packet();
+                (full, full, sctp::Config::ACK)
+            }
+        };
+        Lengths { full, longest, ack }
+    }
+
     /// The protocol of an end with these settings and those of TCP.
     pub fn protocol(&self, transport: &tcp::Config) -> Protocol {
         match self {

@@ -14,7 +14,7 @@ const CHUNK_HEADER: u16 = 4;
 /// Fixed part of INIT and INIT ACK (sections 3.3.2 and 3.3.3).
 const INIT: u16 = 20;
 /// Fixed part of SACK (section 3.3.4).
-const SACK: u16 = 16;
+pub(crate) const SACK: u16 = 16;
 /// Our state cookie, whose layout is left to the implementation (section 5.1.3): a MAC of 20 bytes, creation 8,
 /// lifespan 4, tags 8, initial TSNs 8, window 4, streams 4.
 const COOKIE: u16 = 56;

@@ -3,7 +3,7 @@
 use transport::{Estimator, RtoConfig};
 use units::{Bytes, SizeLimit, Span};
 
-use crate::chunk::{Address, DATA_HEADER};
+use crate::chunk::{Address, COMMON_HEADER, DATA_HEADER, SACK};
 use crate::window::Window;
 
 /// Most paths of an association.
@@ -107,6 +107,14 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Length of a SACK without gaps, without the header of IP.
+    pub const ACK: u64 = (COMMON_HEADER + SACK) as u64;
+
+    /// Length of a packet with one full DATA chunk, without the header of IP.
+    pub fn full_packet(&self) -> u64 {
+        u64::from(COMMON_HEADER) + u64::from(DATA_HEADER) + u64::from(self.mss.next_multiple_of(4))
+    }
+
     /// Full packets of the initial window (section 7.2.1). The last of them may exceed it.
     pub fn initial_packets(&self) -> u32 {
         let chunk = self.chunk();

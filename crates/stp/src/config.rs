@@ -3,6 +3,8 @@
 use congestion::Needs;
 use units::{Bytes, Rate, SizeLimit, Span};
 
+use crate::pdu::{SD_HEADER, header_of_data};
+
 /// STP settings of one end. Timers and counts that Q.2110 leaves open have the values that are usual for
 /// SSCOP, unless their description says otherwise.
 #[derive(Clone, Debug, PartialEq)]
@@ -90,6 +92,19 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Length of a STAT without gaps, without the header of IP.
+    pub const ACK: u64 = crate::pdu::STAT as u64;
+
+    /// Length of a full SD without the header of IP, as most of them are: with a POLL if each has one.
+    pub fn full_packet(&self) -> u64 {
+        u64::from(self.mss) + u64::from(header_of_data(self.packets_per_poll == 1))
+    }
+
+    /// Length of a full SD with a POLL, without the header of IP.
+    pub fn longest_packet(&self) -> u64 {
+        u64::from(self.mss) + u64::from(SD_HEADER)
+    }
+
     /// Settings of the controller. Growth is not limited per acknowledgement, because a STAT acknowledges
     /// what many ACKs of TCP do.
     pub fn controller(&self) -> congestion::Settings {

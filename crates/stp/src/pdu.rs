@@ -37,6 +37,9 @@ const NUMBER: u16 = 4;
 /// The largest header of a PDU with payload: SD with a poll.
 pub const SD_HEADER: u16 = header_of_data(true);
 
+/// A STAT with an empty list.
+pub(crate) const STAT: u16 = COMMON + 3 * NUMBER;
+
 /// The header of an SD.
 #[inline]
 pub(crate) const fn header_of_data(polls: bool) -> u16 {
@@ -228,7 +231,8 @@ mod tests {
         assert_eq!(of(Kind::Data, none, 0, 1460), 1472);
         assert_eq!(of(Kind::Data, Flags::POLL, 0, 1460), 1460 + SD_HEADER);
         assert_eq!(of(Kind::Poll, none, 0, 0), 16);
-        assert_eq!(of(Kind::Stat, none, 0, 0), 20);
+        assert_eq!(of(Kind::Stat, none, 0, 0), STAT);
+        assert_eq!(STAT, 20);
         assert_eq!(of(Kind::Stat, none, MAX_LIST as u8, 0), 96);
         assert_eq!(of(Kind::Ustat, none, 2, 0), 24);
     }

@@ -2,7 +2,7 @@
 
 use units::{Bytes, Rate, Span};
 
-use crate::packet::{HEADER, Traffic};
+use crate::packet::{CONTROL, HEADER, Traffic};
 
 /// How a sender repairs a gap.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -86,6 +86,9 @@ impl Default for Config {
 }
 
 impl Config {
+    /// Length of a CNTL, without the header of IP.
+    pub const ACK: u64 = (HEADER + CONTROL) as u64;
+
     /// Length of a full packet with the header of IP. A burst has at least one.
     pub fn full_packet(&self) -> u64 {
         u64::from(self.mss) + u64::from(HEADER) + u64::from(self.ip_header)

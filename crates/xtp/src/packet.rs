@@ -18,7 +18,7 @@
 pub const HEADER: u16 = 32;
 
 /// RSEQ, ALLOC and ECHO.
-const CONTROL: u16 = 20;
+pub(crate) const CONTROL: u16 = 20;
 /// Length, service, format, the largest packet, and rate and burst of both directions.
 const TRAFFIC: u16 = 24;
 /// Length, domain and format of an address segment, and the ports.

@@ -237,9 +237,10 @@ fn share_rates(
         };
         let gateways = scenario.flows.iter().flat_map(|flow| flow.gateways.iter());
         let ends = gateways.filter(|one| one.node == number).flat_map(|one| &one.ends);
-        let segments = ends.filter(|end| end.side == side.name).map(|end| end.transport.mss);
-        let Some(mss) = segments.max() else { continue };
-        let packet = Bytes(u64::from(mss) + scenario.headers());
+        let of_side = ends.filter(|end| end.side == side.name);
+        let lengths = of_side.map(|end| end.own.lengths(&end.transport).longest);
+        let Some(longest) = lengths.max() else { continue };
+        let packet = Bytes(longest + u64::from(scenario.ip.header_bytes()));
         let burst = side.burst.unwrap_or_else(|| BucketSettings::usual_burst(rate, packet));
         if burst < packet {
             let expected = format!("at least a full packet, {packet}");

@@ -11,10 +11,6 @@ use crate::document;
 use crate::error::Problem;
 use crate::path::Path;
 
-/// The largest UDP payload that quinn tries, and the one that it starts with.
-const PAYLOAD: [u32; 2] = [1452, 1200];
-/// Headers of UDP and of TCP over IP differ by these bytes.
-const SMALLER_HEADER: u32 = 12;
 /// The longest time that quinn's receiver delays an ACK.
 const ACK_DELAY: Span = Span::from_millis(25);
 
@@ -72,13 +68,11 @@ pub(super) fn of_flow(
 /// A TCP with packets of the same length, as much in flight and as many ACKs: what is computed of a flow
 /// before a run follows from it.
 pub(super) fn as_tcp(settings: &Settings) -> Config {
-    let [largest, first] = PAYLOAD;
-    let payload = if settings.mtu_discovery { largest } else { first };
     let timeout = settings.ack_delay.unwrap_or(ACK_DELAY);
     let segments = settings.ack_threshold.map_or(2, |threshold| threshold.saturating_add(1).max(1));
     Config {
         recovery: Recovery::Sack,
-        mss: payload - SMALLER_HEADER,
+        mss: settings.full_payload(),
         timestamps: false,
         receive_buffer: Bytes(settings.window(1)),
         send_buffer: SizeLimit::UNLIMITED,

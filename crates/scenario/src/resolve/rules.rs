@@ -134,7 +134,7 @@ pub(super) fn check_transport(transport: &Config, path: &Path, problems: &mut Ve
 fn check_memory(scenario: &Scenario, routes: &Routes, problems: &mut Vec<Problem>) {
     let mut largest = vec![0; scenario.nodes.len()];
     for flow in &scenario.flows {
-        let packet = scenario.packet_bytes(flow);
+        let packet = scenario.longest_packet_bytes(flow);
         for (from, to) in [(flow.from, flow.to), (flow.to, flow.from)] {
             for hop in routes.path(from, to, &scenario.links).iter().skip(1) {
                 let node = &mut largest[hop.from(&scenario.links)];

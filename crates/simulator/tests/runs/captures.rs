@@ -10,7 +10,7 @@ use std::{env, fs, io, process};
 
 use quic::{KeyLogWriter, Logs, Sink, Traces};
 use recording::Recording;
-use scenario::Scenario;
+use scenario::{Loaded, Scenario};
 use simulator::{Capture, Observed, Options};
 use transport::Protocol;
 use wire::Addresses;
@@ -471,4 +471,41 @@ fn a_leg_of_quic_between_gateways_is_captured_and_logged() {
     assert!((sent..sent + 5).contains(&count), "{count} of {sent}");
     files.take("qlog-0-1-client.sqlog");
     assert!(files.0.lock().unwrap().is_empty());
+}
+
+/// The length that most packets of one direction have, and of the longest. `is_first` is that of the first packet.
+fn lengths(packets: &[Packet], is_first: bool) -> (u64, u64) {
+    let first = packets[0].addresses();
+    let mut counts = BTreeMap::new();
+    for packet in packets.iter().filter(|one| (one.addresses() == first) == is_first) {
+        *counts.entry(packet.length as u64).or_insert(0) += 1;
+    }
+    let longest = counts.keys().copied().max().unwrap();
+    (counts.into_iter().max_by_key(|(_, count)| *count).unwrap().0, longest)
+}
+
+/// Without losses, so that acknowledgements report no gaps.
+#[test]
+fn packets_are_as_long_as_explain_says() {
+    for protocol in Protocol::ALL {
+        for ip in ["ipv4", "ipv6"] {
+            let name = protocol.name();
+            // A rate, so that XTP takes as many round trips as the others.
+            let rate =
+                if protocol == Protocol::Xtp { ", xtp = { rate = \"1Mbit/s\" }" } else { "" };
+            let transport = format!("protocol = \"{name}\"{rate}");
+            let text = lossy_text(ip, &transport, r#"bulk = "600kB""#).replace("0.03", "0");
+            let text = text.replace("packets = 40", "packets = 4000");
+            let Loaded { scenario, written, .. } = Loaded::parse(&text, "test.toml", &[]).unwrap();
+            let (_, bytes) = captured(&scenario);
+            let sent = packets(&bytes);
+            let (full, longest) = lengths(&sent, true);
+            let (ack, _) = lengths(&sent, false);
+            let flow = &scenario.flows[0];
+            let explained = scenario::explain(&scenario, &written).flows[0].figures.packet_bytes;
+            assert_eq!(explained, full, "{name} over {ip}");
+            assert_eq!(scenario.longest_packet_bytes(flow), longest, "{name} over {ip}");
+            assert_eq!(scenario.ack_bytes(flow), ack, "{name} over {ip}");
+        }
+    }
 }

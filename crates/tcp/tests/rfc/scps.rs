@@ -1,11 +1,13 @@
 //! SCPS-TP: SNACK, embargoes, the answers to the causes of losses, outages, and ACKs.
 
-use congestion::Ecn;
-use tcp::{AckTiming, Cause, Config, DelayedAck, Recovery, Scps, Segment, SnackForm};
+use std::sync::Arc;
+
+use congestion::{Controller, Ecn, Specification};
+use tcp::{AckTiming, Cause, Config, Connection, DelayedAck, Recovery, Scps, Segment, SnackForm};
 use transport::AbortCause;
 use units::{Bytes, Rate};
 
-use crate::wire::{A, B, Fate, MSS, Sent, Wire, config, ms};
+use crate::wire::{A, B, Fate, MSS, Sent, Wire, at, config, ms};
 
 pub(crate) fn scps(route: Scps) -> Config {
     let mut config = Config { recovery: Recovery::Snack, scps: Some(route), ..config() };
@@ -180,6 +182,58 @@ fn a_mark_reduces_the_window_whatever_the_cause_of_losses_is() {
     }
 }
 
+/// The first flight of a controller with this configuration. Of its segments the third is marked and the seventh is
+/// lost, if so.
+fn flight(controller: &str, config: &Config, is_marked: bool, is_lossy: bool) -> Wire {
+    let ends = [1, 2].map(|initial_sequence| {
+        let settings = config.controller();
+        let controller = Specification::named(controller).unwrap().build(&settings);
+        Connection::new(Arc::new(config.clone()), controller, initial_sequence)
+    });
+    let mut wire = Wire::of(ends).open();
+    let mut segments = 0;
+    wire = wire.scripted(move |sent| {
+        let is_ordinary = sent.is_data() && !sent.segment.is_low_priority();
+        segments += u32::from(is_ordinary);
+        match segments {
+            3 if is_ordinary && is_marked => Fate::Marked,
+            7 if is_ordinary && is_lossy => Fate::Lost,
+            _ => Fate::Arrives,
+        }
+    });
+    wire.write(A, 1000 * MSS);
+    wire
+}
+
+/// On a route whose losses are corruption, a mark has the answer of each controller over TCP, and a loss in the same
+/// flight adds nothing to it.
+#[test]
+fn every_controller_answers_marks_on_a_route_with_corruption() {
+    for entry in congestion::entries() {
+        let route = Scps { ack_floor: ms(0), ..corruption() };
+        let over_scps = Config { ecn: Ecn::Classic, ..scps(route) };
+        let over_tcp = Config { recovery: Recovery::Sack, scps: None, ..over_scps.clone() };
+        let ssthresh = |wire: &Wire| wire.ends[A].controller().window().ssthresh;
+        let mut over_tcp = flight(entry.name, &over_tcp, true, false);
+        let [mut marked, mut both] =
+            [false, true].map(|is_lossy| flight(entry.name, &over_scps, true, is_lossy));
+        let mut lossy = flight(entry.name, &over_scps, false, true);
+        let mut clean = flight(entry.name, &over_scps, false, false);
+        while [&both, &lossy].iter().any(|wire| wire.ends[A].info().retransmissions == 0) {
+            for wire in [&mut over_tcp, &mut marked, &mut both, &mut lossy, &mut clean] {
+                wire.run_for(ms(10));
+            }
+            assert!(both.now < at(2_000), "{}", entry.name);
+        }
+        assert_eq!(ssthresh(&marked), ssthresh(&over_tcp), "{}", entry.name);
+        assert_eq!(ssthresh(&both), ssthresh(&marked), "{}", entry.name);
+        assert_eq!(ssthresh(&lossy), ssthresh(&clean), "{}", entry.name);
+        // BBR has no ssthresh.
+        let has_ssthresh = !["bbr", "bbr3"].contains(&entry.name);
+        assert_eq!(ssthresh(&marked) < ssthresh(&clean), has_ssthresh, "{}", entry.name);
+    }
+}
+
 /// After two timeouts, probes of a byte go after 0, 5, 6, 12, 24, 48 and 60 s, until something arrives.
 #[test]
 fn a_link_that_is_out_is_probed_with_one_byte() {
@@ -222,7 +276,7 @@ fn an_abort_resets_the_other_end() {
         wire.ends[A].abort();
         wire.flush();
         wire.run();
-        assert!(wire.ends.iter().all(tcp::Connection::is_aborted), "{route:?}");
+        assert!(wire.ends.iter().all(Connection::is_aborted), "{route:?}");
     }
 }
 

@@ -37,11 +37,13 @@ TIMED = "flow.0.traffic.download=20MB"
 MOST = 0.25
 """Of all instructions: what driver and adapter may take."""
 
+REST = "simulator and the rest"
+"""With what has no caller among the parts, which moves between the two runs."""
 PARTS = {
     "quinn and its cryptography": {"quinn_proto", "rustls", "ring", "webpki", "bytes", "tracing"},
     "driver": {"quic"},
     "adapter and controller": {"quinn_controllers", "congestion", "transport"},
-    "simulator": {"simulator", "network", "link", "runtime", "tcp", "recording", "scenario"},
+    REST: {"simulator", "network", "link", "runtime", "tcp", "recording", "scenario"},
 }
 """The crates of each part."""
 OF_RING = re.compile(r"^(ring_core|_?aes|_?gcm|gcm_|bn_|ec|x25519|chacha|sha|p256|fiat)")
@@ -145,7 +147,7 @@ def shares(own: Mapping[str, float], calls: Mapping[tuple[str, str], float]) -> 
         of_parts = division.of(function)
         for part, share in of_parts.items():
             sums[part] += cost * share
-        sums["start-up"] += cost * (1.0 - sum(of_parts.values()))
+        sums[REST] += cost * (1.0 - sum(of_parts.values()))
     return sums
 
 
@@ -161,15 +163,14 @@ def transfer(program: Path, controller: str) -> tuple[Costs, int]:
 
 def table(program: Path) -> bool:
     """Prints the table. Returns true if a controller takes too much."""
-    parts = [*PARTS, "start-up"]
-    print(f"{'controller':12}" + "".join(f"{part:>28}" for part in parts) + f"{'own share':>12}")
+    print(f"{'controller':12}" + "".join(f"{part:>28}" for part in PARTS) + f"{'own share':>12}")
     too_much = False
     for controller in CONTROLLERS:
         cost, packets = transfer(program, controller)
         total = sum(cost.values())
         share = (cost["driver"] + cost["adapter and controller"]) / total
         too_much |= share > MOST
-        row = "".join(f"{cost.get(part, 0.0) / packets:28,.0f}" for part in parts)
+        row = "".join(f"{cost.get(part, 0.0) / packets:28,.0f}" for part in PARTS)
         print(f"{controller:12}{row}{share:11.1%}{'  TOO MUCH' if share > MOST else ''}")
     print("Instructions for each packet with data, for both ends, ACKs included.")
     return too_much

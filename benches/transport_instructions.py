@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Instructions per packet of STP and XTP, and of TCP on the same links.
+"""Instructions per packet of STP, XTP and SCTP, and of TCP on the same links.
 
     transport_instructions.py   prints the table; fails if a protocol costs more than 3 times TCP
 
@@ -24,7 +24,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 SCENARIO = "geo-download.toml"
-WINDOW = 'mss = 1460, receive_buffer = "200kB"'
+BUFFER = 'receive_buffer = "200kB"'
+WINDOW = f"mss = 1460, {BUFFER}"
 # The same rate for those that have one.
 RATE = '{ rate = "1.9Mbit/s" }'
 # Name, controller, and settings of the transport.
@@ -34,6 +35,8 @@ PROTOCOLS = {
     "stp, rate": ("newreno", f'{{ protocol = "stp", stp = {RATE}, {WINDOW} }}'),
     "xtp": ("none", f'{{ protocol = "xtp", {WINDOW} }}'),
     "xtp, rate": ("none", f'{{ protocol = "xtp", xtp = {RATE}, {WINDOW} }}'),
+    # Its default `mss` makes packets of 1500 bytes, as that of the others does.
+    "sctp": ("none", f'{{ protocol = "sctp", {BUFFER} }}'),
 }
 ERROR_RATES = [0.0, 1e-3, 1e-2]
 MOST = 3.0

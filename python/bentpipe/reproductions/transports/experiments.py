@@ -19,7 +19,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Mapping, Sequence
 
     import bentpipe
-    from bentpipe._native import TcpTotals
     from bentpipe.reproductions.judgement import Judgement
     from bentpipe.reproductions.reproduction import Plan, Results
 
@@ -30,6 +29,10 @@ CORRUPTION = "flow.0.transport.scps.cause=corruption"
 RATE = "flow.0.transport.scps.rate=2Mbit/s"
 """The rate of the link."""
 STP = "flow.0.transport.protocol=stp"
+XTP = ("flow.0.transport.protocol=xtp", "flow.0.controller=none")
+GO_BACK_N = "flow.0.transport.xtp.retransmission=go-back-n"
+HALF, BURST = 1e6, 15_000
+"""Rate in bit/s, half of the link's, and burst in bytes of `xtp-half`."""
 
 TRANSPORTS: Mapping[str, tuple[str, ...]] = {
     "newreno": (),
@@ -40,10 +43,17 @@ TRANSPORTS: Mapping[str, tuple[str, ...]] = {
     "stp": (STP,),
     "stp-rate": (STP, "flow.0.transport.stp.rate=2Mbit/s"),
     "xstp": (STP, "flow.0.transport.stp.probing=true"),
+    "xtp": XTP,
+    "xtp-rate": (*XTP, "flow.0.transport.xtp.rate=2Mbit/s"),
+    "xtp-half": (*XTP, "flow.0.transport.xtp={ rate = '1Mbit/s', burst = '15kB' }"),
+    "xtp-back": (*XTP, "flow.0.transport.xtp.rate=2Mbit/s", GO_BACK_N),
+    "sctp": ("flow.0.transport.protocol=sctp", "flow.0.controller=none"),
 }
 """Overrides of each transport. Those with `-rate` have the rate of the link, and no congestion
-control."""
+control. XTP never has one, and without a rate only its window holds it back."""
 
+BETTER = ("scps", "scps-rate", "scps-congestion", "stp", "stp-rate", "xtp", "xtp-rate", "sctp")
+"""Transports that the papers call better than TCP over satellites."""
 PERS = ("1e-5", "1e-4", "1e-3", "1e-2")
 RETURNS = ("256", "16")
 """Rates of the return link in kbit/s."""
@@ -137,16 +147,27 @@ def quotients(
     return [quantity(a) / quantity(b) for a, b in zip(runs, others, strict=True)]
 
 
+def retransmitted(run: bentpipe.Recording) -> int:
+    """Packets with data that were retransmitted."""
+    flow = run.flows[0]
+    totals = flow.xtp or flow.tcp
+    assert totals is not None
+    return totals.segments_retransmitted
+
+
+def timeouts(run: bentpipe.Recording) -> int:
+    """Expiries of the retransmission timer."""
+    tcp = run.flows[0].tcp
+    assert tcp is not None
+    return tcp.timeouts
+
+
 def for_each_loss(
-    runs: Sequence[bentpipe.Recording], count: Callable[[TcpTotals], int]
+    runs: Sequence[bentpipe.Recording], count: Callable[[bentpipe.Recording], int]
 ) -> list[float]:
-    """A count of the flow for each packet of the data that was lost, in each run with losses."""
-    found = []
-    for run in runs:
-        tcp, lost = run.flows[0].tcp, run.links[0].corrupted_packets
-        if tcp is not None and lost:
-            found.append(count(tcp) / lost)
-    return found
+    """A count for each packet of the data that was lost, in each run with losses."""
+    lost = [(run, run.links[0].corrupted_packets) for run in runs]
+    return [count(run) / packets for run, packets in lost if packets]
 
 
 # -------------------------------------------------------------------------------------- measures
@@ -176,13 +197,9 @@ def _claims(results: Results, per: str, back: str) -> Iterator[tuple[str, str, l
     for row in ("scps", "scps-rate"):
         yield "corruption/rate", row, _arriving(per, runs[row], clear[row])
         yield "corruption/rto", row, quotients(runs[row], clear[row], rto)
-        yield (
-            "snack/specific",
-            row,
-            for_each_loss(runs[row], lambda tcp: tcp.segments_retransmitted),
-        )
-        yield "snack/immediate", row, for_each_loss(runs[row], lambda tcp: tcp.timeouts)
-    for row in ("scps", "scps-rate", "scps-congestion", "stp", "stp-rate"):
+        yield "snack/specific", row, for_each_loss(runs[row], retransmitted)
+        yield "snack/immediate", row, for_each_loss(runs[row], timeouts)
+    for row in BETTER:
         yield "satellite/goodput", row, quotients(newreno, runs[row])
     for row in ("scps-rate", "stp-rate"):
         yield "nodes/goodput", row, quotients(runs[row], newreno)
@@ -191,6 +208,11 @@ def _claims(results: Results, per: str, back: str) -> Iterator[tuple[str, str, l
     yield "stp/sack", "stp", quotients(runs["stp"], runs["sack"])
     yield "stp/errors", "stp-rate", _arriving(per, runs["stp-rate"], clear["stp-rate"])
     yield "xstp/goodput", "xstp", quotients(runs["stp"], runs["xstp"])
+    half = runs["xtp-half"]
+    yield "xtp/rate", "xtp-half", [run.flows[0].throughput_bps / HALF for run in half]
+    yield "xtp/burst", "xtp-half", [run.links[0].max_queue_bytes / BURST for run in half]
+    for row in ("xtp-rate", "xtp-back"):
+        yield "xtp/repairs", row, for_each_loss(runs[row], retransmitted)
     yield "split/goodput", "scps-gateway", quotients(newreno, results[f"gateways/{back}/{per}"])
 
 
@@ -229,6 +251,11 @@ def trials() -> Mapping[str, Plan]:
             name: job.with_sets(buffers) for name, job in jobs.items() if "-rate/" in name
         },
         "a queue of one product": {name: job.with_sets(ONE_PRODUCT) for name, job in hop.items()},
+        "byte counting": {
+            name: job.with_sets("flow.0.transport.abc_limit=2")
+            for name, job in hop.items()
+            if name.startswith("newreno/")
+        },
         "the simple form of SNACK": {
             name: job.with_sets("flow.0.transport.scps.snack=simple") for name, job in scps.items()
         },
@@ -245,6 +272,9 @@ LABELS = {
     "stp": "STP",
     "stp-rate": "STP, rate",
     "xstp": "STP with probing",
+    "xtp": "XTP",
+    "xtp-rate": "XTP, rate",
+    "sctp": "SCTP",
 }
 SCORES: Mapping[Judgement, float] = {"agrees": 1.0, "disagrees": -1.0}
 

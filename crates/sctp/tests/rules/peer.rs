@@ -4,6 +4,8 @@
 //! below the error rate, so both lose the packets with the same numbers. The counts are those of 200 s from the first
 //! full packet. `ns2.tcl`, next to this file, is the script, with the settings of RFC 9260.
 //!
+//! `docs/sctp.md` has both counts, and the test compares them with that table.
+//!
 //! The numbers of packets drift apart, because ns-2 and we do not always send the same packet next. Single runs
 //! differ by up to 3 %, and their sums are compared.
 
@@ -21,6 +23,8 @@ const NS2: [(f64, [u64; 3]); 6] = [
     (3e-3, [10_598, 9267, 8917]),
     (1e-2, [4707, 5466, 5350]),
 ];
+
+const PAGE: &str = include_str!("../../../../docs/sctp.md");
 
 const RATE: f64 = 2e6;
 const IP: u64 = 20;
@@ -65,5 +69,8 @@ fn the_throughput_over_errors_is_that_of_ns_2() {
         let ours = [1, 2, 3].map(|seed| arrived(seed, error_rate));
         let ratio = ours.iter().sum::<u64>() as f64 / counts.iter().sum::<u64>() as f64;
         assert!((ratio - 1.0).abs() < 0.02, "{ours:?} and {counts:?} at {error_rate}");
+        let [theirs, ours] = [counts, ours].map(|[a, b, c]| format!("{a}, {b}, {c}"));
+        let row = format!("| {theirs} | {ours} | {ratio:.3} |");
+        assert!(PAGE.contains(&row), "docs/sctp.md lacks, at {error_rate}: {row}");
     }
 }

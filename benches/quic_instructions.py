@@ -40,7 +40,7 @@ MOST = 0.25
 REST = "simulator and the rest"
 """With what has no caller among the parts, which moves between the two runs."""
 CIPHERS = "cryptography"
-"""A processor with VAES executes fewer instructions of it than valgrind, which lacks VAES, counts."""
+"""Counted without VAES, which valgrind lacks: a processor that has it executes fewer."""
 PARTS = {
     "quinn": {"quinn_proto", "rustls", "webpki", "bytes", "tracing"},
     CIPHERS: {"ring"},

@@ -333,6 +333,23 @@ def test_ctrl_c_in_the_first_second_says_nothing_more(small: Path, file: Path) -
         assert stderr in ("", "bentpipe: interrupted\n")
 
 
+def test_a_signal_to_an_ending_interpreter_leaves_the_exit_status() -> None:
+    code = """
+import os, signal, sys
+sys.argv = ["bentpipe"]
+import bentpipe.signals
+
+class Late:
+    def __del__(self, kill=os.kill, process=os.getpid(), number=signal.SIGINT):
+        kill(process, number)
+
+late = Late()
+sys.exit(5)
+"""
+    command = [sys.executable, "-c", code]
+    assert subprocess.run(command, check=False).returncode == 5
+
+
 def wait_for_engine(process: int) -> None:
     """Wait until a process begins to load the engine: what is before that is Python itself."""
     deadline = time.monotonic() + 30

@@ -8,6 +8,7 @@ end a process.
 
 from __future__ import annotations
 
+import atexit
 import os
 import signal
 import sys
@@ -41,6 +42,11 @@ def end_at_once() -> None:
         os._exit(INTERRUPTED)
 
     handle(end, end)
+
+
+def ignore() -> None:
+    """Ignore signals: the exit status stands, and an ending interpreter would die of them."""
+    handle(signal.SIG_IGN, signal.SIG_IGN)
 
 
 def interrupt() -> None:
@@ -77,3 +83,5 @@ def handle(on_interrupt: signal._HANDLER, on_termination: signal._HANDLER) -> No
 
 if is_command() and threading.current_thread() is threading.main_thread():
     end_at_once()
+    # First registered is called last.
+    atexit.register(ignore)

@@ -426,6 +426,14 @@ class SctpTotals:
     def heartbeats_sent(self) -> int:
         """HEARTBEAT chunks of both ends."""
 
+    @property
+    def path_failures(self) -> int:
+        """Times that the data sender found a path to be inactive."""
+
+    @property
+    def path_changes(self) -> int:
+        """Times that its new data took another path."""
+
     def to_dict(self) -> dict[str, Any]:
         """The attributes as a dictionary, with dictionaries for the objects in them."""
 
@@ -1092,10 +1100,12 @@ class Scenario:
         A `bentpipe.Explanation`: its text is for people, its fields are data with units.
         """
 
-    def route(self, flow: int = 0, *, back: bool = False) -> list[Hop]:
+    def route(self, flow: int = 0, *, back: bool = False, path: int = 0) -> list[Hop]:
         """The links on the way of a flow's data, or `back` on that of its ACKs, in order.
 
-        `IndexError` when there is no such flow. The rule of routes is in docs/scenario.md.
+        A flow with several paths (`transport.sctp.paths`) has one route for each `path`.
+
+        `IndexError` when there is no such flow or path. The rule of routes is in docs/scenario.md.
         """
 
     def signals(self) -> list[Signal]:

@@ -204,6 +204,22 @@ class Controller:
 
 
 @dataclass(frozen=True)
+class PathOfFlow:
+    """One of the paths of a flow with several (`transport.sctp.paths`)."""
+
+    via: str
+    """The node that it leads through."""
+    route: list[str]
+    return_route: list[str]
+    base_rtt_ms: float
+    bottleneck: str
+    bottleneck_bps: float
+    per: float
+    failover_s: float
+    """Least time from a loss of all packets until new data takes another path."""
+
+
+@dataclass(frozen=True)
 class Flow:
     """A `[[flow]]`; with `count` it stands for several flows, called `name.0`, `name.1`, ..."""
 
@@ -219,6 +235,8 @@ class Flow:
     settings: list[Setting]
     legs: list[Leg] = field(default_factory=list)
     """Its legs, if gateways split it."""
+    paths: list[PathOfFlow] = field(default_factory=list)
+    """Its paths, if it names them, the primary one first."""
 
 
 @dataclass(frozen=True)
@@ -407,6 +425,7 @@ def flow(data: dict[str, Any]) -> Flow:
     offered = figures.pop("offered", None)
     legs = [dict(one) for one in data.pop("legs", [])]
     return Flow(
+        paths=[PathOfFlow(**path) for path in data.pop("paths", [])],
         legs=[Leg(from_=leg.pop("from"), **leg) for leg in legs],
         figures=Figures(**figures, offered=Offered(**offered) if offered else None),
         controller=Controller(**data.pop("controller")),

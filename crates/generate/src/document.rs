@@ -159,6 +159,7 @@ impl Artist<'_> {
             || path.ends_with("from")
             || path.ends_with("to")
             || path.ends_with("towards")
+            || path.ends_with("paths")
         {
             return format!("n{}", self.dice.below(self.nodes)).into();
         }
@@ -255,8 +256,7 @@ fn connect(json: &mut Json, nodes: usize, dice: &mut Dice) {
         flow["to"] = format!("n{to}").into();
         if let Some(transport) = flow.get_mut("transport") {
             let protocol = choose_protocol(transport, dice);
-            // They take no controller.
-            if matches!(protocol, Some(Protocol::Xtp | Protocol::Sctp)) {
+            if protocol.is_some_and(|protocol| !protocol.takes_controller()) {
                 flow["controller"] = "none".into();
             }
         }

@@ -11,6 +11,8 @@ pub fn seen(scenario: &Scenario) -> Vec<(&'static str, String)> {
         nodes,
         links,
         flows,
+        // Of SCTP, whose tests run both engines.
+        addresses: _,
         // Of both engines alike: what is not sent over the network.
         name: _,
         duration: _,

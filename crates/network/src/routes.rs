@@ -6,7 +6,10 @@ use crate::topology::{PortKind, PortSpec, Topology};
 /// The tables of a topology in the form that the engines read.
 #[derive(Clone, Debug)]
 pub(crate) struct Routes {
-    nodes: usize,
+    /// Number of destinations.
+    destinations: usize,
+    /// The nodes of destinations that are no nodes.
+    addresses: Vec<NodeId>,
     /// By node and destination, the port of the link to take.
     out: Vec<u16>,
     /// By node, the port of its limited forwarding.
@@ -23,7 +26,8 @@ impl Routes {
     pub(crate) fn new(topology: &Topology) -> Self {
         let port = |port: &Option<u16>| port.unwrap_or(NONE);
         Self {
-            nodes: topology.routes.len(),
+            destinations: topology.destinations(),
+            addresses: topology.addresses.clone(),
             out: topology.routes.iter().flatten().map(port).collect(),
             forwarding: topology.forwarding.iter().map(port).collect(),
         }
@@ -35,7 +39,13 @@ impl Routes {
     /// If there is no route. Scenarios with unreachable nodes are rejected before they run.
     #[inline]
     pub(crate) fn out(&self, node: NodeId, to: NodeId) -> usize {
-        there(self.out[usize::from(node.0) * self.nodes + usize::from(to.0)])
+        there(self.out[usize::from(node.0) * self.destinations + usize::from(to.0)])
+    }
+
+    /// Whether `to` is `node` or one of its addresses.
+    fn is_at(&self, node: NodeId, to: NodeId) -> bool {
+        let address = usize::from(to.0).checked_sub(self.forwarding.len());
+        node == address.map_or(to, |address| self.addresses[address])
     }
 
     /// The port that a packet takes next when it comes out of a port of `kind` at `node`; `None`
@@ -45,7 +55,7 @@ impl Routes {
         if kind == PortKind::Forwarding {
             return Some(self.out(node, to));
         }
-        if node == to {
+        if self.is_at(node, to) {
             return None;
         }
         match self.forwarding[usize::from(node.0)] {
@@ -58,7 +68,8 @@ impl Routes {
 /// The result of [`Routes::next`] by port and destination: one look-up without branches.
 #[derive(Clone, Debug)]
 pub(crate) struct NextHop {
-    nodes: usize,
+    /// Number of destinations.
+    destinations: usize,
     ports: Vec<u16>,
 }
 
@@ -73,11 +84,13 @@ impl NextHop {
                     row.fill(forwarding);
                 }
                 row[node] = HERE;
+                let own = row[topology.routes.len()..].iter_mut().zip(&topology.addresses);
+                own.filter(|(_, at)| **at == port.to).for_each(|(hop, _)| *hop = HERE);
             }
             row
         };
         Self {
-            nodes: topology.routes.len(),
+            destinations: topology.destinations(),
             ports: topology.ports.iter().flat_map(behind).collect(),
         }
     }
@@ -85,7 +98,7 @@ impl NextHop {
     /// The port that a packet takes next when it comes out of `port`; `None` at its destination.
     #[inline]
     pub(crate) fn next(&self, port: usize, to: NodeId) -> Option<usize> {
-        let next = self.ports[port * self.nodes + usize::from(to.0)];
+        let next = self.ports[port * self.destinations + usize::from(to.0)];
         (next != HERE).then(|| there(next))
     }
 }

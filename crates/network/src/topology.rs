@@ -35,8 +35,18 @@ pub struct PortSpec {
 pub struct Topology {
     /// All ports; their position is their number, and the order of simultaneous arrivals.
     pub ports: Vec<PortSpec>,
-    /// For each node and destination, the port of the link to take; `None` where no route leads.
+    /// For each node and destination, the port of the link to take; `None` where no route leads. Destinations are the
+    /// nodes, then the addresses.
     pub routes: Vec<Vec<Option<u16>>>,
+    /// The nodes of further addresses.
+    pub addresses: Vec<NodeId>,
     /// For each node, the port of its limited forwarding.
     pub forwarding: Vec<Option<u16>>,
+}
+
+impl Topology {
+    /// Number of destinations that packets can have.
+    pub fn destinations(&self) -> usize {
+        self.routes.len() + self.addresses.len()
+    }
 }

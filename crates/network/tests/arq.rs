@@ -40,7 +40,7 @@ fn link(arq: ArqSettings, per: f64, delay: Span, seed: u64) -> Network<u32> {
     };
     let ports = [(0, forward), (1, backward)].map(port).into();
     let routes = vec![vec![None, Some(0)], vec![Some(1), None]];
-    Network::new(Topology { ports, routes, forwarding: vec![None; 2] })
+    Network::new(Topology { ports, routes, addresses: Vec::new(), forwarding: vec![None; 2] })
 }
 
 fn packet(body: u32) -> Packet<u32> {

@@ -34,7 +34,7 @@ fn topology(demand: DemandSettings) -> Topology {
     let direction = Direction::new(settings, 5, 0, Time::NEVER);
     let port = PortSpec { to: NodeId(1), kind: PortKind::Link, direction, reverse: None };
     let routes = vec![vec![None, Some(0)], vec![None, None]];
-    Topology { ports: vec![port], routes, forwarding: vec![None; 2] }
+    Topology { ports: vec![port], routes, addresses: Vec::new(), forwarding: vec![None; 2] }
 }
 
 /// Offers packets of these bytes at these times. Returns the seconds from each to its arrival without

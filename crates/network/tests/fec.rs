@@ -26,7 +26,12 @@ fn link(fec: FecSettings, channel: Errors) -> Network<u32> {
     let direction = Direction::new(settings, 5, 0, Time::NEVER);
     let port = PortSpec { to: NodeId(1), kind: PortKind::Link, direction, reverse: None };
     let routes = vec![vec![None, Some(0)], vec![None, None]];
-    Network::new(Topology { ports: vec![port], routes, forwarding: vec![None; 2] })
+    Network::new(Topology {
+        ports: vec![port],
+        routes,
+        addresses: Vec::new(),
+        forwarding: vec![None; 2],
+    })
 }
 
 fn packet(body: u32) -> Packet<u32> {

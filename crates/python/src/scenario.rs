@@ -173,13 +173,17 @@ impl Scenario {
 
     /// The links on the way of a flow's data, or `back` on that of its ACKs, in order.
     ///
-    /// `IndexError` when there is no such flow. The rule of routes is in docs/scenario.md.
-    #[pyo3(signature = (flow = 0, *, back = false))]
-    fn route(&self, flow: usize, back: bool) -> PyResult<Vec<Hop>> {
+    /// A flow with several paths (`transport.sctp.paths`) has one route for each `path`.
+    ///
+    /// `IndexError` when there is no such flow or path. The rule of routes is in docs/scenario.md.
+    #[pyo3(signature = (flow = 0, *, back = false, path = 0))]
+    fn route(&self, flow: usize, back: bool, path: usize) -> PyResult<Vec<Hop>> {
         let scenario = &self.inner;
         let missing = || PyIndexError::new_err(format!("flow: there is no flow {flow}"));
         let flow = scenario.flows.get(flow).ok_or_else(missing)?;
-        let (from, to) = if back { (flow.to, flow.from) } else { (flow.from, flow.to) };
+        let missing = || PyIndexError::new_err(format!("path: the flow has no path {path}"));
+        let [data, acks] = flow.all_ways().nth(path).ok_or_else(missing)?;
+        let (from, to) = if back { acks } else { data };
         let hops = scenario::routes(scenario).path(from, to, &scenario.links);
         let hop = |hop: scenario::Hop| {
             let direction = hop.direction(&scenario.links);

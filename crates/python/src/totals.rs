@@ -190,6 +190,10 @@ record! {
         duplicates_received: u64,
         /// HEARTBEAT chunks of both ends.
         heartbeats_sent: u64,
+        /// Times that the data sender found a path to be inactive.
+        path_failures: u64,
+        /// Times that its new data took another path.
+        path_changes: u64,
     }
 }
 
@@ -461,6 +465,8 @@ impl From<&SctpRecord> for SctpTotals {
             sacks_sent,
             duplicates_received,
             heartbeats_sent,
+            path_failures,
+            path_changes,
         } = record;
         Self {
             segments_sent: *segments_sent,
@@ -471,6 +477,8 @@ impl From<&SctpRecord> for SctpTotals {
             sacks_sent: *sacks_sent,
             duplicates_received: *duplicates_received,
             heartbeats_sent: *heartbeats_sent,
+            path_failures: *path_failures,
+            path_changes: *path_changes,
         }
     }
 }

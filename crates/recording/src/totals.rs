@@ -375,6 +375,10 @@ pub struct SctpRecord {
     pub duplicates_received: u64,
     /// HEARTBEAT chunks of both ends.
     pub heartbeats_sent: u64,
+    /// Times that the data sender found a path to be inactive.
+    pub path_failures: u64,
+    /// Times that its new data took another path.
+    pub path_changes: u64,
 }
 
 /// One web page.

@@ -178,6 +178,8 @@ fn of_protocol(hash: &mut Hash, protocol: &ProtocolRecord) {
             sacks_sent,
             duplicates_received,
             heartbeats_sent,
+            path_failures,
+            path_changes,
         }) => {
             hash.count("segments_sent", *segments_sent);
             hash.count("segments_retransmitted", *segments_retransmitted);
@@ -187,6 +189,8 @@ fn of_protocol(hash: &mut Hash, protocol: &ProtocolRecord) {
             hash.count("sacks_sent", *sacks_sent);
             hash.count("duplicates_received", *duplicates_received);
             hash.count("heartbeats_sent", *heartbeats_sent);
+            hash.count("path_failures", *path_failures);
+            hash.count("path_changes", *path_changes);
         }
     }
 }

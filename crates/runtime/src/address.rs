@@ -2,7 +2,8 @@
 //!
 //! Decisions:
 //! - One version of IP for a whole scenario: the header is a number of each endpoint and not of
-//!   each packet; a host has one address, and a name leads to nothing else.
+//!   each packet; a host has one address, and a name leads to nothing else. What has several paths
+//!   has further addresses, which lead through other nodes; their numbers follow those of the nodes.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 

@@ -7,7 +7,7 @@ use std::sync::Arc;
 
 use congestion::Specification;
 use network::{FlowId, NodeId};
-use scenario::model::{Flow, GatewayEnd, OwnSettings, Traffic};
+use scenario::model::{Flow, FlowPath, GatewayEnd, OwnSettings, Traffic};
 use units::Rate;
 
 use crate::topology::number;
@@ -54,6 +54,8 @@ pub struct Leg<'a> {
     pub initial_sequence: u32,
     /// Whether both ends are gateways.
     pub is_between_gateways: bool,
+    /// Its paths, if the flow names them.
+    pub paths: &'a [FlowPath],
 }
 
 /// One end of the connections of a leg.
@@ -118,6 +120,7 @@ pub fn legs(flow: &Flow) -> Vec<Leg<'_>> {
             streams: if is_between_gateways { 1 } else { flow.traffic.streams() },
             initial_sequence: sequence_of_leg(flow.initial_sequence, leg),
             is_between_gateways,
+            paths: &flow.paths,
         }
     };
     (0..).zip(starts.zip(ends)).map(leg).collect()
@@ -137,9 +140,11 @@ impl Leg<'_> {
             streams,
             initial_sequence: _,
             is_between_gateways,
+            paths,
         } = self;
         (*from, *to, *opener) == (other.from, other.to, other.opener)
             && (*streams, *is_between_gateways) == (other.streams, other.is_between_gateways)
+            && *paths == other.paths
             && first.is_like(&other.ends[0])
             && last.is_like(&other.ends[1])
     }

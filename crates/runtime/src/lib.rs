@@ -44,6 +44,6 @@ pub use links::{LinkRecorder, LinkSamples, link_records, link_tables};
 pub use middlebox::{COUNTERS, set_filters};
 pub use nodes::{Nodes, Passing, needs_nodes};
 pub use tables::TABLES;
-pub use topology::topology;
+pub use topology::{number, topology};
 pub use totals::{quic_record, tcp_record};
 pub use trace::trace_table;

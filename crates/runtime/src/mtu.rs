@@ -110,8 +110,8 @@ impl Gates {
             let port = number(2 * hop.link as usize + usize::from(!hop.forward));
             gates.iter().position(|gate| gate.port == port)
         };
-        let all = 0..scenario.nodes.len();
-        let next = all.clone().map(|from| all.clone().map(|to| next(from, to)).collect()).collect();
+        let (nodes, all) = (0..scenario.nodes.len(), 0..scenario.destinations());
+        let next = nodes.map(|from| all.clone().map(|to| next(from, to)).collect()).collect();
         Self { gates, next }
     }
 

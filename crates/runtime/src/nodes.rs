@@ -315,18 +315,18 @@ impl<B: Visible> Nodes<B> {
 /// By node and destination, the number of links between them.
 fn links(scenario: &Scenario) -> Vec<Vec<u8>> {
     let routes = scenario::routes(scenario);
-    let all = 0..scenario.nodes.len();
+    let (nodes, all) = (0..scenario.nodes.len(), 0..scenario.destinations());
     let hops = |from: usize, to: usize| {
         u8::try_from(routes.path(from, to, &scenario.links).len()).unwrap_or(u8::MAX)
     };
-    all.clone().map(|from| all.clone().map(|to| hops(from, to)).collect()).collect()
+    nodes.map(|from| all.clone().map(|to| hops(from, to)).collect()).collect()
 }
 
 /// By node and destination, the next node with a middlebox, a decompressor or a gate on the way, or the
 /// destination.
 fn stops(scenario: &Scenario, middleboxes: &[NodeId], gates: &Gates) -> Vec<Vec<NodeId>> {
     let routes = scenario::routes(scenario);
-    let all = 0..scenario.nodes.len();
+    let (nodes, all) = (0..scenario.nodes.len(), 0..scenario.destinations());
     let stop = |from: usize, to: usize| {
         let hops = routes.path(from, to, &scenario.links);
         let ends = hops.iter().find_map(|hop| {
@@ -340,7 +340,7 @@ fn stops(scenario: &Scenario, middleboxes: &[NodeId], gates: &Gates) -> Vec<Vec<
     };
     // A middlebox sees what its node forwards, and not what is for the node itself: the search may end
     // there either way.
-    all.clone().map(|from| all.clone().map(|to| stop(from, to)).collect()).collect()
+    nodes.map(|from| all.clone().map(|to| stop(from, to)).collect()).collect()
 }
 
 impl<B: Visible> Fabric<B> for Nodes<B> {

@@ -7,18 +7,21 @@ use units::{Bytes, Span, Time};
 
 use crate::middlebox::is_filtered;
 
-/// The number of a node or port in the network. The language bounds how many there are.
-pub(crate) fn number(number: impl TryInto<u16>) -> u16 {
+/// The number of a node, address or port in the network. The language bounds how many there are.
+///
+/// # Panics
+/// Never for those of a scenario.
+pub fn number(number: impl TryInto<u16>) -> u16 {
     number.try_into().ok().expect("a scenario has fewer nodes and ports")
 }
 
 /// For each node and destination, the port to take.
 fn routes(scenario: &Scenario) -> Vec<Vec<Option<u16>>> {
     let routes = scenario::routes(scenario);
-    let nodes = 0..scenario.nodes.len();
+    let (nodes, all) = (0..scenario.nodes.len(), 0..scenario.destinations());
     let port = |hop: scenario::Hop| number(2 * hop.link + u32::from(!hop.forward));
-    let row = |from| nodes.clone().map(|to| routes.next(from, to).map(port)).collect();
-    nodes.clone().map(row).collect()
+    let row = |from| all.clone().map(|to| routes.next(from, to).map(port)).collect();
+    nodes.map(row).collect()
 }
 
 /// The network of a scenario: the ports of link `n` are `2 n` forward and `2 n + 1` backward, then
@@ -55,7 +58,8 @@ pub fn topology(scenario: &Scenario, seed: u64) -> Topology {
             Some(add(node, PortKind::Forwarding, settings(limit.forwarding?), false))
         })
         .collect();
-    Topology { ports, routes: routes(scenario), forwarding }
+    let addresses = scenario.addresses.iter().map(|address| NodeId(number(address.node))).collect();
+    Topology { ports, routes: routes(scenario), addresses, forwarding }
 }
 
 /// A router's forwarding: a rate and memory, and no delay.

@@ -15,6 +15,7 @@ mod figures;
 mod loss_notice;
 mod middlebox;
 mod mtu;
+mod paths;
 mod proxy;
 mod scps;
 mod sctp;
@@ -28,7 +29,7 @@ use serde::Serialize;
 use units::{Rate, Span};
 
 use crate::load::Written;
-use crate::model::{Change, Flow, Link, Node, Scenario};
+use crate::model::{Change, Flow, Link, Node, Scenario, Way};
 use crate::routes::{Hop, Routes, routes};
 
 use figures::Load;
@@ -37,6 +38,7 @@ pub use cost::RecordingExplanation;
 pub(crate) use figures::packet_rate;
 pub use figures::{Figures, Offered};
 pub use middlebox::MiddleboxExplanation;
+pub use paths::PathExplanation;
 pub use proxy::{LegExplanation, ProxyExplanation, RateExplanation};
 pub use settings::Setting;
 #[cfg(test)]
@@ -150,6 +152,9 @@ pub struct FlowExplanation {
     /// Its legs, if gateways split it.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub legs: Vec<LegExplanation>,
+    /// Its paths, if it names them, the primary one first.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub paths: Vec<PathExplanation>,
     /// The controller.
     pub controller: ControllerExplanation,
     /// Everything that can be set.
@@ -182,6 +187,7 @@ pub fn explain(scenario: &Scenario, written: &Written) -> Explanation {
             let mut explained =
                 explain_flow(scenario, written, &routes, (entry, count, flow), &figures);
             explained.legs = proxy::explain_legs(scenario, &legs);
+            explained.paths = paths::explain(scenario, &routes, &load, flow);
             (explained, flow)
         })
         .collect();
@@ -288,6 +294,30 @@ fn event(change: &Change) -> EventExplanation {
     }
 }
 
+/// Names of the nodes on a way.
+fn names(scenario: &Scenario, routes: &Routes, (from, to): Way) -> Vec<String> {
+    let hops = routes.path(from, to, &scenario.links);
+    let nodes = hops.iter().map(|hop: &Hop| hop.to(&scenario.links));
+    std::iter::once(from).chain(nodes).map(|n| scenario.nodes[n].name.clone()).collect()
+}
+
+fn explain_controller(flow: &Flow) -> ControllerExplanation {
+    let known = flow.controller.entry();
+    let status = flow.own.controller_status(&flow.controller);
+    let protocol = flow.protocol.entry();
+    let (source, summary) = match flow.protocol.takes_controller() {
+        true => (known.source, known.summary),
+        false => (protocol.source, protocol.summary),
+    };
+    ControllerExplanation {
+        name: known.name,
+        status: status.name(),
+        implementation: status.implementation(),
+        source,
+        summary,
+    }
+}
+
 fn explain_flow(
     scenario: &Scenario,
     written: &Written,
@@ -295,32 +325,22 @@ fn explain_flow(
     (entry, count, flow): (usize, usize, &Flow),
     figures: &Figures,
 ) -> FlowExplanation {
-    let known = flow.controller.entry();
     let name = match count {
         1 => flow.name.as_str(),
         _ => flow.name.rsplit_once('.').map_or(flow.name.as_str(), |(name, _)| name),
     };
-    let names = |from: usize, to: usize| {
-        let hops = routes.path(from, to, &scenario.links);
-        let nodes = hops.iter().map(|hop: &Hop| hop.to(&scenario.links));
-        std::iter::once(from).chain(nodes).map(|n| scenario.nodes[n].name.clone()).collect()
-    };
+    let [route, return_route] = flow.ways().map(|way| names(scenario, routes, way));
     FlowExplanation {
         name: name.to_owned(),
         count,
         summary: settings::summary(scenario, flow),
         endless: settings::is_endless(&flow.traffic),
-        route: names(flow.from, flow.to),
-        return_route: names(flow.to, flow.from),
+        route,
+        return_route,
         figures: figures.clone(),
         legs: Vec::new(),
-        controller: ControllerExplanation {
-            name: known.name,
-            status: known.status.name(),
-            implementation: known.status.implementation(),
-            source: known.source,
-            summary: known.summary,
-        },
+        paths: Vec::new(),
+        controller: explain_controller(flow),
         settings: settings::of_flow(flow, entry, written),
     }
 }

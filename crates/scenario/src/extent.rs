@@ -5,7 +5,7 @@
 
 use units::Span;
 
-use crate::model::{Flow, Scenario, Traffic, Web};
+use crate::model::{Flow, Scenario, Traffic, Way, Web};
 use crate::routes::Routes;
 
 /// Bytes in memory of a row of `flow_series`, of `link_series` and of `objects`.
@@ -68,12 +68,13 @@ pub(crate) fn active(scenario: &Scenario, flow: &Flow) -> Span {
 /// From the start of one page to the start of the next: a page takes a round trip for its main object,
 /// and one for those embedded in it.
 fn shortest_page(scenario: &Scenario, routes: &Routes, flow: &Flow, web: &Web) -> Span {
-    let way = |from: usize, to: usize| {
+    let way = |(from, to): Way| {
         let hops = routes.path(from, to, &scenario.links);
         let delays = hops.iter().map(|hop| hop.direction(&scenario.links).least_delay());
         delays.fold(Span::ZERO, |sum, delay| sum + delay)
     };
-    let round_trip = way(flow.from, flow.to) + way(flow.to, flow.from);
+    let round_trips = flow.all_ways().map(|[data, acks]| way(data) + way(acks));
+    let round_trip = round_trips.min().unwrap_or_default();
     let round_trips = if web.embedded_objects > 0 { 2 } else { 1 };
     web.interval.max(round_trip * round_trips)
 }

@@ -58,8 +58,8 @@ pub use error::{Place, ScenarioError, ScenarioErrors};
 pub use explain::{
     ControllerExplanation, DirectionExplanation, EventExplanation, Explanation, Figures,
     FlowExplanation, ForwardingExplanation, LegExplanation, MiddleboxExplanation, NodeExplanation,
-    Offered, ProxyExplanation, RateExplanation, RecordingExplanation, Setting, Warning,
-    WarningKind, explain,
+    Offered, PathExplanation, ProxyExplanation, RateExplanation, RecordingExplanation, Setting,
+    Warning, WarningKind, explain,
 };
 pub use given::{Given, Packed, files, names_a_file};
 pub use load::{Loaded, Written};

@@ -39,6 +39,8 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// Flows, `count` already spelt out.
     pub flows: Vec<Flow>,
+    /// Addresses of hosts besides their own. Destinations are numbered with the nodes first, then these.
+    pub addresses: Vec<Address>,
     /// What to record besides totals.
     pub record: Record,
 }
@@ -47,6 +49,11 @@ impl Scenario {
     /// How much later than written all events of links happen in a run with `seed`.
     pub fn event_delay(&self, seed: u64) -> Span {
         link::event_delay(seed, self.phase)
+    }
+
+    /// Number of destinations that packets can have: nodes, then addresses.
+    pub fn destinations(&self) -> usize {
+        self.nodes.len() + self.addresses.len()
     }
 
     /// Length of a full packet of a flow as an IP packet, in bytes.
@@ -69,6 +76,27 @@ impl Scenario {
         u64::from(self.ip.header_bytes() + wire::tcp::HEADER)
     }
 }
+
+/// An address of a host to which packets go through another node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Address {
+    /// Number of the host.
+    pub node: usize,
+    /// Number of the other node.
+    pub via: usize,
+}
+
+/// One of the paths between the hosts of a flow, if it names them.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct FlowPath {
+    /// Number of the node that it leads through.
+    pub via: usize,
+    /// Destinations: the addresses at `from` and at `to`.
+    pub ends: [usize; 2],
+}
+
+/// The way of packets: the node that sends them, and their destination.
+pub type Way = (usize, usize);
 
 /// A host or router.
 #[derive(Clone, Debug, PartialEq)]
@@ -202,6 +230,8 @@ pub struct Flow {
     pub initial_sequence: u32,
     /// What the application does.
     pub traffic: Traffic,
+    /// Its paths, the primary one first. Empty: it has one, on the routes between its hosts.
+    pub paths: Arc<[FlowPath]>,
     /// Gateways that split its connections, in the order in which the data crosses them.
     pub gateways: Arc<[Gateway]>,
 }
@@ -210,6 +240,22 @@ impl Flow {
     /// Whether all its connections are of TCP, or of SCPS-TP, which is one.
     pub fn has_tcp_only(&self) -> bool {
         self.own == OwnSettings::Tcp && self.other_end().is_none()
+    }
+
+    /// The ways of its data and of its ACKs on the primary path.
+    pub fn ways(&self) -> [Way; 2] {
+        self.ways_on(self.paths.first())
+    }
+
+    /// The ways of its data and of its ACKs on each of its paths.
+    pub fn all_ways(&self) -> impl Iterator<Item = [Way; 2]> {
+        let others = self.paths.iter().skip(1).map(|path| self.ways_on(Some(path)));
+        std::iter::once(self.ways()).chain(others)
+    }
+
+    fn ways_on(&self, path: Option<&FlowPath>) -> [Way; 2] {
+        let [from, to] = path.map_or([self.from, self.to], |path| path.ends);
+        [(self.from, to), (self.to, from)]
     }
 
     /// Whether some of its connections are of QUIC, those between gateways included.
@@ -298,8 +344,12 @@ impl OwnSettings {
 
     /// Confidence that the controller of the end is that of its source.
     pub fn controller_status(&self, controller: &Specification) -> Status {
-        let of_quinn = self.has_quinns_controller();
-        if of_quinn { Protocol::Quic.entry().status } else { controller.entry().status }
+        match self {
+            Self::Quic(_) if self.has_quinns_controller() => Protocol::Quic.entry().status,
+            Self::Sctp(_) => Protocol::Sctp.entry().status,
+            Self::Xtp(_) => Protocol::Xtp.entry().status,
+            Self::Tcp | Self::Quic(_) | Self::Stp(_) => controller.entry().status,
+        }
     }
 }
 

@@ -12,6 +12,7 @@ mod gateway;
 mod graph;
 mod modems;
 mod mtu;
+mod paths;
 mod presets;
 mod protocols;
 mod proxies;
@@ -58,7 +59,8 @@ pub(crate) fn resolve(
     graph::check_overrides(tree, &mut problems);
     let sides = proxies::proxies(document, &numbers, &links, &mut nodes, &mut problems);
     protocols::check(document, tree, &mut problems);
-    let (flows, entries) = flows::flows(document, tree, &numbers, &mut problems);
+    let (mut flows, entries) = flows::flows(document, tree, &numbers, &mut problems);
+    let addresses = paths::resolve(document, &numbers, &mut flows, &entries, &mut problems);
     let record = &document.record;
     let mut scenario = Scenario {
         name: document.name.as_ref().map_or_else(|| file_name.to_owned(), |name| name.0.clone()),
@@ -70,11 +72,13 @@ pub(crate) fn resolve(
         nodes,
         links,
         flows,
+        addresses,
         record: Record { interval: record.interval, events: record.events },
     };
     if problems.is_empty() {
         proxies::split(&mut scenario, &entries, &sides, &mut problems);
         mtu::fit_segments(&mut scenario, &entries, tree, &mut problems);
+        paths::check(&scenario, &entries, &mut problems);
         rules::check(&scenario, &entries, &mut problems);
         protocols::check_network(&scenario, &entries, &mut problems);
         problems.iter_mut().for_each(|problem| name_default(problem, tree));

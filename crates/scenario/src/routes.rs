@@ -3,11 +3,14 @@
 //! A route has the smallest total propagation delay, then the fewest hops. If several remain, each
 //! node takes the first link in the file. The two directions of a flow have separate routes,
 //! because the delays of a link may differ per direction.
+//!
+//! An address of a host leads packets through a node: they take the route to that node, and then the one from there.
+//! On the second part they stay on it: each node has one next hop for an address.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::model::{Direction, Link, Node, Scenario, SideName};
+use crate::model::{Address, Direction, Link, Node, Scenario, SideName, Way};
 
 /// One link in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -36,7 +39,7 @@ impl Hop {
     }
 }
 
-/// The next hop of every node towards every end of a flow, every middlebox, every split proxy, every
+/// The next hop of every node towards every end of a flow, every address, every middlebox, every split proxy, every
 /// decompressor, and every start of a link with an MTU: packets go from one of them to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Routes {
@@ -58,8 +61,13 @@ pub fn routes(scenario: &Scenario) -> Routes {
         let starts = link.ends.into_iter().zip(link.mtu);
         starts.filter(|(_, mtu)| mtu.is_some()).map(|(node, _)| node)
     });
-    let destinations = ends.chain(middleboxes).chain(decompressors).chain(gates);
-    Routes::towards(destinations, scenario.nodes.len(), &scenario.links)
+    let via = scenario.addresses.iter().map(|address| address.via);
+    let destinations = ends.chain(middleboxes).chain(decompressors).chain(gates).chain(via);
+    let mut routes = Routes::towards(destinations, scenario.nodes.len(), &scenario.links);
+    for address in &scenario.addresses {
+        routes.add(*address, &scenario.links);
+    }
+    routes
 }
 
 impl Routes {
@@ -81,6 +89,21 @@ impl Routes {
             }
         }
         Self { next }
+    }
+
+    /// Adds an address as the next destination.
+    fn add(&mut self, address: Address, links: &[Link]) {
+        let Address { node: host, via } = address;
+        let last: Vec<_> = self.path(via, host, links).iter().map(|hop| hop.from(links)).collect();
+        for (node, row) in self.next.iter_mut().enumerate() {
+            let hop = if node == host || last.contains(&node) { row[host] } else { row[via] };
+            row.push(hop);
+        }
+    }
+
+    /// Whether packets on one of these ways take `hop`.
+    pub fn passes(&self, ways: impl IntoIterator<Item = Way>, hop: Hop, links: &[Link]) -> bool {
+        ways.into_iter().any(|(from, to)| self.path(from, to, links).contains(&hop))
     }
 
     /// The hop that `node` takes towards `to`; `None` at the destination and where no route leads.

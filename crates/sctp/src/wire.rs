@@ -3,7 +3,7 @@
 
 use ::wire::{Addresses, crc32c};
 
-use crate::chunk::{Address, Beat, Chunk, Cookie, DATA_HEADER, Data, Init, Packet, Sack};
+use crate::chunk::{Beat, Chunk, Cookie, DATA_HEADER, Data, Init, Packet, Sack};
 
 /// Number in the header of IP.
 pub const PROTOCOL: u8 = 132;
@@ -19,7 +19,8 @@ const IPV6: u16 = 6;
 const STATE_COOKIE: u16 = 7;
 const STALE_COOKIE: u16 = 3;
 
-/// Appends header, chunks and payload of a packet from port `ports.0` to `ports.1`.
+/// Appends header, chunks and payload of a packet from port `ports.0` to `ports.1`. `addresses` are those of its path:
+/// an end has an address for each path, with numbers in succession.
 pub fn write(packet: &Packet, addresses: Addresses, ports: (u16, u16), out: &mut Vec<u8>) {
     let start = out.len();
     put16(out, ports.0);
@@ -27,14 +28,14 @@ pub fn write(packet: &Packet, addresses: Addresses, ports: (u16, u16), out: &mut
     put32(out, packet.tag);
     put32(out, 0);
     for chunk in packet.chunks() {
-        write_chunk(chunk, addresses, out);
+        write_chunk(chunk, (addresses, packet.path), out);
     }
     // The low byte of the CRC goes first (appendix A).
     let checksum = crc32c(&out[start..]).to_le_bytes();
     out[start..][CHECKSUM].copy_from_slice(&checksum);
 }
 
-fn write_chunk(chunk: &Chunk, addresses: Addresses, out: &mut Vec<u8>) {
+fn write_chunk(chunk: &Chunk, addresses: (Addresses, u8), out: &mut Vec<u8>) {
     let flags = match chunk {
         Chunk::Data(data) => data.flags.byte(),
         Chunk::Abort { reflected: true } | Chunk::ShutdownComplete { reflected: true } => REFLECTED,
@@ -101,24 +102,21 @@ fn write_init(init: &Init, out: &mut Vec<u8>) {
     put32(out, init.tsn);
 }
 
-/// Addresses of an end with several. Path i has the number of the first address and i.
-fn write_addresses(init: &Init, addresses: Addresses, out: &mut Vec<u8>) {
+/// Addresses of an end with several, from that of `path`.
+fn write_addresses(init: &Init, (addresses, path): (Addresses, u8), out: &mut Vec<u8>) {
     if init.addresses < 2 {
         return;
     }
-    for path in 0..init.addresses {
-        let (kind, mut address) = match (init.address, addresses) {
-            (Address::V4, Addresses::V4(own, _)) => (IPV4, own.octets().to_vec()),
-            (Address::V6, Addresses::V6(own, _)) => (IPV6, own.octets().to_vec()),
-            (Address::V4, Addresses::V6(..)) => (IPV4, vec![0; 4]),
-            (Address::V6, Addresses::V4(..)) => (IPV6, vec![0; 16]),
+    for other in 0..init.addresses {
+        let number = |own: u128| (own + u128::from(other)).saturating_sub(path.into());
+        let (kind, address) = match addresses {
+            Addresses::V4(own, _) => (IPV4, number(u32::from(own).into())),
+            Addresses::V6(own, _) => (IPV6, number(own.into())),
         };
-        if let Some(last) = address.last_mut() {
-            *last = last.wrapping_add(path);
-        }
+        let length = if kind == IPV4 { 4 } else { 16 };
         put16(out, kind);
-        put16(out, if kind == IPV4 { 8 } else { 20 });
-        out.extend_from_slice(&address);
+        put16(out, 4 + length);
+        out.extend_from_slice(&address.to_be_bytes()[16 - usize::from(length)..]);
     }
 }
 
@@ -158,6 +156,7 @@ mod tests {
     use units::Time;
 
     use super::*;
+    use crate::chunk::Address;
 
     /// Each chunk has the length that the simulator counts, and the lengths of the wire lead from one to the next.
     #[test]

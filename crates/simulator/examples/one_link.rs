@@ -73,7 +73,7 @@ fn topology(mechanism: &str, per: f64) -> Result<Topology, Failure> {
     };
     let ports = [(0, forward), (1, backward)].into_iter().zip(decides_late).map(port).collect();
     let routes = vec![vec![None, Some(0)], vec![Some(1), None]];
-    Ok(Topology { ports, routes, forwarding: vec![None; 2] })
+    Ok(Topology { ports, routes, addresses: Vec::new(), forwarding: vec![None; 2] })
 }
 
 fn packet(to: u16, bytes: u16) -> Packet<Body> {

@@ -2,8 +2,9 @@
 
 use std::sync::Arc;
 
+use network::NodeId;
 use quic::Logs;
-use runtime::{Leg, LegEnd};
+use runtime::{Leg, LegEnd, number};
 use scenario::Scenario;
 use wire::IpVersion;
 
@@ -40,7 +41,16 @@ fn blueprint(leg: &Leg<'_>, seed: u64, ip: IpVersion, logs: &Logs) -> Blueprint 
         reader_rate: end.reader_rate,
         shared,
     };
-    let Leg { from, to, opener, ends, streams: _, initial_sequence: _, is_between_gateways: _ } =
-        *leg;
-    Blueprint { ends: [end(ends[0], first), end(ends[1], last)], ip, from, to, opener }
+    let Leg {
+        from,
+        to,
+        opener,
+        ends,
+        streams: _,
+        initial_sequence: _,
+        is_between_gateways: _,
+        paths,
+    } = *leg;
+    let paths = paths.iter().map(|path| path.ends.map(|end| NodeId(number(end)))).collect();
+    Blueprint { ends: [end(ends[0], first), end(ends[1], last)], ip, from, to, opener, paths }
 }

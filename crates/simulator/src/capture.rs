@@ -158,6 +158,8 @@ fn too_big(observed: &Observed<'_>, ip: IpVersion) -> Option<IpPacket> {
     let quoted = Observed {
         from: observed.to,
         to: observed.from,
+        source: observed.destination,
+        destination: observed.source,
         by_data_sender: !observed.by_data_sender,
         segment: &segment,
         ..*observed
@@ -168,12 +170,12 @@ fn too_big(observed: &Observed<'_>, ip: IpVersion) -> Option<IpPacket> {
     IpPacket::read(&whole)?.too_big(runtime::address(router, ip), mtu)
 }
 
-/// Addresses of the hosts.
+/// Addresses in the packet.
 fn addresses(observed: &Observed<'_>, ip: IpVersion) -> Addresses {
-    let Observed { from, to, .. } = *observed;
+    let Observed { source, destination, .. } = *observed;
     match ip {
-        IpVersion::V4 => Addresses::V4(runtime::ipv4(from), runtime::ipv4(to)),
-        IpVersion::V6 => Addresses::V6(runtime::ipv6(from), runtime::ipv6(to)),
+        IpVersion::V4 => Addresses::V4(runtime::ipv4(source), runtime::ipv4(destination)),
+        IpVersion::V6 => Addresses::V6(runtime::ipv6(source), runtime::ipv6(destination)),
     }
 }
 
@@ -260,6 +262,8 @@ mod tests {
                 node: 0,
                 from: 1,
                 to: 0,
+                source: 1,
+                destination: 0,
                 connection: 3,
                 by_data_sender: false,
                 segment: &segment,

@@ -56,7 +56,7 @@ pub(crate) struct Endpoint<C> {
 }
 
 /// What few endpoints have. They are looked at after each packet that arrives.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Extras {
     /// The application when it reads slowly.
     reader: Option<Reader>,
@@ -64,12 +64,15 @@ pub(crate) struct Extras {
     pub(crate) part: Part,
     /// Rates that hold back what it sends.
     limit: Option<Limit>,
+    /// Its address and that of its peer on each path, if it has several.
+    paths: Vec<[NodeId; 2]>,
 }
 
 /// The part that an endpoint has in its flow.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) enum Part {
     /// An end of a flow with one leg.
+    #[default]
     End,
     /// An end whose connection a packet may end: it is reset, or speaks another protocol than TCP.
     Fragile,
@@ -91,7 +94,21 @@ impl<C: Connection> Endpoint<C> {
         let bytes = self.ip_header + self.connection.bytes(segment);
         // A connection has one number at each end, so this is its addresses and ports.
         let flow = body.endpoint.0;
-        Packet { body, flow, to: self.peer_node, bytes, priority, ecn }
+        let to = if C::MAY_BE_OTHERS { self.addresses(segment)[1] } else { self.peer_node };
+        Packet { body, flow, to, bytes, priority, ecn }
+    }
+
+    /// Its address and that of its peer on the path of a packet.
+    fn addresses(&self, packet: &Segment) -> [NodeId; 2] {
+        let paths = self.extras.as_ref().map_or(&[][..], |extras| &extras.paths);
+        let path = usize::from(self.connection.path(packet));
+        paths.get(path).copied().unwrap_or([self.node, self.peer_node])
+    }
+
+    /// Whether packets to `address` are for its host.
+    fn is_at(&self, address: NodeId) -> bool {
+        let paths = self.extras.as_ref().map_or(&[][..], |extras| &extras.paths);
+        self.node == address || paths.iter().any(|[own, _]| *own == address)
     }
 
     /// Its part in its flow.
@@ -108,11 +125,14 @@ impl<C: Connection> Endpoint<C> {
     #[cold]
     #[inline(never)]
     fn show(&self, now: Time, end: &End, segment: &Segment, observer: &mut Observer<'_>) {
+        let [source, destination] = self.addresses(segment).map(|address| address.0);
         observer(&Observed {
             at: now,
             node: self.node.0,
             from: self.node.0,
             to: self.peer_node.0,
+            source,
+            destination,
             connection: end.connection.0,
             by_data_sender: end.side == Side::Sender,
             segment,
@@ -212,6 +232,8 @@ pub(crate) struct Blueprint {
     pub(crate) to: NodeId,
     /// The side that opens a connection.
     pub(crate) opener: Side,
+    /// Addresses at `from` and at `to` of each path, if there are several.
+    pub(crate) paths: Vec<[NodeId; 2]>,
 }
 
 /// What a timer is for.
@@ -311,6 +333,10 @@ impl<C: Connection> Hosts<C> {
             // A packet may end a connection of another protocol.
             let part = if end.shared.is_tcp() { Part::End } else { Part::Fragile };
             let has_extras = reader.is_some() || part != Part::End;
+            let paths = || {
+                let ends = blueprint.paths.iter().copied();
+                ends.map(|[from, to]| if offset == 0 { [from, to] } else { [to, from] }).collect()
+            };
             let only_answers = node == blueprint.to;
             let mut connection = C::new(end, controller, sequence, only_answers);
             connection.identify(flow.0, number);
@@ -328,7 +354,8 @@ impl<C: Connection> Hosts<C> {
                 ip_header: blueprint.ip.header_bytes(),
                 peer,
                 flow,
-                extras: has_extras.then(|| Box::new(Extras { reader, part, limit: None })),
+                extras: has_extras
+                    .then(|| Box::new(Extras { reader, part, limit: None, paths: paths() })),
             });
         }
         pair
@@ -395,7 +422,7 @@ impl<C: Connection> Hosts<C> {
     pub(crate) fn receive(&mut self, now: Time, packet: &Packet<Body>) -> (EndpointId, bool) {
         let Body { endpoint: number, segment } = &packet.body;
         let endpoint = &mut self.endpoints[number.index()];
-        if endpoint.extras.is_some() && endpoint.node != packet.to {
+        if endpoint.extras.is_some() && !endpoint.is_at(packet.to) {
             self.astray = Some(*packet);
             return (*number, true);
         }
@@ -460,15 +487,18 @@ impl<C: Connection> Hosts<C> {
     ) {
         let body = &packet.body;
         let endpoint = &self.endpoints[body.endpoint.index()];
-        if endpoint.node != packet.to {
+        if !endpoint.is_at(packet.to) {
             return;
         }
+        let [destination, source] = endpoint.addresses(&body.segment).map(|address| address.0);
         let sender = self.ends.get(endpoint.peer);
         observer(&Observed {
             at: now,
             node: endpoint.node.0,
             from: endpoint.peer_node.0,
             to: endpoint.node.0,
+            source,
+            destination,
             connection: sender.connection.0,
             by_data_sender: sender.side == Side::Sender,
             segment: &body.segment,

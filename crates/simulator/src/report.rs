@@ -371,6 +371,8 @@ fn sctp_record(
         record.data_packets_sent += sender.events().data_packets;
         record.sacks_sent += receiver.chunks().of(sctp::Kind::Sack);
         record.duplicates_received += receiver.events().duplicates;
+        record.path_failures += sender.events().path_failures;
+        record.path_changes += sender.events().path_changes;
         let beats = [sender, receiver].map(|end| end.chunks().of(sctp::Kind::Heartbeat));
         record.heartbeats_sent += beats.iter().sum::<u64>();
     }

@@ -33,6 +33,11 @@ pub struct Observed<'a> {
     pub from: u16,
     /// See `from`.
     pub to: u16,
+    /// Numbers of the addresses in it, among the destinations of the scenario. Those of hosts with one address are
+    /// `from` and `to`.
+    pub source: u16,
+    /// See `source`.
+    pub destination: u16,
     /// Number of the connection, counted through the run.
     pub connection: u32,
     /// Sent by the end of the connection that sends the data.

@@ -131,6 +131,11 @@ pub(crate) trait Connection:
         false
     }
 
+    /// The path of a packet of this connection, by its place in the list of paths.
+    fn path(&self, _packet: &Segment) -> u8 {
+        0
+    }
+
     /// Length of a packet of this end, without the header of IP.
     fn bytes(&self, packet: &Segment) -> u16;
 

@@ -45,6 +45,11 @@ impl Protocol {
     pub fn name(self) -> &'static str {
         self.entry().name
     }
+
+    /// Whether flows have a congestion controller of the registry. XTP has no congestion control, and SCTP its own.
+    pub fn takes_controller(self) -> bool {
+        !matches!(self, Self::Xtp | Self::Sctp)
+    }
 }
 
 /// Description of a protocol, for lists, errors and the reference.

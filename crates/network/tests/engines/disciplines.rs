@@ -84,8 +84,12 @@ fn starts_of_transmissions_have_no_events_of_their_own() {
     let direction = Direction::new(settings, 1, 0, Time::NEVER).deciding_at_dequeue();
     let port = PortSpec { to: NodeId(1), kind: PortKind::Link, direction, reverse: None };
     let routes = vec![vec![None, Some(0)], vec![None; 2]];
-    let mut network =
-        Network::new(Topology { ports: vec![port], routes, forwarding: vec![None; 2] });
+    let mut network = Network::new(Topology {
+        ports: vec![port],
+        routes,
+        addresses: Vec::new(),
+        forwarding: vec![None; 2],
+    });
     for body in 0..packets {
         let (priority, ecn) = (Priority::Normal, Ecn::NotCapable);
         let packet = Packet { body, flow: 0, to: NodeId(1), bytes: 1000, priority, ecn };

@@ -40,7 +40,7 @@ fn chain(hops: &[RandomDirection]) -> Topology {
     let nodes = hops.len() + 1;
     let row = |from: usize| (0..nodes).map(|to| (to > from).then_some(from as u16)).collect();
     let routes = (0..nodes).map(row).collect();
-    Topology { ports, routes, forwarding: vec![None; nodes] }
+    Topology { ports, routes, addresses: Vec::new(), forwarding: vec![None; nodes] }
 }
 
 fn run(mut fabric: impl Fabric<u32>, last: NodeId, sendings: &[Sending]) -> Outcome {

@@ -39,7 +39,7 @@ fn chain(hops: &[[RandomDirection; 2]]) -> Topology {
         std::cmp::Ordering::Greater => Some(2 * from as u16 - 1),
     };
     let routes = (0..nodes).map(|from| (0..nodes).map(|to| port(from, to)).collect()).collect();
-    Topology { ports, routes, forwarding: vec![None; nodes] }
+    Topology { ports, routes, addresses: Vec::new(), forwarding: vec![None; nodes] }
 }
 
 pub(super) type Outcome = (Vec<(Time, u32, Ecn)>, Vec<PortReport>, Vec<QueueReport>);

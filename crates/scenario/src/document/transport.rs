@@ -7,7 +7,7 @@ use tcp::{Config, Recovery, Scps};
 use transport::{Protocol, RtoConfig};
 use units::{Rate, Span};
 
-use super::words::{Accurate, Linux, Off};
+use super::words::{Accurate, Linux, Name, Off};
 
 /// Transport protocol of a flow, with the settings of both ends. The settings are those of TCP.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -23,7 +23,7 @@ pub(crate) struct Transport {
     /// Settings of XTP.
     pub xtp: xtp::Config,
     /// Settings of SCTP.
-    pub sctp: sctp::Config,
+    pub sctp: Sctp,
     /// SCPS-TP: the route, the SNACK option and the ACKs.
     pub scps: Scps,
     /// Loss recovery. `"linux"` is RACK-TLP with proportional rate reduction. Default: the recovery
@@ -50,6 +50,20 @@ pub(crate) struct Transport {
     /// Initial sequence number of the data sender. The receiver uses the next number. Default:
     /// derived from the number of the flow, to distinguish the flows in a capture.
     pub initial_sequence: Option<u32>,
+}
+
+/// SCTP settings. The defaults are those of RFC 9260 section 16, unless the description says otherwise.
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default)]
+#[schemars(extend("additionalProperties" = false))]
+pub(crate) struct Sctp {
+    /// Nodes through which the paths of an association lead (multihoming), the one of the primary path first. Both hosts
+    /// have an address for each path, and packets in both directions pass its node. Default: one path, with the
+    /// smallest delay.
+    #[schemars(length(min = 1, max = 8))]
+    pub paths: Option<Vec<Name>>,
+    #[serde(flatten)]
+    pub config: sctp::Config,
 }
 
 /// `true`, `false` or `"accurate"`.

@@ -47,7 +47,8 @@ fn passing<'a>(
 ) -> [Vec<&'a FlowExplanation>; 2] {
     let mut found = [Vec::new(), Vec::new()];
     for (explanation, flow) in flows {
-        if routes.path(flow.from, flow.to, &scenario.links).contains(&hop) {
+        let data = flow.all_ways().map(|[data, _]| data);
+        if routes.passes(data, hop, &scenario.links) {
             let asks = protocols(flow).any(|protocol| protocol == feedback.protocol());
             found[usize::from(!asks)].push(explanation);
         }

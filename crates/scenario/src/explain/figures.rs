@@ -3,7 +3,7 @@
 use serde::Serialize;
 
 use super::{arq, demand, fec};
-use crate::model::{Direction, Flow, QueueLimit, Scenario, Traffic};
+use crate::model::{Direction, Flow, QueueLimit, Scenario, Traffic, Way as Ends};
 use crate::routes::{Hop, Routes};
 
 /// What can be said about a flow before it runs. Times are without any queue, and links as they are at
@@ -89,13 +89,23 @@ fn offered(traffic: &Traffic) -> Option<(f64, f64)> {
 impl Figures {
     /// The figures of `flow`.
     pub(super) fn of(scenario: &Scenario, routes: &Routes, load: &Load, flow: &Flow) -> Self {
+        Self::on(scenario, routes, load, flow, flow.ways())
+    }
+
+    /// The figures of `flow` with data and ACKs on these ways.
+    pub(super) fn on(
+        scenario: &Scenario,
+        routes: &Routes,
+        load: &Load,
+        flow: &Flow,
+        ways: [Ends; 2],
+    ) -> Self {
         let transport = &flow.transport;
         let packet = scenario.packet_bytes(flow);
         let ack = scenario.ack_bytes(flow) as f64;
         let counted = f64::from(transport.delayed_ack.segments());
         let graph = Graph { scenario, load };
-        let hops = [(flow.from, flow.to), (flow.to, flow.from)]
-            .map(|(from, to)| routes.path(from, to, &scenario.links));
+        let hops = ways.map(|(from, to)| routes.path(from, to, &scenario.links));
         // What a router forwards the other way for each packet, if both ways lead through it.
         let there = Way::new(graph, &hops[0], packet as f64, (&hops[1], ack / counted));
         let per_ack = transport.segments_per_ack(there.slowest.time);
@@ -190,7 +200,8 @@ impl Load {
     pub fn of(scenario: &Scenario, routes: &Routes) -> Self {
         let mut load = vec![[Passing::default(); 2]; scenario.links.len()];
         for flow in &scenario.flows {
-            for hop in routes.path(flow.from, flow.to, &scenario.links) {
+            let [(from, to), _] = flow.ways();
+            for hop in routes.path(from, to, &scenario.links) {
                 let passing = &mut load[hop.link as usize][usize::from(hop.forward)];
                 passing.flows += 1;
                 passing.offered += offered(&flow.traffic).map_or(0.0, |(mean, _)| mean);

@@ -1,12 +1,9 @@
-//! SCTP before a run: timers that are too short for the path.
+//! SCTP before a run: timers that are too short for a path.
 
 use sctp::Config;
 
-use super::figures::Figures;
-
-/// An answer cannot come before the round-trip time is over.
-pub(super) fn no_response(config: &Config, figures: &Figures) -> Option<String> {
-    let rtt = figures.base_rtt_ms;
+/// An answer cannot come before the round-trip time is over. `rtt` is that of the longest path in milliseconds.
+pub(super) fn no_response(config: &Config, rtt: f64) -> Option<String> {
     let is_short = |time: units::Span| time.as_millis_f64() < rtt;
     let Config { rto_max, rto_initial, cookie_life, .. } = config;
     if is_short(*cookie_life) {

@@ -511,6 +511,7 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
         "transport.keep_alive" => word("off"),
         "transport.quic.ack_threshold" => word("none, an ACK of each second packet"),
         "transport.stp.rate" => word("none, the congestion window of the controller"),
+        "transport.sctp.paths" => word("one, with the smallest delay"),
         "transport.sctp.message_size" => word("what fits a chunk"),
         "transport.xtp.rate" => word("none, the window"),
         "transport.xtp.burst" => word("one full packet"),

@@ -6,8 +6,8 @@ use units::{Bytes, Rate};
 
 use super::{
     ControllerExplanation, DirectionExplanation, EventExplanation, Explanation, Figures,
-    FlowExplanation, LegExplanation, MiddleboxExplanation, NodeExplanation, ProxyExplanation,
-    Setting,
+    FlowExplanation, LegExplanation, MiddleboxExplanation, NodeExplanation, PathExplanation,
+    ProxyExplanation, Setting,
 };
 
 /// Lines are broken here where that is possible.
@@ -54,6 +54,11 @@ pub(super) fn short(value: f64, digits: usize) -> String {
 
 pub(super) fn milliseconds(ms: f64) -> String {
     format!("{}ms", short(ms, if ms >= 100.0 { 1 } else { 3 }))
+}
+
+/// A time in seconds.
+fn seconds(s: f64) -> String {
+    format!("{}s", short(s, 2))
 }
 
 /// A value, with a mark if nobody wrote it.
@@ -232,6 +237,23 @@ fn leg(leg: &LegExplanation) -> Vec<String> {
     vec![format!("leg {from} -> {to}"), text]
 }
 
+/// One row for a path of a flow.
+fn path(path: &PathExplanation) -> Vec<String> {
+    let PathExplanation { via, route, return_route, base_rtt_ms, bottleneck, .. } = path;
+    let is_same = route.iter().rev().eq(return_route);
+    let back =
+        if is_same { String::new() } else { format!(", back {}", return_route.join(" -> ")) };
+    let text = format!(
+        "{}{back}: round trip {}, {} at {bottleneck}, PER {}, failover after {} or later",
+        route.join(" -> "),
+        milliseconds(*base_rtt_ms),
+        rate(path.bottleneck_bps),
+        per(path.per),
+        seconds(path.failover_s),
+    );
+    vec![format!("path {via}"), text]
+}
+
 /// One line for a link that is the same in both directions.
 fn links(f: &mut Formatter<'_>, directions: &[DirectionExplanation]) -> fmt::Result {
     let names = directions.first().map(|link| &link.settings).into_iter().flatten();
@@ -340,6 +362,7 @@ impl Display for FlowExplanation {
             vec!["return route".into(), self.return_route.join(" -> ")],
         ];
         rows.extend(figures(&self.figures));
+        rows.extend(self.paths.iter().map(path));
         rows.extend(self.legs.iter().map(leg));
         let controller = &self.controller;
         let read_in = controller.implementation.map(|which| format!(" ({which})"));

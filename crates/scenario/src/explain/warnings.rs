@@ -8,6 +8,7 @@ use transport::Protocol;
 use units::{Span, Time};
 
 use super::FlowExplanation;
+use super::PathExplanation;
 use super::about::About;
 use super::aqm;
 use super::arq;
@@ -30,7 +31,7 @@ use crate::error::Place;
 use crate::load::Written;
 use crate::model::{Channel, Flow, OwnSettings, QueueLimit, Scenario, Traffic};
 use crate::resolve::UNSCALED_WINDOW;
-use crate::routes::{Hop, Routes};
+use crate::routes::Routes;
 
 /// Something that will run, but probably not as meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -131,14 +132,14 @@ pub(super) fn warnings(
         let figures = &explanation.figures;
         let legs = proxy::legs(scenario, routes, load, flow);
         if legs.is_empty() {
-            let found = of_connection(flow, figures).into_iter();
+            let found = of_connection(flow, figures, &explanation.paths).into_iter();
             warnings
                 .extend(found.map(|(kind, text)| warning(kind, about, &explanation.name, text)));
         }
         for leg in &legs {
             let [from, to] = [leg.flow.from, leg.flow.to].map(|node| &scenario.nodes[node].name);
             let subject = format!("{}, leg {from} -> {to}", explanation.name);
-            let found = of_connection(&leg.flow, &leg.figures).into_iter();
+            let found = of_connection(&leg.flow, &leg.figures, &[]).into_iter();
             warnings.extend(found.map(|(kind, text)| warning(kind, about, &subject, text)));
         }
         let found = [
@@ -169,10 +170,10 @@ pub(super) fn warnings(
             let found = found.into_iter().filter_map(|(kind, message)| Some((kind, message?)));
             let idle = changes::warnings(scenario, direction);
             let idle = idle.into_iter().map(|text| (Kind::EventWithoutEffect, text));
-            let passes =
-                |hop: &Hop| hop.link as usize == number && hop.forward == (side == "forward");
-            let is_passed =
-                |from: usize, to: usize| routes.path(from, to, &scenario.links).iter().any(passes);
+            let hop = super::hop(number, side);
+            let is_passed = |flow: &Flow, way: usize| {
+                routes.passes(flow.all_ways().map(|ways| ways[way]), hop, &scenario.links)
+            };
             let is_compressed = link.header_compression.iter().any(Option::is_some);
             let has_any = direction.aqm.is_some()
                 || direction.arq.is_some()
@@ -180,8 +181,8 @@ pub(super) fn warnings(
                 || is_compressed;
             let all_flows = flows;
             let flows = flows.iter().filter(|_| has_any);
-            let with_data = flows.clone().filter(|(_, flow)| is_passed(flow.from, flow.to));
-            let with_acks = flows.filter(|(_, flow)| is_passed(flow.to, flow.from));
+            let with_data = flows.clone().filter(|(_, flow)| is_passed(flow, 0));
+            let with_acks = flows.filter(|(_, flow)| is_passed(flow, 1));
             let figures: Vec<_> = with_data.clone().map(|(found, _)| &found.figures).collect();
             let managed = aqm::warnings(direction, &figures);
             let headers = with_data.clone().map(|(_, flow)| (*flow, true));
@@ -193,7 +194,6 @@ pub(super) fn warnings(
             let passing: Vec<_> = passing.collect();
             let repeated = arq::warnings(scenario, link, side == "forward", &passing);
             let coded = fec::warnings(scenario, direction);
-            let hop = super::hop(number, side);
             let routed = feedback::warnings(scenario, routes, all_flows, hop);
             let narrow = mtu::warnings(scenario, routes, super::named(all_flows), hop);
             let assigned = demand::warnings(link, side == "forward", &passing);
@@ -242,7 +242,12 @@ pub(super) fn warnings(
 }
 
 /// The doubts about one connection: that of a flow, or of one of its legs.
-fn of_connection(flow: &Flow, figures: &Figures) -> Vec<(WarningKind, String)> {
+fn of_connection(
+    flow: &Flow,
+    figures: &Figures,
+    paths: &[PathExplanation],
+) -> Vec<(WarningKind, String)> {
+    let longest = paths.iter().map(|path| path.base_rtt_ms).fold(figures.base_rtt_ms, f64::max);
     use WarningKind as Kind;
     let found = [
         (Kind::WindowBelowBdp, window(flow, figures)),
@@ -274,7 +279,7 @@ fn of_connection(flow: &Flow, figures: &Figures) -> Vec<(WarningKind, String)> {
         ],
         OwnSettings::Sctp(config) => vec![
             (Kind::AcksFillReturn, acks(flow, figures)),
-            (Kind::ResponseBelowRtt, sctp::no_response(config, figures)),
+            (Kind::ResponseBelowRtt, sctp::no_response(config, longest)),
         ],
     };
     let found = found.into_iter().chain(own);

@@ -90,6 +90,7 @@ pub(super) fn flows(
                 reader_rate: flow.transport.reader_rate,
                 initial_sequence: initial_sequence.unwrap_or_else(|| sequence_of(flows.len())),
                 traffic,
+                paths: Arc::default(),
                 gateways: none.clone(),
             });
             entries.push(i);

@@ -72,9 +72,7 @@ pub(super) fn check_settings(
     let is_unlimited = *controller == Specification::unlimited();
     let rate = config.scps.and_then(|scps| scps.rate);
     let is_bounded = rate.is_some() || (*is_bounded && config.scps.is_some());
-    // They take no controller.
-    let takes_none = matches!(protocol, Protocol::Xtp | Protocol::Sctp);
-    if is_unlimited && !is_bounded && !takes_none {
+    if is_unlimited && !is_bounded && protocol.takes_controller() {
         let problem = Problem::new(place.clone(), "a congestion controller", format!("{name:?}"));
         problems.push(problem.because(match protocol {
             Protocol::Tcp | Protocol::Quic | Protocol::Stp | Protocol::Xtp | Protocol::Sctp => {

@@ -135,7 +135,7 @@ fn check_memory(scenario: &Scenario, routes: &Routes, problems: &mut Vec<Problem
     let mut largest = vec![0; scenario.nodes.len()];
     for flow in &scenario.flows {
         let packet = scenario.longest_packet_bytes(flow);
-        for (from, to) in [(flow.from, flow.to), (flow.to, flow.from)] {
+        for (from, to) in flow.all_ways().flatten() {
             for hop in routes.path(from, to, &scenario.links).iter().skip(1) {
                 let node = &mut largest[hop.from(&scenario.links)];
                 *node = packet.max(*node);
@@ -187,7 +187,7 @@ fn check_spoofing(scenario: &Scenario, routes: &Routes, node: usize, problems: &
 /// A middlebox that no packet meets would change nothing, and the user would compare two equal runs.
 fn check_middleboxes(scenario: &Scenario, routes: &Routes, problems: &mut Vec<Problem>) {
     let links = &scenario.links;
-    let ways = scenario.flows.iter().flat_map(|flow| [(flow.from, flow.to), (flow.to, flow.from)]);
+    let ways = scenario.flows.iter().flat_map(|flow| flow.all_ways().flatten());
     let (mut sends, mut forwards) = (BTreeSet::new(), BTreeSet::new());
     for (from, to) in ways {
         let nodes = routes.path(from, to, links);

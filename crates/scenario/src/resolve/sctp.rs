@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use congestion::Specification;
-use sctp::{Address, COMMON_HEADER, Config, DATA_HEADER};
+use sctp::{Address, COMMON_HEADER, Config, DATA_HEADER, MAX_PATHS};
 use tcp::{AckTiming, DelayedAck, Recovery};
 use units::SizeLimit;
 use wire::IpVersion;
@@ -16,7 +16,7 @@ use crate::path::Path;
 /// MTU of Ethernet.
 const ETHERNET: u16 = 1500;
 
-/// The settings of a flow with SCTP. Nodes have one address each, so an association has one path.
+/// The settings of a flow with SCTP.
 pub(super) fn settings(
     written: &document::Transport,
     controller: &Specification,
@@ -31,12 +31,12 @@ pub(super) fn settings(
         receive_buffer: tcp.receive_buffer,
         reads_at_once: written.reader_rate.is_none(),
         initial_ssthresh: tcp.initial_ssthresh,
-        paths: 1,
+        paths: written.sctp.paths.as_ref().map_or(1, Vec::len).try_into().unwrap_or(MAX_PATHS),
         address: match host.ip {
             IpVersion::V4 => Address::V4,
             IpVersion::V6 => Address::V6,
         },
-        ..written.sctp.clone()
+        ..written.sctp.config.clone()
     };
     let reason = "SCTP has a congestion control of its own (RFC 9260 section 7)";
     protocols::check_no_controller(controller, reason, path, problems);

@@ -21,7 +21,7 @@ impl<C: Connection> Hosts<C> {
         let extras = &mut self.endpoints[endpoint.index()].extras;
         match extras {
             Some(extras) => extras.part = part,
-            None => *extras = Some(Box::new(Extras { reader: None, part, limit: None })),
+            None => *extras = Some(Box::new(Extras { part, ..Extras::default() })),
         }
     }
 

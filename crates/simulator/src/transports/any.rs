@@ -103,6 +103,10 @@ impl Connection for Any {
         }
     }
 
+    fn path(&self, packet: &Segment) -> u8 {
+        if let Self::Sctp(_) = self { carried::path(packet) } else { 0 }
+    }
+
     fn bytes(&self, packet: &Segment) -> u16 {
         match self {
             Self::Tcp(_) => packet.bytes(),

@@ -1,6 +1,7 @@
 //! Ends of protocols whose packets do not fit a [`Segment`]: the packets wait while their numbers cross the network.
 //!
-//! The segment of a packet has its number as sequence number, and as payload all that IP carries of it. Nothing but
+//! The segment of a packet has its number as sequence number, its path as window scale, and as payload all that IP
+//! carries of it. Nothing but
 //! an end of the same flow may look at it. Scenarios with mechanisms that look at segments do not resolve with such
 //! protocols.
 
@@ -21,6 +22,11 @@ use crate::capture::SNAPLEN;
 pub(crate) trait Cargo {
     /// Length of what IP carries of it.
     fn bytes(&self) -> u16;
+
+    /// The path that it takes.
+    fn path(&self) -> u8 {
+        0
+    }
 
     /// Whether routers may mark it instead of dropping it.
     fn is_ecn_capable(&self) -> bool {
@@ -68,6 +74,11 @@ impl<E: Endpoint> Carried<E> {
     }
 }
 
+/// The path of the packet in a segment.
+pub(crate) fn path(segment: &Segment) -> u8 {
+    segment.window_scale
+}
+
 /// The length of the packet in a segment.
 pub(crate) fn bytes(segment: &Segment) -> u16 {
     segment.payload
@@ -79,8 +90,8 @@ impl<E: Endpoint<Packet: Cargo>> Carried<E> {
         Segment {
             payload: packet.bytes(),
             options: Options::default().with_if(packet.is_ecn_capable(), Options::ECN_CAPABLE),
+            window_scale: packet.path(),
             sequence: self.way.packets().put(now, packet),
-            window_scale: Segment::NO_SCALE,
             ..Segment::default()
         }
     }

@@ -19,6 +19,10 @@ impl Cargo for Packet {
     fn bytes(&self) -> u16 {
         self.bytes()
     }
+
+    fn path(&self) -> u8 {
+        self.path
+    }
 }
 
 impl Written for Packet {

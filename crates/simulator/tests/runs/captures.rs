@@ -306,6 +306,66 @@ fn wireshark_reads_packets_of_sctp() {
     }
 }
 
+/// INIT and INIT ACK list the addresses of all paths, and each packet has that of its path.
+#[test]
+fn wireshark_reads_the_addresses_of_the_paths_of_sctp() {
+    let link = |ends: [&str; 2], more: &str| {
+        format!("[[link]]\nbetween = {ends:?}\nrate = \"2Mbit/s\"\ndelay = \"20ms\"\n{more}\n")
+    };
+    let outage = "event = [{ at = \"1s\", outage = \"20s\" }]";
+    let flow = r#"[[flow]]
+from = "server"
+to = "client"
+controller = "none"
+transport = { protocol = "sctp", sctp = { paths = ["geo", "leo"], path_max_retries = 0 } }
+traffic = { bulk = "3MB" }
+"#;
+    // The nodes have the first four addresses.
+    let expected = [
+        ("ipv4", "ip", ["10.0.0.5", "10.0.0.6", "10.0.0.7", "10.0.0.8"]),
+        ("ipv6", "ipv6", ["fd00::5", "fd00::6", "fd00::7", "fd00::8"]),
+    ];
+    for (version, prefix, [first, second, third, fourth]) in expected {
+        let links = [
+            link(["server", "geo"], ""),
+            link(["geo", "client"], outage),
+            link(["server", "leo"], ""),
+            link(["leo", "client"], ""),
+        ];
+        let head = format!("duration = \"60s\"\nip = \"{version}\"\n");
+        let (_, bytes) = captured(&parse(&format!("{head}{}{flow}", links.concat())));
+        let names = [
+            "_ws.malformed".to_owned(),
+            "sctp.checksum.status".to_owned(),
+            format!("{prefix}.src"),
+            format!("{prefix}.dst"),
+            "sctp.chunk_type".to_owned(),
+            format!("sctp.parameter_{version}_address"),
+        ];
+        let fields: Vec<_> = names.iter().map(String::as_str).collect();
+        let arguments = ["-o", "sctp.checksum:CRC 32c"];
+        let Some(lines) = tshark("sctp-paths", &bytes, &arguments, &fields) else { return };
+        let mut data: BTreeMap<(String, String), u64> = BTreeMap::new();
+        for line in &lines {
+            let columns: Vec<_> = line.split('\t').collect();
+            assert_eq!(columns[..2], ["", "1"], "{line}");
+            match columns[4] {
+                "1" => assert_eq!(columns[5], format!("{first},{second}"), "{line}"),
+                "2" => assert_eq!(columns[5], format!("{third},{fourth}"), "{line}"),
+                "0" => *data.entry((columns[2].into(), columns[3].into())).or_default() += 1,
+                _ => {}
+            }
+        }
+        let many = |from: &str, to: &str| {
+            let count = data.get(&(from.to_owned(), to.to_owned())).copied().unwrap_or(0);
+            assert!(count > 50, "{data:?}");
+        };
+        many(first, third);
+        many(second, fourth);
+        assert_eq!(data.len(), 2, "{data:?}");
+    }
+}
+
 /// Keys of the first packets follow from their connection ID (RFC 9001 section 5.2), so Wireshark finds both hellos.
 #[test]
 fn wireshark_takes_packets_of_quic_for_quic() {

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod common;
+mod paths;
 mod sctp;
 mod stp;
 mod xtp;

@@ -12,6 +12,7 @@ mod endpoint;
 mod fast_retransmit;
 mod linux;
 mod losses;
+mod messages;
 mod notification;
 mod options;
 mod pacing;

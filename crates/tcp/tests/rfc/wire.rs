@@ -134,6 +134,12 @@ impl Wire {
         self
     }
 
+    /// The same ends, so far apart.
+    #[must_use]
+    pub fn delayed(self, delay: Span) -> Self {
+        Self { delay, ..self }
+    }
+
     #[must_use]
     pub fn losing(self, lost: impl Fn(&Sent) -> bool + 'static) -> Self {
         self.scripted(move |sent| if lost(sent) { Fate::Lost } else { Fate::Arrives })

@@ -3,8 +3,8 @@
 //!
 //! The events are quinn's: packets sent, received and lost, and what recovery and congestion control know. Its records
 //! are corrected on their way: times are those of the run to the nanosecond and not floats of 32 bits, round-trip times
-//! are in milliseconds and not in seconds, each trace names its end, and the cause of a loss, which quinn 0.11.19
-//! always gives as reordering, is left out.
+//! are in milliseconds and not in seconds, each trace names its end and has the list of logs that it comes from, which
+//! the schema requires, and the cause of a loss, which quinn 0.11.19 always gives as reordering, is left out.
 
 use std::fmt::{self, Debug};
 use std::io::{self, Write};
@@ -144,7 +144,11 @@ impl Corrector {
         self.line.clear();
         let mut record: Map<String, Value> = record?;
         match record.get_mut("trace") {
-            Some(trace) => trace["vantage_point"] = json!({ "type": self.role }),
+            Some(trace) => {
+                trace["vantage_point"] = json!({ "type": self.role });
+                // The schema requires the list. These events come from no other log.
+                trace["configuration"]["original_uris"] = json!([]);
+            }
             None => {
                 let nanos = self.clock.load(Ordering::Relaxed);
                 correct(&mut record, nanos);

@@ -136,10 +136,6 @@ fn every_controller_has_the_goodput_that_it_has_over_tcp() {
         let ratio = quic / tcp;
         let expected = DIFFERENT.iter().find(|(name, _)| *name == entry.name);
         let expected = expected.map_or(1.0, |(_, share)| *share);
-        #[allow(clippy::print_stdout, reason = "the table of the test")]
-        {
-            println!("{:18} {quic:9.0} {tcp:9.0} {ratio:.3}", entry.name);
-        }
         if (ratio - expected).abs() > 0.05 {
             failed.push(format!("{}: {quic:.0} over QUIC and {tcp:.0} over TCP", entry.name));
         }
@@ -196,10 +192,6 @@ fn the_controllers_of_quinn_are_quinns_own() {
             recording
         });
         let [own, quinns] = [own, quinns].map(|recording| recording.flows[0].clone());
-        #[allow(clippy::print_stdout, reason = "the table of the test")]
-        {
-            println!("{controller:8} {:8.0} {:8.0}", own.goodput_bps, quinns.goodput_bps);
-        }
         assert_ne!(own.completion_s, quinns.completion_s);
         assert!(own.controller == controller && quinns.controller == controller);
         assert!(!own.controller_status.contains("quinn"), "{own:?}");

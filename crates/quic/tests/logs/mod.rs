@@ -128,6 +128,7 @@ fn traces_have_every_packet_and_every_loss() {
             (&"0.3".into(), &"JSON-SEQ".into())
         );
         assert_eq!(head["trace"]["vantage_point"]["type"], role);
+        assert_eq!(head["trace"]["configuration"]["original_uris"], serde_json::json!([]));
         let events = &records[1..];
         let times: Vec<_> = events.iter().map(|event| event["time"].as_f64().unwrap()).collect();
         assert!(times.is_sorted(), "{times:?}");

@@ -42,10 +42,6 @@ fn a_resumed_download_is_shorter_with_every_controller() {
         let choice = Choice::Laboratory(specification);
         let (plain, _) = download(&choice, None);
         let (resumed, dropped) = download(&choice, Some((SAVED, 600)));
-        #[allow(clippy::print_stdout, reason = "the table of the test")]
-        {
-            println!("{:18} {plain:.2} s, resumed {resumed:.2} s", entry.name);
-        }
         let most = if NO_SHORTER.contains(&entry.name) { 1.001 } else { 0.6 };
         if dropped > 0 || resumed > most * plain {
             failed.push(format!("{}: {plain} s, {resumed} s, {dropped} drops", entry.name));

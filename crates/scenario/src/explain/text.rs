@@ -237,21 +237,21 @@ fn leg(leg: &LegExplanation) -> Vec<String> {
     vec![format!("leg {from} -> {to}"), text]
 }
 
-/// One row for a path of a flow.
-fn path(path: &PathExplanation) -> Vec<String> {
+/// Two rows for a path of a flow.
+fn path(path: &PathExplanation) -> [Vec<String>; 2] {
     let PathExplanation { via, route, return_route, base_rtt_ms, bottleneck, .. } = path;
     let is_same = route.iter().rev().eq(return_route);
     let back =
         if is_same { String::new() } else { format!(", back {}", return_route.join(" -> ")) };
-    let text = format!(
-        "{}{back}: round trip {}, {} at {bottleneck}, PER {}, failover after {} or later",
-        route.join(" -> "),
+    let figures = format!(
+        "round trip {}, {} at {bottleneck}, PER {}, failover after {} or later",
         milliseconds(*base_rtt_ms),
         rate(path.bottleneck_bps),
         per(path.per),
         seconds(path.failover_s),
     );
-    vec![format!("path {via}"), text]
+    let route = format!("{}{back}", route.join(" -> "));
+    [vec![format!("path {via}"), route], vec![String::new(), figures]]
 }
 
 /// One line for a link that is the same in both directions.
@@ -362,7 +362,7 @@ impl Display for FlowExplanation {
             vec!["return route".into(), self.return_route.join(" -> ")],
         ];
         rows.extend(figures(&self.figures));
-        rows.extend(self.paths.iter().map(path));
+        rows.extend(self.paths.iter().flat_map(path));
         rows.extend(self.legs.iter().map(leg));
         let controller = &self.controller;
         let read_in = controller.implementation.map(|which| format!(" ({which})"));

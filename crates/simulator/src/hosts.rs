@@ -10,7 +10,7 @@ use congestion::{AnyController, Settings, Specification};
 use link::Priority;
 use middlebox::Admission;
 use network::{Ecn, Fabric, FlowId, NodeId, Packet, Schedule};
-use runtime::{Connections, End, EndpointId, Ends, Pair, Side};
+use runtime::{Connections, End, EndpointId, Ends, Pair, Side, Signal};
 use scenario::Scenario;
 use scenario::model::{Gateway, Node, Proxy};
 use tcp::{Config, Segment};
@@ -248,6 +248,8 @@ pub(crate) enum Timer {
     Reader(EndpointId),
     /// A rate of gateways' ends has tokens for the first of those who wait.
     Rate(u32),
+    /// A signal of a gateway arrives, by its place in the list of signals.
+    Signal(u32),
 }
 
 /// What a slow reader reads at a time, in bytes: about a segment.
@@ -256,6 +258,8 @@ const LARGEST_PIECE: u64 = 1500;
 const APPLICATION: u64 = 1 << 63;
 const READER: u64 = 1 << 62;
 const RATE: u64 = 1 << 61;
+/// With [`APPLICATION`], so that other timers look at one bit.
+const SIGNAL: u64 = 1 << 60;
 
 /// All endpoints, and the timers of endpoints and applications.
 #[derive(Debug)]
@@ -373,6 +377,26 @@ impl<C: Connection> Hosts<C> {
         self.timers.push(at, APPLICATION | u64::from(flow.0));
     }
 
+    /// Lets a signal of a gateway arrive.
+    pub(crate) fn expect_signal(&mut self, at: Time, number: u32) {
+        self.timers.push(at, APPLICATION | SIGNAL | u64::from(number));
+    }
+
+    /// A signal of a gateway has arrived. Its ends have something to send.
+    #[cold]
+    pub(crate) fn on_signal(&mut self, now: Time, signal: &Signal) {
+        let those =
+            |end: &End| (end.flow, end.leg, end.side) == (signal.flow, signal.leg, signal.side);
+        let ends = self.ends.iter().filter(|(_, end)| those(end)).map(|(number, _)| number);
+        for number in ends {
+            let Some(connection) = self.endpoints[number.index()].connection.tcp_mut() else {
+                continue;
+            };
+            connection.on_link_state(now, signal.is_out);
+            self.touched.push(number);
+        }
+    }
+
     /// When the next timer expires.
     #[inline]
     pub(crate) fn next_timer(&self) -> Time {
@@ -385,6 +409,9 @@ impl<C: Connection> Hosts<C> {
         let (at, tag) = self.timers.peek()?;
         if tag & APPLICATION != 0 {
             self.timers.pop();
+            if tag & SIGNAL != 0 {
+                return Some((at, Timer::Signal(tag as u32)));
+            }
             return Some((at, Timer::Application(FlowId((tag & !APPLICATION) as u32))));
         }
         if tag & READER != 0 {

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use congestion::{External, Settings};
 use network::{Fabric, FlowId, Network, Packet, reference::ReferenceNetwork};
 use recording::Recording;
-use runtime::{Application, EndpointId, Nodes};
+use runtime::{Application, EndpointId, Nodes, Signal};
 use scenario::Scenario;
 use scenario::model::Flow;
 use tcp::Segment;
@@ -147,6 +147,8 @@ struct Simulation<'a, F, C> {
     applications: Vec<Application>,
     /// For each flow, those of its legs.
     blueprints: Vec<Vec<Arc<Blueprint>>>,
+    /// Signals of gateways.
+    signals: Vec<Signal>,
     /// Flows that are not over yet; those without an end never are.
     unfinished: usize,
     recorder: Recorder,
@@ -166,6 +168,10 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
                 hosts.wake_application(stop, flow);
             }
         }
+        let signals = runtime::signals(scenario, seed);
+        for (number, signal) in (0..).zip(&signals) {
+            hosts.expect_signal(signal.at, number);
+        }
         Self {
             now: Time::ZERO,
             end: Time::ZERO + scenario.duration,
@@ -173,6 +179,7 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
             fabric,
             hosts,
             blueprints: build::blueprints(scenario, seed, &options.logs),
+            signals,
             unfinished: applications.len(),
             applications,
             recorder: Recorder::new(scenario),
@@ -385,6 +392,11 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
             Some((_, Timer::Endpoint(number))) => self.expire_endpoint(number),
             Some((_, Timer::Reader(number))) => self.read(number),
             Some((_, Timer::Rate(number))) => self.take_turns(number),
+            Some((_, Timer::Signal(number))) => {
+                let signal = self.signals[number as usize];
+                self.hosts.on_signal(self.now, &signal);
+                self.flush_touched();
+            }
         }
     }
 

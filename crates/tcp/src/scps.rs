@@ -13,12 +13,12 @@
 //! - Other reconstructed rules are at the head of `sender::snack`.
 //!
 //! Not implemented: best-effort transport, record boundaries, header compression from end to end (a link has it, as
-//! `header_compression = "scps"`), congestion control by source quench, and signals of corruption and outage
-//! from a gateway: the cause is that of the scenario.
+//! `header_compression = "scps"`), congestion control by source quench, and signals of corruption from a
+//! gateway: the cause is that of the scenario.
 
 use units::{Rate, Span};
 
-/// SCPS-TP on a route. All defaults but those of `snack` and `outage_timeouts` are those of the reference
+/// SCPS-TP on a route. All defaults but those of `snack`, `outage_timeouts` and `outage_signals` are those of the reference
 /// implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
@@ -50,6 +50,11 @@ pub struct Scps {
     /// connection is aborted. Default: never.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 32)))]
     pub outage_timeouts: Option<u32>,
+    /// Gateways signal outages of links (SCMP): from the signal on nothing is sent but probes, and when the link is
+    /// available again, the rest follows at once. The node that sends on a link knows its outages by `event` and by
+    /// `trace`, and its signal needs the propagation delay of the way back. It takes no capacity and is not lost, which
+    /// is a reconstruction. Connections that open during an outage do not know of it.
+    pub outage_signals: bool,
     /// Length of the IP header, which counts for `rate`.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub ip_header: u16,
@@ -64,6 +69,7 @@ impl Default for Scps {
             ack_floor: Span::from_millis(50),
             strictly_delayed: false,
             outage_timeouts: None,
+            outage_signals: false,
             ip_header: 20,
         }
     }

@@ -57,6 +57,7 @@ fn key(kind: Kind) -> &'static str {
         Kind::RtoBelowDelayedAck | Kind::RtoBelowRtt => "transport.rto",
         Kind::EnlargedWindow => "transport.receive_buffer",
         Kind::CauseHidesCongestion => "transport.scps.cause",
+        Kind::SignalsWithoutEffect => "transport.scps.outage_signals",
         Kind::JumpAboveWindow => "transport.careful_resume",
         Kind::LossNoticeDoubtful => "transport.eln",
         Kind::StartAfterEnd => "start",

@@ -5,7 +5,8 @@ use tcp::Cause;
 
 use super::figures::Figures;
 use super::text::{bytes, rate};
-use crate::model::{Flow, Traffic};
+use crate::model::{Direction, Flow, Scenario, Traffic};
+use crate::routes::Routes;
 
 /// A rate above what the path carries, without a congestion window that losses reduce.
 pub(super) fn rate_above(flow: &Flow, figures: &Figures) -> Option<String> {
@@ -28,6 +29,20 @@ pub(super) fn rate_above(flow: &Flow, figures: &Figures) -> Option<String> {
         figures.bottleneck,
         rate(figures.bottleneck_bps),
     ))
+}
+
+/// Signals of outages on a route without any.
+pub(super) fn silent_signals(scenario: &Scenario, routes: &Routes, flow: &Flow) -> Option<String> {
+    let has_outage = |direction: &Direction| {
+        let changes = [&direction.timeline, &direction.trace.timeline];
+        changes.iter().any(|one| one.changes().iter().any(|change| change.outage.is_some()))
+    };
+    let takes = flow.transport.scps.is_some_and(|scps| scps.outage_signals);
+    let mut hops =
+        flow.ways().into_iter().flat_map(|(from, to)| routes.path(from, to, &scenario.links));
+    (takes && !hops.any(|hop| has_outage(hop.direction(&scenario.links)))).then(|| {
+        "outage_signals has no effect: no link of the route has an outage by an event or a trace".to_owned()
+    })
 }
 
 /// A window that overflows the queue of the bottleneck: these losses are congestion, and count as corruption.

@@ -72,6 +72,7 @@ pub enum WarningKind {
     JumpAboveWindow,
     RateAboveBottleneck,
     CauseHidesCongestion,
+    SignalsWithoutEffect,
     ResponseBelowRtt,
     StartAfterEnd,
     StopAfterEnd,
@@ -148,6 +149,7 @@ pub(super) fn warnings(
             (Kind::StopAfterEnd, stop(scenario, flow)),
             (Kind::CannotComplete, duration(scenario, flow, figures)),
             (Kind::HeavyLoss, lossy(figures)),
+            (Kind::SignalsWithoutEffect, scps::silent_signals(scenario, routes, flow)),
         ];
         let found = found.into_iter().filter_map(|(kind, message)| Some((kind, about, message?)));
         let silent = feedback::flow(scenario, routes, flow).into_iter();

@@ -99,3 +99,20 @@ fn acks_that_keep_their_distance_fill_no_return_link() {
     let (_, words) = thin(r#"ack_floor = "0ms""#).unwrap();
     assert!(words.contains("an ACK for every 2 segments of"), "{words}");
 }
+
+#[test]
+fn signals_on_a_route_without_outages_have_a_warning() {
+    use WarningKind::SignalsWithoutEffect as Idle;
+    let signals = text(100, "reno", "outage_signals = true", "");
+    let found = warned(&signals);
+    assert_eq!(found.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), [Idle]);
+    assert!(found[0].1.starts_with("scps.toml:12:"), "{}", found[0].1);
+    for side in ["", "forward = ", "backward = "] {
+        let outage = match side {
+            "" => r#"outage = "5s""#.to_owned(),
+            side => format!(r#"{side}{{ outage = "5s" }}"#),
+        };
+        let event = format!("event = [{{ at = \"10s\", {outage} }}]\n[[flow]]");
+        assert_eq!(kinds(&signals.replace("[[flow]]", &event)), [], "{side}");
+    }
+}

@@ -1,6 +1,6 @@
 //! SCPS-TP: errors at the rate of a link, every controller, outages, and what is refused.
 
-use recording::Recording;
+use recording::{FlowRecord, Recording, Values};
 use scenario::Scenario;
 use simulator::Options;
 
@@ -99,9 +99,109 @@ fn a_link_that_is_out_is_probed_and_used_again() {
     };
     let (probed, plain) = (flow(", outage_timeouts = 2"), flow(""));
     assert!(probed.completed && plain.completed);
-    let timeouts = |flow: &recording::FlowRecord| flow.protocol.tcp().unwrap().timeouts;
+    let timeouts = |flow: &FlowRecord| flow.protocol.tcp().unwrap().timeouts;
     assert_eq!(timeouts(&probed), 2);
     assert!(timeouts(&plain) > 10, "{}", timeouts(&plain));
+}
+
+/// An outage of 30 s of the link, or of the one behind a gateway. With signals no timer expires, nothing is sent into the
+/// outage, and data goes on at once.
+#[test]
+fn a_signalled_outage_costs_no_timeout_and_no_packet() {
+    let flow = |controller: &str, scps: &str| {
+        let text = geo([0.0; 2], controller, scps, r#"download = "4MB""#);
+        let text = text.replace("transport = {", "transport = { max_retries = 200,");
+        let event = "\n[[link.event]]\nat = \"8s\"\noutage = \"30s\"\n[[flow]]";
+        let recording = run(&text.replace("\n[[flow]]", event));
+        (recording.flows[0].clone(), recording.links[0].dropped_packets)
+    };
+    for entry in congestion::entries() {
+        for cause in ["congestion", "corruption"] {
+            let scps = format!("cause = \"{cause}\", rate = \"1900kbit/s\"");
+            if Scenario::parse(&geo([0.0; 2], entry.name, &scps, r#"bulk = "1B""#), "a", &[])
+                .is_err()
+            {
+                // It has a pacing rate of its own.
+                continue;
+            }
+            let (plain, dropped_before) = flow(entry.name, &scps);
+            let (signalled, dropped) = flow(entry.name, &format!("{scps}, outage_signals = true"));
+            let name = entry.name;
+            let timeouts = |flow: &FlowRecord| flow.protocol.tcp().unwrap().timeouts;
+            // The window of Cherry is two segments for minutes after it has overshot before the outage.
+            let is_slow = name == "cherry" && cause == "congestion";
+            assert_eq!(plain.completed, !is_slow, "{name}, {cause}");
+            assert_eq!(signalled.completed, plain.completed, "{name}, {cause}");
+            assert_eq!(timeouts(&signalled), 0, "{name}, {cause}");
+            assert!(dropped <= dropped_before, "{name}, {cause}: {dropped} and {dropped_before}");
+            // Controllers that look at delays may pay for the queue that goes on at once.
+            if ["reno", "newreno", "cubic", "hybla"].contains(&name) {
+                assert!(timeouts(&plain) > 0, "{name}, {cause}");
+                let [with, without] = [&signalled, &plain].map(|flow| flow.completion_s.unwrap());
+                assert!(with <= without + 0.5, "{name}, {cause}: {with} and {without} s");
+            }
+        }
+    }
+}
+
+/// A count of each leg.
+fn numbers_of_legs(recording: &Recording, column: &str) -> Vec<u64> {
+    let table = recording.tables.iter().find(|one| one.name() == "legs").unwrap();
+    let columns = table.columns();
+    match &columns.iter().find(|one| one.name == column).unwrap().values {
+        Values::U64(numbers) => numbers.to_vec(),
+        _ => panic!("{column} has no counts"),
+    }
+}
+
+/// The node that sends on the link is another one, and the end is that of a gateway.
+#[test]
+fn signals_come_from_a_link_further_on_and_reach_ends_of_gateways() {
+    let link = |ends: &str, more: &str| {
+        format!("[[link]]\nbetween = {ends}\nrate = \"2Mbit/s\"\ndelay = \"60ms\"\n{more}\n")
+    };
+    let outage = "event = [{ at = \"8s\", outage = \"20s\" }]";
+    let links = [
+        link(r#"["server", "near"]"#, ""),
+        link(r#"["near", "far"]"#, outage),
+        link(r#"["far", "client"]"#, ""),
+    ];
+    let proxy = |name: &str, host: &str, other: &str, scps: &str| {
+        let sides = format!(
+            "terrestrial = {{ towards = [{host:?}] }}, satellite = {{ towards = [{other:?}], {scps} }}"
+        );
+        format!("[[node]]\nname = {name:?}\nproxy = {{ {sides} }}\n")
+    };
+    let flow = |transport: &str| {
+        format!(
+            "[[flow]]\nfrom = \"server\"\nto = \"client\"\ncontroller = \"reno\"\n\
+             transport = {{ {transport} }}\ntraffic = {{ bulk = \"4MB\" }}\n"
+        )
+    };
+    for is_split in [false, true] {
+        let [with, without] = ["outage_signals = true", ""].map(|signals| {
+            let scps = format!("protocol = \"scps-tp\", scps = {{ {signals} }}");
+            let (node, flow) = match is_split {
+                true => {
+                    let near = proxy("near", "server", "far", &scps);
+                    (near + &proxy("far", "client", "near", &scps), flow(""))
+                }
+                false => (String::new(), flow(&scps)),
+            };
+            let text = format!("duration = \"300s\"\n{node}{}{flow}", links.concat());
+            let scenario = parse(&text);
+            let mut fast = simulator::run(&scenario, 1, Options::default());
+            let slow = simulator::run_on_reference(&scenario, 1, Options::default());
+            fast.events = slow.events;
+            assert_eq!(fast.digest(), slow.digest(), "{is_split}");
+            assert!(fast.flows[0].completed && fast.flows[0].bytes == 4_000_000);
+            match is_split {
+                true => numbers_of_legs(&fast, "timeouts")[1],
+                false => fast.flows[0].protocol.tcp().unwrap().timeouts,
+            }
+        });
+        assert!(with == 0 && without > 0, "{is_split}: {with} and {without} timeouts");
+    }
 }
 
 /// A capture has the options of SCPS-TP, as long as the simulator counts them.

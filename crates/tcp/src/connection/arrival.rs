@@ -222,6 +222,15 @@ impl Connection {
         self.sender.on_too_big(now, &self.config, quoted, mss.into(), options);
     }
 
+    /// A gateway signals that a link of the route is out, or available again (SCMP). Only SCPS-TP takes it, with an open
+    /// connection.
+    #[cold]
+    pub fn on_link_state(&mut self, now: Time, is_out: bool) {
+        if self.is_established() {
+            self.sender.on_link_state(now, is_out);
+        }
+    }
+
     /// Another connection between the same hosts has found the MTU of the path.
     #[cold]
     pub fn know_path(&mut self, known: KnownPath) {

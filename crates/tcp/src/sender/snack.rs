@@ -11,6 +11,7 @@
 //! - After `outage_timeouts` timeouts in a row the link is out: only probes are sent, after 0, 5, 6, 12, 24, 48 and 60
 //!   seconds, 32 at most, until a packet of the other end arrives. Probes have the first byte that is not
 //!   acknowledged.
+//! - A signal of a gateway that the link is out has the same effect, until the signal that it is available.
 //! - The token bucket of the route holds back whatever it has no credit for. Here each connection has one, of one
 //!   packet: pacing at its rate. That of the reference implementation fills every 10 ms, and holds 50 ms.
 //!
@@ -20,6 +21,8 @@
 //! - A timeout retransmits one segment. If an ACK of what was sent after the timeout brings progress and reports no hole,
 //!   then all that was outstanding at the timeout is missing, and is retransmitted as far as cwnd allows. An earlier
 //!   ACK says nothing about data that was on its way.
+//! - While a signal says that the link is out, packets of the other end that were on their way do not end the outage. In
+//!   the reference implementation they do, and the gateway answers the next packet with another signal.
 //! - After a loss by congestion cwnd counts all that is outstanding, and duplicate ACKs do not inflate it.
 
 use congestion::{Controller, Loss, TcpPolicy};
@@ -80,6 +83,8 @@ pub(super) struct Repair {
     holes: Vec<Hole>,
     /// Probes since the link is out.
     outage: Option<u32>,
+    /// A gateway has signalled that the link is out.
+    is_signalled: bool,
     /// When the timer expired last, and where the data ends that was outstanding then, until it is known what of it is
     /// missing.
     timed_out: Option<(Time, u64)>,
@@ -89,7 +94,8 @@ impl Repair {
     pub(super) fn new(config: &Config) -> Option<Self> {
         let scps = config.scps?;
         let bounds = (config.rto.min, config.rto.max);
-        Some(Self { scps, bounds, holes: Vec::new(), outage: None, timed_out: None })
+        let (outage, is_signalled, timed_out) = (None, false, None);
+        Some(Self { scps, bounds, holes: Vec::new(), outage, is_signalled, timed_out })
     }
 
     /// The receiver lacks `range`.
@@ -217,7 +223,7 @@ impl Sender {
     fn hear_again(&mut self, now: Time) {
         let una = self.una;
         let end = self.max.min(una + self.mss);
-        let Some(repair) = self.repair() else { return };
+        let Some(repair) = self.repair().filter(|repair| !repair.is_signalled) else { return };
         let was_out = repair.outage.take().is_some();
         if was_out && una < end {
             repair.holes.iter_mut().for_each(|hole| hole.embargo = Time::ZERO);
@@ -232,6 +238,26 @@ impl Sender {
             }
         }
         self.resend_head |= is_due;
+    }
+
+    /// A gateway signals that a link of the route is out, or available again.
+    pub(crate) fn on_link_state(&mut self, now: Time, is_out: bool) {
+        let is_outstanding = self.una < self.max;
+        let Some(repair) = self.repair().filter(|repair| repair.is_signalled != is_out) else {
+            return;
+        };
+        repair.is_signalled = is_out;
+        if !is_out {
+            self.hear_again(now);
+            return;
+        }
+        repair.outage.get_or_insert(0);
+        self.hold_all();
+        self.timed = None;
+        self.resend_head = false;
+        if is_outstanding {
+            self.restart_timer(now);
+        }
     }
 
     /// The window is reduced once until all that is outstanding now is acknowledged.

@@ -257,6 +257,72 @@ fn a_link_that_is_out_is_probed_with_one_byte() {
     assert_eq!(timeouts(&wire), 2, "probes are no timeouts");
 }
 
+/// A signal stops everything but probes, with every controller, although packets of the other end still arrive. The
+/// next signal lets the rest follow at once.
+#[test]
+fn a_signalled_outage_leaves_probes_until_the_next_signal() {
+    for entry in congestion::entries() {
+        for cause in [Cause::Congestion, Cause::Corruption] {
+            let config = scps(Scps { cause, ..Scps::default() });
+            let controller = Specification::named(entry.name).unwrap();
+            let end = |sequence| {
+                let controller = controller.build(&config.controller());
+                Connection::new(Arc::new(config.clone()), controller, sequence)
+            };
+            let mut wire = Wire::of([end(1_000), end(2_000_000)]).open();
+            wire.run_for(ms(150));
+            wire.write(A, 300 * MSS);
+            wire.run_for(ms(230));
+            let name = entry.name;
+            assert!(wire.ends[A].info().acknowledged < 300 * MSS, "{name}");
+            wire.ends[A].on_link_state(wire.now, true);
+            wire.flush();
+            wire.forget();
+            let timeouts_before = timeouts(&wire);
+            wire.run_for(ms(20_000));
+            let is_more = |sent: &Sent| sent.segment.payload > 1;
+            assert_eq!(wire.sent(A, is_more).count(), 0, "{name}, {cause:?}");
+            wire.ends[A].on_link_state(wire.now, false);
+            wire.flush();
+            let resumed = wire.now;
+            wire.run();
+            let first = wire.sent(A, is_more).next().map(|sent| sent.at);
+            assert!(
+                first.is_some_and(|at| at <= resumed + ms(100)),
+                "{name}, {cause:?}: {first:?}"
+            );
+            assert_eq!(wire.ends[B].delivered(), 300 * MSS, "{name}, {cause:?}");
+            assert_eq!(timeouts(&wire), timeouts_before, "{name}, {cause:?}");
+        }
+    }
+}
+
+/// Also if nothing is outstanding: what is written meanwhile waits.
+#[test]
+fn an_idle_connection_waits_for_the_end_of_a_signalled_outage() {
+    let mut wire = Wire::established(&scps(Scps::default()));
+    for is_out in [true, true] {
+        wire.ends[A].on_link_state(wire.now, is_out);
+    }
+    wire.write(A, 10 * MSS);
+    wire.run_for(ms(5000));
+    assert_eq!(wire.ends[B].delivered(), 0);
+    wire.ends[A].on_link_state(wire.now, false);
+    wire.flush();
+    wire.run();
+    assert_eq!(wire.ends[B].delivered(), 10 * MSS);
+}
+
+/// TCP has no such messages.
+#[test]
+fn a_connection_of_tcp_takes_no_signal() {
+    let mut wire = Wire::established(&config());
+    wire.ends[A].on_link_state(wire.now, true);
+    wire.write(A, 10 * MSS);
+    wire.run();
+    assert_eq!(wire.ends[B].delivered(), 10 * MSS);
+}
+
 #[test]
 fn a_link_that_stays_out_ends_the_connection() {
     let route = Scps { outage_timeouts: Some(1), ..corruption() };

@@ -258,7 +258,6 @@ const LARGEST_PIECE: u64 = 1500;
 const APPLICATION: u64 = 1 << 63;
 const READER: u64 = 1 << 62;
 const RATE: u64 = 1 << 61;
-/// With [`APPLICATION`], so that other timers look at one bit.
 const SIGNAL: u64 = 1 << 60;
 
 /// All endpoints, and the timers of endpoints and applications.
@@ -379,11 +378,12 @@ impl<C: Connection> Hosts<C> {
 
     /// Lets a signal of a gateway arrive.
     pub(crate) fn expect_signal(&mut self, at: Time, number: u32) {
-        self.timers.push(at, APPLICATION | SIGNAL | u64::from(number));
+        self.timers.push(at, SIGNAL | u64::from(number));
     }
 
     /// A signal of a gateway has arrived. Its ends have something to send.
     #[cold]
+    #[inline(never)]
     pub(crate) fn on_signal(&mut self, now: Time, signal: &Signal) {
         let those =
             |end: &End| (end.flow, end.leg, end.side) == (signal.flow, signal.leg, signal.side);
@@ -409,9 +409,6 @@ impl<C: Connection> Hosts<C> {
         let (at, tag) = self.timers.peek()?;
         if tag & APPLICATION != 0 {
             self.timers.pop();
-            if tag & SIGNAL != 0 {
-                return Some((at, Timer::Signal(tag as u32)));
-            }
             return Some((at, Timer::Application(FlowId((tag & !APPLICATION) as u32))));
         }
         if tag & READER != 0 {
@@ -421,6 +418,10 @@ impl<C: Connection> Hosts<C> {
         if C::MAY_BE_OTHERS && tag & RATE != 0 {
             self.timers.pop();
             return Some((at, Timer::Rate((tag & !RATE) as u32)));
+        }
+        if C::MAY_BE_OTHERS && tag & SIGNAL != 0 {
+            self.timers.pop();
+            return Some((at, Timer::Signal((tag & !SIGNAL) as u32)));
         }
         let endpoint = &mut self.endpoints[tag as usize];
         if endpoint.armed != at {

@@ -93,14 +93,15 @@ pub trait Controllers {
 }
 
 /// Runs in the loop for the protocols of the scenario: that of TCP, which has SCPS-TP, if nobody speaks another,
-/// and if no gateway has rates.
+/// and if no gateway has rates or signals outages.
 fn run_over<'a, F: Fabric<Body>>(
     scenario: &'a Scenario,
     seed: u64,
     fabric: F,
     options: Options<'a>,
 ) -> Recording {
-    if scenario.flows.iter().all(Flow::has_tcp_only) && !has_rates(scenario) {
+    let has_more = has_rates(scenario) || !runtime::signals(scenario, seed).is_empty();
+    if scenario.flows.iter().all(Flow::has_tcp_only) && !has_more {
         Simulation::<'a, F, tcp::Connection>::new(scenario, seed, fabric, options).run()
     } else {
         Simulation::<'a, F, Any>::new(scenario, seed, fabric, options).run()
@@ -392,12 +393,17 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
             Some((_, Timer::Endpoint(number))) => self.expire_endpoint(number),
             Some((_, Timer::Reader(number))) => self.read(number),
             Some((_, Timer::Rate(number))) => self.take_turns(number),
-            Some((_, Timer::Signal(number))) => {
-                let signal = self.signals[number as usize];
-                self.hosts.on_signal(self.now, &signal);
-                self.flush_touched();
-            }
+            Some((_, Timer::Signal(number))) => self.hear(number),
         }
+    }
+
+    /// A signal of a gateway arrives.
+    #[cold]
+    #[inline(never)]
+    fn hear(&mut self, number: u32) {
+        let signal = self.signals[number as usize];
+        self.hosts.on_signal(self.now, &signal);
+        self.flush_touched();
     }
 
     /// A rate has tokens for connections that wait.

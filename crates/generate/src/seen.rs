@@ -13,6 +13,8 @@ pub fn seen(scenario: &Scenario) -> Vec<(&'static str, String)> {
         flows,
         // Of SCTP, whose tests run both engines.
         addresses: _,
+        // Of SCPS-TP: hosts wait for it.
+        route_rates: _,
         // Of both engines alike: what is not sent over the network.
         name: _,
         duration: _,

@@ -339,6 +339,12 @@ impl Direction {
         Some(PushedOut { intact, behind, earlier: out.earlier })
     }
 
+    /// When the far end receives the next corrupted packet, at `from` or later, as far as that is known;
+    /// [`Time::NEVER`] if none is on its way. Frames of ARQ and FEC are not packets.
+    pub fn next_corrupted(&self, from: Time) -> Time {
+        self.line.far_end.next(from)
+    }
+
     /// Totals until `now`.
     pub fn counters(&mut self, now: Time) -> Counters {
         self.line.far_end.count_until(now);

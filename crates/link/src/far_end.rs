@@ -33,6 +33,11 @@ impl FarEnd {
         }
     }
 
+    /// When the first of those on their way arrives that arrives at `from` or later; [`Time::NEVER`] if none does.
+    pub(crate) fn next(&self, from: Time) -> Time {
+        self.coming.iter().copied().find(|at| *at >= from).unwrap_or(Time::NEVER)
+    }
+
     /// A packet was pushed out: the last `behind` of them arrive earlier, and if the packet
     /// itself was one of them, it does not.
     pub(crate) fn gain(&mut self, earlier: Span, behind: usize, without: bool) {

@@ -139,6 +139,10 @@ pub trait Fabric<B> {
         Some(look(at, &packet, &self.arrived_field()))
     }
 
+    /// When the far end of a port receives the next corrupted packet, at `from` or later, as far as that is known;
+    /// [`Time::NEVER`] if none is on its way.
+    fn next_corrupted(&self, port: usize, from: Time) -> Time;
+
     /// What each link and each limited router did until `now`, in the order of the topology.
     fn report(&mut self, now: Time) -> Vec<PortReport>;
 

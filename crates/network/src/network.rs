@@ -609,6 +609,10 @@ impl<B> Fabric<B> for Network<B> {
         self.ports.iter_mut().map(report).collect()
     }
 
+    fn next_corrupted(&self, port: usize, from: Time) -> Time {
+        self.ports[port].direction.next_corrupted(from)
+    }
+
     fn queue_reports(&mut self, now: Time) -> Vec<QueueReport> {
         let reports = self.report(now);
         let ports = self.ports.iter_mut().zip(&reports);

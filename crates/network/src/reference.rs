@@ -561,6 +561,12 @@ impl<B: Copy> Fabric<B> for ReferenceNetwork<B> {
         self.ports.iter().enumerate().map(report).collect()
     }
 
+    fn next_corrupted(&self, port: usize, from: Time) -> Time {
+        let corrupted = &self.ports[port].corrupted;
+        let place = corrupted.partition_point(|at| *at < from);
+        corrupted.get(place).copied().unwrap_or(Time::NEVER)
+    }
+
     fn queue_reports(&mut self, now: Time) -> Vec<QueueReport> {
         let reports = self.report(now);
         let queue_report = |(port, report): (&SlowLane<B>, &PortReport)| {

@@ -44,7 +44,7 @@ pub use legs::{LegTotals, legs_table};
 pub use links::{LinkRecorder, LinkSamples, link_records, link_tables};
 pub use middlebox::{COUNTERS, set_filters};
 pub use nodes::{Nodes, Passing, needs_nodes};
-pub use signals::{Signal, signals};
+pub use signals::{ErrorWatch, Hearer, News, Signal, error_watches, signals};
 pub use tables::TABLES;
 pub use topology::{number, topology};
 pub use totals::{quic_record, tcp_record};

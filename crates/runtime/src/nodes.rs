@@ -446,6 +446,10 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
         self.fabric.report(now)
     }
 
+    fn next_corrupted(&self, port: usize, from: Time) -> Time {
+        self.fabric.next_corrupted(port, from)
+    }
+
     fn queue_reports(&mut self, now: Time) -> Vec<QueueReport> {
         self.fabric.queue_reports(now)
     }

@@ -1,60 +1,122 @@
-//! Signals of gateways about links that are out (SCMP), to ends of SCPS-TP that take them.
+//! Signals of gateways about links (SCMP), to ends of SCPS-TP that take them: a link is out or available again, or it has
+//! corrupted a packet.
 //!
-//! The node that sends on a link knows when it is out, and when it is available again. Its signal reaches the end whose
-//! packets take the link after the propagation delay of the way back. Signals take no capacity, do not queue and are not
-//! lost: a reconstruction, for the implementation sends messages of ICMP.
+//! The node that sends on a link knows when it is out, and when it is available again. The node that receives knows of
+//! corrupted packets. Their signals reach the end whose packets take the link after the propagation delay of the way
+//! back. Signals take no capacity, do not queue and are not lost: a reconstruction, for the implementation sends
+//! messages of ICMP.
 
 use link::{Settings, Timeline};
 use network::FlowId;
-use scenario::{Routes, Scenario};
+use scenario::{Hop, Routes, Scenario};
 use units::{Span, Time};
 
-use crate::flow::{Leg, Side, legs};
+use crate::flow::{Side, legs};
+use crate::topology::port_of;
 
-/// A signal that reaches the ends on one side of the connections of a leg.
+/// What a gateway signals.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Signal {
-    /// When it arrives.
-    pub at: Time,
+pub enum News {
+    /// A link of the route is out.
+    Out,
+    /// All links of the route are available again.
+    Available,
+    /// A link of the route has corrupted a packet.
+    Corruption,
+}
+
+/// The ends on one side of the connections of a leg.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Hearer {
     /// The flow.
     pub flow: FlowId,
     /// Number of the leg in its flow.
     pub leg: u16,
     /// The side.
     pub side: Side,
-    /// A link of the route is out. Otherwise all of them are available again.
-    pub is_out: bool,
+}
+
+/// A signal that reaches such ends.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Signal {
+    /// When it arrives.
+    pub at: Time,
+    /// Who hears it.
+    pub hearer: Hearer,
+    /// What it says.
+    pub news: News,
+}
+
+/// A port whose far end signals corrupted packets, and who hears it after which time.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub struct ErrorWatch {
+    /// Number of the port.
+    pub port: u16,
+    /// Ends whose packets take the port, and the delay of the way back.
+    pub hearers: Vec<(Hearer, Span)>,
 }
 
 /// From when until when something is out.
 type Outage = (Time, Time);
 
-/// All signals of a run, flow by flow.
+/// All signals of outages of a run, flow by flow.
 pub fn signals(scenario: &Scenario, seed: u64) -> Vec<Signal> {
-    let takes = |leg: &Leg<'_>| leg.ends.iter().any(|end| takes_signals(end.transport));
     let mut found = Vec::new();
+    let takes = |transport: &tcp::Config| transport.scps.is_some_and(|scps| scps.outage_signals);
+    each_end(scenario, takes, |routes, hearer, [own, peer]| {
+        for (start, stop) in outages(scenario, seed, routes, own, peer) {
+            let signal = |at, news| Signal { at, hearer, news };
+            found.extend([signal(start, News::Out), signal(stop, News::Available)]);
+        }
+    });
+    found
+}
+
+/// The ports whose far ends signal corrupted packets, in the order of their numbers.
+pub fn error_watches(scenario: &Scenario) -> Vec<ErrorWatch> {
+    let mut found: Vec<ErrorWatch> = Vec::new();
+    let takes =
+        |transport: &tcp::Config| transport.scps.is_some_and(|scps| scps.corruption_signals);
+    each_end(scenario, takes, |routes, hearer, [own, peer]| {
+        for hop in routes.path(own, peer, &scenario.links) {
+            let hearer = (hearer, delay(scenario, routes, hop.to(&scenario.links), own));
+            let port = port_of(hop);
+            match found.iter_mut().find(|watch| watch.port == port) {
+                Some(watch) => watch.hearers.push(hearer),
+                None => found.push(ErrorWatch { port, hearers: vec![hearer] }),
+            }
+        }
+    });
+    found.sort_unstable_by_key(|watch| watch.port);
+    found
+}
+
+/// Calls `found` for the ends of all legs that take signals, with their node and that of their peers.
+fn each_end(
+    scenario: &Scenario,
+    takes: impl Fn(&tcp::Config) -> bool,
+    mut found: impl FnMut(&Routes, Hearer, [usize; 2]),
+) {
     let mut routes: Option<Routes> = None;
     for (flow, settings) in (0..).map(FlowId).zip(&scenario.flows) {
-        for (number, leg) in (0..).zip(legs(settings)).filter(|(_, leg)| takes(leg)) {
-            let routes = routes.get_or_insert_with(|| scenario::routes(scenario));
-            for (side, end) in [Side::Sender, Side::Receiver].into_iter().zip(&leg.ends) {
-                if !takes_signals(end.transport) {
-                    continue;
-                }
-                let ends = [usize::from(leg.from.0), usize::from(leg.to.0)];
-                let [own, peer] = if side == Side::Sender { ends } else { [ends[1], ends[0]] };
-                for (start, stop) in outages(scenario, seed, routes, own, peer) {
-                    let signal = |at, is_out| Signal { at, flow, leg: number, side, is_out };
-                    found.extend([signal(start, true), signal(stop, false)]);
+        for (leg, settings) in (0..).zip(legs(settings)) {
+            let nodes = [usize::from(settings.from.0), usize::from(settings.to.0)];
+            let sides = [(Side::Sender, nodes), (Side::Receiver, [nodes[1], nodes[0]])];
+            for (end, (side, nodes)) in settings.ends.iter().zip(sides) {
+                if takes(end.transport) {
+                    let routes = routes.get_or_insert_with(|| scenario::routes(scenario));
+                    found(routes, Hearer { flow, leg, side }, nodes);
                 }
             }
         }
     }
-    found
 }
 
-fn takes_signals(transport: &tcp::Config) -> bool {
-    transport.scps.is_some_and(|scps| scps.outage_signals)
+/// The propagation delay from one node to another.
+fn delay(scenario: &Scenario, routes: &Routes, from: usize, to: usize) -> Span {
+    let links = &scenario.links;
+    let delays = routes.path(from, to, links).into_iter();
+    delays.map(|hop: Hop| hop.direction(links).delay).fold(Span::ZERO, |sum, delay| sum + delay)
 }
 
 /// Outages of the way from `own` to `peer`, as `own` hears of them. They do not overlap.
@@ -68,9 +130,7 @@ fn outages(
     let links = &scenario.links;
     let mut all: Vec<Outage> = Vec::new();
     for hop in routes.path(own, peer, links) {
-        let back = routes.path(hop.from(links), own, links);
-        let delays = back.iter().map(|hop| hop.direction(links).delay);
-        let back = delays.fold(Span::ZERO, |sum, delay| sum + delay);
+        let back = delay(scenario, routes, hop.from(links), own);
         let timeline = timeline(scenario, seed, hop.direction(links));
         let changes = timeline.until(Time::ZERO + scenario.duration);
         let outages = changes.filter_map(|(at, change)| Some((at, at + change.outage?)));
@@ -115,7 +175,7 @@ delay = "250ms"
 from = "server"
 to = "client"
 controller = "reno"
-transport = {{ protocol = "scps-tp", scps = {{ outage_signals = {signals} }} }}
+transport = {{ protocol = "scps-tp", scps = {{ outage_signals = {signals}, corruption_signals = {signals} }} }}
 traffic = {{ bulk = "unlimited" }}
 "#
         );
@@ -124,8 +184,8 @@ traffic = {{ bulk = "unlimited" }}
 
     /// Milliseconds, by the side.
     fn heard(scenario: &Scenario, side: Side) -> Vec<(u64, bool)> {
-        let all = signals(scenario, 1).into_iter().filter(|signal| signal.side == side);
-        all.map(|signal| (signal.at.as_nanos() / 1_000_000, signal.is_out)).collect()
+        let all = signals(scenario, 1).into_iter().filter(|signal| signal.hearer.side == side);
+        all.map(|signal| (signal.at.as_nanos() / 1_000_000, signal.news == News::Out)).collect()
     }
 
     #[test]
@@ -148,5 +208,23 @@ traffic = {{ bulk = "unlimited" }}
         assert_eq!(heard(&both, Side::Sender), [(10_000, true), (21_020, false)]);
         // The first link is 250 ms away from the client.
         assert_eq!(heard(&both, Side::Receiver), [(10_250, true), (21_000, false)]);
+    }
+
+    /// The far end of a link knows of its errors, and those who send over it hear of them.
+    #[test]
+    fn errors_are_watched_at_the_far_ends_of_the_ports_on_the_way() {
+        let watched: Vec<_> = error_watches(&scenario("", "", true))
+            .into_iter()
+            .map(|watch| {
+                let [(hearer, back)] = watch.hearers[..] else { panic!("{watch:?}") };
+                (watch.port, hearer.side, back.as_nanos() / 1_000_000)
+            })
+            .collect();
+        use Side::{Receiver, Sender};
+        assert_eq!(
+            watched,
+            [(0, Sender, 20), (1, Receiver, 270), (2, Sender, 270), (3, Receiver, 250)]
+        );
+        assert_eq!(error_watches(&scenario("", "", false)), []);
     }
 }

@@ -19,9 +19,13 @@ pub fn number(number: impl TryInto<u16>) -> u16 {
 fn routes(scenario: &Scenario) -> Vec<Vec<Option<u16>>> {
     let routes = scenario::routes(scenario);
     let (nodes, all) = (0..scenario.nodes.len(), 0..scenario.destinations());
-    let port = |hop: scenario::Hop| number(2 * hop.link + u32::from(!hop.forward));
-    let row = |from| all.clone().map(|to| routes.next(from, to).map(port)).collect();
+    let row = |from| all.clone().map(|to| routes.next(from, to).map(port_of)).collect();
     nodes.map(row).collect()
+}
+
+/// The number of the port of a link in one direction.
+pub(crate) fn port_of(hop: scenario::Hop) -> u16 {
+    number(2 * hop.link + u32::from(!hop.forward))
 }
 
 /// The network of a scenario: the ports of link `n` are `2 n` forward and `2 n + 1` backward, then

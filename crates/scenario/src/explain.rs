@@ -183,7 +183,10 @@ pub fn explain(scenario: &Scenario, written: &Written) -> Explanation {
     let flows: Vec<_> = first_of_each_entry(scenario, written)
         .map(|(entry, count, flow)| {
             let legs = proxy::legs(scenario, &routes, &load, flow);
-            let figures = proxy::whole(Figures::of(scenario, &routes, &load, flow), &legs);
+            let mut figures = proxy::whole(Figures::of(scenario, &routes, &load, flow), &legs);
+            if legs.is_empty() {
+                figures.limit(&scps::limits(scenario, &routes, flow));
+            }
             let mut explained =
                 explain_flow(scenario, written, &routes, (entry, count, flow), &figures);
             explained.legs = proxy::explain_legs(scenario, &legs);

@@ -8,6 +8,8 @@ use transport::Protocol;
 use units::{Bytes, Rate, Span};
 use wire::IpVersion;
 
+use crate::routes::{Hop, Routes};
+
 pub use link::{
     Aqm, Arq, ArqSettings, Change, Demand, DemandSettings, Errors as Channel, Fec, FecSettings,
     Feedback, LowPriority, Marking, QueueLimit, Settings as Direction, Timeline,
@@ -41,6 +43,8 @@ pub struct Scenario {
     pub flows: Vec<Flow>,
     /// Addresses of hosts besides their own. Destinations are numbered with the nodes first, then these.
     pub addresses: Vec<Address>,
+    /// Rates of routes of SCPS-TP.
+    pub route_rates: Vec<RouteRate>,
     /// What to record besides totals.
     pub record: Record,
 }
@@ -54,6 +58,12 @@ impl Scenario {
     /// Number of destinations that packets can have: nodes, then addresses.
     pub fn destinations(&self) -> usize {
         self.nodes.len() + self.addresses.len()
+    }
+
+    /// Number of the route's rate that holds back what `from` sends to `to` by SCPS-TP.
+    pub fn route_rate(&self, routes: &Routes, from: usize, to: usize) -> Option<usize> {
+        let hop = Some(routes.next(from, to)?);
+        self.route_rates.iter().position(|rate| Some(rate.hop) == hop)
     }
 
     /// Length of a full packet of a flow as an IP packet, in bytes.
@@ -75,6 +85,15 @@ impl Scenario {
     pub fn headers(&self) -> u64 {
         u64::from(self.ip.header_bytes() + wire::tcp::HEADER)
     }
+}
+
+/// The rate of a route of SCPS-TP: that of the bucket which connections share whose data takes this hop first.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct RouteRate {
+    /// The link on which the data leaves the host.
+    pub hop: Hop,
+    /// Rate and size of the bucket.
+    pub bucket: BucketSettings,
 }
 
 /// An address of a host to which packets go through another node.

@@ -18,6 +18,7 @@ mod protocols;
 mod proxies;
 mod quic;
 mod reorder;
+mod route_rates;
 mod rules;
 mod sctp;
 mod stp;
@@ -73,6 +74,7 @@ pub(crate) fn resolve(
         links,
         flows,
         addresses,
+        route_rates: Vec::new(),
         record: Record { interval: record.interval, events: record.events },
     };
     if problems.is_empty() {
@@ -81,6 +83,7 @@ pub(crate) fn resolve(
         paths::check(&scenario, &entries, &mut problems);
         rules::check(&scenario, &entries, &mut problems);
         protocols::check_network(&scenario, &entries, &mut problems);
+        route_rates::resolve(&mut scenario, &entries, &mut problems);
         problems.iter_mut().for_each(|problem| name_default(problem, tree));
     }
     Resolved { scenario, entries, problems }

@@ -33,6 +33,12 @@ impl Hop {
         links[self.link as usize].ends[usize::from(!self.forward)]
     }
 
+    /// Its two nodes by their names.
+    pub fn name(self, scenario: &Scenario) -> String {
+        let [from, to] = [self.from(&scenario.links), self.to(&scenario.links)];
+        format!("{} -> {}", scenario.nodes[from].name, scenario.nodes[to].name)
+    }
+
     /// The node that receives.
     pub fn to(self, links: &[Link]) -> usize {
         links[self.link as usize].ends[usize::from(self.forward)]

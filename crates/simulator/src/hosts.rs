@@ -10,7 +10,7 @@ use congestion::{AnyController, Settings, Specification};
 use link::Priority;
 use middlebox::Admission;
 use network::{Ecn, Fabric, FlowId, NodeId, Packet, Schedule};
-use runtime::{Connections, End, EndpointId, Ends, Pair, Side, Signal};
+use runtime::{Connections, End, EndpointId, Ends, Hearer, News, Pair, Side, Signal};
 use scenario::Scenario;
 use scenario::model::{Gateway, Node, Proxy};
 use tcp::{Config, Segment};
@@ -25,7 +25,7 @@ use crate::transports::{Connection, OnWire, Shared};
 
 pub(crate) use gateways::read_by_peer;
 pub(crate) use rates::has_rates;
-use rates::{Limit, SideRate};
+use rates::{Limit, SharedRate};
 
 /// What a simulated packet carries: a segment for one endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -246,10 +246,12 @@ pub(crate) enum Timer {
     /// The slow reader behind an endpoint has read a piece, or the server behind a gateway's end is given up if it has
     /// not answered.
     Reader(EndpointId),
-    /// A rate of gateways' ends has tokens for the first of those who wait.
+    /// A rate that ends share has tokens for the first of those who wait.
     Rate(u32),
     /// A signal of a gateway arrives, by its place in the list of signals.
     Signal(u32),
+    /// The far end of a port finds an error, by its place among those watched.
+    Error(u32),
 }
 
 /// What a slow reader reads at a time, in bytes: about a segment.
@@ -259,6 +261,7 @@ const APPLICATION: u64 = 1 << 63;
 const READER: u64 = 1 << 62;
 const RATE: u64 = 1 << 61;
 const SIGNAL: u64 = 1 << 60;
+const ERROR: u64 = 1 << 59;
 
 /// All endpoints, and the timers of endpoints and applications.
 #[derive(Debug)]
@@ -275,8 +278,10 @@ pub(crate) struct Hosts<C> {
     paths: PathCache,
     /// Admission at the gateways, by the number of the node; empty without gateways.
     pub(crate) admissions: Vec<Admission<NodeId>>,
-    /// Rates of ends of gateways: those that they share, and those of single ones.
-    side_rates: Vec<SideRate>,
+    /// Rates that hold back ends: those that they share, and those of single ones.
+    rates: Vec<SharedRate>,
+    /// For each flow, the rates of its hosts' routes; empty if no route has one.
+    host_rates: Vec<[Option<usize>; 2]>,
     /// Servers whose endpoint has moved, because a connection crosses a gateway unsplit.
     moved: BTreeMap<EndpointId, EndpointId>,
     /// A packet that has reached a gateway for an endpoint which has moved meanwhile.
@@ -302,7 +307,8 @@ impl<C: Connection> Hosts<C> {
             splits: Vec::new(),
             paths: PathCache::default(),
             admissions: nodes.map(admission).collect(),
-            side_rates: rates::of(scenario),
+            rates: rates::of(scenario),
+            host_rates: rates::of_hosts(scenario),
             moved: BTreeMap::new(),
             astray: None,
             field: Field::default(),
@@ -381,18 +387,27 @@ impl<C: Connection> Hosts<C> {
         self.timers.push(at, SIGNAL | u64::from(number));
     }
 
+    /// Lets the far end of a port find an error, by its number among those watched.
+    pub(crate) fn expect_error(&mut self, at: Time, number: u32) {
+        self.timers.push(at, ERROR | u64::from(number));
+    }
+
     /// A signal of a gateway has arrived. Its ends have something to send.
     #[cold]
     #[inline(never)]
     pub(crate) fn on_signal(&mut self, now: Time, signal: &Signal) {
         let those =
-            |end: &End| (end.flow, end.leg, end.side) == (signal.flow, signal.leg, signal.side);
+            |end: &End| Hearer { flow: end.flow, leg: end.leg, side: end.side } == signal.hearer;
         let ends = self.ends.iter().filter(|(_, end)| those(end)).map(|(number, _)| number);
         for number in ends {
             let Some(connection) = self.endpoints[number.index()].connection.tcp_mut() else {
                 continue;
             };
-            connection.on_link_state(now, signal.is_out);
+            match signal.news {
+                News::Out => connection.on_link_state(now, true),
+                News::Available => connection.on_link_state(now, false),
+                News::Corruption => connection.on_corruption(now),
+            }
             self.touched.push(number);
         }
     }
@@ -422,6 +437,10 @@ impl<C: Connection> Hosts<C> {
         if C::MAY_BE_OTHERS && tag & SIGNAL != 0 {
             self.timers.pop();
             return Some((at, Timer::Signal((tag & !SIGNAL) as u32)));
+        }
+        if C::MAY_BE_OTHERS && tag & ERROR != 0 {
+            self.timers.pop();
+            return Some((at, Timer::Error((tag & !ERROR) as u32)));
         }
         let endpoint = &mut self.endpoints[tag as usize];
         if endpoint.armed != at {
@@ -631,6 +650,7 @@ impl<C: Connection> FlowConnections<'_, C> {
         let whole = Pair { sender: pairs[0].sender, receiver: pairs[pairs.len() - 1].receiver };
         let server = whole.end(opener.other());
         self.hosts.join(&pairs, opener, server, gateways);
+        self.hosts.limit_hosts(flow, [whole.sender, whole.receiver]);
         for end in pairs.iter().map(|pair| pair.end(opener.other())) {
             let connection = &mut self.hosts.act_on(end).connection;
             if end == server {
@@ -650,6 +670,7 @@ impl<C: Connection> Connections for FlowConnections<'_, C> {
         let [blueprint] = self.blueprints else { return self.open_split() };
         let (flow, sequence) = (self.flow, self.initial_sequence);
         let pair = self.hosts.open_pair(flow, 0, blueprint, self.controllers, sequence);
+        self.hosts.limit_hosts(flow, [pair.sender, pair.receiver]);
         let opener = blueprint.opener;
         self.hosts.act_on(pair.end(opener.other())).connection.listen();
         self.hosts.act_on(pair.end(opener)).connection.connect();

@@ -29,6 +29,7 @@ mod build;
 mod capture;
 mod hosts;
 mod report;
+mod signals;
 mod simulation;
 mod split;
 mod transports;

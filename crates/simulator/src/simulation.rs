@@ -5,7 +5,7 @@ use std::sync::Arc;
 use congestion::{External, Settings};
 use network::{Fabric, FlowId, Network, Packet, reference::ReferenceNetwork};
 use recording::Recording;
-use runtime::{Application, EndpointId, Nodes, Signal};
+use runtime::{Application, EndpointId, Nodes};
 use scenario::Scenario;
 use scenario::model::Flow;
 use tcp::Segment;
@@ -16,6 +16,7 @@ use wire::feedback::Field;
 use crate::build;
 use crate::hosts::{Blueprint, Body, FlowConnections, Hosts, Part, Timer, has_rates};
 use crate::report::Recorder;
+use crate::signals::{Signals, has_signals};
 use crate::split::Found;
 use crate::transports::{Any, Connection, OnWire};
 
@@ -93,14 +94,14 @@ pub trait Controllers {
 }
 
 /// Runs in the loop for the protocols of the scenario: that of TCP, which has SCPS-TP, if nobody speaks another,
-/// and if no gateway has rates or signals outages.
+/// and if nobody has shared rates or signals.
 fn run_over<'a, F: Fabric<Body>>(
     scenario: &'a Scenario,
     seed: u64,
     fabric: F,
     options: Options<'a>,
 ) -> Recording {
-    let has_more = has_rates(scenario) || !runtime::signals(scenario, seed).is_empty();
+    let has_more = has_rates(scenario) || has_signals(scenario, seed);
     if scenario.flows.iter().all(Flow::has_tcp_only) && !has_more {
         Simulation::<'a, F, tcp::Connection>::new(scenario, seed, fabric, options).run()
     } else {
@@ -149,7 +150,7 @@ struct Simulation<'a, F, C> {
     /// For each flow, those of its legs.
     blueprints: Vec<Vec<Arc<Blueprint>>>,
     /// Signals of gateways.
-    signals: Vec<Signal>,
+    signals: Signals,
     /// Flows that are not over yet; those without an end never are.
     unfinished: usize,
     recorder: Recorder,
@@ -169,10 +170,7 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
                 hosts.wake_application(stop, flow);
             }
         }
-        let signals = runtime::signals(scenario, seed);
-        for (number, signal) in (0..).zip(&signals) {
-            hosts.expect_signal(signal.at, number);
-        }
+        let signals = Signals::new(scenario, seed, &mut hosts);
         Self {
             now: Time::ZERO,
             end: Time::ZERO + scenario.duration,
@@ -246,6 +244,9 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
                 self.advance();
             } else {
                 self.expire();
+            }
+            if C::MAY_BE_OTHERS && self.signals.watches() {
+                self.signals.look(self.now, &self.fabric, &mut self.hosts);
             }
             if self.events >= self.next_look && !self.look() {
                 return false;
@@ -394,6 +395,9 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
             Some((_, Timer::Reader(number))) => self.read(number),
             Some((_, Timer::Rate(number))) => self.take_turns(number),
             Some((_, Timer::Signal(number))) => self.hear(number),
+            Some((at, Timer::Error(number))) => {
+                self.signals.find_error(at, number, &mut self.hosts);
+            }
         }
     }
 
@@ -401,7 +405,7 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
     #[cold]
     #[inline(never)]
     fn hear(&mut self, number: u32) {
-        let signal = self.signals[number as usize];
+        let signal = self.signals.get(number);
         self.hosts.on_signal(self.now, &signal);
         self.flush_touched();
     }

@@ -368,14 +368,6 @@ impl Config {
         self.scps.is_some_and(|scps| scps.strictly_delayed)
     }
 
-    /// The rate of the route of SCPS-TP, in bytes of payload per second, if all segments are full.
-    pub(crate) fn bytes_per_second(&self) -> Option<f64> {
-        let Scps { rate, ip_header, .. } = self.scps?;
-        let payload = f64::from(self.full_payload());
-        let headers = f64::from(ip_header + wire::tcp::HEADER) + f64::from(self.timestamps_bytes());
-        Some(rate?.bits_per_second() as f64 / 8.0 * payload / (payload + headers))
-    }
-
     /// Settings of the controller.
     pub fn controller(&self) -> congestion::Settings {
         let mss = self.full_payload();

@@ -29,6 +29,6 @@ pub use config::{
 };
 pub use connection::{Connection, State};
 pub use info::Info;
-pub use scps::{Cause, Scps, Snack, SnackForm};
+pub use scps::{Cause, SILENCE_OF_SIGNALS, Scps, Snack, SnackForm};
 pub use segment::{Block, EcnCounters, Flags, MAX_SACK_BLOCKS, Options, Segment};
 pub use sender::{NoticeCounters, Phase};

@@ -13,12 +13,12 @@
 //! - Other reconstructed rules are at the head of `sender::snack`.
 //!
 //! Not implemented: best-effort transport, record boundaries, header compression from end to end (a link has it, as
-//! `header_compression = "scps"`), congestion control by source quench, and signals of corruption from a
-//! gateway: the cause is that of the scenario.
+//! `header_compression = "scps"`), congestion control by source quench, and the option by which a receiver passes on
+//! that corruption was experienced (kind 23), which the reference implementation defines and does not use.
 
 use units::{Rate, Span};
 
-/// SCPS-TP on a route. All defaults but those of `snack`, `outage_timeouts` and `outage_signals` are those of the reference
+/// SCPS-TP on a route. All defaults but those of `snack`, `outage_timeouts` and the signals are those of the reference
 /// implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
@@ -32,9 +32,10 @@ pub struct Scps {
     /// trip, and a timeout doubles the next. After `"corruption"`, window and retransmission timer stay as they
     /// are, and what is missing is retransmitted.
     pub cause: Cause,
-    /// Rate at which each connection sends, counted over IP packets. It is that of the token bucket of a route, which
-    /// holds one packet here. Controllers with a pacing rate of their own refuse it, and `"none"` requires it.
-    /// Default: no bound.
+    /// Rate of the route, counted over IP packets: the token bucket that all connections of SCPS-TP share whose data
+    /// leaves the host on the same link. It holds 50 ms of the rate, or five packets if those are more. ACKs that leave
+    /// there take tokens too. Flows that share a route have the same rate, and the controller `"none"` requires one. A
+    /// side of a split proxy has its own `rate` instead. Default: no bound.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "320Gbit/s")))]
     pub rate: Option<Rate>,
     /// Minimum time between two ACKs without data. ACKs of the FIN, and of data that fills the window, do not
@@ -55,9 +56,12 @@ pub struct Scps {
     /// `trace`, and its signal needs the propagation delay of the way back. It takes no capacity and is not lost, which
     /// is a reconstruction. Connections that open during an outage do not know of it.
     pub outage_signals: bool,
-    /// Length of the IP header, which counts for `rate`.
-    #[cfg_attr(feature = "schema", serde(skip))]
-    pub ip_header: u16,
+    /// Gateways signal errors of links (SCMP, "corruption experienced"): losses count as corruption until a second and a
+    /// smoothed RTT after the last signal, and then again as `cause` has it. The node at the far end of a link signals
+    /// to all senders whose data crosses it when a packet is corrupted, at most once in a second. A signal needs the
+    /// propagation delay of the way back, takes no capacity and is not lost. How long a signal counts is a
+    /// reconstruction. Errors that ARQ or FEC hide from the network are not signalled.
+    pub corruption_signals: bool,
 }
 
 impl Default for Scps {
@@ -70,7 +74,7 @@ impl Default for Scps {
             strictly_delayed: false,
             outage_timeouts: None,
             outage_signals: false,
-            ip_header: 20,
+            corruption_signals: false,
         }
     }
 }
@@ -96,6 +100,9 @@ pub enum Cause {
     /// Links make errors.
     Corruption,
 }
+
+/// Shortest time between two signals of a gateway about errors of a link (`scmpOutput`).
+pub const SILENCE_OF_SIGNALS: Span = Span::from_secs(1);
 
 /// Bits of a SNACK option at most: what fits next to timestamps.
 pub const MOST_BITS: u16 = 128;

@@ -33,8 +33,6 @@ pub enum Pacing {
 #[derive(Clone, Debug)]
 pub struct Pacer {
     like_linux: bool,
-    /// The rate of the route, in bytes of payload per second, for controllers without one of their own.
-    fixed_rate: Option<f64>,
     /// The earliest time at which the next segment may leave.
     next_departure: Time,
     /// A segment waits for that time; [`Time::NEVER`] while none does.
@@ -49,18 +47,11 @@ impl Pacer {
     pub fn new(pacing: Pacing) -> Self {
         Self {
             like_linux: pacing == Pacing::Linux,
-            fixed_rate: None,
             next_departure: Time::ZERO,
             waiting_until: Time::NEVER,
             packet_due: Time::ZERO,
             packet_bytes: 0,
         }
-    }
-
-    /// The same, with a rate in bytes of payload per second for controllers without one of their own.
-    #[must_use]
-    pub fn at_rate(self, fixed_rate: Option<f64>) -> Self {
-        Self { fixed_rate, ..self }
     }
 
     /// Nothing may leave until [`let_go`](Self::let_go).
@@ -105,9 +96,6 @@ impl Pacer {
 
     /// The rate of a controller that has none, in bytes per second.
     pub fn rate(&self, window: &Window, flight: u64, srtt: Option<Span>) -> Option<f64> {
-        if self.fixed_rate.is_some() {
-            return self.fixed_rate;
-        }
         let srtt = srtt.filter(|srtt| self.like_linux && *srtt > Span::ZERO)?;
         Some(usual_rate(window, flight, srtt))
     }

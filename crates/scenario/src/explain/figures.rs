@@ -1,5 +1,7 @@
 //! The figures that determine the throughput of a flow, computed from the scenario.
 
+use std::collections::BTreeSet;
+
 use serde::Serialize;
 
 use super::{arq, demand, fec};
@@ -54,6 +56,33 @@ pub struct Figures {
     pub per: f64,
     /// Probability that an ACK is corrupted, in clear sky.
     pub ack_per: f64,
+    /// Rates of SCPS-TP's routes whose data meets at the slowest link or router.
+    #[serde(skip)]
+    pub rated: Option<Rated>,
+}
+
+/// Routes of SCPS-TP with a rate whose data meets at a place.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Rated {
+    /// The place.
+    pub place: String,
+    /// Its rate in bit/s of IP packets.
+    pub place_bps: f64,
+    /// What its queue holds, in bytes of IP packets; `None` is unlimited.
+    pub queue_bytes: Option<f64>,
+    /// The rates.
+    pub routes: RouteSum,
+}
+
+/// Sums over routes with a rate.
+#[derive(Clone, Copy, Debug, Default, PartialEq)]
+pub struct RouteSum {
+    /// Number of routes.
+    pub count: usize,
+    /// Their rates, in bit/s.
+    pub rate_bps: f64,
+    /// What their buckets hold, in bytes.
+    pub burst_bytes: f64,
 }
 
 /// A limit of a rate at a place that is no link.
@@ -128,7 +157,7 @@ impl Figures {
             bottleneck_flows: there.slowest.flows,
             bottleneck_queue_bytes: there.slowest.queue,
             segment_time_ms: there.slowest.time * 1e3,
-            bottleneck: there.slowest.name,
+            bottleneck: there.slowest.name.clone(),
             return_bottleneck_bps: ack * 8.0 / back.slowest.time,
             return_bottleneck: back.slowest.name,
             bdp_bytes: packet as f64 * rtt / there.slowest.time,
@@ -146,6 +175,12 @@ impl Figures {
             }),
             per: there.per,
             ack_per: back.per,
+            rated: (there.slowest.routes.count > 0).then(|| Rated {
+                place: there.slowest.name.clone(),
+                place_bps: packet as f64 * 8.0 / there.slowest.time,
+                queue_bytes: there.slowest.queue,
+                routes: there.slowest.routes,
+            }),
         }
     }
 
@@ -194,6 +229,8 @@ struct Passing {
     flows: usize,
     /// What those with a rate of their own write on average, in bit/s.
     offered: f64,
+    /// Routes of SCPS-TP with a rate that some of them take.
+    routes: RouteSum,
 }
 
 impl Load {
@@ -205,6 +242,20 @@ impl Load {
                 let passing = &mut load[hop.link as usize][usize::from(hop.forward)];
                 passing.flows += 1;
                 passing.offered += offered(&flow.traffic).map_or(0.0, |(mean, _)| mean);
+            }
+        }
+        for rate in &scenario.route_rates {
+            let takes = |flow: &&Flow| {
+                flow.transport.scps.is_some() && routes.next(flow.from, flow.to) == Some(rate.hop)
+            };
+            let flows = scenario.flows.iter().filter(takes);
+            let hops = flows.flat_map(|flow| routes.path(flow.from, flow.to, &scenario.links));
+            let places: BTreeSet<_> = hops.map(|hop| (hop.link, hop.forward)).collect();
+            for (link, forward) in places {
+                let sum = &mut load[link as usize][usize::from(forward)].routes;
+                sum.count += 1;
+                sum.rate_bps += rate.bucket.rate.bits_per_second() as f64;
+                sum.burst_bytes += rate.bucket.burst.get() as f64;
             }
         }
         Self(load)
@@ -240,6 +291,8 @@ struct Place {
     flows: usize,
     /// What those with a rate of their own write on average, in bit/s.
     offered: f64,
+    /// Routes of SCPS-TP with a rate that some of them take.
+    routes: RouteSum,
     /// What waits before it, in bytes of such packets.
     queue: Option<f64>,
 }
@@ -275,7 +328,14 @@ impl Way {
             places.push(link(graph, *hop, packet));
         }
         let serialisation = places.iter().map(|place| place.time).sum();
-        let nowhere = Place { name: String::new(), time: 0.0, flows: 0, offered: 0.0, queue: None };
+        let nowhere = Place {
+            name: String::new(),
+            time: 0.0,
+            flows: 0,
+            offered: 0.0,
+            routes: RouteSum::default(),
+            queue: None,
+        };
         let slowest = places.into_iter().reduce(|a, b| if b.round() > a.round() { b } else { a });
         Self { propagation, serialisation, per: 1.0 - arrives, slowest: slowest.unwrap_or(nowhere) }
     }
@@ -305,15 +365,15 @@ pub(crate) fn packet_rate(direction: &Direction, packet: u64) -> f64 {
 }
 
 fn link(graph: Graph<'_>, hop: Hop, packet: f64) -> Place {
-    let Scenario { links, nodes, .. } = graph.scenario;
-    let direction = hop.direction(links);
+    let direction = hop.direction(&graph.scenario.links);
     let framed = framed(direction, packet);
     let passing = graph.load.on(hop);
     Place {
-        name: format!("{} -> {}", nodes[hop.from(links)].name, nodes[hop.to(links)].name),
+        name: hop.name(graph.scenario),
         time: framed * 8.0 / demand::usable_rate(direction),
         flows: passing.flows,
         offered: passing.offered,
+        routes: passing.routes,
         queue: match direction.queue {
             QueueLimit::Packets(packets) => Some(f64::from(packets) * packet),
             QueueLimit::Bytes(bytes) => Some(bytes as f64 * packet / framed),
@@ -332,6 +392,7 @@ fn router(graph: Graph<'_>, hop: Hop, forwarded: f64) -> Option<Place> {
         time: forwarded * 8.0 / limit.rate.bits_per_second() as f64,
         flows: passing.flows,
         offered: passing.offered,
+        routes: passing.routes,
         queue: Some(limit.buffer.get() as f64),
     })
 }

@@ -10,6 +10,7 @@ use transport::Protocol;
 
 use super::FlowExplanation;
 use super::figures::{Figures, Limit, Load};
+use super::scps;
 use super::text::milliseconds;
 use super::warnings::WarningKind as Kind;
 use crate::model::{Flow, Gateway, GatewayEnd, OwnSettings, Preset, Scenario, SideName};
@@ -133,7 +134,12 @@ pub(super) fn legs(scenario: &Scenario, routes: &Routes, load: &Load, flow: &Flo
         });
         let of_acks =
             acknowledges.and_then(|one| shared_rate(scenario, one.node, one.ends[0].side));
-        let limits = [of_data, of_acks];
+        let [of_route, acks_of_route] = scps::limits(scenario, routes, &flow);
+        // The hosts at both ends have routes, and gateways have rates of their sides.
+        let limits = [
+            of_data.or(of_route.filter(|_| number == 0)),
+            of_acks.or(acks_of_route.filter(|_| number == last)),
+        ];
         figures.limit(&limits);
         Leg { flow, figures, limits }
     };

@@ -3,32 +3,60 @@
 use congestion::{Ecn, Specification};
 use tcp::Cause;
 
-use super::figures::Figures;
+use super::figures::{Figures, Limit, Rated};
 use super::text::{bytes, rate};
-use crate::model::{Direction, Flow, Scenario, Traffic};
+use crate::model::{Channel, Direction, Flow, Scenario, Traffic};
 use crate::routes::Routes;
 
-/// A rate above what the path carries, without a congestion window that losses reduce.
+/// The rates of the routes of a flow's hosts: of the one that sends the data, and of the one that acknowledges it.
+pub(super) fn limits(scenario: &Scenario, routes: &Routes, flow: &Flow) -> [Option<Limit>; 2] {
+    flow.ways().map(|(from, to)| {
+        flow.transport.scps?;
+        let number = scenario.route_rate(routes, from, to)?;
+        let rate_bps = scenario.route_rates[number].bucket.rate.bits_per_second() as f64;
+        Some(Limit { place: format!("{} (scps.rate)", scenario.nodes[from].name), rate_bps })
+    })
+}
+
+/// Whether losses leave what a flow sends as it is.
+fn is_uncontrolled(flow: &Flow, cause: Cause) -> bool {
+    flow.controller == Specification::unlimited() || cause == Cause::Corruption
+}
+
+/// Routes with rates above what the path carries, without a congestion window that losses reduce.
 pub(super) fn rate_above(flow: &Flow, figures: &Figures) -> Option<String> {
     let scps = flow.transport.scps?;
-    let of_each = scps.rate?.bits_per_second() as f64;
-    let senders = f64::from(figures.connections) * figures.bottleneck_flows.max(1) as f64;
-    let is_uncontrolled = flow.controller == Specification::unlimited();
-    let fits =
-        of_each * senders <= figures.bottleneck_bps || figures.wanted() < figures.capacity_bps;
-    if fits || !(is_uncontrolled || scps.cause == Cause::Corruption) {
+    let Rated { place, place_bps, routes, .. } = figures.rated.as_ref()?;
+    let fits = routes.rate_bps <= *place_bps || figures.wanted() < figures.capacity_bps;
+    if scps.rate.is_none() || fits || !is_uncontrolled(flow, scps.cause) {
         return None;
     }
-    let all = match senders {
-        one if one <= 1.0 => String::new(),
-        many => format!(" of {many} connections"),
+    let those = match routes.count {
+        1 => "scps.rate of ".to_owned(),
+        many => format!("the rates of {many} routes (scps.rate), together "),
     };
     Some(format!(
-        "scps.rate of {}{all} is above the rate of {}, {}: no loss reduces what is sent, and its queue overflows",
-        rate(of_each),
-        figures.bottleneck,
-        rate(figures.bottleneck_bps),
+        "{those}{} {} above the rate of {place}, {}: no loss reduces what is sent, and its queue overflows",
+        rate(routes.rate_bps),
+        if routes.count == 1 { "is" } else { "are" },
+        rate(*place_bps),
     ))
+}
+
+/// A bucket that is larger than the queue of the bottleneck. What a full one lets through at once is lost there.
+pub(super) fn burst_overflows(flow: &Flow, figures: &Figures) -> Option<String> {
+    let scps = flow.transport.scps?;
+    let Rated { place, queue_bytes, routes, .. } = figures.rated.as_ref()?;
+    let packet = figures.packet_bytes as f64;
+    let overflows = routes.burst_bytes > (*queue_bytes)? + packet;
+    (overflows && scps.rate.is_some() && is_uncontrolled(flow, scps.cause)).then(|| {
+        format!(
+            "the bucket of scps.rate lets {} pass at once after a pause, more than the queue of {place} holds, {}: \
+             the rest is lost",
+            bytes(routes.burst_bytes),
+            bytes((*queue_bytes).unwrap_or_default()),
+        )
+    })
 }
 
 /// Signals of outages on a route without any.
@@ -42,6 +70,25 @@ pub(super) fn silent_signals(scenario: &Scenario, routes: &Routes, flow: &Flow) 
         flow.ways().into_iter().flat_map(|(from, to)| routes.path(from, to, &scenario.links));
     (takes && !hops.any(|hop| has_outage(hop.direction(&scenario.links)))).then(|| {
         "outage_signals has no effect: no link of the route has an outage by an event or a trace".to_owned()
+    })
+}
+
+/// Signals of errors on a route without any, or where all losses count as errors.
+pub(super) fn silent_errors(scenario: &Scenario, routes: &Routes, flow: &Flow) -> Option<String> {
+    let scps = flow.transport.scps.filter(|scps| scps.corruption_signals)?;
+    if scps.cause == Cause::Corruption {
+        return Some("corruption_signals has no effect with cause = \"corruption\"".to_owned());
+    }
+    let shows_errors = |direction: &Direction| {
+        let has_errors =
+            direction.channel != Channel::Perfect || direction.trace_means().loss > 0.0;
+        has_errors && direction.arq.is_none() && direction.fec.is_none()
+    };
+    let [(from, to), _] = flow.ways();
+    let mut hops = routes.path(from, to, &scenario.links).into_iter();
+    (!hops.any(|hop| shows_errors(hop.direction(&scenario.links)))).then(|| {
+        "corruption_signals has no effect: no link on the way of the data has errors that ARQ or FEC do not hide"
+            .to_owned()
     })
 }
 

@@ -71,8 +71,10 @@ pub enum WarningKind {
     EnlargedWindow,
     JumpAboveWindow,
     RateAboveBottleneck,
+    BucketAboveQueue,
     CauseHidesCongestion,
     SignalsWithoutEffect,
+    ErrorSignalsWithoutEffect,
     ResponseBelowRtt,
     StartAfterEnd,
     StopAfterEnd,
@@ -150,6 +152,7 @@ pub(super) fn warnings(
             (Kind::CannotComplete, duration(scenario, flow, figures)),
             (Kind::HeavyLoss, lossy(figures)),
             (Kind::SignalsWithoutEffect, scps::silent_signals(scenario, routes, flow)),
+            (Kind::ErrorSignalsWithoutEffect, scps::silent_errors(scenario, routes, flow)),
         ];
         let found = found.into_iter().filter_map(|(kind, message)| Some((kind, about, message?)));
         let silent = feedback::flow(scenario, routes, flow).into_iter();
@@ -265,6 +268,7 @@ fn of_connection(
             (Kind::EnlargedWindow, enlarged_window(flow)),
             (Kind::JumpAboveWindow, resumed_window(flow, figures)),
             (Kind::RateAboveBottleneck, scps::rate_above(flow, figures)),
+            (Kind::BucketAboveQueue, scps::burst_overflows(flow, figures)),
             (Kind::CauseHidesCongestion, scps::window_overflows(flow, figures)),
         ],
         OwnSettings::Quic(_) => vec![

@@ -3,10 +3,9 @@
 use std::sync::Arc;
 
 use congestion::{Controller as _, Ecn, ParameterError, Specification, Value};
-use tcp::{AckTiming, Config, DelayedAck, Recovery, Scps};
+use tcp::{AckTiming, Config, DelayedAck, Recovery};
 use transport::{Protocol, RtoConfig};
 use units::{Bytes, Span};
-use wire::IpVersion;
 
 use super::{Numbers, protocols};
 use crate::describe;
@@ -43,8 +42,8 @@ pub(super) fn flows(
         let name = flow.name.as_ref().map_or_else(|| format!("flow-{i}"), |name| name.0.clone());
         let host = protocols::Host { ip: document.ip, tree };
         let own = protocols::own_settings(&flow.transport, &controller, &host, &path, problems);
-        let mut transport = protocols::as_tcp(&own)
-            .unwrap_or_else(|| transport(&flow.transport, &controller, document.ip));
+        let mut transport =
+            protocols::as_tcp(&own).unwrap_or_else(|| transport(&flow.transport, &controller));
         protocols::check_flow(flow.transport.protocol, &transport, &controller, &path, problems);
         if let Some(parameter) = controller.only_with_marks().filter(|_| transport.ecn == Ecn::Off)
         {
@@ -183,7 +182,7 @@ fn unordered(error: &ParameterError, path: &Path, is_set: impl Fn(&str) -> bool)
 }
 
 /// The settings with every short form and dependent default resolved.
-fn transport(written: &document::Transport, controller: &Specification, ip: IpVersion) -> Config {
+fn transport(written: &document::Transport, controller: &Specification) -> Config {
     let rto = written.rto.config;
     let config = Config {
         recovery: written.recovery.unwrap_or(controller.entry().repair.into()),
@@ -200,14 +199,13 @@ fn transport(written: &document::Transport, controller: &Specification, ip: IpVe
     match written.protocol {
         Protocol::Tcp | Protocol::Quic | Protocol::Stp | Protocol::Xtp | Protocol::Sctp => config,
         Protocol::ScpsTp => {
-            let ip_header = ip.header_bytes();
             let least = written.rto.min.unwrap_or(LEAST_RTO_OF_SCPS);
             Config {
                 recovery: Recovery::Snack,
                 rto: RtoConfig { min: least, ..config.rto },
                 // There is nothing to send on duplicate ACKs.
                 limited_transmit: false,
-                scps: Some(Scps { ip_header, ..written.scps }),
+                scps: Some(written.scps),
                 ..config
             }
         }

@@ -130,6 +130,12 @@ impl Side {
             let found = format!("\"{burst}\"");
             problems.push(Problem::new(place, "`rate` with it, or no `burst`", found));
         }
+        if let Some(rate) = self.scps.and_then(|scps| scps.rate) {
+            let place = self.path.key("scps").key("rate");
+            let problem = Problem::new(place, "no `rate`", format!("\"{rate}\""));
+            let key = self.name.key();
+            problems.push(problem.because(format!("the rate of the route is `{key}.rate`")));
+        }
         let protocol = self.protocol();
         let keys = [
             ("scps", self.scps.is_some()),
@@ -159,11 +165,10 @@ impl Side {
     }
 
     /// SCPS-TP, if its connections speak it.
-    fn scps(&self, ip: IpVersion) -> Option<Scps> {
+    fn scps(&self) -> Option<Scps> {
         let of_preset = || self.preset.map_or_else(Scps::default, Values::scps);
         let settings = || self.scps.unwrap_or_else(of_preset);
-        (self.protocol() == Protocol::ScpsTp)
-            .then(|| Scps { ip_header: ip.header_bytes(), ..settings() })
+        (self.protocol() == Protocol::ScpsTp).then(settings)
     }
 }
 
@@ -179,7 +184,7 @@ pub(super) fn end(
     let controller = own.unwrap_or(&flow.controller).clone();
     let of_protocol = side.own(&controller, problems);
     let transport =
-        protocols::as_tcp(&of_protocol).unwrap_or_else(|| transport(flow, side, own, &values, ip));
+        protocols::as_tcp(&of_protocol).unwrap_or_else(|| transport(flow, side, own, &values));
     let path = &side.path;
     if let Some(parameter) =
         own.and_then(Specification::only_with_marks).filter(|_| transport.ecn == Ecn::Off)
@@ -210,15 +215,9 @@ pub(super) fn end(
 }
 
 /// The settings of an end: those of the flow, where the side has no other. `own` is the controller of the side.
-fn transport(
-    flow: &Flow,
-    side: &Side,
-    own: Option<&Specification>,
-    values: &Values,
-    ip: IpVersion,
-) -> Config {
+fn transport(flow: &Flow, side: &Side, own: Option<&Specification>, values: &Values) -> Config {
     let host = &*flow.transport;
-    let scps = side.scps(ip);
+    let scps = side.scps();
     let recovery = recovery(host, side, own, values);
     // Settings that only some recoveries have are not taken over by the others.
     let counts = matches!(recovery, Recovery::Reno | Recovery::NewReno);

@@ -1,7 +1,7 @@
 //! Flows with different transport protocols: the keys of `flow.transport` that each takes, its settings, and
 //! what the network must be.
 
-use congestion::{Controller as _, Specification};
+use congestion::Specification;
 use tcp::{AckTiming, Config, DelayedAck};
 use transport::{Protocol, ProtocolEntry, TakenKeys};
 use wire::IpVersion;
@@ -40,7 +40,7 @@ pub(super) struct Places {
 impl Places {
     /// Those of a side of a gateway, by its path.
     pub(super) fn of_side(path: &Path, is_bounded: bool) -> Self {
-        let requires = "`rate`, `pacing_rate` or `scps.rate`";
+        let requires = "`rate` or `pacing_rate`";
         Self { controller: path.key("controller"), transport: path.clone(), is_bounded, requires }
     }
 }
@@ -70,8 +70,7 @@ pub(super) fn check_settings(
     let Places { controller: place, transport: path, is_bounded, requires } = places;
     let name = controller.entry().name;
     let is_unlimited = *controller == Specification::unlimited();
-    let rate = config.scps.and_then(|scps| scps.rate);
-    let is_bounded = rate.is_some() || (*is_bounded && config.scps.is_some());
+    let is_bounded = config.scps.is_some_and(|scps| *is_bounded || scps.rate.is_some());
     if is_unlimited && !is_bounded && protocol.takes_controller() {
         let problem = Problem::new(place.clone(), "a congestion controller", format!("{name:?}"));
         problems.push(problem.because(match protocol {
@@ -83,12 +82,6 @@ pub(super) fn check_settings(
     }
     let Some(scps) = config.scps else { return };
     let table = path.key("scps");
-    if let Some(rate) = rate
-        && controller.build(&config.controller()).needs().pacing
-    {
-        let problem = Problem::new(table.key("rate"), "no `rate`", format!("\"{rate}\""));
-        problems.push(problem.because(format!("the controller {name} has a rate of its own")));
-    }
     if config.delayed_ack == AckTiming::Linux {
         let expected = "a time, \"off\" or a table";
         let problem = Problem::new(path.key("delayed_ack"), expected, "\"linux\"");

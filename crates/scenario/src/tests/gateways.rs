@@ -218,9 +218,9 @@ fn settings_of_a_side_that_do_not_fit_its_protocol_are_refused() {
         ),
         (format!("{SCPS}, controller = \"none\""), "controller", "nothing would bound the sender"),
         (
-            format!("{SCPS}, controller = \"bbr\", scps = {{ rate = \"1Mbit/s\" }}"),
+            format!("{SCPS}, scps = {{ rate = \"1Mbit/s\" }}"),
             "scps.rate",
-            "has a rate of its own",
+            "the rate of the route is `satellite.rate`",
         ),
         (
             format!("{SCPS}, scps = {{ outage_timeouts = 20 }}"),
@@ -235,7 +235,7 @@ fn settings_of_a_side_that_do_not_fit_its_protocol_are_refused() {
         assert!(error.contains(&place) && error.contains(words), "{satellite}: {error}");
     }
     // Any rate bounds a sender without congestion control.
-    for rate in ["rate", "pacing_rate", "scps.rate"] {
+    for rate in ["rate", "pacing_rate"] {
         parse(&both(&format!("{SCPS}, controller = \"none\", {rate} = \"1Mbit/s\""), ""));
     }
 }

@@ -62,10 +62,67 @@ fn a_rate_above_the_link_has_a_warning_where_nothing_reduces_it() {
     assert_eq!(kinds(&text(100, "none", &rated("2.1Mbit/s", "congestion"), "")), [Above]);
     assert_eq!(kinds(&text(100, "reno", &rated("2.1Mbit/s", "corruption"), "")), [Above]);
     assert_eq!(kinds(&text(100, "reno", &rated("2.1Mbit/s", "congestion"), "")), []);
-    // Two flows share the link.
+    // Two flows of a host share the rate, and those of two hosts share the link only.
     let two = text(100, "none", &rated("1.1Mbit/s", "corruption"), "");
-    let two = two.replace("controller", "count = 2\ncontroller");
-    assert_eq!(kinds(&two), [Above]);
+    let of_one = two.replace("controller", "count = 2\ncontroller");
+    assert_eq!(kinds(&of_one), []);
+    let (link, flow) = two.split_at(two.find("[[flow]]").unwrap());
+    let hosts = ["one", "two"].map(|host| {
+        let access = format!(
+            "[[link]]\nbetween = [{host:?}, \"server\"]\nrate = \"9Mbit/s\"\ndelay = \"1ms\"\n"
+        );
+        access + &flow.replace("\"server\"", &format!("{host:?}"))
+    });
+    let found = warned(&format!("{link}{}", hosts.concat()));
+    assert_eq!(found.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), [Above, Above]);
+    let words = "the rates of 2 routes (scps.rate), together 2.2Mbit/s are above the rate of server -> client, 2Mbit/s";
+    assert!(found[0].1.contains(words), "{}", found[0].1);
+}
+
+/// The bucket holds 50 ms of the rate.
+#[test]
+fn a_bucket_above_the_queue_of_the_link_has_a_warning() {
+    use WarningKind::BucketAboveQueue as Bucket;
+    let scps = r#"rate = "2Mbit/s", cause = "corruption""#;
+    assert!(!kinds(&text(8, "none", scps, "")).contains(&Bucket));
+    let found = warned(&text(7, "none", scps, ""));
+    let (_, words) = found.into_iter().find(|(kind, _)| *kind == Bucket).unwrap();
+    assert!(words.contains("lets 12500B pass at once"), "{words}");
+}
+
+/// Warnings compare windows with the rate, which is the bottleneck then.
+#[test]
+fn the_rate_of_a_route_is_the_bottleneck_if_it_is_the_slowest() {
+    let text = text(100, "none", r#"rate = "1Mbit/s", cause = "corruption""#, "");
+    let loaded = Loaded::parse(&text, "scps.toml", &[]).unwrap();
+    let figures = &explain(&loaded.scenario, &loaded.written).flows[0].figures;
+    assert_eq!((figures.bottleneck.as_str(), figures.bottleneck_bps), ("server (scps.rate)", 1e6));
+    assert!((figures.bdp_bytes / 63_280.0 - 1.0).abs() < 0.01, "{}", figures.bdp_bytes);
+}
+
+#[test]
+fn flows_of_a_route_have_one_rate() {
+    let first = text(100, "none", r#"rate = "1Mbit/s", cause = "corruption""#, "");
+    let flow = first.split_once("[[flow]]").unwrap().1;
+    let both = |other: &str| format!("{first}[[flow]]{}", flow.replace("1Mbit/s", other));
+    Scenario::parse(&both("1Mbit/s"), "scps.toml", &[]).unwrap();
+    let errors = Scenario::parse(&both("2Mbit/s"), "scps.toml", &[]).unwrap_err();
+    let error = &errors.0[0];
+    assert_eq!((error.path.as_str(), error.place.line), ("flow[1].transport.scps.rate", Some(18)));
+    assert_eq!((error.expected.as_str(), error.found.as_str()), ("\"1Mbit/s\"", "\"2Mbit/s\""));
+    let reason = error.reason.as_deref().unwrap();
+    assert!(reason.contains("flow[0] has that") && reason.contains("server -> client"), "{reason}");
+    // One without a rate would take the bucket past that of the other.
+    let without =
+        both("1Mbit/s").replacen("none", "reno", 2).replacen(r#"rate = "1Mbit/s", "#, "", 1);
+    let errors = Scenario::parse(&without, "scps.toml", &[]).unwrap_err();
+    assert_eq!(errors.0[0].expected, "no `rate`");
+    // The other direction is another route.
+    let back =
+        flow.replace("from = \"server\"\nto = \"client\"", "from = \"client\"\nto = \"server\"");
+    let back = back.replace("1Mbit/s", "2Mbit/s");
+    assert_ne!(back, flow);
+    Scenario::parse(&format!("{first}[[flow]]{back}"), "scps.toml", &[]).unwrap();
 }
 
 #[test]
@@ -98,6 +155,23 @@ fn acks_that_keep_their_distance_fill_no_return_link() {
     assert_eq!(thin(r#"ack_floor = "0ms", strictly_delayed = true"#), None);
     let (_, words) = thin(r#"ack_floor = "0ms""#).unwrap();
     assert!(words.contains("an ACK for every 2 segments of"), "{words}");
+}
+
+#[test]
+fn signals_on_a_route_without_visible_errors_have_a_warning() {
+    use WarningKind::ErrorSignalsWithoutEffect as Idle;
+    // The errors of this link are on the way of the ACKs.
+    let signals = text(100, "reno", "corruption_signals = true", "");
+    let found = warned(&signals);
+    assert_eq!(found.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), [Idle]);
+    assert!(found[0].1.starts_with("scps.toml:12:"), "{}", found[0].1);
+    let of_data = |more: &str| signals.replace("backward = ", &format!("{more}forward = "));
+    assert_eq!(kinds(&of_data("")), []);
+    let hidden = of_data("").replace("per = 1e-3 }", "per = 1e-3 }, arq = \"selective-repeat\"");
+    assert!(kinds(&hidden).contains(&Idle));
+    let known =
+        of_data("").replace("corruption_signals", "cause = \"corruption\", corruption_signals");
+    assert!(kinds(&known).contains(&Idle));
 }
 
 #[test]

@@ -17,7 +17,7 @@ pub(crate) fn read_by_peer<C: Connection>(endpoints: &[Endpoint<C>], end: Endpoi
 
 impl<C: Connection> Hosts<C> {
     /// Gives an endpoint a part in a flow that gateways split.
-    fn assign(&mut self, endpoint: EndpointId, part: Part) {
+    pub(super) fn assign(&mut self, endpoint: EndpointId, part: Part) {
         let extras = &mut self.endpoints[endpoint.index()].extras;
         match extras {
             Some(extras) => extras.part = part,

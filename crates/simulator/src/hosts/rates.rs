@@ -1,7 +1,8 @@
-//! Rates of a gateway's connections on a side: who waits, and whose turn it is.
+//! Rates that connections share: those of a gateway's side, and of a host's route of SCPS-TP. Who waits, and whose turn it
+//! is.
 //!
-//! A connection has a bucket of its own if the side paces connections, and one that it shares if the side has a
-//! rate. It sends as long as both have tokens and nobody waits for the shared one. Then it waits for its turn, in
+//! A connection has a bucket of its own if the side paces connections, and one that it shares if the side or the route
+//! has a rate. It sends as long as both have tokens and nobody waits for the shared one. Then it waits for its turn, in
 //! which it sends one packet. Its timers and the packets that arrive for it do not wait. Packets without data take
 //! tokens of the shared bucket only, because pacing is of data; but they wait behind data that does.
 //!
@@ -11,22 +12,32 @@
 use congestion::Controller as _;
 use link::Priority;
 use middlebox::{Bucket, BucketSettings, Measured, Meter, Metered};
-use network::Fabric;
+use network::{Fabric, FlowId};
 use runtime::{End, EndpointId};
 use scenario::Scenario;
-use scenario::model::{GatewayEnd, SideName};
+use scenario::model::{Flow, GatewayEnd, RouteRate, SideName};
 use units::Time;
 
-use super::{Body, Connection, Endpoint, Hosts, RATE};
+use super::{Body, Connection, Endpoint, Hosts, Part, RATE};
 use crate::simulation::Observer;
 
-/// A rate of one side of a gateway.
+/// The connections that have a rate.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Of {
+    /// A single one.
+    One,
+    /// Those on a side of the gateway at this node.
+    Side(usize, SideName),
+    /// Those of a route of SCPS-TP, by its number.
+    Route(usize),
+}
+
+/// A rate, and the connections that wait for it.
 #[derive(Debug)]
-pub(super) struct SideRate {
+pub(super) struct SharedRate {
     bucket: Bucket<EndpointId>,
     meter: Meter,
-    /// Number of the gateway's node, and its side; `None` if one connection has the bucket.
-    of: Option<(usize, SideName)>,
+    of: Of,
     /// The time for which the schedule has an entry of it.
     armed: Time,
 }
@@ -44,29 +55,48 @@ pub(super) struct Limit {
     metered: Metered,
 }
 
-/// Whether a gateway limits the rate of a side or of its connections.
+/// Whether a route has a rate, or a gateway limits that of a side or of its connections.
 pub(crate) fn has_rates(scenario: &Scenario) -> bool {
     let mut proxies = scenario.nodes.iter().filter_map(|node| node.proxy.as_deref());
     let mut ends = scenario.flows.iter().flat_map(|flow| &*flow.gateways).flat_map(|one| &one.ends);
-    proxies.any(|proxy| proxy.shared_rates.iter().any(Option::is_some))
+    !scenario.route_rates.is_empty()
+        || proxies.any(|proxy| proxy.shared_rates.iter().any(Option::is_some))
         || ends.any(|end| end.pacing.is_some())
 }
 
-/// The shared rates of all gateways.
-pub(super) fn of(scenario: &Scenario) -> Vec<SideRate> {
-    let mut rates = Vec::new();
+/// The shared rates of all routes and gateways.
+pub(super) fn of(scenario: &Scenario) -> Vec<SharedRate> {
+    let routes = scenario.route_rates.iter().enumerate();
+    let route =
+        |(number, rate): (usize, &RouteRate)| SharedRate::new(rate.bucket, Of::Route(number));
+    let mut rates: Vec<_> = routes.map(route).collect();
     for (node, proxy) in scenario.nodes.iter().map(|node| node.proxy.as_deref()).enumerate() {
         for (side, settings) in
             SideName::ALL.into_iter().zip(proxy.map_or([None; 2], |one| one.shared_rates))
         {
-            rates.extend(settings.map(|settings| SideRate::new(settings, Some((node, side)))));
+            rates.extend(settings.map(|settings| SharedRate::new(settings, Of::Side(node, side))));
         }
     }
     rates
 }
 
-impl SideRate {
-    fn new(settings: BucketSettings, of: Option<(usize, SideName)>) -> Self {
+/// For each flow, the numbers of the rates that hold back what its hosts send: the one at `from`, and the one at `to`.
+pub(super) fn of_hosts(scenario: &Scenario) -> Vec<[Option<usize>; 2]> {
+    if scenario.route_rates.is_empty() {
+        return Vec::new();
+    }
+    let routes = scenario::routes(scenario);
+    let of_flow = |flow: &Flow| {
+        flow.ways().map(|(from, to)| {
+            flow.transport.scps?;
+            scenario.route_rate(&routes, from, to)
+        })
+    };
+    scenario.flows.iter().map(of_flow).collect()
+}
+
+impl SharedRate {
+    fn new(settings: BucketSettings, of: Of) -> Self {
         let (bucket, meter) = (Bucket::new(settings), Meter::new(settings.rate));
         Self { bucket, meter, of, armed: Time::NEVER }
     }
@@ -112,15 +142,32 @@ impl<C: Connection> Endpoint<C> {
 impl<C: Connection> Hosts<C> {
     /// Lets an end of the gateway at node number `node` have the rates of its side.
     pub(super) fn limit_rate(&mut self, end: EndpointId, node: usize, settings: &GatewayEnd) {
-        let of = Some((node, settings.side));
-        let shared = (0..).zip(&self.side_rates).find(|(_, rate)| rate.of == of);
-        let shared = shared.map(|(number, _)| number);
+        let shared = self.rate_of(Of::Side(node, settings.side));
         #[expect(clippy::cast_possible_truncation, reason = "there are not more than endpoints")]
         let own = settings.pacing.map(|pacing| {
-            self.side_rates.push(SideRate::new(pacing, None));
-            self.side_rates.len() as u32 - 1
+            self.rates.push(SharedRate::new(pacing, Of::One));
+            self.rates.len() as u32 - 1
         });
-        let rates = [own, shared];
+        self.hold_back(end, [own, shared]);
+    }
+
+    /// Lets the two ends of a connection of `flow` that are at hosts have the rates of their routes.
+    pub(super) fn limit_hosts(&mut self, flow: FlowId, ends: [EndpointId; 2]) {
+        let Some(routes) = self.host_rates.get(flow.0 as usize).copied() else { return };
+        for (end, route) in ends.into_iter().zip(routes) {
+            let Some(route) = route else { continue };
+            self.assign(end, Part::Fragile);
+            self.hold_back(end, [None, self.rate_of(Of::Route(route))]);
+        }
+    }
+
+    /// Number of the rate that these connections share.
+    fn rate_of(&self, of: Of) -> Option<u32> {
+        (0..).zip(&self.rates).find(|(_, rate)| rate.of == of).map(|(number, _)| number)
+    }
+
+    /// An end has these rates, its own and the one that it shares.
+    fn hold_back(&mut self, end: EndpointId, rates: [Option<u32>; 2]) {
         let connection = self.endpoints[end.index()].connection.tcp();
         let is_measured = connection.is_some_and(|one| one.controller().needs().utilisation);
         if let Some(extras) = &mut self.endpoints[end.index()].extras
@@ -150,7 +197,7 @@ impl<C: Connection> Hosts<C> {
 
     /// Gives the controller of `number` the measurement of its shared rate that it does not have.
     fn measure(&mut self, now: Time, number: EndpointId) {
-        let Self { endpoints, side_rates, .. } = self;
+        let Self { endpoints, rates: all, .. } = self;
         let endpoint = &mut endpoints[number.index()];
         let limit = endpoint.extras.as_mut().and_then(|extras| extras.limit.as_mut());
         let Some(Limit { rates: [_, Some(shared)], is_measured: true, metered, .. }) = limit else {
@@ -158,7 +205,7 @@ impl<C: Connection> Hosts<C> {
         };
         let Some(connection) = endpoint.connection.tcp_mut() else { return };
         let Some(srtt) = connection.rtt().srtt() else { return };
-        let meter = &mut side_rates[*shared as usize].meter;
+        let meter = &mut all[*shared as usize].meter;
         if let Some(Measured { rate, used, connections }) = meter.read(now, srtt, metered) {
             connection.on_utilisation(rate, used, connections);
         }
@@ -174,12 +221,12 @@ impl<C: Connection> Hosts<C> {
         mut observer: Option<&mut Observer<'_>>,
     ) {
         self.measure(now, number);
-        let Self { endpoints, ends, side_rates, .. } = self;
+        let Self { endpoints, ends, rates: all, .. } = self;
         let endpoint = &mut endpoints[number.index()];
         let Some(Limit { rates, .. }) = endpoint.limit().copied() else { return };
         while endpoint.connection.may_send() {
             let mut behind = rates.into_iter().skip(passed).flatten();
-            let closed = behind.find(|rate| !side_rates[*rate as usize].bucket.is_open(now));
+            let closed = behind.find(|rate| !all[*rate as usize].bucket.is_open(now));
             if let Some(rate) = closed {
                 self.wait(number, rate);
                 break;
@@ -188,10 +235,10 @@ impl<C: Connection> Hosts<C> {
             let Some((bytes, has_data)) = sent else { break };
             let [own, shared] = rates;
             for rate in own.filter(|_| has_data).into_iter().chain(shared) {
-                side_rates[rate as usize].bucket.spend(bytes);
+                all[rate as usize].bucket.spend(bytes);
             }
             if let (Some(rate), Some(limit)) = (shared, endpoint.limit()) {
-                let meter = &mut side_rates[rate as usize].meter;
+                let meter = &mut all[rate as usize].meter;
                 meter.on_sent(bytes, has_data, &mut limit.metered);
             }
             passed = 0;
@@ -203,14 +250,14 @@ impl<C: Connection> Hosts<C> {
     fn wait(&mut self, number: EndpointId, rate: u32) {
         if let Some(limit) = self.endpoints[number.index()].limit() {
             limit.waits = true;
-            self.side_rates[rate as usize].bucket.join(number);
+            self.rates[rate as usize].bucket.join(number);
             self.arm_rate(rate);
         }
     }
 
     /// Arms the timer of a shared rate.
     fn arm_rate(&mut self, number: u32) {
-        let rate = &mut self.side_rates[number as usize];
+        let rate = &mut self.rates[number as usize];
         let ready_at = rate.bucket.ready_at();
         if ready_at < rate.armed {
             rate.armed = ready_at;
@@ -220,7 +267,7 @@ impl<C: Connection> Hosts<C> {
 
     /// The timer of a shared rate has expired, or an end has had its turn: takes the next end whose turn it is.
     pub(crate) fn next_turn(&mut self, now: Time, number: u32) -> Option<EndpointId> {
-        let rate = &mut self.side_rates[number as usize];
+        let rate = &mut self.rates[number as usize];
         if rate.armed <= now {
             rate.armed = Time::NEVER;
         }

@@ -231,6 +231,15 @@ impl Connection {
         }
     }
 
+    /// A gateway signals that a link of the route has corrupted a packet (SCMP). Only SCPS-TP takes it, with an open
+    /// connection.
+    #[cold]
+    pub fn on_corruption(&mut self, now: Time) {
+        if self.is_established() {
+            self.sender.on_corruption(now);
+        }
+    }
+
     /// Another connection between the same hosts has found the MTU of the path.
     #[cold]
     pub fn know_path(&mut self, known: KnownPath) {

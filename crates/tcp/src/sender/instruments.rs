@@ -76,7 +76,7 @@ impl Instruments {
             Some(Jump::Resume(_)) => needs.or(CarefulResume::needs()),
             Some(Jump::QuickStart(_)) | None => needs,
         };
-        needs.pacing |= config.pacing == Pacing::Linux || config.bytes_per_second().is_some();
+        needs.pacing |= config.pacing == Pacing::Linux;
         Self {
             needs,
             jump,
@@ -84,7 +84,7 @@ impl Instruments {
             repair: Repair::new(config),
             returning: Returning::default(),
             delivery: Delivery::default(),
-            pacer: Pacer::new(config.pacing).at_rate(config.bytes_per_second()),
+            pacer: Pacer::new(config.pacing),
             probes: needs.probes.then(Probes::new),
             marked_bytes: None,
             saw_loss: false,

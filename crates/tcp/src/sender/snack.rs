@@ -12,8 +12,11 @@
 //!   seconds, 32 at most, until a packet of the other end arrives. Probes have the first byte that is not
 //!   acknowledged.
 //! - A signal of a gateway that the link is out has the same effect, until the signal that it is available.
-//! - The token bucket of the route holds back whatever it has no credit for. Here each connection has one, of one
-//!   packet: pacing at its rate. That of the reference implementation fills every 10 ms, and holds 50 ms.
+//! - The token bucket of the route holds back whatever it has no credit for. All connections of a route share it, so it
+//!   belongs to the host (`middlebox::Bucket`), and not to the connection.
+//!
+//! - While a gateway signals errors of a link, losses count as corruption. The reference implementation sends such a
+//!   signal at most once in a second, to all who have sent lately.
 //!
 //! Reconstructed, because the reference implementation was not clear or does not say:
 //!
@@ -23,6 +26,8 @@
 //!   ACK says nothing about data that was on its way.
 //! - While a signal says that the link is out, packets of the other end that were on their way do not end the outage. In
 //!   the reference implementation they do, and the gateway answers the next packet with another signal.
+//! - A signal of errors counts for the second in which the gateway is silent after it, and for a smoothed RTT more, in
+//!   which losses of that second are reported. The manual does not say how long, and the code only notes the signal.
 //! - After a loss by congestion cwnd counts all that is outstanding, and duplicate ACKs do not inflate it.
 
 use congestion::{Controller, Loss, TcpPolicy};
@@ -30,7 +35,7 @@ use transport::{AbortCause, Range};
 use units::{Span, Time};
 
 use crate::config::{Config, Recovery};
-use crate::scps::{Cause, Scps};
+use crate::scps::{Cause, SILENCE_OF_SIGNALS, Scps};
 
 use super::transmit::Chunk;
 use super::{HeldBy, Phase, Sender};
@@ -88,6 +93,8 @@ pub(super) struct Repair {
     /// When the timer expired last, and where the data ends that was outstanding then, until it is known what of it is
     /// missing.
     timed_out: Option<(Time, u64)>,
+    /// Until then a signal of errors counts.
+    corrupted_until: Time,
 }
 
 impl Repair {
@@ -95,7 +102,13 @@ impl Repair {
         let scps = config.scps?;
         let bounds = (config.rto.min, config.rto.max);
         let (outage, is_signalled, timed_out) = (None, false, None);
-        Some(Self { scps, bounds, holes: Vec::new(), outage, is_signalled, timed_out })
+        let (holes, corrupted_until) = (Vec::new(), Time::ZERO);
+        Some(Self { scps, bounds, holes, outage, is_signalled, timed_out, corrupted_until })
+    }
+
+    /// What losses that become known now are taken for.
+    fn cause(&self, now: Time) -> Cause {
+        if now < self.corrupted_until { Cause::Corruption } else { self.scps.cause }
     }
 
     /// The receiver lacks `range`.
@@ -162,6 +175,7 @@ impl Sender {
     pub(crate) fn do_without_snack(&mut self) {
         if let Some(repair) = self.repair() {
             repair.scps.cause = Cause::Congestion;
+            repair.scps.corruption_signals = false;
             self.recovery = Recovery::NewReno;
         }
     }
@@ -185,7 +199,7 @@ impl Sender {
                 largest = largest.max(hole.len());
             }
         }
-        let cause = repair.scps.cause;
+        let cause = repair.cause(now);
         if largest > 0 && cause == Cause::Congestion {
             self.answer_congestion(now, config);
         }
@@ -260,6 +274,14 @@ impl Sender {
         }
     }
 
+    /// A gateway signals that a link of the route has corrupted a packet.
+    pub(crate) fn on_corruption(&mut self, now: Time) {
+        let round_trip = self.rtt.srtt().unwrap_or_else(|| self.rtt.rto());
+        if let Some(repair) = self.repair().filter(|repair| repair.scps.corruption_signals) {
+            repair.corrupted_until = now + SILENCE_OF_SIGNALS + round_trip;
+        }
+    }
+
     /// The window is reduced once until all that is outstanding now is acknowledged.
     fn answer_congestion(&mut self, now: Time, config: &Config) {
         if self.phase != Phase::Open || self.una < self.recover {
@@ -304,7 +326,7 @@ impl Sender {
         }
         repair.acknowledge(una);
         let in_flight: u64 = repair.holes.iter().map(|hole| hole.in_flight(now)).sum();
-        let is_bound = repair.scps.cause == Cause::Congestion && in_flight + mss > cwnd;
+        let is_bound = repair.cause(now) == Cause::Congestion && in_flight + mss > cwnd;
         let hole = repair.holes.iter().copied().find(|hole| hole.is_due)?;
         if is_bound || quota == 0 {
             self.held_by = HeldBy::CongestionWindow;
@@ -363,7 +385,7 @@ impl Sender {
         let flight = self.flight_to_reduce(config);
         let repeated = self.retries > 1 || self.is_in_window_of_mark();
         let Some(repair) = self.repair() else { return };
-        let cause = repair.scps.cause;
+        let cause = repair.cause(now);
         let is_out = repair.scps.outage_timeouts.is_some_and(|most| retries >= most);
         repair.timed_out = Some((now, max));
         // What was retransmitted before may be lost too, and fills no window.

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use congestion::{Controller, Ecn, Specification};
 use tcp::{AckTiming, Cause, Config, Connection, DelayedAck, Recovery, Scps, Segment, SnackForm};
 use transport::AbortCause;
-use units::{Bytes, Rate};
+use units::Bytes;
 
 use crate::wire::{A, B, Fate, MSS, Sent, Wire, at, config, ms};
 
@@ -69,21 +69,28 @@ fn several_holes_of_a_window_need_no_timeout() {
     }
 }
 
+/// A writes a segment every 8 ms: what the token bucket of a host makes of its data.
+fn write_steadily(wire: &mut Wire, segments: u64) {
+    for _ in 0..segments {
+        wire.write(A, MSS);
+        wire.run_for(ms(8));
+    }
+    wire.run();
+}
+
 /// The timer expires because ACKs are lost or late. What was on its way then is not taken for lost.
 #[test]
 fn a_needless_timeout_retransmits_one_segment() {
     for timestamps in [true, false] {
         let mut most = 0;
         for silence in (200..=700).step_by(10) {
-            let rate = Some(Rate::from_bits_per_second(1_040_000));
-            let mut config = scps(Scps { rate, ..corruption() });
+            let mut config = scps(corruption());
             (config.timestamps, config.initial_window) = (timestamps, 200);
             let mut wire = Wire::established(&config).scripted(move |sent| {
                 let is_silent = (2000..2000 + silence).contains(&(sent.at.as_nanos() / 1_000_000));
                 if sent.by == B && is_silent { Fate::Lost } else { Fate::Arrives }
             });
-            wire.write(A, 800 * MSS);
-            wire.run();
+            write_steadily(&mut wire, 800);
             assert_eq!(wire.ends[B].delivered(), 800 * MSS);
             let timeouts = timeouts(&wire);
             most = most.max(timeouts);
@@ -313,11 +320,36 @@ fn an_idle_connection_waits_for_the_end_of_a_signalled_outage() {
     assert_eq!(wire.ends[B].delivered(), 10 * MSS);
 }
 
+/// A signal of errors counts for the second in which the gateway is silent, and a smoothed RTT of 100 ms.
+#[test]
+fn losses_are_corruption_for_a_second_and_a_round_trip_after_a_signal_of_errors() {
+    // Segment 50 leaves with the signal, and its loss is reported at least 116 ms later.
+    for (lost, takes, reductions) in [(50, true, 0), (140, true, 0), (190, true, 1), (50, false, 1)]
+    {
+        let route = Scps { corruption_signals: takes, ..Scps::default() };
+        let mut wire = Wire::established(&Config { initial_window: 60, ..scps(route) })
+            .losing(move |sent| is_data_at(sent, lost) && sent.nth == lost as usize + 1);
+        for segment in 0..300 {
+            if segment == 50 {
+                wire.ends[A].on_corruption(wire.now);
+            }
+            wire.write(A, MSS);
+            wire.run_for(ms(8));
+        }
+        wire.run();
+        assert_eq!(wire.ends[B].delivered(), 300 * MSS);
+        let info = wire.ends[A].info();
+        assert_eq!((info.retransmissions, timeouts(&wire)), (1, 0), "{lost}");
+        assert_eq!(wire.ends[A].counters().fast_recoveries, reductions, "{lost}, {takes}");
+    }
+}
+
 /// TCP has no such messages.
 #[test]
 fn a_connection_of_tcp_takes_no_signal() {
     let mut wire = Wire::established(&config());
     wire.ends[A].on_link_state(wire.now, true);
+    wire.ends[A].on_corruption(wire.now);
     wire.write(A, 10 * MSS);
     wire.run();
     assert_eq!(wire.ends[B].delivered(), 10 * MSS);
@@ -388,14 +420,9 @@ fn a_feature_is_used_only_if_both_ends_offer_it() {
 #[test]
 fn acks_keep_their_distance() {
     for floor in [0, 50, 120] {
-        let route = Scps {
-            rate: Some(Rate::from_bits_per_second(1_040_000)),
-            ack_floor: ms(floor),
-            ..corruption()
-        };
+        let route = Scps { ack_floor: ms(floor), ..corruption() };
         let mut wire = Wire::established(&Config { initial_window: 60, ..scps(route) });
-        wire.write(A, 500 * MSS);
-        wire.run();
+        write_steadily(&mut wire, 500);
         assert_eq!(wire.ends[B].delivered(), 500 * MSS);
         let acks = wire.times(B, Sent::is_bare_ack);
         let shortest = acks.windows(2).map(|pair| pair[1] - pair[0]).min().unwrap();
@@ -414,20 +441,14 @@ fn acks_keep_their_distance() {
 #[test]
 fn strictly_delayed_acks_leave_by_the_timer() {
     for (delay, floor) in [(100, 50), (250, 50), (50, 120)] {
-        let route = Scps {
-            rate: Some(Rate::from_bits_per_second(1_040_000)),
-            ack_floor: ms(floor),
-            strictly_delayed: true,
-            ..corruption()
-        };
+        let route = Scps { ack_floor: ms(floor), strictly_delayed: true, ..corruption() };
         let timing = DelayedAck { timeout: ms(delay), ..DelayedAck::default() };
         let mut config = Config { initial_window: 200, ..scps(route) };
         config.delayed_ack = AckTiming::Fixed(timing);
         config.rto.min = ms(2000);
         let mut wire =
             Wire::established(&config).losing(|sent| is_data_at(sent, 300) && sent.nth == 301);
-        wire.write(A, 500 * MSS);
-        wire.run();
+        write_steadily(&mut wire, 500);
         assert_eq!(wire.ends[B].delivered(), 500 * MSS);
         assert_eq!((timeouts(&wire), wire.ends[A].info().retransmissions), (0, 1));
         let report = wire.sent(B, |sent| sent.segment.snack().is_some()).next().unwrap().at;

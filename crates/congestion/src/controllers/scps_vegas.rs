@@ -1,51 +1,53 @@
-//! Vegas of SCPS-TP: a window that keeps a few segments waiting in the queues, by the rules of gateways.
+//! Vegas of SCPS-TP: the window doubles until a queue grows, and then keeps a few segments waiting.
 //!
 //! Source: the open reference implementation of SCPS (MITRE and GST), version 1.1.146: `tp_TFVegas`,
 //! `tp_xmit_timer` and `tp_TFRetransmit` in `source/tp_timers.c`, the answer to SNACK in
-//! `source/tp_process.c`, constants in `source/scpstp.h`. The paper about Vegas was not read. One
-//! segment at a time is timed. The first ACK of more than that ends the round, with W for cwnd:
+//! `source/tp_process.c`, constants in `source/scpstp.h`. The paper about Vegas was not read. W is cwnd. One
+//! segment at a time is timed, and the first ACK of more than that ends the round:
 //!
-//! - RTT is that of this ACK, and base RTT the smallest of the connection, of one sample in each round,
+//! - RTT is that of this ACK, and base RTT the smallest of all rounds,
 //! - the timed segment saw w segments of the window: W less what is acknowledged behind it, at least one,
 //!   and all of W if that is more than W,
-//! - backlog = w - w * base RTT / RTT in whole segments. All divisions round down.
+//! - backlog = w - w * base RTT / RTT in whole segments. The quotient is rounded down.
 //!
 //! With this backlog, once in each round:
 //!
 //! - linear phase: below `alpha` W grows by one segment. Above `beta` it falls by half of what is above
 //!   `beta`, and by one segment more,
 //! - exponential phase: above `gamma` the linear phase begins, with the W that there is. Otherwise W
-//!   doubles at once, in each round or in every other. One that does not double looks at no backlog either.
+//!   doubles at once, in each round or in every other. A round that does not double looks at no backlog.
 //!   A window of one segment doubles anyway,
 //! - a W of one segment begins the exponential phase,
 //! - loss: half of W, at least one segment, and the linear phase. Only once until all that was outstanding
-//!   is acknowledged; base RTT stays as it is in that time,
+//!   is acknowledged. Base RTT stays as it is in that time,
 //! - timeout: one segment, ssthresh = W / 2 but at least two segments, and the exponential phase. After
 //!   four in a row base RTT is measured again.
 //!
-//! Clear in the source, though perhaps not meant: the segment more by which W falls follows from a missing
-//! `break`. The line that would forget base RTT every 1000 rounds is a comment. ssthresh ends no phase.
+//! The source does this, though it may not be meant: the segment more by which W falls follows from a missing
+//! `break`. The line that would forget base RTT after 1000 samples is a comment. ssthresh ends no phase.
 //!
-//! Left out, because an interface or a report of another kind has its place here:
+//! Left out:
 //!
 //! - the retransmission of a segment that is old when a duplicate ACK arrives, and what duplicate ACKs add to
 //!   the window. SNACK, or the recovery of the transport, replaces them,
-//! - two halvings when the third duplicate ACK and no SNACK shows the loss. One answers every loss here,
+//! - the second halving when three duplicate ACKs and no SNACK show a loss,
 //! - a duplicate ACK right behind the timed segment, which ends the round too,
-//! - base RTT is also measured again when a gateway signals that a link is available. Controllers do not see
-//!   these signals, nor timeouts of routes with `cause = "corruption"`,
-//! - the product of w and base RTT, which overflows above 8000 segments on a GEO path.
+//! - base RTT is also measured again when a gateway signals that a link is available. Controllers see
+//!   neither these signals nor timeouts on routes with `cause = "corruption"`,
+//! - the product of w and base RTT overflows above 8000 segments on a GEO path.
 //!
 //! Decisions:
 //!
-//! - Rounds that end in recovery measure nothing, as in `vegas`: the transport has cwnd then. In the source
+//! - The RTT is a sample of the transport. In the source it counts from the youngest acknowledged segment, so
+//!   an ACK that fills one of several holes measures the wait for the repair too.
+//! - Rounds that end in recovery measure nothing, as in `vegas`: cwnd is the transport's then. In the source
 //!   they adjust W.
 //! - W grows only if cwnd limits the sender (RFC 7661), and not beyond the receiver's window. In the source the
 //!   exponential phase ends with the send buffer, and the linear one has no bound.
 //! - After a timeout retransmissions are no rounds. Until all that was outstanding is acknowledged, W grows as
 //!   in standard slow start up to ssthresh.
-//! - An initial ssthresh bounds the exponential phase as the source's pipe of a route does. In the linear
-//!   phase ssthresh is at most W, which is how the transport knows the phase.
+//! - An initial ssthresh ends the exponential phase, as the `sendpipe` of a route does in the source. In the linear
+//!   phase ssthresh is at most W, by which the transport knows the phase.
 //! - After an idle period the exponential phase begins with the initial window (RFC 5681 section 4.1).
 
 use units::Span;
@@ -256,7 +258,6 @@ impl Controller for ScpsVegas {
         self.window.cwnd = self.window.mss;
         self.is_linear = false;
         self.timed = None;
-        self.noted = None;
         self.goal = 0;
         self.timeouts += 1;
     }
@@ -409,6 +410,29 @@ mod tests {
             end_round(&mut vegas, behind, 625);
             assert_eq!(vegas.window.cwnd, left, "{behind}");
         }
+    }
+
+    /// One of one waits, and that is not below an alpha of one.
+    #[test]
+    fn the_timed_segment_saw_at_least_one() {
+        let mut vegas = linear(40);
+        vegas.alpha = 1.0;
+        end_round(&mut vegas, 40, 625);
+        assert_eq!(vegas.window.cwnd, 40 * MSS);
+    }
+
+    #[test]
+    fn a_window_that_falls_is_not_in_slow_start() {
+        let mut vegas = linear(41);
+        round(&mut vegas, 625);
+        assert!(!vegas.window.in_slow_start());
+    }
+
+    #[test]
+    fn a_window_of_a_segment_that_grows_stays_in_the_linear_phase() {
+        let mut vegas = linear(1);
+        assert_eq!(round(&mut vegas, BASE), 2 * MSS);
+        assert!(vegas.is_linear);
     }
 
     #[test]

@@ -164,8 +164,12 @@ mod tests {
                 found.push((registered.entry.name, lower, upper));
             }
         }
-        let expected =
-            [("bic", "s_min", "s_max"), ("new-vegas", "alpha", "beta"), ("vegas", "alpha", "beta")];
+        let expected = [
+            ("bic", "s_min", "s_max"),
+            ("new-vegas", "alpha", "beta"),
+            ("scps-vegas", "alpha", "beta"),
+            ("vegas", "alpha", "beta"),
+        ];
         found.sort_unstable();
         assert_eq!(found, expected);
     }

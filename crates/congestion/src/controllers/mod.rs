@@ -39,6 +39,7 @@ controllers! {
     peach_plus::PeachPlus;
     prague::Prague;
     scalable::Scalable | LinuxScalable;
+    scps_vegas::ScpsVegas;
     star::Star;
     vegas::Vegas | LinuxVegas;
     veno::Veno | LinuxVeno;

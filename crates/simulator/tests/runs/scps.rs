@@ -61,6 +61,50 @@ fn losses_taken_for_congestion_cost_the_window() {
     assert!(corruption > 4.0 * congestion, "{corruption} against {congestion}");
 }
 
+/// Goodput in Mbit/s, and the mean of the packets that wait behind the first minute.
+fn goodput_and_queue(per: f64, controller: &str, scps: &str) -> (f64, f64) {
+    let text = geo([per, 0.0], controller, scps, r#"bulk = "unlimited""#);
+    let recording = run(&format!("{text}[record]\ninterval = \"100ms\"\n"));
+    let series = &recording.link_series;
+    let rows = (0..series.t_s.len()).filter(|&i| series.link[i] == 0 && series.t_s[i] > 60.0);
+    let waiting: Vec<f64> = rows.map(|i| f64::from(series.queue_packets[i])).collect();
+    let mean = waiting.iter().sum::<f64>() / waiting.len() as f64;
+    (recording.flows[0].goodput_bps / 1e6, mean)
+}
+
+/// The bounds of the reference implementation: three to five segments wait, and the one that is being sent is one of
+/// them.
+#[test]
+fn its_own_vegas_fills_the_link_with_a_few_segments_in_the_queue() {
+    let (goodput, waiting) = goodput_and_queue(0.0, "scps-vegas", r#"ack_floor = "0s""#);
+    assert!(goodput > 1.88, "{goodput}");
+    assert!((2.0..=5.0).contains(&waiting), "{waiting}");
+}
+
+/// Bursts that follow ACKs, which come every 50 ms, wait at the link, and so look like a queue. At the rate of the link
+/// there are none.
+#[test]
+fn the_rate_of_the_link_spares_its_own_vegas_the_bursts_of_the_ack_floor() {
+    let (goodput, _) = goodput_and_queue(0.0, "scps-vegas", "");
+    assert!((1.3..1.45).contains(&goodput), "{goodput}");
+    let (goodput, waiting) = goodput_and_queue(0.0, "scps-vegas", r#"rate = "2Mbit/s""#);
+    assert!(goodput > 1.91 && waiting < 0.1, "{goodput} and {waiting}");
+}
+
+/// A loss by congestion halves the window, and one by corruption does not.
+#[test]
+fn its_own_vegas_answers_losses_by_their_cause() {
+    for (per, congestion) in [(1e-3, 0.7..1.1), (1e-2, 0.2..0.35)] {
+        let goodput = |cause| {
+            let scps = format!("cause = \"{cause}\", rate = \"2Mbit/s\"");
+            goodput_and_queue(per, "scps-vegas", &scps).0
+        };
+        let [by_congestion, by_corruption] = ["congestion", "corruption"].map(goodput);
+        assert!(congestion.contains(&by_congestion), "{per}: {by_congestion}");
+        assert!(by_corruption > 1.35, "{per}: {by_corruption}");
+    }
+}
+
 /// With losses of data and of ACKs, whatever their cause is taken for.
 #[test]
 fn every_controller_delivers_everything() {

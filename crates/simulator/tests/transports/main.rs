@@ -197,6 +197,7 @@ fn impossible(protocol: Protocol) -> Vec<&'static str> {
             "peach",
             "peach-plus",
             "prague",
+            "scps-vegas",
             "star",
             "vegas",
             "westwood",

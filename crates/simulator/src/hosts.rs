@@ -1,28 +1,30 @@
 //! Hosts: endpoints, their timers, and the packets between them.
 
+mod blueprint;
+mod flow_connections;
 mod gateways;
 mod rates;
 
 use std::collections::BTreeMap;
-use std::sync::Arc;
 
-use congestion::{AnyController, Settings, Specification};
+use congestion::AnyController;
 use link::Priority;
 use middlebox::Admission;
 use network::{Ecn, Fabric, FlowId, NodeId, Packet, Schedule};
-use runtime::{Connections, End, EndpointId, Ends, Hearer, News, Pair, Side, Signal};
+use runtime::{End, EndpointId, Ends, Hearer, News, Pair, Side, Signal};
 use scenario::Scenario;
-use scenario::model::{Gateway, Node, Proxy};
-use tcp::{Config, Segment};
-use transport::{PathCache, Streams};
+use scenario::model::{Node, Proxy};
+use tcp::Segment;
+use transport::PathCache;
 use units::{Rate, Span, Time};
-use wire::IpVersion;
 use wire::feedback::Field;
 
 use crate::simulation::{Controllers, Observed, Observer};
 use crate::split::Split;
-use crate::transports::{Connection, OnWire, Shared};
+use crate::transports::{Connection, OnWire};
 
+pub(crate) use blueprint::{Blueprint, BlueprintEnd};
+pub(crate) use flow_connections::FlowConnections;
 pub(crate) use gateways::read_by_peer;
 pub(crate) use rates::has_rates;
 use rates::{Limit, SharedRate};
@@ -207,33 +209,6 @@ pub(crate) struct Reader {
     rate: Rate,
     /// Bytes of the piece that is being read; zero while there is nothing to read.
     piece: u64,
-}
-
-/// How one end of the connections of a leg is made.
-#[derive(Clone, Debug)]
-pub(crate) struct BlueprintEnd {
-    pub(crate) config: Arc<Config>,
-    pub(crate) controller: Specification,
-    pub(crate) settings: Settings,
-    /// Whether the controller is that of the flow, which the caller of a run may replace.
-    pub(crate) is_of_flow: bool,
-    pub(crate) reader_rate: Option<Rate>,
-    /// What both ends share, by their protocol.
-    pub(crate) shared: Shared,
-}
-
-/// How the two ends of the connections of a leg are made.
-#[derive(Clone, Debug)]
-pub(crate) struct Blueprint {
-    /// At `from`, and at `to`.
-    pub(crate) ends: [BlueprintEnd; 2],
-    pub(crate) ip: IpVersion,
-    pub(crate) from: NodeId,
-    pub(crate) to: NodeId,
-    /// The side that opens a connection.
-    pub(crate) opener: Side,
-    /// Addresses at `from` and at `to` of each path, if there are several.
-    pub(crate) paths: Vec<[NodeId; 2]>,
 }
 
 /// What a timer is for.
@@ -622,86 +597,5 @@ impl<C: Connection> Hosts<C> {
     /// The connection that an application knows by this number.
     pub(crate) fn connection(&self, endpoint: EndpointId) -> &C {
         &self.endpoints[self.located(endpoint).index()].connection
-    }
-}
-
-/// The connections of one flow, as its application acts on them.
-pub(crate) struct FlowConnections<'a, C> {
-    pub(crate) hosts: &'a mut Hosts<C>,
-    pub(crate) flow: FlowId,
-    /// Blueprints of the flow's legs.
-    pub(crate) blueprints: &'a [Arc<Blueprint>],
-    pub(crate) controllers: Option<&'a dyn Controllers>,
-    pub(crate) initial_sequence: u32,
-    /// Gateways that split them.
-    pub(crate) gateways: &'a [Gateway],
-}
-
-impl<C: Connection> FlowConnections<'_, C> {
-    /// Opens a connection that gateways split: those of all its legs. Returns its two ends.
-    fn open_split(&mut self) -> Pair {
-        let Self { flow, blueprints, controllers, gateways, .. } = *self;
-        let mut pairs = Vec::with_capacity(blueprints.len());
-        for (leg, blueprint) in (0..).zip(blueprints) {
-            let sequence = runtime::sequence_of_leg(self.initial_sequence, leg);
-            pairs.push(self.hosts.open_pair(flow, leg, blueprint, controllers, sequence));
-        }
-        let opener = blueprints[0].opener;
-        let whole = Pair { sender: pairs[0].sender, receiver: pairs[pairs.len() - 1].receiver };
-        let server = whole.end(opener.other());
-        self.hosts.join(&pairs, opener, server, gateways);
-        self.hosts.limit_hosts(flow, [whole.sender, whole.receiver]);
-        for end in pairs.iter().map(|pair| pair.end(opener.other())) {
-            let connection = &mut self.hosts.act_on(end).connection;
-            if end == server {
-                connection.listen();
-            } else {
-                connection.listen_on_hold();
-            }
-        }
-        // Gateways decide on the SYN, and open the other legs.
-        self.hosts.act_on(whole.end(opener)).connection.connect();
-        whole
-    }
-}
-
-impl<C: Connection> Connections for FlowConnections<'_, C> {
-    fn open(&mut self) -> Pair {
-        let [blueprint] = self.blueprints else { return self.open_split() };
-        let (flow, sequence) = (self.flow, self.initial_sequence);
-        let pair = self.hosts.open_pair(flow, 0, blueprint, self.controllers, sequence);
-        self.hosts.limit_hosts(flow, [pair.sender, pair.receiver]);
-        let opener = blueprint.opener;
-        self.hosts.act_on(pair.end(opener.other())).connection.listen();
-        self.hosts.act_on(pair.end(opener)).connection.connect();
-        pair
-    }
-
-    fn write(&mut self, endpoint: EndpointId, bytes: u64) {
-        self.hosts.act_on(endpoint).connection.write(bytes);
-    }
-
-    fn withdraw(&mut self, endpoint: EndpointId) -> u64 {
-        self.hosts.act_on(endpoint).connection.withdraw()
-    }
-
-    fn close(&mut self, endpoint: EndpointId) {
-        self.hosts.act_on(endpoint).connection.close();
-    }
-
-    fn wake_at(&mut self, endpoint: EndpointId, bytes: u64) {
-        self.hosts.act_on(endpoint).wake_at = bytes;
-    }
-
-    fn delivered(&self, endpoint: EndpointId) -> u64 {
-        self.hosts.connection(endpoint).delivered()
-    }
-
-    fn streams(&mut self, endpoint: EndpointId) -> Option<&mut dyn Streams> {
-        self.hosts.act_on(endpoint).connection.streams()
-    }
-
-    fn wake_application(&mut self, at: Time) {
-        self.hosts.wake_application(at, self.flow);
     }
 }

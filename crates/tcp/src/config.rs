@@ -368,6 +368,11 @@ impl Config {
         self.scps.is_some_and(|scps| scps.strictly_delayed)
     }
 
+    /// Whether this end offers best-effort transport.
+    pub(crate) fn offers_best_effort(&self) -> bool {
+        self.scps.is_some_and(|scps| scps.best_effort.is_some())
+    }
+
     /// The rate of the route of SCPS-TP, in bytes of payload per second, if all segments are full.
     pub(crate) fn bytes_per_second(&self) -> Option<f64> {
         let Scps { rate, ip_header, .. } = self.scps?;

@@ -12,11 +12,15 @@
 //! - SNACK is only in ACKs without data.
 //! - Other reconstructed rules are at the head of `sender::snack`.
 //!
-//! Not implemented: best-effort transport, record boundaries, header compression from end to end (a link has it, as
+//! Best-effort transport (BETS) is in `best_effort`.
+//!
+//! Not implemented: record boundaries, header compression from end to end (a link has it, as
 //! `header_compression = "scps"`), congestion control by source quench, and signals of corruption from a
 //! gateway: the cause is that of the scenario.
 
 use units::{Rate, Span};
+
+use crate::best_effort::BestEffort;
 
 /// SCPS-TP on a route. All defaults but those of `snack`, `outage_timeouts` and `outage_signals` are those of the reference
 /// implementation.
@@ -55,6 +59,10 @@ pub struct Scps {
     /// `trace`, and its signal needs the propagation delay of the way back. It takes no capacity and is not lost, which
     /// is a reconstruction. Connections that open during an outage do not know of it.
     pub outage_signals: bool,
+    /// Best-effort transport (BETS): the sender gives data up after a number of retransmissions, and the receiver does
+    /// not wait for it for ever. Some of the data does not arrive, and what arrives is in order. Not for flows that
+    /// gateways split, whose relays would join what is before and behind a hole. Default: off, all data arrives.
+    pub best_effort: Option<BestEffort>,
     /// Length of the IP header, which counts for `rate`.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub ip_header: u16,
@@ -70,6 +78,7 @@ impl Default for Scps {
             strictly_delayed: false,
             outage_timeouts: None,
             outage_signals: false,
+            best_effort: None,
             ip_header: 20,
         }
     }

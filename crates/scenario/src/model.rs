@@ -261,6 +261,11 @@ impl Flow {
         self.own == OwnSettings::Tcp && self.other_end().is_none()
     }
 
+    /// Whether some of its data may be missing at the end.
+    pub fn is_best_effort(&self) -> bool {
+        self.transport.scps.is_some_and(|scps| scps.best_effort.is_some())
+    }
+
     /// The ways of its data and of its ACKs on the primary path.
     pub fn ways(&self) -> [Way; 2] {
         self.ways_on(self.paths.first())

@@ -130,7 +130,7 @@ impl<W: Write> Capture<W> {
 fn scps_option(segment: &Segment) -> Option<ScpsOption> {
     let has_one = segment.options.contains(tcp::Options::SNACK);
     has_one.then(|| match segment.snack() {
-        None => ScpsOption::capabilities(),
+        None => ScpsOption::capabilities(segment.options.contains(tcp::Options::BEST_EFFORT)),
         Some(snack) => {
             let (bytes, length) = snack.encode();
             ScpsOption { bytes, length }

@@ -1,6 +1,7 @@
 //! Records of a run: totals at its end, and series if the scenario sets them.
 
 mod ack_control;
+mod best_effort;
 mod legs;
 mod loss_notices;
 mod path_mtu;
@@ -27,12 +28,13 @@ use crate::transports::Connection;
 /// The tables that mechanisms add to recordings, in the simulator and on the testbed. A run has those of its
 /// mechanisms.
 pub fn tables() -> impl Iterator<Item = &'static TableDefinition> {
-    const OWN: [TableDefinition; 5] = [
+    const OWN: [TableDefinition; 6] = [
         legs::Proxies::DEFINITION,
         legs::Series::DEFINITION,
         path_mtu::Discoveries::DEFINITION,
         ack_control::AckRatios::DEFINITION,
         loss_notices::Notices::DEFINITION,
+        best_effort::Losses::DEFINITION,
     ];
     static TABLES: [&[TableDefinition]; 2] = [&runtime::TABLES, &OWN];
     TABLES.into_iter().flatten()
@@ -199,6 +201,7 @@ impl Recorder {
         tables.extend(path_mtu::table(scenario, hosts));
         tables.extend(ack_control::table(scenario, hosts));
         tables.extend(loss_notices::table(scenario, hosts));
+        tables.extend(best_effort::table(scenario, hosts, applications));
         Recording {
             scenario: scenario.name.clone(),
             backend: Backend::Simulator,
@@ -221,11 +224,15 @@ struct Totals {
     sent: Counters,
 }
 
-fn totals(application: &Application, hosts: &Hosts<impl Connection>) -> Totals {
+fn totals<C: Connection>(application: &Application, hosts: &Hosts<C>) -> Totals {
     let mut totals = Totals { delivered: 0, sent: Counters::default() };
     for pair in &application.pairs {
         totals.delivered += hosts.connection(pair.receiver).delivered();
         totals.sent += *hosts.connection(pair.sender).counters();
+    }
+    if C::MAY_BE_OTHERS {
+        // The application does not have what its connection has passed over.
+        totals.delivered -= best_effort::skipped(application, hosts);
     }
     totals
 }

@@ -94,14 +94,16 @@ pub trait Controllers {
 }
 
 /// Runs in the loop for the protocols of the scenario: that of TCP, which has SCPS-TP, if nobody speaks another,
-/// and if nobody has shared rates or signals.
+/// if nobody has shared rates or signals, and if all data arrives.
 fn run_over<'a, F: Fabric<Body>>(
     scenario: &'a Scenario,
     seed: u64,
     fabric: F,
     options: Options<'a>,
 ) -> Recording {
-    let has_more = has_rates(scenario) || has_signals(scenario, seed);
+    let has_more = has_rates(scenario)
+        || has_signals(scenario, seed)
+        || scenario.flows.iter().any(Flow::is_best_effort);
     if scenario.flows.iter().all(Flow::has_tcp_only) && !has_more {
         Simulation::<'a, F, tcp::Connection>::new(scenario, seed, fabric, options).run()
     } else {
@@ -327,10 +329,26 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
         match endpoint.extras.as_deref() {
             None => self.wake(number),
             Some(extras) => match extras.part {
-                Part::End => self.hosts.start_reading(self.now, number),
+                Part::End => self.start_reading(number),
                 Part::Fragile => self.attend(number),
                 Part::Gateway(split) => self.relay(split),
             },
+        }
+    }
+
+    /// There may be more for a slow reader.
+    fn start_reading(&mut self, number: EndpointId) {
+        self.hosts.start_reading(self.now, number);
+        if C::MAY_BE_OTHERS {
+            self.wake_behind_hole(number);
+        }
+    }
+
+    /// An application may learn that data is missing, without reading: what it waits for has come then.
+    fn wake_behind_hole(&mut self, number: EndpointId) {
+        let endpoint = &self.hosts.endpoints[number.index()];
+        if endpoint.connection.delivered() >= endpoint.wake_at {
+            self.wake(number);
         }
     }
 
@@ -469,10 +487,19 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
                 Part::End | Part::Fragile => self.abort(flow, cause),
             }
         }
+        if C::MAY_BE_OTHERS && self.is_best_effort(number) {
+            self.start_reading(number);
+        }
         self.flush(number);
         if self.recorder.records_events() {
             self.recorder.record_event(self.now, number, &self.hosts, &self.applications);
         }
+    }
+
+    /// Whether a timer of an end may pass a hole.
+    fn is_best_effort(&self, number: EndpointId) -> bool {
+        let flow = self.hosts.endpoints[number.index()].flow;
+        self.scenario.flows[flow.0 as usize].is_best_effort()
     }
 
     fn flush_touched(&mut self) {

@@ -368,6 +368,11 @@ impl Config {
         self.scps.is_some_and(|scps| scps.strictly_delayed)
     }
 
+    /// Whether this end offers best-effort transport.
+    pub(crate) fn offers_best_effort(&self) -> bool {
+        self.scps.is_some_and(|scps| scps.best_effort.is_some())
+    }
+
     /// Settings of the controller.
     pub fn controller(&self) -> congestion::Settings {
         let mss = self.full_payload();

@@ -3,6 +3,7 @@
 mod acceptance;
 mod ack_control;
 mod arrival;
+mod best_effort;
 mod departure;
 mod endpoint;
 mod handshake;
@@ -281,7 +282,8 @@ impl Connection {
         self.cause.is_some()
     }
 
-    /// Bytes that the application has read so far: each byte of the other end's stream once.
+    /// Bytes that the application has read so far: each byte of the other end's stream once. Those that it was told to
+    /// be missing are among them ([`skipped`](Self::skipped)).
     #[inline]
     pub fn delivered(&self) -> u64 {
         self.receiver.delivered()
@@ -306,7 +308,7 @@ impl Connection {
         self.config.send_buffer.get().saturating_sub(waiting)
     }
 
-    /// Bytes of the own stream that the other end has acknowledged.
+    /// Bytes of the own stream that the other end has acknowledged, or that were given up.
     pub fn acknowledged(&self) -> u64 {
         self.sender.una().saturating_sub(1).min(self.sender.written() - 1)
     }

@@ -5,6 +5,7 @@ use transport::PathMtuCounters;
 use units::Span;
 
 use crate::ack_congestion::AckCounters;
+use crate::best_effort::BestEffortCounters;
 use crate::connection::{Connection, State};
 use crate::sender::{NoticeCounters, Phase};
 
@@ -34,7 +35,7 @@ pub struct Info {
     pub retransmitted: u64,
     /// Written by the application and never sent.
     pub not_sent: u64,
-    /// Acknowledged since the start.
+    /// Acknowledged since the start, or given up.
     pub acknowledged: u64,
     /// Received in order since the start.
     pub received: u64,
@@ -70,6 +71,8 @@ pub struct Info {
     pub ack_control: Option<AckCounters>,
     /// What became of loss notices, if the connection takes them.
     pub loss_notices: Option<NoticeCounters>,
+    /// What best-effort transport has done, if both ends have it.
+    pub best_effort: Option<BestEffortCounters>,
 }
 
 impl Connection {
@@ -93,7 +96,7 @@ impl Connection {
             retransmitted: outstanding.retransmitted,
             not_sent: sender.written().saturating_sub(sender.max().max(1)),
             acknowledged: self.acknowledged(),
-            received: self.delivered() + self.unread(),
+            received: self.delivered() + self.unread() - self.skipped(),
             retransmissions: sender.counters().retransmissions,
             timeouts_in_a_row: sender.retries(),
             window_probes: self.unanswered_probes(),
@@ -110,6 +113,7 @@ impl Connection {
             path_mtu: sender.path_mtu_counters(),
             ack_control: self.ack_counters(),
             loss_notices: sender.notice_counters(),
+            best_effort: self.best_effort_counters(),
         }
     }
 }

@@ -11,6 +11,7 @@
 
 mod accurate_ecn;
 mod ack_congestion;
+mod best_effort;
 mod config;
 mod connection;
 mod flight;
@@ -23,6 +24,7 @@ mod sender;
 mod timestamps;
 
 pub use ack_congestion::AckCounters;
+pub use best_effort::{BestEffort, BestEffortCounters};
 pub use config::{
     AckTiming, Config, DelayedAck, DuplicateWindow, KeepAlive, Recovery, RecoveryExit,
     SsthreshBasis,

@@ -175,7 +175,7 @@ impl Receiver {
     /// behind it.
     #[cold]
     fn note_fin(&mut self, end: u64) {
-        let highest = self.gaps.as_ref().and_then(|gaps| gaps.end()).unwrap_or(0).max(self.next);
+        let highest = self.highest();
         if self.fin == u64::MAX && end >= highest {
             self.fin = end;
         }
@@ -224,6 +224,28 @@ impl Receiver {
             self.duplicate = twice;
         }
         gaps.insert(start, end);
+    }
+
+    /// Behind the highest number that has arrived.
+    pub(crate) fn highest(&self) -> u64 {
+        self.gaps.as_ref().and_then(|gaps| gaps.end()).unwrap_or(0).max(self.next)
+    }
+
+    /// Bytes that have arrived above a gap.
+    pub(crate) fn bytes_out_of_order(&self) -> u64 {
+        self.gaps.as_ref().map_or(0, |gaps| gaps.bytes())
+    }
+
+    /// The first gap counts as received, and the application, which has read everything before it, as told. Returns what
+    /// is missing.
+    pub(crate) fn pass_hole(&mut self, config: &Config) -> Option<Range> {
+        let end = self.queued().next()?.start;
+        let hole = Range { start: self.next, end };
+        self.next = end;
+        self.advertised = None;
+        self.close_gap();
+        self.read = if config.reads_at_once { 1 + self.in_order() } else { end };
+        Some(hole)
     }
 
     /// What arrived for the second time since the last ACK, to be reported once (RFC 2883

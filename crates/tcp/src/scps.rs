@@ -12,11 +12,15 @@
 //! - SNACK is only in ACKs without data.
 //! - Other reconstructed rules are at the head of `sender::snack`.
 //!
-//! Not implemented: best-effort transport, record boundaries, header compression from end to end (a link has it, as
+//! Best-effort transport (BETS) is in `best_effort`.
+//!
+//! Not implemented: record boundaries, header compression from end to end (a link has it, as
 //! `header_compression = "scps"`), congestion control by source quench, and the option by which a receiver passes on
 //! that corruption was experienced (kind 23), which the reference implementation defines and does not use.
 
 use units::{Rate, Span};
+
+use crate::best_effort::BestEffort;
 
 /// SCPS-TP on a route. All defaults but those of `snack`, `outage_timeouts` and the signals are those of the reference
 /// implementation.
@@ -62,6 +66,10 @@ pub struct Scps {
     /// propagation delay of the way back, takes no capacity and is not lost. How long a signal counts is a
     /// reconstruction. Errors that ARQ or FEC hide from the network are not signalled.
     pub corruption_signals: bool,
+    /// Best-effort transport (BETS): the sender gives data up after a number of retransmissions, and the receiver does
+    /// not wait for it for ever. Some of the data does not arrive, and what arrives is in order. Not for flows that
+    /// gateways split, whose relays would join what is before and behind a hole. Default: off, all data arrives.
+    pub best_effort: Option<BestEffort>,
 }
 
 impl Default for Scps {
@@ -75,6 +83,7 @@ impl Default for Scps {
             outage_timeouts: None,
             outage_signals: false,
             corruption_signals: false,
+            best_effort: None,
         }
     }
 }

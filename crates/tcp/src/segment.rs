@@ -143,6 +143,8 @@ impl Options {
     pub const LOW_LATENCY: Self = Self(128);
     /// The SACK-permitted option (RFC 2018 section 2). Only SYNs have it, whose options are counted anyway.
     pub const SACK_PERMITTED: Self = Self(256);
+    /// The option of capabilities of SCPS-TP also offers best-effort transport. Only SYNs have it.
+    pub const BEST_EFFORT: Self = Self(512);
     /// Options that few segments have.
     const RARE: Self = Self(Self::ACCURATE_ECN.0 | Self::ACK_RATIO.0 | Self::SNACK.0);
     /// All that only probes and their answers have.

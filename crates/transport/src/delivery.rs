@@ -150,6 +150,13 @@ impl Delivery {
         self.count(now, bytes);
     }
 
+    /// Segments below `una` are given up: they count neither as delivered nor as lost.
+    pub fn forget(&mut self, una: u64) {
+        while self.records.front().is_some_and(|record| record.end <= una) {
+            self.records.pop_front();
+        }
+    }
+
     fn count(&mut self, now: Time, bytes: u64) {
         self.delivered += bytes;
         self.delivered_at = now;

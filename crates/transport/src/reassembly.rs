@@ -61,6 +61,11 @@ impl<const N: usize> Reassembly<N> {
         reached
     }
 
+    /// Bytes that wait.
+    pub fn bytes(&self) -> u64 {
+        self.waiting.total()
+    }
+
     /// All that waits, in ascending order.
     pub fn ranges(&self) -> impl Iterator<Item = Range> {
         self.waiting.iter()

@@ -125,12 +125,13 @@ pub struct ScpsOption {
 }
 
 impl ScpsOption {
-    /// The option of a SYN that offers SNACK, in both of its forms.
-    pub fn capabilities() -> Self {
+    /// The option of a SYN that offers SNACK, in both of its forms, and best-effort transport if so.
+    pub fn capabilities(best_effort: bool) -> Self {
         let mut bytes = [0; 22];
-        // Kind, length, the bits of SNACK without and with a vector, and the number of a connection for header
-        // compression, which is not offered.
-        bytes[..4].copy_from_slice(&[20, 4, 0x60, 0]);
+        // Kind, length, the bits of best-effort transport and of SNACK without and with a vector, and the number of a
+        // connection for header compression, which is not offered.
+        let bits = if best_effort { 0xe0 } else { 0x60 };
+        bytes[..4].copy_from_slice(&[20, 4, bits, 0]);
         Self { bytes, length: 4 }
     }
 }

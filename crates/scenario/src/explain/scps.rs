@@ -1,4 +1,5 @@
-//! SCPS-TP before a run: rates and windows that overflow a queue where no loss reduces them.
+//! SCPS-TP before a run: rates and windows that overflow a queue where no loss reduces them, and data that will be
+//! missing.
 
 use congestion::{Ecn, Specification};
 use tcp::Cause;
@@ -89,6 +90,56 @@ pub(super) fn silent_errors(scenario: &Scenario, routes: &Routes, flow: &Flow) -
     (!hops.any(|hop| shows_errors(hop.direction(&scenario.links)))).then(|| {
         "corruption_signals has no effect: no link on the way of the data has errors that ARQ or FEC do not hide"
             .to_owned()
+    })
+}
+
+/// Data that is lost too often, or found missing for too long, does not arrive.
+pub(super) fn missing_data(flow: &Flow) -> Option<String> {
+    let best_effort = flow.transport.scps?.best_effort?;
+    let given_up = match best_effort.retransmissions {
+        0 => "lost".to_owned(),
+        number => format!("lost {} times", number + 1),
+    };
+    Some(format!(
+        "best_effort: some data will be missing at the end, what is {given_up} or comes more than {} behind later data. \
+         Goodput and bytes count what has arrived",
+        best_effort.receive_timeout
+    ))
+}
+
+/// The receiver passes a hole before any retransmission can fill it.
+pub(super) fn late_retransmissions(flow: &Flow, figures: &Figures) -> Option<String> {
+    let best_effort = flow.transport.scps?.best_effort?;
+    let timeout = best_effort.receive_timeout.as_millis_f64();
+    (best_effort.retransmissions > 0 && timeout < figures.base_rtt_ms).then(|| {
+        format!(
+            "a receive_timeout of {} is shorter than the RTT of {:.1}ms: retransmissions arrive too late",
+            best_effort.receive_timeout, figures.base_rtt_ms
+        )
+    })
+}
+
+/// What arrives while the receiver waits at a hole fills the receive buffer.
+pub(super) fn full_buffer(flow: &Flow, figures: &Figures) -> Option<String> {
+    let best_effort = flow.transport.scps?.best_effort?;
+    let waits = best_effort.receive_timeout.as_secs_f64() + figures.base_rtt_ms / 1e3;
+    let senders = f64::from(figures.connections) * figures.bottleneck_flows.max(1) as f64;
+    let arrives = figures.wanted().min(figures.capacity_bps / senders) / 8.0 * waits;
+    let buffer = flow.transport.receive_buffer.get() as f64;
+    let is_finite = match flow.traffic {
+        Traffic::Download { size, .. } | Traffic::Bulk { size: Some(size) } => {
+            size.get() as f64 <= buffer
+        }
+        _ => false,
+    };
+    let passes = best_effort.receive_threshold.is_some();
+    (arrives > buffer && !is_finite && !passes).then(|| {
+        format!(
+            "{} arrive while the receiver waits at a hole for receive_timeout, and fill the receive buffer of {}: \
+             the window closes. A receive_threshold or a shorter receive_timeout avoids it",
+            bytes(arrives),
+            bytes(buffer),
+        )
     })
 }
 

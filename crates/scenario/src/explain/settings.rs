@@ -508,6 +508,8 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
         }
         "transport.scps.rate" => word("none"),
         "transport.scps.outage_timeouts" => word("never"),
+        "transport.scps.best_effort" => word("off"),
+        "transport.scps.best_effort.receive_threshold" => word("none"),
         "transport.keep_alive" => word("off"),
         "transport.quic.ack_threshold" => word("none, an ACK of each second packet"),
         "transport.stp.rate" => word("none, the congestion window of the controller"),

@@ -137,6 +137,10 @@ impl Side {
             problems.push(problem.because(format!("the rate of the route is `{key}.rate`")));
         }
         let protocol = self.protocol();
+        let is_best_effort = self.scps.is_some_and(|scps| scps.best_effort.is_some());
+        if is_best_effort && protocol == Protocol::ScpsTp {
+            problems.push(protocols::no_best_effort(&self.path.key("scps")));
+        }
         let keys = [
             ("scps", self.scps.is_some()),
             ("quic", self.quic.is_some()),

@@ -2,7 +2,7 @@
 //! what the network must be.
 
 use congestion::Specification;
-use tcp::{AckTiming, Config, DelayedAck};
+use tcp::{AckTiming, BestEffort, Config, DelayedAck};
 use transport::{Protocol, ProtocolEntry, TakenKeys};
 use wire::IpVersion;
 
@@ -104,6 +104,41 @@ pub(super) fn check_settings(
         let problem = Problem::new(place, expected, timeouts.to_string());
         problems.push(problem.because("the connection would be aborted before"));
     }
+    if let Some(best_effort) = scps.best_effort {
+        check_best_effort(&best_effort, config, &table.key("best_effort"), problems);
+    }
+}
+
+/// Data is given up before the connection is, and the level of the buffer can be reached.
+fn check_best_effort(
+    best_effort: &BestEffort,
+    config: &Config,
+    table: &Path,
+    problems: &mut Vec<Problem>,
+) {
+    let BestEffort { retransmissions, receive_timeout: _, receive_threshold } = *best_effort;
+    if config.user_timeout.is_none() && retransmissions >= config.max_retries {
+        let expected = format!("less than `max_retries`, {}", config.max_retries);
+        let place = table.key("retransmissions");
+        let problem = Problem::new(place, expected, retransmissions.to_string());
+        problems.push(problem.because("the connection would be aborted before"));
+    }
+    if let Some(level) = receive_threshold.filter(|level| *level >= config.receive_buffer) {
+        let expected = format!("less than `receive_buffer`, \"{}\"", config.receive_buffer);
+        let place = table.key("receive_threshold");
+        let problem = Problem::new(place, expected, format!("\"{level}\""));
+        problems.push(problem.because("the window lets no more data in"));
+    }
+}
+
+/// Gateways relay streams without holes. `table` is that of SCPS-TP.
+pub(super) fn no_best_effort(table: &Path) -> Problem {
+    let problem = Problem::new(
+        table.key("best_effort"),
+        "no `best_effort` where a proxy splits connections",
+        "the key",
+    );
+    problem.because("its relay would join what is before and behind a hole")
 }
 
 /// Those of `keys` that `chosen`, one of `all`, does not take.

@@ -12,7 +12,7 @@ use units::{Bytes, Rate};
 
 use super::gateway::{self, Side};
 use super::presets::{Values, Way};
-use super::{Numbers, flows};
+use super::{Numbers, flows, protocols};
 use crate::document::{self, Document};
 use crate::error::Problem;
 use crate::model::{
@@ -319,6 +319,10 @@ fn gateways(
         );
         let found = format!("{:?}", scenario.nodes[flow.to].name);
         problems.push(Problem::new(path, expected, found));
+    }
+    if !there.is_empty() && flow.is_best_effort() {
+        let table = Path::entry("flow", entry).key("transport").key("scps");
+        problems.push(protocols::no_best_effort(&table));
     }
     let stops = stops(flow, there.iter().map(|(node, _)| *node));
     let end = |node: usize, peer: usize, side: SideName, problems: &mut Vec<Problem>| {

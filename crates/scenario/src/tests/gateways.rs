@@ -378,3 +378,31 @@ fn explain_names_the_protocol_of_each_leg_and_the_rate() {
         .build(&loaded.scenario.flows[0].transport.controller());
     assert!(none.window().cwnd > 1 << 29);
 }
+
+/// A relay joins what is before and behind a hole: neither sides nor hosts of a flow that is split give data up.
+#[test]
+fn no_data_is_given_up_where_a_gateway_splits() {
+    let words = "expected no `best_effort` where a proxy splits connections, found the key: its relay would join what is \
+                 before and behind a hole";
+    let best_effort = "scps = { best_effort = { retransmissions = 0 } }";
+    let found = refused(&both(&format!("{SCPS}, {best_effort}"), ""));
+    let place = "node[0].proxy.satellite.scps.best_effort";
+    assert!(found.contains(&format!("g.toml:4:")) && found.contains(place), "{found}");
+    assert!(found.contains(words), "{found}");
+    // Hosts that speak SCPS-TP with the gateways.
+    let all = format!(
+        "{{ terrestrial = {{ towards = [\"server\"], {SCPS} }}, satellite = {{ {SCPS} }} }}"
+    );
+    let hosts = text(&all, "").replace(
+        "controller = \"cubic\"",
+        &format!("controller = \"cubic\"\ntransport = {{ {SCPS}, {best_effort} }}"),
+    );
+    let found = refused(&hosts);
+    assert!(
+        found.contains("flow[0].transport.scps.best_effort") && found.contains(words),
+        "{found}"
+    );
+    parse(&hosts.replace(best_effort, "scps = {}"));
+    // No gateway splits this one.
+    parse(&hosts.replace(&format!("proxy = {all}\n"), ""));
+}

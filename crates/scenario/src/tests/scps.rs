@@ -190,3 +190,116 @@ fn signals_on_a_route_without_outages_have_a_warning() {
         assert_eq!(kinds(&signals.replace("[[flow]]", &event)), [], "{side}");
     }
 }
+
+/// A flow with best-effort transport, of which `keys` are TOML.
+fn best_effort(keys: &str, transport: &str) -> String {
+    let scps = format!("rate = \"1Mbit/s\", best_effort = {{ {keys} }}");
+    text(100, "none", &scps, transport)
+}
+
+#[test]
+fn best_effort_says_that_data_will_be_missing() {
+    use WarningKind::RetransmissionsTooLate as Late;
+    use WarningKind::{BufferBelowWait as Full, DataMissing as Missing};
+    let found = warned(&best_effort("retransmissions = 0", ""));
+    assert_eq!(found.iter().map(|(kind, _)| *kind).collect::<Vec<_>>(), [Missing]);
+    assert!(found[0].1.starts_with("scps.toml:12:"), "{}", found[0].1);
+    assert!(
+        found[0].1.contains("what is lost or comes more than 1.048577s behind"),
+        "{}",
+        found[0].1
+    );
+    let twice = warned(&best_effort(r#"retransmissions = 1, receive_timeout = "1s""#, ""));
+    assert!(
+        twice[0].1.contains("what is lost 2 times or comes more than 1s behind"),
+        "{}",
+        twice[0].1
+    );
+    // The RTT is 506 ms.
+    let kinds_of = |keys: &str, transport: &str| kinds(&best_effort(keys, transport));
+    assert_eq!(kinds_of(r#"retransmissions = 1, receive_timeout = "500ms""#, ""), [Missing, Late]);
+    assert_eq!(kinds_of(r#"retransmissions = 0, receive_timeout = "500ms""#, ""), [Missing]);
+    // 1 Mbit/s for 1.5 s are 181 kB of payload.
+    let small = r#"receive_buffer = "150kB""#;
+    let waits = r#"retransmissions = 0, receive_timeout = "1s""#;
+    assert_eq!(kinds_of(waits, small), [Missing, Full]);
+    let level = format!(r#"{waits}, receive_threshold = "100kB""#);
+    assert_eq!(kinds_of(&level, small), [Missing]);
+    let finite = best_effort(waits, small).replace("bulk = \"unlimited\"", "download = \"200kB\"");
+    assert_eq!(kinds(&finite), [Missing]);
+}
+
+/// Every value that a run uses is printed.
+#[test]
+fn explain_prints_the_settings_of_best_effort() {
+    let settings = |text: &str| {
+        let loaded = Loaded::parse(text, "scps.toml", &[]).unwrap();
+        let explanation = explain(&loaded.scenario, &loaded.written);
+        let settings = explanation.flows[0].settings.clone().into_iter();
+        let of = settings.filter(|setting| setting.name.contains("best_effort"));
+        of.map(|setting| (setting.name, setting.text)).collect::<Vec<_>>()
+    };
+    let name = |key: &str| format!("transport.scps.best_effort{key}");
+    let off = settings(&text(100, "reno", "", ""));
+    assert_eq!(off, [(name(""), "off".to_owned())]);
+    let found = settings(&best_effort("retransmissions = 2", ""));
+    let expected = [
+        (name(".retransmissions"), "2"),
+        (name(".receive_timeout"), "1.048577s"),
+        (name(".receive_threshold"), "none"),
+    ];
+    assert_eq!(found, expected.map(|(name, text)| (name, text.to_owned())));
+}
+
+#[test]
+fn best_effort_that_cannot_be_is_refused_with_its_place() {
+    let refused = |text: &str| {
+        let errors = Scenario::parse(text, "scps.toml", &[]).unwrap_err();
+        assert_eq!(errors.0.len(), 1, "{errors}");
+        errors.to_string()
+    };
+    for (keys, transport, words) in [
+        (
+            "",
+            "",
+            "flow[0].transport.scps.best_effort.retransmissions: expected a whole number from 0 to 32, found nothing",
+        ),
+        (
+            "retransmissions = 33",
+            "",
+            "best_effort.retransmissions: expected a whole number from 0 to 32",
+        ),
+        (
+            "retransmissions = -1",
+            "",
+            "best_effort.retransmissions: expected a whole number from 0 to 32",
+        ),
+        (
+            "retransmissions = 15",
+            "",
+            "best_effort.retransmissions: expected less than `max_retries`, 15",
+        ),
+        (r#"retransmissions = 0, receive_timeout = "0s""#, "", "from 1ms to 600s"),
+        (r#"retransmissions = 0, receive_timeout = "601s""#, "", "from 1ms to 600s"),
+        ("retransmissions = 0, receive_timeout = 1", "", "best_effort.receive_timeout"),
+        (r#"retransmissions = 0, receive_threshold = "0B""#, "", "from 1B to 1GiB"),
+        (
+            r#"retransmissions = 0, receive_threshold = "100kB""#,
+            r#"receive_buffer = "100kB""#,
+            "best_effort.receive_threshold: expected less than `receive_buffer`, \"100kB\"",
+        ),
+        (r#"retransmissions = 0, timeout = "1s""#, "", "receive_timeout"),
+    ] {
+        let found = refused(&best_effort(keys, transport));
+        assert!(found.contains(words) && found.contains("scps.toml:12:"), "{keys}: {found}");
+    }
+    // `user_timeout` takes the place of `max_retries`.
+    let text = best_effort("retransmissions = 20", r#"user_timeout = "1min""#);
+    Scenario::parse(&text, "scps.toml", &[]).unwrap_or_else(|errors| panic!("{errors}"));
+    for protocol in ["tcp", "sctp", "xtp", "stp", "quic"] {
+        let text = best_effort("retransmissions = 0", "");
+        let text = text.replace("scps-tp", protocol).replace("\"none\"", "\"reno\"");
+        let errors = Scenario::parse(&text, "scps.toml", &[]).unwrap_err().to_string();
+        assert!(errors.contains("transport.scps: expected no `scps`"), "{protocol}: {errors}");
+    }
+}

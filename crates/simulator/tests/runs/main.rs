@@ -9,6 +9,7 @@ mod aqm;
 mod arq;
 mod background;
 mod behaviour;
+mod best_effort;
 mod captures;
 mod changes;
 mod compression;

@@ -7,7 +7,7 @@ use simulator::Options;
 use super::{parse, run};
 
 /// A flow over a GEO link of 2 Mbit/s with this PER in both directions.
-fn geo(per: [f64; 2], controller: &str, scps: &str, traffic: &str) -> String {
+pub(super) fn geo(per: [f64; 2], controller: &str, scps: &str, traffic: &str) -> String {
     let [there, back] = per;
     format!(
         r#"

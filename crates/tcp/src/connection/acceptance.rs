@@ -200,7 +200,9 @@ impl Connection {
         let una = self.sender.una();
         let number = self.out.unwrap(segment.acknowledgement, una);
         let accepted = number.is_some_and(|number| {
-            number + self.sender.max_advertised() >= una && self.sender.may_be_acknowledged(number)
+            let oldest = number + self.sender.max_advertised();
+            (oldest >= una || self.sender.is_expected(oldest))
+                && self.sender.may_be_acknowledged(number)
         });
         if !accepted {
             self.answer_what_is_out_of_place(now, segment);

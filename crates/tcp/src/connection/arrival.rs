@@ -102,12 +102,12 @@ impl Connection {
     /// The same for a connection that reports each mark, or what is missing.
     #[cold]
     fn take_with_reports(&mut self, now: Time, segment: &Segment, sequence: u64, expected: u64) {
-        self.take_snack(now, segment);
+        self.take_snack(now, segment, sequence);
         self.take_ack_ratio(segment);
         self.count_mark(now, segment);
         self.take_data(now, segment, sequence, expected);
         if segment.payload > 0 || segment.flags.contains(Flags::FIN) {
-            self.follow_data(now, sequence);
+            self.follow_data(now, segment, sequence);
         }
     }
 
@@ -180,7 +180,7 @@ impl Connection {
 
     /// What a segment says to the sending half, and its SACK blocks.
     #[inline(always)]
-    fn read_acknowledgement<'a>(
+    pub(super) fn read_acknowledgement<'a>(
         &self,
         now: Time,
         segment: &'a Segment,

@@ -199,7 +199,8 @@ impl Connection {
                 .with_if(self.sack, Options::SACK_PERMITTED)
                 .with_if(self.timestamps, Options::TIMESTAMPS)
                 .with_if(self.offers_ack_control(answer), Options::ACK_RATIO)
-                .with_if(self.config.scps.is_some(), Options::SNACK),
+                .with_if(self.config.scps.is_some(), Options::SNACK)
+                .with_if(self.config.offers_best_effort(), Options::BEST_EFFORT),
             timestamp: timestamp(now),
             ..Segment::default()
         };

@@ -34,15 +34,19 @@ impl Connection {
         }
     }
 
-    /// TIME-WAIT ends, or keep-alive has to look.
+    /// TIME-WAIT ends, keep-alive has to look, or the receiver has waited at a hole for long enough.
     #[cold]
     pub(super) fn on_slow_timer(&mut self, now: Time) {
-        self.slow_timer = Time::NEVER;
-        if self.state == State::TimeWait {
-            self.state = State::Closed;
-        } else if self.is_established() {
-            self.look_for_other_end(now);
+        self.take_timer_of_holes(now);
+        if self.slow_timer <= now {
+            self.slow_timer = Time::NEVER;
+            if self.state == State::TimeWait {
+                self.state = State::Closed;
+            } else if self.is_established() {
+                self.look_for_other_end(now);
+            }
         }
+        self.time_holes();
     }
 
     fn look_for_other_end(&mut self, now: Time) {

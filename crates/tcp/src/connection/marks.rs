@@ -48,7 +48,7 @@ impl Marks {
     /// `None` for a connection without such reports.
     pub(super) fn new(ecn: Ecn, config: &Config) -> Option<Box<Self>> {
         let is_needed = ecn.reports_each_mark() || config.ack_control || config.scps.is_some();
-        let snack = config.scps.as_ref().map(Reports::new);
+        let snack = Reports::of(config);
         is_needed.then(|| Box::new(Self { snack, ..Self::default() }))
     }
 }

@@ -9,12 +9,14 @@
 
 use units::{Span, Time};
 
+use crate::config::Config;
 use crate::scps::{MOST_BITS, Scps, Snack, SnackForm};
 use crate::segment::{Options, Segment};
 use crate::timestamps::round_trip;
 use transport::Range;
 
 use super::Connection;
+use super::best_effort::Passing;
 
 /// ACKs that report the first hole before others have their turn.
 const REPORTS_OF_FIRST: u8 = 3;
@@ -38,10 +40,17 @@ pub(super) struct Reports {
     next: u64,
     /// The number expected when data arrived last.
     expected: u64,
+    /// If holes may be passed.
+    pub(super) best_effort: Option<Box<Passing>>,
 }
 
 impl Reports {
-    pub(super) fn new(scps: &Scps) -> Self {
+    pub(super) fn of(config: &Config) -> Option<Self> {
+        let best_effort = Passing::new(config);
+        config.scps.as_ref().map(|scps| Self { best_effort, ..Self::new(scps) })
+    }
+
+    fn new(scps: &Scps) -> Self {
         Self {
             form: scps.snack,
             floor: scps.ack_floor,
@@ -52,6 +61,7 @@ impl Reports {
             of_first: 0,
             next: 0,
             expected: 0,
+            best_effort: None,
         }
     }
 
@@ -136,12 +146,15 @@ fn fill(snack: &mut Snack, start: u64, unit: u64, most: u16, queued: impl Iterat
 }
 
 impl Connection {
-    fn reports(&mut self) -> Option<&mut Reports> {
+    pub(super) fn reports(&mut self) -> Option<&mut Reports> {
         self.marks.as_mut()?.snack.as_mut()
     }
 
-    /// Whether both ends have SNACK, after a SYN of the other end.
+    /// Whether both ends have SNACK, and best-effort transport, after a SYN of the other end.
     pub(super) fn agree_on_snack(&mut self, segment: &Segment) {
+        if !segment.options.contains(Options::BEST_EFFORT) {
+            self.do_without_best_effort();
+        }
         if !segment.options.contains(Options::SNACK)
             && let Some(marks) = &mut self.marks
         {
@@ -163,12 +176,15 @@ impl Connection {
     }
 
     /// Gives the sender what a segment reports. Its acknowledgement has been taken in.
-    pub(super) fn take_snack(&mut self, now: Time, segment: &Segment) {
+    pub(super) fn take_snack(&mut self, now: Time, segment: &Segment, sequence: u64) {
         let Some(Reports { unit, .. }) = self.reports() else { return };
         let unit = *unit;
         let Some(number) = self.out.unwrap(segment.acknowledgement, self.sender.una()) else {
             return;
         };
+        if self.sender.is_best_effort() {
+            self.hear_receiver(now, segment, sequence, number);
+        }
         match segment.snack() {
             Some(snack) => {
                 let holes = snack
@@ -185,8 +201,20 @@ impl Connection {
         }
     }
 
-    /// Data has been taken in: `start` is its first number.
-    pub(super) fn follow_data(&mut self, now: Time, start: u64) {
+    /// Data of `segment` has been taken in: `start` is its first number.
+    pub(super) fn follow_data(&mut self, now: Time, segment: &Segment, start: u64) {
+        if self.reports().is_some_and(|reports| reports.best_effort.is_some()) {
+            self.watch_holes(now, segment, start);
+        }
+        self.report_and_hold(now, start);
+    }
+
+    /// Holes were passed, and the next report is another one.
+    pub(super) fn follow_passing(&mut self, now: Time) {
+        self.report_and_hold(now, 0);
+    }
+
+    fn report_and_hold(&mut self, now: Time, start: u64) {
         let (expected, finished) = (self.receiver.next(), self.receiver.finished());
         let is_full = self.receiver.is_full();
         let Some(reports) = self.marks.as_mut().and_then(|marks| marks.snack.as_mut()) else {
@@ -210,8 +238,12 @@ impl Connection {
             return;
         };
         reports.last = now;
+        let is_best_effort = reports.best_effort.is_some();
         if let Some(snack) = reports.take(expected, self.receiver.queued()) {
             segment.set_snack(snack);
+        }
+        if is_best_effort {
+            self.echo_latest(segment);
         }
     }
 }

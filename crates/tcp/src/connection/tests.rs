@@ -7,7 +7,9 @@ use transport::{MtuProbing, Pacing, RtoConfig};
 use units::Bytes;
 
 use super::*;
+use crate::best_effort::BestEffort;
 use crate::config::{AckTiming, DelayedAck, KeepAlive, Recovery};
+use crate::scps::{Cause, Scps, Snack, SnackForm};
 use crate::segment::{Block, Flags, Options, Segment};
 use crate::timestamps::timestamp;
 
@@ -83,8 +85,26 @@ fn event() -> impl Strategy<Value = Event> {
     ]
 }
 
+/// Best-effort transport has its own settings in the bits that other recoveries use for theirs.
+fn route(options: u16) -> Scps {
+    let has = |bit: u16| options & bit != 0;
+    let best_effort = BestEffort {
+        retransmissions: (options >> 11 & 3).into(),
+        receive_timeout: Span::from_millis(300),
+        receive_threshold: has(8192).then_some(Bytes(700)),
+    };
+    Scps {
+        snack: if has(16) { SnackForm::Simple } else { SnackForm::Vector },
+        cause: if has(64) { Cause::Congestion } else { Cause::Corruption },
+        outage_timeouts: has(128).then_some(2),
+        best_effort: has(16384).then_some(best_effort),
+        ..Scps::default()
+    }
+}
+
 fn config(recovery: Recovery, options: u16) -> Config {
     let has = |bit: u16| options & bit != 0;
+    let is_snack = recovery == Recovery::Snack;
     let fixed = DelayedAck { segments: 2, timeout: Span::from_millis(40) };
     Config {
         recovery,
@@ -93,23 +113,24 @@ fn config(recovery: Recovery, options: u16) -> Config {
         reads_at_once: has(1),
         window_scaling: has(2),
         timestamps: has(4),
-        delayed_ack: if has(32) { AckTiming::Linux } else { AckTiming::Fixed(fixed) },
+        scps: is_snack.then(|| route(options)),
+        delayed_ack: if has(32) && !is_snack { AckTiming::Linux } else { AckTiming::Fixed(fixed) },
         ecn: match (has(8), has(1024)) {
             (false, _) => Ecn::Off,
             (true, false) => Ecn::Classic,
             (true, true) => Ecn::Accurate,
         },
-        dsack: has(16),
+        dsack: has(16) && !is_snack,
         rto: RtoConfig { min: Span::from_millis(200), ..RtoConfig::default() },
-        pacing: if has(32) { Pacing::Linux } else { Pacing::Controller },
-        limited_transmit: has(64),
+        pacing: if has(32) && !is_snack { Pacing::Linux } else { Pacing::Controller },
+        limited_transmit: has(64) && !is_snack,
         nagle: has(128),
         keep_alive: has(256).then(|| KeepAlive {
             idle: Span::from_millis(700),
             interval: Span::from_millis(300),
             probes: 2,
         }),
-        mtu_probing: match (has(2048), has(4096)) {
+        mtu_probing: match (has(2048) && !is_snack, has(4096)) {
             (false, _) => MtuProbing::Off,
             (true, false) => MtuProbing::BlackHole,
             (true, true) => MtuProbing::Always,
@@ -197,13 +218,22 @@ impl Bench {
                     window_scale: Segment::NO_SCALE,
                     ..Segment::default()
                 };
-                for (start, end) in blocks {
+                if let Some((start, end)) = blocks.first().filter(|_| self.has_snack()) {
+                    let (offset, size) = (start.unsigned_abs() as u16, end.unsigned_abs() as u16);
+                    segment.set_snack(Snack {
+                        offset: offset / 100,
+                        size: size / 100,
+                        bits: 8,
+                        vector: 0b100,
+                    });
+                }
+                for (start, end) in blocks.iter().filter(|_| !self.has_snack()) {
                     segment.sack[usize::from(segment.sack_blocks)] =
                         Block { start: out(una + start), end: out(una + end) };
                     segment.sack_blocks += 1;
                 }
                 if let Some(clock) = clock {
-                    segment.options = Options::TIMESTAMPS;
+                    segment.options = segment.options.with_if(true, Options::TIMESTAMPS);
                     segment.timestamp = self.clock.wrapping_add_signed(*clock);
                     segment.echo = timestamp(self.now).wrapping_add_signed(*clock);
                 }
@@ -227,7 +257,11 @@ impl Bench {
                     echo: timestamp(self.now).wrapping_sub(50),
                     ..Segment::default()
                 };
-                for (start, length) in blocks {
+                if let Some((offset, size)) = blocks.first().filter(|_| self.has_snack()) {
+                    let [offset, size] = [offset, size].map(|units| *units as u16);
+                    segment.set_snack(Snack { offset, size, bits: 16, vector: 0b100_1011 });
+                }
+                for (start, length) in blocks.iter().filter(|_| !self.has_snack()) {
                     let start = number + 100 * start;
                     let end = (start + 100 * length).min(self.end.sender.max());
                     if start < end {
@@ -264,6 +298,10 @@ impl Bench {
         if self.end.deadline() <= self.now {
             self.end.on_deadline(self.now);
         }
+    }
+
+    fn has_snack(&self) -> bool {
+        self.end.config.recovery == Recovery::Snack
     }
 
     fn recount(&self) {
@@ -335,7 +373,8 @@ proptest! {
     #[test]
     fn nothing_that_the_other_end_sends_upsets_the_counting(
         recovery in prop::sample::select(vec![
-            Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Linux,
+            Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Linux, Recovery::Snack,
+            Recovery::Snack,
         ]),
         controller in prop::sample::select(vec!["newreno", "cubic", "bbr", "bbr3", "peach", "cherry", "adalr"]),
         options: u16,

@@ -120,6 +120,11 @@ impl Instruments {
         }
     }
 
+    /// Records of segments below `una` are not needed any more, and they were not delivered.
+    pub(super) fn forget_records(&mut self, una: u64) {
+        self.delivery.forget(una);
+    }
+
     /// When a segment that pacing holds back may leave, a probe is due, or a loss is certain.
     pub(super) fn deadline(&self) -> Time {
         let probe = self.probes.as_ref().map_or(Time::NEVER, |probes| probes.due);

@@ -6,12 +6,13 @@
 //! - `usage`: whether cwnd is what limits the sender, and what becomes of one that is not used
 //! - `timers`: retransmission and persist
 //! - `linux`: recovery as in Linux, with `rack`, `tail_loss_probe`, `prr` and `spurious`
-//! - `snack`: recovery of SCPS-TP
+//! - `snack`: recovery of SCPS-TP, and `best_effort`, data that it gives up
 //! - `offload`: which segments end what Linux hands down in one piece
 //! - `instruments`: what only some connections need, among it `probes`, segments of low priority,
 //!   `router_feedback`, `jump`, a larger window at the start, and `path_mtu`, segments of another size
 
 mod acknowledge;
+mod best_effort;
 mod instruments;
 mod jump;
 mod linux;

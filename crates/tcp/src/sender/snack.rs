@@ -29,6 +29,8 @@
 //! - A signal of errors counts for the second in which the gateway is silent after it, and for a smoothed RTT more, in
 //!   which losses of that second are reported. The manual does not say how long, and the code only notes the signal.
 //! - After a loss by congestion cwnd counts all that is outstanding, and duplicate ACKs do not inflate it.
+//!
+//! With best-effort transport, holes are given up after a number of retransmissions (`sender::best_effort`).
 
 use congestion::{Controller, Loss, TcpPolicy};
 use transport::{AbortCause, Range};
@@ -37,6 +39,7 @@ use units::{Span, Time};
 use crate::config::{Config, Recovery};
 use crate::scps::{Cause, SILENCE_OF_SIGNALS, Scps};
 
+use super::best_effort::GivingUp;
 use super::transmit::Chunk;
 use super::{HeldBy, Phase, Sender};
 
@@ -47,23 +50,64 @@ const MOST_PROBES: u32 = 32;
 
 /// Data that is missing.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-struct Hole {
-    start: u64,
-    end: u64,
+pub(super) struct Hole {
+    pub(super) start: u64,
+    pub(super) end: u64,
     /// What of it was retransmitted in this round ends here.
     next: u64,
     /// It is to be retransmitted.
     is_due: bool,
     /// How often all of it was retransmitted.
     rounds: u32,
+    /// How often its retransmission has begun.
+    pub(super) begun: u32,
     /// Reports before this count nothing.
     embargo: Time,
+    /// It is not retransmitted any more.
+    is_given_up: bool,
 }
 
 impl Hole {
     fn new(range: Range) -> Self {
         let Range { start, end } = range;
-        Self { start, end, next: start, is_due: true, rounds: 0, embargo: Time::ZERO }
+        Self {
+            start,
+            end,
+            next: start,
+            is_due: true,
+            rounds: 0,
+            begun: 0,
+            embargo: Time::ZERO,
+            is_given_up: false,
+        }
+    }
+
+    /// Whether its first segment is to be retransmitted.
+    pub(super) fn is_to_begin(&self) -> bool {
+        self.is_due && self.next == self.start
+    }
+
+    /// It is not retransmitted any more.
+    pub(super) fn give_up(&mut self) {
+        (self.is_given_up, self.is_due, self.next) = (true, false, self.start);
+        self.embargo = Time::ZERO;
+    }
+
+    /// Ends it at `place`, if that is inside, and returns the rest.
+    pub(super) fn split_at(&mut self, place: u64) -> Option<Self> {
+        let is_inside = self.start < place && place < self.end;
+        is_inside.then(|| {
+            let rest = Self { start: place, next: place.max(self.next), ..*self };
+            (self.end, self.next) = (place, self.next.min(place));
+            rest
+        })
+    }
+
+    /// What of it was not retransmitted in a round that has begun has had one retransmission less.
+    fn end_round(&mut self) -> Option<Self> {
+        let mut rest = self.split_at(self.next)?;
+        rest.begun -= 1;
+        Some(rest)
     }
 
     /// Bytes of it that may be in the network.
@@ -85,7 +129,7 @@ pub(super) struct Repair {
     /// Bounds of an embargo.
     bounds: (Span, Span),
     /// In ascending order, without overlap.
-    holes: Vec<Hole>,
+    pub(super) holes: Vec<Hole>,
     /// Probes since the link is out.
     outage: Option<u32>,
     /// A gateway has signalled that the link is out.
@@ -95,6 +139,8 @@ pub(super) struct Repair {
     timed_out: Option<(Time, u64)>,
     /// Until then a signal of errors counts.
     corrupted_until: Time,
+    /// If data may be given up.
+    pub(super) best_effort: Option<Box<GivingUp>>,
 }
 
 impl Repair {
@@ -103,12 +149,46 @@ impl Repair {
         let bounds = (config.rto.min, config.rto.max);
         let (outage, is_signalled, timed_out) = (None, false, None);
         let (holes, corrupted_until) = (Vec::new(), Time::ZERO);
-        Some(Self { scps, bounds, holes, outage, is_signalled, timed_out, corrupted_until })
+        let best_effort = GivingUp::new(config);
+        Some(Self {
+            scps,
+            bounds,
+            holes,
+            outage,
+            is_signalled,
+            timed_out,
+            corrupted_until,
+            best_effort,
+        })
     }
 
     /// What losses that become known now are taken for.
     fn cause(&self, now: Time) -> Cause {
         if now < self.corrupted_until { Cause::Corruption } else { self.scps.cause }
+    }
+
+    /// Whether the link is known to be out.
+    pub(super) fn is_out(&self) -> bool {
+        self.outage.is_some()
+    }
+
+    /// More holes, which do not overlap those that are known.
+    pub(super) fn insert(&mut self, added: Vec<Hole>) {
+        if !added.is_empty() {
+            self.holes.extend(added);
+            self.holes.sort_unstable_by_key(|hole| hole.start);
+        }
+    }
+
+    /// Where what was given up from `una` on ends.
+    pub(super) fn end_of_given_up(&mut self, una: u64) -> u64 {
+        let mut end = una;
+        self.holes.retain(|hole| {
+            let is_next = hole.is_given_up && hole.start <= end;
+            end = if is_next { end.max(hole.end) } else { end };
+            !is_next
+        });
+        end
     }
 
     /// The receiver lacks `range`.
@@ -122,7 +202,7 @@ impl Repair {
             if start < hole.start {
                 added.push(Hole::new(Range { start, end: hole.start }));
             }
-            if !hole.is_due && now >= hole.embargo {
+            if !hole.is_due && now >= hole.embargo && !hole.is_given_up {
                 hole.is_due = true;
                 hole.next = hole.start;
             }
@@ -131,10 +211,7 @@ impl Repair {
         if start < range.end {
             added.push(Hole::new(Range { start, end: range.end }));
         }
-        if !added.is_empty() {
-            self.holes.extend(added);
-            self.holes.sort_unstable_by_key(|hole| hole.start);
-        }
+        self.insert(added);
     }
 
     /// Everything below `una` has arrived.
@@ -143,6 +220,9 @@ impl Repair {
         if let Some(first) = self.holes.first_mut()
             && first.start < una
         {
+            // What is left of it may not have had its turn in a round that has begun.
+            let is_behind = first.start < first.next && first.next <= una;
+            first.begun -= u32::from(is_behind && first.is_due);
             first.start = una;
             first.next = first.next.max(una);
         }
@@ -176,6 +256,7 @@ impl Sender {
         if let Some(repair) = self.repair() {
             repair.scps.cause = Cause::Congestion;
             repair.scps.corruption_signals = false;
+            repair.best_effort = None;
             self.recovery = Recovery::NewReno;
         }
     }
@@ -225,7 +306,7 @@ impl Sender {
         if is_bare
             && number == una
             && repair.timed_out.is_some_and(|(at, end)| una < end && at <= caused)
-            && repair.holes.is_empty()
+            && repair.holes.iter().all(|hole| hole.is_given_up)
             && let Some((_, end)) = repair.timed_out.take()
         {
             repair.add(now, Range { start: una, end });
@@ -243,11 +324,16 @@ impl Sender {
             repair.holes.iter_mut().for_each(|hole| hole.embargo = Time::ZERO);
             repair.add(now, Range { start: una, end });
         }
+        if let Some(best_effort) = &mut repair.best_effort {
+            best_effort.hear();
+            self.give_up_repeated(now);
+        }
+        let Some(repair) = self.repair() else { return };
         let is_due = repair.is_due();
         if was_out {
             self.hold_nothing();
             self.retries = 0;
-            if una < end {
+            if self.una < self.max {
                 self.restart_timer(now);
             }
         }
@@ -311,18 +397,15 @@ impl Sender {
         if repair.outage.is_some() {
             // The number of the last byte, of a FIN.
             let length = u64::from(una < written);
-            let start = if length > 0 { una } else { una - 1 };
+            // A receiver that is behind answers the FIN only.
+            let is_behind = repair.best_effort.as_ref().is_some_and(|one| one.is_ahead());
+            let fin = length == 0 && is_behind;
+            let start = if length > 0 || fin { una } else { una - 1 };
             self.hold_all();
             self.last_sent = now;
             self.counters.segments += length;
             self.counters.bytes += length;
-            return (una < max).then_some(Chunk {
-                start,
-                length,
-                fin: false,
-                push: false,
-                again: true,
-            });
+            return (una < max).then_some(Chunk { start, length, fin, push: false, again: true });
         }
         repair.acknowledge(una);
         let in_flight: u64 = repair.holes.iter().map(|hole| hole.in_flight(now)).sum();
@@ -352,6 +435,7 @@ impl Sender {
         let Some(hole) = repair.holes.iter_mut().find(|hole| hole.next == range.start) else {
             return;
         };
+        hole.begun += u32::from(range.start == hole.start);
         hole.next = range.end;
         if hole.next >= hole.end {
             let first = hole.start == una;
@@ -367,26 +451,35 @@ impl Sender {
 
     /// The retransmission timer, or that of the probes of a link that is out, has expired.
     pub(super) fn on_timeout_with_snack(&mut self, now: Time, config: &Config, heard: Time) {
-        if self.probe_outage(now) {
+        if self.probe_outage(now) || self.waits_for_receiver(now) {
             return;
         }
         self.counters.timeouts += 1;
         self.retries += 1;
-        if self.retries == 1 {
+        if self.retries == 1 && !self.is_ahead_of_receiver() {
             self.begin_user_timeout(now, config);
         }
-        if let Some(cause) = self.timeout_ends_connection(now, config, heard) {
+        let of_user = self.is_given_up_by_user(now);
+        if let Some(cause) = of_user.or_else(|| self.timeout_ends_connection(now, config, heard)) {
             self.give_up(cause);
             return;
         }
         self.retransmission_quota = self.controller.retransmission_quota();
-        let (una, max, retries) = (self.una, self.max, self.retries);
-        let end = max.min(una + self.mss);
+        let (una, max, mut in_a_row) = (self.una, self.max, self.retries);
+        let mut end = max.min(una + self.mss);
         let flight = self.flight_to_reduce(config);
         let repeated = self.retries > 1 || self.is_in_window_of_mark();
         let Some(repair) = self.repair() else { return };
         let cause = repair.cause(now);
-        let is_out = repair.scps.outage_timeouts.is_some_and(|most| retries >= most);
+        if let Some(best_effort) = &mut repair.best_effort {
+            in_a_row = best_effort.count_timeout();
+            if best_effort.sends_once() {
+                end = max;
+            }
+            let rests = repair.holes.iter_mut().filter_map(Hole::end_round).collect();
+            repair.insert(rests);
+        }
+        let is_out = repair.scps.outage_timeouts.is_some_and(|most| in_a_row >= most);
         repair.timed_out = Some((now, max));
         // What was retransmitted before may be lost too, and fills no window.
         for hole in &mut repair.holes {
@@ -412,9 +505,12 @@ impl Sender {
         }
         self.timed = None;
         self.limited = 0;
+        self.give_up_repeated(now);
         self.resend_head = !is_out;
-        self.restart_timer(now);
-        self.bound_by_user_timeout(now);
+        if self.una < self.max {
+            self.restart_timer(now);
+            self.bound_by_user_timeout(now);
+        }
     }
 
     /// Sends the next probe if the link is out. Returns whether it is.

@@ -1,6 +1,6 @@
-//! The loss of any one segment: with every recovery of TCP, and with SCPS-TP.
+//! The loss of any one segment: with every recovery of TCP, and with SCPS-TP, reliable or not.
 
-use tcp::{Config, Recovery, State};
+use tcp::{BestEffort, Config, Recovery, Scps, State};
 
 use crate::scps::{routes, scps};
 use crate::wire::{A, B, MSS, Sent, Wire, config};
@@ -21,7 +21,11 @@ fn no_single_loss_keeps_a_transfer_from_its_end() {
     ];
     let of_tcp = [Recovery::Reno, Recovery::NewReno, Recovery::Sack, Recovery::Linux];
     let of_tcp = of_tcp.map(|recovery| Config { recovery, initial_window: 10, ..config() });
-    for config in of_tcp.into_iter().chain(routes().map(scps)) {
+    let best_effort = routes().zip([0, 1, 0, 1]).map(|(route, retransmissions)| {
+        let best_effort = Some(BestEffort::new(retransmissions));
+        scps(Scps { best_effort, ..route })
+    });
+    for config in of_tcp.into_iter().chain(routes().map(scps)).chain(best_effort) {
         let name = format!("{:?}, {:?}", config.recovery, config.scps);
         for (by, kind, most) in losses {
             for nth in 1..=most {

@@ -7,6 +7,7 @@
 
 mod accurate;
 mod ack_control;
+mod best_effort;
 mod close;
 mod endpoint;
 mod fast_retransmit;

@@ -5,7 +5,9 @@ use std::sync::Arc;
 use congestion::{Controller, Specification};
 use proptest::prelude::*;
 use tcp::Recovery;
-use tcp::{AckTiming, Cause, Config, Connection, DelayedAck, Options, Scps, SnackForm, State};
+use tcp::{
+    AckTiming, BestEffort, Cause, Config, Connection, DelayedAck, Options, Scps, SnackForm, State,
+};
 use units::{Bytes, Rate, SizeLimit, Span, Time};
 
 use crate::wire::{A, B, Fate, Sent, Wire, config, ms};
@@ -44,6 +46,7 @@ prop_compose! {
         rate in prop::option::of(20_000u64..10_000_000),
         floor in 0u64..300,
         outage_timeouts in prop::option::of(1u32..5),
+        best_effort in prop::option::of((0u32..4, 1u64..3000, prop::option::of(1u64..5000))),
     ) -> Scps {
         Scps {
             snack: if is_simple { SnackForm::Simple } else { SnackForm::Vector },
@@ -51,6 +54,11 @@ prop_compose! {
             rate: rate.map(Rate::from_bits_per_second),
             ack_floor: ms(floor),
             outage_timeouts,
+            best_effort: best_effort.map(|(retransmissions, timeout, threshold)| BestEffort {
+                retransmissions,
+                receive_timeout: ms(timeout),
+                receive_threshold: threshold.map(Bytes),
+            }),
             ..Scps::default()
         }
     }

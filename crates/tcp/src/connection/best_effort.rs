@@ -1,0 +1,272 @@
+//! The receiver of best-effort transport passes over what is missing (`crate::best_effort`, which has the rules and their
+//! sources). It is a reconstruction: that of the reference implementation is broken.
+//!
+//! A hole begins when data arrives above everything before it. What fills it later may split it, and its parts have the
+//! time of the whole. Probes for capacity may carry data ahead of its turn, and make no holes.
+
+use std::collections::VecDeque;
+
+use units::{Span, Time};
+
+use crate::best_effort::{BestEffort, BestEffortCounters, Holes};
+use crate::config::Config;
+use crate::segment::{Flags, Segment};
+
+use super::{Connection, State};
+
+/// Data that arrived above everything before it.
+#[derive(Clone, Copy, Debug)]
+struct Jump {
+    /// Where it begins: the hole is below.
+    start: u64,
+    /// From when on the receiver has waited for what is below.
+    since: Time,
+}
+
+/// State of a receiver that passes holes.
+#[derive(Clone, Debug)]
+pub(super) struct Passing {
+    timeout: Span,
+    /// Bytes out of order at which it waits no longer.
+    threshold: u64,
+    /// In ascending order.
+    jumps: VecDeque<Jump>,
+    /// Behind the highest number that has arrived, but for probes.
+    highest: u64,
+    /// Timestamp of the latest segment with data.
+    latest: u32,
+    /// The next ACK without data echoes it.
+    echoes_latest: bool,
+    skipped: Holes,
+    /// What this end has given up, once the connection is over.
+    given_up: Option<Holes>,
+    /// When the timer of keep-alive expires, with which a hole shares one.
+    keep_alive: Time,
+    /// A hole has a part in that timer.
+    is_timed: bool,
+}
+
+impl Passing {
+    pub(super) fn new(config: &Config) -> Option<Box<Self>> {
+        let BestEffort { receive_timeout, receive_threshold, .. } = config.scps?.best_effort?;
+        Some(Box::new(Self {
+            timeout: receive_timeout,
+            threshold: receive_threshold.map_or(u64::MAX, |bytes| bytes.get()),
+            jumps: VecDeque::new(),
+            highest: 0,
+            latest: 0,
+            echoes_latest: false,
+            skipped: Holes::default(),
+            given_up: None,
+            keep_alive: Time::NEVER,
+            is_timed: false,
+        }))
+    }
+
+    /// Data from `start` to `end` has arrived, and the receiver expects `expected`.
+    fn on_data(&mut self, now: Time, start: u64, end: u64, expected: u64) {
+        self.forget_filled(expected);
+        if start > self.highest.max(expected) {
+            self.jumps.push_back(Jump { start, since: now });
+        }
+        self.highest = self.highest.max(end);
+    }
+
+    /// Forgets holes below `expected`.
+    fn forget_filled(&mut self, expected: u64) {
+        while self.jumps.front().is_some_and(|jump| jump.start <= expected) {
+            self.jumps.pop_front();
+        }
+    }
+
+    /// When the receiver has waited long enough at the first hole.
+    fn due(&self) -> Time {
+        self.jumps.front().map_or(Time::NEVER, |jump| jump.since + self.timeout)
+    }
+}
+
+impl Connection {
+    fn passing(&mut self) -> Option<&mut Passing> {
+        self.reports()?.best_effort.as_deref_mut()
+    }
+
+    fn known_passing(&self) -> Option<&Passing> {
+        self.marks.as_ref()?.snack.as_ref()?.best_effort.as_deref()
+    }
+
+    /// Bytes of the other end's stream that this end has passed over, because they did not arrive
+    /// ([`BestEffort`]). They are among those that are [delivered](Self::delivered).
+    pub fn skipped(&self) -> u64 {
+        self.known_passing().map_or(0, |passing| passing.skipped.bytes)
+    }
+
+    /// The latest holes that this end has passed over, as places in the other end's stream: 50 at most.
+    pub fn skipped_holes(&self) -> impl Iterator<Item = std::ops::Range<u64>> + use<'_> {
+        self.known_passing().into_iter().flat_map(|passing| passing.skipped.latest())
+    }
+
+    /// The latest holes in its own stream that this end has given up: 50 at most.
+    pub fn given_up_holes(&self) -> impl Iterator<Item = std::ops::Range<u64>> + use<'_> {
+        self.given_up().into_iter().flat_map(Holes::latest)
+    }
+
+    fn given_up(&self) -> Option<&Holes> {
+        self.sender.given_up().or(self.known_passing()?.given_up.as_ref())
+    }
+
+    /// The sender is about to forget what it knows.
+    pub(super) fn keep_given_up(&mut self) {
+        let given_up = self.sender.given_up().cloned();
+        if let Some(passing) = self.passing().filter(|_| given_up.is_some()) {
+            passing.given_up = given_up;
+        }
+    }
+
+    /// What best-effort transport has done, if both ends have it.
+    pub(crate) fn best_effort_counters(&self) -> Option<BestEffortCounters> {
+        let (skipped, given_up) = (&self.known_passing()?.skipped, self.given_up()?);
+        Some(BestEffortCounters {
+            given_up_bytes: given_up.bytes,
+            given_up_holes: given_up.count,
+            skipped_bytes: skipped.bytes,
+            skipped_holes: skipped.count,
+        })
+    }
+
+    /// The other end does not offer it.
+    pub(super) fn do_without_best_effort(&mut self) {
+        if let Some(reports) = self.reports() {
+            reports.best_effort = None;
+        }
+        self.sender.do_without_best_effort();
+    }
+
+    /// A segment acknowledges everything before `number`, and that has been taken in: the receiver of the own data may be
+    /// behind SND.UNA.
+    pub(super) fn hear_receiver(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        sequence: u64,
+        number: u64,
+    ) {
+        if number >= self.sender.una() {
+            self.sender.meet_receiver();
+            return;
+        }
+        let (ack, _) = self.read_acknowledgement(now, segment, sequence, number);
+        self.sender.on_ack_from_behind(now, &self.config, &ack);
+    }
+
+    /// Data from `start` on has been taken in. Passes holes that have too much behind them.
+    pub(super) fn watch_holes(&mut self, now: Time, segment: &Segment, start: u64) {
+        let expected = self.receiver.next();
+        let fin = u64::from(segment.flags.contains(Flags::FIN));
+        // What lies beyond the window is no data.
+        let end = (start + u64::from(segment.payload) + fin).min(self.receiver.highest());
+        let Some(passing) = self.passing() else { return };
+        if segment.timestamp.wrapping_sub(passing.latest) as i32 > 0 || passing.highest == 0 {
+            passing.latest = segment.timestamp;
+        }
+        if start < end {
+            passing.on_data(now, start, end, expected);
+        }
+        self.pass_holes(now);
+        self.time_holes();
+    }
+
+    /// Passes the holes at which the receiver has waited for long enough. Returns whether there was one.
+    fn pass_holes(&mut self, now: Time) -> bool {
+        let mut has_passed = false;
+        loop {
+            let (waiting, unread) = (self.receiver.bytes_out_of_order(), self.receiver.unread());
+            let expected = self.receiver.next();
+            let Some(passing) = self.passing() else { break };
+            passing.forget_filled(expected);
+            let (is_over, threshold) = (passing.due() <= now, passing.threshold);
+            let Some(first) = passing.jumps.front_mut() else { break };
+            if !is_over && waiting < threshold {
+                break;
+            }
+            if unread > 0 {
+                if is_over {
+                    first.since = now;
+                }
+                break;
+            }
+            let Some(hole) = self.receiver.pass_hole(&self.config) else { break };
+            let Some(passing) = self.passing() else { break };
+            passing.skipped.add(hole);
+            passing.echoes_latest = true;
+            has_passed = true;
+        }
+        has_passed
+    }
+
+    /// The timer of the first hole runs.
+    pub(super) fn time_holes(&mut self) {
+        let (slow_timer, is_over) = (self.slow_timer, self.state == State::Closed);
+        let Some(passing) = self.passing() else { return };
+        let due = if is_over { Time::NEVER } else { passing.due() };
+        if !passing.is_timed {
+            passing.keep_alive = slow_timer;
+        }
+        passing.is_timed = due != Time::NEVER;
+        self.slow_timer = passing.keep_alive.min(due);
+    }
+
+    /// The timer of holes and of keep-alive has expired. Passes what is due, and leaves that of keep-alive.
+    pub(super) fn take_timer_of_holes(&mut self, now: Time) {
+        let Some(passing) = self.passing().filter(|passing| passing.is_timed) else { return };
+        passing.is_timed = false;
+        self.slow_timer = passing.keep_alive;
+        if self.pass_holes(now) {
+            self.follow_passing(now);
+            // TIME-WAIT may begin, which has the same timer.
+            self.advance_close(now, false);
+        }
+    }
+
+    /// The ACK that passes a hole echoes the latest segment.
+    pub(super) fn echo_latest(&mut self, segment: &mut Segment) {
+        let has_timestamps = self.timestamps;
+        if let Some(passing) = self.passing()
+            && std::mem::take(&mut passing.echoes_latest)
+            && has_timestamps
+        {
+            segment.echo = passing.latest;
+        }
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::scps::Scps;
+
+    fn at(millis: u64) -> Time {
+        Time::ZERO + Span::from_millis(millis)
+    }
+
+    /// Each hole has the time of its own, and what is left of it too.
+    #[test]
+    fn the_time_of_a_hole_counts_from_the_first_data_behind_it() {
+        let best_effort =
+            BestEffort { receive_timeout: Span::from_millis(100), ..BestEffort::new(0) };
+        let scps = Scps { best_effort: Some(best_effort), ..Scps::default() };
+        let mut passing = Passing::new(&Config { scps: Some(scps), ..Config::default() }).unwrap();
+        passing.on_data(at(1), 1, 10, 10);
+        passing.on_data(at(5), 20, 30, 10);
+        passing.on_data(at(7), 30, 40, 10);
+        passing.on_data(at(9), 50, 60, 10);
+        assert_eq!(passing.due(), at(105));
+        // A part of the first hole arrives, and does not restart its time.
+        passing.on_data(at(11), 12, 14, 10);
+        assert_eq!(passing.due(), at(105));
+        // The first hole is filled.
+        passing.on_data(at(12), 10, 20, 40);
+        assert_eq!(passing.due(), at(109));
+        passing.on_data(at(13), 40, 50, 60);
+        assert_eq!(passing.due(), Time::NEVER);
+    }
+}

@@ -225,7 +225,7 @@ fn best_effort_says_that_data_will_be_missing() {
     assert_eq!(kinds_of(waits, small), [Missing, Full]);
     let level = format!(r#"{waits}, receive_threshold = "100kB""#);
     assert_eq!(kinds_of(&level, small), [Missing]);
-    let finite = best_effort(waits, small).replace("bulk = \"unlimited\"", "download = \"200kB\"");
+    let finite = best_effort(waits, small).replace("bulk = \"unlimited\"", "download = \"100kB\"");
     assert_eq!(kinds(&finite), [Missing]);
 }
 

@@ -13,7 +13,8 @@ const TICK_MS: f64 = 1.0;
 pub(crate) fn broken(scenario: &Scenario, recording: &Recording) -> Option<String> {
     let flows = || recording.flows.iter().zip(&scenario.flows);
     let of_flows = flows().find_map(|(record, flow)| {
-        flow_record(record, flow).map(|text| format!("flow {}: {text}", record.flow))
+        let missing = skipped(recording, &record.flow);
+        flow_record(record, flow, missing).map(|text| format!("flow {}: {text}", record.flow))
     });
     of_flows
         .or_else(|| links(scenario, recording))
@@ -23,7 +24,7 @@ pub(crate) fn broken(scenario: &Scenario, recording: &Recording) -> Option<Strin
         .or_else(|| link_series(&recording.link_series, recording))
 }
 
-fn flow_record(record: &FlowRecord, flow: &Flow) -> Option<String> {
+fn flow_record(record: &FlowRecord, flow: &Flow, missing: u64) -> Option<String> {
     let finite = [
         ("start_s", Some(record.start_s)),
         ("completion_s", record.completion_s),
@@ -56,7 +57,23 @@ fn flow_record(record: &FlowRecord, flow: &Flow) -> Option<String> {
     if record.completed != record.completion_s.is_some() {
         return Some("a completion time without completion, or none with it".into());
     }
-    bytes(record, flow)
+    bytes(record, flow, missing)
+}
+
+/// Bytes that best-effort transport has not delivered to the receiver of a flow.
+fn skipped(recording: &Recording, flow: &str) -> u64 {
+    let Some(table) = recording.tables.iter().find(|table| table.name() == "best_effort") else {
+        return 0;
+    };
+    let columns = table.columns();
+    let values =
+        |name: &str| columns.iter().find(|column| column.name == name).map(|one| &one.values);
+    let (Some(Values::Text(flows)), Some(Values::U64(bytes))) =
+        (values("flow"), values("skipped_bytes"))
+    else {
+        panic!("no counts of bytes that are missing")
+    };
+    flows.iter().zip(bytes.iter()).filter(|(name, _)| **name == flow).map(|(_, bytes)| bytes).sum()
 }
 
 /// Percentiles rise. The minimum is that of the last connection, so it is only compared with the
@@ -96,8 +113,9 @@ fn queueing_record(max_queue_bytes: u64, queueing: &QueueingRecord) -> Option<St
     (!is_right).then(|| format!("a maximum queue of {max_queue_bytes} B and {queueing:?}"))
 }
 
-/// What was delivered, against what there was to deliver.
-fn bytes(record: &FlowRecord, flow: &Flow) -> Option<String> {
+/// What was delivered, and what is missing for good, against what there was to deliver.
+fn bytes(record: &FlowRecord, flow: &Flow, missing: u64) -> Option<String> {
+    let arrived = record.bytes + missing;
     let size = match flow.traffic {
         Traffic::Download { size, .. } | Traffic::Bulk { size: Some(size) } => Some(size.get()),
         Traffic::Bulk { size: None } => None,
@@ -105,7 +123,7 @@ fn bytes(record: &FlowRecord, flow: &Flow) -> Option<String> {
             let page =
                 web.main_object.get() + u64::from(web.embedded_objects) * web.embedded_object.get();
             let complete = record.pages.iter().filter(|page| page.response_s.is_some()).count();
-            if record.bytes < page * complete as u64 {
+            if arrived < page * complete as u64 {
                 return Some(format!("{complete} pages of {page} B in {} B", record.bytes));
             }
             Some(page * record.pages.len() as u64)
@@ -114,11 +132,11 @@ fn bytes(record: &FlowRecord, flow: &Flow) -> Option<String> {
     };
     let size = size?;
     let is_transfer = matches!(flow.traffic, Traffic::Download { .. } | Traffic::Bulk { .. });
-    if record.bytes > size {
-        return Some(format!("{} B delivered of {size} B", record.bytes));
+    if arrived > size {
+        return Some(format!("{} B delivered and {missing} B missing of {size} B", record.bytes));
     }
-    (is_transfer && record.completed && record.bytes != size)
-        .then(|| format!("completed with {} of {size} B", record.bytes))
+    (is_transfer && record.completed && arrived != size)
+        .then(|| format!("completed with {} and {missing} B missing of {size} B", record.bytes))
 }
 
 fn links(scenario: &Scenario, recording: &Recording) -> Option<String> {

@@ -184,6 +184,13 @@ TABLES: Mapping[str, tuple[Shown, ...]] = {
         number("recoveries at full window", "spared_recoveries"),
         number("reduced later", "withdrawn_recoveries"),
     ),
+    "best_effort": (
+        words("flow"),
+        number("missing kB", "skipped_bytes", places=1, unit=1e3),
+        number("holes", "skipped_holes"),
+        number("given up kB", "given_up_bytes", places=1, unit=1e3),
+        number("holes", "given_up_holes"),
+    ),
 }
 
 

@@ -38,6 +38,7 @@ TITLES = {
     "path_mtu": "Path MTU discovery",
     "ack_control": "ACK congestion control",
     "loss_notices": "Explicit loss notices",
+    "best_effort": "Best-effort transport",
     "trace": "Traces",
     "proxies": "Split proxies",
     "acm": "Adaptive coding and modulation",

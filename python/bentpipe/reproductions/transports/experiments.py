@@ -256,6 +256,11 @@ def trials() -> Mapping[str, Plan]:
             for name, job in hop.items()
             if name.startswith("newreno/")
         },
+        "95 % of the rate of the link": {
+            name: job.with_sets("flow.0.transport.scps.rate=1900kbit/s")
+            for name, job in hop.items()
+            if name.startswith("scps-rate/")
+        },
         "the simple form of SNACK": {
             name: job.with_sets("flow.0.transport.scps.snack=simple") for name, job in scps.items()
         },

@@ -387,7 +387,7 @@ fn no_data_is_given_up_where_a_gateway_splits() {
     let best_effort = "scps = { best_effort = { retransmissions = 0 } }";
     let found = refused(&both(&format!("{SCPS}, {best_effort}"), ""));
     let place = "node[0].proxy.satellite.scps.best_effort";
-    assert!(found.contains(&format!("g.toml:4:")) && found.contains(place), "{found}");
+    assert!(found.contains("g.toml:4:") && found.contains(place), "{found}");
     assert!(found.contains(words), "{found}");
     // Hosts that speak SCPS-TP with the gateways.
     let all = format!(

@@ -82,11 +82,14 @@ pub fn on_partial_ack<C: Controller + ?Sized>(controller: &mut C, partial: &Part
     }
 }
 
-/// The default of [`Controller::on_recovery_exit`].
+/// The default of [`Controller::on_recovery_exit`]. As long as nothing has set ssthresh, a recovery has reduced nothing, and
+/// cwnd stays as it is.
 #[inline]
 pub fn on_recovery_exit<C: Controller + ?Sized>(controller: &mut C) {
     let window = controller.window_mut();
-    window.cwnd = window.ssthresh;
+    if window.ssthresh < u64::MAX {
+        window.cwnd = window.ssthresh;
+    }
 }
 
 /// The default of [`Controller::on_timeout`].

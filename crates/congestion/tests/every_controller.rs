@@ -264,6 +264,18 @@ fn a_mark_and_a_loss_of_the_same_flight_leave_the_same_window_and_growth() {
     }
 }
 
+/// Before the first loss ssthresh has no value, and a recovery that the transport has spared or that follows a mark of its
+/// own ends with the window that there is.
+#[test]
+fn a_recovery_that_has_reduced_nothing_leaves_a_finite_window() {
+    for name in names() {
+        let mut sender = Sender::new(name);
+        let before = sender.cwnd();
+        sender.controller.on_recovery_exit(sender.now);
+        assert!(sender.cwnd() <= before, "{name}: {before} and then {}", sender.cwnd());
+    }
+}
+
 /// Controllers for which a loss after a mark is a loss like any other, with the reason.
 const LOSS_AFTER_MARK_COUNTS: &[(&str, &str)] = &[
     ("bbr", "a mark is no reduction; in recovery it keeps the packets in the network (tcp_bbr.c)"),

@@ -49,6 +49,7 @@ use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::hoe::Hoe;
+use crate::standard;
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window, whole};
 
@@ -478,7 +479,7 @@ impl Controller for Aliad {
     }
 
     fn on_recovery_exit(&mut self, _now: Time) {
-        self.window.cwnd = self.window.ssthresh;
+        standard::on_recovery_exit(self);
         self.enter(Phase::Climb);
     }
 

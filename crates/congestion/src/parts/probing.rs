@@ -239,7 +239,7 @@ impl<K: Kind> Controller for Probing<K> {
 
     fn on_recovery_exit(&mut self, _now: Time) {
         self.stop_probes();
-        self.window.cwnd = self.window.ssthresh;
+        standard::on_recovery_exit(self);
     }
 
     /// One segment, and the start again. What was probed before says nothing any more.

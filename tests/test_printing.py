@@ -62,6 +62,13 @@ to = "client"
 controller = "newreno"
 traffic = { download = "500kB" }
 transport = { eln = true, ack_control = true, mtu_probing = "always", ecn = true }
+
+[[flow]]
+from = "terminal"
+to = "client"
+controller = "newreno"
+traffic = { download = "50kB" }
+transport = { protocol = "scps-tp", scps = { best_effort = { retransmissions = 1 } } }
 """
 """A path with a mechanism of each kind."""
 

@@ -27,6 +27,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 PACKETS = 5000
+# Long, because reading the scenario costs some thousand instructions more or less each time.
 DOWNLOAD = ["flow.0.traffic.download=8MB"]
 PLAIN = "plain"
 MECHANISMS = [

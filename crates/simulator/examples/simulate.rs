@@ -64,9 +64,7 @@ impl Command {
     }
 }
 
-/// The run with its wall time, which the engine itself has no clock for. A function of its own, so that
-/// `benches/instructions.py` can count its instructions.
-#[inline(never)]
+/// The run with its wall time, which the engine itself has no clock for.
 fn run(scenario: &Scenario, seed: u64) -> Recording {
     let started = Instant::now();
     let mut recording = simulator::run(scenario, seed, simulator::Options::default());

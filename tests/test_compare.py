@@ -327,16 +327,16 @@ def test_wrong_transports_are_answered(text: str, answer: str) -> None:
 
 def test_a_transport_that_carries_no_controller_runs_without_congestion_control() -> None:
     link = links.of_preset("leo")
-    overs = transports.chosen("scps-tp:rate=2Mbit/s", link)
-    # BBR has a rate of its own.
+    overs = transports.chosen("xtp:rate=2Mbit/s", link)
     (bbr,) = (one for one in candidates.chosen(["bbr"], link) if one.name == "bbr")
     plan = parts.planned(link, [bbr], WORKLOADS, overs)
-    assert [one.name for one in plan.candidates] == ["bbr", "none over scps-tp:rate=2Mbit/s"]
+    assert [one.name for one in plan.candidates] == ["bbr", "none over xtp:rate=2Mbit/s"]
     assert plan.candidates[1].status == "reconstructed"
-    assert [one.controllers for one in plan.left_out] == [["bbr over scps-tp:rate=2Mbit/s"]]
+    assert [one.controllers for one in plan.left_out] == [["bbr over xtp:rate=2Mbit/s"]]
     # It can be named, and TCP has nothing that bounds it.
     named = candidates.chosen(["none"], link)
     assert [one.name for one in named] == ["newreno", "cubic", "none"]
+    overs = transports.chosen("scps-tp:rate=2Mbit/s", link)
     plan = parts.planned(link, named, WORKLOADS, overs)
     (left_out,) = plan.left_out
     assert left_out.controllers == ["none"]
@@ -347,7 +347,7 @@ def test_a_transport_without_controllers_is_refused(tmp_path: Path) -> None:
     link = links.of_preset("leo")
     overs = transports.chosen("stp", link)
     (cubic, *_) = (one for one in candidates.chosen(["cubic"], link) if one.name == "cubic")
-    with pytest.raises(InputError, match="expected controllers that run over stp on this link"):
+    with pytest.raises(InputError, match="found none: cubic over stp: cubic needs an event"):
         parts.planned(link, [cubic], WORKLOADS, overs)
     # The engine takes controllers in Python over TCP only.
     (tmp_path / "mine.py").write_text(MINE)

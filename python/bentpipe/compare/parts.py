@@ -192,7 +192,9 @@ def check_carried(plan: Plan, transports: Sequence[Over]) -> None:
     found = {one.transport for one in plan.candidates}
     for over in transports:
         if over.name not in found:
-            reasons = "; ".join(one.reason for one in plan.left_out)
+            reasons = "; ".join(
+                f"{', '.join(one.controllers)}: {one.reason}" for one in plan.left_out
+            )
             raise InputError(
                 f"--transports: expected controllers that run over {over.name} on this link, found"
                 f" none: {reasons}"

@@ -18,7 +18,7 @@ use crate::errors::ControllerError;
 
 use super::base::Controller;
 use super::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Sent};
-use super::values::{Answer, Bytes, LARGEST, Rate, unexpected};
+use super::values::{Answer, Bytes, Rate, unexpected};
 
 macro_rules! methods {
     ($($method:ident),+ $(,)?) => {
@@ -103,6 +103,7 @@ pub struct Bridge {
     window: congestion::Window,
     own: Own,
     needs: congestion::Needs,
+    told_of_loss: bool,
     failure: Arc<Failure>,
 }
 
@@ -130,6 +131,7 @@ impl Bridge {
             window: object.get().window(object.py()),
             own: Own::ALL,
             needs: congestion::Needs::default(),
+            told_of_loss: false,
             failure: Arc::default(),
         }
     }
@@ -218,14 +220,14 @@ impl Bridge {
         R::read(given).ok_or_else(|| unexpected(&what(), R::EXPECTED, given))
     }
 
-    /// After a rule of standard TCP: without a threshold the end of a recovery opens the window
-    /// beyond all bounds, where sums with it are wrong.
-    fn check_window(&mut self) {
-        if self.window.cwnd > LARGEST {
-            self.window.cwnd = self.window.initial;
+    /// Before the end of a recovery by the rule of standard TCP, which sets cwnd to ssthresh: an `on_loss`
+    /// of the class that was told of the loss must have set one. A recovery whose losses were all told to
+    /// be corrupted has told it of none.
+    fn check_threshold(&mut self) {
+        if self.told_of_loss && self.window.ssthresh == u64::MAX {
             self.failure.raise(ControllerError::new_err(
-                "cwnd: expected a number of bytes up to 2**48, found ssthresh, which nothing has \
-                 set: on_loss and on_timeout must",
+                "ssthresh: expected a number of bytes at the end of a recovery, where cwnd becomes \
+                 ssthresh, found ssthresh, which nothing has set: on_loss must",
             ));
         }
     }
@@ -253,7 +255,6 @@ macro_rules! event {
             $self.tell::<()>(Method::$method, ($($argument,)*));
         } else {
             $rule;
-            $self.check_window();
         }
     };
 }
@@ -329,6 +330,7 @@ impl congestion::Controller for Bridge {
     }
 
     fn on_loss(&mut self, loss: &congestion::Loss) {
+        self.told_of_loss = true;
         event!(self.on_loss(Loss(*loss)), else standard::on_loss(self, loss));
     }
 
@@ -348,7 +350,10 @@ impl congestion::Controller for Bridge {
     }
 
     fn on_recovery_exit(&mut self, now: Time) {
-        event!(self.on_recovery_exit(now.as_secs_f64()), else standard::on_recovery_exit(self));
+        event!(self.on_recovery_exit(now.as_secs_f64()), else {
+            self.check_threshold();
+            standard::on_recovery_exit(self);
+        });
     }
 
     fn on_timeout(&mut self, loss: &congestion::Loss) {

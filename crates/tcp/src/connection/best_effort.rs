@@ -10,7 +10,9 @@ use units::{Span, Time};
 
 use crate::best_effort::{BestEffort, BestEffortCounters, Holes};
 use crate::config::Config;
-use crate::segment::{Flags, Segment};
+use crate::segment::Segment;
+
+use transport::Range;
 
 use super::{Connection, State};
 
@@ -31,8 +33,6 @@ pub(super) struct Passing {
     threshold: u64,
     /// In ascending order.
     jumps: VecDeque<Jump>,
-    /// Behind the highest number that has arrived, but for probes.
-    highest: u64,
     /// Timestamp of the latest segment with data.
     latest: u32,
     /// The next ACK without data echoes it.
@@ -53,7 +53,6 @@ impl Passing {
             timeout: receive_timeout,
             threshold: receive_threshold.map_or(u64::MAX, |bytes| bytes.get()),
             jumps: VecDeque::new(),
-            highest: 0,
             latest: 0,
             echoes_latest: false,
             skipped: Holes::default(),
@@ -63,13 +62,13 @@ impl Passing {
         }))
     }
 
-    /// Data from `start` to `end` has arrived, and the receiver expects `expected`.
-    fn on_data(&mut self, now: Time, start: u64, end: u64, expected: u64) {
+    /// Data from `start` on has arrived behind what arrived before, which ends at `highest`, and the receiver expects
+    /// `expected`.
+    fn on_data(&mut self, now: Time, start: u64, highest: u64, expected: u64) {
         self.forget_filled(expected);
-        if start > self.highest.max(expected) {
+        if start > highest.max(expected) {
             self.jumps.push_back(Jump { start, since: now });
         }
-        self.highest = self.highest.max(end);
     }
 
     /// Forgets holes below `expected`.
@@ -158,18 +157,17 @@ impl Connection {
         self.sender.on_ack_from_behind(now, &self.config, &ack);
     }
 
-    /// Data from `start` on has been taken in. Passes holes that have too much behind them.
-    pub(super) fn watch_holes(&mut self, now: Time, segment: &Segment, start: u64) {
+    /// `data` of a segment has been taken in. Passes holes that have too much behind them.
+    pub(super) fn watch_holes(&mut self, now: Time, segment: &Segment, data: Range) {
         let expected = self.receiver.next();
-        let fin = u64::from(segment.flags.contains(Flags::FIN));
-        // What lies beyond the window is no data.
-        let end = (start + u64::from(segment.payload) + fin).min(self.receiver.highest());
-        let Some(passing) = self.passing() else { return };
-        if segment.timestamp.wrapping_sub(passing.latest) as i32 > 0 || passing.highest == 0 {
+        let Some(reports) = self.reports() else { return };
+        let highest = reports.highest();
+        let Some(passing) = reports.best_effort.as_deref_mut() else { return };
+        if segment.timestamp.wrapping_sub(passing.latest) as i32 > 0 || highest == 0 {
             passing.latest = segment.timestamp;
         }
-        if start < end {
-            passing.on_data(now, start, end, expected);
+        if data.start < data.end {
+            passing.on_data(now, data.start, highest, expected);
         }
         self.pass_holes(now);
         self.time_holes();
@@ -255,18 +253,18 @@ mod tests {
             BestEffort { receive_timeout: Span::from_millis(100), ..BestEffort::new(0) };
         let scps = Scps { best_effort: Some(best_effort), ..Scps::default() };
         let mut passing = Passing::new(&Config { scps: Some(scps), ..Config::default() }).unwrap();
-        passing.on_data(at(1), 1, 10, 10);
-        passing.on_data(at(5), 20, 30, 10);
-        passing.on_data(at(7), 30, 40, 10);
-        passing.on_data(at(9), 50, 60, 10);
+        passing.on_data(at(1), 1, 0, 10);
+        passing.on_data(at(5), 20, 10, 10);
+        passing.on_data(at(7), 30, 30, 10);
+        passing.on_data(at(9), 50, 40, 10);
         assert_eq!(passing.due(), at(105));
         // A part of the first hole arrives, and does not restart its time.
-        passing.on_data(at(11), 12, 14, 10);
+        passing.on_data(at(11), 12, 60, 10);
         assert_eq!(passing.due(), at(105));
         // The first hole is filled.
-        passing.on_data(at(12), 10, 20, 40);
+        passing.on_data(at(12), 10, 60, 40);
         assert_eq!(passing.due(), at(109));
-        passing.on_data(at(13), 40, 50, 60);
+        passing.on_data(at(13), 40, 60, 60);
         assert_eq!(passing.due(), Time::NEVER);
     }
 }

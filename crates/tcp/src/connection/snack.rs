@@ -6,12 +6,15 @@
 //!   each ACK reports the next one, and behind the last none does, until more data arrives above a gap.
 //! - Data in order starts the count of three again.
 //! - No ACK leaves earlier than the floor after the one before.
+//!
+//! Reconstructed: probes of unused capacity may bring data ahead of its turn, which says nothing of what is below. So
+//! holes below such data alone are not reported.
 
 use units::{Span, Time};
 
 use crate::config::Config;
 use crate::scps::{MOST_BITS, Scps, Snack, SnackForm};
-use crate::segment::{Options, Segment};
+use crate::segment::{Flags, Options, Segment};
 use crate::timestamps::round_trip;
 use transport::Range;
 
@@ -40,6 +43,8 @@ pub(super) struct Reports {
     next: u64,
     /// The number expected when data arrived last.
     expected: u64,
+    /// Behind the highest number that has arrived, but for probes.
+    highest: u64,
     /// If holes may be passed.
     pub(super) best_effort: Option<Box<Passing>>,
 }
@@ -61,6 +66,7 @@ impl Reports {
             of_first: 0,
             next: 0,
             expected: 0,
+            highest: 0,
             best_effort: None,
         }
     }
@@ -70,8 +76,21 @@ impl Reports {
         self.unit = unit;
     }
 
-    /// Data has arrived, and now `expected` is the next number; `queued` are the ranges above it.
-    fn on_data(&mut self, expected: u64, arrived: u64, queued: &mut dyn Iterator<Item = Range>) {
+    /// Behind the highest number that has arrived, but for probes.
+    pub(super) fn highest(&self) -> u64 {
+        self.highest
+    }
+
+    /// Data of a segment from `arrived` up to `end` was taken in, and now `expected` is the next number; `queued` are the
+    /// ranges above it.
+    fn on_data(
+        &mut self,
+        expected: u64,
+        arrived: u64,
+        end: u64,
+        queued: &mut dyn Iterator<Item = Range>,
+    ) {
+        self.highest = self.highest.max(end);
         if expected > self.expected {
             self.expected = expected;
             self.of_first = 0;
@@ -89,10 +108,12 @@ impl Reports {
     }
 
     /// The report of the next ACK, if one is due.
-    fn take(&mut self, expected: u64, mut queued: impl Iterator<Item = Range>) -> Option<Snack> {
+    fn take(&mut self, expected: u64, queued: impl Iterator<Item = Range>) -> Option<Snack> {
         if !self.is_due {
             return None;
         }
+        let highest = self.highest;
+        let mut queued = queued.take_while(|range| range.start < highest);
         let first = queued.next()?;
         let mut hole = Range { start: expected, end: first.start };
         let mut behind = first;
@@ -196,31 +217,37 @@ impl Connection {
                 // Timestamps count milliseconds: at the latest it left at the end of this one.
                 let tick = Span::from_millis(1);
                 let caused = self.timestamps.then(|| now + tick - round_trip(now, segment.echo));
-                self.sender.on_ack_without_snack(now, number, segment.payload == 0, caused);
+                // The answer to a probe reports nothing.
+                let is_answer = segment.options.contains(Options::PROBE_ANSWER);
+                let is_bare = segment.payload == 0 && !is_answer;
+                self.sender.on_ack_without_snack(now, number, is_bare, caused);
             }
         }
     }
 
     /// Data of `segment` has been taken in: `start` is its first number.
     pub(super) fn follow_data(&mut self, now: Time, segment: &Segment, start: u64) {
+        let fin = u64::from(segment.flags.contains(Flags::FIN));
+        // What lies beyond the window is no data.
+        let end = (start + u64::from(segment.payload) + fin).min(self.receiver.highest());
         if self.reports().is_some_and(|reports| reports.best_effort.is_some()) {
-            self.watch_holes(now, segment, start);
+            self.watch_holes(now, segment, Range { start, end });
         }
-        self.report_and_hold(now, start);
+        self.report_and_hold(now, Range { start, end });
     }
 
     /// Holes were passed, and the next report is another one.
     pub(super) fn follow_passing(&mut self, now: Time) {
-        self.report_and_hold(now, 0);
+        self.report_and_hold(now, Range { start: 0, end: 0 });
     }
 
-    fn report_and_hold(&mut self, now: Time, start: u64) {
+    fn report_and_hold(&mut self, now: Time, data: Range) {
         let (expected, finished) = (self.receiver.next(), self.receiver.finished());
         let is_full = self.receiver.is_full();
         let Some(reports) = self.marks.as_mut().and_then(|marks| marks.snack.as_mut()) else {
             return;
         };
-        reports.on_data(expected, start, &mut self.receiver.queued());
+        reports.on_data(expected, data.start, data.end, &mut self.receiver.queued());
         let earliest = reports.last + reports.floor;
         if self.config.acks_by_timer() && self.receiver.stops_the_sender() {
             // Nothing more comes before an ACK.
@@ -273,9 +300,9 @@ mod tests {
     fn the_first_hole_is_reported_three_times_and_then_the_others_in_turn() {
         let queued = [range(4, 5), range(6, 9), range(10, 11)];
         let mut reports = reports(SnackForm::Simple);
-        reports.on_data(200, 400, &mut queued[..1].iter().copied());
+        reports.on_data(200, 400, 500, &mut queued[..1].iter().copied());
         assert_eq!(next(&mut reports, &queued[..1]), Some((0, 2)));
-        reports.on_data(200, 1000, &mut queued.iter().copied());
+        reports.on_data(200, 1000, 1100, &mut queued.iter().copied());
         let seen: Vec<_> = (0..6).map(|_| next(&mut reports, &queued)).collect();
         let first = Some((0, 2));
         assert_eq!(seen, [first, first, first, Some((3, 1)), Some((7, 1)), None]);
@@ -285,14 +312,14 @@ mod tests {
     fn data_in_order_makes_the_next_hole_the_first_one() {
         let queued = [range(4, 5), range(6, 9)];
         let mut reports = reports(SnackForm::Simple);
-        reports.on_data(200, 600, &mut queued.iter().copied());
+        reports.on_data(200, 600, 700, &mut queued.iter().copied());
         for _ in 0..5 {
             next(&mut reports, &queued);
         }
         assert_eq!(next(&mut reports, &queued), None);
         // Units 2 and 3 arrive, so unit 5 is missing.
-        reports.on_data(500, 200, &mut queued[1..].iter().copied());
-        reports.on_data(500, 900, &mut [range(6, 10)].into_iter());
+        reports.on_data(500, 200, 300, &mut queued[1..].iter().copied());
+        reports.on_data(500, 900, 1000, &mut [range(6, 10)].into_iter());
         let report = reports.take(500, [range(6, 10)].into_iter());
         assert_eq!(report.map(|snack| (snack.offset, snack.size)), Some((0, 1)));
     }
@@ -301,7 +328,7 @@ mod tests {
     fn offsets_are_rounded_down_and_sizes_up() {
         let queued = [Range { start: 350, end: 460 }, Range { start: 610, end: 700 }];
         let mut reports = reports(SnackForm::Simple);
-        reports.on_data(200, 610, &mut queued.iter().copied());
+        reports.on_data(200, 610, 710, &mut queued.iter().copied());
         assert_eq!(next(&mut reports, &queued), Some((0, 2)));
         reports.of_first = REPORTS_OF_FIRST;
         reports.next = 460;
@@ -310,10 +337,23 @@ mod tests {
     }
 
     #[test]
+    fn what_a_probe_has_brought_ahead_of_its_turn_shows_no_hole() {
+        for form in [SnackForm::Simple, SnackForm::Vector] {
+            let mut reports = reports(form);
+            reports.on_data(200, 400, 500, &mut [range(4, 5)].into_iter());
+            let report = reports.take(200, [range(4, 5), range(8, 9)].into_iter());
+            assert_eq!(report, Some(Snack { size: 2, ..Snack::default() }));
+            // Data in order fills the hole: what is left may still be on its way.
+            reports.on_data(500, 200, 400, &mut [range(8, 9)].into_iter());
+            assert_eq!(reports.take(500, [range(8, 9)].into_iter()), None);
+        }
+    }
+
+    #[test]
     fn a_vector_has_what_arrived_behind_the_hole() {
         let queued = [range(4, 5), range(6, 9), Range { start: 1050, end: 1300 }];
         let mut reports = reports(SnackForm::Vector);
-        reports.on_data(200, 1050, &mut queued.iter().copied());
+        reports.on_data(200, 1050, 1150, &mut queued.iter().copied());
         let snack = reports.take(200, queued.iter().copied()).unwrap();
         // Unit 10 is there in part only.
         assert_eq!((snack.offset, snack.size, snack.bits), (0, 2, 16));

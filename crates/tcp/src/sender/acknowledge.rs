@@ -64,6 +64,8 @@ impl Sender {
             }
             if duplicate {
                 self.on_duplicate(now, config);
+            } else if !ack.carries_data && !window_moved {
+                self.inflate(0);
             }
         }
         if self.has_instruments() {

@@ -178,7 +178,7 @@ impl Sender {
         let Some(one) = repair.best_effort.as_mut().filter(|_| !is_out) else { return };
         let most = one.settings.retransmissions;
         let mut rests = Vec::new();
-        for hole in &mut repair.holes {
+        for hole in &mut repair.missing.holes {
             if !hole.is_to_begin() || hole.begun < most {
                 continue;
             }
@@ -191,7 +191,7 @@ impl Sender {
             hole.give_up();
             one.given_up.add(Range { start: hole.start, end: hole.end });
         }
-        repair.insert(rests);
+        repair.missing.insert(rests);
         self.pass_what_is_given_up(now);
     }
 
@@ -201,7 +201,7 @@ impl Sender {
         let Some(repair) = self.instruments.as_mut().and_then(|one| one.repair.as_mut()) else {
             return;
         };
-        let una = repair.end_of_given_up(before);
+        let una = repair.missing.end_of_given_up(before);
         let Some(one) = &mut repair.best_effort else { return };
         if una == before {
             return;

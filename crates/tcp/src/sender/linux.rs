@@ -420,7 +420,7 @@ impl Sender {
     /// The last reduction was needless.
     fn take_back(&mut self, now: Time) {
         if self.phase == Phase::FastRecovery {
-            self.controller.on_recovery_exit(now);
+            self.tell_recovery_exit(now);
         }
         self.phase = Phase::Open;
         let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());

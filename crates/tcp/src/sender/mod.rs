@@ -17,6 +17,7 @@ mod instruments;
 mod jump;
 mod linux;
 mod loss_notice;
+mod missing;
 mod offload;
 mod path_mtu;
 mod probes;

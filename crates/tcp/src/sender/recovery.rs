@@ -169,6 +169,13 @@ impl Sender {
         }
     }
 
+    /// A fast recovery ends. The controller has not seen the losses of one that spared the window.
+    pub(super) fn tell_recovery_exit(&mut self, now: Time) {
+        if !self.end_spared_recovery() {
+            self.controller.on_recovery_exit(now);
+        }
+    }
+
     /// Returns whether the retransmission timer is to be restarted.
     pub(super) fn on_new_data_in_fast_recovery(
         &mut self,
@@ -179,9 +186,7 @@ impl Sender {
     ) -> bool {
         if self.una >= self.recover || self.recovery == Recovery::Reno {
             self.phase = Phase::Open;
-            if !self.end_spared_recovery() {
-                self.controller.on_recovery_exit(now);
-            }
+            self.tell_recovery_exit(now);
             if config.recovery_exit == RecoveryExit::FlightSize {
                 let most = self.flight() + self.mss;
                 let window = self.controller.window_mut();
@@ -193,7 +198,10 @@ impl Sender {
             }
             return true;
         }
-        let style = if self.uses_sack() || self.recovery == Recovery::Snack {
+        let style = if self.recovery == Recovery::Snack {
+            self.inflate(acked);
+            RecoveryStyle::Pipe
+        } else if self.uses_sack() {
             RecoveryStyle::Pipe
         } else {
             self.resend_head = true;

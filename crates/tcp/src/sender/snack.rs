@@ -1,11 +1,15 @@
 //! Recovery by SNACK (SCPS-TP, `crate::scps`): holes that the receiver reports are retransmitted at once.
 //!
+//! The holes are in `sender::missing`.
+//!
 //! Rules of the reference implementation:
 //!
 //! - A reported hole is retransmitted unless its embargo runs. When all of it has been retransmitted, the embargo
 //!   is a smoothed RTT, within the bounds of the RTO, for the first hole, and twice that for all others. It doubles
 //!   each time.
-//! - cwnd is at least as large as a hole that is reported.
+//! - A reported hole is retransmitted even if it is larger than cwnd.
+//! - After a loss by congestion each duplicate ACK lets another segment of new data leave, once as many have come as
+//!   cwnd was reduced by.
 //! - After losses by congestion the window is reduced, once until all that was outstanding is acknowledged. After
 //!   losses by corruption, window and timer stay as they are, also when the timer expires.
 //! - After `outage_timeouts` timeouts in a row the link is out: only probes are sent, after 0, 5, 6, 12, 24, 48 and 60
@@ -28,7 +32,7 @@
 //!   the reference implementation they do, and the gateway answers the next packet with another signal.
 //! - A signal of errors counts for the second in which the gateway is silent after it, and for a smoothed RTT more, in
 //!   which losses of that second are reported. The manual does not say how long, and the code only notes the signal.
-//! - After a loss by congestion cwnd counts all that is outstanding, and duplicate ACKs do not inflate it.
+//! - An ACK of more takes back what duplicate ACKs before it have added (RFC 6582 section 3.2 step 3).
 //!
 //! With best-effort transport, holes are given up after a number of retransmissions (`sender::best_effort`).
 
@@ -40,6 +44,7 @@ use crate::config::{Config, Recovery};
 use crate::scps::{Cause, SILENCE_OF_SIGNALS, Scps};
 
 use super::best_effort::GivingUp;
+use super::missing::Missing;
 use super::transmit::Chunk;
 use super::{HeldBy, Phase, Sender};
 
@@ -48,88 +53,13 @@ const PROBES_AFTER: [u64; 7] = [0, 5, 6, 12, 24, 48, 60];
 /// Probes without an answer after which the connection is aborted.
 const MOST_PROBES: u32 = 32;
 
-/// Data that is missing.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) struct Hole {
-    pub(super) start: u64,
-    pub(super) end: u64,
-    /// What of it was retransmitted in this round ends here.
-    next: u64,
-    /// It is to be retransmitted.
-    is_due: bool,
-    /// How often all of it was retransmitted.
-    rounds: u32,
-    /// How often its retransmission has begun.
-    pub(super) begun: u32,
-    /// Reports before this count nothing.
-    embargo: Time,
-    /// It is not retransmitted any more.
-    is_given_up: bool,
-}
-
-impl Hole {
-    fn new(range: Range) -> Self {
-        let Range { start, end } = range;
-        Self {
-            start,
-            end,
-            next: start,
-            is_due: true,
-            rounds: 0,
-            begun: 0,
-            embargo: Time::ZERO,
-            is_given_up: false,
-        }
-    }
-
-    /// Whether its first segment is to be retransmitted.
-    pub(super) fn is_to_begin(&self) -> bool {
-        self.is_due && self.next == self.start
-    }
-
-    /// It is not retransmitted any more.
-    pub(super) fn give_up(&mut self) {
-        (self.is_given_up, self.is_due, self.next) = (true, false, self.start);
-        self.embargo = Time::ZERO;
-    }
-
-    /// Ends it at `place`, if that is inside, and returns the rest.
-    pub(super) fn split_at(&mut self, place: u64) -> Option<Self> {
-        let is_inside = self.start < place && place < self.end;
-        is_inside.then(|| {
-            let rest = Self { start: place, next: place.max(self.next), ..*self };
-            (self.end, self.next) = (place, self.next.min(place));
-            rest
-        })
-    }
-
-    /// What of it was not retransmitted in a round that has begun has had one retransmission less.
-    fn end_round(&mut self) -> Option<Self> {
-        let mut rest = self.split_at(self.next)?;
-        rest.begun -= 1;
-        Some(rest)
-    }
-
-    /// Bytes of it that may be in the network.
-    fn in_flight(&self, now: Time) -> u64 {
-        if self.is_due {
-            self.next - self.start
-        } else if now < self.embargo {
-            self.end - self.start
-        } else {
-            0
-        }
-    }
-}
-
 /// State of a connection with SNACK.
 #[derive(Clone, Debug)]
 pub(super) struct Repair {
     scps: Scps,
     /// Bounds of an embargo.
     bounds: (Span, Span),
-    /// In ascending order, without overlap.
-    pub(super) holes: Vec<Hole>,
+    pub(super) missing: Missing,
     /// Probes since the link is out.
     outage: Option<u32>,
     /// A gateway has signalled that the link is out.
@@ -139,6 +69,8 @@ pub(super) struct Repair {
     timed_out: Option<(Time, u64)>,
     /// Until then a signal of errors counts.
     corrupted_until: Time,
+    /// What duplicate ACKs have added to the room for new data since the last loss by congestion.
+    inflation: u64,
     /// If data may be given up.
     pub(super) best_effort: Option<Box<GivingUp>>,
 }
@@ -146,19 +78,16 @@ pub(super) struct Repair {
 impl Repair {
     pub(super) fn new(config: &Config) -> Option<Self> {
         let scps = config.scps?;
-        let bounds = (config.rto.min, config.rto.max);
-        let (outage, is_signalled, timed_out) = (None, false, None);
-        let (holes, corrupted_until) = (Vec::new(), Time::ZERO);
-        let best_effort = GivingUp::new(config);
         Some(Self {
             scps,
-            bounds,
-            holes,
-            outage,
-            is_signalled,
-            timed_out,
-            corrupted_until,
-            best_effort,
+            bounds: (config.rto.min, config.rto.max),
+            missing: Missing::default(),
+            outage: None,
+            is_signalled: false,
+            timed_out: None,
+            corrupted_until: Time::ZERO,
+            inflation: 0,
+            best_effort: GivingUp::new(config),
         })
     }
 
@@ -170,66 +99,6 @@ impl Repair {
     /// Whether the link is known to be out.
     pub(super) fn is_out(&self) -> bool {
         self.outage.is_some()
-    }
-
-    /// More holes, which do not overlap those that are known.
-    pub(super) fn insert(&mut self, added: Vec<Hole>) {
-        if !added.is_empty() {
-            self.holes.extend(added);
-            self.holes.sort_unstable_by_key(|hole| hole.start);
-        }
-    }
-
-    /// Where what was given up from `una` on ends.
-    pub(super) fn end_of_given_up(&mut self, una: u64) -> u64 {
-        let mut end = una;
-        self.holes.retain(|hole| {
-            let is_next = hole.is_given_up && hole.start <= end;
-            end = if is_next { end.max(hole.end) } else { end };
-            !is_next
-        });
-        end
-    }
-
-    /// The receiver lacks `range`.
-    fn add(&mut self, now: Time, range: Range) {
-        let mut start = range.start;
-        let mut added = Vec::new();
-        for hole in &mut self.holes {
-            if hole.end <= start || hole.start >= range.end {
-                continue;
-            }
-            if start < hole.start {
-                added.push(Hole::new(Range { start, end: hole.start }));
-            }
-            if !hole.is_due && now >= hole.embargo && !hole.is_given_up {
-                hole.is_due = true;
-                hole.next = hole.start;
-            }
-            start = hole.end;
-        }
-        if start < range.end {
-            added.push(Hole::new(Range { start, end: range.end }));
-        }
-        self.insert(added);
-    }
-
-    /// Everything below `una` has arrived.
-    fn acknowledge(&mut self, una: u64) {
-        self.holes.retain(|hole| hole.end > una);
-        if let Some(first) = self.holes.first_mut()
-            && first.start < una
-        {
-            // What is left of it may not have had its turn in a round that has begun.
-            let is_behind = first.start < first.next && first.next <= una;
-            first.begun -= u32::from(is_behind && first.is_due);
-            first.start = una;
-            first.next = first.next.max(una);
-        }
-    }
-
-    fn is_due(&self) -> bool {
-        self.holes.iter().any(|hole| hole.is_due)
     }
 }
 
@@ -268,24 +137,22 @@ impl Sender {
         config: &Config,
         holes: impl Iterator<Item = Range>,
     ) {
-        let (una, max, mss) = (self.una, self.max, self.mss);
+        let (una, max) = (self.una, self.max);
         let Some(repair) = self.repair() else { return };
-        repair.acknowledge(una);
+        repair.missing.acknowledge(una);
         repair.timed_out = None;
-        let mut largest = 0;
+        let mut is_missing = false;
         for hole in holes {
             let hole = Range { start: hole.start.max(una), end: hole.end.min(max) };
             if hole.start < hole.end {
-                repair.add(now, hole);
-                largest = largest.max(hole.len());
+                repair.missing.report(now, hole);
+                is_missing = true;
             }
         }
         let cause = repair.cause(now);
-        if largest > 0 && cause == Cause::Congestion {
+        if is_missing && cause == Cause::Congestion {
             self.answer_congestion(now, config);
         }
-        let window = self.controller.window_mut();
-        window.cwnd = window.cwnd.max(largest.next_multiple_of(mss));
         self.hear_again(now);
     }
 
@@ -301,15 +168,15 @@ impl Sender {
         let una = self.una;
         let caused = caused.unwrap_or_else(|| now - self.rtt.srtt().unwrap_or(Span::ZERO));
         let Some(repair) = self.repair() else { return };
-        repair.acknowledge(una);
+        repair.missing.acknowledge(una);
         // What arrives behind a hole would be reported.
         if is_bare
             && number == una
             && repair.timed_out.is_some_and(|(at, end)| una < end && at <= caused)
-            && repair.holes.iter().all(|hole| hole.is_given_up)
+            && repair.missing.is_all_given_up()
             && let Some((_, end)) = repair.timed_out.take()
         {
-            repair.add(now, Range { start: una, end });
+            repair.missing.suspect(now, Range { start: una, end });
         }
         self.hear_again(now);
     }
@@ -321,15 +188,15 @@ impl Sender {
         let Some(repair) = self.repair().filter(|repair| !repair.is_signalled) else { return };
         let was_out = repair.outage.take().is_some();
         if was_out && una < end {
-            repair.holes.iter_mut().for_each(|hole| hole.embargo = Time::ZERO);
-            repair.add(now, Range { start: una, end });
+            repair.missing.end_embargoes();
+            repair.missing.suspect(now, Range { start: una, end });
         }
         if let Some(best_effort) = &mut repair.best_effort {
             best_effort.hear();
             self.give_up_repeated(now);
         }
         let Some(repair) = self.repair() else { return };
-        let is_due = repair.is_due();
+        let is_due = repair.missing.is_due();
         if was_out {
             self.hold_nothing();
             self.retries = 0;
@@ -384,6 +251,26 @@ impl Sender {
         self.phase = Phase::FastRecovery;
         self.recover = self.max;
         self.first_partial_ack = true;
+        if let Some(repair) = self.repair() {
+            repair.inflation = 0;
+        }
+    }
+
+    /// An ACK that acknowledges `acked` bytes more, or nothing new and says nothing else, has been taken in. After a loss
+    /// by congestion the latter shows that another segment has left the network.
+    pub(super) fn inflate(&mut self, acked: u64) {
+        let (mss, is_reduced) = (self.mss, self.phase == Phase::FastRecovery);
+        if let Some(repair) = self.repair().filter(|_| is_reduced) {
+            let added = if acked > 0 { 0 } else { mss };
+            repair.inflation = (repair.inflation + added).saturating_sub(acked);
+        }
+    }
+
+    /// Bytes that duplicate ACKs have added to the room for new data.
+    pub(super) fn inflation(&self) -> u64 {
+        let instruments = self.instruments.as_ref();
+        let repair = instruments.and_then(|instruments| instruments.repair.as_ref());
+        repair.map_or(0, |repair| repair.inflation)
     }
 
     /// What is to be retransmitted next, or a probe of a link that is out.
@@ -407,15 +294,14 @@ impl Sender {
             self.counters.bytes += length;
             return (una < max).then_some(Chunk { start, length, fin, push: false, again: true });
         }
-        repair.acknowledge(una);
-        let in_flight: u64 = repair.holes.iter().map(|hole| hole.in_flight(now)).sum();
-        let is_bound = repair.cause(now) == Cause::Congestion && in_flight + mss > cwnd;
-        let hole = repair.holes.iter().copied().find(|hole| hole.is_due)?;
-        if is_bound || quota == 0 {
+        repair.missing.acknowledge(una);
+        let range = repair.missing.next(mss)?;
+        let room = cwnd.max(repair.missing.largest_reported().next_multiple_of(mss));
+        let is_congested = repair.cause(now) == Cause::Congestion;
+        if is_congested && repair.missing.in_flight(now) + mss > room || quota == 0 {
             self.held_by = HeldBy::CongestionWindow;
             return None;
         }
-        let range = Range { start: hole.next, end: hole.end.min(hole.next + mss) };
         let chunk = self.repeat(now, range);
         if range.start == una {
             self.restart_timer(now);
@@ -432,20 +318,8 @@ impl Sender {
         let Some(repair) = self.repair() else { return };
         let (least, most) = repair.bounds;
         let round_trip = smoothed.map_or(of_start, |srtt| srtt.clamp(least, most));
-        let Some(hole) = repair.holes.iter_mut().find(|hole| hole.next == range.start) else {
-            return;
-        };
-        hole.begun += u32::from(range.start == hole.start);
-        hole.next = range.end;
-        if hole.next >= hole.end {
-            let first = hole.start == una;
-            let base = if first { round_trip } else { round_trip.doubled(1) };
-            hole.embargo = now + base.doubled(hole.rounds.min(16));
-            hole.rounds += 1;
-            hole.is_due = false;
-            hole.next = hole.start;
-        }
-        let is_due = repair.is_due();
+        repair.missing.follow(now, range, una, round_trip);
+        let is_due = repair.missing.is_due();
         self.resend_head = is_due;
     }
 
@@ -476,17 +350,12 @@ impl Sender {
             if best_effort.sends_once() {
                 end = max;
             }
-            let rests = repair.holes.iter_mut().filter_map(Hole::end_round).collect();
-            repair.insert(rests);
+            repair.missing.end_rounds();
         }
         let is_out = repair.scps.outage_timeouts.is_some_and(|most| in_a_row >= most);
         repair.timed_out = Some((now, max));
-        // What was retransmitted before may be lost too, and fills no window.
-        for hole in &mut repair.holes {
-            hole.embargo = Time::ZERO;
-            hole.next = hole.start;
-        }
-        repair.add(now, Range { start: una, end });
+        repair.missing.start_again();
+        repair.missing.suspect(now, Range { start: una, end });
         if is_out {
             repair.outage = Some(0);
         }
@@ -531,41 +400,5 @@ impl Sender {
         self.resend_head = true;
         self.hold_nothing();
         true
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use super::*;
-
-    fn at(millis: u64) -> Time {
-        Time::ZERO + Span::from_millis(millis)
-    }
-
-    fn range(start: u64, end: u64) -> Range {
-        Range { start, end }
-    }
-
-    fn repair(scps: Scps) -> Repair {
-        Repair::new(&Config { scps: Some(scps), ..Config::default() }).unwrap()
-    }
-
-    #[test]
-    fn a_report_is_split_around_known_holes_and_waits_for_their_embargo() {
-        let mut repair = repair(Scps::default());
-        repair.add(at(0), range(100, 200));
-        repair.holes[0].is_due = false;
-        repair.holes[0].embargo = at(500);
-        repair.add(at(100), range(50, 300));
-        let holes = |repair: &Repair| {
-            repair.holes.iter().map(|hole| (hole.start, hole.end, hole.is_due)).collect::<Vec<_>>()
-        };
-        assert_eq!(holes(&repair), [(50, 100, true), (100, 200, false), (200, 300, true)]);
-        repair.add(at(499), range(100, 200));
-        assert!(!repair.holes[1].is_due);
-        repair.add(at(500), range(100, 200));
-        assert!(repair.holes[1].is_due);
-        repair.acknowledge(150);
-        assert_eq!(holes(&repair), [(150, 200, true), (200, 300, true)]);
     }
 }

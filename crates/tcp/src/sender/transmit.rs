@@ -222,7 +222,9 @@ impl Sender {
                 let duplicates = self.duplicates.min(threshold - 1);
                 (cwnd + u64::from(duplicates) * self.mss).saturating_sub(self.flight())
             }
-            Phase::FastRecovery if !self.uses_sack() => cwnd.saturating_sub(self.flight()),
+            Phase::FastRecovery if !self.uses_sack() => {
+                (cwnd + self.inflation()).saturating_sub(self.flight())
+            }
             _ => cwnd.saturating_sub(self.scoreboard.pipe(self.una, self.max)),
         }
     }

@@ -69,6 +69,49 @@ fn several_holes_of_a_window_need_no_timeout() {
     }
 }
 
+/// The repair of what was reported does not wait for cwnd, and cwnd is no larger for it.
+#[test]
+fn a_hole_that_is_larger_than_the_window_is_repaired_at_once() {
+    for snack in [SnackForm::Simple, SnackForm::Vector] {
+        let route = Scps { snack, ..Scps::default() };
+        let lost = |sent: &Sent| sent.nth <= 20 && (2..17).any(|place| is_data_at(sent, place));
+        let mut wire = Wire::new(&Config { initial_window: 20, ..scps(route) }).losing(lost).open();
+        wire.write(A, 60 * MSS);
+        while wire.ends[A].info().retransmissions == 0 {
+            wire.run_for(ms(1));
+        }
+        let info = wire.ends[A].info();
+        assert_eq!(info.retransmissions, 15, "{snack:?}");
+        assert!(info.cwnd < 11 * MSS, "{snack:?}: {}", info.cwnd);
+        wire.run();
+        assert_eq!(wire.ends[B].delivered(), 60 * MSS);
+        assert_eq!((timeouts(&wire), wire.ends[A].info().retransmissions), (0, 15), "{snack:?}");
+    }
+}
+
+/// Each shows that a segment has left the network. With the half of the flight nothing leaves.
+#[test]
+fn after_a_loss_by_congestion_the_later_half_of_the_duplicate_acks_lets_new_data_leave() {
+    for snack in [SnackForm::Simple, SnackForm::Vector] {
+        let route = Scps { snack, ack_floor: ms(0), ..Scps::default() };
+        let lost = |sent: &Sent| is_data_at(sent, 2) && sent.nth == 3;
+        let mut wire = Wire::new(&Config { initial_window: 20, ..scps(route) }).losing(lost).open();
+        wire.write(A, 60 * MSS);
+        while wire.ends[A].info().retransmissions == 0 {
+            wire.run_for(ms(1));
+        }
+        let sent_before = wire.ends[A].counters().segments;
+        let (una, repaired) = (wire.ends[A].info().acknowledged, wire.now);
+        while wire.ends[A].info().acknowledged == una {
+            wire.run_for(ms(1));
+        }
+        let new = wire.ends[A].counters().segments - sent_before;
+        assert!((7..=10).contains(&new), "{snack:?}: {new} since {repaired}");
+        wire.run();
+        assert_eq!((timeouts(&wire), wire.ends[A].info().retransmissions), (0, 1), "{snack:?}");
+    }
+}
+
 /// A writes a segment every 8 ms: what the token bucket of a host makes of its data.
 fn write_steadily(wire: &mut Wire, segments: u64) {
     for _ in 0..segments {

@@ -103,7 +103,9 @@ pub(crate) fn own_addresses() -> io::Result<Vec<IpAddr>> {
 pub(crate) struct Signals(libc::sigset_t);
 
 impl Signals {
-    /// Blocks the signals in the calling thread and in all threads that it starts from now on.
+    /// Blocks the signals in the calling thread and in all threads that it starts from now on. `nohup` and other parents
+    /// leave some of them ignored, and then there would be nothing to wait for. A SIGINT that is ignored stays so: the shell
+    /// says by it that a job in the background has no terminal.
     pub(crate) fn block(signals: &[c_int]) -> io::Result<Self> {
         // SAFETY: `sigset_t` is plain data, which `sigemptyset` initialises.
         let mut set: libc::sigset_t = unsafe { mem::zeroed() };
@@ -117,7 +119,16 @@ impl Signals {
         // SAFETY: the set lives through the call, and the old set is not asked for.
         let error =
             unsafe { libc::pthread_sigmask(libc::SIG_BLOCK, &raw const set, std::ptr::null_mut()) };
-        if error == 0 { Ok(Self(set)) } else { Err(io::Error::from_raw_os_error(error)) }
+        if error != 0 {
+            return Err(io::Error::from_raw_os_error(error));
+        }
+        for signal in signals.iter().filter(|signal| **signal != libc::SIGINT) {
+            // SAFETY: no handler is set.
+            if unsafe { libc::signal(*signal, libc::SIG_DFL) } == libc::SIG_ERR {
+                return Err(io::Error::last_os_error());
+            }
+        }
+        Ok(Self(set))
     }
 
     /// The next signal, or `None` after the time.

@@ -197,6 +197,17 @@ fn connections_above_the_limit_pass_unsplit_or_are_refused() {
     server.read_exact(&mut [0; 5]).unwrap();
 }
 
+/// `nohup` leaves SIGHUP ignored in what it starts.
+#[test]
+fn a_daemon_that_nohup_has_started_reads_its_file_again() {
+    let Some(lab) = Lab::new() else { return };
+    lab.file("", "", "", "");
+    lab.set_rules();
+    let daemon = lab.start_by(&["nohup"]);
+    daemon.signal(Signal::HUP);
+    daemon.wait_for("reloaded");
+}
+
 #[test]
 fn a_reload_keeps_connections_and_refuses_what_it_cannot_do() {
     let Some(lab) = Lab::new() else { return };

@@ -197,13 +197,15 @@ impl Lab {
 
     /// Runs the program on the gateway with `arguments`, and waits for its end.
     pub fn program(&self, arguments: &[&str]) -> Output {
-        self.command(arguments).output().unwrap()
+        self.command(&[], arguments).output().unwrap()
     }
 
-    fn command(&self, arguments: &[&str]) -> Command {
+    /// The program with `arguments`, started by `parent`, if that is not empty.
+    fn command(&self, parent: &[&str], arguments: &[&str]) -> Command {
         let mut command = Command::new("ip");
         let program = env!("CARGO_BIN_EXE_bentpipe-proxy");
-        command.args(["netns", "exec", &self.namespace("g"), program]).args(arguments);
+        command.args(["netns", "exec", &self.namespace("g")]).args(parent);
+        command.arg(program).args(arguments);
         command
     }
 
@@ -215,8 +217,13 @@ impl Lab {
 
     /// Starts the daemon with the file.
     pub fn start(&self) -> Daemon {
+        self.start_by(&[])
+    }
+
+    /// Starts the daemon with the file, as a child of `parent`.
+    pub fn start_by(&self, parent: &[&str]) -> Daemon {
         let path = self.folder.join("proxy.toml");
-        let mut command = self.command(&["run", path.to_str().unwrap()]);
+        let mut command = self.command(parent, &["run", path.to_str().unwrap()]);
         command.env("NOTIFY_SOCKET", self.folder.join("notify"));
         let mut child = command.stderr(Stdio::piped()).spawn().unwrap();
         let lines = Arc::new(Mutex::new(Vec::new()));

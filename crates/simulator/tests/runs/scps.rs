@@ -148,6 +148,25 @@ fn every_controller_recovers_from_an_overflow_as_over_tcp() {
     }
 }
 
+/// The numbers of docs/transport.md. What an ACK every 50 ms lets a window grow by depends on how its bytes count.
+#[test]
+fn slow_start_follows_the_acks_that_the_floor_leaves() {
+    let seconds = |settings: &str| {
+        let text = geo([0.0; 2], "newreno", "", r#"download = "5MB""#)
+            .replace("rate = \"2Mbit/s\"", "rate = \"20Mbit/s\"")
+            .replace("packets = 100", "packets = 1000")
+            .replace(r#"protocol = "scps-tp", scps = {  }"#, settings);
+        run(&text).flows[0].completion_s.unwrap()
+    };
+    let found = [
+        r#"protocol = "scps-tp""#,
+        r#"protocol = "scps-tp", abc_limit = 255"#,
+        r#"recovery = "sack""#,
+    ]
+    .map(|settings| (seconds(settings) * 10.0).round() / 10.0);
+    assert_eq!(found, [16.2, 6.0, 7.5]);
+}
+
 #[test]
 fn both_engines_give_the_same_recording() {
     let several = of_one_route("1500kbit/s", ["none", "bbr"], 3);

@@ -47,12 +47,32 @@ INTEROP = (
 ACKS = ("flow.0.transport.quic.ack_threshold=10",)
 """Of all cases but the report of users, who have quinn's own."""
 
+
+def _resumed(rate: float) -> str:
+    """Careful Resume with the bandwidth-delay product of a rate in Mbit/s."""
+    saved = f"saved_cwnd = '{rate * 1e6 / 8 * RTT_S:.0f}B', saved_rtt = '{RTT_S}s'"
+    return f"flow.0.transport.careful_resume={{ {saved} }}"
+
+
+def _transfer(size: str) -> tuple[str, ...]:
+    """A transfer like those of RFC 9959, whose rate is not known."""
+    return (*_rates(RATE, RATE), f"flow.0.traffic.download={size}")
+
+
+RATE = 20
+"""Of the transfers of RFC 9959, in Mbit/s."""
+
 CASES: Mapping[str, tuple[str, ...]] = {
     "basic": (),
     "loss": (LOSS,),
     "medium": _rates(50, 10),
     "small": _rates(10, 2),
     "small-up": _rates(2, 10),
+    "seeded": (_resumed(250),),
+    "5.3MB": _transfer("5300kB"),
+    "5.3MB-resumed": (*_transfer("5300kB"), _resumed(RATE)),
+    "1MB": _transfer("1MB"),
+    "1MB-resumed": (*_transfer("1MB"), _resumed(RATE)),
     "sat": INTEROP,
     "satloss": (*INTEROP, LOSS, LOSS_BACK),
     "gaps": (*_rates(250, 10, 0.5), "link.0.delay=225ms", *(
@@ -69,11 +89,15 @@ SHOWN = {
 }
 """Cases in the figure, with their rates in Mbit/s."""
 
+RESUME = {"5.3MB": "plain", "5.3MB-resumed": "resumed"}
+"""Columns of the times of RFC 9959, by case."""
+
 RUNS = {
-    "bbr3": ("basic", "loss", "medium", "small", "small-up", "sat", "satloss"),
+    "bbr3": ("basic", "loss", "medium", "small", "small-up", "seeded", "sat", "satloss"),
     "bbr": ("basic",),
-    "cubic": ("basic", "loss", "medium", "small", "small-up", "sat", "satloss", "gaps"),
-}
+    "cubic": ("basic", "loss", "medium", "small", "small-up", "seeded", "5.3MB", "5.3MB-resumed",
+              "1MB", "1MB-resumed", "sat", "satloss", "gaps"),
+}  # fmt: skip
 
 
 def plan() -> Plan:
@@ -98,15 +122,31 @@ def measure(results: Results) -> Iterator[Measured]:
         if case == "gaps":
             yield Measured(f"gaps/{controller}/{case}", mean([_has_gaps(run) for run in runs]))
             continue
-        table = "interop" if case.startswith("sat") else "bound"
         times, note = _times(runs)
-        if table == "interop" or _is_bounded(case, controller):
-            yield Measured(f"{table}/{controller}/{case}", times, note=note)
-        if name == "loss/bbr3":
+        yield from (Measured(row, times, note=note) for row in _rows(case, controller))
+    if {"1MB/cubic", "1MB-resumed/cubic"} <= results.keys():
+        plain, _ = _times(results["1MB/cubic"])
+        resumed, _ = _times(results["1MB-resumed/cubic"])
+        if plain and resumed:
+            yield Measured("resume/cubic/saved", mean([100 * (1 - resumed.value / plain.value)]))
+
+
+def _rows(case: str, controller: str) -> Iterator[str]:
+    """The rows that have the time of a case."""
+    if case in RESUME:
+        yield f"resume/{controller}/{RESUME[case]}"
+    elif case == "seeded":
+        yield f"seeded/{controller}/basic"
+    elif case.startswith("sat"):
+        yield f"interop/{controller}/{case}"
+    elif not case.startswith("1MB"):
+        if _is_bounded(case, controller):
+            yield f"bound/{controller}/{case}"
+        if (case, controller) == ("loss", "bbr3"):
             # All windows are those of the test with flow control.
-            yield Measured("bound/bbr3/loss-fc", times, note=note)
-        if table == "bound" and controller != "bbr":
-            yield Measured(f"goal/{controller}/{case}", times, note=note)
+            yield "bound/bbr3/loss-fc"
+        if controller != "bbr":
+            yield f"goal/{controller}/{case}"
 
 
 def _is_bounded(case: str, controller: str) -> bool:
@@ -155,6 +195,37 @@ def trials() -> Mapping[str, Plan]:
             f"{quic}.stream_receive_window=200MB", f"{quic}.send_window=200MB"
         ),
         "Hybla": changed("flow.0.controller=hybla"),
+        "a jump to the whole window": {
+            f"seeded/{controller}": job.with_sets(_resumed(500))
+            for controller in ("bbr3", "cubic")
+            for job in [plan()[f"seeded/{controller}"]]
+        },
+        "TCP": {name: job.with_sets(_over_tcp()) for name, job in bulk.items()}
+        | {
+            name: job.with_sets("flow.0.controller=newreno", _over_tcp("resumed" in name))
+            for name, job in plan().items()
+            if "MB" in name
+        },
+        "10 Mbit/s": _resume_at(10),
+        "50 Mbit/s": _resume_at(50),
+    }
+
+
+def _over_tcp(is_resumed: bool = False) -> str:
+    """All settings of TCP, with Careful Resume or without. Losses are found as by QUIC, by time."""
+    settings = ["protocol = 'tcp'", "recovery = 'linux'", "receive_buffer = '37500kB'"]
+    if is_resumed:
+        _, _, saved = _resumed(RATE).partition("=")
+        settings.append(f"careful_resume = {saved}")
+    return f"flow.0.transport={{ {', '.join(settings)} }}"
+
+
+def _resume_at(rate: float) -> Plan:
+    """The transfers of RFC 9959 at a rate in Mbit/s."""
+    return {
+        name: job.with_sets(*_rates(rate, rate), *([_resumed(rate)] if "resumed" in name else []))
+        for name, job in plan().items()
+        if "MB" in name
     }
 
 

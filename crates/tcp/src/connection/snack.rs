@@ -319,6 +319,8 @@ mod tests {
         assert_eq!(next(&mut reports, &queued), None);
         // Units 2 and 3 arrive, so unit 5 is missing.
         reports.on_data(500, 200, 300, &mut queued[1..].iter().copied());
+        let report = reports.clone().take(500, queued[1..].iter().copied());
+        assert_eq!(report.map(|snack| (snack.offset, snack.size)), Some((0, 1)));
         reports.on_data(500, 900, 1000, &mut [range(6, 10)].into_iter());
         let report = reports.take(500, [range(6, 10)].into_iter());
         assert_eq!(report.map(|snack| (snack.offset, snack.size)), Some((0, 1)));

@@ -275,8 +275,10 @@ mod tests {
     #[test]
     fn only_reported_holes_let_a_repair_pass_and_no_longer_than_until_a_timeout() {
         let mut missing = Missing::default();
-        missing.suspect(at(0), range(1, 901));
+        missing.suspect(at(0), range(1, 201));
         assert_eq!(missing.largest_reported(), 0);
+        missing.report(at(0), range(1, 201));
+        assert_eq!(missing.largest_reported(), 200);
         missing.report(at(0), range(1001, 1301));
         missing.report(at(0), range(2001, 2101));
         assert_eq!(missing.largest_reported(), 300);

@@ -25,9 +25,9 @@
 //! Reconstructed, because the reference implementation was not clear or does not say:
 //!
 //! - A retransmission of the first hole restarts the timer.
-//! - A timeout retransmits one segment. If an ACK of what was sent after the timeout brings progress and reports no hole,
-//!   then all that was outstanding at the timeout is missing, and is retransmitted as far as cwnd allows. An earlier
-//!   ACK says nothing about data that was on its way.
+//! - A timeout retransmits one segment. If an ACK of what was sent after the timeout reports no hole, and none is known,
+//!   then all that is left of what was outstanding at the timeout is missing, and is retransmitted as far as cwnd allows.
+//!   An earlier ACK says nothing about data that was on its way.
 //! - While a signal says that the link is out, packets of the other end that were on their way do not end the outage. In
 //!   the reference implementation they do, and the gateway answers the next packet with another signal.
 //! - A signal of errors counts for the second in which the gateway is silent after it, and for a smoothed RTT more, in
@@ -123,8 +123,6 @@ impl Sender {
     /// The two ends have not agreed on SNACK.
     pub(crate) fn do_without_snack(&mut self) {
         if let Some(repair) = self.repair() {
-            repair.scps.cause = Cause::Congestion;
-            repair.scps.corruption_signals = false;
             repair.best_effort = None;
             self.recovery = Recovery::NewReno;
         }
@@ -140,7 +138,6 @@ impl Sender {
         let (una, max) = (self.una, self.max);
         let Some(repair) = self.repair() else { return };
         repair.missing.acknowledge(una);
-        repair.timed_out = None;
         let mut is_missing = false;
         for hole in holes {
             let hole = Range { start: hole.start.max(una), end: hole.end.min(max) };
@@ -237,7 +234,7 @@ impl Sender {
 
     /// The window is reduced once until all that is outstanding now is acknowledged.
     fn answer_congestion(&mut self, now: Time, config: &Config) {
-        if self.phase != Phase::Open || self.una < self.recover {
+        if self.phase != Phase::Open {
             return;
         }
         let loss = Loss { now, flight: self.flight_to_reduce(config), repeated: false };

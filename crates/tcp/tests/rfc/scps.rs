@@ -3,7 +3,9 @@
 use std::sync::Arc;
 
 use congestion::{Controller, Ecn, Specification};
-use tcp::{AckTiming, Cause, Config, Connection, DelayedAck, Recovery, Scps, Segment, SnackForm};
+use tcp::{
+    AckTiming, Cause, Config, Connection, DelayedAck, Phase, Recovery, Scps, Segment, SnackForm,
+};
 use transport::AbortCause;
 use units::Bytes;
 
@@ -89,26 +91,78 @@ fn a_hole_that_is_larger_than_the_window_is_repaired_at_once() {
     }
 }
 
+/// New segments that leave in the next recovery.
+fn sent_in_recovery(wire: &mut Wire) -> u64 {
+    let (recoveries, repaired) = (wire.ends[A].counters().fast_recoveries, retransmissions(wire));
+    while wire.ends[A].counters().fast_recoveries == recoveries {
+        wire.run_for(ms(1));
+    }
+    let sent = |wire: &Wire| wire.ends[A].counters().segments - retransmissions(wire);
+    let before = sent(wire);
+    while wire.ends[A].info().phase == Phase::FastRecovery {
+        wire.run_for(ms(1));
+    }
+    assert!(retransmissions(wire) > repaired);
+    sent(wire) - before
+}
+
+fn retransmissions(wire: &Wire) -> u64 {
+    wire.ends[A].info().retransmissions
+}
+
 /// Each shows that a segment has left the network. With the half of the flight nothing leaves.
 #[test]
 fn after_a_loss_by_congestion_the_later_half_of_the_duplicate_acks_lets_new_data_leave() {
     for snack in [SnackForm::Simple, SnackForm::Vector] {
         let route = Scps { snack, ack_floor: ms(0), ..Scps::default() };
-        let lost = |sent: &Sent| is_data_at(sent, 2) && sent.nth == 3;
-        let mut wire = Wire::new(&Config { initial_window: 20, ..scps(route) }).losing(lost).open();
-        wire.write(A, 60 * MSS);
-        while wire.ends[A].info().retransmissions == 0 {
-            wire.run_for(ms(1));
-        }
-        let sent_before = wire.ends[A].counters().segments;
-        let (una, repaired) = (wire.ends[A].info().acknowledged, wire.now);
-        while wire.ends[A].info().acknowledged == una {
-            wire.run_for(ms(1));
-        }
-        let new = wire.ends[A].counters().segments - sent_before;
-        assert!((7..=10).contains(&new), "{snack:?}: {new} since {repaired}");
+        let mut places = vec![2, 40];
+        let mut wire = Wire::new(&Config { initial_window: 20, ..scps(route) })
+            .scripted(move |sent| {
+                let lost = places.iter().position(|place| is_data_at(sent, *place));
+                lost.map(|lost| places.remove(lost)).map_or(Fate::Arrives, |_| Fate::Lost)
+            })
+            .open();
+        wire.write(A, 120 * MSS);
+        // What was added in the first recovery is not there in the second one.
+        let found = [(); 2].map(|()| sent_in_recovery(&mut wire));
+        assert_eq!(found, [9, 4], "{snack:?}");
         wire.run();
-        assert_eq!((timeouts(&wire), wire.ends[A].info().retransmissions), (0, 1), "{snack:?}");
+        assert_eq!((timeouts(&wire), retransmissions(&wire)), (0, 2), "{snack:?}");
+    }
+}
+
+/// What they have added is taken back by an ACK of a part of the flight.
+#[test]
+fn an_ack_of_a_part_takes_back_what_duplicate_acks_have_added() {
+    for snack in [SnackForm::Simple, SnackForm::Vector] {
+        let route = Scps { snack, ack_floor: ms(0), ..Scps::default() };
+        let lost = |sent: &Sent| sent.nth <= 20 && [2, 18].iter().any(|p| is_data_at(sent, *p));
+        let mut wire = Wire::new(&Config { initial_window: 20, ..scps(route) }).losing(lost).open();
+        wire.write(A, 120 * MSS);
+        assert_eq!(sent_in_recovery(&mut wire), 9, "{snack:?}");
+    }
+}
+
+/// A hole and the end of what was outstanding are lost, and only the hole is reported.
+#[test]
+fn what_no_report_shows_after_a_timeout_is_repaired_without_another_one() {
+    for route in routes() {
+        let mut wire = Wire::established(&Config { initial_window: 10, ..scps(route) });
+        let from = wire.now;
+        wire = wire.scripted({
+            let mut segments = 0;
+            move |sent| {
+                segments += u32::from(sent.by == A && sent.is_data());
+                let is_first = segments <= 10 && sent.by == A;
+                let is_lost = is_first && [3, 9, 10].contains(&segments);
+                let is_silent = sent.by == B && sent.at < from + ms(350);
+                if is_lost || is_silent { Fate::Lost } else { Fate::Arrives }
+            }
+        });
+        wire.write(A, 10 * MSS);
+        wire.run();
+        assert_eq!(wire.ends[B].delivered(), 10 * MSS);
+        assert_eq!(timeouts(&wire), 1, "{route:?}");
     }
 }
 
@@ -307,6 +361,75 @@ fn a_link_that_is_out_is_probed_with_one_byte() {
     assert_eq!(timeouts(&wire), 2, "probes are no timeouts");
 }
 
+/// The timeout that finds the link out is no sign of congestion, and the answer to a probe measures no RTT.
+#[test]
+fn the_timeout_that_begins_an_outage_leaves_window_and_timer() {
+    for (timestamps, bytes) in [(true, 10 * MSS), (false, 10 * MSS), (false, 1)] {
+        let route = Scps { outage_timeouts: Some(1), ..Scps::default() };
+        let mut config = Config { idle_restart: false, timestamps, ..scps(route) };
+        config.max_retries = 100;
+        let mut wire = Wire::established(&config);
+        wire.write(A, 20 * MSS);
+        wire.run();
+        let (before, from) = (wire.ends[A].info(), wire.now);
+        wire = wire.scripted(move |sent| match sent.at < from + ms(20_000) {
+            true => Fate::Lost,
+            false => Fate::Arrives,
+        });
+        wire.write(A, bytes);
+        wire.run_for(ms(19_000));
+        let during = wire.ends[A].info();
+        assert_eq!((timeouts(&wire), during.cwnd, during.rto), (1, before.cwnd, before.rto));
+        wire.run();
+        assert_eq!(wire.ends[B].delivered(), 20 * MSS + bytes);
+        let srtt = wire.ends[A].info().srtt.unwrap();
+        assert!(srtt < ms(400), "{timestamps}: {srtt:?}");
+    }
+}
+
+/// What was retransmitted just before an outage is lost in it, and does not wait for its embargo.
+#[test]
+fn the_end_of_an_outage_ends_embargoes() {
+    let mut wire = Wire::established(&Config { initial_window: 20, ..scps(corruption()) });
+    let mut copies = 0;
+    wire = wire.scripted(move |sent| {
+        copies += u32::from(is_data_at(sent, 2));
+        if is_data_at(sent, 2) && copies <= 2 { Fate::Lost } else { Fate::Arrives }
+    });
+    wire.write(A, 20 * MSS);
+    while retransmissions(&wire) == 0 {
+        wire.run_for(ms(1));
+    }
+    wire.ends[A].on_link_state(wire.now, true);
+    wire.flush();
+    wire.run_for(ms(40));
+    wire.ends[A].on_link_state(wire.now, false);
+    wire.flush();
+    let resumed = wire.now.as_nanos() / 1_000_000;
+    wire.run();
+    let times = wire.times(A, |sent| is_data_at(sent, 2) && sent.segment.payload > 1);
+    assert_eq!(times.len(), 3, "{times:?}");
+    assert!(times[2] <= resumed + 1, "{times:?}, {resumed}");
+    assert_eq!(timeouts(&wire), 0);
+}
+
+/// The timer gives the retransmission of the first hole the time of a transmission.
+#[test]
+fn a_retransmission_of_the_first_hole_restarts_the_timer() {
+    let route = Scps { ack_floor: ms(240), ..corruption() };
+    let mut wire = Wire::established(&Config { initial_window: 20, ..scps(route) });
+    wire.write(A, MSS);
+    wire.run();
+    let mut is_first = true;
+    wire = wire.scripted(move |sent| {
+        let is_lost = sent.by == A && sent.is_data() && std::mem::take(&mut is_first);
+        if is_lost { Fate::Lost } else { Fate::Arrives }
+    });
+    wire.write(A, 10 * MSS);
+    wire.run();
+    assert_eq!((timeouts(&wire), retransmissions(&wire)), (0, 1));
+}
+
 /// A signal stops everything but probes, with every controller, although packets of the other end still arrive. The
 /// next signal lets the rest follow at once.
 #[test]
@@ -367,8 +490,9 @@ fn an_idle_connection_waits_for_the_end_of_a_signalled_outage() {
 #[test]
 fn losses_are_corruption_for_a_second_and_a_round_trip_after_a_signal_of_errors() {
     // Segment 50 leaves with the signal, and its loss is reported at least 116 ms later.
-    for (lost, takes, reductions) in [(50, true, 0), (140, true, 0), (190, true, 1), (50, false, 1)]
-    {
+    // The second after it ends with segment 175. The loss of 160 is reported later, within the smoothed RTT more.
+    let cases = [(50, true, 0), (140, true, 0), (160, true, 0), (190, true, 1), (50, false, 1)];
+    for (lost, takes, reductions) in cases {
         let route = Scps { corruption_signals: takes, ..Scps::default() };
         let mut wire = Wire::established(&Config { initial_window: 60, ..scps(route) })
             .losing(move |sent| is_data_at(sent, lost) && sent.nth == lost as usize + 1);
@@ -478,6 +602,22 @@ fn acks_keep_their_distance() {
         let count = acks.len() as u64;
         assert!(count.abs_diff(expected) <= expected / 6 + 2, "{floor} ms: {count}");
     }
+}
+
+/// Without them the sender would wait for the floor.
+#[test]
+fn acks_of_a_full_window_and_of_the_fin_do_not_wait_for_the_floor() {
+    let route = Scps { ack_floor: ms(5_000), ..corruption() };
+    let config = Config { receive_buffer: Bytes(8 * MSS), initial_window: 60, ..scps(route) };
+    let mut wire = Wire::established(&config);
+    wire.write(A, 80 * MSS);
+    wire.run_for(ms(1_500));
+    assert_eq!(wire.ends[B].delivered(), 80 * MSS);
+    wire.forget();
+    wire.close(A);
+    wire.run_for(ms(150));
+    let is_of_fin = |sent: &Sent| sent.segment.acknowledgement == 1_001 + 80 * MSS as u32 + 1;
+    assert_eq!(wire.sent(B, is_of_fin).count(), 1);
 }
 
 /// ACK frequency 0: data in order is acknowledged by the timer only. What is missing is reported at once.

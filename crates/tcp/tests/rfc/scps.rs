@@ -387,6 +387,20 @@ fn the_timeout_that_begins_an_outage_leaves_window_and_timer() {
     }
 }
 
+/// A packet of the other end shows that the link is there. Timeouts before it count no more.
+#[test]
+fn after_a_packet_of_the_other_end_an_outage_takes_as_many_timeouts_as_before() {
+    let route = Scps { outage_timeouts: Some(2), ..corruption() };
+    let mut wire = Wire::established(&Config { max_retries: 100, ..scps(route) })
+        .losing(|sent| sent.by == A && sent.is_data());
+    wire.write(A, MSS);
+    wire.run_for(ms(4_000));
+    assert_eq!(timeouts(&wire), 2);
+    wire.write(B, MSS);
+    wire.run_for(ms(4_000));
+    assert_eq!(timeouts(&wire), 4);
+}
+
 /// What was retransmitted just before an outage is lost in it, and does not wait for its embargo.
 #[test]
 fn the_end_of_an_outage_ends_embargoes() {

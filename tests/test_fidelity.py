@@ -10,10 +10,11 @@ from typing import TYPE_CHECKING
 import numpy as np
 import pytest
 
-from bentpipe import BentpipeError
+from bentpipe import BentpipeError, Scenario, run
 from bentpipe.fidelity.curves import Curve, distance
+from bentpipe.fidelity.experiment import runs_of
 from bentpipe.fidelity.variants import combinations
-from conftest import ROOT
+from conftest import ROOT, SMALL
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -54,6 +55,13 @@ def test_both_backends_are_compared_for_each_variant_and_model(
             assert abs(difference) < 20
             assert model["cwnd_distance"] < 60
     assert (out / "fidelity.md").read_text().count("\n") == 2 + 4
+
+
+@pytest.mark.parametrize("protocol", ["tcp", "scps-tp", "quic"])
+def test_retransmissions_are_counted_over_every_transport_of_both_backends(protocol: str) -> None:
+    changes = {"flow.0.transport": {"protocol": protocol}, "link.0.channel": {"per": 0.05}}
+    recording = run(Scenario.parse(SMALL).with_(changes)).recording
+    assert runs_of({1: recording}, None).resent[1] > 0.02
 
 
 def test_what_the_kernel_refuses_is_told_with_its_variant(

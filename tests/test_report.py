@@ -20,6 +20,7 @@ from bentpipe.report.command import write_report
 from bentpipe.report.page import Table
 from bentpipe.report.render import GENERATOR
 from bentpipe.report.run import run_page
+from bentpipe.report.several import flows_table
 from conftest import SMALL
 
 if TYPE_CHECKING:
@@ -417,6 +418,18 @@ def test_a_foreign_file_is_left_as_it_is(bentpipe: Bentpipe, folders: Path, tmp_
     own.write_text(f"<!doctype html>{GENERATOR}")
     write_report([folders / "run"], own, None)
     assert "mine" not in own.read_text()[:100]
+
+
+def test_runs_over_quic_have_timeouts_and_retransmissions_beside_others() -> None:
+    channel = {"link.0.channel": {"per": 0.3}}
+    runs = [
+        run(Scenario.parse(SMALL).with_(channel | {"flow.0.transport": {"protocol": protocol}}))
+        for protocol in ("tcp", "quic")
+    ]
+    for row in flows_table(runs, ["tcp", "quic"]).rows:
+        retransmitted, timeouts = (cell.value for cell in row[6:8])
+        assert retransmitted, row[0]
+        assert timeouts, row[0]
 
 
 def test_more_series_than_can_be_told_apart_are_several_figures(

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import bentpipe
 from bentpipe import _native
+from bentpipe.counts import packets
 from bentpipe.fidelity.curves import Curve, distance, mean_cwnd
 from bentpipe.fidelity.kept import KeptRuns
 from bentpipe.study.statistics import Mean, gains, mean
@@ -198,10 +199,10 @@ def _cell(
         for seed, recording in sorted(recordings.items())
         if recording.kernel is not None and recording.kernel.valid
     }
-    kernel = _runs(valid, experiment.flow)
+    kernel = runs_of(valid, experiment.flow)
     comparisons = []
     for model in experiment.models:
-        runs = _runs(collected.models[number, model], experiment.flow)
+        runs = runs_of(collected.models[number, model], experiment.flow)
         comparisons.append(
             Comparison(
                 model,
@@ -222,7 +223,7 @@ def _difference(model: Mapping[int, float], kernel: Mapping[int, float]) -> Mean
     return mean(gains([model[seed] for seed in seeds], [kernel[seed] for seed in seeds]))
 
 
-def _runs(recordings: Mapping[int, bentpipe.Recording], only: int | None) -> Runs:
+def runs_of(recordings: Mapping[int, bentpipe.Recording], only: int | None) -> Runs:
     """Totals over all flows of each run, or those of one flow."""
     goodput, completion, resent = {}, {}, {}
     for seed, recording in recordings.items():
@@ -231,7 +232,7 @@ def _runs(recordings: Mapping[int, bentpipe.Recording], only: int | None) -> Run
         ends = [flow.completion_s for flow in flows if flow.completion_s is not None]
         if len(ends) == len(flows):
             completion[seed] = max(ends)
-        parts = [flow.tcp for flow in flows if flow.tcp is not None]
-        sent = sum(tcp.segments_sent for tcp in parts)
-        resent[seed] = sum(tcp.segments_retransmitted for tcp in parts) / max(sent, 1)
+        parts = [found for flow in flows if (found := packets(flow))]
+        sent = sum(part.segments_sent for part in parts)
+        resent[seed] = sum(part.segments_retransmitted for part in parts) / max(sent, 1)
     return Runs(goodput, completion, resent, mean_cwnd(recordings.values(), only))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any, get_args
 
 from bentpipe._native import Recording
-from bentpipe.counts import packets
+from bentpipe.counts import packets, timers
 from bentpipe.numbers import amount, count, significant
 from bentpipe.plots.comparing import Series, distinguishing, plot
 from bentpipe.report.page import Cell, Column, Details, Page, Section, Table, Text
@@ -95,7 +95,7 @@ def flows_table(runs: Sequence[Run], labels: Sequence[str]) -> Table:
             cell(flow.completion_s),
             cell(flow.goodput_bps, 1e6),
             whole((found := packets(flow)) and found.segments_retransmitted),
-            whole(flow.tcp.timeouts if flow.tcp else None),
+            whole((timed := timers(flow)) and timed.timeouts),
             cell(flow.min_rtt_ms),
             *rtt_cells(flow, smoothed),
         ]

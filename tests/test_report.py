@@ -488,21 +488,6 @@ def test_mechanisms_on_the_path_have_their_totals_and_figures(tmp_path: Path) ->
     assert "mechanisms" not in [one.name for one in run_page(tmp_path / "plain").sections]
 
 
-def test_a_flow_without_congestion_control_has_no_figure_of_its_window(tmp_path: Path) -> None:
-    for settings in ({"controller": "none", "rate": "1Mbit/s"}, {"controller": "reno"}):
-        scps = {key: value for key, value in settings.items() if key == "rate"}
-        changes = {
-            "flow.0.controller": settings["controller"],
-            "flow.0.transport": {"protocol": "scps-tp", "scps": scps},
-            "record.interval": "50ms",
-        }
-        folder = tmp_path / settings["controller"]
-        run(Scenario.parse(SMALL).with_(changes)).save(folder)
-        drawn = {figure.name for figure in run_page(folder).figures}
-        assert "flight" in drawn
-        assert ("cwnd" in drawn) == (settings["controller"] == "reno")
-
-
 def test_bytes_and_slots_are_not_drawn_as_packets(tmp_path: Path) -> None:
     changes = {
         "link.0.header_compression": "rohc",

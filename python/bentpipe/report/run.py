@@ -50,9 +50,6 @@ FLOW_SERIES = (
     ("goodput", "Goodput since the previous sample", "goodput", "goodput_bps", "bit/s"),
     ("srtt", "Smoothed round-trip time", "srtt", "srtt_ms", "ms"),
 )
-UNLIMITED = ("scps-tp", "none")
-"""Protocol and controller of flows without congestion control."""
-
 LINK_SERIES = (
     ("queue", "Queue of each link direction", "queue", "queue_bytes", "B"),
     ("utilisation", "Utilisation of each link direction", "utilisation", "utilisation", "%"),
@@ -345,7 +342,7 @@ def figures(run: Run, signals: Sequence[Signal], timeline: Timeline) -> list[Fig
     """The figures of the signal and of the recorded series."""
     names = [f"{flow.flow}, {flow.controller}" for flow in run.recording.flows]
     directions = [direction_name(link) for link in run.recording.links]
-    drawn = [series_figure(with_values(run, kind[0]), "flow", names, timeline, *kind)
+    drawn = [series_figure(run.flow_series, "flow", names, timeline, *kind)
              for kind in FLOW_SERIES]  # fmt: skip
     drawn += [series_figure(run.link_series, "link", directions, timeline, *kind)
               for kind in LINK_SERIES]  # fmt: skip
@@ -355,18 +352,6 @@ def figures(run: Run, signals: Sequence[Signal], timeline: Timeline) -> list[Fig
         pages_figure(run.pages, run.flows["flow"].to_list(), timeline),
     ]
     return [figure for figure in drawn if figure]
-
-
-def with_values(run: Run, name: str) -> pl.DataFrame:
-    """The series of flows without those for which a figure would show no value of their own.
-
-    SCPS-TP without congestion control has a cwnd that never limits the sender.
-    """
-    if name != "cwnd":
-        return run.flow_series
-    flows = enumerate(run.recording.flows)
-    open_ended = [number for number, flow in flows if (flow.protocol, flow.controller) == UNLIMITED]
-    return run.flow_series.filter(~pl.col("flow").is_in(open_ended))
 
 
 def series_figure(

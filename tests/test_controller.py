@@ -464,7 +464,7 @@ WRONG: dict[str, tuple[object, str]] = {
     ),
     "no threshold after a loss": (
         type("Wrong", (Controller,), {"on_loss": lambda *_: None}),
-        "found ssthresh, which nothing has set",
+        "found none: on_loss must set it",
     ),
     "wrong needs": (answering("needs", {"pacing": True}), r"Wrong.needs: expected .*Needs"),
     "a wrong count": (answering("duplicate_threshold", 0), r"duplicate_threshold: .* found 0"),

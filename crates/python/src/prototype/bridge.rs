@@ -103,7 +103,8 @@ pub struct Bridge {
     window: congestion::Window,
     own: Own,
     needs: congestion::Needs,
-    told_of_loss: bool,
+    /// `on_loss` has been called.
+    had_loss: bool,
     failure: Arc<Failure>,
 }
 
@@ -131,7 +132,7 @@ impl Bridge {
             window: object.get().window(object.py()),
             own: Own::ALL,
             needs: congestion::Needs::default(),
-            told_of_loss: false,
+            had_loss: false,
             failure: Arc::default(),
         }
     }
@@ -220,14 +221,13 @@ impl Bridge {
         R::read(given).ok_or_else(|| unexpected(&what(), R::EXPECTED, given))
     }
 
-    /// Before the end of a recovery by the rule of standard TCP, which sets cwnd to ssthresh: an `on_loss`
-    /// of the class that was told of the loss must have set one. A recovery whose losses were all told to
-    /// be corrupted has told it of none.
+    /// The rule of standard TCP for the end of a recovery sets cwnd to ssthresh, so `on_loss` of the class must have set
+    /// one. It is not called in a recovery whose losses all count as errors of links.
     fn check_threshold(&mut self) {
-        if self.told_of_loss && self.window.ssthresh == u64::MAX {
+        if self.had_loss && self.window.ssthresh == u64::MAX {
             self.failure.raise(ControllerError::new_err(
                 "ssthresh: expected a number of bytes at the end of a recovery, where cwnd becomes \
-                 ssthresh, found ssthresh, which nothing has set: on_loss must",
+                 ssthresh, found none: on_loss must set it",
             ));
         }
     }
@@ -330,7 +330,7 @@ impl congestion::Controller for Bridge {
     }
 
     fn on_loss(&mut self, loss: &congestion::Loss) {
-        self.told_of_loss = true;
+        self.had_loss = true;
         event!(self.on_loss(Loss(*loss)), else standard::on_loss(self, loss));
     }
 

@@ -6,13 +6,12 @@
 
 use std::collections::VecDeque;
 
+use transport::Range;
 use units::{Span, Time};
 
 use crate::best_effort::{BestEffort, BestEffortCounters, Holes};
 use crate::config::Config;
 use crate::segment::Segment;
-
-use transport::Range;
 
 use super::{Connection, State};
 

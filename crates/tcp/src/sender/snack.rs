@@ -293,9 +293,11 @@ impl Sender {
         }
         repair.missing.acknowledge(una);
         let range = repair.missing.next(mss)?;
-        let room = cwnd.max(repair.missing.largest_reported().next_multiple_of(mss));
-        let is_congested = repair.cause(now) == Cause::Congestion;
-        if is_congested && repair.missing.in_flight(now) + mss > room || quota == 0 {
+        let is_held = repair.cause(now) == Cause::Congestion && {
+            let room = cwnd.max(repair.missing.largest_reported().next_multiple_of(mss));
+            repair.missing.in_flight(now) + mss > room
+        };
+        if is_held || quota == 0 {
             self.held_by = HeldBy::CongestionWindow;
             return None;
         }

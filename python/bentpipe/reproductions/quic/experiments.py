@@ -89,15 +89,21 @@ SHOWN = {
 }
 """Cases in the figure, with their rates in Mbit/s."""
 
+TRANSFERS = ("5.3MB", "5.3MB-resumed", "1MB", "1MB-resumed")
+"""Cases of RFC 9959."""
+
 RESUME = {"5.3MB": "plain", "5.3MB-resumed": "resumed"}
 """Columns of the times of RFC 9959, by case."""
 
 RUNS = {
     "bbr3": ("basic", "loss", "medium", "small", "small-up", "seeded", "sat", "satloss"),
     "bbr": ("basic",),
-    "cubic": ("basic", "loss", "medium", "small", "small-up", "seeded", "5.3MB", "5.3MB-resumed",
-              "1MB", "1MB-resumed", "sat", "satloss", "gaps"),
-}  # fmt: skip
+    "cubic": (
+        *("basic", "loss", "medium", "small", "small-up", "seeded"),
+        *TRANSFERS,
+        *("sat", "satloss", "gaps"),
+    ),
+}
 
 
 def plan() -> Plan:
@@ -139,7 +145,7 @@ def _rows(case: str, controller: str) -> Iterator[str]:
         yield f"seeded/{controller}/basic"
     elif case.startswith("sat"):
         yield f"interop/{controller}/{case}"
-    elif not case.startswith("1MB"):
+    elif case not in TRANSFERS:
         if _is_bounded(case, controller):
             yield f"bound/{controller}/{case}"
         if (case, controller) == ("loss", "bbr3"):
@@ -204,7 +210,7 @@ def trials() -> Mapping[str, Plan]:
         | {
             name: job.with_sets("flow.0.controller=newreno", _over_tcp("resumed" in name))
             for name, job in plan().items()
-            if "MB" in name
+            if name.split("/")[0] in TRANSFERS
         },
         "10 Mbit/s": _resume_at(10),
         "50 Mbit/s": _resume_at(50),
@@ -225,7 +231,7 @@ def _resume_at(rate: float) -> Plan:
     return {
         name: job.with_sets(*_rates(rate, rate), *([_resumed(rate)] if "resumed" in name else []))
         for name, job in plan().items()
-        if "MB" in name
+        if name.split("/")[0] in TRANSFERS
     }
 
 

@@ -25,6 +25,9 @@ pub(crate) fn channel() -> impl Strategy<Value = String> {
         1 => (0.0..0.3f64, 1.0..20.0f64).prop_map(|(loss, burst)| format!(
             "{{ mean_loss = {loss}, mean_burst = {burst}, loss_in_burst = 0.8 }}"
         )),
+        1 => (0.0..0.3f64, 1u32..200).prop_map(|(loss, burst)| format!(
+            "{{ mean_loss = {loss}, mean_burst = \"{burst}ms\", loss_in_burst = 0.8 }}"
+        )),
         2 => awgn(),
         1 => modem(),
     ]

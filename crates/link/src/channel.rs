@@ -20,7 +20,7 @@ use units::Time;
 
 pub(crate) use awgn::noise_rise;
 pub use awgn::{Awgn, Budget};
-pub use bursts::Bursts;
+pub use bursts::{Bursts, Length as BurstLength};
 pub use code::Code;
 pub use fade::Fade;
 pub(crate) use lock::first_instant;
@@ -231,7 +231,7 @@ impl Channel {
     fn damages_by_its_state(&mut self, now: Time, bytes: u32) -> bool {
         match &mut self.process {
             Process::Perfect | Process::Independent { .. } => false,
-            Process::Bursts(chain) => chain.loses(&mut self.rng),
+            Process::Bursts(chain) => chain.loses(now, &mut self.rng),
             Process::Awgn(receiver) => receiver.corrupts(self.rng.next_u64(), now, bytes),
             Process::Acm(demodulator) => demodulator.is_out(now),
         }
@@ -336,7 +336,8 @@ mod tests {
             Errors::Awgn { awgn: awgn.into(), file: None }
         };
         assert_eq!([0.0, 20.0].map(|eb_n0| lost(awgn(eb_n0), 100)), [100, 0]);
-        let bursts = Bursts { mean_loss: 0.5, mean_burst: 1.0, loss_in_burst: 1.0 };
+        let mean_burst = BurstLength::Packets(1.0);
+        let bursts = Bursts { mean_loss: 0.5, mean_burst, loss_in_burst: 1.0 };
         assert_eq!(lost(Errors::Bursts(bursts), 100), 50, "every other packet");
         assert_eq!(lost(Errors::Perfect, 100), 0);
     }

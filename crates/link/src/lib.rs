@@ -26,7 +26,7 @@ pub use arq::{
     Accepted, Arq, ArqCounters, ArqSettings, Frame, GoBackNSettings, Receiver, Repeat,
     SelectiveRepeatSettings, Sender, Status,
 };
-pub use channel::{Awgn, Budget, Bursts, Channel, Code, Errors, Fade, Lock, Outage};
+pub use channel::{Awgn, Budget, BurstLength, Bursts, Channel, Code, Errors, Fade, Lock, Outage};
 pub use demand::{Action, Demand, DemandCounters, DemandSettings, DvbRcs2Settings, Terminal};
 pub use direction::{Counters, Direction, Fate, PushedOut, Settings};
 pub use dynamics::{Change, Cursor, Timeline, event_delay};

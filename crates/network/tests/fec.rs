@@ -3,7 +3,9 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
-use link::{Bursts, Direction, Ecn, Errors, FecCounters, FecSettings, Priority, Settings};
+use link::{
+    BurstLength, Bursts, Direction, Ecn, Errors, FecCounters, FecSettings, Priority, Settings,
+};
 use network::{Fabric, Network, NodeId, Packet, PortKind, PortReport, PortSpec, Topology};
 use units::{Rate, Span, Time};
 
@@ -114,7 +116,8 @@ fn residual_loss_is_that_of_the_binomial() {
 /// nearly all where eight blocks share them.
 #[test]
 fn an_interleaver_makes_bursts_repairable() {
-    let bursts = Bursts { mean_loss: 0.01, mean_burst: 8.0, loss_in_burst: 1.0 };
+    let mean_burst = BurstLength::Packets(8.0);
+    let bursts = Bursts { mean_loss: 0.01, mean_burst, loss_in_burst: 1.0 };
     let residual = |depth| {
         let (_, report) = carry(fec(20, 4, depth), Errors::Bursts(bursts), 400_000);
         counters(&report).lost_packets as f64 / 400_000.0

@@ -290,15 +290,16 @@ pub(crate) enum Channel {
         ecc_threshold: f64,
     },
     Bursts {
-        /// Mean share of lost packets, with losses in bursts. This is the Gilbert-Elliott model. For
-        /// each packet, it moves between a good state without losses and a bad state. With
-        /// `loss_in_burst` l and `mean_burst` B the share is at most l B / (1 + B), because there is
-        /// at least one packet in the good state between two bursts.
+        /// Mean share of lost packets, with losses in bursts. This is the Gilbert-Elliott model, with a
+        /// good state without losses and a bad state. With `loss_in_burst` l and a `mean_burst` of B
+        /// packets the share is at most l B / (1 + B), because there is at least one packet in the
+        /// good state between two bursts. With bursts in time it is below l.
         #[schemars(range(min = 0), extend("exclusiveMaximum" = 1))]
         mean_loss: f64,
-        /// Mean length of a burst, in packets.
-        #[schemars(range(min = 1))]
-        mean_burst: f64,
+        /// Mean length of a burst: a number of packets, or a time such as `"5ms"`. A burst in time ends
+        /// whether packets are sent or not. A burst in packets waits while nothing is sent, so a
+        /// retransmission after a timeout meets the burst that it fled from.
+        mean_burst: BurstLength,
         /// Probability that a packet in a burst is lost.
         #[serde(default = "certain")]
         #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
@@ -307,6 +308,24 @@ pub(crate) enum Channel {
     Awgn(Awgn),
     Signal(Signal),
     Perfect(Perfect),
+}
+
+/// A number of packets, or a time.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(crate) enum BurstLength {
+    Packets(#[schemars(range(min = 1))] f64),
+    Time(#[schemars(extend("x-minimum" = "1us", "x-maximum" = "24h"))] Span),
+}
+
+impl BurstLength {
+    pub fn resolve(self) -> link::BurstLength {
+        match self {
+            Self::Packets(packets) => link::BurstLength::Packets(packets),
+            Self::Time(time) => link::BurstLength::Time(time),
+        }
+    }
 }
 
 fn certain() -> f64 {

@@ -1,6 +1,6 @@
 //! Figures of a channel, computed before the run.
 
-use link::{Acm, Awgn, Bursts, Lock};
+use link::{Acm, Awgn, BurstLength, Bursts, Lock};
 use serde_json::json;
 use units::{Span, Time};
 
@@ -96,17 +96,26 @@ fn of_acm(
 }
 
 fn of_bursts(bursts: &Bursts, setting: impl Fn(&str, Amount, String) -> Setting) -> Vec<Setting> {
-    let gap = match bursts.mean_gap() {
-        gap if gap.is_finite() => format!(", {} between bursts", short(gap, 1)),
-        _ => ", never".into(),
+    let (burst, length, waits) = match bursts.mean_burst {
+        BurstLength::Packets(packets) => (
+            Amount::from(packets),
+            format!("{packets} packets"),
+            "; a burst waits while nothing is sent",
+        ),
+        BurstLength::Time(time) => {
+            (Amount::from(time), time.to_string(), "; in time, whatever is sent")
+        }
+    };
+    let gap = match (bursts.mean_gap(), bursts.mean_burst) {
+        (gap, _) if gap.is_infinite() => ", never".into(),
+        (gap, BurstLength::Packets(_)) => format!(", {} between bursts{waits}", short(gap, 1)),
+        (gap, BurstLength::Time(_)) => {
+            format!(", {} between bursts{waits}", Span::from_secs_f64(gap))
+        }
     };
     vec![
         setting("mean_loss", bursts.mean_loss.into(), format!("{:?}", bursts.mean_loss)),
-        setting(
-            "mean_burst",
-            bursts.mean_burst.into(),
-            format!("{} packets{gap}", bursts.mean_burst),
-        ),
+        setting("mean_burst", burst, format!("{length}{gap}")),
         setting("loss_in_burst", bursts.loss_in_burst.into(), bursts.loss_in_burst.to_string()),
     ]
 }

@@ -1,7 +1,7 @@
 //! Forward error correction before a run: the rate and the delay that it adds, what hosts see, and where it
 //! does not fit the link.
 
-use link::FecSettings;
+use link::{BurstLength, FecSettings};
 
 use super::arq;
 use super::settings::{Amount, Setting};
@@ -85,7 +85,7 @@ pub(super) fn warnings(scenario: &Scenario, direction: &Direction) -> Vec<(Kind,
     let bytes = arq::longest_packet(scenario);
     let found = [
         (Kind::FecWithoutEffect, without_effect(direction, &fec, bytes)),
-        (Kind::FecBelowBurst, long_bursts(direction, &fec)),
+        (Kind::FecBelowBurst, long_bursts(scenario, direction, &fec)),
         (Kind::FecTimerBelowBlock, short_timer(direction, &fec, bytes)),
     ];
     found.into_iter().filter_map(|(kind, text)| Some((kind, text?))).collect()
@@ -100,9 +100,16 @@ fn without_effect(direction: &Direction, fec: &FecSettings, bytes: u32) -> Optio
 }
 
 /// Bursts that no interleaving of this depth spreads far enough.
-fn long_bursts(direction: &Direction, fec: &FecSettings) -> Option<String> {
+fn long_bursts(scenario: &Scenario, direction: &Direction, fec: &FecSettings) -> Option<String> {
     let Channel::Bursts(bursts) = direction.channel else { return None };
-    let burst = bursts.mean_burst * bursts.loss_in_burst;
+    let length = match bursts.mean_burst {
+        BurstLength::Packets(packets) => packets,
+        BurstLength::Time(time) => {
+            let bits = f64::from(arq::longest_packet(scenario) + direction.overhead) * 8.0;
+            time.as_secs_f64() * direction.rate.bits_per_second() as f64 / bits
+        }
+    };
+    let burst = length * bursts.loss_in_burst;
     let repaired = fec.parity * fec.depth;
     (burst > f64::from(repaired)).then(|| {
         let depth = (burst / f64::from(fec.parity)).ceil();

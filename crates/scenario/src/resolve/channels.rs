@@ -3,7 +3,7 @@
 use std::path::Path as FilePath;
 use std::sync::Arc;
 
-use link::{Bursts, Code, Fade};
+use link::{BurstLength, Bursts, Code, Fade};
 use units::{Span, Time};
 
 use crate::document::{self, Attenuation, Awgn, Signal};
@@ -17,6 +17,8 @@ use crate::tree::Tree;
 
 /// Measurements of a modem in a run.
 const MOST_MEASUREMENTS: u64 = 10_000_000;
+/// Changes of a channel with bursts in time in a run.
+const MOST_CHANGES: f64 = 1e8;
 
 /// What channels need to know of the rest.
 pub(super) struct Channels<'a> {
@@ -41,14 +43,25 @@ impl Channels<'_> {
                 Channel::BitErrors { ber: *ber, ecc_threshold: *ecc_threshold }
             }
             document::Channel::Bursts { mean_loss, mean_burst, loss_in_burst } => {
-                let (mean_loss, mean_burst) = (*mean_loss, *mean_burst);
+                let (mean_loss, mean_burst) = (*mean_loss, mean_burst.resolve());
                 let bursts = Bursts { mean_loss, mean_burst, loss_in_burst: *loss_in_burst };
                 problems.extend(impossible(&bursts, path));
+                problems.extend(self.too_many_changes(&bursts, path));
                 Channel::Bursts(bursts)
             }
             document::Channel::Awgn(awgn) => self.awgn(awgn, path, problems),
             document::Channel::Signal(signal) => self.signal(signal, path, problems),
         }
+    }
+
+    /// Bursts so short that a run would do little else than change between the two states.
+    fn too_many_changes(&self, bursts: &Bursts, path: &Path) -> Option<Problem> {
+        let changes = bursts.changes_in(self.duration);
+        (changes > MOST_CHANGES).then(|| {
+            let expected =
+                format!("at most {MOST_CHANGES} changes of the channel in the `duration`");
+            Problem::new(path.key("mean_burst"), expected, format!("{changes:.0}"))
+        })
     }
 
     fn signal(&self, signal: &Signal, path: &Path, problems: &mut Vec<Problem>) -> Channel {
@@ -181,19 +194,26 @@ fn neighbour(file: &FilePath) -> Option<String> {
     suggest::nearest(name, names.iter().map(String::as_str)).map(|name| format!("{name:?}"))
 }
 
-/// Between two bursts there is at least one packet in the good state.
+/// Between two bursts there is at least one packet, or some time, in the good state.
 fn impossible(bursts: &Bursts, path: &Path) -> Option<Problem> {
-    let largest = bursts.largest_mean_loss();
-    (bursts.mean_loss > largest).then(|| {
-        let expected = format!("a mean loss of at most {largest:.4} with these bursts");
-        let problem =
-            Problem::new(path.key("mean_loss"), expected, format!("{:?}", bursts.mean_loss));
-        problem.because(format!(
-            "at least one packet gets through between two bursts of {} packets on average, in \
-             which {} of the packets are lost",
-            bursts.mean_burst, bursts.loss_in_burst
-        ))
-    })
+    let (largest, loss) = (bursts.largest_mean_loss(), bursts.mean_loss);
+    let lost = format!("in which {} of the packets are lost", bursts.loss_in_burst);
+    let (expected, reason) = match bursts.mean_burst {
+        BurstLength::Packets(packets) if loss > largest => (
+            format!("a mean loss of at most {largest:.4} with these bursts"),
+            format!(
+                "at least one packet gets through between two bursts of {packets} packets on \
+                 average, {lost}"
+            ),
+        ),
+        BurstLength::Time(time) if loss >= largest => (
+            format!("a mean loss below {largest:.4} with these bursts"),
+            format!("some time passes between two bursts of {time} on average, {lost}"),
+        ),
+        _ => return None,
+    };
+    let problem = Problem::new(path.key("mean_loss"), expected, format!("{loss:?}"));
+    Some(problem.because(reason))
 }
 
 /// A demodulator that cannot find the signal of a clear sky.

@@ -254,6 +254,10 @@ fn channels_that_cannot_be() {
         "{ mean_loss = 1, mean_burst = 2 }",
         "{ mean_loss = 0.1, mean_burst = 2, loss_in_burst = 0 }",
         "{ mean_loss = 0.1, mean_burst = nan }",
+        "{ mean_loss = 0.5, mean_burst = \"5ms\", loss_in_burst = 0.5 }",
+        "{ mean_loss = 0.1, mean_burst = \"5 parsecs\" }",
+        "{ mean_loss = 0.1, mean_burst = \"0s\" }",
+        "{ mean_loss = 0.9, mean_burst = \"1us\" }",
         "{ mean_loss = 0.1 }",
         "{ mean_burst = 3, per = 0.1 }",
         "{ eb_n0 = 9 }",
@@ -333,6 +337,7 @@ fn channels_are_explained_with_what_follows_from_them() {
     let channels = [
         "{ mean_loss = 0.02, mean_burst = 4 }",
         "{ mean_loss = 0, mean_burst = 4, loss_in_burst = 0.5 }",
+        "{ mean_loss = 0.02, mean_burst = \"5ms\" }",
         "{ eb_n0 = 10.53, code = \"uncoded\" }",
         "{ eb_n0 = 8, code = \"viterbi-3/4\", attenuation = 2, system_temperature = 100 }",
         "{ eb_n0 = 11, code = \"viterbi-3/4-modem\", attenuation = \"fade.csv\", \

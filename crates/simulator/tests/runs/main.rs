@@ -10,6 +10,7 @@ mod arq;
 mod background;
 mod behaviour;
 mod best_effort;
+mod bursts;
 mod captures;
 mod changes;
 mod compression;

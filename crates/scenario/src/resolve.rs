@@ -75,7 +75,11 @@ pub(crate) fn resolve(
         flows,
         addresses,
         route_rates: Vec::new(),
-        record: Record { interval: record.interval, events: record.events },
+        record: Record {
+            interval: record.interval,
+            events: record.events,
+            delivery: record.delivery,
+        },
     };
     if problems.is_empty() {
         proxies::split(&mut scenario, &entries, &sides, &mut problems);

@@ -2,6 +2,7 @@
 
 mod ack_control;
 mod best_effort;
+mod delivery;
 mod legs;
 mod loss_notices;
 mod path_mtu;
@@ -28,9 +29,10 @@ use crate::transports::Connection;
 /// The tables that mechanisms add to recordings, in the simulator and on the testbed. A run has those of its
 /// mechanisms.
 pub fn tables() -> impl Iterator<Item = &'static TableDefinition> {
-    const OWN: [TableDefinition; 6] = [
+    const OWN: [TableDefinition; 7] = [
         legs::Proxies::DEFINITION,
         legs::Series::DEFINITION,
+        delivery::Deliveries::DEFINITION,
         path_mtu::Discoveries::DEFINITION,
         ack_control::AckRatios::DEFINITION,
         loss_notices::Notices::DEFINITION,
@@ -53,11 +55,14 @@ pub(crate) struct Recorder {
     flows: FlowSeries,
     links: LinkRecorder,
     legs: legs::Sampler,
+    delivery: delivery::Recorder,
+    observes: bool,
 }
 
 impl Recorder {
     pub(crate) fn new(scenario: &Scenario) -> Self {
         let interval = scenario.record.interval;
+        let delivery = delivery::Recorder::new(scenario);
         Self {
             interval,
             events: scenario.record.events,
@@ -74,6 +79,8 @@ impl Recorder {
             flows: FlowSeries::default(),
             links: LinkRecorder::new(scenario),
             legs: legs::Sampler::new(scenario),
+            observes: scenario.record.events || delivery.is_active(),
+            delivery,
         }
     }
 
@@ -86,9 +93,10 @@ impl Recorder {
         self.last_sample
     }
 
+    /// Returns true if [`observe`](Self::observe) must be called after each event of an endpoint.
     #[inline]
-    pub(crate) fn records_events(&self) -> bool {
-        self.events
+    pub(crate) fn observes(&self) -> bool {
+        self.observes
     }
 
     /// Takes the samples that are due up to `now`, but not more than a few thousand rows of them.
@@ -146,8 +154,36 @@ impl Recorder {
         self.last_sample = at;
     }
 
+    /// Records what an event of `endpoint` has changed: its delivery times, and a row of its flow.
+    pub(crate) fn observe(
+        &mut self,
+        now: Time,
+        endpoint: EndpointId,
+        hosts: &Hosts<impl Connection>,
+        applications: &[Application],
+    ) {
+        self.look_at_delivery(now, endpoint, hosts, applications);
+        if self.events {
+            self.record_event(now, endpoint, hosts, applications);
+        }
+    }
+
+    /// Takes the delivery times that end with what `endpoint` has received.
+    #[inline]
+    pub(crate) fn look_at_delivery(
+        &mut self,
+        now: Time,
+        endpoint: EndpointId,
+        hosts: &Hosts<impl Connection>,
+        applications: &[Application],
+    ) {
+        if self.delivery.is_active() {
+            self.delivery.look(now, endpoint, hosts, applications);
+        }
+    }
+
     /// A row for the flow of `endpoint`, if anything about it has changed.
-    pub(crate) fn record_event(
+    fn record_event(
         &mut self,
         now: Time,
         endpoint: EndpointId,
@@ -197,6 +233,7 @@ impl Recorder {
         tables.extend(sampled);
         tables.extend(legs::table(scenario, hosts));
         tables.extend(self.legs.into_table());
+        tables.extend(self.delivery.into_table(scenario));
         tables.extend(legs::proxies(scenario, hosts));
         tables.extend(path_mtu::table(scenario, hosts));
         tables.extend(ack_control::table(scenario, hosts));
@@ -221,14 +258,25 @@ impl Recorder {
 /// Sums over the connections of a flow.
 struct Totals {
     delivered: u64,
+    /// Counts of all legs, and the bytes of the leg that has sent most.
     sent: Counters,
+    /// A gateway has split a connection.
+    is_split: bool,
 }
 
 fn totals<C: Connection>(application: &Application, hosts: &Hosts<C>) -> Totals {
-    let mut totals = Totals { delivered: 0, sent: Counters::default() };
+    let mut totals = Totals { delivered: 0, sent: Counters::default(), is_split: false };
     for pair in &application.pairs {
         totals.delivered += hosts.connection(pair.receiver).delivered();
-        totals.sent += *hosts.connection(pair.sender).counters();
+        let (mut legs, mut most) = (0, 0);
+        for end in hosts.senders(pair.sender) {
+            let sent = *hosts.endpoints[end.index()].connection.counters();
+            totals.sent += Counters { bytes: 0, ..sent };
+            most = most.max(sent.bytes);
+            legs += 1;
+        }
+        totals.sent.bytes += most;
+        totals.is_split |= legs > 1;
     }
     if C::MAY_BE_OTHERS {
         // The application does not have what its connection has passed over.
@@ -237,7 +285,8 @@ fn totals<C: Connection>(application: &Application, hosts: &Hosts<C>) -> Totals 
     totals
 }
 
-/// The RTT samples of all connections of a flow.
+/// The RTT samples of all connections of a flow; `None` if a gateway splits one, whose sender knows the RTT
+/// to the gateway only.
 fn rtt_record(application: &Application, hosts: &Hosts<impl Connection>) -> Option<RttRecord> {
     let mut samples =
         application.pairs.iter().map(|pair| hosts.connection(pair.sender).rtt_samples());
@@ -249,9 +298,13 @@ fn rtt_record(application: &Application, hosts: &Hosts<impl Connection>) -> Opti
     runtime::rtt_record(&all)
 }
 
-/// The sender that speaks for a flow with several connections: that of the one opened last.
+/// The sender that speaks for a flow with several connections: that of the one opened last. It has no RTT if
+/// a gateway splits its connection.
 fn data_sender(application: &Application, hosts: &Hosts<impl Connection>) -> Option<Sample> {
-    application.pairs.last().map(|pair| hosts.connection(pair.sender).sample())
+    let sender = application.pairs.last()?.sender;
+    let sample = hosts.connection(sender).sample();
+    let is_split = hosts.senders(sender).nth(1).is_some();
+    Some(if is_split { Sample { srtt: None, min_rtt: None, ..sample } } else { sample })
 }
 
 fn flow_sample(
@@ -413,7 +466,7 @@ fn flow_record(
         throughput_bps: rate(totals.sent.bytes),
         srtt_ms: sender.and_then(|s| s.srtt).map(Span::as_millis_f64),
         min_rtt_ms: sender.and_then(|s| s.min_rtt).map(Span::as_millis_f64),
-        rtt: rtt_record(application, hosts),
+        rtt: rtt_record(application, hosts).filter(|_| !totals.is_split),
         cwnd_bytes: sender.map_or(0, |s| s.cwnd),
         page_response_s: (!responses.is_empty())
             .then(|| responses.iter().sum::<f64>() / responses.len() as f64),

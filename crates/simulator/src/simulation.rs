@@ -314,8 +314,8 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
             self.wake_reader(number);
         }
         self.flush(number);
-        if self.recorder.records_events() {
-            self.recorder.record_event(self.now, number, &self.hosts, &self.applications);
+        if self.recorder.observes() {
+            self.recorder.observe(self.now, number, &self.hosts, &self.applications);
         }
     }
 
@@ -434,8 +434,8 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
         while let Some(number) = self.hosts.next_turn(self.now, rate) {
             let observer = self.options.observer.as_deref_mut();
             self.hosts.take_turn(self.now, (number, rate), &mut self.fabric, observer);
-            if self.recorder.records_events() {
-                self.recorder.record_event(self.now, number, &self.hosts, &self.applications);
+            if self.recorder.observes() {
+                self.recorder.observe(self.now, number, &self.hosts, &self.applications);
             }
         }
     }
@@ -451,6 +451,7 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
             self.wake(number);
         }
         self.flush(number);
+        self.recorder.look_at_delivery(self.now, number, &self.hosts, &self.applications);
     }
 
     fn expire_application(&mut self, flow: FlowId) {
@@ -491,8 +492,8 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
             self.start_reading(number);
         }
         self.flush(number);
-        if self.recorder.records_events() {
-            self.recorder.record_event(self.now, number, &self.hosts, &self.applications);
+        if self.recorder.observes() {
+            self.recorder.observe(self.now, number, &self.hosts, &self.applications);
         }
     }
 
@@ -505,6 +506,7 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
     fn flush_touched(&mut self) {
         while let Some(number) = self.hosts.take_touched() {
             self.flush(number);
+            self.recorder.look_at_delivery(self.now, number, &self.hosts, &self.applications);
         }
     }
 

@@ -313,6 +313,11 @@ impl Connection {
         self.sender.una().saturating_sub(1).min(self.sender.written() - 1)
     }
 
+    /// Bytes of the own stream that were sent at least once, from the first one on.
+    pub fn sent_once(&self) -> u64 {
+        self.sender.max().saturating_sub(1).min(self.sender.written() - 1)
+    }
+
     /// The other end has sent its FIN, and everything before it has arrived.
     pub fn peer_has_finished(&self) -> bool {
         self.receiver.finished()

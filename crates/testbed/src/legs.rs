@@ -9,6 +9,7 @@ use recording::ExtraTable;
 use runtime::{Application, LegTotals, Side};
 use scenario::Scenario;
 use scenario::model::{Flow, Gateway};
+use transport::Counters;
 
 use crate::sockets::{Endpoint, Sockets};
 use crate::watch::{Seen, Watch};
@@ -88,6 +89,29 @@ fn of_flow(
         }
     }
     totals
+}
+
+/// The counts of the legs of a flow beyond the first, and the most bytes that one of them has sent; `None` if no
+/// gateway has split a connection.
+pub(crate) fn beyond_the_first(
+    flow: &Flow,
+    application: &Application,
+    sockets: &Sockets<'_>,
+    watches: &Watches,
+) -> Option<Counters> {
+    let mut all = Counters::default();
+    for pair in &application.pairs {
+        let ends = [Side::Sender, Side::Receiver].map(|side| sockets.address(pair.end(side)));
+        let mut most = 0;
+        for gateway in flow.gateways.iter() {
+            let [_, Seen { info, recoveries }] = at_gateway(gateway, ends, watches);
+            let sent = info.counters(recoveries);
+            all += Counters { bytes: 0, ..sent };
+            most = most.max(sent.bytes);
+        }
+        all.bytes += most;
+    }
+    (all.segments > 0).then_some(all)
 }
 
 fn of_host(endpoint: &Endpoint) -> Seen {

@@ -165,6 +165,14 @@ fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Vec<Refusal>) {
             key: None,
         });
     }
+    if scenario.record.delivery {
+        refusals.push(Refusal {
+            place: "record.delivery".to_owned(),
+            asked: "true".to_owned(),
+            possible: "false: a kernel does not report when data was first sent".to_owned(),
+            key: None,
+        });
+    }
     refusals.extend(feedback(scenario));
     refusals.extend(loss_notices(scenario));
     refusals.extend(protocols(scenario));

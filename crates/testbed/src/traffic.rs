@@ -250,7 +250,8 @@ impl<'a> Run<'a> {
             let sender = self.hosts.sockets.endpoints[pair.sender.index()].sample();
             sample.cwnd_bytes = sender.cwnd;
             sample.ssthresh_bytes = sender.ssthresh;
-            sample.srtt_ms = sender.srtt.map_or(f64::NAN, Span::as_millis_f64);
+            let srtt = sender.srtt.filter(|_| !totals.is_split);
+            sample.srtt_ms = srtt.map_or(f64::NAN, Span::as_millis_f64);
             sample.rto_ms = sender.rto.as_millis_f64();
             sample.flight_bytes = sender.flight;
         }
@@ -268,6 +269,15 @@ impl<'a> Run<'a> {
                 totals.rtt.merge(samples);
             }
             totals.window = totals.window.max(sender.largest_window);
+        }
+        let (scenario, hosts) = (self.scenario, &self.hosts.sockets);
+        let application = &self.applications[flow];
+        let legs = legs::beyond_the_first(&scenario.flows[flow], application, hosts, &self.watches);
+        if let Some(legs) = legs {
+            let most = totals.sent.bytes.max(legs.bytes);
+            totals.sent += legs;
+            totals.sent.bytes = most;
+            totals.is_split = true;
         }
         totals
     }
@@ -308,6 +318,7 @@ impl<'a> Run<'a> {
         let rate = |bytes: u64| if active > 0.0 { bytes as f64 * 8.0 / active } else { 0.0 };
         let sender = application.pairs.last();
         let sender = sender.map(|pair| self.hosts.sockets.endpoints[pair.sender.index()].sample());
+        let rtt = sender.filter(|_| !totals.is_split);
         let protocol = match flow.protocol {
             Protocol::Quic => {
                 let endpoints = &self.hosts.sockets.endpoints;
@@ -342,9 +353,9 @@ impl<'a> Run<'a> {
             completion_s: completed.then_some(active),
             goodput_bps: rate(totals.delivered),
             throughput_bps: rate(totals.sent.bytes),
-            srtt_ms: sender.and_then(|s| s.srtt).map(Span::as_millis_f64),
-            min_rtt_ms: sender.and_then(|s| s.min_rtt).map(Span::as_millis_f64),
-            rtt: rtt_record(&totals.rtt),
+            srtt_ms: rtt.and_then(|s| s.srtt).map(Span::as_millis_f64),
+            min_rtt_ms: rtt.and_then(|s| s.min_rtt).map(Span::as_millis_f64),
+            rtt: rtt_record(&totals.rtt).filter(|_| !totals.is_split),
             cwnd_bytes: sender.map_or(0, |s| s.cwnd),
             page_response_s: (!responses.is_empty())
                 .then(|| responses.iter().sum::<f64>() / responses.len() as f64),
@@ -361,6 +372,8 @@ impl<'a> Run<'a> {
 struct Totals {
     delivered: u64,
     sent: Counters,
+    /// A gateway has split a connection, whose sender knows the RTT to the gateway only.
+    is_split: bool,
     /// RTT samples of QUIC.
     rtt: Sketch,
     window: u32,

@@ -55,6 +55,12 @@ LINK = (words("link"), words("direction"))
 LEG = (words("flow"), number("leg", "leg"))
 """The columns of what an end of a leg counts."""
 
+SPLIT_FLOWS = (
+    "Flows that a gateway splits have counts of all legs and no RTT: no connection spans the path. "
+    "Delivery is one-way, from host to host."
+)
+"""The sentence below the table of legs."""
+
 TABLES: Mapping[str, tuple[Shown, ...]] = {
     "aqm": (
         *LINK,
@@ -74,6 +80,13 @@ TABLES: Mapping[str, tuple[Shown, ...]] = {
         number("timeouts", "timeouts"),
         number("RTT ms", "srtt_ms", places=1),
         number("held", "held_bytes", "discarded_bytes"),
+    ),
+    "delivery": (
+        words("flow"),
+        number("median delivery ms", "median_ms", places=1),
+        number("p95 ms", "p95_ms", places=1),
+        number("p99 ms", "p99_ms", places=1),
+        number("max ms", "max_ms", places=1),
     ),
     "proxies": (
         words("node", "split proxy"),
@@ -203,6 +216,8 @@ def print_on_path(recording: Recording) -> None:
             for row in recording.table(name).iter_rows(named=True):
                 listed.add_row(*(column.text(row) for column in columns))
             show(listed)
+    if "legs" in recorded:
+        show(SPLIT_FLOWS)
     if "mtu" in recorded:
         print_black_holes(recording)
 

@@ -189,4 +189,8 @@ pub(crate) struct Record {
     pub interval: Option<Span>,
     /// Record a row for each change of a window, estimate or timer of a flow.
     pub events: bool,
+    /// Measure the delivery times of all flows over TCP and SCPS-TP: from the first transmission of data
+    /// to the receiving application, one way (table `delivery`). Flows that a gateway splits always
+    /// have them, because they have no end-to-end RTT.
+    pub delivery: bool,
 }

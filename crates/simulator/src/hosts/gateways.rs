@@ -1,6 +1,8 @@
 //! Connections that gateways split, among those of hosts: how their legs are joined, and how a connection
 //! crosses a gateway unsplit.
 
+use std::iter::successors;
+
 use link::Priority;
 use network::{Fabric, NodeId, Packet};
 use runtime::{EndpointId, Pair, Side};
@@ -48,6 +50,17 @@ impl<C: Connection> Hosts<C> {
                 self.limit_rate(end, gateway.node, settings);
             }
         }
+    }
+
+    /// The ends that send the data of the connection that begins at `sender`: one for each leg.
+    pub(crate) fn senders(&self, sender: EndpointId) -> impl Iterator<Item = EndpointId> {
+        successors(Some(self.located(sender)), |end| {
+            let peer = self.endpoints[end.index()].peer;
+            match self.endpoints[peer.index()].part() {
+                Part::Gateway(split) => Some(self.splits[split as usize].ends()[1]),
+                Part::End | Part::Fragile => None,
+            }
+        })
     }
 
     /// Lets a gateway do what has become possible for a split connection. Both of its ends count as
@@ -128,7 +141,7 @@ impl<C: Connection> Hosts<C> {
 
     /// The number of the endpoint that an application knows by this one.
     #[inline]
-    pub(super) fn located(&self, endpoint: EndpointId) -> EndpointId {
+    pub(crate) fn located(&self, endpoint: EndpointId) -> EndpointId {
         if self.moved.is_empty() { endpoint } else { self.moved_to(endpoint) }
     }
 

@@ -16,6 +16,7 @@ mod changes;
 mod compression;
 mod cost;
 mod demand;
+mod end_to_end;
 mod fades;
 mod fec;
 mod feedback;

@@ -1699,6 +1699,11 @@ class Controller:
     def on_timeout(self, loss: Loss) -> None:
         """The retransmission timer expired: one segment (RFC 5681 section 3.1)."""
 
+    def on_start(self, now_s: float) -> None:
+        """Data is sent while nothing is outstanding: the time since the last ACK was a pause. A window that is
+        a function of time leaves it out (RFC 9438 section 5.8).
+        """
+
     def on_idle(self) -> None:
         """Nothing was sent for an RTO: at most the initial window (RFC 5681 section 4.1)."""
 

@@ -201,6 +201,10 @@ impl Controller for AnyController {
     fn on_spurious_loss(&mut self, cwnd: u64, ssthresh: u64) {
         each!(self, c => c.on_spurious_loss(cwnd, ssthresh))
     }
+    fn on_start(&mut self, now: Time) {
+        each!(self, c => c.on_start(now));
+    }
+
     fn on_idle(&mut self) {
         each!(self, c => c.on_idle())
     }

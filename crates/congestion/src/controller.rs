@@ -8,10 +8,9 @@
 //! - Slow start is not a type parameter. Its variants (`parts/slow_start`) are values that a scenario
 //!   chooses with a parameter. As types, every controller would be compiled, listed and matched once
 //!   for each of them.
-//! - The controller does not save its state before a reduction, to restore it after a spurious loss.
-//!   TCP saves and restores cwnd and ssthresh, as Linux does for every controller here. W_max of
-//!   CUBIC, which RFC 9438 section 4.9 also restores, is not restored. A controller that needs more
-//!   will get a method with this default.
+//! - The transport saves cwnd and ssthresh before a reduction, and
+//!   [`Controller::on_spurious_loss`] restores them. A controller that restores more keeps it itself, as
+//!   CUBIC does (RFC 9438 section 4.9).
 
 use units::{Span, Time};
 
@@ -141,6 +140,12 @@ pub trait Controller {
     fn on_spurious_loss(&mut self, cwnd: u64, ssthresh: u64) {
         standard::on_spurious_loss(self, cwnd, ssthresh);
     }
+
+    /// Data is sent at `now` while nothing is outstanding: the first data, or the first one after a pause of
+    /// any length. The time of a pause says nothing about the path, so a window that is a function of time
+    /// does not count it (RFC 9438 section 5.8; Linux, `CA_EVENT_TX_START`). Called before
+    /// [`on_idle`](Self::on_idle).
+    fn on_start(&mut self, _now: Time) {}
 
     /// Nothing was sent for longer than the RTO: at most the initial window
     /// (RFC 5681 section 4.1).

@@ -8,7 +8,7 @@
 use std::sync::LazyLock;
 
 use congestion::{
-    Ack, AnyController, Controller as _, Feedback, Loss, ORIGINAL, RateSample, Settings,
+    Ack, AnyController, Controller as _, Feedback, Loss, ORIGINAL, RateSample, Sent, Settings,
     Specification, VARIANT, Value, entries, variants,
 };
 use units::{Span, Time};
@@ -211,6 +211,18 @@ impl Sender {
         self.sent += self.usable();
     }
 
+    /// Nothing is outstanding for this time, and then data is sent again.
+    fn pause(&mut self, time: Span) {
+        self.shrink();
+        self.now += time;
+        self.controller.on_start(self.now);
+        if self.controller.needs().feedback {
+            let (now, sent) = (self.now, self.acknowledged + MSS);
+            let again = false;
+            self.controller.on_sent(&Sent { now, bytes: MSS, again, sent, pipe_before: 0 });
+        }
+    }
+
     /// cwnd now and after each of the next rounds.
     fn windows(&mut self, rounds: u32) -> Vec<u64> {
         let mut windows = vec![self.cwnd()];
@@ -220,6 +232,63 @@ impl Sender {
         }
         windows
     }
+}
+
+/// Controllers whose window grows by time that it was not used for, with the reason.
+const COUNTS_UNUSED_TIME: &[(&str, &str)] = &[
+    (
+        "cubic/linux",
+        "Linux, tcp_cubic.c: only a time in which nothing is outstanding shifts the epoch, and no application limit",
+    ),
+    (
+        "htcp/linux",
+        "Linux, tcp_htcp.c, htcp_cong_time: since the last congestion, whatever was sent",
+    ),
+    (
+        "bbr",
+        "the minimum RTT expires after 10 s, and this path shows the queue of the whole window at once",
+    ),
+    ("bbr3", "as BBR"),
+    (
+        "nv",
+        "the minimum RTT is measured again every 5 s (tcp_nv.c), and this path has a queue then",
+    ),
+];
+
+/// RFC 9438 section 5.8, for every controller: a minute in which the window is not used is no minute of
+/// probing. Round trips after it are those of a sender that has had none.
+#[test]
+fn a_minute_without_use_lets_no_window_jump() {
+    let minute = Span::from_secs(60);
+    let mut jumping = Vec::new();
+    for name in names() {
+        let mut steady = Sender::avoiding(name);
+        steady.rounds(5);
+        let steady = steady.cwnd();
+        let mut idle = Sender::avoiding(name);
+        idle.pause(minute);
+        idle.rounds(5);
+        let mut slow = Sender::avoiding(name);
+        slow.limited = false;
+        let end = slow.now + minute;
+        while slow.now < end {
+            slow.ack(MSS);
+            slow.now += RTT;
+        }
+        slow.limited = true;
+        slow.rounds(5);
+        let excepted = COUNTS_UNUSED_TIME.iter().any(|(other, _)| *other == name);
+        let mut differs = false;
+        for (unused, found) in [("idle", idle.cwnd()), ("application limit", slow.cwnd())] {
+            let jumps = found > steady + steady / 10;
+            differs |= jumps;
+            if jumps && !excepted {
+                jumping.push(format!("{name}, {unused}: {found} instead of {steady}"));
+            }
+        }
+        assert!(!excepted || differs, "{name} is no exception");
+    }
+    assert!(jumping.is_empty(), "{jumping:#?}");
 }
 
 /// Controllers for which a mark is not what a loss is, with the reason.

@@ -274,8 +274,11 @@ impl Controller for Adapter {
     fn on_sent(&mut self, now: Instant, bytes: u64, _last_packet_number: u64) {
         let now = self.time(now);
         let mut pipe = self.flight.outstanding();
-        if pipe == 0 && self.rtt.srtt().is_some() && now.since(self.last_sent) > self.rtt.rto() {
-            self.controller.on_idle();
+        if pipe == 0 {
+            self.controller.on_start(now);
+            if self.rtt.srtt().is_some() && now.since(self.last_sent) > self.rtt.rto() {
+                self.controller.on_idle();
+            }
         }
         self.last_sent = now;
         // With segmentation offload one report covers several packets.

@@ -18,8 +18,9 @@
 //! Decisions where the RFC leaves room:
 //! - A stage of congestion avoidance begins with its first ACK, not with the loss, so the time in
 //!   recovery does not count.
-//! - Time does not run from an ACK that finds the window unused to the next (section 4.2). After an
-//!   idle period a new stage begins, with the W_max that was known.
+//! - Time does not run from an ACK that finds the window unused to the next (section 4.2), nor while
+//!   nothing is outstanding (section 5.8). After an idle period that restarts the window a new stage
+//!   begins, with the W_max that was known.
 //! - When a stage begins above W_max, it begins as after a timeout: K = 0 and W_max = cwnd. This is
 //!   so before the first loss and with the smallest windows.
 //! - Growth counts the segments acknowledged, so it is the same with delayed ACKs.
@@ -270,6 +271,13 @@ impl Controller for Cubic {
             self.prior = undo.prior;
             self.stage = undo.stage;
             self.slow_start = undo.slow_start;
+        }
+    }
+
+    /// Section 5.8.
+    fn on_start(&mut self, now: Time) {
+        if let Some(stage) = &mut self.stage {
+            stage.counted_until = now;
         }
     }
 

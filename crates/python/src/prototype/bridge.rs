@@ -42,7 +42,7 @@ macro_rules! methods {
 methods! {
     needs, on_feedback, on_sent, on_segment_lost, on_rtt, on_ack, grow, slow_start,
     avoid_congestion, threshold_after_loss, on_loss, on_congestion_mark,
-    on_loss_after_mark, on_partial_ack, on_recovery_exit, on_timeout, on_idle, extra_rto, retransmission_quota, duplicate_threshold,
+    on_loss_after_mark, on_partial_ack, on_recovery_exit, on_timeout, on_start, on_idle, extra_rto, retransmission_quota, duplicate_threshold,
     finds_loss, repeats_everything, backs_off, pacing_rate,
 }
 
@@ -358,6 +358,10 @@ impl congestion::Controller for Bridge {
 
     fn on_timeout(&mut self, loss: &congestion::Loss) {
         event!(self.on_timeout(Loss(*loss)), else standard::on_timeout(self, loss));
+    }
+
+    fn on_start(&mut self, now: Time) {
+        event!(self.on_start(now.as_secs_f64()), else {});
     }
 
     fn on_idle(&mut self) {

@@ -407,6 +407,10 @@ impl congestion::Controller for Pair {
         event!(self.on_spurious_loss(cwnd, ssthresh), text);
     }
 
+    fn on_start(&mut self, now: Time) {
+        event!(self.on_start(now), nothing, at now);
+    }
+
     fn on_idle(&mut self) {
         event!(self.on_idle(), nothing);
     }

@@ -22,6 +22,7 @@ mod fec;
 mod feedback;
 mod gateways;
 mod golden;
+mod idle;
 mod latency;
 mod legs;
 mod loss_notice;

@@ -261,11 +261,19 @@ impl Sender {
         }
     }
 
-    /// Idle for longer than the RTO: the window says nothing about the path any more (RFC 5681
-    /// section 4.1).
+    /// Notifies the controller where sending begins with nothing outstanding. Idle for longer than the
+    /// RTO, the window says nothing about the path any more (RFC 5681 section 4.1).
+    #[inline]
     fn restart_if_idle(&mut self, now: Time, config: &Config) {
-        let idle = self.flight() == 0 && now.since(self.last_sent) > self.rtt.rto();
-        if idle && config.idle_restart && self.max > 1 {
+        if self.flight() == 0 && self.max > 1 {
+            self.start_again(now, config);
+        }
+    }
+
+    #[inline(never)]
+    fn start_again(&mut self, now: Time, config: &Config) {
+        self.controller.on_start(now);
+        if config.idle_restart && now.since(self.last_sent) > self.rtt.rto() {
             self.restart_after_idle(now);
         }
     }

@@ -9,9 +9,10 @@ use middlebox::Accept;
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 
-use crate::config::{Fail, Loaded, SideName};
+use crate::config::{Fail, Loaded, SideName, Source};
 use crate::machine;
-use crate::rules::{self, HOLDS_BACK, TABLE};
+use crate::rules::{self, HOLDS_BACK, TABLE, UNSPLIT};
+use proof::Translation;
 
 /// One result of the check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -63,15 +64,55 @@ pub fn check(loaded: &mut Loaded, file: &str) -> Vec<Finding> {
     findings.extend(rules_are_set(loaded, file));
     findings.push(listens(loaded, file));
     if findings.iter().all(|finding| finding.is_fine) {
-        findings.push(match proof::connection(loaded) {
-            Ok(found) => Finding::new("connection", true, found, ""),
-            Err(found) => {
-                let command = format!("nft list table inet {TABLE}");
-                Finding::new("connection", false, found, command)
-            }
-        });
+        findings.push(proven(loaded, "connection", Translation::None));
+        if loaded.config.document.source == Source::Client && translates() {
+            findings.push(proven(loaded, "connection behind NAT", Translation::Masquerade));
+        }
+        findings.extend(unsplit());
     }
     findings
+}
+
+fn proven(loaded: &Loaded, name: &str, translation: Translation) -> Finding {
+    match proof::connection(loaded, translation) {
+        Ok(found) => Finding::new(name, true, found, ""),
+        Err(found) => Finding::new(name, false, found, format!("nft list table inet {TABLE}")),
+    }
+}
+
+/// The output of a command that succeeds.
+fn output(words: &[&str]) -> Option<String> {
+    let output = Command::new(words[0]).args(&words[1..]).output();
+    let output = output.ok().filter(|output| output.status.success())?;
+    Some(String::from_utf8_lossy(&output.stdout).into_owned())
+}
+
+/// Returns true if this machine translates source addresses, by nftables or by iptables.
+fn translates() -> bool {
+    let rules = output(&["nft", "list", "ruleset"]).unwrap_or_default();
+    let of_nft = rules.lines().any(|line| line.contains("masquerade") || line.contains("snat"));
+    let tables = fs::read_to_string("/proc/net/ip_tables_names").unwrap_or_default();
+    of_nft || tables.lines().any(|table| table == "nat")
+}
+
+/// The connections that crossed unsplit since the start of the daemon, although the file does not exempt them.
+fn unsplit() -> Option<Finding> {
+    let counter = output(&["nft", "list", "counter", "inet", TABLE, UNSPLIT])?;
+    let mut words = counter.split_whitespace().skip_while(|word| *word != "packets").skip(1);
+    let count: u64 = words.next()?.parse().ok()?;
+    let found = match count {
+        0 => "no connection crossed unsplit".to_owned(),
+        count => format!(
+            "{count} SYNs crossed unsplit: at the limit of connections, or to an address of this \
+             machine that is forwarded to the other side (DNAT)"
+        ),
+    };
+    Some(Finding::new(
+        "unsplit",
+        count == 0,
+        found,
+        format!("nft reset counter inet {TABLE} {UNSPLIT}"),
+    ))
 }
 
 fn privileges() -> Finding {
@@ -156,11 +197,6 @@ fn descriptors(loaded: &Loaded) -> Finding {
 fn rules_are_set(loaded: &Loaded, file: &str) -> Vec<Finding> {
     let document = &loaded.config.document;
     let command = format!("bentpipe proxy rules {file} --apply");
-    let output = |words: &[&str]| {
-        let output = Command::new(words[0]).args(&words[1..]).output();
-        let output = output.ok().filter(|output| output.status.success())?;
-        Some(String::from_utf8_lossy(&output.stdout).into_owned())
-    };
     let mut findings = Vec::new();
     let table = output(&["nft", "list", "table", "inet", TABLE]);
     let holds_back = table.as_ref().map(|table| table.contains(HOLDS_BACK));

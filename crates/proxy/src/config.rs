@@ -60,7 +60,8 @@ pub struct Document {
     #[serde(default = "port")]
     #[schemars(range(min = 1, max = 65534))]
     pub port: u16,
-    /// Firewall mark of intercepted packets.
+    /// Firewall mark of intercepted packets. The next two numbers mark packets that the daemon sends to clients
+    /// and to servers.
     #[serde(default = "mark")]
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub mark: u32,
@@ -176,6 +177,15 @@ pub enum Fail {
     Closed,
 }
 
+/// Receivers of packets of the daemon.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum Towards {
+    /// Clients, whose connections it has accepted.
+    Client,
+    /// Servers, to which it has connected.
+    Server,
+}
+
 const fn yes() -> bool {
     true
 }
@@ -271,6 +281,14 @@ impl Config {
         match name {
             SideName::Terrestrial => &self.document.terrestrial,
             SideName::Satellite => &self.document.satellite,
+        }
+    }
+
+    /// Firewall mark of the packets that the daemon sends.
+    pub(crate) const fn mark_of(&self, towards: Towards) -> u32 {
+        match towards {
+            Towards::Client => self.document.mark + 1,
+            Towards::Server => self.document.mark + 2,
         }
     }
 

@@ -33,6 +33,7 @@ use crate::log::Log;
 use crate::machine;
 use crate::metrics;
 use crate::privileges;
+use crate::rules;
 use crate::shared::Shared;
 use crate::sockets::Unset;
 use crate::sys::{self, Signals};
@@ -137,6 +138,7 @@ pub fn run(path: &Path) -> Result<(), DaemonError> {
     let own = Arc::new(RwLock::new(own));
     let page = metrics_listener(&config, inherited.metrics.take())?;
     let control = control_listener(&config, inherited.control.take())?;
+    rules::reset_unsplit();
     privileges::drop_all(config.user).doing("drop privileges")?;
 
     let servers = Arc::new(Servers::default());

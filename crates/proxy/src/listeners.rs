@@ -9,7 +9,7 @@ use rustix::net::{getsockname, sockopt};
 use scenario::Refused;
 use serde_json::{Value, json};
 
-use crate::config::{Config, Document, Side, SideName};
+use crate::config::{Config, Document, Side, SideName, Towards};
 use crate::daemon::{DaemonError, Doing};
 use crate::log::Log;
 use crate::machine;
@@ -83,6 +83,9 @@ fn one(
         Err(_) if !is_v4 && !machine::has_ipv6() => return Ok(None),
         result => result.doing(format!("listen on port {port} of the loopback address"))?,
     };
+    // Accepted connections inherit it, and the rules know their packets by it.
+    let mark = config.mark_of(Towards::Client);
+    sockets::set_mark(&fd, mark).doing("set the mark of a listener")?;
     if let Err(Unset { key, error }) = settings {
         let error = error.to_string();
         let values = [("side", json!(side.key())), ("key", json!(key)), ("error", json!(error))];

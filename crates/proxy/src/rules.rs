@@ -5,7 +5,11 @@
 //! - With another `accept` than "early" the SYN is dropped, and a copy goes to the daemon (nfnetlink_log). The
 //!   daemon sends it on with the mark and a priority, and then TPROXY gives it to the listener.
 //! - Packets of connections that the daemon has are found by their socket, and marked. Others are
-//!   never taken over. ICMP errors about these connections have the client's address, and are found by
+//!   never taken over. Those of clients are not tracked (conntrack). The connection to the server often has
+//!   the same addresses and ports, and would be taken for the client's: the gateway would then not
+//!   translate its address (NAT). Answers to translated addresses are found by the kernel's socket
+//!   lookup, which knows the translation.
+//! - SYNs that cross unsplit although the file does not exempt them are counted and logged. ICMP errors about these connections have the client's address, and are found by
 //!   the header in them. Without them the daemon would not learn the path MTU (RFC 1191).
 //! - A rule and a table of routes deliver marked packets to this machine.
 //! - Routes of the interfaces of a side get its initial window.
@@ -17,13 +21,16 @@ use std::process::{Command, Stdio};
 use middlebox::Accept;
 use thiserror::Error;
 
-use crate::config::{Config, Fail, SideName};
+use crate::config::{Config, Fail, SideName, Towards};
 use crate::late::syns::priority;
 use crate::machine;
 use crate::prefix::Prefix;
 
 /// Name of the table of nftables.
 pub const TABLE: &str = "bentpipe_proxy";
+
+/// Name of the counter of SYNs that cross from one side to the other, although the file does not exempt them.
+pub(crate) const UNSPLIT: &str = "unsplit";
 
 /// Sets of the interfaces of each side, as they are named after it, with their types.
 pub(crate) const SETS: [(&str, &str); 2] =
@@ -189,79 +196,128 @@ fn windows(
     Ok(())
 }
 
+/// Lines of a ruleset.
+#[derive(Default)]
+struct Lines(String);
+
+impl Lines {
+    fn add(&mut self, indent: usize, line: &str) {
+        let _ = writeln!(self.0, "{}{line}", "    ".repeat(indent));
+    }
+}
+
 /// The table for nftables.
+///
+/// Packets between the daemon and clients have the addresses of the daemon's connections to servers. They are
+/// not tracked, so that address translation on the way to the server finds a new connection there, and not
+/// the client's.
 pub fn ruleset(config: &Config) -> String {
     let document = &config.document;
-    let mark = document.mark;
-    let mut text = String::new();
-    let mut line = |indent: usize, line: &str| {
-        let _ = writeln!(text, "{}{line}", "    ".repeat(indent));
-    };
-    line(0, &format!("table inet {TABLE} {{"));
+    let (mark, answers) = (document.mark, config.mark_of(Towards::Client));
+    let mut lines = Lines::default();
+    lines.add(0, &format!("table inet {TABLE} {{"));
     for side in SideName::ALL {
         let names: Vec<_> =
             config.side(side).interfaces.iter().map(|name| format!("\"{name}\"")).collect();
         // nft has two types for the same names.
         for (set, key_type) in SETS {
-            line(1, &format!("set {}_{set} {{", side.key()));
-            line(2, key_type);
-            line(2, &format!("elements = {{ {} }}", names.join(", ")));
-            line(1, "}");
+            lines.add(1, &format!("set {}_{set} {{", side.key()));
+            lines.add(2, key_type);
+            lines.add(2, &format!("elements = {{ {} }}", names.join(", ")));
+            lines.add(1, "}");
         }
     }
-    line(1, "chain split {");
-    line(2, "type filter hook prerouting priority mangle; policy accept;");
-    line(2, "meta l4proto != { tcp, icmp, ipv6-icmp } return");
-    line(2, "# Packets of connections that the proxy has, and ICMP errors about them.");
-    line(2, &format!("socket transparent 1 meta mark set {mark:#x} accept"));
-    line(2, "meta l4proto != tcp return");
-    line(2, "# New connections only, and none to this machine.");
-    line(2, "tcp flags & (syn | ack) != syn return");
-    line(2, "fib daddr type != unicast return");
-    line(2, "fib saddr type local return");
-    line(2, "ip6 daddr fe80::/10 return");
+    lines.add(1, &format!("counter {UNSPLIT} {{ }}"));
+    lines.add(1, "chain split {");
+    lines.add(2, "type filter hook prerouting priority raw; policy accept;");
+    lines.add(2, "meta l4proto != tcp return");
+    lines.add(
+        2,
+        "# Packets of clients whose connections the proxy has; those of servers are below.",
+    );
+    let taken = format!("meta mark set {mark:#x} notrack accept");
+    let to_servers = config.mark_of(Towards::Server);
+    lines.add(2, &format!("socket transparent 1 socket mark {to_servers:#x} return"));
+    lines.add(2, &format!("socket transparent 1 {taken}"));
+    lines.add(2, "# New connections only, and none to this machine.");
+    lines.add(2, "tcp flags & (syn | ack) != syn return");
+    lines.add(2, "fib daddr type != unicast return");
+    lines.add(2, "fib saddr type local return");
+    lines.add(2, "ip6 daddr fe80::/10 return");
+    exemptions(config, &mut lines);
+    for side in SideName::ALL {
+        intercept(config, side, &taken, &mut lines);
+    }
+    lines.add(1, "}");
+    lines.add(1, "chain servers {");
+    lines.add(2, "type filter hook prerouting priority mangle; policy accept;");
+    lines.add(2, "meta l4proto != { tcp, icmp, ipv6-icmp } return");
+    lines.add(2, "# Packets of servers to the proxy, and ICMP errors about its connections.");
+    lines.add(2, &format!("socket transparent 1 meta mark set {mark:#x} accept"));
+    lines.add(1, "}");
+    lines.add(1, "chain clients {");
+    lines.add(2, "type filter hook output priority raw; policy accept;");
+    lines.add(2, "# Packets to clients, and SYNs that the proxy had held back.");
+    lines.add(2, &format!("meta l4proto tcp meta mark {{ {mark:#x}, {answers:#x} }} notrack"));
+    lines.add(1, "}");
+    lines.add(1, "chain unsplit {");
+    lines.add(2, "type filter hook forward priority filter; policy accept;");
+    lines.add(2, "tcp flags & (syn | ack) != syn return");
+    exemptions(config, &mut lines);
+    for side in SideName::ALL {
+        let crosses = format!("iifname @{}_in oifname @{}_in", side.key(), side.other().key());
+        lines.add(2, &format!("{crosses} counter name {UNSPLIT}"));
+        let log = "log prefix \"bentpipe-proxy: crosses unsplit: \"";
+        lines.add(2, &format!("{crosses} limit rate 1/second {log}"));
+    }
+    lines.add(1, "}");
+    lines.add(0, "}");
+    lines.0
+}
+
+/// Returns for connections that the file leaves unsplit.
+fn exemptions(config: &Config, lines: &mut Lines) {
+    let document = &config.document;
     if document.bypass.mptcp {
-        line(2, "tcp option mptcp exists return");
+        lines.add(2, "tcp option mptcp exists return");
     }
     let elements =
         |numbers: &[u16]| numbers.iter().map(u16::to_string).collect::<Vec<_>>().join(", ");
     if !document.bypass.ports.is_empty() {
-        line(2, &format!("tcp dport {{ {} }} return", elements(&document.bypass.ports)));
+        lines.add(2, &format!("tcp dport {{ {} }} return", elements(&document.bypass.ports)));
     }
     for prefix in &config.bypass {
         let family = if Prefix::is_v4(*prefix) { "ip" } else { "ip6" };
-        line(2, &format!("{family} saddr {prefix} return"));
-        line(2, &format!("{family} daddr {prefix} return"));
+        lines.add(2, &format!("{family} saddr {prefix} return"));
+        lines.add(2, &format!("{family} daddr {prefix} return"));
     }
     if !document.ports.is_empty() {
-        line(2, &format!("tcp dport != {{ {} }} return", elements(&document.ports)));
+        lines.add(2, &format!("tcp dport != {{ {} }} return", elements(&document.ports)));
     }
-    for side in SideName::ALL {
-        let crosses =
-            format!("iifname @{}_in fib daddr oifname @{}_out", side.key(), side.other().key());
-        let port = config.port_of(side);
-        for (family, ip, address) in [("ipv4", "ip", "127.0.0.1"), ("ipv6", "ip6", "[::1]")] {
-            let to_listener =
-                format!("meta nfproto {family} meta l4proto tcp tproxy {ip} to {address}:{port}");
-            if document.accept == Accept::Early {
-                line(2, &format!("{crosses} {to_listener} meta mark set {mark:#x} accept"));
-            } else {
-                // Without a listener the rule ends at `tproxy`, and the SYN crosses unsplit.
-                line(2, &format!("{crosses} {to_listener} {} drop", copy(document.port, side)));
-                let goes_on = format!(
-                    "iifname \"lo\" meta mark {mark:#x} meta priority 0:{}",
-                    priority(side)
-                );
-                line(2, &format!("{goes_on} {to_listener} accept"));
-            }
-        }
-        if document.fail == Fail::Closed {
-            line(2, &format!("{crosses} reject with tcp reset"));
+}
+
+/// Gives SYNs that cross from a side to the other one to the daemon.
+fn intercept(config: &Config, side: SideName, taken: &str, lines: &mut Lines) {
+    let document = &config.document;
+    let crosses =
+        format!("iifname @{}_in fib daddr oifname @{}_out", side.key(), side.other().key());
+    let port = config.port_of(side);
+    for (family, ip, address) in [("ipv4", "ip", "127.0.0.1"), ("ipv6", "ip6", "[::1]")] {
+        let to_listener =
+            format!("meta nfproto {family} meta l4proto tcp tproxy {ip} to {address}:{port}");
+        if document.accept == Accept::Early {
+            lines.add(2, &format!("{crosses} {to_listener} {taken}"));
+        } else {
+            // Without a listener the rule ends at `tproxy`, and the SYN crosses unsplit.
+            lines.add(2, &format!("{crosses} {to_listener} {} drop", copy(document.port, side)));
+            let (mark, priority) = (document.mark, priority(side));
+            let goes_on = format!("iifname \"lo\" meta mark {mark:#x} meta priority 0:{priority}");
+            lines.add(2, &format!("{goes_on} {to_listener} accept"));
         }
     }
-    line(1, "}");
-    line(0, "}");
-    text
+    if document.fail == Fail::Closed {
+        lines.add(2, &format!("{crosses} reject with tcp reset"));
+    }
 }
 
 /// The statement that sends a copy of a SYN to the daemon, at once.
@@ -272,6 +328,11 @@ fn copy(group: u16, side: SideName) -> String {
 /// Returns an error with the kernel's message if it does not take the rules. Nothing is changed.
 pub(crate) fn is_accepted(config: &Config) -> Result<(), String> {
     Call::new("nft --check -f -").with(ruleset(config)).run()
+}
+
+/// Sets the counter of connections that cross unsplit to zero, if the rules are set.
+pub(crate) fn reset_unsplit() {
+    let _ = Call::new(&format!("nft reset counter inet {TABLE} {UNSPLIT}")).run(); // `check` finds missing rules
 }
 
 /// The commands as a script of the shell.

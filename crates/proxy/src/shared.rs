@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use serde_json::json;
 
 use crate::clock::Clock;
-use crate::config::{Config, SideName};
+use crate::config::{Config, SideName, Towards};
 use crate::counters::All;
 use crate::gate::Gate;
 use crate::late::Servers;
@@ -70,6 +70,7 @@ impl Shared {
             client,
             server,
             source: config.document.source,
+            mark: config.mark_of(Towards::Server),
             dscp: dscp.filter(|_| config.document.copy_dscp),
             has_data,
             options: [Some(&config.side(side.other()).tcp), config.subnet_of(server.ip())],

@@ -119,6 +119,11 @@ pub(crate) fn set_transparent(fd: impl AsFd, is_v4: bool, is_on: bool) -> io::Re
     sys::set_number(fd, level, option, is_on.into())
 }
 
+/// Sets the firewall mark of the packets that a socket sends (SO_MARK).
+pub(crate) fn set_mark(fd: impl AsFd, mark: u32) -> io::Result<()> {
+    sys::set_number(fd, libc::SOL_SOCKET, libc::SO_MARK, mark)
+}
+
 fn open(is_v4: bool) -> io::Result<OwnedFd> {
     let family = if is_v4 { AddressFamily::INET } else { AddressFamily::INET6 };
     let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
@@ -186,6 +191,8 @@ pub(crate) struct Target<'a> {
     pub(crate) client: SocketAddr,
     pub(crate) server: SocketAddr,
     pub(crate) source: Source,
+    /// Firewall mark of its packets, by which rules know them from those of clients.
+    pub(crate) mark: u32,
     pub(crate) dscp: Option<u8>,
     /// The SYN may wait for the client's data.
     pub(crate) has_data: bool,
@@ -210,6 +217,7 @@ fn try_from(target: &Target<'_>, port: u16) -> io::Result<Outgoing> {
     let is_v4 = target.server.is_ipv4();
     let fd = open(is_v4)?;
     common(&fd)?;
+    set_mark(&fd, target.mark)?;
     let mut settings = Ok(());
     for options in target.options.iter().flatten() {
         settings = settings.and(configure(&fd, options));

@@ -17,10 +17,21 @@ use crate::sys;
 
 const CLIENT: Ipv4Addr = Ipv4Addr::new(192, 0, 2, 2);
 const SERVER: Ipv4Addr = Ipv4Addr::new(198, 51, 100, 2);
+/// Table of nftables for the time of a check.
+const CHECK: &str = "bentpipe_check";
 const PATIENCE: Duration = Duration::from_secs(5);
 /// Bytes of the connection, unless a rate that it shares takes more than a second for them.
 const BYTES: u64 = 300_000;
 const LEAST_BYTES: u64 = 1000;
+
+/// Address translation on the way to the server.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(super) enum Translation {
+    /// The server sees the client's address.
+    None,
+    /// The server sees an address of this machine.
+    Masquerade,
+}
 
 fn length(loaded: &Loaded) -> u64 {
     let rates = SideName::ALL.map(|side| loaded.config.side(side).tcp.shared.rate);
@@ -30,8 +41,8 @@ fn length(loaded: &Loaded) -> u64 {
 
 /// Sends a connection through the proxy, and compares its bytes. Returns what was seen, or what went
 /// wrong.
-pub(super) fn connection(loaded: &Loaded) -> Result<String, String> {
-    let set_up = SetUp::new()?;
+pub(super) fn connection(loaded: &Loaded, translation: Translation) -> Result<String, String> {
+    let set_up = SetUp::new(translation)?;
     let document = &loaded.config.document;
     let free = |port: &u16| !document.bypass.ports.contains(port);
     let port = document.ports.iter().copied().chain(8080..).find(free).unwrap_or(8080);
@@ -80,8 +91,12 @@ pub(super) fn connection(loaded: &Loaded) -> Result<String, String> {
     if !is_split {
         return Err("the connection crossed unsplit: no rule sent it to the proxy".to_owned());
     }
-    if document.source == Source::Client && peer != local {
+    let keeps = document.source == Source::Client && translation == Translation::None;
+    if keeps && peer != local {
         return Err(format!("the server saw {peer}, and the client is {local}"));
+    }
+    if translation == Translation::Masquerade && peer.ip() == local.ip() {
+        return Err("the address of the client was not translated".to_owned());
     }
     Ok(format!("{length} bytes there and back, split, and the server saw {peer}"))
 }
@@ -99,11 +114,12 @@ fn has_socket(server: (Ipv4Addr, u16), client: SocketAddr) -> bool {
 /// Namespaces and interfaces, which are removed at the end.
 struct SetUp {
     number: u32,
+    translation: Translation,
 }
 
 impl SetUp {
-    fn new() -> Result<Self, String> {
-        let set_up = Self { number: std::process::id() };
+    fn new(translation: Translation) -> Result<Self, String> {
+        let set_up = Self { number: std::process::id(), translation };
         let ends = [
             ("c", SideName::Terrestrial, "192.0.2.1", CLIENT),
             ("s", SideName::Satellite, "198.51.100.1", SERVER),
@@ -126,6 +142,13 @@ impl SetUp {
                 run(&format!("nft add element inet {TABLE} {side}_{set} {{ {interface} }}"))?;
             }
         }
+        if translation == Translation::Masquerade {
+            let interface = set_up.interface("s");
+            run(&format!("nft add table ip {CHECK}"))?;
+            let chain = "{ type nat hook postrouting priority srcnat ; }";
+            run(&format!("nft add chain ip {CHECK} post {chain}"))?;
+            run(&format!("nft add rule ip {CHECK} post oifname {interface} masquerade"))?;
+        }
         Ok(set_up)
     }
 
@@ -144,6 +167,9 @@ impl SetUp {
 
 impl Drop for SetUp {
     fn drop(&mut self) {
+        if self.translation == Translation::Masquerade {
+            let _ = run(&format!("nft delete table ip {CHECK}"));
+        }
         for (end, side) in [("c", SideName::Terrestrial), ("s", SideName::Satellite)] {
             let interface = self.interface(end);
             let side = side.key();

@@ -109,9 +109,51 @@ pub struct Document {
     /// address of the far end applies, key by key over those of the side.
     #[serde(default)]
     pub subnet: Vec<Subnet>,
+    /// Relays that are not transparent.
+    #[serde(default)]
+    pub forward: Vec<Forward>,
     /// Log.
     #[serde(default)]
     pub log: Log,
+}
+
+/// A relay to one server, without rules: clients connect to an address of this machine, and the server sees an
+/// address of this machine. It serves where the gateway is no router: on one interface, or for a port that is
+/// forwarded.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub struct Forward {
+    /// Address and port at which clients connect.
+    #[schemars(extend("examples" = ["0.0.0.0:8443", "[::]:8443"]))]
+    pub listen: String,
+    /// Address and port of the server.
+    #[schemars(extend("examples" = ["203.0.113.7:443"]))]
+    pub to: String,
+    /// Side of the clients, whose settings their connections have. The server is on the other side.
+    #[serde(default)]
+    pub from: Clients,
+}
+
+/// Side of the clients of a relay.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+pub enum Clients {
+    /// The side that is not the satellite's.
+    #[default]
+    Terrestrial,
+    /// The side of the satellite.
+    Satellite,
+}
+
+/// A relay that is valid.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Relay {
+    /// Address at which clients connect.
+    pub listen: SocketAddr,
+    /// Server.
+    pub to: SocketAddr,
+    /// Side of the clients.
+    pub side: SideName,
 }
 
 /// Connections that are not split.
@@ -228,6 +270,8 @@ pub struct Config {
     pub metrics: Option<SocketAddr>,
     /// User and group.
     pub user: Option<(u32, u32)>,
+    /// Relays that are not transparent.
+    pub relays: Vec<Relay>,
     /// Rates that connections share.
     pub(crate) rates: Rates,
 }

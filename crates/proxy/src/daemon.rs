@@ -130,6 +130,7 @@ pub fn run(path: &Path) -> Result<(), DaemonError> {
         fd: Arc::clone(&listener.fd),
         is_v4: *is_v4,
         side: listener.side,
+        is_transparent: listener.to.is_none(),
     });
     let gate = Arc::new(Gate::new(document, all.collect()));
     let is_upgrade = inherited.sides.is_some();
@@ -450,6 +451,7 @@ fn fixed(old: &Document, new: &Document) -> Vec<scenario::Refused> {
         same("mark", &old.mark, &new.mark); // SYNs go on with it
     }
     same("port", &old.port, &new.port);
+    same("forward", &old.forward, &new.forward);
     same("threads", &old.threads, &new.threads);
     same("user", &old.user, &new.user);
     same("metrics", &old.metrics, &new.metrics);

@@ -33,6 +33,8 @@ pub(crate) struct Registered {
     pub(crate) fd: Arc<OwnedFd>,
     pub(crate) is_v4: bool,
     pub(crate) side: SideName,
+    /// It takes intercepted connections, and not those of a relay.
+    pub(crate) is_transparent: bool,
 }
 
 /// Connections above the limit that had begun before it was reached.
@@ -102,7 +104,7 @@ impl Gate {
     /// Opens the listeners and forgets them: another process has them, and no connection yet.
     pub(crate) fn hand_over(&self) {
         let mut listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
-        for listener in listeners.drain(..) {
+        for listener in listeners.drain(..).filter(|listener| listener.is_transparent) {
             // It can fail only without CAP_NET_ADMIN, which is kept.
             let _ = sockets::set_transparent(&*listener.fd, listener.is_v4, true);
         }
@@ -126,7 +128,7 @@ impl Gate {
         if shut {
             counters.process.limit_reached.one();
         }
-        for listener in listeners.iter() {
+        for listener in listeners.iter().filter(|listener| listener.is_transparent) {
             // It can fail only without CAP_NET_ADMIN, which is kept.
             let _ = sockets::set_transparent(&*listener.fd, listener.is_v4, !shut);
         }

@@ -268,7 +268,8 @@ impl Doorman {
             return self.admit(&held);
         }
         let dscp = Some(held.packet.dscp());
-        let asked = self.shared.ask(&config, held.side, pair, dscp, false);
+        let asked =
+            self.shared.ask(&config, (held.side, config.document.source), pair, dscp, false);
         let socket = match asked {
             Ok(socket) => socket,
             Err(error) => {

@@ -14,7 +14,8 @@
 //!   and where no listener is, TPROXY does nothing: the proxy fails open without any help.
 //! - A SYN is intercepted if it comes from an interface of one side and its route leads to one of the
 //!   other side (`fib daddr oifname`). So the side of each leg is known without a look at routes.
-//! - No conntrack: packets of split connections are found by their socket.
+//! - Packets of split connections are found by their socket. Those of clients are not tracked (conntrack), so
+//!   that address translation sees the connection to the server as a new one.
 //! - Sockets reset their peer when they are closed, unless both directions have ended. A daemon that
 //!   is killed leaves no truncated stream that looks complete.
 //! - An upgrade is a new process that inherits the listening sockets, so that both share their queues. Sockets

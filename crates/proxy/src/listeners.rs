@@ -9,7 +9,7 @@ use rustix::net::{getsockname, sockopt};
 use scenario::Refused;
 use serde_json::{Value, json};
 
-use crate::config::{Config, Document, Side, SideName, Towards};
+use crate::config::{Config, Document, Relay, Side, SideName, Towards};
 use crate::daemon::{DaemonError, Doing};
 use crate::log::Log;
 use crate::machine;
@@ -28,9 +28,13 @@ pub(crate) fn of_threads(
     log: &Log,
 ) -> Result<Vec<OfThread>, DaemonError> {
     let mut queues: [[VecDeque<OwnedFd>; 2]; 2] = Default::default();
+    let mut of_relays: Vec<VecDeque<OwnedFd>> =
+        config.relays.iter().map(|_| VecDeque::new()).collect();
     for fd in inherited {
-        let (side, is_v4) = kind(config, &fd)?;
-        queues[side.index()][usize::from(is_v4)].push_back(fd);
+        match kind(config, &fd)? {
+            Kind::OfSide(side, is_v4) => queues[side.index()][usize::from(is_v4)].push_back(fd),
+            Kind::OfRelay(number) => of_relays[number].push_back(fd),
+        }
     }
     let mut all: Vec<OfThread> = (0..threads).map(|_| Vec::new()).collect();
     for side in SideName::ALL {
@@ -38,23 +42,66 @@ pub(crate) fn of_threads(
             let queue = &mut queues[side.index()][usize::from(is_v4)];
             for number in 0..threads.max(queue.len()) {
                 if let Some(fd) = one(config, side, is_v4, queue.pop_front(), log)? {
-                    let listener = Listener { fd: Arc::new(fd), side };
+                    let listener = Listener { fd: Arc::new(fd), side, to: None };
                     all[number % threads].push((listener, is_v4));
                 }
             }
         }
     }
+    for (relay, queue) in config.relays.iter().zip(&mut of_relays) {
+        for number in 0..threads.max(queue.len()) {
+            let Relay { listen, to, side } = *relay;
+            let fd = of_relay(config, relay, queue.pop_front(), log)?;
+            let listener = Listener { fd: Arc::new(fd), side, to: Some(to) };
+            all[number % threads].push((listener, listen.is_ipv4()));
+        }
+    }
     Ok(all)
 }
 
-/// Side and family of a listener that was inherited.
-fn kind(config: &Config, fd: &OwnedFd) -> Result<(SideName, bool), DaemonError> {
+/// A listener of a relay, with the settings of the side of its clients.
+fn of_relay(
+    config: &Config,
+    relay: &Relay,
+    inherited: Option<OwnedFd>,
+    log: &Log,
+) -> Result<OwnedFd, DaemonError> {
+    let options = &config.side(relay.side).tcp;
+    let saves_syn = config.document.copy_dscp;
+    let doing = || format!("listen on {}", relay.listen);
+    let fd = inherited.map_or_else(|| sockets::relay(&relay.listen), Ok).doing(doing())?;
+    report(sockets::adapt(&fd, options, saves_syn), relay.side, log);
+    Ok(fd)
+}
+
+/// Logs a setting that the kernel did not accept.
+fn report(settings: Result<(), Unset>, side: SideName, log: &Log) {
+    if let Err(Unset { key, error }) = settings {
+        let error = error.to_string();
+        let values = [("side", json!(side.key())), ("key", json!(key)), ("error", json!(error))];
+        log.write("the kernel did not accept a setting", &values);
+    }
+}
+
+/// Purpose of a listener.
+enum Kind {
+    /// For intercepted connections of a side, over IPv4 or not.
+    OfSide(SideName, bool),
+    /// For the relay of this number.
+    OfRelay(usize),
+}
+
+/// Purpose of a listener that was inherited.
+fn kind(config: &Config, fd: &OwnedFd) -> Result<Kind, DaemonError> {
     let doing = "read the address of a listener";
     let address = getsockname(fd).and_then(SocketAddr::try_from).doing(doing)?;
     let listens = sockopt::socket_acceptconn(fd).doing(doing)?;
+    if let Some(number) = config.relays.iter().position(|relay| relay.listen == address) {
+        return Ok(Kind::OfRelay(number));
+    }
     let side = SideName::ALL.into_iter().find(|side| config.port_of(*side) == address.port());
     match side.filter(|_| listens) {
-        Some(side) => Ok((side, address.is_ipv4())),
+        Some(side) => Ok(Kind::OfSide(side, address.is_ipv4())),
         None => Err(DaemonError::Missing(format!(
             "`port` is {}, and the running daemon has a listener on {address}: restart it",
             config.document.port
@@ -86,11 +133,7 @@ fn one(
     // Accepted connections inherit it, and the rules know their packets by it.
     let mark = config.mark_of(Towards::Client);
     sockets::set_mark(&fd, mark).doing("set the mark of a listener")?;
-    if let Err(Unset { key, error }) = settings {
-        let error = error.to_string();
-        let values = [("side", json!(side.key())), ("key", json!(key)), ("error", json!(error))];
-        log.write("the kernel did not accept a setting", &values);
-    }
+    report(settings, side, log);
     Ok(Some(fd))
 }
 

@@ -233,7 +233,7 @@ pub fn ruleset(config: &Config) -> String {
     lines.add(2, "meta l4proto != tcp return");
     lines.add(
         2,
-        "# Packets of clients whose connections the proxy has; those of servers are below.",
+        "# Packets of clients whose connections the proxy has. Those of servers are below.",
     );
     let taken = format!("meta mark set {mark:#x} notrack accept");
     let to_servers = config.mark_of(Towards::Server);

@@ -8,7 +8,7 @@ use std::sync::{Arc, PoisonError, RwLock};
 use serde_json::json;
 
 use crate::clock::Clock;
-use crate::config::{Config, SideName, Towards};
+use crate::config::{Config, SideName, Source, Towards};
 use crate::counters::All;
 use crate::gate::Gate;
 use crate::late::Servers;
@@ -60,7 +60,7 @@ impl Shared {
     pub(crate) fn ask(
         &self,
         config: &Config,
-        side: SideName,
+        (side, source): (SideName, Source),
         [client, server]: [SocketAddr; 2],
         dscp: Option<u8>,
         has_data: bool,
@@ -69,7 +69,7 @@ impl Shared {
         let target = Target {
             client,
             server,
-            source: config.document.source,
+            source,
             mark: config.mark_of(Towards::Server),
             dscp: dscp.filter(|_| config.document.copy_dscp),
             has_data,

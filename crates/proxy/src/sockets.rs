@@ -152,6 +152,21 @@ pub(crate) fn listener(
     Ok((fd, settings))
 }
 
+/// A listener of a relay, which any client reaches.
+pub(crate) fn relay(address: &SocketAddr) -> io::Result<OwnedFd> {
+    let fd = open(address.is_ipv4())?;
+    sockopt::set_socket_reuseaddr(&fd, true)?;
+    sockopt::set_socket_reuseport(&fd, true)?;
+    if address.is_ipv6() {
+        // So that 0.0.0.0 and [::] can have the same port.
+        sockopt::set_ipv6_v6only(&fd, true)?;
+    }
+    common(&fd)?;
+    bind(&fd, address)?;
+    listen(&fd, BACKLOG)?;
+    Ok(fd)
+}
+
 /// Settings of a listener, which later connections inherit.
 pub(crate) fn adapt(fd: impl AsFd, options: &TcpOptions, saves_syn: bool) -> Result<(), Unset> {
     let fd = fd.as_fd();

@@ -23,7 +23,7 @@ use serde_json::{Value, json};
 use units::Span;
 
 use self::spin::Spin;
-use crate::config::{Config, SideName};
+use crate::config::{Config, SideName, Source};
 use crate::connection::{CHUNK, Connection, Leg, Outcome, Ready, Tools};
 use crate::pipes::Pipes;
 use crate::shared::Shared;
@@ -64,6 +64,8 @@ pub(crate) enum Order {
 pub(crate) struct Listener {
     pub(crate) fd: Arc<OwnedFd>,
     pub(crate) side: SideName,
+    /// The server of a relay that is not transparent.
+    pub(crate) to: Option<SocketAddr>,
 }
 
 /// A thread's state.
@@ -222,11 +224,11 @@ impl Worker {
         for _ in 0..ACCEPTS {
             let Some(listener) = self.listeners.get(number) else { return };
             let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-            let side = listener.side;
+            let (side, to) = (listener.side, listener.to);
             match acceptfrom_with(&*listener.fd, flags) {
                 Ok((fd, from)) => {
                     if let Some(Ok(client)) = from.map(SocketAddr::try_from) {
-                        self.open(fd, client, side, now_s);
+                        self.open(fd, client, (side, to), now_s);
                     }
                 }
                 Err(Errno::AGAIN) => return,
@@ -241,20 +243,29 @@ impl Worker {
         }
     }
 
-    fn open(&mut self, fd: OwnedFd, client: SocketAddr, side: SideName, now_s: u32) {
+    /// A client was accepted on a side, for this server if the listener is that of a relay. Others have the
+    /// address of their server, which is another machine.
+    fn open(
+        &mut self,
+        fd: OwnedFd,
+        client: SocketAddr,
+        (side, to): (SideName, Option<SocketAddr>),
+        now_s: u32,
+    ) {
         let counters = Arc::clone(&self.shared.counters);
-        let Ok(server) = getsockname(&fd).and_then(SocketAddr::try_from) else {
+        let Ok(server) = to.map_or_else(|| getsockname(&fd).and_then(SocketAddr::try_from), Ok)
+        else {
             return; // the socket sends a reset
         };
-        // An intercepted connection has the address of a server, which is another machine.
-        if self.shared.is_own(server.ip()) || self.shared.is_own(client.ip()) {
+        let is_loop = self.shared.is_own(server.ip()) || self.shared.is_own(client.ip());
+        if to.is_none() && is_loop {
             counters.process.refused_loops.one();
             return; // the socket sends a reset
         }
         counters.process.accepted.one();
         let config = Arc::clone(&self.config);
         let document = &config.document;
-        let may_wait = document.accept != Accept::Early;
+        let may_wait = document.accept != Accept::Early && to.is_none();
         let answered = may_wait.then(|| self.shared.servers.take(sockets::pair(client, server)));
         let answered = answered.flatten();
         if answered.is_none() {
@@ -273,7 +284,8 @@ impl Worker {
         }
         let outgoing = answered.and_then(|answered| answered.server).or_else(|| {
             let dscp = document.copy_dscp.then(|| sockets::dscp(&fd)).flatten();
-            self.shared.ask(&config, side, [client, server], dscp, true).ok()
+            let source = if to.is_some() { Source::Gateway } else { document.source };
+            self.shared.ask(&config, (side, source), [client, server], dscp, true).ok()
         });
         let Some(outgoing) = outgoing else { return self.shared.gate.closed(&counters) };
         let capacity = document.limits.relay_buffer.get();

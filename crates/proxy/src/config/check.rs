@@ -5,7 +5,7 @@ use std::net::SocketAddr;
 use middlebox::Accept;
 use scenario::Refused;
 
-use super::{Config, Document, TcpOptions};
+use super::{Clients, Config, Document, Relay, SideName, TcpOptions};
 use crate::prefix::Prefix;
 use crate::rate::Rates;
 
@@ -69,6 +69,7 @@ pub(super) fn check(document: &Document) -> Result<Config, Vec<Refused>> {
         known.iter().map(|(i, prefix)| (*prefix, document.subnet[*i].tcp())).collect();
     subnets.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.length()));
     let metrics = document.metrics.as_deref().and_then(|text| metrics(text, &mut refused));
+    let relays = relays(document, &mut refused);
     let user = document.user.as_deref().and_then(|text| user(text, &mut refused));
     if let Some(control) = &document.control
         && control.as_os_str().len() > 100
@@ -80,7 +81,7 @@ pub(super) fn check(document: &Document) -> Result<Config, Vec<Refused>> {
         let bypass = bypass.into_iter().map(|(_, prefix)| prefix).collect();
         let rates = Rates::default();
         let mut config =
-            Config { document: document.clone(), subnets, bypass, metrics, user, rates };
+            Config { document: document.clone(), subnets, bypass, metrics, user, relays, rates };
         config.rates = Rates::new(&config);
         Ok(config)
     } else {
@@ -148,6 +149,47 @@ fn prefixes<'a>(
         }
     }
     known
+}
+
+/// The relays. A port of the loopback address that the daemon uses itself is refused.
+fn relays(document: &Document, refused: &mut Vec<Refused>) -> Vec<Relay> {
+    let mut relays: Vec<Relay> = Vec::new();
+    for (number, forward) in document.forward.iter().enumerate() {
+        let mut address = |key: &str, text: &str| {
+            let path = format!("forward.{number}.{key}");
+            let found = text.parse::<SocketAddr>().ok().filter(|address| address.port() != 0);
+            if found.is_none() {
+                let expected = "an address with a port such as \"203.0.113.7:443\"";
+                refused.push(Refused::new(&path, expected, format!("{text:?}")));
+            }
+            found
+        };
+        let (listen, to) = (address("listen", &forward.listen), address("to", &forward.to));
+        let (Some(listen), Some(to)) = (listen, to) else { continue };
+        let path = format!("forward.{number}");
+        let own = [document.port, document.port + 1].contains(&listen.port());
+        if own || relays.iter().any(|other| other.listen == listen) {
+            let problem =
+                Refused::new(&format!("{path}.listen"), "another port", listen.to_string());
+            let reason = if own {
+                "`port` and the next one are the daemon's"
+            } else {
+                "it stands above already"
+            };
+            refused.push(problem.because(reason));
+        }
+        if to == listen || to.ip().is_unspecified() {
+            let problem =
+                Refused::new(&format!("{path}.to"), "the address of a server", to.to_string());
+            refused.push(problem.because("a relay that connects to itself has no end"));
+        }
+        let side = match forward.from {
+            Clients::Terrestrial => SideName::Terrestrial,
+            Clients::Satellite => SideName::Satellite,
+        };
+        relays.push(Relay { listen, to, side });
+    }
+    relays
 }
 
 fn metrics(text: &str, refused: &mut Vec<Refused>) -> Option<SocketAddr> {
@@ -250,7 +292,7 @@ mod tests {
 
     #[test]
     fn the_file_with_every_table_is_accepted() {
-        are_one_chain(EVERY_TABLE);
+        are_four_chains(EVERY_TABLE);
         assert!(Loaded::parse(EVERY_TABLE, Path::new("p.toml")).is_ok());
     }
 
@@ -263,24 +305,24 @@ mod tests {
             put in r#"[ -~\n]{0,12}|[0-9]{1,20}|[a-z0-9.]{1,16}"#,
         ) {
             let end = (at + length).min(EVERY_TABLE.len());
-            are_one_chain(&format!("{}{put}{}", &EVERY_TABLE[..at], &EVERY_TABLE[end..]));
+            are_four_chains(&format!("{}{put}{}", &EVERY_TABLE[..at], &EVERY_TABLE[end..]));
         }
 
         #[test]
         fn no_name_or_prefix_ends_a_rule(text in "[ -~]{1,15}") {
             let text = format!("{text:?}");
-            are_one_chain(&PLAIN.replace("\"lan0\"", &text));
-            are_one_chain(&format!("{PLAIN}[bypass]\nsubnets = [{text}]\n"));
+            are_four_chains(&PLAIN.replace("\"lan0\"", &text));
+            are_four_chains(&format!("{PLAIN}[bypass]\nsubnets = [{text}]\n"));
         }
     }
 
     /// A text that is accepted becomes rules in which no value ends a rule or begins another one.
-    fn are_one_chain(text: &str) {
+    fn are_four_chains(text: &str) {
         match Loaded::parse(text, Path::new("p.toml")) {
             Ok(loaded) => {
                 let rules = rules::ruleset(&loaded.config);
-                assert_eq!(rules.matches([';', '`', '$', '\\']).count(), 2, "{rules}");
-                assert_eq!(rules.matches("chain ").count(), 1, "{rules}");
+                assert_eq!(rules.matches([';', '`', '$', '\\']).count(), 8, "{rules}");
+                assert_eq!(rules.matches("chain ").count(), 4, "{rules}");
             }
             Err(errors) => assert!(!errors.to_string().is_empty()),
         }

@@ -122,6 +122,8 @@ impl Arrival {
 pub(crate) struct Progress {
     /// Bytes delivered.
     pub(crate) delivered: u64,
+    /// Bytes delivered before the last ACK.
+    delivered_before: u64,
     /// Rounds that are over (section 5.5.1).
     pub(crate) round: u64,
     /// The last ACK began a round.
@@ -130,9 +132,16 @@ pub(crate) struct Progress {
     round_end: u64,
     lost: u64,
     round_trip: Option<Span>,
-    /// Samples of segments sent from the first to the second of these counts of delivered bytes
-    /// are those of a sender that held itself back.
-    held_back: Option<(u64, u64)>,
+    held_back: Option<HeldBack>,
+}
+
+/// Segments of a sender that holds itself back, by the bytes that were delivered when they were sent.
+#[derive(Clone, Copy, Debug)]
+struct HeldBack {
+    from: u64,
+    to: u64,
+    /// Bytes delivered when the sender last held itself back.
+    at: u64,
 }
 
 impl Progress {
@@ -150,14 +159,15 @@ impl Progress {
         let round_trip = self.round_trip.take();
         let sample = feedback.rate?;
         let acked = sample.delivered - self.delivered;
-        self.delivered = sample.delivered;
+        self.delivered_before = std::mem::replace(&mut self.delivered, sample.delivered);
         self.round_began = ends_round(&sample, self.round_end);
         if self.round_began {
             self.begin_round();
             self.round += 1;
         }
-        let held_back =
-            self.held_back.is_some_and(|(from, to)| (from..=to).contains(&sample.prior_delivered));
+        let held_back = self
+            .held_back
+            .is_some_and(|held| (held.from..=held.to).contains(&sample.prior_delivered));
         Some(Arrival {
             now: feedback.now,
             acked,
@@ -176,13 +186,15 @@ impl Progress {
     }
 
     /// The window is smaller than the path: samples of what is sent until now count as limited by
-    /// the sender. `pipe` is what is in the network.
+    /// the sender. `pipe` is what is in the network. Between two ACKs that both hold the sender back, all
+    /// segments are sent with the mark of the first (`tcp_rate_check_app_limited`), also if the second
+    /// delivers more than was in the network then.
     pub(crate) fn hold_back(&mut self, pipe: u64) {
-        let from = match self.held_back {
-            Some((from, to)) if self.delivered <= to => from,
-            _ => self.delivered,
-        };
-        self.held_back = Some((from, self.delivered + pipe));
+        let goes_on =
+            |held: &HeldBack| self.delivered <= held.to || held.at == self.delivered_before;
+        let from = self.held_back.filter(goes_on).map_or(self.delivered, |held| held.from);
+        let (at, to) = (self.delivered, self.delivered + pipe);
+        self.held_back = Some(HeldBack { from, to, at });
     }
 }
 
@@ -278,6 +290,25 @@ mod tests {
                 app_limited: false,
             }),
         }
+    }
+
+    /// Four segments in the network, and ACKs for two that come in trains: the second ACK of a train delivers
+    /// more than was in the network at the first one.
+    #[test]
+    fn all_that_is_sent_while_the_sender_holds_itself_back_is_marked() {
+        let mut progress = Progress::default();
+        let ends: Vec<u64> = (1..20).map(|ack| 10_000 + 2000 * ack).collect();
+        progress.on_feedback(&feedback(10_000, 8000));
+        for (number, delivered) in ends.iter().enumerate() {
+            let prior = delivered - 4000;
+            let arrival = progress.on_feedback(&feedback(*delivered, prior)).unwrap();
+            assert_eq!(arrival.limited, prior >= 12_000, "{delivered}");
+            // Pacing holds a segment back at each second ACK.
+            progress.hold_back(if number % 2 == 0 { 2000 } else { 1000 });
+        }
+        let to = ends.last().unwrap() + 2000;
+        let arrival = progress.on_feedback(&feedback(to + 4000, to + 2000)).unwrap();
+        assert!(!arrival.limited, "sent after the sender has stopped to hold itself back");
     }
 
     #[test]

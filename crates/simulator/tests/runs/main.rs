@@ -3,6 +3,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod ack_control;
+mod ack_trains;
 mod acm;
 mod admission;
 mod aqm;

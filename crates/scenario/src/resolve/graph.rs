@@ -64,7 +64,7 @@ fn linked(document: &Document, name: &str) -> bool {
 
 fn unlinked(document: &Document, name: &str, path: Path) -> Problem {
     let ends = document.link.iter().flat_map(|link| &link.between).map(|end| end.0.as_str());
-    let near = suggest::nearest(name, ends).map(|near| format!("{near:?}"));
+    let near = suggest::nearest(name, ends);
     Problem::new(path, "a node that a link joins", format!("{name:?}")).suggest(near)
 }
 

@@ -30,6 +30,7 @@ if TYPE_CHECKING:
     from collections.abc import Callable
     from pathlib import Path
 
+    from bentpipe.compare.ranking import Runs
     from conftest import Bentpipe
 
 
@@ -69,8 +70,8 @@ def test_a_difference_of_deterministic_variants_is_no_significance() -> None:
 
 def test_deterministic_variants_are_found_one_by_one() -> None:
     """One random variant does not hide that others are deterministic."""
-    fixed = {0: 5.0, 1: 5.0, 2: 5.0, 3: 5.0}
-    random = {0: 1.0, 1: 2.0, 2: 4.0, 3: 3.0}
+    fixed: Runs = {0: 5.0, 1: 5.0, 2: 5.0, 3: 5.0}
+    random: Runs = {0: 1.0, 1: 2.0, 2: 4.0, 3: 3.0}
     assert is_deterministic([fixed, fixed])
     assert not is_deterministic([fixed, random])
     assert not is_deterministic([{0: 5.0}]), "one run says nothing"
@@ -131,7 +132,7 @@ def test_an_interval_of_rare_events_is_not_over_many_decades() -> None:
     wide_low, wide_high = of.log_interval([0.0, 0.0, 0.0, 5.0, 0.0])
     assert wide_high / wide_low > 200, "as it was"
     # Of twenty runs without a timeout the mean may be up to 0.2: one in five runs would be seen.
-    assert of.count_interval([0.0] * 20) == (0.0, pytest.approx(0.219, abs=1e-3))
+    assert of.count_interval([0.0] * 20) == pytest.approx((0.0, 0.219), abs=1e-3)
     # A small spread: that of Student.
     values = [10_000.0, 10_010.0, 9_990.0, 10_020.0]
     assert of.count_interval(values) == pytest.approx(of.student_interval(values), rel=1e-5)
@@ -158,7 +159,10 @@ def test_numbers_of_events_are_counts(name: str, counts: bool) -> None:
 
 def test_a_ranking_of_a_reproduction_names_no_winner_without_randomness() -> None:
     quantity = Quantity("goodput", "Goodput", "Mbit/s", higher_is_better=True)
-    runs = {"a": dict.fromkeys(range(5), 2.0), "b": dict.fromkeys(range(5), 1.0)}
+    runs: dict[str, Runs] = {
+        "a": dict.fromkeys(range(5), 2.0),
+        "b": dict.fromkeys(range(5), 1.0),
+    }
     found = ranking("one", "One", {quantity: runs})
     assert {name: at["goodput"].tied for name, at in found.standings.items()} == {
         "a": False,

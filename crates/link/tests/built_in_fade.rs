@@ -3,6 +3,8 @@
 //! They are those of a modem that loses the signal: QPSK with 11 dB in clear sky behind a sequential decoder,
 //! under the event of `fade.csv`. A packet has 1500 bytes.
 
+#![allow(clippy::unwrap_used, reason = "a failed test may panic")]
+
 use std::fmt::Write as _;
 
 use link::{Awgn, Budget, Code, Fade, Lock};

@@ -23,6 +23,7 @@ PER = (0.0, 1e-5, 1e-4, 1e-3, 1e-2) if full else (0.0, 1e-3, 1e-2)
 SEEDS = 20 if full else 3
 DOWNLOAD = "20MB" if full else "5MB"
 CONTROLLERS = ("cubic", "hybla", "bbr3")
+PAGES = "Page of 2 MB: over TCP HTTP/1.1, six connections, no TLS; over QUIC HTTP/3"
 PAGE = {"main_object": "50kB", "embedded_objects": 70, "embedded_object": "30kB"}
 
 geo = bp.Scenario.load(Path(__file__).parent / "proxy-or-quic.toml")
@@ -36,7 +37,10 @@ for name in CONTROLLERS:
 
 
 def page_over(way: str) -> dict[str, Any]:
-    """Web pages. Browsers open six connections of TCP, or one of QUIC with streams."""
+    """Web pages: HTTP/1.1 over six connections of TCP without TLS, or HTTP/3 over one of QUIC.
+
+    These are two ways to load a page. Browsers use HTTP/2 with TLS over one connection of TCP.
+    """
     connections = {"connections": 6} if way.endswith("TCP") else {}
     return {"web": {**PAGE, **connections, "pages": 4 if full else 2, "interval": "60s"}}
 
@@ -66,6 +70,8 @@ def cell_text(cell: dict[str, Any]) -> str:
     """A mean with its interval, or how many runs did not complete."""
     if cell["undefined"]:
         return f"{cell['undefined']} of {SEEDS} incomplete"
+    if cell["ci95"] is None:  # all runs are the same, as without losses
+        return f"{cell['mean']:.1f}"
     low, high = cell["ci95"]
     return f"{cell['mean']:.1f} ({low:.1f} to {high:.1f})"
 
@@ -82,6 +88,6 @@ for name, quantity, scenarios in (
     }),
 ):  # fmt: skip
     results = study(name, quantity, scenarios)
-    show(f"Download of {DOWNLOAD}" if name == "downloads" else "Page of 2 MB", results)
+    show(f"Download of {DOWNLOAD}" if name == "downloads" else PAGES, results)
     figure = results.plot("scenario", quantity, hue="PER")
     figure.save(folder / f"proxy-or-quic-{name}.svg")

@@ -117,3 +117,39 @@ def test_a_folder_with_foreign_files_is_left_alone(
     assert [path.name for path in folder.iterdir()] == ["thesis.tex"]
     assert bentpipe("run", small, "--out", folder, "--force").returncode == 0
     assert (folder / "thesis.tex").read_text() == "years of work"
+
+
+@pytest.mark.parametrize(
+    ("command", "expected"),
+    [
+        # Names that begin with it or contain it come before slips of single letters.
+        (
+            ("compare", "--link", "geo"),
+            "no link 'geo'; did you mean 'geo-irtf', 'geo-ka', 'geo-ku' or 'geo-lossy'?",
+        ),
+        (("path", "pep"), "no mechanism 'pep'; did you mean 'pepsal' or 'satpep'?"),
+        (("path", "codl"), "did you mean 'codel'?"),
+        # The successor of BBRv2, and what it is derived from: both are one slip away.
+        (("controllers", "bbr2"), "no controller 'bbr2'; did you mean 'bbr3' or 'bbr'?"),
+        (("compare", "--link", "leo", "--controllers", "bbr2"), "did you mean 'bbr3' or 'bbr'?"),
+        (("evaluate", "bbr2"), "did you mean 'bbr3' or 'bbr'?"),
+        (("new", "geo", "--controller", "bbr2"), "did you mean 'bbr3' or 'bbr'?"),
+        (("transports", "scps"), "did you mean 'scps-tp'?"),
+        (("compare", "--link", "leo", "--transports", "quick"), "did you mean 'quic'?"),
+        (("controllers", "xyzzy"), "valid names: "),
+    ],
+)
+def test_a_wrong_name_is_answered_with_those_that_are_meant(
+    bentpipe: Bentpipe, command: tuple[str, ...], expected: str
+) -> None:
+    done = bentpipe(*command)
+    assert done.returncode == 2
+    assert expected in " ".join(done.stderr.split())
+
+
+def test_a_wrong_controller_in_a_file_is_answered_like_one_of_a_command(
+    bentpipe: Bentpipe, small: Path
+) -> None:
+    done = bentpipe("run", small, "--set", "flow.0.controller=bbr2")
+    assert done.returncode == 2
+    assert 'did you mean "bbr3" or "bbr"?' in done.stderr

@@ -44,7 +44,9 @@ def combination(
     name: str, queue: str, goodput: float, latency: float, **other: bool
 ) -> Combination:
     """A combination of 20 runs, in Mbit/s and ms."""
-    against = {"difference": 1.0, "distinct": not other.get("tied", False)}
+    tied = other.get("tied", False)
+    finding = "not significant" if tied else "significant"
+    against = {"difference": 1.0, "distinct": not tied, "finding": finding}
     return Combination(
         controller=name,
         queue=queue,

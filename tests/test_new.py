@@ -35,7 +35,8 @@ def test_a_scenario_runs_as_written(bentpipe: Bentpipe, tmp_path: Path, kind: st
 
 
 def test_a_scenario_with_a_rain_event_runs_as_written(bentpipe: Bentpipe, tmp_path: Path) -> None:
-    done = bentpipe("new", "geo", "--rain-at", "300s", "--rain-duration", "90s")
+    options = ("--rain-at", "300s", "--rain-duration", "90s", "--modem", "viterbi-3/4")
+    done = bentpipe("new", "geo", *options)
     assert (done.returncode, done.stderr) == (0, "")
     (signal,) = Scenario.load(tmp_path / "geo.toml").signals()
     wet = [at for at, db in zip(signal.t_s, signal.attenuation_db, strict=True) if db > 0]
@@ -46,9 +47,30 @@ def test_a_scenario_with_a_rain_event_runs_as_written(bentpipe: Bentpipe, tmp_pa
     assert (ran.returncode, ran.stderr) == (0, "")
 
 
+@pytest.mark.parametrize("modem", [None, "dvb-s2", "dvb-s2x"])
+def test_a_modem_of_today_adapts_to_rain(
+    bentpipe: Bentpipe, tmp_path: Path, modem: str | None
+) -> None:
+    options = () if modem is None else ("--modem", modem)
+    done = bentpipe("new", "geo", "--rate", "30Mbit/s", "--rain-at", "300s", *options)
+    assert (done.returncode, done.stderr) == (0, "")
+    scenario = Scenario.load(tmp_path / "geo.toml")
+    channel = tomllib.loads((tmp_path / "geo.toml").read_text())["link"][1]["forward"]["channel"]
+    assert channel["modem"]["name"] == (modem or "dvb-s2")
+    assert scenario.route()[1].rate_bps == pytest.approx(30e6, rel=1e-4)
+    # The fade lowers the rate, and no signal is lost but for single packets.
+    explained = scenario.explain()
+    details = {one.name: one.value for link in explained.links for one in link.channel}
+    assert 1e6 < details["modem"]["lowest_rate_bps"] < 10e6, details
+    assert not any(word in done.stdout + str(channel) for word in ("lock", "viterbi"))
+    assert "warning" not in bentpipe("explain", "geo.toml").stdout.lower()
+
+
 @pytest.mark.parametrize(
     ("arguments", "expected"),
     [
+        (["--modem", "dvb-s2"], "--modem: expected with --rain-at"),
+        (["--rain-at", "9s", "--modem", "dvbs2"], "no modem 'dvbs2'; did you mean 'dvb-s2'?"),
         (["--rain-peak", "10"], "--rain-peak: expected with --rain-at"),
         (["--rain-at", "300"], "--rain-at: expected"),
         (["--rain-at", "550s"], "--rain-at: expected whole seconds, and an event of 120 s"),

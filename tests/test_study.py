@@ -18,8 +18,8 @@ from bentpipe.study import Base, Comparison, Parameter, Quantity, Replications, 
 from bentpipe.study import statistics as of
 from bentpipe.study.parameters import log_spaced, spaced
 from bentpipe.study.quantities import Taken, parse
+from bentpipe.study.significance import decided, paired_test
 from bentpipe.study.store import Store
-from bentpipe.study.summary import difference
 from conftest import EXAMPLES, SMALL, STUDY
 
 if TYPE_CHECKING:
@@ -143,6 +143,12 @@ def test_names_of_quantities_have_parts() -> None:
         assert Quantity(name).unit == unit
 
 
+def difference(pairs: list[tuple[float, float]]) -> dict[str, Any]:
+    """A difference that is a family of its own."""
+    row: dict[str, Any] = decided([paired_test(pairs)])[0]
+    return row
+
+
 def test_differences_are_those_of_pairs() -> None:
     # Pairs differ by 1 to 3, whatever the values themselves do: t = 4.302653 for 2 degrees.
     row = difference([(101.0, 100.0), (12.0, 10.0), (1003.0, 1000.0)])
@@ -150,7 +156,9 @@ def test_differences_are_those_of_pairs() -> None:
     assert row["ci95"] == pytest.approx((2 - 4.302653 / 3**0.5, 2 + 4.302653 / 3**0.5), rel=1e-6)
     assert row["relative"] == pytest.approx(2 / 370)
     assert difference([(2.0, 1.0), (4.0, 1.0)])["distinct"] is False
-    assert difference([(2.0, 1.0), (3.0, 2.0), (4.0, 3.0)])["distinct"] is True
+    # The same difference in all pairs: the sign test needs seven of them.
+    assert difference([(2.0, 1.0), (3.0, 2.0), (4.0, 3.0)])["distinct"] is False
+    assert difference([(n + 1.5, n) for n in range(7)])["distinct"] is True
     assert difference([(2.0, 1.0), (3.0, 2.0)])["distinct"] is False  # two are too few
     assert difference([(2.0, 1.0)])["ci95"] is None
     assert difference([])["n"] == 0
@@ -303,7 +311,9 @@ def test_runs_that_do_not_depend_on_the_seed_are_told(
     (tmp_path / "small.toml").write_text(SMALL.replace("per = 0.01", "per = 0"))
     done = bentpipe("study", file)
     assert (done.returncode, done.stderr) == (0, "")
-    assert "nothing in the scenario depends on the seed" in " ".join(done.stdout.split())
+    assert "All 4 variants are deterministic: every run is the same" in " ".join(
+        done.stdout.split()
+    )
 
 
 def test_variants_that_end_before_they_are_narrow_are_told(bentpipe: Bentpipe, file: Path) -> None:

@@ -39,7 +39,7 @@ def made(tmp_path: Path, file: Path) -> dict[str, Any]:
         ("flows.goodput_bps", "flows", '"flow"', ""),
         ("avg(flow.goodput_bps)", "avg", None, '"mean"'),
         ("p101(flow.goodput_bps)", "p101", None, '"p95"'),
-        ("jain", "jain", None, '"jain_index"'),
+        ("jain", "jain", '"jain_index"', ""),
         ("flow.controller", "controller", None, '"goodput_bps"'),
         ("arq.repeated_frmes", "repeated_frmes", '"repeated_frames"', ""),
         ("middlebox.hub.supressed", "supressed", '"suppressed"', ""),

@@ -122,8 +122,8 @@ def of_statements(found: dict[str, Any]) -> dict[str, Any]:
 
 SHORT = ["--replications", "3", "--set", "duration=5s", "--controllers", "cubic,hybla"]
 LEO = ["compare", "--link", "leo"]
-PAIRED = r"against_(best|baseline)\.(n|difference|relative)"
-AGAINST = r"against\.\*\.(n|difference|relative|mean_ci95\.\*)"
+PAIRED = r"against_(best|baseline)\.(n|difference|relative|p|p_holm|family)"
+AGAINST = r"against\.\*\.(n|difference|relative|p|p_holm|family|mean_ci95\.\*)"
 RUN = (
     r"wall_s|packet_hops"
     r"|flows\.\*\.(throughput_bps|(srtt|min_rtt|mean_rtt|p99_rtt|max_rtt)_ms|cwnd_bytes"
@@ -136,7 +136,7 @@ RANKED = (
 )
 BUFFERS = r"buffers\.(runs|combinations\.\*\.(n|.*\.against_recommended\..*))"
 FINDINGS = rf"items\.\*\.(runs|findings\.\*\.(n|undefined|{AGAINST}))"
-STUDY = r"cells\.\*\.(variant|undefined)"
+STUDY = r"cells\.\*\.(variant|undefined)|comparisons\.\*\.(p|p_holm|family)|deterministic\.\*"
 PAPERS = r"papers\.\*\.(summary\..*|rows\.\*\.(deviation|tolerance|spread))"
 
 # Command, and the numbers that only --json has: a pattern of their paths. All others are printed.

@@ -1268,6 +1268,13 @@ class Quantity:
     def names_in(self, scenario: Scenario) -> list[str]:
         """Names that it may have in a scenario: of flows, links, or those with the mechanism."""
 
+def near_names(name: str, known: list[str]) -> list[str]:
+    """The ones of `known` that `name` probably stands for, at most four; none if all are far.
+
+    Names that begin with `name` or contain it come before slips. Names that are equally near are
+    all listed.
+    """
+
 def number_columns() -> dict[str, list[str]]:
     """The columns that a quantity can be, by table; `run` is what a recording has once."""
 

@@ -303,7 +303,7 @@ def document(context: click.Context) -> dict[str, Any]:
     rest = (word for word in context.args if word.endswith(".toml"))
     file = context.params.get("file") or context.params.get("scenario") or next(rest, None)
     if file is None and context.params.get("link_name"):
-        from bentpipe.compare.links import shipped
+        from bentpipe.compare.fade import shipped
 
         file = shipped(f"{context.params['link_name']}.toml")
     if file is None:

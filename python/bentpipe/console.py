@@ -2,11 +2,12 @@
 
 from __future__ import annotations
 
-import difflib
 import sys
 import time
 from contextlib import contextmanager
 from typing import TYPE_CHECKING, Any
+
+from bentpipe._native import near_names
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -23,15 +24,23 @@ READABLE = 16
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Hint with the nearest valid name, or with all valid names if none is near."""
+    """Hint with the nearest valid names, or with all valid names if none is near."""
     names = list(known)
-    close = closest(name, names)
-    return f"; did you mean {close!r}?" if close else f"; valid names: {', '.join(names)}"
+    close = near_names(name, names)
+    if not close:
+        return f"; valid names: {', '.join(names)}"
+    return f"; did you mean {alternatives(map(repr, close))}?"
+
+
+def alternatives(words: Iterable[str]) -> str:
+    """Words as alternatives: `a, b or c`."""
+    *first, last = words
+    return f"{', '.join(first)} or {last}" if first else last
 
 
 def closest(name: str, known: Iterable[str]) -> str | None:
     """The nearest valid name, if any is near."""
-    return next(iter(difflib.get_close_matches(name, list(known), n=1)), None)
+    return next(iter(near_names(name, list(known))), None)
 
 
 def command_as_given(*without: str) -> list[str]:

@@ -188,6 +188,10 @@ class Figures:
     per: float
     """Packet error rate of a full packet, in clear sky."""
     ack_per: float
+    mean_rate: bool
+    """True if the rate of the bottleneck is the mean of a trace."""
+    mean_delay: bool
+    """True if the round-trip times have the mean delay of a trace."""
     offered: Offered | None = None
 
 

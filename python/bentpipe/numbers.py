@@ -12,6 +12,10 @@ NONE = "\N{EN DASH}"
 
 TOO_FEW = "too few"
 """In place of an interval of one or two values."""
+FEWEST = 3
+"""The fewest values with an interval. Student's factor for two values is 12.7: it says nothing."""
+CONSTANT = "constant"
+"""In place of an interval of values that are all the same."""
 
 SCALES = {
     "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")),
@@ -124,11 +128,16 @@ def ends(
     form: Callable[[float], str] = significant,
     n: int = 0,
 ) -> str:
-    """Both ends of an interval, each times `factor`; `TOO_FEW` if there is none of `n` values."""
+    """Both ends of an interval, each times `factor`; the reason if `n` values have none."""
     if interval is None:
-        return TOO_FEW if n else NONE
+        return missing_interval(n)
     low, high = interval
     return f"{form(low * factor)} to {form(high * factor)}"
+
+
+def missing_interval(n: int) -> str:
+    """The reason why `n` values have no interval, in its place."""
+    return CONSTANT if n >= FEWEST else TOO_FEW if n else NONE
 
 
 def scaled(value: float | None, factor: float = 1.0, digits: int = 4) -> str:

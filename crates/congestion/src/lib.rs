@@ -27,6 +27,7 @@ mod controllers;
 mod entry;
 mod events;
 mod link_share;
+pub mod near;
 mod parameters;
 mod parts;
 mod registry;

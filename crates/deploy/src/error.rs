@@ -1,5 +1,7 @@
 //! Errors of loading controllers, with messages for users of the command line.
 
+use congestion::near;
+
 /// An error of loading, changing or unloading a controller.
 #[derive(Debug, thiserror::Error)]
 pub enum Error {
@@ -24,13 +26,8 @@ impl Error {
 /// A hint with the nearest of `names`, or with all of them if none is near.
 pub(crate) fn nearest<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> String {
     let names: Vec<_> = names.collect();
-    let near = names
-        .iter()
-        .map(|known| (strsim::damerau_levenshtein(name, known), known))
-        .min()
-        .filter(|(distance, known)| *distance <= known.len().max(name.len()) / 2);
-    match near {
-        Some((_, known)) => format!("did you mean {known:?}?"),
+    match near::nearest(name, names.iter().copied(), |known| format!("{known:?}")) {
+        Some(known) => format!("did you mean {known}?"),
         None if names.is_empty() => "it has none".to_owned(),
         None => format!("valid names: {}", names.join(", ")),
     }

@@ -64,6 +64,26 @@ impl Trace {
         self.timeline.started(trace_start(seed, self.phase))
     }
 
+    /// Its mean rate, outages included; `None` if it sets no rate. It is at least 1 bit/s.
+    pub fn mean_rate(&self) -> Option<Rate> {
+        let has_rate = self.timeline.changes().iter().any(|change| change.rate.is_some());
+        has_rate.then(|| {
+            // Its first row is at the start, so that the rate of the direction counts for nothing.
+            let means = self.means(Rate::from_bits_per_second(1), Span::ZERO);
+            #[expect(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "bounded")]
+            Rate::from_bits_per_second(means.rate.round().max(1.0) as u64)
+        })
+    }
+
+    /// Its mean delay; `None` if it sets no delay.
+    pub fn mean_delay(&self) -> Option<Span> {
+        let has_delay = self.timeline.changes().iter().any(|change| change.delay.is_some());
+        has_delay.then(|| {
+            let means = self.means(Rate::from_bits_per_second(1), Span::ZERO);
+            Span::from_secs_f64(means.delay)
+        })
+    }
+
     /// What it is on average, in a direction of this rate and delay.
     pub(crate) fn means(&self, rate: Rate, delay: Span) -> Means {
         let end = Time::ZERO + self.lasts;

@@ -13,6 +13,7 @@ mod errors;
 mod kernel;
 mod logs;
 mod mechanisms;
+mod names;
 mod output;
 mod panics;
 mod prototype;
@@ -130,6 +131,7 @@ pub fn define(
         kernel::run_on_kernel,
         kernel::shell,
         mechanisms::mechanisms,
+        names::near_names,
         panics::_panic,
         prototype::lockstep,
         run::run,

@@ -1,25 +1,19 @@
 //! The nearest valid name, and the unit that was probably meant.
 
+use congestion::near;
 use units::{Bytes, Rate, Span};
 
-/// The one of `names` that `name` is most likely a slip of.
-pub(crate) fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<&'a str> {
-    let plain = |text: &str| text.to_lowercase().replace(['-', '_', ' '], "");
-    let name = plain(name);
-    names
-        .into_iter()
-        .map(|candidate| (distance(&name, &plain(candidate)), candidate))
-        .filter(|(distance, candidate)| *distance <= candidate.chars().count().max(3) / 3)
-        .min_by_key(|(distance, _)| *distance)
-        .map(|(_, candidate)| candidate)
+/// The ones of `names` that `name` is most likely a slip of, in quotation marks.
+pub(crate) fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
+    near::nearest(name, names, |name| format!("{name:?}"))
 }
 
-/// The number of slips between two names; one name that begins the other is one slip.
-fn distance(name: &str, candidate: &str) -> usize {
-    let begins = name.len() >= 3 && candidate.starts_with(name)
-        || candidate.len() >= 3 && name.starts_with(candidate);
-    let slips = strsim::damerau_levenshtein(name, candidate);
-    if begins { slips.min(1) } else { slips }
+/// The same for keys.
+pub(crate) fn nearest_key<'a>(
+    key: &str,
+    keys: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
+    near::nearest(key, keys, |key| format!("`{key}`"))
 }
 
 /// What people write for a unit, in lower case, and the unit.
@@ -71,15 +65,6 @@ pub(crate) fn quantity(format: &str, text: &str) -> Option<String> {
 #[cfg(test)]
 mod tests {
     use super::*;
-
-    #[test]
-    fn a_slip_finds_its_name() {
-        let names = ["between", "rate", "delay", "queue", "overhead"];
-        assert_eq!(nearest("dealy", names), Some("delay"));
-        assert_eq!(nearest("Delay", names), Some("delay"));
-        assert_eq!(nearest("overhed", names), Some("overhead"));
-        assert_eq!(nearest("colour", names), None);
-    }
 
     #[test]
     fn a_habit_finds_its_unit() {

@@ -60,7 +60,7 @@ impl Refused {
     /// Adds the one of `names` that the value found is most likely a slip of.
     pub fn nearest<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         let plain = self.found.trim_matches('"');
-        self.suggestion = suggest::nearest(plain, names).map(|name| format!("{name:?}"));
+        self.suggestion = suggest::nearest(plain, names);
         self
     }
 }

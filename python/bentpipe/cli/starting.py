@@ -33,6 +33,12 @@ if TYPE_CHECKING:
     "--rain-duration", metavar="TIME", help="geo: duration of the rain event; by default 120s."
 )
 @click.option(
+    "--modem",
+    metavar="NAME",
+    help="geo: the modem under rain: dvb-s2 (by default) or dvb-s2x, which adapt (ACM), or"
+    " viterbi-3/4, a fixed one that loses the signal.",
+)
+@click.option(
     "--scenario", metavar="FILE", help="study: the scenario to run; written if it does not exist."
 )
 @click.option(

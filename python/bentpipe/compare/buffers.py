@@ -11,17 +11,18 @@ from __future__ import annotations
 from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.compare.ranking import Runs, defined
+from bentpipe.compare.outcome import explained
+from bentpipe.compare.ranking import Differences, Runs, defined
 from bentpipe.compare.workloads import CONTROLLER, WORKLOADS
 from bentpipe.console import table
-from bentpipe.numbers import count, ends, scaled
+from bentpipe.numbers import FEWEST, count, ends, scaled
 from bentpipe.study import Comparison, Parameter, Quantity, Replications, Study
 from bentpipe.study.quantities import shown
-from bentpipe.study.statistics import FEWEST
-from bentpipe.study.summary import around, difference, paired, values_of
+from bentpipe.study.significance import decided, is_deterministic, is_tied
+from bentpipe.study.summary import around, values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from rich.table import Table
 
@@ -71,6 +72,10 @@ class Combination:
     on_front: bool
     nearly_full: bool
     """True if the goodput is at least 95 % of the highest."""
+    deterministic: bool = False
+    """True if all its runs are the same."""
+    warnings: tuple[str, ...] = ()
+    """The warnings of `bentpipe explain` about the flow."""
 
     @property
     def title(self) -> str:
@@ -140,17 +145,23 @@ def choice(
         for key, found in known.items()
         if not needs[key[0]]
     }
+    variants = results.study.variants
+    warnings = {
+        (candidate.name, buffer.label): tuple(explained(variants[number].scenario, "bulk"))
+        for number, (candidate, buffer) in enumerate(both)
+    }
+    fixed = [key for key, found in runs.items() if is_deterministic(found.values())]
     highest = max((goodput for goodput, _ in able.values()), default=0.0)
     full = [key for key, (goodput, _) in able.items() if goodput >= NEARLY * highest]
     best = min(full, key=lambda key: (able[key][1], -able[key][0]), default=None)
     front = on_front(able)
 
+    rows = {name: from_best(known, name, best, fixed) for name in (GOODPUT, LATENCY)}
+
     def measured(key: tuple[str, str], name: str) -> Measured:
         found = known[key][name]
-        other = None
-        if best is not None and key != best:
-            other = difference(paired(found, known[best][name]))
-        return Measured(mean(found), around(defined(found)), other)
+        interval = around(defined(found), deterministic=key in fixed)
+        return Measured(mean(found), interval, rows[name].get(key))
 
     combinations = [
         Combination(
@@ -164,6 +175,8 @@ def choice(
             timeouts=mean_of(found[TIMEOUTS]),
             on_front=key in front,
             nearly_full=key in full,
+            deterministic=key in fixed,
+            warnings=warnings[key],
         )
         for key, found in known.items()
     ]
@@ -171,6 +184,23 @@ def choice(
     recommended = next((c for c in combinations if (c.controller, c.queue) == best), None)
     undefined = [", ".join(key) for key in runs if key not in known]
     return Choice(combinations, undefined, recommended, sentence(combinations, recommended))
+
+
+Key = tuple[str, str]
+"""A controller and the label of a queue."""
+
+
+def from_best(
+    known: Mapping[Key, Mapping[str, Runs]], name: str, best: Key | None, fixed: Sequence[Key]
+) -> dict[Key, dict[str, Any]]:
+    """The differences of a quantity from the recommended combination: one family."""
+    if best is None:
+        return {}
+    runs = {": ".join(key): found[name] for key, found in known.items()}
+    tests = Differences(runs, [": ".join(key) for key in fixed])
+    numbers = tests.add((each, ": ".join(best)) for each in runs)
+    rows = decided(tests.tests)
+    return {key: rows[n] for key in known if (n := numbers.get(": ".join(key))) is not None}
 
 
 def mean(runs: Runs) -> float:
@@ -219,7 +249,23 @@ def sentence(combinations: Sequence[Combination], best: Combination | None) -> s
             f", which is {goodput(highest)} ({highest.controller}, {highest.queue}) with a p95 RTT"
             f" of {latency(highest)}"
         )
-    return f"{said}. {alike(full, best)}"
+    said = f"{said}. {alike(full, best)}".rstrip()
+    return f"{said}{warned(full, best)}"
+
+
+def warned(full: Sequence[Combination], best: Combination) -> str:
+    """What `bentpipe explain` says about the recommended combination, and one without warnings."""
+    if not best.warnings:
+        return ""
+    said = "".join(f" `bentpipe explain` warns about it: {one}." for one in best.warnings)
+    quiet = [one for one in full if not one.warnings]
+    if not quiet:
+        return said
+    other = min(quiet, key=lambda one: (one.p95_rtt_ms.mean, -one.goodput_bps.mean))
+    return (
+        f"{said} Without a warning: {other.controller} with a queue of {other.queue},"
+        f" {goodput(other)} with a p95 RTT of {latency(other)}."
+    )
 
 
 def alike(full: Sequence[Combination], best: Combination) -> str:
@@ -229,8 +275,10 @@ def alike(full: Sequence[Combination], best: Combination) -> str:
     tied = [
         one.title
         for one in full
-        if (row := one.p95_rtt_ms.against_recommended) is not None and not row["distinct"]
+        if (row := one.p95_rtt_ms.against_recommended) is not None and is_tied(row)
     ]
+    if best.deterministic:
+        return "It is deterministic, so differences from it are exact for this scenario only."
     if not tied:
         return (
             "The p95 RTT of all others of these is significantly higher." if len(full) > 1 else ""

@@ -10,11 +10,12 @@ from bentpipe.compare import buffers, candidates, counters, links, mechanisms, p
 from bentpipe.compare.folder import run_in_turn, taken
 from bentpipe.compare.outcome import Outcome
 from bentpipe.compare.verdict import verdicts
-from bentpipe.compare.workloads import workloads
+from bentpipe.compare.workloads import application, workloads
 from bentpipe.console import show
 from bentpipe.errors import InputError
 from bentpipe.seal import sealed
 from bentpipe.stdout import about_to_print
+from bentpipe.study.significance import rule
 from bentpipe.study.store import as_json, save
 
 if TYPE_CHECKING:
@@ -25,10 +26,10 @@ if TYPE_CHECKING:
     from bentpipe.compare.candidates import Candidate
     from bentpipe.compare.links import Buffer, Link
     from bentpipe.compare.mechanisms import OnPath
-    from bentpipe.compare.parts import Plan
+    from bentpipe.compare.parts import Part, Plan
     from bentpipe.compare.transports import Over
     from bentpipe.compare.verdict import Verdict
-    from bentpipe.compare.workloads import Workload
+    from bentpipe.compare.workloads import Application, Workload
     from bentpipe.study import Results, Study
 
 
@@ -111,11 +112,28 @@ def outcomes(asked: Sequence[Workload], plan: Plan, results: Sequence[Results]) 
     rest = [*results]
     found = []
     for workload in asked:
-        own = [part.candidates for part in plan.parts[workload.name]]
+        own = plan.parts[workload.name]
         if len(rest) >= len(own):
-            found.append(Outcome(workload, own, rest[: len(own)]))
+            found += by_application(workload, own, rest[: len(own)])
         rest = rest[len(own) :]
     return found
+
+
+def by_application(
+    workload: Workload, own: Sequence[Part], results: Sequence[Results]
+) -> list[Outcome]:
+    """One ranking for each application of the pages; one for all parts of other workloads.
+
+    Pages over HTTP/1.1 and over HTTP/3 are different workloads, so that no ranking has both.
+    """
+    groups: dict[Application | None, list[tuple[Part, Results]]] = {}
+    for part, one in zip(own, results, strict=True):
+        key = application(part.link, part.candidates[0].value) if workload.has_pages else None
+        groups.setdefault(key, []).append((part, one))
+    return [
+        Outcome(workload, [p.candidates for p, _ in group], [r for _, r in group], key)
+        for key, group in groups.items()
+    ]
 
 
 def print_sentences(sentences: Sequence[str]) -> None:
@@ -134,13 +152,12 @@ def print_all(
     """Print the link, the rankings with the verdicts, and the choice of a buffer."""
     show(f"{link.name}: {tables.described(link)}")
     show(tables.windows(link, asked))
-    for line in (*links.phases(tables.events_of(link, asked)), *links.fades(link)):
-        show(line)
+    print_sentences(tables.about_link(link, asked, whole))
     if choice:
         show(buffers.COMPARED)
     for outcome in whole:
-        show(f"\n{outcome.workload.title}", tables.text_table(outcome))
-        print_sentences(tables.aborted(outcome))
+        show(f"\n{outcome.title}", tables.text_table(outcome))
+        print_sentences(tables.notes_on(outcome))
     print_counters(whole)
     print_sentences([verdict.sentence for verdict in found])
     if choice:
@@ -152,7 +169,7 @@ def print_counters(whole: Sequence[Outcome]) -> None:
     """Print the counters of the mechanisms on the path in the first workload, if there are any."""
     if not (whole and whole[0].counted):
         return
-    title = whole[0].workload.title
+    title = whole[0].title
     for on_path, listed in counters.text_tables(whole[0].counted).items():
         mechanism = "the path as it is" if on_path == candidates.NONE else on_path
         show(f"\nCounters of {mechanism}, {title[0].lower()}{title[1:]}", listed)
@@ -175,9 +192,7 @@ def print_notes(
 ) -> None:
     """Print notes on the controllers that were compared or left out."""
     if ranked:
-        show("= not significantly different from the best: the 95 % interval of the paired"
-             " difference includes zero. Expect 1 of 20 comparisons to be significant by"
-             " chance.")  # fmt: skip
+        show(f"= and (n.s.): not significantly different. {rule('a ranking')}")
     for candidate in taking_part:
         if candidate.asks:
             show(f"* {candidate.name} needs {candidate.asks}")

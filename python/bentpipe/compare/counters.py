@@ -12,14 +12,15 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
-from bentpipe.compare.ranking import Runs, defined
+from bentpipe.compare.ranking import Differences, defined
 from bentpipe.console import table
-from bentpipe.numbers import NONE, ends, scaled, signed
-from bentpipe.study.quantities import RUN, TABLES, Quantity, parse, shown
-from bentpipe.study.summary import around, difference, paired
+from bentpipe.numbers import ends, scaled
+from bentpipe.study import significance
+from bentpipe.study.quantities import RUN, TABLES, Quantity, is_count, parse, shown
+from bentpipe.study.summary import around
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Sequence
 
     from rich.table import Table
 
@@ -88,32 +89,41 @@ class Counter:
 
 
 def counted(outcome: Outcome) -> list[Counter]:
-    """The counters of all mechanisms of a workload, mechanism by mechanism."""
+    """The counters of all mechanisms of a workload, mechanism by mechanism.
+
+    The differences of one mechanism are one family.
+    """
     found = []
     for number, (members, results) in enumerate(zip(outcome.parts, outcome.studies, strict=True)):
         baselines = [one.name for one in members if one.controller == outcome.workload.baseline]
         baseline = baselines[0] if baselines else None
+        tests: list[significance.PairedTest] = []
+        pending = []
         for name in outcome.counter_names[number]:
             runs = outcome.values_in(results, name)
             by_name = {one.name: runs[n] for n, one in enumerate(members)}
-            values = [value(one, by_name, baseline) for one in by_name]
+            own = Differences(by_name, outcome.deterministic, counts=is_count(name))
+            numbers = own.add((one, baseline) for one in by_name)
+            pending.append((name, by_name, {one: len(tests) + n for one, n in numbers.items()}))
+            tests += own.tests
+        rows = significance.decided(tests)
+        for name, by_name, numbers in pending:
+            values = []
+            for one, of_one in by_name.items():
+                known = defined(of_one)
+                fixed = one in outcome.deterministic
+                values.append(
+                    Value(
+                        controller=one,
+                        n=len(known),
+                        undefined=len(of_one) - len(known),
+                        mean=statistics.fmean(known) if known else None,
+                        ci95=around(known, counts=is_count(name), deterministic=fixed),
+                        against_baseline=rows[numbers[one]] if one in numbers else None,
+                    )
+                )
             found.append(Counter(members[0].on_path, name, values))
     return found
-
-
-def value(name: str, found: Mapping[str, Runs], baseline: str | None) -> Value:
-    """The statistics of one controller. Without a baseline there is no difference from it."""
-    known = defined(found[name])
-    return Value(
-        controller=name,
-        n=len(known),
-        undefined=len(found[name]) - len(known),
-        mean=statistics.fmean(known) if known else None,
-        ci95=around(known),
-        against_baseline=None
-        if baseline in (None, name)
-        else difference(paired(found[name], found[baseline])),
-    )
 
 
 def to_dicts(outcome: Outcome) -> list[dict[str, Any]]:
@@ -152,25 +162,17 @@ def rows(counter: Counter) -> list[list[str]]:
             value.controller,
             scaled(value.mean, factor),
             ends(value.ci95, factor, n=value.n),
-            from_baseline(value.against_baseline, factor),
+            significance.text(value.against_baseline, factor),
         ]
         for value in counter.values
     ]
-
-
-def from_baseline(row: Mapping[str, Any] | None, factor: float) -> str:
-    """The interval of the paired difference, and whether it is significant."""
-    if row is None:
-        return NONE
-    interval = ends(row["ci95"], factor, signed, row["n"])
-    return interval if row["distinct"] or row["ci95"] is None else f"{interval} (n.s.)"
 
 
 def markdown(outcome: Outcome) -> list[str]:
     """The counters of a workload as lines of Markdown; none without mechanisms."""
     if not outcome.counted:
         return []
-    lines = ["", f"### Counters: {outcome.workload.title}", ""]
+    lines = ["", f"### Counters: {outcome.title}", ""]
     lines += [f"| {' | '.join(one.lstrip('<') for one in HEADINGS)} |"]
     lines += [f"|{'---|' * len(HEADINGS)}"]
     return lines + [

@@ -1,8 +1,8 @@
 """The link of a comparison: a preset with changes, or a scenario of the user.
 
-A scenario provides the links with their events and fades, the `duration`, the `seed`, and the ends
-and the `transport` of its first flow. The flows of the workloads replace its flows. An override of
-anything else would have no effect, so it is rejected.
+A scenario provides the links with their events and fades, the nodes, the `duration`, the `seed`,
+and the ends and the `transport` of its first flow. The flows of the workloads replace its flows,
+and the output says so. An override of anything else would have no effect, so it is rejected.
 """
 
 from __future__ import annotations
@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
+from bentpipe.compare.fade import shipped
 from bentpipe.console import nearest
 from bentpipe.durations import seconds
 from bentpipe.errors import InputError, ScenarioError
@@ -29,6 +30,8 @@ CYCLES = 5
 """Repetitions of an event in the window of a preset."""
 HONOURED = ("from", "to", "transport")
 """Keys of the first flow that a comparison takes from the scenario."""
+MOST_NAMES = 4
+"""Flows that are named, at most."""
 SIZES = ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB")
 
 
@@ -153,6 +156,17 @@ class Link:
         return replace(self, scenario=changed)
 
     @property
+    def queue_rule(self) -> str:
+        """The rule for packets of low priority of the queue before the bottleneck, for a setting.
+
+        Another length of the queue keeps the rule. Empty for none.
+        """
+        hop = self.hops[SATELLITE] if self.preset else self.bottleneck
+        queue = self.value(hop, "queue")
+        rule = queue.get("low_priority") if isinstance(queue, dict) else None
+        return f", low_priority = '{rule}'" if rule else ""
+
+    @property
     def has_events(self) -> bool:
         """True if a link of the scenario has events."""
         return any("event" in link for link in self.document["link"])
@@ -177,24 +191,57 @@ class Link:
             if (channel := part.get("channel")) is not None
         )
 
-    @property
-    def own_modem(self) -> dict[str, Any] | None:
-        """The channel of the bottleneck if it is a modem in noise, which rain can affect."""
-        link = self.document["link"][self.bottleneck.link]
-        direction = link.get(self.bottleneck.direction, {})
-        channel = direction.get("channel", link.get("channel"))
-        return channel if isinstance(channel, dict) and "eb_n0" in channel else None
+    def channel(self, hop: _native.Hop) -> Any:
+        """The channel of a direction of a link, as it was written; `perfect` without one."""
+        return self.value(hop, "channel") or "perfect"
+
+    def trace(self, hop: _native.Hop) -> Any:
+        """The trace of a direction of a link, as it was written; None without one."""
+        return self.value(hop, "trace")
+
+    def value(self, hop: _native.Hop, key: str) -> Any:
+        """A key of a direction, or of its link for both directions; None without it."""
+        link = self.document["link"][hop.link]
+        found = link.get(hop.direction, {}).get(key)
+        return link.get(key) if found is None else found
+
+    def name_of(self, hop: _native.Hop) -> str:
+        """The name of a direction: `gateway-client forward`."""
+        return f"{'-'.join(self.document['link'][hop.link]['between'])} {hop.direction}"
+
+    def replayed(self, hop: _native.Hop) -> dict[str, Any] | None:
+        """The means and ranges of the trace of a direction; None without a trace."""
+        found = self.scenario.explain().links[2 * hop.link + (hop.direction == "backward")]
+        values = {one.name: one.value for one in found.settings}
+        trace: dict[str, Any] | None = values.get("trace")
+        return trace
+
+    @cached_property
+    def left_out(self) -> str:
+        """What a comparison does not take from a scenario, as a sentence; empty for a preset."""
+        if self.preset:
+            return ""
+        first, *others = self.document["flow"]
+        keys = [key for key in first if key not in (*HONOURED, "name")]
+        parts = []
+        if others:
+            names = [one.get("name", f"flow[{n}]") for n, one in enumerate(others, 1)]
+            flows = f"{len(others)} other flows" if len(others) > 1 else "another flow"
+            more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+            parts.append(f"{flows} ({', '.join(names[:MOST_NAMES])}{more})")
+        if keys:
+            parts.append(f"{', '.join(keys)} of the first flow")
+        if "record" in self.document:
+            parts.append("record")
+        name = first.get("name", "flow[0]")
+        taken = f"Taken from the scenario: nodes, links, and the ends and transport of {name}."
+        return f"{taken} Left out: {'; '.join(parts)}." if parts else taken
 
 
 def presets() -> list[str]:
     """The names of the built-in links."""
     folder = resources.files("bentpipe.compare") / "links"
     return sorted(Path(entry.name).stem for entry in folder.iterdir() if entry.name[-5:] == ".toml")
-
-
-def shipped(name: str) -> Path:
-    """A file of the presets."""
-    return Path(str(resources.files("bentpipe.compare") / "links" / name))
 
 
 def of_scenario(file: Path, sets: tuple[str, ...]) -> Link:
@@ -283,16 +330,17 @@ def queue_of(plain: Link, changed: Link, queue: str | None) -> str:
     if queue is None:
         size = bytes_of(plain.document["link"][SATELLITE]["queue"]["bytes"])
         return f"{{ bytes = '{round(size * changed.bdp_bytes / plain.bdp_bytes)}B' }}"
+    rule = changed.queue_rule
     try:
         number, unit = written(queue)
     except ValueError:
         unit = "?"
     if unit == "bdp" and number > 0:
-        return f"{{ bytes = '{round(float(number) * changed.bdp_bytes)}B' }}"
+        return f"{{ bytes = '{round(float(number) * changed.bdp_bytes)}B'{rule} }}"
     if unit in SIZES:
-        return f"{{ bytes = '{queue}' }}"
+        return f"{{ bytes = '{queue}'{rule} }}"
     if unit == "" and number == int(number) and number >= 1:
-        return f"{{ packets = {int(number)} }}"
+        return f"{{ packets = {int(number)}{rule} }}"
     raise InputError('--queue: expected packets such as 100, a size such as "650kB" or'
                      f' "0.5bdp", found {queue!r}')  # fmt: skip
 

@@ -61,6 +61,29 @@ class OnPath:
             return link
         return replace(link, scenario=link.scenario.with_(self.changes))
 
+    def replaced(self, link: Link) -> list[str]:
+        """What of the link it replaces, as sentences."""
+        found = []
+        for path in self.changes:
+            table, _, rest = path.partition(".")
+            number, _, key = rest.partition(".")
+            if table == "link":
+                direction, _, key = key.partition(".")
+                entry = link.document["link"][int(number)]
+                own = entry.get(direction, {}).get(key, entry.get(key))
+                place = f"{'-'.join(entry['between'])} {direction}"
+            elif number:
+                entry = link.document["node"][int(number)]
+                own, place = entry.get(key), entry["name"]
+            else:  # new nodes
+                continue
+            if own not in (None, NONE):
+                name = (
+                    own.get("name", own.get("preset", "a table")) if isinstance(own, dict) else own
+                )
+                found.append(f"{self.name} replaces the {key} of {place} ({name}).")
+        return found
+
 
 AS_IT_IS = OnPath(NONE, WEAKEST[0], {})
 

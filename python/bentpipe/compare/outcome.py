@@ -8,13 +8,16 @@ from typing import TYPE_CHECKING
 
 from bentpipe.compare import counters
 from bentpipe.compare.ranking import Place, Runs, defined, ranked
+from bentpipe.study.quantities import is_count
+from bentpipe.study.significance import is_deterministic
 from bentpipe.study.summary import values_of
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from bentpipe._native import Scenario
     from bentpipe.compare.candidates import Candidate
-    from bentpipe.compare.workloads import Workload
+    from bentpipe.compare.workloads import Application, Workload
     from bentpipe.study import Results
 
 
@@ -26,6 +29,40 @@ class Outcome:
     parts: Sequence[Sequence[Candidate]]
     """The candidates of each study, in the order of its variants."""
     studies: Sequence[Results]
+    application: Application | None = None
+    """How pages are loaded; None for other workloads."""
+
+    @property
+    def name(self) -> str:
+        """The name of the ranking: that of the workload, or of the application of its pages."""
+        return self.application.name if self.application else self.workload.name
+
+    @property
+    def title(self) -> str:
+        """The title of the ranking, which names the application of its pages."""
+        title = self.workload.title
+        return f"{title} over {self.application.words}" if self.application else title
+
+    @cached_property
+    def baseline(self) -> str | None:
+        """The candidate that others are compared with; None if it has no such controller."""
+        same = (one for one in self.candidates if one.controller == self.workload.baseline)
+        return next((one.name for one in same), None)
+
+    @cached_property
+    def warnings(self) -> dict[str, list[str]]:
+        """The warnings of `bentpipe explain` about the flow that is compared, by candidate."""
+        return {
+            candidate.name: explained(variant.scenario, self.workload.compared)
+            for part, results in zip(self.parts, self.studies, strict=True)
+            for candidate, variant in zip(part, results.study.variants, strict=True)
+        }
+
+    @cached_property
+    def shared_warnings(self) -> list[str]:
+        """The warnings that all candidates have: they are about the link."""
+        first, *others = self.warnings.values()
+        return [one for one in first if all(one in other for other in others)]
 
     @property
     def candidates(self) -> list[Candidate]:
@@ -74,8 +111,22 @@ class Outcome:
         return ranked(
             self.runs,
             higher_is_better=self.workload.higher_is_better,
-            baseline=self.workload.baseline,
+            baseline=self.baseline,
+            fixed=self.deterministic,
+            counts=is_count(self.workload.quantity),
         )
+
+    @cached_property
+    def deterministic(self) -> list[str]:
+        """The names of the candidates whose runs are all the same: nothing depends on the seed."""
+        names = []
+        for part, results in zip(self.parts, self.studies, strict=True):
+            quantities = [one.name for one in results.study.quantities]
+            values = [self.values_in(results, quantity) for quantity in quantities]
+            for number, candidate in enumerate(part):
+                if is_deterministic(runs[number] for runs in values):
+                    names.append(candidate.name)
+        return names
 
     @cached_property
     def also(self) -> dict[str, dict[str, float | None]]:
@@ -103,3 +154,8 @@ class Outcome:
     def unit_of(self, name: str) -> str:
         """The unit of any quantity of the workload."""
         return next(q.unit for q in self.studies[0].study.quantities if q.name == name)
+
+
+def explained(scenario: Scenario, flow: str) -> list[str]:
+    """The warnings of `bentpipe explain` about a flow."""
+    return [one.message for one in scenario.explain().warnings if one.subject == flow]

@@ -92,8 +92,10 @@ def planned(
         for over in overs
         for mechanism in mechanisms or [AS_IT_IS]
     ]
+    changed = [sentence for one in mechanisms for sentence in one.replaced(link)]
     if not transports:
-        return Plan({workload.name: slots for workload in asked}, notes=unsplit(slots, asked))
+        notes = [*changed, *unsplit(slots, asked)]
+        return Plan({workload.name: slots for workload in asked}, notes=notes)
     refused: dict[tuple[Workload, Candidate], str] = {
         (workload, candidate): reason
         for part in slots
@@ -113,6 +115,7 @@ def planned(
     check_carried(plan, transports)
     plan.notes += [
         *NAMES,
+        *changed,
         *dropped(transports),
         *unsplit(parts[asked[0].name], asked),
         *warnings(transports, parts, asked),

@@ -6,10 +6,13 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.study.summary import around, difference, paired
+from bentpipe.study.significance import decided, is_tied, paired_test
+from bentpipe.study.summary import around, paired
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping
+    from collections.abc import Collection, Iterable, Mapping
+
+    from bentpipe.study.significance import PairedTest
 
 Runs = dict[int, float | None]
 """The values of one controller by replication; None where the quantity is undefined."""
@@ -35,15 +38,22 @@ class Place:
     @property
     def tied(self) -> bool:
         """True if the controller is not significantly different from the best."""
-        return self.against_best is not None and not self.against_best["distinct"]
+        return self.against_best is not None and is_tied(self.against_best)
 
 
 def ranked(
-    found: Mapping[str, Runs], *, higher_is_better: bool, baseline: str | None
+    found: Mapping[str, Runs],
+    *,
+    higher_is_better: bool,
+    baseline: str | None,
+    fixed: Collection[str] = (),
+    counts: bool = False,
 ) -> list[Place]:
     """Sort by mean, best first. Equal means have the same rank. Fewer undefined values rank first.
 
     A page that never completed has no load time. The mean over the other pages would be too good.
+    All differences of a ranking are one family. `fixed` are those whose runs are all the same, and
+    `counts` says that the quantity is a number of events.
     """
 
     def key(name: str) -> tuple[int, float]:
@@ -53,30 +63,55 @@ def ranked(
 
     order = sorted(found, key=key)
     keys = [key(name) for name in order]
-    return [place(keys.index(key(name)) + 1, name, order[0], found, baseline) for name in order]
+    tests = Differences(found, fixed, counts=counts)
+    best = tests.add((name, order[0]) for name in order)
+    base = tests.add((name, baseline) for name in order)
+    rows = decided(tests.tests)
+    places = []
+    for name in order:
+        values = defined(found[name])
+        against = (rows[n] if (n := each.get(name)) is not None else None for each in (best, base))
+        against_best, against_baseline = against
+        places.append(
+            Place(
+                rank=keys.index(key(name)) + 1,
+                name=name,
+                n=len(values),
+                undefined=len(found[name]) - len(values),
+                mean=statistics.fmean(values) if values else None,
+                ci95=around(values, counts=counts, deterministic=name in fixed),
+                against_best=against_best,
+                against_baseline=against_baseline,
+            )
+        )
+    return places
 
 
-def place(
-    rank: int, name: str, best: str, found: Mapping[str, Runs], baseline: str | None
-) -> Place:
-    """One row of the ranking."""
-    values = defined(found[name])
+class Differences:
+    """The tests of a family, and where the one of each pair is. The same pair is tested once."""
 
-    def against(other: str | None) -> dict[str, Any] | None:
-        if other is None or other == name or other not in found:
-            return None
-        return difference(paired(found[name], found[other]))
+    def __init__(
+        self, found: Mapping[str, Runs], fixed: Collection[str], *, counts: bool = False
+    ) -> None:
+        self.found = found
+        self.fixed = fixed
+        self.counts = counts
+        self.tests: list[PairedTest] = []
+        self.numbers: dict[tuple[str, str], int] = {}
 
-    return Place(
-        rank=rank,
-        name=name,
-        n=len(values),
-        undefined=len(found[name]) - len(values),
-        mean=statistics.fmean(values) if values else None,
-        ci95=around(values),
-        against_best=against(best),
-        against_baseline=against(baseline),
-    )
+    def add(self, pairs: Iterable[tuple[str, str | None]]) -> dict[str, int]:
+        """PairedTest pairs of names; the numbers of the tests by the first of each pair."""
+        added: dict[str, int] = {}
+        for this, that in pairs:
+            if that is None or this == that or that not in self.found:
+                continue
+            if (this, that) not in self.numbers:
+                self.numbers[this, that] = len(self.tests)
+                runs = paired(self.found[this], self.found[that])
+                both = this in self.fixed and that in self.fixed
+                self.tests.append(paired_test(runs, deterministic=both, counts=self.counts))
+            added[this] = self.numbers[this, that]
+        return added
 
 
 def defined(runs: Runs) -> list[float]:

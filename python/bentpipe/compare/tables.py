@@ -6,12 +6,13 @@ from dataclasses import asdict, replace
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
-from bentpipe.compare import buffers, counters
+from bentpipe.compare import buffers, counters, fade
 from bentpipe.compare.buffers import BULK
-from bentpipe.compare.links import phase_of, phases
+from bentpipe.compare.links import fades, phase_of, phases
 from bentpipe.console import table
-from bentpipe.numbers import NONE, count, ends, scaled, signed
+from bentpipe.numbers import NONE, count, ends, scaled
 from bentpipe.study.quantities import shown
+from bentpipe.study.significance import deterministic_sentence, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,10 +40,6 @@ LABELS = {
 }
 
 
-NOT_SIGNIFICANT = "(n.s.)"
-"""Follows differences that are not significant (95 %)."""
-
-
 def headings(outcome: Outcome) -> list[str]:
     """The columns of a ranking."""
     quantity = outcome.workload.quantity
@@ -52,7 +49,7 @@ def headings(outcome: Outcome) -> list[str]:
         unit = shown(name)[1]
         others.append(LABELS[name] if unit in ("1", LABELS[name]) else f"{LABELS[name]} {unit}")
     return ["rank", "<controller", "<status", f"{LABELS[quantity]} {main}", "95 % interval",
-            "minus best", f"<minus {outcome.workload.baseline}", *others]  # fmt: skip
+            "minus best", f"<minus {outcome.baseline or NONE}", *others]  # fmt: skip
 
 
 def rows(outcome: Outcome) -> list[list[str]]:
@@ -70,8 +67,8 @@ def rows(outcome: Outcome) -> list[list[str]]:
                 candidate.status,
                 f"{scaled(place.mean, factor)}{undefined}",
                 ends(place.ci95, factor, n=place.n),
-                from_best(place, factor),
-                from_baseline(place, factor),
+                "best" if place.against_best is None else text(place.against_best, factor),
+                text(place.against_baseline, factor),
                 *others(outcome, place),
             ]
         )
@@ -81,26 +78,6 @@ def rows(outcome: Outcome) -> list[list[str]]:
 def others(outcome: Outcome, place: Place) -> list[str]:
     """The means of the other quantities."""
     return [scaled(means[place.name], shown(name)[0]) for name, means in outcome.also.items()]
-
-
-def from_best(place: Place, factor: float) -> str:
-    """The difference from the best, and whether it is significant."""
-    if place.against_best is None:
-        return "best"
-    return from_other(place.against_best, factor)
-
-
-def from_baseline(place: Place, factor: float) -> str:
-    """The difference from the baseline, and whether it is significant."""
-    row = place.against_baseline
-    return NONE if row is None else from_other(row, factor)
-
-
-def from_other(row: Mapping[str, Any], factor: float) -> str:
-    """The interval of a difference, and whether it is significant."""
-    interval = ends(row["ci95"], factor, signed, row["n"])
-    decided = row["distinct"] or row["ci95"] is None
-    return interval if decided else f"{interval} {NOT_SIGNIFICANT}"
 
 
 def text_table(outcome: Outcome) -> Table:
@@ -123,16 +100,16 @@ def markdown(
     asked = [outcome.workload for outcome in outcomes] or [BULK]
     lines = [f"# Controllers on {link.name}", "", f"{described(link)}.", "",
              f"{windows(link, asked)}.", ""]  # fmt: skip
-    lines += [text for phase in phases(events_of(link, asked)) for text in (f"{phase}.", "")]
+    lines += [line for about in about_link(link, asked, outcomes) for line in (about, "")]
     lines += [f"- {verdict.sentence}" for verdict in found]
     lines += [f"- {name} was left out: it needs {reason}." for name, reason in left_out.items()]
     lines += [f"- {note}" for note in notes]
     for outcome in outcomes:
         heads = [heading.lstrip("<") for heading in headings(outcome)]
-        lines += ["", f"## {outcome.workload.title}", "", f"| {' | '.join(heads)} |"]
+        lines += ["", f"## {outcome.title}", "", f"| {' | '.join(heads)} |"]
         lines += [f"|{'---|' * len(heads)}"]
         lines += [f"| {' | '.join(row)} |" for row in rows(outcome)]
-        lines += [text for sentence in aborted(outcome) for text in ("", sentence)]
+        lines += [line for sentence in notes_on(outcome) for line in ("", sentence)]
         lines += counters.markdown(outcome)
     if choice:
         lines += ["", *buffers.markdown(choice)]
@@ -145,14 +122,56 @@ def aborted(outcome: Outcome) -> list[str]:
     return [f"Connections aborted, in % of the runs: {', '.join(shares)}."] if shares else []
 
 
+def notes_on(outcome: Outcome) -> list[str]:
+    """Sentences under a ranking: deterministic candidates and aborted connections, if any."""
+    names = outcome.deterministic
+    fixed = deterministic_sentence(names, len(outcome.candidates))
+    return [*([fixed] if fixed else []), *aborted(outcome)]
+
+
 def described(link: Link) -> str:
-    """The link in one line."""
+    """The link in one line. Means of traces stand with their ranges."""
     transport = link.transport.get("recovery", "of each controller")
     fade = ", with the fade of the scenario" if link.own_fade else ""
     return (
-        f"{link.bottleneck.rate_bps / 1e6:g} Mbit/s, RTT {link.rtt_s * 1e3:g} ms, "
-        f"bandwidth-delay product {link.bdp_bytes / 1e3:,.0f} kB, loss recovery {transport}{fade}"
+        f"{link.bottleneck.rate_bps / 1e6:g} Mbit/s{of_rate(link)}, RTT {link.rtt_s * 1e3:g} ms"
+        f"{of_delays(link)}, bandwidth-delay product {link.bdp_bytes / 1e3:,.0f} kB, loss recovery"
+        f" {transport}{fade}"
     )
+
+
+def of_rate(link: Link) -> str:
+    """The range of the rate of the bottleneck if a trace has it; else nothing."""
+    trace = link.replayed(link.bottleneck) or {}
+    if trace.get("rate_bps") is None:
+        return ""
+    low, high = (end / 1e6 for end in trace["rate_bps"])
+    silent = f", {trace['outage_s']:g} s of outages" if trace["outage_s"] else ""
+    return f" (mean of its trace, {low:g} to {high:g} Mbit/s{silent})"
+
+
+def of_delays(link: Link) -> str:
+    """The range of the delays of all traces on the way there and back; else nothing."""
+    traces = [link.replayed(hop) or {} for hop in (*link.hops, *link.back)]
+    known = [trace["delay_s"] for trace in traces if trace.get("delay_s") is not None]
+    if not known:
+        return ""
+    spans = ", ".join(f"{low * 1e3:g} to {high * 1e3:g} ms" for low, high in known)
+    return f" (means of traces; one way {spans})"
+
+
+def about_link(
+    link: Link, asked: Sequence[Workload], outcomes: Sequence[Outcome] = ()
+) -> list[str]:
+    """What a comparison takes from the link, adds to it and leaves out, in sentences."""
+    lines = [link.left_out] if link.left_out else []
+    lines += [f"{line}." for line in (*phases(events_of(link, asked)), *fades(link))]
+    if asked != [BULK]:
+        lines.append(fade.planned(link).sentence)
+    # Those of one link are the same in all workloads with one bulk flow.
+    if outcomes:
+        lines += [f"`bentpipe explain` warns: {one}." for one in outcomes[0].shared_warnings]
+    return lines
 
 
 def windows(link: Link, asked: Sequence[Workload]) -> str:
@@ -184,6 +203,10 @@ def to_dict(
             "rtt_s": link.rtt_s,
             "bdp_bytes": link.bdp_bytes,
             "described": described(link),
+            "trace": link.replayed(link.bottleneck),
+            "left_out": link.left_out or None,
+            "fade": fade.to_dict(link),
+            "about": about_link(link, [o.workload for o in outcomes] or [BULK], outcomes),
             "events": events_of(link, [o.workload for o in outcomes] or [BULK]),
         },
         "controllers": [candidate.to_dict() for candidate in candidates],
@@ -198,17 +221,21 @@ def to_dict(
 def workload(outcome: Outcome, link: Link) -> dict[str, Any]:
     """One ranking."""
     return {
-        "workload": outcome.workload.name,
-        "title": outcome.workload.title,
+        "workload": outcome.name,
+        "title": outcome.title,
+        "application": outcome.application and outcome.application.words,
         "study": outcome.studies[0].study.name,
         "studies": [results.study.name for results in outcome.studies],
+        "folder": outcome.studies[0].study.name.removeprefix(f"{link.name}-"),
         "duration_s": outcome.workload.duration_s(link),
         "runs": outcome.run_count,
         "quantity": outcome.workload.quantity,
         "label": LABELS[outcome.workload.quantity],
         "unit": outcome.unit,
         "higher_is_better": outcome.workload.higher_is_better,
-        "baseline": outcome.workload.baseline,
+        "baseline": outcome.baseline,
+        "deterministic": outcome.deterministic,
+        "notes": notes_on(outcome),
         "also": [
             {"quantity": name, "label": LABELS[name], "unit": outcome.unit_of(name)}
             for name in outcome.also

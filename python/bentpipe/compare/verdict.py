@@ -6,8 +6,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.compare.ranking import Place, ranked
-from bentpipe.numbers import common, count, ends, scaled
-from bentpipe.study.statistics import FEWEST
+from bentpipe.numbers import FEWEST, common, count, ends, scaled
+from bentpipe.study.significance import is_tied
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -40,11 +40,11 @@ def verdicts(outcomes: Sequence[Outcome]) -> list[Verdict]:
     A controller that depends on settings or routers that a link may not have is never recommended.
     """
     by_name = {outcome.workload.name: outcome for outcome in outcomes}
+    pages = [outcome for outcome in outcomes if outcome.application]
     found = []
     if "bulk" in by_name:
         found.append(best(by_name["bulk"], "Best for one bulk flow"))
-    if "web" in by_name:
-        found.append(best(by_name["web"], "Best for web pages"))
+    found += [best(each, f"Best for web pages over {words(each)}") for each in pages]
     if "beside-newreno" in by_name:
         found.append(safest(by_name["beside-newreno"]))
     if "fade" in by_name:
@@ -59,7 +59,7 @@ def best(outcome: Outcome, question: str) -> Verdict:
     places = outcome.places
     without = {name: runs for name, runs in outcome.runs.items() if name not in needy}
     higher = outcome.workload.higher_is_better
-    able = ranked(without, higher_is_better=higher, baseline=None)
+    able = ranked(without, higher_is_better=higher, baseline=None, fixed=outcome.deterministic)
     before = places[: place_of(able[0].name, places)]
     notes = "".join(
         f" Not recommended: {place.name}, {told(outcome, place)}, because it needs"
@@ -104,12 +104,13 @@ def safest(outcome: Outcome) -> Verdict:
     if starved:
         notes += f" Starved, with less than half of a fair share: {', '.join(starved)}."
     pairs = {place.name: outcome.runs[place.name] for place in places}
-    against = ranked(pairs, higher_is_better=True, baseline=first)
+    fixed = outcome.deterministic
+    against = ranked(pairs, higher_is_better=True, baseline=first, fixed=fixed)
     order = sorted(against, key=lambda place: [p.name for p in places].index(place.name))
     tied = [
         place.name
         for place in order[1:]
-        if place.against_baseline is not None and not place.against_baseline["distinct"]
+        if place.against_baseline is not None and is_tied(place.against_baseline)
     ]
     return judged(outcome, question, places, notes, tied)
 
@@ -125,9 +126,12 @@ def judged(
     first, *others = places
     if tied is None:
         tied = [place.name for place in others if place.tied]
-    sentence = f"{question}: {first.name}, {told(outcome, first)}. {alike(first, tied, others)}"
+    exact = first.name in outcome.deterministic
+    described = alike(first, tied, others, exact=exact)
+    sentence = f"{question}: {first.name}, {told(outcome, first)}. {described}"
+    notes += warned(outcome, first.name)
     return Verdict(
-        workload=outcome.workload.name,
+        workload=outcome.name,
         question=question,
         controller=first.name,
         mean=first.mean,
@@ -136,6 +140,18 @@ def judged(
         not_distinguishable=tied,
         sentence=sentence + notes,
     )
+
+
+def words(outcome: Outcome) -> str:
+    """How the pages of a ranking are loaded."""
+    return outcome.application.words if outcome.application else ""
+
+
+def warned(outcome: Outcome, name: str) -> str:
+    """What `bentpipe explain` says about a controller, but not about all others too."""
+    shared = outcome.shared_warnings
+    own = [one for one in outcome.warnings[name] if one not in shared]
+    return "".join(f" `bentpipe explain` warns about it: {one}." for one in own)
 
 
 def special_needs(outcome: Outcome) -> dict[str, str]:
@@ -151,7 +167,8 @@ def place_of(name: str, places: Sequence[Place]) -> int:
 def from_worst(outcome: Outcome, higher_is_better: bool) -> list[Place]:
     """The ranking in reverse, with differences from the worst."""
     found = {place.name: outcome.runs[place.name] for place in outcome.places}
-    return ranked(found, higher_is_better=not higher_is_better, baseline=None)
+    fixed = outcome.deterministic
+    return ranked(found, higher_is_better=not higher_is_better, baseline=None, fixed=fixed)
 
 
 def told(outcome: Outcome, place: Place) -> str:
@@ -169,7 +186,7 @@ def told(outcome: Outcome, place: Place) -> str:
 def kept(outcome: Outcome, place: Place) -> str:
     """The goodput of NewReno in percent of its goodput when competing with another NewReno."""
     row = place.against_baseline
-    base = next((p.mean for p in outcome.places if p.name == outcome.workload.baseline), None)
+    base = next((p.mean for p in outcome.places if p.name == outcome.baseline), None)
     if row is None or not base or row["difference"] is None:
         return ""
     share = f"{count(100 + 100 * row['difference'] / base)} %"
@@ -190,12 +207,18 @@ def harmful(outcome: Outcome) -> str:
     return f" Significantly less than with another NewReno: {', '.join(names)}."
 
 
-def alike(first: Place, tied: list[str], others: Sequence[Place]) -> str:
-    """A sentence on the controllers that are not significantly different from the first."""
+def alike(first: Place, tied: list[str], others: Sequence[Place], *, exact: bool) -> str:
+    """A sentence on the controllers that are not significantly different from the first.
+
+    `exact` says that the first is deterministic.
+    """
     if not others:
         return "There are no other controllers."
     if first.n < FEWEST:
         return "Fewer than three runs show no significance; use more replications."
+    if exact:
+        same = f" The same: {', '.join(tied)}." if tied else ""
+        return f"It is deterministic, so differences are exact for this scenario only.{same}"
     if not tied:
         return "All others are significantly different."
     return f"Not significantly different: {', '.join(tied)}."

@@ -6,11 +6,10 @@ the seed and is the same for every controller. So seeds differ even if the chann
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.compare import counters
-from bentpipe.compare.links import shipped
+from bentpipe.compare import counters, fade
 from bentpipe.study import Base, Comparison, Parameter, Quantity, Replications, Study
 
 if TYPE_CHECKING:
@@ -35,14 +34,21 @@ PAGE = {"main_object": "50kB", "embedded_objects": 70, "embedded_object": "30kB"
 CONNECTIONS = 6
 """Connections of a browser, unless the transport has streams: those share one connection."""
 LONGEST_WEB_S = 600.0
-FADE_S = 120.0
-FADE = {
-    "eb_n0": 11.0,
-    "code": "sequential-3/4",
-    "system_temperature": 150,
-    "lock": {"threshold": 4.5, "hysteresis": 1.0, "reacquisition": "5s"},
-}
-"""The modem of examples/fade.toml. The rain event interrupts the signal for about 20 s."""
+REPLACED = ("name", "duration", "record", "flow")
+"""Keys of the scenario that every workload sets. All others are those of the link."""
+
+
+@dataclass(frozen=True)
+class Application:
+    """How pages are loaded. Pages over different ones are different workloads."""
+
+    name: str
+    words: str
+
+
+HTTP_1_1 = Application("web", "HTTP/1.1, six connections, no TLS")
+HTTP_3 = Application("web-http3", "HTTP/3, one connection, TLS 1.3 of QUIC")
+STREAMS = Application("web-streams", "one stream for each object, one connection, no TLS")
 
 
 @dataclass(frozen=True)
@@ -54,6 +60,7 @@ class Workload:
     quantity: str
     higher_is_better: bool
     baseline: str
+    """The controller that others are compared with."""
     also: tuple[str, ...]
     compared: str
     """The name of the flow that is compared."""
@@ -61,8 +68,12 @@ class Workload:
     """The flows on a link, with the controller of the one that is compared."""
     duration_s: Callable[[Link], float]
     """The window on a link, in seconds."""
-    ends_with_pages: bool = False
+    has_pages: bool = False
     fades: bool = False
+
+    def sets(self, link: Link) -> list[str]:
+        """The paths of all values of the link's scenario that the workload sets or replaces."""
+        return [*REPLACED, *(fade.changes(link) if self.fades else ())]
 
     def study(
         self,
@@ -78,7 +89,9 @@ class Workload:
         """
         controller = base_controller(candidates)
         scenario = self.scenario(link, controller)
-        names = (self.quantity, *self.also, self.aborted, *counters.names(scenario))
+        # The losses of the fade are a trace, whose counters say nothing about the link.
+        counted = counters.names(replace(self, fades=False).scenario(link, controller))
+        names = (self.quantity, *self.also, self.aborted, *counted)
         baselines = [c.setting for c in candidates if c.controller == self.baseline]
         return Study.make(
             name=f"{link.name}-{self.name}{on_path and f'-{on_path}'}",
@@ -109,13 +122,10 @@ class Workload:
             "name": f"{link.name}-{self.name}",
             "duration": f"{duration:g}s",
             "record": {},
-            "flow": [*self.flows(link, controller), background(link, self.ends_with_pages)],
+            "flow": [*self.flows(link, controller), background(link, self.has_pages)],
         }
         if self.fades:
-            hop = link.bottleneck
-            event = {"file": str(shipped("fade.csv")), "outside": "hold"}
-            modem = link.own_modem or FADE
-            changes[f"link.{hop.link}.{hop.direction}.channel"] = modem | {"attenuation": event}
+            changes |= fade.changes(link)
         return link.scenario.with_(changes)
 
 
@@ -157,10 +167,23 @@ def web(link: Link, controller: Any) -> list[dict[str, Any]]:
     """A browser, with the connections that are usual with its transport."""
     settings = PAGE | {"pages": pages(link), "interval": f"{PAGE_EVERY_S}s"}
     found = compared(link, "web", controller, {"web": settings})
-    both = link.scenario.with_({"flow": [found, background(link, ends_with_pages=True)]})
-    if both.explain().flows[0].figures.connections == 1:
+    if has_streams(link, found):
         return [found]
     return [found | {"traffic": {"web": settings | {"connections": CONNECTIONS}}}]
+
+
+def has_streams(link: Link, found: dict[str, Any]) -> bool:
+    """True if the transport of a flow with pages has streams, and so one connection."""
+    both = link.scenario.with_({"flow": [found, background(link, ends_with_pages=True)]})
+    return both.explain().flows[0].figures.connections == 1
+
+
+def application(link: Link, controller: Any) -> Application:
+    """The application that loads the pages over the transport of the flow that is compared."""
+    (found,) = web(link, controller)
+    if not has_streams(link, found):
+        return HTTP_1_1
+    return HTTP_3 if link.protocol == "quic" else STREAMS
 
 
 def pages(link: Link) -> int:
@@ -195,8 +218,9 @@ def window(link: Link, times: int = 1) -> float:
 
 
 def workloads(link: Link) -> list[Workload]:
-    """The workloads of a link. The built-in fade is left out where the link has a fade already."""
-    return [workload for workload in WORKLOADS if not (workload.fades and link.own_fade)]
+    """The workloads of a link. The built-in fade is left out where it is not one of the link."""
+    has_fade = fade.obstacle(link) is None
+    return [workload for workload in WORKLOADS if has_fade or not workload.fades]
 
 
 WORKLOADS = (
@@ -221,7 +245,7 @@ WORKLOADS = (
         compared="web",
         flows=web,
         duration_s=until_loaded,
-        ends_with_pages=True,
+        has_pages=True,
     ),
     Workload(
         name="beside-newreno",
@@ -243,7 +267,7 @@ WORKLOADS = (
         also=("flow.bulk.p95_rtt_ms", "flow.bulk.timeouts"),
         compared="bulk",
         flows=bulk,
-        duration_s=lambda link: link.window_s(FADE_S),
+        duration_s=lambda link: link.window_s(fade.FADE_S),
         fades=True,
     ),
 )

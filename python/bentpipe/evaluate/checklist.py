@@ -52,7 +52,7 @@ DROPS = Measure(
 )
 USE = Measure("link.gateway-client.forward.utilisation", "utilisation", higher_is_better=True)
 JAIN = Measure("jain(flow.candidate*.goodput_bps)", "Jain index", higher_is_better=True)
-PAGES = Measure("page.short.response_s", "page load time", higher_is_better=False)
+PAGES = Measure("page.short.response_s", "page load time over HTTP/1.1", higher_is_better=False)
 QUEUE = ("link.1.queue",)
 LOSS = ("link.1.forward.channel",)
 
@@ -246,8 +246,8 @@ CHECKLIST = (
         scenario="geo-suite",
         controllers=ALL,
         measures=(
-            Measure("page.response_s", "page load time", higher_is_better=False),
-            Measure("p95(page.response_s)", "p95 page load time", higher_is_better=False),
+            Measure("page.response_s", "page load time over HTTP/1.1", higher_is_better=False),
+            Measure("p95(page.response_s)", "p95 page load time, HTTP/1.1", higher_is_better=False),
             Measure(
                 "link.gateway-terminal.forward.utilisation", "utilisation", higher_is_better=True
             ),

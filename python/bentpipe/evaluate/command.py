@@ -19,6 +19,7 @@ from bentpipe.evaluate.items import QUICK_REPLICATIONS, REPLICATIONS, link_of, p
 from bentpipe.prototypes.spec import listed as controllers_of
 from bentpipe.seal import sealed
 from bentpipe.stdout import about_to_print
+from bentpipe.study.significance import rule
 from bentpipe.study.store import as_json, save
 
 if TYPE_CHECKING:
@@ -126,7 +127,6 @@ def print_reports(reports: Sequence[Report], candidate: str, against: Sequence[s
         show(tables.text_table(report.found))
         for sentence in sentences(report.found):
             show(sentence)
-    show("\nThe RFC sets no thresholds. Findings are paired 95 % intervals of the difference from"
-         " the baseline. Expect 1 of 20 to be significant by chance.")  # fmt: skip
+    show(f"\nThe RFC sets no thresholds. {rule('an item')}")
     for section, why in NOT_COVERED.items():
         show(f"Not covered: {section} {why}")

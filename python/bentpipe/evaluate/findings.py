@@ -1,7 +1,8 @@
 """Findings of an item: the candidate compared with each baseline, in numbers and in words.
 
 RFC 9743 sets no thresholds, and this module adds none. A finding is `better`, `worse` or `not
-distinguishable`, by the paired 95 % interval of the difference.
+distinguishable`, by a paired test that is corrected for all differences of the item. Between runs
+that do not depend on the seed it is `deterministic`.
 """
 
 from __future__ import annotations
@@ -10,16 +11,28 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
+from bentpipe.compare.ranking import defined
 from bentpipe.evaluate.items import labels_of, names_of
-from bentpipe.study.summary import around, difference, paired, values_of
+from bentpipe.numbers import FEWEST
+from bentpipe.study.quantities import is_count
+from bentpipe.study.significance import (
+    NOT_SIGNIFICANT,
+    decided,
+    finding_of,
+    is_deterministic,
+    paired_test,
+    text,
+)
+from bentpipe.study.summary import around, paired, values_of
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Collection, Iterator, Mapping, Sequence
 
     from bentpipe.evaluate.checklist import Item, Measure
     from bentpipe.study import Results
+    from bentpipe.study.significance import PairedTest
 
-Word = Literal["better", "worse", "not distinguishable", "undefined"]
+Word = Literal["better", "worse", "not distinguishable", "deterministic", "undefined"]
 SHOWN = {"not distinguishable": "not significant"}
 """Findings whose words for readers differ from those of the JSON."""
 
@@ -36,6 +49,9 @@ class Against:
     ci95: tuple[float, float] | None
     relative: float | None
     finding: Word
+    p: float | None = None
+    p_holm: float | None = None
+    family: int = 0
 
 
 @dataclass(frozen=True)
@@ -52,29 +68,71 @@ class Finding:
     mean: float | None
     ci95: tuple[float, float] | None
     against: list[Against]
+    deterministic: bool = False
+    """True if all runs of the candidate are the same in this case."""
 
 
 def word(row: Mapping[str, Any], *, higher_is_better: bool) -> Word:
     """The finding of a paired difference, candidate minus baseline."""
-    if row["difference"] is None:
+    finding = finding_of(row)
+    if finding == "undefined":
         return "undefined"
-    if not row["distinct"]:
+    if finding == "deterministic":
+        return "deterministic"
+    if finding != "significant":
         return "not distinguishable"
     return "better" if (row["difference"] > 0) == higher_is_better else "worse"
 
 
+TESTED = {"better": "significant", "worse": "significant", "not distinguishable": "not significant"}
+"""Findings of items as those of the test behind them."""
+
+
+def shown_difference(row: Mapping[str, Any], factor: float = 1.0) -> str:
+    """The interval of a difference for a table in which the finding has a column of its own."""
+    finding = TESTED.get(row["finding"], row["finding"])
+    if finding == "not significant" and row["n"] < FEWEST:
+        finding = "too few"
+    return text({**row, "finding": finding}, factor).removesuffix(NOT_SIGNIFICANT).rstrip()
+
+
+Runs = dict[int, float | None]
+"""The values of one controller in one case, by replication."""
+
+
 def findings(item: Item, candidate: str, against: Sequence[str], results: Results) -> list[Finding]:
-    """All quantities in all cases, case by case."""
+    """All quantities in all cases, case by case. The differences of an item are one family."""
     names, labels = names_of(item, candidate, against), labels_of(item)
-    found = []
+    values = {one.quantity: values_of(results.rows, one.quantity) for one in item.measures}
+    units = {one.name: one.unit for one in results.study.quantities}
+    cases = []
+    tests: list[PairedTest] = []
     # Variants are sorted by controller, and then by case.
     for case, label in enumerate(labels):
+        number = {name: i * len(labels) + case for i, name in enumerate(names)}
+        fixed = {
+            name
+            for name, at in number.items()
+            if is_deterministic(runs[at] for runs in values.values())
+        }
         for measure in item.measures:
-            values = values_of(results.rows, measure.quantity)
-            runs = {n: values[i * len(labels) + case] for i, n in enumerate(names)}
-            unit = next(q.unit for q in results.study.quantities if q.name == measure.quantity)
-            found.append(finding(label, measure, unit, candidate, runs))
-    return found
+            runs = {name: values[measure.quantity][at] for name, at in number.items()}
+            cases.append((label, measure, runs, fixed))
+            counts = is_count(measure.quantity)
+            tests += [
+                paired_test(
+                    paired(runs[candidate], others),
+                    deterministic={candidate, name} <= fixed,
+                    counts=counts,
+                )
+                for name, others in runs.items()
+                if name != candidate
+            ]
+    rows = iter(decided(tests))
+    return [
+        finding(label, measure, units[measure.quantity], candidate, runs, fixed, rows)
+        for label, measure, runs, fixed in cases
+    ]
 
 
 def finding(
@@ -82,10 +140,12 @@ def finding(
     measure: Measure,
     unit: str,
     candidate: str,
-    runs: Mapping[str, dict[int, float | None]],
+    runs: Mapping[str, Runs],
+    fixed: Collection[str],
+    rows: Iterator[Mapping[str, Any]],
 ) -> Finding:
-    """One quantity in one case."""
-    own = [value for value in runs[candidate].values() if value is not None]
+    """One quantity in one case; `rows` has the differences from the baselines next."""
+    own = defined(runs[candidate])
     return Finding(
         case=label,
         quantity=measure.quantity,
@@ -95,33 +155,40 @@ def finding(
         n=len(own),
         undefined=len(runs[candidate]) - len(own),
         mean=statistics.fmean(own) if own else None,
-        ci95=around(own),
+        ci95=interval(measure, own, is_fixed=candidate in fixed),
         against=[
-            compared(name, runs[candidate], others, measure)
+            compared(name, others, measure, next(rows), is_fixed=name in fixed)
             for name, others in runs.items()
             if name != candidate
         ],
+        deterministic=candidate in fixed,
     )
 
 
+def interval(
+    measure: Measure, values: list[float], *, is_fixed: bool
+) -> tuple[float, float] | None:
+    """The 95 % interval of the mean of a quantity."""
+    return around(values, counts=is_count(measure.quantity), deterministic=is_fixed)
+
+
 def compared(
-    name: str,
-    own: dict[int, float | None],
-    others: dict[int, float | None],
-    measure: Measure,
+    name: str, others: Runs, measure: Measure, row: Mapping[str, Any], *, is_fixed: bool
 ) -> Against:
     """The candidate compared with a baseline, by pairs of runs with the same seed."""
-    row = difference(paired(own, others))
-    there = [value for value in others.values() if value is not None]
+    there = defined(others)
     return Against(
         baseline=name,
         mean=statistics.fmean(there) if there else None,
-        mean_ci95=around(there),
+        mean_ci95=interval(measure, there, is_fixed=is_fixed),
         n=row["n"],
         difference=row["difference"],
         ci95=row["ci95"],
         relative=row["relative"],
         finding=word(row, higher_is_better=measure.higher_is_better),
+        p=row["p"],
+        p_holm=row["p_holm"],
+        family=row["family"],
     )
 
 
@@ -133,7 +200,9 @@ def sentences(found: Sequence[Finding]) -> list[str]:
 
 def sentence(baseline: str, found: Sequence[Finding]) -> str:
     """The sentence for one baseline."""
-    described: dict[Word, list[str]] = {"better": [], "worse": [], "undefined": []}
+    described: dict[Word, list[str]] = {
+        "better": [], "worse": [], "deterministic": [], "undefined": [],
+    }  # fmt: skip
     cases = len({one.case for one in found})
     for label in dict.fromkeys(one.label for one in found):
         rows = [

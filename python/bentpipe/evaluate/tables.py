@@ -9,9 +9,10 @@ from bentpipe import _native
 from bentpipe.compare.links import phases
 from bentpipe.console import table
 from bentpipe.evaluate.checklist import NOT_COVERED
-from bentpipe.evaluate.findings import SHOWN, sentences
-from bentpipe.numbers import ends, scaled, signed
+from bentpipe.evaluate.findings import SHOWN, sentences, shown_difference
+from bentpipe.numbers import ends, scaled
 from bentpipe.study.quantities import shown
+from bentpipe.study.significance import rule
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -39,7 +40,7 @@ def rows(found: Sequence[Finding]) -> list[list[str]]:
         for row in one.against:
             finding = row.finding
             described = [row.baseline, scaled(row.mean, factor),
-                    ends(row.ci95, factor, signed, row.n),
+                    shown_difference(vars(row), factor),
                     SHOWN.get(finding, finding)]  # fmt: skip
             listed.append([*head, *described])
             head = [""] * len(head)
@@ -57,8 +58,8 @@ def text_table(found: Sequence[Finding]) -> Table:
 def markdown(reports: Sequence[Report], candidate: str, against: Sequence[str]) -> str:
     """The evaluation as Markdown."""
     lines = [f"# {candidate} by the checklist of RFC 9743 (BCP 133)", ""]
-    lines += [f"Compared with {' and '.join(against)}. The RFC sets no thresholds. Findings are"
-              " paired 95 % intervals of the difference."]  # fmt: skip
+    lines += [f"Compared with {' and '.join(against)}. The RFC sets no thresholds."
+              f" {rule('an item')}"]  # fmt: skip
     for report in reports:
         item = report.item
         lines += ["", f"## {item.section} {item.title}", ""]

@@ -63,6 +63,20 @@ DURATION_S = 600
 """Duration of the scenario of a geostationary satellite."""
 
 CLEAR = "channel = { per = 1e-5 }      # packet error rate. Other channels: docs/channels.md"
+ADAPTIVE = ("dvb-s2", "dvb-s2x")
+"""Modems with adaptive coding and modulation (ACM): a fade lowers the rate first."""
+FIXED = "viterbi-3/4"
+"""A modem with one modulation and code, as in the 1990s: it loses the signal in a deep fade."""
+CLEAR_SKY_DB = 17.0
+"""Es/N0 in clear sky. A fade of 12 dB with its noise leaves 1 dB: QPSK, and not an outage."""
+USUAL_BANDWIDTH = 36e6
+ADAPTS = """\
+
+[link.forward.channel]        # a modem that adapts to rain (ACM); the return link is in clear sky
+es_n0 = $es_n0                  # in clear sky, in dB. Other channels: docs/channels.md
+modem = { name = "$modem", bandwidth = $bandwidth }      # in Hz: $rate in clear sky
+attenuation = "$file"
+system_temperature = 150      # rain adds noise to that of the receiver, in K"""
 RAINY = """\
 
 [link.forward.channel]        # a modem under rain; the return link is in clear sky
@@ -79,7 +93,7 @@ KINDS = {
         "geo.toml",
         link_questions("20Mbit/s", "4Mbit/s", "cubic"),
         (*RUN_IT, "bentpipe compare --scenario {file}"),
-        ("rain-at", "rain-peak", "rain-duration"),
+        ("rain-at", "rain-peak", "rain-duration", "modem"),
     ),
     "leo": Kind("leo.toml", "leo.toml", link_questions("100Mbit/s", "20Mbit/s", "cubic"), RUN_IT),
     "study": Kind(
@@ -179,15 +193,46 @@ def scenario_text(kind: str, path: Path, answers: Mapping[str, str]) -> str:
 
 def weather(path: Path, answers: Mapping[str, str]) -> dict[str, str]:
     """The channel and the traffic of a start: clear sky, or a rain event and a flow without end."""
+    rate = quoted(answers["rate"])
+    forward = f"forward.rate = {rate}     # from the gateway to the client"
     if "rain-at" not in answers:
-        for option in ("rain-peak", "rain-duration"):
+        for option in ("rain-peak", "rain-duration", "modem"):
             if option in answers:
                 raise BentpipeError(f"--{option}: expected with --rain-at, found without it")
-        return {"channel": CLEAR, "traffic": '{ download = "100MB" }'}
+        return {"channel": CLEAR, "traffic": '{ download = "100MB" }', "forward": forward}
+    modem = answers.get("modem", ADAPTIVE[0])
+    known = [*ADAPTIVE, FIXED]
+    if modem not in known:
+        raise BentpipeError(f"--modem: there is no modem {modem!r}{nearest(modem, known)}")
+    values = {"file": rain_file(path).name}
+    channel = RAINY
+    if modem in ADAPTIVE:
+        channel = ADAPTS
+        forward = "# From the gateway to the client, the modem below determines the rate."
+        values |= {
+            "es_n0": f"{CLEAR_SKY_DB:.1f}",
+            "modem": modem,
+            "bandwidth": f"{bandwidth_of(answers['rate'], modem):.0f}",
+            "rate": answers["rate"],
+        }
     return {
-        "channel": Template(RAINY).substitute(file=rain_file(path).name),
+        "channel": Template(channel).substitute(values),
         "traffic": '{ bulk = "unlimited" }',
+        "forward": forward,
     }
+
+
+def bandwidth_of(rate: str, modem: str) -> float:
+    """The bandwidth in Hz at which a modem has this rate in clear sky."""
+    channel = {
+        "es_n0": CLEAR_SKY_DB,
+        "modem": {"name": modem, "bandwidth": USUAL_BANDWIDTH},
+    }
+    link = {"between": ["a", "b"], "delay": "1ms", "forward": {"channel": channel},
+            "backward": {"rate": "1Mbit/s"}}  # fmt: skip
+    flow = {"from": "a", "to": "b", "controller": "reno", "traffic": {"download": "1B"}}
+    usual = _native.Scenario.build(link=[link], flow=[flow]).route()[0].rate_bps
+    return USUAL_BANDWIDTH * rate_bps(rate) / usual
 
 
 def rain_file(path: Path) -> Path:

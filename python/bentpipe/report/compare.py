@@ -10,6 +10,7 @@ from bentpipe.report.page import Cell, Column, Page, Section, Table, Text
 from bentpipe.report.scenarios import studies_section
 from bentpipe.report.shown import Shown
 from bentpipe.report.source import read_json
+from bentpipe.study.significance import finding_of, rule
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -21,14 +22,13 @@ KEYS = ("bentpipe", "compare", "link", "complete", "command", "controllers", "le
 INTERRUPTED = "Interrupted: incomplete workloads are not shown."
 
 HOW_TO_READ = (
-    "All controllers met the same losses and the same competing traffic. A difference is "
-    "significant if its paired 95 % interval does not include zero. Expect 1 of 20 comparisons to "
-    "be significant by chance."
+    f"All controllers met the same losses and the same competing traffic. {rule('a ranking')}"
 )
 STANDS = {
     "best": "best",
     "not significant": "not significantly different from the best",
     "worse": "significantly worse than the best",
+    "deterministic": "worse than the best, without randomness",
 }
 """A controller compared with the best: in a table and in full."""
 
@@ -38,7 +38,8 @@ def compare_page(folder: Path) -> Page:
     found = read_json(folder / "compare.json", *KEYS)
     workloads = [Ranking(row, found["verdicts"]) for row in found["workloads"]]
     runs = sum(ranking.runs for ranking in workloads)
-    names = [ranking.name for ranking in workloads]
+    # Of earlier releases, the folder is that of the workload.
+    names = [row.get("folder", row["workload"]) for row in found["workloads"]]
     # Only there if several queues were compared.
     buffers = found.get("buffers")
     if buffers:
@@ -50,6 +51,8 @@ def compare_page(folder: Path) -> Page:
         version=found["bentpipe"],
         summary=[
             f"The link: {found['link']['described']}.",
+            # Not in comparisons of earlier releases.
+            *found["link"].get("about", ()),
             *([buffers["sentence"]] if buffers else []),
             *(verdict["sentence"] for verdict in found["verdicts"]),
             HOW_TO_READ,
@@ -77,7 +80,9 @@ class Ranking:
         self.name: str = row["workload"]
         self.title: str = row["title"]
         self.runs: int = row["runs"]
-        self.baseline: str = row["baseline"]
+        self.baseline: str = row["baseline"] or NONE
+        # Not in comparisons of earlier releases.
+        self.notes: list[str] = row.get("notes", [])
         self.higher_is_better: bool = row["higher_is_better"]
         self.places: list[dict[str, Any]] = row["ranking"]
         self.sentences = [v["sentence"] for v in verdicts if v["workload"] == self.name]
@@ -97,7 +102,7 @@ class Ranking:
 
     def section(self) -> Section:
         """The ranking as a figure and a table."""
-        blocks: list[Any] = [Text(self.sentences), self.figure(), self.table()]
+        blocks: list[Any] = [Text(self.sentences + self.notes), self.figure(), self.table()]
         return Section(self.name, self.title, blocks + counter_tables(self.name, self.counters))
 
     def figure(self) -> Figure:
@@ -145,9 +150,9 @@ class Ranking:
             [
                 Cell(place["controller"]),
                 Cell(rank(place), place["rank"]),
-                *self.quantity.mean_cells(place["mean"], place["ci95"]),
-                self.difference_cell(place["against_best"]),
-                self.difference_cell(place["against_baseline"]),
+                *self.quantity.mean_cells(place["mean"], place["ci95"], place["n"]),
+                self.quantity.difference_cell(place["against_best"]),
+                self.quantity.difference_cell(place["against_baseline"]),
                 *(other.number_cell(place["also"][other.name]) for other in self.also),
                 *(
                     [Cell(count(place["undefined"]), place["undefined"])]
@@ -171,12 +176,6 @@ class Ranking:
     def has_aborted(self) -> bool:
         """True if a connection was aborted in a run."""
         return any(aborted(place) for place in self.places)
-
-    def difference_cell(self, row: dict[str, Any] | None) -> Cell:
-        """The interval of a paired difference; a dash for the reference itself."""
-        if row is None:
-            return Cell(NONE)
-        return self.quantity.mean_cells(row["difference"], row["ci95"])[1]
 
 
 def counter_tables(workload: str, counters: list[dict[str, Any]]) -> list[Table]:
@@ -212,12 +211,8 @@ def counter_rows(counter: dict[str, Any]) -> list[list[Cell]]:
             Cell(counter["label"]),
             Cell(value["controller"]),
             Cell(form.column_unit or ""),
-            *form.mean_cells(value["mean"], value["ci95"]),
-            Cell(NONE)
-            if value["against_baseline"] is None
-            else form.mean_cells(
-                value["against_baseline"]["difference"], value["against_baseline"]["ci95"]
-            )[1],
+            *form.mean_cells(value["mean"], value["ci95"], value["n"]),
+            form.difference_cell(value["against_baseline"]),
         ]
         for value in counter["values"]
     ]
@@ -227,7 +222,10 @@ def stand(place: dict[str, Any]) -> str:
     """The controller compared with the best: a key of `STANDS`."""
     if place["against_best"] is None:
         return "best"
-    return "not significant" if place["tied_with_best"] else "worse"
+    if place["tied_with_best"]:
+        return "not significant"
+    finding = finding_of(place["against_best"])
+    return finding if finding == "deterministic" else "worse"
 
 
 def aborted(place: dict[str, Any]) -> float:
@@ -335,8 +333,8 @@ def buffers_table(found: dict[str, Any], goodput: Shown, latency: Shown) -> Tabl
         [
             Cell(row["controller"]),
             Cell(row["queue"]),
-            *goodput.mean_cells(row["goodput_bps"]["mean"], row["goodput_bps"]["ci95"]),
-            *latency.mean_cells(row["p95_rtt_ms"]["mean"], row["p95_rtt_ms"]["ci95"]),
+            *goodput.mean_cells(row["goodput_bps"]["mean"], row["goodput_bps"]["ci95"], row["n"]),
+            *latency.mean_cells(row["p95_rtt_ms"]["mean"], row["p95_rtt_ms"]["ci95"], row["n"]),
             latency.number_cell(row["p95_queueing_delay_ms"]),
             latency.number_cell(row["timeouts"]),
             Cell(place(row, best)),

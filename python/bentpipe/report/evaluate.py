@@ -4,13 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.evaluate.findings import SHOWN
+from bentpipe.evaluate.findings import SHOWN, shown_difference
 from bentpipe.numbers import NONE, count, percent
 from bentpipe.plots import Point, interval_figure, ranking_figure
 from bentpipe.report.page import Cell, Column, Page, Section, Table, Text, words
 from bentpipe.report.scenarios import studies_section
 from bentpipe.report.shown import Shown
 from bentpipe.report.source import read_json
+from bentpipe.study.significance import rule
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -22,14 +23,15 @@ FINDINGS = {
     "better": "good",
     "worse": "bad",
     "not distinguishable": "none",
+    "deterministic": "none",
     "undefined": "none",
 }
 """All findings with their colours."""
 INTERRUPTED = "Interrupted: incomplete items are not shown."
 
 HOW_TO_READ = (
-    "The RFC sets no thresholds. A finding is better or worse if the 95 % interval of the paired "
-    "difference does not include zero. Expect 1 of 20 to be significant by chance."
+    "The RFC sets no thresholds. A finding is better or worse if its difference is significant. "
+    f"{rule('an item')}"
 )
 
 
@@ -166,17 +168,23 @@ class Item:
         undefined = [Cell(count(one["undefined"]), one["undefined"])] if self.has_undefined else []
         return [
             Cell(quantity.title if quantity.column_unit else quantity.label),
-            *quantity.mean_cells(one["mean"], one["ci95"]),
+            *quantity.mean_cells(one["mean"], one["ci95"], one["n"]),
             *undefined,
             Cell(row["baseline"]),
             quantity.number_cell(row["mean"]),
-            quantity.mean_cells(row["difference"], row["ci95"])[1],
+            difference_cell(quantity, row),
             Cell(percent(row["relative"]), row["relative"]),
             Cell(
                 SHOWN.get(row["finding"], row["finding"]),
                 verdict=FINDINGS[row["finding"]],
             ),
         ]
+
+
+def difference_cell(quantity: Shown, row: dict[str, Any]) -> Cell:
+    """The interval of a difference, without the finding, which has a column of its own."""
+    low = quantity.ends(row["ci95"])[0]
+    return Cell(shown_difference(row, 1 / quantity.size), low)
 
 
 def all_means(one: dict[str, Any]) -> list[float | None]:
@@ -187,11 +195,14 @@ def all_means(one: dict[str, Any]) -> list[float | None]:
 def overall(candidate: str, baseline: str, items: list[Item]) -> str:
     """The number of each finding for one baseline, in a sentence."""
     described = [item.counts(baseline) for item in items]
-    better, worse, same, undefined = (sum(counts[key] for counts in described) for key in FINDINGS)
-    rest = f" {count(undefined)} are undefined." if undefined else ""
+    better, worse, same, exact, undefined = (
+        sum(counts[key] for counts in described) for key in FINDINGS
+    )
+    rest = f" {count(exact)} are between deterministic runs: exact, not tested." if exact else ""
+    rest += f" {count(undefined)} are undefined." if undefined else ""
     return (
         f"Compared with {baseline}, {candidate} is better in {count(better)} of "
-        f"{count(better + worse + same + undefined)} findings and worse in {count(worse)}. "
+        f"{count(better + worse + same + exact + undefined)} findings and worse in {count(worse)}. "
         f"{count(same)} are not significant.{rest}"
     )
 

@@ -44,10 +44,14 @@ def facts(figures: Figures) -> list[str]:
     """The figures of a flow in words, one for each column after the route."""
     shared = f", shared by {figures.bottleneck_flows} flows" if figures.bottleneck_flows > 1 else ""
     several = f" in each of {figures.connections} connections" if figures.connections > 1 else ""
+    rate, delay = (
+        " (mean of the trace)" if is_mean else ""
+        for is_mean in (figures.mean_rate, figures.mean_delay)
+    )
     return [
-        f"{significant(figures.propagation_rtt_ms)} ms propagation, "
+        f"{significant(figures.propagation_rtt_ms)} ms propagation{delay}, "
         f"{significant(figures.base_rtt_ms)} ms with a full packet of {figures.packet_bytes} B",
-        f"{figures.bottleneck}: {amount(figures.bottleneck_bps, 'bit/s')} of IP packets, "
+        f"{figures.bottleneck}: {amount(figures.bottleneck_bps, 'bit/s')} of IP packets{rate}, "
         f"{amount(figures.capacity_bps, 'bit/s')} of payload{shared}",
         f"{amount(figures.bdp_bytes, 'B')} = {significant(figures.bdp_segments)} segments",
         f"at most {amount(figures.window_bytes, 'B')} = {count(figures.window_segments)} segments"

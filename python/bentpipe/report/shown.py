@@ -4,11 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.numbers import SCALES, scale, significant, with_interval
+from bentpipe.numbers import SCALES, missing_interval, scale, significant, with_interval
 from bentpipe.report.page import Cell
+from bentpipe.study.significance import text
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Iterable, Mapping
 
 SHARES = ("utilisation", "completed")
 """Quantities without a unit that are shares. They are shown in percent."""
@@ -52,12 +53,19 @@ class Shown:
         low, high = interval
         return low / self.size, high / self.size
 
-    def mean_cells(self, mean: float | None, ci95: Any) -> list[Cell]:
-        """A mean and its interval, with significant digits."""
+    def mean_cells(self, mean: float | None, ci95: Any, n: int = 0) -> list[Cell]:
+        """A mean of `n` values and its interval, with significant digits."""
         low, high = self.ends(ci95)
         value = self.scaled(mean)
         described, interval = with_interval(value, low, high)
+        if ci95 is None:
+            interval = missing_interval(n)
         return [Cell(described, value), Cell(interval, low)]
+
+    def difference_cell(self, row: Mapping[str, Any] | None) -> Cell:
+        """A paired difference with its finding, as in the tables of the terminal."""
+        low = self.ends(row["ci95"])[0] if row else None
+        return Cell(text(row, 1 / self.size), low)
 
     def number_cell(self, value: float | None) -> Cell:
         """A number in the unit."""

@@ -17,6 +17,7 @@ from bentpipe.report.shown import Shown
 from bentpipe.report.source import read_json, read_text
 from bentpipe.study.estimates import Difference, Estimate
 from bentpipe.study.quantities import heading
+from bentpipe.study.significance import deterministic_sentence, rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -51,7 +52,7 @@ def study_page(folder: Path) -> Page:
         version=plan["bentpipe"],
         summary=summary(found, axes, quantities),
         sections=sections,
-        warnings=study_warnings(found, quantities),
+        warnings=study_warnings(found, quantities, axes),
     )
 
 
@@ -161,10 +162,19 @@ def comparison_sentences(quantities: Sequence[Quantity], axes: Sequence[Axis]) -
     if not pairs:
         return []
     sure = sum(row.distinct for _, row in pairs)
-    lines = [
-        f"{count(sure)} of {count(len(pairs))} differences between variants are significant: their "
-        "95 % interval does not include zero. Expect 1 of 20 to be significant by chance."
-    ]
+    exact = sum(row.words == "deterministic" for _, row in pairs)
+    tested = len(pairs) - exact
+    lines = []
+    if tested:
+        lines.append(
+            f"{count(sure)} of {count(tested)} differences between variants are significant. "
+            f"{rule('the study', pairs[0][1].family)}"
+        )
+    if exact:
+        lines.append(
+            f"{count(exact)} differences are between deterministic variants: they are exact, and "
+            "no test applies."
+        )
     if len(pairs) <= FEW:
         lines += [difference_sentence(quantity, row, axes) for quantity, row in pairs]
     return lines
@@ -178,8 +188,7 @@ def difference_sentence(quantity: Quantity, row: Difference, axes: Sequence[Axis
     if row.difference is None:
         return f"{quantity.label}, {pair}: no pair of runs to compare."
     by = "" if row.relative is None else f" ({percent(row.relative)} %)"
-    verdict = "significant" if row.distinct else "not significant"
-    return f"{quantity.label}, {pair}: {quantity.text(row.difference)}{by}, {verdict}."
+    return f"{quantity.label}, {pair}: {quantity.text(row.difference)}{by}, {row.words}."
 
 
 def where(parameters: dict[str, Any], axes: Sequence[Axis]) -> str:
@@ -188,16 +197,22 @@ def where(parameters: dict[str, Any], axes: Sequence[Axis]) -> str:
     return ", ".join(described)
 
 
-def study_warnings(found: dict[str, Any], quantities: Sequence[Quantity]) -> list[str]:
+def deterministic(quantities: Sequence[Quantity], axes: Sequence[Axis]) -> tuple[list[str], int]:
+    """The deterministic variants in words, and the number of all variants."""
+    cells = {cell.variant: cell for quantity in quantities for cell in quantity.cells}
+    fixed = [where(cell.parameters, axes) for cell in cells.values() if cell.deterministic]
+    return fixed, len(cells)
+
+
+def study_warnings(
+    found: dict[str, Any], quantities: Sequence[Quantity], axes: Sequence[Axis]
+) -> list[str]:
     """Warnings that affect the interpretation of the numbers."""
     warnings = []
     if not found["complete"]:
         warnings.append("The study was interrupted. The page shows the runs until then.")
-    if found.get("seeds_matter") is False:
-        warnings.append(
-            "All runs of a variant are the same, because nothing in the scenario depends on the "
-            "seed. Intervals have no width, and differences may be specific to this scenario."
-        )
+    if described := deterministic_sentence(*deterministic(quantities, axes)):
+        warnings.append(described)
     stopping = found.get("stopping")
     if found["complete"] and stopping and stopping["wide"]:
         warnings.append(
@@ -317,6 +332,10 @@ def differences_figure(name: str, quantity: Quantity, axes: Sequence[Axis]) -> F
     return interval_figure(f"{name}-differences", title, x, y, drawn, kind, zero=True)
 
 
+METHODS = {"student": "Student", "bootstrap": "the bootstrap", "count": "the score of counts"}
+"""Kinds of intervals in words."""
+
+
 def cells_table(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Table:
     """The table of means."""
     unit = quantity.column_unit
@@ -332,7 +351,7 @@ def cells_table(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Table:
     rows = [
         [
             *parameter_cells(cell.parameters, axes),
-            *quantity.mean_cells(cell.mean, cell.ci95),
+            *quantity.mean_cells(cell.mean, cell.ci95, cell.n),
             quantity.number_cell(cell.median),
             *(quantity.number_cell(cell.percentiles.get(key)) for key in asked),
             Cell(count(cell.n), cell.n),
@@ -340,7 +359,8 @@ def cells_table(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Table:
         for cell in quantity.cells
     ]
     kinds = sorted({cell.interval for cell in quantity.cells})
-    caption = f"{quantity.label}: means; intervals by {' and '.join(map(str.capitalize, kinds))}"
+    methods = " and ".join(METHODS.get(kind, kind) for kind in kinds)
+    caption = f"{quantity.label}: means; intervals by {methods}"
     return Table(f"{name}-cells", caption, columns, rows)
 
 
@@ -362,10 +382,10 @@ def differences_table(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Ta
         [
             Cell(f"{where(row.of, axes)} minus {where(row.against, axes)}"),
             *parameter_cells(row.parameters, rest),
-            *quantity.mean_cells(row.difference, row.ci95),
+            *quantity.mean_cells(row.difference, row.ci95, row.n),
             Cell(percent(row.relative), row.relative),
             Cell(count(row.n), row.n),
-            Cell("significant" if row.distinct else "not significant"),
+            Cell(row.words),
         ]
         for row in quantity.comparisons
     ]

@@ -10,6 +10,7 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.compare.ranking import ranked
+from bentpipe.study.significance import is_deterministic
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -68,9 +69,16 @@ def ranking(name: str, title: str, values: Mapping[Quantity, Mapping[str, Runs]]
     """Rank the candidates of a condition by each quantity; `values` are by candidate and run."""
     standings: dict[str, dict[str, Standing]] = {}
     runs = 0
+    names = dict.fromkeys(name for found in values.values() for name in found)
+    fixed = [
+        name
+        for name in names
+        if is_deterministic(found[name] for found in values.values() if name in found)
+    ]
     for quantity, found in values.items():
         runs = max(map(len, found.values()))
-        places = ranked(found, higher_is_better=quantity.higher_is_better, baseline=None)
+        higher = quantity.higher_is_better
+        places = ranked(found, higher_is_better=higher, baseline=None, fixed=fixed)
         for place in places:
             standings.setdefault(place.name, {})[quantity.name] = Standing(
                 place.mean, place.ci95, place.rank, place.tied, place.undefined

@@ -9,6 +9,7 @@ import click
 from bentpipe.console import late_progress, show, table
 from bentpipe.numbers import NONE, ends, scaled, signed
 from bentpipe.stdout import about_to_print
+from bentpipe.study import significance
 from bentpipe.study.plan import Study
 from bentpipe.study.quantities import shown
 from bentpipe.study.store import as_json
@@ -19,13 +20,6 @@ if TYPE_CHECKING:
 
     from bentpipe.study.parameters import Parameter, Value
     from bentpipe.study.results import Results
-
-
-SEEDLESS = (
-    "Warning: all runs of a variant are the same, because nothing in the scenario depends on the"
-    " seed. Intervals have no width, and differences may be specific to this scenario"
-    " (docs/traps.md)."
-)
 
 
 def run_and_print(
@@ -69,8 +63,8 @@ def print_results(results: Results) -> None:
         print_comparisons(results)
     if described := describe_stopping(results):
         show(described)
-    if results.summary["seeds_matter"] is False:
-        show(SEEDLESS)
+    if described := significance.deterministic_sentence(*deterministic(results)):
+        show(f"Warning: {described}")
     undefined = sum(cell.undefined for cell in results.cells)
     if undefined:
         show(f"{undefined} values are undefined, for example because a download did not complete."
@@ -97,10 +91,23 @@ def print_comparisons(results: Results) -> None:
             scaled(row.difference, factor),
             ends(row.ci95, factor, n=row.n),
             relative,
-            "yes" if row.distinct else "no",
+            YES_OR_NO.get(row.words, row.words),
             unit,
         )
     show(listed)
+    show(significance.rule("the study", results.comparisons[0].family))
+
+
+YES_OR_NO = {"significant": "yes", "not significant": "no"}
+"""Findings in the column `significant`. Others stand there as they are."""
+
+
+def deterministic(results: Results) -> tuple[list[str], int]:
+    """The names of the deterministic variants, and the number of all variants."""
+    fixed = set(results.summary["deterministic"])
+    variants = results.study.variants
+    named_ones = [named(results.study, one.parameters) for one in variants if one.number in fixed]
+    return named_ones, len(variants)
 
 
 def percentile_columns(results: Results) -> list[str]:

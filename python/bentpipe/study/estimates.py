@@ -5,13 +5,16 @@ The names of the fields are those of `summary.json`.
 
 from __future__ import annotations
 
-from dataclasses import dataclass, fields
+from dataclasses import MISSING, dataclass, fields
 from typing import TYPE_CHECKING, Any, Self
+
+from bentpipe.study.significance import finding_of
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
     from bentpipe.study.parameters import Value
+    from bentpipe.study.significance import Finding
 
 Interval = tuple[float, float]
 """The ends of a confidence interval."""
@@ -22,8 +25,15 @@ class FromSummary:
 
     @classmethod
     def read(cls, data: Mapping[str, Any]) -> Self:
-        """The estimate of this object; `KeyError` when it lacks a field."""
-        known = {one.name: data[one.name] for one in fields(cls)}  # type: ignore[arg-type]
+        """The estimate of this object; `KeyError` when it lacks a field.
+
+        Fields with a default are not in summaries of earlier releases.
+        """
+        known = {
+            one.name: data[one.name]
+            for one in fields(cls)  # type: ignore[arg-type]
+            if one.default is MISSING or one.name in data
+        }
         ci95 = known["ci95"]
         return cls(**known | {"ci95": None if ci95 is None else tuple(ci95)})
 
@@ -44,12 +54,14 @@ class Estimate(FromSummary):
     """Number of the other runs."""
     mean: float | None
     ci95: Interval | None
-    """95 % interval of the mean; None for fewer than three values."""
+    """95 % interval of the mean; None for fewer than three values, and for constant ones."""
     interval: str
-    """The method of the interval: `student` or `bootstrap`."""
+    """The method of the interval: `student`, `bootstrap`, or `count` for numbers of events."""
     median: float | None
     percentiles: dict[str, float | None]
     """By the percent, such as `"95"`."""
+    deterministic: bool = False
+    """True if all runs of the variant are the same."""
 
     @property
     def value(self) -> float | None:
@@ -73,11 +85,26 @@ class Difference(FromSummary):
     """Number of pairs in which the quantity is defined."""
     difference: float | None
     ci95: Interval | None
-    """95 % interval by Student; None for fewer than three pairs."""
+    """95 % interval by Student; None for fewer than three pairs, and for constant differences."""
     relative: float | None
     """Share of the baseline's mean."""
     distinct: bool
-    """True if the interval excludes zero: the difference is significant."""
+    """True if the difference is significant, after the correction for the family."""
+    deterministic: bool = False
+    """True if both variants are deterministic: the difference is exact, and not tested."""
+    p: float | None = None
+    """p value of the paired test."""
+    p_holm: float | None = None
+    """p value, corrected for its family by the method of Holm."""
+    family: int = 0
+    """Number of tests in the family: all tested differences of the study."""
+    finding: Finding | None = None
+    """`significant`, `not significant`, `deterministic`, `too few` or `undefined`."""
+
+    @property
+    def words(self) -> Finding:
+        """The finding, also of a summary of an earlier release."""
+        return finding_of(vars(self))
 
     @property
     def value(self) -> float | None:

@@ -6,7 +6,8 @@ import json
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bentpipe.console import closest
+from bentpipe._native import near_names
+from bentpipe.console import alternatives
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -91,6 +92,6 @@ def listed(names: Iterable[str]) -> str:
 
 
 def suggested(name: str, known: Iterable[str]) -> str | None:
-    """The nearest valid name in the notation of a study file."""
-    near = closest(name, known)
-    return None if near is None else quoted(near)
+    """The nearest valid names in the notation of a study file."""
+    near = near_names(name, list(known))
+    return alternatives(map(quoted, near)) if near else None

@@ -52,6 +52,11 @@ SHOWN = {"utilisation": (100.0, "%"), "bytes": (1e-6, "MB")}
 """For columns, factor and unit of all tables in the terminal."""
 SHOWN_SUFFIX = {"_bytes": (1e-3, "kB"), "_bps": (1e-6, "Mbit/s")}
 
+EVENTS = frozenset({COUNT, *UNITS_OF_COUNTS.values(), *WHOLE_NAMES.values(), "packets"} - {"B"})
+"""Units of numbers of events."""
+SUMS = frozenset({"mean", "sum", "min", "max", "median"})
+"""Aggregates of counts that are counts, or means of them."""
+
 Interval = Literal["student", "bootstrap"]
 
 
@@ -138,6 +143,23 @@ class Quantity:
         suffix = taken.column.rpartition("_")[2]
         other = UNITS_OF_COUNTS.get(suffix, COUNT) if taken.of_mechanism else "1"
         return WHOLE_NAMES.get(taken.column, UNITS.get(suffix, other))
+
+    @property
+    def is_count(self) -> bool:
+        """True for a number of events, such as timeouts: small ones are not nearly normal."""
+        taken = self.taken
+        no_events = taken.column.partition("_")[0] == "ratio"
+        return self.unit in EVENTS and taken.aggregate in SUMS and not no_events
+
+    @property
+    def kind_of_interval(self) -> str:
+        """The method of its interval: `student`, `bootstrap` or `count`."""
+        return "count" if self.is_count and self.interval == "student" else self.interval
+
+
+def is_count(name: str) -> bool:
+    """True for a quantity that is a number of events, such as timeouts."""
+    return Quantity(name).is_count
 
 
 def heading(name: str) -> str:

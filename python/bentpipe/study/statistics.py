@@ -40,8 +40,6 @@ def mean(values: Sequence[float]) -> Mean:
     return Mean(centre, half, len(values))
 
 
-FEWEST = 3
-"""The fewest values with an interval. Student's factor for two values is 12.7: it says nothing."""
 LARGEST_EXPONENT = 300.0
 """Keeps the ends of absurdly wide intervals finite and above zero."""
 
@@ -68,6 +66,41 @@ def log_interval(values: Sequence[float]) -> tuple[float, float]:
         return student_interval(values)
     ratio = math.exp(min((found.ci95 or 0.0) / found.value, LARGEST_EXPONENT))
     return found.value / ratio, found.value * ratio
+
+
+def is_whole(values: Sequence[float]) -> bool:
+    """True if all values are whole numbers."""
+    return all(value == math.floor(value) for value in values)
+
+
+def count_variance(values: Sequence[float]) -> float:
+    """The variance of at least two counts, at least that of one event in one of n runs: 1 / n.
+
+    Counts that are all the same have no spread, but another run may have one event more.
+    """
+    spread = statistics.variance(values)
+    return max(spread, 1 / len(values)) if is_whole(values) else spread
+
+
+def count_interval(values: Sequence[float]) -> tuple[float, float]:
+    """The 95 % interval of the mean of counts; it is not below zero, and has a width.
+
+    The score interval of a Poisson mean (Barker, "A comparison of nine confidence intervals for a
+    Poisson parameter when the expected number of events is <= 5", The American Statistician 56,
+    2002), with a variance that is a multiple of the mean (quasi-likelihood: McCullagh and Nelder,
+    Generalized Linear Models, 1989, chapter 9): all means m with (mean - m)^2 <= t^2 f m / n, where
+    f is the variance of the values divided by their mean. With no event in n runs the spread is
+    that of one event in one of them. For a small spread it is Student's interval. An interval on
+    the logarithmic scale is of no use here: a few rare events give one over many decades.
+    """
+    n = len(values)
+    mean_value = statistics.fmean(values)
+    if min(values) < 0:
+        return student_interval(values)
+    ratio = count_variance(values) / max(mean_value, 1 / n)
+    a = student(n - 1) ** 2 * ratio / (2 * n)
+    half = math.sqrt(a * (a + 2 * mean_value))
+    return max(mean_value + a - half, 0.0), mean_value + a + half
 
 
 def is_narrow(values: Sequence[float], relative: float) -> bool:

@@ -12,17 +12,20 @@ from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
+from bentpipe.numbers import FEWEST
 from bentpipe.study.estimates import Difference, Estimate
+from bentpipe.study.significance import PairedTest, decided, is_deterministic, paired_test
 from bentpipe.study.statistics import (
-    FEWEST,
     bootstrap,
+    count_interval,
     is_narrow,
     log_interval,
     percentile,
-    student_interval,
 )
 
 if TYPE_CHECKING:
+    from collections.abc import Collection
+
     import polars as pl
 
     from bentpipe.study.parameters import Value
@@ -37,17 +40,22 @@ def summarise(study: Study, rows: pl.DataFrame, complete: bool) -> dict[str, Any
     """The object that `bentpipe study --json` prints."""
     found = {quantity.name: values_of(rows, quantity.name) for quantity in study.quantities}
     names = list(study.bases)
+    fixed = deterministic(study, found)
     cells = [
-        estimate(variant, quantity, number, found[quantity.name][variant.number])
+        estimate(variant, quantity, number, found[quantity.name][variant.number], fixed)
         for variant in study.variants
         for number, quantity in enumerate(study.quantities)
     ]
-    comparisons = [
-        row
+    pairs = [
+        one
         for comparison in study.comparisons
         for quantity in study.quantities
         if not comparison.quantities or quantity.name in comparison.quantities
-        for row in compared(study, comparison, quantity, found[quantity.name])
+        for one in compared(study, comparison, quantity, found[quantity.name], fixed)
+    ]
+    rows_of = decided(one for _, one in pairs)
+    comparisons = [
+        Difference(**about, **row) for (about, _), row in zip(pairs, rows_of, strict=True)
     ]
     return {
         "study": study.name,
@@ -57,6 +65,7 @@ def summarise(study: Study, rows: pl.DataFrame, complete: bool) -> dict[str, Any
         "runs": rows.height,
         "complete": complete,
         "seeds_matter": seeds_matter(found),
+        "deterministic": sorted(fixed),
         "stopping": stopping(study, found),
         "cells": [asdict(cell) for cell in cells],
         "comparisons": [asdict(row) for row in comparisons],
@@ -70,6 +79,12 @@ def seeds_matter(found: dict[str, Values]) -> bool | None:
     """
     several = [runs for values in found.values() for runs in values.values() if len(runs) > 1]
     return any(len(set(runs.values())) > 1 for runs in several) if several else None
+
+
+def deterministic(study: Study, found: dict[str, Values]) -> set[int]:
+    """The numbers of the variants whose runs are all the same."""
+    numbers = (variant.number for variant in study.variants)
+    return {n for n in numbers if is_deterministic(values[n] for values in found.values())}
 
 
 def stopping(study: Study, found: dict[str, Values]) -> dict[str, Any] | None:
@@ -100,11 +115,16 @@ def values_of(rows: pl.DataFrame, name: str) -> Values:
 
 
 def estimate(
-    variant: Variant, quantity: Quantity, number: int, runs: dict[int, float | None]
+    variant: Variant,
+    quantity: Quantity,
+    number: int,
+    runs: dict[int, float | None],
+    fixed: Collection[int],
 ) -> Estimate:
-    """Mean, interval and percentiles of a quantity in one variant."""
+    """Mean, interval and percentiles of a quantity in one variant; `fixed` are deterministic."""
     values = [value for value in runs.values() if value is not None]
-    ci95 = around(values)
+    is_fixed = variant.number in fixed
+    ci95 = around(values, counts=quantity.is_count, deterministic=is_fixed)
     if quantity.interval == "bootstrap" and ci95 is not None:
         # A fixed seed, so that the interval is reproducible.
         ci95 = bootstrap(values, (variant.number, number))
@@ -117,7 +137,8 @@ def estimate(
         undefined=len(runs) - len(values),
         mean=statistics.fmean(values) if values else None,
         ci95=ci95,
-        interval=quantity.interval,
+        interval=quantity.kind_of_interval,
+        deterministic=is_fixed,
         median=percentile(values, 50) if values else None,
         percentiles={
             f"{percent:g}": percentile(values, percent) if values else None
@@ -126,15 +147,31 @@ def estimate(
     )
 
 
-def around(values: list[float]) -> tuple[float, float] | None:
-    """The 95 % interval of the mean; None for fewer than three values."""
-    return log_interval(values) if len(values) >= FEWEST else None
+def around(
+    values: list[float], *, counts: bool = False, deterministic: bool = False
+) -> tuple[float, float] | None:
+    """The 95 % interval of the mean; None for fewer than three values, and for constant ones.
+
+    Counts that are the same in all runs have one, unless the variant is deterministic.
+    """
+    if len(values) < FEWEST or deterministic:
+        return None
+    if counts:
+        return count_interval(values)
+    return None if min(values) == max(values) else log_interval(values)
 
 
 def compared(
-    study: Study, comparison: Comparison, quantity: Quantity, found: Values
-) -> list[Difference]:
-    """The differences of each value of the parameter from the baseline, other values equal."""
+    study: Study,
+    comparison: Comparison,
+    quantity: Quantity,
+    found: Values,
+    fixed: Collection[int],
+) -> list[tuple[dict[str, Any], PairedTest]]:
+    """The differences of each value of the parameter from the baseline, other values equal.
+
+    Each has the fields of `Difference` that say what is compared, and its test.
+    """
     parameter = next(p for p in study.parameters if p.label == comparison.parameter)
     baseline = parameter.plain[parameter.values.index(comparison.baseline)]
     together = next((group for group in study.zips if parameter.label in group), (parameter.label,))
@@ -153,16 +190,16 @@ def compared(
             continue
         other = against[repr(rest(variant))]
         pairs = paired(found[variant.number], found[other.number])
-        rows.append(
-            Difference(
-                quantity=quantity.name,
-                unit=quantity.unit,
-                parameters=rest(variant),
-                of={path: variant.parameters[path] for path in sorted(moved)},
-                against={path: other.parameters[path] for path in sorted(moved)},
-                **difference(pairs),
-            )
-        )
+        about = {
+            "quantity": quantity.name,
+            "unit": quantity.unit,
+            "parameters": rest(variant),
+            "of": {path: variant.parameters[path] for path in sorted(moved)},
+            "against": {path: other.parameters[path] for path in sorted(moved)},
+        }
+        both_fixed = variant.number in fixed and other.number in fixed
+        tested = paired_test(pairs, deterministic=both_fixed, counts=quantity.is_count)
+        rows.append((about, tested))
     return rows
 
 
@@ -176,21 +213,3 @@ def paired(
         if this is not None and that is not None:
             pairs.append((this, that))
     return pairs
-
-
-def difference(pairs: list[tuple[float, float]]) -> dict[str, Any]:
-    """Mean difference of pairs, its interval, and whether the interval excludes zero."""
-    differences = [this - that for this, that in pairs]
-    if not differences:
-        nothing = {"difference": None, "ci95": None, "relative": None, "distinct": False}
-        return {"n": 0, **nothing}
-    at = statistics.fmean(differences)
-    base = statistics.fmean(that for _, that in pairs)
-    ci95 = student_interval(differences) if len(differences) >= FEWEST else None
-    return {
-        "n": len(differences),
-        "difference": at,
-        "ci95": ci95,
-        "relative": at / abs(base) if base else None,
-        "distinct": ci95 is not None and not ci95[0] <= 0 <= ci95[1],
-    }

@@ -8,7 +8,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bentpipe.errors import InputError
-from bentpipe.numbers import NONE, TOO_FEW, with_interval
+from bentpipe.numbers import missing_interval, with_interval
 from bentpipe.study.figures import quantity_of, words
 from bentpipe.study.quantities import shown
 
@@ -83,8 +83,7 @@ def difference_lines(results: Results) -> Iterator[Line]:
             return str(row.parameters[path])
 
         own = [value(parameter) for parameter in results.study.parameters]
-        finding = "significant" if row.distinct else "not significant"
-        yield Line(own, row.quantity, row.n, row.difference, row.ci95, finding)
+        yield Line(own, row.quantity, row.n, row.difference, row.ci95, row.words)
 
 
 def csv_row(line: Line) -> list[Any]:
@@ -102,7 +101,7 @@ def text_row(results: Results, line: Line) -> list[str]:
     low, high = (None, None) if line.ci95 is None else (end * factor for end in line.ci95)
     value = None if line.value is None else line.value * factor
     at, interval = with_interval(value, low, high)
-    missing = TOO_FEW if line.n else NONE
+    missing = missing_interval(line.n)
     named = words(quantity_of(results, line.quantity))
     last = [] if line.finding is None else [line.finding]
     shown_interval = missing if low is None else interval

@@ -123,8 +123,11 @@ impl Settings {
     pub fn delay_falls(&self) -> bool {
         let changes = self.trace.timeline.with(&self.timeline);
         let delays = changes.changes().iter().filter_map(|one| Some((one.every, one.delay?)));
-        let longest = delays.clone().map(|(_, delay)| delay).fold(self.delay, Span::max);
-        let mut before = self.delay;
+        // A trace has the delay from the start on.
+        let first = self.trace.timeline.changes().first().and_then(|change| change.delay);
+        let start = first.unwrap_or(self.delay);
+        let longest = delays.clone().map(|(_, delay)| delay).fold(start, Span::max);
+        let mut before = start;
         delays.into_iter().any(|(every, delay)| {
             let falls = delay < before || (every.is_some() && delay < longest);
             before = delay;

@@ -23,7 +23,7 @@ pub(super) fn text(text: &str, all: &[&Json], fitting: &[&Json], path: &Path) ->
         }
     }
     let words = fitting.iter().flat_map(|schema| shape::words(schema));
-    let word = suggest::nearest(text, words).map(|word| format!("{word:?}"));
+    let word = suggest::nearest(text, words);
     let formats = fitting.iter().filter_map(|schema| schema["x-format"].as_str());
     let suggestion = word.or_else(|| formats.into_iter().find_map(|f| suggest::quantity(f, text)));
     let problem = Problem::new(path.clone(), describe::expected(all), describe::quoted_short(text));

@@ -52,7 +52,7 @@ fn by_word<'a>(
         return Err(Problem::new(path.key(key), expected, describe::found(value)).into());
     };
     schemas.iter().copied().find(|schema| constant(schema) == word).ok_or_else(|| {
-        let near = suggest::nearest(word, words).map(|word| format!("{word:?}"));
+        let near = suggest::nearest(word, words);
         Problem::new(path.key(key), expected, describe::quoted_short(word)).suggest(near).into()
     })
 }
@@ -85,12 +85,10 @@ fn by_key<'a>(tree: &Tree, schemas: &[&'a Json], path: &Path) -> Result<&'a Json
     }
     let problem = Problem::new(path.clone(), expected, describe::found(tree));
     let near = entries.iter().find_map(|entry| {
-        suggest::nearest(&entry.key, names.iter().copied()).map(|name| (entry, name))
+        suggest::nearest_key(&entry.key, names.iter().copied()).map(|name| (entry, name))
     });
     Err(match near {
-        Some((entry, name)) => {
-            problem.suggest(Some(format!("`{name}`"))).at(entry.origin.clone()).into()
-        }
+        Some((entry, name)) => problem.suggest(Some(name)).at(entry.origin.clone()).into(),
         None => problem.into(),
     })
 }
@@ -176,6 +174,6 @@ pub(crate) fn nearest_key(key: &str, schema: &Json) -> Option<String> {
             holds.then(|| format!("`{outer}.{key}`"))
         })
     };
-    let here = || suggest::nearest(key, shape::keys(schema)).map(|near| format!("`{near}`"));
+    let here = || suggest::nearest_key(key, shape::keys(schema));
     deeper().or_else(here)
 }

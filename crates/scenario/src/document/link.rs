@@ -69,9 +69,10 @@ pub(crate) struct Changed {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub(crate) struct Direction {
-    /// Data rate. Required for each direction, except where a modem of `channel` determines it.
+    /// Data rate. Required for each direction, except where a modem of `channel` or a trace with rates
+    /// determines it.
     pub rate: Option<Rate>,
-    /// One-way propagation delay. Required for each direction.
+    /// One-way propagation delay. Required for each direction, except where a trace with delays has it.
     pub delay: Option<Span>,
     /// Maximum of a random delay that is added for each packet, with a uniform distribution. Packets
     /// keep their order. One or two milliseconds on access links, about the serialisation time at the
@@ -136,8 +137,8 @@ pub(crate) struct Direction {
     #[schemars(extend("default" = Channel::Perfect(Perfect::Perfect)))]
     pub channel: Option<Channel>,
     /// Trace: rate, delay, losses and outages over time from files. A file name stands for a file with
-    /// columns. `rate` and `delay` apply where the trace has none, and `event` changes what the trace
-    /// has set. `phase` of the scenario does not move it. It cannot be combined with
+    /// columns. A trace with rates replaces `rate`, and one with delays replaces `delay`: neither is required
+    /// then, and figures before a run are of its mean. `event` changes what the trace has set. `phase` of the scenario does not move it. It cannot be combined with
     /// `low_priority = "push-out"`. Default: none.
     pub trace: Option<Trace>,
     /// Whether packets overtake others where an event or a trace shortens the delay, as on a path that

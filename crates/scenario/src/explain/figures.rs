@@ -56,6 +56,10 @@ pub struct Figures {
     pub per: f64,
     /// Probability that an ACK is corrupted, in clear sky.
     pub ack_per: f64,
+    /// Whether `bottleneck_bps` is the mean rate of a trace.
+    pub mean_rate: bool,
+    /// Whether the round-trip times have the mean delay of a trace.
+    pub mean_delay: bool,
     /// Rates of SCPS-TP's routes whose data meets at the slowest link or router.
     #[serde(skip)]
     pub rated: Option<Rated>,
@@ -175,6 +179,8 @@ impl Figures {
             }),
             per: there.per,
             ack_per: back.per,
+            mean_rate: there.slowest.mean_rate,
+            mean_delay: there.mean_delay || back.mean_delay,
             rated: (there.slowest.routes.count > 0).then(|| Rated {
                 place: there.slowest.name.clone(),
                 place_bps: packet as f64 * 8.0 / there.slowest.time,
@@ -192,6 +198,7 @@ impl Figures {
             let share = rate_bps / self.bottleneck_bps;
             place.clone_into(&mut self.bottleneck);
             self.bottleneck_bps = *rate_bps;
+            self.mean_rate = false;
             // What waits is in send buffers.
             self.bottleneck_queue_bytes = None;
             self.segment_time_ms /= share;
@@ -280,6 +287,8 @@ struct Way {
     serialisation: f64,
     per: f64,
     slowest: Place,
+    /// Whether a link has the mean delay of its trace.
+    mean_delay: bool,
 }
 
 /// A link or a router that takes its time for each packet.
@@ -295,6 +304,8 @@ struct Place {
     routes: RouteSum,
     /// What waits before it, in bytes of such packets.
     queue: Option<f64>,
+    /// Whether the rate is the mean of a trace.
+    mean_rate: bool,
 }
 
 impl Place {
@@ -311,10 +322,11 @@ impl Way {
         let links = &graph.scenario.links;
         let mut places = Vec::new();
         let mut arrives = 1.0;
-        let mut propagation = 0.0;
+        let (mut propagation, mut mean_delay) = (0.0, false);
         for (i, hop) in hops.iter().enumerate() {
             let direction = hop.direction(links);
             propagation += direction.delay.as_secs_f64();
+            mean_delay |= direction.trace.mean_delay().is_some();
             #[expect(clippy::cast_possible_truncation, reason = "a packet has at most 65535 bytes")]
             let bytes = packet as u32;
             arrives *= 1.0 - loss(direction, bytes);
@@ -335,9 +347,11 @@ impl Way {
             offered: 0.0,
             routes: RouteSum::default(),
             queue: None,
+            mean_rate: false,
         };
         let slowest = places.into_iter().reduce(|a, b| if b.round() > a.round() { b } else { a });
-        Self { propagation, serialisation, per: 1.0 - arrives, slowest: slowest.unwrap_or(nowhere) }
+        let slowest = slowest.unwrap_or(nowhere);
+        Self { propagation, serialisation, per: 1.0 - arrives, slowest, mean_delay }
     }
 }
 
@@ -379,6 +393,7 @@ fn link(graph: Graph<'_>, hop: Hop, packet: f64) -> Place {
             QueueLimit::Bytes(bytes) => Some(bytes as f64 * packet / framed),
             QueueLimit::Unlimited => None,
         },
+        mean_rate: direction.trace.mean_rate().is_some(),
     }
 }
 
@@ -394,5 +409,6 @@ fn router(graph: Graph<'_>, hop: Hop, forwarded: f64) -> Option<Place> {
         offered: passing.offered,
         routes: passing.routes,
         queue: Some(limit.buffer.get() as f64),
+        mean_rate: false,
     })
 }

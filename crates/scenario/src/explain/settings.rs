@@ -7,12 +7,13 @@ use tcp::AckTiming;
 use transport::Protocol;
 use units::{Bytes, Rate, Span};
 
-use link::{Repeat, Trace};
+use link::Repeat;
 
+use super::traces;
 use crate::describe;
 use crate::load::Written;
 use crate::model::{
-    Aqm, ArqSettings, Change, Channel, DemandSettings, Direction, Distribution, FecSettings, Flow,
+    Aqm, ArqSettings, Channel, DemandSettings, Direction, Distribution, FecSettings, Flow,
     HeaderCompression, LowPriority, Marking, OwnSettings, QueueLimit, Scenario, Traffic,
 };
 use crate::schema;
@@ -167,7 +168,7 @@ fn of_model(
             let data = managed.and_then(|aqm| serde_json::to_value(aqm).ok());
             (Amount::plain(data.unwrap_or(Json::Null)), managed.map_or("none".into(), aqm))
         }
-        "trace" => (Amount::plain(trace_data(direction, seed)), trace(direction, seed)),
+        "trace" => (Amount::plain(traces::data(direction, seed)), traces::text(direction, seed)),
         "arq" => (
             Amount::plain(arq.map_or(Json::Null, arq_data)),
             arq.map_or("none".into(), |arq| parameters(arq.name(), &arq_data(arq))),
@@ -192,14 +193,23 @@ fn of_model(
             let text = compression.map(|one| parameters(one.name(), &data));
             (Amount::plain(data), text.unwrap_or_else(|| "none".into()))
         }
-        "rate" => match &direction.channel {
-            Channel::Acm { acm, .. } => {
+        "rate" => match (&direction.channel, direction.trace.mean_rate()) {
+            (Channel::Acm { acm, .. }, _) => {
                 let rate = acm.rate().bits_per_second();
                 let text = super::text::rate(rate as f64);
                 (Amount::plain(rate), format!("{text} at the start"))
             }
-            _ => return None,
+            (_, Some(rate)) => {
+                let text = super::text::rate(rate.bits_per_second() as f64);
+                (rate.into(), format!("{text} (mean of the trace)"))
+            }
+            (_, None) => return None,
         },
+        "delay" => {
+            let delay = direction.trace.mean_delay()?;
+            let text = super::text::short(delay.as_millis_f64(), 1);
+            (delay.into(), format!("{text}ms (mean of the trace)"))
+        }
         "channel" => (Amount::plain(channel_data(&direction.channel)), channel(&direction.channel)),
         _ => return None,
     })
@@ -296,83 +306,6 @@ pub(super) fn parameters(name: &str, values: &Json) -> String {
     let parameters = values.filter(|(key, _)| key.as_str() != "name");
     let parameters = parameters.map(|(key, value)| format!("{key} {}", describe::plain(value)));
     format!("{name}, {}", parameters.collect::<Vec<_>>().join(", "))
-}
-
-/// The smallest and the largest of the values that a trace sets; `None` if it sets none.
-fn ends<T: Copy + PartialOrd>(
-    trace: &Trace,
-    value: impl Fn(&Change) -> Option<T>,
-) -> Option<[T; 2]> {
-    let values = trace.timeline.changes().iter().filter_map(value).map(|value| [value; 2]);
-    values.reduce(|[least, most], [value, _]| {
-        [if value < least { value } else { least }, if value > most { value } else { most }]
-    })
-}
-
-fn trace_data(direction: &Direction, seed: u64) -> Json {
-    let trace = &direction.trace;
-    if trace.timeline.is_empty() {
-        return Json::Null;
-    }
-    let (means, rates) = (direction.trace_means(), ends(trace, |change| change.rate));
-    let delays = ends(trace, |change| change.delay);
-    let losses = ends(trace, |change| change.loss);
-    json!({
-        "changes": trace.timeline.changes().len(),
-        "length_s": trace.lasts.as_secs_f64(),
-        "rate_bps": rates.map(|ends| ends.map(Rate::bits_per_second)),
-        "mean_rate_bps": rates.map(|_| means.rate),
-        "delay_s": delays.map(|ends| ends.map(Span::as_secs_f64)),
-        "mean_delay_s": delays.map(|_| means.delay),
-        "loss_ratio": losses,
-        "mean_loss_ratio": losses.map(|_| means.loss),
-        "outage_s": silence(trace).as_secs_f64(),
-        "loops": loops(trace),
-        "start_s": link::trace_start(seed, trace.phase).as_secs_f64(),
-    })
-}
-
-fn loops(trace: &Trace) -> bool {
-    trace.timeline.changes().iter().any(|change| change.every.is_some())
-}
-
-/// All outages of a trace, each once.
-fn silence(trace: &Trace) -> Span {
-    let outages = trace.timeline.changes().iter().filter_map(|change| change.outage);
-    outages.fold(Span::ZERO, |sum, one| sum + one)
-}
-
-/// `1432 changes in 2min, rate 120kbit/s to 24Mbit/s (mean 9.21Mbit/s), delay 21ms to 44ms (mean 29.3ms),
-/// outages of 1.2s, again and again, from 12.3s on with seed 1`.
-fn trace(direction: &Direction, seed: u64) -> String {
-    let trace = &direction.trace;
-    if trace.timeline.is_empty() {
-        return "none".into();
-    }
-    let means = direction.trace_means();
-    let rates = ends(trace, |change| change.rate).map(|[least, most]| {
-        format!("rate {least} to {most} (mean {})", super::text::rate(means.rate))
-    });
-    let delays = ends(trace, |change| change.delay).map(|[least, most]| {
-        format!("delay {least} to {most} (mean {}ms)", super::text::short(means.delay * 1e3, 1))
-    });
-    let losses = ends(trace, |change| change.loss).map(|[least, most]| {
-        let [least, most, mean] =
-            [least, most, means.loss].map(|loss| super::text::short(loss * 100.0, 3));
-        format!("loss {least} % to {most} % (mean {mean} %)")
-    });
-    let outages = Some(silence(trace)).filter(|sum| *sum > Span::ZERO);
-    let start = link::trace_start(seed, trace.phase);
-    let parts = [
-        Some(format!("{} changes in {}", trace.timeline.changes().len(), trace.lasts)),
-        rates,
-        delays,
-        losses,
-        outages.map(|sum| format!("outages of {sum}")),
-        loops(trace).then(|| "again and again".to_owned()),
-        (trace.phase > Span::ZERO).then(|| format!("from {start} on with seed {seed}")),
-    ];
-    parts.into_iter().flatten().collect::<Vec<_>>().join(", ")
 }
 
 fn channel_data(channel: &Channel) -> Json {

@@ -390,8 +390,9 @@ fn figures(figures: &Figures) -> Vec<Vec<String>> {
         (
             "round trip",
             format!(
-                "{} propagation, {} with a full packet of {}B and its ACK",
+                "{} propagation{}, {} with a full packet of {}B and its ACK",
                 milliseconds(figures.propagation_rtt_ms),
+                if figures.mean_delay { " (mean of the trace)" } else { "" },
                 milliseconds(figures.base_rtt_ms),
                 figures.packet_bytes
             ),
@@ -399,9 +400,10 @@ fn figures(figures: &Figures) -> Vec<Vec<String>> {
         (
             "bottleneck",
             format!(
-                "{}: {} of IP packets, {} of payload, {} per segment{shared}",
+                "{}: {} of IP packets{}, {} of payload, {} per segment{shared}",
                 figures.bottleneck,
                 rate(figures.bottleneck_bps),
+                if figures.mean_rate { " (mean of the trace)" } else { "" },
                 rate(figures.capacity_bps),
                 milliseconds(figures.segment_time_ms)
             ),

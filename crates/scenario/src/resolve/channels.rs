@@ -191,7 +191,7 @@ fn neighbour(file: &FilePath) -> Option<String> {
         .collect();
     names.sort();
     let name = file.file_name()?.to_str()?;
-    suggest::nearest(name, names.iter().map(String::as_str)).map(|name| format!("{name:?}"))
+    suggest::nearest(name, names.iter().map(String::as_str))
 }
 
 /// Between two bursts there is at least one packet, or some time, in the good state.

@@ -119,7 +119,7 @@ pub(super) fn node(
             }
             many => format!("one of the {many} nodes"),
         };
-        let near = suggest::nearest(name, names).map(|near| format!("{near:?}"));
+        let near = suggest::nearest(name, names);
         problems.push(Problem::new(path, expected, format!("{name:?}")).suggest(near));
     }
     number

@@ -64,7 +64,7 @@ fn linked(document: &Document, name: &str) -> bool {
 
 fn unlinked(document: &Document, name: &str, path: Path) -> Problem {
     let ends = document.link.iter().flat_map(|link| &link.between).map(|end| end.0.as_str());
-    let near = suggest::nearest(name, ends).map(|near| format!("{near:?}"));
+    let near = suggest::nearest(name, ends);
     Problem::new(path, "a node that a link joins", format!("{name:?}")).suggest(near)
 }
 
@@ -130,8 +130,6 @@ fn directions(
     let none = document::Direction::default();
     let sides = [("forward", &link.forward), ("backward", &link.backward)]
         .map(|(name, own)| (name, own.as_ref().unwrap_or(&none)));
-    let delays = sides.map(|(_, own)| own.delay.or(link.both.delay));
-    problems.extend(missing("delay", "a time such as \"250ms\"", delays, path));
     let mut channel = |channel: &Option<document::Channel>, path: Path| {
         channel.as_ref().map(|channel| channels.resolve(channel, &path.key("channel"), problems))
     };
@@ -145,17 +143,30 @@ fn directions(
         };
         if channels[side].is_some() { acm(&channels[side]) } else { acm(&both_channel) }
     });
-    let rates = [0, 1].map(|side| match &modems[side] {
-        Some(acm) => Some(acm.rate()),
-        None => sides[side].1.rate.or(link.both.rate),
-    });
-    problems.extend(missing("rate", "a data rate such as \"2Mbit/s\"", rates, path));
     let mut changes = changes(link, duration, path, problems);
+    let before = problems.len();
     let mut trace = |trace: &Option<document::Trace>, path: Path| {
         trace.as_ref().map(|trace| traces::resolve(trace, files, &path.key("trace"), problems))
     };
     let both_trace = trace(&link.both.trace, path.clone());
-    let mut traces = sides.map(|(side, own)| trace(&own.trace, path.key(side)));
+    let mut traces = sides.map(|(side, own)| {
+        let own = trace(&own.trace, path.key(side));
+        own.or_else(|| both_trace.clone()).unwrap_or_default()
+    });
+    // From its start on, a trace has the rate and the delay that it sets.
+    let delays = [0, 1].map(|side| {
+        let written = sides[side].1.delay.or(link.both.delay);
+        traces[side].mean_delay().or(written)
+    });
+    let rates = [0, 1].map(|side| match &modems[side] {
+        Some(acm) => Some(acm.rate()),
+        None => traces[side].mean_rate().or(sides[side].1.rate).or(link.both.rate),
+    });
+    // A trace that cannot be read may have either.
+    if problems.len() == before {
+        problems.extend(missing("delay", "a time such as \"250ms\"", delays, path));
+        problems.extend(missing("rate", "a data rate such as \"2Mbit/s\"", rates, path));
+    }
     let mut directions = [0, 1].map(|side| {
         let both = &link.both;
         // Without `..`, so that a new key of the language has to reach the model. Rate, delay,
@@ -203,7 +214,7 @@ fn directions(
                 .or(both_channel.as_ref())
                 .cloned()
                 .unwrap_or(Channel::Perfect),
-            trace: traces[side].take().or(both_trace.clone()).unwrap_or_default(),
+            trace: std::mem::take(&mut traces[side]),
             timeline: Timeline::new(std::mem::take(&mut changes[side])),
             reorder: reorder.or(both.reorder).unwrap_or(false),
         }

@@ -109,6 +109,75 @@ fn the_explanation_has_the_ends_of_a_trace() {
     assert!(told.split_whitespace().collect::<Vec<_>>().join(" ").contains(expected), "{told}");
 }
 
+/// The scenario of `load` with other keys in the place of `rate` and `delay`.
+fn with_keys(keys: &str, trace: &str, rows: &str) -> Result<Loaded, ScenarioErrors> {
+    let folder = TempDir::new().unwrap();
+    std::fs::write(folder.path().join("a.csv"), rows).unwrap();
+    let text = format!(
+        "duration = \"2s\"\n[[link]]\nbetween = [\"a\", \"b\"]\n{keys}\ntrace = {trace}\n[[flow]]\n\
+         from = \"a\"\nto = \"b\"\ncontroller = \"reno\"\ntraffic = {{ bulk = \"unlimited\" }}\n"
+    );
+    Loaded::parse(&text, folder.path().join("traced.toml"), &[])
+}
+
+const RATES: &str = "t_s,rate_mbps\n0,2\n0.5,0\n1.5,4.5\n";
+const DELAYS: &str = "t_s,delay_ms\n0,10\n1,30\n";
+
+#[test]
+fn a_trace_with_rates_or_delays_needs_no_other_and_gives_the_mean() {
+    let rate = |loaded: &Loaded| loaded.scenario.links[0].forward.rate.bits_per_second();
+    let delay = |loaded: &Loaded| loaded.scenario.links[0].forward.delay;
+    let loaded = with_keys("delay = \"5ms\"", "\"a.csv\"", RATES).unwrap();
+    // 2 Mbit/s for 0.5 s of 2.5 s, and 4.5 Mbit/s for 1 s.
+    assert_eq!((rate(&loaded), delay(&loaded)), (2_200_000, Span::from_millis(5)));
+    let loaded = with_keys("rate = \"1Mbit/s\"", "\"a.csv\"", DELAYS).unwrap();
+    assert_eq!((rate(&loaded), delay(&loaded)), (1_000_000, Span::from_millis(20)));
+    let both = "t_s,rate_mbps,delay_ms\n0,2,10\n1,4,30\n";
+    let loaded = with_keys("", "\"a.csv\"", both).unwrap();
+    assert_eq!((rate(&loaded), delay(&loaded)), (3_000_000, Span::from_millis(20)));
+}
+
+/// The figures were those of a rate that the link never has.
+#[test]
+fn figures_are_of_the_mean_of_a_trace_and_say_so() {
+    let told = |keys, rows| {
+        let loaded = with_keys(keys, "\"a.csv\"", rows).unwrap();
+        let explanation = explain(&loaded.scenario, &loaded.written);
+        let figures = explanation.flows[0].figures.clone();
+        (figures, explanation.to_string())
+    };
+    let (figures, text) = told("rate = \"80Mbit/s\"\ndelay = \"5ms\"", RATES);
+    assert!((figures.bottleneck_bps - 2.2e6).abs() < 1.0, "{}", figures.bottleneck_bps);
+    assert!((figures.bdp_bytes / (2.2e6 / 8.0 * figures.base_rtt_ms / 1e3) - 1.0).abs() < 1e-9);
+    assert!(text.contains("2.2Mbit/s of IP packets (mean of the trace)"), "{text}");
+    assert!(!text.contains("80Mbit/s") && !text.contains("propagation (mean"), "{text}");
+    let (figures, text) = told("rate = \"80Mbit/s\"\ndelay = \"5ms\"", DELAYS);
+    assert!((figures.propagation_rtt_ms - 40.0).abs() < 1e-9);
+    assert!(text.contains("40ms propagation (mean of the trace)"), "{text}");
+    assert!(!text.contains("IP packets (mean"), "{text}");
+}
+
+#[test]
+fn a_rate_and_a_delay_that_no_trace_has_are_required() {
+    for (keys, rows, path) in [
+        ("delay = \"5ms\"", DELAYS, "link[0].rate"),
+        ("rate = \"5Mbit/s\"", RATES, "link[0].delay"),
+        ("delay = \"5ms\"", "t_s,loss_percent\n0,1\n1,2\n", "link[0].rate"),
+    ] {
+        let Err(errors) = with_keys(keys, "\"a.csv\"", rows) else { panic!("{keys} {rows}") };
+        assert_eq!(errors.0[0].path, path, "{errors}");
+    }
+    // A trace that cannot be read is one fault, and not two.
+    let Err(errors) = with_keys("delay = \"5ms\"", "\"b.csv\"", RATES) else { panic!() };
+    assert_eq!(errors.0.len(), 1, "{errors}");
+}
+
+#[test]
+fn a_delay_that_only_rises_in_a_trace_does_not_fall_at_its_start() {
+    let loaded = with_keys("rate = \"1Mbit/s\"", "\"a.csv\"", DELAYS).unwrap();
+    assert!(!loaded.scenario.links[0].forward.delay_falls());
+}
+
 #[test]
 fn what_is_wrong_with_a_trace_is_answered() {
     let long = "t_s,rate_mbps\n0,2\n2,1\n";

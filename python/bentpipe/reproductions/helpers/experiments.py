@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import math
 from statistics import fmean
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bentpipe.reproductions.helpers import claims, survey
 from bentpipe.reproductions.helpers.survey import (
@@ -17,8 +17,8 @@ from bentpipe.reproductions.helpers.survey import (
     name_of,
 )
 from bentpipe.reproductions.plots import Bars, Grid
+from bentpipe.study.significance import decided, finding_of, is_deterministic, paired_test
 from bentpipe.study.statistics import Mean, mean
-from bentpipe.study.summary import difference
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -26,6 +26,7 @@ if TYPE_CHECKING:
     import bentpipe
     from bentpipe.reproductions.rankings import Quantity
     from bentpipe.reproductions.reproduction import Plan, Results
+    from bentpipe.study.significance import PairedTest
 
 measure = claims.measure
 rankings = survey.rankings
@@ -103,7 +104,7 @@ def _values(runs: Sequence[bentpipe.Recording], measured: survey.Measure) -> lis
 
 def _grid(results: Results, host: str, quantity: Quantity, measured: survey.Measure) -> Grid:
     """A row for each helper: the quantity to that without a helper, by condition."""
-    cells: dict[str, dict[str, tuple[float, str]]] = {}
+    pairs: dict[tuple[str, str], tuple[list[float] | None, list[float] | None]] = {}
     for helper in HELPERS.values():
         if helper.hosts or helper.name == NONE:
             continue
@@ -113,12 +114,19 @@ def _grid(results: Results, host: str, quantity: Quantity, measured: survey.Meas
                     _values(results[name_of(condition, Candidate(host, one))], measured)
                     for one in (HELPERS[NONE], helper)
                 )
-                cell = _cell(plain, helped, quantity)
-                cells.setdefault(helper.name, {})[condition.title] = cell
+                pairs[helper.name, condition.title] = plain, helped
+    # The differences of a figure are one family.
+    known = {key: (a, b) for key, (a, b) in pairs.items() if a is not None and b is not None}
+    tests = dict(zip(known, decided(_test(*pair) for pair in known.values()), strict=True))
+    cells: dict[str, dict[str, tuple[float, str]]] = {}
+    for (helper_name, title), (plain, helped) in pairs.items():
+        cell = _cell(plain, helped, quantity, tests.get((helper_name, title)))
+        cells.setdefault(helper_name, {})[title] = cell
     hosts = {"newreno": "New Reno", "cubic": "CUBIC"}[host]
     notes = [
-        "Colours are blue where the helper is significantly better (95 %, paired by seed), and"
-        " orange where it is significantly worse. They are full at a factor of four, and at a"
+        "Colours are blue where the helper is significantly better (5 %, paired by seed, all"
+        " differences of the figure corrected together by Holm's method), and orange where it is"
+        " significantly worse. They are full at a factor of four, and at a"
         f" difference of {FULL_JAIN:g} for the Jain index. - is where a run has no value."
     ]
     if quantity.name == "jain":
@@ -128,11 +136,20 @@ def _grid(results: Results, host: str, quantity: Quantity, measured: survey.Meas
     return Grid(title, "", "", cells, notes)
 
 
+def _test(plain: list[float], helped: list[float]) -> PairedTest:
+    """The paired test of runs with a helper and without it."""
+    fixed = all(is_deterministic([dict(enumerate(runs))]) for runs in (plain, helped))
+    return paired_test(list(zip(helped, plain, strict=True)), deterministic=fixed)
+
+
 def _cell(
-    plain: list[float] | None, helped: list[float] | None, quantity: Quantity
+    plain: list[float] | None,
+    helped: list[float] | None,
+    quantity: Quantity,
+    row: Mapping[str, Any] | None,
 ) -> tuple[float, str]:
-    """Score and text of a cell."""
-    if plain is None or helped is None:
+    """Score and text of a cell. `row` is the decided test."""
+    if plain is None or helped is None or row is None:
         return 0.0, "-"
     if quantity.name == "jain":
         change = fmean(helped) - fmean(plain)
@@ -140,8 +157,7 @@ def _cell(
     else:
         ratio = fmean(helped) / fmean(plain)
         score, text = math.log(ratio) / FOUR_TIMES, f"{ratio:.2f}" if ratio < 10 else f"{ratio:.0f}"
-    test = difference(list(zip(helped, plain, strict=True)))
-    if not test["distinct"]:
+    if finding_of(row) not in ("significant", "deterministic"):
         return 0.0, text
     return (score if quantity.higher_is_better else -score), text
 

@@ -1,0 +1,213 @@
+"""Significance of paired differences, for studies, comparisons, evaluations and reproductions.
+
+A difference is tested by a paired t-test. If all pairs have the same difference, its deviation
+says nothing, and the exact sign test is used: with n pairs the p value is 2^(1 - n). All
+differences that one table or figure shows are a family, whose p values are corrected by the method
+of Holm, "A simple sequentially rejective multiple test procedure", Scandinavian Journal of
+Statistics 6 (1979). So the probability of one or more false findings in a family is at most 5 %.
+
+A variant whose runs are all the same does not depend on the seed: it is deterministic. The
+difference of two of them is exact for this scenario, and no test applies.
+"""
+
+from __future__ import annotations
+
+import math
+import statistics
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any, Literal
+
+from bentpipe.numbers import FEWEST, NONE, ends, signed
+from bentpipe.study.statistics import count_variance, is_whole, student
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Mapping, Sequence
+
+LEVEL = 0.05
+"""The probability of a false finding in a family, at most."""
+Finding = Literal["significant", "not significant", "deterministic", "too few", "undefined"]
+NAMED = 6
+"""Deterministic variants that a sentence names, at most."""
+NOT_SIGNIFICANT = "(n.s.)"
+"""Follows differences that are not significant."""
+DETERMINISTIC = "(det.)"
+"""Follows differences of two deterministic variants."""
+CONSTANT = "in all"
+"""Follows differences that are the same in all pairs."""
+Pairs = list[tuple[float, float]]
+
+
+@dataclass(frozen=True)
+class PairedTest:
+    """A paired difference and its test, before the correction for its family."""
+
+    n: int
+    difference: float | None
+    ci95: tuple[float, float] | None
+    relative: float | None
+    p: float | None
+    deterministic: bool
+
+
+def paired_test(pairs: Pairs, *, deterministic: bool = False, counts: bool = False) -> PairedTest:
+    """The mean difference of pairs of runs with the same seed, with Student's interval.
+
+    `deterministic` says that the variants of both do not depend on the seed. `counts`: the values
+    are numbers of events, whose deviation is at least that of one event in one run.
+    """
+    differences = [this - that for this, that in pairs]
+    n = len(differences)
+    if not differences:
+        return PairedTest(0, None, None, None, None, deterministic=deterministic)
+    at = statistics.fmean(differences)
+    base = statistics.fmean(that for _, that in pairs)
+    relative = at / abs(base) if base else None
+    if n < FEWEST or deterministic:
+        return PairedTest(n, at, None, relative, None, deterministic=deterministic)
+    if is_constant(differences) and not (counts and is_whole(differences)):
+        p = 1.0 if at == 0 else 2.0 ** (1 - n)
+        return PairedTest(n, at, None, relative, p, deterministic=False)
+    variance = count_variance(differences) if counts else statistics.variance(differences, at)
+    error = math.sqrt(variance / n)
+    half = student(n - 1) * error
+    # An error that is lost to rounding is not zero.
+    p = two_sided(at / max(error, math.ulp(at)), n - 1)
+    return PairedTest(n, at, (at - half, at + half), relative, p, deterministic=False)
+
+
+ROUNDING = 1e-9
+"""Relative spread that is due to the rounding of subtractions."""
+
+
+def is_constant(values: Sequence[float]) -> bool:
+    """True if the values are the same but for rounding."""
+    low, high = min(values), max(values)
+    return high - low <= ROUNDING * max(abs(low), abs(high))
+
+
+def two_sided(t: float, freedom: int) -> float:
+    """The p value of a two-sided t-test."""
+    from scipy.special import stdtr
+
+    return float(2 * stdtr(freedom, -abs(t)))
+
+
+def holm(p_values: Sequence[float]) -> list[float]:
+    """The p values of a family, corrected by the method of Holm."""
+    order = sorted(range(len(p_values)), key=lambda number: p_values[number])
+    corrected = [0.0] * len(p_values)
+    largest = 0.0
+    for place, number in enumerate(order):
+        largest = max(largest, min(1.0, (len(p_values) - place) * p_values[number]))
+        corrected[number] = largest
+    return corrected
+
+
+def decided(family: Iterable[PairedTest]) -> list[dict[str, Any]]:
+    """The rows of a family of differences, with corrected p values and findings.
+
+    The keys are those of `summary.json`. `family` is the number of tests.
+    """
+    tests = list(family)
+    tested = [number for number, one in enumerate(tests) if one.p is not None]
+    corrected = holm([tests[number].p or 0.0 for number in tested])
+    p_holm: dict[int, float] = dict(zip(tested, corrected, strict=True))
+    rows = []
+    for number, one in enumerate(tests):
+        finding = found(one, p_holm.get(number))
+        rows.append(
+            {
+                "n": one.n,
+                "difference": one.difference,
+                "ci95": one.ci95,
+                "relative": one.relative,
+                "distinct": finding == "significant",
+                "deterministic": one.deterministic,
+                "p": one.p,
+                "p_holm": p_holm.get(number),
+                "family": len(tested),
+                "finding": finding,
+            }
+        )
+    return rows
+
+
+def found(one: PairedTest, p_holm: float | None) -> Finding:
+    """The finding of a difference with this corrected p value."""
+    if one.difference is None:
+        return "undefined"
+    if one.deterministic:
+        return "deterministic"
+    if p_holm is None:
+        return "too few"
+    return "significant" if p_holm < LEVEL else "not significant"
+
+
+def finding_of(row: Mapping[str, Any]) -> Finding:
+    """The finding of a row; results of earlier releases only say if it is significant."""
+    known: Finding | None = row.get("finding")
+    if known is not None:
+        return known
+    if row["difference"] is None:
+        return "undefined"
+    if row["ci95"] is None:
+        return "too few"
+    return "significant" if row["distinct"] else "not significant"
+
+
+def is_tied(row: Mapping[str, Any]) -> bool:
+    """True if a difference says nothing: it is not significant, or exactly zero."""
+    finding = finding_of(row)
+    if finding == "deterministic":
+        return bool(row["difference"] == 0)
+    return finding != "significant"
+
+
+def is_deterministic(quantities: Iterable[Mapping[int, float | None]]) -> bool:
+    """True if no quantity of a variant depends on the seed; its values are by replication."""
+    values = [list(runs.values()) for runs in quantities]
+    several = [runs for runs in values if len(runs) > 1]
+    return bool(several) and all(len(set(runs)) == 1 for runs in several)
+
+
+def text(row: Mapping[str, Any] | None, factor: float = 1.0) -> str:
+    """A difference for a table: its interval, or the difference if it has none, and the finding."""
+    if row is None or row["difference"] is None:
+        return NONE
+    finding = finding_of(row)
+    if finding == "too few":
+        return ends(row["ci95"], factor, signed, row["n"])
+    if row["ci95"] is None:
+        mark = DETERMINISTIC if finding == "deterministic" else CONSTANT
+        shown = f"{signed(row['difference'] * factor)} {mark}"
+    else:
+        shown = ends(row["ci95"], factor, signed, row["n"])
+    return f"{shown} {NOT_SIGNIFICANT}" if finding == "not significant" else shown
+
+
+def rule(family: str, number: int | None = None) -> str:
+    """How significance was decided, for the reader of a table, figure or page."""
+    of = "" if number is None else f"{number} "
+    return (
+        "A difference is significant if its paired t-test rejects zero at 5 %, corrected for all"
+        f" {of}differences of {family} together (Holm). Intervals of 95 % are each for itself, so a"
+        " difference whose interval excludes zero need not be significant."
+    )
+
+
+def deterministic_sentence(names: Sequence[str], number: int) -> str:
+    """The variants of `number` that are deterministic, and the consequence; empty if none are."""
+    if not names:
+        return ""
+    if len(names) == number:
+        who = f"All {number} variants are" if number > 1 else "The variant is"
+    else:
+        more = len(names) - NAMED
+        who = ", ".join(names[:NAMED]) + (f" and {more} more" if more > 0 else "")
+        who += " are" if len(names) > 1 else " is"
+    return (
+        f"{who} deterministic: every run is the same, because nothing depends on the seed, or"
+        " nothing random happened. Such values have no interval. Differences between them (det.)"
+        " are exact for these runs, and no significance: a small change of the scenario may change"
+        " them (docs/traps.md)."
+    )

@@ -254,7 +254,7 @@ impl Host for Simulated {
         }
         let deadline = connection.deadline();
         if deadline > until {
-            self.now = until;
+            self.now = until.max(now);
         } else {
             self.now = deadline.max(now);
             connection.on_deadline(self.now);

@@ -1,0 +1,34 @@
+//! The simulated TCP and the kernel, for random scripts.
+
+use std::thread;
+
+use drill::random::{Bench, Stimulus, prologue, record};
+use drill::{Failure, Rigour, Script};
+
+use crate::host::Kernel;
+use crate::simulated::{Profile, Simulated};
+
+/// As `RIGOUR` of the other scripts. Ranges of times in random scripts already contain the steps of
+/// the kernel's timers.
+const RIGOUR: Rigour = Rigour { complete: true, push: false, ..Rigour::PACKETDRILL };
+
+/// Records on the simulated TCP and plays on the kernel.
+pub struct Hosts;
+
+impl Bench for Hosts {
+    fn record(&self, stimulus: &Stimulus) -> Result<String, String> {
+        let calls = drill::parse("random", &prologue(stimulus)).map_err(|e| e.to_string())?;
+        record(stimulus, &mut Simulated::new(Profile::Linux, &calls))
+    }
+
+    fn play(&self, script: &Script) -> Result<Option<Failure>, String> {
+        // A thread of its own: it stays in its namespace.
+        let play = || {
+            let mut host = Kernel::new()?;
+            Ok(drill::play(script, &mut host, RIGOUR).err())
+        };
+        thread::scope(|scope| {
+            scope.spawn(play).join().unwrap_or_else(|_| Err("the host panicked".to_owned()))
+        })
+    }
+}

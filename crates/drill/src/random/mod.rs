@@ -10,8 +10,10 @@ mod receiver;
 mod recorder;
 mod reduction;
 mod stimulus;
+mod trace;
 
 pub use campaign::{Bench, Difference, Plan, Verdict, run};
 pub use recorder::{prologue, record};
 pub use reduction::reduce;
 pub use stimulus::{Controller, Fault, Stimulus, Write};
+pub use trace::trace;

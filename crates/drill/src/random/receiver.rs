@@ -1,7 +1,7 @@
 //! The other end of a random script: a receiver with selective acknowledgements (RFC 2018), reports of
 //! duplicates (RFC 2883), delayed ACKs, timestamps (RFC 7323) and ECN (RFC 3168).
 
-use crate::packet::{Ecn, Flags, Options, Packet};
+use crate::packet::{Flags, Options, Packet};
 
 use super::stimulus::{Stimulus, UNSCALED};
 
@@ -157,11 +157,6 @@ impl Receiver {
     /// The application stops reading, or reads all.
     pub(super) fn set_reads(&mut self, reads: bool) {
         self.reads = reads;
-    }
-
-    /// All bytes up to here have arrived.
-    pub(super) fn next(&self) -> u32 {
-        self.next
     }
 
     /// The ACK of the current state, at `now` microseconds.

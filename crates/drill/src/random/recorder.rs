@@ -23,7 +23,7 @@ const MOST: usize = 400;
 const WATCH: i64 = 400_000;
 /// A timer of a real kernel is later than it should by up to this time, in microseconds, and by an
 /// eighth of its span (`LVL_START` of `kernel/time/timer.c`). It is earlier by up to the first.
-const TICK: i64 = 4_000;
+pub(super) const TICK: i64 = 4_000;
 /// Nothing arrives for this time around a timer, in microseconds, so that the order is never left to
 /// chance.
 const APART: i64 = 8_000;

@@ -43,6 +43,15 @@ pub fn reduce<T>(
 fn candidate(stimulus: &Stimulus, number: usize) -> Option<Stimulus> {
     let mut smaller = stimulus.clone();
     let (writes, faults) = (stimulus.writes.len(), stimulus.faults.len());
+    // Segments that are not full have rules of their own.
+    if number == 0 {
+        let payload = smaller.payload();
+        for write in &mut smaller.writes {
+            write.bytes = write.bytes.div_ceil(payload) * payload;
+        }
+        return Some(smaller);
+    }
+    let number = number - 1;
     // The last writes first: they most often come behind the difference.
     if number < writes {
         if writes > 1 {

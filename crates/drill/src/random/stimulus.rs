@@ -202,11 +202,6 @@ impl Stimulus {
         let number = dice.between(1, 4);
         self.faults.extend((0..number).map(|n| Fault::Late(first + n * distance, late)));
     }
-
-    /// The receiver stops reading at some time.
-    pub(super) fn stops_reading(&self) -> bool {
-        self.faults.iter().any(|fault| matches!(fault, Fault::Unread(..)))
-    }
 }
 
 impl fmt::Display for Stimulus {

@@ -2,10 +2,14 @@
 //! this machine's kernel, and prints where they differ.
 //!
 //!     cargo run -p testbed --example drill_random -- [--scripts N] [--seed N] [--out FOLDER]
-//!         [--at-once N] [--no-reduction]
+//!         [--at-once N] [--no-reduction] [--keep FOLDER]
+//!     cargo run -p testbed --example drill_random -- --show [--scripts N] [--seed N]
+//!     cargo run -p testbed --example drill_random -- --trace SCRIPT
 //!
-//! Script number n has the seed `SEED + n`. Each difference is reduced and written to `FOLDER`, by
-//! default `out/drill`. The exit status is 1 when a script differs without a known rule, and 2 when this
+//! Each script has a seed of its own, from that of `--seed` on. Each difference is reduced and written to
+//! `--out`, by default `out/drill`. `--keep` writes the short ones of the scripts on which both agree: those of
+//! `crates/tcp/tests/drill/random`. `--show` prints scripts and plays none. `--trace` prints what both do with a
+//! script, with fields of `TCP_INFO` behind each segment that arrives. The exit status is 1 when a script differs without a known rule, and 2 when this
 //! machine cannot play scripts.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command")]
@@ -35,7 +39,9 @@ struct Arguments {
     at_once: usize,
     reduces: bool,
     shows: bool,
+    traced: Option<PathBuf>,
     folder: PathBuf,
+    kept: Option<PathBuf>,
 }
 
 impl Arguments {
@@ -46,7 +52,9 @@ impl Arguments {
             at_once: 32,
             reduces: true,
             shows: false,
+            traced: None,
             folder: "out/drill".into(),
+            kept: None,
         };
         while let Some(word) = words.next() {
             let mut number = || {
@@ -60,6 +68,10 @@ impl Arguments {
                 "--at-once" => read.at_once = number()? as usize,
                 "--no-reduction" => read.reduces = false,
                 "--show" => read.shows = true,
+                "--trace" => {
+                    read.traced = Some(words.next().ok_or("--trace needs a script")?.into())
+                }
+                "--keep" => read.kept = Some(words.next().ok_or("--keep needs a folder")?.into()),
                 "--out" => read.folder = words.next().ok_or("--out needs a folder")?.into(),
                 other => return Err(format!("the argument `{other}` is unknown")),
             }
@@ -83,9 +95,18 @@ fn main() -> ExitCode {
         eprintln!("drill_random: no kernel to compare with: {missing}");
         return ExitCode::from(2);
     }
-    let plan = Plan { at_once: arguments.at_once, alone: 6, tries: 3, reduces: arguments.reduces };
+    if let Some(path) = &arguments.traced {
+        return traces(path);
+    }
+    let plan = Plan { at_once: arguments.at_once, alone: 16, tries: 2, reduces: arguments.reduces };
     let seeds: Vec<_> = (arguments.seed..arguments.seed + arguments.scripts).collect();
     let verdicts = run(&Hosts, &seeds, plan);
+    if let Some(folder) = &arguments.kept
+        && let Err(error) = keep(&verdicts, folder)
+    {
+        eprintln!("{}: {error}", folder.display());
+        return ExitCode::from(2);
+    }
     match report(&verdicts, &arguments.folder) {
         Ok(true) => ExitCode::SUCCESS,
         Ok(false) => ExitCode::FAILURE,
@@ -94,6 +115,24 @@ fn main() -> ExitCode {
             ExitCode::from(2)
         }
     }
+}
+
+/// Longest script that is kept, in lines.
+const SHORT: usize = 110;
+
+/// Writes the scripts on which both agree.
+fn keep(verdicts: &[(u64, Verdict)], folder: &Path) -> io::Result<()> {
+    fs::create_dir_all(folder)?;
+    for (seed, verdict) in verdicts {
+        if !matches!(verdict, Verdict::Same) {
+            continue;
+        }
+        let text = Hosts.record(&Stimulus::draw(*seed)).map_err(io::Error::other)?;
+        if text.lines().count() <= SHORT {
+            fs::write(folder.join(format!("seed-{seed}.pkt")), text)?;
+        }
+    }
+    Ok(())
 }
 
 /// Prints the scripts and plays none.
@@ -105,6 +144,26 @@ fn show(arguments: &Arguments) -> ExitCode {
         }
     }
     ExitCode::SUCCESS
+}
+
+/// Prints what both hosts do with a script.
+fn traces(path: &Path) -> ExitCode {
+    let name = path.display().to_string();
+    let text = fs::read_to_string(path).map_err(|error| error.to_string());
+    let traced = text.and_then(|text| {
+        let script = drill::parse(&name, &text).map_err(|error| error.to_string())?;
+        Hosts.traces(&script)
+    });
+    match traced {
+        Ok([simulated, kernel]) => {
+            println!("simulated\n{simulated}\nkernel\n{kernel}");
+            ExitCode::SUCCESS
+        }
+        Err(what) => {
+            eprintln!("{name}: {what}");
+            ExitCode::from(2)
+        }
+    }
 }
 
 /// Writes the differences, prints the counts, and returns true if nothing differs.

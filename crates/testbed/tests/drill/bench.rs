@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use drill::random::{Bench, Stimulus, prologue, record};
+use drill::random::{Bench, Stimulus, prologue, record, trace};
 use drill::{Failure, Rigour, Script};
 
 use crate::host::Kernel;
@@ -30,5 +30,17 @@ impl Bench for Hosts {
         thread::scope(|scope| {
             scope.spawn(play).join().unwrap_or_else(|_| Err("the host panicked".to_owned()))
         })
+    }
+}
+
+impl Hosts {
+    /// What the simulated TCP and the kernel do with a script.
+    pub fn traces(&self, script: &Script) -> Result<[String; 2], String> {
+        let simulated = trace(script, &mut Simulated::new(Profile::Linux, script))?;
+        let kernel = thread::scope(|scope| {
+            let play = || trace(script, &mut Kernel::new()?);
+            scope.spawn(play).join().unwrap_or_else(|_| Err("the host panicked".to_owned()))
+        })?;
+        Ok([simulated, kernel])
     }
 }

@@ -1,0 +1,113 @@
+//! What a host does with a script, without comparison: for the study of differences.
+
+use std::collections::BTreeMap;
+use std::fmt::Write as _;
+
+use crate::host::Host;
+use crate::script::{Action, Script, When};
+use crate::shell;
+
+use super::recorder::TICK;
+
+/// Fields of `TCP_INFO` that are printed behind each segment that arrives, and what they are called.
+const FIELDS: [(&str, &str); 8] = [
+    ("cwnd", "tcpi_snd_cwnd"),
+    ("ssthresh", "tcpi_snd_ssthresh"),
+    ("state", "tcpi_ca_state"),
+    ("unacked", "tcpi_unacked"),
+    ("sacked", "tcpi_sacked"),
+    ("lost", "tcpi_lost"),
+    ("retrans", "tcpi_retrans"),
+    ("rto", "tcpi_rto"),
+];
+
+struct Tracer<'a> {
+    host: &'a mut dyn Host,
+    text: String,
+    /// TSval of the script to TSval of the host.
+    clocks: BTreeMap<u32, u32>,
+    /// TSvals of expected segments that have not left, in their order.
+    awaited: Vec<u32>,
+}
+
+/// Everything that arrives at `host` and leaves it, with times in seconds and the state of the sender.
+///
+/// # Errors
+/// When the host does not have what the script requires.
+pub fn trace(script: &Script, host: &mut dyn Host) -> Result<String, String> {
+    let awaited = |event: &crate::Event| match &event.action {
+        Action::Expect(packet) => Some(packet.options.as_ref()?.timestamp?.0),
+        _ => None,
+    };
+    let awaited = script.events.iter().filter_map(awaited).rev().collect();
+    let mut tracer = Tracer { host, text: String::new(), clocks: BTreeMap::new(), awaited };
+    let start = tracer.host.now();
+    let mut due = 0;
+    for event in &script.events {
+        due = match event.when {
+            When::Any => due,
+            When::At(at) => at,
+            When::AtBetween(from, _) => from + TICK,
+            When::After(span) => due + span,
+            When::AfterBetween(0, _) => due + TICK,
+            When::AfterBetween(from, _) => due + from + TICK,
+        };
+        tracer.run_until(start + due)?;
+        match &event.action {
+            Action::Inject(packet) => {
+                let mut translated = packet.clone();
+                if let Some((_, echo)) =
+                    translated.options.as_mut().and_then(|options| options.timestamp.as_mut())
+                {
+                    *echo = tracer.clocks.get(echo).copied().unwrap_or(*echo);
+                }
+                tracer.host.inject(&translated)?;
+                tracer.line(&format!("< {packet}"));
+                let now = tracer.host.now();
+                tracer.run_until(now + 1)?;
+                tracer.state();
+            }
+            Action::Call(call) => {
+                tracer.host.call(call)?;
+                tracer.line(&format!("{}({:?})", call.name, call.number(2)));
+            }
+            Action::Command(command) => {
+                for setting in shell::settings(command)? {
+                    tracer.host.set(&setting)?;
+                }
+            }
+            Action::Expect(_) | Action::Check(_) => {}
+        }
+    }
+    Ok(tracer.text)
+}
+
+impl Tracer<'_> {
+    fn run_until(&mut self, time: i64) -> Result<(), String> {
+        loop {
+            while let Some(live) = self.host.step(time)? {
+                let clock = live.packet.options.as_ref().and_then(|options| options.timestamp);
+                if let (Some((value, _)), Some(script)) = (clock, self.awaited.pop()) {
+                    self.clocks.insert(script, value);
+                }
+                self.line(&format!("                > {}", live.packet));
+            }
+            if self.host.now() >= time {
+                return Ok(());
+            }
+        }
+    }
+
+    fn line(&mut self, what: &str) {
+        // Writing to a text cannot fail.
+        let _ = writeln!(self.text, "{:.4} {what}", self.host.now() as f64 / 1e6);
+    }
+
+    fn state(&mut self) {
+        let Ok(info) = self.host.info() else { return };
+        let field =
+            |(name, field): &(&str, &str)| info.get(field).map(|value| format!("{name} {value}"));
+        let fields: Vec<_> = FIELDS.iter().filter_map(field).collect();
+        let _ = writeln!(self.text, "       {}", fields.join(", "));
+    }
+}

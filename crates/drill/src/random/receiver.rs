@@ -189,3 +189,100 @@ impl Receiver {
 fn clock(now: i64) -> u32 {
     u32::try_from(CLOCK + now / 1000).unwrap_or(u32::MAX)
 }
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    fn data(start: u32, end: u32) -> Packet {
+        let flags = Flags(Flags::ACK);
+        let length = end - start;
+        Packet { ecn: None, flags, start, length, ack: Some(1), window: None, options: None }
+    }
+
+    /// A receiver that has everything below 1, and its window.
+    fn receiver(change: impl Fn(&mut Stimulus)) -> Receiver {
+        let mut stimulus = Stimulus::draw(1);
+        (stimulus.timestamps, stimulus.ecn, stimulus.every) = (false, false, 2);
+        change(&mut stimulus);
+        let mut receiver = Receiver::new(&stimulus);
+        receiver.take(&Packet { flags: Flags(Flags::SYN), ..data(0, 0) }, false);
+        receiver.ack(0);
+        receiver
+    }
+
+    fn blocks(packet: &Packet) -> Vec<(u32, u32)> {
+        packet.options.clone().unwrap_or_default().sack
+    }
+
+    #[test]
+    fn the_block_that_has_grown_is_the_first_one() {
+        let mut receiver = receiver(|_| ());
+        for (start, end) in [(1001, 2001), (3001, 4001), (5001, 6001), (4001, 5001)] {
+            assert_eq!(receiver.take(&data(start, end), false), Answer::Now);
+        }
+        assert_eq!(blocks(&receiver.ack(0)), [(3001, 6001), (1001, 2001)]);
+        assert_eq!(receiver.take(&data(1, 1001), false), Answer::Now);
+        let ack = receiver.ack(0);
+        assert_eq!((ack.ack, blocks(&ack)), (Some(2001), vec![(3001, 6001)]));
+    }
+
+    #[test]
+    fn what_arrives_twice_is_reported_once() {
+        let mut receiver = receiver(|_| ());
+        receiver.take(&data(1, 1001), false);
+        assert_eq!(receiver.take(&data(1, 1001), false), Answer::Now);
+        assert_eq!(blocks(&receiver.ack(0)), [(1, 1001)]);
+        receiver.take(&data(2001, 3001), false);
+        receiver.take(&data(2001, 3001), false);
+        assert_eq!(blocks(&receiver.ack(0)), [(2001, 3001), (2001, 3001)]);
+        assert_eq!(blocks(&receiver.ack(0)), [(2001, 3001)]);
+    }
+
+    #[test]
+    fn every_second_segment_is_acknowledged_at_once() {
+        let mut receiver = receiver(|_| ());
+        assert_eq!(receiver.take(&data(1, 1001), false), Answer::Later);
+        assert_eq!(receiver.take(&data(1001, 2001), false), Answer::Now);
+        assert!(receiver.owes_ack());
+        receiver.ack(0);
+        assert!(!receiver.owes_ack());
+    }
+
+    #[test]
+    fn a_receiver_that_does_not_read_closes_its_window_and_takes_nothing_beyond() {
+        let mut receiver = receiver(|stimulus| stimulus.buffer = 2000);
+        receiver.set_reads(false);
+        receiver.take(&data(1, 1001), false);
+        assert_eq!(receiver.ack(0).window, Some(1000));
+        receiver.take(&data(1001, 2001), false);
+        assert_eq!(receiver.ack(0).window, Some(0));
+        assert_eq!(receiver.take(&data(2001, 3001), false), Answer::Now);
+        // A probe of Linux.
+        assert_eq!(receiver.take(&data(2000, 2000), false), Answer::Now);
+        receiver.set_reads(true);
+        let ack = receiver.ack(0);
+        assert_eq!((ack.ack, ack.window), (Some(2001), Some(2000)));
+    }
+
+    #[test]
+    fn a_mark_is_echoed_until_the_sender_answers() {
+        let mut receiver = receiver(|_| ());
+        receiver.take(&data(1, 1001), true);
+        receiver.take(&data(1001, 2001), false);
+        assert!(receiver.ack(0).flags.has(0x40));
+        receiver.take(&Packet { flags: Flags(Flags::ACK | 0x80), ..data(2001, 3001) }, false);
+        assert!(!receiver.ack(0).flags.has(0x40));
+    }
+
+    #[test]
+    fn the_echo_is_the_clock_of_the_oldest_segment_without_ack() {
+        let mut receiver = receiver(|stimulus| stimulus.timestamps = true);
+        for (start, value) in [(1, 7), (1001, 8)] {
+            let options = Options { timestamp: Some((value, 0)), ..Options::default() };
+            receiver.take(&Packet { options: Some(options), ..data(start, start + 1000) }, false);
+        }
+        let echo = receiver.ack(5000).options.and_then(|options| options.timestamp);
+        assert_eq!(echo, Some((10_005, 7)));
+    }
+}

@@ -28,6 +28,10 @@ pub(super) const TICK: i64 = 4_000;
 /// chance.
 const APART: i64 = 8_000;
 
+/// Least time between two things that happen to the host, in microseconds. A kernel never sends two
+/// segments for two causes at the same time, and RACK compares these times.
+const GAP: i64 = 100;
+
 #[derive(Clone, Debug)]
 enum Happening {
     /// A data segment reaches the receiver, perhaps marked.
@@ -227,6 +231,11 @@ impl Recorder<'_> {
                 continue;
             }
             if let Some((_, happening)) = self.queue.pop_first() {
+                let reaches_host = matches!(happening, Happening::Ack(_) | Happening::Write(_));
+                if reaches_host && at < self.caused + GAP {
+                    self.later(self.caused + GAP, happening);
+                    continue;
+                }
                 self.happen(happening)?;
                 self.host_runs(self.host.now())?;
             }

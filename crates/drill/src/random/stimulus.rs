@@ -109,7 +109,8 @@ impl Stimulus {
             } else {
                 dice.time(20_000, 60_000, 1_000)
             },
-            spacing: dice.pick(&[0, 0, 0, 1_000, 2_000, 4_000]),
+            // No multiples of a millisecond, which rules of Linux compare with.
+            spacing: dice.pick(&[0, 0, 0, 600, 1_500, 2_600, 4_400]),
             every: dice.pick(&[1, 1, 1, 2, 2, 4]),
             ack_delay: 40_000,
             buffer: dice.pick(&[AMPLE, AMPLE, AMPLE, 40_000, 20_000]),
@@ -173,7 +174,7 @@ impl Stimulus {
                     }
                 }
                 10 => {
-                    let late = dice.time(1_000, 400_000, 1_000);
+                    let late = 300 + dice.time(1_000, 400_000, 1_000);
                     for n in first..=first + dice.between(0, 4) {
                         self.faults.push(Fault::AckLate(n, late));
                     }
@@ -197,7 +198,7 @@ impl Stimulus {
     }
 
     fn delay_some(&mut self, dice: &mut Dice, first: u32) {
-        let late = dice.time(1_000, 150_000, 1_000);
+        let late = 300 + dice.time(1_000, 150_000, 1_000);
         let distance = dice.between(1, 3);
         let number = dice.between(1, 4);
         self.faults.extend((0..number).map(|n| Fault::Late(first + n * distance, late)));
@@ -231,5 +232,30 @@ impl fmt::Display for Stimulus {
             }
         }
         Ok(())
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_seed_draws_the_same_each_time_and_all_seeds_together_everything() {
+        let all: Vec<_> = (1..=400).map(Stimulus::draw).collect();
+        assert_eq!(all[6], Stimulus::draw(7));
+        let has = |wanted: fn(&Fault) -> bool| {
+            all.iter().filter(|stimulus| stimulus.faults.iter().any(wanted)).count()
+        };
+        for (count, name) in [
+            (has(|fault| matches!(fault, Fault::Lost(_))), "lost"),
+            (has(|fault| matches!(fault, Fault::Late(..))), "late"),
+            (has(|fault| matches!(fault, Fault::Doubled(_))), "doubled"),
+            (has(|fault| matches!(fault, Fault::Marked(_))), "marked"),
+            (has(|fault| matches!(fault, Fault::AckLost(_))), "ACK lost"),
+            (has(|fault| matches!(fault, Fault::AckLate(..))), "ACK late"),
+            (has(|fault| matches!(fault, Fault::Unread(..))), "unread"),
+        ] {
+            assert!(count >= 20, "{name}: {count} of 400");
+        }
     }
 }

@@ -19,6 +19,7 @@
 mod bench;
 #[path = "../../tests/drill/host.rs"]
 mod host;
+#[allow(dead_code, reason = "the kernel has no other profile than that of Linux")]
 #[path = "../../../tcp/tests/drill/host/mod.rs"]
 mod simulated;
 #[path = "../../tests/drill/wire.rs"]
@@ -98,7 +99,7 @@ fn main() -> ExitCode {
     if let Some(path) = &arguments.traced {
         return traces(path);
     }
-    let plan = Plan { at_once: arguments.at_once, alone: 16, tries: 2, reduces: arguments.reduces };
+    let plan = Plan { at_once: arguments.at_once, alone: 40, tries: 2, reduces: arguments.reduces };
     let seeds: Vec<_> = (arguments.seed..arguments.seed + arguments.scripts).collect();
     let verdicts = run(&Hosts, &seeds, plan);
     if let Some(folder) = &arguments.kept

@@ -83,6 +83,8 @@ struct Recorder<'a> {
     receiver: Receiver,
     text: String,
     lines: usize,
+    /// The last line, if it is an expected segment of full ones: where it begins, its time, and the segment.
+    row: Option<(usize, String, Packet)>,
     /// When the event of the line before was.
     last: i64,
     /// When something last happened to the host, or a timer of it last fired.
@@ -113,6 +115,7 @@ pub fn record(stimulus: &Stimulus, host: &mut dyn Host) -> Try<String> {
         receiver: Receiver::new(stimulus),
         text: String::new(),
         lines: 0,
+        row: None,
         last: 0,
         caused: 0,
         sent: 0,
@@ -195,6 +198,7 @@ impl Recorder<'_> {
     }
 
     fn line(&mut self, at: i64, what: &str) {
+        self.row = None;
         let after = (at - self.last) as f64 / 1e6;
         // Writing to a text cannot fail.
         let _ = writeln!(self.text, "+{after} {what}");
@@ -285,24 +289,47 @@ impl Recorder<'_> {
         Ok(live.is_some())
     }
 
-    fn leaves(&mut self, live: &Live) -> Try<()> {
-        let packet = &live.packet;
-        let now = live.at;
-        let expected = expectation(packet);
-        if now > self.caused {
-            let span = now - self.sent;
-            let latest = TICK + span / 8;
+    /// Writes the line of an expected segment, or makes the line before longer.
+    fn expect(&mut self, now: i64, packet: &Packet) {
+        let packet = expectation(packet);
+        let payload = self.stimulus.payload();
+        let mut begins = self.text.len();
+        let (time, row) = if now > self.caused {
+            let latest = TICK + (now - self.sent) / 8;
             let after = now - self.last;
             let from = (after - TICK).max(0) as f64 / 1e6;
             let to = (after + latest) as f64 / 1e6;
-            let _ = writeln!(self.text, "+{from}~+{to} {expected}");
-            self.last = now;
-            self.lines += 1;
             self.caused = now;
             self.keep_apart(now + latest + APART);
+            (format!("+{from}~+{to}"), packet)
         } else {
-            self.line(now, &expected);
-        }
+            let longer = |(begins, time, row): (usize, String, Packet)| {
+                let whole = Packet { length: row.length + packet.length, ..row.clone() };
+                let next = Packet { start: row.end(), length: packet.length, ..row };
+                (next == packet && row_is_full(&whole, &packet, payload))
+                    .then_some((begins, time, whole))
+            };
+            match self.row.take().and_then(longer) {
+                Some((start, time, whole)) => {
+                    begins = start;
+                    (time, whole)
+                }
+                None => (format!("+{}", (now - self.last) as f64 / 1e6), packet),
+            }
+        };
+        self.text.truncate(begins);
+        let ecn = if row.ecn == Some(Ecn::Ect0) { "[ect0] " } else { "" };
+        // Writing to a text cannot fail.
+        let _ = writeln!(self.text, "{time} > {ecn}{row}");
+        self.row = (row.length > 0).then_some((begins, time, row));
+        self.last = now;
+        self.lines += 1;
+    }
+
+    fn leaves(&mut self, live: &Live) -> Try<()> {
+        let packet = &live.packet;
+        let now = live.at;
+        self.expect(now, packet);
         self.sent = now;
         if packet.flags.has(Flags::SYN) {
             self.receiver.take(packet, false);
@@ -380,12 +407,13 @@ impl Recorder<'_> {
     }
 }
 
-/// The line of an expected segment: the window and the push bit do not matter.
-fn expectation(packet: &Packet) -> String {
-    let ecn = match packet.ecn {
-        Some(Ecn::Ect0) => "[ect0] ",
-        _ => "",
-    };
+/// What is expected of a segment: the window and the push bit do not matter.
+fn expectation(packet: &Packet) -> Packet {
     let flags = Flags(packet.flags.0 & !Flags::PSH);
-    format!("> {ecn}{}", Packet { window: None, flags, ..packet.clone() })
+    Packet { window: None, flags, ..packet.clone() }
+}
+
+/// A row of full segments that ends with `last`, which alone may be shorter.
+fn row_is_full(row: &Packet, last: &Packet, payload: u32) -> bool {
+    (row.length - last.length).is_multiple_of(payload)
 }

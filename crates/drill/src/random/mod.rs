@@ -13,7 +13,7 @@ mod stimulus;
 mod trace;
 
 pub use campaign::{Bench, Difference, Plan, Verdict, run};
-pub use recorder::{prologue, record};
+pub use recorder::{prologue, record, record_again};
 pub use reduction::reduce;
 pub use stimulus::{Controller, Fault, Stimulus, Write};
 pub use trace::trace;

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use crate::host::{Host, Live, Outcome};
 use crate::packet::{Ecn, Flags, Packet};
 use crate::parser::parse;
-use crate::script::{Action, Event};
+use crate::script::{Action, Event, When};
 use crate::shell;
 
 use super::receiver::{Answer, Receiver};
@@ -28,6 +28,8 @@ pub(super) const TICK: i64 = 4_000;
 /// chance.
 const APART: i64 = 8_000;
 
+/// A real host answers within this time, in microseconds. What comes later comes from a timer.
+const PROMPT: i64 = 1_500;
 /// Least time between two things that happen to the host, in microseconds. A kernel never sends two
 /// segments for two causes at the same time, and RACK compares these times.
 const GAP: i64 = 100;
@@ -100,6 +102,10 @@ struct Recorder<'a> {
     free: i64,
     /// All bytes up to here are acknowledged to the host.
     acknowledged: u32,
+    /// An answer of the host comes within this time.
+    prompt: i64,
+    /// TSvals of the host.
+    clocks: Vec<u32>,
     ends: bool,
 }
 
@@ -108,27 +114,21 @@ struct Recorder<'a> {
 /// # Errors
 /// When the host does not have what the script requires.
 pub fn record(stimulus: &Stimulus, host: &mut dyn Host) -> Try<String> {
-    let mut recorder = Recorder {
-        stimulus,
-        host,
-        faults: Faults::of(stimulus),
-        receiver: Receiver::new(stimulus),
-        text: String::new(),
-        lines: 0,
-        row: None,
-        last: 0,
-        caused: 0,
-        sent: 0,
-        queue: BTreeMap::new(),
-        number: 0,
-        segments: 0,
-        acks: 0,
-        free: 0,
-        acknowledged: 0,
-        ends: false,
-    };
+    let mut recorder = Recorder::new(stimulus, host);
     recorder.set_up()?;
     recorder.run()?;
+    Ok(recorder.text)
+}
+
+/// The same script with the segments that `host` sends, in real time, in place of the expected ones. What
+/// arrives at the host stays.
+///
+/// # Errors
+/// As for [`record`].
+pub fn record_again(stimulus: &Stimulus, text: &str, host: &mut dyn Host) -> Try<String> {
+    let mut recorder = Recorder::new(stimulus, host);
+    recorder.prompt = PROMPT;
+    recorder.follow(text)?;
     Ok(recorder.text)
 }
 
@@ -156,9 +156,87 @@ pub fn prologue(stimulus: &Stimulus) -> String {
     text
 }
 
-impl Recorder<'_> {
+impl<'a> Recorder<'a> {
+    fn new(stimulus: &'a Stimulus, host: &'a mut dyn Host) -> Self {
+        Self {
+            stimulus,
+            host,
+            faults: Faults::of(stimulus),
+            receiver: Receiver::new(stimulus),
+            text: prologue(stimulus),
+            lines: 0,
+            row: None,
+            last: 0,
+            caused: 0,
+            sent: 0,
+            queue: BTreeMap::new(),
+            number: 0,
+            segments: 0,
+            acks: 0,
+            free: 0,
+            acknowledged: 0,
+            prompt: 0,
+            clocks: Vec::new(),
+            ends: false,
+        }
+    }
+
+    /// Lets happen what the script lets happen.
+    fn follow(&mut self, text: &str) -> Try<()> {
+        let lines: Vec<_> = text.lines().collect();
+        let script = parse("random", text).map_err(|error| error.to_string())?;
+        let began = self.host.now();
+        let prologue = parse("random", &self.text).map_err(|error| error.to_string())?;
+        let calls = prologue.events.len();
+        let mut clock = None;
+        let mut due = began;
+        for (n, event) in script.events.iter().enumerate() {
+            due = nominal(event.when, due);
+            let what = lines[event.line - 1].split_once(' ').map_or("", |(_, what)| what);
+            while self.host.now() < due {
+                self.host_step(due)?;
+            }
+            match &event.action {
+                Action::Inject(packet) => {
+                    let packet = self.translated(packet, clock);
+                    self.line(due, &format!("< {packet}"));
+                    self.caused = self.host.now();
+                    self.host.inject(&packet)?;
+                }
+                Action::Expect(packet) => {
+                    let first = packet.options.as_ref().and_then(|options| options.timestamp);
+                    clock = clock.or(first.map(|(value, _)| value));
+                }
+                Action::Check(_) => self.line(due, what),
+                Action::Call(_) if n >= calls => {
+                    self.line(due, what);
+                    self.caused = self.host.now();
+                    self.perform(event)?;
+                }
+                Action::Call(_) | Action::Command(_) => self.perform(event)?,
+            }
+        }
+        let end = self.host.now() + PROMPT;
+        while self.host.now() < end {
+            self.host_step(end)?;
+        }
+        Ok(())
+    }
+
+    /// A segment that echoes a clock of the script, with the nearest one that the host has sent. `clock` is the
+    /// first one of the script.
+    fn translated(&self, packet: &Packet, clock: Option<u32>) -> Packet {
+        let mut packet = packet.clone();
+        let echo = packet.options.as_mut().and_then(|options| options.timestamp.as_mut());
+        if let (Some((_, echo)), Some(first), Some(own)) = (echo, clock, self.clocks.first()) {
+            let wanted = echo.wrapping_sub(first).wrapping_add(*own);
+            let nearest = self.clocks.iter().min_by_key(|clock| clock.abs_diff(wanted));
+            *echo = nearest.copied().unwrap_or(wanted);
+        }
+        packet
+    }
+
     fn set_up(&mut self) -> Try<()> {
-        self.text = prologue(self.stimulus);
         let script = parse("random", &self.text).map_err(|error| error.to_string())?;
         for event in &script.events {
             self.perform(event)?;
@@ -294,13 +372,14 @@ impl Recorder<'_> {
         let packet = expectation(packet);
         let payload = self.stimulus.payload();
         let mut begins = self.text.len();
-        let (time, row) = if now > self.caused {
+        let (time, row) = if now > self.caused + self.prompt {
             let latest = TICK + (now - self.sent) / 8;
             let after = now - self.last;
             let from = (after - TICK).max(0) as f64 / 1e6;
             let to = (after + latest) as f64 / 1e6;
             self.caused = now;
             self.keep_apart(now + latest + APART);
+            self.last = now;
             (format!("+{from}~+{to}"), packet)
         } else {
             let longer = |(begins, time, row): (usize, String, Packet)| {
@@ -314,7 +393,7 @@ impl Recorder<'_> {
                     begins = start;
                     (time, whole)
                 }
-                None => (format!("+{}", (now - self.last) as f64 / 1e6), packet),
+                None => ("+0".to_owned(), packet),
             }
         };
         self.text.truncate(begins);
@@ -322,13 +401,14 @@ impl Recorder<'_> {
         // Writing to a text cannot fail.
         let _ = writeln!(self.text, "{time} > {ecn}{row}");
         self.row = (row.length > 0).then_some((begins, time, row));
-        self.last = now;
         self.lines += 1;
     }
 
     fn leaves(&mut self, live: &Live) -> Try<()> {
         let packet = &live.packet;
         let now = live.at;
+        let clock = packet.options.as_ref().and_then(|options| options.timestamp);
+        self.clocks.extend(clock.map(|(value, _)| value));
         self.expect(now, packet);
         self.sent = now;
         if packet.flags.has(Flags::SYN) {
@@ -404,6 +484,17 @@ impl Recorder<'_> {
             let late = self.faults.acks_late.get(&n).copied().unwrap_or(0);
             self.later(now + self.stimulus.delay + late, Happening::Ack(packet));
         }
+    }
+}
+
+/// The time of an event where everything comes when it should; `before` is that of the event before.
+pub(super) fn nominal(when: When, before: i64) -> i64 {
+    match when {
+        When::Any => before,
+        When::At(at) => at.max(before),
+        When::AtBetween(from, _) => from + TICK,
+        When::After(span) => before + span,
+        When::AfterBetween(from, _) => before + from + TICK,
     }
 }
 

@@ -4,10 +4,10 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::host::Host;
-use crate::script::{Action, Script, When};
+use crate::script::{Action, Script};
 use crate::shell;
 
-use super::recorder::TICK;
+use super::recorder::nominal;
 
 /// Fields of `TCP_INFO` that are printed behind each segment that arrives, and what they are called.
 const FIELDS: [(&str, &str); 8] = [
@@ -44,14 +44,7 @@ pub fn trace(script: &Script, host: &mut dyn Host) -> Result<String, String> {
     let start = tracer.host.now();
     let mut due = 0;
     for event in &script.events {
-        due = match event.when {
-            When::Any => due,
-            When::At(at) => at,
-            When::AtBetween(from, _) => from + TICK,
-            When::After(span) => due + span,
-            When::AfterBetween(0, _) => due + TICK,
-            When::AfterBetween(from, _) => due + from + TICK,
-        };
+        due = nominal(event.when, due);
         tracer.run_until(start + due)?;
         match &event.action {
             Action::Inject(packet) => {

@@ -2,7 +2,7 @@
 
 use std::thread;
 
-use drill::random::{Bench, Stimulus, prologue, record, trace};
+use drill::random::{Bench, Stimulus, prologue, record, record_again, trace};
 use drill::{Failure, Rigour, Script};
 
 use crate::host::Kernel;
@@ -42,5 +42,21 @@ impl Hosts {
             scope.spawn(play).join().unwrap_or_else(|_| Err("the host panicked".to_owned()))
         })?;
         Ok([simulated, kernel])
+    }
+
+    /// The script of a stimulus with what the kernel sends, if that is the same each time.
+    pub fn record_of_kernel(&self, stimulus: &Stimulus) -> Result<String, String> {
+        let simulated = self.record(stimulus)?;
+        let text = thread::scope(|scope| {
+            let record = || record_again(stimulus, &simulated, &mut Kernel::new()?);
+            scope.spawn(record).join().unwrap_or_else(|_| Err("the host panicked".to_owned()))
+        })?;
+        let script = drill::parse("random", &text).map_err(|error| error.to_string())?;
+        for _ in 0..2 {
+            if let Some(failure) = self.play(&script)? {
+                return Err(failure.to_string());
+            }
+        }
+        Ok(text)
     }
 }

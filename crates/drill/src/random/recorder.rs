@@ -30,6 +30,9 @@ const APART: i64 = 8_000;
 
 /// A real host answers within this time, in microseconds. What comes later comes from a timer.
 const PROMPT: i64 = 1_500;
+/// What a data segment takes longer than the SYN, in microseconds. No later RTT is the least one by chance, with
+/// which RACK compares the RTT of retransmissions.
+const LONGER: i64 = 1_000;
 /// Least time between two things that happen to the host, in microseconds. A kernel never sends two
 /// segments for two causes at the same time, and RACK compares these times.
 const GAP: i64 = 100;
@@ -375,7 +378,9 @@ impl<'a> Recorder<'a> {
         let (time, row) = if now > self.caused + self.prompt {
             let latest = TICK + (now - self.sent) / 8;
             let after = now - self.last;
-            let from = (after - TICK).max(0) as f64 / 1e6;
+            // What a real host has recorded may itself be late.
+            let earliest = if self.prompt > 0 { latest } else { TICK };
+            let from = (after - earliest).max(0) as f64 / 1e6;
             let to = (after + latest) as f64 / 1e6;
             self.caused = now;
             self.keep_apart(now + latest + APART);
@@ -426,7 +431,7 @@ impl<'a> Recorder<'a> {
             return Ok(());
         }
         let late = self.faults.late.get(&n).copied().unwrap_or(0);
-        let arrives = self.free + self.stimulus.delay + late;
+        let arrives = self.free + self.stimulus.delay + LONGER + late;
         let marked = self.faults.marked.contains(&n) && packet.ecn == Some(Ecn::Ect0);
         self.later(arrives, Happening::Data(packet.clone(), marked));
         if self.faults.doubled.contains(&n) {

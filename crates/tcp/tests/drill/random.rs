@@ -18,18 +18,28 @@ fn text_of(stimulus: &Stimulus) -> String {
     record(stimulus, &mut Simulated::new(Profile::Linux, &calls)).unwrap()
 }
 
+/// Recorded scripts on which the simulated TCP differs from the kernel, and the rule of Linux that it does not
+/// have.
+const KNOWN: [(u64, &str); 0] = [];
+
 /// They are what the kernel does (`crates/testbed/tests/drill` plays the same files).
 #[test]
-fn every_recorded_script_passes() {
+fn every_recorded_script_passes_but_those_of_known_rules() {
     let (mut failures, mut number) = (String::new(), 0);
     for script in scripts_of("random") {
         number += 1;
-        if let Err(failure) = play(&script, Profile::Linux) {
-            writeln!(failures, "{failure}\n    {}", script.rule).unwrap();
+        let named = |(seed, _): &&(u64, &str)| script.path == format!("seed-{seed}.pkt");
+        let known = KNOWN.iter().find(named);
+        match (play(&script, Profile::Linux), known) {
+            (Err(failure), None) => writeln!(failures, "{failure}\n    {}", script.rule).unwrap(),
+            (Ok(()), Some((_, rule))) => {
+                writeln!(failures, "{} passes: it is no case of `{rule}`", script.path).unwrap();
+            }
+            (Ok(()), None) | (Err(_), Some(_)) => {}
         }
     }
     assert!(failures.is_empty(), "\n{failures}");
-    assert!(number >= 50 || std::env::var_os("DRILL").is_some(), "{number} scripts");
+    assert!(number == 50 || std::env::var_os("DRILL").is_some(), "{number} scripts");
 }
 
 #[test]

@@ -9,7 +9,7 @@ use std::fmt::Write as _;
 use crate::host::{Host, Live, Outcome};
 use crate::packet::{Ecn, Flags, Packet};
 use crate::parser::parse;
-use crate::script::{Action, Event, When};
+use crate::script::{Action, Event, Script, When};
 use crate::shell;
 
 use super::receiver::{Answer, Receiver};
@@ -191,7 +191,7 @@ impl<'a> Recorder<'a> {
         let began = self.host.now();
         let prologue = parse("random", &self.text).map_err(|error| error.to_string())?;
         let calls = prologue.events.len();
-        let mut clock = None;
+        let clock = first_clock(&script);
         let mut due = began;
         for (n, event) in script.events.iter().enumerate() {
             due = nominal(event.when, due);
@@ -201,15 +201,12 @@ impl<'a> Recorder<'a> {
             }
             match &event.action {
                 Action::Inject(packet) => {
-                    let packet = self.translated(packet, clock);
+                    let packet = with_clock(packet, clock, &self.clocks);
                     self.line(due, &format!("< {packet}"));
                     self.caused = self.host.now();
                     self.host.inject(&packet)?;
                 }
-                Action::Expect(packet) => {
-                    let first = packet.options.as_ref().and_then(|options| options.timestamp);
-                    clock = clock.or(first.map(|(value, _)| value));
-                }
+                Action::Expect(_) => {}
                 Action::Check(_) => self.line(due, what),
                 Action::Call(_) if n >= calls => {
                     self.line(due, what);
@@ -224,19 +221,6 @@ impl<'a> Recorder<'a> {
             self.host_step(end)?;
         }
         Ok(())
-    }
-
-    /// A segment that echoes a clock of the script, with the nearest one that the host has sent. `clock` is the
-    /// first one of the script.
-    fn translated(&self, packet: &Packet, clock: Option<u32>) -> Packet {
-        let mut packet = packet.clone();
-        let echo = packet.options.as_mut().and_then(|options| options.timestamp.as_mut());
-        if let (Some((_, echo)), Some(first), Some(own)) = (echo, clock, self.clocks.first()) {
-            let wanted = echo.wrapping_sub(first).wrapping_add(*own);
-            let nearest = self.clocks.iter().min_by_key(|clock| clock.abs_diff(wanted));
-            *echo = nearest.copied().unwrap_or(wanted);
-        }
-        packet
     }
 
     fn set_up(&mut self) -> Try<()> {
@@ -490,6 +474,27 @@ impl<'a> Recorder<'a> {
             self.later(now + self.stimulus.delay + late, Happening::Ack(packet));
         }
     }
+}
+
+/// The first TSval that a script expects.
+pub(super) fn first_clock(script: &Script) -> Option<u32> {
+    script.events.iter().find_map(|event| match &event.action {
+        Action::Expect(packet) => packet.options.as_ref()?.timestamp.map(|(value, _)| value),
+        _ => None,
+    })
+}
+
+/// A segment that arrives, with the nearest TSval that the host has sent in place of the one that the script
+/// echoes. `first` is the first one of the script, and `clocks` those of the host.
+pub(super) fn with_clock(packet: &Packet, first: Option<u32>, clocks: &[u32]) -> Packet {
+    let mut packet = packet.clone();
+    let echo = packet.options.as_mut().and_then(|options| options.timestamp.as_mut());
+    if let (Some((_, echo)), Some(first), Some(own)) = (echo, first, clocks.first()) {
+        let wanted = echo.wrapping_sub(first).wrapping_add(*own);
+        let nearest = clocks.iter().min_by_key(|clock| clock.abs_diff(wanted));
+        *echo = nearest.copied().unwrap_or(wanted);
+    }
+    packet
 }
 
 /// The time of an event where everything comes when it should; `before` is that of the event before.

@@ -1,13 +1,12 @@
 //! What a host does with a script, without comparison: for the study of differences.
 
-use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use crate::host::Host;
 use crate::script::{Action, Script};
 use crate::shell;
 
-use super::recorder::nominal;
+use super::recorder::{first_clock, nominal, with_clock};
 
 /// Fields of `TCP_INFO` that are printed behind each segment that arrives, and what they are called.
 const FIELDS: [(&str, &str); 8] = [
@@ -24,10 +23,8 @@ const FIELDS: [(&str, &str); 8] = [
 struct Tracer<'a> {
     host: &'a mut dyn Host,
     text: String,
-    /// TSval of the script to TSval of the host.
-    clocks: BTreeMap<u32, u32>,
-    /// TSvals of expected segments that have not left, in their order.
-    awaited: Vec<u32>,
+    /// TSvals that the host has sent.
+    clocks: Vec<u32>,
 }
 
 /// Everything that arrives at `host` and leaves it, with times in seconds and the state of the sender.
@@ -35,12 +32,8 @@ struct Tracer<'a> {
 /// # Errors
 /// When the host does not have what the script requires.
 pub fn trace(script: &Script, host: &mut dyn Host) -> Result<String, String> {
-    let awaited = |event: &crate::Event| match &event.action {
-        Action::Expect(packet) => Some(packet.options.as_ref()?.timestamp?.0),
-        _ => None,
-    };
-    let awaited = script.events.iter().filter_map(awaited).rev().collect();
-    let mut tracer = Tracer { host, text: String::new(), clocks: BTreeMap::new(), awaited };
+    let mut tracer = Tracer { host, text: String::new(), clocks: Vec::new() };
+    let first = first_clock(script);
     let start = tracer.host.now();
     let mut due = 0;
     for event in &script.events {
@@ -48,12 +41,7 @@ pub fn trace(script: &Script, host: &mut dyn Host) -> Result<String, String> {
         tracer.run_until(start + due)?;
         match &event.action {
             Action::Inject(packet) => {
-                let mut translated = packet.clone();
-                if let Some((_, echo)) =
-                    translated.options.as_mut().and_then(|options| options.timestamp.as_mut())
-                {
-                    *echo = tracer.clocks.get(echo).copied().unwrap_or(*echo);
-                }
+                let translated = with_clock(packet, first, &tracer.clocks);
                 tracer.host.inject(&translated)?;
                 tracer.line(&format!("< {packet}"));
                 let now = tracer.host.now();
@@ -80,9 +68,7 @@ impl Tracer<'_> {
         loop {
             while let Some(live) = self.host.step(time)? {
                 let clock = live.packet.options.as_ref().and_then(|options| options.timestamp);
-                if let (Some((value, _)), Some(script)) = (clock, self.awaited.pop()) {
-                    self.clocks.insert(script, value);
-                }
+                self.clocks.extend(clock.map(|(value, _)| value));
                 self.line(&format!("                > {}", live.packet));
             }
             if self.host.now() >= time {

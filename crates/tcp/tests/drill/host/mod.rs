@@ -120,9 +120,11 @@ impl Simulated {
             // Linux counts all that an ACK acknowledges (`tcp_slow_start`).
             byte_counting: if self.profile == Profile::Linux { u32::MAX } else { 1 },
         };
-        let mut specification =
-            Specification::named(&self.controller).map_err(|error| error.to_string())?;
-        if self.controller == "cubic" && self.profile == Profile::Linux {
+        let linux = self.profile == Profile::Linux;
+        // Linux has one Reno, whatever the recovery.
+        let name = if linux && self.controller == "newreno" { "reno" } else { &self.controller };
+        let mut specification = Specification::named(name).map_err(|error| error.to_string())?;
+        if linux && matches!(name, "cubic" | "reno") {
             let variant = Value::Word("linux".into());
             specification.set("variant", variant).map_err(|error| error.to_string())?;
         }

@@ -276,9 +276,10 @@ impl Host for Simulated {
         }
         let connection = self.live()?;
         if packet.ecn == Some(Ecn::Ce) {
-            connection.on_congestion_experienced();
+            connection.on_marked_segment(now, &segment);
+        } else {
+            connection.on_segment(now, &segment);
         }
-        connection.on_segment(now, &segment);
         Ok(())
     }
 

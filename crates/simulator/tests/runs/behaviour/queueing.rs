@@ -67,7 +67,7 @@ fn queue_before(recording: &Recording, row: usize, path: &Path) -> f64 {
 /// comes before the round trips have passed that it waits for. Whether it finds a way out after the losses of
 /// slow start depends on their number.
 fn starts_over(path: &Path) -> bool {
-    path.rtt == 10 && path.recovery == "linux" && path.delayed_ack && path.timestamps
+    path.rtt == 10 && path.recovery == "linux" && path.delayed_ack
 }
 
 /// W = rate * RTTmin + 10: as long as RTTmin is that of the empty path, `pad` segments wait. The window

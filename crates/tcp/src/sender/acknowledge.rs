@@ -268,7 +268,9 @@ impl Sender {
             return (unmarked, unmarked > 0);
         }
         let counted = self.delivered_by_this_ack().unwrap_or(acked);
-        (counted, !marked && !self.is_reduced_by_mark())
+        // In Linux a mark has no effect while a timeout is repaired (`tcp_may_raise_cwnd`).
+        let ignores_mark = self.phase == Phase::Timeout && self.recovers_like_linux();
+        (counted, ignores_mark || (!marked && !self.is_reduced_by_mark()))
     }
 
     /// A sample for the retransmission timer; controllers have their own

@@ -373,7 +373,8 @@ impl Sender {
         let threshold = u64::from(self.controller.duplicate_threshold(config.dupthresh));
         let reorders = self.known_linux().is_some_and(|l| l.rack.reordering() > threshold);
         let raises = reorders && news.sacked && !news.advanced && !news.is_old;
-        if raises && self.phase != Phase::FastRecovery && !self.is_reduced_by_mark() && !marked {
+        let is_open = self.phase == Phase::Open && !self.is_reduced_by_mark() && !marked;
+        if raises && (is_open || self.phase == Phase::Timeout) {
             let full = !config.window_validation || self.note_usage();
             self.grow(now, news.delivered, full || self.uses_half());
         }

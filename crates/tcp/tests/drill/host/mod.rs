@@ -120,9 +120,13 @@ impl Simulated {
             // Linux counts all that an ACK acknowledges (`tcp_slow_start`).
             byte_counting: if self.profile == Profile::Linux { u32::MAX } else { 1 },
         };
-        let mut specification =
-            Specification::named(&self.controller).map_err(|error| error.to_string())?;
-        if self.controller == "cubic" && self.profile == Profile::Linux {
+        let linux = self.profile == Profile::Linux;
+        let name = match self.controller.as_str() {
+            "newreno" if linux => "reno",
+            name => name,
+        };
+        let mut specification = Specification::named(name).map_err(|error| error.to_string())?;
+        if linux && matches!(name, "cubic" | "reno") {
             let variant = Value::Word("linux".into());
             specification.set("variant", variant).map_err(|error| error.to_string())?;
         }

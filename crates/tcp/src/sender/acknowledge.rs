@@ -218,7 +218,7 @@ impl Sender {
             Phase::FastRecovery => self.on_new_data_in_fast_recovery(now, config, acked),
             Phase::Open | Phase::Timeout => {
                 if self.has_instruments() {
-                    self.grow_with_instruments(now, acked, ack.marked, full);
+                    self.grow_with_instruments(now, config, acked, ack.marked, full);
                 } else {
                     self.grow(now, acked, !ack.marked && (full || self.uses_half()));
                 }
@@ -250,11 +250,23 @@ impl Sender {
     }
 
     /// Likewise where there are instruments. In Linux an ACK that starts a recovery lets no window grow.
-    fn grow_with_instruments(&mut self, now: Time, acked: u64, marked: bool, full: bool) {
+    fn grow_with_instruments(
+        &mut self,
+        now: Time,
+        config: &Config,
+        acked: u64,
+        marked: bool,
+        full: bool,
+    ) {
         self.end_reduction_by_mark();
         if !self.is_about_to_recover() {
             let (counted, may_grow) = self.count_for_growth(acked, marked);
-            self.grow(now, counted, may_grow && (full || self.uses_half()));
+            let limited = if self.recovers_like_linux() {
+                self.uses_window(config)
+            } else {
+                full || self.uses_half()
+            };
+            self.grow(now, counted, may_grow && limited);
         }
     }
 

@@ -3,6 +3,7 @@
 //!
 //! - `timer`: the one timer, which waits for a retransmission, a loss or a probe
 //! - `undo`: the end of a recovery, and reductions that are taken back
+//! - `usage`: whether cwnd limits the sender
 //!
 //! Sources: the RFCs, and the known behaviour of `tcp_input.c` and `tcp_recovery.c` where the RFCs
 //! leave a choice or Linux differs: a loss halves cwnd instead of the flight size. A timeout in
@@ -13,6 +14,7 @@
 
 mod timer;
 mod undo;
+mod usage;
 
 use crate::config::Recovery;
 use congestion::{Controller, Loss, Needs, TcpPolicy};
@@ -30,6 +32,7 @@ use super::spurious::{Evidence, Frto, Undo};
 use super::tail_loss_probe::{Answer, TailLossProbe};
 use super::{Phase, Sender};
 use timer::Awaited;
+use usage::Validated;
 
 /// The state of this recovery.
 #[derive(Clone, Debug)]
@@ -43,6 +46,7 @@ pub(super) struct Linux {
     reduces: bool,
     /// What the running timer waits for.
     awaited: Awaited,
+    used: Validated,
     /// Something is known to have arrived out of order, to be lost, or to be retransmitted (`TCP_CA_Disorder`).
     is_disordered: bool,
     /// A tail loss probe is leaving.
@@ -94,6 +98,7 @@ impl Linux {
             reduction: None,
             reduces: !needs.own_recovery,
             awaited: Awaited::Retransmission,
+            used: Validated::default(),
             is_disordered: false,
             is_probing: false,
             holds_repairs: false,
@@ -153,6 +158,7 @@ impl Sender {
         } else {
             let is_first = flight.first_sent_at().is_none();
             flight.on_new(now, range);
+            self.validate_window(range.end);
             self.restart_with_new_data(now, is_first);
         }
     }
@@ -227,6 +233,7 @@ impl Sender {
         ack: &Acknowledgement,
         acked: u64,
     ) {
+        self.note_limit_by_window();
         if ack.marked {
             self.keep_reductions();
         }
@@ -284,9 +291,8 @@ impl Sender {
     }
 
     /// Where nothing acknowledged cumulatively tells the round-trip time, SACK blocks do: without
-    /// them the RTO of a long recovery is that of the time before the queue filled. As in Linux. If nothing
-    /// is acknowledged cumulatively, and the segment was sent before the first one was sent last, the
-    /// timer restarts (`tcp_clean_rtx_queue`). Later segments would put off the timeout forever.
+    /// them the RTO of a long recovery is that of the time before the queue filled. As in Linux. If the
+    /// segment was also sent before the first one was sent last, the timer restarts (`tcp_clean_rtx_queue`).
     fn take_sample_of_sack(&mut self, now: Time, config: &Config, echoed: bool) {
         let first = self.scoreboard.flight().and_then(|flight| flight.first_sent_at());
         let Some(linux) = self.linux() else { return };
@@ -375,8 +381,7 @@ impl Sender {
         let raises = reorders && news.sacked && !news.advanced && !news.is_old;
         let is_open = self.phase == Phase::Open && !self.is_reduced_by_mark() && !marked;
         if raises && (is_open || self.phase == Phase::Timeout) {
-            let full = !config.window_validation || self.note_usage();
-            self.grow(now, news.delivered, full || self.uses_half());
+            self.grow(now, news.delivered, self.uses_window(config));
         }
     }
 

@@ -20,14 +20,10 @@ fn text_of(stimulus: &Stimulus) -> String {
 
 /// Recorded scripts on which the simulated TCP differs from the kernel, and the rule of Linux that it does not
 /// have.
-const KNOWN: [(u64, &str); 10] = [
-    (2, SEGMENTS),
+const KNOWN: [(u64, &str); 6] = [
     (7, SEGMENTS),
     (12, SEGMENTS),
-    (13, SEGMENTS),
     (15, "tcp_packet_delayed: an echoed timestamp takes a reduction back"),
-    (27, SEGMENTS),
-    (39, "tcp_cwnd_validate: a full window counts as full until something is sent"),
     (44, "tcp_ack_update_rtt: the oldest segment that is acknowledged gives the RTT"),
     (48, "tcp_clean_rtx_queue: a SACK of older data restarts the timer"),
     (49, "tcp_cwnd_validate: a full window counts as full until something is sent"),

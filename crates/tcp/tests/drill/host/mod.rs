@@ -121,8 +121,10 @@ impl Simulated {
             byte_counting: if self.profile == Profile::Linux { u32::MAX } else { 1 },
         };
         let linux = self.profile == Profile::Linux;
-        // Linux has one Reno, whatever the recovery.
-        let name = if linux && self.controller == "newreno" { "reno" } else { &self.controller };
+        let name = match self.controller.as_str() {
+            "newreno" if linux => "reno",
+            name => name,
+        };
         let mut specification = Specification::named(name).map_err(|error| error.to_string())?;
         if linux && matches!(name, "cubic" | "reno") {
             let variant = Value::Word("linux".into());
@@ -307,9 +309,10 @@ impl Host for Simulated {
         }
         let connection = self.live()?;
         if packet.ecn == Some(Ecn::Ce) {
-            connection.on_congestion_experienced();
+            connection.on_marked_segment(now, &segment);
+        } else {
+            connection.on_segment(now, &segment);
         }
-        connection.on_segment(now, &segment);
         Ok(())
     }
 

@@ -9,7 +9,7 @@
 //! Each script has a seed of its own, from that of `--seed` on. Each difference is reduced and written to
 //! `--out`, by default `out/drill`. `--keep` writes all scripts with what the kernel sends, as in
 //! `crates/tcp/tests/drill/random`. `--show` prints scripts and plays none. `--trace` prints what both do with a
-//! script, with fields of `TCP_INFO` behind each segment that arrives. The exit status is 1 when a script differs without a known rule, and 2 when this
+//! script, with fields of `TCP_INFO` behind each segment that arrives. The exit status is 1 when a script differs or cannot be played, and 2 when this
 //! machine cannot play scripts.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command")]

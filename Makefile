@@ -10,7 +10,7 @@ endif
 PYTHON_OF_TESTS = .venv/bin/python
 STEPS = fmt ruff ruff-format mypy deny clippy unit-tests rust-tests doctests doc instructions stubtest stubs python-tests
 
-.PHONY: help run test check engine proxy format bench fidelity mutants replay-kernel soak proxy-soak fuzz kills own-wheel lock clean $(STEPS)
+.PHONY: help run test check engine proxy format bench fidelity mutants replay-kernel drill-random soak proxy-soak fuzz kills own-wheel lock clean $(STEPS)
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 21
@@ -60,6 +60,9 @@ mutants: ## mutation tests of congestion, tcp, link and middlebox (hours); the r
 
 replay-kernel: ## compare controllers with the kernel's C, of Debian's package linux-source
 	@cargo run --quiet -p replay --example replay_kernel -- --write docs/kernel-replay.md
+
+drill-random: ## play SCRIPTS (1000) random packetdrill scripts from SEED (1) on the simulated TCP and the kernel
+	@cargo run --quiet --locked -p testbed --example drill_random -- --scripts $(or $(SCRIPTS),1000) --seed $(or $(SEED),1)
 
 soak: ## random scenarios for MINUTES (60), checked and as users have it; findings in out/soak
 	@scripts/soak.sh $(or $(MINUTES),60) $(SEED)

@@ -17,6 +17,7 @@ mod mutation;
 mod packet;
 mod parser;
 mod player;
+pub mod random;
 mod script;
 mod shell;
 

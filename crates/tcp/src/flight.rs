@@ -36,6 +36,9 @@ pub(crate) struct Segment {
     /// A retransmission is in the network.
     repeating: bool,
     delivered: bool,
+    /// It is in the order of transmission, in which RACK looks for losses. What RACK has found to be lost
+    /// returns to it with its retransmission only (`tcp_rack_detect_loss` of Linux).
+    is_listed: bool,
 }
 
 impl Segment {
@@ -45,6 +48,11 @@ impl Segment {
 
     pub(crate) fn departure(&self) -> Departure {
         Departure { at: self.sent_at, end: self.end }
+    }
+
+    /// A retransmission of it is in the network.
+    pub(crate) fn is_repeating(&self) -> bool {
+        self.repeating
     }
 
     /// It is to be sent again.
@@ -68,6 +76,8 @@ pub(crate) struct Flight {
     lost: u64,
     /// Bytes that are to be sent again.
     missing: u64,
+    /// Bytes that were sent again and are in the network.
+    repeating: u64,
     /// No segment below is to be sent again.
     cursor: u64,
     /// Segments that were acknowledged selectively.
@@ -90,6 +100,7 @@ impl Flight {
             lost: false,
             repeating: false,
             delivered: false,
+            is_listed: true,
         };
         self.pipe += range.len();
         self.segments.push_back(segment);
@@ -109,12 +120,27 @@ impl Flight {
             self.cursor = segment.end;
         }
         self.pipe -= segment.in_network();
+        if !segment.repeating {
+            self.repeating += segment.range().len();
+        }
         segment.sent_at = now;
         segment.again = true;
         segment.repeating = true;
+        segment.is_listed = true;
         self.pipe += segment.in_network();
         let departure = segment.departure();
         self.note_departure(departure);
+    }
+
+    /// The last segment is sent again as a probe, which counts for nothing that is in the network.
+    pub(crate) fn on_probe(&mut self, now: Time) {
+        if let Some(segment) = self.segments.back_mut().filter(|segment| !segment.delivered) {
+            segment.sent_at = now;
+            segment.again = true;
+            segment.is_listed = true;
+            let departure = segment.departure();
+            self.note_departure(departure);
+        }
     }
 
     fn note_departure(&mut self, departure: Departure) {
@@ -180,6 +206,7 @@ impl Flight {
         self.pipe += segment.in_network();
         self.lost += if segment.lost { bytes } else { 0 };
         self.missing += if segment.is_missing() { bytes } else { 0 };
+        self.repeating += if segment.repeating { bytes } else { 0 };
     }
 
     fn forget(&mut self, segment: &Segment) {
@@ -190,17 +217,18 @@ impl Flight {
         self.pipe -= segment.in_network();
         self.lost -= if segment.lost { bytes } else { 0 };
         self.missing -= if segment.is_missing() { bytes } else { 0 };
+        self.repeating -= if segment.repeating { bytes } else { 0 };
     }
 
     /// Declares lost what was sent before `latest`, which has arrived, and more than `patience` ago
-    /// (RFC 8985 section 6.2, `RACK_detect_loss`). Calls `tell` for each. Returns when the last of
-    /// what was sent before it will be lost too, if it does not arrive.
+    /// (RFC 8985 section 6.2, `RACK_detect_loss`). Calls `tell` for each, as it was before. Returns when
+    /// the last of what was sent before it will be lost too, if it does not arrive.
     pub(crate) fn find_losses(
         &mut self,
         now: Time,
         latest: Departure,
         patience: Span,
-        mut tell: impl FnMut(Range),
+        mut tell: impl FnMut(&Segment),
     ) -> Option<Time> {
         while let Some(departure) = self.departures.front().copied().filter(|d| *d < latest) {
             self.departures.pop_front();
@@ -209,14 +237,18 @@ impl Flight {
         let mut wait = None;
         let mut doubtful = std::mem::take(&mut self.doubtful);
         doubtful.retain(|departure| {
-            let Some(index) = self.in_network(*departure) else { return false };
+            let Some(index) = self.listed(*departure) else { return false };
+            if self.segments[index].is_missing() {
+                return true;
+            }
             let due = departure.at + patience;
             if due > now {
                 wait = wait.max(Some(due));
                 return true;
             }
-            tell(self.segments[index].range());
+            tell(&self.segments[index]);
             self.lose(index);
+            self.segments[index].is_listed = false;
             false
         });
         self.doubtful = doubtful;
@@ -288,8 +320,8 @@ impl Flight {
         }
         self.segments = cut;
         // Those in the network have other ends. What stands there for a segment that is no more is passed over.
-        let in_network = self.segments.iter().filter(|one| !one.delivered && !one.is_missing());
-        self.departures = in_network.map(Segment::departure).collect();
+        let listed = self.segments.iter().filter(|one| !one.delivered && one.is_listed);
+        self.departures = listed.map(Segment::departure).collect();
         self.departures.make_contiguous().sort_unstable();
         self.doubtful.clear();
     }
@@ -312,21 +344,17 @@ impl Flight {
                 let found = Segment { lost: false, ..segment };
                 self.segments[index] = found;
                 self.count(&found);
-                if !segment.repeating {
-                    self.departures.push_back(found.departure());
-                }
             }
         }
-        self.departures.make_contiguous().sort_unstable();
     }
 
-    /// Where the segment stands that was sent at `departure`, if no later one has replaced it and
-    /// it has neither arrived nor been lost.
-    fn in_network(&self, departure: Departure) -> Option<usize> {
+    /// Where the segment stands that was sent at `departure`, if no later one has replaced it, it has not
+    /// arrived, and RACK has not found it to be lost.
+    fn listed(&self, departure: Departure) -> Option<usize> {
         let index = self.holding(departure.end)?;
         let segment = &self.segments[index];
-        let current = segment.departure() == departure;
-        (current && !segment.delivered && !segment.is_missing()).then_some(index)
+        let current = segment.departure() == departure && segment.is_listed;
+        (current && !segment.delivered).then_some(index)
     }
 
     /// The segment that ends at `end`.
@@ -362,8 +390,27 @@ impl Flight {
 
     /// Bytes that were sent again and are in the network.
     pub(crate) fn repeating(&self) -> u64 {
-        let repeating = self.segments.iter().filter(|s| s.repeating && !s.delivered);
-        repeating.map(|segment| segment.range().len()).sum()
+        self.repeating
+    }
+
+    /// Whether the first segment was sent again, or any copy is in the network (`tcp_any_retrans_done`).
+    pub(crate) fn has_copies(&self) -> bool {
+        self.repeating > 0 || self.segments.front().is_some_and(|segment| segment.again)
+    }
+
+    /// When the first segment that is not acknowledged was sent last.
+    pub(crate) fn first_sent_at(&self) -> Option<Time> {
+        self.segments.front().map(|segment| segment.sent_at)
+    }
+
+    /// Bytes of `range` that were sent more than once, and where the first segment of these starts that has
+    /// arrived.
+    pub(crate) fn copies_within(&self, range: Range) -> (u64, Option<u64>) {
+        let first = self.segments.partition_point(|segment| segment.end <= range.start);
+        let within = self.segments.range(first..).take_while(|segment| segment.start < range.end);
+        let copies = within.filter(|segment| segment.again);
+        let bytes = copies.clone().map(|segment| segment.range().len()).sum();
+        (bytes, copies.clone().find(|segment| segment.delivered).map(|segment| segment.start))
     }
 
     /// The first segment that has not arrived.
@@ -417,8 +464,8 @@ impl Flight {
             assert!(!waits || segment.end > self.cursor, "passed over {segment:?}");
         }
         assert!(self.segments.is_empty() || has_passed(end, max), "{end} and {max}");
-        let counted = |flight: &Self| (flight.pipe, flight.lost, flight.missing, flight.sacked);
-        assert_eq!(counted(self), counted(&fresh), "pipe, lost, missing, sacked");
+        let counted = |one: &Self| (one.pipe, one.lost, one.missing, one.repeating, one.sacked);
+        assert_eq!(counted(self), counted(&fresh), "pipe, lost, missing, repeating, sacked");
     }
 }
 
@@ -457,8 +504,7 @@ mod tests {
         let mut lost = Vec::new();
         let latest = Departure { at: at(sent), end: (n + 1) * MSS };
         let patience = Span::from_millis(100);
-        let wait =
-            flight.find_losses(at(now), latest, patience, |range| lost.push(range.start / MSS));
+        let wait = flight.find_losses(at(now), latest, patience, |one| lost.push(one.start / MSS));
         (lost, wait)
     }
 

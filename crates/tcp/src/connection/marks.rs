@@ -72,19 +72,37 @@ impl Connection {
     /// A segment has arrived that was marked on its way (CE, RFC 3168 section 5).
     #[cold]
     pub fn on_marked_segment(&mut self, now: Time, segment: &Segment) {
-        if let Some(marks) = &mut self.marks {
-            marks.arrived_marked = true;
-            self.on_segment(now, segment);
-            if let Some(marks) = &mut self.marks {
-                marks.arrived_marked = false;
-            }
-            if self.ecn.reports_each_mark() || self.is_marked_ack(segment) {
-                return;
-            }
-        } else {
-            self.on_segment(now, segment);
+        if self.is_established() && self.ecn == Ecn::Classic && !self.is_marked_ack(segment) {
+            self.on_marked_data(now, segment);
+            return;
+        }
+        self.take_marked_segment(now, segment);
+        let counts_marks = self.marks.is_some() && self.ecn.reports_each_mark();
+        if !counts_marks && !self.is_marked_ack(segment) {
+            self.on_congestion_experienced();
+        }
+    }
+
+    /// CWR of a segment answers earlier marks, its own mark comes after that, and its ACK is due after both
+    /// (`tcp_ecn_accept_cwr`, `tcp_ecn_check_ce`, `tcp_ack_snd_check` of Linux).
+    fn on_marked_data(&mut self, now: Time, segment: &Segment) {
+        if segment.flags.contains(Flags::CWR) {
+            self.report = Flags::default();
         }
         self.on_congestion_experienced();
+        let report = self.report;
+        self.take_marked_segment(now, segment);
+        self.report = report;
+    }
+
+    fn take_marked_segment(&mut self, now: Time, segment: &Segment) {
+        if let Some(marks) = &mut self.marks {
+            marks.arrived_marked = true;
+        }
+        self.on_segment(now, segment);
+        if let Some(marks) = &mut self.marks {
+            marks.arrived_marked = false;
+        }
     }
 
     fn code_point(&self, segment: &Segment) -> CodePoint {

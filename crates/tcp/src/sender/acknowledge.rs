@@ -74,7 +74,9 @@ impl Sender {
         self.taken = self.advertised;
         let state = self.send_state();
         self.taken = self.controller.advertised_window(Sizing::Total, self.taken, &state);
-        self.leave_persist_if_open();
+        if self.persisting {
+            self.review_persist(now, config);
+        }
     }
 
     /// An ACK that was overtaken: its blocks may still be news (RFC 2018 section 5; Linux does the
@@ -91,6 +93,9 @@ impl Sender {
             return;
         }
         let una = self.una;
+        if self.has_instruments() {
+            self.follow_old_ack();
+        }
         let sacked = self.take_sack_blocks(now, config, una, blocks);
         let duplicate = self.flight() > 0 && sacked > 0;
         let ack =
@@ -210,15 +215,13 @@ impl Sender {
             self.on_mark(now, config, acked);
         }
         let restart_timer = match self.phase {
-            Phase::FastRecovery => self.on_new_data_in_fast_recovery(now, config, acked, full),
+            Phase::FastRecovery => self.on_new_data_in_fast_recovery(now, config, acked),
             Phase::Open | Phase::Timeout => {
-                let (counted, may_grow) = if self.has_instruments() {
-                    self.end_reduction_by_mark();
-                    self.count_for_growth(acked, ack.marked)
+                if self.has_instruments() {
+                    self.grow_with_instruments(now, config, acked, ack.marked, full);
                 } else {
-                    (acked, !ack.marked)
-                };
-                self.grow(now, counted, may_grow && (full || self.uses_half()));
+                    self.grow(now, acked, !ack.marked && (full || self.uses_half()));
+                }
                 true
             }
         };
@@ -246,6 +249,27 @@ impl Sender {
         self.controller.on_ack(&ack);
     }
 
+    /// Likewise where there are instruments. In Linux an ACK that starts a recovery lets no window grow.
+    fn grow_with_instruments(
+        &mut self,
+        now: Time,
+        config: &Config,
+        acked: u64,
+        marked: bool,
+        full: bool,
+    ) {
+        self.end_reduction_by_mark();
+        if !self.is_about_to_recover() {
+            let (counted, may_grow) = self.count_for_growth(acked, marked);
+            let limited = if self.recovers_like_linux() {
+                self.uses_window(config)
+            } else {
+                full || self.uses_half()
+            };
+            self.grow(now, counted, may_grow && limited);
+        }
+    }
+
     /// Which bytes let cwnd grow, and whether any do. An ACK that echoes a mark lets no window grow
     /// (RFC 3168 section 6.1.2), and with `recovery = "linux"` none does in the round trip after a
     /// mark (`TCP_CA_CWR`).
@@ -256,7 +280,9 @@ impl Sender {
             return (unmarked, unmarked > 0);
         }
         let counted = self.delivered_by_this_ack().unwrap_or(acked);
-        (counted, !marked && !self.is_reduced_by_mark())
+        // In Linux a mark has no effect while a timeout is repaired (`tcp_may_raise_cwnd`).
+        let ignores_mark = self.phase == Phase::Timeout && self.recovers_like_linux();
+        (counted, ignores_mark || (!marked && !self.is_reduced_by_mark()))
     }
 
     /// A sample for the retransmission timer; controllers have their own

@@ -139,7 +139,9 @@ impl Sender {
         self.taken = self.advertised;
         let state = self.send_state();
         self.taken = self.controller.advertised_window(Sizing::Total, self.taken, &state);
-        self.leave_persist_if_open();
+        if self.persisting {
+            self.review_persist(now, config);
+        }
     }
 
     /// The timer has expired. Whether it goes on, because the receiver may still wait at a hole that was given up.

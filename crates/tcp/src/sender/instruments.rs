@@ -125,11 +125,10 @@ impl Instruments {
         self.delivery.forget(una);
     }
 
-    /// When a segment that pacing holds back may leave, a probe is due, or a loss is certain.
+    /// When a segment that pacing holds back may leave, or a probe is due.
     pub(super) fn deadline(&self) -> Time {
         let probe = self.probes.as_ref().map_or(Time::NEVER, |probes| probes.due);
-        let linux = self.linux.as_ref().map_or(Time::NEVER, Linux::deadline);
-        self.pacer.deadline().min(probe).min(linux)
+        self.pacer.deadline().min(probe)
     }
 
     /// What pacing holds back may leave, and the controller is to be asked for a probe.
@@ -366,9 +365,16 @@ impl Sender {
         sacked: u64,
         duplicate: bool,
     ) {
-        self.measure_round_trip(now, ack, acked);
         if self.recovers_like_linux() {
-            self.judge_outstanding(now, config, ack);
+            if self.is_ack_old() {
+                self.judge_outstanding(now, config, ack, 0);
+                self.forget_measurements(now);
+                return;
+            }
+            self.measure_round_trip(now, ack, acked);
+            self.judge_outstanding(now, config, ack, acked);
+        } else {
+            self.measure_round_trip(now, ack, acked);
         }
         let min_rtt = self.min_rtt();
         let reduced_by_mark = self.is_reduced_by_mark();
@@ -412,6 +418,16 @@ impl Sender {
         }
         self.controller.on_feedback(&feedback);
         instruments.saw_loss = self.controller.finds_loss(&feedback);
+    }
+
+    /// An ACK that was overtaken measures nothing.
+    fn forget_measurements(&mut self, now: Time) {
+        let min_rtt = self.min_rtt();
+        if let Some(instruments) = &mut self.instruments {
+            instruments.round_trip = None;
+            let _ = instruments.delivery.take_round_trip(now);
+            let _ = instruments.delivery.take_sample(min_rtt);
+        }
     }
 
     /// Last step of an ACK, after the controller has all of its feedback.

@@ -1,17 +1,28 @@
 //! Loss recovery of Linux. It combines RACK (`rack`), the tail loss probe (`tail_loss_probe`),
 //! proportional rate reduction (`prr`) and undo of spurious reductions (`spurious`).
 //!
+//! - `timer`: the one timer, which waits for a retransmission, a loss or a probe
+//! - `undo`: the end of a recovery, and reductions that are taken back
+//! - `usage`: whether cwnd limits the sender
+//!
 //! Sources: the RFCs, and the known behaviour of `tcp_input.c` and `tcp_recovery.c` where the RFCs
 //! leave a choice or Linux differs: a loss halves cwnd instead of the flight size. A timeout in
 //! recovery does not reduce ssthresh again, and does not mark recently sent segments as lost.
+//!
+//! The order of an ACK is that of `tcp_ack`: the scoreboard, the end of a recovery or its undo, losses, what
+//! the controller makes of the ACK, the timer.
+
+mod timer;
+mod undo;
+mod usage;
 
 use crate::config::Recovery;
-use congestion::{Controller, Loss, Needs, Sizing, TcpPolicy};
+use congestion::{Controller, Loss, Needs, TcpPolicy};
 use units::{Span, Time};
 
 use crate::config::Config;
 use crate::flight::Segment;
-use crate::timestamps::echoed;
+use crate::timestamps::{echoed, timestamp};
 use transport::Range;
 
 use super::acknowledge::Acknowledgement;
@@ -19,8 +30,9 @@ use super::prr::Reduction;
 use super::rack::{Rack, Situation};
 use super::spurious::{Evidence, Frto, Undo};
 use super::tail_loss_probe::{Answer, TailLossProbe};
-use super::transmit::Chunk;
 use super::{Phase, Sender};
+use timer::Awaited;
+use usage::Validated;
 
 /// The state of this recovery.
 #[derive(Clone, Debug)]
@@ -32,8 +44,17 @@ pub(super) struct Linux {
     reduction: Option<Reduction>,
     /// cwnd is reduced proportionally.
     reduces: bool,
-    /// A recovery runs, or what follows a timeout.
-    recovering: bool,
+    /// What the running timer waits for.
+    awaited: Awaited,
+    used: Validated,
+    /// Something is known to have arrived out of order, to be lost, or to be retransmitted (`TCP_CA_Disorder`).
+    is_disordered: bool,
+    /// A tail loss probe is leaving.
+    is_probing: bool,
+    /// Nothing is retransmitted until the next ACK: an original has arrived late.
+    holds_repairs: bool,
+    /// Segments that were reported to have arrived twice.
+    reported: u64,
     news: News,
     /// Room for the losses that one ACK shows.
     lost: Vec<Range>,
@@ -51,10 +72,20 @@ struct News {
     /// Likewise of what was acknowledged cumulatively and not selectively before, if nothing of it
     /// was sent more than once.
     acknowledged: Option<Time>,
-    /// Data that counted as lost and was not sent again has arrived.
+    /// Data that was sent once, before the timeout, has arrived.
     original: bool,
     advanced: bool,
     lost: bool,
+    /// A retransmission was found to be lost.
+    lost_again: bool,
+    /// It reports data that has arrived twice.
+    reported: bool,
+    /// It acknowledges less than an earlier one.
+    is_old: bool,
+    /// When the last doubtful segment will be lost.
+    doubtful_until: Option<Time>,
+    /// The timer restarts although nothing is acknowledged cumulatively.
+    restarts_timer: bool,
 }
 
 impl Linux {
@@ -66,20 +97,20 @@ impl Linux {
             frto: Frto::Off,
             reduction: None,
             reduces: !needs.own_recovery,
-            recovering: false,
+            awaited: Awaited::Retransmission,
+            used: Validated::default(),
+            is_disordered: false,
+            is_probing: false,
+            holds_repairs: false,
+            reported: 0,
             news: News::default(),
             lost: Vec::new(),
         }
     }
 
-    /// When the next loss is certain, or a probe is due.
-    pub(super) fn deadline(&self) -> Time {
-        self.rack.due.min(self.probe.due)
-    }
-
-    fn note(&mut self, segment: &Segment) {
+    fn note(&mut self, segment: &Segment, high: u64) {
         self.news.delivered += segment.range().len();
-        self.news.original |= segment.lost && !segment.again;
+        self.news.original |= segment.end <= high && !segment.again;
     }
 }
 
@@ -103,41 +134,58 @@ impl Sender {
         self.instruments.as_mut()?.linux.as_mut()
     }
 
+    fn known_linux(&self) -> Option<&Linux> {
+        self.instruments.as_ref()?.linux.as_ref()
+    }
+
     /// A segment leaves.
     pub(super) fn follow_sending(&mut self, now: Time, range: Range, again: bool) {
-        let Some(flight) = self.scoreboard.flight_mut() else { return };
-        if again {
-            flight.on_again(now, range);
-        } else {
-            flight.on_new(now, range);
+        let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
+        let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else { return };
+        if again && linux.is_probing {
+            flight.on_probe(now);
+            return;
         }
-        let Some(linux) = self.linux() else { return };
         if let Some(reduction) = &mut linux.reduction {
             reduction.on_sent(range.len());
         }
         if again {
-            linux.undo.on_again(range.len());
+            flight.on_again(now, range);
+            linux.undo.on_again(range.len(), timestamp(now));
             if range.start <= self.una {
-                self.restart_timer(now);
-                if self.retries > 0 {
-                    self.bound_by_user_timeout(now);
-                }
+                self.restart_with_first_segment(now);
             }
         } else {
-            self.schedule_tail_probe(now);
+            let is_first = flight.first_sent_at().is_none();
+            flight.on_new(now, range);
+            self.validate_window(range.end);
+            self.restart_with_new_data(now, is_first);
         }
     }
 
     /// A SACK block is about to enter the scoreboard.
     pub(super) fn follow_sack_block(&mut self, now: Time, block: Range) {
-        let min_rtt = self.rtt.min();
+        let (min_rtt, high) = (self.rtt.min(), self.recover);
         let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
         let Some(linux) = linux else { return };
         self.scoreboard.sack_segments(block, |segment| {
-            linux.note(segment);
+            linux.note(segment, high);
             linux.news.note_sacked(segment);
-            linux.rack.on_delivered(now, segment, min_rtt, None);
+            linux.rack.on_sacked(now, segment, min_rtt);
         });
+    }
+
+    /// An ACK arrives that was overtaken.
+    pub(super) fn follow_old_ack(&mut self) {
+        if let Some(linux) = self.linux() {
+            linux.news.is_old = true;
+        }
+    }
+
+    /// Whether the ACK that is being processed was overtaken. Linux takes in its SACK blocks, and neither
+    /// measures with it nor lets the window change (`tcp_ack`).
+    pub(super) fn is_ack_old(&self) -> bool {
+        self.known_linux().is_some_and(|linux| linux.news.is_old)
     }
 
     /// Bytes that have arrived by what this ACK says. Linux lets the window grow by them, and so by
@@ -145,21 +193,20 @@ impl Sender {
     /// cumulatively.
     #[inline]
     pub(super) fn delivered_by_this_ack(&self) -> Option<u64> {
-        let linux = self.instruments.as_ref()?.linux.as_ref()?;
-        Some(linux.news.delivered)
+        Some(self.known_linux()?.news.delivered)
     }
 
     /// New data is acknowledged.
     pub(super) fn follow_acknowledgement(&mut self, now: Time, ack: &Acknowledgement) {
         let echoed = ack.round_trip.map(|round_trip| echoed(now, round_trip));
-        let min_rtt = self.rtt.min();
+        let (min_rtt, high) = (self.rtt.min(), self.recover);
         let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
         let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else { return };
         linux.news.advanced = true;
         let any_again = flight.on_acknowledged(ack.number, |segment| {
-            linux.note(segment);
+            linux.note(segment, high);
             linux.news.note_acknowledged(segment);
-            linux.rack.on_delivered(now, segment, min_rtt, echoed);
+            linux.rack.on_acknowledged(now, segment, min_rtt, echoed);
         });
         if any_again {
             // Karn's algorithm (RFC 6298 section 3).
@@ -171,43 +218,90 @@ impl Sender {
     /// the first time and none that was sent twice (`tcp_ack_update_rtt`); RFC 6298 section 3 asks
     /// for one a round trip, which is `timed`.
     pub(super) fn sample_without_timestamps(&self, now: Time, timed: Option<Span>) -> Option<Span> {
-        match self.instruments.as_ref().and_then(|instruments| instruments.linux.as_ref()) {
+        match self.known_linux() {
             Some(linux) => linux.news.acknowledged.map(|sent| now.since(sent)),
             None => timed,
         }
     }
 
-    /// Finds losses among the outstanding data from what an ACK brought, before the controller gets
-    /// that ACK.
-    pub(super) fn judge_outstanding(&mut self, now: Time, config: &Config, ack: &Acknowledgement) {
-        let (una, max, phase) = (self.una, self.max, self.phase);
+    /// Takes from an ACK, which acknowledges `acked` new bytes, the end or the undo of a recovery, and then
+    /// the losses among what is outstanding, before the controller gets that ACK.
+    pub(super) fn judge_outstanding(
+        &mut self,
+        now: Time,
+        config: &Config,
+        ack: &Acknowledgement,
+        acked: u64,
+    ) {
+        self.note_limit_by_window();
+        if ack.marked {
+            self.keep_reductions();
+        }
+        let mss = self.mss;
+        let takes_sacks = self.phase != Phase::Timeout
+            || self.known_linux().is_some_and(|linux| linux.undo.is_armed());
+        self.take_report(ack, acked);
         let Some(linux) = self.linux() else { return };
-        linux.rack.on_ack();
-        if ack.needless.start < ack.needless.end {
-            linux.rack.on_duplicate_report(una, max);
-            linux.undo.on_duplicate_report(ack.needless);
+        linux.rack.on_ack(mss, takes_sacks);
+        linux.holds_repairs = false;
+        if !linux.news.is_old {
+            linux.rack.widen(now);
+            self.take_sample_of_sack(now, config, ack.round_trip.is_some());
         }
-        if phase == Phase::Timeout {
-            let unmasked = linux.frto != Frto::Off && linux.news.original;
-            if unmasked || (linux.news.advanced && linux.undo.is_due()) {
-                if let Some(flight) = self.scoreboard.flight_mut() {
-                    flight.find_all();
-                }
-                self.take_back(now);
-            }
+        self.review_recovery(now, config, ack, acked);
+        if let Some(linux) = self.linux()
+            && !linux.holds_repairs
+            && linux.rack.take_news()
+        {
+            self.find_losses_by_time(now, config);
         }
-        self.take_sample_of_sack(now, config, ack.round_trip.is_some());
-        self.find_losses_by_time(now, config);
+    }
+
+    /// The receiver reports data that has arrived twice (`tcp_dsack_seen`). A copy is delivered data, too. A
+    /// report of more than a window, or of more than was retransmitted, is not believed.
+    fn take_report(&mut self, ack: &Acknowledgement, acked: u64) {
+        let (range, before) = (ack.needless, self.una - acked);
+        if range.start >= range.end || range.len() > self.max_advertised {
+            return;
+        }
+        let (mss, copies) = (self.mss, self.counters.retransmissions);
+        let outstanding = Range { start: range.start.max(before), end: range.end };
+        let (bytes, late) =
+            self.scoreboard.flight().map_or((0, None), |flight| flight.copies_within(outstanding));
+        let Some(linux) = self.linux() else { return };
+        linux.reported += range.len().div_ceil(mss);
+        if linux.reported > copies {
+            return;
+        }
+        let answers_probe = range.len() <= mss && linux.probe.ends_at(range.end);
+        if !answers_probe {
+            linux.rack.on_duplicate_report();
+        }
+        linux.news.reported = true;
+        linux.news.delivered += range.len();
+        if let Some(start) = late {
+            linux.rack.on_late_original(start);
+        }
+        // What this ACK acknowledges is not in the flight any more.
+        let needless = if range.end <= self.una { range.len() } else { bytes };
+        let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
+        if let Some(linux) = linux {
+            linux.undo.on_duplicate_report(range.end, needless);
+        }
     }
 
     /// Where nothing acknowledged cumulatively tells the round-trip time, SACK blocks do: without
-    /// them the RTO of a long recovery is that of the time before the queue filled. As in Linux.
+    /// them the RTO of a long recovery is that of the time before the queue filled. As in Linux. If the
+    /// segment was also sent before the first one was sent last, the timer restarts (`tcp_clean_rtx_queue`).
     fn take_sample_of_sack(&mut self, now: Time, config: &Config, echoed: bool) {
+        let first = self.scoreboard.flight().and_then(|flight| flight.first_sent_at());
         let Some(linux) = self.linux() else { return };
         if let Some(sent) = linux.news.sampled
             && linux.news.acknowledged.is_none()
             && !(linux.news.advanced && echoed)
         {
+            let restarts = !linux.news.advanced && first.is_some_and(|first| sent < first);
+            linux.news.restarts_timer = restarts;
             let sample = now.since(sent);
             let per_round = self.flight().div_ceil(self.mss);
             self.rtt.sample(&config.rto, sample, self.progress(per_round));
@@ -229,8 +323,11 @@ impl Sender {
         };
         let Some((latest, patience)) = linux.rack.patience(situation) else { return false };
         let mut lost = std::mem::take(&mut linux.lost);
-        let wait = flight.find_losses(now, latest, patience, |range| lost.push(range));
-        linux.rack.due = wait.unwrap_or(Time::NEVER);
+        let news = &mut linux.news;
+        news.doubtful_until = flight.find_losses(now, latest, patience, |segment| {
+            news.lost_again |= segment.is_repeating();
+            lost.push(segment.range());
+        });
         self.tell_losses(now, lost)
     }
 
@@ -257,27 +354,57 @@ impl Sender {
         window_moved: bool,
         controller_saw_loss: bool,
     ) {
-        let phase = self.phase;
         let Some(linux) = self.linux() else { return };
-        let news = std::mem::take(&mut linux.news);
-        if phase == Phase::Open && std::mem::take(&mut linux.recovering) {
-            linux.reduction = None;
-            linux.frto = Frto::Off;
-            linux.rack.on_recovery_end();
-        }
-        let silent = news.delivered == 0 && !ack.carries_data && !window_moved;
+        let news = linux.news;
+        let repeats = !news.advanced && !ack.carries_data && !window_moved;
+        let silent = repeats && news.delivered == 0;
         self.take_answer_to_probe(now, config, ack, silent);
-        if self.phase != Phase::Timeout && self.linux().is_some_and(|linux| linux.undo.is_due()) {
-            self.take_back(now);
-        }
         self.recover_from_losses(now, config, controller_saw_loss);
-        match self.phase {
-            Phase::Open | Phase::FastRecovery => {
-                self.reduce(news.delivered, news.advanced && !news.lost);
-            }
-            Phase::Timeout => self.doubt_timeout(&news),
+        if self.phase == Phase::Timeout {
+            self.doubt_timeout(&news, repeats && !news.reported);
+        } else if !news.is_old {
+            self.reduce(news.delivered, news.advanced && !news.lost);
         }
-        self.keep_tail_probe(now, &news);
+        self.grow_out_of_order(now, config, &news, ack.marked);
+        self.note_disorder(repeats || news.sacked || news.reported || ack.marked);
+        self.restart_after_ack(now, &news);
+        if let Some(linux) = self.linux() {
+            linux.news = News::default();
+        }
+    }
+
+    /// Once the path is known to reorder by more than the duplicate threshold, data that is acknowledged
+    /// selectively lets the window grow, too (`tcp_may_raise_cwnd`).
+    fn grow_out_of_order(&mut self, now: Time, config: &Config, news: &News, marked: bool) {
+        let threshold = u64::from(self.controller.duplicate_threshold(config.dupthresh));
+        let reorders = self.known_linux().is_some_and(|l| l.rack.reordering() > threshold);
+        let raises = reorders && news.sacked && !news.advanced && !news.is_old;
+        let is_open = self.phase == Phase::Open && !self.is_reduced_by_mark() && !marked;
+        if raises && (is_open || self.phase == Phase::Timeout) {
+            self.grow(now, news.delivered, self.uses_window(config));
+        }
+    }
+
+    /// Whether the ACK that is being processed starts a recovery, and so lets no window grow.
+    pub(super) fn is_about_to_recover(&self) -> bool {
+        let Some(linux) = self.known_linux() else { return false };
+        let any = self.scoreboard.flight().is_some_and(|flight| flight.has_lost());
+        any && (self.phase == Phase::Open || linux.news.lost_again)
+    }
+
+    /// `is_dubious`: the ACK is not an ordinary one (`tcp_ack_is_dubious`). Only such an ACK shows disorder.
+    fn note_disorder(&mut self, is_dubious: bool) {
+        if self.phase != Phase::Open {
+            return;
+        }
+        let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
+        let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight()) else { return };
+        if !flight.has_copies() {
+            linux.undo.forget_copies();
+        }
+        if is_dubious || linux.is_disordered {
+            linux.is_disordered = flight.sacked() > 0 || flight.has_lost() || flight.has_copies();
+        }
     }
 
     /// `silent`: the ACK tells nothing new.
@@ -304,9 +431,11 @@ impl Sender {
         }
     }
 
-    /// Starts a recovery if there is lost data and none runs.
+    /// Starts a recovery if there is lost data and none runs. After a timeout a retransmission that was
+    /// lost starts one (`tcp_fastretrans_alert`, `FLAG_LOST_RETRANS`).
     fn recover_from_losses(&mut self, now: Time, config: &Config, controller_saw_loss: bool) {
-        if self.phase != Phase::Open {
+        let lost_again = self.known_linux().is_some_and(|linux| linux.news.lost_again);
+        if self.phase != Phase::Open && !(self.phase == Phase::Timeout && lost_again) {
             return;
         }
         let Some(flight) = self.scoreboard.flight_mut() else { return };
@@ -316,28 +445,26 @@ impl Sender {
             flight.lose_head(|range| lost.push(range));
             self.tell_losses(now, lost);
         }
-        let Some(flight) = self.scoreboard.flight_mut() else { return };
-        if !flight.has_lost() {
-            return;
+        if self.scoreboard.flight().is_some_and(|flight| flight.has_lost()) {
+            self.enter_recovery(now, config);
         }
+    }
+
+    fn enter_recovery(&mut self, now: Time, config: &Config) {
         if self.repairs_mtu_probe(now) {
             return;
         }
-        let repeating = self.scoreboard.flight_mut().map_or(0, |flight| flight.repeating());
         let before = *self.controller.window();
-        let una = self.una;
         let after_mark = self.is_in_window_of_mark();
+        self.remember_window(!after_mark);
         if let Some(linux) = self.linux() {
-            if !after_mark {
-                linux.undo.remember(&before, una, repeating);
-            }
             linux.probe.forget();
+            linux.frto = Frto::Off;
         }
         self.enter_fast_recovery(now, config);
         let is_spared = self.is_spared();
         let (phase, ssthresh) = (self.phase, self.controller.window().ssthresh);
         if let Some(linux) = self.linux() {
-            linux.recovering = true;
             let proportional = linux.reduces && phase == Phase::FastRecovery && !is_spared;
             if !(after_mark && proportional) {
                 linux.reduction = proportional.then(|| Reduction::new(before.cwnd, ssthresh));
@@ -383,7 +510,7 @@ impl Sender {
     /// An echo of a mark asks for a reduction that nothing takes back (`tcp_fastretrans_alert`).
     pub(super) fn keep_reductions(&mut self) {
         if let Some(linux) = self.linux() {
-            linux.undo = Undo::default();
+            linux.undo.forget();
         }
     }
 
@@ -398,11 +525,11 @@ impl Sender {
         }
     }
 
-    fn doubt_timeout(&mut self, news: &News) {
+    fn doubt_timeout(&mut self, news: &News, is_duplicate: bool) {
         let unsent = self.buffered.min(self.una + self.advertised) > self.max;
         let evidence = Evidence {
             advanced: news.advanced,
-            sacked: news.sacked,
+            sacked: news.sacked || is_duplicate,
             new_sent: self.max > self.recover,
             new_possible: unsent && self.pipe_has_room(),
         };
@@ -413,47 +540,34 @@ impl Sender {
 
     /// Whether new data goes before what counts as lost, to see whether that is lost at all.
     pub(super) fn tries_new_data(&self) -> bool {
-        let linux = self.instruments.as_ref().and_then(|instruments| instruments.linux.as_ref());
-        linux.is_some_and(|linux| linux.frto == Frto::Trying)
-    }
-
-    /// The last reduction was needless.
-    fn take_back(&mut self, now: Time) {
-        if self.phase == Phase::FastRecovery {
-            self.tell_recovery_exit(now);
-        }
-        self.phase = Phase::Open;
-        let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
-        let Some(linux) = linux else { return };
-        linux.frto = Frto::Off;
-        linux.reduction = None;
-        if let Some((cwnd, ssthresh)) = linux.undo.take() {
-            self.controller.on_spurious_loss(cwnd, ssthresh);
-        }
+        self.known_linux().is_some_and(|linux| linux.frto == Frto::Trying || linux.holds_repairs)
     }
 
     /// The retransmission timer expired, and the controller is about to hear of it.
-    pub(super) fn prepare_for_timeout(&mut self) {
-        let repeating = self.scoreboard.flight_mut().map_or(0, |flight| flight.repeating());
-        let (window, una) = (*self.controller.window(), self.una);
+    pub(super) fn prepare_for_timeout(&mut self, config: &Config) {
         let first = self.phase == Phase::Open;
         let again = self.retries > 1;
-        let reduces = !again && self.phase != Phase::FastRecovery && !self.is_in_window_of_mark();
-        let Some(linux) = self.linux() else { return };
-        if reduces {
-            linux.undo.remember(&window, una, repeating);
+        let in_window_of_mark = self.is_in_window_of_mark();
+        if !again && self.phase != Phase::FastRecovery && !in_window_of_mark {
+            self.remember_window(true);
         }
+        let threshold = self.controller.duplicate_threshold(config.dupthresh);
+        let sacked = self.scoreboard.flight().map_or(0, |flight| flight.sacked());
+        let Some(linux) = self.linux() else { return };
         linux.frto = if first || again { Frto::Waiting } else { Frto::Off };
+        if first && !in_window_of_mark && sacked >= threshold {
+            linux.rack.doubt_reordering(threshold);
+        }
     }
 
     /// Everything counts as lost but what was sent a moment ago.
     pub(super) fn lose_all_overdue(&mut self, now: Time) {
         let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
         let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else { return };
-        linux.recovering = true;
         linux.reduction = None;
+        linux.holds_repairs = false;
         linux.probe.forget();
-        linux.rack.due = Time::NEVER;
+        linux.awaited = Awaited::Retransmission;
         let mut lost = std::mem::take(&mut linux.lost);
         flight.on_timeout(now, linux.rack.patience_at_timeout(), |range| lost.push(range));
         let least = flight.pipe() + self.mss;
@@ -468,99 +582,15 @@ impl Sender {
         let mss = self.mss;
         let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
         let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else { return };
-        linux.recovering = true;
         linux.reduction = None;
-        linux.undo = Undo::default();
+        linux.undo.forget();
         linux.frto = Frto::Off;
         linux.probe.forget();
+        linux.awaited = Awaited::Retransmission;
         let mut lost = std::mem::take(&mut linux.lost);
         flight.lose_longer(mss, |range| lost.push(range));
         flight.recut(mss);
         self.tell_losses(now, lost);
-    }
-
-    /// A probe is due while nothing is known to be missing.
-    fn keep_tail_probe(&mut self, now: Time, news: &News) {
-        let sacked = self.scoreboard.flight_mut().map_or(0, |flight| flight.sacked());
-        if self.flight() == 0 || sacked > 0 || self.phase != Phase::Open {
-            if let Some(linux) = self.linux() {
-                linux.probe.due = Time::NEVER;
-            }
-        } else if news.advanced {
-            self.schedule_tail_probe(now);
-        }
-    }
-
-    fn schedule_tail_probe(&mut self, now: Time) {
-        if self.phase != Phase::Open || self.persisting {
-            return;
-        }
-        let srtt = self.rtt.srtt();
-        let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
-        if let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut())
-            && flight.sacked() == 0
-        {
-            linux.probe.schedule(now, srtt, flight.is_single());
-        }
-    }
-
-    /// A deadline has passed; perhaps it is one of these. A probe goes before the retransmission
-    /// timer, which restarts with it (RFC 8985 section 7.2).
-    pub(super) fn on_recovery_deadline(&mut self, now: Time, config: &Config) {
-        let expired = self.deadline <= now && !self.persisting;
-        let Some(linux) = self.linux() else { return };
-        if linux.rack.due <= now {
-            linux.rack.due = Time::NEVER;
-            self.retransmission_quota = self.controller.retransmission_quota();
-            self.on_losses_overdue(now, config);
-            if expired {
-                self.restart_timer(now);
-            }
-        }
-        let Some(linux) = self.linux() else { return };
-        if linux.probe.due <= now || (linux.probe.due != Time::NEVER && expired) {
-            linux.probe.due = Time::NEVER;
-            self.retransmission_quota = self.controller.retransmission_quota();
-            self.resend_head = true;
-            self.restart_timer(now);
-        }
-    }
-
-    /// What was doubtful when the last ACK came is lost now. As Linux does, a recovery that begins
-    /// with it counts one segment as delivered.
-    fn on_losses_overdue(&mut self, now: Time, config: &Config) {
-        let running = self.phase != Phase::Open;
-        if self.find_losses_by_time(now, config) {
-            self.recover_from_losses(now, config, false);
-            if !running && self.phase == Phase::FastRecovery {
-                self.reduce(self.mss, false);
-            }
-        }
-        if let Some(linux) = self.linux() {
-            linux.news = News::default();
-        }
-    }
-
-    /// A tail loss probe: new data or the FIN if the receiver takes it, else the last segment again (RFC 8985
-    /// section 7.3). cwnd is not asked.
-    pub(super) fn next_tail_probe(&mut self, now: Time) -> Option<Chunk> {
-        let end = self.pass_arrived().min(self.buffered);
-        let state = self.send_state();
-        self.taken = self.controller.advertised_window(Sizing::Segment, self.taken, &state);
-        let length = end.min(self.una + self.taken).saturating_sub(self.max).min(self.mss);
-        if length > 0 || (self.fin_waits() && self.max < self.una + self.advertised) {
-            let end = self.max + length + u64::from(self.fin_follows(length));
-            self.linux()?.probe.on_sent(end, false);
-            return Some(self.send_new(now, length));
-        }
-        self.forget_mtu_probe();
-        let last = self.scoreboard.flight_mut()?.last()?.range();
-        let max = self.max;
-        if self.retransmission_quota == 0 {
-            return None;
-        }
-        self.linux()?.probe.on_sent(max, true);
-        Some(self.repeat(now, last))
     }
 
     /// Whether this recovery is the one in use.

@@ -3,9 +3,13 @@
 //!
 //! The time is a round trip plus the reordering window. The window is zero if no reordering was seen
 //! and three later segments have arrived or a recovery runs. Otherwise it is a quarter of the minimum
-//! RTT. Each round with a needless retransmission widens it by the same amount, up to the smoothed
-//! RTT. For a cumulative ACK, the timestamp shows which copy of a segment has arrived (a SACK repeats
-//! an old timestamp). A copy that returns faster than the minimum RTT was the original.
+//! RTT. Once reordering was seen, each round with a needless retransmission widens it by the same amount,
+//! up to the smoothed RTT. For a cumulative ACK, the timestamp shows which copy of a segment has arrived
+//! (a SACK repeats an old timestamp). A copy that returns faster than the minimum RTT was the original.
+//!
+//! Reordering is seen if a segment arrives that was sent once and lies below another one that has arrived,
+//! or if an undo shows that the original arrived late. Its extent, in segments, is remembered as in Linux
+//! (`tcp_check_sack_reordering`).
 
 use units::{Span, Time};
 
@@ -15,6 +19,12 @@ use crate::timestamps::timestamp;
 /// Recoveries without a needless retransmission after which the window is narrow again.
 const PATIENT_RECOVERIES: u32 = 16;
 
+/// The largest extent of reordering in segments (`tcp_max_reordering`).
+const MOST_REORDERING: u64 = 300;
+
+/// The widest window in quarters of the smallest RTT.
+const MOST_QUARTERS: u32 = 255;
+
 /// State of RACK for a connection.
 #[derive(Clone, Debug)]
 pub(super) struct Rack {
@@ -22,19 +32,29 @@ pub(super) struct Rack {
     latest: Option<Departure>,
     /// The round trip of the segment that has arrived last (`RACK.rtt`).
     round_trip: Span,
+    /// Something has arrived, or an undo has found lost data, since losses were looked for.
+    has_news: bool,
     /// The highest sequence number that has arrived (`RACK.fack`), and what it was before the ACK that
     /// is being processed: its SACK blocks, which come first, overtake nothing that it acknowledges.
     highest: u64,
     highest_before: u64,
+    /// Where the lowest segments begin that were sent once and arrive with this ACK below others: those that
+    /// its SACK blocks report, and those that it acknowledges.
+    lowest_sacked: u64,
+    lowest_acknowledged: u64,
     reordering_seen: bool,
+    /// Extent of the reordering in segments, once it exceeds the duplicate threshold.
+    reordering: u64,
     /// Quarters of the smallest RTT (`RACK.reo_wnd_mult`).
     quarters: u32,
     /// Recoveries for which they stay so many (`RACK.reo_wnd_persist`).
     persist: u32,
-    /// The round in which a needless retransmission was reported ends here.
-    round_end: Option<u64>,
-    /// Time at which the waiting segments count as lost.
-    pub(super) due: Time,
+    /// A needless retransmission was reported, and the window is not wider yet.
+    is_reported: bool,
+    /// When the window became wider.
+    widened_at: Option<Time>,
+    /// When that segment was sent which was sent last of those that arrive with this ACK.
+    sent_last: Option<Time>,
 }
 
 /// What the reordering window depends on.
@@ -53,18 +73,45 @@ impl Rack {
         Self {
             latest: None,
             round_trip: Span::ZERO,
+            has_news: false,
             highest: 0,
             highest_before: 0,
+            lowest_sacked: u64::MAX,
+            lowest_acknowledged: u64::MAX,
             reordering_seen: false,
+            reordering: 0,
             quarters: 1,
-            persist: PATIENT_RECOVERIES,
-            round_end: None,
-            due: Time::NEVER,
+            persist: 0,
+            is_reported: false,
+            widened_at: None,
+            sent_last: None,
         }
     }
 
-    /// `segment` has arrived (steps 2 and 3). `echoed`: the timestamp that its ACK carries.
-    pub(super) fn on_delivered(
+    /// `segment` is acknowledged selectively (steps 2 and 3).
+    pub(super) fn on_sacked(&mut self, now: Time, segment: &Segment, min_rtt: Option<Span>) {
+        if !segment.again && segment.start < self.highest_before {
+            self.lowest_sacked = self.lowest_sacked.min(segment.start);
+        }
+        self.on_delivered(now, segment, min_rtt, None);
+    }
+
+    /// `segment` is acknowledged cumulatively and has not arrived before. `echoed`: the timestamp that its
+    /// ACK carries.
+    pub(super) fn on_acknowledged(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        min_rtt: Option<Span>,
+        echoed: Option<u32>,
+    ) {
+        if !segment.again {
+            self.lowest_acknowledged = self.lowest_acknowledged.min(segment.start);
+        }
+        self.on_delivered(now, segment, min_rtt, echoed);
+    }
+
+    fn on_delivered(
         &mut self,
         now: Time,
         segment: &Segment,
@@ -73,7 +120,7 @@ impl Rack {
     ) {
         let round_trip = now.since(segment.sent_at);
         self.highest = self.highest.max(segment.end);
-        self.reordering_seen |= segment.end < self.highest_before && !segment.again;
+        self.sent_last = self.sent_last.max(Some(segment.sent_at));
         let sent = timestamp(segment.sent_at);
         let sent_later = echoed.is_some_and(|echoed| (echoed.wrapping_sub(sent) as i32) < 0);
         if segment.again && (sent_later || min_rtt.is_some_and(|min| round_trip < min)) {
@@ -81,32 +128,90 @@ impl Rack {
         }
         // Whatever was sent before it (RFC 8985 section 6.2, step 2).
         self.round_trip = round_trip;
+        self.has_news = true;
         let departure = segment.departure();
         if self.latest.is_none_or(|latest| departure > latest) {
             self.latest = Some(departure);
         }
     }
 
-    /// All that an ACK brought is known.
-    pub(super) fn on_ack(&mut self) {
+    /// A report of a duplicate covers a segment that was sent again, has arrived, and begins at `start`.
+    pub(super) fn on_late_original(&mut self, start: u64) {
+        self.lowest_sacked = self.lowest_sacked.min(start);
+    }
+
+    /// All that an ACK brought is known. `takes_sacks`: what it reports selectively may show reordering. After
+    /// a timeout only a reduction that may be undone lets it.
+    pub(super) fn on_ack(&mut self, mss: u64, takes_sacks: bool) {
+        if takes_sacks {
+            self.note_reordering(self.lowest_sacked, mss);
+        }
+        if self.lowest_acknowledged < self.highest_before {
+            self.note_reordering(self.lowest_acknowledged, mss);
+        }
+        self.lowest_sacked = u64::MAX;
+        self.lowest_acknowledged = u64::MAX;
         self.highest_before = self.highest;
     }
 
-    /// The receiver reports data that arrived twice; `una` is acknowledged and `max` sent (step 4).
-    pub(super) fn on_duplicate_report(&mut self, una: u64, max: u64) {
-        if self.round_end.is_none_or(|end| una >= end) {
-            self.round_end = Some(max);
-            self.quarters += 1;
-            self.persist = PATIENT_RECOVERIES;
+    /// Something that begins at `low` has arrived late (`tcp_check_sack_reordering`).
+    pub(super) fn note_reordering(&mut self, low: u64, mss: u64) {
+        if low < self.highest {
+            let extent = (self.highest - low).div_ceil(mss).min(MOST_REORDERING);
+            self.reordering = self.reordering.max(extent);
+            self.reordering_seen = true;
         }
     }
 
-    /// A recovery, or what followed a timeout, is over (step 4).
-    pub(super) fn on_recovery_end(&mut self) {
-        self.persist = self.persist.saturating_sub(1);
-        if self.persist == 0 {
+    /// Extent of the reordering in segments, as far as it is known.
+    pub(super) fn reordering(&self) -> u64 {
+        self.reordering
+    }
+
+    /// A timeout comes although `threshold` segments have arrived behind the first: the extent was
+    /// overestimated (`tcp_enter_loss`).
+    pub(super) fn doubt_reordering(&mut self, threshold: u32) {
+        self.reordering = self.reordering.min(threshold.into());
+    }
+
+    /// The receiver reports data that arrived twice (step 4). Without reordering it is no reason to wait.
+    pub(super) fn on_duplicate_report(&mut self) {
+        self.is_reported |= self.reordering_seen;
+    }
+
+    /// Something has arrived with the ACK that is being processed. The window is wider after a report, but
+    /// once a round trip only: the report has to answer something that was sent since (`RACK.dsack_round`;
+    /// Linux, `tcp_rack_update_reo_wnd`).
+    pub(super) fn widen(&mut self, now: Time) {
+        let Some(sent_last) = self.sent_last.take() else { return };
+        self.is_reported &= self.widened_at.is_none_or(|widened_at| sent_last >= widened_at);
+        if std::mem::take(&mut self.is_reported) {
+            self.quarters = MOST_QUARTERS.min(self.quarters + 1);
+            self.widened_at = Some(now);
+            self.persist = PATIENT_RECOVERIES;
+        } else if self.persist == 0 {
             self.quarters = 1;
         }
+    }
+
+    /// A recovery, or what followed a timeout, is over, and its reduction stays (step 4).
+    pub(super) fn on_recovery_end(&mut self) {
+        self.persist = self.persist.saturating_sub(1);
+    }
+
+    /// Reports have undone a reduction.
+    pub(super) fn on_undo_by_reports(&mut self) {
+        self.persist = PATIENT_RECOVERIES.min(self.persist + 1);
+    }
+
+    /// A reduction was undone: what is outstanding is to be looked at again.
+    pub(super) fn look_again(&mut self) {
+        self.has_news = true;
+    }
+
+    /// Whether losses are to be looked for, which is done once for each piece of news.
+    pub(super) fn take_news(&mut self) -> bool {
+        std::mem::take(&mut self.has_news)
     }
 
     /// The segment sent last of those that have arrived, if any has, and how long after their
@@ -160,9 +265,9 @@ mod tests {
                 flight.on_again(at(n), range);
             }
             flight.on_acknowledged(n + 1, |segment| {
-                rack.on_delivered(at(500), segment, OPEN.min_rtt, None);
+                rack.on_acknowledged(at(500), segment, OPEN.min_rtt, None);
             });
-            rack.on_ack();
+            rack.on_ack(1, true);
         }
         rack
     }
@@ -194,7 +299,7 @@ mod tests {
             flight.on_new(at(40), Range { start: 2, end: 3 });
             flight.on_again(at(50), Range { start: 2, end: 3 });
             flight.on_acknowledged(3, |segment| {
-                rack.on_delivered(at(500), segment, None, Some(echoed));
+                rack.on_acknowledged(at(500), segment, None, Some(echoed));
             });
             assert_eq!(rack.latest.unwrap().at, at(latest), "{echoed}");
         }
@@ -212,19 +317,51 @@ mod tests {
         assert_eq!(window(&repaired, Situation { overtaken: true, ..OPEN }), 0);
     }
 
+    /// `RACK.dsack_round`: what was sent before the window became wider says nothing about that window.
     #[test]
     fn each_round_with_a_needless_copy_widens_the_window_up_to_the_smoothed_rtt() {
-        let mut rack = after(&[1], &[]);
-        for (una, expected) in [(0, 200), (50, 200), (100, 300), (200, 400), (300, 500), (400, 500)]
-        {
-            rack.on_duplicate_report(una, una + 100);
-            assert_eq!(window(&rack, OPEN), expected, "at {una}");
+        let mut rack = after(&[1, 3, 2], &[]);
+        let arrive = |rack: &mut Rack, now: u64, sent: u64| {
+            rack.on_duplicate_report();
+            rack.sent_last = Some(at(sent));
+            rack.widen(at(now));
+            window(rack, OPEN)
+        };
+        assert_eq!(arrive(&mut rack, 600, 100), 200);
+        assert_eq!(arrive(&mut rack, 650, 599), 200, "sent before");
+        rack.widen(at(1000));
+        assert_eq!(window(&rack, OPEN), 200, "nothing has arrived");
+        for (now, expected) in [(1100, 300), (1700, 400), (2300, 500), (2900, 500)] {
+            assert_eq!(arrive(&mut rack, now, now - 500), expected, "at {now}");
         }
+        let settle = |rack: &mut Rack| {
+            rack.sent_last = Some(at(2900));
+            rack.widen(at(3500));
+            window(rack, OPEN)
+        };
         for _ in 0..15 {
             rack.on_recovery_end();
         }
-        assert_eq!(window(&rack, OPEN), 500);
+        assert_eq!(settle(&mut rack), 500);
         rack.on_recovery_end();
+        assert_eq!(settle(&mut rack), 100);
+    }
+
+    #[test]
+    fn without_reordering_a_needless_copy_widens_nothing() {
+        let mut rack = after(&[1, 2, 3], &[]);
+        rack.on_duplicate_report();
+        rack.widen(at(600));
         assert_eq!(window(&rack, OPEN), 100);
+    }
+
+    #[test]
+    fn the_extent_of_reordering_is_the_distance_to_the_highest_that_has_arrived() {
+        assert_eq!(after(&[1, 2, 3], &[]).reordering(), 0);
+        assert_eq!(after(&[1, 9, 4, 7], &[]).reordering(), 6);
+        assert_eq!(after(&[1, 900, 4], &[]).reordering(), 300);
+        let mut rack = after(&[1, 9, 4], &[]);
+        rack.doubt_reordering(3);
+        assert_eq!(rack.reordering(), 3);
     }
 }

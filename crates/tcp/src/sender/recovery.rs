@@ -182,7 +182,6 @@ impl Sender {
         now: Time,
         config: &Config,
         acked: u64,
-        full: bool,
     ) -> bool {
         if self.una >= self.recover || self.recovery == Recovery::Reno {
             self.phase = Phase::Open;
@@ -191,10 +190,6 @@ impl Sender {
                 let most = self.flight() + self.mss;
                 let window = self.controller.window_mut();
                 window.cwnd = window.cwnd.min(most);
-            }
-            // In Linux the ACK that ends recovery lets the window grow (`tcp_cong_control`).
-            if let Some(delivered) = self.delivered_by_this_ack() {
-                self.grow(now, delivered, full || self.uses_half());
             }
             return true;
         }
@@ -240,7 +235,7 @@ impl Sender {
         let mut repeated = self.retries > 1 || self.is_in_window_of_mark();
         if self.recovers_like_linux() {
             repeated |= self.phase == Phase::FastRecovery;
-            self.prepare_for_timeout();
+            self.prepare_for_timeout(config);
         }
         let loss = Loss { now, flight, repeated };
         self.controller.on_timeout(&loss);

@@ -2,13 +2,13 @@
 //!
 //! - DSACK (RFC 2883, RFC 3708): the receiver already had all data that was retransmitted since the
 //!   loss was detected.
-//! - F-RTO with SACK (RFC 5682 section 3): after a timeout, data arrives that counts as lost and was
-//!   not retransmitted. As in Linux, any such ACK is sufficient, and new data is tried after the first
-//!   ACK only. Unlike Linux, recently sent data that the timeout did not mark as lost does not count.
+//! - Eifel (RFC 3522): an ACK of new data echoes a timestamp from before the first retransmission, so an
+//!   original has arrived. As in Linux, the same follows from any such ACK before something was retransmitted.
+//! - F-RTO with SACK (RFC 5682 section 3): after a timeout, data arrives that was sent before it and not
+//!   retransmitted. As in Linux, any such ACK is sufficient, and new data is tried after the first
+//!   ACK only.
 
 use congestion::Window;
-
-use transport::Range;
 
 /// The last reduction, until it is known to have been needed.
 #[derive(Clone, Copy, Debug)]
@@ -25,36 +25,62 @@ struct Saved {
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Undo {
     saved: Option<Saved>,
+    /// The timestamp of the first retransmission since the last time without any (`retrans_stamp`).
+    first_copy: Option<u32>,
 }
 
 impl Undo {
-    /// The window is about to be reduced; `repeating` bytes are under way again already.
+    /// The window is about to be reduced; `repeating` bytes are under way again already. ssthresh is at
+    /// least three quarters of cwnd then (`tcp_current_ssthresh`).
     pub(super) fn remember(&mut self, window: &Window, una: u64, repeating: u64) {
-        let Window { cwnd, ssthresh, .. } = *window;
+        let &Window { cwnd, ssthresh, .. } = window;
+        let ssthresh = ssthresh.max(cwnd / 2 + cwnd / 4);
         let repeated = (repeating > 0).then_some(repeating);
         self.saved = Some(Saved { cwnd, ssthresh, una, repeated });
     }
 
-    /// `bytes` are sent again.
-    pub(super) fn on_again(&mut self, bytes: u64) {
+    /// `bytes` are sent again at `stamp` of the clock of timestamps.
+    pub(super) fn on_again(&mut self, bytes: u64, stamp: u32) {
+        self.first_copy.get_or_insert(stamp);
         if let Some(saved) = &mut self.saved {
             *saved.repeated.get_or_insert(0) += bytes;
         }
     }
 
-    /// The receiver reports that `range` arrived twice.
-    pub(super) fn on_duplicate_report(&mut self, range: Range) {
+    /// No retransmission is in the network.
+    pub(super) fn forget_copies(&mut self) {
+        self.first_copy = None;
+    }
+
+    /// The reduction stays.
+    pub(super) fn forget(&mut self) {
+        self.saved = None;
+    }
+
+    /// The receiver reports `bytes` up to `end` that arrived twice.
+    pub(super) fn on_duplicate_report(&mut self, end: u64, bytes: u64) {
         if let Some(saved) = &mut self.saved
-            && range.end > saved.una
+            && end > saved.una
             && let Some(repeated) = &mut saved.repeated
         {
-            *repeated = repeated.saturating_sub(range.len());
+            *repeated = repeated.saturating_sub(bytes);
         }
     }
 
+    /// Whether a reduction may be taken back (`undo_marker`).
+    pub(super) fn is_armed(&self) -> bool {
+        self.saved.is_some()
+    }
+
     /// Returns true if all retransmissions were needless.
-    pub(super) fn is_due(&self) -> bool {
+    pub(super) fn is_reported(&self) -> bool {
         self.saved.is_some_and(|saved| saved.repeated == Some(0))
+    }
+
+    /// Whether an ACK of new data that echoes `echo` answers an original (`tcp_packet_delayed`).
+    pub(super) fn shows_original(&self, echo: Option<u32>) -> bool {
+        let Some(first) = self.first_copy else { return true };
+        echo.is_some_and(|echo| echo != 0 && (echo.wrapping_sub(first) as i32) < 0)
     }
 
     /// cwnd and ssthresh before the reduction, which is no longer remembered.
@@ -116,25 +142,43 @@ mod tests {
         Window::new(&settings)
     }
 
-    fn range(start: u64, end: u64) -> Range {
-        Range { start, end }
-    }
-
     #[test]
     fn a_reduction_is_needless_when_every_copy_was() {
         let mut undo = Undo::default();
         undo.remember(&window(20, 30), 100, 0);
-        assert!(!undo.is_due(), "nothing was sent again");
-        undo.on_again(2);
-        undo.on_again(3);
-        undo.on_duplicate_report(range(100, 102));
-        assert!(!undo.is_due());
-        undo.on_duplicate_report(range(90, 93));
-        assert!(!undo.is_due(), "sent before");
-        undo.on_duplicate_report(range(102, 105));
-        assert!(undo.is_due());
+        assert!(!undo.is_reported(), "nothing was sent again");
+        undo.on_again(2, 0);
+        undo.on_again(3, 0);
+        undo.on_duplicate_report(102, 2);
+        assert!(!undo.is_reported());
+        undo.on_duplicate_report(93, 3);
+        assert!(!undo.is_reported(), "sent before");
+        undo.on_duplicate_report(105, 3);
+        assert!(undo.is_reported());
         assert_eq!(undo.take(), Some((20, 30)));
-        assert!(!undo.is_due(), "once");
+        assert!(!undo.is_reported(), "once");
+    }
+
+    #[test]
+    fn an_echo_from_before_the_first_copy_shows_the_original() {
+        let mut undo = Undo::default();
+        assert!(undo.shows_original(None), "nothing was sent again");
+        undo.on_again(1, 50);
+        undo.on_again(1, 70);
+        for (echo, shows) in [(None, false), (Some(49), true), (Some(50), false), (Some(0), false)]
+        {
+            assert_eq!(undo.shows_original(echo), shows, "{echo:?}");
+        }
+        undo.forget_copies();
+        undo.on_again(1, 80);
+        assert!(undo.shows_original(Some(79)));
+    }
+
+    #[test]
+    fn ssthresh_returns_to_three_quarters_of_cwnd_at_least() {
+        let mut undo = Undo::default();
+        undo.remember(&window(40, 10), 0, 0);
+        assert_eq!(undo.take(), Some((40, 30)));
     }
 
     const NOTHING: Evidence =

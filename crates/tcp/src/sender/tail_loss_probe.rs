@@ -7,7 +7,7 @@
 //! 7.2 leaves open what a sender takes for the longest delay of an ACK (`TLP.max_ack_delay`), and adds
 //! nothing for more than one segment.
 
-use units::{Span, Time};
+use units::Span;
 
 /// Added for more than one segment (`TCP_TIMEOUT_MIN_US`).
 const MARGIN: Span = Span::from_millis(2);
@@ -18,8 +18,6 @@ const WITHOUT_SAMPLE: Span = Span::from_secs(1);
 /// The probe of one connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct TailLossProbe {
-    /// When one is to be sent.
-    pub(super) due: Time,
     /// The longest delay of an ACK.
     ack_delay: Span,
     outstanding: Option<Probe>,
@@ -45,24 +43,36 @@ pub(super) struct Answer {
 }
 
 impl TailLossProbe {
-    /// No probe is due. An ACK may be delayed by `least_rto`, the smallest RTO.
+    /// No probe is out. An ACK may be delayed by `least_rto`, the smallest RTO.
     pub(super) fn new(least_rto: Span) -> Self {
-        Self { due: Time::NEVER, ack_delay: least_rto, outstanding: None }
+        Self { ack_delay: least_rto, outstanding: None }
     }
 
-    /// Data was sent, or acknowledged while more is outstanding (section 7.2).
-    pub(super) fn schedule(&mut self, now: Time, srtt: Option<Span>, single: bool) {
-        if self.outstanding.is_some() {
-            return;
-        }
+    /// How long after data was sent, or acknowledged while more is outstanding, a probe is due
+    /// (section 7.2). `single`: one segment is outstanding.
+    pub(super) fn delay(&self, srtt: Option<Span>, single: bool) -> Span {
         let delay = if single { self.ack_delay } else { MARGIN };
-        self.due = now + srtt.map_or(WITHOUT_SAMPLE, |srtt| srtt + srtt + delay);
+        srtt.map_or(WITHOUT_SAMPLE, |srtt| srtt + srtt + delay)
+    }
+
+    /// Whether one is out, which is not answered yet.
+    pub(super) fn is_out(&self) -> bool {
+        self.outstanding.is_some()
+    }
+
+    /// Whether one is out that repeats a segment.
+    pub(super) fn is_copy(&self) -> bool {
+        self.outstanding.is_some_and(|probe| probe.again)
+    }
+
+    /// Whether one is out behind which nothing was sent up to `end`, exactly.
+    pub(super) fn ends_at(&self, end: u64) -> bool {
+        self.outstanding.is_some_and(|probe| probe.end == end)
     }
 
     /// The probe leaves; `end` is then the end of all that was sent (section 7.3).
     pub(super) fn on_sent(&mut self, end: u64, again: bool) {
         self.outstanding = Some(Probe { end, again });
-        self.due = Time::NEVER;
     }
 
     /// A recovery begins: whatever was lost is found by it.
@@ -91,10 +101,6 @@ mod tests {
 
     const LEAST_RTO: Span = Span::from_millis(140);
 
-    fn at(millis: u64) -> Time {
-        Time::ZERO + Span::from_millis(millis)
-    }
-
     fn acknowledged(number: u64) -> Answer {
         Answer { acknowledged: number, bare_duplicate: false, reported: None }
     }
@@ -107,26 +113,12 @@ mod tests {
 
     #[test]
     fn a_probe_is_due_after_two_round_trips_and_the_delay_of_a_lonely_ack() {
-        let mut probe = TailLossProbe::new(LEAST_RTO);
-        probe.schedule(at(100), Some(Span::from_millis(500)), false);
-        assert_eq!(probe.due, at(1102));
-        probe.schedule(at(100), Some(Span::from_millis(500)), true);
-        assert_eq!(probe.due, at(1240));
-        probe.forget();
-        probe.schedule(at(100), Some(Span::from_millis(500)), true);
-        assert_eq!(probe.due, at(1240));
-        probe.schedule(at(100), None, false);
-        assert_eq!(probe.due, at(1100));
-    }
-
-    #[test]
-    fn one_probe_is_out_at_a_time() {
-        let mut probe = out(true);
-        probe.schedule(at(100), None, false);
-        assert_eq!(probe.due, Time::NEVER);
-        probe.on_ack(acknowledged(6));
-        probe.schedule(at(100), None, false);
-        assert_ne!(probe.due, Time::NEVER);
+        let probe = TailLossProbe::new(LEAST_RTO);
+        let srtt = Some(Span::from_millis(500));
+        for (srtt, single, millis) in [(srtt, false, 1002), (srtt, true, 1140), (None, true, 1000)]
+        {
+            assert_eq!(probe.delay(srtt, single), Span::from_millis(millis));
+        }
     }
 
     #[test]

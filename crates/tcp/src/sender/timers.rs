@@ -21,7 +21,7 @@ impl Sender {
     pub(crate) fn on_deadline(&mut self, now: Time, config: &Config, heard: Time) {
         if let Some(instruments) = &mut self.instruments {
             instruments.release(now);
-            self.on_recovery_deadline(now, config);
+            self.on_other_deadline(now, config);
         }
         if self.deadline > now {
             return;
@@ -142,12 +142,20 @@ impl Sender {
         }
     }
 
-    /// The window has opened by at least a segment, or something was acknowledged.
-    pub(super) fn leave_persist_if_open(&mut self) {
-        if self.persisting && (self.flight() > 0 || self.advertised >= self.mss) {
+    /// An ACK has come while the persist timer runs. It ends if the window has opened by at least a segment, or
+    /// something was acknowledged. Otherwise it restarts in Linux (`tcp_ack_probe`): the next probe counts from
+    /// the answer to the last one.
+    #[cold]
+    pub(super) fn review_persist(&mut self, now: Time, config: &Config) {
+        if self.flight() > 0 || self.advertised >= self.mss {
             self.stop_timer();
             self.probing = false;
             self.resend_head = false;
+        } else if self.recovers_like_linux() && !self.resend_head {
+            self.deadline = now + self.persist_interval(config);
+            if self.persist_backoff > 0 {
+                self.bound_by_user_timeout(now);
+            }
         }
     }
 

@@ -1,10 +1,9 @@
 //! Whether cwnd is what limits the sender, and what becomes of a window that is not used.
 //!
 //! A flight that fills cwnd lets it grow, however little the application writes afterwards. So does
-//! one of more than half of it: by RFC 7661 in both phases ("pipeACK >= cwnd / 2", with the largest
-//! flight of a window as pipeACK), with `recovery = "linux"` in slow start only
-//! (`tcp_is_cwnd_limited`). What a window was used for is forgotten with the next one
-//! (`tcp_cwnd_validate`).
+//! one of more than half of it (RFC 7661, "pipeACK >= cwnd / 2", with the largest flight of a window as
+//! pipeACK). What a window was used for is forgotten with the next one. `linux::usage` has the rule of
+//! `recovery = "linux"`.
 //!
 //! A window that is not used: RFC 5681 section 4.1 goes back to the initial window after an idle RTO.
 //! Linux halves cwnd for each RTO of idleness, down to the initial window, and keeps three quarters
@@ -61,12 +60,7 @@ impl Sender {
     #[inline(never)]
     pub(super) fn uses_half(&self) -> bool {
         let window = self.controller.window();
-        let half = 2 * self.usage.peak;
-        if self.recovers_like_linux() {
-            window.in_slow_start() && window.cwnd < half
-        } else {
-            window.cwnd <= half
-        }
+        window.cwnd <= 2 * self.usage.peak
     }
 
     /// Idle for longer than the RTO: the window says nothing about the path any more.

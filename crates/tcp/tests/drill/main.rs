@@ -6,11 +6,14 @@
 //! `both` script with each of them. `linux` and `both` also run on the kernel of this machine
 //! (`crates/testbed/tests/drill`).
 //!
+//! `random/` has recorded random scripts, which the kernel passed as well (`make drill-random`).
+//!
 //! One file alone: `DRILL=name cargo test -p tcp --test drill`.
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod host;
+mod random;
 
 use std::fmt::Write;
 use std::fs;
@@ -29,7 +32,11 @@ fn rigour(profile: Profile) -> Rigour {
 }
 
 fn scripts() -> Vec<Script> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/drill/scripts");
+    scripts_of("scripts")
+}
+
+fn scripts_of(folder: &str) -> Vec<Script> {
+    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("tests/drill").join(folder);
     let wanted = std::env::var("DRILL").unwrap_or_default();
     let mut paths: Vec<PathBuf> = fs::read_dir(folder)
         .unwrap()

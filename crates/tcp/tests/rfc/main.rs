@@ -9,6 +9,7 @@ mod accurate;
 mod ack_control;
 mod best_effort;
 mod close;
+mod eifel;
 mod endpoint;
 mod fast_retransmit;
 mod linux;

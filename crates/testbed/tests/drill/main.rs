@@ -1,5 +1,6 @@
-//! The scripts of `crates/tcp/tests/drill/scripts` on the TCP of this machine's kernel: those that
-//! claim to describe Linux (`linux` and `both`). A script that is wrong about Linux is found here.
+//! The scripts of `crates/tcp/tests/drill` on the TCP of this machine's kernel: those that claim to
+//! describe Linux (`linux` and `both`), and the recorded random ones. A script that is wrong about
+//! Linux is found here.
 //!
 //! The kernel runs in real time, each script in a namespace of its own and many at once. Where a
 //! machine is too busy to keep packetdrill's tolerance of 4 ms, a script is tried again, in the end
@@ -34,10 +35,11 @@ const PAUSE: Duration = Duration::from_secs(1);
 const AT_ONCE: usize = 16;
 
 fn scripts() -> Vec<Script> {
-    let folder = Path::new(env!("CARGO_MANIFEST_DIR")).join("../tcp/tests/drill/scripts");
+    let folder = |name| Path::new(env!("CARGO_MANIFEST_DIR")).join("../tcp/tests/drill").join(name);
     let wanted = std::env::var("DRILL").unwrap_or_default();
-    let mut paths: Vec<_> = fs::read_dir(folder)
-        .unwrap()
+    let mut paths: Vec<_> = ["scripts", "random"]
+        .into_iter()
+        .flat_map(|name| fs::read_dir(folder(name)).unwrap())
         .map(|entry| entry.unwrap().path())
         .filter(|path| path.to_string_lossy().contains(&wanted))
         .collect();

@@ -14,7 +14,8 @@
 //!
 //! Either sets ssthresh to cwnd, once until the next timeout. The smallest RTT is that of data: the SYN
 //! is shorter. Nothing here aggregates segments, so that there is no allowance for receive offload,
-//! unless the controller is that of Linux.
+//! unless the controller is that of Linux. That one also looks at ACKs that only acknowledge selectively
+//! (`tcp_clean_rtx_queue` calls `cubictcp_acked` for each ACK, which takes those with an RTT).
 
 use units::{Span, Time};
 
@@ -41,6 +42,8 @@ pub(crate) struct HyStart {
     min_rtt: Option<Span>,
     /// What the receiver's interface may hold ACKs back.
     ack_delay: Span,
+    /// It looks at ACKs that measure an RTT, whatever they acknowledge, and at no others.
+    takes_samples_only: bool,
 }
 
 #[derive(Clone, Copy, Debug)]
@@ -55,8 +58,9 @@ struct Round {
 }
 
 impl HyStart {
+    /// That of Linux. `ack_delay`: what the receiver's interface may hold ACKs back.
     pub(super) fn with(ack_delay: Span) -> Self {
-        Self { ack_delay, ..Self::default() }
+        Self { ack_delay, takes_samples_only: true, ..Self::default() }
     }
 
     /// In a round that begins now, and ends when more than this position is acknowledged.
@@ -67,12 +71,18 @@ impl HyStart {
 
     /// Forgets what it has found.
     pub(super) fn reset(&mut self) {
-        *self = Self::with(self.ack_delay);
+        let Self { ack_delay, takes_samples_only, .. } = *self;
+        *self = Self { ack_delay, takes_samples_only, ..Self::default() };
     }
 
     /// Whether this ACK, in slow start, ends it.
     pub(super) fn ends(&mut self, feedback: &Feedback, window: &Window) -> bool {
-        if self.found || feedback.acked == 0 {
+        let looks = if self.takes_samples_only {
+            feedback.round_trip.is_some()
+        } else {
+            feedback.acked > 0
+        };
+        if self.found || !looks {
             return false;
         }
         let mut round =
@@ -167,6 +177,18 @@ mod tests {
         let mut hystart = HyStart::default();
         let small = Feedback { min_rtt: Some(Span::from_millis(80)), ..feedback(0, 0, 100) };
         assert!((0..20).all(|_| !hystart.ends(&small, &window(100))));
+    }
+
+    /// `cubictcp_acked`.
+    #[test]
+    fn that_of_linux_looks_at_acks_that_only_acknowledge_selectively() {
+        let ended = |hystart: &mut HyStart| {
+            let sack = |i| Feedback { acked: 0, ..feedback(3 * i, 0, 200) };
+            hystart.min_rtt = Some(Span::from_millis(100));
+            (0..20_u64).find(|i| hystart.ends(&sack(*i), &window(100)))
+        };
+        assert_eq!(ended(&mut HyStart::default()), None);
+        assert_eq!(ended(&mut HyStart::with(Span::ZERO)), Some(8));
     }
 
     #[test]

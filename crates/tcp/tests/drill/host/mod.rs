@@ -78,6 +78,9 @@ pub struct Simulated {
     deaf: bool,
     /// A close throws everything away.
     aborts: bool,
+    /// Nothing has happened since the connection had nothing to send. Like the kernel it is not asked
+    /// again before: a segment that waits for an ACK does not leave because time has passed.
+    quiet: bool,
 }
 
 type Try<T> = Result<T, String>;
@@ -103,6 +106,7 @@ impl Simulated {
             answers_ecn: false,
             deaf: false,
             aborts: false,
+            quiet: false,
         }
     }
 
@@ -116,9 +120,13 @@ impl Simulated {
             // Linux counts all that an ACK acknowledges (`tcp_slow_start`).
             byte_counting: if self.profile == Profile::Linux { u32::MAX } else { 1 },
         };
-        let mut specification =
-            Specification::named(&self.controller).map_err(|error| error.to_string())?;
-        if self.controller == "cubic" && self.profile == Profile::Linux {
+        let linux = self.profile == Profile::Linux;
+        let name = match self.controller.as_str() {
+            "newreno" if linux => "reno",
+            name => name,
+        };
+        let mut specification = Specification::named(name).map_err(|error| error.to_string())?;
+        if linux && matches!(name, "cubic" | "reno") {
             let variant = Value::Word("linux".into());
             specification.set("variant", variant).map_err(|error| error.to_string())?;
         }
@@ -214,6 +222,26 @@ impl Simulated {
         self.sockets.remove(&number);
         Ok(Outcome::Returned(0))
     }
+
+    /// What has become of a call that blocks.
+    fn end_of(&mut self, call: &Call) -> Try<Outcome> {
+        match call.name.as_str() {
+            "accept" => Ok(self.accept(call)),
+            "read" | "recv" => self.read(call),
+            "connect" => {
+                let connection = self.live()?;
+                Ok(match connection.state() {
+                    State::SynSent | State::SynReceived => Outcome::Blocks,
+                    _ if connection.abort_cause() == Some(AbortCause::Reset) => {
+                        Outcome::Failed("ECONNREFUSED")
+                    }
+                    _ if connection.is_aborted() => Outcome::Failed("ETIMEDOUT"),
+                    _ => Outcome::Returned(0),
+                })
+            }
+            other => Err(format!("a {other} that blocks")),
+        }
+    }
 }
 
 fn calls(script: &Script) -> impl Iterator<Item = &Call> {
@@ -249,15 +277,19 @@ impl Host for Simulated {
             self.now = until;
             return Ok(None);
         };
-        if let Some(segment) = connection.next_segment(now) {
-            return Ok(Some(Live { at, packet: packet_of(&segment) }));
+        if !self.quiet {
+            if let Some(segment) = connection.next_segment(now) {
+                return Ok(Some(Live { at, packet: packet_of(&segment) }));
+            }
+            self.quiet = true;
         }
         let deadline = connection.deadline();
         if deadline > until {
-            self.now = until;
+            self.now = until.max(now);
         } else {
             self.now = deadline.max(now);
             connection.on_deadline(self.now);
+            self.quiet = false;
         }
         Ok(None)
     }
@@ -265,6 +297,7 @@ impl Host for Simulated {
     fn inject(&mut self, packet: &Packet) -> Try<()> {
         let segment = segment_of(packet)?;
         let now = self.now;
+        self.quiet = false;
         if self.connection.is_none() {
             if !self.sockets.values().any(|socket| *socket == Socket::Listener) {
                 return Err("a segment for nobody".to_owned());
@@ -276,13 +309,15 @@ impl Host for Simulated {
         }
         let connection = self.live()?;
         if packet.ecn == Some(Ecn::Ce) {
-            connection.on_congestion_experienced();
+            connection.on_marked_segment(now, &segment);
+        } else {
+            connection.on_segment(now, &segment);
         }
-        connection.on_segment(now, &segment);
         Ok(())
     }
 
     fn call(&mut self, call: &Call) -> Try<Outcome> {
+        self.quiet = false;
         match call.name.as_str() {
             "socket" => Ok(Outcome::Returned(self.open(Socket::Fresh, call))),
             "bind" => self.socket(call).map(|_| Outcome::Returned(0)),
@@ -344,22 +379,9 @@ impl Host for Simulated {
     }
 
     fn resume(&mut self, call: &Call) -> Try<Outcome> {
-        match call.name.as_str() {
-            "accept" => Ok(self.accept(call)),
-            "read" | "recv" => self.read(call),
-            "connect" => {
-                let connection = self.live()?;
-                Ok(match connection.state() {
-                    State::SynSent | State::SynReceived => Outcome::Blocks,
-                    _ if connection.abort_cause() == Some(AbortCause::Reset) => {
-                        Outcome::Failed("ECONNREFUSED")
-                    }
-                    _ if connection.is_aborted() => Outcome::Failed("ETIMEDOUT"),
-                    _ => Outcome::Returned(0),
-                })
-            }
-            other => Err(format!("a {other} that blocks")),
-        }
+        let outcome = self.end_of(call)?;
+        self.quiet &= outcome == Outcome::Blocks;
+        Ok(outcome)
     }
 
     fn set(&mut self, setting: &Setting) -> Try<()> {

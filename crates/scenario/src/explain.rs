@@ -22,6 +22,7 @@ mod sctp;
 mod settings;
 mod stp;
 mod text;
+mod timers;
 mod traces;
 mod warnings;
 mod xtp;

@@ -25,6 +25,7 @@ use super::scps;
 use super::sctp;
 use super::stp;
 use super::text::{bytes, rate};
+use super::timers;
 use super::xtp;
 use super::{compression, demand, fec};
 use crate::error::Place;
@@ -68,6 +69,7 @@ pub enum WarningKind {
     LongDelayedAck,
     RtoBelowDelayedAck,
     RtoBelowRtt,
+    EndlessProbeRtt,
     EnlargedWindow,
     JumpAboveWindow,
     RateAboveBottleneck,
@@ -261,13 +263,14 @@ fn of_connection(
         (Kind::WindowBelowBdp, window(flow, figures)),
         (Kind::SlowReader, reader(flow, figures)),
         (Kind::SmallQueue, queue(figures)),
+        (Kind::EndlessProbeRtt, timers::endless_probe_rtt(flow, figures)),
     ];
     let own = match &flow.own {
         OwnSettings::Tcp => vec![
             (Kind::AcksFillReturn, acks(flow, figures)),
             (Kind::LongDelayedAck, delayed_ack(flow)),
-            (Kind::RtoBelowDelayedAck, rto_below_delayed_ack(flow)),
-            (Kind::RtoBelowRtt, rto_below_rtt(flow, figures)),
+            (Kind::RtoBelowDelayedAck, timers::rto_below_delayed_ack(flow)),
+            (Kind::RtoBelowRtt, timers::rto_below_rtt(flow, figures)),
             (Kind::EnlargedWindow, enlarged_window(flow)),
             (Kind::JumpAboveWindow, resumed_window(flow, figures)),
             (Kind::RateAboveBottleneck, scps::rate_above(flow, figures)),
@@ -441,30 +444,6 @@ fn delayed_ack(flow: &Flow) -> Option<String> {
     let timeout = flow.transport.delayed_ack.longest();
     (timeout > Span::from_millis(500))
         .then(|| format!("ACKs wait up to {timeout}; RFC 5681 section 4.2 requires at most 500ms"))
-}
-
-fn rto_below_delayed_ack(flow: &Flow) -> Option<String> {
-    let (min, timeout) = (flow.transport.rto.min, flow.transport.delayed_ack.longest());
-    (min < timeout)
-        .then(|| format!("rto.min of {min} is below the ACK delay of {timeout}: spurious timeouts"))
-}
-
-fn rto_below_rtt(flow: &Flow, figures: &Figures) -> Option<String> {
-    let rto = &flow.transport.rto;
-    let rtt = figures.base_rtt_ms;
-    if rto.max.as_millis_f64() < rtt {
-        Some(format!(
-            "rto.max of {} is below the RTT of {rtt:.0}ms: every segment times out",
-            rto.max
-        ))
-    } else if rto.initial.as_millis_f64() < rtt {
-        Some(format!(
-            "rto.initial of {} is below the RTT of {rtt:.0}ms: the SYN is sent twice",
-            rto.initial
-        ))
-    } else {
-        None
-    }
 }
 
 /// The parameter `rwnd` of a controller is how far it trusts the advertised window.

@@ -65,6 +65,17 @@ fn each_warning_is_shown() {
         transport("rto.min=100ms"),
         transport("rto.initial=300ms"),
         transport("rto={ min = \"200ms\", max = \"400ms\" }"),
+        transport("rto.initial=100ms"),
+        warning(&[
+            "flow.0.controller={ name = \"bbr\", probe_rtt_interval = 1 }",
+            "link.1.delay=600ms",
+            "flow.0.transport.rto.initial=3s",
+        ]),
+        warning(&[
+            "flow.0.controller={ name = \"bbr3\", probe_rtt_interval = 1 }",
+            "link.1.delay=600ms",
+            "flow.0.transport.rto.initial=3s",
+        ]),
         warning(&["link.1.queue={ packets = 40 }"]),
         warning(&["link.1.backward.rate=100kbit/s"]),
         warning(&["flow.0.controller=adalr"]),

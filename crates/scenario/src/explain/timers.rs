@@ -1,0 +1,66 @@
+//! Warnings about timers that do not fit the round trip.
+
+use congestion::Value;
+
+use super::Figures;
+use crate::model::Flow;
+
+pub(super) fn rto_below_delayed_ack(flow: &Flow) -> Option<String> {
+    let (min, timeout) = (flow.transport.rto.min, flow.transport.delayed_ack.longest());
+    (min < timeout)
+        .then(|| format!("rto.min of {min} is below the ACK delay of {timeout}: spurious timeouts"))
+}
+
+pub(super) fn rto_below_rtt(flow: &Flow, figures: &Figures) -> Option<String> {
+    let rto = &flow.transport.rto;
+    let rtt = figures.base_rtt_ms;
+    if rto.max.as_millis_f64() < rtt {
+        Some(format!(
+            "rto.max of {} is below the RTT of {rtt:.0}ms: every segment times out",
+            rto.max
+        ))
+    } else if rto.initial.as_millis_f64() < rtt {
+        Some(format!(
+            "rto.initial of {} is below the RTT of {rtt:.0}ms: the SYN is sent {}",
+            rto.initial,
+            match syns(flow, rtt) {
+                2 => "twice".to_owned(),
+                times => format!("{times} times"),
+            }
+        ))
+    } else {
+        None
+    }
+}
+
+/// The number of SYNs of a connection whose answer comes after `rtt_ms`: the timeout doubles each time, up to
+/// `rto.max`.
+fn syns(flow: &Flow, rtt_ms: f64) -> u32 {
+    let rto = &flow.transport.rto;
+    let (mut sent, mut next_ms, mut timeout) = (1, 0.0, rto.initial);
+    while sent <= flow.transport.max_retries {
+        next_ms += timeout.as_millis_f64();
+        if next_ms >= rtt_ms {
+            break;
+        }
+        sent += 1;
+        timeout = timeout.doubled(1).min(rto.max);
+    }
+    sent
+}
+
+/// BBR measures the minimum RTT again when it is `probe_rtt_interval` old, with a small window for a round trip. A
+/// round trip as long as that leaves no other time. Linux has no bound either.
+pub(super) fn endless_probe_rtt(flow: &Flow, figures: &Figures) -> Option<String> {
+    let (_, value) =
+        flow.controller.values().iter().find(|(p, _)| p.name == "probe_rtt_interval")?;
+    let Value::Number(seconds) = value else { return None };
+    (seconds * 1e3 <= figures.base_rtt_ms).then(|| {
+        format!(
+            "probe_rtt_interval of {seconds}s is not above the RTT of {:.0}ms: {} measures the minimum RTT \
+             without end, and its window stays small",
+            figures.base_rtt_ms,
+            flow.controller.entry().name
+        )
+    })
+}

@@ -1707,8 +1707,10 @@ class Controller:
         """The retransmission timer expired: one segment (RFC 5681 section 3.1)."""
 
     def on_start(self, now_s: float) -> None:
-        """Data is sent while nothing is outstanding: the time since the last ACK was a pause. A window that is
-        a function of time leaves it out (RFC 9438 section 5.8).
+        """Data is sent while nothing is outstanding, as after a pause.
+
+        A window that is a function of time leaves out the time since the last ACK (RFC 9438
+        section 5.8).
         """
 
     def on_idle(self) -> None:

@@ -15,9 +15,11 @@ from bentpipe.compare.outcome import explained
 from bentpipe.compare.ranking import Differences, Runs, defined
 from bentpipe.compare.workloads import CONTROLLER, WORKLOADS
 from bentpipe.console import table
+from bentpipe.errors import InputError
 from bentpipe.numbers import FEWEST, count, ends, scaled
 from bentpipe.study import Comparison, Parameter, Quantity, Replications, Study
 from bentpipe.study.quantities import shown
+from bentpipe.study.scenarios import Base
 from bentpipe.study.significance import decided, is_deterministic, is_tied
 from bentpipe.study.summary import around, values_of
 
@@ -99,13 +101,23 @@ def study(
     buffers: Sequence[Buffer],
     replications: int,
 ) -> Study:
-    """The study of all controllers over all queues with the same seeds."""
+    """The study of all controllers over all queues with the same seeds.
+
+    `InputError` if a gateway splits the flow: it has no round-trip time to choose by.
+    """
+    scenario = BULK.scenario(link)
+    if scenario.explain().flows[0].legs:
+        raise InputError(
+            "several --queue: expected a path without a split proxy, because a choice needs the"
+            " RTT under load, and no connection spans a path that is split; compare one --queue at"
+            " a time"
+        )
     queue = Parameter("queue", link.queue_path, tuple(buffer.setting for buffer in buffers))
     baseline = next(c.setting for c in candidates if c.name == BULK.baseline)
     return Study.make(
         name=f"{link.name}-buffers",
         title=f"Controllers and buffers on {link.name}",
-        scenario=BULK.base(link),
+        scenario=Base.made(scenario),
         parameters=[
             Parameter("controller", CONTROLLER, tuple(c.setting for c in candidates)),
             queue,

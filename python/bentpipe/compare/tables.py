@@ -28,9 +28,10 @@ if TYPE_CHECKING:
     from bentpipe.compare.verdict import Verdict
     from bentpipe.compare.workloads import Workload
 
+RTT = "flow.bulk.p95_rtt_ms"
 LABELS = {
     "flow.bulk.goodput_bps": "goodput",
-    "flow.bulk.p95_rtt_ms": "latency under load (p95 RTT)",
+    RTT: "latency under load (p95 RTT)",
     "flow.bulk.timeouts": "timeouts",
     "page.web.response_s": "page load time",
     "p95(page.web.response_s)": "p95 page load time",
@@ -126,7 +127,27 @@ def notes_on(outcome: Outcome) -> list[str]:
     """Sentences under a ranking: deterministic candidates and aborted connections, if any."""
     names = outcome.deterministic
     fixed = deterministic_sentence(names, len(outcome.candidates))
-    return [*([fixed] if fixed else []), *aborted(outcome)]
+    return [*([fixed] if fixed else []), *without_rtt(outcome), *aborted(outcome)]
+
+
+def without_rtt(outcome: Outcome) -> list[str]:
+    """The candidates whose flow a proxy splits, as a sentence; none if there are none."""
+    split = [
+        candidate.name
+        for part, results in zip(outcome.parts, outcome.studies, strict=True)
+        for candidate, variant in zip(part, results.study.variants, strict=True)
+        if any(
+            one.legs
+            for one in variant.scenario.explain().flows
+            if one.name == outcome.workload.compared
+        )
+    ]
+    if RTT not in outcome.workload.also or not split:
+        return []
+    return [
+        f"No RTT for {', '.join(split)}: a proxy splits the connection, and none spans the path."
+        " The counters of the mechanism have the delivery time from host to host, one way."
+    ]
 
 
 def described(link: Link) -> str:

@@ -182,8 +182,8 @@ CHECKLIST = (
             ("1e-3 in bursts of 6 ms", ('{ mean_loss = 1e-3, mean_burst = "6ms" }',)),
             ("1e-2 in bursts of 6 ms", ('{ mean_loss = 1e-2, mean_burst = "6ms" }',)),
         ),
-        note="A burst of 6 ms has ten full packets at the rate of the link. It is a burst in time, which"
-        " ends whether the sender sends or not.",
+        note="A burst of 6 ms has ten full packets at the rate of the link. It is a burst in time,"
+        " which ends whether the sender sends or not.",
     ),
     Item(
         name="marks",

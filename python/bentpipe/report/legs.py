@@ -20,8 +20,8 @@ TABLES = ("legs", "legs_series")
 
 ABOUT = (
     "A gateway ends each connection of these flows and opens another one. Each leg is a TCP "
-    "connection with its own window and round-trip time. The counts of the flow are of all legs, and it "
-    "has no round-trip time, because no connection spans the path."
+    "connection with its own window and round-trip time. The counts of the flow are of all legs, "
+    "and it has no round-trip time, because no connection spans the path."
 )
 DRAWN = (
     ("cwnd_bytes", "Congestion window of each leg", "cwnd", "B"),

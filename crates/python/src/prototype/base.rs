@@ -128,8 +128,10 @@ impl Controller {
         Bridge::apply(slf, |controller| standard::on_timeout(controller, &loss.0))
     }
 
-    /// Data is sent while nothing is outstanding: the time since the last ACK was a pause. A window that is
-    /// a function of time leaves it out (RFC 9438 section 5.8).
+    /// Data is sent while nothing is outstanding, as after a pause.
+    ///
+    /// A window that is a function of time leaves out the time since the last ACK (RFC 9438
+    /// section 5.8).
     fn on_start(&self, now_s: f64) {}
 
     /// Nothing was sent for an RTO: at most the initial window (RFC 5681 section 4.1).

@@ -65,7 +65,15 @@ impl Sender {
         // An ACK may end the reduction for one mark and echo the next (`tcp_fastretrans_alert`): what is reduced
         // then is what the first has left.
         self.end_reduction_by_mark();
-        let is_due = self.phase == Phase::Open && self.una > self.reduced_at;
+        // In Linux the ACK that ends a recovery may begin another reduction (`tcp_enter_cwr`). Whether it does
+        // with counted marks was not compared.
+        let is_counted = self.marked_by_this_ack().is_some();
+        let is_over = if self.recovers_like_linux() && !is_counted {
+            !self.is_reduced_by_mark()
+        } else {
+            self.una > self.reduced_at
+        };
+        let is_due = self.phase == Phase::Open && is_over;
         if is_due && self.controller.answers_mark(now) {
             let flight = self.flight_to_reduce(config);
             // What this ACK covers was outstanding when the mark was made. cwnd has it already.

@@ -23,10 +23,10 @@ fn text_of(stimulus: &Stimulus) -> String {
 const KNOWN: [(u64, &str); 6] = [
     (7, SEGMENTS),
     (12, SEGMENTS),
-    (15, "tcp_packet_delayed: an echoed timestamp takes a reduction back"),
+    (15, "none: the kernel's clock of timestamps has ticked between an original and its copy"),
     (44, "tcp_ack_update_rtt: the oldest segment that is acknowledged gives the RTT"),
-    (48, "tcp_clean_rtx_queue: a SACK of older data restarts the timer"),
-    (49, "tcp_cwnd_validate: a full window counts as full until something is sent"),
+    (48, "tcp_ack_update_rtt: the oldest segment that is acknowledged gives the RTT"),
+    (49, SEGMENTS),
 ];
 /// Windows of Linux count segments, also those that are not full. Those of this project count bytes.
 const SEGMENTS: &str = "tcp_packets_in_flight: a segment that is not full counts as one";

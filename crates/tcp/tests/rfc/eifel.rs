@@ -1,9 +1,11 @@
 //! Undo by the echoed timestamp (Eifel, RFC 3522 and RFC 4015), with each controller: a reduction for an original
 //! that was only late leaves no smaller window behind, and nothing is retransmitted after it.
 
-use congestion::Specification;
-use congestion::{Controller, Value};
+#![expect(clippy::single_range_in_vec_init, reason = "a list of one SACK block")]
+
 use std::sync::Arc;
+
+use congestion::{Controller, Specification, Value};
 use tcp::{Config, Connection, Options, Phase, Recovery, Segment};
 
 use crate::script::Script;

@@ -142,6 +142,8 @@ impl Sender {
         linux.reduction = None;
         linux.rack.look_again();
         if let Some((cwnd, ssthresh)) = linux.undo.take() {
+            // Nothing was reduced that the receiver has to know (`tcp_ecn_withdraw_cwr`).
+            self.tell_reduction &= ssthresh <= self.controller.window().ssthresh;
             self.controller.on_spurious_loss(cwnd, ssthresh);
         }
     }

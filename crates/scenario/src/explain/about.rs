@@ -55,6 +55,7 @@ fn key(kind: Kind) -> &'static str {
         Kind::SlowReader => "transport.reader_rate",
         Kind::LongDelayedAck => "transport.delayed_ack",
         Kind::RtoBelowDelayedAck | Kind::RtoBelowRtt => "transport.rto",
+        Kind::EarlyVegas => "controller",
         Kind::EndlessProbeRtt => "controller.probe_rtt_interval",
         Kind::EnlargedWindow => "transport.receive_buffer",
         Kind::CauseHidesCongestion => "transport.scps.cause",

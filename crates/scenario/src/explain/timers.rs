@@ -1,6 +1,6 @@
-//! Warnings about timers that do not fit the round trip.
+//! Warnings about timers and growth that do not fit the round trip.
 
-use congestion::Value;
+use congestion::{ORIGINAL, Value};
 
 use super::Figures;
 use crate::model::Flow;
@@ -47,6 +47,25 @@ fn syns(flow: &Flow, rtt_ms: f64) -> u32 {
         timeout = timeout.doubled(1).min(rto.max);
     }
     sent
+}
+
+/// Seconds of growth that are worth a warning.
+const SLOW_S: f64 = 10.0;
+
+/// Vegas as ns-2 has it takes the mean RTT of a round for the queue, so the bursts of slow start end it early.
+/// Then the window grows by a segment in a round trip. Linux takes the smallest RTT of the round.
+pub(super) fn early_vegas(flow: &Flow, figures: &Figures) -> Option<String> {
+    let is_of_ns2 =
+        flow.controller.entry().name == "vegas" && flow.controller.variant() == ORIGINAL;
+    let segments = figures.bdp_segments / figures.bottleneck_flows.max(1) as f64;
+    let seconds = segments * figures.base_rtt_ms / 1e3;
+    (is_of_ns2 && seconds >= SLOW_S).then(|| {
+        format!(
+            "vegas leaves slow start at the queue of its own bursts, and then grows by one segment per RTT: it \
+             needs more than {seconds:.0}s to fill {segments:.0} segments. variant = \"linux\" and new-vegas \
+             do not leave so early"
+        )
+    })
 }
 
 /// BBR measures the minimum RTT again when it is `probe_rtt_interval` old, with a small window for a round trip. A

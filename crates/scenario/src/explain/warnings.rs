@@ -70,6 +70,7 @@ pub enum WarningKind {
     RtoBelowDelayedAck,
     RtoBelowRtt,
     EndlessProbeRtt,
+    EarlyVegas,
     EnlargedWindow,
     JumpAboveWindow,
     RateAboveBottleneck,
@@ -264,6 +265,7 @@ fn of_connection(
         (Kind::SlowReader, reader(flow, figures)),
         (Kind::SmallQueue, queue(figures)),
         (Kind::EndlessProbeRtt, timers::endless_probe_rtt(flow, figures)),
+        (Kind::EarlyVegas, timers::early_vegas(flow, figures)),
     ];
     let own = match &flow.own {
         OwnSettings::Tcp => vec![

@@ -76,6 +76,7 @@ fn each_warning_is_shown() {
             "link.1.delay=600ms",
             "flow.0.transport.rto.initial=3s",
         ]),
+        warning(&["flow.0.controller=vegas"]),
         warning(&["link.1.queue={ packets = 40 }"]),
         warning(&["link.1.backward.rate=100kbit/s"]),
         warning(&["flow.0.controller=adalr"]),

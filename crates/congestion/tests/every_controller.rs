@@ -240,6 +240,7 @@ const COUNTS_UNUSED_TIME: &[(&str, &str)] = &[
         "cubic/linux",
         "Linux, tcp_cubic.c: only a time in which nothing is outstanding shifts the epoch, and no application limit",
     ),
+    ("htcp", "draft-leith-tcp-htcp-06: the time since the last congestion, whatever was sent"),
     (
         "htcp/linux",
         "Linux, tcp_htcp.c, htcp_cong_time: since the last congestion, whatever was sent",

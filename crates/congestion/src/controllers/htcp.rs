@@ -19,9 +19,7 @@
 //! 20 ms above RTTmax, and so follows no queue that fills within a round trip). The throughput of an epoch is the largest that
 //! was measured over a smoothed RTT outside of recovery; without two of them to compare, a loss
 //! halves. Delta starts when the loss is found, and before the first loss with the first RTT sample
-//! or ACK. It does not count pauses, nor the time from an ACK that finds the window unused back to the one
-//! before it, as RFC 9438 section 5.8 requires of CUBIC; Linux counts both. As in RFC 5681, what a loss
-//! reduces is the flight size.
+//! or ACK. As in RFC 5681, what a loss reduces is the flight size.
 
 mod linux;
 
@@ -111,8 +109,6 @@ pub struct Htcp {
     /// The last loss came without a change of throughput: the next may leave more than one half.
     steady: bool,
     last_congestion: Option<Time>,
-    /// Time of the last ACK for new data.
-    last_ack: Option<Time>,
     /// Smallest and largest RTT in seconds.
     rtts: Option<(f64, f64)>,
     /// The last RTT in seconds.
@@ -147,7 +143,6 @@ impl Listed for Htcp {
             beta: LEAST_BETA,
             steady: false,
             last_congestion: None,
-            last_ack: None,
             rtts: None,
             last_rtt: 0.0,
             before: None,
@@ -174,14 +169,6 @@ impl Htcp {
             _ => 1.0,
         };
         share * alpha * scale
-    }
-
-    /// Leaves out of Delta the time from the last ACK until `now`.
-    fn skip_until(&mut self, now: Time) {
-        if let (Some(congestion), Some(ack)) = (&mut self.last_congestion, self.last_ack) {
-            *congestion += now.since(ack.max(*congestion));
-        }
-        self.last_ack = Some(now);
     }
 
     /// Whether the throughput is that of the epoch before, within the bandwidth switch.
@@ -252,16 +239,8 @@ impl Controller for Htcp {
 
     fn on_ack(&mut self, ack: &Ack) {
         self.last_congestion.get_or_insert(ack.now);
-        if !ack.cwnd_limited {
-            self.skip_until(ack.now);
-        }
-        self.last_ack = Some(ack.now);
         self.measure(ack);
         self.grow(ack);
-    }
-
-    fn on_start(&mut self, now: Time) {
-        self.skip_until(now);
     }
 
     /// alpha / w segments for each ACK.

@@ -159,7 +159,7 @@ class Study:
         else:
             base = Base.from_any(scenario)
             bases = {base.load().name: base}
-        check_parameters(parameters, zips, problems)
+        check_parameters(parameters, zips, problems, list(bases.values()))
         prototypes = given | prototypes_of(parameters, given, problems)
         check_quantities(asked, problems)
         check_replications(replications, [q.name for q in asked], problems)

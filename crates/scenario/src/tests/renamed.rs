@@ -12,7 +12,7 @@ name = "r"
 forwarding = { rate = "1Mbit/s", memory = "20kB" }
 
 [[link]]
-between = ["a", "p"]
+between = ["a", "r"]
 rate = "10Mbit/s"
 delay = "10ms"
 framing = "18B"
@@ -41,18 +41,6 @@ byte_counting = 2
 retransmission_threshold = 7
 rto = { gain = 0.2, deviation_gain = 0.3, deviation_coefficient = 5 }
 careful_resume = { saved_window = "1MB", saved_rtt = "500ms" }
-
-[[link]]
-between = ["p", "r"]
-rate = "10Mbit/s"
-delay = "10ms"
-
-[[node]]
-name = "p"
-
-[node.proxy]
-satellite = { towards = ["r"], careful_resume = { saved_window = "1MB", saved_rtt = "500ms" } }
-terrestrial = { careful_resume = { saved_window = "1MB", saved_rtt = "500ms" } }
 "#;
 
 /// The text with the last step of each rename replaced.

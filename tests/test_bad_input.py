@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+import re
 from typing import TYPE_CHECKING
 
 import pytest
@@ -137,6 +139,8 @@ def test_a_folder_with_foreign_files_is_left_alone(
         (("transports", "scps"), "did you mean 'scps-tp'?"),
         (("compare", "--link", "leo", "--transports", "quick"), "did you mean 'quic'?"),
         (("controllers", "xyzzy"), "valid names: "),
+        (("controllers", "ledbat"), "no controller 'ledbat'; did you mean 'ledbat-plus-plus'?"),
+        (("papers", "list", "adlr"), "there is no paper 'adlr'; did you mean 'adalr'?"),
     ],
 )
 def test_a_wrong_name_is_answered_with_those_that_are_meant(
@@ -145,6 +149,33 @@ def test_a_wrong_name_is_answered_with_those_that_are_meant(
     done = bentpipe(*command)
     assert done.returncode == 2
     assert expected in " ".join(done.stderr.split())
+
+
+@pytest.mark.parametrize("name", ["zzz", "ftp/rtt/nothing/like/this", "xyzzy"])
+def test_a_wrong_statement_is_answered_with_five_names_at_most(
+    bentpipe: Bentpipe, name: str
+) -> None:
+    done = bentpipe("papers", "explain", name)
+    assert done.returncode == 2
+    message = " ".join(done.stderr.split())
+    assert f"there is no statement '{name}'" in message
+    known = [
+        one["id"]
+        for paper in json.loads(bentpipe("papers", "list", "--json").stdout)["papers"]
+        for one in json.loads(bentpipe("papers", "list", paper["paper"], "--json").stdout)[
+            "statements"
+        ]
+    ]
+    words = re.split(r"[\s,'?]+", message)
+    assert 1 <= len(set(words) & set(known)) <= 5
+
+
+def test_the_statements_of_a_paper_are_listed(bentpipe: Bentpipe) -> None:
+    listed = bentpipe("papers", "list", "adalr")
+    assert listed.returncode == 0
+    (statement, *_) = json.loads(bentpipe("papers", "list", "adalr", "--json").stdout)["statements"]
+    assert statement["id"] in listed.stdout
+    assert bentpipe("papers", "explain", statement["id"]).returncode == 0
 
 
 def test_a_wrong_controller_in_a_file_is_answered_like_one_of_a_command(

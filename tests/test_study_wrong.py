@@ -134,6 +134,8 @@ def test_a_counter_of_a_mechanism_that_is_not_there_is_refused(
 WRONG = [
     ("flow.0.controller", "flow.0.controler", 5, "parameters.controller.path", "`controller`"),
     ("link.0.delay", "link.4.delay", 6, "parameters.delay.path", None),
+    ("link.0.delay", "link.sever-client.delay", 6, "parameters.delay.path", '"server-client"'),
+    ("flow.0.controller", "flow.flow-7.controller", 5, "parameters.controller.path", '"flow-0"'),
     ('"hybla"', '"hybra"', 5, "parameters.controller.values[1]", '"hybla"'),
     ('["newreno", "hybla"]', "[]", 5, "parameters.controller.values", None),
     ('"hybla"', '"newreno"', 5, "parameters.controller.values[1]", None),
@@ -235,9 +237,29 @@ def test_what_follows_from_a_mistake_is_not_told(file: Path, right: str, wrong: 
     assert "comparison" not in str(caught.value)
 
 
+@pytest.mark.parametrize("path", ["flow.flow-0.controller", "flow.*.controller"])
+def test_a_wrong_value_of_a_named_entry_has_its_place(file: Path, path: str) -> None:
+    text = STUDY.replace("flow.0.controller", path).replace('"hybla"', '"hybra"')
+    file.write_text(text)
+    with pytest.raises(bp.StudyError) as caught:
+        Study.load(file)
+    assert caught.value.errors[0].path == "parameters.controller.values[1]"
+
+
+def test_names_of_a_path_give_the_variants_of_its_numbers(file: Path) -> None:
+    numbered = Study.load(file)
+    named = STUDY.replace("flow.0.controller", "flow.flow-0.controller")
+    file.write_text(named.replace("link.0.delay", "link.server-client.delay"))
+    pairs = zip(numbered.variants, Study.load(file).variants, strict=True)
+    for before, after in pairs:
+        assert before.scenario.to_toml() == after.scenario.to_toml()
+
+
 @pytest.mark.parametrize(
     ("path", "values", "place"),
     [
+        ("link.client-server.delay", '["20ms", "40ms"]', "path"),
+        ("flow.flow-0.controller", '["newreno"]', "path"),
         ("link.*.rate", '["2Mbit/s", "4Mbit/s"]', "path"),
         ("link[0].delay", '["20ms", "40ms"]', "path"),
         ("flow.0.transport.mss", "[1000, 1000.0]", "values[1]"),

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 import time
 from contextlib import contextmanager
+from difflib import get_close_matches
 from typing import TYPE_CHECKING, Any
 
 from bentpipe._native import near_names
@@ -19,14 +20,21 @@ PROGRESS_AFTER_S = 1.0
 PROGRESS_EVERY_S = 0.1
 UNLIMITED = 1 << 20
 """A width that no table has."""
+MOST_LISTED = 50
+"""Valid names that an error lists."""
+MOST_ALIKE = 5
+"""Names that an error lists if there are more than `MOST_LISTED`."""
 READABLE = 16
 """Columns of text are not made narrower than this if they would fit otherwise."""
 
 
 def nearest(name: str, known: Iterable[str]) -> str:
-    """Hint with the nearest valid names, or with all valid names if none is near."""
-    names = list(known)
+    """Hint with the nearest valid names; if none is near, with all, or the most alike of many."""
+    names = list(dict.fromkeys(known))
     close = near_names(name, names)
+    if not close and len(names) > MOST_LISTED:
+        alike = get_close_matches(name, names, n=MOST_ALIKE, cutoff=0)
+        return f"; {len(names)} valid names, such as {', '.join(alike)}"
     if not close:
         return f"; valid names: {', '.join(names)}"
     return f"; did you mean {alternatives(map(repr, close))}?"

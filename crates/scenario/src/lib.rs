@@ -30,6 +30,7 @@
 mod check;
 mod describe;
 mod document;
+mod entry_names;
 mod error;
 mod explain;
 mod extent;

@@ -6,6 +6,7 @@ use serde_json::Value as Json;
 
 use crate::check::{admits_kind, nearest_key, one_of};
 use crate::describe;
+use crate::entry_names;
 use crate::error::{Place, Problem, ScenarioError, ScenarioErrors};
 use crate::path::Path;
 use crate::renamed::{self, Found};
@@ -16,7 +17,8 @@ use crate::write;
 /// A value that replaces one of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
-    /// Where: `flow.0.controller`, `flow[0].controller`, `flow.*.transport.mss`.
+    /// Where: `flow.0.controller`, `flow[0].controller`, `flow.*.transport.mss`, and with the name of
+    /// an entry `flow.download.controller`. The name of a link is `a-b` of its two nodes.
     pub path: String,
     /// What.
     pub value: NewValue,
@@ -173,7 +175,7 @@ impl Setting<'_> {
         open_name(tree, &options, self.origin);
         match &mut tree.value {
             Value::List(items) => {
-                for index in indices(step, items.len(), path)? {
+                for index in indices(step, items, path)? {
                     self.write(&mut items[index], &schema["items"], rest, &path.index(index))?;
                 }
                 Ok(())
@@ -247,28 +249,24 @@ fn open_name(tree: &mut Tree, options: &[&Json], origin: &Origin) {
     }
 }
 
-/// The elements that `step` means in a list of `length`.
-fn indices(step: &str, length: usize, path: &Path) -> Result<Vec<usize>, Box<Problem>> {
+/// The elements of a list that `step` means: an index, `*`, or the name of one of them.
+fn indices(step: &str, items: &[Tree], path: &Path) -> Result<Vec<usize>, Box<Problem>> {
     if step == "*" {
-        return Ok((0..length).collect());
+        return Ok((0..items.len()).collect());
     }
     match step.parse::<usize>() {
-        Ok(index) if index < length => Ok(vec![index]),
+        Ok(index) if index < items.len() => Ok(vec![index]),
         Ok(index) => {
-            let expected = match length {
+            let expected = match items.len() {
                 0 => "no index".to_owned(),
                 1 => "the index 0".to_owned(),
-                _ => format!("an index from 0 to {}", length - 1),
+                length => format!("an index from 0 to {}", length - 1),
             };
             let problem = Problem::new(path.index(index), expected, index.to_string());
-            Err(problem.because(format!("`{path}` has {length} entries, numbered from 0")).into())
+            let reason = format!("`{path}` has {} entries, numbered from 0", items.len());
+            Err(problem.because(reason).into())
         }
-        Err(_) => {
-            let example = format!("`{path}.0` or `{path}.*`");
-            let found = format!("`{step}`");
-            Err(Problem::new(path.key(step), format!("an index or `*` as in {example}"), found)
-                .into())
-        }
+        Err(_) => entry_names::find(step, items, path).map(|index| vec![index]),
     }
 }
 

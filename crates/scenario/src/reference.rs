@@ -34,7 +34,9 @@ sizes in `B`, `kB`, `MB`, `GB` (powers of 1000) and `KiB`, `MiB`, `GiB` (powers 
 
 Any value can be replaced on the command line with `--set PATH=VALUE`. A path is written as below,
 with an index from 0 for the tables in double brackets: `link.1.forward.rate=1Mbit/s`,
-`flow.0.controller=reno`; `flow.*.transport.mss=1400` sets it for all flows.
+`flow.0.controller=reno`; `flow.*.transport.mss=1400` sets it for all flows. A node or flow can be
+given by its name, and a link by its two nodes: `node.gateway.proxy=none`, `flow.download.controller=reno`,
+`link.hub-ship.rate=1Mbit/s`. A number is always an index. A name with a dot cannot be written in a path.
 
 `bentpipe explain FILE` shows every value of a scenario and marks the defaults.
 

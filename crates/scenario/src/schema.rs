@@ -57,9 +57,10 @@ fn generate() -> Value {
     // The old names of keys are those of flows: no scenario has them at a proxy.
     for side in ["terrestrial", "satellite"] {
         let node = &mut schema["properties"]["node"]["items"]["properties"];
-        let side = &mut node["proxy"]["properties"][side]["properties"];
-        let properties = side["careful_resume"]["properties"].as_object_mut();
-        for property in properties.into_iter().flatten().filter_map(|(_, p)| p.as_object_mut()) {
+        let forms = node["proxy"]["anyOf"].as_array_mut().into_iter().flatten();
+        let path = format!("/properties/{side}/properties/careful_resume/properties");
+        let properties = forms.filter_map(|form| form.pointer_mut(&path)?.as_object_mut());
+        for property in properties.flatten().filter_map(|(_, p)| p.as_object_mut()) {
             property.remove("x-renamed-from");
         }
     }

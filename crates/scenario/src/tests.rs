@@ -15,6 +15,7 @@ mod given;
 mod middlebox;
 mod modems;
 mod mtu;
+mod named_entries;
 mod proxy;
 mod refused;
 mod renamed;

@@ -20,12 +20,19 @@ def papers() -> None:
 
 
 @papers.command("list")
+@click.argument("name", type=Completed("paper"), required=False, metavar="[NAME]")
 @json_option
-def list_papers(as_json: bool) -> None:
-    """List the papers that can be reproduced."""
-    from bentpipe.reproductions.command import print_list
+def list_papers(name: str | None, as_json: bool) -> None:
+    """List the papers that can be reproduced, or the statements of the paper NAME.
 
-    print_list(as_json)
+    The ids of statements are those of `papers explain ID`.
+    """
+    from bentpipe.reproductions.command import print_list, print_statements
+
+    if name is None:
+        print_list(as_json)
+    else:
+        print_statements(name, as_json)
 
 
 @papers.command("run")
@@ -59,6 +66,7 @@ def explain_paper(statement: str, results: Path | None, as_json: bool) -> None:
     """Explain one statement of a paper: source, reading, alternatives tried, runs and figure.
 
     ID is the id of a statement or of a row, such as ftp/rtt/baseline/250-ms, or PAPER:ID.
+    `papers list PAPER` lists those of a paper.
     With --results, also show the values that those runs measured.
     """
     from bentpipe.reproductions.explaining import explain_and_print

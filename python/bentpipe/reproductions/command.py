@@ -49,6 +49,24 @@ def print_list(as_json: bool) -> None:
     show(listed)
 
 
+def print_statements(name: str, as_json: bool) -> None:
+    """Print id, kind, quantity and source of each statement of a paper."""
+    reproduction = choose(name)
+    found = list(reproduction.publication.statements.values())
+    if as_json:
+        statements = [
+            {"id": one.id, "kind": one.kind, "quantity": one.quantity, "source": one.source}
+            for one in found
+        ]
+        click.echo(json.dumps({"paper": reproduction.name, "statements": statements}))
+        return
+    listed = table("<statement", "<kind", "<quantity", "<source")
+    for one in found:
+        listed.add_row(one.id, one.kind, one.quantity, one.source)
+    show(listed)
+    show(f"bentpipe papers explain {found[0].id}")
+
+
 def run_and_print(
     chosen_names: Sequence[str],
     workers: int | None,

@@ -17,6 +17,7 @@ if TYPE_CHECKING:
     from bentpipe.study.plan import Comparison, Replications, Variant
     from bentpipe.study.problems import Problems
     from bentpipe.study.quantities import Quantity
+    from bentpipe.study.scenarios import Base
 
 SCENARIO = "scenario"
 """Label and path of the parameter that chooses among several base scenarios."""
@@ -37,7 +38,10 @@ def check_kinds(key: str, values: Sequence[Any], kind: Any) -> None:
 
 
 def check_parameters(
-    parameters: Sequence[Parameter], zips: Sequence[Sequence[str]], problems: Problems
+    parameters: Sequence[Parameter],
+    zips: Sequence[Sequence[str]],
+    problems: Problems,
+    bases: Sequence[Base],
 ) -> None:
     """Check that each parameter has unique values, and that no two set the same path."""
     zipped = [label for group in zips for label in group]
@@ -47,7 +51,7 @@ def check_parameters(
             for index in repeated(parameter.values):
                 found = f"{quoted(parameter.values[index])} again"
                 problems.add((*key, "values", index), "each value once", found)
-        for reason in taken(parameter, parameters[:number]):
+        for reason in taken(parameter, parameters[:number], bases):
             expected = "a path that nothing else sets"
             problems.add((*key, "path"), expected, quoted(parameter.path), reason=reason)
     by_label = {parameter.label: parameter for parameter in parameters}
@@ -60,11 +64,14 @@ def check_parameters(
         check_zip(number, group, by_label, problems)
 
 
-def taken(parameter: Parameter, before: Sequence[Parameter]) -> Iterator[str]:
+def taken(
+    parameter: Parameter, before: Sequence[Parameter], bases: Sequence[Base]
+) -> Iterator[str]:
     """Reasons why a parameter cannot set its path."""
     path = present_path(parameter.path) or parameter.path
     for other in before:
-        if overlap(path, present_path(other.path) or other.path):
+        set_before = present_path(other.path) or other.path
+        if any(overlap(base.with_indices(path), base.with_indices(set_before)) for base in bases):
             yield f"the parameter {quoted(other.label)} sets it by {quoted(other.path)}"
     if path in FIXED and parameter.label != SCENARIO:
         yield "seeds come from [replications]" if path == "seed" else "the name is reserved"

@@ -159,7 +159,7 @@ class Study:
         else:
             base = Base.from_any(scenario)
             bases = {base.load().name: base}
-        check_parameters(parameters, zips, problems)
+        check_parameters(parameters, zips, problems, list(bases.values()))
         prototypes = given | prototypes_of(parameters, given, problems)
         check_quantities(asked, problems)
         check_replications(replications, [q.name for q in asked], problems)
@@ -349,7 +349,7 @@ def blame_parameters(
     for parameter, problem in found:
         path = _native.present_path(parameter.path)
         inside = problem.path.replace("[", ".").replace("]", "")
-        is_value = path is not None and f"{inside}.".startswith(f"{path}.")
+        is_value = path is not None and is_within(inside, path)
         place = ("values", point[parameter.label]) if is_value else ("path",)
         problems.add(
             ("parameters", parameter.label, *place),
@@ -359,6 +359,18 @@ def blame_parameters(
             suggestion=problem.suggestion,
         )
     return bool(found)
+
+
+def is_within(inside: str, path: str) -> bool:
+    """True if a place of a scenario is the value of an override's path, or in it.
+
+    In the place, `*` and names of the path are indices.
+    """
+    places, steps = inside.split("."), path.split(".")
+    return len(places) >= len(steps) and all(
+        place == step or (place.isdecimal() and not step.isdecimal())
+        for place, step in zip(places, steps, strict=False)
+    )
 
 
 def built(

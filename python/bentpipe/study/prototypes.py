@@ -6,6 +6,7 @@ import sys
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.console import nearest
 from bentpipe.errors import ControllerError
 from bentpipe.prototypes.spec import table
 from bentpipe.study.problems import UnfitError
@@ -78,12 +79,16 @@ def prototypes_of(
 def flows_of(path: str, scenario: Scenario) -> str:
     """The name of the flow whose controller a path sets, or `*`.
 
-    `ControllerError` if the scenario has no flow of that number.
+    `ControllerError` if the scenario has no flow of that number or name.
     """
     flow = path.split(".")[1]
-    if not flow.isdecimal():
+    if flow == "*":
         return flow
     names = [one.name for one in scenario.explain().flows]
+    if not flow.isdecimal():
+        if flow not in names:
+            raise ControllerError(f"{path}: there is no flow {flow!r}{nearest(flow, names)}")
+        return flow
     if int(flow) >= len(names):
         expected = f"a flow from 0 to {len(names) - 1}"
         raise ControllerError(f"{path}: expected {expected}, found {flow}")

@@ -9,7 +9,7 @@ import tomllib
 import weakref
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import TypeAlias
+from typing import Any, TypeAlias
 
 from bentpipe._native import Scenario, scenario_files
 from bentpipe.errors import StudyError
@@ -90,9 +90,29 @@ class Base:
         write(files, folder.path)
         return cls(folder.path / next(iter(files)), files, folder=folder)
 
+    def with_indices(self, path: str) -> str:
+        """The path of an override with the index of an entry in place of its name."""
+        table, _, rest = path.partition(".")
+        name, dot, key = rest.partition(".")
+        if name.isdecimal():
+            return path
+        entries = tomllib.loads(next(iter(self.files.values())).decode()).get(table)
+        for number, entry in enumerate(entries if isinstance(entries, list) else ()):
+            if isinstance(entry, dict) and name in entry_names(entry, number):
+                return f"{table}.{number}{dot}{key}"
+        return path
+
     def load(self, sets: tuple[str, ...] = ()) -> Scenario:
         """The scenario with overrides, or `ScenarioError`."""
         return Scenario.load(self.path, sets)
+
+
+def entry_names(entry: dict[str, Any], number: int) -> set[str]:
+    """Names of a node, a flow or a link in paths of overrides."""
+    if isinstance(ends := entry.get("between"), list):
+        names = [str(end) for end in ends]
+        return {"-".join(names), "-".join(reversed(names))}
+    return {str(entry.get("name", f"flow-{number}"))}
 
 
 def write(files: dict[str, bytes], folder: Path, main: str | None = None) -> None:

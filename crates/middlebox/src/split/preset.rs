@@ -101,6 +101,10 @@ const SATPEP: Mechanism = Mechanism {
 };
 
 impl Preset {
+    /// All presets.
+    pub const ALL: [Self; 5] =
+        [Self::Pepsal, Self::CkStp, Self::Aerotcp, Self::Satpep, Self::ScpsGateway];
+
     /// Those that can be chosen, with what is shown of them.
     pub fn mechanisms() -> [&'static Mechanism; 5] {
         [&PEPSAL, &CK_STP, &AEROTCP, &SCPS_GATEWAY, &SATPEP]

@@ -24,7 +24,7 @@ pub(crate) use link::{
     Aqm, Attenuation, Awgn, Changed, Channel, CodeName, Direction, Event, Feedback, Link, Mtu,
     Queue, Signal, Trace, TraceFiles,
 };
-pub(crate) use proxy::{Proxy, ProxySide};
+pub(crate) use proxy::{NamedProxy, Proxy, ProxySide};
 pub(crate) use traffic::{Bulk, Distribution, KeepAlive, OnOff, Traffic};
 pub(crate) use transport::{DelayedAck, Ecn, Transport};
 pub(crate) use words::{FileName, Name, Phase};
@@ -102,9 +102,10 @@ pub(crate) struct Node {
     pub middlebox: Option<Middlebox>,
     /// Split proxy (RFC 3135): the node ends each TCP connection that crosses it from one side to the
     /// other, and opens another one. Both directions of a flow must cross the node. A node with a proxy
-    /// has no `forwarding`, and no `middlebox` other than `"ack-filter"`.
+    /// has no `forwarding`, and no `middlebox` other than `"ack-filter"`. A name stands for the `preset`
+    /// with its defaults, a table sets keys, and `"none"` splits nothing.
     #[schemars(extend("default" = "none"))]
-    pub proxy: Option<Proxy>,
+    pub proxy: Option<NamedProxy>,
 }
 
 named! {

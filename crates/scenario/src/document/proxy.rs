@@ -1,5 +1,8 @@
 //! The split proxy of a gateway. Names of keys are those of the daemon's file, see `SplitSide`.
 
+use std::borrow::Cow;
+use std::iter;
+
 use middlebox::{Accept, AtLimit, Preset, SideName, SplitLimits, SplitSide};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,9 +12,49 @@ use units::{Bytes, Rate, Span};
 
 use super::{Controller, Name};
 
+/// A split proxy by the name of its preset, or with keys.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(crate) enum NamedProxy {
+    Name(ProxyName),
+    Table(Proxy),
+}
+
+/// A name of a preset, or `none`.
+#[derive(Clone, Debug, Serialize, Deserialize)]
+#[serde(transparent)]
+pub(crate) struct ProxyName(String);
+
+impl JsonSchema for ProxyName {
+    fn inline_schema() -> bool {
+        true
+    }
+    fn schema_name() -> Cow<'static, str> {
+        "ProxyName".into()
+    }
+    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
+        let names: Vec<_> = iter::once("none").chain(Preset::ALL.map(Preset::name)).collect();
+        schemars::json_schema!({ "type": "string", "enum": names })
+    }
+}
+
+impl NamedProxy {
+    /// The proxy with its keys; `None` for `none`.
+    pub(crate) fn resolve(&self) -> Option<Cow<'_, Proxy>> {
+        match self {
+            Self::Table(proxy) => Some(Cow::Borrowed(proxy)),
+            Self::Name(ProxyName(name)) => {
+                let preset = Preset::ALL.into_iter().find(|preset| preset.name() == name)?;
+                Some(Cow::Owned(Proxy { preset: Some(preset), ..Proxy::default() }))
+            }
+        }
+    }
+}
+
 /// A split proxy. It ends the client's connection, opens another one to the server, and relays in both
 /// directions. End of stream (FIN) and reset are passed on.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Proxy {
     /// A proxy of a paper or a program, which sets controller and recovery of the satellite side. Keys that
@@ -57,8 +100,10 @@ impl Proxy {
 #[serde(default)]
 #[schemars(extend("additionalProperties" = false))]
 pub(crate) struct ProxySide {
-    /// Neighbours of the node on this side. One of the sides must have them. Default: all neighbours that
-    /// the other side does not have.
+    /// Neighbours of the node on this side. Default: all neighbours that the other side does not have. If
+    /// neither side has them, the satellite's is the one neighbour with a proxy of its own. Without one, it is
+    /// the one neighbour over a link with a delay of at least 119 ms in a direction, as far as a geostationary
+    /// satellite is. If there is none or several, one of the sides must have them.
     #[schemars(length(min = 1))]
     pub towards: Option<Vec<Name>>,
     /// Settings that the daemon has too. The default of `send_buffer` is that of the flow, or 4MiB if the

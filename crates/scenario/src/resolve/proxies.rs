@@ -8,18 +8,21 @@ use std::sync::Arc;
 
 use middlebox::{Accept, AtLimit, BucketSettings, Policy};
 use transport::Protocol;
-use units::{Bytes, Rate};
+use units::{Bytes, Rate, Span};
 
 use super::gateway::{self, Side};
 use super::presets::{Values, Way};
 use super::{Numbers, flows, protocols};
-use crate::document::{self, Document};
+use crate::document::{self, Document, NamedProxy};
 use crate::error::Problem;
 use crate::model::{
     Flow, Gateway, GatewayEnd, Link, Middlebox, Node, OwnSettings, Proxy, Scenario, SideName,
 };
 use crate::path::Path;
 use crate::routes::{Routes, routes};
+
+/// The shortest delay to a geostationary satellite: 35 786 km at the speed of light are 119.4 ms.
+const GEO_HOP: Span = Span::from_millis(119);
 
 /// What is written of the sides of the proxies, by the number of the node.
 pub(super) type Sides = BTreeMap<usize, [Side; 2]>;
@@ -34,9 +37,11 @@ pub(super) fn proxies(
 ) -> Sides {
     let mut sides = Sides::new();
     for (i, written) in document.node.iter().enumerate() {
-        let (Some(proxy), Some(&number)) = (&written.proxy, numbers.get(&written.name.0)) else {
+        let proxy = written.proxy.as_ref().and_then(NamedProxy::resolve);
+        let (Some(proxy), Some(&number)) = (proxy, numbers.get(&written.name.0)) else {
             continue;
         };
+        let proxy = &*proxy;
         let path = Path::entry("node", i).key("proxy");
         problems.extend(alone(written, &nodes[number], &path));
         sides.insert(
@@ -45,7 +50,8 @@ pub(super) fn proxies(
                 Side::of(proxy.side(name), name, proxy.preset, path.key(name.key()), problems)
             }),
         );
-        let Some(neighbours) = neighbours(proxy, number, numbers, links, &path, problems) else {
+        let around = Around { document, numbers, links };
+        let Some(neighbours) = neighbours(proxy, number, &around, &path, problems) else {
             continue;
         };
         if let Some(known_for) = proxy.known_for.filter(|_| proxy.accept != Accept::EarlyIfKnown) {
@@ -107,21 +113,63 @@ fn alone(written: &document::Node, node: &Node, path: &Path) -> Option<Problem> 
     Some(problem.because("what a proxy ends is not forwarded"))
 }
 
+/// The graph that a proxy is in.
+struct Around<'a> {
+    document: &'a Document,
+    numbers: &'a Numbers,
+    links: &'a [Link],
+}
+
+impl Around<'_> {
+    /// The one of the neighbours `all` of `node` that must be on the side of the satellite, where no side is
+    /// written; the reason if there is none.
+    fn satellite(&self, node: usize, all: &[usize]) -> Result<usize, String> {
+        let has_proxy = |number: &usize| {
+            let of_number = |one: &&document::Node| self.numbers.get(&one.name.0) == Some(number);
+            let written = self.document.node.iter().find(of_number);
+            written.and_then(|one| one.proxy.as_ref()?.resolve()).is_some()
+        };
+        let is_far = |number: &usize| {
+            let between = |link: &&Link| other_end(link, node) == Some(*number);
+            let links = self.links.iter().filter(between);
+            links.flat_map(|link| [&link.forward, &link.backward]).any(|one| one.delay >= GEO_HOP)
+        };
+        let [with_proxy, far]: [Vec<usize>; 2] = [
+            all.iter().copied().filter(has_proxy).collect(),
+            all.iter().copied().filter(is_far).collect(),
+        ];
+        match (with_proxy.as_slice(), far.as_slice()) {
+            ([only], _) | ([], [only]) if all.len() > 1 => Ok(*only),
+            ([], []) => Err(format!(
+                "no neighbour has a proxy of its own, and no link of the node has a delay of {GEO_HOP} or more"
+            )),
+            ([], _) => {
+                Err(format!("{} links of the node have a delay of {GEO_HOP} or more", far.len()))
+            }
+            _ => Err(format!("{} neighbours have a proxy of their own", with_proxy.len())),
+        }
+    }
+}
+
+/// The node at the other end of a link of `node`.
+fn other_end(link: &Link, node: usize) -> Option<usize> {
+    match link.ends {
+        [a, b] if a == node => Some(b),
+        [a, b] if b == node => Some(a),
+        _ => None,
+    }
+}
+
 /// The neighbours of node number `node` on each side.
 fn neighbours(
     proxy: &document::Proxy,
     node: usize,
-    numbers: &Numbers,
-    links: &[Link],
+    around: &Around<'_>,
     path: &Path,
     problems: &mut Vec<Problem>,
 ) -> Option<[Vec<usize>; 2]> {
-    let other_end = |link: &Link| match link.ends {
-        [a, b] if a == node => Some(b),
-        [a, b] if b == node => Some(a),
-        _ => None,
-    };
-    let mut all: Vec<_> = links.iter().filter_map(other_end).collect();
+    let numbers = around.numbers;
+    let mut all: Vec<_> = around.links.iter().filter_map(|link| other_end(link, node)).collect();
     all.sort_unstable();
     all.dedup();
     let before = problems.len();
@@ -149,15 +197,15 @@ fn neighbours(
             [terrestrial, satellite]
         }
         [None, Some(satellite)] => [rest(&satellite), satellite],
-        [None, None] => {
-            let path = path.key(SideName::Satellite.key()).key("towards");
-            problems.push(Problem::new(
-                path,
-                "the neighbours on the side of the satellite",
-                "nothing",
-            ));
-            return None;
-        }
+        [None, None] => match around.satellite(node, &all) {
+            Ok(satellite) => [rest(&[satellite]), vec![satellite]],
+            Err(reason) => {
+                let path = path.key(SideName::Satellite.key()).key("towards");
+                let expected = "the neighbours on the side of the satellite";
+                problems.push(Problem::new(path, expected, "nothing").because(reason));
+                return None;
+            }
+        },
     };
     if problems.len() > before {
         return None;

@@ -66,18 +66,83 @@ fn a_side_has_the_keys_that_the_daemon_has_too() {
     let side = serde_json::to_value(SplitSide::<String>::default()).unwrap();
     let node = &crate::schema::cached()["properties"]["node"]["items"]["properties"];
     for key in SideName::ALL.map(SideName::key) {
-        let properties = &node["proxy"]["properties"][key]["properties"];
+        let forms = crate::shape::alternatives(&node["proxy"]);
+        let table = forms.into_iter().find(|form| form["properties"].is_object()).unwrap();
+        let properties = &table["properties"][key]["properties"];
         let missing: Vec<_> = side.as_object().unwrap().keys().collect();
         let missing: Vec<_> = missing.iter().filter(|key| properties[key].is_null()).collect();
         assert!(missing.is_empty(), "{missing:?}");
     }
 }
 
+/// The neighbours of the one proxy on each side, by their names.
+fn sides(text: &str) -> Result<[Vec<String>; 2], String> {
+    let scenario = Scenario::parse(text, "p.toml", &[]).map_err(|errors| errors.to_string())?;
+    let proxy = scenario.nodes.iter().find_map(|node| node.proxy.as_ref());
+    let Some(proxy) = proxy else { return Ok([Vec::new(), Vec::new()]) };
+    let name = |number: &usize| scenario.nodes[*number].name.clone();
+    Ok(proxy.neighbours.each_ref().map(|side| side.iter().map(name).collect()))
+}
+
+#[test]
+fn a_name_is_a_preset_with_its_defaults_and_none_is_no_proxy() {
+    for preset in middlebox::Preset::ALL.map(middlebox::Preset::name) {
+        let [named, table] = [
+            format!("proxy = \"{preset}\""),
+            format!(
+                "proxy = {{ preset = \"{preset}\", satellite = {{ towards = [\"terminal\"] }} }}"
+            ),
+        ]
+        .map(|keys| Scenario::parse(&text(&format!("name = \"gateway\"\n{keys}")), "p.toml", &[]));
+        match (named, table) {
+            (Ok(named), Ok(table)) => assert_eq!(format!("{named:?}"), format!("{table:?}")),
+            // Two of them need a second gateway.
+            (Err(named), Err(table)) => {
+                assert!(named.to_string().contains("second proxy"), "{named}");
+                assert!(table.to_string().contains("second proxy"), "{table}");
+            }
+            (named, table) => panic!("{preset}: {named:?} {table:?}"),
+        }
+    }
+    let none = Scenario::parse(&gateway("\"none\""), "p.toml", &[]).unwrap();
+    assert!(none.nodes.iter().all(|node| node.proxy.is_none()));
+    let set = "node.gateway.proxy=none".parse().unwrap();
+    let with_proxy = gateway("{ satellite = { towards = [\"terminal\"] } }");
+    let none = Scenario::parse(&with_proxy, "p.toml", &[set]).unwrap();
+    assert!(none.nodes.iter().all(|node| node.proxy.is_none()));
+    let error = sides(&gateway("\"pepsl\"")).unwrap_err();
+    assert!(error.contains("did you mean \"pepsal\""), "{error}");
+}
+
+#[test]
+fn the_side_of_the_satellite_is_found_where_it_is_unique() {
+    let names = |list: &[&str]| list.iter().map(ToString::to_string).collect::<Vec<_>>();
+    let far = gateway("{ preset = \"pepsal\" }");
+    assert!(far.contains("delay = \"250ms\""), "{far}");
+    assert_eq!(sides(&far).unwrap()[1], names(&["terminal"]));
+    assert_eq!(sides(&far.replace("250ms", "119ms")).unwrap()[1], names(&["terminal"]));
+    let near = far.replace("250ms", "118ms");
+    let error = sides(&near).unwrap_err();
+    assert!(error.starts_with("p.toml:"), "{error}");
+    assert!(error.contains("satellite.towards") && error.contains("119ms or more"), "{error}");
+    let client =
+        "\n[[link]]\nbetween = [\"terminal\", \"client\"]\nrate = \"10Mbit/s\"\ndelay = \"1ms\"\n";
+    let terminal = "[[node]]\nname = \"terminal\"\nproxy = \"none\"\n";
+    let two = near.replace("to = \"terminal\"", "to = \"client\"") + client + terminal;
+    assert!(sides(&two).is_err(), "a proxy that is none is none");
+    let both =
+        two.replace("proxy = \"none\"", "proxy = { satellite = { towards = [\"gateway\"] } }");
+    assert_eq!(sides(&both).unwrap()[1], names(&["terminal"]));
+    let found = two.replace("proxy = \"none\"", "proxy = \"pepsal\"");
+    assert_eq!(sides(&found).unwrap()[1], names(&["terminal"]));
+}
+
 #[test]
 fn proxies_that_cannot_be() {
     let nodes = [
-        gateway("{}"),
-        gateway("{ satellite = { controller = \"hybla\" } }"),
+        gateway("{}").replace("250ms", "25ms"),
+        gateway("{}").replace("10ms", "120ms"),
+        gateway("{ satellite = { controller = \"hybla\" } }").replace("250ms", "25ms"),
         gateway("{ satellite = { towards = [\"terminl\"] } }"),
         gateway("{ satellite = { towards = [\"gateway\"] } }"),
         gateway("{ satellite = { towards = [\"terminal\", \"server\", \"aside\"] } }"),

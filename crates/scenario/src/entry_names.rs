@@ -1,0 +1,63 @@
+//! Names of the entries of a list, as paths write them: `flow.download.controller`.
+
+use crate::error::Problem;
+use crate::path::Path;
+use crate::suggest;
+use crate::tree::{Tree, Value};
+
+/// Names that a message lists at most.
+const MOST: usize = 20;
+
+/// The index of the one entry of `items` that is called `name`.
+pub(crate) fn find(name: &str, items: &[Tree], path: &Path) -> Result<usize, Box<Problem>> {
+    let is_flow = path.to_string() == "flow";
+    let names: Vec<_> =
+        items.iter().enumerate().map(|(i, item)| names_of(item, is_flow.then_some(i))).collect();
+    let called = |of_one: &Vec<String>| of_one.iter().any(|one| one == name);
+    let found: Vec<_> = (0..items.len()).filter(|i| called(&names[*i])).collect();
+    let (given, place) = (format!("`{name}`"), path.key(name));
+    match found[..] {
+        [only] => Ok(only),
+        [] => {
+            let known: Vec<_> = names.iter().filter_map(|names| names.first()).collect();
+            let near = suggest::nearest(name, names.iter().flatten().map(String::as_str));
+            Err(Problem::new(place, expected(&known, path), given).suggest(near).into())
+        }
+        _ => {
+            let numbers: Vec<_> = found.iter().map(|i| format!("`{path}.{i}`")).collect();
+            let problem = Problem::new(place, numbers.join(" or "), given);
+            Err(problem.because(format!("{} entries have this name", found.len())).into())
+        }
+    }
+}
+
+/// The names of an entry: its `name`, or its two nodes in either order. A flow without a name has that of
+/// its number.
+fn names_of(item: &Tree, flow: Option<usize>) -> Vec<String> {
+    let Value::Table(entries) = &item.value else { return Vec::new() };
+    let of = |key: &str| entries.iter().find(|entry| entry.key == key).map(|e| &e.tree.value);
+    match (of("name"), of("between")) {
+        (Some(Value::String(name)), _) => vec![name.clone()],
+        (None, Some(Value::List(ends))) => {
+            match ends.iter().map(|end| &end.value).collect::<Vec<_>>()[..] {
+                [Value::String(a), Value::String(b)] => {
+                    vec![format!("{a}-{b}"), format!("{b}-{a}")]
+                }
+                _ => Vec::new(),
+            }
+        }
+        _ => flow.map(|number| format!("flow-{number}")).into_iter().collect(),
+    }
+}
+
+/// The entries that there are.
+fn expected(known: &[&String], path: &Path) -> String {
+    let example = format!("an index or `*` as in `{path}.0` or `{path}.*`");
+    let listed: Vec<_> = known.iter().take(MOST).map(|name| format!("`{name}`")).collect();
+    let more = known.len().saturating_sub(MOST);
+    match (listed.as_slice(), more) {
+        ([], _) => example,
+        (names, 0) => format!("{}, or {example}", names.join(", ")),
+        (names, more) => format!("{} and {more} more, or {example}", names.join(", ")),
+    }
+}

@@ -211,7 +211,7 @@ impl Sender {
         self.sent += self.usable();
     }
 
-    /// Nothing is outstanding for this time, and then data is sent again.
+    /// A pause of this length with nothing outstanding, and the start of new data.
     fn pause(&mut self, time: Span) {
         self.shrink();
         self.now += time;

@@ -76,7 +76,7 @@ pub(crate) struct Flight {
     lost: u64,
     /// Bytes that are to be sent again.
     missing: u64,
-    /// Bytes that were sent again and are in the network.
+    /// Retransmitted bytes in the network.
     repeating: u64,
     /// No segment below is to be sent again.
     cursor: u64,
@@ -132,7 +132,7 @@ impl Flight {
         self.note_departure(departure);
     }
 
-    /// The last segment is sent again as a probe, which counts for nothing that is in the network.
+    /// The last segment is retransmitted as a probe. The copy does not count as in flight.
     pub(crate) fn on_probe(&mut self, now: Time) {
         if let Some(segment) = self.segments.back_mut().filter(|segment| !segment.delivered) {
             segment.sent_at = now;
@@ -393,7 +393,7 @@ impl Flight {
         self.repeating
     }
 
-    /// Whether the first segment was sent again, or any copy is in the network (`tcp_any_retrans_done`).
+    /// True if the first segment was retransmitted, or any copy is in flight (`tcp_any_retrans_done`).
     pub(crate) fn has_copies(&self) -> bool {
         self.repeating > 0 || self.segments.front().is_some_and(|segment| segment.again)
     }

@@ -62,7 +62,7 @@ impl Difference {
     }
 }
 
-/// What became of one seed.
+/// Outcome of one seed.
 #[derive(Clone, Debug)]
 pub enum Verdict {
     /// Both hosts sent the same segments.

@@ -24,7 +24,7 @@ pub(super) enum Answer {
 /// The state of the receiver. Sequence numbers are those of the host, whose first byte is 1.
 pub(super) struct Receiver {
     next: u32,
-    /// What arrived behind gaps, the range that grew last first.
+    /// Ranges of data behind gaps, the one that grew last first.
     ranges: Vec<(u32, u32)>,
     duplicate: Option<(u32, u32)>,
     waiting: u32,

@@ -30,7 +30,7 @@ const APART: i64 = 8_000;
 
 /// A real host answers within this time, in microseconds. What comes later comes from a timer.
 const PROMPT: i64 = 1_500;
-/// What a data segment takes longer than the SYN, in microseconds. No later RTT is the least one by chance, with
+/// Additional delay of data segments compared with the SYN, in microseconds. No later RTT is the least one by chance, with
 /// which RACK compares the RTT of retransmissions.
 const LONGER: i64 = 1_000;
 /// Least time between two things that happen to the host, in microseconds. A kernel never sends two
@@ -508,7 +508,7 @@ pub(super) fn nominal(when: When, before: i64) -> i64 {
     }
 }
 
-/// What is expected of a segment: the window and the push bit do not matter.
+/// The expected segment. Its window and push bit are not compared.
 fn expectation(packet: &Packet) -> Packet {
     let flags = Flags(packet.flags.0 & !Flags::PSH);
     Packet { window: None, flags, ..packet.clone() }

@@ -1,4 +1,4 @@
-//! What a host does with a script, without comparison: for the study of differences.
+//! Plays a script without comparison and prints the host's packets and state, to study differences.
 
 use std::fmt::Write as _;
 

@@ -56,9 +56,9 @@ pub struct Figures {
     pub per: f64,
     /// Probability that an ACK is corrupted, in clear sky.
     pub ack_per: f64,
-    /// Whether `bottleneck_bps` is the mean rate of a trace.
+    /// True if `bottleneck_bps` is the mean rate of a trace.
     pub mean_rate: bool,
-    /// Whether the round-trip times have the mean delay of a trace.
+    /// True if the round-trip times include the mean delay of a trace.
     pub mean_delay: bool,
     /// Rates of SCPS-TP's routes whose data meets at the slowest link or router.
     #[serde(skip)]
@@ -287,7 +287,7 @@ struct Way {
     serialisation: f64,
     per: f64,
     slowest: Place,
-    /// Whether a link has the mean delay of its trace.
+    /// Returns true if a link has the mean delay of its trace.
     mean_delay: bool,
 }
 
@@ -304,7 +304,7 @@ struct Place {
     routes: RouteSum,
     /// What waits before it, in bytes of such packets.
     queue: Option<f64>,
-    /// Whether the rate is the mean of a trace.
+    /// Returns true if the rate is the mean of a trace.
     mean_rate: bool,
 }
 

@@ -44,7 +44,7 @@ pub(super) struct Linux {
     reduction: Option<Reduction>,
     /// cwnd is reduced proportionally.
     reduces: bool,
-    /// What the running timer waits for.
+    /// Event for which the timer runs.
     awaited: Awaited,
     used: Validated,
     /// Something is known to have arrived out of order, to be lost, or to be retransmitted (`TCP_CA_Disorder`).
@@ -182,7 +182,7 @@ impl Sender {
         }
     }
 
-    /// Whether the ACK that is being processed was overtaken. Linux takes in its SACK blocks, and neither
+    /// True if the ACK that is being processed was overtaken. Linux takes in its SACK blocks, and neither
     /// measures with it nor lets the window change (`tcp_ack`).
     pub(super) fn is_ack_old(&self) -> bool {
         self.known_linux().is_some_and(|linux| linux.news.is_old)
@@ -385,7 +385,7 @@ impl Sender {
         }
     }
 
-    /// Whether the ACK that is being processed starts a recovery, and so lets no window grow.
+    /// True if the ACK that is being processed starts a recovery. Such an ACK grows no window.
     pub(super) fn is_about_to_recover(&self) -> bool {
         let Some(linux) = self.known_linux() else { return false };
         let any = self.scoreboard.flight().is_some_and(|flight| flight.has_lost());

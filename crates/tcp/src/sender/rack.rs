@@ -135,7 +135,7 @@ impl Rack {
         }
     }
 
-    /// A report of a duplicate covers a segment that was sent again, has arrived, and begins at `start`.
+    /// A report of a duplicate covers a retransmitted segment that has arrived and begins at `start`.
     pub(super) fn on_late_original(&mut self, start: u64) {
         self.lowest_sacked = self.lowest_sacked.min(start);
     }
@@ -209,7 +209,7 @@ impl Rack {
         self.has_news = true;
     }
 
-    /// Whether losses are to be looked for, which is done once for each piece of news.
+    /// Returns true if an ACK has advanced RACK since the last search for losses.
     pub(super) fn take_news(&mut self) -> bool {
         std::mem::take(&mut self.has_news)
     }

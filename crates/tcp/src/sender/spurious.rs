@@ -39,7 +39,7 @@ impl Undo {
         self.saved = Some(Saved { cwnd, ssthresh, una, repeated });
     }
 
-    /// `bytes` are sent again at `stamp` of the clock of timestamps.
+    /// Retransmits `bytes` at `stamp` of the clock of timestamps.
     pub(super) fn on_again(&mut self, bytes: u64, stamp: u32) {
         self.first_copy.get_or_insert(stamp);
         if let Some(saved) = &mut self.saved {
@@ -67,7 +67,7 @@ impl Undo {
         }
     }
 
-    /// Whether a reduction may be taken back (`undo_marker`).
+    /// Returns true if a reduction can be undone (`undo_marker`).
     pub(super) fn is_armed(&self) -> bool {
         self.saved.is_some()
     }
@@ -77,7 +77,7 @@ impl Undo {
         self.saved.is_some_and(|saved| saved.repeated == Some(0))
     }
 
-    /// Whether an ACK of new data that echoes `echo` answers an original (`tcp_packet_delayed`).
+    /// Returns true if an ACK of new data that echoes `echo` answers an original (`tcp_packet_delayed`).
     pub(super) fn shows_original(&self, echo: Option<u32>) -> bool {
         let Some(first) = self.first_copy else { return true };
         echo.is_some_and(|echo| echo != 0 && (echo.wrapping_sub(first) as i32) < 0)
@@ -146,7 +146,7 @@ mod tests {
     fn a_reduction_is_needless_when_every_copy_was() {
         let mut undo = Undo::default();
         undo.remember(&window(20, 30), 100, 0);
-        assert!(!undo.is_reported(), "nothing was sent again");
+        assert!(!undo.is_reported(), "nothing was retransmitted");
         undo.on_again(2, 0);
         undo.on_again(3, 0);
         undo.on_duplicate_report(102, 2);
@@ -162,7 +162,7 @@ mod tests {
     #[test]
     fn an_echo_from_before_the_first_copy_shows_the_original() {
         let mut undo = Undo::default();
-        assert!(undo.shows_original(None), "nothing was sent again");
+        assert!(undo.shows_original(None), "nothing was retransmitted");
         undo.on_again(1, 50);
         undo.on_again(1, 70);
         for (echo, shows) in [(None, false), (Some(49), true), (Some(50), false), (Some(0), false)]

@@ -55,17 +55,17 @@ impl TailLossProbe {
         srtt.map_or(WITHOUT_SAMPLE, |srtt| srtt + srtt + delay)
     }
 
-    /// Whether one is out, which is not answered yet.
+    /// Returns true if a probe is unanswered.
     pub(super) fn is_out(&self) -> bool {
         self.outstanding.is_some()
     }
 
-    /// Whether one is out that repeats a segment.
+    /// Returns true if a probe that repeats a segment is unanswered.
     pub(super) fn is_copy(&self) -> bool {
         self.outstanding.is_some_and(|probe| probe.again)
     }
 
-    /// Whether one is out behind which nothing was sent up to `end`, exactly.
+    /// Returns true if a probe is unanswered and `end` is the end of the data that it covers.
     pub(super) fn ends_at(&self, end: u64) -> bool {
         self.outstanding.is_some_and(|probe| probe.end == end)
     }

@@ -34,7 +34,7 @@ impl Bench for Hosts {
 }
 
 impl Hosts {
-    /// What the simulated TCP and the kernel do with a script.
+    /// Packets of the simulated TCP and of the kernel for one script.
     pub fn traces(&self, script: &Script) -> Result<[String; 2], String> {
         let simulated = trace(script, &mut Simulated::new(Profile::Linux, script))?;
         let kernel = thread::scope(|scope| {

@@ -12,7 +12,7 @@ use crate::config::Config;
 use super::{News, Phase, Sender};
 use crate::sender::transmit::Chunk;
 
-/// What the timer waits for.
+/// Events for which the one timer runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Awaited {
     /// The retransmission timeout (`ICSK_TIME_RETRANS`).
@@ -127,8 +127,8 @@ impl Sender {
         }
     }
 
-    /// What was doubtful when the last ACK came is lost now. As Linux does, a recovery that begins
-    /// with it counts one segment as delivered (`tcp_rack_reo_timeout`).
+    /// The reordering timer expired: segments within the reordering window at the last ACK are lost. A recovery
+    /// that begins with it counts one segment as delivered, as in Linux (`tcp_rack_reo_timeout`).
     fn on_losses_overdue(&mut self, now: Time, config: &Config) {
         self.retransmission_quota = self.controller.retransmission_quota();
         if let Some(linux) = self.linux() {

@@ -1,4 +1,4 @@
-//! Whether cwnd is what limits the sender, as Linux knows it (`tcp_cwnd_validate`): from the last time that new data
+//! Use of cwnd as Linux measures it (`tcp_cwnd_validate`): at the last time that new data
 //! left, or waited for cwnd. What a recovery or its retransmissions make of cwnd does not count.
 
 use congestion::Controller;
@@ -44,7 +44,7 @@ impl Sender {
         }
     }
 
-    /// Whether the window may grow (`tcp_is_cwnd_limited`).
+    /// Returns true if the window may grow (`tcp_is_cwnd_limited`).
     pub(in crate::sender) fn uses_window(&self, config: &Config) -> bool {
         let Some(linux) = self.known_linux() else { return false };
         let window = self.controller.window();

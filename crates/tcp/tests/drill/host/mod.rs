@@ -223,7 +223,7 @@ impl Simulated {
         Ok(Outcome::Returned(0))
     }
 
-    /// What has become of a call that blocks.
+    /// Outcome of a blocking call.
     fn end_of(&mut self, call: &Call) -> Try<Outcome> {
         match call.name.as_str() {
             "accept" => Ok(self.accept(call)),

@@ -47,6 +47,9 @@ pub struct Trace {
     pub phase: Span,
 }
 
+/// Changes that means look at, or twice the length of the trace: some milliseconds.
+const MOST_CHANGES: usize = 100_000;
+
 /// A trace on average over its length.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Means {
@@ -84,7 +87,8 @@ impl Trace {
         })
     }
 
-    /// What it is on average, in a direction of this rate and delay.
+    /// Means in a direction of this rate and delay. They are over the whole length, unless a part of the trace
+    /// repeats so often in it that [`MOST_CHANGES`] come first: then they are over the time until there.
     pub(crate) fn means(&self, rate: Rate, delay: Span) -> Means {
         let end = Time::ZERO + self.lasts;
         let bits = |rate: Rate| rate.bits_per_second() as f64;
@@ -92,7 +96,8 @@ impl Trace {
         let (mut last, mut silent_until) = (Time::ZERO, Time::ZERO);
         let mut sums = Means { rate: 0.0, delay: 0.0, loss: 0.0 };
         let nothing = (end, nothing(self.lasts));
-        for (at, change) in self.timeline.until(end).chain([nothing]) {
+        let most = MOST_CHANGES.max(2 * self.timeline.changes().len());
+        for (at, change) in self.timeline.until(end).chain([nothing]).take(most) {
             let seconds = at.since(last).as_secs_f64();
             sums.rate += rate * at.since(silent_until.max(last)).as_secs_f64();
             sums.delay += delay * seconds;
@@ -103,7 +108,7 @@ impl Trace {
             loss = change.loss.unwrap_or(loss);
             silent_until = silent_until.max(at + change.outage.unwrap_or(Span::ZERO));
         }
-        let seconds = self.lasts.as_secs_f64();
+        let seconds = last.since(Time::ZERO).as_secs_f64();
         match seconds > 0.0 {
             true => Means {
                 rate: sums.rate / seconds,
@@ -215,6 +220,20 @@ mod tests {
         let means = trace.means(Rate::from_bits_per_second(1), seconds(1));
         // 10 for 5 s and 20 for 3 s; 1 s for 5 s and 3 s for 5 s; a half for 1 s.
         assert_eq!(means, Means { rate: 11.0, delay: 2.0, loss: 0.05 });
+    }
+
+    /// Deliveries that repeat each second next to delays that repeat each year.
+    #[test]
+    fn means_of_parts_with_very_different_periods_come_soon() {
+        let year = 31_536_000;
+        let trace = [
+            change(0, Some(year), None, Some(3)),
+            Change { every: Some(Span::from_millis(1)), ..change(0, None, Some(20), None) },
+        ];
+        let timeline = trace.into_iter().collect();
+        let trace = Trace { timeline, lasts: seconds(year), ..Trace::default() };
+        let means = trace.means(Rate::from_bits_per_second(1), seconds(1));
+        assert!((means.rate - 20.0).abs() < 1e-9 && (means.delay - 3.0).abs() < 1e-9, "{means:?}");
     }
 
     #[test]

@@ -29,6 +29,9 @@ use crate::prefix::Prefix;
 /// Name of the table of nftables.
 pub const TABLE: &str = "bentpipe_proxy";
 
+/// Number of chains in the table. Each has a line with two statements, which end with a semicolon; rules have none.
+pub const CHAINS: usize = 4;
+
 /// Name of the counter of SYNs that cross from one side to the other, although the file does not exempt them.
 pub(crate) const UNSPLIT: &str = "unsplit";
 

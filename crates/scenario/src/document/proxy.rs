@@ -18,7 +18,7 @@ use super::{Controller, Name};
 #[schemars(inline)]
 pub(crate) enum NamedProxy {
     Name(ProxyName),
-    Table(Proxy),
+    Table(Box<Proxy>),
 }
 
 /// A name of a preset, or `none`.

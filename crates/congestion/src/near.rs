@@ -7,10 +7,13 @@ const SHORTEST_PART: usize = 3;
 
 /// The ones of `names` that `name` probably stands for, at most four; none if all are far from it.
 ///
-/// Letter case, `-`, `_` and spaces count for nothing. Names that begin with `name` or contain it come before
-/// those that a slip of the keyboard leads to, unless one of them is a single slip away. Among slips, a name that
-/// `name` begins with, such as `bbr` for `bbr2`, is as near as one with a single other letter. Names that are
-/// equally near are all listed, those of the same length first.
+/// Letter case, `-`, `_` and spaces are ignored. The first of these that finds a name decides:
+///
+/// 1. names that are equal then,
+/// 2. names that begin with `name`, then those that contain it; if one of them is at an edit distance of one, that
+///    name alone,
+/// 3. all names at the smallest edit distance, those of the same length first. A name that is the beginning of
+///    `name`, such as `bbr` for `bbr2`, has a distance of one.
 pub fn near<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = plain(name);
     let known: Vec<_> = names.into_iter().map(|known| (plain(known), known)).collect();

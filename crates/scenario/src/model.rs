@@ -491,6 +491,6 @@ pub struct Record {
     pub interval: Option<Span>,
     /// Record a row whenever a window, estimate or timer of a flow changes.
     pub events: bool,
-    /// Measure the delivery times of all flows, and not only of those that a gateway splits.
+    /// Measure the delivery times of all flows. Flows that a gateway splits always have them.
     pub delivery: bool,
 }

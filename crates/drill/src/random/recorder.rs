@@ -112,7 +112,7 @@ struct Recorder<'a> {
     ends: bool,
 }
 
-/// The script of a stimulus, whose expected segments are those that `host` sends.
+/// Plays a stimulus against `host` and returns the script. Its expected segments are those of `host`.
 ///
 /// # Errors
 /// When the host does not have what the script requires.

@@ -102,7 +102,7 @@ fn deliveries_and_delays_go_together() {
 fn the_explanation_has_the_ends_of_a_trace() {
     let rows = "t_s,rate_mbps,delay_ms\n0,2,20\n0.5,0,30\n1.5,4.5,10\n";
     let loaded = load("\"a.csv\"", &[("a.csv", rows)]).unwrap();
-    let told = explain(&loaded.scenario, &loaded.written).to_string();
+    let explained = explain(&loaded.scenario, &loaded.written).to_string();
     // 2 Mbit/s for 0.5 s of 2.5 s, and 4.5 Mbit/s for 1 s.
     let expected = "3 changes in 2.5s, rate 2Mbit/s to 4.5Mbit/s (mean 2.2Mbit/s), delay 10ms to 30ms \
                     (mean 20ms), outages of 1s";
@@ -140,18 +140,18 @@ fn a_trace_with_rates_or_delays_needs_no_other_and_gives_the_mean() {
 /// The figures were those of a rate that the link never has.
 #[test]
 fn figures_are_of_the_mean_of_a_trace_and_say_so() {
-    let told = |keys, rows| {
+    let explained = |keys, rows| {
         let loaded = with_keys(keys, "\"a.csv\"", rows).unwrap();
         let explanation = explain(&loaded.scenario, &loaded.written);
         let figures = explanation.flows[0].figures.clone();
         (figures, explanation.to_string())
     };
-    let (figures, text) = told("rate = \"80Mbit/s\"\ndelay = \"5ms\"", RATES);
+    let (figures, text) = explained("rate = \"80Mbit/s\"\ndelay = \"5ms\"", RATES);
     assert!((figures.bottleneck_bps - 2.2e6).abs() < 1.0, "{}", figures.bottleneck_bps);
     assert!((figures.bdp_bytes / (2.2e6 / 8.0 * figures.base_rtt_ms / 1e3) - 1.0).abs() < 1e-9);
     assert!(text.contains("2.2Mbit/s of IP packets (mean of the trace)"), "{text}");
     assert!(!text.contains("80Mbit/s") && !text.contains("propagation (mean"), "{text}");
-    let (figures, text) = told("rate = \"80Mbit/s\"\ndelay = \"5ms\"", DELAYS);
+    let (figures, text) = explained("rate = \"80Mbit/s\"\ndelay = \"5ms\"", DELAYS);
     assert!((figures.propagation_rtt_ms - 40.0).abs() < 1e-9);
     assert!(text.contains("40ms propagation (mean of the trace)"), "{text}");
     assert!(!text.contains("IP packets (mean"), "{text}");
@@ -215,7 +215,7 @@ fn what_is_wrong_with_a_trace_is_answered() {
     ];
     for (trace, text, expected) in cases {
         let Err(errors) = load(trace, &[("a.csv", text)]) else { panic!("{trace} {text:?}") };
-        let told = errors.to_string();
+        let explained = errors.to_string();
         assert!(told.contains(expected), "{trace} {text:?}: {told}");
         assert!(errors.0[0].path.starts_with("link[0].forward.trace"), "{told}");
     }

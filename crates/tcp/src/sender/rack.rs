@@ -38,8 +38,8 @@ pub(super) struct Rack {
     /// is being processed: its SACK blocks, which come first, overtake nothing that it acknowledges.
     highest: u64,
     highest_before: u64,
-    /// Where the lowest segments begin that were sent once and arrive with this ACK below others: those that
-    /// its SACK blocks report, and those that it acknowledges.
+    /// Lowest sequence numbers of segments that were sent once and arrive out of order with this ACK: first of
+    /// those in its SACK blocks, then of those that it acknowledges cumulatively.
     lowest_sacked: u64,
     lowest_acknowledged: u64,
     reordering_seen: bool,
@@ -53,7 +53,7 @@ pub(super) struct Rack {
     is_reported: bool,
     /// When the window became wider.
     widened_at: Option<Time>,
-    /// When that segment was sent which was sent last of those that arrive with this ACK.
+    /// Latest send time of the segments that arrive with this ACK.
     sent_last: Option<Time>,
 }
 

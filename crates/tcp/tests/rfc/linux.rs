@@ -96,8 +96,8 @@ fn after_many_losses_the_window_climbs_back_with_each_ack_that_makes_progress() 
     assert_eq!(script.sack(12, &[23..30]), [19, 20]);
 }
 
-/// Linux: the timer restarts with the head of the queue that is sent again, and with a SACK of what was sent
-/// before that (`tcp_clean_rtx_queue`), but not with one of what was sent later.
+/// Linux: the timer restarts with the retransmission of the first segment, and with a SACK of data that was sent
+/// before it (`tcp_clean_rtx_queue`). A SACK of later data does not restart it.
 #[test]
 fn the_timer_starts_with_the_retransmission_of_the_first_segment() {
     let mut script = sender();

@@ -70,6 +70,7 @@ __all__ = [
     "lockstep",
     "mechanisms",
     "names_a_file",
+    "near_names",
     "number_columns",
     "present_path",
     "reference",

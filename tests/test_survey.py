@@ -171,10 +171,10 @@ def test_helpers_do_what_they_are_for(reproductions: Path) -> None:
         helped, plain = clear[f"cubic + {helper}"], clear["cubic"]
         assert (helped["latency"].mean or 0) < 0.8 * (plain["latency"].mean or 0)
     thin = found["geo/thin"]
+    assert thin["cubic"]["short"].missing > 0, "no short transfer completes in some run"
     for helper in ("ack-filter", "rohc"):
-        assert (thin[f"cubic + {helper}"]["latency"].mean or 0) < 0.5 * (
-            thin["cubic"]["latency"].mean or 0
-        )
+        short = thin[f"cubic + {helper}"]["short"]
+        assert (short.missing, (short.mean or 0) < 5) == (0, True)
 
 
 def test_only_a_survey_has_a_larger_set(bentpipe: Bentpipe) -> None:

@@ -65,12 +65,15 @@ fn plain(text: &str) -> String {
     text.to_lowercase().replace(['-', '_', ' '], "")
 }
 
-/// The number of slips between two names without case and hyphens; `None` if they are too many.
+/// The number of slips between two names without case and hyphens; `None` if they are too many: more than one in
+/// names of three letters, more than two in names of four to eight, or more than a third of the letters.
 fn slips(name: &str, known: &str) -> Option<usize> {
     let is_longer = known.chars().count() >= SHORTEST_PART && name.starts_with(known);
     let slips = strsim::damerau_levenshtein(name, known);
     let slips = if is_longer { slips.min(1) } else { slips };
-    (slips <= known.chars().count().max(3) / 3).then_some(slips)
+    let letters = known.chars().count();
+    let most = if letters > 3 { (letters / 3).max(2) } else { 1 };
+    (slips <= most).then_some(slips)
 }
 
 #[cfg(test)]
@@ -84,6 +87,8 @@ mod tests {
         assert_eq!(near("Delay", names), ["delay"]);
         assert_eq!(near("overhed", names), ["overhead"]);
         assert!(near("colour", names).is_empty());
+        assert_eq!(near("keep", ["kept", "per"]), ["kept"], "two slips in four letters");
+        assert!(near("cab", ["bbr", "bic"]).is_empty());
     }
 
     #[test]

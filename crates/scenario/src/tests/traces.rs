@@ -102,11 +102,14 @@ fn deliveries_and_delays_go_together() {
 fn the_explanation_has_the_ends_of_a_trace() {
     let rows = "t_s,rate_mbps,delay_ms\n0,2,20\n0.5,0,30\n1.5,4.5,10\n";
     let loaded = load("\"a.csv\"", &[("a.csv", rows)]).unwrap();
-    let explained = explain(&loaded.scenario, &loaded.written).to_string();
+    let message = explain(&loaded.scenario, &loaded.written).to_string();
     // 2 Mbit/s for 0.5 s of 2.5 s, and 4.5 Mbit/s for 1 s.
     let expected = "3 changes in 2.5s, rate 2Mbit/s to 4.5Mbit/s (mean 2.2Mbit/s), delay 10ms to 30ms \
                     (mean 20ms), outages of 1s";
-    assert!(told.split_whitespace().collect::<Vec<_>>().join(" ").contains(expected), "{told}");
+    assert!(
+        message.split_whitespace().collect::<Vec<_>>().join(" ").contains(expected),
+        "{message}"
+    );
 }
 
 /// The scenario of `load` with other keys in the place of `rate` and `delay`.
@@ -215,9 +218,9 @@ fn what_is_wrong_with_a_trace_is_answered() {
     ];
     for (trace, text, expected) in cases {
         let Err(errors) = load(trace, &[("a.csv", text)]) else { panic!("{trace} {text:?}") };
-        let explained = errors.to_string();
-        assert!(told.contains(expected), "{trace} {text:?}: {told}");
-        assert!(errors.0[0].path.starts_with("link[0].forward.trace"), "{told}");
+        let message = errors.to_string();
+        assert!(message.contains(expected), "{trace} {text:?}: {message}");
+        assert!(errors.0[0].path.starts_with("link[0].forward.trace"), "{message}");
     }
 }
 

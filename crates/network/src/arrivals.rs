@@ -30,7 +30,7 @@ enum Others {
 }
 
 impl Arrivals {
-    /// None of so many ports carries anything.
+    /// `ports` ports that carry nothing.
     pub(crate) fn new(ports: usize) -> Self {
         let others = if ports < MANY {
             Others::Few(EventList::new())

@@ -20,9 +20,9 @@ pub struct FlowId(pub u32);
 /// A packet: its body, where it goes, and how long it is.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Packet<B> {
-    /// What it carries.
+    /// Content of the packet.
     pub body: B,
-    /// What a router takes for its flow: one number for addresses, protocol and ports. By it, queues
+    /// Key by which a router tells flows apart: one number for addresses, protocol and ports. By it, queues
     /// keep flows apart.
     pub flow: u32,
     /// The node that it is for.
@@ -31,7 +31,7 @@ pub struct Packet<B> {
     pub bytes: u16,
     /// How the queues on its way may treat it.
     pub priority: Priority,
-    /// Whether queues may mark it, or have marked it.
+    /// State of ECN: queues may mark it, or have marked it.
     pub ecn: Ecn,
 }
 
@@ -143,13 +143,13 @@ pub trait Fabric<B> {
     /// [`Time::NEVER`] if none is on its way.
     fn next_corrupted(&self, port: usize, from: Time) -> Time;
 
-    /// What each link and each limited router did until `now`, in the order of the topology.
+    /// Totals of each link and each limited router until `now`, in the order of the topology.
     fn report(&mut self, now: Time) -> Vec<PortReport>;
 
     /// How long packets waited at each port until `now`, in the order of the topology.
     fn queue_reports(&mut self, now: Time) -> Vec<QueueReport>;
 
-    /// What state machines at nodes have counted, in the order of the nodes, and then those of ports.
+    /// Counts of state machines at nodes, in the order of the nodes, and then those of ports.
     fn node_reports(&mut self) -> Vec<NodeReport> {
         Vec::new()
     }

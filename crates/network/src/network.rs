@@ -1,89 +1,36 @@
 //! The fast engine.
 //!
-//! A port whose queue is a discipline has a second number in the list of next arrivals, behind those
-//! of all ports: the starts of its transmissions. They have no event each. What has started since is found
+//! A port has an event for the arrival of the first packet on its way. A port whose queue is a discipline has another
+//! one for the starts of its transmissions. They have no event each. What has started since is found
 //! when something else happens to the port, and at the latest just before its first packet can arrive, so
-//! that many are found at once. A port with ARQ has three more, for the arrivals of
-//! its frames, the arrivals of its status frames, and its timer (`repeats`). A port with FEC has the first
-//! and the third of them, and one for the timer at the far end (`coding`). All other ports pay nothing
-//! for it.
+//! that many are found at once. A port with a link layer (`link_layer`: ARQ or FEC) has up to four more. All other
+//! ports pay nothing for it.
 //!
 //! Decisions:
 //! - No hop is skipped: collapsing uncontended hops would save a third of the events and make
 //!   queues at an instant wrong.
 
-mod coding;
-mod repeats;
+mod arq;
+mod events;
+mod fec;
+mod link_layer;
+mod port;
 
-use link::{Content, Counters, Direction, Fate, Part, Priority, PushedOut, Queued, Served};
+use link::{Content, Fate, Part, Queued};
 use units::{Span, Time};
 use wire::feedback::Field;
 
 use crate::arrivals::Arrivals;
-use crate::compressor::{Compressor, compress};
+use crate::compressor::Compressor;
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
 use crate::filter::QueueFilter;
-use crate::held::Held;
 use crate::port::{PortReport, QueueReport};
-use crate::ring::Ring;
 use crate::router::QueueRouter;
 use crate::routes::{NextHop, Routes};
-use crate::topology::{PortKind, PortSpec, Topology};
-use coding::Coding;
-use repeats::Repeats;
-
-/// A port and the packets on their way through it, in the order in which they arrive.
-#[derive(Clone, Debug)]
-struct Port<B> {
-    packets: Ring<(Time, Packet<B>)>,
-    delivered: Delivered,
-    direction: Direction,
-    /// Packets in the queue of a discipline, those that ARQ may have to repeat, and those that FEC has not
-    /// decided about.
-    held: Held<Packet<B>>,
-    watchers: Option<Box<Watchers<B>>>,
-    compressor: Option<Box<dyn Compressor<B>>>,
-    reverse: Option<u16>,
-    /// When the event of a discipline's transmissions happens; never, if there is none.
-    service: Time,
-    /// For how long after its start a transmission of a discipline may stay unserved
-    /// ([`Direction::patience`]).
-    patience: Span,
-    /// ARQ, apart from its sender.
-    repeats: Option<Box<Repeats>>,
-    /// FEC, apart from its encoder.
-    coding: Option<Box<Coding>>,
-}
-
-/// The state machines that see the packets of a queue: a filter with what it has taken out, and a router.
-#[derive(Clone, Debug)]
-struct Watchers<B> {
-    filter: Option<Box<dyn QueueFilter<B>>>,
-    removed: Vec<u32>,
-    filtered_packets: u64,
-    router: Option<Box<dyn QueueRouter<B>>>,
-}
-
-impl<B> Default for Watchers<B> {
-    fn default() -> Self {
-        Self { filter: None, removed: Vec::new(), filtered_packets: 0, router: None }
-    }
-}
-
-/// What has come out of a port.
-#[derive(Clone, Copy, Debug, Default)]
-struct Delivered {
-    packets: u64,
-    bytes: u64,
-}
-
-impl Delivered {
-    #[inline]
-    fn count<B>(&mut self, packet: &Packet<B>) {
-        self.packets += 1;
-        self.bytes += u64::from(packet.bytes);
-    }
-}
+use crate::topology::{PortKind, Topology};
+use events::{EventNumbers, PortEvent};
+use link_layer::LinkLayer;
+use port::Port;
 
 /// A network with one event per packet and hop.
 #[derive(Clone, Debug)]
@@ -91,7 +38,8 @@ pub struct Network<B> {
     routes: Routes,
     next_hop: NextHop,
     ports: Vec<Port<B>>,
-    /// For each port that carries packets, the arrival of the first.
+    numbers: EventNumbers,
+    /// The next event of each kind and port.
     arrivals: Arrivals,
     hops: u64,
 }
@@ -101,15 +49,10 @@ impl<B> Network<B> {
     pub fn new(topology: Topology) -> Self {
         let (routes, next_hop) = (Routes::new(&topology), NextHop::new(&topology));
         let ports: Vec<_> = topology.ports.into_iter().map(Port::new).collect();
-        let kinds = match &ports {
-            ports if ports.iter().any(|port| port.coding.is_some()) => 1 + coding::HOLDS,
-            ports if ports.iter().any(|port| port.repeats.is_some()) => 1 + repeats::TIMERS,
-            ports if ports.iter().any(|port| port.direction.is_scheduled()) => 2,
-            _ => 1,
-        };
-        let numbers = ports.len() * kinds;
-        let arrivals = Arrivals::new(numbers);
-        Self { routes, next_hop, ports, arrivals, hops: 0 }
+        let numbers = EventNumbers::new(ports.len());
+        let last = ports.iter().map(Port::last_event).max().unwrap_or(PortEvent::Arrival);
+        let arrivals = Arrivals::new(numbers.up_to(last));
+        Self { routes, next_hop, ports, numbers, arrivals, hops: 0 }
     }
 
     /// Inlined, and with one place in which the packet goes on its way: so that it is written where
@@ -156,7 +99,7 @@ impl<B> Network<B> {
         } else {
             port.direction.enqueue(queued);
         }
-        if port.repeats.is_some() {
+        if port.link_layer.is_some() {
             self.watch_window(now, number);
         }
         self.follow_change(now, number);
@@ -246,18 +189,19 @@ impl<B> Network<B> {
     }
 
     /// Enters the event of a port's transmissions, unless it is already there. It stays where it is if the
-    /// next transmission moves to a later time. Only a port without patience, for which it would come too
+    /// next transmission moves to a later time. Only a port without slack, for which it would come too
     /// often, moves it.
     #[inline]
     fn plan_service(&mut self, number: usize) {
-        let (ports, port) = (self.ports.len(), &mut self.ports[number]);
+        let event = self.numbers.of(PortEvent::Service, number);
+        let port = &mut self.ports[number];
         let next = port.direction.next_service();
         if port.service == Time::NEVER && next != Time::NEVER {
-            port.service = next + port.patience;
-            self.arrivals.insert(ports + number, port.service);
-        } else if port.patience == Span::ZERO && port.service != next {
+            port.service = next + port.service_slack;
+            self.arrivals.insert(event, port.service);
+        } else if port.service_slack == Span::ZERO && port.service != next {
             port.service = next;
-            self.arrivals.change(ports + number, (next != Time::NEVER).then_some(next));
+            self.arrivals.change(event, (next != Time::NEVER).then_some(next));
         }
     }
 
@@ -269,21 +213,23 @@ impl<B> Network<B> {
         self.plan_service(number);
     }
 
-    /// What happens next is no arrival at the end of a port.
+    /// The next event is no arrival at the end of a port.
     #[inline(never)]
-    fn advance_otherwise(&mut self, now: Time, event: usize) {
-        let ports = self.ports.len();
-        match event.checked_div(ports) {
-            Some(1) => self.service_expires(now, event % ports),
-            Some(repeats::FRAMES) if self.ports[event % ports].coding.is_some() => {
-                self.coded_arrives(now, event % ports);
-            }
-            Some(repeats::FRAMES) => self.frame_arrives(now, event % ports),
-            Some(repeats::STATUSES) => self.status_arrives(now, event % ports),
-            Some(repeats::TIMERS) => self.timer_expires(now, event % ports),
-            Some(coding::HOLDS) => self.hold_expires(now, event % ports),
-            // Nothing happens any more.
-            _ => {}
+    fn advance_otherwise(&mut self, now: Time, number: usize) {
+        let Some((event, port)) = self.numbers.event(number) else {
+            return; // Nothing happens any more.
+        };
+        match event {
+            PortEvent::Arrival => {}
+            PortEvent::Service => self.service_expires(now, port),
+            PortEvent::Frame => match self.ports[port].link_layer.as_deref() {
+                Some(LinkLayer::Arq(_)) => self.frame_arrives(now, port),
+                Some(LinkLayer::Fec(_)) => self.coded_arrives(now, port),
+                None => {}
+            },
+            PortEvent::Status => self.status_arrives(now, port),
+            PortEvent::Timer => self.timer_expires(now, port),
+            PortEvent::Hold => self.hold_expires(now, port),
         }
     }
 
@@ -315,180 +261,7 @@ impl<B> Network<B> {
             && deadline != Time::NEVER
         {
             *timer = deadline;
-            self.arrivals.insert(repeats::TIMERS * self.ports.len() + number, deadline);
-        }
-    }
-}
-
-impl<B> Port<B> {
-    fn new(spec: PortSpec) -> Self {
-        Self {
-            packets: Ring::new(),
-            delivered: Delivered::default(),
-            held: Held::new(),
-            watchers: None,
-            compressor: None,
-            repeats: Repeats::of(&spec),
-            coding: Coding::of(&spec),
-            reverse: spec.reverse,
-            service: Time::NEVER,
-            patience: spec.direction.patience(),
-            direction: spec.direction,
-        }
-    }
-
-    /// When the event of the timer of ARQ or FEC happens.
-    fn timer(&mut self) -> Option<&mut Time> {
-        match (&mut self.repeats, &mut self.coding) {
-            (Some(repeats), _) => Some(&mut repeats.timer),
-            (None, coding) => coding.as_mut().map(|coding| &mut coding.timer),
-        }
-    }
-
-    /// Whether nothing looks at the packets that leave the queue.
-    #[inline]
-    fn is_unobserved(&self) -> bool {
-        self.watchers.is_none() && self.compressor.is_none()
-    }
-
-    /// A packet goes on its way. It overtakes those that arrive later.
-    fn propagate(&mut self, at: Time, packet: Packet<B>) {
-        self.packets.push((at, packet));
-        if self.direction.settings().reorder {
-            self.packets.move_last(|(before, _), (at, _)| before > at);
-        }
-    }
-
-    fn router(&self) -> Option<&dyn QueueRouter<B>> {
-        self.watchers.as_ref()?.router.as_deref()
-    }
-
-    /// Totals of the direction, those of the far end included.
-    fn counters(&mut self, now: Time) -> Counters {
-        let counters = self.direction.counters(now);
-        let (repeats, coding) = (self.repeats.as_ref(), self.coding.as_ref());
-        let arq = counters.arq.and_then(|arq| Some(repeats?.counters(now, arq)));
-        let fec = counters.fec.and_then(|fec| Some(coding?.decoder().counters(fec)));
-        Counters { arq, fec, ..counters }
-    }
-
-    /// Starts the next transmission, if it starts by `now`.
-    fn next_served(&mut self, now: Time) -> Option<Served> {
-        let Self { direction, held, compressor, .. } = self;
-        let Some(compressor) = compressor else { return direction.serve(now) };
-        direction.serve_with(now, |start, queued| {
-            if let Some(packet) = held.get_mut(queued.ticket) {
-                compress(compressor.as_mut(), start, packet, queued);
-            }
-        })
-    }
-
-    /// A packet joins a queue that is watched.
-    #[cold]
-    #[inline(never)]
-    fn enqueue_watched(&mut self, queued: Queued) {
-        let (Some(watchers), Some(packet)) = (&mut self.watchers, self.held.get(queued.ticket))
-        else {
-            return;
-        };
-        if let Some(router) = &mut watchers.router {
-            router.arrive(queued.since, packet);
-        }
-        if let Some(filter) = &mut watchers.filter {
-            filter.join(queued.ticket, packet, &mut watchers.removed);
-        }
-        while let Some(removed) = watchers.removed.pop() {
-            let Some(Packet { flow, .. }) = self.held.take(removed) else { continue };
-            let was_there = self.direction.remove(removed, flow);
-            debug_assert!(was_there, "a filter removes packets that wait");
-            watchers.filtered_packets += 1;
-        }
-        self.direction.enqueue(queued);
-        self.note_queue(queued.since);
-    }
-
-    /// Shows the router the queue.
-    fn note_queue(&mut self, now: Time) {
-        let (_, bytes) = self.direction.waiting(now);
-        if let Some(Watchers { router: Some(router), .. }) = self.watchers.as_deref_mut() {
-            router.note_queue(bytes);
-        }
-    }
-
-    /// The transmission of a packet starts, which stays held.
-    fn leave(&mut self, now: Time, ticket: u32) {
-        if self.watchers.is_some() {
-            self.leave_watched(now, ticket);
-        }
-    }
-
-    #[cold]
-    #[inline(never)]
-    fn leave_watched(&mut self, now: Time, ticket: u32) {
-        let (Some(watchers), Some(packet)) = (&mut self.watchers, self.held.get_mut(ticket)) else {
-            return;
-        };
-        if let Some(filter) = &mut watchers.filter {
-            filter.leave(ticket, packet);
-        }
-        if let Some(router) = &mut watchers.router {
-            router.depart(now, packet);
-            self.note_queue(now);
-        }
-    }
-
-    /// The transmission of a packet starts, which goes on its way.
-    fn send(&mut self, now: Time, ticket: u32) -> Option<Packet<B>> {
-        self.leave(now, ticket);
-        self.held.take(ticket)
-    }
-
-    /// The queue has dropped packets.
-    #[inline]
-    fn forget_dropped(&mut self) {
-        while let Some(ticket) = self.direction.take_dropped() {
-            self.forget(ticket);
-        }
-    }
-
-    /// The queue has dropped a packet.
-    fn forget(&mut self, ticket: u32) {
-        let packet = self.held.take(ticket);
-        if let (Some(watchers), Some(packet)) = (&mut self.watchers, packet)
-            && let Some(filter) = &mut watchers.filter
-        {
-            filter.leave(ticket, &packet);
-        }
-    }
-
-    /// A packet does not pass as most do. Where others have to give way, it is offered again;
-    /// `moved` gets the next arrival then.
-    #[cold]
-    #[inline(never)]
-    fn reconsider(
-        &mut self,
-        now: Time,
-        bytes: u16,
-        priority: Priority,
-        fate: Fate,
-        moved: impl FnOnce(Option<Time>),
-    ) -> Fate {
-        if fate != Fate::PushesOut {
-            return fate;
-        }
-        while let Some(out) = self.direction.push_out(u32::from(bytes)) {
-            self.push_out(out);
-        }
-        moved(self.packets.first().map(|(at, _)| *at));
-        self.direction.offer_again(now, u32::from(bytes), priority)
-    }
-
-    /// A packet was pushed out of the queue: those behind it arrive earlier.
-    fn push_out(&mut self, out: PushedOut) {
-        let behind = self.packets.len() - out.behind;
-        self.packets.change_from(behind, |(at, _)| *at = *at - out.earlier);
-        if out.intact {
-            self.packets.remove(behind - 1);
+            self.arrivals.insert(self.numbers.of(PortEvent::Timer, number), deadline);
         }
     }
 }
@@ -508,17 +281,17 @@ impl<B> Fabric<B> for Network<B> {
 
     fn filter(&mut self, port: usize, filter: Box<dyn QueueFilter<B>>) {
         self.ports[port].watchers.get_or_insert_default().filter = Some(filter);
-        self.ports[port].patience = Span::ZERO;
+        self.ports[port].service_slack = Span::ZERO;
     }
 
     fn route(&mut self, port: usize, router: Box<dyn QueueRouter<B>>) {
         self.ports[port].watchers.get_or_insert_default().router = Some(router);
-        self.ports[port].patience = Span::ZERO;
+        self.ports[port].service_slack = Span::ZERO;
     }
 
     fn set_compressor(&mut self, port: usize, compressor: Box<dyn Compressor<B>>) {
         self.ports[port].compressor = Some(compressor);
-        self.ports[port].patience = Span::ZERO;
+        self.ports[port].service_slack = Span::ZERO;
     }
 
     fn compressor_feedback(&mut self, now: Time, port: usize, message: &Packet<B>) {

@@ -54,7 +54,7 @@ enum Kind {
     HoldExpires,
 }
 
-/// What is sent.
+/// Content of a transmission.
 #[derive(Clone, Copy, Debug)]
 enum Load<B> {
     Packet(Packet<B>),
@@ -245,7 +245,7 @@ impl<B: Copy> ReferenceNetwork<B> {
         self.start_next(now, number);
     }
 
-    /// What leaves at `left` comes to the far end.
+    /// A transmission that leaves at `left` comes to the far end.
     fn propagate(&mut self, left: Time, number: usize, sent: &Accepted<B>) {
         let port = &mut self.ports[number];
         let jitter = sent.drawn.map_or(Span::ZERO, |drawn| drawn.jitter);
@@ -385,7 +385,7 @@ impl<B: Copy> SlowLane<B> {
         past.filter_map(|(_, change)| change.loss).next().unwrap_or(0.0)
     }
 
-    /// What is random about a packet that leaves at `leaves`, and whether the trace loses one that is not
+    /// Random decisions about a packet that leaves at `leaves`, and whether the trace loses one that is not
     /// `corrupted`.
     fn draw(&mut self, leaves: Time, corrupted: bool) -> (Option<Drawn>, bool) {
         let drawn = self.propagation.as_mut().map(Propagation::draw);
@@ -393,12 +393,12 @@ impl<B: Copy> SlowLane<B> {
         (drawn, lost && !corrupted)
     }
 
-    /// Whether a packet that comes now has to wait.
+    /// Returns true if a packet that comes now has to wait.
     fn is_busy(&self, now: Time) -> bool {
         self.sending.is_some() || !self.waiting.is_empty() || self.up_from(now) > now
     }
 
-    /// Whether a packet that has to wait finds room, be it that others give way.
+    /// Returns true if a packet that has to wait finds room, be it that others give way.
     fn make_room(&mut self, bytes: u32, low: bool) -> bool {
         let (packets, waiting_bytes) = (self.waiting.len(), self.waiting_bytes);
         let refused = match self.queue {
@@ -429,7 +429,7 @@ impl<B: Copy> SlowLane<B> {
         true
     }
 
-    /// Whether there is room for `bytes` behind so many packets and bytes.
+    /// Returns true if there is room for `bytes` behind `packets` packets and `waiting_bytes` bytes.
     fn fits(&self, bytes: u32, packets: usize, waiting_bytes: u64) -> bool {
         match self.queue {
             QueueLimit::Packets(limit) => packets < limit as usize,

@@ -42,7 +42,7 @@ impl Routes {
         there(self.out[usize::from(node.0) * self.destinations + usize::from(to.0)])
     }
 
-    /// Whether `to` is `node` or one of its addresses.
+    /// Returns true if `to` is `node` or one of its addresses.
     fn is_at(&self, node: NodeId, to: NodeId) -> bool {
         let address = usize::from(to.0).checked_sub(self.forwarding.len());
         node == address.map_or(to, |address| self.addresses[address])

@@ -185,7 +185,7 @@ fn a_constant_stream_is_delayed_by_the_loop_and_loses_no_slots() {
     near(mean, LOOP + places.sum::<f64>() / 10.0);
 }
 
-/// What CRA carries while a request is on its way is not requested.
+/// Data that CRA carries while a request is on its way is not requested.
 #[test]
 fn requests_leave_out_what_constant_rate_carries_until_the_grant() {
     // 13 frames of CRA with two slots carry 26 of the 40 slots.

@@ -41,7 +41,7 @@ fn packet(body: u32) -> Packet<u32> {
     Packet { body, flow: 0, to: NodeId(1), bytes: BYTES, priority, ecn }
 }
 
-/// Carries so many packets, all offered at the start. Returns the arrivals and the totals.
+/// Carries `packets` packets, all offered at the start. Returns the arrivals and the totals.
 fn carry(fec: FecSettings, channel: Errors, packets: u32) -> (Vec<(Time, u32)>, PortReport) {
     let mut network = link(fec, channel);
     for body in 0..packets {

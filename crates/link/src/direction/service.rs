@@ -69,7 +69,7 @@ impl Direction {
         self.plan();
     }
 
-    /// Whether a status frame for this direction's ARQ may decide what is sent next even if it reports no
+    /// Returns true if a status frame for this direction's ARQ may decide what is sent next even if it reports no
     /// loss: the packets that wait may close the window, or frames of a timeout may not be needed any more.
     #[inline]
     pub fn awaits_status(&self) -> bool {
@@ -79,7 +79,7 @@ impl Direction {
         self.dynamics.is_some() || !arq.is_settled() || !arq.is_open_for(waiting)
     }
 
-    /// Whether status frames without a loss may be taken in after their arrival: they would have changed
+    /// Returns true if status frames without a loss may be taken in after their arrival: they would have changed
     /// nothing of what was sent since.
     pub fn confirms_late(&self) -> bool {
         let Queue::Scheduled(scheduled) = &self.queue else { return false };
@@ -137,7 +137,7 @@ impl Direction {
         };
     }
 
-    /// Whether [`serve_packet`](Self::serve_packet) serves it: packets of a discipline are all that is
+    /// Returns true if [`serve_packet`](Self::serve_packet) serves it: packets of a discipline are all that is
     /// sent, and nothing of it changes.
     #[inline]
     pub fn sends_packets_only(&self) -> bool {
@@ -310,12 +310,11 @@ impl Direction {
         }
     }
 
-    /// For how long after its start a transmission of a discipline may stay unserved, if nothing else
-    /// happens to the direction: nothing that follows from the transmission comes earlier, neither an
-    /// arrival nor the expiry of a timer.
-    pub fn patience(&self) -> Span {
+    /// How late a transmission of a discipline may be served, if nothing else happens to the direction. No
+    /// arrival and no timer that follows from the transmission comes earlier.
+    pub fn service_slack(&self) -> Span {
         let Queue::Scheduled(scheduled) = &self.queue else { return Span::ZERO };
-        // What is sent with FEC is known at the far end at once, and slots of demand assignment come in any
+        // Packets with FEC are known at the far end at once, and slots of demand assignment come in any
         // number. A direction that changes may have another delay by then.
         if scheduled.fec.is_some() || scheduled.terminal.is_some() || self.dynamics.is_some() {
             return Span::ZERO;

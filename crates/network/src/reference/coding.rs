@@ -76,7 +76,7 @@ impl<B: Copy> ReferenceNetwork<B> {
         self.pass(now, number, accepted);
     }
 
-    /// What the decoder has taken goes on, or is dropped.
+    /// Packets from the decoder go on, or are dropped.
     fn pass(&mut self, now: Time, number: usize, accepted: Vec<Accepted>) {
         for Accepted { ticket, ecn, is_skip } in accepted {
             let Some(managed) = &mut self.ports[number].managed else { return };

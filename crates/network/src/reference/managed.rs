@@ -20,7 +20,7 @@ pub(super) struct Managed<B> {
     packets: BTreeMap<u32, Packet<B>>,
     next_ticket: u32,
     counters: AqmCounters,
-    /// Whether its decisions are those of active queue management.
+    /// True if its decisions are those of active queue management.
     is_aqm: bool,
     filter: Option<Box<dyn QueueFilter<B>>>,
     filtered: u64,

@@ -24,7 +24,7 @@ pub(super) struct WaitingStatus {
     pub ahead: usize,
 }
 
-/// What a port sends next.
+/// The next transmission of a port.
 #[derive(Clone, Copy, Debug)]
 pub(super) enum Next {
     Status,

@@ -19,7 +19,7 @@ use units::{Span, Time};
 /// When after the packet before, its bytes, and whether it is of low priority.
 type Sending = (u32, u16, bool);
 
-/// What came out, and what the ports reported after each packet that went in.
+/// Packets that came out, and the reports of ports after each packet that went in.
 type Outcome = (Vec<(Time, u32, Ecn)>, Vec<PortReport>, Vec<QueueReport>);
 
 /// Round numbers on purpose: they make events coincide.

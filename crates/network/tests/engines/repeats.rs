@@ -97,7 +97,7 @@ fn hop() -> impl Strategy<Value = [RandomDirection; 2]> {
     hop_of(repeating(), prop_oneof![repeating(), changing(), managed(), prioritised()])
 }
 
-/// Whether the queue of a direction keeps the order of packets.
+/// Returns true if the queue of a direction keeps the order of packets.
 pub(super) fn is_fifo(direction: &RandomDirection) -> bool {
     !matches!(direction.aqm, Some(link::Aqm::FqCodel(_) | link::Aqm::DualPi2(_)))
 }

@@ -1,7 +1,6 @@
-//! ARQ in the fast engine: what joins the sender of a port with its receiver at the far end.
+//! ARQ in the fast engine: the way between the sender of a port and its receiver at the far end.
 //!
-//! Frames and status frames on their way wait in queues of their own, each with a number in the list of
-//! next arrivals. A packet stays held until the receiver has taken its frame. It then arrives at the end
+//! Frames and status frames on their way wait in queues of their own, each with an event. A packet stays held until the receiver has taken its frame. It then arrives at the end
 //! of the port as any other packet, at the same instant.
 //!
 //! Most status frames report no loss and find the window far from closed. They change nothing until something
@@ -11,22 +10,17 @@
 
 use std::collections::VecDeque;
 
-use link::{Accepted, ArqCounters, Frame, Receiver, Status};
+use link::{Accepted, ArqCounters, ArqSettings, Frame, Receiver, Status};
 use units::Time;
 
+use super::events::PortEvent;
+use super::link_layer::LinkLayer;
 use super::{Network, Port};
 use crate::fabric::Packet;
-use crate::topology::PortSpec;
-
-/// The numbers of events behind those of all ports, in numbers of ports: arrivals of frames, arrivals of
-/// status frames, and timers. Of events at one instant, the lowest number is first.
-pub(super) const FRAMES: usize = 2;
-pub(super) const STATUSES: usize = 3;
-pub(super) const TIMERS: usize = 4;
 
 /// ARQ of a port, apart from its sender.
 #[derive(Clone, Debug)]
-pub(super) struct Repeats {
+pub(super) struct Arq {
     receiver: Receiver,
     status_bytes: u32,
     /// Frames on their way.
@@ -39,7 +33,7 @@ pub(super) struct Repeats {
     losses: usize,
     /// When the event of a status frame happens; never, if there is none.
     awaited: Time,
-    /// Whether the sender may await one ([`link::Direction::awaits_status`]).
+    /// True if the sender may await one ([`link::Direction::awaits_status`]).
     is_awaited: bool,
     /// When the event of the timer happens; never, if there is none.
     pub timer: Time,
@@ -54,7 +48,7 @@ struct Report {
     is_clean: bool,
 }
 
-impl Repeats {
+impl Arq {
     /// Totals at `now`, added to those of the sender.
     pub(super) fn counters(&self, now: Time, sender: ArqCounters) -> ArqCounters {
         let arrived = self.statuses.iter().take_while(|(at, _)| *at <= now).count();
@@ -83,11 +77,10 @@ impl Repeats {
         needed.map_or(Time::NEVER, |(at, _)| *at)
     }
 
-    pub(super) fn of(spec: &PortSpec) -> Option<Box<Self>> {
-        let arq = spec.direction.settings().arq?;
-        let repeats = Self {
-            receiver: Receiver::new(arq),
-            status_bytes: arq.status_bytes(),
+    pub(super) fn new(settings: ArqSettings) -> Self {
+        Self {
+            receiver: Receiver::new(settings),
+            status_bytes: settings.status_bytes(),
             frames: VecDeque::new(),
             statuses: VecDeque::new(),
             reported: None,
@@ -96,8 +89,7 @@ impl Repeats {
             is_awaited: true,
             timer: Time::NEVER,
             accepted: Vec::new(),
-        };
-        Some(repeats.into())
+        }
     }
 }
 
@@ -112,18 +104,17 @@ impl<B> Network<B> {
     /// Starts the transmissions of packets with ARQ that start by `now`, up to the first of another kind.
     #[inline]
     pub(super) fn serve_frames(&mut self, now: Time, number: usize) {
-        let ports = self.ports.len();
         let port = &mut self.ports[number];
         let is_unobserved = port.is_unobserved();
-        let Some(repeats) = &mut port.repeats else { return };
+        let Some(LinkLayer::Arq(arq)) = port.link_layer.as_deref_mut() else { return };
         if !is_unobserved {
             return;
         }
         while let Some((frame, arrival)) = port.direction.serve_frame(now) {
             if let Some(at) = arrival {
-                repeats.frames.push_back((at, frame));
-                if repeats.frames.len() == 1 {
-                    self.arrivals.insert(FRAMES * ports + number, at);
+                arq.frames.push_back((at, frame));
+                if arq.frames.len() == 1 {
+                    self.arrivals.insert(self.numbers.of(PortEvent::Frame, number), at);
                 }
             }
         }
@@ -132,11 +123,13 @@ impl<B> Network<B> {
 
     /// A frame of port `number` is sent; without an arrival, it is corrupted.
     pub(super) fn frame_leaves(&mut self, number: usize, frame: Frame, arrival: Option<Time>) {
-        let Some(repeats) = &mut self.ports[number].repeats else { return };
+        let Some(LinkLayer::Arq(arq)) = self.ports[number].link_layer.as_deref_mut() else {
+            return;
+        };
         if let Some(at) = arrival {
-            repeats.frames.push_back((at, frame));
-            if repeats.frames.len() == 1 {
-                self.arrivals.insert(FRAMES * self.ports.len() + number, at);
+            arq.frames.push_back((at, frame));
+            if arq.frames.len() == 1 {
+                self.arrivals.insert(self.numbers.of(PortEvent::Frame, number), at);
             }
         }
         self.arm(number);
@@ -152,11 +145,11 @@ impl<B> Network<B> {
     /// A status frame for the sender of port `data` is sent over its reverse.
     #[inline(always)]
     fn status_leaves_for(&mut self, data: usize, arrival: Option<Time>) {
-        let Some(repeats) = &mut self.ports[data].repeats else { return };
-        let status = repeats.receiver.status();
+        let Some(LinkLayer::Arq(arq)) = self.ports[data].link_layer.as_deref_mut() else { return };
+        let status = arq.receiver.status();
         if let Some(at) = arrival {
-            let is_clean = repeats.expect_status(at, status);
-            if !is_clean || repeats.is_awaited {
+            let is_clean = arq.expect_status(at, status);
+            if !is_clean || arq.is_awaited {
                 self.await_status(data);
             }
         }
@@ -165,24 +158,22 @@ impl<B> Network<B> {
     /// Enters the event of the next status frame that port `number` cannot take in later.
     #[inline(never)]
     pub(super) fn await_status(&mut self, number: usize) {
-        let ports = self.ports.len();
-        let Port { repeats: Some(repeats), direction, .. } = &mut self.ports[number] else {
-            return;
-        };
+        let Port { link_layer, direction, .. } = &mut self.ports[number];
+        let Some(LinkLayer::Arq(arq)) = link_layer.as_deref_mut() else { return };
         let is_awaited = direction.awaits_status();
-        repeats.is_awaited = is_awaited;
-        if repeats.awaited != Time::NEVER && !is_awaited {
+        arq.is_awaited = is_awaited;
+        if arq.awaited != Time::NEVER && !is_awaited {
             // Those that report a loss arrive in order.
             return;
         }
-        let next = repeats.next_status(is_awaited);
-        if next < repeats.awaited {
-            let is_new = repeats.awaited == Time::NEVER;
-            repeats.awaited = next;
+        let next = arq.next_status(is_awaited);
+        if next < arq.awaited {
+            let is_new = arq.awaited == Time::NEVER;
+            arq.awaited = next;
             if is_new {
-                self.arrivals.insert(STATUSES * ports + number, next);
+                self.arrivals.insert(self.numbers.of(PortEvent::Status, number), next);
             } else {
-                self.arrivals.change(STATUSES * ports + number, Some(next));
+                self.arrivals.change(self.numbers.of(PortEvent::Status, number), Some(next));
             }
         }
     }
@@ -201,31 +192,32 @@ impl<B> Network<B> {
     /// on, and a status frame is due.
     pub(super) fn frame_arrives(&mut self, now: Time, number: usize) {
         let reverse = self.ports[number].reverse.map(usize::from);
-        let Some(repeats) = &mut self.ports[number].repeats else { return };
-        let (frame, next) = take_first(&mut repeats.frames);
+        let Some(LinkLayer::Arq(arq)) = self.ports[number].link_layer.as_deref_mut() else {
+            return;
+        };
+        let (frame, next) = take_first(&mut arq.frames);
         self.arrivals.follow_earliest(next);
         if let Some(reverse) = reverse {
             // A status frame that has started does not know of it.
             self.catch_up(now, reverse);
         }
-        let Port { repeats: Some(repeats), packets, held, .. } = &mut self.ports[number] else {
-            return;
-        };
+        let Port { link_layer, packets, held, .. } = &mut self.ports[number];
+        let Some(LinkLayer::Arq(arq)) = link_layer.as_deref_mut() else { return };
         let was_empty = packets.len() == 0;
         if let Some(frame) = frame {
-            repeats.receiver.on_frame(&frame, &mut repeats.accepted);
+            arq.receiver.on_frame(&frame, &mut arq.accepted);
         }
-        for &Accepted { ticket, ecn, is_skip } in &repeats.accepted {
+        for &Accepted { ticket, ecn, is_skip } in &arq.accepted {
             if let (Some(packet), false) = (held.take(ticket), is_skip) {
                 packets.push((now, Packet { ecn, ..packet }));
             }
         }
-        repeats.accepted.clear();
+        arq.accepted.clear();
         if was_empty && packets.len() > 0 {
             // The frame was the earliest, and the numbers of packets are the lowest.
             self.arrivals.insert_first(number, now);
         }
-        let status_bytes = repeats.status_bytes;
+        let status_bytes = arq.status_bytes;
         if let Some(reverse) = reverse {
             match self.ports[reverse].direction.send_status(now, status_bytes) {
                 Some(arrival) => self.status_leaves_for(number, arrival),
@@ -241,20 +233,20 @@ impl<B> Network<B> {
     /// have none.
     pub(super) fn status_arrives(&mut self, now: Time, number: usize) {
         self.arrivals.follow_earliest(None);
-        if let Some(repeats) = &mut self.ports[number].repeats {
-            repeats.awaited = Time::NEVER;
+        if let Some(LinkLayer::Arq(arq)) = self.ports[number].link_layer.as_deref_mut() {
+            arq.awaited = Time::NEVER;
         }
         self.catch_up(now, number);
         loop {
             let port = &mut self.ports[number];
             port.take_clean_statuses(|at| at <= now);
-            let Some(repeats) = &mut port.repeats else { return };
-            let Some((at, report)) = repeats.statuses.front().copied() else { break };
+            let Some(LinkLayer::Arq(arq)) = port.link_layer.as_deref_mut() else { return };
+            let Some((at, report)) = arq.statuses.front().copied() else { break };
             if at > now {
                 break;
             }
-            repeats.statuses.pop_front();
-            repeats.losses -= usize::from(!report.is_clean);
+            arq.statuses.pop_front();
+            arq.losses -= usize::from(!report.is_clean);
             port.direction.on_status(now, &report.status);
             self.follow_change(now, number);
         }
@@ -267,13 +259,14 @@ impl<B> Port<B> {
     /// Takes in the next status frames that report no loss and have `arrived`, if the sender does not have to
     /// act on them.
     pub(super) fn take_clean_statuses(&mut self, arrived: impl Fn(Time) -> bool) {
-        let Self { repeats: Some(repeats), direction, .. } = self else { return };
+        let Self { link_layer, direction, .. } = self;
+        let Some(LinkLayer::Arq(arq)) = link_layer.as_deref_mut() else { return };
         if !direction.confirms_late() {
             return;
         }
         let is_taken = |(at, report): &&(Time, Report)| report.is_clean && arrived(*at);
-        let taken = repeats.statuses.iter().take_while(is_taken).count();
-        if let Some((at, Report { status, .. })) = repeats.statuses.drain(..taken).next_back() {
+        let taken = arq.statuses.iter().take_while(is_taken).count();
+        if let Some((at, Report { status, .. })) = arq.statuses.drain(..taken).next_back() {
             direction.on_clean_statuses(at, &status, taken as u64);
         }
     }

@@ -10,7 +10,7 @@ endif
 PYTHON_OF_TESTS = .venv/bin/python
 STEPS = fmt ruff ruff-format mypy deny clippy unit-tests rust-tests doctests doc instructions stubtest stubs python-tests
 
-.PHONY: help run test check engine proxy format bench fidelity mutants replay-kernel drill-random soak proxy-soak fuzz kills own-wheel lock clean $(STEPS)
+.PHONY: help run test check nightly engine proxy format bench fidelity mutants replay-kernel drill-random soak proxy-soak fuzz kills own-wheel lock clean $(STEPS)
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 21
@@ -27,6 +27,9 @@ test: ## set up, and run every test and check
 check: ## the quick part of the tests: formatting, lints, types, unit tests
 	@scripts/set-up.sh packages
 	@$(PYTHON_OF_TESTS) scripts/test.py --check
+
+nightly: engine ## the tests that take long and mostly repeat others; the result goes to docs/nightly.md
+	@$(PYTHON_OF_TESTS) scripts/test.py --nightly
 
 engine: ## build the extension module of the Python package
 	@scripts/set-up.sh test

@@ -2,6 +2,7 @@
 
     test.py              all steps
     test.py --check      the quick steps: formatting, lints, types, unit tests
+    test.py --nightly    what is long and mostly repeats other tests; the result goes to docs/nightly.md
     test.py STEP...      these steps
 
 Before the sum stand the 20 slowest tests. The last line reads `N passed, N failed, N skipped`:
@@ -15,6 +16,7 @@ things. One that failed gets a second try, alone; what then passes is counted as
 from __future__ import annotations
 
 import argparse
+import datetime as dt
 import json
 import os
 import re
@@ -48,8 +50,8 @@ ENGINE = ("scripts/set-up.sh", "test")
 RELEASE = (sys.executable, "benches/engine.py")
 """Builds what `benches/instructions.py` counts."""
 
-REPRODUCTIONS = ("chrt", "--idle", "0", sys.executable, "tests/reproduced.py")
-"""Makes what several Python tests read, and never takes a core that somebody else wants."""
+NIGHTLY = ("nightly::", "behaviour::")
+"""Paths of the Rust tests that only `make nightly` runs. Those of Python are marked `nightly`."""
 
 COMPILED_ONCE = {"CARGO_INCREMENTAL": "0", "CARGO_PROFILE_DEV_DEBUG": "none"}
 """Settings of Cargo on CI, where nothing is compiled a second time: a fifth less work."""
@@ -134,7 +136,7 @@ def check(*command: str, **variables: str) -> Count:
     return Count(passed=1) if status == 0 else Count(failed=1)
 
 
-def cargo_tests(*selection: str) -> Count:
+def cargo_tests(*selection: str, nightly: bool = False) -> Count:
     """Rust tests. A crate that does not compile counts as one failure.
 
     Cargo takes tests that return at once as passed; those that this machine cannot run say so.
@@ -149,7 +151,8 @@ def cargo_tests(*selection: str) -> Count:
     runner = f"CARGO_TARGET_{host.upper().replace('-', '_')}_RUNNER"
     # Tests in real time sleep most of it.
     threads = f"--test-threads={2 * (os.cpu_count() or 1)}"
-    timed = ("--", "-Z", "unstable-options", "--report-time", threads)
+    chosen = NIGHTLY if nightly else [word for path in NIGHTLY for word in ("--skip", path)]
+    timed = ("--", "-Z", "unstable-options", "--report-time", threads, *chosen)
     status, lines = stream(
         ("cargo", "test", *RUST, "--no-fail-fast", *selection, *timed),
         **{runner: "env RUSTC_BOOTSTRAP=1"} | COMPILER,
@@ -282,8 +285,6 @@ def rust_tests() -> Count:
     )
     for name in {"engine", "release"} & MEANWHILE.keys():
         MEANWHILE[name].wait()
-    if "engine" in MEANWHILE:
-        start("reproductions", *REPRODUCTIONS)
     return cargo_tests("--tests")
 
 
@@ -291,15 +292,13 @@ def all_python_tests() -> Count:
     """Side by side where that changes nothing, then one by one those that need the machine."""
     if "peers" in MEANWHILE and MEANWHILE["peers"].wait():
         print(log_of("peers").read_text(), "going on without all peers")
-    if "reproductions" in MEANWHILE and MEANWHILE["reproductions"].wait():
-        print(log_of("reproductions").read_text())
     # One more than there are cores: some tests wait for other processes.
     processes = (os.cpu_count() or 1) + 1
-    together = python_tests("-m", "not alone", "-n", str(processes), "--dist", "loadscope")
-    alone = python_tests("-m", "alone")
+    together = python_tests("-m", "not alone and not nightly", "-n", str(processes), "--dist", "loadscope")
+    alone = python_tests("-m", "alone and not nightly")
     if alone.failed:
         print("\n== again", flush=True)
-        again = python_tests("-m", "alone", "--last-failed", "--last-failed-no-failures=none")
+        again = python_tests("-m", "alone and not nightly", "--last-failed", "--last-failed-no-failures=none")
         if not again.failed:
             SECOND_TRY.extend(again.seconds)
         alone += Count(passed=again.passed, failed=-again.passed)
@@ -341,19 +340,50 @@ STEPS = {name: step for name, step in QUICK.items() if name != "unit-tests"} | {
 }
 """The steps of `make test`."""
 
+AT_NIGHT: dict[str, Callable[[], Count]] = {
+    "nightly-rust": lambda: cargo_tests("--tests", nightly=True),
+    "nightly-python": lambda: python_tests("-m", "nightly"),
+}
+"""The steps of `make nightly`."""
+
+RESULT = ROOT / "docs" / "nightly.md"
+PAGE = """\
+# The last run of `make nightly`
+
+{date}, at commit {commit}: {total}.
+
+| step | result |
+|---|---|
+{rows}
+
+These are the tests that take long and mostly repeat others: two thousand random scenarios and more on both
+engines until all of the language is drawn, controllers against the ranges that their papers and the kernel's
+documentation give, all reproductions of papers against the tables of their pages, and commands that are killed.
+"""
+
+
+def write_result(summary: list[str], total: Count) -> None:
+    """Date, commit and result of `make nightly`."""
+    commit = subprocess.check_output(["git", "rev-parse", "--short", "HEAD"], text=True, cwd=ROOT)
+    rows = "\n".join("| " + " | ".join(line.split(maxsplit=1)) + " |" for line in summary)
+    date = dt.date.today().isoformat()
+    RESULT.write_text(PAGE.format(date=date, commit=commit.strip(), total=total, rows=rows))
+
 
 def main() -> int:
     """Run the steps, print the sum."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("steps", metavar="STEP", nargs="*", help=", ".join(QUICK | STEPS))
     parser.add_argument("--check", action="store_true", help="the quick steps")
+    parser.add_argument("--nightly", action="store_true", help="the steps of `make nightly`")
     arguments = parser.parse_args()
     if unknown := set(arguments.steps) - (QUICK | STEPS).keys():
         parser.error(f"no such step: {', '.join(sorted(unknown))}")
-    names = arguments.steps or list(QUICK if arguments.check else STEPS)
+    steps = AT_NIGHT if arguments.nightly else QUICK if arguments.check else STEPS
+    names = arguments.steps or list(steps)
     total, summary = Count(), []
     try:
-        if not (arguments.steps or arguments.check):
+        if steps is STEPS and not arguments.steps:
             # Without peers the tests that compare with ns-2 and ns-3 are skipped.
             start("peers", "scripts/peers.sh")
             start("engine", *ENGINE)
@@ -361,7 +391,7 @@ def main() -> int:
         for name in names:
             print(f"\n== {name}", flush=True)
             began = time.monotonic()
-            count = (QUICK | STEPS)[name]()
+            count = (QUICK | STEPS | AT_NIGHT)[name]()
             total += count
             summary.append(f"{name:<14}{count}  ({time.monotonic() - began:.0f} s)")
     finally:
@@ -374,6 +404,8 @@ def main() -> int:
     if SECOND_TRY:
         print("\n== passed on a second try, alone", *SECOND_TRY, sep="\n")
     print("\n== summary", *summary, "", total, sep="\n")
+    if arguments.nightly:
+        write_result(summary, total)
     return 1 if total.failed else 0
 
 

@@ -13,7 +13,14 @@ if TYPE_CHECKING:
 
 
 @pytest.mark.parametrize(
-    ("name", "rounds"), [("run", 8), ("study", 3), ("papers", 1), ("report", 1)]
+    ("name", "rounds"),
+    [
+        ("run", 3),
+        ("study", 1),
+        pytest.param("study", 3, marks=pytest.mark.nightly),
+        pytest.param("papers", 1, marks=pytest.mark.nightly),
+        pytest.param("report", 1, marks=pytest.mark.nightly),
+    ],
 )
 def test_what_was_killed_is_whole_and_goes_on(tmp_path: Path, name: str, rounds: int) -> None:
     kind = KINDS[name](tmp_path)

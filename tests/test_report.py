@@ -70,7 +70,7 @@ def bentpipe_in(folder: Path, *arguments: str) -> None:
 
 
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory, reproductions: Path) -> Path:
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
     """A run, a study, a reproduction, a comparison and an evaluation, with their pages."""
     made = tmp_path_factory.mktemp("reports")
     (made / "small.toml").write_text(SMALL)
@@ -79,7 +79,7 @@ def folders(tmp_path_factory: pytest.TempPathFactory, reproductions: Path) -> Pa
     several = ("--set", "flow.0.count=3", "--pcap", "--set", event)
     bentpipe_in(made, "run", "small.toml", *several, "--out", "run")
     bentpipe_in(made, "study", "study.toml", "--out", "study")
-    shutil.copytree(reproductions / "luglio", made / "papers/luglio")
+    bentpipe_in(made, "papers", "run", "luglio", "--out", "papers")
     link = ("--link", "geo-ka", "--rate", "1Mbit/s", "--rtt", "100ms", "--replications", "3")
     bentpipe_in(made, "compare", *link, "--controllers", "hybla,jersey", "--out", "compare")
     items = ("--quick", "--items", "wireless,varying-delay")

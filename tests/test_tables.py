@@ -2,15 +2,11 @@
 
 from __future__ import annotations
 
-import fcntl
 import json
 import os
-import pty
 import re
-import struct
 import subprocess
 import sys
-import termios
 from decimal import Decimal
 from typing import TYPE_CHECKING, Any
 
@@ -52,33 +48,23 @@ traffic = { bulk = "unlimited" }
 
 NUMBER = re.compile(r"(?<![\w.,])[-+]?\d[\d,]*(?:\.\d+)?(?:e-?\d+)?(?![\w.]|,\d)")
 WALL_TIME = re.compile(r"0\.\d{3}")
+WIDTHS = (60, 80, 120)
+UNBROKEN = 400
+"""A width at which no cell is broken."""
 BOLD = re.compile(r"\x1b\[\d*m")
 
 
-def on_a_terminal(command: list[str], width: int, folder: Path) -> str:
-    """What a command prints on a terminal of this width."""
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 50, width, 0, 0))
+def at_widths(command: list[str], folder: Path) -> dict[str, str]:
+    """The output of a command as JSON and on terminals of several widths."""
     environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES")}
-    process = subprocess.Popen(
-        [sys.executable, "-m", "bentpipe", *command],
-        stdout=theirs, stderr=subprocess.PIPE, cwd=folder,
-        env=environment | {"NO_COLOR": "1", "TERM": "xterm"},
+    widths = map(str, (*WIDTHS, UNBROKEN))
+    done = subprocess.run(
+        [sys.executable, Path(__file__).with_name("at_widths.py"), *widths, "--", *command],
+        cwd=folder, env=environment | {"NO_COLOR": "1", "TERM": "xterm"},
+        stdin=subprocess.DEVNULL, capture_output=True,
     )  # fmt: skip
-    os.close(theirs)
-    parts = []
-    while True:
-        try:
-            part = os.read(ours, 65536)
-        except OSError:  # Linux: the other end is closed
-            break
-        if not part:
-            break
-        parts.append(part)
-    os.close(ours)
-    _, errors = process.communicate()
-    assert (process.returncode, errors) == (0, b"")
-    return BOLD.sub("", b"".join(parts).decode()).replace("\r\n", "\n")
+    assert (done.returncode, done.stderr) == (0, b"")
+    return {name: BOLD.sub("", text) for name, text in json.loads(done.stdout).items()}
 
 
 def numbers(text: str) -> set[Decimal]:
@@ -168,19 +154,16 @@ def test_no_word_or_number_is_split_at_any_width(
     file.write_text(file.read_text().replace("count = 20", "count = 3"))
     folder = file.parent
     (folder / "path.toml").write_text(ON_THE_PATH)
-    wide = on_a_terminal(command, 400, folder)
+    outputs = at_widths(command, folder)
+    wide = outputs[str(UNBROKEN)]
     assert "[/" not in wide
     words = {word for word in wide.split() if len(word) <= 40 and not set(word) <= set("─━ ")}
-    done = subprocess.run(
-        [sys.executable, "-m", "bentpipe", *command, "--json"],
-        capture_output=True, cwd=folder, check=True,
-    )  # fmt: skip
-    found = json.loads(done.stdout)
+    found = json.loads(outputs["json"])
     numbered = list(values(of_statements(found) if command[:2] == ["papers", "run"] else found))
     hidden = re.compile(only_json)
     expected = [(path, value) for path, value in numbered if not hidden.fullmatch(path)]
-    for width in (60, 80, 120):
-        narrow = on_a_terminal(command, width, folder)
+    for width in WIDTHS:
+        narrow = outputs[str(width)]
         assert max(map(len, narrow.splitlines())) <= width
         tokens = set(narrow.replace(":", " : ").split()) | set(narrow.split())
         lost = {word for word in words - tokens if f"{word}:" not in tokens}

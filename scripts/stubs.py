@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The docstrings of `python/bentpipe/_native.pyi`: those of the engine, where they are written.
+"""The classes of results in `python/bentpipe/_native.pyi`, and all docstrings: those of the engine.
 
     stubs.py            writes them into the stubs, which editors read
     stubs.py --check    fails when they are others
 
-Types of the stubs are checked by stubtest. What only the stubs have, such as the shapes of
-dictionaries, is left as it is.
+Classes of results are made whole, from the engine's declaration of the record. Of all others the
+docstrings are: their types are checked by stubtest, and the shapes of dictionaries stay.
 """
 
 from __future__ import annotations
@@ -13,6 +13,7 @@ from __future__ import annotations
 import argparse
 import ast
 import inspect
+import re
 import sys
 from pathlib import Path
 
@@ -23,6 +24,51 @@ CONSTRUCTORS = ("__new__", "__init__")
 """Python shows their arguments at the class, whatever they say."""
 
 Documented = ast.ClassDef | ast.FunctionDef
+
+
+TAIL = '''\
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+'''
+FIRST = "@final\nclass Scenario:"
+"""New classes of results are put before this one."""
+
+
+def docstring(text: str, indent: str) -> str:
+    """A docstring with its quotes."""
+    lines = text.strip().splitlines()
+    several = len(lines) > 1
+    quoted = f'"""{"".join(f"{line.strip()}{chr(10)}" for line in lines).rstrip()}'
+    quoted += f'{chr(10) if several else ""}"""'
+    return "".join(f"{indent}{line}".rstrip() + "\n" for line in quoted.splitlines())
+
+
+def record(name: str, about: str, attributes: list[tuple[str, str, str]]) -> str:
+    """The stub of a class of results."""
+    parts = [f"@final\nclass {name}:\n{docstring(about, ' ' * 4)}\n"]
+    parts += [
+        f"    @property\n    def {attribute}(self) -> {kind}:\n{docstring(meaning, ' ' * 8)}\n"
+        for attribute, kind, meaning in attributes
+    ]
+    return "".join([*parts, TAIL])
+
+
+def with_records(text: str) -> tuple[str, list[str]]:
+    """The stubs with the engine's classes of results, and the names of those that were others."""
+    changed = []
+    for name, about, attributes in _native.record_stubs():
+        new = record(name, about, attributes)
+        found = re.search(rf"@final\nclass {name}:\n(?:(?: .*)?\n)*?(?=\S)", text)
+        if found is None:
+            text = text.replace(FIRST, f"{new}\n{FIRST}")
+        elif found[0].rstrip() != new.rstrip():
+            text = text.replace(found[0], f"{new}\n")
+        else:
+            continue
+        changed.append(name)
+    return text, changed
 
 
 def documented(
@@ -45,19 +91,20 @@ def documented(
 
 def updated(text: str) -> tuple[str, list[str]]:
     """The stubs with the engine's docstrings, and the names of those that were others."""
+    text, changed = with_records(text)
     lines = text.splitlines()
-    changed = []
+    found = []
     for node, name, here in reversed(documented(ast.parse(text).body, _native)):
         said = inspect.getdoc(here) or ""
         if said == ast.get_docstring(node):
             continue
-        changed.append(name)
+        found.append(name)
         place = node.body[0]
         indent = " " * place.col_offset
         several = "\n" in said
         new = f'"""{said}{chr(10) if several else ""}"""'.splitlines()
         lines[place.lineno - 1 : place.end_lineno] = [f"{indent}{line}".rstrip() for line in new]
-    return "\n".join(lines) + "\n", changed[::-1]
+    return "\n".join(lines) + "\n", changed + found[::-1]
 
 
 def main() -> int:

@@ -73,6 +73,7 @@ __all__ = [
     "near_names",
     "number_columns",
     "present_path",
+    "record_stubs",
     "reference",
     "run",
     "run_many",
@@ -103,10 +104,6 @@ class Flow:
     @property
     def controller_status(self) -> str:
         """Provenance of the controller; an implementation has its release and file in brackets."""
-
-    @property
-    def protocol(self) -> str:
-        """Transport protocol: `tcp`, `quic`, `stp`, `scps-tp`, `xtp` or `sctp`."""
 
     @property
     def completed(self) -> bool:
@@ -195,6 +192,14 @@ class Flow:
         """Mean time from the start of a burst to its last byte in seconds; None without bursts."""
 
     @property
+    def protocol(self) -> str:
+        """Transport protocol: `tcp`, `quic`, `stp`, `scps-tp`, `xtp` or `sctp`."""
+
+    @property
+    def pages(self) -> list[Page]:
+        """Web pages."""
+
+    @property
     def tcp(self) -> TcpTotals | None:
         """Totals of TCP and SCPS-TP; None for another protocol."""
 
@@ -213,10 +218,6 @@ class Flow:
     @property
     def sctp(self) -> SctpTotals | None:
         """Totals that only SCTP has; None for another protocol."""
-
-    @property
-    def pages(self) -> list[Page]:
-        """Web pages."""
 
     def to_dict(self) -> dict[str, Any]:
         """The attributes as a dictionary, with dictionaries for the objects in them."""
@@ -1969,6 +1970,11 @@ def kernel_unload(name: str) -> int:
 
 def kernel_status() -> list[KernelUse]:
     """The controllers that are loaded, and those that were and are still used."""
+
+def record_stubs() -> list[tuple[str, str, list[tuple[str, str, str]]]]:
+    """Name, docstring and attributes of each class of results; an attribute has a name, a type and a
+    docstring. The stubs are made of them.
+    """
 
 def reference() -> str:
     """The reference of the scenario language in Markdown: `docs/scenario.md`."""

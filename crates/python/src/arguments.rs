@@ -32,7 +32,7 @@ impl<'py> FromPyObject<'_, 'py> for Workers {
     }
 }
 
-/// What is called now and then with how much is done.
+/// Function that is called now and then with the part that is done.
 pub struct Progress(pub Py<PyAny>);
 
 impl<'py> FromPyObject<'_, 'py> for Progress {

@@ -31,7 +31,7 @@ record! {
         kernel_name: &'static str,
         /// `same`, a `variant` or a `different` algorithm.
         likeness: &'static str,
-        /// What Linux does differently.
+        /// Differences of Linux.
         differs: &'static str,
     }
 }
@@ -95,7 +95,7 @@ pub fn kernel_likeness() -> Vec<KernelLikeness> {
     deploy::OF_LINUX.iter().map(row).collect()
 }
 
-/// What this machine lacks to load them, each with what to do; empty when nothing.
+/// Things that this machine lacks to load them, each with a remedy; empty when nothing is missing.
 #[pyfunction]
 pub fn kernel_missing() -> Vec<String> {
     deploy::missing()

@@ -93,7 +93,7 @@ pub fn capture_error(py: Python<'_>, error: impl std::error::Error, recording: R
     }
 }
 
-/// What the running kernel cannot be given, or not like this.
+/// The error for settings that the running kernel cannot have.
 pub fn kernel_error(error: impl std::error::Error) -> PyErr {
     KernelError::new_err(error.to_string())
 }

@@ -17,7 +17,7 @@ use crate::recording::Recording;
 use crate::scenario::Scenario;
 use crate::totals::{KernelQuality, KernelSetting};
 
-/// What `controllers` gets for an answer.
+/// Error message for `controllers`.
 const NO_PYTHON: &str = "controllers: those in Python run in the simulator only; the kernel takes \
                          what `bentpipe kernel list` names";
 
@@ -44,7 +44,7 @@ fn placed_in_file(scenario: &Scenario, mut refusal: testbed::Refusal) -> testbed
     refusal
 }
 
-/// What this machine's kernel makes of each setting of a scenario. Nothing is set up.
+/// Verdicts of this machine's kernel on each setting of a scenario. Nothing is set up.
 ///
 /// Returns the settings that a run would apply or approximate, for each kind of flow and for each
 /// side of a gateway, and a sentence for each one that it would refuse. Raises `KernelError` if the

@@ -70,18 +70,10 @@ pub fn define(
         $(module.add_class::<$class>()?;)*
         $(module.add_function(wrap_pyfunction!($function, module)?)?;)*
     }; }
+    add_records(module)?;
     add! {
         classes
         arrow::ArrowTable,
-        controllers::ControllerEntry,
-        controllers::ControllerVariant,
-        controllers::Parameter,
-        deploy::KernelController,
-        deploy::KernelLikeness,
-        deploy::KernelParameter,
-        deploy::KernelUse,
-        mechanisms::Mechanism,
-        mechanisms::MechanismSetting,
         output::OutputFolder,
         prototype::Ack,
         prototype::Controller,
@@ -98,24 +90,9 @@ pub fn define(
         prototype::StepState,
         prototype::Window,
         recording::Recording,
-        scenario::Hop,
         scenario::Scenario,
-        scenario::Signal,
         study::Quantity,
-        study::StudySource,
-        totals::Flow,
-        totals::KernelQuality,
-        totals::KernelSetting,
-        totals::Link,
-        totals::LinkRate,
-        totals::Page,
-        totals::PageObject,
-        totals::QuicTotals,
-        totals::SctpTotals,
-        totals::StpTotals,
-        totals::TcpTotals,
-        totals::XtpTotals,
-        transports::Transport;
+        study::StudySource;
         functions
         version,
         build_profile,
@@ -132,6 +109,7 @@ pub fn define(
         kernel::shell,
         mechanisms::mechanisms,
         names::near_names,
+        record_stubs,
         panics::_panic,
         prototype::lockstep,
         run::run,
@@ -149,4 +127,48 @@ pub fn define(
         transports::transports,
     }
     Ok(())
+}
+
+/// Classes that [`record::record!`] and [`record::class!`] declare.
+macro_rules! records {
+    ($($class:ty),+ $(,)?) => {
+        fn add_records(module: &Bound<'_, PyModule>) -> PyResult<()> {
+            $(module.add_class::<$class>()?;)+
+            Ok(())
+        }
+
+        /// Name, docstring and attributes of each class of results; an attribute has a name, a type and a
+        /// docstring. The stubs are made of them.
+        #[pyfunction]
+        fn record_stubs() -> Vec<record::Stub> {
+            vec![$(<$class>::stub(),)+]
+        }
+    };
+}
+
+records! {
+    controllers::ControllerEntry,
+    controllers::ControllerVariant,
+    controllers::Parameter,
+    deploy::KernelController,
+    deploy::KernelLikeness,
+    deploy::KernelParameter,
+    deploy::KernelUse,
+    mechanisms::Mechanism,
+    mechanisms::MechanismSetting,
+    scenario::Hop,
+    scenario::Signal,
+    totals::Flow,
+    totals::KernelQuality,
+    totals::KernelSetting,
+    totals::Link,
+    totals::LinkRate,
+    totals::Page,
+    totals::PageObject,
+    totals::QuicTotals,
+    totals::SctpTotals,
+    totals::StpTotals,
+    totals::TcpTotals,
+    totals::XtpTotals,
+    transports::Transport,
 }

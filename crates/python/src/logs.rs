@@ -44,7 +44,7 @@ impl QuicLogs {
         })
     }
 
-    /// What connections log into.
+    /// The logs of connections.
     pub fn of_connections(&self) -> Logs {
         let keys = self.keys.clone();
         Logs { keys: keys.map(|keys| keys as _), traces: self.traces.clone() }

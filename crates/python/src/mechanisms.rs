@@ -12,7 +12,7 @@ record! {
         name: &'static str,
         /// The key of a scenario that takes it.
         key: &'static str,
-        /// What kind of mechanism it is.
+        /// Kind of mechanism.
         kind: &'static str,
         /// Description in one or two sentences.
         summary: String,

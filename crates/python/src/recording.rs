@@ -15,7 +15,7 @@ use crate::errors::recording_error;
 use crate::totals::{Flow, KernelQuality, Link};
 use crate::version;
 
-/// What one run left behind.
+/// Results of one run.
 #[pyclass(frozen, module = "bentpipe")]
 pub struct Recording {
     /// Shared with the data frames that look into its series.
@@ -153,7 +153,7 @@ impl Recording {
         self.inner.events
     }
 
-    /// Whether the run was interrupted before its end.
+    /// Returns true if the run was interrupted before its end.
     #[getter]
     fn partial(&self) -> bool {
         self.inner.partial

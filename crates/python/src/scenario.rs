@@ -69,7 +69,7 @@ impl Scenario {
         Ok(Self { inner: Arc::new(scenario), written, given })
     }
 
-    /// What a message about a key of the scenario begins with: its place, or nothing.
+    /// Beginning of a message about a key of the scenario: its place, or nothing.
     pub fn place_of(&self, key: &testbed::Key) -> String {
         let (table, index) = match key.of {
             testbed::Of::Flow(number) => ("flow", Some(self.written.entry_of(number))),
@@ -304,7 +304,7 @@ pub fn scenario_files(text: &str) -> Vec<String> {
     scenario::files(text)
 }
 
-/// Whether the values of a path of the scenario language can be names of files.
+/// Returns true if the values of a path of the scenario language can be names of files.
 #[pyfunction]
 pub fn names_a_file(path: &str) -> bool {
     scenario::names_a_file(path)

@@ -44,7 +44,7 @@ impl Quantity {
         self.inner.of(&recording.inner)
     }
 
-    /// Whether a scenario has flows, pages, links or mechanisms that it is taken from.
+    /// Returns true if a scenario has flows, pages, links or mechanisms that it is taken from.
     fn is_in(&self, scenario: &Scenario) -> bool {
         self.inner.is_in(&scenario.inner)
     }
@@ -153,7 +153,7 @@ pub fn tables_of_directions() -> Vec<&'static str> {
     batch::tables_of_directions()
 }
 
-/// What is kept of a run: quantities, wall time, events.
+/// Results that are kept of a run: quantities, wall time, events.
 type Kept = (Vec<Option<f64>>, f64, u64);
 
 /// Run jobs, each the number of a scenario and a seed, and keep only numbers of each run.

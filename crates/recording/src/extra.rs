@@ -35,7 +35,7 @@ impl Cells {
     }
 }
 
-/// What the cells of a column are.
+/// Type of the cells of a column.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[allow(missing_docs)] // each is named after its type
 pub enum Kind {
@@ -48,7 +48,7 @@ pub enum Kind {
 
 /// A type that a field of a row in [`extra_table!`](crate::extra_table) can have.
 pub trait CellType {
-    /// What the cells of its column are.
+    /// Type of the cells of its column.
     const KIND: Kind;
 }
 

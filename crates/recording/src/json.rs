@@ -56,7 +56,7 @@ pub(crate) fn number<'de, D: Deserializer<'de>>(source: D) -> Result<f64, D::Err
 
 const CANNOT_FAIL: &str = "a recording has only plain fields, and a string takes all of them";
 
-/// What the scenario and the seed decide. Written out rather than filtered from the whole object:
+/// The part that the scenario and the seed decide. Written out rather than filtered from the whole object:
 /// the order of a filtered object would hang on whether some crate of the build asks `serde_json`
 /// to preserve it.
 #[derive(Serialize)]

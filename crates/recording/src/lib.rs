@@ -1,8 +1,7 @@
 //! Recordings of runs: totals of flows and links, series over time, packets.
 //!
 //! - [`Recording`] is filled in by a backend. [`Recording::to_json`] is the object for scripts,
-//!   [`Recording::digest`] is equal for equal runs, and [`Recording::value_digest`] is the same
-//!   without names.
+//!   [`Recording::digest`] is equal for equal runs.
 //! - [`Table`] gives parts of it as Parquet and Arrow.
 //! - [`OutputFolder`] saves it on disk, completely or not at all. [`load()`] reads it and finds damage.
 //! - [`CaptureWriter`] writes packets for Wireshark.
@@ -20,12 +19,13 @@ mod load;
 mod output;
 mod parquet;
 mod pcapng;
+mod protocols;
+mod record;
 mod saved;
 mod series;
 mod sums;
 mod tables;
 mod totals;
-mod value_digest;
 
 pub use columns::{Column, Values};
 pub use extra::{CellType, Cells, ExtraTable, Kind, TableDefinition};
@@ -34,9 +34,10 @@ pub use load::{LoadError, load};
 pub use output::{OutputError, OutputFolder, TraceFiles};
 pub use parquet::ParquetError;
 pub use pcapng::{CaptureError, CaptureWriter};
+pub use protocols::{ProtocolRecord, QuicRecord, SctpRecord, StpRecord, TcpRecord, XtpRecord};
+pub use record::{Cell, Field, FieldInfo, Record};
 pub use series::{FlowSample, FlowSeries, LinkSample, LinkSeries};
 pub use tables::Table;
 pub use totals::{
-    Backend, FlowRecord, LinkRecord, ObjectRecord, PageRecord, ProtocolRecord, QueueingRecord,
-    QuicRecord, Recording, RttRecord, SctpRecord, StpRecord, TcpRecord, XtpRecord, jain_index,
+    Backend, FlowRecord, LinkRecord, ObjectRecord, PageRecord, Recording, jain_index,
 };

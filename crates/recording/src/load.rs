@@ -29,9 +29,9 @@ pub struct LoadError {
     pub path: PathBuf,
     /// Line in the file, from 1, if it is a text.
     pub line: Option<usize>,
-    /// What should have been there.
+    /// Expected content.
     pub expected: &'static str,
-    /// What is there.
+    /// Content found.
     pub found: String,
 }
 
@@ -93,7 +93,7 @@ pub fn load(folder: impl AsRef<Path>) -> Result<Recording, LoadError> {
     }
 }
 
-/// What is there where no recording is.
+/// The content of a place that holds no recording.
 fn instead(folder: &Path, error: &std::io::Error) -> String {
     if error.kind() != ErrorKind::NotFound && folder.is_dir() {
         return format!("a {RECORDING} that cannot be read ({error})");

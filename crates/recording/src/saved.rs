@@ -19,7 +19,7 @@ pub(crate) struct Saved<'a> {
     reader: &'a SerializedFileReader<File>,
 }
 
-/// What a cell of a series is in the file, and what it is where the file has null.
+/// Type of a cell of a series in the file, and its value for null.
 pub(crate) trait Stored: Sized {
     type Physical: DataType;
     fn absent() -> Self;

@@ -8,37 +8,100 @@ use parquet::errors::ParquetError as Error;
 use crate::columns::{Cell, Column};
 use crate::saved::Saved;
 
-/// One row of [`FlowSeries`].
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct FlowSample {
-    /// Number of the flow.
-    pub flow: u32,
-    /// Seconds since the start of the run.
-    pub t_s: f64,
-    /// Congestion window in bytes.
-    pub cwnd_bytes: u64,
-    /// Slow start threshold in bytes; `u64::MAX` before it was set.
-    pub ssthresh_bytes: u64,
-    /// Smoothed RTT in milliseconds; NaN before the first sample.
-    pub srtt_ms: f64,
-    /// Retransmission timeout in milliseconds.
-    pub rto_ms: f64,
-    /// Flight size in bytes.
-    pub flight_bytes: u64,
-    /// Bytes handed to the receiving application since the start.
-    pub delivered_bytes: u64,
-    /// Bytes of TCP payload sent since the start, with retransmissions and the data of probes.
-    pub sent_bytes: u64,
-    /// Segments retransmitted since the start.
-    pub retransmitted: u64,
-    /// Probes of unused capacity sent since the start.
-    pub probes_sent: u64,
-    /// Bits per second handed to the receiving application since the row before; NaN in a first
-    /// row.
-    pub goodput_bps: f64,
-    /// Bits per second of TCP payload sent since the row before, as `sent_bytes` counts it; NaN in a
-    /// first row.
-    pub throughput_bps: f64,
+/// Declares a series and its row: the struct of a row, and vectors of its fields as columns.
+macro_rules! series {
+    ($(#[$doc:meta])* $series:ident of $sample:ident {
+        $($(#[$about:meta])* $field:ident: $type:ty),+ $(,)?
+    }) => {
+        #[doc = concat!("One row of [`", stringify!($series), "`].")]
+        #[derive(Clone, Copy, Debug, Default, PartialEq)]
+        pub struct $sample { $($(#[$about])* pub $field: $type,)+ }
+
+        $(#[$doc])*
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct $series { $(#[allow(missing_docs)] pub $field: Vec<$type>,)+ }
+
+        impl $series {
+            /// Appends a row.
+            pub fn push(&mut self, sample: $sample) {
+                $(self.$field.push(sample.$field);)+
+            }
+
+            /// Number of rows.
+            pub fn len(&self) -> usize {
+                self.t_s.len()
+            }
+
+            /// Returns true if nothing was recorded.
+            pub fn is_empty(&self) -> bool {
+                self.t_s.is_empty()
+            }
+
+            /// The columns, borrowed.
+            pub(crate) fn columns(&self) -> Vec<Column<'_>> {
+                vec![$(Cell::column(stringify!($field), Cow::Borrowed(&self.$field[..])),)+]
+            }
+
+            /// The columns as they were saved.
+            pub(crate) fn read(saved: &Saved<'_>) -> Result<Self, Error> {
+                Ok(Self { $($field: saved.column(stringify!($field))?,)+ })
+            }
+        }
+    };
+}
+
+series! {
+    /// Series of the senders. Columns as in [`FlowSample`].
+    FlowSeries of FlowSample {
+        /// Number of the flow.
+        flow: u32,
+        /// Seconds since the start of the run.
+        t_s: f64,
+        /// Congestion window in bytes.
+        cwnd_bytes: u64,
+        /// Slow start threshold in bytes; `u64::MAX` before it was set.
+        ssthresh_bytes: u64,
+        /// Smoothed RTT in milliseconds; NaN before the first sample.
+        srtt_ms: f64,
+        /// Retransmission timeout in milliseconds.
+        rto_ms: f64,
+        /// Flight size in bytes.
+        flight_bytes: u64,
+        /// Bytes handed to the receiving application since the start.
+        delivered_bytes: u64,
+        /// Bytes of TCP payload sent since the start, with retransmissions and the data of probes.
+        sent_bytes: u64,
+        /// Segments retransmitted since the start.
+        retransmitted: u64,
+        /// Probes of unused capacity sent since the start.
+        probes_sent: u64,
+        /// Bits per second handed to the receiving application since the row before; NaN in a first
+        /// row.
+        goodput_bps: f64,
+        /// Bits per second of TCP payload sent since the row before, as `sent_bytes` counts it; NaN in a
+        /// first row.
+        throughput_bps: f64,
+    }
+}
+
+series! {
+    /// Series of the links. Columns as in [`LinkSample`].
+    LinkSeries of LinkSample {
+        /// Number of the link direction in the recording's `links`.
+        link: u32,
+        /// Seconds since the start of the run.
+        t_s: f64,
+        /// Packets that wait.
+        queue_packets: u32,
+        /// Bytes that wait.
+        queue_bytes: u64,
+        /// Fraction of the time since the previous sample during which the link was sending.
+        utilisation: f64,
+        /// Packets dropped since the start.
+        dropped_packets: u64,
+        /// Packets corrupted since the start.
+        corrupted_packets: u64,
+    }
 }
 
 impl FlowSample {
@@ -52,73 +115,5 @@ impl FlowSample {
             throughput_bps: rate(self.sent_bytes, last.sent_bytes),
             ..self
         }
-    }
-}
-
-/// One row of [`LinkSeries`].
-#[derive(Clone, Copy, Debug, Default, PartialEq)]
-pub struct LinkSample {
-    /// Number of the link direction in the recording's `links`.
-    pub link: u32,
-    /// Seconds since the start of the run.
-    pub t_s: f64,
-    /// Packets that wait.
-    pub queue_packets: u32,
-    /// Bytes that wait.
-    pub queue_bytes: u64,
-    /// Fraction of the time since the previous sample during which the link was sending.
-    pub utilisation: f64,
-    /// Packets dropped since the start.
-    pub dropped_packets: u64,
-    /// Packets corrupted since the start.
-    pub corrupted_packets: u64,
-}
-
-/// Builds the columns of a series from the fields of its row.
-macro_rules! columns {
-    ($(#[$doc:meta])* $series:ident of $sample:ident { $($field:ident: $type:ty),+ $(,)? }) => {
-        $(#[$doc])*
-        #[derive(Clone, Debug, Default, PartialEq)]
-        pub struct $series { $(#[allow(missing_docs)] pub $field: Vec<$type>,)+ }
-
-        impl $series {
-            /// Appends a row.
-            pub fn push(&mut self, sample: $sample) {
-                $(self.$field.push(sample.$field);)+
-            }
-            /// Number of rows.
-            pub fn len(&self) -> usize {
-                self.t_s.len()
-            }
-            /// Whether nothing was recorded.
-            pub fn is_empty(&self) -> bool {
-                self.t_s.is_empty()
-            }
-            /// The columns, borrowed.
-            pub(crate) fn columns(&self) -> Vec<Column<'_>> {
-                vec![$(Cell::column(stringify!($field), Cow::Borrowed(&self.$field[..])),)+]
-            }
-            /// The columns as they were saved.
-            pub(crate) fn read(saved: &Saved<'_>) -> Result<Self, Error> {
-                Ok(Self { $($field: saved.column(stringify!($field))?,)+ })
-            }
-        }
-    };
-}
-
-columns! {
-    /// Series of the senders. Columns as in [`FlowSample`].
-    FlowSeries of FlowSample {
-        flow: u32, t_s: f64, cwnd_bytes: u64, ssthresh_bytes: u64, srtt_ms: f64, rto_ms: f64,
-        flight_bytes: u64, delivered_bytes: u64, sent_bytes: u64, retransmitted: u64,
-        probes_sent: u64, goodput_bps: f64, throughput_bps: f64,
-    }
-}
-
-columns! {
-    /// Series of the links. Columns as in [`LinkSample`].
-    LinkSeries of LinkSample {
-        link: u32, t_s: f64, queue_packets: u32, queue_bytes: u64, utilisation: f64,
-        dropped_packets: u64, corrupted_packets: u64,
     }
 }

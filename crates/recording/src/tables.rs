@@ -2,10 +2,9 @@
 //! that nesting asks for: rows of pages and objects begin with the numbers of what they belong to.
 
 use crate::columns::{Column, Values};
-use crate::totals::{
-    FlowRecord, LinkRecord, ObjectRecord, PageRecord, ProtocolRecord, QueueingRecord, QuicRecord,
-    Recording, RttRecord, TcpRecord,
-};
+use crate::protocols;
+use crate::record::columns;
+use crate::totals::{FlowRecord, ObjectRecord, PageRecord, Recording};
 
 /// A part of a recording that has rows and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -18,9 +17,9 @@ pub enum Table {
     Pages,
     /// One row for each object of a page; `page` counts the pages of its flow.
     Objects,
-    /// What the senders did over time; `flow` is the row of the flow in [`Table::Flows`].
+    /// Senders over time; `flow` is the row of the flow in [`Table::Flows`].
     FlowSeries,
-    /// What the links did over time; `link` is the row of the link in [`Table::Links`].
+    /// Links over time; `link` is the row of the link in [`Table::Links`].
     LinkSeries,
     /// The table of this number in [`Recording::tables`].
     Extra(usize),
@@ -65,7 +64,7 @@ impl Table {
         }
     }
 
-    /// Whether the recording has no row of this table.
+    /// Returns true if the recording has no row of this table.
     pub fn is_empty(self, recording: &Recording) -> bool {
         let mut pages = recording.flows.iter().flat_map(|flow| &flow.pages);
         match self {
@@ -94,7 +93,7 @@ impl Table {
     pub fn columns(self, recording: &Recording) -> Vec<Column<'_>> {
         match self {
             Self::Flows => flows(&recording.flows),
-            Self::Links => links(&recording.links),
+            Self::Links => columns(recording.links.iter()),
             Self::Pages => pages(&recording.flows),
             Self::Objects => objects(&recording.flows),
             Self::FlowSeries => recording.flow_series.columns(),
@@ -104,109 +103,21 @@ impl Table {
     }
 }
 
-/// Columns of a slice of records: `table!(rows => name: Kind of |row| value, ...)`.
-macro_rules! table {
-    ($rows:expr => $($name:ident: $kind:ident of |$row:pat_param| $value:expr),+ $(,)?) => {
-        vec![$(Column {
-            name: stringify!($name),
-            values: Values::$kind($rows.iter().map(|$row| $value).collect()),
-        },)+]
-    };
-}
-
-/// Seconds or milliseconds that may never have come.
-fn or_nan(value: Option<f64>) -> f64 {
-    value.unwrap_or(f64::NAN)
-}
-
+/// The columns of `flows`: the protocol follows the controller, its counts are last.
 fn flows(flows: &[FlowRecord]) -> Vec<Column<'_>> {
-    table!(flows =>
-        flow: Text of |f| f.flow.as_str(),
-        controller: Text of |f| &*f.controller,
-        controller_status: Text of |f| &*f.controller_status,
-        protocol: Text of |f| f.protocol.name(),
-        completed: Bool of |f| f.completed,
-        aborted: Bool of |f| f.aborted,
-        abort_cause: TextOrNone of |f| f.abort_cause.as_deref(),
-        bytes: U64 of |f| f.bytes,
-        start_s: F64 of |f| f.start_s,
-        completion_s: F64 of |f| or_nan(f.completion_s),
-        goodput_bps: F64 of |f| f.goodput_bps,
-        throughput_bps: F64 of |f| f.throughput_bps,
-        srtt_ms: F64 of |f| or_nan(f.srtt_ms),
-        min_rtt_ms: F64 of |f| or_nan(f.min_rtt_ms),
-        mean_rtt_ms: F64 of |f| rtt(f, |rtt| rtt.mean_rtt_ms),
-        median_rtt_ms: F64 of |f| rtt(f, |rtt| rtt.median_rtt_ms),
-        p95_rtt_ms: F64 of |f| rtt(f, |rtt| rtt.p95_rtt_ms),
-        p99_rtt_ms: F64 of |f| rtt(f, |rtt| rtt.p99_rtt_ms),
-        max_rtt_ms: F64 of |f| rtt(f, |rtt| rtt.max_rtt_ms),
-        cwnd_bytes: U64 of |f| f.cwnd_bytes,
-        page_response_s: F64 of |f| or_nan(f.page_response_s),
-        offered_bytes: U64OrUnset of |f| f.offered_bytes.unwrap_or(u64::MAX),
-        burst_completion_s: F64 of |f| or_nan(f.burst_completion_s),
-        // What not all protocols have is null for the others.
-        recovery: TextOrNone of |f| f.protocol.tcp().map(|tcp| &*tcp.recovery),
-        segments_sent: U64OrUnset of |f| f.protocol.packets().sent,
-        segments_retransmitted: U64OrUnset of |f| f.protocol.packets().retransmitted,
-        probes_sent: U64OrUnset of |f| tcp(f, |tcp| tcp.probes_sent),
-        timeouts: U64OrUnset of |f| match &f.protocol {
-            ProtocolRecord::Tcp(tcp) | ProtocolRecord::ScpsTp(tcp) => tcp.timeouts,
-            ProtocolRecord::Quic(quic) => quic.timeouts,
-            ProtocolRecord::Sctp(sctp) => sctp.timeouts,
-            ProtocolRecord::Stp(_) | ProtocolRecord::Xtp(_) => u64::MAX,
-        },
-        fast_recoveries: U64OrUnset of |f| f.protocol.packets().recoveries.unwrap_or(u64::MAX),
-        persistent_congestions: U64OrUnset of |f| quic(f, |quic| quic.persistent_congestions),
-        acks_sent: U64OrUnset of |f| quic(f, |quic| quic.acks_sent),
-        ack_frequency_sent: U64OrUnset of |f| quic(f, |quic| quic.ack_frequency_sent),
-        immediate_acks_sent: U64OrUnset of |f| quic(f, |quic| quic.immediate_acks_sent),
-        mtu_probes_sent: U64OrUnset of |f| quic(f, |quic| quic.mtu_probes_sent),
-        mtu_probes_lost: U64OrUnset of |f| quic(f, |quic| quic.mtu_probes_lost),
-        black_holes: U64OrUnset of |f| quic(f, |quic| quic.black_holes),
-    )
+    let mut columns = columns(flows.iter());
+    let of = |columns: &[Column<'_>], name| columns.iter().position(|column| column.name == name);
+    if let (Some(from), Some(to)) = (of(&columns, "protocol"), of(&columns, "completed")) {
+        let protocol = columns.remove(from);
+        columns.insert(to, protocol);
+    }
+    columns.extend(protocols::columns(flows.iter().map(|flow| &flow.protocol)));
+    columns
 }
 
-/// A figure of the RTT; null without samples.
-fn rtt(flow: &FlowRecord, figure: fn(&RttRecord) -> f64) -> f64 {
-    flow.rtt.as_ref().map_or(f64::NAN, figure)
-}
-
-/// A count of TCP; unset for other protocols.
-fn tcp(flow: &FlowRecord, count: fn(&TcpRecord) -> u64) -> u64 {
-    flow.protocol.tcp().map_or(u64::MAX, count)
-}
-
-/// A count of QUIC; unset for other protocols.
-fn quic(flow: &FlowRecord, count: fn(&QuicRecord) -> u64) -> u64 {
-    flow.protocol.quic().map_or(u64::MAX, count)
-}
-
-fn links(links: &[LinkRecord]) -> Vec<Column<'_>> {
-    table!(links =>
-        link: Text of |l| l.link.as_str(),
-        direction: Text of |l| l.direction.as_str(),
-        utilisation: F64 of |l| l.utilisation,
-        delivered_packets: U64 of |l| l.delivered_packets,
-        delivered_bytes: U64 of |l| l.delivered_bytes,
-        dropped_packets: U64 of |l| l.dropped_packets,
-        corrupted_packets: U64 of |l| l.corrupted_packets,
-        max_queue_bytes: U64 of |l| l.max_queue_bytes,
-        mean_queueing_delay_ms: F64 of |l| queueing(l, |queueing| queueing.mean_queueing_delay_ms),
-        median_queueing_delay_ms:
-            F64 of |l| queueing(l, |queueing| queueing.median_queueing_delay_ms),
-        p95_queueing_delay_ms: F64 of |l| queueing(l, |queueing| queueing.p95_queueing_delay_ms),
-        p99_queueing_delay_ms: F64 of |l| queueing(l, |queueing| queueing.p99_queueing_delay_ms),
-        max_queueing_delay_ms: F64 of |l| queueing(l, |queueing| queueing.max_queueing_delay_ms),
-        mean_queue_bytes: F64 of |l| queueing(l, |queueing| queueing.mean_queue_bytes),
-        median_queue_bytes: F64 of |l| queueing(l, |queueing| queueing.median_queue_bytes),
-        p95_queue_bytes: F64 of |l| queueing(l, |queueing| queueing.p95_queue_bytes),
-        p99_queue_bytes: F64 of |l| queueing(l, |queueing| queueing.p99_queue_bytes),
-    )
-}
-
-/// A figure of the queue; null for a link without packets.
-fn queueing(link: &LinkRecord, figure: fn(&QueueingRecord) -> f64) -> f64 {
-    link.queueing.as_ref().map_or(f64::NAN, figure)
+/// A column with the numbers of what the rows belong to.
+fn numbers(name: &'static str, numbers: impl Iterator<Item = u32>) -> Column<'static> {
+    Column { name, values: Values::U32(numbers.collect()) }
 }
 
 /// Every page with the numbers of its flow and of itself within the flow.
@@ -216,39 +127,39 @@ fn numbered_pages(flows: &[FlowRecord]) -> impl Iterator<Item = (u32, u32, &Page
     })
 }
 
-fn pages(flows: &[FlowRecord]) -> Vec<Column<'static>> {
-    let rows: Vec<(u32, u32, &PageRecord)> = numbered_pages(flows).collect();
-    table!(rows =>
-        flow: U32 of |row| row.0,
-        page: U32 of |row| row.1,
-        start_s: F64 of |row| row.2.start_s,
-        response_s: F64 of |row| or_nan(row.2.response_s),
-    )
+fn pages(flows: &[FlowRecord]) -> Vec<Column<'_>> {
+    let rows: Vec<_> = numbered_pages(flows).collect();
+    let mut all = vec![
+        numbers("flow", rows.iter().map(|row| row.0)),
+        numbers("page", rows.iter().map(|row| row.1)),
+    ];
+    all.extend(columns(rows.iter().map(|row| row.2)));
+    all
 }
 
-fn objects(flows: &[FlowRecord]) -> Vec<Column<'static>> {
+fn objects(flows: &[FlowRecord]) -> Vec<Column<'_>> {
     let rows: Vec<(u32, u32, u32, &ObjectRecord)> = numbered_pages(flows)
         .flat_map(|(flow, page, record)| {
             (0..).zip(&record.objects).map(move |(object, record)| (flow, page, object, record))
         })
         .collect();
-    table!(rows =>
-        flow: U32 of |row| row.0,
-        page: U32 of |row| row.1,
-        object: U32 of |row| row.2,
-        bytes: U64 of |row| row.3.bytes,
-        start_s: F64 of |row| row.3.start_s,
-        response_s: F64 of |row| or_nan(row.3.response_s),
-    )
+    let mut all = vec![
+        numbers("flow", rows.iter().map(|row| row.0)),
+        numbers("page", rows.iter().map(|row| row.1)),
+        numbers("object", rows.iter().map(|row| row.2)),
+    ];
+    all.extend(columns(rows.iter().map(|row| row.3)));
+    all
 }
 
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
     use crate::extra::ExtraTable;
+    use crate::protocols::{ProtocolRecord, QuicRecord, StpRecord};
     use crate::series::{FlowSample, LinkSample};
-    use crate::totals::Backend;
-    use std::collections::BTreeSet;
+    use crate::totals::{Backend, LinkRecord};
+    use std::collections::{BTreeMap, BTreeSet};
 
     crate::extra_table! {
         /// Handovers between satellites.
@@ -285,7 +196,8 @@ pub(crate) mod tests {
             controller: "adalr".into(),
             completion_s: Some(2.5),
             goodput_bps: 1e6,
-            rtt: Some(RttRecord { mean_rtt_ms: 612.5, max_rtt_ms: 700.25, ..RttRecord::default() }),
+            mean_rtt_ms: Some(612.5),
+            max_rtt_ms: Some(700.25),
             offered_bytes: Some(4000),
             burst_completion_s: Some(0.75),
             pages: vec![
@@ -295,11 +207,10 @@ pub(crate) mod tests {
             ..FlowRecord::default()
         };
         let bulk = FlowRecord { flow: "bulk".into(), bytes: 1 << 60, ..FlowRecord::default() };
-        let queueing = QueueingRecord { p95_queue_bytes: 1500.5, ..QueueingRecord::default() };
         let link = LinkRecord {
             link: "a-b".into(),
             delivered_packets: 7,
-            queueing: Some(queueing),
+            p95_queue_bytes: Some(1500.5),
             ..LinkRecord::default()
         };
         let mut recording = Recording {
@@ -348,23 +259,34 @@ pub(crate) mod tests {
     }
 
     #[test]
-    fn no_field_of_the_totals_is_missing_in_its_table() {
+    fn every_number_of_the_totals_in_json_is_in_its_table() {
         let recording = sample();
         let (flow, link) = (&recording.flows[1], &recording.links[0]);
         let protocol = ProtocolRecord::Quic(QuicRecord::default());
         let mut over_quic = json_names(FlowRecord { protocol, ..flow.clone() }, "pages");
         assert!(over_quic.remove("error"), "the words of quinn have no column");
         let of_all = &json_names(flow, "pages") | &over_quic;
-        assert_eq!(names(&flows(&recording.flows)), of_all);
-        assert_eq!(names(&links(&recording.links)), json_names(link, ""));
+        assert!(of_all.is_subset(&names(&flows(&recording.flows))));
+        assert!(json_names(link, "").is_subset(&names(&Table::Links.columns(&recording))));
+        let page = json_names(&flow.pages[0], "objects");
+        assert!(page.is_subset(&names(&pages(&recording.flows))));
+        let object = json_names(&flow.pages[0].objects[0], "");
+        assert!(object.is_subset(&names(&objects(&recording.flows))));
+    }
 
-        let keys = |keys: &[&str]| keys.iter().map(|k| (*k).to_owned()).collect::<BTreeSet<_>>();
-        let mut page = json_names(&flow.pages[0], "objects");
-        page.extend(keys(&["flow", "page"]));
-        assert_eq!(names(&pages(&recording.flows)), page);
-        let mut object = json_names(&flow.pages[0].objects[0], "");
-        object.extend(keys(&["flow", "page", "object"]));
-        assert_eq!(names(&objects(&recording.flows)), object);
+    #[test]
+    fn counts_of_protocols_are_null_where_a_flow_has_none() {
+        let stp = ProtocolRecord::Stp(StpRecord { segments_sent: 9, ..StpRecord::default() });
+        let tcp = FlowRecord::default();
+        let rows = [tcp.clone(), FlowRecord { protocol: stp, ..tcp }];
+        let found = flows(&rows)
+            .into_iter()
+            .map(|column| (column.name, [0, 1].map(|row| column.values.number(row))))
+            .collect::<BTreeMap<_, _>>();
+        assert_eq!(found["segments_sent"], [Some(0.0), Some(9.0)]);
+        assert_eq!(found["timeouts"], [Some(0.0), None]);
+        assert_eq!(found["acks_sent"], [None, None]);
+        assert!(!found.contains_key("polls_sent"), "it is in the totals only");
     }
 
     #[test]

@@ -130,7 +130,7 @@ fn write_capture_of(
     path
 }
 
-/// What a program prints; `None`, with the reason printed, when it is not installed. It must
+/// Output of a program; `None`, with the reason printed, when it is not installed. It must
 /// neither fail nor complain.
 fn run(program: &str, arguments: &[&str]) -> Option<String> {
     let output = match Command::new(program).args(arguments).output() {

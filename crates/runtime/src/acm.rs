@@ -1,4 +1,4 @@
-//! What modems with adaptive coding and modulation sent: a table of totals, and one of samples, in runs
+//! Modems with adaptive coding and modulation: a table of totals, and one of samples, in runs
 //! that have them. All of it is known before the run.
 
 use std::sync::Arc;

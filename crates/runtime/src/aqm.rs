@@ -1,4 +1,4 @@
-//! What active queue management did: a table of totals, and one of samples, in runs that have it.
+//! Active queue management: a table of totals, and one of samples, in runs that have it.
 
 use network::PortReport;
 use recording::{ExtraTable, extra_table};
@@ -52,7 +52,7 @@ pub(crate) struct Recorder {
     samples: Samples,
 }
 
-/// Mean of the times of so many packets in milliseconds.
+/// Mean time of a packet in milliseconds.
 fn mean_ms(sum: Span, packets: u64) -> f64 {
     if packets > 0 { sum.as_millis_f64() / packets as f64 } else { f64::NAN }
 }

@@ -1,4 +1,4 @@
-//! What automatic repeat request did: a table of totals, and one of samples, in runs that have it.
+//! Automatic repeat request: a table of totals, and one of samples, in runs that have it.
 
 use link::ArqCounters;
 use network::PortReport;

@@ -59,7 +59,7 @@ extra_table! {
     }
 }
 
-/// What a packet on a link with header compression carries.
+/// Content of a packet on a link with header compression.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) struct OnLink {
     /// The port of its compressor.
@@ -143,7 +143,7 @@ impl<B: Visible> Compressor<Passing<B>> for Sender {
     }
 }
 
-/// Whether a link of the scenario compresses headers.
+/// Returns true if a link of the scenario compresses headers.
 pub(crate) fn is_in_use(scenario: &Scenario) -> bool {
     scenario.links.iter().any(|link| link.header_compression.iter().any(Option::is_some))
 }

@@ -1,4 +1,4 @@
-//! What demand assignment did: a table of totals, and one of samples, in runs that have it.
+//! Demand assignment: a table of totals, and one of samples, in runs that have it.
 
 use link::DemandCounters;
 use network::PortReport;

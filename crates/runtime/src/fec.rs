@@ -1,4 +1,4 @@
-//! What forward error correction did: a table of totals, and one of samples, in runs that have it.
+//! Forward error correction: a table of totals, and one of samples, in runs that have it.
 
 use link::FecCounters;
 use network::PortReport;

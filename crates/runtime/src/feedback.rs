@@ -48,7 +48,7 @@ extra_table! {
 /// The routers of a network, by their ports.
 pub type Routers = Vec<(usize, Router)>;
 
-/// Whether packets of the scenario have feedback fields: one of its links has a router that treats them, or a
+/// Returns true if packets of the scenario have feedback fields: one of its links has a router that treats them, or a
 /// middlebox writes loss notices into them. Without any, no field would ever come back.
 pub(crate) fn is_in_use(scenario: &Scenario) -> bool {
     let mut sides = scenario.links.iter().flat_map(|link| link.sides());

@@ -52,7 +52,7 @@ pub struct Leg<'a> {
     pub streams: u64,
     /// First sequence number of the side that sends the data; the other takes one more.
     pub initial_sequence: u32,
-    /// Whether both ends are gateways.
+    /// True if both ends are gateways.
     pub is_between_gateways: bool,
     /// Its paths, if the flow names them.
     pub paths: &'a [FlowPath],
@@ -61,7 +61,7 @@ pub struct Leg<'a> {
 /// One end of the connections of a leg.
 #[derive(Clone, Copy, Debug)]
 pub struct LegEnd<'a> {
-    /// What only its protocol has.
+    /// Settings of its protocol only.
     pub own: &'a OwnSettings,
     /// Transport settings.
     pub transport: &'a Arc<tcp::Config>,
@@ -69,7 +69,7 @@ pub struct LegEnd<'a> {
     pub reader_rate: Option<Rate>,
     /// The congestion controller.
     pub controller: &'a Specification,
-    /// Whether the controller is that of the flow, and not one of a gateway.
+    /// True if the controller is that of the flow, and not one of a gateway.
     pub is_of_flow: bool,
 }
 
@@ -127,7 +127,7 @@ pub fn legs(flow: &Flow) -> Vec<Leg<'_>> {
 }
 
 impl Leg<'_> {
-    /// Whether a connection of `other` is made in the same way, so that both can share what was made
+    /// Returns true if a connection of `other` is made in the same way, so that both can share what was made
     /// for one.
     pub fn is_like(&self, other: &Self) -> bool {
         // Without `..`, so that a new field has to be considered here. The sequence number is of each
@@ -179,7 +179,7 @@ impl Pair {
         }
     }
 
-    /// Whether `endpoint` is one of the two.
+    /// Returns true if `endpoint` is one of the two.
     pub fn has(self, endpoint: EndpointId) -> bool {
         self.sender == endpoint || self.receiver == endpoint
     }

@@ -18,7 +18,6 @@ mod aqm;
 mod arq;
 mod compression;
 mod demand;
-mod distributions;
 mod fec;
 mod feedback;
 mod flow;
@@ -35,7 +34,6 @@ mod trace;
 
 pub use address::{address, ipv4, ipv6, node};
 pub use application::{Application, Connections, applications};
-pub use distributions::rtt_record;
 pub use feedback::{Routers, routers};
 pub use flow::{
     ConnectionId, End, EndpointId, Ends, Leg, LegEnd, Pair, Side, legs, sequence_of_leg,
@@ -47,5 +45,5 @@ pub use nodes::{Nodes, Passing, needs_nodes};
 pub use signals::{ErrorWatch, Hearer, News, Signal, error_watches, signals};
 pub use tables::TABLES;
 pub use topology::{number, topology};
-pub use totals::{quic_record, tcp_record};
+pub use totals::{FlowState, quic_record, tcp_record};
 pub use trace::trace_table;

@@ -1,4 +1,4 @@
-//! What links leave behind: totals, and series if the scenario asks for them.
+//! Results of links: totals, and series if the scenario has them.
 
 use link::Counters;
 use network::{NodeReport, PortReport, QueueReport};
@@ -7,7 +7,7 @@ use scenario::Scenario;
 use scenario::model::Direction;
 use units::{Span, Time};
 
-use crate::distributions::queueing_record;
+use crate::totals::NS_PER_MS;
 use crate::{acm, aqm, arq, compression, demand, fec, feedback, middlebox, mtu};
 
 /// Collects the series of links while a run goes on.
@@ -30,7 +30,7 @@ pub struct LinkRecorder {
 /// Samples of all links.
 #[derive(Clone, Debug, Default)]
 pub struct LinkSamples {
-    /// What all links have.
+    /// Series that all links have.
     pub series: LinkSeries,
     /// Tables of mechanisms that some links have.
     pub tables: Vec<ExtraTable>,
@@ -119,7 +119,7 @@ pub fn link_tables(
     tables.flatten().chain(middleboxes).collect()
 }
 
-/// What one mechanism counts in each direction that has it: names of the link and of the direction, the
+/// Counts of one mechanism in each direction that has it: names of the link and of the direction, the
 /// settings and the counters.
 pub(crate) fn counted<'a, S, C>(
     scenario: &'a Scenario,
@@ -158,16 +158,29 @@ pub fn link_records(
     links
         .chain(routers)
         .zip(ports.iter().zip(queues))
-        .map(|((link, direction), (port, queue))| LinkRecord {
-            link,
-            direction: direction.to_owned(),
-            utilisation: if elapsed > 0.0 { port.busy.as_secs_f64() / elapsed } else { 0.0 },
-            delivered_packets: port.delivered_packets,
-            delivered_bytes: port.delivered_bytes,
-            dropped_packets: port.counters.dropped_packets,
-            corrupted_packets: port.counters.corrupted_packets,
-            max_queue_bytes: port.counters.max_waiting_bytes,
-            queueing: queueing_record(queue),
+        .map(|((link, direction), (port, queue))| {
+            let figures = queue.delay().zip(queue.bytes());
+            let (delay, length) =
+                figures.map(|(delay, length)| (delay.per(NS_PER_MS), length)).unzip();
+            LinkRecord {
+                link,
+                direction: direction.to_owned(),
+                utilisation: if elapsed > 0.0 { port.busy.as_secs_f64() / elapsed } else { 0.0 },
+                delivered_packets: port.delivered_packets,
+                delivered_bytes: port.delivered_bytes,
+                dropped_packets: port.counters.dropped_packets,
+                corrupted_packets: port.counters.corrupted_packets,
+                max_queue_bytes: port.counters.max_waiting_bytes,
+                mean_queueing_delay_ms: delay.map(|delay| delay.mean),
+                median_queueing_delay_ms: delay.map(|delay| delay.median),
+                p95_queueing_delay_ms: delay.map(|delay| delay.p95),
+                p99_queueing_delay_ms: delay.map(|delay| delay.p99),
+                max_queueing_delay_ms: delay.map(|delay| delay.max),
+                mean_queue_bytes: length.map(|length| length.mean),
+                median_queue_bytes: length.map(|length| length.median),
+                p95_queue_bytes: length.map(|length| length.p95),
+                p99_queue_bytes: length.map(|length| length.p99),
+            }
         })
         .collect()
 }

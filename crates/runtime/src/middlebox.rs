@@ -16,7 +16,7 @@ extra_table! {
         node: String,
         /// The middlebox.
         middlebox: String,
-        /// What is counted.
+        /// Name of the counter.
         counter: String,
         /// How many.
         packets: u64,
@@ -28,7 +28,7 @@ extra_table! {
     pub(crate) Samples("middlebox_series") of Sample {
         /// Name of the node.
         node: String,
-        /// What is counted.
+        /// Name of the counter.
         counter: String,
         /// Seconds since the start of the run.
         t_s: f64,
@@ -37,7 +37,7 @@ extra_table! {
     }
 }
 
-/// What middleboxes count: each of them some of these.
+/// Counters of middleboxes: each of them has some of these.
 pub const COUNTERS: [&str; 15] = [
     "filtered",
     "received",
@@ -87,12 +87,12 @@ fn outgoing(scenario: &Scenario, node: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Whether a middlebox takes packets out of the queue before a port of a link that leaves `node`.
+/// Returns true if a middlebox takes packets out of the queue before a port of a link that leaves `node`.
 pub(crate) fn is_filtered(scenario: &Scenario, node: usize) -> bool {
     scenario.nodes[node].middlebox.is_some_and(|middlebox| middlebox.is_in_queues())
 }
 
-/// Whether a middlebox sees the packets that its node forwards.
+/// Returns true if a middlebox sees the packets that its node forwards.
 pub(crate) fn has_devices(scenario: &Scenario) -> bool {
     let middleboxes = scenario.nodes.iter().filter_map(|node| node.middlebox);
     middleboxes.into_iter().any(|middlebox| !middlebox.is_in_queues())

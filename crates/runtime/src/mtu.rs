@@ -21,7 +21,7 @@ extra_table! {
         direction: String,
         /// Length of the longest packet in bytes.
         mtu_bytes: u64,
-        /// What happens to messages: `sent` or `filtered`.
+        /// Fate of messages: `sent` or `filtered`.
         icmp: String,
         /// Packets that were too long. The link has never seen them, and does not count them as dropped.
         too_big_packets: u64,
@@ -80,7 +80,7 @@ pub(crate) struct Gates {
     next: Vec<Vec<Option<usize>>>,
 }
 
-/// Whether a link of the scenario has an MTU.
+/// Returns true if a link of the scenario has an MTU.
 pub(crate) fn is_in_use(scenario: &Scenario) -> bool {
     scenario.links.iter().any(|link| link.mtu.iter().any(Option::is_some))
 }
@@ -125,7 +125,7 @@ impl Gates {
         *self.next.get(usize::from(node.0))?.get(usize::from(to.0))?
     }
 
-    /// Whether the node sends packets for `to` through a gate.
+    /// Returns true if the node sends packets for `to` through a gate.
     pub fn is_at(&self, node: NodeId, to: NodeId) -> bool {
         self.place(node, to).is_some()
     }
@@ -138,7 +138,7 @@ impl Gates {
         Some(gate)
     }
 
-    /// What each gate has counted.
+    /// Counts of each gate.
     pub fn reports(&self) -> impl Iterator<Item = NodeReport> {
         self.gates.iter().map(|gate| {
             // Without `..`, so that a new counter has to stand in the table.

@@ -46,11 +46,11 @@ pub struct Passing<B> {
     /// Who has sent it, or the packet that a middlebox has made it of.
     from: NodeId,
     pub(crate) field: Field,
-    /// What a compressor has added, until the end of its link.
+    /// Addition of a compressor, until the end of its link.
     pub(crate) compressed: Option<OnLink>,
 }
 
-/// What is on its way.
+/// Content of a packet on its way.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Content<B> {
     Packet(B),
@@ -186,7 +186,7 @@ struct At<B> {
     passed: (u64, u64),
 }
 
-/// Whether a scenario needs [`Nodes`]: a middlebox sees the packets that its node forwards, packets have
+/// Returns true if a scenario needs [`Nodes`]: a middlebox sees the packets that its node forwards, packets have
 /// feedback fields, or a link compresses headers or has an MTU.
 pub fn needs_nodes(scenario: &Scenario) -> bool {
     has_devices(scenario)
@@ -265,7 +265,7 @@ impl<B: Visible> Nodes<B> {
         }
     }
 
-    /// Whether the next link takes a packet. If it is too long, its sender gets a message.
+    /// Returns true if the next link takes a packet. If it is too long, its sender gets a message.
     fn admits(&mut self, now: Time, node: NodeId, packet: &Packet<Passing<B>>) -> bool {
         let Some(gate) = self.gates.closed_to(node, packet.body.to, packet.bytes) else {
             return true;

@@ -14,7 +14,7 @@ use units::{Span, Time};
 use crate::flow::{Side, legs};
 use crate::topology::port_of;
 
-/// What a gateway signals.
+/// A signal of a gateway.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum News {
     /// A link of the route is out.
@@ -43,7 +43,7 @@ pub struct Signal {
     pub at: Time,
     /// Who hears it.
     pub hearer: Hearer,
-    /// What it says.
+    /// Content of the signal.
     pub news: News,
 }
 

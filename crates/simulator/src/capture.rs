@@ -39,7 +39,7 @@ pub struct Capture<W: Write> {
     writer: CaptureWriter<W>,
     ip: IpVersion,
     packet: Vec<u8>,
-    /// What follows the header of IP in a packet of another protocol.
+    /// Bytes after the header of IP in a packet of another protocol.
     content: Vec<u8>,
     failed: Option<CaptureError>,
 }
@@ -245,7 +245,7 @@ mod tests {
     use super::*;
     use units::Time;
 
-    /// What a host observes of a router's message about its segment of 1480 bytes.
+    /// A router's message about a host's segment of 1480 bytes.
     #[test]
     fn a_message_of_a_router_is_captured_with_its_mtu_and_what_it_quotes() {
         for (ip, mtu, length) in [(IpVersion::V4, 1400, 576), (IpVersion::V6, 1300, 1280)] {

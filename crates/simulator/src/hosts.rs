@@ -29,7 +29,7 @@ pub(crate) use gateways::read_by_peer;
 pub(crate) use rates::has_rates;
 use rates::{Limit, SharedRate};
 
-/// What a simulated packet carries: a segment for one endpoint.
+/// Content of a simulated packet: a segment for one endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Body {
     /// Number of the endpoint that it is for.
@@ -53,11 +53,11 @@ pub(crate) struct Endpoint<C> {
     peer: EndpointId,
     /// The flow that it belongs to.
     pub(crate) flow: FlowId,
-    /// What most do not have.
+    /// State that most endpoints do not have.
     pub(crate) extras: Option<Box<Extras>>,
 }
 
-/// What few endpoints have. They are looked at after each packet that arrives.
+/// State that few endpoints have. It is looked at after each packet that arrives.
 #[derive(Debug, Default)]
 pub(crate) struct Extras {
     /// The application when it reads slowly.
@@ -107,7 +107,7 @@ impl<C: Connection> Endpoint<C> {
         paths.get(path).copied().unwrap_or([self.node, self.peer_node])
     }
 
-    /// Whether packets to `address` are for its host.
+    /// Returns true if packets to `address` are for its host.
     fn is_at(&self, address: NodeId) -> bool {
         let paths = self.extras.as_ref().map_or(&[][..], |extras| &extras.paths);
         self.node == address || paths.iter().any(|[own, _]| *own == address)
@@ -118,7 +118,7 @@ impl<C: Connection> Endpoint<C> {
         self.extras.as_ref().map_or(Part::End, |extras| extras.part)
     }
 
-    /// Whether its application reads slowly.
+    /// Returns true if its application reads slowly.
     pub(crate) fn has_reader(&self) -> bool {
         self.extras.as_ref().is_some_and(|extras| extras.reader.is_some())
     }
@@ -143,7 +143,7 @@ impl<C: Connection> Endpoint<C> {
         });
     }
 
-    /// What knows the bytes of a packet of this connection, unless it is a segment of TCP.
+    /// The layout of a packet of this connection, unless it is a segment of TCP.
     fn on_wire(&self, packet: &Segment) -> Option<(&dyn OnWire, u16)> {
         let end = self.connection.on_wire()?;
         Some((end, self.connection.bytes(packet)))
@@ -211,7 +211,7 @@ pub(crate) struct Reader {
     piece: u64,
 }
 
-/// What a timer is for.
+/// Purpose of a timer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Timer {
     /// A TCP timer of an endpoint.
@@ -229,7 +229,7 @@ pub(crate) enum Timer {
     Error(u32),
 }
 
-/// What a slow reader reads at a time, in bytes: about a segment.
+/// Bytes that a slow reader reads at a time: about a segment.
 const LARGEST_PIECE: u64 = 1500;
 
 const APPLICATION: u64 = 1 << 63;
@@ -249,7 +249,7 @@ pub(crate) struct Hosts<C> {
     touched: Vec<EndpointId>,
     /// Connections that gateways split.
     pub(crate) splits: Vec<Split>,
-    /// What hosts know about paths from messages of routers.
+    /// Properties of paths that hosts know from messages of routers.
     paths: PathCache,
     /// Admission at the gateways, by the number of the node; empty without gateways.
     pub(crate) admissions: Vec<Admission<NodeId>>,

@@ -9,18 +9,18 @@ mod path_mtu;
 
 use network::{Fabric, NodeReport, PortReport, QueueReport};
 use recording::{
-    Backend, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, Recording, RttRecord, SctpRecord,
-    StpRecord, TableDefinition, XtpRecord, jain_index,
+    Backend, FlowSample, FlowSeries, ProtocolRecord, Recording, SctpRecord, StpRecord,
+    TableDefinition, XtpRecord, jain_index,
 };
 use runtime::{
-    Application, EndpointId, LinkRecorder, LinkSamples, link_records, link_tables, quic_record,
-    tcp_record,
+    Application, EndpointId, FlowState, LinkRecorder, LinkSamples, link_records, link_tables,
+    quic_record, tcp_record,
 };
 use scenario::Scenario;
 use scenario::model::Flow;
-use sketch::Sketch;
+use sketch::{Sketch, Summary};
 use stp::Kind;
-use transport::{Counters, Protocol, Sample};
+use transport::{Counters, Protocol};
 use units::{Span, Time};
 
 use crate::hosts::{Body, Hosts};
@@ -144,7 +144,7 @@ impl Recorder {
     ) {
         for (flow, application) in applications.iter().enumerate() {
             if application.start <= at {
-                let sample = self.with_rates(flow_sample(at, flow, application, hosts));
+                let sample = self.with_rates(flow_state(application, hosts).sample(at, flow));
                 self.last_rows[flow] = Some(sample);
                 self.flows.push(sample);
             }
@@ -191,7 +191,7 @@ impl Recorder {
         applications: &[Application],
     ) {
         let flow = hosts.endpoints[endpoint.index()].flow.0 as usize;
-        let sample = flow_sample(now, flow, &applications[flow], hosts);
+        let sample = flow_state(&applications[flow], hosts).sample(now, flow);
         let timeless = |sample: FlowSample| FlowSample {
             t_s: 0.0,
             goodput_bps: 0.0,
@@ -226,7 +226,13 @@ impl Recorder {
             .flows
             .iter()
             .zip(applications)
-            .map(|(flow, application)| flow_record(end, flow, application, hosts))
+            .map(|(flow, application)| {
+                let state = flow_state(application, hosts);
+                let rtt = rtt_summary(application, hosts);
+                let status = flow.own.controller_status(&flow.controller).to_string();
+                let protocol = protocol_record(flow, application, &state.sent, hosts);
+                state.record(end, flow, application, rtt, status.into(), protocol)
+            })
             .collect();
         let mut tables = link_tables(scenario, end, ports, nodes);
         let LinkSamples { series: link_series, tables: sampled } = self.links.finish();
@@ -255,87 +261,39 @@ impl Recorder {
     }
 }
 
-/// Sums over the connections of a flow.
-struct Totals {
-    delivered: u64,
-    /// Counts of all legs, and the bytes of the leg that has sent most.
-    sent: Counters,
-    /// A gateway has split a connection.
-    is_split: bool,
-}
-
-fn totals<C: Connection>(application: &Application, hosts: &Hosts<C>) -> Totals {
-    let mut totals = Totals { delivered: 0, sent: Counters::default(), is_split: false };
+/// State of the connections of a flow.
+fn flow_state<C: Connection>(application: &Application, hosts: &Hosts<C>) -> FlowState {
+    let sender = application.pairs.last().map(|pair| hosts.connection(pair.sender).sample());
+    let mut state = FlowState { delivered: 0, sent: Counters::default(), is_split: false, sender };
     for pair in &application.pairs {
-        totals.delivered += hosts.connection(pair.receiver).delivered();
+        state.delivered += hosts.connection(pair.receiver).delivered();
         let (mut legs, mut most) = (0, 0);
         for end in hosts.senders(pair.sender) {
             let sent = *hosts.endpoints[end.index()].connection.counters();
-            totals.sent += Counters { bytes: 0, ..sent };
+            state.sent += Counters { bytes: 0, ..sent };
             most = most.max(sent.bytes);
             legs += 1;
         }
-        totals.sent.bytes += most;
-        totals.is_split |= legs > 1;
+        state.sent.bytes += most;
+        state.is_split |= legs > 1;
     }
     if C::MAY_BE_OTHERS {
         // The application does not have what its connection has passed over.
-        totals.delivered -= best_effort::skipped(application, hosts);
+        state.delivered -= best_effort::skipped(application, hosts);
     }
-    totals
+    state
 }
 
-/// The RTT samples of all connections of a flow; `None` if a gateway splits one, whose sender knows the RTT
-/// to the gateway only.
-fn rtt_record(application: &Application, hosts: &Hosts<impl Connection>) -> Option<RttRecord> {
+/// Key figures of the RTT samples of all connections of a flow, in nanoseconds.
+fn rtt_summary(application: &Application, hosts: &Hosts<impl Connection>) -> Option<Summary> {
     let mut samples =
         application.pairs.iter().map(|pair| hosts.connection(pair.sender).rtt_samples());
     if application.pairs.len() == 1 {
-        return runtime::rtt_record(samples.next()?);
+        return samples.next()?.summary(0);
     }
     let mut all = Sketch::new();
     samples.for_each(|samples| all.merge(samples));
-    runtime::rtt_record(&all)
-}
-
-/// The sender that speaks for a flow with several connections: that of the one opened last. It has no RTT if
-/// a gateway splits its connection.
-fn data_sender(application: &Application, hosts: &Hosts<impl Connection>) -> Option<Sample> {
-    let sender = application.pairs.last()?.sender;
-    let sample = hosts.connection(sender).sample();
-    let is_split = hosts.senders(sender).nth(1).is_some();
-    Some(if is_split { Sample { srtt: None, min_rtt: None, ..sample } } else { sample })
-}
-
-fn flow_sample(
-    at: Time,
-    flow: usize,
-    application: &Application,
-    hosts: &Hosts<impl Connection>,
-) -> FlowSample {
-    let totals = totals(application, hosts);
-    #[expect(clippy::cast_possible_truncation, reason = "a scenario has a million flows at most")]
-    let flow = flow as u32;
-    let mut sample = FlowSample {
-        flow,
-        t_s: at.as_secs_f64(),
-        srtt_ms: f64::NAN,
-        goodput_bps: f64::NAN,
-        throughput_bps: f64::NAN,
-        delivered_bytes: totals.delivered,
-        sent_bytes: totals.sent.bytes,
-        retransmitted: totals.sent.retransmissions,
-        probes_sent: totals.sent.probes,
-        ..FlowSample::default()
-    };
-    if let Some(sender) = data_sender(application, hosts) {
-        sample.cwnd_bytes = sender.cwnd;
-        sample.ssthresh_bytes = sender.ssthresh;
-        sample.srtt_ms = sender.srtt.map_or(f64::NAN, Span::as_millis_f64);
-        sample.rto_ms = sender.rto.as_millis_f64();
-        sample.flight_bytes = sender.flight;
-    }
-    sample
+    all.summary(0)
 }
 
 fn protocol_record(
@@ -437,42 +395,4 @@ fn sctp_record(
         record.heartbeats_sent += beats.iter().sum::<u64>();
     }
     record
-}
-
-fn flow_record(
-    end: Time,
-    flow: &Flow,
-    application: &Application,
-    hosts: &Hosts<impl Connection>,
-) -> FlowRecord {
-    let totals = totals(application, hosts);
-    let active = application.finished.unwrap_or(end).since(application.start).as_secs_f64();
-    let rate = |bytes: u64| if active > 0.0 { bytes as f64 * 8.0 / active } else { 0.0 };
-    let sender = data_sender(application, hosts);
-    let pages = application.pages();
-    let responses: Vec<_> = pages.iter().filter_map(|page| page.response_s).collect();
-    let completed = application.is_completed();
-    FlowRecord {
-        flow: flow.name.clone(),
-        controller: flow.controller.entry().name.into(),
-        controller_status: flow.own.controller_status(&flow.controller).to_string().into(),
-        completed,
-        aborted: application.aborted.is_some(),
-        abort_cause: application.aborted.map(|cause| cause.name().into()),
-        bytes: totals.delivered,
-        start_s: application.start.as_secs_f64(),
-        completion_s: completed.then_some(active),
-        goodput_bps: rate(totals.delivered),
-        throughput_bps: rate(totals.sent.bytes),
-        srtt_ms: sender.and_then(|s| s.srtt).map(Span::as_millis_f64),
-        min_rtt_ms: sender.and_then(|s| s.min_rtt).map(Span::as_millis_f64),
-        rtt: rtt_record(application, hosts).filter(|_| !totals.is_split),
-        cwnd_bytes: sender.map_or(0, |s| s.cwnd),
-        page_response_s: (!responses.is_empty())
-            .then(|| responses.iter().sum::<f64>() / responses.len() as f64),
-        pages,
-        offered_bytes: application.offered_bytes(),
-        burst_completion_s: application.burst_completion_s(),
-        protocol: protocol_record(flow, application, &totals.sent, hosts),
-    }
 }

@@ -30,7 +30,7 @@ pub(crate) struct Signals {
     watches: Vec<Watch>,
 }
 
-/// Whether gateways signal anything in a run.
+/// Returns true if gateways signal anything in a run.
 pub(crate) fn has_signals(scenario: &Scenario, seed: u64) -> bool {
     !runtime::signals(scenario, seed).is_empty() || !runtime::error_watches(scenario).is_empty()
 }
@@ -46,7 +46,7 @@ impl Signals {
         Self { sent, watches: runtime::error_watches(scenario).into_iter().map(watch).collect() }
     }
 
-    /// Whether ports are watched.
+    /// Returns true if ports are watched.
     pub(crate) fn watches(&self) -> bool {
         !self.watches.is_empty()
     }

@@ -47,11 +47,11 @@ pub struct Observed<'a> {
     pub segment: &'a Segment,
     /// A queue has marked it (ECN).
     pub(crate) is_marked: bool,
-    /// What knows the bytes of a packet with another protocol than TCP, and its length without the header of IP.
+    /// Layout of a packet with another protocol than TCP, and its length without the header of IP.
     pub(crate) other: Option<(&'a dyn OnWire, u16)>,
 }
 
-/// What is called for each packet that a host sends or receives.
+/// Function that is called for each packet that a host sends or receives.
 pub type Observer<'a> = dyn FnMut(&Observed<'_>) + 'a;
 
 /// How far a run has come.
@@ -67,7 +67,7 @@ pub struct Progress {
     pub events: u64,
 }
 
-/// What a caller may ask of a run besides its result.
+/// Options of a run.
 #[derive(Default)]
 pub struct Options<'a> {
     /// Called now and then; the run stops, marked as partial, when it returns `false`.
@@ -82,14 +82,14 @@ pub struct Options<'a> {
 
 /// Gives flows other controllers than the scenario does.
 pub trait Controllers {
-    /// What recordings call the controller of `flow`, counted in the order of the scenario, and how
-    /// far it can be trusted; `None` when it has that of the scenario.
+    /// Name of the controller of `flow` in recordings, counted in the order of the scenario, and its
+    /// status; `None` when it has that of the scenario.
     fn describe(&self, flow: usize) -> Option<(&str, &str)>;
 
     /// The controller of one end of a connection of `flow`.
     fn build(&self, flow: usize, settings: &Settings) -> Option<Box<dyn External>>;
 
-    /// Whether one of them cannot go on. Asked after each event: the run stops, marked as partial.
+    /// Returns true if one of them cannot go on. Asked after each event: the run stops, marked as partial.
     fn failed(&self) -> bool;
 }
 
@@ -497,7 +497,7 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
         }
     }
 
-    /// Whether a timer of an end may pass a hole.
+    /// Returns true if a timer of an end may pass a hole.
     fn is_best_effort(&self, number: EndpointId) -> bool {
         let flow = self.hosts.endpoints[number.index()].flow;
         self.scenario.flows[flow.0 as usize].is_best_effort()

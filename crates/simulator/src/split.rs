@@ -43,7 +43,7 @@ enum Opening {
     Over,
 }
 
-/// What [`Split::drive`] has found.
+/// Outcome of [`Split::drive`].
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Found {
     /// Nothing that the gateway cannot do by itself.
@@ -129,7 +129,7 @@ impl Split {
         self.ends.iter_mut().filter(|one| **one == end).for_each(|one| *one = other);
     }
 
-    /// Whether the connection crosses the gateway unsplit.
+    /// Returns true if the connection crosses the gateway unsplit.
     pub(crate) fn is_passed(&self) -> bool {
         self.opening == Opening::Passed
     }

@@ -29,7 +29,7 @@ use crate::split;
 
 pub(crate) use any::Any;
 
-/// What only ends of one protocol have.
+/// State that only ends of one protocol share.
 #[derive(Clone, Debug)]
 pub(crate) enum Shared {
     Tcp,
@@ -103,7 +103,7 @@ pub(crate) trait OnWire: std::fmt::Debug {
 pub(crate) trait Connection:
     Endpoint<Packet = Segment> + split::Leg + std::fmt::Debug
 {
-    /// Whether ends may speak another protocol than TCP, and gateways may limit their rate. Loops without such ends look
+    /// True if ends may speak another protocol than TCP, and gateways may limit their rate. Loops without such ends look
     /// at nothing.
     const MAY_BE_OTHERS: bool;
 
@@ -126,7 +126,7 @@ pub(crate) trait Connection:
         None
     }
 
-    /// Whether a request or an answer on a stream has arrived that the application has not taken.
+    /// Returns true if a request or an answer on a stream has arrived that the application has not taken.
     fn has_arrived(&self) -> bool {
         false
     }

@@ -114,7 +114,7 @@ mod tests {
         Header { endpoints: Endpoints::default(), ..seen }
     }
 
-    /// What middleboxes do to packets of the simulator they do to real ones: flows with all forms of ECN over
+    /// Middleboxes do to packets of the simulator what they do to real ones: flows with all forms of ECN over
     /// a queue that marks, and losses.
     #[test]
     fn middleboxes_see_of_a_segment_what_they_see_of_a_real_packet() {

@@ -20,7 +20,7 @@ fn run_with_seed(text: &str, seed: u64) -> Recording {
     simulator::run(&parse(text), seed, Options::default())
 }
 
-/// What the language answers to `text`.
+/// Error message of the language for `text`.
 fn refusal(text: &str) -> String {
     Scenario::parse(text, "test.toml", &[]).unwrap_err().to_string()
 }

@@ -29,7 +29,7 @@ pub struct Campaign {
     pub wanted: Option<Vec<[String; 2]>>,
 }
 
-/// What came of a campaign.
+/// Results of a campaign.
 #[derive(Clone, Debug)]
 pub struct Report {
     /// Scenarios that ran to their end.
@@ -38,7 +38,7 @@ pub struct Report {
     pub long: u64,
     /// Documents that the language refuses.
     pub refused: u64,
-    /// What was drawn in the scenarios that ran to their end.
+    /// Keys and tables that the scenarios which ran to their end had.
     pub coverage: Coverage,
     /// Findings: number of the scenario, its document and its seed, and what was found.
     pub findings: Vec<(u64, Json, u64, Finding)>,

@@ -24,7 +24,7 @@ impl Ledger {
         ledger[node] += 1;
     }
 
-    /// What does not add up, if anything does not.
+    /// A sum that does not add up, if there is one.
     pub(crate) fn imbalance(&self, scenario: &Scenario, recording: &Recording) -> Option<String> {
         let routes: Routes = routes(scenario);
         let compressed = Compressed::of(scenario, recording);

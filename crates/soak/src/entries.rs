@@ -1,4 +1,4 @@
-//! What fuzzers call with bytes. Each parser must answer with a value or an error, and what it has
+//! Entry points of fuzzers. Each parser must answer with a value or an error, and what it has
 //! accepted must be taken apart without a panic. `fuzz/` has a target for each, and their corpora run as
 //! an ordinary test of this crate.
 

@@ -16,11 +16,11 @@ use crate::invariants::broken;
 pub struct Finding {
     /// The check that failed: reductions keep it.
     pub check: &'static str,
-    /// What it saw.
+    /// Details.
     pub detail: String,
 }
 
-/// What came of an examination without a finding.
+/// Outcome of an examination without a finding.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Examined {
     /// It ran to the end, and everything was examined.

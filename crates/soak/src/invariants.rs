@@ -1,6 +1,6 @@
-//! What holds in every recording, whatever its scenario.
+//! Invariants of every recording, whatever its scenario.
 
-use recording::{FlowRecord, FlowSeries, LinkSeries, QueueingRecord, Recording, RttRecord, Values};
+use recording::{FlowRecord, FlowSeries, LinkRecord, LinkSeries, Recording, Values};
 use scenario::Scenario;
 use scenario::model::{Flow, Traffic};
 
@@ -48,7 +48,7 @@ fn flow_record(record: &FlowRecord, flow: &Flow, missing: u64) -> Option<String>
     {
         return Some(format!("an srtt of {srtt} ms and a minimum RTT of {min} ms"));
     }
-    if let Some(text) = record.rtt.as_ref().and_then(|rtt| rtt_record(record, rtt)) {
+    if let Some(text) = rtt_figures(record) {
         return Some(text);
     }
     if record.completed && record.aborted {
@@ -78,42 +78,33 @@ fn skipped(recording: &Recording, flow: &str) -> u64 {
 
 /// Percentiles rise. The minimum is that of the last connection, so it is only compared with the
 /// maximum.
-fn rtt_record(record: &FlowRecord, rtt: &RttRecord) -> Option<String> {
-    let &RttRecord { mean_rtt_ms, median_rtt_ms, p95_rtt_ms, p99_rtt_ms, max_rtt_ms } = rtt;
+fn rtt_figures(record: &FlowRecord) -> Option<String> {
+    let rising = [record.median_rtt_ms, record.p95_rtt_ms, record.p99_rtt_ms, record.max_rtt_ms];
+    let (mean, max) = (record.mean_rtt_ms?, record.max_rtt_ms?);
     let min = record.min_rtt_ms.unwrap_or(0.0);
-    let rising = [median_rtt_ms, p95_rtt_ms, p99_rtt_ms, max_rtt_ms];
-    let is_right = rising.is_sorted() && mean_rtt_ms <= max_rtt_ms && min <= max_rtt_ms;
-    (!is_right).then(|| format!("a minimum RTT of {min} ms and {rtt:?}"))
+    let is_right = rising.is_sorted() && mean <= max && min <= max;
+    (!is_right).then(|| format!("a minimum RTT of {min} ms, mean of {mean} ms and {rising:?}"))
 }
 
 /// Percentiles rise, and the mean is not above the maximum.
-fn queueing_record(max_queue_bytes: u64, queueing: &QueueingRecord) -> Option<String> {
-    let &QueueingRecord {
-        mean_queueing_delay_ms,
-        median_queueing_delay_ms,
-        p95_queueing_delay_ms,
-        p99_queueing_delay_ms,
-        max_queueing_delay_ms,
-        mean_queue_bytes,
-        median_queue_bytes,
-        p95_queue_bytes,
-        p99_queue_bytes,
-    } = queueing;
-    let max = max_queue_bytes as f64;
+fn queueing_figures(record: &LinkRecord) -> Option<String> {
+    let max = record.max_queue_bytes as f64;
     let delays = [
-        median_queueing_delay_ms,
-        p95_queueing_delay_ms,
-        p99_queueing_delay_ms,
-        max_queueing_delay_ms,
+        record.median_queueing_delay_ms,
+        record.p95_queueing_delay_ms,
+        record.p99_queueing_delay_ms,
+        record.max_queueing_delay_ms,
     ];
+    let lengths =
+        [record.median_queue_bytes, record.p95_queue_bytes, record.p99_queue_bytes, Some(max)];
     let is_right = delays.is_sorted()
-        && [median_queue_bytes, p95_queue_bytes, p99_queue_bytes, max].is_sorted()
-        && mean_queueing_delay_ms <= max_queueing_delay_ms
-        && mean_queue_bytes <= max;
-    (!is_right).then(|| format!("a maximum queue of {max_queue_bytes} B and {queueing:?}"))
+        && lengths.is_sorted()
+        && record.mean_queueing_delay_ms? <= record.max_queueing_delay_ms?
+        && record.mean_queue_bytes? <= max;
+    (!is_right).then(|| format!("a maximum queue of {max} B, {delays:?} ms and {lengths:?} B"))
 }
 
-/// What was delivered, and what is missing for good, against what there was to deliver.
+/// Bytes that were delivered, and bytes that are missing for good, against the amount to deliver.
 fn bytes(record: &FlowRecord, flow: &Flow, missing: u64) -> Option<String> {
     let arrived = record.bytes + missing;
     let size = match flow.traffic {
@@ -148,9 +139,7 @@ fn links(scenario: &Scenario, recording: &Recording) -> Option<String> {
         if !(0.0..=1.0 + ROUNDING).contains(&link.utilisation) {
             return Some(format!("{place}: a utilisation of {}", link.utilisation));
         }
-        let queueing = link.queueing.as_ref();
-        if let Some(text) = queueing.and_then(|found| queueing_record(link.max_queue_bytes, found))
-        {
+        if let Some(text) = queueing_figures(link) {
             return Some(format!("{place}: {text}"));
         }
         let header = scheme.map_or(wire::tcp::HEADER, |scheme| scheme.shortest_header());
@@ -179,7 +168,7 @@ fn routers(recording: &Recording) -> Option<String> {
     let [treated, lowered, denied, others] =
         ["treated_packets", "lowered_packets", "denied_packets", "other_packets"].map(counts);
     (0..links.len()).find_map(|row| {
-        let is_here = |record: &&recording::LinkRecord| {
+        let is_here = |record: &&LinkRecord| {
             record.link == links[row] && record.direction == directions[row]
         };
         let delivered = recording.links.iter().find(is_here)?.delivered_packets;

@@ -10,7 +10,7 @@ use crate::settings::{Entry, Verdict};
 
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
-/// What controllers that the kernel brings do where the definition leaves a choice and Linux has
+/// Variants of controllers of the kernel where the definition leaves a choice and Linux has
 /// another default.
 const KERNEL_CHOICES: [(&str, &str, &str); 1] = [("cubic", "slow_start", "hystart")];
 

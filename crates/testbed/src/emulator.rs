@@ -30,7 +30,7 @@ use crate::way::Ways;
 /// How long before an arrival the thread stops sleeping and watches the clock: waking up takes that
 /// long.
 const WATCH: Span = Span::from_nanos(30_000);
-/// It only watches after sleeping so many times longer. A thread that comes before all others and
+/// Sleep before a watch, in watches. A thread that comes before all others and
 /// never sleeps is stopped by the kernel for 50 ms in each second.
 const SLEEPS_PER_WATCH: u64 = 4;
 /// The longest sleep; then it looks whether it shall stop.
@@ -59,7 +59,7 @@ pub(crate) struct Seen {
     pub(crate) ports: Option<(u16, u16)>,
 }
 
-/// What is left of an emulation.
+/// Results of an emulation.
 #[derive(Debug)]
 pub(crate) struct Emulated {
     pub(crate) ports: Vec<Port>,

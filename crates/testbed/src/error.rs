@@ -18,15 +18,15 @@ pub enum KernelError {
     /// A system call failed that should have worked.
     #[error("cannot {action}: {source}")]
     Failed {
-        /// What was tried.
+        /// Action that failed.
         action: String,
-        /// What the system says.
+        /// Error of the system.
         source: io::Error,
     },
     /// The capture could not be written. The rest of the run is not lost.
     #[error("{source}")]
     Capture {
-        /// What was wrong with it.
+        /// Cause.
         source: CaptureError,
         /// The run without its packets.
         recording: Box<Recording>,

@@ -47,7 +47,7 @@ pub(crate) fn set_up(
 /// Checks that this machine and user can run the kernel backend.
 ///
 /// # Errors
-/// What is missing.
+/// Checks that the system has everything; the error names what is missing.
 pub fn available() -> Result<(), KernelError> {
     set_up(&[Host::default()], IpVersion::V4).map(drop)
 }

@@ -29,13 +29,13 @@ pub(crate) struct Lab<'a> {
 }
 
 impl Lab<'_> {
-    /// Whether packets are no longer carried, because the emulator failed or a proxy ended.
+    /// Returns true if packets are no longer carried, because the emulator failed or a proxy ended.
     pub(crate) fn is_broken(&self) -> bool {
         self.broken.load(Ordering::Relaxed)
     }
 }
 
-/// What the network leaves behind.
+/// Results of the network.
 #[derive(Debug)]
 pub(crate) struct Emulation {
     pub(crate) emulated: Emulated,
@@ -153,7 +153,7 @@ fn losses(namespaces: &[Namespace]) -> Result<u64, KernelError> {
     Ok(lost)
 }
 
-/// What a thread made; its panic goes on here.
+/// Result of a thread; its panic goes on here.
 pub(crate) fn joined<T>(outcome: thread::Result<T>) -> T {
     outcome.unwrap_or_else(|panic| std::panic::resume_unwind(panic))
 }

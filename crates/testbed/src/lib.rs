@@ -52,7 +52,7 @@ mod tests {
 
     use scenario::Scenario;
 
-    /// Whether this machine cannot run scenarios on its kernel; prints why.
+    /// Returns true if this machine cannot run scenarios on its kernel; prints why.
     pub(crate) fn is_skipped() -> bool {
         let missing = crate::available().err();
         // Not `eprintln`, which is kept back of tests that pass.

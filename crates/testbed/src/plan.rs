@@ -31,7 +31,7 @@ const MOST_FLOWS: usize = 25_000;
 /// Bytes of the headers of a packet of TCP with all its options, at most.
 const HEADERS: u16 = 128;
 
-/// What is to be set up on this machine.
+/// The set-up on this machine.
 #[derive(Debug)]
 pub(crate) struct Plan {
     /// Version of IP that the hosts speak.
@@ -40,7 +40,7 @@ pub(crate) struct Plan {
     pub(crate) hosts: Vec<Host>,
     /// The flows, in the order of the scenario.
     pub(crate) flows: Vec<FlowPlan>,
-    /// What became of each setting.
+    /// Verdicts on each setting.
     pub(crate) settings: Vec<SettingRecord>,
 }
 
@@ -53,7 +53,7 @@ pub(crate) struct Host {
     pub(crate) mtu: u32,
     /// Values for `/proc/sys/net`, with who asked for each.
     pub(crate) sysctls: BTreeMap<&'static str, Wanted<String>>,
-    /// What is different towards other hosts.
+    /// Differences towards other hosts.
     pub(crate) routes: BTreeMap<u16, Wanted<Metrics>>,
     /// Its split proxy.
     pub(crate) gateway: Option<Gateway>,
@@ -85,11 +85,11 @@ pub(crate) struct FlowPlan {
     pub(crate) opener: Side,
     /// Port on which the flow's connections are accepted.
     pub(crate) port: u16,
-    /// What carries its data.
+    /// Carrier of its data.
     pub(crate) carrier: Carrier,
 }
 
-/// What carries the data of a flow.
+/// Carrier of the data of a flow.
 #[derive(Clone, Debug)]
 pub(crate) enum Carrier {
     /// The TCP of the kernel, whose sockets are set to this.
@@ -104,7 +104,7 @@ pub(crate) enum Carrier {
 }
 
 impl Carrier {
-    /// What makes the ends of the flow's connections in a run with this seed and these logs, if they are of QUIC.
+    /// Maker of the ends of the flow's connections in a run with this seed and these logs, if they are of QUIC.
     pub(crate) fn maker(&self, seed: u64, logs: &Logs) -> Option<Maker> {
         match self {
             Self::Tcp(_) => None,
@@ -125,7 +125,7 @@ impl FlowPlan {
     }
 }
 
-/// What becomes of the settings of a scenario on this machine's kernel, and what of it a run would refuse. Nothing is
+/// Verdicts on the settings of a scenario on this machine's kernel, and the ones that a run would refuse. Nothing is
 /// set up.
 ///
 /// # Errors
@@ -365,14 +365,14 @@ impl Host {
     }
 }
 
-/// What verdicts are about.
+/// Subject of verdicts.
 struct Subject<'a> {
     /// Its name in the recording.
     name: &'a str,
-    /// What stands before the setting in messages.
+    /// Words before the setting in messages.
     place: String,
     of: Of,
-    /// What stands before the setting in the scenario.
+    /// Path before the setting in the scenario.
     path: &'a str,
 }
 

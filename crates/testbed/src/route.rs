@@ -12,7 +12,7 @@ const RTAX_INITCWND: u16 = 11;
 const RTAX_RTO_MIN: u16 = 13;
 const RTAX_QUICKACK: u16 = 15;
 
-/// What a host does differently towards one other.
+/// Metrics of a host towards one other.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct Metrics {
     /// Initial window in segments; `None` is that of the kernel.

@@ -22,7 +22,7 @@ use crate::traffic::{self, Carried};
 /// Interval of progress reports to the caller.
 const REPORT: Duration = Duration::from_millis(50);
 
-/// What a caller may ask of a run besides its result.
+/// Options of a run.
 #[derive(Default)]
 pub struct Options<'a> {
     /// Called now and then with the share of the time that is over; the run stops, marked as
@@ -126,7 +126,7 @@ fn record(
     }
 }
 
-/// What became of the settings, with the windows that receivers really advertised.
+/// Verdicts on the settings, with the windows that receivers really advertised.
 fn settings(scenario: &Scenario, plan: &Plan, windows: &[u32]) -> Vec<SettingRecord> {
     let mut settings = plan.settings.clone();
     for setting in settings.iter_mut().filter(|s| s.setting == "transport.receive_buffer") {

@@ -31,21 +31,21 @@ pub(crate) fn least_mtu(ip: IpVersion) -> u32 {
     }
 }
 
-/// What `TCP_MAXSEG` takes (tcp(7)).
+/// Range of `TCP_MAXSEG` (tcp(7)).
 const MSS: std::ops::RangeInclusive<u32> = 88..=32_767;
 /// The largest window that a socket can be given: its buffer is counted in an `int`, and is twice
 /// what is asked for, of which half is the window.
 const LARGEST_WINDOW: u64 = 1 << 28;
-/// What `tcp_rto_max_ms` takes.
+/// Range of `tcp_rto_max_ms`.
 const RTO_MAX: (Span, Span) = (Span::from_secs(1), Span::from_secs(120));
-/// What `TCP_DELACK_MAX_US` takes: two ticks at 100 Hz, the slowest rate, and what Linux has itself.
+/// Range of `TCP_DELACK_MAX_US`: two ticks at 100 Hz, the slowest rate, and the value of Linux.
 const ACK_DELAY: (Span, Span) = (Span::from_millis(20), Span::from_millis(200));
 /// The shortest time that its timers know: a tick at 250 Hz, the usual rate.
 const TICK: Span = Span::from_millis(4);
 /// `tcp_wmem` for a send buffer without limit: far above what any path here holds.
 const UNLIMITED_SEND_BUFFER: &str = "4096 65536 1073741824";
 
-/// What becomes of a setting.
+/// Verdict on a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The kernel does what the scenario has.
@@ -72,15 +72,15 @@ impl Verdict {
 pub(crate) struct Entry {
     /// Its path in the flow.
     pub(crate) setting: &'static str,
-    /// What the scenario asks for.
+    /// Value in the scenario.
     pub(crate) asked: String,
-    /// What becomes of it.
+    /// Verdict.
     pub(crate) verdict: Verdict,
-    /// What the kernel does, or could do if it is rejected.
+    /// Value or behaviour of the kernel, or its possible values if it is rejected.
     pub(crate) kernel: String,
 }
 
-/// What the sockets and hosts of a flow are set to.
+/// Settings of the sockets and hosts of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Applied {
     /// Name of the controller in the kernel.
@@ -143,7 +143,7 @@ impl Applied {
     }
 }
 
-/// What the kernel of this machine brings.
+/// Features of this machine's kernel.
 #[derive(Clone, Debug)]
 pub(crate) struct Kernel {
     /// The congestion controllers that sockets can choose.
@@ -229,7 +229,7 @@ impl Judge {
     }
 }
 
-/// What `kernel` makes of the settings of `flow`.
+/// Verdicts of `kernel` on the settings of `flow`.
 pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Applied, Vec<Entry>) {
     // Without `..`, so that a new setting has to be considered here.
     let Config {

@@ -48,16 +48,16 @@ pub struct Program {
     pub command: Vec<OsString>,
 }
 
-/// What is left of programs that ran across a link.
+/// Results of programs that ran across a link.
 #[derive(Clone, Debug)]
 pub struct Ran {
     /// Exit status of the program.
     pub status: i32,
     /// How well the network was emulated.
     pub kernel: KernelRecord,
-    /// What the links did.
+    /// Totals of the links.
     pub links: Vec<LinkRecord>,
-    /// What mechanisms on the links did, as the tables of a recording.
+    /// Totals of mechanisms on the links, as the tables of a recording.
     pub tables: Vec<ExtraTable>,
 }
 
@@ -142,7 +142,7 @@ pub fn shell_through(
     Ok(Ran { status, kernel: emulation.quality(scenario.delay_tolerance, &links), links, tables })
 }
 
-/// What the file of names says: the machine's own names, and those of the hosts.
+/// Content of the file of names: the machine's own names, and those of the hosts.
 fn names(scenario: &Scenario, plan: &plan::Plan) -> String {
     let hosts = plan.hosts.iter().map(|host| {
         format!("{} {}\n", address(host.node, plan.ip), scenario.nodes[usize::from(host.node)].name)
@@ -155,7 +155,7 @@ fn names(scenario: &Scenario, plan: &plan::Plan) -> String {
     format!("{own}{}", hosts.collect::<String>())
 }
 
-/// Whether a program gets signals of the terminal.
+/// Signals of the terminal for a program.
 #[derive(Clone, Copy, PartialEq, Eq)]
 enum Group {
     Shared,

@@ -42,9 +42,9 @@ use crate::tcp_info::TcpInfo;
 
 use self::options::configure;
 
-/// What is written at a time: enough for one segment offload, and in the cache.
+/// Bytes written at a time: enough for one segment offload, and in the cache.
 const PIECE: usize = 1 << 18;
-/// What a slow reader reads at a time, in bytes: about a segment, as in the simulator.
+/// Bytes that a slow reader reads at a time: about a segment, as in the simulator.
 const LARGEST_PIECE: u64 = 1500;
 /// Connections that may wait to be accepted.
 const BACKLOG: i32 = 1024;
@@ -90,7 +90,7 @@ struct Reader {
     piece: u64,
 }
 
-/// What happened to a socket.
+/// Event of a socket.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Event {
     /// An endpoint has received data.
@@ -237,7 +237,7 @@ impl<'a> Sockets<'a> {
         self.pump(number)
     }
 
-    /// Hands an endpoint so many bytes more to send.
+    /// Hands an endpoint `bytes` bytes more to send.
     pub(crate) fn write(&mut self, number: EndpointId, bytes: u64) -> io::Result<()> {
         if self.act_on_quic(number, |connection| connection.write(bytes))?.is_some() {
             return Ok(());
@@ -527,7 +527,7 @@ impl Endpoint {
         self.written
     }
 
-    /// Whether a request or an answer on a stream has arrived that the application has not taken.
+    /// Returns true if a request or an answer on a stream has arrived that the application has not taken.
     pub(crate) fn has_arrived(&self) -> bool {
         self.quic.as_ref().is_some_and(|end| end.connection.has_arrived())
     }
@@ -554,7 +554,7 @@ impl Endpoint {
         self.quic.as_ref().map(|end| end.connection.rtt_samples())
     }
 
-    /// Whether its connection was given up.
+    /// Returns true if its connection was given up.
     pub(crate) fn has_failed(&self) -> bool {
         self.failed
     }

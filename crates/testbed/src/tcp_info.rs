@@ -8,7 +8,7 @@ const RECOVERY: u8 = 3;
 /// `tcpi_snd_ssthresh` before it was set.
 const INFINITE_SSTHRESH: u32 = 0x7fff_ffff;
 
-/// What a recording takes of it.
+/// The part of it that a recording takes.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(crate) struct TcpInfo {
     pub(crate) is_recovering: bool,
@@ -17,9 +17,9 @@ pub(crate) struct TcpInfo {
     pub(crate) unacked_segments: u32,
     pub(crate) srtt_us: u32,
     pub(crate) min_rtt_us: u32,
-    /// What the other end has acknowledged, with SYN and FIN.
+    /// Bytes that the other end has acknowledged, with SYN and FIN.
     pub(crate) bytes_acked: u64,
-    /// What was received in order, with FIN.
+    /// Bytes received in order, with FIN.
     pub(crate) bytes_received: u64,
     pub(crate) ssthresh_segments: Option<u32>,
     pub(crate) cwnd_segments: u32,
@@ -92,7 +92,7 @@ impl TcpInfo {
         }
     }
 
-    /// Whether there is an RTT sample.
+    /// Returns true if there is an RTT sample.
     fn has_rtt(&self) -> bool {
         self.srtt_us > 0
     }

@@ -5,7 +5,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use network::{FlowId, Schedule};
 use quic::Logs;
 use recording::{ExtraTable, FlowRecord, FlowSample, FlowSeries, ProtocolRecord};
-use runtime::{Application, Connections, EndpointId, Pair, quic_record, rtt_record, tcp_record};
+use runtime::{Application, Connections, EndpointId, FlowState, Pair, quic_record, tcp_record};
 use rustix::event::Timespec;
 use scenario::Scenario;
 use scenario::model::Flow;
@@ -29,7 +29,7 @@ const LONGEST_SLEEP: Span = Span::from_millis(20);
 /// Before all others on the machine but the emulator.
 const PRIORITY: i32 = 1;
 
-/// What the flows leave behind.
+/// Results of the flows.
 #[derive(Debug)]
 pub(crate) struct Carried {
     pub(crate) end: Time,
@@ -225,7 +225,7 @@ impl<'a> Run<'a> {
             if self.applications[flow].start > now {
                 continue;
             }
-            let sample = self.row(now, flow);
+            let sample = self.totals(flow).state.sample(now, flow);
             let last = self.last_rows[flow].as_ref();
             let sample = last.map_or(sample, |last| sample.with_rates_since(last));
             self.last_rows[flow] = Some(sample);
@@ -233,53 +233,32 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn row(&self, now: Time, flow: usize) -> FlowSample {
-        let totals = self.totals(flow);
-        let mut sample = FlowSample {
-            flow: flow as u32,
-            t_s: now.as_secs_f64(),
-            srtt_ms: f64::NAN,
-            goodput_bps: f64::NAN,
-            throughput_bps: f64::NAN,
-            delivered_bytes: totals.delivered,
-            sent_bytes: totals.sent.bytes,
-            retransmitted: totals.sent.retransmissions,
-            ..FlowSample::default()
-        };
-        if let Some(pair) = self.applications[flow].pairs.last() {
-            let sender = self.hosts.sockets.endpoints[pair.sender.index()].sample();
-            sample.cwnd_bytes = sender.cwnd;
-            sample.ssthresh_bytes = sender.ssthresh;
-            let srtt = sender.srtt.filter(|_| !totals.is_split);
-            sample.srtt_ms = srtt.map_or(f64::NAN, Span::as_millis_f64);
-            sample.rto_ms = sender.rto.as_millis_f64();
-            sample.flight_bytes = sender.flight;
-        }
-        sample
-    }
-
     fn totals(&self, flow: usize) -> Totals {
-        let mut totals = Totals::default();
         let endpoints = &self.hosts.sockets.endpoints;
-        for pair in &self.applications[flow].pairs {
-            totals.delivered += endpoints[pair.receiver.index()].received;
+        let application = &self.applications[flow];
+        let sender = application.pairs.last();
+        let sender = sender.map(|pair| endpoints[pair.sender.index()].sample());
+        let mut state =
+            FlowState { delivered: 0, sent: Counters::default(), is_split: false, sender };
+        let (mut rtt, mut window) = (Sketch::default(), 0);
+        for pair in &application.pairs {
+            state.delivered += endpoints[pair.receiver.index()].received;
             let sender = &endpoints[pair.sender.index()];
-            totals.sent += sender.counters();
+            state.sent += sender.counters();
             if let Some(samples) = sender.rtt_samples() {
-                totals.rtt.merge(samples);
+                rtt.merge(samples);
             }
-            totals.window = totals.window.max(sender.largest_window);
+            window = sender.largest_window.max(window);
         }
         let (scenario, hosts) = (self.scenario, &self.hosts.sockets);
-        let application = &self.applications[flow];
         let legs = legs::beyond_the_first(&scenario.flows[flow], application, hosts, &self.watches);
         if let Some(legs) = legs {
-            let most = totals.sent.bytes.max(legs.bytes);
-            totals.sent += legs;
-            totals.sent.bytes = most;
-            totals.is_split = true;
+            let most = state.sent.bytes.max(legs.bytes);
+            state.sent += legs;
+            state.sent.bytes = most;
+            state.is_split = true;
         }
-        totals
+        Totals { state, rtt, window }
     }
 
     fn finish(mut self, end: Time, complete: bool) -> Carried {
@@ -313,13 +292,8 @@ impl<'a> Run<'a> {
 
     fn record(&self, end: Time, number: usize, flow: &Flow) -> FlowRecord {
         let application = &self.applications[number];
-        let totals = self.totals(number);
-        let active = application.finished.unwrap_or(end).since(application.start).as_secs_f64();
-        let rate = |bytes: u64| if active > 0.0 { bytes as f64 * 8.0 / active } else { 0.0 };
-        let sender = application.pairs.last();
-        let sender = sender.map(|pair| self.hosts.sockets.endpoints[pair.sender.index()].sample());
-        let rtt = sender.filter(|_| !totals.is_split);
-        let protocol = match flow.protocol {
+        let Totals { state, rtt, window: _ } = self.totals(number);
+        let (status, protocol) = match flow.protocol {
             Protocol::Quic => {
                 let endpoints = &self.hosts.sockets.endpoints;
                 let pairs = application.pairs.iter().filter_map(|pair| {
@@ -327,55 +301,24 @@ impl<'a> Run<'a> {
                         [pair.sender, pair.receiver].map(|end| endpoints[end.index()].connection());
                     Some([sender?, receiver?])
                 });
-                let error = self.quic_error(number);
-                ProtocolRecord::Quic(quic_record(&totals.sent, pairs, error))
+                // The controllers of QUIC are the simulator's.
+                let status = flow.own.controller_status(&flow.controller).to_string().into();
+                let record = quic_record(&state.sent, pairs, self.quic_error(number));
+                (status, ProtocolRecord::Quic(record))
             }
             // The plan rejects the others.
-            _ => ProtocolRecord::Tcp(tcp_record(flow, &totals.sent)),
+            _ => (legs::STATUS.into(), ProtocolRecord::Tcp(tcp_record(flow, &state.sent))),
         };
-        let entry = flow.controller.entry();
-        let pages = application.pages();
-        let responses: Vec<_> = pages.iter().filter_map(|page| page.response_s).collect();
-        let completed = application.is_completed();
-        FlowRecord {
-            flow: flow.name.clone(),
-            controller: entry.name.into(),
-            controller_status: match flow.protocol {
-                // Its controllers are the simulator's.
-                Protocol::Quic => flow.own.controller_status(&flow.controller).to_string().into(),
-                _ => legs::STATUS.into(),
-            },
-            completed,
-            aborted: application.aborted.is_some(),
-            abort_cause: application.aborted.map(|cause| cause.name().into()),
-            bytes: totals.delivered,
-            start_s: application.start.as_secs_f64(),
-            completion_s: completed.then_some(active),
-            goodput_bps: rate(totals.delivered),
-            throughput_bps: rate(totals.sent.bytes),
-            srtt_ms: rtt.and_then(|s| s.srtt).map(Span::as_millis_f64),
-            min_rtt_ms: rtt.and_then(|s| s.min_rtt).map(Span::as_millis_f64),
-            rtt: rtt_record(&totals.rtt).filter(|_| !totals.is_split),
-            cwnd_bytes: sender.map_or(0, |s| s.cwnd),
-            page_response_s: (!responses.is_empty())
-                .then(|| responses.iter().sum::<f64>() / responses.len() as f64),
-            pages,
-            offered_bytes: application.offered_bytes(),
-            burst_completion_s: application.burst_completion_s(),
-            protocol,
-        }
+        state.record(end, flow, application, rtt.summary(0), status, protocol)
     }
 }
 
-/// Sums over the connections of a flow.
-#[derive(Default)]
+/// State of a flow, with what only the testbed knows.
 struct Totals {
-    delivered: u64,
-    sent: Counters,
-    /// A gateway has split a connection, whose sender knows the RTT to the gateway only.
-    is_split: bool,
+    state: FlowState,
     /// RTT samples of QUIC.
     rtt: Sketch,
+    /// The largest window that a receiver advertised, in bytes.
     window: u32,
 }
 

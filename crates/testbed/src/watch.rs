@@ -29,13 +29,13 @@ const STATES: u32 = 0xfff & !(1 << 10) & !(1 << 6);
 /// Header of a message of netlink; `struct inet_diag_msg` behind it.
 const HEADER: usize = 16;
 const DIAG_MESSAGE: usize = 72;
-/// What may wait between two looks.
+/// Bytes that may wait between two looks.
 const WAITING: usize = 8 << 20;
 
 /// One socket: its own address, and that of the other end.
 pub(crate) type Addresses = (SocketAddr, SocketAddr);
 
-/// What is known of a socket.
+/// State of a socket.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Seen {
     /// The last state.
@@ -70,7 +70,7 @@ impl Watch {
         Ok(Self { events, dumps, ip, seen: BTreeMap::new(), buffer: vec![0; 1 << 16] })
     }
 
-    /// What is known of a socket.
+    /// State of a socket.
     pub(crate) fn of(&self, socket: &Addresses) -> Option<&Seen> {
         self.seen.get(socket)
     }

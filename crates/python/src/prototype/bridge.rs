@@ -22,7 +22,7 @@ use super::values::{Answer, Bytes, Rate, unexpected};
 
 macro_rules! methods {
     ($($method:ident),+ $(,)?) => {
-        /// What a Python class may have of its own.
+        /// Methods that a Python class may have of its own.
         #[derive(Clone, Copy, Debug)]
         #[expect(non_camel_case_types, reason = "the names are those of the methods")]
         pub enum Method { $($method),+ }

@@ -146,7 +146,7 @@ event! {
         sacked: u64 = |feedback| feedback.sacked;
         /// True for a duplicate ACK.
         duplicate: bool = |feedback| feedback.duplicate;
-        /// Whether it arrived in recovery, or before what a timeout found outstanding was acked.
+        /// True if it arrived in recovery, or before what a timeout found outstanding was acked.
         recovering: bool = |feedback| feedback.recovering;
         /// Round-trip time measured by this ACK, in seconds.
         round_trip_s: Option<f64> = |feedback| seconds(feedback.round_trip);

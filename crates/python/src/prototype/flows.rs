@@ -14,13 +14,13 @@ use super::bridge::{Bridge, Failure, Method};
 use super::values::unexpected;
 use super::window::Settings;
 
-/// What stands for every flow that is not named.
+/// Name for every flow that is not named.
 const OTHERS: &str = "*";
 
 /// A class, or what else makes controllers when it is called with settings.
 struct Maker {
     callable: Py<PyAny>,
-    /// What recordings call them; known when the first is made.
+    /// Their name in recordings; known when the first is made.
     name: OnceLock<String>,
 }
 
@@ -83,7 +83,7 @@ impl Prototypes {
         Ok(Self { of_flows, makers, failure: Arc::default() })
     }
 
-    /// What one of them has raised.
+    /// Exception that one of them has raised.
     pub fn take_error(&self) -> Option<PyErr> {
         self.failure.take()
     }
@@ -183,7 +183,7 @@ fn unknown_flow(py: Python<'_>, name: &str, flows: &[Flow]) -> PyErr {
     )
 }
 
-/// What is called like an event and is none would never be called.
+/// A method named like an event that does not exist would never be called.
 fn check_events(class: &Bound<'_, PyType>) -> PyResult<()> {
     let py = class.py();
     let known: Vec<_> = Method::ALL.iter().map(|method| method.name(py).to_string()).collect();

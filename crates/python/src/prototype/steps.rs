@@ -4,7 +4,7 @@
 //! registry. After each step cwnd, ssthresh and answers are compared. The first difference ends the
 //! run. Until then both have had the same events, so that this step is where the rules differ.
 //!
-//! What recovery changes in the window between two steps, it changes for both. Fractions of a byte
+//! A change of the window by recovery between two steps is made for both. Fractions of a byte
 //! that a window keeps belong to each controller: a difference of them shows when it is a byte.
 
 use std::fmt::Debug;

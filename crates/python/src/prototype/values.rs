@@ -1,4 +1,4 @@
-//! What Python may give: amounts of bytes and answers, with errors that say what was expected.
+//! Values from Python: amounts of bytes and answers, with errors that say what was expected.
 
 use pyo3::prelude::*;
 use units::Span;
@@ -15,7 +15,7 @@ pub fn unexpected(what: &str, expected: &str, found: &Bound<'_, PyAny>) -> PyErr
     ControllerError::new_err(format!("{what}: expected {expected}, found {found}"))
 }
 
-/// What a method may be asked for.
+/// Result of a method.
 pub trait Answer: Sized {
     /// In words.
     const EXPECTED: &str;

@@ -41,13 +41,13 @@ pub(super) struct Source {
 #[derive(Clone, Copy, Debug, Default)]
 struct Burst {
     start: Time,
-    /// What it writes.
+    /// Bytes to write.
     bytes: u64,
-    /// What it has written.
+    /// Bytes written.
     written: u64,
     /// When the one after it starts.
     next: Time,
-    /// What the bursts before it left of a byte, in [`BYTE`]ths, and what this one leaves.
+    /// Parts of a byte in [`BYTE`]ths: from the bursts before it, and from this one.
     carried: [u64; 2],
 }
 

@@ -17,10 +17,10 @@ pub(crate) struct BlueprintEnd {
     pub(crate) config: Arc<Config>,
     pub(crate) controller: Specification,
     pub(crate) settings: Settings,
-    /// Whether the controller is that of the flow, which the caller of a run may replace.
+    /// True if the controller is that of the flow, which the caller of a run may replace.
     pub(crate) is_of_flow: bool,
     pub(crate) reader_rate: Option<Rate>,
-    /// What both ends share, by their protocol.
+    /// State that both ends share, by their protocol.
     pub(crate) shared: Shared,
 }
 

@@ -47,15 +47,15 @@ pub(super) struct SharedRate {
 pub(super) struct Limit {
     /// Numbers of its own and of the one that it shares.
     rates: [Option<u32>; 2],
-    /// Whether the endpoint waits for one of them.
+    /// True if the endpoint waits for one of them.
     waits: bool,
-    /// Whether its controller needs measurements of the shared rate.
+    /// True if its controller needs measurements of the shared rate.
     is_measured: bool,
-    /// What the meter of the shared rate knows of it.
+    /// Its state in the meter of the shared rate.
     metered: Metered,
 }
 
-/// Whether a route has a rate, or a gateway limits that of a side or of its connections.
+/// Returns true if a route has a rate, or a gateway limits that of a side or of its connections.
 pub(crate) fn has_rates(scenario: &Scenario) -> bool {
     let mut proxies = scenario.nodes.iter().filter_map(|node| node.proxy.as_deref());
     let mut ends = scenario.flows.iter().flat_map(|flow| &*flow.gateways).flat_map(|one| &one.ends);
@@ -107,7 +107,7 @@ impl<C: Connection> Endpoint<C> {
         self.extras.as_mut()?.limit.as_mut()
     }
 
-    /// Whether it has a rate.
+    /// Returns true if it has a rate.
     pub(super) fn has_rate(&mut self) -> bool {
         self.limit().is_some()
     }

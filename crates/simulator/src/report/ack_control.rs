@@ -1,4 +1,4 @@
-//! What congestion control of ACKs has done: a table with one row for each leg of the flows that ask for it.
+//! Congestion control of ACKs: a table with one row for each leg of the flows that have it.
 
 use recording::{ExtraTable, extra_table};
 use scenario::Scenario;

@@ -1,4 +1,4 @@
-//! What best-effort transport gave up and passed over: a table with one row for each flow that has it.
+//! Data that best-effort transport gave up and skipped: a table with one row for each flow that has it.
 
 use recording::{ExtraTable, extra_table};
 use runtime::Application;

@@ -13,7 +13,7 @@ use crate::hosts::{Hosts, read_by_peer};
 use crate::transports::Connection;
 
 extra_table! {
-    /// What became of the connections at each split proxy.
+    /// Connections at each split proxy, by their outcome.
     pub(super) Proxies("proxies") of ProxyRow {
         /// Name of the node.
         node: String,

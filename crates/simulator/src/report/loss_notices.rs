@@ -1,4 +1,4 @@
-//! What became of explicit loss notices: a table with one row for each leg of the flows that take them.
+//! Explicit loss notices: a table with one row for each leg of the flows that take them.
 
 use recording::{ExtraTable, extra_table};
 use scenario::Scenario;

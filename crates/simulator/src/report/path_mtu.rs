@@ -1,4 +1,4 @@
-//! What path MTU discovery has found: a table with one row for each leg of a flow, in runs with an MTU or with
+//! Path MTU discovery: a table with one row for each leg of a flow, in runs with an MTU or with
 //! flows that probe.
 
 use recording::{ExtraTable, extra_table};

@@ -9,10 +9,10 @@ pub(crate) trait Leg: Endpoint {
     /// Why the connection ended before its time.
     fn failure(&self) -> Option<AbortCause>;
 
-    /// Whether it ended before its time.
+    /// Returns true if it ended before its time.
     fn is_aborted(&self) -> bool;
 
-    /// Whether another end wants to open the connection, and waits for a decision.
+    /// Returns true if another end wants to open the connection, and waits for a decision.
     fn is_held(&self) -> bool;
 
     /// Lets the other end open the connection.
@@ -21,22 +21,22 @@ pub(crate) trait Leg: Endpoint {
     /// Refuses the other end.
     fn turn_away(&mut self, now: Time);
 
-    /// Whether the other end did not want the connection any more when the answer came.
+    /// Returns true if the other end did not want the connection any more when the answer came.
     fn is_forsaken(&self) -> bool;
 
     /// Opens the connection.
     fn open(&mut self, now: Time);
 
-    /// Whether the other end has answered.
+    /// Returns true if the other end has answered.
     fn is_established(&self) -> bool;
 
-    /// Whether it may take bytes.
+    /// Returns true if it may take bytes.
     fn is_writable(&self) -> bool;
 
     /// Reads at most `most` bytes. Returns their number.
     fn take(&mut self, most: u64) -> u64;
 
-    /// Whether all bytes of the other end were read, and it has ended its direction.
+    /// Returns true if all bytes of the other end were read, and it has ended its direction.
     fn has_ended(&self) -> bool;
 
     /// Writes at most `most` bytes. Returns their number.
@@ -122,7 +122,7 @@ impl Leg for tcp::Connection {
     }
 }
 
-/// What waits in the library for the relay has arrived at the end, and counts as on its way.
+/// Data that waits in the library for the relay has arrived at the end, and counts as on its way.
 impl Leg for quic::Connection {
     fn failure(&self) -> Option<AbortCause> {
         self.relay_failure()

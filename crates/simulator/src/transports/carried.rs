@@ -28,7 +28,7 @@ pub(crate) trait Cargo {
         0
     }
 
-    /// Whether routers may mark it instead of dropping it.
+    /// Returns true if routers may mark it instead of dropping it.
     fn is_ecn_capable(&self) -> bool {
         false
     }

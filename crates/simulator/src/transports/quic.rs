@@ -28,7 +28,7 @@ impl Cargo for Datagram {
 
 impl Written for Datagram {
     const NUMBER: u8 = PROTOCOL_UDP;
-    /// What is encrypted is read whole or not at all.
+    /// Encrypted packets are captured whole or not at all.
     const SNAPLEN: u16 = LONGEST_PACKET;
 
     fn write(&self, addresses: Addresses, ports: (u16, u16), out: &mut Vec<u8>) {
@@ -38,7 +38,7 @@ impl Written for Datagram {
     }
 }
 
-/// What both ends of the connections of a leg share.
+/// State that both ends of the connections of a leg share.
 #[derive(Debug)]
 struct Path {
     maker: Maker,
@@ -50,7 +50,7 @@ struct Path {
 pub(crate) struct Blueprint {
     path: Arc<Path>,
     config: Arc<Config>,
-    /// Whether a relay reads and writes, and not an application.
+    /// True if a relay reads and writes, and not an application.
     is_relayed: bool,
 }
 

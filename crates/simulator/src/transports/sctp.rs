@@ -35,7 +35,7 @@ impl Written for Packet {
     }
 }
 
-/// What both ends of the associations of a flow share.
+/// State that both ends of the associations of a flow share.
 #[derive(Debug)]
 pub(crate) struct Path {
     config: Arc<Config>,

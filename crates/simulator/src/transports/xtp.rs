@@ -27,7 +27,7 @@ impl Written for Packet {
     }
 }
 
-/// What both ends of the connections of a flow share.
+/// State that both ends of the connections of a flow share.
 #[derive(Debug)]
 pub(crate) struct Path {
     config: Arc<Config>,

@@ -9,7 +9,7 @@ use super::{parse, run};
 
 const DEDICATED: &str = r#"cause = "corruption", rate = "2Mbit/s""#;
 
-/// Keys of `scps` with so many retransmissions and this time of the receiver.
+/// Keys of `scps` with a number of retransmissions and the timeout of the receiver.
 fn best_effort(retransmissions: u32, timeout: &str) -> String {
     format!(
         "best_effort = {{ retransmissions = {retransmissions}, receive_timeout = \"{timeout}\" }}"

@@ -65,7 +65,7 @@ fn logged(scenario: &Scenario, logs: Logs) -> (Recording, Vec<u8>) {
 
 /// A packet of a capture.
 struct Packet {
-    /// What the capture has of it, from the header of IP.
+    /// Its captured bytes, from the header of IP.
     bytes: Vec<u8>,
     /// Its whole length.
     length: usize,
@@ -92,7 +92,7 @@ impl Packet {
         u16::from_be_bytes([self.bytes[at], self.bytes[at + 1]]).into()
     }
 
-    /// Whether it is one of IPv4.
+    /// Returns true if it is one of IPv4.
     fn is_ipv4(&self) -> bool {
         self.bytes[0] >> 4 == 4
     }
@@ -114,7 +114,7 @@ impl Packet {
         }
     }
 
-    /// What follows the header of IP. Payload that the capture does not have is zeros.
+    /// Bytes after the header of IP. Payload that the capture does not have is zeros.
     fn content(&self) -> Vec<u8> {
         let mut bytes = self.bytes.clone();
         bytes.resize(self.length, 0);
@@ -129,7 +129,7 @@ impl Packet {
     }
 }
 
-/// What a capture has of a protocol, and the table of `transport` for this test.
+/// Protocol number in a capture, and the table of `transport` for this test.
 fn expected(protocol: Protocol) -> (u8, &'static str) {
     match protocol {
         Protocol::Tcp => (6, "ecn = true"),

@@ -1,4 +1,4 @@
-//! What a run costs, counted and not timed: a longer pipe costs no more for each segment.
+//! Cost of a run, counted and not timed: a longer pipe costs no more for each segment.
 
 use crate::{geo, run};
 

@@ -37,7 +37,11 @@ fn the_counts_of_a_split_flow_are_those_of_all_legs() {
             assert!(tcp.segments_retransmitted >= 5, "{case}: the satellite leg loses 1 %");
             assert_eq!(tcp.timeouts, sum("timeouts"), "{case}");
             assert_eq!(tcp.fast_recoveries, sum("fast_recoveries"), "{case}");
-            assert_eq!((row.srtt_ms, row.min_rtt_ms, row.rtt), (None, None, None), "{case}");
+            assert_eq!(
+                (row.srtt_ms, row.min_rtt_ms, row.mean_rtt_ms),
+                (None, None, None),
+                "{case}"
+            );
             assert!(row.throughput_bps > row.goodput_bps, "{case}: retransmissions are sent too");
         }
     }
@@ -54,7 +58,7 @@ fn the_delivery_time_of_a_split_flow_has_the_time_in_the_gateway() {
     let held = legs(&recording, "held_bytes")[0] as f64;
     // What waits at the gateway leaves at the rate of the satellite link, 10 Mbit/s.
     assert!(held > 0.9e6 && p95 > 260.0 + held * 8.0 / 10e6 * 1e3 * 0.8, "{p95} {held}");
-    assert!(recording.flows[0].rtt.is_none());
+    assert!(recording.flows[0].mean_rtt_ms.is_none());
 }
 
 #[test]
@@ -82,5 +86,5 @@ fn delivery_times_have_the_repairs_and_cost_nothing_else() {
     assert!(!has_delivery(&without));
     assert_eq!((&without.flows, &without.links), (&measured.flows, &measured.links));
     assert_eq!((without.events, without.packet_hops), (measured.events, measured.packet_hops));
-    assert!(without.flows[0].rtt.is_some());
+    assert!(without.flows[0].mean_rtt_ms.is_some());
 }

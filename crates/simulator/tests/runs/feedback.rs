@@ -74,7 +74,7 @@ fn xcp_fills_a_geo_link_fairly_without_drops_and_without_a_queue() {
     let fairness = jain_index(goodputs(&recording)).unwrap();
     assert!(fairness > 0.99, "Jain {fairness}");
     assert_eq!(recording.links.iter().map(|link| link.dropped_packets).sum::<u64>(), 0);
-    let waiting = link.queueing.as_ref().unwrap().mean_queueing_delay_ms;
+    let waiting = link.mean_queueing_delay_ms.unwrap();
     assert!(waiting < 5.0, "{waiting} ms");
     assert!(total(&recording, "treated_packets", 0) > 400_000);
 }
@@ -149,7 +149,7 @@ fn ebn_shares_a_geo_link_equally_without_drops_and_without_a_queue() {
     assert!(fairness > 0.99, "Jain {fairness}: {:?}", goodputs(&recording));
     assert_eq!(recording.links.iter().map(|link| link.dropped_packets).sum::<u64>(), 0);
     // A queue forms only while flows start: until the new share has come, all have the old one.
-    let waiting = link.queueing.as_ref().unwrap().p95_queueing_delay_ms;
+    let waiting = link.p95_queueing_delay_ms.unwrap();
     assert!(waiting < 5.0, "{waiting} ms");
 }
 
@@ -219,7 +219,7 @@ fn both_engines_give_the_same_recording_with_feedback() {
     }
 }
 
-/// A transfer of every controller ends over a link with each protocol, whoever speaks it.
+/// A transfer of every controller ends over a link with each protocol of routers.
 #[test]
 fn a_transfer_of_every_controller_ends_over_routers_with_feedback() {
     for entry in congestion::entries() {

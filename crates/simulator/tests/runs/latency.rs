@@ -3,7 +3,7 @@
 use std::collections::VecDeque;
 
 use congestion::entries;
-use recording::{QueueingRecord, Recording, RttRecord};
+use recording::Recording;
 use simulator::{Observed, Options};
 use sketch::RELATIVE_ERROR;
 use tcp::Segment;
@@ -46,7 +46,7 @@ traffic = {{ constant = {{ rate = "1kbit/s" }} }}
     )
 }
 
-/// What a packet capture at both hosts shows, in nanoseconds.
+/// A packet capture at both hosts, in nanoseconds.
 #[derive(Default)]
 struct Capture {
     /// Packets of each direction on their way, data first.
@@ -141,20 +141,26 @@ fn percentiles_are_those_of_all_packets_within_the_error_for_every_controller() 
         // What CK-STP needs to know about the path.
         let known = if name == "ck-stp" { ", rate = 4, rtt = 60" } else { "" };
         let (recording, capture) = run_captured(&scenario(&format!("name = {name:?}{known}")));
-        let RttRecord { mean_rtt_ms, median_rtt_ms, p95_rtt_ms, p99_rtt_ms, max_rtt_ms } =
-            recording.flows[0].rtt.unwrap();
-        let found = [mean_rtt_ms, median_rtt_ms, p95_rtt_ms, p99_rtt_ms, max_rtt_ms];
+        let flow = &recording.flows[0];
+        let found = [
+            flow.mean_rtt_ms,
+            flow.median_rtt_ms,
+            flow.p95_rtt_ms,
+            flow.p99_rtt_ms,
+            flow.max_rtt_ms,
+        ];
+        let found = found.map(Option::unwrap);
         assert!(capture.rtts.len() > 50, "{name}: {} samples", capture.rtts.len());
         assert_near(&format!("RTT of {name}"), found, &capture.rtts);
         for (link, delays) in recording.links.iter().zip(&capture.delays) {
-            let queueing: QueueingRecord = link.queueing.unwrap();
             let found = [
-                queueing.mean_queueing_delay_ms,
-                queueing.median_queueing_delay_ms,
-                queueing.p95_queueing_delay_ms,
-                queueing.p99_queueing_delay_ms,
-                queueing.max_queueing_delay_ms,
+                link.mean_queueing_delay_ms,
+                link.median_queueing_delay_ms,
+                link.p95_queueing_delay_ms,
+                link.p99_queueing_delay_ms,
+                link.max_queueing_delay_ms,
             ];
+            let found = found.map(Option::unwrap);
             assert_eq!(delays.len() as u64, link.delivered_packets, "{name}");
             assert_near(&format!("{} delay of {name}", link.direction), found, delays);
         }
@@ -181,12 +187,13 @@ traffic = { bulk = "unlimited" }
 "#;
     let (recording, _) = run_captured(text);
     let link = &recording.links[0];
-    let queueing = link.queueing.unwrap();
+    let [mean, p95, p99] =
+        [link.mean_queue_bytes, link.p95_queue_bytes, link.p99_queue_bytes].map(Option::unwrap);
     assert_eq!(link.max_queue_bytes, 10_000);
-    assert!(queueing.p99_queue_bytes <= 10_000.0);
-    assert!((9000.0 * (1.0 - RELATIVE_ERROR)..=10_000.0).contains(&queueing.p95_queue_bytes));
+    assert!(p99 <= 10_000.0);
+    assert!((9000.0 * (1.0 - RELATIVE_ERROR)..=10_000.0).contains(&p95));
     // 8 ms for each packet that waits, and for what is left of the one being sent.
-    let (delay, bytes) = (queueing.max_queueing_delay_ms, link.max_queue_bytes as f64);
+    let (delay, bytes) = (link.max_queueing_delay_ms.unwrap(), link.max_queue_bytes as f64);
     assert!((delay - bytes * 8.0 / 1e3).abs() <= 8.0, "{delay} ms behind {bytes} B");
-    assert!(queueing.mean_queue_bytes < queueing.p95_queue_bytes);
+    assert!(mean < p95);
 }

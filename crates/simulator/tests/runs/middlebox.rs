@@ -74,7 +74,7 @@ fn a_transfer_of_every_controller_ends_behind_an_ack_filter() {
     }
 }
 
-/// What shows that a middlebox does its work, and why some do none for accurate ECN, whose reports of marks
+/// Counters that show a middlebox at work, and why some do none for accurate ECN, whose reports of marks
 /// are in each ACK.
 const WORK_FOR_PRAGUE: &[(&str, &str, Option<&str>)] = &[
     ("ack-decimation", "decimated", Some("an ACK with ECN flags is no ordinary one")),

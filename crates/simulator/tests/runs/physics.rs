@@ -1,4 +1,4 @@
-//! What no network can break: rates, delays, conservation.
+//! Laws that no network can break: rates, delays, conservation.
 
 use crate::{geo, run};
 
@@ -84,7 +84,7 @@ fn over_ipv6_the_same_packets_are_twenty_bytes_longer() {
     }
 }
 
-/// What a host sends is delivered, dropped or corrupted, or still on its way when the run ends.
+/// Each packet that a host sends is delivered, dropped or corrupted, or still on its way when the run ends.
 #[test]
 fn no_packet_appears_or_disappears() {
     let text = geo(

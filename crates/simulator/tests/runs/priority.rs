@@ -2,7 +2,7 @@
 
 use crate::{geo, run, run_with_seed};
 
-/// What one flow with `controller` gets out of a GEO link in five minutes, in bit/s, as the mean of
+/// Goodput of one flow with `controller` over a GEO link in five minutes, in bit/s, as the mean of
 /// three seeds.
 fn alone(controller: &str, queue: &str, channel: &str) -> f64 {
     let text = geo(

@@ -56,7 +56,7 @@ fn an_upload_starts_with_the_unscaled_window() {
     assert!((plain - asked - 2.0 * RTT).abs() < 0.05, "{asked} s against {plain} s");
 }
 
-/// What a recording says of its flows and links.
+/// The flows and links of a recording as text.
 fn results(scenario: &Scenario) -> String {
     let recording = simulator::run(scenario, 1, Options::default());
     format!("{:?} {:?}", recording.flows, recording.links)

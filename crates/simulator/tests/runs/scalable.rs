@@ -62,7 +62,7 @@ fn percentile(sorted: &[f64], share: f64) -> f64 {
     sorted[(share * (sorted.len() - 1) as f64) as usize]
 }
 
-/// What DualPI2 is for, at 40 Mbit/s and 20 ms: rates within a factor of two, and a 99th percentile of the
+/// The aim of DualPI2, at 40 Mbit/s and 20 ms: rates within a factor of two, and a 99th percentile of the
 /// low-latency queue below 2 ms, with CUBIC in the other queue.
 #[test]
 fn prague_and_cubic_share_a_link_with_dualpi2_and_prague_has_low_latency() {

@@ -13,7 +13,7 @@ fn stopped(stop: &str, traffic: &str) -> Recording {
     run(&text.replace("from =", &format!("stop = \"{stop}\"\nfrom =")))
 }
 
-/// What is on its way arrives, repaired if need be, and the run does not wait for its upper bound.
+/// Data on its way arrives, repaired if need be, and the run does not wait for its upper bound.
 #[test]
 fn an_endless_flow_that_stops_is_a_transfer_of_what_it_had_sent() {
     let recording = stopped("60s", "bulk = \"unlimited\"");
@@ -104,7 +104,7 @@ fn a_run_that_only_takes_samples_can_be_stopped() {
     assert_eq!(recording.link_series.t_s.last(), Some(&recording.simulated_s));
 }
 
-/// What TCP gave up may still arrive, if the network was slower than its patience.
+/// Data that TCP gave up may still arrive, if the network was slower than its patience.
 #[test]
 fn a_flow_that_was_aborted_is_not_completed_by_what_arrives_later() {
     let slow = "rate = \"1Mbit/s\"\n[[link.event]]\nat = \"1.5s\"\ndelay = \"200s\"";

@@ -12,7 +12,7 @@ pub fn run(text: &str) -> Recording {
     simulator::run(&parse(text), 1, Options::default())
 }
 
-/// What the language answers to `text`.
+/// Error message of the language for `text`.
 pub fn refusal(text: &str) -> String {
     Scenario::parse(text, "test.toml", &[]).unwrap_err().to_string()
 }
@@ -50,7 +50,7 @@ pub fn returned(text: &str) -> (u64, u64) {
     (recording.links[1].delivered_bytes, recording.flows[0].bytes)
 }
 
-/// What `explain` says of `text`.
+/// Warnings of `explain` for `text`.
 pub fn warnings(text: &str) -> Vec<WarningKind> {
     let loaded = Loaded::parse(text, "test.toml", &[]).unwrap();
     let warnings = explain(&loaded.scenario, &loaded.written).warnings;

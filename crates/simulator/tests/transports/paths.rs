@@ -114,7 +114,7 @@ fn both_engines_have_the_same_recording_of_several_paths() {
     }
 }
 
-/// What a run with an outage of the primary path shows, in seconds.
+/// A run with an outage of the primary path, in seconds.
 struct Failover {
     /// Longest time without data at the receiver.
     pause: f64,

@@ -43,7 +43,7 @@ pub(crate) struct Gateway {
     pub(crate) peers: BTreeMap<u16, SideName>,
 }
 
-/// What the daemon's file has for a side.
+/// Settings of a side in the daemon's file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 struct SideSettings {
     controller: String,
@@ -179,7 +179,7 @@ impl Plan {
     }
 }
 
-/// What becomes of the pacing rate of a side.
+/// Verdict on the pacing rate of a side.
 fn pacing(end: &GatewayEnd) -> Option<Entry> {
     let rate = end.pacing?.rate;
     Some(Entry {
@@ -222,7 +222,7 @@ fn shared_rate(split: &Split<'_>, end: &GatewayEnd) -> Option<BucketSettings> {
     proxy.shared_rates[end.side.index()]
 }
 
-/// What becomes of it.
+/// Verdict on the shared rate.
 fn shared_entry(shared: BucketSettings) -> Entry {
     let (verdict, kernel) = match shared.burst {
         burst if burst < LEAST_BURST => {

@@ -67,7 +67,7 @@ fn flows_between_the_same_hosts_share_a_route() {
     assert!(planned(json!([plain, flow("a", "b", json!({ "initial_window": 3 }))])).is_ok());
 }
 
-/// What is added to the smoothed RTT has to make up for the shortest.
+/// The amount that is added to the smoothed RTT has to make up for the shortest.
 #[test]
 fn the_least_retransmission_timeout_holds_on_a_link_whose_delay_falls() {
     let rto_min_ms = |changes: Value| {
@@ -253,7 +253,7 @@ fn the_time_of_the_answer_is_the_daemons() {
     }
 }
 
-/// What `explain` shows: each key of both sides in the daemon's file, also of a scenario that a run would refuse.
+/// Settings as `explain` shows them: each key of both sides in the daemon's file, also of a scenario that a run would refuse.
 #[test]
 fn settings_of_gateways_are_known_without_a_run() {
     let side = json!({ "towards": ["c"], "controller": "hybla", "initial_window": 30, "receive_buffer": "256KiB",

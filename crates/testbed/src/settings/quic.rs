@@ -8,7 +8,7 @@ use super::{Entry, Judge};
 
 const QUINN: &str = "quinn, as in the simulator";
 
-/// What becomes of the settings of `flow`, which has `own`.
+/// Verdicts on the settings of `flow`, which has `own`.
 pub(crate) fn judge(flow: &Flow, own: &Settings) -> Vec<Entry> {
     // Without `..`, so that a new setting has to be considered here.
     let Settings {

@@ -17,7 +17,7 @@ pub(crate) fn kernel_of(names: &[&str]) -> Kernel {
     Kernel { controllers: kernel_with(names, &[]), queueing: "pfifo_fast".to_owned() }
 }
 
-/// What a kernel that has `controllers` makes of the only flow.
+/// Verdicts of a kernel that has `controllers` on the only flow.
 fn judged(scenario: &Scenario, controllers: &[&str]) -> (Applied, Vec<Entry>) {
     judge(scenario, &scenario.flows[0], &kernel_of(controllers))
 }
@@ -33,7 +33,7 @@ fn entry(transport: Value, setting: &str) -> Entry {
     entries.remove(0)
 }
 
-/// What the sockets and hosts of a flow are set to.
+/// Settings of the sockets and hosts of a flow.
 fn applied(transport: Value) -> Applied {
     judged(&scenario(json!("cubic"), transport), &["cubic"]).0
 }

@@ -34,7 +34,7 @@ const ECN_FIELD: u8 = 0b11;
 /// One end of a connection.
 pub(super) struct End {
     pub(super) connection: Connection,
-    /// Whether the datagrams of the socket are marked as ECN-capable.
+    /// True if the datagrams of the socket are marked as ECN-capable.
     is_ecn_capable: bool,
     /// The datagram that the socket did not take.
     unsent: Option<Datagram>,

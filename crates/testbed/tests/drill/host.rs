@@ -19,7 +19,7 @@ use crate::wire::{self, Numbers, OWN, OWN_PORT, PEER, PEER_PORT};
 /// How long a call that blocks is left alone, in microseconds.
 const PATIENCE: i64 = 1_000;
 
-/// What a script finds; the public scripts set the same in their `defaults.sh` or more.
+/// Settings of the host; the public scripts set the same in their `defaults.sh` or more.
 const PARAMETERS: [(&str, &str); 4] = [
     ("net.ipv4.tcp_rmem", "4096 131072 6291456"),
     ("net.ipv4.tcp_wmem", "4096 262144 6291456"),
@@ -40,7 +40,7 @@ pub struct Kernel {
     sockets: BTreeMap<i64, Socket>,
     /// The descriptor of the connection.
     connection: Option<i64>,
-    /// What a write that blocks has not written.
+    /// Bytes that a blocked write has not written.
     unwritten: i64,
     waits: bool,
 }

@@ -17,7 +17,7 @@ const IP_HEADER: usize = 20;
 const TCP_HEADER: usize = 20;
 const TCP: u8 = 6;
 
-/// What relates the numbers of a script to those on the wire.
+/// Relation of the numbers of a script to those on the wire.
 #[derive(Clone, Copy, Debug)]
 pub struct Numbers {
     /// First sequence number of the host, once it is known.

@@ -162,7 +162,7 @@ fn held(namespaces: &[String]) -> usize {
     held.filter(|link| namespaces.contains(link)).count()
 }
 
-/// What the links in a folder of `/proc` lead to; processes come and go.
+/// Targets of the links in a folder of `/proc`; processes come and go.
 fn links(folder: &str) -> Vec<String> {
     let entries = fs::read_dir(folder).into_iter().flatten().flatten();
     let targets = entries.filter_map(|entry| fs::read_link(entry.path()).ok());

@@ -37,7 +37,7 @@ fn quic_carries_each_byte_over_both_versions_of_ip() {
         assert!(record.completed && !record.aborted && record.bytes == 1_000_000, "{record:?}");
         assert!((2e6..9.7e6).contains(&record.goodput_bps), "{record:?}");
         assert!(record.throughput_bps >= record.goodput_bps, "{record:?}");
-        assert!(record.min_rtt_ms.unwrap() >= 40.0 && record.rtt.is_some(), "{record:?}");
+        assert!(record.min_rtt_ms.unwrap() >= 40.0 && record.mean_rtt_ms.is_some(), "{record:?}");
         assert_eq!(record.protocol.name(), "quic");
         let counts = record.protocol.quic().unwrap();
         // At most 1452 bytes of payload, less than that of data.

@@ -65,7 +65,7 @@ fn acting<T>(taker: &mut Taker, now: Time, act: impl FnOnce(&mut Context<'_>) ->
     act(&mut Context { now, connections: taker, pairs: &mut Vec::new() })
 }
 
-/// What a source writes up to `end`, each time exactly when it asked to be woken.
+/// Bytes that a source writes up to `end`, woken at exactly the times that it gives.
 fn run(source: &mut Source, end: Span) -> Taker {
     let mut taker = Taker { wake_at: u64::MAX, ..Taker::default() };
     while taker.next <= Time::ZERO + end {

@@ -75,7 +75,7 @@ impl Channel {
         }
     }
 
-    /// Whether nothing is expected.
+    /// Returns true if nothing is expected.
     pub(super) fn is_idle(&self) -> bool {
         match &self.carriage {
             Carriage::InOrder(order) => order.expected.is_empty(),

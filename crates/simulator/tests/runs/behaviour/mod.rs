@@ -1,4 +1,4 @@
-//! What controllers do in runs, not in methods: on round trips from 10 to 600 ms, with and without
+//! Controllers in whole runs: on round trips from 10 to 600 ms, with and without
 //! delayed ACKs and timestamps, within bounds that the algorithms give.
 //!
 //! The path is a bottleneck of 10 Mbit/s with a queue in front of it, on which a bulk flow is alone.

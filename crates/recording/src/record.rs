@@ -1,0 +1,167 @@
+//! Records of totals, each declared once. From the declaration follow the struct, its JSON, its columns and, by
+//! the macro with the name of the record, its class in Python with docstrings, stub and reference.
+
+use std::borrow::Cow;
+
+use crate::columns::{Column, Values};
+use crate::extra::Kind;
+
+/// A value of a record's field in a table.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Cell<'a> {
+    /// No value.
+    Null,
+    /// A flag.
+    Bool(bool),
+    /// A count.
+    U64(u64),
+    /// A number; a value that is not finite is null outside of the recording.
+    F64(f64),
+    /// A name.
+    Text(&'a str),
+}
+
+/// A field of a record.
+#[derive(Clone, Copy, Debug)]
+pub struct FieldInfo {
+    /// Name of the field, the column and the key in JSON.
+    pub name: &'static str,
+    /// Meaning, with its unit.
+    pub about: &'static str,
+    /// Type of its column; `None` without a column.
+    pub kind: Option<Kind>,
+    /// The column can have nulls.
+    pub nullable: bool,
+}
+
+/// A type of the fields of records.
+pub trait Field {
+    /// Type of the column; `None` for parts that have tables of their own.
+    const KIND: Option<Kind>;
+    /// The column can have nulls.
+    const NULLABLE: bool = false;
+
+    /// The value in its column.
+    fn cell(&self) -> Cell<'_>;
+}
+
+/// A record, declared by [`record!`](crate::record).
+pub trait Record {
+    /// All fields, in the order of the struct and of its JSON.
+    const FIELDS: &'static [FieldInfo];
+
+    /// The values of all fields in their order.
+    fn cells(&self) -> Vec<Cell<'_>>;
+}
+
+/// The columns of rows of records.
+pub(crate) fn columns<'a, R: Record + 'a>(rows: impl Iterator<Item = &'a R>) -> Vec<Column<'a>> {
+    let rows: Vec<_> = rows.map(Record::cells).collect();
+    let fields = R::FIELDS.iter().enumerate();
+    fields
+        .filter_map(|(place, field)| {
+            let cells = rows.iter().map(|row| row[place]);
+            Some(Column { name: field.name, values: values(field.kind?, field.nullable, cells) })
+        })
+        .collect()
+}
+
+/// The cells as a column of `kind`.
+pub(crate) fn values<'a>(
+    kind: Kind,
+    nullable: bool,
+    cells: impl Iterator<Item = Cell<'a>>,
+) -> Values<'a> {
+    let count = |cell| if let Cell::U64(count) = cell { count } else { u64::MAX };
+    let text = |cell| if let Cell::Text(text) = cell { Some(text) } else { None };
+    match kind {
+        Kind::Bool => Values::Bool(cells.map(|cell| cell == Cell::Bool(true)).collect()),
+        Kind::U64 | Kind::U32 if nullable => Values::U64OrUnset(cells.map(count).collect()),
+        Kind::U64 | Kind::U32 => Values::U64(cells.map(count).collect()),
+        Kind::F64 => {
+            let number = |cell| if let Cell::F64(number) = cell { number } else { f64::NAN };
+            Values::F64(cells.map(number).collect())
+        }
+        Kind::Text if nullable => Values::TextOrNone(cells.map(text).collect()),
+        Kind::Text => Values::Text(cells.map(|cell| text(cell).unwrap_or_default()).collect()),
+    }
+}
+
+macro_rules! field {
+    ($($type:ty: $kind:ident of |$value:ident| $cell:expr),+ $(,)?) => {
+        $(impl Field for $type {
+            const KIND: Option<Kind> = Some(Kind::$kind);
+
+            fn cell(&self) -> Cell<'_> {
+                let $value = self;
+                Cell::$kind($cell)
+            }
+        })+
+    };
+}
+
+field! {
+    bool: Bool of |value| *value,
+    u64: U64 of |value| *value,
+    f64: F64 of |value| *value,
+    String: Text of |value| value,
+    Cow<'static, str>: Text of |value| value,
+}
+
+impl<T: Field> Field for Option<T> {
+    const KIND: Option<Kind> = T::KIND;
+    const NULLABLE: bool = true;
+
+    fn cell(&self) -> Cell<'_> {
+        self.as_ref().map_or(Cell::Null, Field::cell)
+    }
+}
+
+/// Lists have tables of their own.
+impl<T> Field for Vec<T> {
+    const KIND: Option<Kind> = None;
+
+    fn cell(&self) -> Cell<'_> {
+        Cell::Null
+    }
+}
+
+/// Declares a record: its struct with JSON, its [`Record`] and a macro that passes the declaration on, with which
+/// other crates make classes of it. The docstrings are those of Python, too. `$` comes first for that macro.
+macro_rules! record {
+    (($d:tt) $macro:ident; $(#[doc = $doc:tt])* $name:ident {
+        $($(#[doc = $about:tt])* $(#[serde($($serde:tt)*)])? $field:ident: $type:ty),+ $(,)?
+    }) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Debug, Default, PartialEq, serde::Serialize, serde::Deserialize)]
+        pub struct $name {
+            $($(#[doc = $about])* $(#[serde($($serde)*)])? pub $field: $type,)+
+        }
+
+        impl $crate::record::Record for $name {
+            const FIELDS: &'static [$crate::record::FieldInfo] = &[$($crate::record::FieldInfo {
+                name: stringify!($field),
+                about: concat!($($about, "\n"),*),
+                kind: <$type as $crate::record::Field>::KIND,
+                nullable: <$type as $crate::record::Field>::NULLABLE,
+            },)+];
+
+            fn cells(&self) -> Vec<$crate::record::Cell<'_>> {
+                vec![$($crate::record::Field::cell(&self.$field),)+]
+            }
+        }
+
+        #[doc = concat!("Passes the declaration of [`", stringify!($name), "`] to a macro.")]
+        #[macro_export]
+        macro_rules! $macro {
+            ($d callback:ident $d extra:tt) => {
+                $d callback! {
+                    $d extra
+                    $(#[doc = $doc])* $name { $($(#[doc = $about])* $field: $type,)+ }
+                }
+            };
+        }
+    };
+}
+
+pub(crate) use record;

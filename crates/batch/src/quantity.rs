@@ -135,7 +135,7 @@ pub enum Quantity {
         direction: Option<String>,
         /// Name of the column.
         column: String,
-        /// What becomes of several rows.
+        /// Aggregate of several rows.
         aggregate: Aggregate,
     },
 }
@@ -242,7 +242,7 @@ fn text<'a>(columns: &'a [Column<'_>], name: &str) -> Option<&'a [&'a str]> {
     })
 }
 
-/// Whether `name` is meant by `pattern`: `*` stands for anything, and the name of a flow with a
+/// Returns true if `name` is meant by `pattern`: `*` stands for anything, and the name of a flow with a
 /// `count` for all its copies, which are called `name.0`, `name.1`.
 pub fn is_called(name: &str, pattern: &str) -> bool {
     let copy = name.rsplit_once('.').filter(|(_, number)| number.parse::<u32>().is_ok());

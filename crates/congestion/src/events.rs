@@ -90,12 +90,12 @@ pub enum Ecn {
 }
 
 impl Ecn {
-    /// Whether each mark is reported, and not only one in a round trip.
+    /// Returns true if each mark is reported, and not only one in a round trip.
     pub const fn reports_each_mark(self) -> bool {
         matches!(self, Self::EachMark | Self::Accurate | Self::LowLatency)
     }
 
-    /// Whether marks are counted as in RFC 9768.
+    /// Returns true if marks are counted as in RFC 9768.
     pub const fn is_accurate(self) -> bool {
         matches!(self, Self::Accurate | Self::LowLatency)
     }
@@ -173,7 +173,7 @@ pub struct RequestState {
 pub struct RouterFeedback {
     /// Arrival time.
     pub now: Time,
-    /// What the receiver returns.
+    /// Feedback that the receiver returns.
     pub response: Response,
     /// Smoothed round-trip time, without the sample of this ACK.
     pub srtt: Option<Span>,
@@ -295,7 +295,7 @@ pub(crate) mod samples {
         }
     }
 
-    /// The first loss in a flight of so many bytes.
+    /// The first loss in a flight of `flight` bytes.
     pub(crate) fn loss(flight: u64) -> Loss {
         Loss { now: Time::ZERO, flight, repeated: false }
     }

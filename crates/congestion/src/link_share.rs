@@ -120,7 +120,7 @@ mod tests {
         })
     }
 
-    /// What is measured of connections that send their windows in each round trip, of `n`.
+    /// Utilisation measured of `n` connections that send their windows in each round trip.
     fn measured(all: &[LinkShare], flight: u64, n: u32) -> Utilisation {
         let sent: u64 = all.iter().map(|one| one.window.cwnd).sum();
         let used = sent as f64 / (RATE * ROUND_TRIP.as_secs_f64());

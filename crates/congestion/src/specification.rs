@@ -67,7 +67,7 @@ impl Specification {
         result.map_err(|error| self.explain(error))
     }
 
-    /// Whether the values of related parameters fit, once all are set. [`build`](Self::build) does not ask.
+    /// Checks that the values of related parameters fit, once all are set. [`build`](Self::build) does not.
     ///
     /// # Errors
     /// When a parameter is above one that may not be below it.

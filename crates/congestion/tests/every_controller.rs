@@ -56,7 +56,7 @@ struct Sender {
     limited: bool,
     /// Bytes per second that are delivered in this round.
     rate: f64,
-    /// The path is so many times as long as at the start.
+    /// The length of the path as a multiple of that at the start.
     stretch: u64,
     /// No round-trip times are measured.
     blind: bool,
@@ -98,7 +98,7 @@ impl Sender {
         sender
     }
 
-    /// Gives a window of so many segments, whatever the controller thinks of it.
+    /// Sets a window of `segments` segments, without the controller.
     fn set_window(&mut self, segments: u64) {
         self.controller.window_mut().cwnd = segments * MSS;
     }
@@ -107,7 +107,7 @@ impl Sender {
         self.controller.window().cwnd
     }
 
-    /// What the windows let out, in whole segments.
+    /// Usable window, in whole segments.
     fn usable(&self) -> u64 {
         self.cwnd().min(ADVERTISED) / MSS * MSS
     }

@@ -11,7 +11,7 @@ use units::{Span, Time};
 
 const MSS: u64 = 1460;
 
-/// In congestion avoidance with a window of so many segments.
+/// In congestion avoidance with a window of `segments` segments.
 fn linux(name: &str, segments: u64) -> AnyController {
     let mut specification = Specification::named(name).unwrap();
     specification.set(VARIANT.name, Value::Word(LINUX.into())).unwrap();

@@ -162,7 +162,7 @@ pub fn defined_by(name: &str) -> Option<&'static Controller> {
 }
 
 impl Controller {
-    /// What the simulator knows about it.
+    /// Its definition in the simulator.
     ///
     /// # Panics
     /// When the definition has gone, which the tests find.
@@ -219,7 +219,7 @@ mod tests {
         assert!(error.contains("\"hibla\"") && error.contains("hybla"), "{error}");
     }
 
-    /// What another algorithm defines is not loaded: Westwood+ is not Westwood.
+    /// Definitions of another algorithm are not loaded: Westwood is not Westwood+.
     #[test]
     fn a_name_is_that_of_the_definition() {
         assert_eq!(find("bp_westwoodplus").unwrap().name, "westwood-plus");

@@ -8,7 +8,7 @@ use crate::error::Error;
 use crate::namespaces::{self, Namespace};
 
 const DEFAULT: &str = "/proc/sys/net/ipv4/tcp_congestion_control";
-/// What each namespace had before; gone with the next boot, as the defaults are.
+/// Earlier values of each namespace; gone with the next boot, as the defaults are.
 const BEFORE: &str = "/run/bentpipe/default";
 /// Where to go back to when that is not known: the one controller that every kernel has.
 const FALLBACK: &str = "reno";

@@ -75,7 +75,7 @@ pub struct Setting {
     pub name: &'static str,
     /// Its value, as it would be set.
     pub value: String,
-    /// Whether that is the default.
+    /// True if that is the default.
     pub default: bool,
 }
 
@@ -110,7 +110,7 @@ pub(crate) fn changes(
     Ok(positions.filter(|(_, (p, _))| named(p.name)).map(|(i, _)| (i, all[i])).collect())
 }
 
-/// What a map says.
+/// Settings in a map.
 pub fn decoded(controller: &Controller, raw: &[u64]) -> Vec<Setting> {
     let defaults = encoded(controller, &[]).unwrap_or_default();
     let parameters = controller.parameters().zip(raw).zip(defaults);

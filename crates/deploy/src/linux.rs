@@ -34,11 +34,11 @@ impl Likeness {
 pub struct OfLinux {
     /// The controller of the simulator.
     pub definition: &'static str,
-    /// What Linux calls the one that it has.
+    /// Name in Linux.
     pub kernel_name: &'static str,
     /// How far the two are the same.
     pub likeness: Likeness,
-    /// What Linux does differently; empty when nothing.
+    /// Differences of Linux; empty when there are none.
     pub differs: &'static str,
 }
 
@@ -128,7 +128,7 @@ pub const OF_LINUX: &[OfLinux] = &[
     of("yeah", "yeah", Same, ""),
 ];
 
-/// What Linux has for the definition called `name`.
+/// The controller of Linux for the definition called `name`.
 pub fn of_linux(name: &str) -> Option<&'static OfLinux> {
     OF_LINUX.iter().find(|row| row.definition == name)
 }

@@ -56,12 +56,12 @@ pub(crate) fn pins() -> Result<&'static Path, Error> {
     Ok(folder)
 }
 
-/// Whether there is something that could be pinned there.
+/// Returns true if there is something that could be pinned there.
 pub(crate) fn has_pins() -> bool {
     statfs(PINS).is_ok_and(|found| found.filesystem_type() == BPF_FS_MAGIC)
 }
 
-/// Whether the kernel has a controller of this name.
+/// Returns true if the kernel has a controller of this name.
 pub(crate) fn is_available(name: &str) -> bool {
     let all = std::fs::read_to_string(AVAILABLE).unwrap_or_default();
     all.split_whitespace().any(|known| known == name)

@@ -32,7 +32,7 @@ const STEP: Duration = Duration::from_millis(50);
 /// A controller that was loaded.
 #[derive(Clone, Debug)]
 pub struct Loaded {
-    /// What it is.
+    /// The controller.
     pub controller: &'static Controller,
     /// Where it is pinned.
     pub folder: PathBuf,
@@ -41,9 +41,9 @@ pub struct Loaded {
 /// A controller that is loaded, or was and is still used.
 #[derive(Clone, Debug)]
 pub struct Use {
-    /// What it is.
+    /// The controller.
     pub controller: &'static Controller,
-    /// Whether new sockets can choose it.
+    /// True if new sockets can choose it.
     pub loaded: bool,
     /// Connections in all network namespaces.
     pub sockets: u64,
@@ -93,7 +93,7 @@ pub fn load(
     Ok(Loaded { controller, folder })
 }
 
-/// What is pinned by half goes again.
+/// A half that is pinned goes again.
 fn pin(controller: &Controller, parameters: &[u64], folder: &Path) -> Result<(), Error> {
     let refused = |reason: String| Error::refused(controller.kernel_name, reason);
     let object = controller.object().unwrap_or_default();

@@ -1,4 +1,4 @@
-//! What libbpf and the kernel's verifier say while a program is loaded.
+//! Output of libbpf and the kernel's verifier while a program is loaded.
 
 use std::sync::{Mutex, MutexGuard, PoisonError};
 

@@ -107,12 +107,12 @@ impl Coverage {
     }
 }
 
-/// Whether no scenario can have both tables.
+/// Returns true if no scenario can have both tables.
 fn excludes(first: &str, second: &str) -> bool {
     are_alternatives(first, second) || needs_tcp(first, second) || needs_tcp(second, first)
 }
 
-/// Whether one table is of another protocol and the other of what knows packets of TCP only.
+/// Returns true if one table is of another protocol and the other of what knows packets of TCP only.
 fn needs_tcp(first: &str, second: &str) -> bool {
     let reads_tcp = second.starts_with("node.middlebox(")
         || second.starts_with("link") && second.contains("header_compression(")
@@ -121,7 +121,7 @@ fn needs_tcp(first: &str, second: &str) -> bool {
         && reads_tcp
 }
 
-/// Whether two tables are alternatives of a key that a scenario has only once.
+/// Returns true if two tables are alternatives of a key that a scenario has only once.
 fn are_alternatives(first: &str, second: &str) -> bool {
     let root = |name: &str| {
         !name.starts_with("link") && !name.starts_with("flow") && !name.starts_with("node")
@@ -158,7 +158,7 @@ fn walk_schema(
     }
 }
 
-/// Whether the tables of a key are those of another one: a proxy takes the controllers of flows, and their
+/// Returns true if the tables of a key are those of another one: a proxy takes the controllers of flows, and their
 /// settings of SCPS-TP and QUIC.
 fn is_repeated(path: &str) -> bool {
     let of_flows = [".controller", ".scps", ".quic"];
@@ -192,7 +192,7 @@ pub struct Drawn {
 }
 
 impl Drawn {
-    /// What stands in `json`, which may have been drawn or written.
+    /// Keys and tables in `json`, which may have been drawn or written.
     pub fn of(json: Json, schema: &Json) -> Self {
         let mut drawn = Self { json: Json::Null, keys: BTreeSet::new(), tables: BTreeSet::new() };
         drawn.visit(&json, schema, "");

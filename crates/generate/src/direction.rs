@@ -23,7 +23,7 @@ pub struct RandomDirection {
     pub low_priority: LowPriority,
     /// Probability that a packet is corrupted.
     pub per: f64,
-    /// What changes.
+    /// The changes.
     pub changes: Vec<Change>,
     /// Active queue management.
     pub aqm: Option<Aqm>,
@@ -33,7 +33,7 @@ pub struct RandomDirection {
     pub fec: Option<FecSettings>,
     /// Demand assignment.
     pub demand: Option<DemandSettings>,
-    /// Whether packets overtake others where the delay falls.
+    /// True if packets overtake others where the delay falls.
     pub reorder: bool,
     jitter_us: u32,
     overhead: u32,

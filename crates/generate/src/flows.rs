@@ -19,7 +19,7 @@ pub struct Flow {
     pub(crate) recovery: &'static str,
     pub(crate) transport: String,
     pub(crate) traffic: String,
-    /// What stands at a node of its route, with its TOML.
+    /// Middlebox at a node of its route, with its TOML.
     pub(crate) middlebox: Option<(Middlebox, String)>,
 }
 

@@ -14,7 +14,7 @@ pub struct Hop {
     pub(crate) delay_us: u32,
     pub(crate) queue: String,
     pub(crate) channel: String,
-    /// What else is written of it.
+    /// Further keys.
     pub(crate) more: String,
     pub(crate) changes: String,
     pub(crate) framing: u32,

@@ -120,7 +120,7 @@ pub(crate) fn feedback() -> impl Strategy<Value = String> {
     ]
 }
 
-/// What repairs losses, or demand assignment, which excludes it, in frames that are shorter than a run.
+/// A mechanism that repairs losses, or demand assignment, which excludes it, in frames that are shorter than a run.
 pub(crate) fn repair_or_demand() -> impl Strategy<Value = String> {
     let own = (1u32..200, 1u32..8, prop::option::of(1u32..64), any::<bool>(), 0.01..1.0f64, 0u32..900)
         .prop_map(|(frame, slots, cra, vbdc, fca, control_delay)| {

@@ -180,7 +180,7 @@ pub enum Repeat {
     GoBackN,
     /// Only the lost frame.
     Selective {
-        /// Whether packets are passed on in order.
+        /// True if packets are passed on in order.
         in_order: bool,
     },
 }
@@ -346,14 +346,14 @@ pub struct Status {
     pub next: u32,
     /// The last transmission that has arrived.
     pub transmission: u64,
-    /// Whether the transmission that was sent n before that one has arrived: bit n.
+    /// Bit n is set if the transmission that was sent n before that one has arrived.
     pub arrived: u64,
     /// It reports a missing frame: REJ or SREJ, and not RR.
     pub is_reject: bool,
 }
 
 impl Status {
-    /// Whether all transmissions have arrived that a status frame before, which knew them up to
+    /// Returns true if all transmissions have arrived that a status frame before, which knew them up to
     /// `reported`, did not know.
     #[inline]
     pub fn is_clean(&self, reported: Option<u64>) -> bool {

@@ -149,7 +149,7 @@ pub struct Channel {
     rng: Xoshiro256PlusPlus,
 }
 
-/// What decides about the next packet.
+/// The process that decides about the next packet.
 #[derive(Clone, Debug)]
 enum Process {
     Perfect,
@@ -174,7 +174,7 @@ struct Demodulator {
 }
 
 impl Demodulator {
-    /// Whether a packet that passes at `now` is lost.
+    /// Returns true if a packet that passes at `now` is lost.
     fn is_out(&mut self, now: Time) -> bool {
         let outages = self.acm.outages();
         while outages.get(self.outage).is_some_and(|(_, to)| *to <= now) {
@@ -205,7 +205,7 @@ impl Channel {
         Self { process, rng }
     }
 
-    /// Whether the next packet, of `bytes`, is corrupted; its last bit passes at `now`, which must
+    /// Returns true if the next packet, of `bytes`, is corrupted; its last bit passes at `now`, which must
     /// not go back. Draws equally often for each packet, whatever its length and its fate, so that
     /// the n-th packet of two runs meets the same numbers.
     #[inline]

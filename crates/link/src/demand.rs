@@ -116,7 +116,7 @@ pub struct DemandSettings {
     pub slots: u32,
     /// Rate of CRA in bit/s; zero for none.
     pub cra: u64,
-    /// Whether slots are requested for bytes that wait.
+    /// True if slots are requested for bytes that wait.
     pub vbdc: bool,
     /// Share of the free slots in millionths.
     pub fca: u32,

@@ -244,13 +244,13 @@ impl Direction {
         }
     }
 
-    /// Whether its queue is a discipline.
+    /// Returns true if its queue is a discipline.
     #[inline]
     pub fn is_scheduled(&self) -> bool {
         matches!(self.queue, Queue::Scheduled(_))
     }
 
-    /// Whether its queue is a discipline whose decisions are those of active queue management.
+    /// Returns true if its queue is a discipline whose decisions are those of active queue management.
     pub fn is_managed(&self) -> bool {
         match &self.queue {
             Queue::Plain(_) | Queue::Fifo(_) => false,
@@ -325,7 +325,7 @@ impl Direction {
     }
 
     /// Removes the last packet of low priority that waits, if a packet of `bytes` finds no room.
-    /// What it would have taken is time that all behind it gain.
+    /// All packets behind it gain its transmission time.
     pub fn push_out(&mut self, bytes: u32) -> Option<PushedOut> {
         let fifo = self.queue.fifo_mut()?;
         let out = fifo.push_out(bytes + self.line.overhead, self.line.transmitter.free_at())?;

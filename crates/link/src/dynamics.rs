@@ -86,12 +86,12 @@ impl Timeline {
         }
     }
 
-    /// Whether it has losses.
+    /// Returns true if it has losses.
     pub fn has_loss(&self) -> bool {
         self.0.iter().any(|change| change.loss.is_some())
     }
 
-    /// Whether nothing changes.
+    /// Returns true if nothing changes.
     pub fn is_empty(&self) -> bool {
         self.0.is_empty()
     }
@@ -256,7 +256,7 @@ impl Dynamics {
         self.lost.packets
     }
 
-    /// What becomes of a packet that leaves at `left`, and has been `corrupted` by the channel or not.
+    /// The fate of a packet that leaves at `left`, and has been `corrupted` by the channel or not.
     pub fn arrival(
         &mut self,
         now: Time,
@@ -333,7 +333,7 @@ mod tests {
         link.offer(now, 1000, Priority::Normal)
     }
 
-    /// The fates of so many packets that are offered at once, at `now`.
+    /// The fates of `packets` packets that are offered at once, at `now`.
     fn offer_many(link: &mut Direction, now: Time, packets: usize) -> Vec<Fate> {
         (0..packets).map(|_| offer(link, now)).collect()
     }

@@ -114,7 +114,7 @@ pub struct FecSettings {
     pub depth: u32,
     /// Time after which a group is closed that is not full.
     pub timer: Span,
-    /// Whether packets are passed on in order.
+    /// True if packets are passed on in order.
     pub in_order: bool,
     /// Bytes of the header of a packet.
     pub header: u32,
@@ -201,11 +201,11 @@ pub struct CodedFrame {
     pub group: u64,
     /// The number of its block in the group.
     pub block: u32,
-    /// What it carries.
+    /// Its content.
     pub part: Part,
 }
 
-/// What a packet of a block carries.
+/// Content of a packet of a block.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Part {
     /// A data packet.

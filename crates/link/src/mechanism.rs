@@ -10,7 +10,7 @@ pub struct Mechanism {
     pub name: &'static str,
     /// The key of a scenario that takes it.
     pub key: &'static str,
-    /// What kind of mechanism it is.
+    /// Kind of mechanism.
     pub kind: &'static str,
     /// The paper or RFC that defines it.
     pub source: &'static str,

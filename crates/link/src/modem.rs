@@ -150,7 +150,7 @@ impl Modem {
         }
     }
 
-    /// What it can send, the most robust first. Choices that need more than a more efficient one are left
+    /// Its choices, the most robust first. Choices that need more than a more efficient one are left
     /// out.
     pub fn modcods(&self) -> Vec<Modcod> {
         let more: &[Modcod] = match self {

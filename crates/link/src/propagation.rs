@@ -29,7 +29,7 @@ use crate::stream::{Purpose, stream};
 pub struct Propagation {
     jitter: Option<Jitter>,
     losses: Option<Xoshiro256PlusPlus>,
-    /// Whether packets overtake others where the delay falls.
+    /// True if packets overtake others where the delay falls.
     reorders: bool,
     /// The delay of the last packet.
     last_delay: Span,
@@ -37,7 +37,7 @@ pub struct Propagation {
     last_arrival: Time,
 }
 
-/// What the random parts have decided about one packet.
+/// Random decisions about one packet.
 #[derive(Clone, Copy, Debug)]
 pub struct Drawn {
     /// Addition to its propagation delay.
@@ -47,7 +47,7 @@ pub struct Drawn {
 }
 
 impl Drawn {
-    /// Whether the packet is lost where packets are with probability `loss`.
+    /// Returns true if the packet is lost where packets are with probability `loss`.
     pub fn is_lost(&self, loss: f64) -> bool {
         self.luck.is_some_and(|luck| luck < threshold(loss))
     }
@@ -78,7 +78,7 @@ impl Propagation {
         Self { reorders, ..self }
     }
 
-    /// Whether it has a random part.
+    /// Returns true if it has a random part.
     pub(crate) fn is_random(&self) -> bool {
         let Self { jitter, losses, reorders: _, last_delay: _, last_arrival: _ } = self;
         jitter.is_some() || losses.is_some()

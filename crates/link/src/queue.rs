@@ -30,16 +30,16 @@ pub(crate) use fifo::Fifo;
 /// The limit of a queue, not counting the packet that is being sent; drop-tail.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum QueueLimit {
-    /// At most so many packets.
+    /// Bound in packets.
     Packets(u32),
-    /// At most so many bytes, overhead included.
+    /// Bound in bytes, overhead included.
     Bytes(u64),
     /// No limit.
     Unlimited,
 }
 
 impl QueueLimit {
-    /// Whether a packet of `framed` bytes finds no room behind these packets and bytes.
+    /// Returns true if a packet of `framed` bytes finds no room behind these packets and bytes.
     #[inline]
     pub fn is_full(self, (packets, bytes): (usize, u64), framed: u32) -> bool {
         match self {
@@ -111,7 +111,7 @@ impl Ecn {
         if self == Self::NotCapable { self } else { Self::Marked }
     }
 
-    /// Whether a queue may mark it rather than drop it.
+    /// Returns true if a queue may mark it rather than drop it.
     #[must_use]
     pub fn is_capable(self) -> bool {
         self != Self::NotCapable

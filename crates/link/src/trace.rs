@@ -39,7 +39,7 @@ pub fn trace_start(seed: u64, within: Span) -> Span {
 /// A trace of a direction.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Trace {
-    /// What changes.
+    /// The changes.
     pub timeline: Timeline,
     /// Its length; that of a round, if it repeats.
     pub lasts: Span,
@@ -177,7 +177,7 @@ fn age(change: &Change, start: Span) -> Option<Span> {
     }
 }
 
-/// What the youngest change has set; of several at one instant, the last one in the list.
+/// Value of the youngest change; of several at one instant, the last one in the list.
 fn latest<'a, T>(
     ages: impl Iterator<Item = (Span, &'a Change)>,
     value: impl Fn(&Change) -> Option<T>,
@@ -309,7 +309,7 @@ mod tests {
     }
 
     proptest! {
-        /// What a run sees that starts late in a trace is what a run from the beginning sees later.
+        /// A run that starts late in a trace sees what a run from the beginning sees later.
         #[test]
         fn a_late_start_leaves_out_the_first_part(trace in traces(), start in 12u64..30) {
             let whole = states(&trace, 90);

@@ -10,7 +10,7 @@ mod queue;
 use link::Aqm;
 use queue::Outcome;
 
-/// What may lie between the two in delay and drops.
+/// Allowed difference of the two in delay and drops.
 const BOUND: f64 = 0.1;
 
 /// Rows above the bound. ns-3, as ns-2, lets RED drop only while more than one packet waits. The paper does

@@ -166,7 +166,7 @@ fn cake(waiting: &VecDeque<Waiting>, header: &Header, is_aggressive: bool) -> Op
     (is_aggressive && is_directly_before && marks == header.congestion_flags()).then_some(place)
 }
 
-/// Whether nothing is lost with `old` that `new` does not say.
+/// Returns true if nothing is lost with `old` that `new` does not say.
 fn may_be_removed(old: &Header, new: &Header) -> bool {
     const HARMLESS: u8 = flags::ACK | flags::ECE | flags::CWR;
     let is_plain = old.payload == 0

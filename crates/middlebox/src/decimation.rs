@@ -80,7 +80,7 @@ impl<P> Decimation<P> {
     }
 }
 
-/// Whether an ACK says nothing but a number above that of the ACK before.
+/// Returns true if an ACK says nothing but a number above that of the ACK before.
 fn is_ordinary(header: &Header, last: &Header) -> bool {
     header.is_pure_ack()
         && header.flags == flags::ACK

@@ -1,4 +1,4 @@
-//! What a middlebox sees of a packet: one small interface.
+//! A packet as middleboxes see it: one small interface.
 //!
 //! Sequence numbers are compared as RFC 9293 section 3.4 says, modulo 2^32.
 
@@ -79,17 +79,17 @@ pub struct Header {
     pub sack: SackBlocks,
     /// Window scale, which a SYN may have.
     pub window_scale: Option<u8>,
-    /// Whether it has other reserved bits or other options, whose loss might matter.
+    /// True if it has other reserved bits or other options, whose loss might matter.
     pub has_more: bool,
 }
 
 impl Header {
-    /// Whether one of these flags is set.
+    /// Returns true if one of these flags is set.
     pub fn has(&self, flags: u8) -> bool {
         self.flags & flags != 0
     }
 
-    /// Whether it is an ACK and nothing else: no payload, no SYN, FIN or RST.
+    /// Returns true if it is an ACK and nothing else: no payload, no SYN, FIN or RST.
     pub fn is_pure_ack(&self) -> bool {
         self.payload == 0
             && self.flags & (flags::ACK | flags::SYN | flags::FIN | flags::RST) == flags::ACK
@@ -109,12 +109,12 @@ impl Header {
     }
 }
 
-/// Whether sequence number `a` is before `b`.
+/// Returns true if sequence number `a` is before `b`.
 pub fn is_before(a: u32, b: u32) -> bool {
     a.wrapping_sub(b) > u32::MAX / 2 + 1
 }
 
-/// Whether sequence number `a` is after `b`.
+/// Returns true if sequence number `a` is after `b`.
 pub fn is_after(a: u32, b: u32) -> bool {
     is_before(b, a)
 }

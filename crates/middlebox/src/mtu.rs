@@ -25,7 +25,7 @@ pub(crate) const ABOUT: Mechanism = Mechanism {
             filtered: the connection opens, but data never arrives, unless its sender probes (`mtu_probing`).",
 };
 
-/// What happens to messages about packets that are too long.
+/// Fate of messages about packets that are too long.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 #[cfg_attr(
     feature = "schema",

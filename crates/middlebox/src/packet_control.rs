@@ -120,7 +120,7 @@ impl<P> Flow<P> {
         self.gap.is_some_and(|gap| now.since(self.advanced).as_secs_f64() < MISSED * gap)
     }
 
-    /// Whether the first copy of a retransmission is likely to arrive.
+    /// Returns true if the first copy of a retransmission is likely to arrive.
     fn is_spurious(&self, now: Time, header: &Header, patience: Span) -> bool {
         let window = self.last_ack.as_ref().map_or(0, |(ack, _)| ack.window);
         let is_copy = |(sequence, end, _): &&(u32, u32, Time)| {
@@ -432,7 +432,7 @@ mod tests {
         }
     }
 
-    /// What showed a loss is over when all is acknowledged that was sent before it.
+    /// The evidence of a loss is void when all is acknowledged that was sent before it.
     #[test]
     fn after_a_repair_retransmissions_are_spurious_again() {
         let mut packets: Vec<_> = (0..3).map(|n| (at(0), data(n * 1000, 1000))).collect();

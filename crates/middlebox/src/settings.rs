@@ -81,12 +81,12 @@ impl Middlebox {
         }
     }
 
-    /// Whether it marks ACKs of data that an error has taken.
+    /// Returns true if it marks ACKs of data that an error has taken.
     pub fn gives_loss_notices(&self) -> bool {
         matches!(self, Self::Snoop(SnoopSettings { eln: true, .. }))
     }
 
-    /// Whether it works in the queues of the node's links, and so on the node's own packets too. All
+    /// Returns true if it works in the queues of the node's links, and so on the node's own packets too. All
     /// others only see packets that the node forwards.
     pub fn is_in_queues(&self) -> bool {
         match self {

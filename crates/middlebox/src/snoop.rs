@@ -259,7 +259,7 @@ impl<P: Visible> Flow<P> {
     }
 }
 
-/// What becomes of a duplicate ACK.
+/// Fate of a duplicate ACK.
 enum Duplicate {
     Passes,
     Suppressed { retransmits: bool },

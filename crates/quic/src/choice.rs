@@ -81,7 +81,7 @@ pub enum Unsuitable {
 }
 
 impl Unsuitable {
-    /// What is possible.
+    /// Possible values.
     pub fn possible(self) -> &'static str {
         match self {
             Self::Unknown | Self::Missing(_) => "a controller that runs over QUIC",

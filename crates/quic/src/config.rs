@@ -49,9 +49,9 @@ pub struct Settings {
     /// Silence after which a connection ends (RFC 9000 section 10.1).
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms")))]
     pub idle_timeout: Span,
-    /// Whether larger packets than 1200 bytes are tried (RFC 9000 section 14.3).
+    /// True if larger packets than 1200 bytes are tried (RFC 9000 section 14.3).
     pub mtu_discovery: bool,
-    /// Whether clients have a ticket and an address token of an earlier connection, so that the first packets already
+    /// True if clients have a ticket and an address token of an earlier connection, so that the first packets already
     /// have data (0-RTT, RFC 9001 section 4.6).
     pub zero_rtt: bool,
     /// Saved parameters to start with: `transport.careful_resume` of the scenario, which is no key of this table.
@@ -90,7 +90,7 @@ impl Settings {
     /// The largest UDP payload that quinn tries, and the one that it starts with.
     const PAYLOAD: [u64; 2] = [1452, 1200];
 
-    /// What a full packet has besides payload: UDP 8, short header 11, STREAM frame 9, AEAD tag 16.
+    /// Bytes of a full packet besides payload: UDP 8, short header 11, STREAM frame 9, AEAD tag 16.
     const OVERHEAD: u64 = 44;
 
     /// Length of a full packet with the header of UDP, once discovery has ended.
@@ -216,7 +216,7 @@ impl Config {
         self.client.clone()
     }
 
-    /// What is logged.
+    /// The logs.
     pub(crate) fn logs(&self) -> &Logs {
         &self.logs
     }
@@ -232,7 +232,7 @@ impl Config {
         &self.settings
     }
 
-    /// What ends remember of earlier connections, for 0-RTT.
+    /// State that ends keep of earlier connections, for 0-RTT.
     pub(crate) fn resumption(&self) -> Option<&Resumption> {
         self.resumption.as_deref()
     }

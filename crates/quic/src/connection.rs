@@ -135,7 +135,7 @@ impl Connection {
         Statistics::of(&connection.stats(), self.meter.read().persistent)
     }
 
-    /// Whether this end has opened the connection.
+    /// Returns true if this end has opened the connection.
     fn is_client(&self) -> bool {
         self.state.as_ref().is_some_and(|(_, connection)| connection.side().is_client())
     }

@@ -1,4 +1,4 @@
-//! What streams carry: bytes that follow from their position.
+//! Content of streams: bytes that follow from their position.
 
 use bytes::Bytes;
 
@@ -32,7 +32,7 @@ pub(crate) fn piece(position: u64, wanted: u64) -> Bytes {
     Bytes::from_static(&PATTERN[start..start + length])
 }
 
-/// Whether `bytes` are those of `position`.
+/// Returns true if `bytes` are those of `position`.
 pub(crate) fn is_at(position: u64, bytes: &[u8]) -> bool {
     bytes.chunks(PIECE).zip(0u64..).all(|(chunk, number)| {
         let start = phase(position + number * PIECE as u64);

@@ -31,12 +31,12 @@ pub(crate) struct Exchanges {
 }
 
 impl Exchanges {
-    /// Whether there was one, and all are over.
+    /// Returns true if there was one, and all are over.
     pub(crate) fn are_over(&self) -> bool {
         self.begun > 0 && self.begun == self.ended
     }
 
-    /// Whether there was one.
+    /// Returns true if there was one.
     pub(crate) fn is_used(&self) -> bool {
         self.begun > 0
     }

@@ -1,4 +1,4 @@
-//! What a caller may see of connections, beyond their counters.
+//! Logs of connections, beyond their counters.
 
 use std::io;
 use std::sync::Arc;

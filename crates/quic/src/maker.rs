@@ -6,7 +6,7 @@ use std::sync::atomic::{AtomicU64, Ordering};
 use crate::config::Config;
 use crate::connection::Connection;
 
-/// What all connections of a flow share.
+/// State that all connections of a flow share.
 #[derive(Debug)]
 pub struct Maker {
     config: Arc<Config>,

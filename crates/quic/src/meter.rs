@@ -10,7 +10,7 @@ use quinn_proto::congestion::{Controller, ControllerFactory, ControllerMetrics};
 
 use crate::clock::span;
 
-/// What was measured of one end.
+/// Measurements of one end.
 #[derive(Debug)]
 pub(crate) struct Measured {
     /// Bytes in flight.

@@ -4,7 +4,7 @@ use quinn_proto::{Connection, StreamId};
 
 use crate::content;
 
-/// What is written to a stream, and how much of it quinn has.
+/// Data of a stream, and the amount of it that quinn has.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Outgoing {
     /// Bytes of the application.

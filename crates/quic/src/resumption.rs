@@ -23,7 +23,7 @@ use crate::connection::Connection;
 use crate::identity::token_key;
 use crate::tls::Resuming;
 
-/// What ends remember of earlier connections.
+/// State that ends keep of earlier connections.
 pub(crate) struct Resumption {
     tls: Resuming,
     tokens: Arc<TokenMemoryCache>,

@@ -4,7 +4,7 @@ use std::ops::AddAssign;
 
 use quinn_proto::ConnectionStats;
 
-/// What quinn counts, beyond [`Counters`](transport::Counters).
+/// Counts of quinn, beyond [`Counters`](transport::Counters).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Statistics {
     /// QUIC packets sent.

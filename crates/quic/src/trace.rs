@@ -28,7 +28,7 @@ const ROUND_TRIPS: [&str; 4] = ["min_rtt", "smoothed_rtt", "latest_rtt", "rtt_va
 
 /// Where a trace is written.
 pub type Sink = Box<dyn Write + Send + Sync>;
-/// What opens the file of a trace by its name.
+/// Function that opens the file of a trace by its name.
 type Open = dyn Fn(&str) -> io::Result<Sink> + Send + Sync;
 
 /// The traces of a run.
@@ -193,7 +193,7 @@ impl Write for Corrector {
     }
 }
 
-/// What is buffered is written, or its loss is known.
+/// The buffer is written, or its loss is known.
 impl Drop for Corrector {
     fn drop(&mut self) {
         if let Err(error) = self.sink.flush() {

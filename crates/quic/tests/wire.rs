@@ -56,12 +56,12 @@ struct Wire {
     directions: [Direction; 2],
     delay: Span,
     now: Time,
-    /// What is on its way: by time and number, to which end.
+    /// Packets on their way: by time and number, with the end that they go to.
     flying: BTreeMap<(Time, u64), (usize, Datagram)>,
     number: u64,
     /// When which packet of which length left which end.
     log: Vec<(Time, usize, usize)>,
-    /// Whether a run goes on when an end has failed.
+    /// True if a run goes on when an end has failed.
     goes_on: bool,
 }
 

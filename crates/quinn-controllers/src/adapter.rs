@@ -1,6 +1,6 @@
 //! quinn's interface of congestion controllers on top of that of this laboratory.
 //!
-//! What quinn reports becomes the events of a TCP sender with selective acknowledgements, in the words of
+//! Reports of quinn become the events of a TCP sender with selective acknowledgements, in the words of
 //! RFC 9002: an ACK outside of recovery is `on_ack`; a loss of data that was sent after the last
 //! reduction begins a recovery (section 7.3.2), which an ACK for younger data ends; persistent congestion
 //! (section 7.6) is a timeout. Probe timeouts do not reach controllers, as in RFC 9002.
@@ -44,7 +44,7 @@ struct Reduction {
     by_mark: bool,
 }
 
-/// What the ACK being processed acknowledges.
+/// Packets that the ACK being processed acknowledges.
 #[derive(Clone, Copy, Debug, Default)]
 struct Batch {
     /// Bytes of it, those included whose transmission quinn did not report.
@@ -61,7 +61,7 @@ pub struct Adapter {
     controller: AnyController,
     needs: Needs,
     resume: Option<Box<CarefulResume>>,
-    /// What controllers see as time zero.
+    /// Time zero of controllers.
     epoch: Instant,
     advertised: u64,
     flight: Flight,
@@ -239,7 +239,7 @@ impl Adapter {
         }
     }
 
-    /// Whether the youngest of the acknowledged packets was sent after the last reduction.
+    /// Returns true if the youngest of the acknowledged packets was sent after the last reduction.
     fn ends_recovery(&self, youngest: Option<Time>) -> bool {
         let reduced_at = self.reduction.map(|reduction| reduction.at);
         youngest.zip(reduced_at).is_none_or(|(youngest, reduced_at)| youngest > reduced_at)

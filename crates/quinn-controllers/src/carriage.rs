@@ -1,4 +1,4 @@
-//! What a controller needs, compared with what quinn 0.11 reports to congestion controllers.
+//! The needs of a controller, compared with the reports of quinn 0.11 to congestion controllers.
 //!
 //! The comparison asks the controller's own methods, so a new controller needs no entry here.
 
@@ -76,7 +76,7 @@ pub enum Unsuitable {
     Missing {
         /// The controller.
         name: &'static str,
-        /// What quinn lacks.
+        /// The report that quinn lacks.
         missing: Missing,
     },
 }

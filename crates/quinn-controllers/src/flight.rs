@@ -27,7 +27,7 @@ struct Burst {
 /// are packets without data, which are not acknowledged.
 const FORGOTTEN_AFTER: Span = Span::from_secs(60);
 
-/// What is outstanding, in the order of transmission.
+/// Outstanding packets, in the order of transmission.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flight {
     bursts: VecDeque<Burst>,

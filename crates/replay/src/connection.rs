@@ -3,7 +3,7 @@
 use std::ffi::{CStr, CString, c_char, c_void};
 use std::path::Path;
 
-/// What the controller sees of the connection at an event; `struct view` of `bpf/replay/replay.c`.
+/// The connection as the controller sees it at an event; `struct view` of `bpf/replay/replay.c`.
 #[repr(C)]
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct View {
@@ -193,7 +193,7 @@ impl Library {
         }
     }
 
-    /// Whether there is a controller `name`.
+    /// Returns true if there is a controller `name`.
     pub fn has(&self, name: &str) -> bool {
         // SAFETY: the name ends with a zero.
         CString::new(name).is_ok_and(|name| unsafe {
@@ -251,7 +251,7 @@ impl Connection {
         unsafe { (self.functions.replay_draw)(source) }
     }
 
-    /// What the file of a controller of `bpf/` has as defaults, `count` numbers.
+    /// Defaults in the file of a controller of `bpf/`, `count` numbers.
     pub fn defaults(name: &str, count: usize) -> Option<Vec<u64>> {
         let name = CString::new(name.replace('-', "_")).ok()?;
         // SAFETY: as in `open`.
@@ -320,7 +320,7 @@ impl Connection {
         unsafe { (self.functions.replay_send)(self.socket) }
     }
 
-    /// What was outstanding at the timeout is acknowledged.
+    /// Data that was outstanding at the timeout is acknowledged.
     pub fn open_again(&mut self) {
         // SAFETY: see `view`.
         unsafe { (self.functions.replay_open_again)(self.socket) }
@@ -338,7 +338,7 @@ impl Connection {
         unsafe { (self.functions.replay_control)(self.socket, rate) }
     }
 
-    /// The application has nothing to send while so many segments are in the network.
+    /// The application has nothing to send while `in_network` segments are in the network.
     pub fn limit(&mut self, in_network: u32) {
         // SAFETY: see `view`.
         unsafe { (self.functions.replay_limit)(self.socket, in_network) }

@@ -43,7 +43,7 @@ enum Phase {
 }
 
 thread_local! {
-    /// What the next random number of the one in C follows from: those of the definition do, too.
+    /// Seed of the next random number of the one in C: those of the definition follow from it, too.
     static MOMENT: Cell<(Time, u64)> = const { Cell::new((Time::ZERO, 0)) };
 }
 
@@ -88,9 +88,9 @@ struct Replay<'a> {
     outcome: Outcome,
     /// The event that is being replayed.
     position: (usize, Event),
-    /// What was sent when the last ACK came.
+    /// Position sent when the last ACK came.
     told: u64,
-    /// What was sent when an ACK with a mark was answered.
+    /// Position sent when an ACK with a mark was answered.
     reduced_at: u64,
     /// cwnd and ssthresh of the definition before the last loss or timeout.
     before: (u64, u64),
@@ -203,7 +203,7 @@ impl<'a> Replay<'a> {
         self.sacked.min(self.flight())
     }
 
-    /// What a loss reduces, in bytes: what is beyond cwnd was sent by limited transmit, or before a mark.
+    /// Bytes that a loss reduces: data beyond cwnd was sent by limited transmit, or before a mark.
     /// In recovery the window is the kernel's own.
     fn flight_to_reduce(&self) -> u64 {
         let cwnd = self.definition.window().cwnd;
@@ -379,7 +379,7 @@ impl<'a> Replay<'a> {
         self.kernel.cong_avoid(acked as u32);
     }
 
-    /// What the window lets out.
+    /// Sends as much as the window allows.
     fn send(&mut self) {
         if self.quiet {
             return;

@@ -7,10 +7,10 @@ use proptest::prelude::*;
 use proptest::strategy::ValueTree;
 use proptest::test_runner::{Config, RngAlgorithm, TestRng, TestRunner};
 
-/// What happens to a sender.
+/// An event of a sender.
 #[derive(Clone, Copy, Debug)]
 pub enum Event {
-    /// An ACK for so many segments, with the RTT that it measures in microseconds.
+    /// An ACK with its number of segments, and the RTT that it measures in microseconds.
     Ack {
         /// Segments that it acknowledges.
         segments: u64,
@@ -43,7 +43,7 @@ pub enum Event {
     Timeout,
     /// The loss or the timeout that is being repaired was none.
     Undo,
-    /// Everything is acknowledged, and then nothing is sent for so many milliseconds.
+    /// Everything is acknowledged, and then nothing is sent for a time.
     Idle {
         /// Milliseconds.
         milliseconds: u64,
@@ -84,7 +84,7 @@ const MARKED: &[u64] = &[1, 2, 5, 30, 200];
 /// Round trips for each with marks.
 const ROUNDS: usize = 3;
 
-/// What random sequences are like.
+/// Shape of random sequences.
 #[derive(Clone)]
 struct Shape {
     /// Events at most.

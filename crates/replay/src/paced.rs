@@ -1,6 +1,6 @@
 //! The same connection for a paced controller of the kernel, BBR, and for the one of `crates/congestion`.
 //!
-//! What BBR does depends on rate samples, which depend on when segments were sent. The events of
+//! The behaviour of BBR depends on rate samples, which depend on when segments were sent. The events of
 //! [`driver`](crate::driver) have none, so here a sender with records of its segments sends over a
 //! bottleneck, as the definition lets it. Both controllers get the same ACKs, with the same rate samples
 //! and losses, in the order of the kernel's TCP and of the simulator's. After each ACK cwnd is compared
@@ -32,7 +32,7 @@ pub struct Path {
     pub queue: usize,
     /// ACKs come together, once in such a time; 0 for ACKs as they are.
     pub together: u64,
-    /// One packet of so many is lost; 0 for none.
+    /// Packets per lost packet; 0 without losses.
     pub loss: u64,
     /// The application is silent in every second period of such a length; 0 for never.
     pub pause: u64,
@@ -70,7 +70,7 @@ const START: u64 = 1_000_000;
 const OVERTAKING: u64 = 3;
 
 thread_local! {
-    /// What the next random number follows from.
+    /// Seed of the next random number.
     static MOMENT: Cell<(Time, u64)> = const { Cell::new((Time::ZERO, 0)) };
 }
 
@@ -123,7 +123,7 @@ struct Replay<'a> {
     /// Segment, transmission and time of the ACKs to come.
     acks: VecDeque<(u64, u64, u64)>,
     bottleneck_free: u64,
-    /// What the receiver has beyond `expected`.
+    /// Segments that the receiver has beyond `expected`.
     received: BTreeSet<u64>,
     expected: u64,
     next_send: u64,
@@ -198,7 +198,7 @@ impl<'a> Replay<'a> {
         self.path.pause > 0 && (self.now / self.path.pause) % 2 == 1
     }
 
-    /// What comes next: a transmission or an ACK.
+    /// The next step: a transmission or an ACK.
     fn step(&mut self) {
         let repeats = self.flight.iter().position(|segment| segment.lost && !segment.sacked);
         let window = self.definition.window().cwnd / MSS;
@@ -348,7 +348,7 @@ impl<'a> Replay<'a> {
         }
     }
 
-    /// What was sent well before a segment that has arrived will not arrive.
+    /// A segment that was sent well before one that has arrived will not arrive.
     fn find_losses(&mut self, order: u64) -> u64 {
         let now = time(self.now);
         let mut losses = 0;

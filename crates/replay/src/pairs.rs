@@ -83,7 +83,7 @@ impl Pair {
 /// The kernel's own form of a controller.
 const LINUX: &[(&str, &str)] = &[("variant", "linux")];
 
-/// What is compared, in the order of the table.
+/// Pairs to compare, in the order of the table.
 pub const PAIRS: &[Pair] = &[
     Pair::new("reno", "reno").but(
         "RFC 5681 equation 3 grows with each ACK and keeps the rest; Linux counts segments and starts \

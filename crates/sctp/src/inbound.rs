@@ -95,7 +95,7 @@ impl Inbound {
         delivered + self.deliver_waiting(data.stream)
     }
 
-    /// What has waited for the chunk that was delivered last.
+    /// Delivers chunks that have waited for the one delivered last.
     #[cold]
     fn deliver_waiting(&mut self, id: u16) -> u64 {
         let mut delivered = 0;
@@ -153,7 +153,7 @@ impl Inbound {
     }
 }
 
-/// Whether a chunk is the next one of its stream.
+/// Returns true if a chunk is the next one of its stream.
 #[inline]
 fn is_next(stream: &Stream, message: u64, tsn: u64, flags: Flags) -> bool {
     match stream.fragment {

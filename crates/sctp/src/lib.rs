@@ -6,7 +6,7 @@
 //! path has a congestion window, an RTO and a heartbeat of its own. Data goes to the primary path, and to an alternate
 //! one while the primary path is inactive.
 //!
-//! What RFC 9260 leaves open, or what deviates from it, is said at the head of the module concerned. Not
+//! The head of each module says what RFC 9260 leaves open and what deviates from it. Not
 //! implemented: restart of an association, simultaneous INITs, changes of addresses, ECN, and dropping data that
 //! was acknowledged in a gap block.
 //!

@@ -6,7 +6,7 @@ use units::{Span, Time};
 use crate::config::Config;
 use crate::window::Window;
 
-/// What is known of a path.
+/// State of a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Reach {
     /// No packet has come back on it (section 5.4). It takes heartbeats only.
@@ -29,7 +29,7 @@ pub(crate) struct Path {
     pub(crate) reach: Reach,
     /// Timeouts in succession.
     errors: u32,
-    /// What a SACK has acknowledged so far.
+    /// Bytes that a SACK has acknowledged so far.
     pub(crate) acked: u64,
     /// Flight before the SACK.
     pub(crate) flight_before: u64,

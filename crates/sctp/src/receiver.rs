@@ -170,7 +170,7 @@ impl Receiver {
             && self.above.at_or_above(tsn).is_some_and(|range| range.start <= tsn)
     }
 
-    /// Whether there is space.
+    /// Returns true if there is space.
     #[inline]
     fn takes(&self, tsn: u64, payload: u64) -> bool {
         let fills_gap = tsn == self.next && !self.above.is_empty();

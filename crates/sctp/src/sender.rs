@@ -53,7 +53,7 @@ struct Record {
 }
 
 impl Record {
-    /// What it takes of a congestion window.
+    /// Bytes of a congestion window that it takes.
     #[inline]
     fn bytes(&self) -> u64 {
         u64::from(padded_data(self.payload))
@@ -368,7 +368,7 @@ impl Sender {
         Some(number)
     }
 
-    /// Whether the other end has space for `payload` more. If it has none, the time of a probe is set.
+    /// Returns true if the other end has space for `payload` more. If it has none, the time of a probe is set.
     #[inline]
     fn fits(&mut self, now: Time, payload: u16) -> bool {
         if self.unacknowledged + u64::from(payload) <= self.window {

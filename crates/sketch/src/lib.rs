@@ -165,7 +165,7 @@ impl Sketch {
         self.counts[from..].iter_mut().zip(counts).for_each(|(sum, count)| *sum += count);
     }
 
-    /// Percentiles from 0 to 1, which must rise, of the values and so many `zeros`. By nearest rank:
+    /// Percentiles from 0 to 1, which must rise, of the values and `zeros` zeros. By nearest rank:
     /// the smallest value that at least this share of all does not exceed. The error is at most
     /// [`RELATIVE_ERROR`] of it. Zero without values.
     pub fn quantiles<const N: usize>(&self, shares: [f64; N], zeros: u64) -> [f64; N] {
@@ -190,7 +190,7 @@ impl Sketch {
         })
     }
 
-    /// Key figures of the values and so many `zeros`; `None` for no values at all.
+    /// Key figures of the values and `zeros` zeros; `None` for no values at all.
     pub fn summary(&self, zeros: u64) -> Option<Summary> {
         let all = self.count() + zeros;
         let [median, p95, p99] = self.quantiles([0.5, 0.95, 0.99], zeros);

@@ -117,7 +117,7 @@ impl Config {
     }
 }
 
-/// What a controller needs and STP does not have; `None` if STP can carry the controller.
+/// A need of the controller that STP cannot serve; `None` if STP can carry the controller.
 ///
 /// STP acknowledges with STATs, a few in each round trip, and has no ECN.
 pub fn missing(needs: &Needs) -> Option<&'static str> {

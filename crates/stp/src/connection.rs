@@ -44,7 +44,7 @@ pub enum State {
     Released,
 }
 
-/// What is sent before everything else.
+/// Packets that are sent before everything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Urgent {
     Nothing,

@@ -34,7 +34,7 @@ struct Paced {
     ip_header: u16,
 }
 
-/// What a report of the receiver has changed.
+/// Changes by a report of the receiver.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Report {
     pub(crate) now: Time,
@@ -78,7 +78,7 @@ impl Controlled {
         if self.paced.is_some() { u64::MAX } else { self.controller.window().cwnd }
     }
 
-    /// Whether a packet of `bytes` may leave while `flight` are in the network. One always may.
+    /// Returns true if a packet of `bytes` may leave while `flight` are in the network. One always may.
     #[inline]
     pub(crate) fn admits(&mut self, flight: u64, bytes: u64) -> bool {
         let admits = flight == 0 || flight + bytes <= self.window();
@@ -86,7 +86,7 @@ impl Controlled {
         admits
     }
 
-    /// Whether the rate keeps the next packet back.
+    /// Returns true if the rate keeps the next packet back.
     #[inline]
     pub(crate) fn holds(&mut self, now: Time) -> bool {
         self.paced.as_mut().is_some_and(|paced| paced.pacer.holds(now))

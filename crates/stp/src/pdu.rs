@@ -138,7 +138,7 @@ impl Flags {
         if wanted { Self(self.0 | other.0) } else { self }
     }
 
-    /// Whether one of the bits of `other` is set.
+    /// Returns true if one of the bits of `other` is set.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -172,7 +172,7 @@ impl Packet {
         &self.list[..usize::from(self.listed)]
     }
 
-    /// Whether it is a POLL, alone or on an SD.
+    /// Returns true if it is a POLL, alone or on an SD.
     pub fn polls(&self) -> bool {
         self.kind == Kind::Poll || self.flags.contains(Flags::POLL)
     }

@@ -53,7 +53,7 @@ impl Polls {
         self.sent
     }
 
-    /// Whether data that waits for a window is a reason for a POLL. It is if an answer would cover packets that
+    /// Returns true if data that waits for a window is a reason for a POLL. It is if an answer would cover packets that
     /// earlier ones do not, or if the connection has been idle.
     #[inline]
     pub(crate) fn may_ask(&self, config: &Config) -> bool {

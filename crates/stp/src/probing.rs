@@ -63,7 +63,7 @@ impl Probing {
         self.verdicts
     }
 
-    /// Whether data waits.
+    /// Returns true if data waits.
     pub(crate) fn suspends(&self) -> bool {
         self.cycle.is_some()
     }
@@ -144,7 +144,7 @@ impl Probing {
     }
 }
 
-/// What follows from an answer.
+/// Consequence of an answer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Step {
     /// Nothing.

@@ -188,7 +188,7 @@ impl Receiver {
         self.answer = Some(Answer { poll, from: self.next });
     }
 
-    /// Whether there is something to report.
+    /// Returns true if there is something to report.
     #[inline]
     pub(crate) fn reports(&self) -> bool {
         self.answer.is_some() || self.gap.is_some()

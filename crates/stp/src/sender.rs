@@ -244,7 +244,7 @@ impl Sender {
         payload
     }
 
-    /// Whether the packet of the BGN ends the stream.
+    /// Returns true if the packet of the BGN ends the stream.
     pub(crate) fn opening_ends(&self) -> bool {
         self.end == Some(0)
     }
@@ -341,7 +341,7 @@ impl Sender {
         &mut self.records[(number - self.acknowledged) as usize]
     }
 
-    /// Whether a POLL is to be sent: it is due, or data waits and none is unanswered. Returns its number.
+    /// Number of a POLL that is to be sent: it is due, or data waits and none is unanswered.
     pub(crate) fn next_poll(&mut self, now: Time, config: &Config) -> Option<u64> {
         let waits = self.has_new() || !self.lost.is_empty();
         if waits && self.polls.may_ask(config) && !self.is_held() {

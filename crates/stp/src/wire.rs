@@ -20,7 +20,7 @@ const NUMBER: usize = 4;
 pub struct Pdu {
     /// Source and destination.
     pub ports: (u16, u16),
-    /// What it says.
+    /// Content of the packet.
     pub packet: Packet,
 }
 

@@ -58,13 +58,13 @@ pub struct Delivery {
     delivered_at: Time,
     first_sent_at: Time,
     lost: u64,
-    /// What is sent before this much is delivered may have been held back by the application.
+    /// Bytes delivered before which a segment may have been held back by the application.
     app_limited_until: Option<u64>,
     newest: Option<Newest>,
     round_trip: RoundTrip,
 }
 
-/// What the ACK being processed says about the round-trip time.
+/// RTT sample of the ACK being processed.
 #[derive(Clone, Copy, Debug, Default)]
 struct RoundTrip {
     /// When the youngest segment was sent that it delivers and that was sent once.

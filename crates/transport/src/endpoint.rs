@@ -43,7 +43,7 @@ impl AddAssign for Counters {
 /// Why a connection ended before its time.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AbortCause {
-    /// The last of so many retransmissions, window probes or SYNs has no answer.
+    /// The last of the allowed retransmissions, window probes or SYNs has no answer.
     Retransmissions,
     /// Nothing was acknowledged, or a window stayed closed, for the user timeout.
     UserTimeout,

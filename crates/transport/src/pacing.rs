@@ -59,13 +59,13 @@ impl Pacer {
         self.next_departure = Time::NEVER;
     }
 
-    /// What was held may leave.
+    /// Held packets may leave.
     pub fn let_go(&mut self) {
         self.next_departure = Time::ZERO;
         self.waiting_until = Time::NEVER;
     }
 
-    /// Whether whole packets wait, and not segments.
+    /// Returns true if whole packets wait, and not segments.
     pub fn paces_packets(&self) -> bool {
         self.like_linux
     }

@@ -1,4 +1,4 @@
-//! What a host remembers of the MTUs of paths, so that its next connection need not find them again.
+//! The MTUs of paths that a host keeps, so that its next connection need not find them again.
 //!
 //! A report of a router is about a path, not about a connection (RFC 1191 section 6.2, RFC 8201 section 5.2).
 //! It counts for ten minutes (RFC 1191 section 6.3), for all connections from the same instant on.
@@ -12,7 +12,7 @@ use std::collections::BTreeMap;
 
 use units::Time;
 
-/// What routers have reported of a path.
+/// Reports of routers about a path.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct KnownPath {
     /// Largest segment without options, in bytes of payload (RFC 9293 section 3.7.1).
@@ -28,7 +28,7 @@ pub struct PathCache {
 }
 
 impl PathCache {
-    /// What is known of the path from one host to another.
+    /// Reports about the path from one host to another.
     pub fn get(&self, path: (u16, u16)) -> Option<KnownPath> {
         self.paths.get(&path).copied()
     }

@@ -26,7 +26,7 @@ const LEAST: u64 = 48;
 const LEAST_INTERVAL: u64 = 8;
 /// After that, the path may have changed (`tcp_probe_interval`).
 const SEARCH_AGAIN: Span = Span::from_secs(600);
-/// What a router has reported is forgotten after ten minutes (RFC 1191 section 6.3; `mtu_expires`).
+/// Life of a router's report: ten minutes (RFC 1191 section 6.3; `mtu_expires`).
 const EXPIRY: Span = Span::from_secs(600);
 /// Segments of cwnd that a probe needs (`tcp_mtu_probe`).
 const LEAST_WINDOW: u64 = 11;
@@ -59,7 +59,7 @@ impl MtuProbing {
     }
 }
 
-/// What discovery has done.
+/// Counts of discovery.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct PathMtuCounters {
     /// Messages of routers that have made segments smaller.
@@ -78,7 +78,7 @@ pub struct PathMtuCounters {
     pub cache_hits: u64,
 }
 
-/// What the sender could do when it asks for a probe.
+/// State of the sender when it may send a probe.
 #[derive(Clone, Copy, Debug)]
 pub struct Opportunity {
     /// Time.
@@ -97,14 +97,14 @@ pub struct Opportunity {
     pub reordering: u64,
 }
 
-/// What to send next.
+/// The next packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Advice {
-    /// What would be sent anyway.
+    /// The segment that would be sent anyway.
     Segment,
     /// Nothing, until there is room for a probe and another segment.
     Wait,
-    /// A segment of so many bytes.
+    /// A probe of this size in bytes.
     Probe(u64),
 }
 
@@ -121,11 +121,11 @@ pub struct PathMtu {
     probing: MtuProbing,
     /// The search goes on, or has found a size. Otherwise only routers limit segments.
     searches: bool,
-    /// What both ends have agreed on.
+    /// The size that both ends have agreed on.
     agreed: u64,
     /// The smallest that is sent.
     least: u64,
-    /// What routers have reported, at most `agreed`.
+    /// The size that routers have reported, at most `agreed`.
     reported: u64,
     /// When that is forgotten.
     expires: Time,
@@ -160,7 +160,7 @@ impl PathMtu {
         if self.searches { self.reported.min(self.low) } else { self.reported }
     }
 
-    /// What was done so far.
+    /// Counts so far.
     pub fn counters(&self) -> PathMtuCounters {
         self.counters
     }
@@ -201,7 +201,7 @@ impl PathMtu {
         self.counters.cache_hits += u64::from(self.take_over(known, options));
     }
 
-    /// What routers have reported of the path, if anything. `options` bytes of each segment are no payload.
+    /// Reports of routers about the path, if there are any. `options` bytes of each segment are no payload.
     pub fn known(&self, options: u64) -> Option<KnownPath> {
         let Self { reported, expires, .. } = *self;
         (expires != Time::NEVER).then_some(KnownPath { mss: reported + options, expires })
@@ -239,7 +239,7 @@ impl PathMtu {
         true
     }
 
-    /// Whether to probe now (`tcp_mtu_probe`). Asked while no loss is being repaired.
+    /// Decides about a probe (`tcp_mtu_probe`). Called while no loss is being repaired.
     pub fn advise(&mut self, seen: &Opportunity) -> Advice {
         if !self.searches || self.probe.is_some() || seen.cwnd < LEAST_WINDOW {
             return Advice::Segment;

@@ -46,7 +46,7 @@ impl Protocol {
         self.entry().name
     }
 
-    /// Whether flows have a congestion controller of the registry. XTP has no congestion control, and SCTP its own.
+    /// Returns true if flows have a congestion controller of the registry. XTP has no congestion control, and SCTP its own.
     pub fn takes_controller(self) -> bool {
         !matches!(self, Self::Xtp | Self::Sctp)
     }
@@ -63,7 +63,7 @@ pub struct ProtocolEntry {
     pub source: &'static str,
     /// Confidence that it is the protocol of its source.
     pub status: Status,
-    /// Whether the kernel backend has it.
+    /// True if the kernel backend has it.
     pub on_kernel: bool,
     /// The table of `transport` with its own settings.
     pub table: Option<&'static str>,
@@ -81,7 +81,7 @@ pub enum TakenKeys {
 }
 
 impl ProtocolEntry {
-    /// Whether the protocol takes the key `key` of `transport`, which is no table of a protocol.
+    /// Returns true if the protocol takes the key `key` of `transport`, which is no table of a protocol.
     pub fn takes(&self, key: &str) -> bool {
         match self.keys {
             TakenKeys::AllBut(others) => !others.contains(&key),

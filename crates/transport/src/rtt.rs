@@ -115,7 +115,7 @@ struct Deviation {
     mean: f64,
     /// The largest that it was in this round trip, or the least that it may count as.
     largest: f64,
-    /// What was sent when the round trip began: it ends with the acknowledgement of more.
+    /// Position sent when the round trip began: it ends with the acknowledgement of more.
     round_end: u64,
 }
 
@@ -252,7 +252,7 @@ mod tests {
         Span::from_millis(millis)
     }
 
-    /// One of so many samples of a round trip.
+    /// One of `per_round` samples of a round trip.
     fn one_of(per_round: u64) -> Progress {
         Progress { per_round, acknowledged: 0, sent: 0 }
     }

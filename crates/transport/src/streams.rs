@@ -16,7 +16,7 @@ pub trait Streams {
     /// The next request or answer that has arrived with all its bytes.
     fn take_arrived(&mut self) -> Option<Exchange>;
 
-    /// Whether one has arrived that was not taken.
+    /// Returns true if one has arrived that was not taken.
     fn has_arrived(&self) -> bool;
 
     /// Returns false once the connection has ended.

@@ -3,7 +3,7 @@
 /// Reflected form of the polynomial of Castagnoli.
 const POLYNOMIAL: u32 = 0x82f6_3b78;
 
-/// What each byte makes of a CRC.
+/// Contribution of each byte to a CRC.
 const TABLE: [u32; 256] = {
     let mut table = [0; 256];
     let mut byte = 0;

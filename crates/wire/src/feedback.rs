@@ -24,7 +24,7 @@ pub enum Protocol {
     QuickStart,
 }
 
-/// What a packet asks of the routers on its way, and what they have made of it.
+/// Request of a packet to the routers on its way, and their answer.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Request {
     /// The protocol of the sender.
@@ -41,7 +41,7 @@ pub struct Request {
     pub links: u8,
 }
 
-/// What the receiver returns.
+/// Feedback that the receiver returns.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Response {
     /// The protocol of the request.
@@ -55,9 +55,9 @@ pub struct Response {
 /// The feedback field of a packet.
 #[derive(Clone, Copy, Debug, Default, PartialEq)]
 pub struct Field {
-    /// What the packet itself asks.
+    /// Request of the packet itself.
     pub request: Option<Request>,
-    /// What an ACK returns.
+    /// Response in an ACK.
     pub response: Option<Response>,
     /// Report of Approved Rate (RFC 4782 section 3.1): the rate in bytes per second that the sender has
     /// been approved; zero if there is none.
@@ -73,7 +73,7 @@ impl Request {
         self.treated = self.treated.saturating_add(1);
     }
 
-    /// What the receiver returns for this request alone.
+    /// Response of the receiver to this request alone.
     pub fn response(&self) -> Response {
         let Self { protocol, rate, treated, links, .. } = *self;
         Response { protocol, rate, is_complete: treated >= links }
@@ -81,7 +81,7 @@ impl Request {
 }
 
 impl Response {
-    /// What an ACK returns that acknowledges the packets of this response and of a later one.
+    /// Response of an ACK that acknowledges the packets of this response and of a later one.
     #[must_use]
     pub fn and(self, later: Self) -> Self {
         match later.protocol {

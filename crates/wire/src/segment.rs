@@ -43,7 +43,7 @@ pub struct TcpFields {
     pub sack_blocks: u8,
     /// Window scale (RFC 7323 section 2), which a SYN may have.
     pub window_scale: Option<u8>,
-    /// Whether there is any option apart from padding, timestamps and SACK, or one that makes no sense.
+    /// True if there is any option apart from padding, timestamps and SACK, or one that makes no sense.
     pub has_other_options: bool,
 }
 

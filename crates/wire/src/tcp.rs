@@ -53,7 +53,7 @@ pub const ACK_RATIO: u16 = 4;
 /// Bytes of the option with the capabilities of SCPS-TP.
 pub const SCPS_CAPABILITIES: u16 = 4;
 
-/// Bytes of the SACK option with so many blocks, padding included (RFC 2018 section 3).
+/// Bytes of the SACK option with `blocks` blocks, padding included (RFC 2018 section 3).
 #[inline]
 pub const fn sack(blocks: u8) -> u16 {
     if blocks == 0 { 0 } else { 4 + 8 * blocks as u16 }

@@ -82,7 +82,7 @@ impl Kind {
         }
     }
 
-    /// Whether it has the state of its sender as a receiver.
+    /// Returns true if it has the state of its sender as a receiver.
     pub const fn is_control(self) -> bool {
         matches!(self, Self::Cntl | Self::Ecntl | Self::Tcntl)
     }
@@ -125,7 +125,7 @@ impl Options {
         if wanted { Self(self.0 | other.0) } else { self }
     }
 
-    /// Whether one of the bits of `other` is set.
+    /// Returns true if one of the bits of `other` is set.
     #[inline]
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 != 0

@@ -32,7 +32,7 @@ struct Handshake {
     first: u64,
 }
 
-/// What a deadline has brought.
+/// Outcome of a deadline.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Expired {
     Nothing,

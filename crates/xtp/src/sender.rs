@@ -322,7 +322,7 @@ impl Sender {
         payload
     }
 
-    /// Whether the stream ends with the data of the FIRST.
+    /// Returns true if the stream ends with the data of the FIRST.
     pub(crate) fn opening_ends(&self) -> bool {
         self.closing && self.opening.is_some_and(|payload| u64::from(payload) == self.written)
     }

@@ -174,7 +174,7 @@ pub struct Aliad {
     sent: u64,
 }
 
-/// What the parameters set.
+/// The rules that follow from the parameters.
 #[derive(Clone, Copy, Debug)]
 struct Rules {
     alpha: Alpha,

@@ -103,7 +103,7 @@ pub struct Bbr {
     min_rtt: Option<Span>,
     min_rtt_since: Time,
     pacing: f64,
-    /// Whether `pacing` comes from an RTT.
+    /// True if `pacing` comes from an RTT.
     rtt_is_known: bool,
     full_pipe: FullPipe,
     /// In fast recovery, or on the way back from a timeout.
@@ -191,7 +191,7 @@ impl Bbr {
         }
     }
 
-    /// What has to be in the network for `gain` times the BDP and `excess` bytes more: three bursts
+    /// Bytes in the network for `gain` times the BDP and `excess` bytes more: three bursts
     /// on their way through both hosts, an even number of segments so that none waits for its ACK,
     /// and two segments when the path is probed for more.
     fn inflight(&self, gain: f64, excess: f64) -> u64 {

@@ -89,7 +89,7 @@ impl Extremes {
     const NONE: Self = Self { min: 0, max: 0 };
 }
 
-/// What the last reductions and gradients say of the queue.
+/// State of the queue by the last reductions and gradients.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Queue {
     #[default]

@@ -7,7 +7,7 @@
 //! - the window is the bandwidth-delay product at all times: no slow start, no growth, no reduction,
 //! - one duplicate ACK begins recovery, which sends what is lost again and changes nothing else.
 //!
-//! What it does on a timeout is not told. Here the timeout does not back off, one segment is sent
+//! The paper does not say what happens on a timeout. Here the timeout does not back off, one segment is sent
 //! each time while nothing comes back, and the first new ACK restores the window. The duplicate
 //! threshold is a parameter, for a path that reorders.
 

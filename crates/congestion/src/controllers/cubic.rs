@@ -78,7 +78,7 @@ pub struct Cubic {
     /// cwnd_prior: the window in segments before the last reduction.
     prior: f64,
     stage: Option<Stage>,
-    /// What the last reduction changed.
+    /// Values from before the last reduction.
     undo: Option<Undo>,
 }
 

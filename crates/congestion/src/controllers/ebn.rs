@@ -37,7 +37,7 @@ struct Answers {
     last: Time,
 }
 
-/// What routers have given.
+/// Feedback of routers.
 #[derive(Clone, Copy, Debug)]
 struct Given {
     /// W in bytes.

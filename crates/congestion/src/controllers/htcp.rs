@@ -40,7 +40,7 @@ const LINEAR: f64 = 10.0;
 /// Bounds of beta.
 const LEAST_BETA: f64 = 0.5;
 const MOST_BETA: f64 = 0.8;
-/// What a congestion event leaves of the excess of RTTmax over RTTmin.
+/// Share of the excess of RTTmax over RTTmin that remains after a congestion event.
 const RTT_MAX_KEPT: f64 = 0.95;
 
 const PARAMETERS: &[Parameter] = &[
@@ -104,7 +104,7 @@ pub struct Htcp {
     /// `rtt_ref` in seconds when alpha is scaled.
     rtt_ref: Option<f64>,
     rtt_scaling_limit: f64,
-    /// What the last loss left.
+    /// Share of the window that remained after the last loss.
     beta: f64,
     /// The last loss came without a change of throughput: the next may leave more than one half.
     steady: bool,
@@ -171,7 +171,7 @@ impl Htcp {
         share * alpha * scale
     }
 
-    /// Whether the throughput is that of the epoch before, within the bandwidth switch.
+    /// Returns true if the throughput is that of the epoch before, within the bandwidth switch.
     fn is_steady(&self) -> bool {
         let (Some(before), Some(since)) = (self.before, self.since) else { return false };
         (since - before).abs() <= self.bandwidth_switch * before
@@ -328,7 +328,7 @@ mod tests {
         htcp.on_loss(&loss(at(start + 6000)));
     }
 
-    /// What a loss leaves of 1000 segments after two epochs of the first throughput, one of the
+    /// Window after a loss at 1000 segments, after two epochs of the first throughput, one of the
     /// second, and these RTTs.
     fn left_after(changes: &[(&str, Value)], bytes: [u64; 2], rtts: [u64; 2]) -> u64 {
         let mut htcp = htcp(changes);

@@ -62,7 +62,7 @@ pub struct Lp {
 #[derive(Clone, Copy, Debug)]
 struct Inference {
     until: Time,
-    /// What was sent when cwnd was reduced; none when all of it is acknowledged. Its delays are those of
+    /// Position sent when cwnd was reduced; none when all of it is acknowledged. Its delays are those of
     /// the old window.
     sent: Option<u64>,
 }

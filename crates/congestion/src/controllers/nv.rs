@@ -36,7 +36,7 @@ const PAD_BUFFER: u64 = 2;
 const DECREASE: u64 = 30 * 128 / 100;
 /// Window that congestion without losses leaves at least.
 const LEAST: u64 = 2;
-/// What a loss leaves, in 1/1024.
+/// Share of the window after a loss, in 1/1024.
 const LOSS_SHARE: u64 = 819;
 /// RTTs that a decision needs: to reduce, to grow, and to end the first slow start.
 const TO_REDUCE: u8 = 60;

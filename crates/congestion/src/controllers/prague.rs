@@ -106,13 +106,13 @@ impl Listed for Prague {
 }
 
 impl Prague {
-    /// Whether a flow behaves as if its RTT were `target`.
+    /// Returns true if a flow behaves as if its RTT were `target`.
     fn is_independent(&self) -> bool {
         let is_short = self.srtt.is_some_and(|srtt| srtt < self.target);
         is_short && self.rounds_left <= 0.0 && !self.window.in_slow_start()
     }
 
-    /// Whether so much time has passed since `then` that the same may be done again.
+    /// Returns true if so much time has passed since `then` that the same may be done again.
     fn may_again(&self, now: Time, then: Time) -> bool {
         !self.is_independent() || now.since(then) >= self.target
     }

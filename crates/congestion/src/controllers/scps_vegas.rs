@@ -302,7 +302,7 @@ mod tests {
         ScpsVegas::build(&settings, &values)
     }
 
-    /// The first round has measured the base RTT, and cwnd is so many segments.
+    /// The first round has measured the base RTT, and cwnd is `segments` segments.
     fn starting_with(segments: u64, parameters: &[(&str, Value)]) -> ScpsVegas {
         let mut vegas = vegas_with(u64::MAX, parameters);
         vegas.on_feedback(&Feedback { acked: 2 * MSS, ..feedback(0, 2, 20, BASE) });

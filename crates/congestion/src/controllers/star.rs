@@ -166,7 +166,7 @@ impl Controller for Star {
         self.recovered = self.window.cwnd;
     }
 
-    /// What a router has said is no error, so nothing undoes it.
+    /// A mark by a router is no error, so nothing undoes it.
     fn on_congestion_mark(&mut self, loss: &Loss) {
         standard::on_congestion_mark(self, loss);
         self.reduction = None;

@@ -84,7 +84,7 @@ pub struct Vegas {
     repaired: Option<u64>,
     /// ACKs that are still to be looked at after a loss.
     worried: u8,
-    /// What the last ACK said: position, when the segment there was sent, the receiver's window.
+    /// Of the last ACK: position, send time of the segment there, the receiver's window.
     head: (u64, Option<Time>, u64),
 }
 
@@ -130,7 +130,7 @@ impl Vegas {
         backlog
     }
 
-    /// Whether this round of slow start is one with growth, and so one that looks at the backlog.
+    /// Returns true if this round of slow start is one with growth, and so one that looks at the backlog.
     pub(crate) fn every_other_round(&mut self) -> bool {
         self.grew = !self.grew;
         self.grows = self.grew;
@@ -162,14 +162,14 @@ impl Vegas {
         }
     }
 
-    /// Whether the window is used, so that it may grow.
+    /// Returns true if the window is used, so that it may grow.
     pub(crate) fn uses_its_window(&self, ack: &Ack) -> bool {
         let used = ack.flight + self.window.mss;
         let nearly = self.window.cwnd <= used + UNUSED * self.window.mss;
         ack.cwnd_limited && (self.paced || nearly)
     }
 
-    /// What a loss found at `now` does to the window.
+    /// Reduces the window for a loss found at `now`.
     fn reduce(&mut self, now: Time) {
         let before = self.window.cwnd;
         self.left = self.window_after_loss();

@@ -49,7 +49,7 @@ pub(crate) const SILENCE: Parameter = Parameter {
     meaning: "m: without an ACK for a time constant divided by m, the bandwidth filter is fed zero",
 };
 
-/// What a controller on the filter of Westwood lets one choose about it.
+/// Parameters of a controller on the filter of Westwood.
 pub(crate) const FILTER: [Parameter; 2] = [TAU, SILENCE];
 
 /// The rules of Westwood over an estimator of the bandwidth.

@@ -25,7 +25,7 @@ pub(crate) const PARAMETER: Parameter = Parameter {
               size with newreno and 0.85 with cubic; requires transport.ecn",
 };
 
-/// Whether the scenario has chosen it.
+/// Returns true if the scenario has chosen it.
 pub(crate) fn is_on(values: &Values) -> bool {
     values.has(PARAMETER.name) && values.word(PARAMETER.name) == "on"
 }

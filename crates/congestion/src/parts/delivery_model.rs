@@ -1,4 +1,4 @@
-//! What both versions of BBR keep of the ACK stream: rounds, maxima over a window, aggregation.
+//! Model of the ACK stream in both versions of BBR: rounds, maxima over a window, aggregation.
 //!
 //! Source: draft-ietf-ccwg-bbr. Rounds, the maximum filter and the aggregation of ACKs are the same
 //! in version 1, as Linux has it. The filter is exact where Linux approximates it with three
@@ -41,7 +41,7 @@ const GROWTH: f64 = 1.25;
 /// Rounds without such a rate after which it is.
 const FLAT_ROUNDS: u32 = 3;
 
-/// Whether faster sending still makes delivery faster (draft-ietf-ccwg-bbr section 5.3.1.2;
+/// Finds the time when faster sending no longer makes delivery faster (draft-ietf-ccwg-bbr section 5.3.1.2;
 /// `bbr_check_full_bw_reached` in Linux).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FullPipe {
@@ -180,7 +180,7 @@ impl Progress {
         })
     }
 
-    /// What is sent from here on belongs to a new round.
+    /// Data sent from here on belongs to a new round.
     pub(crate) fn begin_round(&mut self) {
         self.round_end = self.delivered;
     }
@@ -198,7 +198,7 @@ impl Progress {
     }
 }
 
-/// Whether a segment was acknowledged that was sent after `end` bytes were delivered. One that had
+/// Returns true if a segment was acknowledged that was sent after `end` bytes were delivered. One that had
 /// arrived before it was retransmitted gives no rate and ends no round: Linux takes it so, where the
 /// draft is silent. After a needless timeout each ACK would end one.
 pub(crate) fn ends_round(sample: &RateSample, end: u64) -> bool {

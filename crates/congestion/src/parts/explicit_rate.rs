@@ -39,7 +39,7 @@ impl ExplicitRate {
         Self { window, is_explicit: false, is_recovering: false, remainder: 0.0 }
     }
 
-    /// Whether routers determine the window, and not the rules of TCP.
+    /// Returns true if routers determine the window, and not the rules of TCP.
     pub fn is_explicit(&self) -> bool {
         self.is_explicit
     }

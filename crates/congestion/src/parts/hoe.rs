@@ -144,7 +144,7 @@ impl Hoe {
         }
     }
 
-    /// What the path holds without a queue, in bytes: the slow start threshold.
+    /// Capacity of the path without a queue, in bytes: the slow start threshold.
     pub(crate) fn path_capacity(&self) -> Option<u64> {
         Some(whole(self.rate()? * self.min_rtt?.as_secs_f64()))
     }

@@ -6,7 +6,7 @@
 //! calls it as the kernel does. It is used for `variant = "linux"` of controllers whose paper or RFC
 //! says otherwise.
 //!
-//! What all of them share, and what differs from RFC 5681:
+//! Common rules, where they differ from RFC 5681:
 //! - cwnd is a number of whole segments. Segments acknowledged are counted until there are enough for
 //!   one more (`snd_cwnd_cnt`).
 //! - All segments that an ACK covers count, so delayed ACKs do not slow growth down. The limit of
@@ -84,7 +84,7 @@ pub struct Growth {
     pub(crate) limited: bool,
 }
 
-/// What an ACK measures (`ack_sample`).
+/// Measurements of an ACK (`ack_sample`).
 #[derive(Clone, Copy, Debug)]
 pub struct Sample {
     /// Segments newly acknowledged cumulatively.
@@ -123,7 +123,7 @@ pub trait Operations: Clone + Debug + Default {
     /// May let the window grow (`cong_avoid`).
     fn grow(&mut self, socket: &mut Socket, growth: Growth);
 
-    /// What an ACK measures (`pkts_acked`).
+    /// Takes the measurements of an ACK (`pkts_acked`).
     fn on_sample(&mut self, _socket: &mut Socket, _sample: Sample, _feedback: &Feedback) {}
 
     /// Any ACK arrived (`in_ack_event`). It comes after [`on_sample`](Self::on_sample) as of Linux 6.15 and

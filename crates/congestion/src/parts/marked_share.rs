@@ -36,7 +36,7 @@ impl MarkedShare {
         self.marked += feedback.marked_bytes;
     }
 
-    /// Whether a window of data is acknowledged since the last update.
+    /// Returns true if a window of data is acknowledged since the last update.
     pub(crate) fn is_due(&self, feedback: &Feedback) -> bool {
         feedback.acknowledged > self.end
     }

@@ -29,7 +29,7 @@ use crate::standard;
 use crate::tcp_policy::{Probe, ProbeState, TcpPolicy};
 use crate::window::{Settings, Window, whole};
 
-/// What the probes of a controller carry.
+/// Content of the probes of a controller.
 pub trait Kind {
     /// Its probes.
     const PROBE: Probe;
@@ -130,7 +130,7 @@ impl<K: Kind> Probing<K> {
         });
     }
 
-    /// Whether the start still runs. What it has found becomes ssthresh.
+    /// Returns true if the start still runs. What it has found becomes ssthresh.
     fn is_starting(&mut self, now: Time) -> bool {
         match self.start {
             Start::Running(train) if now < train.over => true,

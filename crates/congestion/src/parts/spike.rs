@@ -24,7 +24,7 @@ pub(crate) struct Spike {
     end: f64,
     /// Last round-trip time that was measured, and that no ACK has been fed with.
     timed: Option<Span>,
-    /// What the clocks of both ends differed by first.
+    /// First difference of the clocks of both ends.
     origin: Option<u32>,
     /// ROTTmin and ROTTmax in milliseconds.
     extremes: Option<(f64, f64)>,
@@ -62,7 +62,7 @@ impl Spike {
         }
     }
 
-    /// Whether a loss would be one of congestion; none before any delay is known.
+    /// Returns true if a loss would be one of congestion; none before any delay is known.
     pub(crate) fn congested(&self) -> Option<bool> {
         self.extremes.map(|_| self.congested)
     }

@@ -45,7 +45,7 @@ pub(crate) struct TestPath<C> {
     pub(crate) rtt: Span,
     /// Bytes that the queue holds.
     pub(crate) buffer: f64,
-    /// Whether the segment of this number is lost.
+    /// Returns true if the segment of this number is lost.
     pub(crate) loses: fn(u64) -> bool,
     /// The application has nothing to send.
     pub(crate) silent: bool,

@@ -115,7 +115,7 @@ impl FineTimeout {
         self.timeout = Some((self.srtt + 2.0 * self.deviation) * 17.0 / 16.0);
     }
 
-    /// Whether the first unacknowledged segment is too old.
+    /// Returns true if the first unacknowledged segment is too old.
     pub(crate) fn expired(&self, feedback: &Feedback) -> bool {
         match (feedback.head_sent, self.timeout) {
             (Some(sent), Some(timeout)) => feedback.now.since(sent).as_secs_f64() >= timeout,

@@ -8,7 +8,7 @@ use super::arrivals::{Arrival, BYTES, RATE};
 /// Packets that may wait.
 pub const LIMIT: u32 = 1000;
 
-/// What has become of the packets.
+/// Fates of the packets.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Outcome {
     pub arrived: u64,

@@ -84,19 +84,19 @@ impl Sender {
         self.counters
     }
 
-    /// Whether the window admits another packet.
+    /// Returns true if the window admits another packet.
     #[inline]
     pub fn is_open(&self) -> bool {
         self.frames.len() < self.settings.window as usize
     }
 
-    /// Whether the window admits this number of packets, and one more.
+    /// Returns true if the window admits this number of packets, and one more.
     #[inline]
     pub fn is_open_for(&self, packets: usize) -> bool {
         self.frames.len() + packets < self.settings.window as usize
     }
 
-    /// Whether each transmission whose fate is not known is the only one of a frame that the far end needs,
+    /// Returns true if each transmission whose fate is not known is the only one of a frame that the far end needs,
     /// or comes after a lost one. So a status frame without a loss neither cancels a repeat nor leaves
     /// transmissions behind that nothing depends on.
     #[inline]
@@ -104,7 +104,7 @@ impl Sender {
         self.settled_from <= self.first_transmission
     }
 
-    /// Whether a frame waits to be repeated.
+    /// Returns true if a frame waits to be repeated.
     #[inline]
     pub fn has_repeat(&self) -> bool {
         match self.settings.repeat {

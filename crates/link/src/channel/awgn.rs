@@ -61,7 +61,7 @@ impl Budget {
 }
 
 /// By how many dB noise rises: rain that lets a share L = 10^(-A/10) through shines with T (1 - L).
-/// What comes from behind the rain is not taken off the clear sky's temperature.
+/// The clear sky's noise from behind the rain is not deducted.
 pub(crate) fn noise_rise(system_temperature: Option<f64>, attenuation: f64) -> f64 {
     match system_temperature {
         Some(system) if attenuation > 0.0 => {
@@ -81,7 +81,7 @@ impl Awgn {
         Self { budget, outages }
     }
 
-    /// What it was made from.
+    /// The link budget that it was made from.
     pub fn budget(&self) -> &Budget {
         &self.budget
     }
@@ -101,7 +101,7 @@ pub(super) struct Receiver {
     bounds: Bounds,
 }
 
-/// What packets of one length meet at least and at most within one piece of the fade.
+/// Least and greatest packet error rate of one length within one piece of the fade.
 #[derive(Clone, Debug)]
 struct Bounds {
     piece: Piece,
@@ -116,7 +116,7 @@ impl Receiver {
         Self { awgn, piece: 0, outage: 0, bounds }
     }
 
-    /// Whether a packet of `bytes` that passes at `now` is corrupted, given its `draw`.
+    /// Returns true if a packet of `bytes` that passes at `now` is corrupted, given its `draw`.
     ///
     /// A curve costs some hundred times a comparison. The packet error rate never falls as
     /// attenuation rises, so the two ends of a piece decide for nearly all packets in it, and only

@@ -101,7 +101,7 @@ const SEQUENTIAL: Points = [(6.3, -5.0), (7.1, -7.0)];
 /// Comtech EF Data SDM-100A, rate 3/4.
 const VITERBI_MODEM: Points = [(6.8, -5.0), (8.3, -7.0)];
 
-/// What a decoder that has given up delivers.
+/// Bit error rate of a decoder that has given up.
 const GUESSES: f64 = 0.5;
 
 impl Code {

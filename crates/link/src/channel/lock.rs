@@ -108,7 +108,7 @@ mod tests {
         10.0 - attenuation
     }
 
-    /// Whether there is lock in each nanosecond until `end`, nanosecond by nanosecond.
+    /// Lock in each nanosecond until `end`, nanosecond by nanosecond.
     fn naive(lock: &Lock, fade: &Fade, end: u64) -> Vec<bool> {
         let (mut locked, mut piece, mut good) = (true, 0, 0);
         let step = |nanos| {

@@ -6,7 +6,7 @@ use units::{Rate, Span, Time};
 
 use super::{DemandCounters, DemandSettings};
 
-/// What a terminal does next.
+/// The next action of a terminal.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Action {
     /// A frame starts: slots are requested for what waits.
@@ -106,7 +106,7 @@ impl Terminal {
         self.start_of_frame(self.frame) + Span::from_nanos(nanos)
     }
 
-    /// What is assigned in the frame that begins. Takes its part of the credit.
+    /// The assignment of the frame that begins. Takes its part of the credit.
     fn planned(&mut self) -> Plan {
         let DemandSettings { slots, fca, .. } = self.settings;
         let frame = self.frame;
@@ -207,7 +207,7 @@ impl Terminal {
         self.open.filter(|open| open.room > 0).map(|open| open.start)
     }
 
-    /// Whether a packet is being sent.
+    /// Returns true if a packet is being sent.
     pub fn is_sending(&self) -> bool {
         self.left > 0
     }

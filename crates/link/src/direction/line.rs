@@ -1,4 +1,4 @@
-//! What a packet meets behind the queue of a direction: transmitter, channel and delay, and the far
+//! The part of a direction behind the queue: transmitter, channel and delay, and the far
 //! end.
 
 use units::{Span, Time};
@@ -10,7 +10,7 @@ use crate::priority::Priority;
 use crate::queue::{Fifo, Queued, Scheduled};
 use crate::transmitter::Transmitter;
 
-/// What a packet meets behind the queue, and the totals.
+/// The part of a direction behind the queue, and the totals.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
     pub(super) overhead: u32,

@@ -48,7 +48,7 @@ pub struct Settings {
     pub trace: Trace,
     /// Events during the run. They come after what the trace does at the same time.
     pub timeline: Timeline,
-    /// Whether packets overtake others where the delay falls. It excludes ARQ and FEC, whose frames keep
+    /// True if packets overtake others where the delay falls. It excludes ARQ and FEC, whose frames keep
     /// their order. The queue decides at dequeue then.
     pub reorder: bool,
 }
@@ -76,7 +76,7 @@ impl Settings {
         }
     }
 
-    /// What of it changes arrivals from packet to packet, by its key in a scenario. It cannot go
+    /// The setting that changes arrivals from packet to packet, by its key in a scenario. It cannot go
     /// together with [`LowPriority::PushOut`], because arrivals are computed as packets are accepted.
     pub fn dynamics(&self) -> Option<&'static str> {
         // Without `..`, so that a new setting has to be considered here.
@@ -119,7 +119,7 @@ impl Settings {
         self.timeline.changes().iter().chain(self.trace.timeline.changes()).chain(rates)
     }
 
-    /// Whether its delay falls during a run, maybe from one round of a change to the next.
+    /// Returns true if its delay falls during a run, maybe from one round of a change to the next.
     pub fn delay_falls(&self) -> bool {
         let changes = self.trace.timeline.with(&self.timeline);
         let delays = changes.changes().iter().filter_map(|one| Some((one.every, one.delay?)));
@@ -145,7 +145,7 @@ impl Settings {
         }
     }
 
-    /// What the trace is on average, without the events.
+    /// Means of the trace, without the events.
     pub fn trace_means(&self) -> Means {
         self.trace.means(self.rate, self.delay)
     }

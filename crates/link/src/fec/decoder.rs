@@ -31,7 +31,7 @@ enum State {
     Done,
 }
 
-/// What has arrived of a block.
+/// Packets of a block that have arrived.
 #[derive(Clone, Copy, Debug, Default)]
 struct Block {
     /// Data packets, rebuilt ones included.
@@ -155,7 +155,7 @@ impl Decoder {
         }
     }
 
-    /// What is missing of the packets up to the group that arrives is lost where `is_over` holds of a
+    /// Packets that are missing up to the group that arrives are lost where `is_over` holds of a
     /// packet and its number.
     fn lose(&mut self, is_over: impl Fn(&Expected, u64) -> bool, accepted: &mut Vec<Accepted>) {
         for (number, one) in (self.base..).zip(&mut self.expected) {

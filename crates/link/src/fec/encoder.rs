@@ -78,7 +78,7 @@ impl Encoder {
         (self.filled - block).div_ceil(self.settings.depth)
     }
 
-    /// Whether a parity packet is due.
+    /// Returns true if a parity packet is due.
     pub fn has_parity(&self) -> bool {
         self.parity.is_some()
     }

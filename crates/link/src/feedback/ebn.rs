@@ -90,7 +90,7 @@ impl EbnRouter {
         self.share = Some(available.max(0.0) / flows.max(1.0));
     }
 
-    /// What a flow gets over a link of `capacity` bytes per second.
+    /// The share of a flow on a link of `capacity` bytes per second.
     fn share(&self, capacity: f64) -> f64 {
         self.share.unwrap_or(self.settings.target * capacity)
     }

@@ -149,7 +149,7 @@ impl XcpRouter {
         }
     }
 
-    /// What the next interval gives and takes.
+    /// Positive and negative feedback of the next interval.
     fn share_out(&mut self, ended: &Ended, capacity: f64) {
         let Ended { sums, seconds, mean_rtt, queue } = *ended;
         let XcpSettings { alpha, beta, gamma } = self.settings;

@@ -89,7 +89,7 @@ impl Aqm {
     }
 }
 
-/// What all algorithms get from the direction.
+/// Values of the direction that all algorithms get.
 #[derive(Clone, Debug)]
 pub(crate) struct Surroundings {
     /// Limit of the packets that wait.
@@ -153,7 +153,7 @@ impl AnyDiscipline {
         each!(self, discipline => discipline.remove(ticket, flow))
     }
 
-    /// Whether its decisions are those of active queue management. A discipline from elsewhere may be.
+    /// Returns true if its decisions are those of active queue management. A discipline from elsewhere may be.
     pub fn is_managed(&self) -> bool {
         !matches!(self, Self::DropTail(_))
     }

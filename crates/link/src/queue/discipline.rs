@@ -17,7 +17,7 @@ use crate::priority::Priority;
 pub struct Queued {
     /// Number under which the network holds the packet.
     pub ticket: u32,
-    /// What a router takes for its flow: one number for addresses, protocol and ports.
+    /// Key by which a router tells flows apart: one number for addresses, protocol and ports.
     pub flow: u32,
     /// Its bytes on the link, overhead included.
     pub bytes: u32,
@@ -50,7 +50,7 @@ pub trait Discipline: Debug + Send + Sync {
     /// Packets and bytes in the queue, overhead included.
     fn waiting(&self) -> (usize, u64);
 
-    /// What it has decided so far, apart from its limit.
+    /// Counts of its decisions so far, apart from those of its limit.
     fn decisions(&self) -> Decisions {
         Decisions::default()
     }
@@ -111,7 +111,7 @@ impl AqmCounters {
     }
 }
 
-/// What is sent.
+/// Content of a transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Content {
     /// A packet, with its ECN field behind the queue.
@@ -136,7 +136,7 @@ pub enum Content {
 /// A transmission that has started.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Served {
-    /// What is sent.
+    /// Content of the transmission.
     pub content: Content,
     /// [`Fate::Arrives`] or [`Fate::Corrupted`], or [`Fate::Scheduled`] with [`Content::Begins`].
     pub fate: Fate,
@@ -151,10 +151,10 @@ struct WaitingStatus {
     ahead: usize,
 }
 
-/// What the transmitter sends next.
+/// The next transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// A status frame of so many bytes.
+    /// A status frame, with its bytes.
     Status(u32),
     /// A repeat of ARQ.
     Repeat,
@@ -169,7 +169,7 @@ pub(crate) enum Next {
 pub(crate) struct Scheduled {
     pub discipline: AnyDiscipline,
     pub dropped: Vec<u32>,
-    /// Whether packets of the queue are all that is sent, each as soon as the transmitter is free: without
+    /// True if packets of the queue are all that is sent, each as soon as the transmitter is free: without
     /// ARQ, FEC, demand assignment, and status frames.
     pub sends_packets_only: bool,
     pub arq: Option<Box<Sender>>,
@@ -221,23 +221,23 @@ impl Scheduled {
         self.queueing.bytes.as_ref().map_or(0, Sketch::max)
     }
 
-    /// Whether ARQ keeps packets in the queue.
+    /// Returns true if ARQ keeps packets in the queue.
     pub fn is_closed(&self) -> bool {
         self.arq.as_ref().is_some_and(|arq| !arq.is_open())
     }
 
-    /// Whether packets wait even if the transmitter is free.
+    /// Returns true if packets wait even if the transmitter is free.
     pub fn holds_packets(&self) -> bool {
         self.is_closed() || self.terminal.is_some()
     }
 
-    /// Whether a packet waits.
+    /// Returns true if a packet waits.
     #[inline]
     pub fn has_packet(&self) -> bool {
         self.discipline.waiting().0 > 0
     }
 
-    /// Whether something is sent next.
+    /// Returns true if something is sent next.
     #[inline(always)]
     pub fn has_next(&self) -> bool {
         if self.sends_packets_only {
@@ -249,14 +249,14 @@ impl Scheduled {
             || self.fec.as_ref().is_some_and(|fec| fec.has_parity())
     }
 
-    /// Whether ARQ sends a packet of the queue next, as it does mostly.
+    /// Returns true if ARQ sends a packet of the queue next, as it does mostly.
     #[inline(always)]
     pub fn is_frame_next(&self) -> bool {
         let Some(arq) = &self.arq else { return false };
         self.status.is_none() && !arq.has_repeat() && arq.is_open() && self.has_packet()
     }
 
-    /// What is sent next; `None` if nothing is, until something changes.
+    /// The next transmission; `None` if there is none until something changes.
     #[inline]
     pub fn next(&self) -> Option<Next> {
         let (waiting, _) = self.discipline.waiting();

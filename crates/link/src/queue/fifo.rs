@@ -148,12 +148,12 @@ impl Fifo {
         }
     }
 
-    /// Whether the average queue is so long that a packet which has just arrived is to be marked.
+    /// Returns true if the average queue is so long that a packet which has just arrived is to be marked.
     pub fn marks(&self) -> bool {
         self.marker.as_ref().is_some_and(Marker::marks)
     }
 
-    /// Whether a packet of `framed` bytes that has to wait is turned away.
+    /// Returns true if a packet of `framed` bytes that has to wait is turned away.
     #[inline]
     pub fn turns_away(&self, framed: u32, priority: Priority) -> bool {
         self.is_full_for(framed) || self.refuses(priority)
@@ -178,7 +178,7 @@ impl Fifo {
         }
     }
 
-    /// Whether packets of low priority give way to a normal one of `framed` bytes, so that it finds
+    /// Returns true if packets of low priority give way to a normal one of `framed` bytes, so that it finds
     /// room.
     pub fn can_push_out_for(&self, framed: u32, priority: Priority) -> bool {
         let pushes_out = self.low_priority == LowPriority::PushOut;
@@ -218,7 +218,7 @@ impl Fifo {
         }
     }
 
-    /// Whether there is room for a packet without those of low priority.
+    /// Returns true if there is room for a packet without those of low priority.
     fn can_make_room_for(&self, framed: u32) -> bool {
         let low = self.waiting().iter().filter(|waiting| waiting.low);
         match self.limit {

@@ -56,7 +56,7 @@ impl Marker {
         self.marks()
     }
 
-    /// Whether the packet that arrived last is to be marked.
+    /// Returns true if the packet that arrived last is to be marked.
     pub fn marks(&self) -> bool {
         self.average > self.marking.packets
     }

@@ -7,7 +7,7 @@ use units::{Span, Time};
 
 use super::{Coded, Feedback, Form, HeaderCompression, RohcSettings};
 
-/// What becomes of a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Restored {
     /// Its header is restored; it is discarded otherwise.
@@ -27,7 +27,7 @@ pub struct DecompressorCounters {
     pub feedback_packets: u64,
 }
 
-/// What is known of a context.
+/// State of a context.
 #[derive(Clone, Copy, Debug)]
 struct Known {
     connection: u32,
@@ -47,7 +47,7 @@ struct Context {
 /// The decompressor of one direction of a link.
 #[derive(Clone, Debug)]
 pub struct Decompressor {
-    /// Whether a loss makes packets useless that do not name their connection.
+    /// True if a loss makes packets useless that do not name their connection.
     discards_unnamed: bool,
     nack_interval: Option<Span>,
     /// Number of the packet that is next if none is lost.

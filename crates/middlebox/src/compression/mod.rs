@@ -84,7 +84,7 @@ impl HeaderCompression {
         }
     }
 
-    /// Whether it can compress packets of this version of IP.
+    /// Returns true if it can compress packets of this version of IP.
     pub fn knows(&self, ip: IpVersion) -> bool {
         !matches!((self, ip), (Self::Vj(_), IpVersion::V6))
     }
@@ -154,7 +154,7 @@ enum Form {
     Delta { names_connection: bool },
 }
 
-/// What a packet on the link carries for the decompressor.
+/// Content of a packet on the link for the decompressor.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Coded {
     /// Number of the packet among all that the compressor has sent: a gap is a loss.
@@ -174,7 +174,7 @@ pub struct Coded {
 pub struct Feedback {
     context: u8,
     connection: u32,
-    /// Whether nothing of the context is known (STATIC-NACK).
+    /// True if nothing of the context is known (STATIC-NACK).
     is_static: bool,
 }
 
@@ -194,7 +194,7 @@ struct Encoded {
     reach: u32,
     /// Bytes of the header on the link.
     header: u32,
-    /// Whether the context was known before: a full header is then a refresh.
+    /// True if the context was known before: a full header is then a refresh.
     is_known: bool,
 }
 

@@ -148,7 +148,7 @@ impl Refresh {
         self.packets >= period.packets || now.since(self.at) >= period.interval
     }
 
-    /// Whether the next packet carries it.
+    /// Returns true if the next packet carries it.
     fn take(&mut self) -> bool {
         let takes = self.left > 0;
         self.left -= u8::from(takes);
@@ -156,7 +156,7 @@ impl Refresh {
     }
 }
 
-/// What the compressor knows of a connection.
+/// State of a connection at the compressor.
 #[derive(Clone, Debug)]
 struct Context {
     number: u32,
@@ -308,7 +308,7 @@ fn distance(a: u32, b: u32) -> u32 {
     a.wrapping_sub(b).min(b.wrapping_sub(a))
 }
 
-/// What differs from one of the references.
+/// Differences from one of the references.
 #[derive(Clone, Copy, Debug, Default)]
 struct Differences {
     sequence: bool,
@@ -411,7 +411,7 @@ fn format_bytes(
 /// Scaled numbers have 4 bits.
 const SCALED: u32 = 16;
 
-/// Whether the sequence number can be sent as a multiple of the payload.
+/// Returns true if the sequence number can be sent as a multiple of the payload.
 fn has_steady_payload(references: &VecDeque<Shape>, shape: &Shape) -> bool {
     let payload = shape.header.payload;
     payload > 0
@@ -421,7 +421,7 @@ fn has_steady_payload(references: &VecDeque<Shape>, shape: &Shape) -> bool {
         })
 }
 
-/// Whether the acknowledgement number can be sent as a multiple of its usual step.
+/// Returns true if the acknowledgement number can be sent as a multiple of its usual step.
 fn has_steady_acks(references: &VecDeque<Shape>, shape: &Shape) -> bool {
     let Some(last) = references.back() else { return false };
     let number = shape.header.acknowledgement;

@@ -370,7 +370,7 @@ fn packets(draws: &[Draw]) -> Vec<(Seen, bool)> {
 }
 
 proptest! {
-    /// What the model calls restored is what a decoder of RFC 1144 restores: after a loss it adds differences
+    /// A packet that the model calls restored is restored by a decoder of RFC 1144, too: after a loss it adds differences
     /// to the wrong numbers. By chance it may come to the right ones.
     #[test]
     fn vj_restores_what_a_decoder_of_differences_restores(draws in draws()) {

@@ -31,7 +31,7 @@ impl Holes {
         self.0.retain(|(_, to)| is_after(*to, number));
     }
 
-    /// Whether the byte with this number has not come.
+    /// Returns true if the byte with this number has not come.
     pub fn contain(&self, number: u32) -> bool {
         self.0.iter().any(|(from, to)| !is_before(number, *from) && is_before(number, *to))
     }

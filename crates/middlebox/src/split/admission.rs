@@ -11,7 +11,7 @@ use units::{Span, Time};
 
 use super::{Accept, AtLimit};
 
-/// What becomes of a connection whose SYN has arrived.
+/// Verdict on a connection whose SYN has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Verdict {
     /// The SYN is answered at once.

@@ -57,13 +57,13 @@ pub enum Step {
 /// A connection through a proxy, and what happens on it.
 #[derive(Clone, Copy, Debug)]
 pub struct Case {
-    /// What is to hold.
+    /// Rule of conduct.
     pub name: &'static str,
     /// When the proxy accepts.
     pub accept: Accept,
-    /// Whether a server listens. Where none does, its host refuses.
+    /// True if a server listens. Where none does, its host refuses.
     pub listens: bool,
-    /// Whether the server reads from the start.
+    /// True if the server reads from the start.
     pub reads: bool,
     /// The steps.
     pub steps: &'static [Step],

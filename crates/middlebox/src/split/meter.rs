@@ -6,7 +6,7 @@
 
 use units::{Rate, Span, Time};
 
-/// What was measured in an interval, for a connection.
+/// Measurements of an interval, for a connection.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Measured {
     /// Rate in bytes per second.
@@ -17,7 +17,7 @@ pub struct Measured {
     pub connections: u32,
 }
 
-/// What a meter knows of a connection.
+/// State of a connection in a meter.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Metered {
     /// Number of the interval in which it sent last.

@@ -121,7 +121,7 @@ impl Preset {
         }
     }
 
-    /// What it is and what it sets.
+    /// Description, and its settings.
     pub const fn summary(self) -> &'static str {
         match self {
             Self::Pepsal => {

@@ -65,7 +65,7 @@ pub(super) struct Flow<P> {
     pub(super) expires: Time,
 }
 
-/// What all flows have counted.
+/// Counts of all flows.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Counts {
     pub(super) promised: u64,

@@ -109,7 +109,7 @@ impl Endpoint for Connection {
         self.hand_over();
     }
 
-    /// What quinn has counts as sent.
+    /// Data that quinn has counts as sent.
     fn withdraw(&mut self) -> u64 {
         self.outgoing.written = self.outgoing.handed_over;
         self.outgoing.written

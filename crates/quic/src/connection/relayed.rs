@@ -5,7 +5,7 @@
 //! and STOP_SENDING, which QUIC repairs when they are lost. The end that they reach closes the connection. So does the
 //! client when both streams are complete.
 //!
-//! What the relay does not take stays with quinn, whose flow control then holds back the other end.
+//! Data that the relay does not take stays with quinn, whose flow control then holds back the other end.
 //!
 //! - The gateway that accepts decides when the handshake begins, so that its client can wait for the server.
 //! - A relay may have nothing to move for long. The client sends PING frames, so that the connection does not end
@@ -36,7 +36,7 @@ pub(super) fn keep_alive(transport: &mut TransportConfig, settings: &Settings) {
     transport.keep_alive_interval(Some(duration(settings.idle_timeout) / PINGS));
 }
 
-/// What becomes of a connection that another end opens.
+/// Decision about a connection that another end opens.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum Decision {
     #[default]
@@ -73,7 +73,7 @@ impl Connection {
         self
     }
 
-    /// Whether a connection of the other end waits for [`admit`](Self::admit) or [`turn_away`](Self::turn_away).
+    /// Returns true if a connection of the other end waits for [`admit`](Self::admit) or [`turn_away`](Self::turn_away).
     pub fn is_held(&self) -> bool {
         self.relayed.as_ref().is_some_and(|relayed| relayed.incoming.is_some())
     }
@@ -118,7 +118,7 @@ impl Connection {
         self.may_send = true;
     }
 
-    /// Whether the other end takes part: it has answered a client, or its first data may be read at a server.
+    /// Returns true if the other end takes part: it has answered a client, or its first data may be read at a server.
     pub fn is_established(&self) -> bool {
         self.state.as_ref().is_some_and(|(_, connection)| {
             let is_early = connection.side().is_server() && connection.has_0rtt();
@@ -162,7 +162,7 @@ impl Connection {
         taken
     }
 
-    /// Whether everything that the other end has sent was [taken](Self::take), and its stream has ended.
+    /// Returns true if everything that the other end has sent was [taken](Self::take), and its stream has ended.
     pub fn peer_has_finished(&self) -> bool {
         self.relayed.as_ref().is_some_and(|relayed| relayed.has_ended)
     }
@@ -198,7 +198,7 @@ impl Connection {
         }
     }
 
-    /// Whether it ended before its time.
+    /// Returns true if it ended before its time.
     pub fn is_aborted(&self) -> bool {
         self.abort_cause().is_some()
     }
@@ -241,7 +241,7 @@ impl Connection {
         self.failure.get_or_insert(ConnectionError::ApplicationClosed(close));
     }
 
-    /// Whether a relay has moved both streams to their ends.
+    /// Returns true if a relay has moved both streams to their ends.
     pub(super) fn is_relayed(&self) -> bool {
         self.relayed.as_ref().is_some_and(|relayed| relayed.has_ended && relayed.is_acknowledged)
     }

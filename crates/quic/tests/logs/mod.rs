@@ -99,7 +99,7 @@ fn a_key_log_has_the_secrets_of_the_recorded_connection() {
     }
 }
 
-/// What is logged changes nothing, and is the same with the same seed.
+/// Logs change nothing, and are the same with the same seed.
 #[test]
 fn a_seed_gives_the_same_traces_and_the_packets_of_a_run_without_them() {
     let first = logged(wide(), 3);

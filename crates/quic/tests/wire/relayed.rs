@@ -88,7 +88,7 @@ fn a_close_does_not_discard_what_has_arrived() {
     assert!(wire.ends[SERVER].peer_has_finished());
 }
 
-/// What the relay does not take fills the window of the stream, and nothing more.
+/// Data that the relay does not take fills the window of the stream, and nothing more.
 #[test]
 fn a_relay_that_does_not_take_holds_back_the_other_end() {
     let window = 200_000;

@@ -7,7 +7,7 @@ use std::process::Command;
 
 /// Where Debian's package puts archives.
 const ARCHIVES: &str = "/usr/src";
-/// What is unpacked.
+/// Files to unpack.
 const FILES: &[&str] = &["net/ipv4/tcp_*", "include/linux/win_minmax.h", "lib/win_minmax.c"];
 /// Controllers that nothing is compared with, and files that are none.
 const CONTROLLERS: &[&str] = &[
@@ -166,7 +166,7 @@ fn make_headers<'a>(folder: &Path, files: impl Iterator<Item = &'a PathBuf>) -> 
     Ok(())
 }
 
-/// What all controllers call in `tcp_cong.c`, Reno included: it stands together there.
+/// Functions of `tcp_cong.c` that all controllers call, Reno included: they stand together there.
 fn common(folder: &Path) -> Result<String, String> {
     let path = folder.join("net/ipv4/tcp_cong.c");
     let text = read(&path)?;

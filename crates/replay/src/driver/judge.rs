@@ -1,4 +1,4 @@
-//! What a comparison is, and where the two disagree.
+//! A comparison, and the places where the two disagree.
 
 use congestion::{Controller as _, Specification};
 

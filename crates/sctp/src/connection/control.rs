@@ -155,7 +155,7 @@ impl Connection {
         Some(Packet::new(self.peer_tag, path, Chunk::Heartbeat(beat)))
     }
 
-    /// What goes before everything else. DATA may go with COOKIE ECHO and COOKIE ACK.
+    /// The packet that goes before everything else. DATA may go with COOKIE ECHO and COOKIE ACK.
     #[cold]
     fn controlled(&mut self, now: Time) -> Option<Packet> {
         let (path, tag, chunk) = self.control.pop_front()?;

@@ -100,7 +100,7 @@ impl Connection {
         self.request_echo(path);
     }
 
-    /// What the INIT or INIT ACK of the other end says.
+    /// Takes the values of the other end's INIT or INIT ACK.
     fn set_up(&mut self, init: Init) {
         self.peer_tag = init.tag;
         self.inward = Space::new(init.tsn);

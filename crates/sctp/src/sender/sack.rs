@@ -1,4 +1,4 @@
-//! What a SACK changes (RFC 9260 sections 6.2.1, 6.3.2, 7.2.1, 7.2.2 and 7.2.4).
+//! Changes by a SACK (RFC 9260 sections 6.2.1, 6.3.2, 7.2.1, 7.2.2 and 7.2.4).
 
 use units::Time;
 

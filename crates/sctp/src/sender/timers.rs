@@ -1,4 +1,4 @@
-//! What happens at deadlines: T3-rtx, heartbeats, zero window probes (RFC 9260 sections 6.1, 6.3.3, 8.1 to 8.3).
+//! Deadlines: T3-rtx, heartbeats, zero window probes (RFC 9260 sections 6.1, 6.3.3, 8.1 to 8.3).
 
 use units::Time;
 

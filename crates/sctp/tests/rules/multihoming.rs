@@ -115,7 +115,7 @@ fn two_links(lost: impl Fn(&Sent) -> bool + 'static) -> impl FnMut(&Sent) -> Fat
     }
 }
 
-/// What an outage of the first path does.
+/// Effect of an outage of the first path.
 #[derive(Debug, PartialEq)]
 struct Failover {
     /// From its start until new data takes the other path, in milliseconds.

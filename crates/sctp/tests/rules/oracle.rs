@@ -1,4 +1,4 @@
-//! What an application may have, computed the slow way: all chunks that have arrived, and for each stream the messages
+//! Data for an application, computed the slow way: all chunks that have arrived, and for each stream the messages
 //! in order.
 
 use std::collections::BTreeMap;

@@ -63,7 +63,7 @@ impl Sent {
     }
 }
 
-/// What the wire does to a packet.
+/// Treatment of a packet by the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Arrives,

@@ -1,4 +1,4 @@
-//! What STAT, USTAT and BGAK report.
+//! Reports: STAT, USTAT and BGAK.
 
 use transport::Progress;
 use units::{Span, Time};
@@ -15,7 +15,7 @@ pub(crate) struct Status {
     pub(crate) limit: u64,
 }
 
-/// What a report has changed so far.
+/// Changes by a report so far.
 #[derive(Clone, Copy, Debug, Default)]
 struct Change {
     acked: u64,

@@ -1,4 +1,4 @@
-//! What the authors of STP claim, over a bottleneck with a queue in each direction and packets that are
+//! Claims of the authors of STP, over a bottleneck with a queue in each direction and packets that are
 //! corrupted at random: throughput does not depend on the RTT, little traffic returns, and an explicit rate holds at
 //! a severe error rate.
 
@@ -18,7 +18,7 @@ struct Channel {
     error_rate: f64,
 }
 
-/// What was measured between 10 s and the end.
+/// Measurements between 10 s and the end.
 struct Outcome {
     goodput: f64,
     /// Bits per second that return, with the headers of IP.

@@ -1,4 +1,4 @@
-//! What is of STP in the wire that the tests of protocols share.
+//! The part of the wire of the tests of protocols that is STP's.
 
 use std::sync::Arc;
 

@@ -25,7 +25,7 @@ pub trait Typed: Clone {
     type Kind: Copy + PartialEq;
 
     fn kind(&self) -> Self::Kind;
-    /// What distinguishes its data from that of other packets.
+    /// Number that distinguishes its data from that of other packets.
     fn number(&self) -> u64;
     /// Bytes of data.
     fn payload(&self) -> u16;
@@ -62,7 +62,7 @@ impl<P: Typed> Sent<P> {
     }
 }
 
-/// What the wire does to a packet.
+/// Treatment of a packet by the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Arrives,

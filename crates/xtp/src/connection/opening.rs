@@ -39,7 +39,7 @@ impl Connection {
         }
     }
 
-    /// What goes before everything else.
+    /// The packet that goes before everything else.
     #[cold]
     pub(super) fn next_urgent(&mut self, now: Time) -> Packet {
         let urgent = std::mem::replace(&mut self.urgent, Urgent::Nothing);

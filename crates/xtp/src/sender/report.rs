@@ -1,4 +1,4 @@
-//! What reports change: acknowledgement, window, spans, and which data is lost.
+//! Changes by reports: acknowledgement, window, spans, and lost data.
 //!
 //! A report shows that data is lost in two ways, both of which are reconstructed. Data that was last sent before the
 //! request that the report echoes, and is not in the report, is lost. Data that was sent once, and is missing below

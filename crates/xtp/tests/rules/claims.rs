@@ -1,4 +1,4 @@
-//! What XTP without congestion control does over a bottleneck with a queue in each direction and data packets that
+//! XTP without congestion control over a bottleneck with a queue in each direction and data packets that
 //! are corrupted at random: an explicit rate is kept at every error rate and round-trip time, and little traffic
 //! returns. Going back N, each loss costs a round trip of data.
 
@@ -21,7 +21,7 @@ struct Channel {
     error_rate: f64,
 }
 
-/// What was measured between 10 s and the end.
+/// Measurements between 10 s and the end.
 struct Outcome {
     goodput: f64,
     /// Bits per second that return, with the headers of IP.

@@ -139,11 +139,11 @@ pub struct Bbr3 {
     cycle: Cycle,
     min_rtt: MinRtt,
     pacing: f64,
-    /// Whether `pacing` comes from an RTT.
+    /// True if `pacing` comes from an RTT.
     rtt_is_known: bool,
     /// ACKs of this round that found losses.
     startup_losses: u32,
-    /// Whether cwnd limited the sender in this round, and in the one before.
+    /// True if cwnd limited the sender in this round, and in the one before.
     cwnd_limited: [bool; 2],
     /// In fast recovery, or on the way back from a timeout.
     recovering: bool,
@@ -263,7 +263,7 @@ impl Bbr3 {
         rtt.map_or(self.window.initial as f64, |rtt| self.model.bandwidth() * rtt.as_secs_f64())
     }
 
-    /// What may be in the network at `gain` times the BDP and `excess` bytes more, with room for the
+    /// Bound of bytes in the network at `gain` times the BDP and `excess` bytes more, with room for the
     /// bursts of both hosts (5.5.8, 5.6.4.2).
     fn inflight(&self, gain: f64, excess: f64) -> f64 {
         let two_segments = (2 * self.window.mss) as f64;
@@ -401,7 +401,7 @@ impl Controller for Bbr3 {
         self.window.ssthresh
     }
 
-    /// What a loss changes follows from the segments that are lost.
+    /// The changes after a loss follow from the segments that are lost.
     fn on_loss(&mut self, _loss: &Loss) {
         self.save_cwnd();
         self.recovering = true;

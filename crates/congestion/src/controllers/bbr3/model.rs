@@ -24,7 +24,7 @@ pub(super) struct Undo {
     inflight_long: f64,
 }
 
-/// What is known about the path (2.9 to 2.12).
+/// Model of the path (2.9 to 2.12).
 #[derive(Clone, Debug)]
 pub(super) struct Model {
     max_bandwidth: WindowedMax,
@@ -192,7 +192,7 @@ impl Bbr3 {
         self.bdp().min(self.window.cwnd as f64)
     }
 
-    /// What leaves 15 % of the long-term bound, and a segment at least, to others (5.3.3.9).
+    /// The long-term bound less 15 %, and at least a segment, for others (5.3.3.9).
     pub(super) fn inflight_with_headroom(&self) -> f64 {
         let long = self.model.inflight_long;
         if long.is_infinite() {

@@ -15,7 +15,7 @@ const MOST_ROUNDS: f64 = 63.0;
 /// The growth of the long-term bound doubles no more often than this (5.3.3.9).
 const MOST_DOUBLINGS: u32 = 30;
 
-/// What the samples of an ACK tell about (2.14).
+/// Meaning of the samples of an ACK (2.14).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub(super) enum AckPhase {
     #[default]
@@ -218,7 +218,7 @@ impl Bbr3 {
         }
     }
 
-    /// What was in flight when, inside this segment, the losses crossed the threshold (5.5.10.2).
+    /// Bytes in flight when, inside this segment, the losses crossed the threshold (5.5.10.2).
     fn inflight_at_loss(&self, lost: &LostSegment) -> f64 {
         let in_flight_before = (lost.in_flight_when_sent - lost.bytes) as f64;
         let lost_before = (lost.lost_since_sent - lost.bytes) as f64;

@@ -38,7 +38,7 @@ const FRIENDLY: u64 = 8 * (SCALE + BETA) / 3 / (SCALE - BETA);
 const FASTEST: u64 = 2;
 const SLOWEST_AT_FIRST: u64 = 20;
 const SLOWEST: u64 = 100;
-/// What the receiver's interface may hold ACKs back.
+/// Longest time for which the receiver's interface holds ACKs back.
 const ACK_DELAY: Span = Span::from_millis(1);
 
 /// Its rules.
@@ -51,7 +51,7 @@ pub struct Cubic {
 /// CUBIC of Linux.
 pub type LinuxCubic = LinuxController<Cubic>;
 
-/// What a timeout forgets.
+/// State that a timeout clears.
 #[derive(Clone, Debug, Default)]
 struct Curve {
     /// Segments acknowledged for one more.

@@ -26,7 +26,7 @@ const ONE: u64 = 1 << SHIFT;
 const LEAST_BETA: u64 = ONE / 2;
 /// 0.8.
 const MOST_BETA: u64 = 102;
-/// What an RTT may be above RTTmax, in ticks.
+/// Largest RTT above RTTmax that raises it, in ticks.
 const RTT_STEP: u64 = HZ / 50;
 /// RTTmin above which the backoff is adaptive, in ticks.
 const LONG_RTT: u64 = HZ.div_ceil(100);

@@ -27,7 +27,7 @@ use super::low_pass::LowPass;
 use crate::events::Feedback;
 use crate::window::Window;
 
-/// What the estimator lets one choose.
+/// Parameters of the estimator.
 #[derive(Clone, Copy, Debug)]
 pub struct Adaptation {
     /// N: how much longer than the RTT the time constant gets at most.
@@ -42,7 +42,7 @@ pub struct Adaptation {
     pub m: f64,
 }
 
-/// What an ACK says of the path.
+/// Measurements of an ACK about the path.
 #[derive(Clone, Copy, Debug)]
 pub struct Path {
     /// Smoothed round-trip time.

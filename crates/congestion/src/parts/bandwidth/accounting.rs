@@ -9,7 +9,7 @@
 
 use crate::events::Feedback;
 
-/// What duplicate ACKs have told of and no cumulative ACK has covered yet.
+/// Data that duplicate ACKs have reported and no cumulative ACK has covered yet.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct Accounting {
     accounted: u64,

@@ -25,7 +25,7 @@ impl Clock for AtSender {
 #[derive(Clone, Copy, Debug, Default)]
 pub struct AtReceiver {
     last: Option<u32>,
-    /// What has passed on its clock since its first ACK.
+    /// Time on its clock since its first ACK.
     passed: Time,
 }
 

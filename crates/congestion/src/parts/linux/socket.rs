@@ -1,4 +1,4 @@
-//! What a controller of Linux sees of the connection: the clock in ticks, the state of recovery, and the window in
+//! A connection as controllers of Linux see it: the clock in ticks, the state of recovery, and the window in
 //! whole segments, with the rules of growth that several controllers call.
 
 use units::{Span, Time};
@@ -44,7 +44,7 @@ pub enum State {
     Loss,
 }
 
-/// What a controller sees of the connection (`tcp_sock`). Windows are in segments.
+/// The connection of a controller (`tcp_sock`). Windows are in segments.
 #[derive(Clone, Debug)]
 pub struct Socket {
     pub(super) window: Window,
@@ -60,7 +60,7 @@ pub struct Socket {
     pub(crate) srtt: u64,
     /// Time of the last transmission (`lsndtime`).
     pub(super) last_sent: Time,
-    /// What was sent when the retransmission timer expired (`high_seq`).
+    /// Position sent when the retransmission timer expired (`high_seq`).
     pub(super) recover: u64,
 }
 

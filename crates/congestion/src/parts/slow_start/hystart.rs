@@ -40,7 +40,7 @@ pub(crate) struct HyStart {
     round: Option<Round>,
     /// Smallest RTT of data.
     min_rtt: Option<Span>,
-    /// What the receiver's interface may hold ACKs back.
+    /// Longest time for which the receiver's interface holds ACKs back.
     ack_delay: Span,
     /// It looks at ACKs that measure an RTT, whatever they acknowledge, and at no others.
     takes_samples_only: bool,
@@ -75,7 +75,7 @@ impl HyStart {
         *self = Self { ack_delay, takes_samples_only, ..Self::default() };
     }
 
-    /// Whether this ACK, in slow start, ends it.
+    /// Returns true if this ACK, in slow start, ends it.
     pub(super) fn ends(&mut self, feedback: &Feedback, window: &Window) -> bool {
         let looks = if self.takes_samples_only {
             feedback.round_trip.is_some()

@@ -51,7 +51,7 @@ enum Phase {
 }
 
 impl HyStartPlusPlus {
-    /// Whether this ACK, in slow start, ends it.
+    /// Returns true if this ACK, in slow start, ends it.
     pub(super) fn ends(&mut self, feedback: &Feedback) -> bool {
         if self.phase == Phase::Finished || feedback.acked == 0 {
             return false;
@@ -97,7 +97,7 @@ impl HyStartPlusPlus {
         }
     }
 
-    /// What an ACK for `acked` bytes adds to the window.
+    /// Growth of the window by an ACK for `acked` bytes.
     pub(super) fn growth(&self, acked: u64, window: &Window) -> u64 {
         let counted = if window.paced { acked } else { acked.min(L * window.mss) };
         match self.phase {

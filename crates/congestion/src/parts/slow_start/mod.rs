@@ -60,7 +60,7 @@ impl SlowStart {
         Self::HyStart(HyStart::beginning(ack_delay, began, end))
     }
 
-    /// What it needs to be told.
+    /// Events that it needs.
     pub(crate) fn needs(&self) -> Needs {
         Needs { feedback: !matches!(self, Self::Standard), ..Needs::default() }
     }

@@ -56,7 +56,7 @@ struct Bins {
 }
 
 impl Search {
-    /// Whether this ACK, in slow start, ends it.
+    /// Returns true if this ACK, in slow start, ends it.
     pub(super) fn ends(&mut self, feedback: &Feedback) -> bool {
         let Some(rtt) = feedback.round_trip.filter(|rtt| *rtt > Span::ZERO) else { return false };
         let (now, acknowledged) = (feedback.now, feedback.acknowledged);
@@ -74,7 +74,7 @@ impl Search {
         bins.shows_a_full_pipe(rtt)
     }
 
-    /// What was measured says nothing about what follows.
+    /// Forgets the measurements, which say nothing about the time after.
     pub(super) fn reset(&mut self) {
         self.bins = None;
     }

@@ -161,7 +161,7 @@ impl DualPi2Queue {
         (self.probability * self.probability, self.settings.coupling * self.probability)
     }
 
-    /// Whether a packet is chosen: once per 1 / `likelihood` packets of the queue.
+    /// Returns true if a packet is chosen: once per 1 / `likelihood` packets of the queue.
     fn recur(&mut self, queue: usize, likelihood: f64) -> bool {
         self.sums[queue] += likelihood;
         let overflows = self.sums[queue] > 1.0;

@@ -177,7 +177,7 @@ impl PieQueue {
         self.is_below_half(self.delay_before)
     }
 
-    /// Whether an arriving packet is chosen (sections 4.1, 4.4 and 5.4).
+    /// Returns true if an arriving packet is chosen (sections 4.1, 4.4 and 5.4).
     fn chooses(&mut self) -> bool {
         let is_safe = self.was_below_half() && self.probability < 0.2;
         if self.burst_allowance > Span::ZERO || is_safe || self.store.bytes() <= 2 * MEAN_PACKET {

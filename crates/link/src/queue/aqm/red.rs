@@ -94,7 +94,7 @@ pub(crate) struct RedQueue {
     decisions: Decisions,
 }
 
-/// What is to be done with a packet.
+/// The decision about a packet.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     Accept,

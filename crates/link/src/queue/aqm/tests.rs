@@ -17,7 +17,7 @@ pub(super) struct Arrival {
     pub ecn: Ecn,
 }
 
-/// What has become of a packet.
+/// Fate of a packet.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(super) enum Outcome {
     Sent { delay: Span, ecn: Ecn },

@@ -4,9 +4,11 @@
 use std::sync::Arc;
 
 use link::{Acm, Errors};
-use recording::{ExtraTable, extra_table};
+use recording::{ExtraTable, TableDefinition, extra_table};
 use scenario::Scenario;
 use units::{Span, Time};
+
+use crate::mechanisms::{self, Reports};
 
 extra_table! {
     /// Totals of adaptive coding and modulation, one row for each direction that has it.
@@ -62,14 +64,16 @@ pub(crate) struct Recorder {
     samples: Samples,
 }
 
-impl Recorder {
-    pub fn new(scenario: &Scenario) -> Self {
+impl mechanisms::Recorder for Recorder {
+    const TABLES: [TableDefinition; 2] = [Totals::DEFINITION, Samples::DEFINITION];
+
+    fn new(scenario: &Scenario) -> Self {
         let modems = modems(scenario).map(|(port, _, _, acm)| (port, acm.clone())).collect();
         Self { modems, samples: Samples::default() }
     }
 
-    /// Adds a row for each direction with a modem.
-    pub fn sample(&mut self, at: Time) {
+    fn sample(&mut self, reports: &Reports<'_>) {
+        let at = reports.at;
         for (link, acm) in &self.modems {
             let modcod = acm.choice(at);
             self.samples.push(Sample {
@@ -82,39 +86,38 @@ impl Recorder {
         }
     }
 
-    /// All rows so far; none without a modem.
-    pub fn into_table(self) -> Option<ExtraTable> {
+    fn into_table(self) -> Option<ExtraTable> {
         self.samples.into_table().filled()
     }
-}
 
-/// The totals of all directions with a modem in a run that lasted until `end`; none without any.
-pub(crate) fn totals(scenario: &Scenario, end: Time) -> Option<ExtraTable> {
-    let mut totals = Totals::default();
-    for (_, link, direction, acm) in modems(scenario) {
-        let mut rate = acm.rate().bits_per_second();
-        let (mut since, mut bits, mut lowest, mut changes) = (Time::ZERO, 0.0, rate, 0);
-        for change in acm.rates().changes() {
-            let at = Time::ZERO + change.at;
-            let Some(next) = change.rate.filter(|_| at < end) else { continue };
-            bits += rate as f64 * at.since(since).as_secs_f64();
-            (since, rate) = (at, next.bits_per_second());
-            lowest = lowest.min(rate);
-            changes += 1;
+    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Option<ExtraTable> {
+        let end = reports.at;
+        let mut totals = Totals::default();
+        for (_, link, direction, acm) in modems(scenario) {
+            let mut rate = acm.rate().bits_per_second();
+            let (mut since, mut bits, mut lowest, mut changes) = (Time::ZERO, 0.0, rate, 0);
+            for change in acm.rates().changes() {
+                let at = Time::ZERO + change.at;
+                let Some(next) = change.rate.filter(|_| at < end) else { continue };
+                bits += rate as f64 * at.since(since).as_secs_f64();
+                (since, rate) = (at, next.bits_per_second());
+                lowest = lowest.min(rate);
+                changes += 1;
+            }
+            bits += rate as f64 * end.since(since).as_secs_f64();
+            let elapsed = end.as_secs_f64();
+            let of_run = |(from, to): &(Time, Time)| (*to).min(end).since((*from).min(end));
+            let lost = acm.outages().iter().map(of_run).fold(Span::ZERO, |sum, span| sum + span);
+            totals.push(Total {
+                link: link.to_owned(),
+                direction: direction.to_owned(),
+                acm: acm.modem().name().to_owned(),
+                mean_rate_bps: if elapsed > 0.0 { bits / elapsed } else { rate as f64 },
+                min_rate_bps: lowest,
+                changes,
+                lost_s: lost.as_secs_f64(),
+            });
         }
-        bits += rate as f64 * end.since(since).as_secs_f64();
-        let elapsed = end.as_secs_f64();
-        let of_run = |(from, to): &(Time, Time)| (*to).min(end).since((*from).min(end));
-        let lost = acm.outages().iter().map(of_run).fold(Span::ZERO, |sum, span| sum + span);
-        totals.push(Total {
-            link: link.to_owned(),
-            direction: direction.to_owned(),
-            acm: acm.modem().name().to_owned(),
-            mean_rate_bps: if elapsed > 0.0 { bits / elapsed } else { rate as f64 },
-            min_rate_bps: lowest,
-            changes,
-            lost_s: lost.as_secs_f64(),
-        });
+        totals.into_table().filled()
     }
-    totals.into_table().filled()
 }

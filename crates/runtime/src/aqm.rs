@@ -1,11 +1,11 @@
 //! Active queue management: a table of totals, and one of samples, in runs that have it.
 
-use network::PortReport;
-use recording::{ExtraTable, extra_table};
+use recording::{ExtraTable, TableDefinition, extra_table};
 use scenario::Scenario;
-use units::{Span, Time};
+use units::Span;
 
 use crate::links::counted;
+use crate::mechanisms::{self, Reports};
 
 extra_table! {
     /// Totals of active queue management, one row for each direction that has it.
@@ -57,9 +57,15 @@ fn mean_ms(sum: Span, packets: u64) -> f64 {
     if packets > 0 { sum.as_millis_f64() / packets as f64 } else { f64::NAN }
 }
 
-impl Recorder {
-    /// Adds a row for each port with active queue management.
-    pub fn sample(&mut self, at: Time, ports: &[PortReport]) {
+impl mechanisms::Recorder for Recorder {
+    const TABLES: [TableDefinition; 2] = [Totals::DEFINITION, Samples::DEFINITION];
+
+    fn new(_: &Scenario) -> Self {
+        Self::default()
+    }
+
+    fn sample(&mut self, reports: &Reports<'_>) {
+        let ports = reports.ports;
         self.last.resize(ports.len(), (0, Span::ZERO));
         for (link, (port, last)) in (0..).zip(ports.iter().zip(&mut self.last)) {
             let Some(aqm) = port.counters.aqm else { continue };
@@ -67,7 +73,7 @@ impl Recorder {
             let waited = aqm.queue_delay.saturating_sub(sum);
             self.samples.push(Sample {
                 link,
-                t_s: at.as_secs_f64(),
+                t_s: reports.at.as_secs_f64(),
                 dropped_packets: aqm.decisions.dropped_packets,
                 marked_packets: aqm.decisions.marked_packets,
                 queue_delay_ms: mean_ms(waited, aqm.sent_packets - packets),
@@ -75,26 +81,25 @@ impl Recorder {
         }
     }
 
-    /// All rows so far; none without active queue management.
-    pub fn into_table(self) -> Option<ExtraTable> {
+    fn into_table(self) -> Option<ExtraTable> {
         self.samples.into_table().filled()
     }
-}
 
-/// The totals of all directions with active queue management; none without any.
-pub(crate) fn totals(scenario: &Scenario, ports: &[PortReport]) -> Option<ExtraTable> {
-    let mut totals = Totals::default();
-    let all = counted(scenario, ports, |direction| direction.aqm, |port| port.aqm);
-    for (link, direction, aqm, counters) in all {
-        totals.push(Total {
-            link,
-            direction,
-            aqm: aqm.name().to_owned(),
-            dropped_packets: counters.decisions.dropped_packets,
-            marked_packets: counters.decisions.marked_packets,
-            mean_queue_delay_ms: mean_ms(counters.queue_delay, counters.sent_packets),
-            max_queue_delay_ms: counters.max_queue_delay.as_millis_f64(),
-        });
+    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Option<ExtraTable> {
+        let mut totals = Totals::default();
+        let all =
+            counted(scenario, reports.ports, |direction| direction.aqm, |port| port.counters.aqm);
+        for (link, direction, aqm, counters) in all {
+            totals.push(Total {
+                link,
+                direction,
+                aqm: aqm.name().to_owned(),
+                dropped_packets: counters.decisions.dropped_packets,
+                marked_packets: counters.decisions.marked_packets,
+                mean_queue_delay_ms: mean_ms(counters.queue_delay, counters.sent_packets),
+                max_queue_delay_ms: counters.max_queue_delay.as_millis_f64(),
+            });
+        }
+        totals.into_table().filled()
     }
-    totals.into_table().filled()
 }

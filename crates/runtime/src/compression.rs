@@ -3,10 +3,11 @@
 
 use middlebox::{Coded, CompressorCounters, Decompressor, DecompressorCounters, Seen, Visible};
 use network::{Compressor, Counted, Fabric, NodeId, NodeReport, Packet};
-use recording::{ExtraTable, extra_table};
+use recording::{ExtraTable, TableDefinition, extra_table};
 use scenario::Scenario;
 use units::Time;
 
+use crate::mechanisms::{self, Reports};
 use crate::nodes::Passing;
 use crate::topology::number;
 
@@ -190,13 +191,18 @@ fn of_ports(reports: &[NodeReport]) -> impl Iterator<Item = (u16, &NodeReport)> 
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder(Samples);
 
-impl Recorder {
-    /// Adds a row for each port with header compression.
-    pub fn sample(&mut self, at: Time, reports: &[NodeReport]) {
-        for (port, report) in of_ports(reports) {
+impl mechanisms::Recorder for Recorder {
+    const TABLES: [TableDefinition; 2] = [Totals::DEFINITION, Samples::DEFINITION];
+
+    fn new(_: &Scenario) -> Self {
+        Self::default()
+    }
+
+    fn sample(&mut self, reports: &Reports<'_>) {
+        for (port, report) in of_ports(reports.nodes) {
             self.0.push(Sample {
                 link: port.into(),
-                t_s: at.as_secs_f64(),
+                t_s: reports.at.as_secs_f64(),
                 header_bytes: count(report, "header_bytes"),
                 sent_header_bytes: count(report, "sent_header_bytes"),
                 undecodable_packets: count(report, "undecodable_packets"),
@@ -205,33 +211,31 @@ impl Recorder {
         }
     }
 
-    /// All rows so far; none without header compression.
-    pub fn into_table(self) -> Option<ExtraTable> {
+    fn into_table(self) -> Option<ExtraTable> {
         self.0.into_table().filled()
     }
-}
 
-/// The totals of all directions with header compression; none without any.
-pub(crate) fn totals(scenario: &Scenario, reports: &[NodeReport]) -> Option<ExtraTable> {
-    let mut totals = Totals::default();
-    for (port, report) in of_ports(reports) {
-        let (place, side) = (usize::from(port / 2), usize::from(port % 2));
-        let link = &scenario.links[place];
-        let Some(scheme) = link.header_compression[side] else { continue };
-        totals.push(Total {
-            link: link.name.clone(),
-            direction: ["forward", "backward"][side].to_owned(),
-            scheme: scheme.name().to_owned(),
-            packets: count(report, "packets"),
-            compressed_packets: count(report, "compressed_packets"),
-            refreshes: count(report, "refreshes"),
-            header_bytes: count(report, "header_bytes"),
-            sent_header_bytes: count(report, "sent_header_bytes"),
-            undecodable_packets: count(report, "undecodable_packets"),
-            repairs: count(report, "repairs"),
-            feedback_packets: count(report, "feedback_packets"),
-            arrived_feedback_packets: count(report, "arrived_feedback_packets"),
-        });
+    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Option<ExtraTable> {
+        let mut totals = Totals::default();
+        for (port, report) in of_ports(reports.nodes) {
+            let (place, side) = (usize::from(port / 2), usize::from(port % 2));
+            let link = &scenario.links[place];
+            let Some(scheme) = link.header_compression[side] else { continue };
+            totals.push(Total {
+                link: link.name.clone(),
+                direction: ["forward", "backward"][side].to_owned(),
+                scheme: scheme.name().to_owned(),
+                packets: count(report, "packets"),
+                compressed_packets: count(report, "compressed_packets"),
+                refreshes: count(report, "refreshes"),
+                header_bytes: count(report, "header_bytes"),
+                sent_header_bytes: count(report, "sent_header_bytes"),
+                undecodable_packets: count(report, "undecodable_packets"),
+                repairs: count(report, "repairs"),
+                feedback_packets: count(report, "feedback_packets"),
+                arrived_feedback_packets: count(report, "arrived_feedback_packets"),
+            });
+        }
+        totals.into_table().filled()
     }
-    totals.into_table().filled()
 }

@@ -1,12 +1,11 @@
 //! Demand assignment: a table of totals, and one of samples, in runs that have it.
 
 use link::DemandCounters;
-use network::PortReport;
-use recording::{ExtraTable, extra_table};
+use recording::{ExtraTable, TableDefinition, extra_table};
 use scenario::Scenario;
-use units::Time;
 
 use crate::links::counted;
+use crate::mechanisms::{self, Reports};
 
 extra_table! {
     /// Totals of demand assignment, one row for each direction that has it.
@@ -59,15 +58,20 @@ extra_table! {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder(Samples);
 
-impl Recorder {
-    /// Adds a row for each port with demand assignment.
-    pub fn sample(&mut self, at: Time, ports: &[PortReport]) {
-        for (link, port) in (0..).zip(ports) {
+impl mechanisms::Recorder for Recorder {
+    const TABLES: [TableDefinition; 2] = [Totals::DEFINITION, Samples::DEFINITION];
+
+    fn new(_: &Scenario) -> Self {
+        Self::default()
+    }
+
+    fn sample(&mut self, reports: &Reports<'_>) {
+        for (link, port) in (0..).zip(reports.ports) {
             let Some(demand) = port.counters.demand else { continue };
             let DemandCounters { requested_slots, unused_slots, .. } = demand;
             self.0.push(Sample {
                 link,
-                t_s: at.as_secs_f64(),
+                t_s: reports.at.as_secs_f64(),
                 requested_slots,
                 used_slots: demand.cra_slots + demand.vbdc_slots + demand.fca_slots,
                 unused_slots,
@@ -75,43 +79,46 @@ impl Recorder {
         }
     }
 
-    /// All rows so far; none without demand assignment.
-    pub fn into_table(self) -> Option<ExtraTable> {
+    fn into_table(self) -> Option<ExtraTable> {
         self.0.into_table().filled()
     }
-}
 
-/// The totals of all directions with demand assignment; none without any.
-pub(crate) fn totals(scenario: &Scenario, ports: &[PortReport]) -> Option<ExtraTable> {
-    let mut totals = Totals::default();
-    let all = counted(scenario, ports, |direction| direction.demand, |port| port.demand);
-    for (link, direction, demand, counters) in all {
-        // Without `..`, so that a new counter has to stand in the table.
-        let DemandCounters {
-            requests,
-            requested_slots,
-            cra_slots,
-            vbdc_slots,
-            fca_slots,
-            unused_slots,
-            sent_packets,
-            access_delay,
-            max_access_delay,
-        } = counters;
-        totals.push(Total {
-            link,
-            direction,
-            demand: demand.name().to_owned(),
-            requests,
-            requested_slots,
-            cra_slots,
-            vbdc_slots,
-            fca_slots,
-            unused_slots,
-            sent_packets,
-            mean_access_delay_ms: access_delay.as_millis_f64() / (sent_packets.max(1) as f64),
-            max_access_delay_ms: max_access_delay.as_millis_f64(),
-        });
+    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Option<ExtraTable> {
+        let mut totals = Totals::default();
+        let all = counted(
+            scenario,
+            reports.ports,
+            |direction| direction.demand,
+            |port| port.counters.demand,
+        );
+        for (link, direction, demand, counters) in all {
+            // Without `..`, so that a new counter has to stand in the table.
+            let DemandCounters {
+                requests,
+                requested_slots,
+                cra_slots,
+                vbdc_slots,
+                fca_slots,
+                unused_slots,
+                sent_packets,
+                access_delay,
+                max_access_delay,
+            } = counters;
+            totals.push(Total {
+                link,
+                direction,
+                demand: demand.name().to_owned(),
+                requests,
+                requested_slots,
+                cra_slots,
+                vbdc_slots,
+                fca_slots,
+                unused_slots,
+                sent_packets,
+                mean_access_delay_ms: access_delay.as_millis_f64() / (sent_packets.max(1) as f64),
+                max_access_delay_ms: max_access_delay.as_millis_f64(),
+            });
+        }
+        totals.into_table().filled()
     }
-    totals.into_table().filled()
 }

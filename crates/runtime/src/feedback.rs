@@ -3,46 +3,27 @@
 
 use link::{FeedbackCounters, Router};
 use network::{Fabric, Packet, PortReport, QueueRouter, Topology};
-use recording::{ExtraTable, extra_table};
 use scenario::Scenario;
 use units::Time;
 
+use crate::mechanisms::port_counters;
 use crate::nodes::Passing;
 
-extra_table! {
-    /// Totals of routers with feedback, one row for each direction that has one.
-    pub(crate) Totals("feedback") of Total {
-        /// Name of the link.
-        link: String,
-        /// `forward` or `backward`.
-        direction: String,
-        /// The protocol.
-        feedback: String,
+port_counters! {
+    "feedback" of feedback, FeedbackCounters in |port: &PortReport| port.feedback, |direction| direction.feedback.map(|feedback| feedback.name());
+    totals {
         /// Packets whose field the router has treated.
-        treated_packets: u64,
+        treated_packets,
         /// Of these, packets whose rate it has lowered below the request.
-        lowered_packets: u64,
+        lowered_packets,
         /// Of these, requests of Quick-Start that it has denied.
-        denied_packets: u64,
+        denied_packets,
         /// Reports of Approved Rate (RFC 4782) that have passed.
-        reports: u64,
+        reports,
         /// Packets without a field of this protocol.
-        other_packets: u64,
+        other_packets,
     }
-}
-
-extra_table! {
-    /// Samples of routers with feedback, at the times of the series of links.
-    pub(crate) Samples("feedback_series") of Sample {
-        /// Number of the link direction in the recording's `links`.
-        link: u32,
-        /// Seconds since the start of the run.
-        t_s: f64,
-        /// Packets whose field was treated since the start.
-        treated_packets: u64,
-        /// Packets without a field of this protocol since the start.
-        other_packets: u64,
-    }
+    "feedback_series" { treated_packets, other_packets }
 }
 
 /// The routers of a network, by their ports.
@@ -96,57 +77,4 @@ impl<B> QueueRouter<Passing<B>> for AtPort {
     fn boxed_clone(&self) -> Box<dyn QueueRouter<Passing<B>>> {
         Box::new(self.clone())
     }
-}
-
-/// Collects samples.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Recorder(Samples);
-
-impl Recorder {
-    /// Adds a row for each port with a router.
-    pub fn sample(&mut self, at: Time, ports: &[PortReport]) {
-        for (link, port) in (0..).zip(ports) {
-            let Some(FeedbackCounters { treated_packets, other_packets, .. }) = port.feedback
-            else {
-                continue;
-            };
-            let t_s = at.as_secs_f64();
-            self.0.push(Sample { link, t_s, treated_packets, other_packets });
-        }
-    }
-
-    /// All rows so far; none without routers.
-    pub fn into_table(self) -> Option<ExtraTable> {
-        self.0.into_table().filled()
-    }
-}
-
-/// The totals of all directions with a router; none without any.
-pub(crate) fn totals(scenario: &Scenario, ports: &[PortReport]) -> Option<ExtraTable> {
-    let directions = scenario.links.iter().flat_map(|link| {
-        link.sides().map(|(side, direction)| (&link.name, side, direction.feedback))
-    });
-    let mut totals = Totals::default();
-    for ((link, side, feedback), port) in directions.zip(ports) {
-        let (Some(feedback), Some(counters)) = (feedback, port.feedback) else { continue };
-        // Without `..`, so that a new counter has to stand in the table.
-        let FeedbackCounters {
-            treated_packets,
-            lowered_packets,
-            denied_packets,
-            reports,
-            other_packets,
-        } = counters;
-        totals.push(Total {
-            link: link.clone(),
-            direction: side.to_owned(),
-            feedback: feedback.name().to_owned(),
-            treated_packets,
-            lowered_packets,
-            denied_packets,
-            reports,
-            other_packets,
-        });
-    }
-    totals.into_table().filled()
 }

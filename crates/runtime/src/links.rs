@@ -1,14 +1,13 @@
 //! Results of links: totals, and series if the scenario has them.
 
-use link::Counters;
 use network::{NodeReport, PortReport, QueueReport};
 use recording::{ExtraTable, LinkRecord, LinkSample, LinkSeries};
 use scenario::Scenario;
 use scenario::model::Direction;
 use units::{Span, Time};
 
+use crate::mechanisms::{self, Recorders, Reports};
 use crate::totals::NS_PER_MS;
-use crate::{acm, aqm, arq, compression, demand, fec, feedback, middlebox, mtu};
 
 /// Collects the series of links while a run goes on.
 #[derive(Clone, Debug)]
@@ -16,15 +15,7 @@ pub struct LinkRecorder {
     last_sample: Time,
     last_busy: Vec<Span>,
     series: LinkSeries,
-    aqm: aqm::Recorder,
-    middleboxes: middlebox::Recorder,
-    arq: arq::Recorder,
-    fec: fec::Recorder,
-    demand: demand::Recorder,
-    acm: acm::Recorder,
-    feedback: feedback::Recorder,
-    compression: compression::Recorder,
-    mtu: mtu::Recorder,
+    mechanisms: Recorders,
 }
 
 /// Samples of all links.
@@ -43,15 +34,7 @@ impl LinkRecorder {
             last_sample: Time::ZERO,
             last_busy: Vec::new(),
             series: LinkSeries::default(),
-            aqm: aqm::Recorder::default(),
-            middleboxes: middlebox::Recorder::new(scenario),
-            arq: arq::Recorder::default(),
-            fec: fec::Recorder::default(),
-            demand: demand::Recorder::default(),
-            acm: acm::Recorder::new(scenario),
-            feedback: feedback::Recorder::default(),
-            compression: compression::Recorder::default(),
-            mtu: mtu::Recorder::default(),
+            mechanisms: Recorders::new(scenario),
         }
     }
 
@@ -73,15 +56,7 @@ impl LinkRecorder {
                 corrupted_packets: port.counters.corrupted_packets,
             });
         }
-        self.aqm.sample(at, ports);
-        self.middleboxes.sample(at, ports, nodes);
-        self.arq.sample(at, ports);
-        self.fec.sample(at, ports);
-        self.demand.sample(at, ports);
-        self.acm.sample(at);
-        self.feedback.sample(at, ports);
-        self.compression.sample(at, nodes);
-        self.mtu.sample(at, nodes);
+        self.mechanisms.sample(&Reports { at, ports, nodes });
     }
 
     /// Number of rows so far.
@@ -91,13 +66,7 @@ impl LinkRecorder {
 
     /// All rows so far.
     pub fn finish(self) -> LinkSamples {
-        let on_links = [self.aqm.into_table(), self.arq.into_table(), self.fec.into_table()];
-        let others = [self.acm.into_table(), self.feedback.into_table(), self.demand.into_table()];
-        let others = others.into_iter();
-        let at_ends = [self.compression.into_table(), self.mtu.into_table()];
-        let others = others.chain(at_ends).chain([self.middleboxes.into_table()]);
-        let tables = on_links.into_iter().chain(others);
-        LinkSamples { series: self.series, tables: tables.flatten().collect() }
+        LinkSamples { series: self.series, tables: self.mechanisms.into_tables() }
     }
 }
 
@@ -108,15 +77,7 @@ pub fn link_tables(
     ports: &[PortReport],
     nodes: &[NodeReport],
 ) -> Vec<ExtraTable> {
-    let middleboxes = middlebox::Recorder::new(scenario).totals(ports, nodes);
-    let tables = [aqm::totals, arq::totals, fec::totals].map(|totals| totals(scenario, ports));
-    let others = [acm::totals].map(|totals| totals(scenario, end));
-    let others = others
-        .into_iter()
-        .chain([feedback::totals, demand::totals].map(|totals| totals(scenario, ports)))
-        .chain([compression::totals, mtu::totals].map(|totals| totals(scenario, nodes)));
-    let tables = tables.into_iter().chain(others);
-    tables.flatten().chain(middleboxes).collect()
+    mechanisms::totals(scenario, &Reports { at: end, ports, nodes })
 }
 
 /// Counts of one mechanism in each direction that has it: names of the link and of the direction, the
@@ -125,14 +86,14 @@ pub(crate) fn counted<'a, S, C>(
     scenario: &'a Scenario,
     ports: &'a [PortReport],
     settings: impl Fn(&'a Direction) -> Option<S>,
-    counters: impl Fn(&Counters) -> Option<C>,
+    counters: impl Fn(&PortReport) -> Option<C>,
 ) -> impl Iterator<Item = (String, String, S, C)> {
     let directions = scenario
         .links
         .iter()
         .flat_map(|link| link.sides().map(|(side, direction)| (&link.name, side, direction)));
     directions.zip(ports).filter_map(move |((link, side, direction), port)| {
-        let found = settings(direction).zip(counters(&port.counters));
+        let found = settings(direction).zip(counters(port));
         found.map(|(settings, counters)| (link.clone(), side.to_owned(), settings, counters))
     })
 }

@@ -2,11 +2,11 @@
 //! runs that have any.
 
 use middlebox::{AckFilter, Middlebox, Visible};
-use network::{Counted, Fabric, NodeId, NodeReport, Packet, PortReport, QueueFilter};
-use recording::{ExtraTable, extra_table};
+use network::{Counted, Fabric, NodeId, Packet, QueueFilter};
+use recording::{ExtraTable, TableDefinition, extra_table};
 use scenario::Scenario;
-use units::Time;
 
+use crate::mechanisms::{self, Reports};
 use crate::topology::number;
 
 extra_table! {
@@ -126,7 +126,26 @@ pub(crate) struct Recorder {
 }
 
 impl Recorder {
-    pub fn new(scenario: &Scenario) -> Self {
+    /// The counters of all middleboxes.
+    fn counts<'a>(
+        &'a self,
+        reports: &'a Reports<'_>,
+    ) -> impl Iterator<Item = (&'a Known, &'static str, u64)> {
+        self.known.iter().flat_map(move |known| {
+            let filtered =
+                known.ports.iter().map(|port| reports.ports[*port].filtered_packets).sum();
+            let of_queues = (!known.ports.is_empty()).then_some(("filtered", filtered));
+            let own = reports.nodes.iter().filter(|report| report.place == Counted::Node(known.id));
+            let own = own.flat_map(|report| report.counts.iter().copied());
+            of_queues.into_iter().chain(own).map(move |(counter, number)| (known, counter, number))
+        })
+    }
+}
+
+impl mechanisms::Recorder for Recorder {
+    const TABLES: [TableDefinition; 2] = [Totals::DEFINITION, Samples::DEFINITION];
+
+    fn new(scenario: &Scenario) -> Self {
         let nodes = scenario.nodes.iter().enumerate();
         let known = nodes.filter_map(|(id, node)| {
             let middlebox = node.middlebox?;
@@ -141,39 +160,26 @@ impl Recorder {
         Self { known: known.collect(), samples: Samples::default() }
     }
 
-    /// The counters of all middleboxes.
-    fn counts<'a>(
-        &'a self,
-        ports: &'a [PortReport],
-        nodes: &'a [NodeReport],
-    ) -> impl Iterator<Item = (&'a Known, &'static str, u64)> {
-        self.known.iter().flat_map(move |known| {
-            let filtered = known.ports.iter().map(|port| ports[*port].filtered_packets).sum();
-            let of_queues = (!known.ports.is_empty()).then_some(("filtered", filtered));
-            let own = nodes.iter().filter(|report| report.place == Counted::Node(known.id));
-            let own = own.flat_map(|report| report.counts.iter().copied());
-            of_queues.into_iter().chain(own).map(move |(counter, number)| (known, counter, number))
-        })
-    }
-
-    /// Adds a row for each counter.
-    pub fn sample(&mut self, at: Time, ports: &[PortReport], nodes: &[NodeReport]) {
+    fn sample(&mut self, reports: &Reports<'_>) {
         let mut rows = std::mem::take(&mut self.samples);
-        for (known, counter, packets) in self.counts(ports, nodes) {
+        for (known, counter, packets) in self.counts(reports) {
             rows.push(Sample {
                 node: known.node.clone(),
                 counter: counter.to_owned(),
-                t_s: at.as_secs_f64(),
+                t_s: reports.at.as_secs_f64(),
                 packets,
             });
         }
         self.samples = rows;
     }
 
-    /// The totals of all middleboxes; none without any.
-    pub fn totals(&self, ports: &[PortReport], nodes: &[NodeReport]) -> Option<ExtraTable> {
+    fn into_table(self) -> Option<ExtraTable> {
+        self.samples.into_table().filled()
+    }
+
+    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Option<ExtraTable> {
         let mut totals = Totals::default();
-        for (known, counter, packets) in self.counts(ports, nodes) {
+        for (known, counter, packets) in Self::new(scenario).counts(reports) {
             debug_assert!(COUNTERS.contains(&counter), "{counter} is not in the list");
             totals.push(Total {
                 node: known.node.clone(),
@@ -183,10 +189,5 @@ impl Recorder {
             });
         }
         totals.into_table().filled()
-    }
-
-    /// All samples so far; none without middleboxes.
-    pub fn into_table(self) -> Option<ExtraTable> {
-        self.samples.into_table().filled()
     }
 }

@@ -4,12 +4,12 @@
 use std::net::IpAddr;
 
 use network::{Counted, NodeId, NodeReport};
-use recording::{ExtraTable, extra_table};
+use recording::{ExtraTable, TableDefinition, extra_table};
 use scenario::Scenario;
 use scenario::model::{Icmp, Mtu};
-use units::Time;
 
 use crate::address::address;
+use crate::mechanisms::{self, Reports};
 use crate::topology::number;
 
 extra_table! {
@@ -165,36 +165,39 @@ fn counted(reports: &[NodeReport]) -> impl Iterator<Item = (u16, [u64; 2])> {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder(Samples);
 
-impl Recorder {
-    /// Adds a row for each gate.
-    pub fn sample(&mut self, at: Time, reports: &[NodeReport]) {
-        for (port, [too_big_packets, icmp_packets]) in counted(reports) {
-            let (link, t_s) = (port.into(), at.as_secs_f64());
+impl mechanisms::Recorder for Recorder {
+    const TABLES: [TableDefinition; 2] = [Totals::DEFINITION, Samples::DEFINITION];
+
+    fn new(_: &Scenario) -> Self {
+        Self::default()
+    }
+
+    fn sample(&mut self, reports: &Reports<'_>) {
+        for (port, [too_big_packets, icmp_packets]) in counted(reports.nodes) {
+            let (link, t_s) = (port.into(), reports.at.as_secs_f64());
             self.0.push(Sample { link, t_s, too_big_packets, icmp_packets });
         }
     }
 
-    /// All rows so far; none without gates.
-    pub fn into_table(self) -> Option<ExtraTable> {
+    fn into_table(self) -> Option<ExtraTable> {
         self.0.into_table().filled()
     }
-}
 
-/// The totals of all directions with an MTU; none without any.
-pub(crate) fn totals(scenario: &Scenario, reports: &[NodeReport]) -> Option<ExtraTable> {
-    let mut totals = Totals::default();
-    for (port, [too_big_packets, icmp_packets]) in counted(reports) {
-        let (place, side) = (usize::from(port / 2), usize::from(port % 2));
-        let link = &scenario.links[place];
-        let Some(Mtu { bytes, icmp }) = link.mtu[side] else { continue };
-        totals.push(Total {
-            link: link.name.clone(),
-            direction: ["forward", "backward"][side].to_owned(),
-            mtu_bytes: bytes.into(),
-            icmp: icmp.name().to_owned(),
-            too_big_packets,
-            icmp_packets,
-        });
+    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Option<ExtraTable> {
+        let mut totals = Totals::default();
+        for (port, [too_big_packets, icmp_packets]) in counted(reports.nodes) {
+            let (place, side) = (usize::from(port / 2), usize::from(port % 2));
+            let link = &scenario.links[place];
+            let Some(Mtu { bytes, icmp }) = link.mtu[side] else { continue };
+            totals.push(Total {
+                link: link.name.clone(),
+                direction: ["forward", "backward"][side].to_owned(),
+                mtu_bytes: bytes.into(),
+                icmp: icmp.name().to_owned(),
+                too_big_packets,
+                icmp_packets,
+            });
+        }
+        totals.into_table().filled()
     }
-    totals.into_table().filled()
 }

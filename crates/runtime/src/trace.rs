@@ -30,7 +30,7 @@ pub fn trace_table(scenario: &Scenario, seed: u64, ports: &[PortReport]) -> Opti
         scenario,
         ports,
         |direction| (!direction.trace.timeline.is_empty()).then_some(&direction.trace),
-        |counters| Some(counters.lost_packets),
+        |port| Some(port.counters.lost_packets),
     );
     for (link, direction, trace, lost_packets) in traces {
         table.push(Start {

@@ -38,7 +38,7 @@ pub fn tables() -> impl Iterator<Item = &'static TableDefinition> {
         loss_notices::Notices::DEFINITION,
         best_effort::Losses::DEFINITION,
     ];
-    static TABLES: [&[TableDefinition]; 2] = [&runtime::TABLES, &OWN];
+    static TABLES: [&[TableDefinition]; 2] = [runtime::TABLES, &OWN];
     TABLES.into_iter().flatten()
 }
 

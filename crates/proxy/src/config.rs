@@ -405,6 +405,16 @@ mod tests {
     }
 
     #[test]
+    fn every_key_has_a_row_in_the_page() {
+        let page = include_str!("../../../docs/proxy.md");
+        let (_, keys) = page.split_once("## Keys\n").unwrap();
+        for path in scenario::shape::paths(&TypedFile::<Document>::schema()) {
+            let key = path.rsplit('.').next().unwrap();
+            assert!(keys.contains(&format!("\n| `{key}` | ")), "{path}");
+        }
+    }
+
+    #[test]
     fn the_example_is_valid() {
         let text = include_str!("../../../deploy/proxy.toml");
         Loaded::parse(text, Path::new("proxy.toml")).unwrap();

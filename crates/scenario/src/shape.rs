@@ -1,5 +1,7 @@
 //! Reads a JSON Schema: what its alternatives, types, words and keys are.
 
+use std::collections::BTreeSet;
+
 use serde_json::Value as Json;
 
 /// The alternatives of a schema; a schema without any is its own.
@@ -41,4 +43,30 @@ pub fn required(schema: &Json) -> impl Iterator<Item = &str> {
 pub fn is_tables(schema: &Json) -> bool {
     type_of(schema) == "array"
         && alternatives(&schema["items"]).iter().all(|item| type_of(item) == "object")
+}
+
+/// Paths of all keys below a schema, such as `link.channel.per`. Lists have no index. `LABEL` stands
+/// for a name that the user chooses. Tables that repeat keys of their table are left out.
+pub fn paths(schema: &Json) -> BTreeSet<String> {
+    let mut all = BTreeSet::new();
+    add_paths(schema, "", &mut all);
+    all
+}
+
+fn add_paths(schema: &Json, path: &str, all: &mut BTreeSet<String>) {
+    for table in alternatives(schema) {
+        for (inner, step) in [("items", ""), ("additionalProperties", "LABEL.")] {
+            if table[inner].is_object() {
+                add_paths(&table[inner], &format!("{path}{step}"), all);
+            }
+        }
+        for key in keys(table) {
+            let property = &table["properties"][key];
+            let path = format!("{path}{key}");
+            if !repeats(property, table) {
+                add_paths(property, &format!("{path}."), all);
+            }
+            all.insert(path);
+        }
+    }
 }

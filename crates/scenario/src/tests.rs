@@ -3,7 +3,6 @@
 mod accepted;
 mod aqm;
 mod arq;
-mod changelog;
 mod changes;
 mod compression;
 mod demand;
@@ -17,6 +16,7 @@ mod modems;
 mod mtu;
 mod named_entries;
 mod proxy;
+mod reference;
 mod refused;
 mod renamed;
 mod robust;

@@ -59,6 +59,7 @@ __all__ = [
     "_panic",
     "build_profile",
     "controllers",
+    "dotted_path",
     "kernel_controllers",
     "kernel_likeness",
     "kernel_load",
@@ -72,7 +73,6 @@ __all__ = [
     "names_a_file",
     "near_names",
     "number_columns",
-    "present_path",
     "reference",
     "run",
     "run_many",
@@ -662,7 +662,7 @@ class KernelSetting:
 
     @property
     def verdict(self) -> str:
-        """`honoured`, or `reported` if the kernel does something else."""
+        """`applied`, or `approximated` if the kernel does something else."""
 
     @property
     def kernel(self) -> str:
@@ -1197,10 +1197,6 @@ class Recording:
     @property
     def backend(self) -> str:
         """`simulator` or `kernel`."""
-
-    @property
-    def bed(self) -> str:
-        """The same as `backend`, by its older name."""
 
     @property
     def version(self) -> str:
@@ -1979,10 +1975,10 @@ def scenario_files(text: str) -> list[str]:
 def names_a_file(path: str) -> bool:
     """Whether the values of a path of the scenario language can be names of files."""
 
-def present_path(path: str) -> str | None:
-    """The path of an override with the present names of its keys.
+def dotted_path(path: str) -> str | None:
+    """The path of an override with indices after dots.
 
-    `link.0.overhead` for `link[0].framing`. None if no scenario has such a key.
+    `link.0.overhead` for `link[0].overhead`. None if no scenario has such a key.
     """
 
 def study_schema() -> str:

@@ -317,7 +317,7 @@ record! {
         setting: String,
         /// Value in the scenario.
         asked: String,
-        /// `honoured`, or `reported` if the kernel does something else.
+        /// `applied`, or `approximated` if the kernel does something else.
         verdict: String,
         /// What the kernel does.
         kernel: String,

@@ -53,7 +53,7 @@ pub struct SettingRecord {
     pub setting: String,
     /// The value in the scenario.
     pub asked: String,
-    /// `honoured`, or `reported`: the kernel does something else, and the run says so.
+    /// `applied`, or `approximated` if the kernel does something else.
     pub verdict: String,
     /// The value or behaviour of the kernel.
     pub kernel: String,

@@ -7,7 +7,6 @@ use serde::Serialize;
 
 use crate::overrides::Override;
 use crate::path::Path;
-use crate::renamed::{Found, OldName};
 use crate::tree::{Origin, Tree};
 
 /// The place of a value: file, line and column, or override.
@@ -247,12 +246,6 @@ impl Source {
         let Problem { path, expected, found, reason, suggestion, elsewhere, .. } = problem;
         let place = elsewhere.map_or_else(|| self.place(origin), |elsewhere| *elsewhere);
         ScenarioError { place, path: path.to_string(), expected, found, reason, suggestion }
-    }
-
-    /// An old name in this source.
-    pub fn old_name(&self, found: Found) -> OldName {
-        let Found { origin, path, old, new } = found;
-        OldName { place: self.place(&origin), path: path.to_string(), old, new }
     }
 
     /// Where `origin` is.

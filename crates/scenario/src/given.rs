@@ -9,7 +9,6 @@ use crate::load::{Loaded, complete};
 use crate::model::Scenario;
 use crate::overrides::Override;
 use crate::path::Path;
-use crate::renamed;
 use crate::schema;
 use crate::shape;
 use crate::tree::{Entry, Origin, Tree, Value};
@@ -144,8 +143,7 @@ pub fn files(text: &str) -> Vec<String> {
 
 /// Whether the values of `path`, written as in an override, can be names of files.
 pub fn names_a_file(path: &str) -> bool {
-    let (_, schemas) = renamed::walk(path);
-    schemas.into_iter().flat_map(shape::alternatives).any(is_file)
+    schema::at(path).into_iter().flat_map(shape::alternatives).any(is_file)
 }
 
 fn is_file(schema: &Json) -> bool {

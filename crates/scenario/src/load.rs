@@ -12,7 +12,6 @@ use crate::given::Given;
 use crate::model::Scenario;
 use crate::overrides::{self, Override};
 use crate::path::Path;
-use crate::renamed::{self, OldName};
 use crate::resolve;
 use crate::schema;
 use crate::tree::{Origin, Tree, Value};
@@ -37,8 +36,6 @@ pub struct Written {
     pub(crate) entries: Vec<usize>,
     /// The whole document with every default that the language has a word for.
     pub(crate) document: Json,
-    /// Old names of keys in the file or program, or in the last overrides that were written over it.
-    pub old_names: Vec<OldName>,
 }
 
 impl Written {
@@ -63,16 +60,10 @@ impl Written {
         self.document["node"].as_array()?.iter().position(|node| node["name"] == name)
     }
 
-    fn of(
-        tree: &Tree,
-        entries: Vec<usize>,
-        document: &Document,
-        old_names: Vec<OldName>,
-        source: Source,
-    ) -> Self {
+    fn of(tree: &Tree, entries: Vec<usize>, document: &Document, source: Source) -> Self {
         let document = serde_json::to_value(document).unwrap_or_default();
         let origins = BTreeMap::new();
-        let mut written = Self { origins, source, entries, document, old_names };
+        let mut written = Self { origins, source, entries, document };
         written.add(tree, &Path::default());
         written
     }
@@ -175,23 +166,11 @@ pub(crate) fn complete(
     sets: &[Override],
 ) -> Result<Loaded, ScenarioErrors> {
     let schema = schema::cached();
-    let (mut old_names, problems) = renamed::modernise(&mut tree, schema);
-    if !problems.is_empty() {
-        return Err(source.report(&tree, problems));
-    }
     let first = source.sets.len();
     source.sets.extend_from_slice(sets);
-    let problems = overrides::apply(&mut tree, schema, sets, first, &mut old_names);
+    let problems = overrides::apply(&mut tree, schema, sets, first);
     if !problems.is_empty() {
         return Err(source.report(&tree, problems));
-    }
-    if !sets.is_empty() {
-        // Once more, for the tables that overrides have brought.
-        let (more, problems) = renamed::modernise(&mut tree, schema);
-        if !problems.is_empty() {
-            return Err(source.report(&tree, problems));
-        }
-        old_names.extend(more);
     }
     let problems = check::check(&tree, schema);
     if !problems.is_empty() {
@@ -208,9 +187,7 @@ pub(crate) fn complete(
     let resolved = resolve::resolve(&document, &tree, source.directory(), &name);
     match resolved.problems {
         problems if problems.is_empty() => {
-            let old_names = old_names.into_iter().map(|found| source.old_name(found)).collect();
-            let written =
-                Written::of(&tree, resolved.entries, &document, old_names, source.clone());
+            let written = Written::of(&tree, resolved.entries, &document, source.clone());
             Ok(Loaded { scenario: resolved.scenario, written, given: Given { source, tree } })
         }
         problems => Err(source.report(&tree, problems)),

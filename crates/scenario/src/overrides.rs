@@ -9,7 +9,6 @@ use crate::describe;
 use crate::entry_names;
 use crate::error::{Place, Problem, ScenarioError, ScenarioErrors};
 use crate::path::Path;
-use crate::renamed::{self, Found};
 use crate::shape;
 use crate::tree::{Entry, Origin, Tree, Value};
 use crate::write;
@@ -121,14 +120,12 @@ impl Tree {
     }
 }
 
-/// Writes `overrides` into `tree`, in their order. Their numbers count from `first`. Old names in
-/// their paths are noted in `old_names`.
+/// Writes `overrides` into `tree`, in their order. Their numbers count from `first`.
 pub(crate) fn apply(
     tree: &mut Tree,
     schema: &Json,
     overrides: &[Override],
     first: usize,
-    old_names: &mut Vec<Found>,
 ) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (number, one) in (first..).zip(overrides) {
@@ -138,7 +135,7 @@ pub(crate) fn apply(
             NewValue::Typed(typed) => Some(typed.as_str()),
             NewValue::Program(_) => None,
         };
-        let mut setting = Setting { origin: &origin, value: one.tree(&origin), raw, old_names };
+        let setting = Setting { origin: &origin, value: one.tree(&origin), raw };
         if let Err(problem) = setting.write(tree, schema, &steps, &Path::default()) {
             problems.push(problem.at(origin));
         }
@@ -151,12 +148,11 @@ struct Setting<'a> {
     value: Tree,
     /// The text as typed on a command line, if any.
     raw: Option<&'a str>,
-    old_names: &'a mut Vec<Found>,
 }
 
 impl Setting<'_> {
     fn write(
-        &mut self,
+        &self,
         tree: &mut Tree,
         schema: &Json,
         steps: &[String],
@@ -182,7 +178,6 @@ impl Setting<'_> {
             }
             Value::Table(entries) => {
                 let tables = tables_of(&options, entries);
-                let step = self.present_name(step, &tables, path);
                 let property = property(&tables, step, path)?;
                 let place = entries.iter().position(|entry| entry.key == *step);
                 let place = place.unwrap_or_else(|| {
@@ -199,20 +194,6 @@ impl Setting<'_> {
                     .into())
             }
         }
-    }
-
-    /// The present name of `step`.
-    fn present_name<'n>(&mut self, step: &'n str, tables: &[&'n Json], path: &Path) -> &'n str {
-        let Some(new) = renamed::present_name(step, tables) else { return step };
-        let (old, new_path) = (step.to_owned(), path.key(new));
-        let origin = self.origin.clone();
-        let found = Found { origin, path: new_path, old, new: new.to_owned() };
-        // `*` comes by once for each of a list.
-        if !self.old_names.iter().any(|one| (&one.origin, &one.old) == (&found.origin, &found.old))
-        {
-            self.old_names.push(found);
-        }
-        new
     }
 
     /// The value, as text where only a text will do: a node may be called `1`.

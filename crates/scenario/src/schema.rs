@@ -12,6 +12,8 @@ use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
 use crate::document::{CodeName, Controller, Document};
+use crate::overrides;
+use crate::shape;
 
 /// The JSON Schema of a scenario file, for editors and for other programs that write scenarios.
 pub fn schema() -> Value {
@@ -36,6 +38,24 @@ pub(crate) fn cached() -> &'static Value {
     }
 }
 
+/// The schemas of the values at a path that is written as in an override; none if no scenario has
+/// such a key.
+pub(crate) fn at(path: &str) -> Vec<&'static Value> {
+    overrides::steps(path).iter().fold(vec![cached()], |schemas, step| {
+        let inner = |option: &'static Value| match shape::type_of(option) {
+            "array" => option.get("items"),
+            _ => option["properties"].get(step),
+        };
+        schemas.into_iter().flat_map(shape::alternatives).filter_map(inner).collect()
+    })
+}
+
+/// The path of an override with indices after dots: `link.0.overhead` for `link[0].overhead`.
+/// `None` if no scenario has such a key.
+pub fn dotted_path(path: &str) -> Option<String> {
+    (!at(path).is_empty()).then(|| overrides::steps(path).join("."))
+}
+
 /// The schema of a file whose content is a `T`.
 pub(crate) fn of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12()
@@ -52,16 +72,6 @@ fn generate() -> Value {
         let properties = link[side]["properties"].as_object_mut();
         for property in properties.into_iter().flatten().filter_map(|(_, p)| p.as_object_mut()) {
             property.remove("default");
-        }
-    }
-    // The old names of keys are those of flows: no scenario has them at a proxy.
-    for side in ["terrestrial", "satellite"] {
-        let node = &mut schema["properties"]["node"]["items"]["properties"];
-        let forms = node["proxy"]["anyOf"].as_array_mut().into_iter().flatten();
-        let path = format!("/properties/{side}/properties/careful_resume/properties");
-        let properties = forms.filter_map(|form| form.pointer_mut(&path)?.as_object_mut());
-        for property in properties.flatten().filter_map(|(_, p)| p.as_object_mut()) {
-            property.remove("x-renamed-from");
         }
     }
     schema

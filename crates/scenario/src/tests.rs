@@ -3,6 +3,7 @@
 mod accepted;
 mod aqm;
 mod arq;
+
 mod changes;
 mod compression;
 mod demand;
@@ -18,7 +19,6 @@ mod named_entries;
 mod proxy;
 mod reference;
 mod refused;
-mod renamed;
 mod robust;
 mod scps;
 mod traces;

@@ -57,12 +57,12 @@ pub(crate) enum Verdict {
 }
 
 impl Verdict {
-    /// The word in recordings; these are the names that they have always had.
+    /// The word in recordings.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Applied => "honoured",
-            Self::Approximated => "reported",
-            Self::Rejected => "refused",
+            Self::Applied => "applied",
+            Self::Approximated => "approximated",
+            Self::Rejected => "rejected",
         }
     }
 }

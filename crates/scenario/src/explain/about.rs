@@ -94,7 +94,6 @@ fn key(kind: Kind) -> &'static str {
         | Kind::ManyEvents
         | Kind::NoSample
         | Kind::PhaseWithoutEvents
-        | Kind::NothingRandom
-        | Kind::RenamedKey => "",
+        | Kind::NothingRandom => "",
     }
 }

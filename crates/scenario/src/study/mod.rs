@@ -15,7 +15,6 @@ use crate::check;
 use crate::error::{Problem, ScenarioErrors, Source};
 use crate::path::{Path, Step};
 use crate::reference;
-use crate::renamed;
 use crate::schema;
 use crate::tree::Tree;
 use document::StudyDocument;
@@ -74,15 +73,14 @@ impl StudySource {
         Self::checked(Source::default(), Tree::from_json(json))
     }
 
-    fn checked(source: Source, mut tree: Tree) -> Result<Self, ScenarioErrors> {
+    fn checked(source: Source, tree: Tree) -> Result<Self, ScenarioErrors> {
         if let (Some(link), None) = (tree.entry("link"), tree.get("scenario")) {
             let problem = Problem::new(Path::default(), "a study", "a scenario");
             let reason = "the key `scenario` of a study names its scenario file";
             let problem = problem.because(reason).at(link.origin.clone());
             return Err(source.report(&tree, vec![problem]));
         }
-        let (_, mut problems) = renamed::modernise(&mut tree, &SCHEMA);
-        problems.extend(check::check(&tree, &SCHEMA));
+        let problems = check::check(&tree, &SCHEMA);
         if !problems.is_empty() {
             return Err(source.report(&tree, problems));
         }

@@ -10,6 +10,7 @@ use crate::document::Document;
 use crate::error::{Place, Problem, ScenarioErrors, Source};
 use crate::given::Given;
 use crate::model::Scenario;
+use crate::names;
 use crate::overrides::{self, Override};
 use crate::path::Path;
 use crate::resolve;
@@ -168,7 +169,7 @@ pub(crate) fn complete(
     let schema = schema::cached();
     let first = source.sets.len();
     source.sets.extend_from_slice(sets);
-    let problems = overrides::apply(&mut tree, schema, sets, first);
+    let problems = overrides::apply(&mut tree, schema, sets, first, names::names_of);
     if !problems.is_empty() {
         return Err(source.report(&tree, problems));
     }

@@ -6,7 +6,7 @@ use serde_json::Value as Json;
 
 use crate::check::{admits_kind, nearest_key, one_of};
 use crate::describe;
-use crate::entry_names;
+use crate::entry_names::{self, EntryNames};
 use crate::error::{Place, Problem, ScenarioError, ScenarioErrors};
 use crate::path::Path;
 use crate::shape;
@@ -126,6 +126,7 @@ pub(crate) fn apply(
     schema: &Json,
     overrides: &[Override],
     first: usize,
+    names_of: EntryNames,
 ) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (number, one) in (first..).zip(overrides) {
@@ -135,7 +136,7 @@ pub(crate) fn apply(
             NewValue::Typed(typed) => Some(typed.as_str()),
             NewValue::Program(_) => None,
         };
-        let setting = Setting { origin: &origin, value: one.tree(&origin), raw };
+        let setting = Setting { origin: &origin, value: one.tree(&origin), raw, names_of };
         if let Err(problem) = setting.write(tree, schema, &steps, &Path::default()) {
             problems.push(problem.at(origin));
         }
@@ -148,6 +149,7 @@ struct Setting<'a> {
     value: Tree,
     /// The text as typed on a command line, if any.
     raw: Option<&'a str>,
+    names_of: EntryNames,
 }
 
 impl Setting<'_> {
@@ -171,7 +173,7 @@ impl Setting<'_> {
         open_name(tree, &options, self.origin);
         match &mut tree.value {
             Value::List(items) => {
-                for index in indices(step, items, path)? {
+                for index in self.indices(step, items, path)? {
                     self.write(&mut items[index], &schema["items"], rest, &path.index(index))?;
                 }
                 Ok(())
@@ -193,6 +195,27 @@ impl Setting<'_> {
                     .because(format!("it is {}", describe::found(tree)))
                     .into())
             }
+        }
+    }
+
+    /// The elements of a list that `step` means: an index, `*`, or the name of one of them.
+    fn indices(&self, step: &str, items: &[Tree], path: &Path) -> Result<Vec<usize>, Box<Problem>> {
+        if step == "*" {
+            return Ok((0..items.len()).collect());
+        }
+        match step.parse::<usize>() {
+            Ok(index) if index < items.len() => Ok(vec![index]),
+            Ok(index) => {
+                let expected = match items.len() {
+                    0 => "no index".to_owned(),
+                    1 => "the index 0".to_owned(),
+                    length => format!("an index from 0 to {}", length - 1),
+                };
+                let problem = Problem::new(path.index(index), expected, index.to_string());
+                let reason = format!("`{path}` has {} entries, numbered from 0", items.len());
+                Err(problem.because(reason).into())
+            }
+            Err(_) => entry_names::find(step, items, path, self.names_of).map(|index| vec![index]),
         }
     }
 
@@ -227,27 +250,6 @@ fn open_name(tree: &mut Tree, options: &[&Json], origin: &Origin) {
         let name = tree.clone();
         let entry = Entry { key: "name".into(), origin: origin.clone(), tree: name };
         tree.value = Value::Table(vec![entry]);
-    }
-}
-
-/// The elements of a list that `step` means: an index, `*`, or the name of one of them.
-fn indices(step: &str, items: &[Tree], path: &Path) -> Result<Vec<usize>, Box<Problem>> {
-    if step == "*" {
-        return Ok((0..items.len()).collect());
-    }
-    match step.parse::<usize>() {
-        Ok(index) if index < items.len() => Ok(vec![index]),
-        Ok(index) => {
-            let expected = match items.len() {
-                0 => "no index".to_owned(),
-                1 => "the index 0".to_owned(),
-                length => format!("an index from 0 to {}", length - 1),
-            };
-            let problem = Problem::new(path.index(index), expected, index.to_string());
-            let reason = format!("`{path}` has {} entries, numbered from 0", items.len());
-            Err(problem.because(reason).into())
-        }
-        Err(_) => entry_names::find(step, items, path).map(|index| vec![index]),
     }
 }
 

@@ -13,22 +13,22 @@ use serde_json::Value as Json;
 
 use crate::check;
 use crate::error::{Problem, ScenarioErrors, Source};
+use crate::generated;
 use crate::path::{Path, Step};
-use crate::reference;
-use crate::schema;
+use crate::tables;
 use crate::tree::Tree;
 use document::StudyDocument;
 
-static SCHEMA: LazyLock<Json> = LazyLock::new(schema::of::<StudyDocument>);
+static SCHEMA: LazyLock<Json> = LazyLock::new(generated::of::<StudyDocument>);
 
 /// The JSON Schema of a study file.
 pub fn study_schema() -> Json {
-    schema::published("study", &SCHEMA)
+    generated::published("study", &SCHEMA)
 }
 
 /// The reference of the keys of a study in Markdown, for `docs/studies.md`.
 pub fn study_reference() -> String {
-    reference::sections(&SCHEMA, 3)
+    tables::sections(&SCHEMA, "Keys of the file", 3, |_, _| false)
 }
 
 /// A study whose keys and values are valid, with the places of its values.

@@ -11,9 +11,8 @@ use std::io::ErrorKind;
 use std::ops::RangeInclusive;
 use std::path::Path as FilePath;
 
+use language::error::Place;
 use units::{Span, Time};
-
-use crate::error::Place;
 
 pub(crate) use table::table;
 

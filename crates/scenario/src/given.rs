@@ -2,17 +2,17 @@
 
 use std::path::{Path as FilePath, PathBuf, absolute};
 
+use language::error::{Place, ScenarioErrors, Source};
+use language::overrides::Override;
+use language::path::Path;
+use language::shape;
+use language::tree::{Entry, Origin, Tree, Value};
+use language::write;
 use serde_json::Value as Json;
 
-use crate::error::{Place, ScenarioErrors, Source};
 use crate::load::{Loaded, complete};
 use crate::model::Scenario;
-use crate::overrides::Override;
-use crate::path::Path;
 use crate::schema;
-use crate::shape;
-use crate::tree::{Entry, Origin, Tree, Value};
-use crate::write;
 
 /// The values that a scenario was made from, overrides included, and where each was written.
 #[derive(Clone, Debug)]

@@ -27,37 +27,23 @@
 // A number of the user's is never narrowed in silence: it is bounded first, and converted with a check.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
-mod check;
-mod describe;
 mod document;
-mod entry_names;
-mod error;
 mod explain;
 mod extent;
 mod fade;
-mod generated;
 mod given;
 mod load;
 mod mechanisms;
 pub mod model;
 mod names;
-mod overrides;
-mod path;
 mod reference;
 mod resolve;
 mod routes;
 mod schema;
-pub mod shape;
 mod study;
-mod suggest;
-mod tables;
 mod trace;
 mod transports;
-mod tree;
-mod typed;
-mod write;
 
-pub use error::{Place, ScenarioError, ScenarioErrors};
 pub use explain::{
     ControllerExplanation, DirectionExplanation, EventExplanation, Explanation, Figures,
     FlowExplanation, ForwardingExplanation, LegExplanation, MiddleboxExplanation, NodeExplanation,
@@ -65,17 +51,17 @@ pub use explain::{
     Warning, WarningKind, explain,
 };
 pub use given::{Given, Packed, files, names_a_file};
+pub use language::{
+    NewValue, Override, Place, Refused, ScenarioError, ScenarioErrors, Step, TypedFile, shape,
+};
 pub use load::{Loaded, Written};
 pub use mechanisms::{MechanismExplanation, MechanismParameter, mechanisms};
 pub use model::Scenario;
-pub use overrides::{NewValue, Override};
-pub use path::Step;
 pub use reference::reference;
 pub use routes::{Hop, Routes, routes};
 pub use schema::{dotted_path, schema};
 pub use study::{StudyProblem, StudySource, study_reference, study_schema};
 pub use transports::{TransportExplanation, transports};
-pub use typed::{Refused, TypedFile};
 
 #[cfg(test)]
 mod tests;

@@ -3,19 +3,19 @@
 use std::collections::BTreeMap;
 use std::path::{Path as FilePath, PathBuf};
 
+use language::check;
+use language::error::{Place, Problem, ScenarioErrors, Source};
+use language::overrides::{self, Override};
+use language::path::Path;
+use language::tree::{Origin, Tree, Value};
 use serde_json::Value as Json;
 
-use crate::check;
 use crate::document::Document;
-use crate::error::{Place, Problem, ScenarioErrors, Source};
 use crate::given::Given;
 use crate::model::Scenario;
 use crate::names;
-use crate::overrides::{self, Override};
-use crate::path::Path;
 use crate::resolve;
 use crate::schema;
-use crate::tree::{Origin, Tree, Value};
 
 /// A scenario together with what was written to get it.
 #[derive(Clone, Debug)]

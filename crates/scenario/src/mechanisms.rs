@@ -1,13 +1,13 @@
 //! Mechanisms on the path: what each crate says of its own, with the parameters of the schema.
 
+use language::describe;
+use language::shape::{self, type_of};
 use link::Mechanism;
 use middlebox::Preset;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use crate::describe;
 use crate::schema;
-use crate::shape::{self, type_of};
 
 /// A mechanism with everything that `bentpipe path` shows.
 #[derive(Clone, Debug, PartialEq, Serialize)]

@@ -1,7 +1,7 @@
 //! Names of nodes, links and flows, as paths write them: `flow.download.controller`.
 
-use crate::path::Path;
-use crate::tree::{Tree, Value};
+use language::path::Path;
+use language::tree::{Tree, Value};
 
 /// The names of an entry of `list`: its `name`, or its two nodes in either order. A flow without a
 /// name has that of its number.

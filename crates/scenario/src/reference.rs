@@ -1,13 +1,14 @@
 //! The reference of the scenario language in Markdown, for `docs/scenario.md`.
 
+use language::reference;
+
 use crate::schema;
-use crate::tables;
 
 /// The reference of the scenario language in Markdown.
 pub fn reference() -> String {
     // Tables of controllers are described once, with the controller of a flow.
     let elsewhere = |path: &str, key: &str| key == "controller" && path != "flow";
-    HEAD.to_owned() + &tables::sections(schema::cached(), "The file", 2, elsewhere)
+    HEAD.to_owned() + &reference::sections(schema::cached(), "The file", 2, elsewhere)
 }
 
 const HEAD: &str = "\

@@ -31,10 +31,11 @@ pub(crate) use rules::UNSCALED_WINDOW;
 use std::collections::BTreeMap;
 use std::path::Path as FilePath;
 
+use language::error::Problem;
+use language::tree::Tree;
+
 use crate::document::Document;
-use crate::error::Problem;
 use crate::model::{Record, Scenario};
-use crate::tree::Tree;
 
 use channels::Channels;
 

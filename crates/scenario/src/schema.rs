@@ -5,14 +5,14 @@ use std::borrow::Cow;
 use std::sync::{Mutex, PoisonError};
 
 use congestion::{Allowed, Entry, Parameter, Specification};
+use language::overrides;
+use language::schema as generated;
+use language::shape;
 use link::Code;
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
 use crate::document::{CodeName, Controller, Document};
-use crate::generated;
-use crate::overrides;
-use crate::shape;
 
 /// The JSON Schema of a scenario file, for editors and for other programs that write scenarios.
 pub fn schema() -> Value {

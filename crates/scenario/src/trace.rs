@@ -245,7 +245,7 @@ fn whole_numbers(file: &FilePath, what: &str, most: u64) -> Result<Vec<(usize, u
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let read = |(number, line): (usize, &str)| match line.trim().parse() {
         Ok(value) if value <= most => Ok((number, value)),
-        _ => Err(Fault::new(Some(number), what, crate::describe::quoted_short(line)).into()),
+        _ => Err(Fault::new(Some(number), what, language::describe::quoted_short(line)).into()),
     };
     lines.map(read).collect()
 }

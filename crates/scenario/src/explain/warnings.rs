@@ -3,6 +3,7 @@
 use std::fmt;
 
 use congestion::Value;
+use language::error::Place;
 use serde::Serialize;
 use transport::Protocol;
 use units::{Span, Time};
@@ -28,7 +29,6 @@ use super::text::{bytes, rate};
 use super::timers;
 use super::xtp;
 use super::{compression, demand, fec};
-use crate::error::Place;
 use crate::load::Written;
 use crate::model::{Channel, Flow, OwnSettings, QueueLimit, Scenario, Traffic};
 use crate::resolve::UNSCALED_WINDOW;

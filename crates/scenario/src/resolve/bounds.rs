@@ -1,12 +1,12 @@
 //! Bounds of what small numbers ask for: rows of a recording, writes and bursts of an application. Beyond
 //! them a number is a slip of its unit: the run would take all memory, or its time would stand still.
 
+use language::error::Problem;
+use language::path::Path;
 use units::{Bytes, Rate, Span};
 
-use crate::error::Problem;
 use crate::extent::{Rows, active, ports};
 use crate::model::{Distribution, Flow, OnOff, Scenario, Traffic};
-use crate::path::Path;
 use crate::routes::Routes;
 
 /// Rows of a table of a recording: two gigabytes of the largest.

@@ -1,11 +1,11 @@
 //! Events that change links during a run.
 
+use language::error::Problem;
+use language::path::Path;
 use units::Span;
 
 use crate::document::{self, Changed, Phase};
-use crate::error::Problem;
 use crate::model::{Change, Direction, Link, LowPriority};
-use crate::path::Path;
 
 /// Changes of one entry; more are a slip of the unit. An hour at 100 Hz has 360,000.
 const MOST: u64 = 1_000_000;

@@ -3,17 +3,17 @@
 use std::path::Path as FilePath;
 use std::sync::Arc;
 
+use language::error::{Place, Problem};
+use language::path::Path;
+use language::suggest;
+use language::tree::Tree;
 use link::{BurstLength, Bursts, Code, Fade};
 use units::{Span, Time};
 
 use crate::document::{self, Attenuation, Awgn, Signal};
-use crate::error::{Place, Problem};
 use crate::fade;
 use crate::given::located;
 use crate::model::Channel;
-use crate::path::Path;
-use crate::suggest;
-use crate::tree::Tree;
 
 /// Measurements of a modem in a run.
 const MOST_MEASUREMENTS: u64 = 10_000_000;

@@ -1,11 +1,11 @@
 //! Demand assignment of the directions of a link.
 
+use language::error::Problem;
+use language::path::Path;
 use units::{Rate, Span};
 
 use crate::document;
-use crate::error::Problem;
 use crate::model::{DemandSettings, Direction};
-use crate::path::Path;
 
 /// The limit of `control_delay` also holds for its default.
 const LONGEST_LOOP: Span = Span::from_secs(100);

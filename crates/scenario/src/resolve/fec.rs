@@ -1,13 +1,13 @@
 //! Forward error correction of the directions of a link.
 
+use language::error::Problem;
+use language::path::Path;
 use link::{LONGEST_BLOCK, Serialiser};
 use units::Span;
 
 use super::arq::PACKET;
 use crate::document;
-use crate::error::Problem;
 use crate::model::{Direction, Fec, FecSettings};
-use crate::path::Path;
 
 /// FEC of both directions; `path` is that of the link, and `sides` are the directions with keys of
 /// their own.

@@ -4,6 +4,8 @@
 use std::sync::Arc;
 
 use congestion::{Ecn, Specification};
+use language::error::Problem;
+use language::path::Path;
 use middlebox::BucketSettings;
 use tcp::{AckTiming, Config, DuplicateWindow, Recovery, RecoveryExit, Scps};
 use transport::{Protocol, RtoConfig, SavedPath};
@@ -14,9 +16,7 @@ use super::presets::Values;
 use super::protocols::{self, Places};
 use super::{flows, quic as of_quic, rules};
 use crate::document;
-use crate::error::Problem;
 use crate::model::{Flow, GatewayEnd, OwnSettings, Preset, SideName};
-use crate::path::Path;
 
 /// Send buffer where neither the side nor the flow has a limit: the maximum of Linux (tcp_wmem). Without
 /// any, a proxy would never press back.

@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use language::error::Problem;
+use language::path::Path;
+
 use super::{Numbers, flows};
 use crate::document::Document;
-use crate::error::Problem;
 use crate::model::{Address, Flow, FlowPath, Scenario, Way};
-use crate::path::Path;
 use crate::routes::{Hop, Routes, routes};
 
 /// Most addresses besides those of the nodes: the routes between all pairs are kept in memory, and destinations have

@@ -2,17 +2,17 @@
 //! what the network must be.
 
 use congestion::Specification;
+use language::describe;
+use language::error::Problem;
+use language::path::Path;
+use language::tree::{Tree, Value};
 use tcp::{AckTiming, BestEffort, Config, DelayedAck};
 use transport::{Protocol, ProtocolEntry, TakenKeys};
 use wire::IpVersion;
 
 use super::{quic, sctp, stp, xtp};
-use crate::describe;
 use crate::document::{self, Document};
-use crate::error::Problem;
 use crate::model::{Flow, OwnSettings, Scenario};
-use crate::path::Path;
-use crate::tree::{Tree, Value};
 
 /// A key that a protocol does not take would have no effect.
 pub(super) fn check(document: &Document, tree: &Tree, problems: &mut Vec<Problem>) {

@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use language::error::Problem;
+use language::path::Path;
 use middlebox::{Accept, AtLimit, BucketSettings, Policy};
 use transport::Protocol;
 use units::{Bytes, Rate, Span};
@@ -14,11 +16,9 @@ use super::gateway::{self, Side};
 use super::presets::{Values, Way};
 use super::{Numbers, flows, protocols};
 use crate::document::{self, Document, NamedProxy};
-use crate::error::Problem;
 use crate::model::{
     Flow, Gateway, GatewayEnd, Link, Middlebox, Node, OwnSettings, Proxy, Scenario, SideName,
 };
-use crate::path::Path;
 use crate::routes::{Routes, routes};
 
 /// The shortest delay to a geostationary satellite: 35 786 km at the speed of light are 119.4 ms.

@@ -9,14 +9,14 @@ mod document;
 use std::path::Path as FilePath;
 use std::sync::LazyLock;
 
+use language::check;
+use language::error::{Problem, ScenarioErrors, Source};
+use language::path::{Path, Step};
+use language::reference;
+use language::schema as generated;
+use language::tree::Tree;
 use serde_json::Value as Json;
 
-use crate::check;
-use crate::error::{Problem, ScenarioErrors, Source};
-use crate::generated;
-use crate::path::{Path, Step};
-use crate::tables;
-use crate::tree::Tree;
 use document::StudyDocument;
 
 static SCHEMA: LazyLock<Json> = LazyLock::new(generated::of::<StudyDocument>);
@@ -28,7 +28,7 @@ pub fn study_schema() -> Json {
 
 /// The reference of the keys of a study in Markdown, for `docs/studies.md`.
 pub fn study_reference() -> String {
-    tables::sections(&SCHEMA, "Keys of the file", 3, |_, _| false)
+    reference::sections(&SCHEMA, "Keys of the file", 3, |_, _| false)
 }
 
 /// A study whose keys and values are valid, with the places of its values.

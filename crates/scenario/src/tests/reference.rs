@@ -1,8 +1,7 @@
 //! Every key of the language has a row in its generated reference.
 
+use language::shape::paths;
 use serde_json::Value as Json;
-
-use crate::shape::paths;
 
 /// True if `page` has a row for the key at `path`, in the section of its table.
 fn has_row(page: &str, path: &str) -> bool {

@@ -10,7 +10,7 @@ use crate::path::{Path, Step};
 
 /// Origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Origin {
+pub enum Origin {
     /// The file, at these bytes.
     File(usize, usize),
     /// The override of this number.
@@ -27,14 +27,14 @@ impl From<Range<usize>> for Origin {
 
 /// A value with its origin.
 #[derive(Clone, Debug)]
-pub(crate) struct Tree {
+pub struct Tree {
     pub value: Value,
     pub origin: Origin,
 }
 
 /// The values of TOML.
 #[derive(Clone, Debug)]
-pub(crate) enum Value {
+pub enum Value {
     Bool(bool),
     Integer(i128),
     Float(f64),
@@ -46,7 +46,7 @@ pub(crate) enum Value {
 
 /// A key with its value.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub struct Entry {
     pub key: String,
     pub origin: Origin,
     pub tree: Tree,

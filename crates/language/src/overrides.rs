@@ -68,7 +68,7 @@ impl std::fmt::Display for Override {
 
 impl Override {
     /// How messages name it: as it was written on a command line or by a program.
-    pub(crate) fn label(&self) -> String {
+    pub fn label(&self) -> String {
         match self.value {
             NewValue::Typed(_) => format!("--set {self}"),
             NewValue::Program(_) => format!("with {self}"),
@@ -92,7 +92,7 @@ impl Override {
 }
 
 /// The steps of a path; both `link.1` and `link[1]` are an index.
-pub(crate) fn steps(path: &str) -> Vec<String> {
+pub fn steps(path: &str) -> Vec<String> {
     let dotted = path.replace('[', ".").replace(']', "");
     dotted.split('.').map(|step| step.trim().to_owned()).collect()
 }
@@ -121,7 +121,7 @@ impl Tree {
 }
 
 /// Writes `overrides` into `tree`, in their order. Their numbers count from `first`.
-pub(crate) fn apply(
+pub fn apply(
     tree: &mut Tree,
     schema: &Json,
     overrides: &[Override],

@@ -13,7 +13,7 @@ pub enum Step {
 
 /// The steps from the whole scenario to one of its values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Path(pub Vec<Step>);
+pub struct Path(pub Vec<Step>);
 
 impl Path {
     /// The list of tables `name`, at `index`: `link[0]`.

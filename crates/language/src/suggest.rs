@@ -1,18 +1,15 @@
 //! The nearest valid name, and the unit that was probably meant.
 
-use congestion::near;
+use crate::near;
 use units::{Bytes, Rate, Span};
 
 /// The ones of `names` that `name` is most likely a slip of, in quotation marks.
-pub(crate) fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
+pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
     near::nearest(name, names, |name| format!("{name:?}"))
 }
 
 /// The same for keys.
-pub(crate) fn nearest_key<'a>(
-    key: &str,
-    keys: impl IntoIterator<Item = &'a str>,
-) -> Option<String> {
+pub fn nearest_key<'a>(key: &str, keys: impl IntoIterator<Item = &'a str>) -> Option<String> {
     near::nearest(key, keys, |key| format!("`{key}`"))
 }
 
@@ -46,7 +43,7 @@ const SIZES: Habits = &[
 ];
 
 /// `text` with the unit that was probably meant, if it then is a quantity of this format.
-pub(crate) fn quantity(format: &str, text: &str) -> Option<String> {
+pub fn quantity(format: &str, text: &str) -> Option<String> {
     let text = text.trim();
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
     let (number, unit) = (&text[..split], text[split..].trim());

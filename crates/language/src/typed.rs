@@ -9,10 +9,10 @@ use serde_json::Value as Json;
 
 use crate::check;
 use crate::error::{Place, Problem, ScenarioErrors, Source};
-use crate::generated;
 use crate::path::{Path, Step};
+use crate::reference;
+use crate::schema;
 use crate::suggest;
-use crate::tables;
 use crate::tree::Tree;
 
 /// A file that was read as a `T`, with the places of its values.
@@ -100,12 +100,12 @@ impl<T: JsonSchema + DeserializeOwned> TypedFile<T> {
 
     /// The JSON Schema of the file.
     pub fn schema() -> Json {
-        generated::of::<T>()
+        schema::of::<T>()
     }
 
     /// The reference of the keys in Markdown, with headings from `level`.
     pub fn reference(level: usize) -> String {
-        tables::sections(&Self::schema(), "Keys of the file", level, |_, _| false)
+        reference::sections(&Self::schema(), "Keys of the file", level, |_, _| false)
     }
 }
 

@@ -6,7 +6,7 @@
 mod scalar;
 mod table;
 
-pub(crate) use table::{nearest_key, one_of};
+pub use table::{nearest_key, one_of};
 
 use serde_json::Value as Json;
 
@@ -17,7 +17,7 @@ use crate::shape;
 use crate::tree::{Tree, Value};
 
 /// Everything in `tree` that `schema` does not admit.
-pub(crate) fn check(tree: &Tree, schema: &Json) -> Vec<Problem> {
+pub fn check(tree: &Tree, schema: &Json) -> Vec<Problem> {
     let mut problems = Vec::new();
     value(tree, schema, &Path::default(), &mut problems);
     problems
@@ -43,7 +43,7 @@ fn value(tree: &Tree, schema: &Json, path: &Path, problems: &mut Vec<Problem>) {
 }
 
 /// Whether a schema without alternatives can admit a value of this kind at all.
-pub(crate) fn admits_kind(schema: &Json, value: &Value) -> bool {
+pub fn admits_kind(schema: &Json, value: &Value) -> bool {
     let kind = shape::type_of(schema);
     match value {
         Value::Bool(_) => kind == "boolean",

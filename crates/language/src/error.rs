@@ -24,7 +24,7 @@ pub struct Place {
     pub set: Option<String>,
     /// The line, and the number of characters to underline.
     #[serde(skip)]
-    pub(crate) excerpt: Option<(String, usize)>,
+    pub excerpt: Option<(String, usize)>,
 }
 
 fn lossy<S: serde::Serializer>(file: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
@@ -142,7 +142,7 @@ impl From<ScenarioError> for ScenarioErrors {
 
 /// An error of a value, before its place in the file is known.
 #[derive(Clone, Debug)]
-pub(crate) struct Problem {
+pub struct Problem {
     pub path: Path,
     /// Where it was written; `None` looks it up by the path.
     pub origin: Option<Origin>,
@@ -185,7 +185,7 @@ impl Problem {
 
 /// What a scenario was read from: what is needed to point at its values.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Source {
+pub struct Source {
     pub file: Option<PathBuf>,
     pub text: String,
     /// The overrides that were written over it.
@@ -279,7 +279,7 @@ impl Source {
 }
 
 /// A line to show and how many of its characters to underline, if it was written to be read.
-pub(crate) fn excerpt(line: &str, width: usize) -> Option<(String, usize)> {
+pub fn excerpt(line: &str, width: usize) -> Option<(String, usize)> {
     // A tab is a control character, but one that people indent with.
     let shown = line.replace('\t', " ");
     let printable = shown.len() <= LONGEST_EXCERPT && !shown.contains(char::is_control);

@@ -9,10 +9,10 @@ use crate::tree::Tree;
 const MOST: usize = 20;
 
 /// The names of an entry of a list of tables: path of the list, index of the entry, entry.
-pub(crate) type EntryNames = fn(&Path, usize, &Tree) -> Vec<String>;
+pub type EntryNames = fn(&Path, usize, &Tree) -> Vec<String>;
 
 /// The index of the one entry of `items` that is called `name`.
-pub(crate) fn find(
+pub fn find(
     name: &str,
     items: &[Tree],
     path: &Path,

@@ -132,7 +132,7 @@ fn fields(tree: &Tree, schema: &Json, schemas: &[&Json], path: &Path, problems: 
 const LONGEST_LIST: usize = 6;
 
 /// What was expected of a key at `path`; with a near name a long list is no help.
-pub(crate) fn one_of(keys: &[&str], is_near: bool, path: &Path, table: &Json) -> String {
+pub fn one_of(keys: &[&str], is_near: bool, path: &Path, table: &Json) -> String {
     match keys {
         [only] => format!("no key but `{only}`"),
         keys if is_near && keys.len() > LONGEST_LIST => match path.to_string().as_str() {
@@ -166,7 +166,7 @@ fn companion<'a>(key: &str, schemas: &[&'a Json]) -> Option<&'a str> {
 }
 
 /// The key that was probably meant: one of this table, or the same one a level deeper.
-pub(crate) fn nearest_key(key: &str, schema: &Json) -> Option<String> {
+pub fn nearest_key(key: &str, schema: &Json) -> Option<String> {
     let deeper = || {
         shape::keys(schema).find_map(|outer| {
             let options = shape::alternatives(&schema["properties"][outer]);

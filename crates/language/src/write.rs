@@ -11,7 +11,7 @@
 use crate::tree::{Entry, Tree, Value};
 
 /// A whole document; `tree` is a table.
-pub(crate) fn document(tree: &Tree) -> String {
+pub fn document(tree: &Tree) -> String {
     let Value::Table(entries) = &tree.value else { return String::new() };
     let (tables, plain): (Vec<&Entry>, Vec<&Entry>) =
         entries.iter().partition(|entry| is_section(&entry.tree));
@@ -56,7 +56,7 @@ fn lines<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> String {
 }
 
 /// A value on one line.
-pub(crate) fn inline(tree: &Tree) -> String {
+pub fn inline(tree: &Tree) -> String {
     match &tree.value {
         Value::Bool(bool) => bool.to_string(),
         Value::Integer(integer) => integer.to_string(),
@@ -81,7 +81,7 @@ fn key(key: &str) -> String {
 }
 
 /// A text between quotes.
-pub(crate) fn string(text: &str) -> String {
+pub fn string(text: &str) -> String {
     let mut quoted = String::from('"');
     for c in text.chars() {
         match c {

@@ -6,14 +6,14 @@ use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
 /// A schema as others get it: with the identifier of what it describes and of this version.
-pub(crate) fn published(name: &str, schema: &Value) -> Value {
+pub fn published(name: &str, schema: &Value) -> Value {
     let mut published = schema.clone();
     published["$id"] = format!("urn:bentpipe:{name}:{}", env!("CARGO_PKG_VERSION")).into();
     published
 }
 
 /// The schema of a file whose content is a `T`.
-pub(crate) fn of<T: JsonSchema>() -> Value {
+pub fn of<T: JsonSchema>() -> Value {
     let settings = SchemaSettings::draft2020_12()
         .with(|settings| settings.inline_subschemas = true)
         .with_transform(Tidy);

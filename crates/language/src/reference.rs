@@ -8,11 +8,11 @@ use crate::describe;
 use crate::shape;
 
 /// True if the tables of a key, which is inside the table at the path, are described elsewhere.
-pub(crate) type Elsewhere = fn(path: &str, key: &str) -> bool;
+pub type Elsewhere = fn(path: &str, key: &str) -> bool;
 
 /// The keys of a file in tables under `heading`, then those of the tables inside. Headings have
 /// `level` and more.
-pub(crate) fn sections(schema: &Json, heading: &str, level: usize, elsewhere: Elsewhere) -> String {
+pub fn sections(schema: &Json, heading: &str, level: usize, elsewhere: Elsewhere) -> String {
     let mut page = Page { text: String::new(), elsewhere };
     page.section("", heading, &[schema], level);
     page.text

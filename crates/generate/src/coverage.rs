@@ -1,8 +1,8 @@
-//! Which keys and tables of the schema stand in a document, and how often each pair of tables was drawn.
+//! The keys and tables of the schema in a document, and how often each pair of tables was drawn.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use scenario::shape::{alternatives, keys, required, type_of};
+use language::shape::{alternatives, keys, required, type_of};
 use serde_json::Value as Json;
 
 use crate::dice::Dice;
@@ -107,12 +107,12 @@ impl Coverage {
     }
 }
 
-/// Whether no scenario can have both tables.
+/// True if no scenario can have both tables.
 fn excludes(first: &str, second: &str) -> bool {
     are_alternatives(first, second) || needs_tcp(first, second) || needs_tcp(second, first)
 }
 
-/// Whether one table is of another protocol and the other of what knows packets of TCP only.
+/// True if one table is of another protocol and the other of what knows packets of TCP only.
 fn needs_tcp(first: &str, second: &str) -> bool {
     let reads_tcp = second.starts_with("node.middlebox(")
         || second.starts_with("link") && second.contains("header_compression(")
@@ -121,7 +121,7 @@ fn needs_tcp(first: &str, second: &str) -> bool {
         && reads_tcp
 }
 
-/// Whether two tables are alternatives of a key that a scenario has only once.
+/// True if two tables are alternatives of a key that a scenario has only once.
 fn are_alternatives(first: &str, second: &str) -> bool {
     let root = |name: &str| {
         !name.starts_with("link") && !name.starts_with("flow") && !name.starts_with("node")
@@ -158,7 +158,7 @@ fn walk_schema(
     }
 }
 
-/// Whether the tables of a key are those of another one: a proxy takes the controllers of flows, and their
+/// True if the tables of a key are those of another one: a proxy takes the controllers of flows, and their
 /// settings of SCPS-TP and QUIC.
 fn is_repeated(path: &str) -> bool {
     let of_flows = [".controller", ".scps", ".quic"];

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use crate::shape::{is_tables, required, type_of, words};
 use crate::tree::{Tree, Value};
 
-/// What `schemas` admit: `a time such as "250ms", or "off", or a table with `segments``.
+/// The values that `schemas` admit: `a time such as "250ms", or "off", or a table with `segments``.
 pub fn expected(schemas: &[&Json]) -> String {
     let described = |wanted: fn(&str) -> bool| {
         let mut parts: Vec<String> = Vec::new();
@@ -78,7 +78,7 @@ pub fn plain(json: &Json) -> String {
 }
 
 /// ` from 1 to 5`, ` above 0 and at most 1`, or nothing.
-pub fn bounds(schema: &Json) -> String {
+pub(crate) fn bounds(schema: &Json) -> String {
     let text = |key: &str| schema.get(key).map(plain);
     let low = text("minimum").or(text("x-minimum"));
     let high = text("maximum").or(text("x-maximum"));
@@ -94,10 +94,10 @@ pub fn bounds(schema: &Json) -> String {
     }
 }
 
-/// Characters of a text of the user's that a message shows.
+/// Most characters of a text of the user's that a message shows.
 const LONGEST_TEXT: usize = 80;
 
-/// A text for a message, cut off where nobody reads on.
+/// A text for a message, cut off after 80 characters.
 pub fn shortened(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(LONGEST_TEXT) {
         Some((end, _)) => format!("{}…", &text[..end]).into(),
@@ -105,13 +105,13 @@ pub fn shortened(text: &str) -> Cow<'_, str> {
     }
 }
 
-/// A text as it is written in a scenario, for a message.
+/// A text in quotation marks, for a message.
 pub fn quoted_short(text: &str) -> String {
     format!("{:?}", shortened(text))
 }
 
-/// What stands in the scenario.
-pub fn found(tree: &Tree) -> String {
+/// The value that was found.
+pub(crate) fn found(tree: &Tree) -> String {
     match &tree.value {
         Value::Bool(bool) => bool.to_string(),
         Value::Integer(integer) => integer.to_string(),
@@ -133,12 +133,12 @@ pub fn found(tree: &Tree) -> String {
     }
 }
 
-/// Names as they are written in a scenario.
+/// Names in backquotes.
 pub fn code(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| format!("`{name}`")).collect()
 }
 
-/// Texts as they are written in a scenario.
+/// Texts in quotation marks.
 pub fn quoted(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| format!("{text:?}")).collect()
 }

@@ -5,14 +5,14 @@ use crate::path::Path;
 use crate::suggest;
 use crate::tree::Tree;
 
-/// Names that a message lists at most.
+/// Most names that a message lists.
 const MOST: usize = 20;
 
 /// The names of an entry of a list of tables: path of the list, index of the entry, entry.
 pub type EntryNames = fn(&Path, usize, &Tree) -> Vec<String>;
 
 /// The index of the one entry of `items` that is called `name`.
-pub fn find(
+pub(crate) fn find(
     name: &str,
     items: &[Tree],
     path: &Path,
@@ -37,7 +37,7 @@ pub fn find(
     }
 }
 
-/// The entries that there are.
+/// The existing entries.
 fn expected(known: &[&String], path: &Path) -> String {
     let example = format!("an index or `*` as in `{path}.0` or `{path}.*`");
     let listed: Vec<_> = known.iter().take(MOST).map(|name| format!("`{name}`")).collect();

@@ -7,7 +7,7 @@ use serde_json::Value as Json;
 use crate::check::{admits_kind, nearest_key, one_of};
 use crate::describe;
 use crate::entry_names::{self, EntryNames};
-use crate::error::{Place, Problem, ScenarioError, ScenarioErrors};
+use crate::error::{Error, Errors, Place, Problem};
 use crate::path::Path;
 use crate::shape;
 use crate::tree::{Entry, Origin, Tree, Value};
@@ -16,33 +16,33 @@ use crate::write;
 /// A value that replaces one of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
-    /// Where: `flow.0.controller`, `flow[0].controller`, `flow.*.transport.mss`, and with the name of
-    /// an entry `flow.download.controller`. The name of a link is `a-b` of its two nodes.
+    /// The path: `flow.0.controller`, `flow[0].controller`, `flow.*.transport.mss`, or with the name
+    /// of an entry `flow.download.controller`.
     pub path: String,
-    /// What.
+    /// The new value.
     pub value: NewValue,
 }
 
-/// What an override writes.
+/// The value of an override.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NewValue {
-    /// TOML or a bare text, as people type it.
+    /// TOML or a bare text, as typed on a command line.
     Typed(String),
-    /// A value of a program, which knows whether `1` is a number or a name.
+    /// A value of a program, in which `1` and `"1"` are different.
     Program(Json),
 }
 
 impl FromStr for Override {
-    type Err = ScenarioErrors;
+    type Err = Errors;
 
     /// Reads `PATH=VALUE`.
-    fn from_str(text: &str) -> Result<Self, ScenarioErrors> {
+    fn from_str(text: &str) -> Result<Self, Errors> {
         match text.split_once('=') {
             Some((path, value)) if !path.trim().is_empty() => {
                 let value = NewValue::Typed(value.trim().to_owned());
                 Ok(Self { path: path.trim().to_owned(), value })
             }
-            _ => Err(ScenarioError {
+            _ => Err(Error {
                 place: Place { set: Some(format!("--set {text}")), ..Place::default() },
                 path: String::new(),
                 expected: "PATH=VALUE such as flow.0.controller=reno".into(),
@@ -67,15 +67,15 @@ impl std::fmt::Display for Override {
 }
 
 impl Override {
-    /// How messages name it: as it was written on a command line or by a program.
-    pub fn label(&self) -> String {
+    /// The name in messages: as written on a command line or by a program.
+    pub(crate) fn label(&self) -> String {
         match self.value {
             NewValue::Typed(_) => format!("--set {self}"),
             NewValue::Program(_) => format!("with {self}"),
         }
     }
 
-    /// The value as TOML; what is no TOML is a text, so that nobody has to quote twice.
+    /// The value as TOML. A value that is not TOML is a text, so texts need no second quotation marks.
     fn tree(&self, origin: &Origin) -> Tree {
         let typed = match &self.value {
             NewValue::Typed(typed) => typed,
@@ -120,7 +120,9 @@ impl Tree {
     }
 }
 
-/// Writes `overrides` into `tree`, in their order. Their numbers count from `first`.
+/// Writes `overrides` into `tree`, in their order. Their numbers count from `first`. `names_of` has
+/// the names of entries that paths may use. Returns the problems of paths; [`check`](crate::check)
+/// finds those of values.
 pub fn apply(
     tree: &mut Tree,
     schema: &Json,
@@ -198,7 +200,7 @@ impl Setting<'_> {
         }
     }
 
-    /// The elements of a list that `step` means: an index, `*`, or the name of one of them.
+    /// The indices of the elements that `step` means: an index, `*`, or the name of one of them.
     fn indices(&self, step: &str, items: &[Tree], path: &Path) -> Result<Vec<usize>, Box<Problem>> {
         if step == "*" {
             return Ok((0..items.len()).collect());
@@ -219,7 +221,7 @@ impl Setting<'_> {
         }
     }
 
-    /// The value, as text where only a text will do: a node may be called `1`.
+    /// The value, or its text if `options` admit only a text: a node may be called `1`.
     fn fitting(&self, options: &[&Json]) -> Tree {
         let Some(raw) = self.raw else { return self.value.clone() };
         let text = Value::String(raw.to_owned());
@@ -232,7 +234,7 @@ impl Setting<'_> {
         }
     }
 
-    /// An entry to be filled: what the file left to its default.
+    /// An entry without content, for a key that the file does not have.
     fn empty(&self, key: &str, schema: &Json) -> Entry {
         let is_list =
             shape::alternatives(schema).iter().all(|option| shape::type_of(option) == "array");
@@ -254,7 +256,7 @@ fn open_name(tree: &mut Tree, options: &[&Json], origin: &Origin) {
 }
 
 /// The kinds of table that `entries` can still become. Several controllers have a parameter of the
-/// same name, and the `name` of the table says which of them is meant.
+/// same name; the `name` of the table selects one of them.
 fn tables_of<'a>(options: &[&'a Json], entries: &[Entry]) -> Vec<&'a Json> {
     let tables: Vec<_> =
         options.iter().filter(|s| shape::type_of(s) == "object").copied().collect();

@@ -33,7 +33,7 @@ impl Page {
             let _ = write!(self.text, "{description}\n\n");
         }
         self.text.push_str("| key | value | default | meaning |\n|---|---|---|---|\n");
-        // What alternatives share is written once, with the first of them that has it.
+        // A key that alternatives share is written once, with the first of them.
         let known = |before: &[&Json], table: &Json, key: &str| {
             before.iter().any(|other| other["properties"].get(key) == table["properties"].get(key))
         };
@@ -90,7 +90,7 @@ fn row(text: &mut String, table: &Json, key: &str, is_choice: bool) {
         _ if required && is_choice => "one of these".into(),
         _ if required => "required".into(),
         Json::Null => String::new(),
-        // Spelt out in the section of the table.
+        // In the section of the table.
         Json::Object(_) if is_table(property) => String::new(),
         default => format!("`{}`", toml(default)),
     };
@@ -100,7 +100,7 @@ fn row(text: &mut String, table: &Json, key: &str, is_choice: bool) {
     let _ = writeln!(text, "| `{key}` | {} | {default} | {} |", cell(&expected), cell(meaning));
 }
 
-/// Whether a property is one table and nothing else.
+/// True if a property is a table, without alternatives.
 fn is_table(property: &Json) -> bool {
     property["type"] == "object"
 }

@@ -5,7 +5,7 @@ use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema};
 use serde_json::Value;
 
-/// A schema as others get it: with the identifier of what it describes and of this version.
+/// A schema with an identifier of its subject and of this version.
 pub fn published(name: &str, schema: &Value) -> Value {
     let mut published = schema.clone();
     published["$id"] = format!("urn:bentpipe:{name}:{}", env!("CARGO_PKG_VERSION")).into();
@@ -20,8 +20,8 @@ pub fn of<T: JsonSchema>() -> Value {
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
-/// TOML has no null: a value that may be absent is just not required. And a doc comment is one
-/// paragraph, wherever its lines were broken.
+/// Makes schemas simpler. TOML has no null, so a value that may be absent is only not required. A doc
+/// comment is one paragraph. An enum of words is a list of words.
 #[derive(Clone, Debug)]
 struct Tidy;
 
@@ -32,7 +32,7 @@ impl Transform for Tidy {
         if let Some(Value::String(text)) = object.get_mut("description") {
             *text = text.replace('\n', " ");
         }
-        // Names of an enum that is documented for those who read its crate: a list of names.
+        // An enum whose words have doc comments.
         let names = object.get("oneOf").and_then(Value::as_array).and_then(|options| {
             options.iter().map(|option| option.get("const").cloned()).collect::<Option<Vec<_>>>()
         });
@@ -44,15 +44,6 @@ impl Transform for Tidy {
         if object.get("default").is_some_and(Value::is_null) {
             object.remove("default");
         }
-        // An enum whose values have doc comments.
-        if let Some(Value::Array(options)) = object.get("oneOf") {
-            let words: Option<Vec<_>> = options.iter().map(|o| o.get("const").cloned()).collect();
-            if let Some(words) = words {
-                object.remove("oneOf");
-                object.insert("type".into(), "string".into());
-                object.insert("enum".into(), Value::Array(words));
-            }
-        }
         if let Some(Value::Array(types)) = object.get("type") {
             let real = types.iter().find(|t| *t != "null").cloned();
             object.insert("type".into(), real.unwrap_or(Value::Null));
@@ -60,7 +51,7 @@ impl Transform for Tidy {
         if let Some(Value::Array(mut options)) = object.remove("anyOf") {
             options.retain(|option| option.get("type").is_none_or(|t| t != "null"));
             match options.as_slice() {
-                // What was said about the field wins over what its type says about itself.
+                // Keywords of the field take precedence over those of its type.
                 [Value::Object(only)] => {
                     for (key, value) in only {
                         object.entry(key.clone()).or_insert_with(|| value.clone());

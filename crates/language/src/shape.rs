@@ -1,4 +1,4 @@
-//! Reads a JSON Schema: what its alternatives, types, words and keys are.
+//! Reads a JSON Schema: its alternatives, types, words and keys.
 
 use std::collections::BTreeSet;
 
@@ -17,7 +17,7 @@ pub fn type_of(schema: &Json) -> &str {
     schema["type"].as_str().unwrap_or("string")
 }
 
-/// The words that a schema without alternatives admits; empty if it is not about words.
+/// The words that a schema without alternatives admits; empty if it admits other values.
 pub fn words(schema: &Json) -> Vec<&str> {
     let several = schema["enum"].as_array().into_iter().flatten();
     several.chain(schema.get("const")).filter_map(Json::as_str).collect()
@@ -28,7 +28,7 @@ pub fn keys(schema: &Json) -> impl Iterator<Item = &str> {
     schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.as_str())
 }
 
-/// Whether `property` of `table` is a table that repeats keys of `table`: `forward` and `backward`.
+/// True if `property` of `table` is a table that repeats keys of `table`: `forward` and `backward`.
 pub fn repeats(property: &Json, table: &Json) -> bool {
     let mut own = keys(property).peekable();
     own.peek().is_some() && own.all(|key| table["properties"].get(key).is_some())
@@ -39,7 +39,7 @@ pub fn required(schema: &Json) -> impl Iterator<Item = &str> {
     schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str)
 }
 
-/// Whether a schema is about a list of tables, `[[like this]]`.
+/// True if a schema describes a list of tables, `[[like this]]`.
 pub fn is_tables(schema: &Json) -> bool {
     type_of(schema) == "array"
         && alternatives(&schema["items"]).iter().all(|item| type_of(item) == "object")

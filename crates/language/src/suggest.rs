@@ -3,17 +3,20 @@
 use crate::near;
 use units::{Bytes, Rate, Span};
 
-/// The ones of `names` that `name` is most likely a slip of, in quotation marks.
+/// The names that `name` is most likely a slip of, in quotation marks.
 pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
     near::nearest(name, names, |name| format!("{name:?}"))
 }
 
-/// The same for keys.
-pub fn nearest_key<'a>(key: &str, keys: impl IntoIterator<Item = &'a str>) -> Option<String> {
+/// The keys that `key` is most likely a slip of, in backquotes.
+pub(crate) fn nearest_key<'a>(
+    key: &str,
+    keys: impl IntoIterator<Item = &'a str>,
+) -> Option<String> {
     near::nearest(key, keys, |key| format!("`{key}`"))
 }
 
-/// What people write for a unit, in lower case, and the unit.
+/// Usual spellings of a unit, in lower case, and the unit.
 type Habits = &'static [(&'static [&'static str], &'static str)];
 
 const RATES: Habits = &[
@@ -43,7 +46,7 @@ const SIZES: Habits = &[
 ];
 
 /// `text` with the unit that was probably meant, if it then is a quantity of this format.
-pub fn quantity(format: &str, text: &str) -> Option<String> {
+pub(crate) fn quantity(format: &str, text: &str) -> Option<String> {
     let text = text.trim();
     let split = text.find(|c: char| !(c.is_ascii_digit() || c == '.'))?;
     let (number, unit) = (&text[..split], text[split..].trim());

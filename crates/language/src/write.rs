@@ -1,12 +1,8 @@
-//! A tree as TOML, laid out as people write scenarios: a `[[table]]` for each link and flow, and
-//! what belongs to it on one line for each key.
+//! A tree as TOML, laid out as people write it: a heading for each table at the top, and a line for
+//! each of its keys.
 //!
-//! Written here because a seed may be larger than the integers that TOML promises, which the
-//! writers of others refuse and [`Tree::parse`] reads.
-//!
-//! Decisions:
-//! - A saved scenario is written out again: its name, seed and overrides decide what runs, and the
-//!   file that they were laid over is elsewhere; comments stay where nothing was changed.
+//! A writer of its own, because a seed may be larger than the integers that TOML promises. Other
+//! writers refuse them; [`Tree::parse`] reads them.
 
 use crate::tree::{Entry, Tree, Value};
 
@@ -28,7 +24,7 @@ pub fn document(tree: &Tree) -> String {
     text
 }
 
-/// Whether a value at the top gets a heading of its own.
+/// True if a value at the top has a heading of its own.
 fn is_section(tree: &Tree) -> bool {
     match &tree.value {
         Value::List(items) => {

@@ -1,8 +1,7 @@
 //! The scenario language: reading of a TOML file into a complete [`Scenario`].
 //!
-//! A file becomes a tree of values with their places (`tree`). Overrides are written into the tree
-//! (`overrides`). The tree is checked against the JSON Schema (`check`), which is generated from the
-//! types of `document`. Finally the document is resolved into a scenario (`resolve`).
+//! The crate `language` reads a file, writes overrides over it, and checks it against the JSON Schema
+//! of the types in `document`. `resolve` turns the document into a scenario.
 //!
 //! ```
 //! let text = r#"
@@ -51,9 +50,7 @@ pub use explain::{
     Warning, WarningKind, explain,
 };
 pub use given::{Given, Packed, files, names_a_file};
-pub use language::{
-    NewValue, Override, Place, Refused, ScenarioError, ScenarioErrors, Step, TypedFile, shape,
-};
+pub use language::{Error as ScenarioError, Errors as ScenarioErrors, NewValue, Override, Step};
 pub use load::{Loaded, Written};
 pub use mechanisms::{MechanismExplanation, MechanismParameter, mechanisms};
 pub use model::Scenario;

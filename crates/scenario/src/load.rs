@@ -4,7 +4,7 @@ use std::collections::BTreeMap;
 use std::path::{Path as FilePath, PathBuf};
 
 use language::check;
-use language::error::{Place, Problem, ScenarioErrors, Source};
+use language::error::{Errors, Place, Problem, Source};
 use language::overrides::{self, Override};
 use language::path::Path;
 use language::tree::{Origin, Tree, Value};
@@ -17,14 +17,14 @@ use crate::names;
 use crate::resolve;
 use crate::schema;
 
-/// A scenario together with what was written to get it.
+/// A scenario with the values that it was made from.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// The scenario.
     pub scenario: Scenario,
-    /// What was written, and so is no default.
+    /// The written values, which are no defaults.
     pub written: Written,
-    /// What it was made from.
+    /// The values that the scenario was made from.
     pub given: Given,
 }
 
@@ -40,7 +40,7 @@ pub struct Written {
 }
 
 impl Written {
-    /// Whether there is something at `path`, written as in errors: `link[0].forward.rate`.
+    /// True if there is a value at `path`, in the form of errors: `link[0].forward.rate`.
     pub fn contains(&self, path: &str) -> bool {
         self.origins.contains_key(path)
     }
@@ -88,7 +88,7 @@ impl Loaded {
     ///
     /// # Errors
     /// All errors of the file and the overrides.
-    pub fn load(path: impl AsRef<FilePath>, sets: &[Override]) -> Result<Self, ScenarioErrors> {
+    pub fn load(path: impl AsRef<FilePath>, sets: &[Override]) -> Result<Self, Errors> {
         Self::read(Source::open(path.as_ref(), "a scenario file")?, sets)
     }
 
@@ -100,7 +100,7 @@ impl Loaded {
         text: &str,
         file: impl AsRef<FilePath>,
         sets: &[Override],
-    ) -> Result<Self, ScenarioErrors> {
+    ) -> Result<Self, Errors> {
         Self::read_text(text, Some(file.as_ref().to_owned()), sets)
     }
 
@@ -108,15 +108,11 @@ impl Loaded {
     ///
     /// # Errors
     /// All errors of the text and the overrides.
-    pub fn read_text(
-        text: &str,
-        file: Option<PathBuf>,
-        sets: &[Override],
-    ) -> Result<Self, ScenarioErrors> {
+    pub fn read_text(text: &str, file: Option<PathBuf>, sets: &[Override]) -> Result<Self, Errors> {
         Self::read(Source { file, text: text.to_owned(), sets: Vec::new() }, sets)
     }
 
-    fn read(source: Source, sets: &[Override]) -> Result<Self, ScenarioErrors> {
+    fn read(source: Source, sets: &[Override]) -> Result<Self, Errors> {
         let tree = source.parse()?;
         complete(source, tree, sets)
     }
@@ -125,7 +121,7 @@ impl Loaded {
     ///
     /// # Errors
     /// All errors of the value and the overrides.
-    pub fn from_json(json: &Json, sets: &[Override]) -> Result<Self, ScenarioErrors> {
+    pub fn from_json(json: &Json, sets: &[Override]) -> Result<Self, Errors> {
         complete(Source::default(), Tree::from_json(json), sets)
     }
 }
@@ -135,7 +131,7 @@ impl Scenario {
     ///
     /// # Errors
     /// All errors of the file and the overrides.
-    pub fn load(path: impl AsRef<FilePath>, sets: &[Override]) -> Result<Self, ScenarioErrors> {
+    pub fn load(path: impl AsRef<FilePath>, sets: &[Override]) -> Result<Self, Errors> {
         Loaded::load(path, sets).map(|loaded| loaded.scenario)
     }
 
@@ -147,7 +143,7 @@ impl Scenario {
         text: &str,
         file: impl AsRef<FilePath>,
         sets: &[Override],
-    ) -> Result<Self, ScenarioErrors> {
+    ) -> Result<Self, Errors> {
         Loaded::parse(text, file, sets).map(|loaded| loaded.scenario)
     }
 
@@ -155,17 +151,17 @@ impl Scenario {
     ///
     /// # Errors
     /// All errors of the value and the overrides.
-    pub fn from_json(json: &Json, sets: &[Override]) -> Result<Self, ScenarioErrors> {
+    pub fn from_json(json: &Json, sets: &[Override]) -> Result<Self, Errors> {
         Loaded::from_json(json, sets).map(|loaded| loaded.scenario)
     }
 }
 
-/// Writes `sets` over `tree`, and checks and resolves what then stands there.
+/// Writes `sets` over `tree`, then checks and resolves the result.
 pub(crate) fn complete(
     mut source: Source,
     mut tree: Tree,
     sets: &[Override],
-) -> Result<Loaded, ScenarioErrors> {
+) -> Result<Loaded, Errors> {
     let schema = schema::cached();
     let first = source.sets.len();
     source.sets.extend_from_slice(sets);

@@ -16,7 +16,7 @@ pub struct MechanismExplanation {
     pub name: &'static str,
     /// The key of a scenario that takes it.
     pub key: &'static str,
-    /// What kind of mechanism it is.
+    /// The kind of the mechanism.
     pub kind: &'static str,
     /// Description in one sentence.
     pub summary: String,
@@ -72,7 +72,7 @@ fn explain(mechanism: &Mechanism) -> MechanismExplanation {
     }
 }
 
-/// Whether a mechanism is all that its key takes. Its table has no `name` then.
+/// True if the key of a mechanism takes no other. Its table has no `name` then.
 fn is_alone(name: &str, key: &str) -> bool {
     key.rsplit('.').next() == Some(name)
 }

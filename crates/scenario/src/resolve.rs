@@ -39,7 +39,7 @@ use crate::model::{Record, Scenario};
 
 use channels::Channels;
 
-/// What came out; the scenario can run only if there is no problem.
+/// The result of a resolution; the scenario can run only if there is no problem.
 pub(crate) struct Resolved {
     pub scenario: Scenario,
     /// For each flow, the number of its `[[flow]]`.

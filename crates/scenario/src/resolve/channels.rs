@@ -20,10 +20,10 @@ const MOST_MEASUREMENTS: u64 = 10_000_000;
 /// Changes of a channel with bursts in time in a run.
 const MOST_CHANGES: f64 = 1e8;
 
-/// What channels need to know of the rest.
+/// The context of channels.
 pub(super) struct Channels<'a> {
     pub tree: &'a Tree,
-    /// Where the scenario file is.
+    /// Folder of the scenario file.
     pub directory: &'a FilePath,
     pub duration: Span,
 }

@@ -34,7 +34,7 @@ pub(super) fn resolve(
     [0, 1].map(|_| found.next().flatten())
 }
 
-/// What is wrong with demand assignment at `path`.
+/// The problem of demand assignment at `path`.
 fn impossible(
     demand: &DemandSettings,
     direction: &Direction,

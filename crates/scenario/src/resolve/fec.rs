@@ -30,7 +30,7 @@ pub(super) fn resolve(
     [0, 1].map(|_| found.next().flatten())
 }
 
-/// What is wrong with a code at `path`.
+/// The problem of a code at `path`.
 fn impossible(fec: Fec, direction: &Direction, path: &Path) -> Option<Problem> {
     let FecSettings { data, parity, .. } = fec.settings(|_| Span::ZERO);
     if data + parity > LONGEST_BLOCK {

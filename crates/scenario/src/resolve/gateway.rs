@@ -22,7 +22,7 @@ use crate::model::{Flow, GatewayEnd, OwnSettings, Preset, SideName};
 /// any, a proxy would never press back.
 const SEND_BUFFER: Bytes = Bytes(4 << 20);
 
-/// What is written of a side.
+/// The written keys of a side.
 pub(super) struct Side {
     pub path: Path,
     pub name: SideName,
@@ -117,7 +117,7 @@ impl Side {
         proxy.key("preset")
     }
 
-    /// Whether its connections share a rate.
+    /// True if its connections share a rate.
     fn has_rate(&self) -> bool {
         let of_preset = || self.preset.is_some_and(|preset| Values::has_rate(preset, self.name));
         self.rate.is_some() || of_preset()

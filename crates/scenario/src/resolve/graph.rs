@@ -260,7 +260,7 @@ fn directions(
     directions
 }
 
-/// Where the keys of a queue stand.
+/// The places of the keys of a queue.
 struct Places {
     aqm: Path,
     queue: Path,

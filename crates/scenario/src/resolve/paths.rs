@@ -17,7 +17,7 @@ use crate::routes::{Hop, Routes, routes};
 const MOST_ADDRESSES: usize = 4096;
 const _: () = assert!(super::graph::MOST_NODES + MOST_ADDRESSES < u16::MAX as usize);
 
-/// Addresses that some flow has asked for, as many in succession as it has paths.
+/// Addresses that some flow needs, as many in succession as it has paths.
 struct Addresses {
     all: Vec<Address>,
     nodes: usize,

@@ -31,7 +31,7 @@ pub(super) struct Places {
     controller: Path,
     /// The table with the settings.
     transport: Path,
-    /// Whether something else bounds what connections without congestion control send.
+    /// True if something else bounds the rate of connections without congestion control.
     is_bounded: bool,
     /// What a congestion controller called "none" requires.
     requires: &'static str,
@@ -176,7 +176,7 @@ fn own(entry: &ProtocolEntry) -> String {
     }
 }
 
-/// What the settings of a protocol depend on besides those of its flow.
+/// The context of the settings of a protocol.
 pub(super) struct Host<'a> {
     pub(super) ip: IpVersion,
     /// The scenario as it was written.

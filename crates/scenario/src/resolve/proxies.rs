@@ -24,7 +24,7 @@ use crate::routes::{Routes, routes};
 /// The shortest delay to a geostationary satellite: 35 786 km at the speed of light are 119.4 ms.
 const GEO_HOP: Span = Span::from_millis(119);
 
-/// What is written of the sides of the proxies, by the number of the node.
+/// The written sides of the proxies, by the number of the node.
 pub(super) type Sides = BTreeMap<usize, [Side; 2]>;
 
 /// Sets the proxies of nodes.

@@ -11,7 +11,7 @@ use units::{Bytes, Rate};
 use crate::model::{Flow, RouteRate, Scenario};
 use crate::routes::{Hop, routes};
 
-/// What is known of a route when one of its flows has been looked at.
+/// A route after the first of its flows.
 struct Route {
     hop: Hop,
     /// Number of the `[[flow]]` that was the first.

@@ -12,7 +12,7 @@ use crate::trace::{self, Trace};
 
 type Read = Result<Trace, Box<Fault>>;
 
-/// What a trace that was written at `path` does. A problem leaves it out.
+/// The changes of the trace at `path`. A trace with a problem has none.
 pub(super) fn resolve(
     trace: &document::Trace,
     channels: &Channels<'_>,

@@ -10,7 +10,7 @@ use std::path::Path as FilePath;
 use std::sync::LazyLock;
 
 use language::check;
-use language::error::{Problem, ScenarioErrors, Source};
+use language::error::{Errors, Problem, Source};
 use language::path::{Path, Step};
 use language::reference;
 use language::schema as generated;
@@ -59,7 +59,7 @@ impl StudySource {
     ///
     /// # Errors
     /// All errors of keys and values.
-    pub fn load(path: impl AsRef<FilePath>) -> Result<Self, ScenarioErrors> {
+    pub fn load(path: impl AsRef<FilePath>) -> Result<Self, Errors> {
         let source = Source::open(path.as_ref(), "a study file")?;
         let tree = source.parse()?;
         Self::checked(source, tree)
@@ -69,11 +69,11 @@ impl StudySource {
     ///
     /// # Errors
     /// All errors of keys and values.
-    pub fn from_json(json: &Json) -> Result<Self, ScenarioErrors> {
+    pub fn from_json(json: &Json) -> Result<Self, Errors> {
         Self::checked(Source::default(), Tree::from_json(json))
     }
 
-    fn checked(source: Source, tree: Tree) -> Result<Self, ScenarioErrors> {
+    fn checked(source: Source, tree: Tree) -> Result<Self, Errors> {
         if let (Some(link), None) = (tree.entry("link"), tree.get("scenario")) {
             let problem = Problem::new(Path::default(), "a study", "a scenario");
             let reason = "the key `scenario` of a study names its scenario file";
@@ -104,7 +104,7 @@ impl StudySource {
     }
 
     /// The errors that `problems` are in this study, in the order of the file.
-    pub fn report(&self, problems: Vec<StudyProblem>) -> ScenarioErrors {
+    pub fn report(&self, problems: Vec<StudyProblem>) -> Errors {
         let problems = problems.into_iter().map(|problem| {
             let StudyProblem { path, expected, found, reason, suggestion } = problem;
             Problem { reason, suggestion, ..Problem::new(Path(path), expected, found) }

@@ -56,9 +56,8 @@ pub(crate) fn number<'de, D: Deserializer<'de>>(source: D) -> Result<f64, D::Err
 
 const CANNOT_FAIL: &str = "a recording has only plain fields, and a string takes all of them";
 
-/// What the scenario and the seed decide. Written out rather than filtered from the whole object:
-/// the order of a filtered object would hang on whether some crate of the build asks `serde_json`
-/// to preserve it.
+/// The part of a recording that the scenario and the seed decide. It is a type and not a filtered
+/// object, whose order would depend on the features of `serde_json` in the build.
 #[derive(Serialize)]
 struct Reproducible<'a> {
     scenario: &'a str,

@@ -61,7 +61,7 @@ pub enum OutputError {
     Unwritable {
         /// The folder.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// A file could not be written.
@@ -69,7 +69,7 @@ pub enum OutputError {
     Write {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// A file that the scenario names is there no longer, or cannot be copied.
@@ -77,7 +77,7 @@ pub enum OutputError {
     Copy {
         /// The file.
         path: PathBuf,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
     /// A table could not be written.
@@ -85,7 +85,7 @@ pub enum OutputError {
     Parquet {
         /// The file.
         path: PathBuf,
-        /// What the writer says.
+        /// The error of the writer.
         source: ParquetError,
     },
 }
@@ -236,14 +236,14 @@ fn own_files() -> impl Iterator<Item = String> {
     tables.chain([CAPTURE, KEY_LOG, SCENARIO, SUMS, RECORDING].map(str::to_owned))
 }
 
-/// Whether a file has the name of one of several: `input-0.csv`, `qlog-0-3-client.sqlog`.
+/// True if a file has the name of one of several: `input-0.csv`, `qlog-0-3-client.sqlog`.
 fn is_numbered(name: &str) -> bool {
     let rest = NUMBERED.iter().find_map(|start| name.strip_prefix(start));
     let number = rest.and_then(|rest| rest.split(['.', '-']).next());
     number.is_some_and(|number| number.parse::<u32>().is_ok())
 }
 
-/// What became of a folder.
+/// The result of publishing a folder.
 enum Prepared {
     Ready(Unfinished),
     /// It has this foreign file.
@@ -275,7 +275,7 @@ fn foreign_file(path: &Path) -> io::Result<Option<String>> {
     Ok(names.into_iter().next().filter(|_| !own))
 }
 
-/// Whether the file is ours and not some other program's `recording.json`.
+/// True if the file is a recording of Bentpipe, not another program's `recording.json`.
 fn is_recording(path: &Path) -> bool {
     #[derive(Deserialize)]
     #[allow(dead_code)] // that the keys are there is all we want to know

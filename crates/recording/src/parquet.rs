@@ -37,7 +37,7 @@ const ROWS_PER_BATCH: usize = 1 << 16;
 pub struct ParquetError {
     /// Name of the table.
     pub table: String,
-    /// What went wrong.
+    /// The error of the writer.
     pub source: Error,
 }
 

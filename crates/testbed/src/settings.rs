@@ -31,21 +31,21 @@ pub(crate) fn least_mtu(ip: IpVersion) -> u32 {
     }
 }
 
-/// What `TCP_MAXSEG` takes (tcp(7)).
+/// Range of `TCP_MAXSEG` (tcp(7)).
 const MSS: std::ops::RangeInclusive<u32> = 88..=32_767;
 /// The largest window that a socket can be given: its buffer is counted in an `int`, and is twice
 /// what is asked for, of which half is the window.
 const LARGEST_WINDOW: u64 = 1 << 28;
-/// What `tcp_rto_max_ms` takes.
+/// Range of `tcp_rto_max_ms`.
 const RTO_MAX: (Span, Span) = (Span::from_secs(1), Span::from_secs(120));
-/// What `TCP_DELACK_MAX_US` takes: two ticks at 100 Hz, the slowest rate, and what Linux has itself.
+/// Range of `TCP_DELACK_MAX_US`: two ticks at 100 Hz, the slowest rate, and what Linux has itself.
 const ACK_DELAY: (Span, Span) = (Span::from_millis(20), Span::from_millis(200));
 /// The shortest time that its timers know: a tick at 250 Hz, the usual rate.
 const TICK: Span = Span::from_millis(4);
 /// `tcp_wmem` for a send buffer without limit: far above what any path here holds.
 const UNLIMITED_SEND_BUFFER: &str = "4096 65536 1073741824";
 
-/// What becomes of a setting.
+/// The treatment of a setting.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Verdict {
     /// The kernel does what the scenario has.
@@ -67,20 +67,20 @@ impl Verdict {
     }
 }
 
-/// A setting and what becomes of it.
+/// A setting and its treatment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// Its path in the flow.
     pub(crate) setting: &'static str,
-    /// What the scenario asks for.
+    /// The value in the scenario.
     pub(crate) asked: String,
-    /// What becomes of it.
+    /// The treatment.
     pub(crate) verdict: Verdict,
-    /// What the kernel does, or could do if it is rejected.
+    /// The value or behaviour of the kernel; of a rejected setting, the possible values.
     pub(crate) kernel: String,
 }
 
-/// What the sockets and hosts of a flow are set to.
+/// The settings of the sockets and hosts of a flow.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Applied {
     /// Name of the controller in the kernel.

@@ -35,6 +35,7 @@ mod load;
 mod mechanisms;
 pub mod model;
 mod names;
+mod rates;
 mod reference;
 mod resolve;
 mod routes;

@@ -143,7 +143,7 @@ def test_a_recording_that_cannot_be_read_says_where(scenario: bp.Scenario, tmp_p
     recording.write_text(json.dumps(totals, indent=2))
     with pytest.raises(bp.RecordingError, match="seven") as caught:
         bp.load(tmp_path / "out")
-    assert (caught.value.file, caught.value.line) == (str(recording), 5)
+    assert (caught.value.file, caught.value.line) == (str(recording), 4)
 
 
 @pytest.mark.alone

@@ -70,7 +70,6 @@ def test_a_node_that_no_link_reaches(bentpipe: Bentpipe, tmp_path: Path) -> None
             "this kernel has",
         ),
         (["run", "small.toml", "--backend", "moon"], "simulator"),
-        (["run", "small.toml", "--bed", "moon"], "simulator"),
         (["run", "small.toml", "--seed", "-1"], "seed"),
         (["run", "small.toml", "--pcap"], "--out"),
         (["run", "small.toml", "--keylog"], "--out"),

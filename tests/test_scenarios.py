@@ -196,25 +196,6 @@ def test_a_scenario_tells_the_way_of_its_data(small: Path) -> None:
         scenario.route(7)
 
 
-def test_an_old_name_of_a_key_is_read_with_a_warning_that_is_data(tmp_path: Path) -> None:
-    file = tmp_path / "old.toml"
-    file.write_text(SMALL.replace("[[flow]]", 'framing = "18B"\n\n[[flow]]', 1))
-    with pytest.warns(bp.RenamedKeyWarning) as caught:
-        old = bp.Scenario.load(file)
-    (warning,) = [one.message for one in caught]
-    assert isinstance(warning, bp.RenamedKeyWarning)
-    assert (warning.old, warning.new, warning.path) == ("framing", "overhead", "link[0].overhead")
-    assert (warning.file, warning.column) == (str(file), 1)
-    assert caught[0].filename == __file__
-    with pytest.warns(bp.RenamedKeyWarning) as caught:
-        changed = old.with_(flow__0__transport__byte_counting=3)
-    assert [one.message.old for one in caught] == ["byte_counting"]  # type: ignore[union-attr]
-    assert "framing" not in changed.to_toml()
-    with pytest.warns(bp.RenamedKeyWarning):
-        built = bp.Scenario.build(**KEYS | {"link": [LINK | {"framing": "18B"}]})
-    assert bp.run(built).digest() == bp.run(old).digest()
-
-
 def test_what_is_wrong_with_a_scenario_is_data(tmp_path: Path) -> None:
     file = tmp_path / "wrong.toml"
     file.write_text(SMALL.replace("newreno", "nevreno"))
@@ -251,17 +232,6 @@ def test_errors_of_a_command_are_data_too(small: Path, bentpipe: Bentpipe) -> No
     (error,) = json.loads(done.stdout)["errors"]
     assert (error["path"], error["suggestion"]) == ("flow[0].controller", '"cubic"')
     assert error["set"] == "--set flow.0.controller=cubicc"
-
-
-def test_an_old_name_is_warned_of_once_by_a_command(small: Path, bentpipe: Bentpipe) -> None:
-    done = bentpipe("explain", str(small), "--set", "link.0.framing=18B")
-    assert done.returncode == 0
-    (line,) = done.stderr.splitlines()
-    assert line.startswith("bentpipe: warning: --set link.0.framing=18B: link[0].overhead: ")
-    assert (
-        "renamed_key"
-        in bentpipe("explain", str(small), "--json", "--set", "link.0.framing=18B").stdout
-    )
 
 
 @pytest.mark.parametrize(

@@ -277,17 +277,17 @@ def test_parameters_that_say_the_same_twice(file: Path, path: str, values: str, 
     assert f"parameters.third.{place}" in [error.path for error in caught.value.errors]
 
 
-def test_an_old_and_a_new_name_are_one_key(file: Path) -> None:
+def test_two_spellings_of_a_path_are_one_key(file: Path) -> None:
     both = """\
-old = { path = "link.0.framing", values = ["10B", "20B"] }
-new = { path = "link.0.overhead", values = ["30B", "40B"] }
+dots = { path = "link.0.overhead", values = ["10B", "20B"] }
+brackets = { path = "link[0].overhead", values = ["30B", "40B"] }
 """
     file.write_text(STUDY.replace("[replications]", f"{both}[replications]"))
     with pytest.raises(bp.StudyError) as caught:
         Study.load(file)
     (error,) = caught.value.errors
-    assert error.path == "parameters.new.path"
-    assert '"old"' in (error.reason or "")
+    assert error.path == "parameters.brackets.path"
+    assert '"dots"' in (error.reason or "")
 
 
 def test_the_reference_of_studies_is_made_from_the_types() -> None:

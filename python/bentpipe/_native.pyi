@@ -59,6 +59,7 @@ __all__ = [
     "_panic",
     "build_profile",
     "controllers",
+    "dotted_path",
     "kernel_controllers",
     "kernel_likeness",
     "kernel_load",
@@ -663,7 +664,7 @@ class KernelSetting:
 
     @property
     def verdict(self) -> str:
-        """`honoured`, or `reported` if the kernel does something else."""
+        """`applied`, or `approximated` if the kernel does something else."""
 
     @property
     def kernel(self) -> str:
@@ -1198,10 +1199,6 @@ class Recording:
     @property
     def backend(self) -> str:
         """`simulator` or `kernel`."""
-
-    @property
-    def bed(self) -> str:
-        """The same as `backend`, by its older name."""
 
     @property
     def version(self) -> str:
@@ -1985,10 +1982,10 @@ def scenario_files(text: str) -> list[str]:
 def names_a_file(path: str) -> bool:
     """Whether the values of a path of the scenario language can be names of files."""
 
-def present_path(path: str) -> str | None:
-    """The path of an override with the present names of its keys.
+def dotted_path(path: str) -> str | None:
+    """The path of an override with indices after dots.
 
-    `link.0.overhead` for `link[0].framing`. None if no scenario has such a key.
+    `link.0.overhead` for `link[0].overhead`. None if no scenario has such a key.
     """
 
 def study_schema() -> str:

@@ -172,35 +172,3 @@ class Interrupted(KeyboardInterrupt):
         self.recordings = recordings
         self.runs: Sequence[Run | None] = []
         self.run: Run | None = None
-
-
-class RenamedKeyWarning(FutureWarning):
-    """An old name of a scenario key, which the next release will not accept.
-
-    `old` and `new` are the names, `path` where it is in the scenario with the new one. `file`,
-    `line`, `column` and `set` say where it was written, as those of a `Problem` do.
-    """
-
-    def __init__(
-        self,
-        message: str,
-        path: str = "",
-        old: str = "",
-        new: str = "",
-        file: str | None = None,
-        line: int | None = None,
-        column: int | None = None,
-        set: str | None = None,  # noqa: A002
-    ) -> None:
-        super().__init__(message, path, old, new, file, line, column, set)
-        self.message = message
-        self.path = path
-        self.old = old
-        self.new = new
-        self.file = file
-        self.line = line
-        self.column = column
-        self.set = set
-
-    def __str__(self) -> str:
-        return self.message

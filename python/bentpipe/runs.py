@@ -67,11 +67,6 @@ class Run:
         return self.recording.backend
 
     @property
-    def bed(self) -> str:
-        """The earlier name of `backend`."""
-        return self.backend
-
-    @property
     def seed(self) -> int:
         """Seed of all random numbers."""
         return self.recording.seed
@@ -207,17 +202,15 @@ def run(
     scenario: Scenario,
     *,
     seed: int | None = None,
-    backend: Backend | None = None,
+    backend: Backend = "simulator",
     progress: Callable[[float], object] | None = None,
     controllers: Controllers | None = None,
-    bed: Backend | None = None,
 ) -> Run:
     """Run a scenario.
 
-    `seed` is by default that of the scenario. `backend` is by default the simulator. The kernel
-    backend is the TCP of this machine in real time, which requires root. `KernelError` names what
-    the machine or the scenario lacks. `bed` is the earlier name of `backend`. `progress` is called
-    with the fraction that is done. An exception in it ends the run.
+    `seed` is by default that of the scenario. The kernel backend is the TCP of this machine
+    in real time, which requires root. `KernelError` names what the machine or the scenario lacks.
+    `progress` is called with the fraction that is done. An exception in it ends the run.
 
     `controllers` maps names of flows to controllers in Python: classes, functions that create
     controllers, or texts such as `"mine.py:Mine"` (docs/python-controllers.md). Only the simulator
@@ -228,12 +221,9 @@ def run(
     Other threads can run Python meanwhile. Ctrl-C raises `Interrupted`, whose attribute `run` is
     the partial run.
     """
-    if backend is not None and bed is not None:
-        raise InputError.of_value("backend", "one of backend and bed", "both")
-    chosen = backend or bed or "simulator"
-    if chosen not in get_args(Backend):
-        raise InputError.of_value("backend", "'simulator' or 'kernel'", repr(chosen))
-    run_on = _native.run_on_kernel if chosen == "kernel" else _native.run
+    if backend not in get_args(Backend):
+        raise InputError.of_value("backend", "'simulator' or 'kernel'", repr(backend))
+    run_on = _native.run_on_kernel if backend == "kernel" else _native.run
     try:
         makers = None if controllers is None else makers_of(controllers)
         recording = run_on(scenario, seed=seed, progress=progress, controllers=makers)

@@ -27,7 +27,6 @@ mod controllers;
 mod entry;
 mod events;
 mod link_share;
-pub mod near;
 mod parameters;
 mod parts;
 mod registry;

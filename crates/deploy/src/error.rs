@@ -1,6 +1,6 @@
 //! Errors of loading controllers, with messages for users of the command line.
 
-use congestion::near;
+use language::near;
 
 /// An error of loading, changing or unloading a controller.
 #[derive(Debug, thiserror::Error)]

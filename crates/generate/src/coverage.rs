@@ -1,8 +1,8 @@
-//! Which keys and tables of the schema stand in a document, and how often each pair of tables was drawn.
+//! The keys and tables of the schema in a document, and how often each pair of tables was drawn.
 
 use std::collections::{BTreeMap, BTreeSet};
 
-use scenario::shape::{alternatives, keys, required, type_of};
+use language::shape::{alternatives, keys, required, type_of};
 use serde_json::Value as Json;
 
 use crate::dice::Dice;

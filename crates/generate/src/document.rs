@@ -8,7 +8,7 @@
 
 use std::collections::BTreeSet;
 
-use scenario::shape::{alternatives, keys, required, type_of, words};
+use language::shape::{alternatives, keys, required, type_of, words};
 use serde_json::{Map, Value as Json, json};
 use transport::Protocol;
 

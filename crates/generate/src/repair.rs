@@ -3,8 +3,8 @@
 
 use std::collections::BTreeMap;
 
+use language::shape::alternatives;
 use scenario::Loaded;
-use scenario::shape::alternatives;
 use serde_json::Value as Json;
 
 use crate::coverage::join;

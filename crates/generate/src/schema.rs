@@ -1,7 +1,7 @@
 //! Values that a JSON Schema admits, for property tests of the check and of the types.
 
+use language::shape::{alternatives, keys, required, type_of, words};
 use proptest::prelude::*;
-use scenario::shape::{alternatives, keys, required, type_of, words};
 use serde_json::{Value as Json, json};
 
 /// Any value that `schema` admits.

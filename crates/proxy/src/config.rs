@@ -10,9 +10,9 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+use language::{Errors, Refused, TypedFile};
 pub use middlebox::SideName;
 use middlebox::{Accept, Policy, SplitLimits};
-use scenario::{Refused, ScenarioErrors, TypedFile};
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 pub use sides::{ConnectionOptions, RateOptions, Side, Subnet, TcpOptions};
@@ -289,7 +289,7 @@ impl Loaded {
     ///
     /// # Errors
     /// All errors of the file.
-    pub fn load(path: &Path) -> Result<Self, ScenarioErrors> {
+    pub fn load(path: &Path) -> Result<Self, Errors> {
         Self::complete(TypedFile::load(path, "a file of the proxy")?)
     }
 
@@ -297,11 +297,11 @@ impl Loaded {
     ///
     /// # Errors
     /// All errors of the text.
-    pub fn parse(text: &str, file: &Path) -> Result<Self, ScenarioErrors> {
+    pub fn parse(text: &str, file: &Path) -> Result<Self, Errors> {
         Self::complete(TypedFile::parse(text, file)?)
     }
 
-    fn complete(file: TypedFile<Document>) -> Result<Self, ScenarioErrors> {
+    fn complete(file: TypedFile<Document>) -> Result<Self, Errors> {
         match check::check(&file.value) {
             Ok(config) => Ok(Self { config, file }),
             Err(refused) => Err(file.report(refused)),
@@ -309,7 +309,7 @@ impl Loaded {
     }
 
     /// Errors at values of this file.
-    pub fn report(&self, refused: Vec<Refused>) -> ScenarioErrors {
+    pub fn report(&self, refused: Vec<Refused>) -> Errors {
         self.file.report(refused)
     }
 }
@@ -402,6 +402,16 @@ mod tests {
                 .unwrap();
         }
         assert_eq!(keys, made, "run it with INSTA_UPDATE=always");
+    }
+
+    #[test]
+    fn every_key_has_a_row_in_the_page() {
+        let page = include_str!("../../../docs/proxy.md");
+        let (_, keys) = page.split_once("## Keys\n").unwrap();
+        for path in language::shape::paths(&TypedFile::<Document>::schema()) {
+            let key = path.rsplit('.').next().unwrap();
+            assert!(keys.contains(&format!("\n| `{key}` | ")), "{path}");
+        }
     }
 
     #[test]

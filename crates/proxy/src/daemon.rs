@@ -44,16 +44,16 @@ use crate::worker::{Order, Worker};
 pub enum DaemonError {
     /// The file is not valid, or the machine cannot do what it has.
     #[error("{0}")]
-    Config(#[from] scenario::ScenarioErrors),
+    Config(#[from] language::Errors),
     /// The machine or the user lacks something.
     #[error("{0}")]
     Missing(String),
     /// A system call failed.
     #[error("cannot {action}: {source}")]
     Failed {
-        /// What was tried.
+        /// The operation.
         action: String,
-        /// What the system says.
+        /// The error of the system.
         source: io::Error,
     },
 }
@@ -234,7 +234,7 @@ impl Locals {
         Ok(Self { metrics: metrics.transpose()?, control: control.transpose()? })
     }
 
-    /// Closes them, so that nobody waits in their queues for an answer of this process.
+    /// Closes them, so that no connection waits in their queues for this process.
     fn stop(&mut self) {
         for (fd, server) in [self.metrics.take(), self.control.take()].into_iter().flatten() {
             server.stop();
@@ -437,13 +437,13 @@ fn reload(path: &Path, old: &Config, shared: &Shared) -> Result<Config, DaemonEr
 }
 
 /// Keys that need privileges or rules which the running daemon does not have any more.
-fn fixed(old: &Document, new: &Document) -> Vec<scenario::Refused> {
+fn fixed(old: &Document, new: &Document) -> Vec<language::Refused> {
     let reason = "it cannot change while the proxy runs; restart it";
     let mut refused = Vec::new();
     let mut same = |path: &str, old: &dyn std::fmt::Debug, new: &dyn std::fmt::Debug| {
         let (old, new) = (format!("{old:?}"), format!("{new:?}"));
         if old != new {
-            refused.push(scenario::Refused::new(path, old, new).because(reason));
+            refused.push(language::Refused::new(path, old, new).because(reason));
         }
     };
     same("accept", &old.accept, &new.accept);

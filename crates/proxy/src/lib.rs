@@ -10,7 +10,7 @@
 //! SYNs back until servers have accepted.
 //!
 //! Decisions:
-//! - Interception is by TPROXY to listeners on the loopback address. Nobody reaches them otherwise,
+//! - Interception is by TPROXY to listeners on the loopback address. They are unreachable otherwise,
 //!   and where no listener is, TPROXY does nothing: the proxy fails open without any help.
 //! - A SYN is intercepted if it comes from an interface of one side and its route leads to one of the
 //!   other side (`fib daddr oifname`). So the side of each leg is known without a look at routes.
@@ -30,6 +30,8 @@ mod connection;
 mod control;
 mod counters;
 mod daemon;
+#[cfg(test)]
+mod dependencies;
 mod gate;
 mod handover;
 mod late;

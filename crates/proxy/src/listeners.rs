@@ -5,8 +5,8 @@ use std::net::SocketAddr;
 use std::os::fd::OwnedFd;
 use std::sync::Arc;
 
+use language::Refused;
 use rustix::net::{getsockname, sockopt};
-use scenario::Refused;
 use serde_json::{Value, json};
 
 use crate::config::{Config, Document, Relay, Side, SideName, Towards};

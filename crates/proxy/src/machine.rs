@@ -5,9 +5,9 @@ use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
 
+use language::{Errors, Refused};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
-use scenario::{Refused, ScenarioErrors};
 
 use crate::config::{Config, Loaded, SideName};
 use crate::daemon::{DaemonError, Doing};
@@ -46,7 +46,7 @@ pub(crate) fn check_privileges() -> Result<(), DaemonError> {
     Err(DaemonError::Missing(format!("the proxy needs {}: run it as root", names.join(", "))))
 }
 
-pub(crate) fn check_interfaces(loaded: &Loaded) -> Result<(), ScenarioErrors> {
+pub(crate) fn check_interfaces(loaded: &Loaded) -> Result<(), Errors> {
     let names = interfaces();
     let mut refused = Vec::new();
     for side in SideName::ALL {
@@ -72,7 +72,7 @@ fn interfaces() -> Vec<String> {
 
 /// Finds the kernel's name of each controller: its own, or `bp_NAME` of one that
 /// `bentpipe kernel load` has loaded.
-pub(crate) fn check_controllers(loaded: &mut Loaded) -> Result<(), ScenarioErrors> {
+pub(crate) fn check_controllers(loaded: &mut Loaded) -> Result<(), Errors> {
     let available = fs::read_to_string(AVAILABLE).unwrap_or_default();
     let available: Vec<_> = available.split_whitespace().collect();
     let mut refused = Vec::new();
@@ -100,7 +100,7 @@ fn kernel_name(name: &str) -> Option<String> {
     names.into_iter().find(|name| sockopt::set_tcp_congestion(&socket, name).is_ok())
 }
 
-fn check_ports(loaded: &Loaded) -> Result<(), ScenarioErrors> {
+fn check_ports(loaded: &Loaded) -> Result<(), Errors> {
     for side in SideName::ALL {
         let port = loaded.config.port_of(side);
         // Another listener with SO_REUSEPORT would share connections with this one; a plain one cannot.

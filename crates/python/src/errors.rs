@@ -50,18 +50,6 @@ fn problems(py: Python<'_>, errors: &scenario::ScenarioErrors) -> PyResult<Vec<P
     errors.0.iter().map(problem).collect()
 }
 
-/// Warns of each old name of a key, at the line of Python that is running.
-pub fn warn_of_old_names(py: Python<'_>, found: &[scenario::OldName]) -> PyResult<()> {
-    for old_name in found {
-        let fields = values::fields(py, old_name)?;
-        fields.set_item("message", old_name.to_string())?;
-        let class = py.import("bentpipe.errors")?.getattr("RenamedKeyWarning")?;
-        let warning = class.call((), Some(&fields))?;
-        py.import("warnings")?.call_method1("warn", (warning,))?;
-    }
-    Ok(())
-}
-
 /// A folder that cannot be taken for a recording.
 pub fn recording_error(error: recording::LoadError) -> PyErr {
     let file = error.path.display().to_string();

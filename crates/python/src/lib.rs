@@ -120,7 +120,7 @@ pub fn define(
         scenario::schema,
         study::number_columns,
         study::tables_of_directions,
-        study::present_path,
+        study::dotted_path,
         study::run_study,
         study::study_reference,
         study::study_schema,

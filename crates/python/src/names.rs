@@ -9,6 +9,6 @@ use pyo3::prelude::*;
 #[pyfunction]
 #[expect(clippy::needless_pass_by_value, reason = "an argument from Python")]
 pub fn near_names(name: &str, known: Vec<String>) -> Vec<String> {
-    let found = congestion::near::near(name, known.iter().map(String::as_str));
+    let found = language::near::near(name, known.iter().map(String::as_str));
     found.into_iter().map(str::to_owned).collect()
 }

@@ -117,12 +117,6 @@ impl Recording {
         self.inner.backend.name()
     }
 
-    /// The same as `backend`, by its older name.
-    #[getter]
-    fn bed(&self) -> &str {
-        self.inner.backend.name()
-    }
-
     /// Version of Bentpipe that made it.
     #[getter]
     fn version(&self) -> &str {

@@ -12,7 +12,7 @@ use scenario::{Given, Loaded, NewValue, Override, Packed, ScenarioErrors, Writte
 use units::Time;
 
 use crate::arguments::Seed;
-use crate::errors::{scenario_error, value_error, warn_of_old_names};
+use crate::errors::{scenario_error, value_error};
 use crate::record::record;
 use crate::values;
 
@@ -62,10 +62,8 @@ pub struct Scenario {
 }
 
 impl Scenario {
-    /// The scenario that was loaded, with a warning for each old name of a key in it.
-    fn new(py: Python<'_>, loaded: Result<Loaded, ScenarioErrors>) -> PyResult<Self> {
+    fn new(loaded: Result<Loaded, ScenarioErrors>) -> PyResult<Self> {
         let Loaded { scenario, written, given } = loaded.map_err(scenario_error)?;
-        warn_of_old_names(py, &written.old_names)?;
         Ok(Self { inner: Arc::new(scenario), written, given })
     }
 
@@ -96,10 +94,10 @@ impl Scenario {
     /// Raises `ScenarioError` with file and line when the scenario cannot be right.
     #[staticmethod]
     #[pyo3(signature = (path, sets = Vec::new()))]
-    fn load(py: Python<'_>, path: PathBuf, sets: Vec<String>) -> PyResult<Self> {
+    fn load(path: PathBuf, sets: Vec<String>) -> PyResult<Self> {
         let sets = sets.iter().map(|set| set.parse().map_err(scenario_error));
         let sets: Vec<Override> = sets.collect::<PyResult<_>>()?;
-        Self::new(py, Loaded::load(&path, &sets))
+        Self::new(Loaded::load(&path, &sets))
     }
 
     /// Read a scenario from TOML; errors name it `file`, from where names of files count.
@@ -107,8 +105,8 @@ impl Scenario {
     /// Raises `ScenarioError` with the line.
     #[staticmethod]
     #[pyo3(signature = (text, *, file = None))]
-    fn parse(py: Python<'_>, text: &str, file: Option<PathBuf>) -> PyResult<Self> {
-        Self::new(py, Loaded::read_text(text, file, &[]))
+    fn parse(text: &str, file: Option<PathBuf>) -> PyResult<Self> {
+        Self::new(Loaded::read_text(text, file, &[]))
     }
 
     /// Make a scenario from values, with the names and units of a scenario file.
@@ -126,7 +124,7 @@ impl Scenario {
     fn build(py: Python<'_>, keys: Option<&Bound<'_, PyDict>>) -> PyResult<Self> {
         let empty = PyDict::new(py);
         let json = values::table(keys.unwrap_or(&empty), "")?;
-        Self::new(py, Loaded::from_json(&json, &[]))
+        Self::new(Loaded::from_json(&json, &[]))
     }
 
     /// A new scenario with values changed, each at its path.
@@ -139,7 +137,6 @@ impl Scenario {
     #[pyo3(signature = (changes = None, /, **named))]
     fn with_(
         &self,
-        py: Python<'_>,
         changes: Option<&Bound<'_, PyDict>>,
         named: Option<&Bound<'_, PyDict>>,
     ) -> PyResult<Self> {
@@ -150,7 +147,7 @@ impl Scenario {
         for (name, value) in named.into_iter().flatten() {
             sets.push(change(name.extract::<String>()?.replace("__", "."), &value)?);
         }
-        Self::new(py, self.given.with(&sets))
+        Self::new(self.given.with(&sets))
     }
 
     /// The scenario as a file that runs to the same recording, by default with its own seed.

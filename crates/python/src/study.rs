@@ -133,12 +133,12 @@ pub fn study_reference() -> String {
     scenario::study_reference()
 }
 
-/// The path of an override with the present names of its keys.
+/// The path of an override with indices after dots.
 ///
-/// `link.0.overhead` for `link[0].framing`. None if no scenario has such a key.
+/// `link.0.overhead` for `link[0].overhead`. None if no scenario has such a key.
 #[pyfunction]
-pub fn present_path(path: &str) -> Option<String> {
-    scenario::present_path(path)
+pub fn dotted_path(path: &str) -> Option<String> {
+    scenario::dotted_path(path)
 }
 
 /// The columns that a quantity can be, by table; `run` is what a recording has once.

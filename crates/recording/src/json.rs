@@ -62,7 +62,8 @@ const CANNOT_FAIL: &str = "a recording has only plain fields, and a string takes
 #[derive(Serialize)]
 struct Reproducible<'a> {
     scenario: &'a str,
-    #[serde(flatten)]
+    /// `backend` under its first name, so that digests stay comparable.
+    bed: Backend,
     backend: Backend,
     seed: u64,
     simulated_s: f64,
@@ -99,6 +100,7 @@ impl<'a> Reproducible<'a> {
         } = recording;
         Self {
             scenario,
+            bed: *backend,
             backend: *backend,
             seed: *seed,
             simulated_s: *simulated_s,
@@ -121,7 +123,7 @@ mod tests {
     #[test]
     fn the_object_begins_with_the_keys_that_scripts_depend_on() {
         let start = concat!(
-            r#"{"scenario":"geo-download","bed":"simulator","backend":"simulator","#,
+            r#"{"scenario":"geo-download","backend":"simulator","#,
             r#""seed":18446744073709551614,"#
         );
         assert!(sample().to_json().starts_with(start), "{}", sample().to_json());
@@ -154,6 +156,7 @@ mod tests {
         for key in ["wall_s", "version", "digest"] {
             assert!(object.remove(key).is_some(), "{key}");
         }
+        object.insert("bed".to_owned(), object["backend"].clone());
         assert_eq!(serde_json::from_str::<Value>(&recording.reproducible_json()).unwrap(), whole);
     }
 }

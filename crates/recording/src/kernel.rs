@@ -57,7 +57,7 @@ record! {
         setting: String,
         /// Value in the scenario.
         asked: String,
-        /// `honoured`, or `reported` if the kernel does something else.
+        /// `applied`, or `approximated` if the kernel does something else.
         verdict: String,
         /// Value or behaviour of the kernel.
         kernel: String,

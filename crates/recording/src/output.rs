@@ -281,7 +281,7 @@ fn is_recording(path: &Path) -> bool {
     #[allow(dead_code)] // that the keys are there is all we want to know
     struct Keys {
         scenario: String,
-        bed: String,
+        backend: String,
         seed: u64,
         flows: Vec<serde::de::IgnoredAny>,
     }

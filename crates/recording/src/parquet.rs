@@ -47,8 +47,8 @@ impl Table {
         file_name(self.name(recording))
     }
 
-    /// Writes this table as Parquet. The file's metadata say what run it is of: `scenario`, `bed`
-    /// and `backend` (the same), `seed`, `version`, `partial`, each after `bentpipe.`.
+    /// Writes this table as Parquet. The file's metadata name the run: `scenario`, `backend`,
+    /// `seed`, `version` and `partial`, each after `bentpipe.`.
     pub fn write_parquet(
         self,
         recording: &Recording,
@@ -170,7 +170,6 @@ fn schema(name: &str, columns: &[Column<'_>]) -> Result<TypePtr, Error> {
 fn properties(table: Table, recording: &Recording) -> WriterPropertiesPtr {
     let about = [
         ("scenario", recording.scenario.clone()),
-        ("bed", recording.backend.name().to_owned()),
         ("backend", recording.backend.name().to_owned()),
         ("seed", recording.seed.to_string()),
         ("version", recording.version.clone()),
@@ -286,7 +285,6 @@ mod tests {
             metadata.into_iter().map(|pair| (pair.key, pair.value.unwrap())).collect();
         let expected = [
             ("bentpipe.scenario", "geo-download"),
-            ("bentpipe.bed", "simulator"),
             ("bentpipe.backend", "simulator"),
             ("bentpipe.seed", "18446744073709551614"),
             ("bentpipe.version", "0.1.0"),

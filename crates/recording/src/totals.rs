@@ -15,8 +15,7 @@ use crate::series::{FlowSeries, LinkSeries};
 pub struct Recording {
     /// Name of the scenario.
     pub scenario: String,
-    /// Where it ran. In JSON it has two keys of the same value, `bed` and `backend`.
-    #[serde(flatten)]
+    /// Backend that ran it.
     pub backend: Backend,
     /// Seed of the run.
     pub seed: u64,
@@ -54,7 +53,7 @@ pub struct Recording {
 
 /// Where a scenario runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize)]
-#[serde(from = "BackendKeys", into = "BackendKeys")]
+#[serde(rename_all = "lowercase")]
 pub enum Backend {
     /// In virtual time.
     #[default]
@@ -73,40 +72,6 @@ impl Backend {
     }
 }
 
-/// The keys of a [`Backend`] in JSON. `bed` is the older name and stays, for scripts depend on it.
-#[derive(Serialize, Deserialize)]
-struct BackendKeys {
-    bed: BackendName,
-    #[serde(default)]
-    backend: Option<BackendName>,
-}
-
-#[derive(Clone, Copy, Serialize, Deserialize)]
-#[serde(rename_all = "lowercase")]
-enum BackendName {
-    Simulator,
-    Kernel,
-}
-
-impl From<Backend> for BackendKeys {
-    fn from(backend: Backend) -> Self {
-        let bed = match backend {
-            Backend::Simulator => BackendName::Simulator,
-            Backend::Kernel => BackendName::Kernel,
-        };
-        Self { bed, backend: Some(bed) }
-    }
-}
-
-impl From<BackendKeys> for Backend {
-    fn from(keys: BackendKeys) -> Self {
-        match keys.bed {
-            BackendName::Simulator => Self::Simulator,
-            BackendName::Kernel => Self::Kernel,
-        }
-    }
-}
-
 record! {
     ($) flow_record;
     /// Totals of one flow. Rates are means over the flow's active time.
@@ -116,7 +81,6 @@ record! {
         /// Name of the controller; `python:` and its class for one in Python.
         controller: Cow<'static, str>,
         /// Provenance of the controller; an implementation has its release and file in brackets.
-        #[serde(alias = "status")]
         controller_status: Cow<'static, str>,
         /// True if a finite transfer was completed.
         completed: bool,

@@ -37,7 +37,6 @@ use crate::routes::{Hop, Routes, routes};
 use figures::Load;
 
 pub use cost::RecordingExplanation;
-pub(crate) use figures::packet_rate;
 pub use figures::{Figures, Offered};
 pub use middlebox::MiddleboxExplanation;
 pub use paths::PathExplanation;

@@ -11,9 +11,8 @@ use std::io::ErrorKind;
 use std::ops::RangeInclusive;
 use std::path::Path as FilePath;
 
+use language::error::Place;
 use units::{Span, Time};
-
-use crate::error::Place;
 
 pub(crate) use table::table;
 
@@ -27,7 +26,7 @@ const REGULAR: f64 = 0.9;
 /// Fewer steps than this show no rule.
 const FEW: usize = 10;
 
-/// What is wrong with a series, and where.
+/// A fault of a series, and its place.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Fault {
     pub place: Place,
@@ -78,7 +77,7 @@ impl Cell {
     }
 }
 
-/// What is wrong with a row, and with which of its two values.
+/// A fault of a row, and which of its two values has it.
 type RowFault = (usize, Box<Fault>);
 
 /// Reads the series in `file`; with `gaps` it may leave out samples.
@@ -99,7 +98,7 @@ pub(crate) fn content(file: &FilePath, what: &str) -> Result<Vec<u8>, Box<Fault>
     Ok(bytes.map_err(|found| Fault::new(None, what, found))?)
 }
 
-/// Refuses what is no regular file: whoever names a device or a pipe would wait for ever.
+/// Refuses a path that is no regular file: reading a device or a pipe may never end.
 fn regular(file: &FilePath) -> Result<(), String> {
     let kind = match file.metadata() {
         Ok(metadata) => metadata.file_type(),

@@ -1,19 +1,18 @@
-//! What a scenario was made from, kept to make others from it and to write it down again.
+//! The values that a scenario was made from, to make others from them and to write them to a file.
 
 use std::path::{Path as FilePath, PathBuf, absolute};
 
+use language::error::{Errors, Place, Source};
+use language::overrides::Override;
+use language::path::Path;
+use language::shape;
+use language::tree::{Entry, Origin, Tree, Value};
+use language::write;
 use serde_json::Value as Json;
 
-use crate::error::{Place, ScenarioErrors, Source};
 use crate::load::{Loaded, complete};
 use crate::model::Scenario;
-use crate::overrides::Override;
-use crate::path::Path;
-use crate::renamed;
 use crate::schema;
-use crate::shape;
-use crate::tree::{Entry, Origin, Tree, Value};
-use crate::write;
 
 /// The values that a scenario was made from, overrides included, and where each was written.
 #[derive(Clone, Debug)]
@@ -35,13 +34,13 @@ impl Given {
     /// The same scenario with `sets` written over it.
     ///
     /// # Errors
-    /// Everything that is wrong with the overrides, and with the scenario that they make.
-    pub fn with(&self, sets: &[Override]) -> Result<Loaded, ScenarioErrors> {
+    /// All errors of the overrides and of the resulting scenario.
+    pub fn with(&self, sets: &[Override]) -> Result<Loaded, Errors> {
         complete(self.source.clone(), self.tree.clone(), sets)
     }
 
-    /// The scenario as a file that runs to the same recording as `scenario` with `seed`, wherever
-    /// on this machine it stands. Comments and order are those of the file it came from, unless an
+    /// The scenario as a file that runs to the same recording as `scenario` with `seed`, from any
+    /// folder of this machine. Comments and order are those of the file it came from, unless an
     /// override changed it.
     pub fn to_toml(&self, scenario: &Scenario, seed: u64) -> String {
         self.text(scenario, seed, |file| {
@@ -49,7 +48,7 @@ impl Given {
         })
     }
 
-    /// The scenario for a folder that can be taken elsewhere.
+    /// The scenario for a folder that can be moved to another machine.
     pub fn packed(&self, scenario: &Scenario, seed: u64) -> Packed {
         let mut files: Vec<(String, PathBuf)> = Vec::new();
         let text = self.text(scenario, seed, |file| {
@@ -65,7 +64,7 @@ impl Given {
     }
 
     /// The scenario as TOML in which nothing depends on the name of its file or on options of a
-    /// command, and files are called what `rename` says.
+    /// command, and files have the names of `rename`.
     fn text(
         &self,
         scenario: &Scenario,
@@ -128,7 +127,7 @@ fn entry<'a>(tree: &'a mut Tree, key: &str) -> Option<&'a mut Entry> {
     }
 }
 
-/// The names of files that a scenario in TOML refers to, in their order; none of what is no TOML.
+/// The names of files that a scenario in TOML refers to, in their order; none if it is not TOML.
 pub fn files(text: &str) -> Vec<String> {
     let mut names = Vec::new();
     if let Ok(mut tree) = Tree::parse(text) {
@@ -142,10 +141,9 @@ pub fn files(text: &str) -> Vec<String> {
     names
 }
 
-/// Whether the values of `path`, written as in an override, can be names of files.
+/// True if the values of `path`, in the form of an override, can be names of files.
 pub fn names_a_file(path: &str) -> bool {
-    let (_, schemas) = renamed::walk(path);
-    schemas.into_iter().flat_map(shape::alternatives).any(is_file)
+    schema::at(path).into_iter().flat_map(shape::alternatives).any(is_file)
 }
 
 fn is_file(schema: &Json) -> bool {

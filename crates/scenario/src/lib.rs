@@ -1,8 +1,7 @@
 //! The scenario language: reading of a TOML file into a complete [`Scenario`].
 //!
-//! A file becomes a tree of values with their places (`tree`). Overrides are written into the tree
-//! (`overrides`). The tree is checked against the JSON Schema (`check`), which is generated from the
-//! types of `document`. Finally the document is resolved into a scenario (`resolve`).
+//! The crate `language` reads a file, writes overrides over it, and checks it against the JSON Schema
+//! of the types in `document`. `resolve` turns the document into a scenario.
 //!
 //! ```
 //! let text = r#"
@@ -27,11 +26,7 @@
 // A number of the user's is never narrowed in silence: it is bounded first, and converted with a check.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
-mod check;
-mod describe;
 mod document;
-mod entry_names;
-mod error;
 mod explain;
 mod extent;
 mod fade;
@@ -39,23 +34,16 @@ mod given;
 mod load;
 mod mechanisms;
 pub mod model;
-mod overrides;
-mod path;
+mod names;
+mod rates;
 mod reference;
-mod renamed;
 mod resolve;
 mod routes;
 mod schema;
-pub mod shape;
 mod study;
-mod suggest;
 mod trace;
 mod transports;
-mod tree;
-mod typed;
-mod write;
 
-pub use error::{Place, ScenarioError, ScenarioErrors};
 pub use explain::{
     ControllerExplanation, DirectionExplanation, EventExplanation, Explanation, Figures,
     FlowExplanation, ForwardingExplanation, LegExplanation, MiddleboxExplanation, NodeExplanation,
@@ -63,18 +51,15 @@ pub use explain::{
     Warning, WarningKind, explain,
 };
 pub use given::{Given, Packed, files, names_a_file};
+pub use language::{Error as ScenarioError, Errors as ScenarioErrors, NewValue, Override, Step};
 pub use load::{Loaded, Written};
 pub use mechanisms::{MechanismExplanation, MechanismParameter, mechanisms};
 pub use model::Scenario;
-pub use overrides::{NewValue, Override};
-pub use path::Step;
 pub use reference::reference;
-pub use renamed::{OldName, Rename, present_path, renames, renames_table};
 pub use routes::{Hop, Routes, routes};
-pub use schema::schema;
+pub use schema::{dotted_path, schema};
 pub use study::{StudyProblem, StudySource, study_reference, study_schema};
 pub use transports::{TransportExplanation, transports};
-pub use typed::{Refused, TypedFile};
 
 #[cfg(test)]
 mod tests;

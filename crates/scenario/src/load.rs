@@ -3,28 +3,28 @@
 use std::collections::BTreeMap;
 use std::path::{Path as FilePath, PathBuf};
 
+use language::check;
+use language::error::{Errors, Place, Problem, Source};
+use language::overrides::{self, Override};
+use language::path::Path;
+use language::tree::{Origin, Tree, Value};
 use serde_json::Value as Json;
 
-use crate::check;
 use crate::document::Document;
-use crate::error::{Place, Problem, ScenarioErrors, Source};
 use crate::given::Given;
 use crate::model::Scenario;
-use crate::overrides::{self, Override};
-use crate::path::Path;
-use crate::renamed::{self, OldName};
+use crate::names;
 use crate::resolve;
 use crate::schema;
-use crate::tree::{Origin, Tree, Value};
 
-/// A scenario together with what was written to get it.
+/// A scenario with the values that it was made from.
 #[derive(Clone, Debug)]
 pub struct Loaded {
     /// The scenario.
     pub scenario: Scenario,
-    /// What was written, and so is no default.
+    /// The written values, which are no defaults.
     pub written: Written,
-    /// What it was made from.
+    /// The values that the scenario was made from.
     pub given: Given,
 }
 
@@ -37,12 +37,10 @@ pub struct Written {
     pub(crate) entries: Vec<usize>,
     /// The whole document with every default that the language has a word for.
     pub(crate) document: Json,
-    /// Old names of keys in the file or program, or in the last overrides that were written over it.
-    pub old_names: Vec<OldName>,
 }
 
 impl Written {
-    /// Whether there is something at `path`, written as in errors: `link[0].forward.rate`.
+    /// True if there is a value at `path`, in the form of errors: `link[0].forward.rate`.
     pub fn contains(&self, path: &str) -> bool {
         self.origins.contains_key(path)
     }
@@ -63,16 +61,10 @@ impl Written {
         self.document["node"].as_array()?.iter().position(|node| node["name"] == name)
     }
 
-    fn of(
-        tree: &Tree,
-        entries: Vec<usize>,
-        document: &Document,
-        old_names: Vec<OldName>,
-        source: Source,
-    ) -> Self {
+    fn of(tree: &Tree, entries: Vec<usize>, document: &Document, source: Source) -> Self {
         let document = serde_json::to_value(document).unwrap_or_default();
         let origins = BTreeMap::new();
-        let mut written = Self { origins, source, entries, document, old_names };
+        let mut written = Self { origins, source, entries, document };
         written.add(tree, &Path::default());
         written
     }
@@ -96,7 +88,7 @@ impl Loaded {
     ///
     /// # Errors
     /// All errors of the file and the overrides.
-    pub fn load(path: impl AsRef<FilePath>, sets: &[Override]) -> Result<Self, ScenarioErrors> {
+    pub fn load(path: impl AsRef<FilePath>, sets: &[Override]) -> Result<Self, Errors> {
         Self::read(Source::open(path.as_ref(), "a scenario file")?, sets)
     }
 
@@ -108,7 +100,7 @@ impl Loaded {
         text: &str,
         file: impl AsRef<FilePath>,
         sets: &[Override],
-    ) -> Result<Self, ScenarioErrors> {
+    ) -> Result<Self, Errors> {
         Self::read_text(text, Some(file.as_ref().to_owned()), sets)
     }
 
@@ -116,15 +108,11 @@ impl Loaded {
     ///
     /// # Errors
     /// All errors of the text and the overrides.
-    pub fn read_text(
-        text: &str,
-        file: Option<PathBuf>,
-        sets: &[Override],
-    ) -> Result<Self, ScenarioErrors> {
+    pub fn read_text(text: &str, file: Option<PathBuf>, sets: &[Override]) -> Result<Self, Errors> {
         Self::read(Source { file, text: text.to_owned(), sets: Vec::new() }, sets)
     }
 
-    fn read(source: Source, sets: &[Override]) -> Result<Self, ScenarioErrors> {
+    fn read(source: Source, sets: &[Override]) -> Result<Self, Errors> {
         let tree = source.parse()?;
         complete(source, tree, sets)
     }
@@ -133,7 +121,7 @@ impl Loaded {
     ///
     /// # Errors
     /// All errors of the value and the overrides.
-    pub fn from_json(json: &Json, sets: &[Override]) -> Result<Self, ScenarioErrors> {
+    pub fn from_json(json: &Json, sets: &[Override]) -> Result<Self, Errors> {
         complete(Source::default(), Tree::from_json(json), sets)
     }
 }
@@ -143,7 +131,7 @@ impl Scenario {
     ///
     /// # Errors
     /// All errors of the file and the overrides.
-    pub fn load(path: impl AsRef<FilePath>, sets: &[Override]) -> Result<Self, ScenarioErrors> {
+    pub fn load(path: impl AsRef<FilePath>, sets: &[Override]) -> Result<Self, Errors> {
         Loaded::load(path, sets).map(|loaded| loaded.scenario)
     }
 
@@ -155,7 +143,7 @@ impl Scenario {
         text: &str,
         file: impl AsRef<FilePath>,
         sets: &[Override],
-    ) -> Result<Self, ScenarioErrors> {
+    ) -> Result<Self, Errors> {
         Loaded::parse(text, file, sets).map(|loaded| loaded.scenario)
     }
 
@@ -163,35 +151,23 @@ impl Scenario {
     ///
     /// # Errors
     /// All errors of the value and the overrides.
-    pub fn from_json(json: &Json, sets: &[Override]) -> Result<Self, ScenarioErrors> {
+    pub fn from_json(json: &Json, sets: &[Override]) -> Result<Self, Errors> {
         Loaded::from_json(json, sets).map(|loaded| loaded.scenario)
     }
 }
 
-/// Writes `sets` over `tree`, and checks and resolves what then stands there.
+/// Writes `sets` over `tree`, then checks and resolves the result.
 pub(crate) fn complete(
     mut source: Source,
     mut tree: Tree,
     sets: &[Override],
-) -> Result<Loaded, ScenarioErrors> {
+) -> Result<Loaded, Errors> {
     let schema = schema::cached();
-    let (mut old_names, problems) = renamed::modernise(&mut tree, schema);
-    if !problems.is_empty() {
-        return Err(source.report(&tree, problems));
-    }
     let first = source.sets.len();
     source.sets.extend_from_slice(sets);
-    let problems = overrides::apply(&mut tree, schema, sets, first, &mut old_names);
+    let problems = overrides::apply(&mut tree, schema, sets, first, names::names_of);
     if !problems.is_empty() {
         return Err(source.report(&tree, problems));
-    }
-    if !sets.is_empty() {
-        // Once more, for the tables that overrides have brought.
-        let (more, problems) = renamed::modernise(&mut tree, schema);
-        if !problems.is_empty() {
-            return Err(source.report(&tree, problems));
-        }
-        old_names.extend(more);
     }
     let problems = check::check(&tree, schema);
     if !problems.is_empty() {
@@ -208,9 +184,7 @@ pub(crate) fn complete(
     let resolved = resolve::resolve(&document, &tree, source.directory(), &name);
     match resolved.problems {
         problems if problems.is_empty() => {
-            let old_names = old_names.into_iter().map(|found| source.old_name(found)).collect();
-            let written =
-                Written::of(&tree, resolved.entries, &document, old_names, source.clone());
+            let written = Written::of(&tree, resolved.entries, &document, source.clone());
             Ok(Loaded { scenario: resolved.scenario, written, given: Given { source, tree } })
         }
         problems => Err(source.report(&tree, problems)),

@@ -1,13 +1,13 @@
 //! Mechanisms on the path: what each crate says of its own, with the parameters of the schema.
 
+use language::describe;
+use language::shape::{self, type_of};
 use link::Mechanism;
 use middlebox::Preset;
 use serde::Serialize;
 use serde_json::Value as Json;
 
-use crate::describe;
 use crate::schema;
-use crate::shape::{self, type_of};
 
 /// A mechanism with everything that `bentpipe path` shows.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -16,7 +16,7 @@ pub struct MechanismExplanation {
     pub name: &'static str,
     /// The key of a scenario that takes it.
     pub key: &'static str,
-    /// What kind of mechanism it is.
+    /// The kind of the mechanism.
     pub kind: &'static str,
     /// Description in one sentence.
     pub summary: String,
@@ -72,7 +72,7 @@ fn explain(mechanism: &Mechanism) -> MechanismExplanation {
     }
 }
 
-/// Whether a mechanism is all that its key takes. Its table has no `name` then.
+/// True if the key of a mechanism takes no other. Its table has no `name` then.
 fn is_alone(name: &str, key: &str) -> bool {
     key.rsplit('.').next() == Some(name)
 }

@@ -31,14 +31,15 @@ pub(crate) use rules::UNSCALED_WINDOW;
 use std::collections::BTreeMap;
 use std::path::Path as FilePath;
 
+use language::error::Problem;
+use language::tree::Tree;
+
 use crate::document::Document;
-use crate::error::Problem;
 use crate::model::{Record, Scenario};
-use crate::tree::Tree;
 
 use channels::Channels;
 
-/// What came out; the scenario can run only if there is no problem.
+/// The result of a resolution; the scenario can run only if there is no problem.
 pub(crate) struct Resolved {
     pub scenario: Scenario,
     /// For each flow, the number of its `[[flow]]`.

@@ -3,7 +3,7 @@
 mod accepted;
 mod aqm;
 mod arq;
-mod changelog;
+
 mod changes;
 mod compression;
 mod demand;
@@ -17,8 +17,8 @@ mod modems;
 mod mtu;
 mod named_entries;
 mod proxy;
+mod reference;
 mod refused;
-mod renamed;
 mod robust;
 mod scps;
 mod traces;

@@ -16,7 +16,7 @@ use crate::model::Change;
 
 /// Most rows of a trace: an hour with one row in each millisecond has 3.6 million.
 const MOST: usize = 4_000_000;
-/// Bits that one delivery in a millisecond stands for, as a rate in bit/s.
+/// Rate in bit/s of one delivery per millisecond.
 const DELIVERY: u64 = 1500 * 8 * 1000;
 const MILLISECOND: u64 = 1_000_000;
 /// Time between two delays of LeoReplayer.
@@ -32,7 +32,7 @@ const LAST: f64 = 1e9;
 /// The same in milliseconds.
 const LAST_MS: u64 = 1_000_000_000_000;
 
-/// What a file says: changes, and how long they last.
+/// The content of a file: changes, and how long they last.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub(crate) struct Trace {
     pub changes: Vec<Change>,
@@ -245,7 +245,7 @@ fn whole_numbers(file: &FilePath, what: &str, most: u64) -> Result<Vec<(usize, u
     let lines = (1..).zip(text.lines()).filter(|(_, line)| !line.trim().is_empty());
     let read = |(number, line): (usize, &str)| match line.trim().parse() {
         Ok(value) if value <= most => Ok((number, value)),
-        _ => Err(Fault::new(Some(number), what, crate::describe::quoted_short(line)).into()),
+        _ => Err(Fault::new(Some(number), what, language::describe::quoted_short(line)).into()),
     };
     lines.map(read).collect()
 }

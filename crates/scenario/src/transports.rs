@@ -63,7 +63,7 @@ fn keys(entry: &ProtocolEntry, transport: &Json) -> Vec<MechanismParameter> {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::shape;
+    use language::shape;
 
     #[test]
     fn every_protocol_of_the_schema_is_listed_and_every_parameter_has_a_meaning() {

@@ -162,7 +162,7 @@ pub fn proxy_metrics(bytes: &[u8]) {
     assert_eq!(head.lines().count(), 4, "{text}");
 }
 
-/// An IP packet as the kernel bed reads it.
+/// An IP packet as the kernel backend reads it.
 pub fn packet(bytes: &[u8]) {
     if let Some(mut packet) = IpPacket::read(bytes) {
         assert_eq!(packet.bytes(), bytes);

@@ -187,7 +187,6 @@ pub struct Config {
     /// Amount from which ssthresh is computed after a loss: the flight size (RFC 5681 equation 4);
     /// `"pipe"`, which excludes SACKed and lost data, as in ns-3; or `"cwnd"`, as in ns-2 and Linux.
     /// With the recovery `"linux"`, `"flight-size"` uses cwnd.
-    #[cfg_attr(feature = "schema", schemars(extend("x-renamed-from" = "loss_threshold")))]
     pub ssthresh_basis: SsthreshBasis,
     /// Maximum segment size in bytes, without TCP options (RFC 9293 section 3.7.1). The default
     /// fills an Ethernet frame. SCTP, whose headers are longer, has the default 1452, and 1432 with IPv6.
@@ -212,10 +211,10 @@ pub struct Config {
     /// Initial slow start threshold. `"unlimited"` is "arbitrarily high" in RFC 5681 section 3.1.
     pub initial_ssthresh: SizeLimit,
     /// Number of duplicate ACKs that indicate a loss (RFC 5681 section 3.2).
-    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 255), extend("x-renamed-from" = "duplicate_threshold")))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 255)))]
     pub dupthresh: u32,
     /// Maximum growth per ACK in slow start, in segments: L of RFC 3465. 1 is RFC 5681.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 255), extend("x-renamed-from" = "byte_counting")))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 255)))]
     pub abc_limit: u32,
     /// Increase cwnd only while it limits the sender (RFC 7661).
     pub window_validation: bool,
@@ -225,7 +224,7 @@ pub struct Config {
     pub persist_timeout: Span,
     /// Number of retransmissions of a segment after which the connection is aborted (R2 of RFC 9293
     /// section 3.8.3). The default is tcp_retries2 of Linux.
-    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 255), extend("x-renamed-from" = "retransmission_threshold")))]
+    #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 255)))]
     pub max_retries: u32,
     /// Keep-alive probes while both ends have nothing to send (RFC 9293 section 3.8.4). An idle end
     /// does not notice otherwise that the other one is gone. `{}` has the defaults of Linux. Default:

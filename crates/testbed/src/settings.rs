@@ -57,17 +57,17 @@ pub(crate) enum Verdict {
 }
 
 impl Verdict {
-    /// The word in recordings; these are the names that they have always had.
+    /// The word in recordings.
     pub(crate) fn name(self) -> &'static str {
         match self {
-            Self::Applied => "honoured",
-            Self::Approximated => "reported",
-            Self::Rejected => "refused",
+            Self::Applied => "applied",
+            Self::Approximated => "approximated",
+            Self::Rejected => "rejected",
         }
     }
 }
 
-/// A setting and what becomes of it.
+/// A setting and its treatment.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub(crate) struct Entry {
     /// Its path in the flow.

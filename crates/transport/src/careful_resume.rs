@@ -36,11 +36,7 @@ pub struct SavedPath {
     /// Bytes acknowledged in a round-trip time: `saved_cwnd` of the RFC.
     #[cfg_attr(
         feature = "schema",
-        schemars(extend(
-            "x-minimum" = "1B",
-            "x-maximum" = "1GiB",
-            "x-renamed-from" = "saved_window"
-        ))
+        schemars(extend("x-minimum" = "1B", "x-maximum" = "1GiB"))
     )]
     pub saved_cwnd: Bytes,
     /// Minimum round-trip time. The path is taken as a different one if its RTT is at most half or

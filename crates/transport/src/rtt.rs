@@ -48,23 +48,19 @@ pub struct RtoConfig {
     /// Gain alpha of the smoothed RTT (rule 2.3).
     #[cfg_attr(
         feature = "schema",
-        schemars(extend("exclusiveMinimum" = 0, "maximum" = 1, "x-renamed-from" = "gain"))
+        schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))
     )]
     pub alpha: f64,
     /// Gain beta of the RTT variance (rule 2.3).
     #[cfg_attr(
         feature = "schema",
-        schemars(extend("exclusiveMinimum" = 0, "maximum" = 1, "x-renamed-from" = "deviation_gain"))
+        schemars(extend("exclusiveMinimum" = 0, "maximum" = 1))
     )]
     pub beta: f64,
     /// Coefficient K of the variance in the RTO (rule 2.2).
     #[cfg_attr(
         feature = "schema",
-        schemars(extend(
-            "exclusiveMinimum" = 0,
-            "maximum" = 1000,
-            "x-renamed-from" = "deviation_coefficient"
-        ))
+        schemars(extend("exclusiveMinimum" = 0, "maximum" = 1000))
     )]
     pub k: f64,
 }

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any
 
 import click
 
@@ -45,26 +44,6 @@ def echo_errors(error: bentpipe.BentpipeError) -> None:
     click.echo(json.dumps({"errors": errors}))
 
 
-def warn_once() -> None:
-    """Show warnings of renamed keys as messages of this command: each key of each file once."""
-    import warnings
-
-    usual = warnings.showwarning
-    seen = set()
-
-    def show(message: Warning | str, *about: Any, **more: Any) -> None:
-        if not isinstance(message, bentpipe.RenamedKeyWarning):
-            usual(message, *about, **more)
-            return
-        place = (message.old, message.new, message.file, message.line)
-        if place not in seen:
-            seen.add(place)
-            click.echo(f"bentpipe: warning: {message}", err=True)
-
-    warnings.showwarning = show
-    warnings.simplefilter("always", bentpipe.RenamedKeyWarning)
-
-
 def run_command() -> int:
     """Run the command line. Errors become one line and an exit status."""
     if COMPLETE in os.environ:
@@ -94,7 +73,6 @@ def run_command() -> int:
 
 def main() -> None:
     """Run the command line and end the process. Output that cannot be written is bad input too."""
-    warn_once()
     if sys.stdout is None:
         refuse(stdout.CLOSED)
     stdout.guard()

@@ -24,7 +24,6 @@ if TYPE_CHECKING:
 @click.argument("file", type=FILE)
 @click.option(
     "--backend",
-    "--bed",
     "backend",
     type=click.Choice(["simulator", "kernel"]),
     default="simulator",

@@ -16,9 +16,6 @@ if TYPE_CHECKING:
 
     from bentpipe._native import KernelQuality, KernelSetting, Recording
 
-VERDICTS = {"honoured": "applied", "reported": "approximated"}
-"""Words for readers of the verdicts in the JSON."""
-
 
 def print_recording(recording: Recording) -> None:
     """Print tables of flows and links."""
@@ -115,7 +112,7 @@ def print_applied(settings: Sequence[KernelSetting]) -> None:
     """Print what the kernel makes of each setting, of flows and of sides of gateways."""
     listed = table("flow or side", "<setting", "<scenario", "<verdict", "<kernel")
     for row in settings:
-        listed.add_row(row.flow, row.setting, row.asked, VERDICTS[row.verdict], row.kernel)
+        listed.add_row(row.flow, row.setting, row.asked, row.verdict, row.kernel)
     show(listed)
 
 

@@ -5,7 +5,6 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.numbers import count, decimals, scaled, significant
-from bentpipe.printing.recording import VERDICTS
 from bentpipe.report.page import Cell, Column, Section, Table, Text, words
 
 if TYPE_CHECKING:
@@ -13,7 +12,7 @@ if TYPE_CHECKING:
 
     from bentpipe._native import KernelQuality, KernelSetting, LinkRate
 
-MARKS = {"honoured": "good", "reported": "bad"}
+MARKS = {"applied": "good", "approximated": "bad"}
 
 
 def kernel_summary(kernel: KernelQuality) -> str:
@@ -104,7 +103,7 @@ def settings_table(settings: Sequence[KernelSetting]) -> Table:
         [
             *words(row.flow, row.setting),
             Cell(
-                VERDICTS.get(row.verdict, row.verdict),
+                row.verdict,
                 verdict=MARKS.get(row.verdict, "none"),
             ),
             *words(row.asked, row.kernel),

@@ -5,7 +5,7 @@ from __future__ import annotations
 import math
 from typing import TYPE_CHECKING, Any
 
-from bentpipe._native import present_path
+from bentpipe._native import dotted_path
 from bentpipe.errors import StudyError
 from bentpipe.study.parameters import axes, identity, overlap
 from bentpipe.study.problems import listed, quoted, suggested
@@ -68,9 +68,9 @@ def taken(
     parameter: Parameter, before: Sequence[Parameter], bases: Sequence[Base]
 ) -> Iterator[str]:
     """Reasons why a parameter cannot set its path."""
-    path = present_path(parameter.path) or parameter.path
+    path = dotted_path(parameter.path) or parameter.path
     for other in before:
-        set_before = present_path(other.path) or other.path
+        set_before = dotted_path(other.path) or other.path
         if any(overlap(base.with_indices(path), base.with_indices(set_before)) for base in bases):
             yield f"the parameter {quoted(other.label)} sets it by {quoted(other.path)}"
     if path in FIXED and parameter.label != SCENARIO:

@@ -347,7 +347,7 @@ def blame_parameters(
     }
     found = [(by_set[one.set], one) for one in error.errors if one.set in by_set]
     for parameter, problem in found:
-        path = _native.present_path(parameter.path)
+        path = _native.dotted_path(parameter.path)
         inside = problem.path.replace("[", ".").replace("]", "")
         is_value = path is not None and is_within(inside, path)
         place = ("values", point[parameter.label]) if is_value else ("path",)

@@ -2,8 +2,8 @@
 
 use std::net::SocketAddr;
 
+use language::Refused;
 use middlebox::Accept;
-use scenario::Refused;
 
 use super::{Clients, Config, Document, Relay, SideName, TcpOptions};
 use crate::prefix::Prefix;

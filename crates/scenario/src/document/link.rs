@@ -23,7 +23,6 @@ pub(crate) struct Link {
     pub backward: Option<Direction>,
     /// Events that change the link during the run, in the order of time: a handover, a new route.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(extend("x-renamed-from" = "change"))]
     pub event: Vec<Event>,
 }
 
@@ -85,7 +84,6 @@ pub(crate) struct Direction {
     pub queue: Option<Queue>,
     /// ECN marking: mark packets of flows with `ecn` (RFC 3168), or with a controller that needs
     /// marks, while the average queue is long. Default: no marking.
-    #[schemars(extend("x-renamed-from" = "mark"))]
     pub ecn_marking: Option<Marking>,
     /// Active queue management (RFC 7567): drop packets, or mark those of flows with ECN, before the
     /// queue is full. A name stands for the algorithm with its defaults, a table sets parameters, and
@@ -131,7 +129,6 @@ pub(crate) struct Direction {
     /// Link-layer overhead: bytes that the link adds to each IP packet. They take transmission time
     /// and have no errors. Without overhead, the default, the rate is that of IP packets.
     #[schemars(extend("default" = Bytes(0), "x-maximum" = "64KiB"))]
-    #[schemars(extend("x-renamed-from" = "framing"))]
     pub overhead: Option<Bytes>,
     /// Errors of the channel. Corrupted packets are discarded at the receiving end of the link.
     #[schemars(extend("default" = Channel::Perfect(Perfect::Perfect)))]
@@ -287,7 +284,6 @@ pub(crate) enum Channel {
         /// The largest proportion of wrong bits in a packet that the receiver corrects.
         #[serde(default)]
         #[schemars(range(min = 0), extend("exclusiveMaximum" = 1))]
-        #[schemars(extend("x-renamed-from" = "correction_threshold"))]
         ecc_threshold: f64,
     },
     Bursts {

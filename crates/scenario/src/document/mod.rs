@@ -121,7 +121,6 @@ pub(crate) struct Forwarding {
     pub rate: Rate,
     /// Memory for waiting packets, drop-tail. It must have room for at least one full packet.
     #[schemars(extend("x-minimum" = "1B"))]
-    #[schemars(extend("x-renamed-from" = "memory"))]
     pub buffer: Bytes,
 }
 

@@ -1,7 +1,8 @@
 //! What a warning is about, and where the scenario has it.
 
+use language::error::Place;
+
 use super::warnings::WarningKind as Kind;
-use crate::error::Place;
 use crate::load::Written;
 use crate::model::Scenario;
 
@@ -94,7 +95,6 @@ fn key(kind: Kind) -> &'static str {
         | Kind::ManyEvents
         | Kind::NoSample
         | Kind::PhaseWithoutEvents
-        | Kind::NothingRandom
-        | Kind::RenamedKey => "",
+        | Kind::NothingRandom => "",
     }
 }

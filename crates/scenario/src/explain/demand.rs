@@ -9,15 +9,10 @@ use super::settings::{Amount, Setting};
 use super::text::{rate, short};
 use super::warnings::WarningKind as Kind;
 use crate::model::{Direction, Flow, Link, QueueLimit, Scenario};
+use crate::rates::usable_rate;
 
 /// Bytes of an ACK without options.
 const ACK: u32 = 40;
-
-/// Bits per second that a lasting load has on a direction, `overhead` included.
-pub(super) fn usable_rate(direction: &Direction) -> f64 {
-    let rate = direction.rate.bits_per_second() as f64;
-    direction.demand.map_or(rate, |demand| rate * demand.share())
-}
 
 /// Seconds that a packet of `bytes` waits and is sent that finds the queue empty: the mean, and the shortest and
 /// the longest time.

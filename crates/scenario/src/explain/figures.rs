@@ -4,8 +4,9 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::{arq, demand, fec};
+use super::{arq, fec};
 use crate::model::{Direction, Flow, QueueLimit, Scenario, Traffic, Way as Ends};
+use crate::rates::{framed, usable_rate};
 use crate::routes::{Hop, Routes};
 
 /// What can be said about a flow before it runs. Times are without any queue, and links as they are at
@@ -364,27 +365,13 @@ fn loss(direction: &Direction, bytes: u32) -> f64 {
     }
 }
 
-/// Bytes that a packet takes on a direction, with its share of parity.
-fn framed(direction: &Direction, packet: f64) -> f64 {
-    let plain = packet + f64::from(direction.overhead);
-    #[expect(clippy::cast_possible_truncation, reason = "a packet has at most 65535 bytes")]
-    let expansion = direction.fec.map(|fec| fec.expansion(packet as u32, direction.overhead));
-    expansion.map_or(plain + f64::from(direction.header()), |expansion| plain * expansion)
-}
-
-/// The rate in bit/s of IP packets of this length on a direction.
-pub(crate) fn packet_rate(direction: &Direction, packet: u64) -> f64 {
-    let packet = packet as f64;
-    demand::usable_rate(direction) * packet / framed(direction, packet)
-}
-
 fn link(graph: Graph<'_>, hop: Hop, packet: f64) -> Place {
     let direction = hop.direction(&graph.scenario.links);
     let framed = framed(direction, packet);
     let passing = graph.load.on(hop);
     Place {
         name: hop.name(graph.scenario),
-        time: framed * 8.0 / demand::usable_rate(direction),
+        time: framed * 8.0 / usable_rate(direction),
         flows: passing.flows,
         offered: passing.offered,
         routes: passing.routes,

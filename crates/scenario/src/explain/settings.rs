@@ -1,6 +1,8 @@
 //! The values of a scenario in its notation, and whether each is a default.
 
 use congestion::{Controller as _, Ecn, Value as ControllerValue};
+use language::describe;
+use language::shape;
 use serde::Serialize;
 use serde_json::{Value as Json, json};
 use tcp::AckTiming;
@@ -10,14 +12,12 @@ use units::{Bytes, Rate, Span};
 use link::Repeat;
 
 use super::traces;
-use crate::describe;
 use crate::load::Written;
 use crate::model::{
     Aqm, ArqSettings, Channel, DemandSettings, Direction, Distribution, FecSettings, Flow,
     HeaderCompression, LowPriority, Marking, OwnSettings, QueueLimit, Scenario, Traffic,
 };
 use crate::schema;
-use crate::shape;
 
 /// A value of the scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]

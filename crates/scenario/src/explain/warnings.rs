@@ -3,6 +3,7 @@
 use std::fmt;
 
 use congestion::Value;
+use language::error::Place;
 use serde::Serialize;
 use transport::Protocol;
 use units::{Span, Time};
@@ -28,7 +29,6 @@ use super::text::{bytes, rate};
 use super::timers;
 use super::xtp;
 use super::{compression, demand, fec};
-use crate::error::Place;
 use crate::load::Written;
 use crate::model::{Channel, Flow, OwnSettings, QueueLimit, Scenario, Traffic};
 use crate::resolve::UNSCALED_WINDOW;
@@ -117,7 +117,6 @@ pub enum WarningKind {
     ManyEvents,
     NothingRandom,
     PhaseWithoutEvents,
-    RenamedKey,
 }
 
 /// All warnings, flow by flow, then link by link, then node by node.
@@ -243,12 +242,6 @@ pub(super) fn warnings(
     let phase = phase_without_events(scenario, written);
     warnings
         .extend(phase.map(|text| warning(Kind::PhaseWithoutEvents, About::Key("phase"), "", text)));
-    warnings.extend(written.old_names.iter().map(|old| Warning {
-        kind: Kind::RenamedKey,
-        subject: String::new(),
-        message: old.sentence(),
-        place: old.place.clone(),
-    }));
     warnings
 }
 

@@ -1,11 +1,11 @@
 //! Series as comma-separated values: a header if its two cells are no numbers, `#` for comments.
 
 use ::csv::{ErrorKind, Reader, ReaderBuilder, StringRecord};
+use language::describe::quoted_short;
+use language::error::{Place, excerpt};
 
 use super::table::Table;
 use super::{Cell, Fault, Series};
-use crate::describe::quoted_short;
-use crate::error::{Place, excerpt};
 
 /// What may stand between the columns; the first of them that the first line has.
 const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];

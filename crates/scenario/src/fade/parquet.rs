@@ -4,10 +4,10 @@ use ::parquet::errors::ParquetError;
 use ::parquet::file::reader::{FileReader, SerializedFileReader};
 use ::parquet::record::Field;
 use bytes::Bytes;
+use language::describe::shortened;
 
 use super::table::Table;
 use super::{Cell, Fault, Series};
-use crate::describe::shortened;
 
 pub(super) fn read(bytes: Vec<u8>) -> Result<Series, Box<Fault>> {
     columnar::read(Bytes::from(bytes), |reader| Ok(rows(reader))).map_err(broken(None))?

@@ -1,12 +1,12 @@
 //! Automatic repeat request of the directions of a link.
 
+use language::error::Problem;
+use language::path::Path;
 use link::{ArqSettings, Repeat, Serialiser};
 use units::Span;
 
 use crate::document;
-use crate::error::Problem;
 use crate::model::Direction;
-use crate::path::Path;
 
 /// Bytes of a packet for which the defaults of timers are made.
 pub(super) const PACKET: u32 = 1500;

@@ -1,12 +1,12 @@
 //! Bounds of what small numbers ask for: rows of a recording, writes and bursts of an application. Beyond
 //! them a number is a slip of its unit: the run would take all memory, or its time would stand still.
 
+use language::error::Problem;
+use language::path::Path;
 use units::{Bytes, Rate, Span};
 
-use crate::error::Problem;
 use crate::extent::{Rows, active, ports};
 use crate::model::{Distribution, Flow, OnOff, Scenario, Traffic};
-use crate::path::Path;
 use crate::routes::Routes;
 
 /// Rows of a table of a recording: two gigabytes of the largest.
@@ -20,7 +20,7 @@ pub(crate) const MOST_BURSTS: u64 = 1_000_000;
 
 const SECOND: u64 = 1_000_000_000;
 
-/// What samples and web pages leave in a recording.
+/// Checks the number of rows that samples and web pages have in a recording.
 pub(super) fn recorded(
     scenario: &Scenario,
     entries: &[usize],
@@ -54,7 +54,7 @@ pub(super) fn recorded(
     }
 }
 
-/// What the application of a flow does by itself, whatever TCP takes.
+/// Problems of the writes and bursts of an application, at any rate of TCP.
 pub(super) fn application(scenario: &Scenario, flow: &Flow, path: &Path) -> Vec<Problem> {
     let path = path.key("traffic");
     match flow.traffic {

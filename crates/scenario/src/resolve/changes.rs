@@ -1,16 +1,16 @@
 //! Events that change links during a run.
 
+use language::error::Problem;
+use language::path::Path;
 use units::Span;
 
 use crate::document::{self, Changed, Phase};
-use crate::error::Problem;
 use crate::model::{Change, Direction, Link, LowPriority};
-use crate::path::Path;
 
 /// Changes of one entry; more are a slip of the unit. An hour at 100 Hz has 360,000.
 const MOST: u64 = 1_000_000;
 
-/// What changes in the two directions of a link, forward first; `path` is that of the link.
+/// The changes of both directions of a link, forward first; `path` is that of the link.
 pub(super) fn changes(
     link: &document::Link,
     duration: Span,
@@ -54,7 +54,7 @@ pub(super) fn phase(document: &document::Document, links: &[Link]) -> Span {
     period.min(Span::from_nanos(document.duration.saturating_sub(last).as_nanos() / 2))
 }
 
-/// What a change does in one direction, if it does anything there.
+/// The change of one direction, if there is one.
 fn change(entry: &document::Event, own: Option<&Changed>) -> Option<Change> {
     let both = &entry.both;
     let rate = own.and_then(|own| own.rate).or(both.rate);

@@ -3,27 +3,27 @@
 use std::path::Path as FilePath;
 use std::sync::Arc;
 
+use language::error::{Place, Problem};
+use language::path::Path;
+use language::suggest;
+use language::tree::Tree;
 use link::{BurstLength, Bursts, Code, Fade};
 use units::{Span, Time};
 
 use crate::document::{self, Attenuation, Awgn, Signal};
-use crate::error::{Place, Problem};
 use crate::fade;
 use crate::given::located;
 use crate::model::Channel;
-use crate::path::Path;
-use crate::suggest;
-use crate::tree::Tree;
 
 /// Measurements of a modem in a run.
 const MOST_MEASUREMENTS: u64 = 10_000_000;
 /// Changes of a channel with bursts in time in a run.
 const MOST_CHANGES: f64 = 1e8;
 
-/// What channels need to know of the rest.
+/// The context of channels.
 pub(super) struct Channels<'a> {
     pub tree: &'a Tree,
-    /// Where the scenario file is.
+    /// Folder of the scenario file.
     pub directory: &'a FilePath,
     pub duration: Span,
 }

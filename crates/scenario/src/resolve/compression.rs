@@ -1,11 +1,11 @@
 //! Header compression of the directions of a link.
 
+use language::error::Problem;
+use language::path::Path;
 use wire::IpVersion;
 
 use crate::document;
-use crate::error::Problem;
 use crate::model::HeaderCompression;
-use crate::path::Path;
 
 /// Header compression of both directions; `path` is that of the link.
 pub(super) fn resolve(

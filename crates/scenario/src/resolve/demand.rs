@@ -1,11 +1,11 @@
 //! Demand assignment of the directions of a link.
 
+use language::error::Problem;
+use language::path::Path;
 use units::{Rate, Span};
 
 use crate::document;
-use crate::error::Problem;
 use crate::model::{DemandSettings, Direction};
-use crate::path::Path;
 
 /// The limit of `control_delay` also holds for its default.
 const LONGEST_LOOP: Span = Span::from_secs(100);
@@ -34,7 +34,7 @@ pub(super) fn resolve(
     [0, 1].map(|_| found.next().flatten())
 }
 
-/// What is wrong with demand assignment at `path`.
+/// The problem of demand assignment at `path`.
 fn impossible(
     demand: &DemandSettings,
     direction: &Direction,

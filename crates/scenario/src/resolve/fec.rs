@@ -1,13 +1,13 @@
 //! Forward error correction of the directions of a link.
 
+use language::error::Problem;
+use language::path::Path;
 use link::{LONGEST_BLOCK, Serialiser};
 use units::Span;
 
 use super::arq::PACKET;
 use crate::document;
-use crate::error::Problem;
 use crate::model::{Direction, Fec, FecSettings};
-use crate::path::Path;
 
 /// FEC of both directions; `path` is that of the link, and `sides` are the directions with keys of
 /// their own.
@@ -30,7 +30,7 @@ pub(super) fn resolve(
     [0, 1].map(|_| found.next().flatten())
 }
 
-/// What is wrong with a code at `path`.
+/// The problem of a code at `path`.
 fn impossible(fec: Fec, direction: &Direction, path: &Path) -> Option<Problem> {
     let FecSettings { data, parity, .. } = fec.settings(|_| Span::ZERO);
     if data + parity > LONGEST_BLOCK {

@@ -3,18 +3,18 @@
 use std::sync::Arc;
 
 use congestion::{Controller as _, Ecn, ParameterError, Specification, Value};
+use language::describe;
+use language::error::Problem;
+use language::path::Path;
+use language::suggest;
+use language::tree::Tree;
 use tcp::{AckTiming, Config, DelayedAck, Recovery};
 use transport::{Protocol, RtoConfig};
 use units::{Bytes, Span};
 
 use super::{Numbers, protocols};
-use crate::describe;
 use crate::document::{self, Controller, Document, ParameterValue};
-use crate::error::Problem;
 use crate::model::{Distribution, Flow, Gateway, OnOff, OwnSettings, Traffic, Web};
-use crate::path::Path;
-use crate::suggest;
-use crate::tree::Tree;
 
 /// All flows, `count` spelt out, and for each the number of its `[[flow]]`.
 pub(super) fn flows(

@@ -4,6 +4,8 @@
 use std::sync::Arc;
 
 use congestion::{Ecn, Specification};
+use language::error::Problem;
+use language::path::Path;
 use middlebox::BucketSettings;
 use tcp::{AckTiming, Config, DuplicateWindow, Recovery, RecoveryExit, Scps};
 use transport::{Protocol, RtoConfig, SavedPath};
@@ -14,15 +16,13 @@ use super::presets::Values;
 use super::protocols::{self, Places};
 use super::{flows, quic as of_quic, rules};
 use crate::document;
-use crate::error::Problem;
 use crate::model::{Flow, GatewayEnd, OwnSettings, Preset, SideName};
-use crate::path::Path;
 
 /// Send buffer where neither the side nor the flow has a limit: the maximum of Linux (tcp_wmem). Without
 /// any, a proxy would never press back.
 const SEND_BUFFER: Bytes = Bytes(4 << 20);
 
-/// What is written of a side.
+/// The written keys of a side.
 pub(super) struct Side {
     pub path: Path,
     pub name: SideName,
@@ -117,7 +117,7 @@ impl Side {
         proxy.key("preset")
     }
 
-    /// Whether its connections share a rate.
+    /// True if its connections share a rate.
     fn has_rate(&self) -> bool {
         let of_preset = || self.preset.is_some_and(|preset| Values::has_rate(preset, self.name));
         self.rate.is_some() || of_preset()

@@ -2,6 +2,11 @@
 
 use std::collections::btree_map::Entry;
 
+use language::error::Problem;
+use language::path::Path;
+use language::shape;
+use language::suggest;
+use language::tree::{self, Origin, Tree, Value};
 use link::RedSettings;
 use serde_json::Value as Json;
 use units::{Bytes, Rate, Span};
@@ -13,15 +18,10 @@ use super::channels::Channels;
 use super::{compression, demand, fec, modems, mtu};
 use super::{reorder, traces};
 use crate::document::{self, Document};
-use crate::error::Problem;
 use crate::model::{
     Aqm, Channel, Direction, Forwarding, Link, LowPriority, Node, QueueLimit, Timeline,
 };
-use crate::path::Path;
 use crate::schema;
-use crate::shape;
-use crate::suggest;
-use crate::tree::{self, Origin, Tree, Value};
 
 /// All nodes: first those with a table of their own, then the others as the links name them.
 pub(super) fn nodes(document: &Document, problems: &mut Vec<Problem>) -> (Vec<Node>, Numbers) {
@@ -260,7 +260,7 @@ fn directions(
     directions
 }
 
-/// Where the keys of a queue stand.
+/// The places of the keys of a queue.
 struct Places {
     aqm: Path,
     queue: Path,

@@ -1,8 +1,9 @@
 //! Directions whose rate a modem determines.
 
+use language::error::Problem;
+use language::path::Path;
+
 use crate::document;
-use crate::error::Problem;
-use crate::path::Path;
 
 /// Another rate of a direction with a modem. `path` is that of the link. A rate of both directions is
 /// that of the other one, if only one of them has a modem of its own.

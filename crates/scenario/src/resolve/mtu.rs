@@ -2,15 +2,15 @@
 
 use std::sync::Arc;
 
+use language::error::Problem;
+use language::path::Path;
+use language::tree::Tree;
 use tcp::Config;
 use wire::IpVersion;
 
 use crate::document;
-use crate::error::Problem;
 use crate::model::{Flow, Mtu, Scenario};
-use crate::path::Path;
 use crate::routes::{Routes, routes};
-use crate::tree::Tree;
 
 /// The least MTU of IPv4 for TCP: headers, and the 48 bytes of options and data that the smallest segment of
 /// Linux has (`tcp_min_snd_mss`). RFC 791 section 3.2 has 68 for IPv4 alone.

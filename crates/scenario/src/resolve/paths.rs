@@ -4,11 +4,12 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use language::error::Problem;
+use language::path::Path;
+
 use super::{Numbers, flows};
 use crate::document::Document;
-use crate::error::Problem;
 use crate::model::{Address, Flow, FlowPath, Scenario, Way};
-use crate::path::Path;
 use crate::routes::{Hop, Routes, routes};
 
 /// Most addresses besides those of the nodes: the routes between all pairs are kept in memory, and destinations have
@@ -16,7 +17,7 @@ use crate::routes::{Hop, Routes, routes};
 const MOST_ADDRESSES: usize = 4096;
 const _: () = assert!(super::graph::MOST_NODES + MOST_ADDRESSES < u16::MAX as usize);
 
-/// Addresses that some flow has asked for, as many in succession as it has paths.
+/// Addresses that some flow needs, as many in succession as it has paths.
 struct Addresses {
     all: Vec<Address>,
     nodes: usize,

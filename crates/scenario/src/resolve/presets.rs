@@ -8,6 +8,7 @@ use units::{Bytes, Rate, Span};
 use super::flows::LEAST_RTO_OF_SCPS;
 use super::gateway::Side;
 use crate::model::{Flow, Preset, Scenario, SideName};
+use crate::rates;
 use crate::routes::Hop;
 
 /// Buffers of the terrestrial side in the manual of the SCPS gateway.
@@ -46,7 +47,7 @@ impl Way<'_> {
     pub(super) fn packet_rate(&self) -> Option<Rate> {
         let packet = self.scenario.packet_bytes(self.flow);
         let links = &self.scenario.links;
-        let of = |hop: &Hop| crate::explain::packet_rate(hop.direction(links), packet);
+        let of = |hop: &Hop| rates::packet_rate(hop.direction(links), packet);
         let slowest = self.there.iter().map(of).min_by(f64::total_cmp)?;
         #[expect(clippy::cast_sign_loss, clippy::cast_possible_truncation, reason = "bounded")]
         Some(Rate::from_bits_per_second(slowest.floor() as u64))

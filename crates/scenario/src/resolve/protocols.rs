@@ -2,17 +2,17 @@
 //! what the network must be.
 
 use congestion::Specification;
+use language::describe;
+use language::error::Problem;
+use language::path::Path;
+use language::tree::{Tree, Value};
 use tcp::{AckTiming, BestEffort, Config, DelayedAck};
 use transport::{Protocol, ProtocolEntry, TakenKeys};
 use wire::IpVersion;
 
 use super::{quic, sctp, stp, xtp};
-use crate::describe;
 use crate::document::{self, Document};
-use crate::error::Problem;
 use crate::model::{Flow, OwnSettings, Scenario};
-use crate::path::Path;
-use crate::tree::{Tree, Value};
 
 /// A key that a protocol does not take would have no effect.
 pub(super) fn check(document: &Document, tree: &Tree, problems: &mut Vec<Problem>) {
@@ -31,7 +31,7 @@ pub(super) struct Places {
     controller: Path,
     /// The table with the settings.
     transport: Path,
-    /// Whether something else bounds what connections without congestion control send.
+    /// True if something else bounds the rate of connections without congestion control.
     is_bounded: bool,
     /// What a congestion controller called "none" requires.
     requires: &'static str,
@@ -176,7 +176,7 @@ fn own(entry: &ProtocolEntry) -> String {
     }
 }
 
-/// What the settings of a protocol depend on besides those of its flow.
+/// The context of the settings of a protocol.
 pub(super) struct Host<'a> {
     pub(super) ip: IpVersion,
     /// The scenario as it was written.

@@ -6,6 +6,8 @@
 use std::collections::BTreeMap;
 use std::sync::Arc;
 
+use language::error::Problem;
+use language::path::Path;
 use middlebox::{Accept, AtLimit, BucketSettings, Policy};
 use transport::Protocol;
 use units::{Bytes, Rate, Span};
@@ -14,17 +16,15 @@ use super::gateway::{self, Side};
 use super::presets::{Values, Way};
 use super::{Numbers, flows, protocols};
 use crate::document::{self, Document, NamedProxy};
-use crate::error::Problem;
 use crate::model::{
     Flow, Gateway, GatewayEnd, Link, Middlebox, Node, OwnSettings, Proxy, Scenario, SideName,
 };
-use crate::path::Path;
 use crate::routes::{Routes, routes};
 
 /// The shortest delay to a geostationary satellite: 35 786 km at the speed of light are 119.4 ms.
 const GEO_HOP: Span = Span::from_millis(119);
 
-/// What is written of the sides of the proxies, by the number of the node.
+/// The written sides of the proxies, by the number of the node.
 pub(super) type Sides = BTreeMap<usize, [Side; 2]>;
 
 /// Sets the proxies of nodes.

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use congestion::Specification;
+use language::error::Problem;
+use language::path::Path;
 use quic::{Choice, Congestion, Settings};
 use tcp::{AckTiming, Config, DelayedAck, Recovery};
 use units::{Bytes, SizeLimit, Span};
 
 use crate::document;
-use crate::error::Problem;
-use crate::path::Path;
 
 /// The longest time that quinn's receiver delays an ACK.
 const ACK_DELAY: Span = Span::from_millis(25);

@@ -1,9 +1,10 @@
 //! Directions in which packets overtake each other.
 
+use language::error::Problem;
+use language::path::Path;
+
 use crate::document;
-use crate::error::Problem;
 use crate::model::Direction;
-use crate::path::Path;
 
 /// Directions that reorder without a delay that falls, or with something that relies on the order of packets.
 /// `path` is that of the link, and `sides` are the directions with keys of their own.

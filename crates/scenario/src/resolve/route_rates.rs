@@ -3,15 +3,15 @@
 //! In the reference implementation a rate belongs to a route, and all users of SCPS-TP on a host share it. Here it is
 //! written at the flows, so flows of one route must have the same.
 
+use language::error::Problem;
+use language::path::Path;
 use middlebox::BucketSettings;
 use units::{Bytes, Rate};
 
-use crate::error::Problem;
 use crate::model::{Flow, RouteRate, Scenario};
-use crate::path::Path;
 use crate::routes::{Hop, routes};
 
-/// What is known of a route when one of its flows has been looked at.
+/// A route after the first of its flows.
 struct Route {
     hop: Hop,
     /// Number of the `[[flow]]` that was the first.

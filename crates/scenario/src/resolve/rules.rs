@@ -2,13 +2,13 @@
 
 use std::collections::{BTreeMap, BTreeSet};
 
+use language::error::Problem;
+use language::path::Path;
 use tcp::{AckTiming, Config, DuplicateWindow, Recovery, RecoveryExit};
 use units::Bytes;
 
 use super::bounds;
-use crate::error::Problem;
 use crate::model::{Flow, Middlebox, Scenario};
-use crate::path::Path;
 use crate::routes::{Routes, routes};
 
 const LONGEST_PACKET: u64 = wire::ip::LONGEST_PACKET as u64;

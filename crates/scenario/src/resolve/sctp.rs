@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use congestion::Specification;
+use language::error::Problem;
+use language::path::Path;
 use sctp::{Address, COMMON_HEADER, Config, DATA_HEADER, MAX_PATHS};
 use tcp::{AckTiming, DelayedAck, Recovery};
 use units::SizeLimit;
@@ -10,8 +12,6 @@ use wire::IpVersion;
 
 use super::protocols::{self, Host};
 use crate::document;
-use crate::error::Problem;
-use crate::path::Path;
 
 /// MTU of Ethernet.
 const ETHERNET: u16 = 1500;

@@ -3,13 +3,13 @@
 use std::sync::Arc;
 
 use congestion::{Controller as _, Specification};
+use language::error::Problem;
+use language::path::Path;
 use stp::Config;
 use tcp::{AckTiming, DelayedAck, Recovery};
 use units::SizeLimit;
 
 use crate::document;
-use crate::error::Problem;
-use crate::path::Path;
 
 /// The settings of a flow with STP.
 pub(super) fn settings(

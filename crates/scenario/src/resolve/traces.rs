@@ -1,18 +1,18 @@
 //! Traces of link directions, with the files that they read.
 
+use language::error::Problem;
+use language::path::Path;
 use units::Span;
 
 use super::channels::{Channels, unreadable};
 use crate::document::{self, Phase};
-use crate::error::Problem;
 use crate::fade::Fault;
 use crate::given::located;
-use crate::path::Path;
 use crate::trace::{self, Trace};
 
 type Read = Result<Trace, Box<Fault>>;
 
-/// What a trace that was written at `path` does. A problem leaves it out.
+/// The changes of the trace at `path`. A trace with a problem has none.
 pub(super) fn resolve(
     trace: &document::Trace,
     channels: &Channels<'_>,

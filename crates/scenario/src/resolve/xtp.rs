@@ -3,6 +3,8 @@
 use std::sync::Arc;
 
 use congestion::Specification;
+use language::error::Problem;
+use language::path::Path;
 use tcp::{AckTiming, DelayedAck, Recovery};
 use units::{Bytes, SizeLimit};
 use wire::IpVersion;
@@ -10,8 +12,6 @@ use xtp::Config;
 
 use super::protocols;
 use crate::document;
-use crate::error::Problem;
-use crate::path::Path;
 
 /// The settings of a flow with XTP.
 pub(super) fn settings(

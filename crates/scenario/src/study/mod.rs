@@ -9,27 +9,26 @@ mod document;
 use std::path::Path as FilePath;
 use std::sync::LazyLock;
 
+use language::check;
+use language::error::{Errors, Problem, Source};
+use language::path::{Path, Step};
+use language::reference;
+use language::schema as generated;
+use language::tree::Tree;
 use serde_json::Value as Json;
 
-use crate::check;
-use crate::error::{Problem, ScenarioErrors, Source};
-use crate::path::{Path, Step};
-use crate::reference;
-use crate::renamed;
-use crate::schema;
-use crate::tree::Tree;
 use document::StudyDocument;
 
-static SCHEMA: LazyLock<Json> = LazyLock::new(schema::of::<StudyDocument>);
+static SCHEMA: LazyLock<Json> = LazyLock::new(generated::of::<StudyDocument>);
 
 /// The JSON Schema of a study file.
 pub fn study_schema() -> Json {
-    schema::published("study", &SCHEMA)
+    generated::published("study", &SCHEMA)
 }
 
 /// The reference of the keys of a study in Markdown, for `docs/studies.md`.
 pub fn study_reference() -> String {
-    reference::sections(&SCHEMA, 3)
+    reference::sections(&SCHEMA, "Keys of the file", 3, |_, _| false)
 }
 
 /// A study whose keys and values are valid, with the places of its values.
@@ -60,7 +59,7 @@ impl StudySource {
     ///
     /// # Errors
     /// All errors of keys and values.
-    pub fn load(path: impl AsRef<FilePath>) -> Result<Self, ScenarioErrors> {
+    pub fn load(path: impl AsRef<FilePath>) -> Result<Self, Errors> {
         let source = Source::open(path.as_ref(), "a study file")?;
         let tree = source.parse()?;
         Self::checked(source, tree)
@@ -70,19 +69,18 @@ impl StudySource {
     ///
     /// # Errors
     /// All errors of keys and values.
-    pub fn from_json(json: &Json) -> Result<Self, ScenarioErrors> {
+    pub fn from_json(json: &Json) -> Result<Self, Errors> {
         Self::checked(Source::default(), Tree::from_json(json))
     }
 
-    fn checked(source: Source, mut tree: Tree) -> Result<Self, ScenarioErrors> {
+    fn checked(source: Source, tree: Tree) -> Result<Self, Errors> {
         if let (Some(link), None) = (tree.entry("link"), tree.get("scenario")) {
             let problem = Problem::new(Path::default(), "a study", "a scenario");
             let reason = "the key `scenario` of a study names its scenario file";
             let problem = problem.because(reason).at(link.origin.clone());
             return Err(source.report(&tree, vec![problem]));
         }
-        let (_, mut problems) = renamed::modernise(&mut tree, &SCHEMA);
-        problems.extend(check::check(&tree, &SCHEMA));
+        let problems = check::check(&tree, &SCHEMA);
         if !problems.is_empty() {
             return Err(source.report(&tree, problems));
         }
@@ -106,7 +104,7 @@ impl StudySource {
     }
 
     /// The errors that `problems` are in this study, in the order of the file.
-    pub fn report(&self, problems: Vec<StudyProblem>) -> ScenarioErrors {
+    pub fn report(&self, problems: Vec<StudyProblem>) -> Errors {
         let problems = problems.into_iter().map(|problem| {
             let StudyProblem { path, expected, found, reason, suggestion } = problem;
             Problem { reason, suggestion, ..Problem::new(Path(path), expected, found) }

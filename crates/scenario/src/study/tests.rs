@@ -13,7 +13,7 @@ count = 20
 name = "flow.completion_s"
 "#;
 
-fn read(text: &str) -> Result<StudySource, ScenarioErrors> {
+fn read(text: &str) -> Result<StudySource, Errors> {
     let source = Source { file: Some("study.toml".into()), text: text.into(), sets: Vec::new() };
     let tree = source.parse()?;
     StudySource::checked(source, tree)

@@ -214,10 +214,10 @@ fn a_default_is_marked_and_an_override_is_not() {
 #[test]
 fn every_key_without_a_default_is_explained() {
     fn visit(schema: &serde_json::Value, name: &str, flow: &crate::model::Flow) {
-        for option in crate::shape::alternatives(schema) {
-            for key in crate::shape::keys(option) {
+        for option in language::shape::alternatives(schema) {
+            for key in language::shape::keys(option) {
                 let (property, name) = (&option["properties"][key], format!("{name}.{key}"));
-                let required = crate::shape::required(option).any(|one| one == key);
+                let required = language::shape::required(option).any(|one| one == key);
                 if !required && property.get("default").is_none() {
                     assert!(absent(&name, flow).is_some(), "nothing for {name}");
                 }

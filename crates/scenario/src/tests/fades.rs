@@ -4,6 +4,7 @@ use std::fmt::Write;
 use std::path::Path as FilePath;
 use std::sync::Arc;
 
+use language::Errors;
 use link::{Awgn, Code};
 use parquet::basic::{Compression, ZstdLevel};
 use parquet::data_type::{DoubleType, Int64Type};
@@ -14,7 +15,7 @@ use tempfile::TempDir;
 use units::{Span, Time};
 
 use crate::model::Channel;
-use crate::{Loaded, Override, Scenario, ScenarioErrors, explain};
+use crate::{Loaded, Override, Scenario, explain};
 
 /// A scenario in a directory of its own, with `channel` forward and these files in it.
 struct Bench {
@@ -31,7 +32,7 @@ impl Bench {
         self
     }
 
-    fn load(&self, channel: &str, sets: &[&str]) -> Result<Loaded, ScenarioErrors> {
+    fn load(&self, channel: &str, sets: &[&str]) -> Result<Loaded, Errors> {
         let text = format!(
             "duration = \"100s\"\n[[link]]\nbetween = [\"a\", \"b\"]\nrate = \"1Mbit/s\"\n\
              delay = \"250ms\"\nforward.channel = {channel}\n[[flow]]\nfrom = \"a\"\nto = \"b\"\n\

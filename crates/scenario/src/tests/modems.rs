@@ -2,17 +2,18 @@
 
 use std::fmt::Write;
 
+use language::Errors;
 use tempfile::TempDir;
 use units::Span;
 
 use crate::model::Channel;
-use crate::{Loaded, ScenarioErrors, WarningKind, explain};
+use crate::{Loaded, WarningKind, explain};
 
 /// 15 dB for 10 s, 5 dB within 40 s, and back after 100 s.
 const FADE: &str = "0,0\n10,0\n50,10\n100,10\n140,0\n200,0\n";
 
 /// A link whose keys are `link`, in a folder with a fade.
-fn load(link: &str) -> Result<Loaded, ScenarioErrors> {
+fn load(link: &str) -> Result<Loaded, Errors> {
     let folder = TempDir::new().unwrap();
     std::fs::write(folder.path().join("fade.csv"), FADE).unwrap();
     std::fs::write(folder.path().join("trace.csv"), "t_s,rate_mbps\n0,2\n300,3\n").unwrap();

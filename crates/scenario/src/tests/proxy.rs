@@ -66,7 +66,7 @@ fn a_side_has_the_keys_that_the_daemon_has_too() {
     let side = serde_json::to_value(SplitSide::<String>::default()).unwrap();
     let node = &crate::schema::cached()["properties"]["node"]["items"]["properties"];
     for key in SideName::ALL.map(SideName::key) {
-        let forms = crate::shape::alternatives(&node["proxy"]);
+        let forms = language::shape::alternatives(&node["proxy"]);
         let table = forms.into_iter().find(|form| form["properties"].is_object()).unwrap();
         let properties = &table["properties"][key]["properties"];
         let missing: Vec<_> = side.as_object().unwrap().keys().collect();
@@ -387,7 +387,7 @@ fn changed(before: &[String], after: &[String]) -> Vec<String> {
 fn ends_of_gateways_take_over_each_option_as_the_page_has_it() {
     let schema = &crate::schema::cached()["properties"]["flow"]["items"]["properties"]["transport"];
     let keys: BTreeSet<_> =
-        crate::shape::alternatives(schema).into_iter().flat_map(crate::shape::keys).collect();
+        language::shape::alternatives(schema).into_iter().flat_map(language::shape::keys).collect();
     let mut listed: BTreeSet<_> = OPTIONS.iter().map(|(key, ..)| *key).collect();
     // Each leg has another first sequence number, so that captures show which it is.
     listed.insert("initial_sequence");

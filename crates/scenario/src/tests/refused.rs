@@ -3,8 +3,9 @@
 use std::fmt::Write;
 
 use congestion::Controller as _;
+use language::Errors;
 
-use crate::{Scenario, ScenarioErrors};
+use crate::Scenario;
 
 /// The list of all controllers as one word, so that a new controller changes no snapshot. Names without a table end
 /// with `"none"`.
@@ -47,7 +48,7 @@ traffic = { download = "50MB" }
 "#;
 
 /// The errors of the sound scenario with each `(old, new)` put in.
-fn errors(edits: &[(&str, &str)]) -> ScenarioErrors {
+fn errors(edits: &[(&str, &str)]) -> Errors {
     let mut text = SOUND.to_owned();
     for (old, new) in edits {
         assert!(text.contains(old), "{old:?} is not in the scenario");

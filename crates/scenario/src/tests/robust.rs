@@ -1,9 +1,9 @@
 //! Whatever is written, the answer is a scenario or an error, never a panic.
 
+use language::check::check;
+use language::tree::Tree;
 use proptest::prelude::*;
 
-use crate::check::check;
-use crate::tree::Tree;
 use crate::{Loaded, NewValue, Override, explain, schema};
 
 const EXAMPLES: [&str; 7] = [

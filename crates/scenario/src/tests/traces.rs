@@ -1,13 +1,14 @@
 //! Traces: what files say, and which are refused.
 
+use language::Errors;
 use tempfile::TempDir;
 use units::{Rate, Span};
 
 use crate::model::{Change, Timeline};
-use crate::{Loaded, ScenarioErrors, explain};
+use crate::{Loaded, explain};
 
 /// A scenario of 2 s with `trace` forward, in a folder with these files.
-fn load(trace: &str, files: &[(&str, &str)]) -> Result<Loaded, ScenarioErrors> {
+fn load(trace: &str, files: &[(&str, &str)]) -> Result<Loaded, Errors> {
     let folder = TempDir::new().unwrap();
     for (name, text) in files {
         std::fs::write(folder.path().join(name), text).unwrap();
@@ -113,7 +114,7 @@ fn the_explanation_has_the_ends_of_a_trace() {
 }
 
 /// The scenario of `load` with other keys in the place of `rate` and `delay`.
-fn with_keys(keys: &str, trace: &str, rows: &str) -> Result<Loaded, ScenarioErrors> {
+fn with_keys(keys: &str, trace: &str, rows: &str) -> Result<Loaded, Errors> {
     let folder = TempDir::new().unwrap();
     std::fs::write(folder.path().join("a.csv"), rows).unwrap();
     let text = format!(

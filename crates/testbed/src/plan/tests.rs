@@ -98,7 +98,7 @@ fn a_queue_that_tells_low_priority_apart_is_told_that_nothing_has_it() {
         settings.into_iter().map(|s| (s.flow, s.asked, s.verdict)).collect::<Vec<_>>()
     };
     let approximated =
-        |asked: &str| vec![("flow-1".to_owned(), asked.to_owned(), "reported".to_owned())];
+        |asked: &str| vec![("flow-1".to_owned(), asked.to_owned(), "approximated".to_owned())];
     assert_eq!(told(json!({ "packets": 9, "low_priority": "push-out" })), approximated("push-out"));
     assert_eq!(told(json!({ "packets": 9, "low_priority": "refuse" })), approximated("refuse"));
     assert_eq!(told(json!({ "packets": 9 })), []);

@@ -48,7 +48,7 @@ fn quic_carries_each_byte_over_both_versions_of_ip() {
         assert!(link.delivered_bytes <= link.delivered_packets * largest, "{link:?}");
         assert!(link.delivered_bytes > record.bytes, "{link:?}");
         let settings = &recording.kernel.as_ref().unwrap().settings;
-        assert!(settings.iter().all(|setting| setting.verdict == "honoured"), "{settings:?}");
+        assert!(settings.iter().all(|setting| setting.verdict == "applied"), "{settings:?}");
         assert!(settings.iter().any(|s| s.setting == "transport.quic.initial_rtt"));
     }
 }

@@ -1,19 +1,19 @@
 //! The valid names that a wrong name probably stands for.
 
-/// Names that are listed at most.
+/// Most names that are listed.
 const MOST: usize = 4;
-/// Letters of a name from which on another one may contain it.
+/// Fewest letters of a name that another one may contain.
 const SHORTEST_PART: usize = 3;
 
-/// The ones of `names` that `name` probably stands for, at most four; none if all are far from it.
+/// The names that `name` probably stands for, at most four; none if all are far from it.
 ///
 /// Letter case, `-`, `_` and spaces are ignored. The first of these that finds a name decides:
 ///
 /// 1. names that are equal then,
-/// 2. names that begin with `name`, then those that contain it; if one of them is at an edit distance of one, that
-///    name alone,
-/// 3. all names at the smallest edit distance, those of the same length first. A name that is the beginning of
-///    `name`, such as `bbr` for `bbr2`, has a distance of one.
+/// 2. names that begin with `name`, then those that contain it; if one of them is at an edit distance
+///    of one, that name alone,
+/// 3. all names at the smallest edit distance, those of the same length first. A name that is the
+///    beginning of `name`, such as `bbr` for `bbr2`, has a distance of one.
 pub fn near<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = plain(name);
     let known: Vec<_> = names.into_iter().map(|known| (plain(known), known)).collect();
@@ -46,8 +46,8 @@ pub fn near<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a
     found
 }
 
-/// The nearest names as the end of an error message: `"a"`, or `"a", "b" or "c"`; `None` without any. `quote`
-/// writes a name.
+/// The nearest names as the end of an error message: `"a"`, or `"a", "b" or "c"`; `None` without any.
+/// `quote` writes a name.
 pub fn nearest<'a>(
     name: &str,
     names: impl IntoIterator<Item = &'a str>,
@@ -65,8 +65,9 @@ fn plain(text: &str) -> String {
     text.to_lowercase().replace(['-', '_', ' '], "")
 }
 
-/// The number of slips between two names without case and hyphens; `None` if they are too many: more than one in
-/// names of three letters, more than two in names of four to eight, or more than a third of the letters.
+/// The number of slips between two names without case and hyphens. `None` if there are too many: more
+/// than one in names of three letters, more than two in names of four to eight, or more than a third
+/// of the letters.
 fn slips(name: &str, known: &str) -> Option<usize> {
     let is_longer = known.chars().count() >= SHORTEST_PART && name.starts_with(known);
     let slips = strsim::damerau_levenshtein(name, known);

@@ -3,16 +3,22 @@
 use crate::error::Problem;
 use crate::path::Path;
 use crate::suggest;
-use crate::tree::{Tree, Value};
+use crate::tree::Tree;
 
-/// Names that a message lists at most.
+/// Most names that a message lists.
 const MOST: usize = 20;
 
+/// The names of an entry of a list of tables: path of the list, index of the entry, entry.
+pub type EntryNames = fn(&Path, usize, &Tree) -> Vec<String>;
+
 /// The index of the one entry of `items` that is called `name`.
-pub(crate) fn find(name: &str, items: &[Tree], path: &Path) -> Result<usize, Box<Problem>> {
-    let is_flow = path.to_string() == "flow";
-    let names: Vec<_> =
-        items.iter().enumerate().map(|(i, item)| names_of(item, is_flow.then_some(i))).collect();
+pub(crate) fn find(
+    name: &str,
+    items: &[Tree],
+    path: &Path,
+    names_of: EntryNames,
+) -> Result<usize, Box<Problem>> {
+    let names: Vec<_> = items.iter().enumerate().map(|(i, item)| names_of(path, i, item)).collect();
     let called = |of_one: &Vec<String>| of_one.iter().any(|one| one == name);
     let found: Vec<_> = (0..items.len()).filter(|i| called(&names[*i])).collect();
     let (given, place) = (format!("`{name}`"), path.key(name));
@@ -31,26 +37,7 @@ pub(crate) fn find(name: &str, items: &[Tree], path: &Path) -> Result<usize, Box
     }
 }
 
-/// The names of an entry: its `name`, or its two nodes in either order. A flow without a name has that of
-/// its number.
-fn names_of(item: &Tree, flow: Option<usize>) -> Vec<String> {
-    let Value::Table(entries) = &item.value else { return Vec::new() };
-    let of = |key: &str| entries.iter().find(|entry| entry.key == key).map(|e| &e.tree.value);
-    match (of("name"), of("between")) {
-        (Some(Value::String(name)), _) => vec![name.clone()],
-        (None, Some(Value::List(ends))) => {
-            match ends.iter().map(|end| &end.value).collect::<Vec<_>>()[..] {
-                [Value::String(a), Value::String(b)] => {
-                    vec![format!("{a}-{b}"), format!("{b}-{a}")]
-                }
-                _ => Vec::new(),
-            }
-        }
-        _ => flow.map(|number| format!("flow-{number}")).into_iter().collect(),
-    }
-}
-
-/// The entries that there are.
+/// The existing entries.
 fn expected(known: &[&String], path: &Path) -> String {
     let example = format!("an index or `*` as in `{path}.0` or `{path}.*`");
     let listed: Vec<_> = known.iter().take(MOST).map(|name| format!("`{name}`")).collect();

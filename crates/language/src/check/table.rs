@@ -1,4 +1,4 @@
-//! Tables: which alternative is meant, what is missing, what nobody knows.
+//! Tables: the alternative that is meant, missing keys and unknown keys.
 
 use serde_json::Value as Json;
 
@@ -64,7 +64,7 @@ fn by_key<'a>(tree: &Tree, schemas: &[&'a Json], path: &Path) -> Result<&'a Json
         return Ok(one);
     }
     let names: Vec<_> = schemas.iter().flat_map(|schema| own(schema, schemas)).collect();
-    // An alternative is known by the first of its keys.
+    // The first of its keys names an alternative.
     let first = schemas.iter().filter_map(|schema| own(schema, schemas).next());
     let first = describe::code(&first.collect::<Vec<_>>());
     let expected = format!("one of {}", describe::list(&first, "and"));
@@ -75,7 +75,7 @@ fn by_key<'a>(tree: &Tree, schemas: &[&'a Json], path: &Path) -> Result<&'a Json
     if !chosen.is_empty() {
         let both = entries.iter().map(|entry| entry.key.as_str()).filter(|k| names.contains(k));
         let both = describe::list(&describe::code(&both.collect::<Vec<_>>()), "and");
-        // An override that adds a second alternative is to blame, not the file.
+        // If an override adds the second alternative, the error is at the override.
         let problem = Problem::new(path.clone(), format!("only {expected}"), both);
         let last = entries.iter().map(|entry| &entry.origin).max();
         return Err(match last {
@@ -113,7 +113,7 @@ fn fields(tree: &Tree, schema: &Json, schemas: &[&Json], path: &Path, problems: 
                 let any = &schema["additionalProperties"];
                 super::value(&entry.tree, any, &path.key(&entry.key), problems);
             }
-            // A table of the scenario in a study, which is checked with the scenario.
+            // Checked elsewhere: a table of a scenario in a study is checked with the scenario.
             None if schema["additionalProperties"] == true => {}
             None => problems.push(unknown(entry, schema, schemas, path)),
         }
@@ -128,16 +128,16 @@ fn fields(tree: &Tree, schema: &Json, schemas: &[&Json], path: &Path, problems: 
     }
 }
 
-/// A list of names longer than this hides the one that was meant.
+/// Most keys that a message lists where a near name is known.
 const LONGEST_LIST: usize = 6;
 
-/// What was expected of a key at `path`; with a near name a long list is no help.
+/// The keys that are expected in the table at `path`. A long list is left out if a name is near.
 pub(crate) fn one_of(keys: &[&str], is_near: bool, path: &Path, table: &Json) -> String {
     match keys {
         [only] => format!("no key but `{only}`"),
         keys if is_near && keys.len() > LONGEST_LIST => match path.to_string().as_str() {
             "" => {
-                let title = table["title"].as_str().unwrap_or("scenario");
+                let title = table["title"].as_str().unwrap_or("file");
                 format!("a key of a {}", title.trim_start_matches("Bentpipe "))
             }
             inner => format!("a key of `{inner}`"),

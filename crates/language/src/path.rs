@@ -1,8 +1,8 @@
-//! Paths of values in a scenario: `link[0].forward.queue`.
+//! Paths of values in a file: `link[0].forward.queue`.
 
 use std::fmt;
 
-/// One step from a value of a scenario or study to a value inside it.
+/// One step from a value to a value inside it.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Step {
     /// Into a table.
@@ -11,9 +11,9 @@ pub enum Step {
     Index(usize),
 }
 
-/// The steps from the whole scenario to one of its values.
+/// The steps from the whole file to one of its values.
 #[derive(Clone, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) struct Path(pub Vec<Step>);
+pub struct Path(pub Vec<Step>);
 
 impl Path {
     /// The list of tables `name`, at `index`: `link[0]`.
@@ -31,7 +31,7 @@ impl Path {
         self.with(Step::Index(index))
     }
 
-    /// As the header of a table is written, which counts its lists on its own: `link.event`.
+    /// The path without indices, as in the header of a table: `link.event`.
     pub fn header(&self) -> Self {
         Self(self.0.iter().filter(|step| matches!(step, Step::Key(_))).cloned().collect())
     }

@@ -1,7 +1,7 @@
-//! Checks a scenario against the schema: keys, kinds of value, units, words and limits.
+//! Checks a file against its schema: keys, kinds of value, units, words and limits.
 //!
-//! The schema is made from the types, so that the check, the editor and the types cannot disagree;
-//! and where `serde` stops at the first error, this names all of them, with their places.
+//! The schema is made from the types, so that the check, the editor and the types cannot disagree.
+//! `serde` stops at the first error; the check reports all errors with their places.
 
 mod scalar;
 mod table;
@@ -16,8 +16,8 @@ use crate::path::Path;
 use crate::shape;
 use crate::tree::{Tree, Value};
 
-/// Everything in `tree` that `schema` does not admit.
-pub(crate) fn check(tree: &Tree, schema: &Json) -> Vec<Problem> {
+/// All values and keys in `tree` that `schema` does not admit.
+pub fn check(tree: &Tree, schema: &Json) -> Vec<Problem> {
     let mut problems = Vec::new();
     value(tree, schema, &Path::default(), &mut problems);
     problems
@@ -42,7 +42,7 @@ fn value(tree: &Tree, schema: &Json, path: &Path, problems: &mut Vec<Problem>) {
     }
 }
 
-/// Whether a schema without alternatives can admit a value of this kind at all.
+/// True if a schema without alternatives admits some value of this kind.
 pub(crate) fn admits_kind(schema: &Json, value: &Value) -> bool {
     let kind = shape::type_of(schema);
     match value {

@@ -7,8 +7,8 @@ use serde_json::Value as Json;
 use crate::shape::{is_tables, required, type_of, words};
 use crate::tree::{Tree, Value};
 
-/// What `schemas` admit: `a time such as "250ms", or "off", or a table with `segments``.
-pub(crate) fn expected(schemas: &[&Json]) -> String {
+/// The values that `schemas` admit: `a time such as "250ms", or "off", or a table with `segments``.
+pub fn expected(schemas: &[&Json]) -> String {
     let described = |wanted: fn(&str) -> bool| {
         let mut parts: Vec<String> = Vec::new();
         for schema in schemas.iter().filter(|s| words(s).is_empty() && wanted(type_of(s))) {
@@ -67,7 +67,7 @@ fn array(schema: &Json) -> String {
 }
 
 /// A value without quotes, and a whole number without decimals.
-pub(crate) fn plain(json: &Json) -> String {
+pub fn plain(json: &Json) -> String {
     match json {
         Json::String(text) => text.clone(),
         Json::Number(number) if number.is_f64() => {
@@ -94,23 +94,23 @@ pub(crate) fn bounds(schema: &Json) -> String {
     }
 }
 
-/// Characters of a text of the user's that a message shows.
+/// Most characters of a text of the user's that a message shows.
 const LONGEST_TEXT: usize = 80;
 
-/// A text for a message, cut off where nobody reads on.
-pub(crate) fn shortened(text: &str) -> Cow<'_, str> {
+/// A text for a message, cut off after 80 characters.
+pub fn shortened(text: &str) -> Cow<'_, str> {
     match text.char_indices().nth(LONGEST_TEXT) {
         Some((end, _)) => format!("{}…", &text[..end]).into(),
         None => text.into(),
     }
 }
 
-/// A text as it is written in a scenario, for a message.
-pub(crate) fn quoted_short(text: &str) -> String {
+/// A text in quotation marks, for a message.
+pub fn quoted_short(text: &str) -> String {
     format!("{:?}", shortened(text))
 }
 
-/// What stands in the scenario.
+/// The value that was found.
 pub(crate) fn found(tree: &Tree) -> String {
     match &tree.value {
         Value::Bool(bool) => bool.to_string(),
@@ -133,18 +133,18 @@ pub(crate) fn found(tree: &Tree) -> String {
     }
 }
 
-/// Names as they are written in a scenario.
-pub(crate) fn code(names: &[&str]) -> Vec<String> {
+/// Names in backquotes.
+pub fn code(names: &[&str]) -> Vec<String> {
     names.iter().map(|name| format!("`{name}`")).collect()
 }
 
-/// Texts as they are written in a scenario.
-pub(crate) fn quoted(texts: &[&str]) -> Vec<String> {
+/// Texts in quotation marks.
+pub fn quoted(texts: &[&str]) -> Vec<String> {
     texts.iter().map(|text| format!("{text:?}")).collect()
 }
 
 /// `a`, `a or b`, `a, b or c`.
-pub(crate) fn list(items: &[String], conjunction: &str) -> String {
+pub fn list(items: &[String], conjunction: &str) -> String {
     match items {
         [] => String::new(),
         [one] => one.clone(),

@@ -1,17 +1,13 @@
-//! A tree as TOML, laid out as people write scenarios: a `[[table]]` for each link and flow, and
-//! what belongs to it on one line for each key.
+//! A tree as TOML, laid out as people write it: a heading for each table at the top, and a line for
+//! each of its keys.
 //!
-//! Written here because a seed may be larger than the integers that TOML promises, which the
-//! writers of others refuse and [`Tree::parse`] reads.
-//!
-//! Decisions:
-//! - A saved scenario is written out again: its name, seed and overrides decide what runs, and the
-//!   file that they were laid over is elsewhere; comments stay where nothing was changed.
+//! A writer of its own, because a seed may be larger than the integers that TOML promises. Other
+//! writers refuse them; [`Tree::parse`] reads them.
 
 use crate::tree::{Entry, Tree, Value};
 
 /// A whole document; `tree` is a table.
-pub(crate) fn document(tree: &Tree) -> String {
+pub fn document(tree: &Tree) -> String {
     let Value::Table(entries) = &tree.value else { return String::new() };
     let (tables, plain): (Vec<&Entry>, Vec<&Entry>) =
         entries.iter().partition(|entry| is_section(&entry.tree));
@@ -28,7 +24,7 @@ pub(crate) fn document(tree: &Tree) -> String {
     text
 }
 
-/// Whether a value at the top gets a heading of its own.
+/// True if a value at the top has a heading of its own.
 fn is_section(tree: &Tree) -> bool {
     match &tree.value {
         Value::List(items) => {
@@ -56,7 +52,7 @@ fn lines<'a>(entries: impl IntoIterator<Item = &'a Entry>) -> String {
 }
 
 /// A value on one line.
-pub(crate) fn inline(tree: &Tree) -> String {
+pub fn inline(tree: &Tree) -> String {
     match &tree.value {
         Value::Bool(bool) => bool.to_string(),
         Value::Integer(integer) => integer.to_string(),
@@ -81,7 +77,7 @@ fn key(key: &str) -> String {
 }
 
 /// A text between quotes.
-pub(crate) fn string(text: &str) -> String {
+pub fn string(text: &str) -> String {
     let mut quoted = String::from('"');
     for c in text.chars() {
         match c {

@@ -1,5 +1,4 @@
-//! Files of other programs of the project, with the same front end as scenarios: keys, values,
-//! units and limits are checked against the schema of a type, and errors have the same form.
+//! Files whose content is a type: keys, values, units and limits are checked against its schema.
 
 use std::path::Path as FilePath;
 
@@ -8,14 +7,14 @@ use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 use crate::check;
-use crate::error::{Place, Problem, ScenarioErrors, Source};
+use crate::error::{Errors, Place, Problem, Source};
 use crate::path::{Path, Step};
 use crate::reference;
 use crate::schema;
 use crate::suggest;
 use crate::tree::Tree;
 
-/// A file that was read as a `T`, with the places of its values.
+/// A file whose content is a `T`, with the places of its values.
 #[derive(Clone, Debug)]
 pub struct TypedFile<T> {
     /// The content.
@@ -35,8 +34,7 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// `found` at a path as in errors (`subnet.0.prefix`, indices as numbers), where `expected` was
-    /// expected.
+    /// `found` at a path with indices as numbers (`subnet.0.prefix`), where `expected` was expected.
     pub fn new(path: &str, expected: impl Into<String>, found: impl Into<String>) -> Self {
         let step = |text: &str| match text.parse() {
             Ok(index) => Step::Index(index),
@@ -57,7 +55,7 @@ impl Refused {
         self
     }
 
-    /// Adds the one of `names` that the value found is most likely a slip of.
+    /// Adds the names that the value found is most likely a slip of.
     pub fn nearest<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         let plain = self.found.trim_matches('"');
         self.suggestion = suggest::nearest(plain, names);
@@ -66,11 +64,11 @@ impl Refused {
 }
 
 impl<T: JsonSchema + DeserializeOwned> TypedFile<T> {
-    /// Reads a file; an error of opening it says that `what` was expected.
+    /// Reads a file; an error of opening it names `what` as expected.
     ///
     /// # Errors
     /// All errors of keys and values.
-    pub fn load(path: &FilePath, what: &str) -> Result<Self, ScenarioErrors> {
+    pub fn load(path: &FilePath, what: &str) -> Result<Self, Errors> {
         Self::checked(Source::open(path, what)?)
     }
 
@@ -78,13 +76,13 @@ impl<T: JsonSchema + DeserializeOwned> TypedFile<T> {
     ///
     /// # Errors
     /// All errors of keys and values.
-    pub fn parse(text: &str, file: &FilePath) -> Result<Self, ScenarioErrors> {
+    pub fn parse(text: &str, file: &FilePath) -> Result<Self, Errors> {
         let source =
             Source { file: Some(file.to_owned()), text: text.to_owned(), sets: Vec::new() };
         Self::checked(source)
     }
 
-    fn checked(source: Source) -> Result<Self, ScenarioErrors> {
+    fn checked(source: Source) -> Result<Self, Errors> {
         let tree = source.parse()?;
         let problems = check::check(&tree, &Self::schema());
         if !problems.is_empty() {
@@ -105,13 +103,13 @@ impl<T: JsonSchema + DeserializeOwned> TypedFile<T> {
 
     /// The reference of the keys in Markdown, with headings from `level`.
     pub fn reference(level: usize) -> String {
-        reference::sections(&Self::schema(), level)
+        reference::sections(&Self::schema(), "Keys of the file", level, |_, _| false)
     }
 }
 
 impl<T> TypedFile<T> {
-    /// The errors that `refused` are in this file, in the order of the file.
-    pub fn report(&self, refused: Vec<Refused>) -> ScenarioErrors {
+    /// Errors at the places of `refused`, in the order of the file.
+    pub fn report(&self, refused: Vec<Refused>) -> Errors {
         let problems = refused.into_iter().map(|refused| {
             let Refused { path, expected, found, reason, suggestion } = refused;
             Problem { reason, suggestion, ..Problem::new(Path(path), expected, found) }

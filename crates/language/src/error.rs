@@ -1,4 +1,4 @@
-//! Errors of a scenario, with place, expected and found value, and the nearest valid name.
+//! Errors of a file, with place, expected and found value, and the nearest valid name.
 
 use std::fmt;
 use std::path::{Path as FilePath, PathBuf};
@@ -7,13 +7,12 @@ use serde::Serialize;
 
 use crate::overrides::Override;
 use crate::path::Path;
-use crate::renamed::{Found, OldName};
 use crate::tree::{Origin, Tree};
 
 /// The place of a value: file, line and column, or override.
 #[derive(Clone, Debug, Default, PartialEq, Eq, Serialize)]
 pub struct Place {
-    /// The file, if it was one.
+    /// The file; `None` for a text or a value of a program.
     #[serde(serialize_with = "lossy")]
     pub file: Option<PathBuf>,
     /// Line of a text or row of a table, from 1; `None` is the file as a whole, an override or a
@@ -23,16 +22,16 @@ pub struct Place {
     pub column: Option<usize>,
     /// The override, as it was written: `--set PATH=VALUE`, or `with PATH=VALUE` in a program.
     pub set: Option<String>,
-    /// The line, and the number of characters to underline.
+    /// The line, and the number of its characters to underline.
     #[serde(skip)]
-    pub(crate) excerpt: Option<(String, usize)>,
+    pub excerpt: Option<(String, usize)>,
 }
 
 fn lossy<S: serde::Serializer>(file: &Option<PathBuf>, serializer: S) -> Result<S::Ok, S::Error> {
     file.as_ref().map(|file| file.to_string_lossy()).serialize(serializer)
 }
 
-/// What a message begins with: `geo.toml:3:7: `, `--set seed=x: `, or nothing.
+/// The beginning of a message: `geo.toml:3:7: `, `--set seed=x: `, or nothing.
 impl fmt::Display for Place {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         match (&self.set, &self.file, self.line) {
@@ -66,13 +65,13 @@ impl Place {
     }
 }
 
-/// One error of a scenario or a study.
+/// One error of a file.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
-pub struct ScenarioError {
-    /// Where it was written.
+pub struct Error {
+    /// The place of the value.
     #[serde(flatten)]
     pub place: Place,
-    /// Where in the scenario or study: `link[0].forward.queue`. Empty for the whole file.
+    /// The path of the value: `link[0].forward.queue`. Empty for the whole file.
     pub path: String,
     /// The expected value.
     pub expected: String,
@@ -84,10 +83,10 @@ pub struct ScenarioError {
     pub suggestion: Option<String>,
 }
 
-impl std::error::Error for ScenarioError {}
+impl std::error::Error for Error {}
 
-impl ScenarioError {
-    /// A value from a program that is not valid in any scenario.
+impl Error {
+    /// An invalid value of a program, which has no place in a file.
     pub fn of_value(path: &str, expected: &str, found: &str) -> Self {
         Self {
             place: Place::default(),
@@ -100,7 +99,7 @@ impl ScenarioError {
     }
 }
 
-impl fmt::Display for ScenarioError {
+impl fmt::Display for Error {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         write!(f, "{}", self.place)?;
         if !self.path.is_empty() {
@@ -117,13 +116,13 @@ impl fmt::Display for ScenarioError {
     }
 }
 
-/// All errors of a scenario or a study, in the order of the file; never empty.
+/// All errors of a file, in its order; never empty.
 #[derive(Clone, Debug, PartialEq, Eq)]
-pub struct ScenarioErrors(pub Vec<ScenarioError>);
+pub struct Errors(pub Vec<Error>);
 
-impl std::error::Error for ScenarioErrors {}
+impl std::error::Error for Errors {}
 
-impl fmt::Display for ScenarioErrors {
+impl fmt::Display for Errors {
     fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
         for (i, error) in self.0.iter().enumerate() {
             if i > 0 {
@@ -135,27 +134,33 @@ impl fmt::Display for ScenarioErrors {
     }
 }
 
-impl From<ScenarioError> for ScenarioErrors {
-    fn from(error: ScenarioError) -> Self {
+impl From<Error> for Errors {
+    fn from(error: Error) -> Self {
         Self(vec![error])
     }
 }
 
 /// An error of a value, before its place in the file is known.
 #[derive(Clone, Debug)]
-pub(crate) struct Problem {
+pub struct Problem {
+    /// The path of the value.
     pub path: Path,
-    /// Where it was written; `None` looks it up by the path.
+    /// The origin of the value; `None` is that of the value at the path.
     pub origin: Option<Origin>,
-    /// The place in another file, which the scenario names at the path.
+    /// The place in another file, which the value at the path names.
     pub elsewhere: Option<Box<Place>>,
+    /// The expected value.
     pub expected: String,
+    /// The value found.
     pub found: String,
+    /// The reason why the value is invalid.
     pub reason: Option<String>,
+    /// The nearest valid name or value.
     pub suggestion: Option<String>,
 }
 
 impl Problem {
+    /// `found` at `path`, where `expected` was expected.
     pub fn new(path: Path, expected: impl Into<String>, found: impl Into<String>) -> Self {
         Self {
             path,
@@ -168,37 +173,45 @@ impl Problem {
         }
     }
 
+    /// Adds the reason.
     pub fn because(mut self, reason: impl Into<String>) -> Self {
         self.reason = Some(reason.into());
         self
     }
 
+    /// Adds the nearest valid name, if there is one.
     pub fn suggest(mut self, suggestion: Option<String>) -> Self {
         self.suggestion = suggestion;
         self
     }
 
+    /// Sets the origin of the value.
     pub fn at(mut self, origin: Origin) -> Self {
         self.origin = Some(origin);
         self
     }
 }
 
-/// What a scenario was read from: what is needed to point at its values.
+/// The text of a file and the overrides over it, with which errors find their places.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Source {
+pub struct Source {
+    /// The file; `None` for a text or a value of a program.
     pub file: Option<PathBuf>,
+    /// The content; empty for a value of a program.
     pub text: String,
-    /// The overrides that were written over it.
+    /// The overrides that were written over the text, in their order.
     pub sets: Vec<Override>,
 }
 
-/// A line longer than this was not written to be read.
+/// Longest line in bytes that a message shows.
 const LONGEST_EXCERPT: usize = 200;
 
 impl Source {
-    /// Reads a file; the error says that `what` was expected.
-    pub fn open(path: &FilePath, what: &str) -> Result<Self, ScenarioErrors> {
+    /// Reads a file; an error names `what` as expected.
+    ///
+    /// # Errors
+    /// If the file cannot be read.
+    pub fn open(path: &FilePath, what: &str) -> Result<Self, Errors> {
         let source = Self { file: Some(path.to_owned()), ..Self::default() };
         let text = std::fs::read_to_string(path).map_err(|error| {
             let found = match error.kind() {
@@ -211,7 +224,10 @@ impl Source {
     }
 
     /// The values of the text.
-    pub fn parse(&self) -> Result<Tree, ScenarioErrors> {
+    ///
+    /// # Errors
+    /// If the text is not valid TOML.
+    pub fn parse(&self) -> Result<Tree, Errors> {
         Tree::parse(&self.text).map_err(|error| {
             let problem = Problem::new(Path::default(), "valid TOML", "a syntax error");
             let problem = problem.because(error.message().replace('\n', ", "));
@@ -222,40 +238,34 @@ impl Source {
         })
     }
 
-    /// From where names of files count.
+    /// The folder of the file: names of other files are relative to it.
     pub fn directory(&self) -> &FilePath {
         self.file.as_deref().and_then(FilePath::parent).unwrap_or(FilePath::new(""))
     }
 
-    /// The errors that `problems` are in this source, in the order of the file.
-    pub fn report(&self, tree: &Tree, problems: Vec<Problem>) -> ScenarioErrors {
+    /// Errors at the places of `problems`, in the order of the file.
+    pub fn report(&self, tree: &Tree, problems: Vec<Problem>) -> Errors {
         let mut located: Vec<_> = problems
             .into_iter()
             .map(|p| (p.origin.clone().unwrap_or_else(|| tree.nearest(&p.path).origin.clone()), p))
             .collect();
         located.sort_by(|(a, _), (b, _)| a.cmp(b));
-        ScenarioErrors(located.into_iter().map(|(origin, p)| self.error(&origin, p)).collect())
+        Errors(located.into_iter().map(|(origin, p)| self.error(&origin, p)).collect())
     }
 
-    /// The one error that kept the source from being read at all.
-    pub fn failure(&self, problem: Problem) -> ScenarioErrors {
+    /// The only error of a source that cannot be read at all.
+    pub fn failure(&self, problem: Problem) -> Errors {
         let origin = problem.origin.clone().unwrap_or(Origin::Program);
         self.error(&origin, problem).into()
     }
 
-    fn error(&self, origin: &Origin, problem: Problem) -> ScenarioError {
+    fn error(&self, origin: &Origin, problem: Problem) -> Error {
         let Problem { path, expected, found, reason, suggestion, elsewhere, .. } = problem;
         let place = elsewhere.map_or_else(|| self.place(origin), |elsewhere| *elsewhere);
-        ScenarioError { place, path: path.to_string(), expected, found, reason, suggestion }
+        Error { place, path: path.to_string(), expected, found, reason, suggestion }
     }
 
-    /// An old name in this source.
-    pub fn old_name(&self, found: Found) -> OldName {
-        let Found { origin, path, old, new } = found;
-        OldName { place: self.place(&origin), path: path.to_string(), old, new }
-    }
-
-    /// Where `origin` is.
+    /// The place of `origin`.
     pub fn place(&self, origin: &Origin) -> Place {
         let whole = Place { file: self.file.clone(), ..Place::default() };
         match origin {
@@ -285,8 +295,9 @@ impl Source {
     }
 }
 
-/// A line to show and how many of its characters to underline, if it was written to be read.
-pub(crate) fn excerpt(line: &str, width: usize) -> Option<(String, usize)> {
+/// A line to show and the number of its characters to underline; `None` for a line that is too long
+/// or has control characters.
+pub fn excerpt(line: &str, width: usize) -> Option<(String, usize)> {
     // A tab is a control character, but one that people indent with.
     let shown = line.replace('\t', " ");
     let printable = shown.len() <= LONGEST_EXCERPT && !shown.contains(char::is_control);

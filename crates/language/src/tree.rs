@@ -1,4 +1,4 @@
-//! A scenario as a tree of values with their places in the file.
+//! The content of a file as a tree of values with their places.
 
 use std::ops::Range;
 
@@ -10,12 +10,12 @@ use crate::path::{Path, Step};
 
 /// Origin of a value.
 #[derive(Clone, Debug, PartialEq, Eq, PartialOrd, Ord)]
-pub(crate) enum Origin {
-    /// The file, at these bytes.
+pub enum Origin {
+    /// The file, from the first of these bytes to before the second.
     File(usize, usize),
     /// The override of this number.
     Set(usize),
-    /// A program, which has no text to show.
+    /// A program, which has no text.
     Program,
 }
 
@@ -27,40 +27,55 @@ impl From<Range<usize>> for Origin {
 
 /// A value with its origin.
 #[derive(Clone, Debug)]
-pub(crate) struct Tree {
+pub struct Tree {
+    /// The value.
     pub value: Value,
+    /// Its origin.
     pub origin: Origin,
 }
 
 /// The values of TOML.
 #[derive(Clone, Debug)]
-pub(crate) enum Value {
+pub enum Value {
+    /// `true` or `false`.
     Bool(bool),
+    /// A whole number; larger ones than TOML promises are `i128::MAX`.
     Integer(i128),
+    /// A number with a point or an exponent.
     Float(f64),
+    /// A text.
     String(String),
+    /// A date or time, as it is written.
     Date(String),
+    /// A list, or tables in double brackets.
     List(Vec<Tree>),
+    /// A table, in the order of the file.
     Table(Vec<Entry>),
 }
 
 /// A key with its value.
 #[derive(Clone, Debug)]
-pub(crate) struct Entry {
+pub struct Entry {
+    /// The key.
     pub key: String,
+    /// The origin of the key.
     pub origin: Origin,
+    /// The value.
     pub tree: Tree,
 }
 
 impl Tree {
     /// Reads TOML.
+    ///
+    /// # Errors
+    /// If `text` is not valid TOML.
     pub fn parse(text: &str) -> Result<Self, toml::de::Error> {
         let table = DeTable::parse(text)?;
         let origin = table.span().into();
         Ok(Self { value: from_table(table.into_inner()), origin })
     }
 
-    /// Takes a value that a program made.
+    /// The tree of a value that a program made.
     pub fn from_json(json: &Json) -> Self {
         let value = match json {
             Json::Null => Value::Table(Vec::new()),
@@ -73,7 +88,7 @@ impl Tree {
             Json::String(string) => Value::String(string.clone()),
             Json::Array(items) => Value::List(items.iter().map(Self::from_json).collect()),
             Json::Object(object) => {
-                // A null says that there is nothing, as an absent key does.
+                // A null is an absent key.
                 let present = object.iter().filter(|(_, value)| !value.is_null());
                 Value::Table(present.map(|(key, value)| Entry::program(key, value)).collect())
             }
@@ -117,7 +132,7 @@ impl Tree {
         path.0.iter().try_fold(self, |tree, step| tree.step(step))
     }
 
-    /// The deepest value on the way to `path` that was written.
+    /// The deepest written value on the way to `path`.
     pub fn nearest(&self, path: &Path) -> &Self {
         let mut tree = self;
         for step in &path.0 {
@@ -149,7 +164,7 @@ fn from_spanned(value: Spanned<DeValue<'_>>) -> Tree {
     let value = match value.into_inner() {
         DeValue::String(text) => Value::String(text.into_owned()),
         DeValue::Integer(integer) => {
-            // TOML promises 64 bits only; what is longer cannot be any value of a scenario.
+            // TOML promises 64 bits only; no schema admits an integer of more than 128.
             let parsed = i128::from_str_radix(integer.as_str(), integer.radix());
             Value::Integer(parsed.unwrap_or(i128::MAX))
         }
@@ -162,7 +177,7 @@ fn from_spanned(value: Spanned<DeValue<'_>>) -> Tree {
     Tree { value, origin }
 }
 
-/// The entries in the order of the file: that is the order in which errors are read.
+/// The entries in the order of the file, which is the order of errors.
 fn from_table(table: DeTable<'_>) -> Value {
     let mut entries: Vec<_> = table
         .into_iter()

@@ -12,8 +12,8 @@ use crate::shape;
 use crate::suggest;
 use crate::tree::Tree;
 
-/// What is wrong with `text`, if none of the `fitting` schemas admits it; `all` are those that
-/// stood to choice.
+/// The problem of `text`, if none of the `fitting` schemas admits it. `all` are the alternatives,
+/// with those of other kinds.
 pub(super) fn text(text: &str, all: &[&Json], fitting: &[&Json], path: &Path) -> Option<Problem> {
     let mut reason = None;
     for schema in fitting {
@@ -30,7 +30,8 @@ pub(super) fn text(text: &str, all: &[&Json], fitting: &[&Json], path: &Path) ->
     Some(Problem { reason, ..problem.suggest(suggestion) })
 }
 
-/// Whether `schema` admits `text`; if not, why, where that is not plain from what is expected.
+/// Checks that `schema` admits `text`. The error has a reason if the description of the schema does
+/// not give it.
 fn admits(schema: &Json, text: &str) -> Result<(), Option<String>> {
     let words = shape::words(schema);
     if !words.is_empty() {
@@ -79,7 +80,7 @@ fn name(schema: &Json, text: &str) -> Result<(), Option<String>> {
     }
 }
 
-/// What is wrong with a number.
+/// The problem of a number, if it is outside the bounds of `schema`.
 pub(super) fn number(tree: &Tree, number: f64, schema: &Json, path: &Path) -> Option<Problem> {
     let bound = |key: &str| schema[key].as_f64();
     let largest = match schema["format"].as_str() {

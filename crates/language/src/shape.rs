@@ -1,4 +1,6 @@
-//! Reads a JSON Schema: what its alternatives, types, words and keys are.
+//! Reads a JSON Schema: its alternatives, types, words and keys.
+
+use std::collections::BTreeSet;
 
 use serde_json::Value as Json;
 
@@ -15,7 +17,7 @@ pub fn type_of(schema: &Json) -> &str {
     schema["type"].as_str().unwrap_or("string")
 }
 
-/// The words that a schema without alternatives admits; empty if it is not about words.
+/// The words that a schema without alternatives admits; empty if it admits other values.
 pub fn words(schema: &Json) -> Vec<&str> {
     let several = schema["enum"].as_array().into_iter().flatten();
     several.chain(schema.get("const")).filter_map(Json::as_str).collect()
@@ -26,7 +28,7 @@ pub fn keys(schema: &Json) -> impl Iterator<Item = &str> {
     schema["properties"].as_object().into_iter().flatten().map(|(key, _)| key.as_str())
 }
 
-/// Whether `property` of `table` is a table that repeats keys of `table`: `forward` and `backward`.
+/// True if `property` of `table` is a table that repeats keys of `table`: `forward` and `backward`.
 pub fn repeats(property: &Json, table: &Json) -> bool {
     let mut own = keys(property).peekable();
     own.peek().is_some() && own.all(|key| table["properties"].get(key).is_some())
@@ -37,8 +39,34 @@ pub fn required(schema: &Json) -> impl Iterator<Item = &str> {
     schema["required"].as_array().into_iter().flatten().filter_map(Json::as_str)
 }
 
-/// Whether a schema is about a list of tables, `[[like this]]`.
+/// True if a schema describes a list of tables, `[[like this]]`.
 pub fn is_tables(schema: &Json) -> bool {
     type_of(schema) == "array"
         && alternatives(&schema["items"]).iter().all(|item| type_of(item) == "object")
+}
+
+/// Paths of all keys below a schema, such as `link.channel.per`. Lists have no index. `LABEL` stands
+/// for a name that the user chooses. Tables that repeat keys of their table are left out.
+pub fn paths(schema: &Json) -> BTreeSet<String> {
+    let mut all = BTreeSet::new();
+    add_paths(schema, "", &mut all);
+    all
+}
+
+fn add_paths(schema: &Json, path: &str, all: &mut BTreeSet<String>) {
+    for table in alternatives(schema) {
+        for (inner, step) in [("items", ""), ("additionalProperties", "LABEL.")] {
+            if table[inner].is_object() {
+                add_paths(&table[inner], &format!("{path}{step}"), all);
+            }
+        }
+        for key in keys(table) {
+            let property = &table["properties"][key];
+            let path = format!("{path}{key}");
+            if !repeats(property, table) {
+                add_paths(property, &format!("{path}."), all);
+            }
+            all.insert(path);
+        }
+    }
 }

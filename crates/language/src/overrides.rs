@@ -6,10 +6,9 @@ use serde_json::Value as Json;
 
 use crate::check::{admits_kind, nearest_key, one_of};
 use crate::describe;
-use crate::entry_names;
-use crate::error::{Place, Problem, ScenarioError, ScenarioErrors};
+use crate::entry_names::{self, EntryNames};
+use crate::error::{Error, Errors, Place, Problem};
 use crate::path::Path;
-use crate::renamed::{self, Found};
 use crate::shape;
 use crate::tree::{Entry, Origin, Tree, Value};
 use crate::write;
@@ -17,33 +16,33 @@ use crate::write;
 /// A value that replaces one of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
-    /// Where: `flow.0.controller`, `flow[0].controller`, `flow.*.transport.mss`, and with the name of
-    /// an entry `flow.download.controller`. The name of a link is `a-b` of its two nodes.
+    /// The path: `flow.0.controller`, `flow[0].controller`, `flow.*.transport.mss`, or with the name
+    /// of an entry `flow.download.controller`.
     pub path: String,
-    /// What.
+    /// The new value.
     pub value: NewValue,
 }
 
-/// What an override writes.
+/// The value of an override.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum NewValue {
-    /// TOML or a bare text, as people type it.
+    /// TOML or a bare text, as typed on a command line.
     Typed(String),
-    /// A value of a program, which knows whether `1` is a number or a name.
+    /// A value of a program, in which `1` and `"1"` are different.
     Program(Json),
 }
 
 impl FromStr for Override {
-    type Err = ScenarioErrors;
+    type Err = Errors;
 
     /// Reads `PATH=VALUE`.
-    fn from_str(text: &str) -> Result<Self, ScenarioErrors> {
+    fn from_str(text: &str) -> Result<Self, Errors> {
         match text.split_once('=') {
             Some((path, value)) if !path.trim().is_empty() => {
                 let value = NewValue::Typed(value.trim().to_owned());
                 Ok(Self { path: path.trim().to_owned(), value })
             }
-            _ => Err(ScenarioError {
+            _ => Err(Error {
                 place: Place { set: Some(format!("--set {text}")), ..Place::default() },
                 path: String::new(),
                 expected: "PATH=VALUE such as flow.0.controller=reno".into(),
@@ -68,7 +67,7 @@ impl std::fmt::Display for Override {
 }
 
 impl Override {
-    /// How messages name it: as it was written on a command line or by a program.
+    /// The name in messages: as written on a command line or by a program.
     pub(crate) fn label(&self) -> String {
         match self.value {
             NewValue::Typed(_) => format!("--set {self}"),
@@ -76,7 +75,7 @@ impl Override {
         }
     }
 
-    /// The value as TOML; what is no TOML is a text, so that nobody has to quote twice.
+    /// The value as TOML. A value that is not TOML is a text, so texts need no second quotation marks.
     fn tree(&self, origin: &Origin) -> Tree {
         let typed = match &self.value {
             NewValue::Typed(typed) => typed,
@@ -93,7 +92,7 @@ impl Override {
 }
 
 /// The steps of a path; both `link.1` and `link[1]` are an index.
-pub(crate) fn steps(path: &str) -> Vec<String> {
+pub fn steps(path: &str) -> Vec<String> {
     let dotted = path.replace('[', ".").replace(']', "");
     dotted.split('.').map(|step| step.trim().to_owned()).collect()
 }
@@ -121,14 +120,15 @@ impl Tree {
     }
 }
 
-/// Writes `overrides` into `tree`, in their order. Their numbers count from `first`. Old names in
-/// their paths are noted in `old_names`.
-pub(crate) fn apply(
+/// Writes `overrides` into `tree`, in their order. Their numbers count from `first`. `names_of` has
+/// the names of entries that paths may use. Returns the problems of paths; [`check`](crate::check)
+/// finds those of values.
+pub fn apply(
     tree: &mut Tree,
     schema: &Json,
     overrides: &[Override],
     first: usize,
-    old_names: &mut Vec<Found>,
+    names_of: EntryNames,
 ) -> Vec<Problem> {
     let mut problems = Vec::new();
     for (number, one) in (first..).zip(overrides) {
@@ -138,7 +138,7 @@ pub(crate) fn apply(
             NewValue::Typed(typed) => Some(typed.as_str()),
             NewValue::Program(_) => None,
         };
-        let mut setting = Setting { origin: &origin, value: one.tree(&origin), raw, old_names };
+        let setting = Setting { origin: &origin, value: one.tree(&origin), raw, names_of };
         if let Err(problem) = setting.write(tree, schema, &steps, &Path::default()) {
             problems.push(problem.at(origin));
         }
@@ -151,12 +151,12 @@ struct Setting<'a> {
     value: Tree,
     /// The text as typed on a command line, if any.
     raw: Option<&'a str>,
-    old_names: &'a mut Vec<Found>,
+    names_of: EntryNames,
 }
 
 impl Setting<'_> {
     fn write(
-        &mut self,
+        &self,
         tree: &mut Tree,
         schema: &Json,
         steps: &[String],
@@ -175,14 +175,13 @@ impl Setting<'_> {
         open_name(tree, &options, self.origin);
         match &mut tree.value {
             Value::List(items) => {
-                for index in indices(step, items, path)? {
+                for index in self.indices(step, items, path)? {
                     self.write(&mut items[index], &schema["items"], rest, &path.index(index))?;
                 }
                 Ok(())
             }
             Value::Table(entries) => {
                 let tables = tables_of(&options, entries);
-                let step = self.present_name(step, &tables, path);
                 let property = property(&tables, step, path)?;
                 let place = entries.iter().position(|entry| entry.key == *step);
                 let place = place.unwrap_or_else(|| {
@@ -201,21 +200,28 @@ impl Setting<'_> {
         }
     }
 
-    /// The present name of `step`.
-    fn present_name<'n>(&mut self, step: &'n str, tables: &[&'n Json], path: &Path) -> &'n str {
-        let Some(new) = renamed::present_name(step, tables) else { return step };
-        let (old, new_path) = (step.to_owned(), path.key(new));
-        let origin = self.origin.clone();
-        let found = Found { origin, path: new_path, old, new: new.to_owned() };
-        // `*` comes by once for each of a list.
-        if !self.old_names.iter().any(|one| (&one.origin, &one.old) == (&found.origin, &found.old))
-        {
-            self.old_names.push(found);
+    /// The indices of the elements that `step` means: an index, `*`, or the name of one of them.
+    fn indices(&self, step: &str, items: &[Tree], path: &Path) -> Result<Vec<usize>, Box<Problem>> {
+        if step == "*" {
+            return Ok((0..items.len()).collect());
         }
-        new
+        match step.parse::<usize>() {
+            Ok(index) if index < items.len() => Ok(vec![index]),
+            Ok(index) => {
+                let expected = match items.len() {
+                    0 => "no index".to_owned(),
+                    1 => "the index 0".to_owned(),
+                    length => format!("an index from 0 to {}", length - 1),
+                };
+                let problem = Problem::new(path.index(index), expected, index.to_string());
+                let reason = format!("`{path}` has {} entries, numbered from 0", items.len());
+                Err(problem.because(reason).into())
+            }
+            Err(_) => entry_names::find(step, items, path, self.names_of).map(|index| vec![index]),
+        }
     }
 
-    /// The value, as text where only a text will do: a node may be called `1`.
+    /// The value, or its text if `options` admit only a text: a node may be called `1`.
     fn fitting(&self, options: &[&Json]) -> Tree {
         let Some(raw) = self.raw else { return self.value.clone() };
         let text = Value::String(raw.to_owned());
@@ -228,7 +234,7 @@ impl Setting<'_> {
         }
     }
 
-    /// An entry to be filled: what the file left to its default.
+    /// An entry without content, for a key that the file does not have.
     fn empty(&self, key: &str, schema: &Json) -> Entry {
         let is_list =
             shape::alternatives(schema).iter().all(|option| shape::type_of(option) == "array");
@@ -249,29 +255,8 @@ fn open_name(tree: &mut Tree, options: &[&Json], origin: &Origin) {
     }
 }
 
-/// The elements of a list that `step` means: an index, `*`, or the name of one of them.
-fn indices(step: &str, items: &[Tree], path: &Path) -> Result<Vec<usize>, Box<Problem>> {
-    if step == "*" {
-        return Ok((0..items.len()).collect());
-    }
-    match step.parse::<usize>() {
-        Ok(index) if index < items.len() => Ok(vec![index]),
-        Ok(index) => {
-            let expected = match items.len() {
-                0 => "no index".to_owned(),
-                1 => "the index 0".to_owned(),
-                length => format!("an index from 0 to {}", length - 1),
-            };
-            let problem = Problem::new(path.index(index), expected, index.to_string());
-            let reason = format!("`{path}` has {} entries, numbered from 0", items.len());
-            Err(problem.because(reason).into())
-        }
-        Err(_) => entry_names::find(step, items, path).map(|index| vec![index]),
-    }
-}
-
 /// The kinds of table that `entries` can still become. Several controllers have a parameter of the
-/// same name, and the `name` of the table says which of them is meant.
+/// same name; the `name` of the table selects one of them.
 fn tables_of<'a>(options: &[&'a Json], entries: &[Entry]) -> Vec<&'a Json> {
     let tables: Vec<_> =
         options.iter().filter(|s| shape::type_of(s) == "object").copied().collect();

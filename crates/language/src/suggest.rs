@@ -1,14 +1,14 @@
 //! The nearest valid name, and the unit that was probably meant.
 
-use congestion::near;
+use crate::near;
 use units::{Bytes, Rate, Span};
 
-/// The ones of `names` that `name` is most likely a slip of, in quotation marks.
-pub(crate) fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
+/// The names that `name` is most likely a slip of, in quotation marks.
+pub fn nearest<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Option<String> {
     near::nearest(name, names, |name| format!("{name:?}"))
 }
 
-/// The same for keys.
+/// The keys that `key` is most likely a slip of, in backquotes.
 pub(crate) fn nearest_key<'a>(
     key: &str,
     keys: impl IntoIterator<Item = &'a str>,
@@ -16,7 +16,7 @@ pub(crate) fn nearest_key<'a>(
     near::nearest(key, keys, |key| format!("`{key}`"))
 }
 
-/// What people write for a unit, in lower case, and the unit.
+/// Usual spellings of a unit, in lower case, and the unit.
 type Habits = &'static [(&'static [&'static str], &'static str)];
 
 const RATES: Habits = &[

@@ -648,7 +648,7 @@ class LinkRate:
 
 @final
 class KernelSetting:
-    """What the kernel did with a setting."""
+    """A setting as applied by the kernel."""
 
     @property
     def flow(self) -> str:
@@ -668,7 +668,7 @@ class KernelSetting:
 
     @property
     def kernel(self) -> str:
-        """What the kernel does."""
+        """Value or behaviour of the kernel."""
 
     @property
     def largest_window_bytes(self) -> int | None:
@@ -734,7 +734,7 @@ class Mechanism:
 
     @property
     def kind(self) -> str:
-        """What kind of mechanism it is."""
+        """Kind of mechanism."""
 
     @property
     def summary(self) -> str:
@@ -920,7 +920,7 @@ class KernelLikeness:
 
     @property
     def differs(self) -> str:
-        """What Linux does differently."""
+        """Differences of Linux."""
 
     def to_dict(self) -> dict[str, Any]:
         """The attributes as a dictionary, with dictionaries for the objects in them."""
@@ -1149,7 +1149,7 @@ class ArrowTable:
 
 @final
 class Recording:
-    """What one run left behind."""
+    """Results of one run."""
 
     @staticmethod
     def load(path: str | PathLike[str]) -> Recording:
@@ -1222,7 +1222,7 @@ class Recording:
 
     @property
     def partial(self) -> bool:
-        """Whether the run was interrupted before its end."""
+        """Returns true if the run was interrupted before its end."""
 
     @property
     def jain_index(self) -> float | None:
@@ -1262,7 +1262,7 @@ class Quantity:
         """Its value, None where it is undefined: a flow or link has none, or no page ever came."""
 
     def is_in(self, scenario: Scenario) -> bool:
-        """Whether a scenario has flows, pages, links or mechanisms that it is taken from."""
+        """Returns true if a scenario has flows, pages, links or mechanisms that it is taken from."""
 
     def names_in(self, scenario: Scenario) -> list[str]:
         """Names that it may have in a scenario: of flows, links, or those with the mechanism."""
@@ -1460,7 +1460,7 @@ class Feedback:
 
     @property
     def recovering(self) -> bool:
-        """Whether it arrived in recovery, or before what a timeout found outstanding was acked."""
+        """True if it arrived in recovery, or before what a timeout found outstanding was acked."""
 
     @property
     def round_trip_s(self) -> float | None:
@@ -1905,7 +1905,7 @@ def run_on_kernel(
     """
 
 def kernel_settings(scenario: Scenario) -> tuple[list[KernelSetting], list[str]]:
-    """What this machine's kernel makes of each setting of a scenario. Nothing is set up.
+    """Verdicts of this machine's kernel on each setting of a scenario. Nothing is set up.
 
     Returns the settings that a run would apply or approximate, for each kind of flow and for each
     side of a gateway, and a sentence for each one that it would refuse. Raises `KernelError` if the
@@ -1940,7 +1940,7 @@ def kernel_likeness() -> list[KernelLikeness]:
     """Linux's own controllers with the definitions that they are, or could be taken for."""
 
 def kernel_missing() -> list[str]:
-    """What this machine lacks to load them, each with what to do; empty when nothing."""
+    """Things that this machine lacks to load them, each with a remedy; empty when nothing is missing."""
 
 def kernel_load(
     name: str,
@@ -1980,7 +1980,7 @@ def scenario_files(text: str) -> list[str]:
     """The files that a scenario in TOML refers to, in their order; none of what is no TOML."""
 
 def names_a_file(path: str) -> bool:
-    """Whether the values of a path of the scenario language can be names of files."""
+    """Returns true if the values of a path of the scenario language can be names of files."""
 
 def dotted_path(path: str) -> str | None:
     """The path of an override with indices after dots.

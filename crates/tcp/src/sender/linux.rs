@@ -1,6 +1,7 @@
 //! Loss recovery of Linux. It combines RACK (`rack`), the tail loss probe (`tail_loss_probe`),
 //! proportional rate reduction (`prr`) and undo of spurious reductions (`spurious`).
 //!
+//! - `news`: what one ACK brings
 //! - `timer`: the one timer, which waits for a retransmission, a loss or a probe
 //! - `undo`: the end of a recovery, and reductions that are taken back
 //! - `usage`: whether cwnd limits the sender
@@ -12,6 +13,7 @@
 //! The order of an ACK is that of `tcp_ack`: the scoreboard, the end of a recovery or its undo, losses, what
 //! the controller makes of the ACK, the timer.
 
+mod news;
 mod timer;
 mod undo;
 mod usage;
@@ -31,6 +33,7 @@ use super::rack::{Rack, Situation};
 use super::spurious::{Evidence, Frto, Undo};
 use super::tail_loss_probe::{Answer, TailLossProbe};
 use super::{Phase, Sender};
+use news::News;
 use timer::Awaited;
 use usage::Validated;
 
@@ -60,34 +63,6 @@ pub(super) struct Linux {
     lost: Vec<Range>,
 }
 
-/// What the ACK that is being processed has brought.
-#[derive(Clone, Copy, Debug, Default)]
-struct News {
-    /// Bytes that have arrived.
-    delivered: u64,
-    /// Some of it was acknowledged selectively.
-    sacked: bool,
-    /// When that segment was sent which was sent first of these, and only once.
-    sampled: Option<Time>,
-    /// Likewise of what was acknowledged cumulatively and not selectively before, if nothing of it
-    /// was sent more than once.
-    acknowledged: Option<Time>,
-    /// Data that was sent once, before the timeout, has arrived.
-    original: bool,
-    advanced: bool,
-    lost: bool,
-    /// A retransmission was found to be lost.
-    lost_again: bool,
-    /// It reports data that has arrived twice.
-    reported: bool,
-    /// It acknowledges less than an earlier one.
-    is_old: bool,
-    /// When the last doubtful segment will be lost.
-    doubtful_until: Option<Time>,
-    /// The timer restarts although nothing is acknowledged cumulatively.
-    restarts_timer: bool,
-}
-
 impl Linux {
     pub(super) fn new(needs: Needs, least_rto: Span) -> Self {
         Self {
@@ -111,21 +86,6 @@ impl Linux {
     fn note(&mut self, segment: &Segment, high: u64) {
         self.news.delivered += segment.range().len();
         self.news.original |= segment.end <= high && !segment.again;
-    }
-}
-
-impl News {
-    fn note_sacked(&mut self, segment: &Segment) {
-        self.sacked = true;
-        if !segment.again {
-            let sent = segment.sent_at;
-            self.sampled = Some(self.sampled.map_or(sent, |first| first.min(sent)));
-        }
-    }
-
-    fn note_acknowledged(&mut self, segment: &Segment) {
-        // Those sent once were sent in their order.
-        self.acknowledged = self.acknowledged.or(Some(segment.sent_at));
     }
 }
 

@@ -25,7 +25,7 @@ use units::{Span, Time};
 use crate::config::Config;
 use crate::flight::Segment;
 use crate::timestamps::{echoed, timestamp};
-use transport::Range;
+use transport::{Estimator, Range, RtoConfig};
 
 use super::acknowledge::Acknowledgement;
 use super::prr::Reduction;
@@ -47,8 +47,14 @@ pub(super) struct Linux {
     reduction: Option<Reduction>,
     /// cwnd is reduced proportionally.
     reduces: bool,
+    /// The controller sets cwnd, and does not keep room for the first retransmission of a recovery.
+    forces_repair: bool,
+    /// That retransmission is due.
+    is_repair_due: bool,
     /// Event for which the timer runs.
     awaited: Awaited,
+    /// With an RTO of RFC 6298: when something was last acknowledged cumulatively. The timer counts from there.
+    advanced_at: Option<Time>,
     used: Validated,
     /// Something is known to have arrived out of order, to be lost, or to be retransmitted (`TCP_CA_Disorder`).
     is_disordered: bool,
@@ -64,15 +70,19 @@ pub(super) struct Linux {
 }
 
 impl Linux {
-    pub(super) fn new(needs: Needs, least_rto: Span) -> Self {
+    pub(super) fn new(needs: Needs, rto: &RtoConfig) -> Self {
         Self {
             rack: Rack::new(),
-            probe: TailLossProbe::new(least_rto),
+            probe: TailLossProbe::new(rto.min),
             undo: Undo::default(),
             frto: Frto::Off,
             reduction: None,
             reduces: !needs.own_recovery,
+            // BBR keeps the room itself (packet conservation, `bbr_set_cwnd_to_recover_or_restore`).
+            forces_repair: needs.own_recovery && !needs.records,
+            is_repair_due: false,
             awaited: Awaited::Retransmission,
+            advanced_at: (rto.estimator == Estimator::Rfc6298).then_some(Time::ZERO),
             used: Validated::default(),
             is_disordered: false,
             is_probing: false,
@@ -110,6 +120,7 @@ impl Sender {
             reduction.on_sent(range.len());
         }
         if again {
+            linux.is_repair_due = false;
             flight.on_again(now, range);
             linux.undo.on_again(range.len(), timestamp(now));
             if range.start <= self.una {
@@ -425,6 +436,7 @@ impl Sender {
         let is_spared = self.is_spared();
         let (phase, ssthresh) = (self.phase, self.controller.window().ssthresh);
         if let Some(linux) = self.linux() {
+            linux.is_repair_due = linux.forces_repair && phase == Phase::FastRecovery;
             let proportional = linux.reduces && phase == Phase::FastRecovery && !is_spared;
             if !(after_mark && proportional) {
                 linux.reduction = proportional.then(|| Reduction::new(before.cwnd, ssthresh));
@@ -472,6 +484,13 @@ impl Sender {
         if let Some(linux) = self.linux() {
             linux.undo.forget();
         }
+    }
+
+    /// Returns true for the first retransmission of a recovery that leaves whatever cwnd is: the fast retransmit
+    /// (RFC 5681 section 3.2, RFC 6675 section 5 step 4.3). With PRR cwnd has room for it.
+    #[cold]
+    pub(super) fn forces_repair(&mut self) -> bool {
+        self.linux().is_some_and(|linux| std::mem::take(&mut linux.is_repair_due))
     }
 
     fn reduce(&mut self, delivered: u64, progress: bool) {

@@ -19,9 +19,11 @@ extra_table! {
         arq: String,
         /// Frames sent for the first time.
         frames: u64,
-        /// Repeats of frames.
+        /// Repeats of frames with their packet.
         repeated_frames: u64,
-        /// Frames that the channel corrupted, repeats included.
+        /// Empty frames that replace given-up packets, their repeats included.
+        skip_frames: u64,
+        /// Frames that the channel corrupted, repeats and empty frames included.
         corrupted_frames: u64,
         /// Packets given up after the last repeat.
         given_up_packets: u64,
@@ -47,7 +49,7 @@ extra_table! {
         link: u32,
         /// Seconds since the start of the run.
         t_s: f64,
-        /// Repeats of frames since the start.
+        /// Repeats of frames with their packet since the start.
         repeated_frames: u64,
         /// Packets given up since the start.
         given_up_packets: u64,
@@ -97,6 +99,7 @@ pub(crate) fn totals(scenario: &Scenario, ports: &[PortReport]) -> Option<ExtraT
         let ArqCounters {
             frames,
             repeated_frames,
+            skip_frames,
             corrupted_frames,
             given_up_packets,
             timeouts,
@@ -112,6 +115,7 @@ pub(crate) fn totals(scenario: &Scenario, ports: &[PortReport]) -> Option<ExtraT
             arq: arq.name().to_owned(),
             frames,
             repeated_frames,
+            skip_frames,
             corrupted_frames,
             given_up_packets,
             timeouts,

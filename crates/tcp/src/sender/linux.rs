@@ -545,6 +545,7 @@ impl Sender {
         let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else { return };
         linux.reduction = None;
         linux.holds_repairs = false;
+        linux.is_repair_due = false;
         linux.probe.forget();
         linux.awaited = Awaited::Retransmission;
         let mut lost = std::mem::take(&mut linux.lost);

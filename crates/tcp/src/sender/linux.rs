@@ -1,6 +1,7 @@
 //! Loss recovery of Linux. It combines RACK (`rack`), the tail loss probe (`tail_loss_probe`),
 //! proportional rate reduction (`prr`) and undo of spurious reductions (`spurious`).
 //!
+//! - `news`: what one ACK brings
 //! - `timer`: the one timer, which waits for a retransmission, a loss or a probe
 //! - `undo`: the end of a recovery, and reductions that are taken back
 //! - `usage`: whether cwnd limits the sender
@@ -12,6 +13,7 @@
 //! The order of an ACK is that of `tcp_ack`: the scoreboard, the end of a recovery or its undo, losses, what
 //! the controller makes of the ACK, the timer.
 
+mod news;
 mod timer;
 mod undo;
 mod usage;
@@ -23,7 +25,7 @@ use units::{Span, Time};
 use crate::config::Config;
 use crate::flight::Segment;
 use crate::timestamps::{echoed, timestamp};
-use transport::Range;
+use transport::{Estimator, Range, RtoConfig};
 
 use super::acknowledge::Acknowledgement;
 use super::prr::Reduction;
@@ -31,6 +33,7 @@ use super::rack::{Rack, Situation};
 use super::spurious::{Evidence, Frto, Undo};
 use super::tail_loss_probe::{Answer, TailLossProbe};
 use super::{Phase, Sender};
+use news::News;
 use timer::Awaited;
 use usage::Validated;
 
@@ -44,8 +47,14 @@ pub(super) struct Linux {
     reduction: Option<Reduction>,
     /// cwnd is reduced proportionally.
     reduces: bool,
+    /// The controller sets cwnd, and does not keep room for the first retransmission of a recovery.
+    forces_repair: bool,
+    /// That retransmission is due.
+    is_repair_due: bool,
     /// Event for which the timer runs.
     awaited: Awaited,
+    /// With an RTO of RFC 6298: when something was last acknowledged cumulatively. The timer counts from there.
+    advanced_at: Option<Time>,
     used: Validated,
     /// Something is known to have arrived out of order, to be lost, or to be retransmitted (`TCP_CA_Disorder`).
     is_disordered: bool,
@@ -60,44 +69,20 @@ pub(super) struct Linux {
     lost: Vec<Range>,
 }
 
-/// What the ACK that is being processed has brought.
-#[derive(Clone, Copy, Debug, Default)]
-struct News {
-    /// Bytes that have arrived.
-    delivered: u64,
-    /// Some of it was acknowledged selectively.
-    sacked: bool,
-    /// When that segment was sent which was sent first of these, and only once.
-    sampled: Option<Time>,
-    /// Likewise of what was acknowledged cumulatively and not selectively before, if nothing of it
-    /// was sent more than once.
-    acknowledged: Option<Time>,
-    /// Data that was sent once, before the timeout, has arrived.
-    original: bool,
-    advanced: bool,
-    lost: bool,
-    /// A retransmission was found to be lost.
-    lost_again: bool,
-    /// It reports data that has arrived twice.
-    reported: bool,
-    /// It acknowledges less than an earlier one.
-    is_old: bool,
-    /// When the last doubtful segment will be lost.
-    doubtful_until: Option<Time>,
-    /// The timer restarts although nothing is acknowledged cumulatively.
-    restarts_timer: bool,
-}
-
 impl Linux {
-    pub(super) fn new(needs: Needs, least_rto: Span) -> Self {
+    pub(super) fn new(needs: Needs, rto: &RtoConfig) -> Self {
         Self {
             rack: Rack::new(),
-            probe: TailLossProbe::new(least_rto),
+            probe: TailLossProbe::new(rto.min),
             undo: Undo::default(),
             frto: Frto::Off,
             reduction: None,
             reduces: !needs.own_recovery,
+            // BBR keeps the room itself (packet conservation, `bbr_set_cwnd_to_recover_or_restore`).
+            forces_repair: needs.own_recovery && !needs.records,
+            is_repair_due: false,
             awaited: Awaited::Retransmission,
+            advanced_at: (rto.estimator == Estimator::Rfc6298).then_some(Time::ZERO),
             used: Validated::default(),
             is_disordered: false,
             is_probing: false,
@@ -111,21 +96,6 @@ impl Linux {
     fn note(&mut self, segment: &Segment, high: u64) {
         self.news.delivered += segment.range().len();
         self.news.original |= segment.end <= high && !segment.again;
-    }
-}
-
-impl News {
-    fn note_sacked(&mut self, segment: &Segment) {
-        self.sacked = true;
-        if !segment.again {
-            let sent = segment.sent_at;
-            self.sampled = Some(self.sampled.map_or(sent, |first| first.min(sent)));
-        }
-    }
-
-    fn note_acknowledged(&mut self, segment: &Segment) {
-        // Those sent once were sent in their order.
-        self.acknowledged = self.acknowledged.or(Some(segment.sent_at));
     }
 }
 
@@ -150,6 +120,7 @@ impl Sender {
             reduction.on_sent(range.len());
         }
         if again {
+            linux.is_repair_due = false;
             flight.on_again(now, range);
             linux.undo.on_again(range.len(), timestamp(now));
             if range.start <= self.una {
@@ -465,6 +436,7 @@ impl Sender {
         let is_spared = self.is_spared();
         let (phase, ssthresh) = (self.phase, self.controller.window().ssthresh);
         if let Some(linux) = self.linux() {
+            linux.is_repair_due = linux.forces_repair && phase == Phase::FastRecovery;
             let proportional = linux.reduces && phase == Phase::FastRecovery && !is_spared;
             if !(after_mark && proportional) {
                 linux.reduction = proportional.then(|| Reduction::new(before.cwnd, ssthresh));
@@ -512,6 +484,13 @@ impl Sender {
         if let Some(linux) = self.linux() {
             linux.undo.forget();
         }
+    }
+
+    /// Returns true for the first retransmission of a recovery that leaves whatever cwnd is: the fast retransmit
+    /// (RFC 5681 section 3.2, RFC 6675 section 5 step 4.3). With PRR cwnd has room for it.
+    #[cold]
+    pub(super) fn forces_repair(&mut self) -> bool {
+        self.linux().is_some_and(|linux| std::mem::take(&mut linux.is_repair_due))
     }
 
     fn reduce(&mut self, delivered: u64, progress: bool) {
@@ -566,6 +545,7 @@ impl Sender {
         let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else { return };
         linux.reduction = None;
         linux.holds_repairs = false;
+        linux.is_repair_due = false;
         linux.probe.forget();
         linux.awaited = Awaited::Retransmission;
         let mut lost = std::mem::take(&mut linux.lost);

@@ -43,7 +43,7 @@ impl Sender {
             && let Some(range) = self.next_lost()
         {
             // Nothing else goes before what is lost (`NextSeg` rule 1).
-            if self.pipe_has_room() {
+            if self.pipe_has_room() || self.forces_repair() {
                 return Some(self.send_again(now, range));
             }
             self.held_by = HeldBy::CongestionWindow;

@@ -28,7 +28,7 @@ const STAYS_SMALL: &[(&str, Cause, &str)] = &[(
 )];
 
 /// Controllers and their variants.
-fn forms() -> Vec<(String, Specification)> {
+pub fn forms() -> Vec<(String, Specification)> {
     let mut forms = Vec::new();
     for entry in congestion::entries() {
         let plain = Specification::named(entry.name).unwrap();

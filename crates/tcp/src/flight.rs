@@ -6,6 +6,10 @@
 //! data that a probe has carried ahead of its turn and that was passed over: it has arrived, and was
 //! never sent as a segment. A queue in the order of transmission finds those sent before another one,
 //! without a search in the window.
+//!
+//! All counts are of segments, and one that is not full counts as much as a full one, as in Linux
+//! (`tcp_packets_in_flight`). To the outside a segment is as many bytes as a full one, so that a window in
+//! bytes has room for a number of segments.
 
 use std::collections::VecDeque;
 
@@ -29,6 +33,8 @@ pub(crate) struct Segment {
     pub(crate) end: u64,
     /// Time of the last transmission.
     pub(crate) sent_at: Time,
+    /// Segments that it counts for: one, and more for a probe of the path MTU, which is longer.
+    segments: u16,
     /// It was sent more than once.
     pub(crate) again: bool,
     /// Its first transmission, or whatever followed, counts as lost.
@@ -60,9 +66,14 @@ impl Segment {
         self.lost && !self.repeating
     }
 
+    /// Segments that it counts for.
+    pub(crate) fn segments(&self) -> u64 {
+        self.segments.into()
+    }
+
     /// What of it is in the network: the original, a retransmission, or both.
     fn in_network(&self) -> u64 {
-        (u64::from(!self.lost) + u64::from(self.repeating)) * self.range().len()
+        (u64::from(!self.lost) + u64::from(self.repeating)) * self.segments()
     }
 }
 
@@ -70,13 +81,17 @@ impl Segment {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flight {
     segments: VecDeque<Segment>,
-    /// Bytes in the network.
+    /// Bytes of a full segment.
+    mss: u64,
+    /// Segments that are not acknowledged cumulatively (`packets_out`).
+    outstanding: u64,
+    /// Segments in the network (`tcp_packets_in_flight`).
     pipe: u64,
-    /// Bytes that count as lost and have not arrived, sent again or not.
+    /// Segments that count as lost and have not arrived, sent again or not.
     lost: u64,
-    /// Bytes that are to be sent again.
+    /// Segments that are to be sent again.
     missing: u64,
-    /// Retransmitted bytes in the network.
+    /// Retransmitted segments in the network.
     repeating: u64,
     /// No segment below is to be sent again.
     cursor: u64,
@@ -89,39 +104,54 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
-    /// `range` is sent for the first time.
-    pub(crate) fn on_new(&mut self, now: Time, range: Range) {
+    /// Nothing is outstanding. A full segment has `mss` bytes.
+    pub(crate) fn new(mss: u64) -> Self {
+        Self { mss, ..Self::default() }
+    }
+
+    /// A full segment has `mss` bytes from now on.
+    pub(crate) fn set_mss(&mut self, mss: u64) {
+        self.mss = mss;
+    }
+
+    /// `range` is sent for the first time, with `bytes` of data. Returns the bytes that it counts for.
+    pub(crate) fn on_new(&mut self, now: Time, range: Range, bytes: u64) -> u64 {
         let Range { start, end } = range;
+        let segments = if bytes <= self.mss { 1 } else { bytes.div_ceil(self.mss) };
         let segment = Segment {
             start,
             end,
             sent_at: now,
+            segments: u16::try_from(segments).unwrap_or(u16::MAX),
             again: false,
             lost: false,
             repeating: false,
             delivered: false,
             is_listed: true,
         };
-        self.pipe += range.len();
+        self.outstanding += segment.segments();
+        self.pipe += segment.segments();
         self.segments.push_back(segment);
         self.note_departure(segment.departure());
+        segment.segments() * self.mss
     }
 
     /// `range`, a segment of which this is one, is sent again. What was to be sent again is so in
-    /// the order of [`next_missing`](Self::next_missing).
-    pub(crate) fn on_again(&mut self, now: Time, range: Range) {
-        let Some(index) = self.holding(range.end) else { return };
+    /// the order of [`next_missing`](Self::next_missing). Returns the bytes that it counts for.
+    pub(crate) fn on_again(&mut self, now: Time, range: Range) -> u64 {
+        let Some(index) = self.holding(range.end) else { return self.mss };
         let segment = &mut self.segments[index];
+        let counted = segment.segments() * self.mss;
         if segment.delivered {
-            return;
+            return counted;
         }
         if segment.is_missing() {
-            self.missing -= segment.range().len();
+            self.missing -= segment.segments();
             self.cursor = segment.end;
         }
         self.pipe -= segment.in_network();
         if !segment.repeating {
-            self.repeating += segment.range().len();
+            self.repeating += segment.segments();
         }
         segment.sent_at = now;
         segment.again = true;
@@ -130,6 +160,7 @@ impl Flight {
         self.pipe += segment.in_network();
         let departure = segment.departure();
         self.note_departure(departure);
+        counted
     }
 
     /// The last segment is retransmitted as a probe. The copy does not count as in flight.
@@ -174,6 +205,7 @@ impl Flight {
             && segment.end <= una
         {
             self.segments.pop_front();
+            self.outstanding -= segment.segments();
             any_again |= segment.again;
             if segment.delivered {
                 self.sacked -= 1;
@@ -186,15 +218,21 @@ impl Flight {
         any_again
     }
 
-    /// The receiver has taken a part of the first segment.
+    /// The receiver has taken a part of the first segment, which counts as before.
     fn cut_off_below(&mut self, una: u64) {
-        if let Some(segment) = self.segments.front().copied()
-            && segment.start < una
-        {
-            self.forget(&segment);
-            let rest = Segment { start: una, ..segment };
-            self.segments[0] = rest;
-            self.count(&rest);
+        if let Some(segment) = self.segments.front_mut() {
+            segment.start = segment.start.max(una);
+        }
+    }
+
+    /// Counts all segments from the start.
+    fn count_all(&mut self) {
+        (self.outstanding, self.pipe) = (0, 0);
+        (self.lost, self.missing, self.repeating) = (0, 0, 0);
+        for index in 0..self.segments.len() {
+            let segment = self.segments[index];
+            self.outstanding += segment.segments();
+            self.count(&segment);
         }
     }
 
@@ -202,22 +240,22 @@ impl Flight {
         if segment.delivered {
             return;
         }
-        let bytes = segment.range().len();
+        let segments = segment.segments();
         self.pipe += segment.in_network();
-        self.lost += if segment.lost { bytes } else { 0 };
-        self.missing += if segment.is_missing() { bytes } else { 0 };
-        self.repeating += if segment.repeating { bytes } else { 0 };
+        self.lost += if segment.lost { segments } else { 0 };
+        self.missing += if segment.is_missing() { segments } else { 0 };
+        self.repeating += if segment.repeating { segments } else { 0 };
     }
 
     fn forget(&mut self, segment: &Segment) {
         if segment.delivered {
             return;
         }
-        let bytes = segment.range().len();
+        let segments = segment.segments();
         self.pipe -= segment.in_network();
-        self.lost -= if segment.lost { bytes } else { 0 };
-        self.missing -= if segment.is_missing() { bytes } else { 0 };
-        self.repeating -= if segment.repeating { bytes } else { 0 };
+        self.lost -= if segment.lost { segments } else { 0 };
+        self.missing -= if segment.is_missing() { segments } else { 0 };
+        self.repeating -= if segment.repeating { segments } else { 0 };
     }
 
     /// Declares lost what was sent before `latest`, which has arrived, and more than `patience` ago
@@ -314,11 +352,12 @@ impl Flight {
             }
             while start < segment.end {
                 let end = segment.end.min(start + mss);
-                cut.push_back(Segment { start, end, ..segment });
+                cut.push_back(Segment { start, end, segments: 1, ..segment });
                 start = end;
             }
         }
         self.segments = cut;
+        self.count_all();
         // Those in the network have other ends. What stands there for a segment that is no more is passed over.
         let listed = self.segments.iter().filter(|one| !one.delivered && one.is_listed);
         self.departures = listed.map(Segment::departure).collect();
@@ -363,9 +402,15 @@ impl Flight {
         self.segments.get(index).is_some_and(|segment| segment.end == end).then_some(index)
     }
 
-    /// Bytes in the network: sent, neither lost nor sacked, or sent again and not sacked.
+    /// Bytes in the network, with each segment counted as a full one: sent, neither lost nor sacked, or sent
+    /// again and not sacked.
     pub(crate) fn pipe(&self) -> u64 {
-        self.pipe
+        self.pipe * self.mss
+    }
+
+    /// Bytes that are not acknowledged cumulatively, counted likewise.
+    pub(crate) fn unacknowledged(&self) -> u64 {
+        self.outstanding * self.mss
     }
 
     /// Returns true if any segment counts as lost.
@@ -380,17 +425,16 @@ impl Flight {
 
     /// What is known of these segments.
     pub(crate) fn outstanding(&self) -> Outstanding {
-        let sacked = self.segments.iter().filter(|segment| segment.delivered);
         Outstanding {
-            sacked: sacked.map(|segment| segment.range().len()).sum(),
-            lost: self.lost,
+            sacked: u64::from(self.sacked) * self.mss,
+            lost: self.lost * self.mss,
             retransmitted: self.repeating(),
         }
     }
 
-    /// Bytes that were sent again and are in the network.
+    /// Bytes that were sent again and are in the network, with each segment counted as a full one.
     pub(crate) fn repeating(&self) -> u64 {
-        self.repeating
+        self.repeating * self.mss
     }
 
     /// True if the first segment was retransmitted, or any copy is in flight (`tcp_any_retrans_done`).
@@ -403,14 +447,17 @@ impl Flight {
         self.segments.front().map(|segment| segment.sent_at)
     }
 
-    /// Bytes of `range` that were sent more than once, and where the first segment of these starts that has
+    /// Bytes of `range` that were sent more than once, with each segment counted as a full one, and where the first segment of these starts that has
     /// arrived.
     pub(crate) fn copies_within(&self, range: Range) -> (u64, Option<u64>) {
         let first = self.segments.partition_point(|segment| segment.end <= range.start);
         let within = self.segments.range(first..).take_while(|segment| segment.start < range.end);
         let copies = within.filter(|segment| segment.again);
-        let bytes = copies.clone().map(|segment| segment.range().len()).sum();
-        (bytes, copies.clone().find(|segment| segment.delivered).map(|segment| segment.start))
+        let segments: u64 = copies.clone().map(Segment::segments).sum();
+        (
+            segments * self.mss,
+            copies.clone().find(|segment| segment.delivered).map(|segment| segment.start),
+        )
     }
 
     /// The first segment that has not arrived.
@@ -458,14 +505,18 @@ impl Flight {
             let follows = end <= segment.start && has_passed(end, segment.start);
             assert!(follows && segment.start < segment.end, "{segment:?} after {end}");
             end = segment.end;
+            fresh.outstanding += segment.segments();
             fresh.count(segment);
             fresh.sacked += u32::from(segment.delivered);
             let waits = segment.is_missing() && !segment.delivered;
             assert!(!waits || segment.end > self.cursor, "passed over {segment:?}");
         }
         assert!(self.segments.is_empty() || has_passed(end, max), "{end} and {max}");
-        let counted = |one: &Self| (one.pipe, one.lost, one.missing, one.repeating, one.sacked);
-        assert_eq!(counted(self), counted(&fresh), "pipe, lost, missing, repeating, sacked");
+        let counted = |one: &Self| {
+            (one.outstanding, one.pipe, one.lost, one.missing, one.repeating, one.sacked)
+        };
+        let names = "outstanding, pipe, lost, missing, repeating, sacked";
+        assert_eq!(counted(self), counted(&fresh), "{names}");
     }
 }
 
@@ -485,9 +536,9 @@ mod tests {
 
     /// Ten segments, one sent each millisecond.
     fn flight() -> Flight {
-        let mut flight = Flight::default();
+        let mut flight = Flight::new(MSS);
         for n in 0..10 {
-            flight.on_new(at(n), segments(n..n + 1));
+            flight.on_new(at(n), segments(n..n + 1), MSS);
         }
         flight
     }
@@ -534,7 +585,7 @@ mod tests {
         sack(&mut flight, 1..4);
         assert_eq!(find(&mut flight, 200, 3, 3).0, [0]);
         resend(&mut flight, 200);
-        flight.on_new(at(201), segments(10..11));
+        flight.on_new(at(201), segments(10..11), MSS);
         sack(&mut flight, 10..11);
         assert_eq!(find(&mut flight, 300, 201, 10).0, [4, 5, 6, 7, 8, 9, 0]);
         assert_eq!((flight.pipe(), flight.repeating()), (0, 0));
@@ -543,9 +594,9 @@ mod tests {
 
     #[test]
     fn of_segments_sent_at_once_the_lower_is_the_earlier_one() {
-        let mut flight = Flight::default();
-        flight.on_new(at(0), segments(0..1));
-        flight.on_new(at(5), segments(1..2));
+        let mut flight = Flight::new(MSS);
+        flight.on_new(at(0), segments(0..1), MSS);
+        flight.on_new(at(5), segments(1..2), MSS);
         flight.on_again(at(5), segments(0..1));
         sack(&mut flight, 1..2);
         assert_eq!(find(&mut flight, 105, 5, 1).0, [0]);
@@ -578,6 +629,28 @@ mod tests {
     }
 
     #[test]
+    fn a_segment_that_is_not_full_counts_as_a_full_one() {
+        let mut flight = Flight::new(MSS);
+        let mut send = |start, end, bytes| flight.on_new(at(0), Range { start, end }, bytes);
+        assert_eq!(send(0, 1, 1), MSS);
+        assert_eq!(send(1, 1001, 1000), MSS);
+        assert_eq!(send(1001, 2001, 1000), MSS);
+        assert_eq!(send(2001, 3301, 1300), 2 * MSS, "a probe of the path MTU");
+        assert_eq!(send(3301, 4302, 1000), MSS, "the last number is that of a FIN");
+        assert_eq!(send(4302, 4303, 0), MSS, "a FIN");
+        assert_eq!((flight.pipe(), flight.unacknowledged()), (7 * MSS, 7 * MSS));
+        let block = Range { start: 1, end: 1001 };
+        flight.on_sacked(block, block, |_| {});
+        assert_eq!((flight.pipe(), flight.unacknowledged()), (6 * MSS, 7 * MSS));
+        flight.lose_head(|_| {});
+        assert_eq!((flight.pipe(), flight.outstanding().lost), (5 * MSS, MSS));
+        assert_eq!(flight.on_again(at(1), Range { start: 0, end: 1 }), MSS);
+        assert_eq!((flight.pipe(), flight.repeating()), (6 * MSS, MSS));
+        flight.on_acknowledged(1001, |_| {});
+        assert_eq!((flight.pipe(), flight.unacknowledged()), (5 * MSS, 5 * MSS));
+    }
+
+    #[test]
     fn a_part_of_a_segment_may_be_acknowledged() {
         let mut flight = flight();
         sack(&mut flight, 1..4);
@@ -586,7 +659,8 @@ mod tests {
         assert_eq!(flight.next_missing(), Some(Range { start: MSS / 2, end: MSS }));
         assert_eq!(flight.pipe(), 6 * MSS);
         resend(&mut flight, 200);
-        assert_eq!(flight.pipe(), 6 * MSS + MSS / 2);
+        // The rest counts as the whole did (`tcp_tso_acked`).
+        assert_eq!(flight.pipe(), 7 * MSS);
         flight.on_acknowledged(10 * MSS, |_| {});
         assert_eq!((flight.pipe(), flight.sacked(), flight.has_lost()), (0, 0, false));
     }

@@ -90,7 +90,7 @@ impl Connection {
             mss: sender.mss(),
             cwnd: window.cwnd,
             ssthresh: window.ssthresh,
-            unacked: sender.flight(),
+            unacked: sender.counted_flight(),
             sacked: outstanding.sacked,
             lost: outstanding.lost,
             retransmitted: outstanding.retransmitted,

@@ -240,7 +240,7 @@ impl Sender {
         let ack = Ack {
             now,
             acked,
-            flight: self.flight(),
+            flight: self.counted_flight(),
             advertised: self.advertised,
             srtt: self.rtt.srtt(),
             min_rtt: self.min_rtt(),

@@ -378,6 +378,12 @@ impl Sender {
         }
         let min_rtt = self.min_rtt();
         let reduced_by_mark = self.is_reduced_by_mark();
+        let (counted_acked, counted_sacked) = self.counted_by_this_ack(acked, sacked);
+        let mut pipe = self.scoreboard.pipe(self.una, self.max);
+        if pipe < self.counted_flight() {
+            // Something is missing, which controllers see by less than what is outstanding.
+            pipe = pipe.min(self.flight().saturating_sub(1));
+        }
         let Some(instruments) = &mut self.instruments else { return };
         if let Some(quick) = instruments.quick_start() {
             let is_recovering = self.phase != Phase::Open;
@@ -392,8 +398,8 @@ impl Sender {
         let counted = instruments.marked_bytes;
         let feedback = Feedback {
             now,
-            acked,
-            sacked,
+            acked: counted_acked,
+            sacked: counted_sacked,
             duplicate,
             recovering: self.phase != Phase::Open
                 || (reduced_by_mark && !instruments.needs.own_recovery),
@@ -402,13 +408,13 @@ impl Sender {
             min_rtt,
             acknowledged: self.una,
             sent: self.max,
-            pipe: self.scoreboard.pipe(self.una, self.max),
+            pipe,
             advertised: self.advertised,
             peer_clock: ack.peer_clock,
             marked: ack.marked,
             // Selective acknowledgements do not count: they would count again when the data is
             // acknowledged (RFC 8257 section 3.3).
-            marked_bytes: if ack.marked { counted.unwrap_or(acked) } else { 0 },
+            marked_bytes: if ack.marked { counted.unwrap_or(counted_acked) } else { 0 },
             needless: ack.needless.len(),
             head_sent: instruments.delivery.head_sent().filter(|_| records),
             rate: rate.filter(|_| records),

@@ -5,6 +5,9 @@
 //! - `undo`: the end of a recovery, and reductions that are taken back
 //! - `usage`: whether cwnd limits the sender
 //!
+//! Windows count segments, and one that is not full counts as a full one: in what is in the network, in
+//! what arrives (also for growth and for `prr`) and in what is retransmitted (`flight`).
+//!
 //! Sources: the RFCs, and the known behaviour of `tcp_input.c` and `tcp_recovery.c` where the RFCs
 //! leave a choice or Linux differs: a loss halves cwnd instead of the flight size. A timeout in
 //! recovery does not reduce ssthresh again, and does not mark recently sent segments as lost.
@@ -63,8 +66,12 @@ pub(super) struct Linux {
 /// What the ACK that is being processed has brought.
 #[derive(Clone, Copy, Debug, Default)]
 struct News {
-    /// Bytes that have arrived.
+    /// Bytes that have arrived, with each segment counted as a full one.
     delivered: u64,
+    /// Likewise those that are acknowledged cumulatively, also what was acknowledged selectively before.
+    acked: u64,
+    /// Likewise those that are acknowledged selectively.
+    selected: u64,
     /// Some of it was acknowledged selectively.
     sacked: bool,
     /// When that segment was sent which was sent first of these, and only once.
@@ -108,15 +115,16 @@ impl Linux {
         }
     }
 
-    fn note(&mut self, segment: &Segment, high: u64) {
-        self.news.delivered += segment.range().len();
+    fn note(&mut self, segment: &Segment, mss: u64, high: u64) {
+        self.news.delivered += segment.segments() * mss;
         self.news.original |= segment.end <= high && !segment.again;
     }
 }
 
 impl News {
-    fn note_sacked(&mut self, segment: &Segment) {
+    fn note_sacked(&mut self, segment: &Segment, mss: u64) {
         self.sacked = true;
+        self.selected += segment.segments() * mss;
         if !segment.again {
             let sent = segment.sent_at;
             self.sampled = Some(self.sampled.map_or(sent, |first| first.min(sent)));
@@ -140,24 +148,26 @@ impl Sender {
 
     /// A segment leaves.
     pub(super) fn follow_sending(&mut self, now: Time, range: Range, again: bool) {
+        // Without a FIN.
+        let bytes = range.end.min(self.written).saturating_sub(range.start);
         let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
         let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else { return };
         if again && linux.is_probing {
             flight.on_probe(now);
             return;
         }
+        let is_first = flight.first_sent_at().is_none();
+        let counted =
+            if again { flight.on_again(now, range) } else { flight.on_new(now, range, bytes) };
         if let Some(reduction) = &mut linux.reduction {
-            reduction.on_sent(range.len());
+            reduction.on_sent(counted);
         }
         if again {
-            flight.on_again(now, range);
-            linux.undo.on_again(range.len(), timestamp(now));
+            linux.undo.on_again(counted, timestamp(now));
             if range.start <= self.una {
                 self.restart_with_first_segment(now);
             }
         } else {
-            let is_first = flight.first_sent_at().is_none();
-            flight.on_new(now, range);
             self.validate_window(range.end);
             self.restart_with_new_data(now, is_first);
         }
@@ -165,12 +175,12 @@ impl Sender {
 
     /// A SACK block is about to enter the scoreboard.
     pub(super) fn follow_sack_block(&mut self, now: Time, block: Range) {
-        let (min_rtt, high) = (self.rtt.min(), self.recover);
+        let (min_rtt, mss, high) = (self.rtt.min(), self.mss, self.recover);
         let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
         let Some(linux) = linux else { return };
         self.scoreboard.sack_segments(block, |segment| {
-            linux.note(segment, high);
-            linux.news.note_sacked(segment);
+            linux.note(segment, mss, high);
+            linux.news.note_sacked(segment, mss);
             linux.rack.on_sacked(now, segment, min_rtt);
         });
     }
@@ -188,7 +198,7 @@ impl Sender {
         self.known_linux().is_some_and(|linux| linux.news.is_old)
     }
 
-    /// Bytes that have arrived by what this ACK says. Linux lets the window grow by them, and so by
+    /// Bytes that have arrived by what this ACK says, with each segment counted as a full one. Linux lets the window grow by them, and so by
     /// none that SACK has reported before; RFC 5681 section 3.1 counts what is acknowledged
     /// cumulatively.
     #[inline]
@@ -196,18 +206,26 @@ impl Sender {
         Some(self.known_linux()?.news.delivered)
     }
 
+    /// Bytes that this ACK acknowledges cumulatively, and those that it acknowledges selectively, for a
+    /// controller: `acked` and `sacked`, or with each segment counted as a full one.
+    pub(super) fn counted_by_this_ack(&self, acked: u64, sacked: u64) -> (u64, u64) {
+        self.known_linux().map_or((acked, sacked), |linux| (linux.news.acked, linux.news.selected))
+    }
+
     /// New data is acknowledged.
     pub(super) fn follow_acknowledgement(&mut self, now: Time, ack: &Acknowledgement) {
         let echoed = ack.round_trip.map(|round_trip| echoed(now, round_trip));
-        let (min_rtt, high) = (self.rtt.min(), self.recover);
+        let (min_rtt, mss, high) = (self.rtt.min(), self.mss, self.recover);
         let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
         let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else { return };
         linux.news.advanced = true;
+        let before = flight.unacknowledged();
         let any_again = flight.on_acknowledged(ack.number, |segment| {
-            linux.note(segment, high);
+            linux.note(segment, mss, high);
             linux.news.note_acknowledged(segment);
             linux.rack.on_acknowledged(now, segment, min_rtt, echoed);
         });
+        linux.news.acked = before - flight.unacknowledged();
         if any_again {
             // Karn's algorithm (RFC 6298 section 3).
             linux.news.acknowledged = None;
@@ -269,7 +287,8 @@ impl Sender {
         let (bytes, late) =
             self.scoreboard.flight().map_or((0, None), |flight| flight.copies_within(outstanding));
         let Some(linux) = self.linux() else { return };
-        linux.reported += range.len().div_ceil(mss);
+        let twice = range.len().div_ceil(mss);
+        linux.reported += twice;
         if linux.reported > copies {
             return;
         }
@@ -278,12 +297,12 @@ impl Sender {
             linux.rack.on_duplicate_report();
         }
         linux.news.reported = true;
-        linux.news.delivered += range.len();
+        linux.news.delivered += twice * mss;
         if let Some(start) = late {
             linux.rack.on_late_original(start);
         }
         // What this ACK acknowledges is not in the flight any more.
-        let needless = if range.end <= self.una { range.len() } else { bytes };
+        let needless = if range.end <= self.una { twice * mss } else { bytes };
         let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
         if let Some(linux) = linux {
             linux.undo.on_duplicate_report(range.end, needless);
@@ -303,7 +322,7 @@ impl Sender {
             let restarts = !linux.news.advanced && first.is_some_and(|first| sent < first);
             linux.news.restarts_timer = restarts;
             let sample = now.since(sent);
-            let per_round = self.flight().div_ceil(self.mss);
+            let per_round = self.counted_flight() / self.mss;
             self.rtt.sample(&config.rto, sample, self.progress(per_round));
         }
     }

@@ -171,7 +171,11 @@ impl Sender {
                 || config.recovery == Recovery::Linux
                 || config.pacing == Pacing::Linux)
                 .then(Packet::default),
-            scoreboard: Scoreboard::new(config.recovery == Recovery::Linux),
+            scoreboard: if config.recovery == Recovery::Linux {
+                Scoreboard::by_segment(config.mss.into())
+            } else {
+                Scoreboard::default()
+            },
             instruments,
             controller,
             rtt: RttEstimator::new(&config.rto),
@@ -245,6 +249,7 @@ impl Sender {
         self.note_buffer(config);
         self.mss = mss;
         self.controller.window_mut().agree_on_mss(mss);
+        self.count_segments_of(mss);
         self.scoreboard.acknowledge(1);
         self.deadline = Time::NEVER;
         self.retries = 0;
@@ -339,7 +344,7 @@ impl Sender {
     #[cold]
     pub(crate) fn on_utilisation(&mut self, rate: f64, used: f64, connections: u32) {
         let Some(srtt) = self.rtt.srtt() else { return };
-        let flight = self.flight();
+        let flight = self.counted_flight();
         self.controller.on_utilisation(&Utilisation { rate, used, connections, flight, srtt });
     }
 
@@ -375,12 +380,26 @@ impl Sender {
         self.max - self.una
     }
 
+    /// Likewise as windows count it. With `recovery = "linux"` each segment is a full one (`packets_out`).
+    #[inline]
+    pub(crate) fn counted_flight(&self) -> u64 {
+        let flight = self.scoreboard.flight();
+        flight.map_or_else(|| self.flight(), |segments| segments.unacknowledged())
+    }
+
+    /// A full segment has `mss` bytes.
+    fn count_segments_of(&mut self, mss: u64) {
+        if let Some(flight) = self.scoreboard.flight_mut() {
+            flight.set_mss(mss);
+        }
+    }
+
     /// Whether nothing that is outstanding is known to be lost or to have arrived out of order.
     #[cold]
     pub(crate) fn is_in_order(&self) -> bool {
         self.phase == Phase::Open
             && self.duplicates == 0
-            && self.scoreboard.pipe(self.una, self.max) == self.flight()
+            && self.scoreboard.pipe(self.una, self.max) == self.counted_flight()
     }
 
     pub(crate) fn una(&self) -> u64 {

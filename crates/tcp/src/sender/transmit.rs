@@ -184,10 +184,14 @@ impl Sender {
         let state = self.send_state();
         self.taken = self.controller.advertised_window(Sizing::Segment, self.taken, &state);
         let by_receiver = (self.una + self.taken).saturating_sub(self.max);
-        let by_congestion = self.congestion_room(config);
+        let is_offloaded = self.packet.is_some();
+        let by_congestion = if is_offloaded {
+            self.room_for_segments(config)
+        } else {
+            self.congestion_room(config)
+        };
         let usable = by_receiver.min(by_congestion);
         let length = available.min(usable).min(self.mss);
-        let is_offloaded = self.packet.is_some();
         if is_offloaded && self.defers(now, available, by_receiver, by_congestion) {
             return None;
         }
@@ -227,6 +231,22 @@ impl Sender {
             }
             _ => cwnd.saturating_sub(self.scoreboard.pipe(self.una, self.max)),
         }
+    }
+
+    /// Likewise, in full segments where windows count segments (`recovery = "linux"`).
+    #[cold]
+    fn room_for_segments(&self, config: &Config) -> u64 {
+        if !self.recovers_like_linux() {
+            return self.congestion_room(config);
+        }
+        let is_open = self.phase == Phase::Open;
+        let used = if is_open && !config.limited_transmit {
+            self.counted_flight()
+        } else {
+            self.scoreboard.pipe(self.una, self.max)
+        };
+        let room = self.controller.window().cwnd.saturating_sub(used);
+        room / self.mss * self.mss
     }
 
     /// Whether a segment that is not full is sent: sender's silly window avoidance (RFC 9293 section

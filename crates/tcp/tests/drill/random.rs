@@ -21,15 +21,14 @@ fn text_of(stimulus: &Stimulus) -> String {
 /// Recorded scripts on which the simulated TCP differs from the kernel, and the rule of Linux that it does not
 /// have.
 const KNOWN: [(u64, &str); 6] = [
-    (7, SEGMENTS),
-    (12, SEGMENTS),
+    (7, OLDEST),
+    (12, OLDEST),
     (15, "none: the kernel's clock of timestamps has ticked between an original and its copy"),
-    (44, "tcp_ack_update_rtt: the oldest segment that is acknowledged gives the RTT"),
-    (48, "tcp_ack_update_rtt: the oldest segment that is acknowledged gives the RTT"),
-    (49, SEGMENTS),
+    (44, OLDEST),
+    (48, OLDEST),
+    (49, "tcp_mss_split_point: a packet goes up to the edge of the receive window"),
 ];
-/// Windows of Linux count segments, also those that are not full. Those of this project count bytes.
-const SEGMENTS: &str = "tcp_packets_in_flight: a segment that is not full counts as one";
+const OLDEST: &str = "tcp_ack_update_rtt: the oldest segment that is acknowledged gives the RTT";
 
 /// They are what the kernel does (`crates/testbed/tests/drill` plays the same files).
 #[test]

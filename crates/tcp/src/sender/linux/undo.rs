@@ -62,7 +62,7 @@ impl Sender {
         let is_needless = self.is_reduction_needless(echo);
         self.end_fast_recovery(now);
         if config.recovery_exit == RecoveryExit::FlightSize {
-            let most = self.flight() + self.mss;
+            let most = self.counted_flight() + self.mss;
             let window = self.controller.window_mut();
             window.cwnd = window.cwnd.min(most);
         }

@@ -13,7 +13,7 @@ use crate::sender::HeldBy;
 pub(super) struct Validated {
     /// It limited the sender (`is_cwnd_limited`).
     is_limited: bool,
-    /// The largest flight of a window that it did not limit (`max_packets_out`).
+    /// The largest flight, as it is counted, of a window that it did not limit (`max_packets_out`).
     most: u64,
     /// That window ends when this is acknowledged (`cwnd_usage_seq`).
     end: u64,
@@ -35,10 +35,9 @@ impl Sender {
     }
 
     fn validate(&mut self, is_limited: bool, end: u64) {
-        let una = self.una;
+        let (una, flight) = (self.una, self.counted_flight());
         let Some(linux) = self.linux() else { return };
         let used = &mut linux.used;
-        let flight = end - una;
         if una >= used.end || is_limited || (!used.is_limited && flight > used.most) {
             *used = Validated { is_limited, most: flight, end };
         }

@@ -134,6 +134,18 @@ impl Sender {
         missing.is_some_and(|next| next.start == again.end && next.sent_at == again.sent_at)
     }
 
+    /// Returns true if a new segment goes on a packet, which ends at the edge of the receive window. Its last
+    /// segment need not be full then (`tcp_mss_split_point`), while a packet of its own waits for a wider window
+    /// (`tcp_snd_wnd_test`). A packet has at most half of the largest window (`tcp_xmit_size_goal`).
+    #[cold]
+    pub(super) fn fills_packet(&self, now: Time) -> bool {
+        let goes_on = |packet: Packet| packet.again.is_none() && packet.gone > 0;
+        self.recovers_like_linux()
+            && self.max_advertised / 2 >= 2 * self.mss
+            && self.packet.is_some_and(goes_on)
+            && self.packet_goes_on(now)
+    }
+
     /// Whether the next packet waits for the next ACK to be larger. `by_receiver` and `by_congestion` are
     /// the bytes that both windows let go, `available` those that are to be sent.
     #[cold]

@@ -195,7 +195,9 @@ impl Sender {
         if is_offloaded && self.defers(now, available, by_receiver, by_congestion) {
             return None;
         }
-        if length == self.mss || self.sends_small(config, length, available <= usable) {
+        let all_fits = available <= usable
+            || (is_offloaded && length < by_congestion && self.fills_packet(now));
+        if length == self.mss || self.sends_small(config, length, all_fits) {
             self.count_limited_transmit(length);
             let ends = is_offloaded && self.ends_packet(now, available.min(usable));
             let chunk = self.send_new(now, length);

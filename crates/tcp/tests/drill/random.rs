@@ -20,13 +20,12 @@ fn text_of(stimulus: &Stimulus) -> String {
 
 /// Recorded scripts on which the simulated TCP differs from the kernel, and the rule of Linux that it does not
 /// have.
-const KNOWN: [(u64, &str); 6] = [
+const KNOWN: [(u64, &str); 5] = [
     (7, OLDEST),
     (12, OLDEST),
     (15, "none: the kernel's clock of timestamps has ticked between an original and its copy"),
     (44, OLDEST),
     (48, OLDEST),
-    (49, "tcp_mss_split_point: a packet goes up to the edge of the receive window"),
 ];
 const OLDEST: &str = "tcp_ack_update_rtt: the oldest segment that is acknowledged gives the RTT";
 

@@ -286,8 +286,8 @@ impl Sender {
     }
 
     /// A sample for the retransmission timer; controllers have their own
-    /// (`measure_round_trip`). One per ACK with timestamps (RFC 7323 section 4.1), and
-    /// without them where Linux takes one. Otherwise one segment is timed at a time and never one
+    /// (`measure_round_trip`). One per ACK with timestamps (RFC 7323 section 4.1). Otherwise one segment is timed
+    /// at a time and never one
     /// that was sent twice (Karn; RFC 6298 section 3).
     fn take_rtt_sample(&mut self, now: Time, config: &Config, ack: &Acknowledgement, acked: u64) {
         let timed = match self.timed {
@@ -297,15 +297,12 @@ impl Sender {
             }
             _ => None,
         };
-        let sample = match ack.round_trip {
-            None => self.sample_without_timestamps(now, timed),
-            echoed => echoed,
-        };
-        if let Some(sample) = sample {
+        if self.recovers_like_linux() {
+            self.take_sample_like_linux(now, config, ack.round_trip, acked);
+        } else if let Some(sample) = ack.round_trip.or(timed) {
             // An ACK for every second segment of the flight (RFC 7323 appendix G).
             let acks = (self.flight() + acked).div_ceil(2 * self.mss);
-            let each = ack.round_trip.is_some() || self.recovers_like_linux();
-            let per_round = if each { acks } else { 1 };
+            let per_round = if ack.round_trip.is_some() { acks } else { 1 };
             self.rtt.sample(&config.rto, sample, self.progress(per_round));
         }
     }

@@ -74,11 +74,11 @@ struct News {
     selected: u64,
     /// Some of it was acknowledged selectively.
     sacked: bool,
-    /// When that segment was sent which was sent first of these, and only once.
-    sampled: Option<Time>,
+    /// When the first and the last segment of these were sent that were sent once.
+    sampled: Option<Ends>,
     /// Likewise of what was acknowledged cumulatively and not selectively before, if nothing of it
     /// was sent more than once.
-    acknowledged: Option<Time>,
+    acknowledged: Option<Ends>,
     /// Data that was sent once, before the timeout, has arrived.
     original: bool,
     advanced: bool,
@@ -93,6 +93,19 @@ struct News {
     doubtful_until: Option<Time>,
     /// The timer restarts although nothing is acknowledged cumulatively.
     restarts_timer: bool,
+}
+
+/// When the first and the last segment of some were sent.
+#[derive(Clone, Copy, Debug)]
+struct Ends {
+    first: Time,
+    last: Time,
+}
+
+impl Ends {
+    fn with(before: Option<Self>, sent: Time) -> Self {
+        before.map_or(Self { first: sent, last: sent }, |ends| Self { last: sent, ..ends })
+    }
 }
 
 impl Linux {
@@ -126,14 +139,23 @@ impl News {
         self.sacked = true;
         self.selected += segment.segments() * mss;
         if !segment.again {
-            let sent = segment.sent_at;
-            self.sampled = Some(self.sampled.map_or(sent, |first| first.min(sent)));
+            self.sampled = Some(Ends::with(self.sampled, segment.sent_at));
         }
     }
 
     fn note_acknowledged(&mut self, segment: &Segment) {
-        // Those sent once were sent in their order.
-        self.acknowledged = self.acknowledged.or(Some(segment.sent_at));
+        self.acknowledged = Some(Ends::with(self.acknowledged, segment.sent_at));
+    }
+
+    /// The round trip for the RTO, and the one for the smallest (`tcp_ack_update_rtt`). The oldest segment that
+    /// is acknowledged gives the first one, and the youngest the second one: the acknowledgement of all but the
+    /// youngest may have been lost. What the receiver has `echoed` counts only if each was sent twice.
+    fn round_trips(&self, now: Time, echoed: Option<Span>) -> Option<(Span, Span)> {
+        let Some(Ends { first, .. }) = self.acknowledged.or(self.sampled) else {
+            return echoed.map(|echoed| (echoed, echoed));
+        };
+        let last = self.sampled.or(self.acknowledged).map_or(first, |ends| ends.last);
+        Some((now.since(first), now.since(last)))
     }
 }
 
@@ -232,13 +254,20 @@ impl Sender {
         }
     }
 
-    /// The sample of an ACK without timestamps. Linux takes one from each that acknowledges data for
-    /// the first time and none that was sent twice (`tcp_ack_update_rtt`); RFC 6298 section 3 asks
-    /// for one a round trip, which is `timed`.
-    pub(super) fn sample_without_timestamps(&self, now: Time, timed: Option<Span>) -> Option<Span> {
-        match self.known_linux() {
-            Some(linux) => linux.news.acknowledged.map(|sent| now.since(sent)),
-            None => timed,
+    /// The sample of an ACK of new data. Linux takes one from each (`tcp_ack_update_rtt`), where RFC 6298 section 3
+    /// requires one in a round trip. `acked`: the bytes that it acknowledges.
+    pub(super) fn take_sample_like_linux(
+        &mut self,
+        now: Time,
+        config: &Config,
+        echoed: Option<Span>,
+        acked: u64,
+    ) {
+        let Some(linux) = self.known_linux() else { return };
+        if let Some((sample, youngest)) = linux.news.round_trips(now, echoed) {
+            let per_round = (self.flight() + acked).div_ceil(2 * self.mss);
+            self.rtt.sample(&config.rto, sample, self.progress(per_round));
+            self.rtt.note_smaller(youngest);
         }
     }
 
@@ -264,7 +293,7 @@ impl Sender {
         linux.holds_repairs = false;
         if !linux.news.is_old {
             linux.rack.widen(now);
-            self.take_sample_of_sack(now, config, ack.round_trip.is_some());
+            self.take_sample_of_sack(now, config);
         }
         self.review_recovery(now, config, ack, acked);
         if let Some(linux) = self.linux()
@@ -309,21 +338,19 @@ impl Sender {
         }
     }
 
-    /// Where nothing acknowledged cumulatively tells the round-trip time, SACK blocks do: without
+    /// Where nothing is acknowledged cumulatively, SACK blocks give the round-trip time: without
     /// them the RTO of a long recovery is that of the time before the queue filled. As in Linux. If the
     /// segment was also sent before the first one was sent last, the timer restarts (`tcp_clean_rtx_queue`).
-    fn take_sample_of_sack(&mut self, now: Time, config: &Config, echoed: bool) {
+    fn take_sample_of_sack(&mut self, now: Time, config: &Config) {
         let first = self.scoreboard.flight().and_then(|flight| flight.first_sent_at());
         let Some(linux) = self.linux() else { return };
         if let Some(sent) = linux.news.sampled
-            && linux.news.acknowledged.is_none()
-            && !(linux.news.advanced && echoed)
+            && !linux.news.advanced
         {
-            let restarts = !linux.news.advanced && first.is_some_and(|first| sent < first);
-            linux.news.restarts_timer = restarts;
-            let sample = now.since(sent);
+            linux.news.restarts_timer = first.is_some_and(|first| sent.first < first);
             let per_round = self.counted_flight() / self.mss;
-            self.rtt.sample(&config.rto, sample, self.progress(per_round));
+            self.rtt.sample(&config.rto, now.since(sent.first), self.progress(per_round));
+            self.rtt.note_smaller(now.since(sent.last));
         }
     }
 

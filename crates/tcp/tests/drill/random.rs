@@ -20,14 +20,8 @@ fn text_of(stimulus: &Stimulus) -> String {
 
 /// Recorded scripts on which the simulated TCP differs from the kernel, and the rule of Linux that it does not
 /// have.
-const KNOWN: [(u64, &str); 5] = [
-    (7, OLDEST),
-    (12, OLDEST),
-    (15, "none: the kernel's clock of timestamps has ticked between an original and its copy"),
-    (44, OLDEST),
-    (48, OLDEST),
-];
-const OLDEST: &str = "tcp_ack_update_rtt: the oldest segment that is acknowledged gives the RTT";
+const KNOWN: [(u64, &str); 1] =
+    [(4, "HZ: timers of the kernel expire with a tick, later than here")];
 
 /// They are what the kernel does (`crates/testbed/tests/drill` plays the same files).
 #[test]

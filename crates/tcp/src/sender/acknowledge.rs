@@ -8,6 +8,7 @@ use crate::config::Config;
 use transport::Range;
 
 use super::{Phase, Sender};
+use crate::segment::MAX_SACK_BLOCKS;
 
 /// The fields of a segment for the sending half, in 64-bit sequence numbers.
 #[derive(Clone, Copy, Debug)]
@@ -183,12 +184,15 @@ impl Sender {
         blocks: impl Iterator<Item = Range>,
     ) -> u64 {
         let mut news = 0;
-        for block in blocks {
-            let start = block.start.max(acknowledged);
-            self.note_early_data(Range { start, end: block.end });
-            let end = block.end.min(self.max);
-            self.note_sack_block(now, Range { start, end });
-            news += self.scoreboard.sack(start, end);
+        if self.recovers_like_linux() {
+            let (sorted, number) = in_order(blocks);
+            for block in &sorted[..number] {
+                news += self.take_sack_block(now, acknowledged, *block);
+            }
+        } else {
+            for block in blocks {
+                news += self.take_sack_block(now, acknowledged, block);
+            }
         }
         if news > 0 && self.recovery == Recovery::Sack {
             let threshold = self.controller.duplicate_threshold(config.dupthresh);
@@ -197,6 +201,15 @@ impl Sender {
             self.note_losses(now, before, self.scoreboard.lost_below());
         }
         news
+    }
+
+    #[inline]
+    fn take_sack_block(&mut self, now: Time, acknowledged: u64, block: Range) -> u64 {
+        let start = block.start.max(acknowledged);
+        self.note_early_data(Range { start, end: block.end });
+        let end = block.end.min(self.max);
+        self.note_sack_block(now, Range { start, end });
+        self.scoreboard.sack(start, end)
     }
 
     fn on_new_data(&mut self, now: Time, config: &Config, ack: &Acknowledgement, sacked: u64) {
@@ -306,4 +319,18 @@ impl Sender {
             self.rtt.sample(&config.rto, sample, self.progress(per_round));
         }
     }
+}
+
+/// SACK blocks in the order of the stream, and their number. Linux takes them in that order
+/// (`tcp_sacktag_write_queue`): the round trip of RACK is that of the last segment.
+#[cold]
+fn in_order(blocks: impl Iterator<Item = Range>) -> ([Range; MAX_SACK_BLOCKS], usize) {
+    let mut sorted = [Range { start: 0, end: 0 }; MAX_SACK_BLOCKS];
+    let mut number = 0;
+    for (place, block) in sorted.iter_mut().zip(blocks) {
+        *place = block;
+        number += 1;
+    }
+    sorted[..number].sort_unstable_by_key(|block| block.start);
+    (sorted, number)
 }

@@ -132,14 +132,16 @@ impl Instruments {
     }
 
     /// What pacing holds back may leave, and the controller is to be asked for a probe.
-    pub(super) fn release(&mut self, now: Time) {
+    /// Returns false if it is too early.
+    pub(super) fn release(&mut self, now: Time) -> bool {
         if self.deadline() > now {
-            return;
+            return false;
         }
         self.pacer.release();
         if let Some(probes) = &mut self.probes {
             probes.due = Time::NEVER;
         }
+        true
     }
 }
 

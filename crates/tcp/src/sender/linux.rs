@@ -145,6 +145,7 @@ impl Sender {
         if !linux.news.is_old {
             linux.rack.widen(now);
             self.take_sample_of_sack(now, config);
+            self.take_answer_to_probe(now, config, ack, false);
         }
         self.review_recovery(now, config, ack, acked);
         if let Some(linux) = self.linux()
@@ -205,7 +206,9 @@ impl Sender {
         let news = linux.news;
         let repeats = !news.advanced && !ack.carries_data && !window_moved;
         let silent = repeats && news.delivered == 0;
-        self.take_answer_to_probe(now, config, ack, silent);
+        if silent && !news.is_old {
+            self.take_answer_to_probe(now, config, ack, true);
+        }
         self.recover_from_losses(now, config, controller_saw_loss);
         if self.phase == Phase::Timeout {
             self.doubt_timeout(&news, repeats && !news.reported);
@@ -213,6 +216,7 @@ impl Sender {
             self.reduce(news.delivered, news.advanced && !news.lost);
         }
         self.grow_out_of_order(now, config, &news, ack.marked);
+        self.look_at_packet_again();
         self.note_disorder(repeats || news.sacked || news.reported || ack.marked);
         self.restart_after_ack(now, &news);
         if let Some(linux) = self.linux() {
@@ -254,7 +258,8 @@ impl Sender {
         }
     }
 
-    /// `silent`: the ACK tells nothing new.
+    /// A loss that a probe has repaired reduces the window before the ACK lets it grow (`tcp_process_tlp_ack`).
+    /// `silent`: the ACK brings nothing new.
     fn take_answer_to_probe(
         &mut self,
         now: Time,
@@ -302,7 +307,7 @@ impl Sender {
             return;
         }
         let before = *self.controller.window();
-        let after_mark = self.is_in_window_of_mark();
+        let after_mark = self.goes_on_with_mark();
         self.remember_window(!after_mark);
         if let Some(linux) = self.linux() {
             linux.probe.forget();

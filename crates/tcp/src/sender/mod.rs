@@ -310,6 +310,7 @@ impl Sender {
         }
         self.written += bytes;
         self.note_buffer(config);
+        self.look_at_packet_again();
     }
 
     /// The application takes back what was never sent; what any probe has carried counts as sent.
@@ -324,6 +325,7 @@ impl Sender {
     /// The application will write no more.
     pub(crate) fn finish(&mut self) {
         self.fin_queued = true;
+        self.look_at_packet_again();
     }
 
     /// Something else happens after the application has closed. Data that has not left by now waited
@@ -461,6 +463,12 @@ impl Sender {
     /// what was outstanding is acknowledged (`TCP_CA_CWR`).
     pub(crate) fn is_reduced_by_mark(&self) -> bool {
         self.reduced_by_mark && self.recovers_like_linux() && self.una <= self.reduced_at
+    }
+
+    /// Whether a recovery goes on with what a mark has begun. In Linux this is so until something beyond what was
+    /// outstanding is acknowledged (`tcp_enter_recovery`), while a timeout then reduces again (`tcp_enter_loss`).
+    fn goes_on_with_mark(&self) -> bool {
+        self.is_in_window_of_mark() || self.is_reduced_by_mark()
     }
 
     /// Whether a mark has reduced the window that is outstanding now.

@@ -47,6 +47,8 @@ pub(super) struct Packet {
     left: u64,
     /// It has more than one.
     is_cut: bool,
+    /// The next one waits to be larger.
+    waits: bool,
     /// Segments of it that have left.
     gone: u64,
     /// What has left of it was sent before.
@@ -64,7 +66,7 @@ struct Again {
 
 impl Default for Packet {
     fn default() -> Self {
-        Self { at: Time::ZERO, left: 0, is_cut: false, gone: 0, again: None }
+        Self { at: Time::ZERO, left: 0, is_cut: false, waits: false, gone: 0, again: None }
     }
 }
 
@@ -161,6 +163,9 @@ impl Sender {
         if is_begun || !self.recovers_like_linux() || self.phase != Phase::Open {
             return false;
         }
+        if self.packet.is_some_and(|packet| packet.waits) {
+            return true;
+        }
         let window = self.advertised.min(self.controller.window().cwnd);
         if room < self.mss
             || available <= self.mss
@@ -175,6 +180,9 @@ impl Sender {
         if room > available && self.fin_queued {
             return false;
         }
+        if let Some(packet) = &mut self.packet {
+            packet.waits = true;
+        }
         self.held_by = if room > available {
             HeldBy::Application
         } else if by_congestion < by_receiver {
@@ -185,6 +193,14 @@ impl Sender {
             HeldBy::AdvertisedWindow
         };
         true
+    }
+
+    /// An ACK has come, pacing releases a packet, or the application writes or closes. The kernel looks at a packet that waits then, and not
+    /// because time has passed (`tcp_write_xmit`).
+    pub(super) fn look_at_packet_again(&mut self) {
+        if let Some(packet) = &mut self.packet {
+            packet.waits = false;
+        }
     }
 
     /// Whether the first unacknowledged segment was sent one RTT ago, or nearly.

@@ -126,7 +126,7 @@ impl Sender {
             return;
         }
         let loss = Loss { now, flight: self.flight_to_reduce(config), repeated: false };
-        let after_mark = self.is_in_window_of_mark();
+        let after_mark = self.goes_on_with_mark();
         if !self.spares_window() {
             if after_mark {
                 self.controller.on_loss_after_mark(&loss);

@@ -32,6 +32,9 @@ pub(super) struct News {
     pub(super) lost: bool,
     /// A retransmission was found to be lost.
     pub(super) lost_again: bool,
+    /// Bytes that it reports to have arrived twice and that it acknowledges, as far as they were retransmitted, and
+    /// where the first segment of these starts that had arrived before.
+    pub(super) copies: (u64, Option<u64>),
     /// It reports data that has arrived twice.
     pub(super) reported: bool,
     /// It acknowledges less than an earlier one.
@@ -135,6 +138,9 @@ impl Sender {
         let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else { return };
         linux.news.advanced = true;
         let before = flight.unacknowledged();
+        if ack.needless.start < ack.needless.end {
+            linux.news.copies = flight.copies_within(ack.needless);
+        }
         let any_again = flight.on_acknowledged(ack.number, |segment| {
             linux.note(segment, mss, high);
             linux.news.note_acknowledged(segment);
@@ -172,9 +178,10 @@ impl Sender {
             return;
         }
         let (mss, copies) = (self.mss, self.counters.retransmissions);
-        let outstanding = Range { start: range.start.max(before), end: range.end };
-        let (bytes, late) =
-            self.scoreboard.flight().map_or((0, None), |flight| flight.copies_within(outstanding));
+        let (bytes, late) = match self.scoreboard.flight() {
+            Some(flight) if acked == 0 => flight.copies_within(range),
+            _ => self.known_linux().map_or((0, None), |linux| linux.news.copies),
+        };
         let Some(linux) = self.linux() else { return };
         let twice = range.len().div_ceil(mss);
         linux.reported += twice;
@@ -190,8 +197,9 @@ impl Sender {
         if let Some(start) = late {
             linux.rack.on_late_original(start);
         }
-        // What this ACK acknowledges is not in the flight any more.
-        let needless = if range.end <= self.una { twice * mss } else { bytes };
+        // Of what was outstanding before this ACK only what was retransmitted counts (`tcp_check_dsack`,
+        // `tcp_sacktag_one`).
+        let needless = if range.end <= before { twice * mss } else { bytes };
         let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
         if let Some(linux) = linux {
             linux.undo.on_duplicate_report(range.end, needless);

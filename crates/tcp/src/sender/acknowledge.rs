@@ -271,7 +271,7 @@ impl Sender {
         marked: bool,
         full: bool,
     ) {
-        self.end_reduction_by_mark();
+        self.end_reduction_by_mark(now);
         if !self.is_about_to_recover() {
             let (counted, may_grow) = self.count_for_growth(acked, marked);
             let limited = if self.recovers_like_linux() {
@@ -280,6 +280,9 @@ impl Sender {
                 full || self.uses_half()
             };
             self.grow(now, counted, may_grow && limited);
+            if may_grow {
+                self.note_change_of_window(now);
+            }
         }
     }
 

@@ -70,7 +70,7 @@ impl Instruments {
     }
 
     pub(super) fn of(config: &Config, needs: Needs) -> Self {
-        let linux = (config.recovery == Recovery::Linux).then(|| Linux::new(needs, config.rto.min));
+        let linux = (config.recovery == Recovery::Linux).then(|| Linux::new(needs, config));
         let jump = Jump::of(config);
         let mut needs = match jump {
             Some(Jump::Resume(_)) => needs.or(CarefulResume::needs()),

@@ -23,7 +23,7 @@ mod usage;
 
 use crate::config::Recovery;
 use congestion::{Controller, Loss, Needs, TcpPolicy};
-use units::{Span, Time};
+use units::Time;
 
 use crate::config::Config;
 use crate::timestamps::timestamp;
@@ -66,16 +66,16 @@ pub(super) struct Linux {
 }
 
 impl Linux {
-    pub(super) fn new(needs: Needs, least_rto: Span) -> Self {
+    pub(super) fn new(needs: Needs, config: &Config) -> Self {
         Self {
             rack: Rack::new(),
-            probe: TailLossProbe::new(least_rto),
+            probe: TailLossProbe::new(config.rto.min),
             undo: Undo::default(),
             frto: Frto::Off,
             reduction: None,
             reduces: !needs.own_recovery,
             awaited: Awaited::Retransmission,
-            used: Validated::default(),
+            used: Validated::new(config.idle_restart && !needs.own_recovery),
             is_disordered: false,
             is_probing: false,
             holds_repairs: false,
@@ -97,6 +97,7 @@ impl Sender {
 
     /// A segment leaves.
     pub(super) fn follow_sending(&mut self, now: Time, range: Range, again: bool) {
+        self.note_data(now);
         // Without a FIN.
         let bytes = range.end.min(self.written).saturating_sub(range.start);
         let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
@@ -117,7 +118,7 @@ impl Sender {
                 self.restart_with_first_segment(now);
             }
         } else {
-            self.validate_window(range.end);
+            self.validate_window(now, range.end);
             self.restart_with_new_data(now, is_first);
         }
     }
@@ -217,6 +218,9 @@ impl Sender {
         }
         self.grow_out_of_order(now, config, &news, ack.marked);
         self.look_at_packet_again();
+        if window_moved {
+            self.look_at_idle_time();
+        }
         self.note_disorder(repeats || news.sacked || news.reported || ack.marked);
         self.restart_after_ack(now, &news);
         if let Some(linux) = self.linux() {
@@ -233,6 +237,7 @@ impl Sender {
         let is_open = self.phase == Phase::Open && !self.is_reduced_by_mark() && !marked;
         if raises && (is_open || self.phase == Phase::Timeout) {
             self.grow(now, news.delivered, self.uses_window(config));
+            self.note_change_of_window(now);
         }
     }
 
@@ -347,7 +352,7 @@ impl Sender {
     }
 
     /// Something beyond what was outstanding at the mark is acknowledged (`tcp_end_cwnd_reduction`).
-    pub(super) fn end_reduction_by_mark(&mut self) {
+    pub(super) fn end_reduction_by_mark(&mut self, now: Time) {
         if !self.reduced_by_mark || self.una <= self.reduced_at || self.phase != Phase::Open {
             return;
         }
@@ -356,6 +361,7 @@ impl Sender {
             && let Some(reduction) = linux.reduction.take()
         {
             self.controller.window_mut().cwnd = reduction.target();
+            self.note_change_of_window(now);
         }
     }
 
@@ -420,6 +426,7 @@ impl Sender {
         linux.holds_repairs = false;
         linux.probe.forget();
         linux.awaited = Awaited::Retransmission;
+        linux.used.note_change(now);
         let mut lost = std::mem::take(&mut linux.lost);
         flight.on_timeout(now, linux.rack.patience_at_timeout(), |range| lost.push(range));
         let least = flight.pipe() + self.mss;

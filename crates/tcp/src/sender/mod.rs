@@ -269,6 +269,7 @@ impl Sender {
         self.set_window(window);
         self.taken = window;
         if self.has_instruments() {
+            self.note_change_of_window(now);
             self.search_path(now, config, options.into());
             self.start_quickly(now, config, timed);
         }
@@ -311,6 +312,7 @@ impl Sender {
         self.written += bytes;
         self.note_buffer(config);
         self.look_at_packet_again();
+        self.look_at_idle_time();
     }
 
     /// The application takes back what was never sent; what any probe has carried counts as sent.

@@ -64,7 +64,7 @@ impl Sender {
         self.keep_reductions();
         // An ACK may end the reduction for one mark and echo the next (`tcp_fastretrans_alert`): what is reduced
         // then is what the first has left.
-        self.end_reduction_by_mark();
+        self.end_reduction_by_mark(now);
         // In Linux the ACK that ends a recovery may begin another reduction (`tcp_enter_cwr`). Whether it does
         // with counted marks was not compared.
         let is_counted = self.marked_by_this_ack().is_some();

@@ -295,8 +295,11 @@ impl Sender {
     #[inline(never)]
     fn start_again(&mut self, now: Time, config: &Config) {
         self.controller.on_start(now);
-        if config.idle_restart && now.since(self.last_sent) > self.rtt.rto() {
-            self.restart_after_idle(now);
+        if config.idle_restart
+            && let Some(since) = self.idle_since()
+            && now.since(since) > self.rtt.rto()
+        {
+            self.restart_after_idle(now, now.since(since));
         }
     }
 

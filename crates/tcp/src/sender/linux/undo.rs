@@ -80,6 +80,7 @@ impl Sender {
         if let Some(linux) = self.linux() {
             linux.reduction = None;
             linux.frto = Frto::Off;
+            linux.used.note_change(now);
         }
     }
 
@@ -145,6 +146,7 @@ impl Sender {
             // Nothing was reduced that the receiver has to know (`tcp_ecn_withdraw_cwr`).
             self.tell_reduction &= ssthresh <= self.controller.window().ssthresh;
             self.controller.on_spurious_loss(cwnd, ssthresh);
+            self.note_change_of_window(now);
         }
     }
 }

@@ -345,6 +345,7 @@ impl Sender {
         let cwnd = self.controller.window().cwnd;
         let Some(linux) = self.linux() else { return };
         linux.probe.forget();
+        linux.undo.forget();
         if linux.reduces {
             linux.reduction = Some(Reduction::new(before, cwnd));
             self.controller.window_mut().cwnd = before;
@@ -365,10 +366,10 @@ impl Sender {
         }
     }
 
-    /// An echo of a mark asks for a reduction that nothing takes back (`tcp_fastretrans_alert`).
+    /// An echo of a mark calls for a reduction that nothing takes back (`tcp_fastretrans_alert`).
     pub(super) fn keep_reductions(&mut self) {
         if let Some(linux) = self.linux() {
-            linux.undo.forget();
+            linux.undo.keep_reduction();
         }
     }
 

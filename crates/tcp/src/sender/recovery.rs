@@ -73,7 +73,7 @@ impl Sender {
         } else {
             self.una > self.reduced_at
         };
-        let is_due = self.phase == Phase::Open && is_over;
+        let is_due = self.phase == Phase::Open && is_over && !self.ignores_mark();
         if is_due && self.controller.answers_mark(now) {
             let flight = self.flight_to_reduce(config);
             // What this ACK covers was outstanding when the mark was made. cwnd has it already.

@@ -35,6 +35,9 @@ pub(super) struct News {
     /// Bytes that it reports to have arrived twice and that it acknowledges, as far as they were retransmitted, and
     /// where the first segment of these starts that had arrived before.
     pub(super) copies: (u64, Option<u64>),
+    /// It has undone a recovery before the end of that. Then its echo of a mark has no effect
+    /// (`tcp_fastretrans_alert`).
+    pub(super) undone: bool,
     /// It reports data that has arrived twice.
     pub(super) reported: bool,
     /// It acknowledges less than an earlier one.
@@ -114,6 +117,11 @@ impl Sender {
     /// measures with it nor lets the window change (`tcp_ack`).
     pub(in crate::sender) fn is_ack_old(&self) -> bool {
         self.known_linux().is_some_and(|linux| linux.news.is_old)
+    }
+
+    /// True if an echo of a mark in this ACK has no effect.
+    pub(in crate::sender) fn ignores_mark(&self) -> bool {
+        self.known_linux().is_some_and(|linux| linux.news.undone)
     }
 
     /// Bytes that have arrived by what this ACK says, with each segment counted as a full one. Linux lets the window grow by them, and so by

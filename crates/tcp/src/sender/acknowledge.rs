@@ -183,16 +183,12 @@ impl Sender {
         acknowledged: u64,
         blocks: impl Iterator<Item = Range>,
     ) -> u64 {
-        let mut news = 0;
         if self.recovers_like_linux() {
-            let (sorted, number) = in_order(blocks);
-            for block in &sorted[..number] {
-                news += self.take_sack_block(now, acknowledged, *block);
-            }
-        } else {
-            for block in blocks {
-                news += self.take_sack_block(now, acknowledged, block);
-            }
+            return self.take_sorted_blocks(now, acknowledged, blocks);
+        }
+        let mut news = 0;
+        for block in blocks {
+            news += self.take_sack_block(now, acknowledged, block);
         }
         if news > 0 && self.recovery == Recovery::Sack {
             let threshold = self.controller.duplicate_threshold(config.dupthresh);
@@ -203,7 +199,27 @@ impl Sender {
         news
     }
 
-    #[inline]
+    /// Likewise in the order of the stream, as in Linux (`tcp_sacktag_write_queue`): the round trip of RACK is that of
+    /// the last segment.
+    #[cold]
+    #[inline(never)]
+    fn take_sorted_blocks(
+        &mut self,
+        now: Time,
+        acknowledged: u64,
+        blocks: impl Iterator<Item = Range>,
+    ) -> u64 {
+        let mut sorted = [Range { start: 0, end: 0 }; MAX_SACK_BLOCKS];
+        let mut number = 0;
+        for (place, block) in sorted.iter_mut().zip(blocks) {
+            *place = block;
+            number += 1;
+        }
+        sorted[..number].sort_unstable_by_key(|block| block.start);
+        sorted[..number].iter().map(|block| self.take_sack_block(now, acknowledged, *block)).sum()
+    }
+
+    #[inline(always)]
     fn take_sack_block(&mut self, now: Time, acknowledged: u64, block: Range) -> u64 {
         let start = block.start.max(acknowledged);
         self.note_early_data(Range { start, end: block.end });
@@ -233,7 +249,8 @@ impl Sender {
                 if self.has_instruments() {
                     self.grow_with_instruments(now, config, acked, ack.marked, full);
                 } else {
-                    self.grow(now, acked, !ack.marked && (full || self.uses_half()));
+                    let flight = self.flight();
+                    self.grow(now, acked, flight, !ack.marked && (full || self.uses_half()));
                 }
                 true
             }
@@ -248,12 +265,12 @@ impl Sender {
         }
     }
 
-    /// Tells the controller about an ACK outside of fast recovery.
-    pub(super) fn grow(&mut self, now: Time, acked: u64, cwnd_limited: bool) {
+    /// Tells the controller about an ACK outside of fast recovery, with `flight` bytes outstanding.
+    pub(super) fn grow(&mut self, now: Time, acked: u64, flight: u64, cwnd_limited: bool) {
         let ack = Ack {
             now,
             acked,
-            flight: self.counted_flight(),
+            flight,
             advertised: self.advertised,
             srtt: self.rtt.srtt(),
             min_rtt: self.min_rtt(),
@@ -279,7 +296,8 @@ impl Sender {
             } else {
                 full || self.uses_half()
             };
-            self.grow(now, counted, may_grow && limited);
+            let flight = self.counted_flight();
+            self.grow(now, counted, flight, may_grow && limited);
             if may_grow {
                 self.note_change_of_window(now);
             }
@@ -322,18 +340,4 @@ impl Sender {
             self.rtt.sample(&config.rto, sample, self.progress(per_round));
         }
     }
-}
-
-/// SACK blocks in the order of the stream, and their number. Linux takes them in that order
-/// (`tcp_sacktag_write_queue`): the round trip of RACK is that of the last segment.
-#[cold]
-fn in_order(blocks: impl Iterator<Item = Range>) -> ([Range; MAX_SACK_BLOCKS], usize) {
-    let mut sorted = [Range { start: 0, end: 0 }; MAX_SACK_BLOCKS];
-    let mut number = 0;
-    for (place, block) in sorted.iter_mut().zip(blocks) {
-        *place = block;
-        number += 1;
-    }
-    sorted[..number].sort_unstable_by_key(|block| block.start);
-    (sorted, number)
 }

@@ -240,6 +240,8 @@ impl Sender {
     fn record_application_limit(&mut self) {
         let pipe = self.scoreboard.pipe(self.una, self.max);
         let room = self.controller.window().cwnd >= pipe + self.mss;
+        // What is delivered is counted in bytes.
+        let pipe = pipe.min(self.flight());
         if let Some(instruments) = &mut self.instruments
             && instruments.needs.records
             && room

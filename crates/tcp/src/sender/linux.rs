@@ -236,7 +236,8 @@ impl Sender {
         let raises = reorders && news.sacked && !news.advanced && !news.is_old;
         let is_open = self.phase == Phase::Open && !self.is_reduced_by_mark() && !marked;
         if raises && (is_open || self.phase == Phase::Timeout) {
-            self.grow(now, news.delivered, self.uses_window(config));
+            let flight = self.counted_flight();
+            self.grow(now, news.delivered, flight, self.uses_window(config));
             self.note_change_of_window(now);
         }
     }

@@ -184,33 +184,56 @@ impl Sender {
         let state = self.send_state();
         self.taken = self.controller.advertised_window(Sizing::Segment, self.taken, &state);
         let by_receiver = (self.una + self.taken).saturating_sub(self.max);
-        let is_offloaded = self.packet.is_some();
-        let by_congestion = if is_offloaded {
-            self.room_for_segments(config)
-        } else {
-            self.congestion_room(config)
-        };
+        if self.packet.is_some() {
+            return self.next_of_packet(now, config, available, by_receiver);
+        }
+        let by_congestion = self.congestion_room(config);
         let usable = by_receiver.min(by_congestion);
         let length = available.min(usable).min(self.mss);
-        if is_offloaded && self.defers(now, available, by_receiver, by_congestion) {
+        if length == self.mss || self.sends_small(config, length, available <= usable) {
+            self.count_limited_transmit(length);
+            return Some(self.send_new(now, length));
+        }
+        self.note_holder(available, by_receiver, by_congestion);
+        None
+    }
+
+    /// The next new segment where packets of several segments are modelled.
+    #[cold]
+    #[inline(never)]
+    fn next_of_packet(
+        &mut self,
+        now: Time,
+        config: &Config,
+        available: u64,
+        by_receiver: u64,
+    ) -> Option<Chunk> {
+        let by_congestion = self.room_for_segments(config);
+        if self.defers(now, available, by_receiver, by_congestion) {
             return None;
         }
-        let all_fits = available <= usable
-            || (is_offloaded && length < by_congestion && self.fills_packet(now));
+        let usable = by_receiver.min(by_congestion);
+        let length = available.min(usable).min(self.mss);
+        let all_fits = available <= usable || (length < by_congestion && self.fills_packet(now));
         if length == self.mss || self.sends_small(config, length, all_fits) {
             self.count_limited_transmit(length);
-            let ends = is_offloaded && self.ends_packet(now, available.min(usable));
+            let ends = self.ends_packet(now, available.min(usable));
             let chunk = self.send_new(now, length);
             return Some(Chunk { push: chunk.push | ends, ..chunk });
         }
-        self.held_by = if available <= usable {
+        self.note_holder(available, by_receiver, by_congestion);
+        None
+    }
+
+    #[inline(always)]
+    fn note_holder(&mut self, available: u64, by_receiver: u64, by_congestion: u64) {
+        self.held_by = if available <= by_receiver.min(by_congestion) {
             HeldBy::Application
         } else if by_congestion <= by_receiver {
             HeldBy::CongestionWindow
         } else {
             HeldBy::AdvertisedWindow
         };
-        None
     }
 
     /// Bytes of new data that the congestion window lets into the network.

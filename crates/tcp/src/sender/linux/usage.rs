@@ -142,6 +142,9 @@ impl Sender {
     /// The application has written, or the receive window has changed: cwnd restarts if it was not used for long
     /// (`tcp_slow_start_after_idle_check`).
     pub(in crate::sender) fn look_at_idle_time(&mut self) {
+        if !self.recovers_like_linux() {
+            return;
+        }
         self.look_at_use();
         if let Some(linux) = self.linux() {
             linux.used.may_restart = true;

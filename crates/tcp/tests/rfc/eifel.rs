@@ -54,6 +54,8 @@ fn start(specification: &Specification) -> Script {
     let controller = specification.build(&config.controller());
     let mut script =
         Script::of(&config, Connection::new(Arc::new(config.clone()), controller, 1_000));
+    // Whole segments.
+    script.window = 65_000;
     script.end.write(3_000 * MSS);
     script.sent();
     script

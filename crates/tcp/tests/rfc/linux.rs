@@ -442,7 +442,7 @@ fn the_last_segment_of_each_millisecond_is_pushed() {
     let config = Config { delayed_ack: timing, initial_window: 400, ..linux() };
     let mut script = Script::new(&config);
     script.end.write(1_000 * MSS);
-    assert_eq!(script.sent().len(), 65, "the window of the receiver");
+    assert_eq!(script.sent().len(), 66, "65,535 bytes, the window of the receiver");
     let pushed = |index: usize| script.segments[index].flags.contains(Flags::PSH);
     let found: Vec<usize> = (0..63).filter(|index| pushed(*index)).collect();
     assert_eq!(found, (0..63).skip(6).step_by(7).collect::<Vec<_>>());

@@ -173,14 +173,15 @@ impl Sender {
         self.await_whole_timeout(now);
     }
 
-    /// A tail loss probe: new data or the FIN if the receiver takes it, else the last segment again (RFC 8985
+    /// A tail loss probe: a new segment or the FIN if the receiver takes all of it, else the last segment again (RFC 8985
     /// section 7.3). cwnd is not asked. The retransmission timer restarts with it (section 7.2).
     pub(in crate::sender) fn next_tail_probe(&mut self, now: Time) -> Option<Chunk> {
         let end = self.pass_arrived().min(self.buffered);
         let state = self.send_state();
         self.taken = self.controller.advertised_window(Sizing::Segment, self.taken, &state);
-        let length = end.min(self.una + self.taken).saturating_sub(self.max).min(self.mss);
-        if length > 0 || (self.fin_waits() && self.max < self.una + self.advertised) {
+        let length = end.saturating_sub(self.max).min(self.mss);
+        let fits = length > 0 && self.max + length <= self.una + self.taken;
+        if fits || (self.fin_waits() && self.max < self.una + self.advertised) {
             let end = self.max + length + u64::from(self.fin_follows(length));
             self.linux()?.probe.on_sent(end, false);
             let chunk = self.send_new(now, length);

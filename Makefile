@@ -83,7 +83,7 @@ kills: engine ## end commands by SIGKILL for MINUTES (60), and compare what is l
 own-wheel: engine ## build a wheel with a controller of another crate, and use it (minutes)
 	@$(PYTHON_OF_TESTS) tests/own_wheel.py --quick
 
-fidelity: engine ## make the tables of docs/fidelity.md (half an hour, on a quiet machine)
+fidelity: engine ## make the tables of docs/fidelity.md (an hour, on a quiet machine)
 	@$(PYTHON_OF_TESTS) benches/fidelity.py
 
 lock: ## choose the versions of all Python packages anew

@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The tables of docs/fidelity.md, made by running both backends: `make fidelity`.
 
-    fidelity.py                       every suite (half an hour of real time)
+    fidelity.py                       every suite (an hour of real time)
     fidelity.py short-flows pages     these suites; the others keep their results
     fidelity.py --tables              write the tables again from docs/fidelity.json
     fidelity.py --check               fail if the page has other tables than those
@@ -18,6 +18,7 @@ from __future__ import annotations
 import argparse
 import datetime as dt
 import json
+import os
 import platform
 import statistics
 import subprocess
@@ -38,10 +39,15 @@ from bentpipe.numbers import decimals, signed
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from bentpipe.fidelity.experiment import Cell
+
 ROOT = Path(__file__).resolve().parent.parent
 GEO = ROOT / "examples" / "geo-fidelity.toml"
 TWO_FLOWS = ROOT / "benches" / "scenarios" / "two-flows.toml"
 QUIC = ROOT / "benches" / "scenarios" / "quic.toml"
+EDGES = ROOT / "benches" / "scenarios" / "edges" / "edges.toml"
+# Overrides name files from the current folder, which is that of the project in `run`.
+TRACES = "benches/scenarios/edges"
 RESULTS = ROOT / "docs" / "fidelity.json"
 PAGE = ROOT / "docs" / "fidelity.md"
 README = ROOT / "README.md"
@@ -131,6 +137,38 @@ ONE_PAGE = (
 )
 LINUX = ("flow.0.transport.recovery=linux",)
 TWO_LINUX = {"recovery linux": (*LINUX, "flow.1.transport.recovery=linux")}
+REORDERING = f'{{ file = "{TRACES}/reordering.csv", loop = true, phase = "random" }}'
+# The path of trains has no rate of its own on the way back.
+TRAINS = {
+    f"ACK trains of {length} ms, RTT {name}": {
+        **RTTS[name],
+        "link.1.forward.queue.packets": packets,
+        "link.1.backward.trace": (
+            f'{{ file = "{TRACES}/trains-{length}.csv", loop = true, phase = "random" }}'
+        ),
+    }
+    for name, packets in (("520 ms", "433"), ("20 ms", "83"))
+    for length in (5, 20, 80)
+}
+EDGE_AXIS = {
+    "data overtaken": {"link.1.reorder": "true", "link.1.forward.trace": REORDERING},
+    "ACKs overtaken": {"link.1.reorder": "true", "link.1.backward.trace": REORDERING},
+    "hand-over to a path 80 ms shorter": {
+        "link.1.reorder": "true",
+        "link.1.event": '[{ at = "8s", delay = "210ms" }]',
+    },
+    **TRAINS,
+    "fade of 6 s": {"link.1.forward.trace": f'{{ file = "{TRACES}/fade.csv" }}'},
+    "fade of 2 s": {"link.1.forward.trace": f'{{ file = "{TRACES}/short-fade.csv" }}'},
+}
+BURSTS = (
+    '{ main_object = "1500kB", embedded_objects = 0, embedded_object = "1kB", connections = 1, '
+    'pages = 3, interval = "5s" }'
+)
+IDLE_AXIS = {
+    "pauses of 5 s": {},
+    "the same, `idle_restart = false`": {"flow.0.transport.idle_restart": "false"},
+}
 PAIRS = (
     ("reno", "cubic"), ("reno", "bbr"), ("cubic", "bbr"), ("hybla", "reno"),
     ("westwood-plus", "cubic"), ("adalr", "reno"), ("aliad", "cubic"),
@@ -161,6 +199,8 @@ class Suite:
     models: Mapping[str, tuple[str, ...]] = field(default_factory=lambda: {"recovery linux": LINUX})
     flow: int | None = None
     figure: bool = False
+    medians: bool = False
+    """The table compares medians, for runs that may end in one of several ways."""
 
     def variants(self) -> list[tuple[tuple[str, ...], dict[str, str]]]:
         """The names and the overrides of each variant."""
@@ -213,6 +253,7 @@ PROXY_AXIS = {f"not split, {name}": with_controller(name) for name in ("cubic", 
     f"split, {name}": with_proxy(name) for name in ("cubic", "hybla", "bbr")
 }
 CONTROLLER_AXIS = {name: with_controller(name) for name in CONTROLLERS}
+THREE_AXIS = {name: CONTROLLER_AXIS[name] for name in ("reno", "cubic", "bbr")}
 PAIR_AXIS = {
     f"{one} with {two}": with_controller(one) | with_controller(two, flow=1) for one, two in PAIRS
 }
@@ -330,6 +371,16 @@ SUITES = {
         sets=("duration=30s", "link.1.forward.channel.per=0", "flow.0.traffic.download=50MB"),
         seeds=20,
     ),
+    "edges": Suite(axes=(EDGE_AXIS, THREE_AXIS), file=EDGES, seeds=5, parallel=5, medians=True),
+    "edges-idle": Suite(
+        axes=(IDLE_AXIS, THREE_AXIS),
+        file=EDGES,
+        quantity="completion",
+        sets=("duration=30s", f"flow.0.traffic={{ web = {BURSTS} }}"),
+        seeds=5,
+        parallel=5,
+        medians=True,
+    ),
 }
 
 
@@ -347,8 +398,22 @@ def loaded() -> Iterator[None]:
             bentpipe.kernel_unload(name)
 
 
+def add_medians(cell: dict[str, Any], compared: Cell, quantity: str) -> None:
+    """Add the medians of both backends and the range of the kernel's runs to a cell."""
+    name = {"goodput": "goodput_bps", "completion": "completion_s"}[quantity]
+    kernel = getattr(compared.kernel, name).values()
+    middle = statistics.median(kernel)
+    cell["kernel"]["range"] = [min(kernel), max(kernel)]
+    cell["kernel"]["median"] = middle
+    for model, comparison in zip(cell["models"], compared.comparisons, strict=True):
+        found = statistics.median(getattr(comparison.runs, name).values())
+        model["simulator"]["median"] = found
+        model["median_difference"] = 100 * (found / middle - 1)
+
+
 def run(name: str, suite: Suite) -> dict[str, Any]:
     """Run a suite on both backends; its object in the results."""
+    os.chdir(ROOT)
     named = suite.variants()
     experiment = Experiment(
         file=suite.file,
@@ -371,6 +436,9 @@ def run(name: str, suite: Suite) -> dict[str, Any]:
     found = to_dict(experiment, name, cells)
     for cell, (names, _) in zip(found["cells"], named, strict=True):
         cell["names"] = list(names)
+    if suite.medians:
+        for cell, compared in zip(found["cells"], cells, strict=True):
+            add_medians(cell, compared, suite.quantity)
     return {
         "date": dt.datetime.now(dt.UTC).date().isoformat(),
         "commit": commit(),
@@ -395,22 +463,41 @@ def commit() -> str:
 def differences(found: dict[str, Any], model: str) -> dict[tuple[str, ...], dict[str, Any] | None]:
     """Difference of the model from the kernel in percent by the names of the variant."""
     return {
-        tuple(cell["names"]): compared[f"{found['quantity']}_difference"]
+        tuple(cell["names"]): (
+            {"mean": compared["median_difference"], "ci95": None}
+            if "median_difference" in compared
+            else compared[f"{found['quantity']}_difference"]
+        )
         for cell in found["cells"]
         for compared in cell["models"]
         if compared["model"] == model
     }
 
 
+def texts(found: dict[str, Any], model: str) -> dict[tuple[str, ...], str]:
+    """The text of each variant in the table of a model."""
+    if "median" in found["cells"][0]["kernel"]:
+        return {
+            tuple(cell["names"]): median_text(cell["kernel"], compared, found["quantity"])
+            for cell in found["cells"]
+            for compared in cell["models"]
+            if compared["model"] == model
+        }
+    return {names: cell_text(each) for names, each in differences(found, model).items()}
+
+
 def table(found: dict[str, Any]) -> str:
     """A suite as Markdown: one sentence for each model, then the differences."""
     what = {"goodput": "goodput", "completion": "completion time"}[found["quantity"]]
+    has_medians = "median" in found["cells"][0]["kernel"]
+    what = f"{what} (median of the runs)" if has_medians else what
     lines = []
     for model in found["models"]:
-        by_names = differences(found, model)
+        by_names = texts(found, model)
         rows = list(dict.fromkeys(names[0] for names in by_names))
         columns = list(dict.fromkeys(names[1:] for names in by_names))
-        sizes = {names: abs(d["mean"]) for names, d in by_names.items() if d is not None}
+        means = differences(found, model).items()
+        sizes = {names: abs(each["mean"]) for names, each in means if each is not None}
         where = max(sizes, key=lambda names: sizes[names])
         within = sum(size <= 10 for size in sizes.values())
         lines += [
@@ -424,7 +511,7 @@ def table(found: dict[str, Any]) -> str:
         ]
         lines += [
             f"| {row} | "
-            + " | ".join(cell_text(by_names.get((row, *column))) for column in columns)
+            + " | ".join(by_names.get((row, *column), "-") for column in columns)
             + " |"
             for row in rows
         ]
@@ -445,6 +532,15 @@ def cell_text(difference: dict[str, Any] | None) -> str:
     # Not "-0.0".
     mean = signed(round(difference["mean"], 1) + 0.0, places=1)
     return mean if difference["ci95"] is None else f"{mean} ±{decimals(difference['ci95'], 1)}"
+
+
+def median_text(kernel: dict[str, Any], compared: dict[str, Any], quantity: str) -> str:
+    """A difference of medians with the range of the kernel's runs."""
+    scale, unit = {"goodput": (1e-6, "Mbit/s"), "completion": (1.0, "s")}[quantity]
+    difference = signed(round(compared["median_difference"], 1) + 0.0, places=1)
+    low, high = (decimals(scale * end, 2) for end in kernel["range"])
+    between = low if low == high else f"{low} to {high}"
+    return f"{difference} ({between} {unit})"
 
 
 def page_with(results: dict[str, Any]) -> str:

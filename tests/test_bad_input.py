@@ -138,7 +138,7 @@ def test_a_folder_with_foreign_files_is_left_alone(
         (("transports", "scps"), "did you mean 'scps-tp'?"),
         (("compare", "--link", "leo", "--transports", "quick"), "did you mean 'quic'?"),
         (("controllers", "xyzzy"), "valid names: "),
-        (("controllers", "ledbat"), "no controller 'ledbat'; did you mean 'ledbat-plus-plus'?"),
+        (("controllers", "logwest"), "no controller 'logwest'; did you mean 'logwestwood-plus'?"),
         (("papers", "list", "adlr"), "there is no paper 'adlr'; did you mean 'adalr'?"),
     ],
 )

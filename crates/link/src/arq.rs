@@ -372,9 +372,11 @@ impl Status {
 pub struct ArqCounters {
     /// Frames sent for the first time.
     pub frames: u64,
-    /// Repeats of frames.
+    /// Repeats of frames with their packet.
     pub repeated_frames: u64,
-    /// Frames that the channel corrupted, repeats included.
+    /// Empty frames that replace given-up packets, their repeats included.
+    pub skip_frames: u64,
+    /// Frames that the channel corrupted, repeats and empty frames included.
     pub corrupted_frames: u64,
     /// Packets given up.
     pub given_up_packets: u64,

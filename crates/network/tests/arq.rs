@@ -142,6 +142,7 @@ fn residual_loss_is_the_per_to_the_power_of_the_transmissions() {
             (0.1, 2),
             (0.2, 2),
             (0.2, 3),
+            (0.3, 1),
         ] {
             let (packets, delay) = (200_000_u32, Span::from_nanos(20_123));
             let mut network = link(arq(repeat, persistence, Span::from_secs(1)), per, delay, 5);
@@ -160,8 +161,30 @@ fn residual_loss_is_the_per_to_the_power_of_the_transmissions() {
                 (found - loss).abs() < 4.0 * error,
                 "{repeat:?}, PER {per}, {persistence}: {found}"
             );
+            if repeat != Repeat::GoBackN {
+                assert_repeats(&counters, per, persistence);
+            }
         }
     }
+}
+
+/// Selective repeat: the k-th repeat follows k lost transmissions, so that a packet has p + p^2 + ... + p^N of them.
+/// The empty frames of given-up packets are none of these: p^(N + 1) / (1 - p) for each packet.
+fn assert_repeats(counters: &ArqCounters, per: f64, persistence: u32) {
+    let packets = counters.frames as f64;
+    let per_packet = |lost: u32| per.powi(lost.try_into().unwrap());
+    let (mut mean, mut square) = (0.0, 0.0);
+    for repeat in 1..=persistence {
+        mean += per_packet(repeat);
+        square += f64::from(2 * repeat - 1) * per_packet(repeat);
+    }
+    let found = counters.repeated_frames as f64 / packets;
+    let error = ((square - mean * mean) / packets).sqrt();
+    assert!((found - mean).abs() <= 4.0 * error, "PER {per}, {persistence}: {found}, {mean}");
+    let skips = per_packet(persistence + 1) / (1.0 - per);
+    let found = counters.skip_frames as f64 / packets;
+    let error = (skips * (1.0 + per) / (1.0 - per) / packets).sqrt();
+    assert!((found - skips).abs() <= 4.0 * error, "PER {per}, {persistence}: {found}, {skips}");
 }
 
 /// Extra delays in seconds of packets that are sent `gap` apart, over that of a packet without loss, in the

@@ -9,10 +9,12 @@ port_counters! {
     "arq" of arq, ArqCounters in |port: &PortReport| port.counters.arq, |direction| direction.arq.map(|arq| arq.name());
     totals {
         /// Frames sent for the first time.
-        frames,
-        /// Repeats of frames.
+frames,
+        /// Repeats of frames with their packet.
         repeated_frames,
-        /// Frames that the channel corrupted, repeats included.
+        /// Empty frames that replace given-up packets, their repeats included.
+        skip_frames,
+        /// Frames that the channel corrupted, repeats and empty frames included.
         corrupted_frames,
         /// Packets given up after the last repeat.
         given_up_packets,

@@ -39,6 +39,7 @@ fn main() -> Result<(), Failure> {
     // What the transmitters of both directions have sent.
     let frames: u64 = reports.iter().map(|report| report.counters.accepted_packets).sum::<u64>()
         + arq.repeated_frames
+        + arq.skip_frames
         + arq.status_frames;
     println!(
         r#"{{"hops": {}, "delivered": {}, "frames": {frames}}}"#,

@@ -6,6 +6,10 @@
 //! data that a probe has carried ahead of its turn and that was passed over: it has arrived, and was
 //! never sent as a segment. A queue in the order of transmission finds those sent before another one,
 //! without a search in the window.
+//!
+//! All counts are of segments, and one that is not full counts as much as a full one, as in Linux
+//! (`tcp_packets_in_flight`). To the outside a segment is as many bytes as a full one, so that a window in
+//! bytes has room for a number of segments.
 
 use std::collections::VecDeque;
 
@@ -29,6 +33,8 @@ pub(crate) struct Segment {
     pub(crate) end: u64,
     /// Time of the last transmission.
     pub(crate) sent_at: Time,
+    /// Segments that it counts for: one, and more for a probe of the path MTU, which is longer.
+    segments: u16,
     /// It was sent more than once.
     pub(crate) again: bool,
     /// Its first transmission, or whatever followed, counts as lost.
@@ -60,9 +66,14 @@ impl Segment {
         self.lost && !self.repeating
     }
 
+    /// Segments that it counts for.
+    pub(crate) fn segments(&self) -> u64 {
+        self.segments.into()
+    }
+
     /// What of it is in the network: the original, a retransmission, or both.
     fn in_network(&self) -> u64 {
-        (u64::from(!self.lost) + u64::from(self.repeating)) * self.range().len()
+        (u64::from(!self.lost) + u64::from(self.repeating)) * self.segments()
     }
 }
 
@@ -70,13 +81,17 @@ impl Segment {
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Flight {
     segments: VecDeque<Segment>,
-    /// Bytes in the network.
+    /// Bytes of a full segment.
+    mss: u64,
+    /// Segments that are not acknowledged cumulatively (`packets_out`).
+    outstanding: u64,
+    /// Segments in the network (`tcp_packets_in_flight`).
     pipe: u64,
-    /// Bytes that count as lost and have not arrived, sent again or not.
+    /// Segments that count as lost and have not arrived, sent again or not.
     lost: u64,
-    /// Bytes that are to be sent again.
+    /// Segments that are to be sent again.
     missing: u64,
-    /// Retransmitted bytes in the network.
+    /// Retransmitted segments in the network.
     repeating: u64,
     /// No segment below is to be sent again.
     cursor: u64,
@@ -89,39 +104,54 @@ pub(crate) struct Flight {
 }
 
 impl Flight {
-    /// `range` is sent for the first time.
-    pub(crate) fn on_new(&mut self, now: Time, range: Range) {
+    /// Nothing is outstanding. A full segment has `mss` bytes.
+    pub(crate) fn new(mss: u64) -> Self {
+        Self { mss, ..Self::default() }
+    }
+
+    /// A full segment has `mss` bytes from now on.
+    pub(crate) fn set_mss(&mut self, mss: u64) {
+        self.mss = mss;
+    }
+
+    /// `range` is sent for the first time, with `bytes` of data. Returns the bytes that it counts for.
+    pub(crate) fn on_new(&mut self, now: Time, range: Range, bytes: u64) -> u64 {
         let Range { start, end } = range;
+        let segments = if bytes <= self.mss { 1 } else { bytes.div_ceil(self.mss) };
         let segment = Segment {
             start,
             end,
             sent_at: now,
+            segments: u16::try_from(segments).unwrap_or(u16::MAX),
             again: false,
             lost: false,
             repeating: false,
             delivered: false,
             is_listed: true,
         };
-        self.pipe += range.len();
+        self.outstanding += segment.segments();
+        self.pipe += segment.segments();
         self.segments.push_back(segment);
         self.note_departure(segment.departure());
+        segment.segments() * self.mss
     }
 
     /// `range`, a segment of which this is one, is sent again. What was to be sent again is so in
-    /// the order of [`next_missing`](Self::next_missing).
-    pub(crate) fn on_again(&mut self, now: Time, range: Range) {
-        let Some(index) = self.holding(range.end) else { return };
+    /// the order of [`next_missing`](Self::next_missing). Returns the bytes that it counts for.
+    pub(crate) fn on_again(&mut self, now: Time, range: Range) -> u64 {
+        let Some(index) = self.holding(range.end) else { return self.mss };
         let segment = &mut self.segments[index];
+        let counted = segment.segments() * self.mss;
         if segment.delivered {
-            return;
+            return counted;
         }
         if segment.is_missing() {
-            self.missing -= segment.range().len();
+            self.missing -= segment.segments();
             self.cursor = segment.end;
         }
         self.pipe -= segment.in_network();
         if !segment.repeating {
-            self.repeating += segment.range().len();
+            self.repeating += segment.segments();
         }
         segment.sent_at = now;
         segment.again = true;
@@ -130,6 +160,7 @@ impl Flight {
         self.pipe += segment.in_network();
         let departure = segment.departure();
         self.note_departure(departure);
+        counted
     }
 
     /// The last segment is retransmitted as a probe. The copy does not count as in flight.
@@ -174,6 +205,7 @@ impl Flight {
             && segment.end <= una
         {
             self.segments.pop_front();
+            self.outstanding -= segment.segments();
             any_again |= segment.again;
             if segment.delivered {
                 self.sacked -= 1;
@@ -186,15 +218,21 @@ impl Flight {
         any_again
     }
 
-    /// The receiver has taken a part of the first segment.
+    /// The receiver has taken a part of the first segment, which counts as before.
     fn cut_off_below(&mut self, una: u64) {
-        if let Some(segment) = self.segments.front().copied()
-            && segment.start < una
-        {
-            self.forget(&segment);
-            let rest = Segment { start: una, ..segment };
-            self.segments[0] = rest;
-            self.count(&rest);
+        if let Some(segment) = self.segments.front_mut() {
+            segment.start = segment.start.max(una);
+        }
+    }
+
+    /// Counts all segments from the start.
+    fn count_all(&mut self) {
+        (self.outstanding, self.pipe) = (0, 0);
+        (self.lost, self.missing, self.repeating) = (0, 0, 0);
+        for index in 0..self.segments.len() {
+            let segment = self.segments[index];
+            self.outstanding += segment.segments();
+            self.count(&segment);
         }
     }
 
@@ -202,22 +240,22 @@ impl Flight {
         if segment.delivered {
             return;
         }
-        let bytes = segment.range().len();
+        let segments = segment.segments();
         self.pipe += segment.in_network();
-        self.lost += if segment.lost { bytes } else { 0 };
-        self.missing += if segment.is_missing() { bytes } else { 0 };
-        self.repeating += if segment.repeating { bytes } else { 0 };
+        self.lost += if segment.lost { segments } else { 0 };
+        self.missing += if segment.is_missing() { segments } else { 0 };
+        self.repeating += if segment.repeating { segments } else { 0 };
     }
 
     fn forget(&mut self, segment: &Segment) {
         if segment.delivered {
             return;
         }
-        let bytes = segment.range().len();
+        let segments = segment.segments();
         self.pipe -= segment.in_network();
-        self.lost -= if segment.lost { bytes } else { 0 };
-        self.missing -= if segment.is_missing() { bytes } else { 0 };
-        self.repeating -= if segment.repeating { bytes } else { 0 };
+        self.lost -= if segment.lost { segments } else { 0 };
+        self.missing -= if segment.is_missing() { segments } else { 0 };
+        self.repeating -= if segment.repeating { segments } else { 0 };
     }
 
     /// Declares lost what was sent before `latest`, which has arrived, and more than `patience` ago
@@ -314,11 +352,12 @@ impl Flight {
             }
             while start < segment.end {
                 let end = segment.end.min(start + mss);
-                cut.push_back(Segment { start, end, ..segment });
+                cut.push_back(Segment { start, end, segments: 1, ..segment });
                 start = end;
             }
         }
         self.segments = cut;
+        self.count_all();
         // Those in the network have other ends. What stands there for a segment that is no more is passed over.
         let listed = self.segments.iter().filter(|one| !one.delivered && one.is_listed);
         self.departures = listed.map(Segment::departure).collect();
@@ -363,9 +402,15 @@ impl Flight {
         self.segments.get(index).is_some_and(|segment| segment.end == end).then_some(index)
     }
 
-    /// Bytes in the network: sent, neither lost nor sacked, or sent again and not sacked.
+    /// Bytes in the network, with each segment counted as a full one: sent, neither lost nor sacked, or sent
+    /// again and not sacked.
     pub(crate) fn pipe(&self) -> u64 {
-        self.pipe
+        self.pipe * self.mss
+    }
+
+    /// Bytes that are not acknowledged cumulatively, counted likewise.
+    pub(crate) fn unacknowledged(&self) -> u64 {
+        self.outstanding * self.mss
     }
 
     /// Returns true if any segment counts as lost.
@@ -380,17 +425,16 @@ impl Flight {
 
     /// What is known of these segments.
     pub(crate) fn outstanding(&self) -> Outstanding {
-        let sacked = self.segments.iter().filter(|segment| segment.delivered);
         Outstanding {
-            sacked: sacked.map(|segment| segment.range().len()).sum(),
-            lost: self.lost,
+            sacked: u64::from(self.sacked) * self.mss,
+            lost: self.lost * self.mss,
             retransmitted: self.repeating(),
         }
     }
 
-    /// Bytes that were sent again and are in the network.
+    /// Bytes that were sent again and are in the network, with each segment counted as a full one.
     pub(crate) fn repeating(&self) -> u64 {
-        self.repeating
+        self.repeating * self.mss
     }
 
     /// True if the first segment was retransmitted, or any copy is in flight (`tcp_any_retrans_done`).
@@ -403,14 +447,17 @@ impl Flight {
         self.segments.front().map(|segment| segment.sent_at)
     }
 
-    /// Bytes of `range` that were sent more than once, and where the first segment of these starts that has
+    /// Bytes of `range` that were sent more than once, with each segment counted as a full one, and where the first segment of these starts that has
     /// arrived.
     pub(crate) fn copies_within(&self, range: Range) -> (u64, Option<u64>) {
         let first = self.segments.partition_point(|segment| segment.end <= range.start);
         let within = self.segments.range(first..).take_while(|segment| segment.start < range.end);
         let copies = within.filter(|segment| segment.again);
-        let bytes = copies.clone().map(|segment| segment.range().len()).sum();
-        (bytes, copies.clone().find(|segment| segment.delivered).map(|segment| segment.start))
+        let segments: u64 = copies.clone().map(Segment::segments).sum();
+        (
+            segments * self.mss,
+            copies.clone().find(|segment| segment.delivered).map(|segment| segment.start),
+        )
     }
 
     /// The first segment that has not arrived.
@@ -458,136 +505,20 @@ impl Flight {
             let follows = end <= segment.start && has_passed(end, segment.start);
             assert!(follows && segment.start < segment.end, "{segment:?} after {end}");
             end = segment.end;
+            fresh.outstanding += segment.segments();
             fresh.count(segment);
             fresh.sacked += u32::from(segment.delivered);
             let waits = segment.is_missing() && !segment.delivered;
             assert!(!waits || segment.end > self.cursor, "passed over {segment:?}");
         }
         assert!(self.segments.is_empty() || has_passed(end, max), "{end} and {max}");
-        let counted = |one: &Self| (one.pipe, one.lost, one.missing, one.repeating, one.sacked);
-        assert_eq!(counted(self), counted(&fresh), "pipe, lost, missing, repeating, sacked");
+        let counted = |one: &Self| {
+            (one.outstanding, one.pipe, one.lost, one.missing, one.repeating, one.sacked)
+        };
+        let names = "outstanding, pipe, lost, missing, repeating, sacked";
+        assert_eq!(counted(self), counted(&fresh), "{names}");
     }
 }
 
 #[cfg(test)]
-mod tests {
-    use super::*;
-
-    const MSS: u64 = 1000;
-
-    fn at(millis: u64) -> Time {
-        Time::ZERO + Span::from_millis(millis)
-    }
-
-    fn segments(numbers: std::ops::Range<u64>) -> Range {
-        Range { start: numbers.start * MSS, end: numbers.end * MSS }
-    }
-
-    /// Ten segments, one sent each millisecond.
-    fn flight() -> Flight {
-        let mut flight = Flight::default();
-        for n in 0..10 {
-            flight.on_new(at(n), segments(n..n + 1));
-        }
-        flight
-    }
-
-    fn sack(flight: &mut Flight, numbers: std::ops::Range<u64>) -> Vec<u64> {
-        let mut arrived = Vec::new();
-        let block = segments(numbers);
-        flight.on_sacked(block, block, |segment| arrived.push(segment.start / MSS));
-        arrived
-    }
-
-    /// What is lost at `now` because number `n` has arrived, with a patience of 100 ms.
-    fn find(flight: &mut Flight, now: u64, sent: u64, n: u64) -> (Vec<u64>, Option<Time>) {
-        let mut lost = Vec::new();
-        let latest = Departure { at: at(sent), end: (n + 1) * MSS };
-        let patience = Span::from_millis(100);
-        let wait = flight.find_losses(at(now), latest, patience, |one| lost.push(one.start / MSS));
-        (lost, wait)
-    }
-
-    fn resend(flight: &mut Flight, now: u64) -> Vec<u64> {
-        let mut sent = Vec::new();
-        while let Some(range) = flight.next_missing() {
-            flight.on_again(at(now), range);
-            sent.push(range.start / MSS);
-        }
-        sent
-    }
-
-    #[test]
-    fn what_was_sent_before_an_arrival_is_lost_once_its_time_is_over() {
-        let mut flight = flight();
-        assert_eq!(sack(&mut flight, 4..6), [4, 5]);
-        assert_eq!(find(&mut flight, 102, 5, 5), (vec![0, 1, 2], Some(at(103))));
-        assert_eq!(flight.pipe(), 5 * MSS);
-        assert_eq!(find(&mut flight, 103, 5, 5), (vec![3], None));
-        assert_eq!(resend(&mut flight, 103), [0, 1, 2, 3]);
-        assert_eq!(flight.pipe(), 8 * MSS);
-    }
-
-    #[test]
-    fn a_retransmission_is_lost_like_any_other_segment() {
-        let mut flight = flight();
-        sack(&mut flight, 1..4);
-        assert_eq!(find(&mut flight, 200, 3, 3).0, [0]);
-        resend(&mut flight, 200);
-        flight.on_new(at(201), segments(10..11));
-        sack(&mut flight, 10..11);
-        assert_eq!(find(&mut flight, 300, 201, 10).0, [4, 5, 6, 7, 8, 9, 0]);
-        assert_eq!((flight.pipe(), flight.repeating()), (0, 0));
-        assert_eq!(resend(&mut flight, 301)[0], 0);
-    }
-
-    #[test]
-    fn of_segments_sent_at_once_the_lower_is_the_earlier_one() {
-        let mut flight = Flight::default();
-        flight.on_new(at(0), segments(0..1));
-        flight.on_new(at(5), segments(1..2));
-        flight.on_again(at(5), segments(0..1));
-        sack(&mut flight, 1..2);
-        assert_eq!(find(&mut flight, 105, 5, 1).0, [0]);
-    }
-
-    #[test]
-    fn a_timeout_takes_the_first_and_spares_what_was_sent_a_moment_ago() {
-        let mut flight = flight();
-        flight.on_again(at(200), segments(0..1));
-        let mut lost = Vec::new();
-        flight.on_timeout(at(105), Span::from_millis(100), |range| lost.push(range.start / MSS));
-        assert_eq!(lost, [0, 1, 2, 3, 4, 5]);
-        assert_eq!(flight.pipe(), 4 * MSS);
-    }
-
-    #[test]
-    fn what_was_lost_by_mistake_is_in_the_network_again_and_can_be_lost_again() {
-        let mut flight = flight();
-        sack(&mut flight, 9..10);
-        find(&mut flight, 200, 9, 9);
-        resend(&mut flight, 200);
-        flight.on_acknowledged(5 * MSS, |_| {});
-        flight.find_all();
-        assert!(!flight.has_lost());
-        // The originals and the copies.
-        assert_eq!(flight.pipe(), 8 * MSS);
-        flight.lose_head(|_| {});
-        flight.find_all();
-        assert_eq!(find(&mut flight, 400, 300, 9).0, [5, 6, 7, 8]);
-    }
-
-    #[test]
-    fn a_part_of_a_segment_may_be_acknowledged() {
-        let mut flight = flight();
-        sack(&mut flight, 1..4);
-        find(&mut flight, 200, 3, 3);
-        flight.on_acknowledged(MSS / 2, |_| {});
-        assert_eq!(flight.next_missing(), Some(Range { start: MSS / 2, end: MSS }));
-        assert_eq!(flight.pipe(), 6 * MSS);
-        resend(&mut flight, 200);
-        assert_eq!(flight.pipe(), 6 * MSS + MSS / 2);
-        flight.on_acknowledged(10 * MSS, |_| {});
-        assert_eq!((flight.pipe(), flight.sacked(), flight.has_lost()), (0, 0, false));
-    }
-}
+mod tests;

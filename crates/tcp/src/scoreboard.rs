@@ -35,12 +35,11 @@ pub(crate) struct Scoreboard {
 }
 
 impl Scoreboard {
-    /// An empty scoreboard, which knows each segment by itself or only ranges.
-    pub(crate) fn new(by_segment: bool) -> Self {
-        let flight = by_segment.then(Box::default);
+    /// An empty scoreboard, which knows each segment by itself.
+    pub(crate) fn by_segment(mss: u64) -> Self {
+        let flight = Some(Box::new(Flight::new(mss)));
         // Beyond all that will ever be sent: no short cut leads past the segments.
-        let lost_below = if by_segment { u64::MAX } else { 0 };
-        Self { flight, lost_below, ..Self::default() }
+        Self { flight, lost_below: u64::MAX, ..Self::default() }
     }
 
     /// Each segment by itself.
@@ -160,7 +159,8 @@ impl Scoreboard {
     }
 
     /// Bytes that are thought to be in the network (the function `SetPipe`): sent, not lost and
-    /// not sacked, or sent again and not sacked.
+    /// not sacked, or sent again and not sacked. Where each segment is known by itself, it counts as
+    /// a full one.
     #[inline(always)]
     pub(crate) fn pipe(&self, una: u64, max: u64) -> u64 {
         if self.sacked.is_empty() && self.lost_below <= una && self.retransmitted_below <= una {

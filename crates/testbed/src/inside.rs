@@ -28,7 +28,8 @@ pub fn with_hosts<T>(
     proxy: Option<&Path>,
     work: impl FnOnce(&Hosts<'_>) -> T,
 ) -> Result<T, KernelError> {
-    let plan = plan::plan(scenario, &Kernel::running()?).map_err(KernelError::Refused)?;
+    let plan =
+        plan::plan_without_flows(scenario, &Kernel::running()?).map_err(KernelError::Refused)?;
     let (worked, _) =
         with_network(scenario, seed, &plan, None, proxy, |lab| Ok(work(&Hosts { scenario, lab })))?;
     Ok(worked)

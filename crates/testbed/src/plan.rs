@@ -132,7 +132,7 @@ impl FlowPlan {
 /// When the system does not say which controllers the kernel has.
 pub fn explain(scenario: &Scenario) -> Result<(Vec<SettingRecord>, Vec<Refusal>), KernelError> {
     let (plan, refusals) = draw(scenario, &Kernel::running()?);
-    Ok((plan.settings, refusals))
+    Ok((plan.settings, refusals.all()))
 }
 
 /// Plans the run of a scenario on `kernel`.
@@ -141,16 +141,46 @@ pub fn explain(scenario: &Scenario) -> Result<(Vec<SettingRecord>, Vec<Refusal>)
 /// Everything that a kernel cannot do.
 pub(crate) fn plan(scenario: &Scenario, kernel: &Kernel) -> Result<Plan, Vec<Refusal>> {
     let (plan, refusals) = draw(scenario, kernel);
+    let refusals = refusals.all();
     if refusals.is_empty() { Ok(plan) } else { Err(refusals) }
 }
 
+/// Plans the hosts and the network of a scenario on `kernel`, where other programs run and no flow does.
+///
+/// # Errors
+/// Everything that a kernel cannot do, flows and their records aside.
+pub(crate) fn plan_without_flows(
+    scenario: &Scenario,
+    kernel: &Kernel,
+) -> Result<Plan, Vec<Refusal>> {
+    let (plan, refusals) = draw(scenario, kernel);
+    if refusals.of_network.is_empty() { Ok(plan) } else { Err(refusals.of_network) }
+}
+
+/// What a kernel cannot do.
+#[derive(Debug, Default)]
+struct Refusals {
+    /// Of flows, their protocols and sockets, and of records about them.
+    of_flows: Vec<Refusal>,
+    /// Of hosts, proxies and links.
+    of_network: Vec<Refusal>,
+}
+
+impl Refusals {
+    fn all(mut self) -> Vec<Refusal> {
+        self.of_flows.append(&mut self.of_network);
+        self.of_flows
+    }
+}
+
 /// The plan as far as `kernel` can follow it, and everything that it cannot do.
-fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Vec<Refusal>) {
+fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Refusals) {
     let ip = scenario.ip;
     let mut plan = Plan { ip, hosts: Vec::new(), flows: Vec::new(), settings: Vec::new() };
-    let mut refusals = Vec::new();
+    let mut refusals = Refusals::default();
+    let Refusals { of_flows, of_network } = &mut refusals;
     if scenario.flows.len() > MOST_FLOWS {
-        refusals.push(Refusal {
+        of_flows.push(Refusal {
             place: "flow".to_owned(),
             asked: scenario.flows.len().to_string(),
             possible: format!("at most {MOST_FLOWS} flows, because each uses a port"),
@@ -158,7 +188,7 @@ fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Vec<Refusal>) {
         });
     }
     if scenario.record.events {
-        refusals.push(Refusal {
+        of_flows.push(Refusal {
             place: "record.events".to_owned(),
             asked: "true".to_owned(),
             possible: "false: a kernel reports no events; use record.interval".to_owned(),
@@ -166,19 +196,23 @@ fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Vec<Refusal>) {
         });
     }
     if scenario.record.delivery {
-        refusals.push(Refusal {
+        of_flows.push(Refusal {
             place: "record.delivery".to_owned(),
             asked: "true".to_owned(),
             possible: "false: a kernel does not report when data was first sent".to_owned(),
             key: None,
         });
     }
-    refusals.extend(feedback(scenario));
-    refusals.extend(loss_notices(scenario));
-    refusals.extend(protocols(scenario));
+    of_network.extend(feedback(scenario));
+    of_network.extend(loss_notices(scenario));
+    of_flows.extend(protocols(scenario));
     let routes = scenario::routes(scenario);
     for (number, flow) in scenario.flows.iter().take(MOST_FLOWS).enumerate() {
         if !flow.protocol.entry().on_kernel {
+            let legs = runtime::legs(flow);
+            for node in [legs[0].from, legs[legs.len() - 1].to] {
+                plan.admit_packets(node.0, scenario.packet_bytes(flow));
+            }
             continue;
         }
         let alike = number
@@ -197,7 +231,7 @@ fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Vec<Refusal>) {
                 let hops = hops(scenario, &routes, [flow.from, flow.to]);
                 let (sockets, mut verdicts) = settings::judge(scenario, flow, kernel);
                 verdicts.extend(low_priority(scenario, &hops));
-                subject.record(verdicts, &mut plan.settings, &mut refusals);
+                subject.record(verdicts, &mut plan.settings, of_flows);
                 Carrier::Tcp(Arc::new(sockets))
             }
             (OwnSettings::Quic(own), _) => {
@@ -206,7 +240,7 @@ fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Vec<Refusal>) {
                 let Ok(config) = config else { continue };
                 if alike.is_none() {
                     let verdicts = settings::judge_quic(flow, own);
-                    subject.record(verdicts, &mut plan.settings, &mut refusals);
+                    subject.record(verdicts, &mut plan.settings, of_flows);
                 }
                 Carrier::Quic { config: Arc::new(config), flow: flow.initial_sequence }
             }
@@ -216,20 +250,17 @@ fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Vec<Refusal>) {
         let (first, last) = (legs[0], legs[legs.len() - 1]);
         let ends = [(first.from, last.to, first), (last.to, first.from, last)];
         let [from, to] = ends.map(|(node, peer, leg)| {
-            let host = plan.host(node.0);
             let Carrier::Tcp(sockets) = &carrier else {
-                let bytes = scenario.packet_bytes(flow) as u32;
-                let least = settings::least_mtu(ip);
-                plan.hosts[host].mtu = plan.hosts[host].mtu.max(bytes).max(least);
-                return host;
+                return plan.admit_packets(node.0, scenario.packet_bytes(flow));
             };
+            let host = plan.host(node.0);
             let rtt = round_trip(scenario, &routes, &leg);
             let wish = Wish {
                 who: format!("flow {:?}", flow.name),
                 key: Key { of: Of::Flow(number), path: "transport".to_owned() },
                 sockets,
             };
-            plan.hosts[host].want(&wish, peer.0, Some(sockets.metrics(rtt)), &mut refusals);
+            plan.hosts[host].want(&wish, peer.0, Some(sockets.metrics(rtt)), of_network);
             host
         });
         for (place, gateway) in flow.gateways.iter().enumerate() {
@@ -237,7 +268,7 @@ fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Vec<Refusal>) {
                 [legs[place], legs[place + 1]].map(|leg| round_trip(scenario, &routes, &leg));
             let (node, peers) = (legs[place].to.0, [first.from.0, last.to.0]);
             let split = gateway::Split { scenario, flow, gateway, node, peers, rtts, kernel };
-            plan.split(&split, &mut refusals);
+            plan.split(&split, of_network);
         }
         let port = FIRST_PORT + number as u16;
         plan.flows.push(FlowPlan { from, to, opener: first.opener, port, carrier });
@@ -306,6 +337,15 @@ impl Plan {
     pub(crate) fn flow_of_ports(&self, ports: (u16, u16)) -> Option<&FlowPlan> {
         let number = flow_of_ports(ports, self.flows.len())?;
         Some(&self.flows[number])
+    }
+
+    /// The host at a node, with an MTU for packets of this size.
+    fn admit_packets(&mut self, node: u16, bytes: u64) -> usize {
+        let bytes = u32::try_from(bytes).unwrap_or(u32::MAX);
+        let least = settings::least_mtu(self.ip);
+        let host = self.host(node);
+        self.hosts[host].mtu = self.hosts[host].mtu.max(bytes).max(least);
+        host
     }
 
     fn host(&mut self, node: u16) -> usize {

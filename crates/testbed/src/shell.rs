@@ -85,9 +85,11 @@ pub fn shell_through(
     servers: &[Program],
     proxy: Option<&Path>,
 ) -> Result<Ran, KernelError> {
-    let plan = plan::plan(scenario, &Kernel::running()?).map_err(KernelError::Refused)?;
+    let plan = plan::plan_without_flows(scenario, &Kernel::running()?);
+    let plan = plan.map_err(KernelError::Refused)?;
+    let receiver = &scenario.nodes[scenario.flows[0].to].name;
     let host = |program: &Program| -> Result<usize, KernelError> {
-        let Some(name) = &program.host else { return Ok(plan.flows[0].to) };
+        let name = program.host.as_ref().unwrap_or(receiver);
         let name_of = |host: &plan::Host| &scenario.nodes[usize::from(host.node)].name;
         plan.hosts.iter().position(|host| name_of(host) == name).ok_or_else(|| {
             let names: Vec<_> = plan.hosts.iter().map(|host| name_of(host).as_str()).collect();

@@ -144,6 +144,11 @@ impl RttEstimator {
         self.rto = rto.clamp(config.min, config.max);
     }
 
+    /// A round trip that is smaller than that of the last sample, and counts for the smallest one only.
+    pub fn note_smaller(&mut self, round_trip: Span) {
+        self.min = self.min.min(round_trip);
+    }
+
     /// The gains are made for one sample a round trip. With one for each ACK they would forget a
     /// round trip's variance within the next, and the RTO would fall to the RTT itself; so they
     /// are divided by the number of samples (RFC 7323 appendix G).

@@ -28,6 +28,7 @@ use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Feedback, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::linux::VARIANT;
+use crate::parts::one_way_delay::OneWayDelay;
 use crate::standard;
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window};
@@ -54,6 +55,7 @@ const PARAMETERS: &[Parameter] = &[
 pub struct Lp {
     window: Window,
     threshold: f64,
+    one_way: OneWayDelay,
     delays: Delays,
     inference: Option<Inference>,
 }
@@ -113,6 +115,7 @@ impl Listed for Lp {
         Self {
             window: Window::new(settings),
             threshold: values.number("threshold"),
+            one_way: OneWayDelay::default(),
             delays: Delays::default(),
             inference: None,
         }
@@ -145,12 +148,6 @@ impl Lp {
     }
 }
 
-/// From the sending of a segment to its arrival, in the clock of each end.
-fn one_way_delay(feedback: &Feedback, rtt: Span) -> f64 {
-    let sent = feedback.now.as_nanos() as f64 / 1e9 - rtt.as_secs_f64();
-    feedback.peer_clock.map_or(rtt.as_secs_f64(), |clock| f64::from(clock) / 1e3 - sent)
-}
-
 impl Controller for Lp {
     fn window(&self) -> &Window {
         &self.window
@@ -166,7 +163,7 @@ impl Controller for Lp {
 
     fn on_feedback(&mut self, feedback: &Feedback) {
         let Some(rtt) = feedback.round_trip else { return };
-        let delay = one_way_delay(feedback, rtt);
+        let Some(delay) = self.one_way.measure(feedback) else { return };
         self.delays.take(delay);
         let drains = self.drains(feedback.acknowledged, delay);
         if !feedback.recovering

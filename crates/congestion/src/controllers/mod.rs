@@ -27,6 +27,7 @@ controllers! {
     hybla::Hybla | LinuxHybla;
     illinois::Illinois;
     jersey::Jersey;
+    ledbat::Ledbat;
     ledbat_plus_plus::LedbatPlusPlus;
     logwestwood_plus::LogWestwoodPlus;
     lp::Lp | LinuxLp;

@@ -7,6 +7,7 @@ pub(crate) mod explicit_rate;
 pub(crate) mod hoe;
 pub(crate) mod linux;
 pub(crate) mod marked_share;
+pub(crate) mod one_way_delay;
 pub(crate) mod probing;
 pub(crate) mod slow_start;
 pub(crate) mod spike;

@@ -6,6 +6,7 @@
 
 mod campaign;
 mod dice;
+mod group;
 mod receiver;
 mod recorder;
 mod reduction;
@@ -13,6 +14,7 @@ mod stimulus;
 mod trace;
 
 pub use campaign::{Bench, Difference, Plan, Verdict, run};
+pub use group::{Group, group};
 pub use recorder::{prologue, record, record_again};
 pub use reduction::reduce;
 pub use stimulus::{Controller, Fault, Stimulus, Write};

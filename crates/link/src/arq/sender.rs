@@ -137,7 +137,8 @@ impl Sender {
         frame.last = transmission;
         let bytes = if frame.is_given_up { empty_bytes } else { frame.bytes };
         let &mut Outstanding { ticket, ecn, is_given_up: is_skip, .. } = frame;
-        self.counters.repeated_frames += 1;
+        let counters = &mut self.counters;
+        *(if is_skip { &mut counters.skip_frames } else { &mut counters.repeated_frames }) += 1;
         if !self.is_settled() {
             self.settled_from = transmission + 1;
         }

@@ -8,7 +8,8 @@
 
 use congestion::Controller;
 use serde::Serialize;
-use units::Span;
+use transport::Protocol;
+use units::{Bytes, Rate, Span};
 
 use super::about::About;
 use super::{FlowExplanation, text};
@@ -21,6 +22,12 @@ use crate::routes::Routes;
 pub(crate) const MOST_PER_PACKET: f64 = 100.0;
 /// So many events take a second or less, whatever they are for.
 const FEW: f64 = 1e6;
+
+/// Events of TCP that take the time of one write to a QUIC stream.
+const EVENTS_OF_QUIC: f64 = 4.0;
+/// Kept writes that quinn searches in the time of one event of TCP. For each piece of a packet it passes over all
+/// that are not acknowledged (`SendBuffer::get`).
+const SEARCHED: f64 = 1000.0;
 
 /// Rows and memory of a recording, at most. A run that ends earlier has fewer.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
@@ -120,12 +127,27 @@ fn extra(scenario: &Scenario, explanation: &FlowExplanation, flow: &Flow) -> Ext
     let share = pattern.map_or(1.0, |pattern| pattern.share());
     let writes = share * seconds * rate.bits_per_second() as f64 / 8.0 / message.get() as f64;
     let bursts = pattern.map_or(0.0, |pattern| seconds / shortest_cycle(&pattern).as_secs_f64());
-    let written = Extra {
-        events: copies * (writes + bursts),
-        cause: format!("the application writes {} times", text::count(copies * (writes + bursts))),
+    let all = copies * (writes + bursts);
+    let cause = format!("the application writes {} times", text::count(all));
+    let written = if flow.protocol == Protocol::Quic {
+        let kept = kept_writes(explanation, rate, message);
+        let searched = format!("and QUIC searches up to {} writes for each", text::count(kept));
+        Extra {
+            events: all * (EVENTS_OF_QUIC + kept / SEARCHED),
+            cause: format!("{cause}, {searched}"),
+        }
+    } else {
+        Extra { events: all, cause }
     };
     let probed = probes(explanation, flow);
     if probed.events > written.events { probed } else { written }
+}
+
+/// Writes that quinn keeps until they are acknowledged, each in a piece of its own.
+fn kept_writes(explanation: &FlowExplanation, rate: Rate, message: Bytes) -> f64 {
+    let figures = &explanation.figures;
+    let in_flight = rate.bits_per_second() as f64 / 8.0 * figures.propagation_rtt_ms / 1e3;
+    (in_flight.min(figures.window_bytes as f64) / message.get() as f64).max(1.0)
 }
 
 /// The start of a connection with probes sends one for each segment of the window, whatever it has to

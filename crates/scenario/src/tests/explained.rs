@@ -116,6 +116,44 @@ fn each_warning_is_shown() {
     insta::assert_snapshot!(found.join("\n"));
 }
 
+/// What a run costs beyond its packets is found before it: small writes over QUIC, which quinn searches, and packets
+/// that XTP sends and the queue drops.
+#[test]
+fn costs_of_other_transports_have_a_warning() {
+    let protocol =
+        |name: &str, more: &str| format!("flow.0.transport={{ protocol = \"{name}\"{more} }}");
+    let of = |sets: &[&str], text: &str| {
+        let found = warnings(sets);
+        found.iter().filter(|one| one.contains(text)).count()
+    };
+    for (name, message, expected) in
+        [("quic", "7B", 1), ("quic", "1000B", 0), ("tcp", "7B", 0), ("sctp", "7B", 0)]
+    {
+        let traffic = format!(
+            "flow.0.traffic={{ constant = {{ rate = \"2Mbit/s\", message = \"{message}\" }} }}"
+        );
+        let controller = if name == "sctp" { "none" } else { "cubic" };
+        let sets = [
+            &protocol(name, ""),
+            &format!("flow.0.controller={controller}"),
+            &traffic,
+            "duration=10s",
+        ];
+        let found = of(&sets, "take most of the time");
+        assert_eq!(found, expected, "{name}, {message}: {:#?}", warnings(&sets));
+    }
+    for (more, expected) in [
+        (", receive_buffer = \"1GiB\"", 1),
+        (", receive_buffer = \"8MiB\"", 0),
+        (", xtp = { rate = \"1Gbit/s\" }", 1),
+        (", xtp = { rate = \"20Mbit/s\" }", 0),
+    ] {
+        let sets = [&protocol("xtp", more), "flow.0.controller=none"];
+        assert_eq!(of(&sets, "queue overflows"), 1, "{more}");
+        assert_eq!(of(&sets, "stay in memory"), expected, "{more}: {:#?}", warnings(&sets));
+    }
+}
+
 #[test]
 fn a_rate_that_passes_has_no_warning_even_where_window_and_acks_allow_little() {
     for traffic in [

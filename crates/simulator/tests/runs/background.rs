@@ -84,6 +84,52 @@ fn tcp_lp_uses_an_idle_link_and_leaves_it_to_newreno() {
     assert!(newreno > 0.9, "{newreno}");
 }
 
+/// Milliseconds of the bottleneck's queue while the background flow is alone, after 30 s.
+fn waiting(path: &Shared, recording: &Recording) -> Vec<f64> {
+    let series = &recording.link_series;
+    (0..series.t_s.len())
+        .filter(|&row| series.link[row] == 0)
+        .filter(|&row| (30.0..path.alone as f64).contains(&series.t_s[row]))
+        .map(|row| series.queue_packets[row] as f64 * 1.2)
+        .collect()
+}
+
+/// RFC 6817 section 2.4.2: the window grows while the queue is shorter than 100 ms, and shrinks while it is longer.
+#[test]
+fn ledbat_uses_an_idle_link_and_keeps_the_queue_at_its_target() {
+    for (rtt, queue) in [(30, 150), (100, 220), (600, 720)] {
+        let path = shared("ledbat", rtt, queue);
+        let recording = path.run();
+        let (alone, _) = shares(&path, &recording);
+        let mut waiting = waiting(&path, &recording);
+        waiting.sort_by(f64::total_cmp);
+        let (median, longest) = (waiting[waiting.len() / 2], waiting[waiting.len() - 1]);
+        assert!(alone > 0.97, "{alone} {path:?}");
+        assert!((90.0..115.0).contains(&median) && longest < 130.0, "{median} {longest} {path:?}");
+    }
+}
+
+/// NewReno fills the queue and halves its window. Where it leaves more than 100 ms, LEDBAT goes down by segments in a
+/// round trip, in proportion; a queue that never reaches 100 ms gives no sign but losses, and both flows share.
+#[test]
+fn ledbat_leaves_a_link_whose_queue_is_longer_than_its_target() {
+    // RTT, queue and bounds of NewReno's share.
+    let cases = [
+        (30, 45, 0.35, 0.6),
+        (30, 150, 0.75, 0.9),
+        (100, 50, 0.35, 0.6),
+        (100, 220, 0.75, 0.9),
+        (100, 800, 0.93, 1.0),
+        (600, 300, 0.45, 0.65),
+        (600, 720, 0.7, 0.9),
+    ];
+    for (rtt, queue, least, most) in cases {
+        let path = shared("ledbat", rtt, queue);
+        let (_, newreno) = shares(&path, &path.run());
+        assert!((least..=most).contains(&newreno), "{newreno} {path:?}");
+    }
+}
+
 /// draft-irtf-iccrg-ledbat-plus-plus section 4.3: the window falls while the queue is longer than 60 ms.
 /// NewReno fills the queue and halves its window: on a path of R ms, (Q - R) / 2 of a queue of Q ms are
 /// left. Beyond R + 120 ms the queue is always longer than the target, and LEDBAT++ keeps two segments. A
@@ -120,12 +166,7 @@ fn ledbat_plus_plus_uses_an_idle_link_and_keeps_the_queue_at_its_target() {
         let path = shared("ledbat-plus-plus", rtt, queue);
         let recording = path.run();
         let (alone, _) = shares(&path, &recording);
-        let series = &recording.link_series;
-        let waiting = (0..series.t_s.len())
-            .filter(|&row| series.link[row] == 0)
-            .filter(|&row| (30.0..path.alone as f64).contains(&series.t_s[row]))
-            .map(|row| series.queue_packets[row] as f64 * 1.2);
-        let longest = waiting.fold(0.0, f64::max);
+        let longest = waiting(&path, &recording).into_iter().fold(0.0, f64::max);
         assert!(alone > least, "{alone} {path:?}");
         assert!(longest < 65.0 || rtt == 600, "{longest} ms {path:?}");
     }

@@ -186,6 +186,7 @@ fn impossible(protocol: Protocol) -> Vec<&'static str> {
             "hybla",
             "illinois",
             "jersey",
+            "ledbat",
             "liad",
             "logwestwood-plus",
             "lp",

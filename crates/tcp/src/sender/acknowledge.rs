@@ -8,6 +8,7 @@ use crate::config::Config;
 use transport::Range;
 
 use super::{Phase, Sender};
+use crate::segment::MAX_SACK_BLOCKS;
 
 /// The fields of a segment for the sending half, in 64-bit sequence numbers.
 #[derive(Clone, Copy, Debug)]
@@ -182,13 +183,12 @@ impl Sender {
         acknowledged: u64,
         blocks: impl Iterator<Item = Range>,
     ) -> u64 {
+        if self.recovers_like_linux() {
+            return self.take_sorted_blocks(now, acknowledged, blocks);
+        }
         let mut news = 0;
         for block in blocks {
-            let start = block.start.max(acknowledged);
-            self.note_early_data(Range { start, end: block.end });
-            let end = block.end.min(self.max);
-            self.note_sack_block(now, Range { start, end });
-            news += self.scoreboard.sack(start, end);
+            news += self.take_sack_block(now, acknowledged, block);
         }
         if news > 0 && self.recovery == Recovery::Sack {
             let threshold = self.controller.duplicate_threshold(config.dupthresh);
@@ -197,6 +197,35 @@ impl Sender {
             self.note_losses(now, before, self.scoreboard.lost_below());
         }
         news
+    }
+
+    /// Likewise in the order of the stream, as in Linux (`tcp_sacktag_write_queue`): the round trip of RACK is that of
+    /// the last segment.
+    #[cold]
+    #[inline(never)]
+    fn take_sorted_blocks(
+        &mut self,
+        now: Time,
+        acknowledged: u64,
+        blocks: impl Iterator<Item = Range>,
+    ) -> u64 {
+        let mut sorted = [Range { start: 0, end: 0 }; MAX_SACK_BLOCKS];
+        let mut number = 0;
+        for (place, block) in sorted.iter_mut().zip(blocks) {
+            *place = block;
+            number += 1;
+        }
+        sorted[..number].sort_unstable_by_key(|block| block.start);
+        sorted[..number].iter().map(|block| self.take_sack_block(now, acknowledged, *block)).sum()
+    }
+
+    #[inline(always)]
+    fn take_sack_block(&mut self, now: Time, acknowledged: u64, block: Range) -> u64 {
+        let start = block.start.max(acknowledged);
+        self.note_early_data(Range { start, end: block.end });
+        let end = block.end.min(self.max);
+        self.note_sack_block(now, Range { start, end });
+        self.scoreboard.sack(start, end)
     }
 
     fn on_new_data(&mut self, now: Time, config: &Config, ack: &Acknowledgement, sacked: u64) {
@@ -220,7 +249,8 @@ impl Sender {
                 if self.has_instruments() {
                     self.grow_with_instruments(now, config, acked, ack.marked, full);
                 } else {
-                    self.grow(now, acked, !ack.marked && (full || self.uses_half()));
+                    let flight = self.flight();
+                    self.grow(now, acked, flight, !ack.marked && (full || self.uses_half()));
                 }
                 true
             }
@@ -235,12 +265,12 @@ impl Sender {
         }
     }
 
-    /// Tells the controller about an ACK outside of fast recovery.
-    pub(super) fn grow(&mut self, now: Time, acked: u64, cwnd_limited: bool) {
+    /// Tells the controller about an ACK outside of fast recovery, with `flight` bytes outstanding.
+    pub(super) fn grow(&mut self, now: Time, acked: u64, flight: u64, cwnd_limited: bool) {
         let ack = Ack {
             now,
             acked,
-            flight: self.flight(),
+            flight,
             advertised: self.advertised,
             srtt: self.rtt.srtt(),
             min_rtt: self.min_rtt(),
@@ -258,7 +288,7 @@ impl Sender {
         marked: bool,
         full: bool,
     ) {
-        self.end_reduction_by_mark();
+        self.end_reduction_by_mark(now);
         if !self.is_about_to_recover() {
             let (counted, may_grow) = self.count_for_growth(acked, marked);
             let limited = if self.recovers_like_linux() {
@@ -266,7 +296,11 @@ impl Sender {
             } else {
                 full || self.uses_half()
             };
-            self.grow(now, counted, may_grow && limited);
+            let flight = self.counted_flight();
+            self.grow(now, counted, flight, may_grow && limited);
+            if may_grow {
+                self.note_change_of_window(now);
+            }
         }
     }
 
@@ -286,8 +320,8 @@ impl Sender {
     }
 
     /// A sample for the retransmission timer; controllers have their own
-    /// (`measure_round_trip`). One per ACK with timestamps (RFC 7323 section 4.1), and
-    /// without them where Linux takes one. Otherwise one segment is timed at a time and never one
+    /// (`measure_round_trip`). One per ACK with timestamps (RFC 7323 section 4.1). Otherwise one segment is timed
+    /// at a time and never one
     /// that was sent twice (Karn; RFC 6298 section 3).
     fn take_rtt_sample(&mut self, now: Time, config: &Config, ack: &Acknowledgement, acked: u64) {
         let timed = match self.timed {
@@ -297,15 +331,12 @@ impl Sender {
             }
             _ => None,
         };
-        let sample = match ack.round_trip {
-            None => self.sample_without_timestamps(now, timed),
-            echoed => echoed,
-        };
-        if let Some(sample) = sample {
+        if self.recovers_like_linux() {
+            self.take_sample_like_linux(now, config, ack.round_trip, acked);
+        } else if let Some(sample) = ack.round_trip.or(timed) {
             // An ACK for every second segment of the flight (RFC 7323 appendix G).
             let acks = (self.flight() + acked).div_ceil(2 * self.mss);
-            let each = ack.round_trip.is_some() || self.recovers_like_linux();
-            let per_round = if each { acks } else { 1 };
+            let per_round = if ack.round_trip.is_some() { acks } else { 1 };
             self.rtt.sample(&config.rto, sample, self.progress(per_round));
         }
     }

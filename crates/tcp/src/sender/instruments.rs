@@ -70,7 +70,7 @@ impl Instruments {
     }
 
     pub(super) fn of(config: &Config, needs: Needs) -> Self {
-        let linux = (config.recovery == Recovery::Linux).then(|| Linux::new(needs, config.rto.min));
+        let linux = (config.recovery == Recovery::Linux).then(|| Linux::new(needs, config));
         let jump = Jump::of(config);
         let mut needs = match jump {
             Some(Jump::Resume(_)) => needs.or(CarefulResume::needs()),
@@ -132,14 +132,16 @@ impl Instruments {
     }
 
     /// What pacing holds back may leave, and the controller is to be asked for a probe.
-    pub(super) fn release(&mut self, now: Time) {
+    /// Returns false if it is too early.
+    pub(super) fn release(&mut self, now: Time) -> bool {
         if self.deadline() > now {
-            return;
+            return false;
         }
         self.pacer.release();
         if let Some(probes) = &mut self.probes {
             probes.due = Time::NEVER;
         }
+        true
     }
 }
 
@@ -238,6 +240,8 @@ impl Sender {
     fn record_application_limit(&mut self) {
         let pipe = self.scoreboard.pipe(self.una, self.max);
         let room = self.controller.window().cwnd >= pipe + self.mss;
+        // What is delivered is counted in bytes.
+        let pipe = pipe.min(self.flight());
         if let Some(instruments) = &mut self.instruments
             && instruments.needs.records
             && room
@@ -378,6 +382,12 @@ impl Sender {
         }
         let min_rtt = self.min_rtt();
         let reduced_by_mark = self.is_reduced_by_mark();
+        let (counted_acked, counted_sacked) = self.counted_by_this_ack(acked, sacked);
+        let mut pipe = self.scoreboard.pipe(self.una, self.max);
+        if pipe < self.counted_flight() {
+            // Something is missing, which controllers see by less than what is outstanding.
+            pipe = pipe.min(self.flight().saturating_sub(1));
+        }
         let Some(instruments) = &mut self.instruments else { return };
         if let Some(quick) = instruments.quick_start() {
             let is_recovering = self.phase != Phase::Open;
@@ -392,8 +402,8 @@ impl Sender {
         let counted = instruments.marked_bytes;
         let feedback = Feedback {
             now,
-            acked,
-            sacked,
+            acked: counted_acked,
+            sacked: counted_sacked,
             duplicate,
             recovering: self.phase != Phase::Open
                 || (reduced_by_mark && !instruments.needs.own_recovery),
@@ -402,13 +412,13 @@ impl Sender {
             min_rtt,
             acknowledged: self.una,
             sent: self.max,
-            pipe: self.scoreboard.pipe(self.una, self.max),
+            pipe,
             advertised: self.advertised,
             peer_clock: ack.peer_clock,
             marked: ack.marked,
             // Selective acknowledgements do not count: they would count again when the data is
             // acknowledged (RFC 8257 section 3.3).
-            marked_bytes: if ack.marked { counted.unwrap_or(acked) } else { 0 },
+            marked_bytes: if ack.marked { counted.unwrap_or(counted_acked) } else { 0 },
             needless: ack.needless.len(),
             head_sent: instruments.delivery.head_sent().filter(|_| records),
             rate: rate.filter(|_| records),

@@ -1,9 +1,13 @@
 //! Loss recovery of Linux. It combines RACK (`rack`), the tail loss probe (`tail_loss_probe`),
 //! proportional rate reduction (`prr`) and undo of spurious reductions (`spurious`).
 //!
+//! - `news`: data and reports in an ACK, and the RTT that it measures
 //! - `timer`: the one timer, which waits for a retransmission, a loss or a probe
 //! - `undo`: the end of a recovery, and reductions that are taken back
 //! - `usage`: whether cwnd limits the sender
+//!
+//! Windows count segments, and one that is not full counts as a full one: in what is in the network, in
+//! what arrives (also for growth and for `prr`) and in what is retransmitted (`flight`).
 //!
 //! Sources: the RFCs, and the known behaviour of `tcp_input.c` and `tcp_recovery.c` where the RFCs
 //! leave a choice or Linux differs: a loss halves cwnd instead of the flight size. A timeout in
@@ -12,18 +16,18 @@
 //! The order of an ACK is that of `tcp_ack`: the scoreboard, the end of a recovery or its undo, losses, what
 //! the controller makes of the ACK, the timer.
 
+mod news;
 mod timer;
 mod undo;
 mod usage;
 
 use crate::config::Recovery;
 use congestion::{Controller, Loss, Needs, TcpPolicy};
-use units::{Span, Time};
+use units::Time;
 
 use crate::config::Config;
-use crate::flight::Segment;
-use crate::timestamps::{echoed, timestamp};
-use transport::Range;
+use crate::timestamps::timestamp;
+use transport::{Estimator, Range};
 
 use super::acknowledge::Acknowledgement;
 use super::prr::Reduction;
@@ -31,6 +35,7 @@ use super::rack::{Rack, Situation};
 use super::spurious::{Evidence, Frto, Undo};
 use super::tail_loss_probe::{Answer, TailLossProbe};
 use super::{Phase, Sender};
+use news::News;
 use timer::Awaited;
 use usage::Validated;
 
@@ -44,8 +49,14 @@ pub(super) struct Linux {
     reduction: Option<Reduction>,
     /// cwnd is reduced proportionally.
     reduces: bool,
+    /// The controller sets cwnd, and does not keep room for the first retransmission of a recovery.
+    forces_repair: bool,
+    /// That retransmission is due.
+    is_repair_due: bool,
     /// Event for which the timer runs.
     awaited: Awaited,
+    /// With an RTO of RFC 6298: when something was last acknowledged cumulatively. The timer counts from there.
+    advanced_at: Option<Time>,
     used: Validated,
     /// Something is known to have arrived out of order, to be lost, or to be retransmitted (`TCP_CA_Disorder`).
     is_disordered: bool,
@@ -60,45 +71,22 @@ pub(super) struct Linux {
     lost: Vec<Range>,
 }
 
-/// What the ACK that is being processed has brought.
-#[derive(Clone, Copy, Debug, Default)]
-struct News {
-    /// Bytes that have arrived.
-    delivered: u64,
-    /// Some of it was acknowledged selectively.
-    sacked: bool,
-    /// When that segment was sent which was sent first of these, and only once.
-    sampled: Option<Time>,
-    /// Likewise of what was acknowledged cumulatively and not selectively before, if nothing of it
-    /// was sent more than once.
-    acknowledged: Option<Time>,
-    /// Data that was sent once, before the timeout, has arrived.
-    original: bool,
-    advanced: bool,
-    lost: bool,
-    /// A retransmission was found to be lost.
-    lost_again: bool,
-    /// It reports data that has arrived twice.
-    reported: bool,
-    /// It acknowledges less than an earlier one.
-    is_old: bool,
-    /// When the last doubtful segment will be lost.
-    doubtful_until: Option<Time>,
-    /// The timer restarts although nothing is acknowledged cumulatively.
-    restarts_timer: bool,
-}
-
 impl Linux {
-    pub(super) fn new(needs: Needs, least_rto: Span) -> Self {
+    pub(super) fn new(needs: Needs, config: &Config) -> Self {
+        let counts_from_acks = config.rto.estimator == Estimator::Rfc6298;
         Self {
             rack: Rack::new(),
-            probe: TailLossProbe::new(least_rto),
+            probe: TailLossProbe::new(config.rto.min),
             undo: Undo::default(),
             frto: Frto::Off,
             reduction: None,
             reduces: !needs.own_recovery,
+            // BBR keeps the room itself (packet conservation, `bbr_set_cwnd_to_recover_or_restore`).
+            forces_repair: needs.own_recovery && !needs.records,
+            is_repair_due: false,
             awaited: Awaited::Retransmission,
-            used: Validated::default(),
+            advanced_at: counts_from_acks.then_some(Time::ZERO),
+            used: Validated::new(config.idle_restart && !needs.own_recovery),
             is_disordered: false,
             is_probing: false,
             holds_repairs: false,
@@ -106,26 +94,6 @@ impl Linux {
             news: News::default(),
             lost: Vec::new(),
         }
-    }
-
-    fn note(&mut self, segment: &Segment, high: u64) {
-        self.news.delivered += segment.range().len();
-        self.news.original |= segment.end <= high && !segment.again;
-    }
-}
-
-impl News {
-    fn note_sacked(&mut self, segment: &Segment) {
-        self.sacked = true;
-        if !segment.again {
-            let sent = segment.sent_at;
-            self.sampled = Some(self.sampled.map_or(sent, |first| first.min(sent)));
-        }
-    }
-
-    fn note_acknowledged(&mut self, segment: &Segment) {
-        // Those sent once were sent in their order.
-        self.acknowledged = self.acknowledged.or(Some(segment.sent_at));
     }
 }
 
@@ -140,87 +108,30 @@ impl Sender {
 
     /// A segment leaves.
     pub(super) fn follow_sending(&mut self, now: Time, range: Range, again: bool) {
+        self.note_data(now);
+        // Without a FIN.
+        let bytes = range.end.min(self.written).saturating_sub(range.start);
         let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
         let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else { return };
         if again && linux.is_probing {
             flight.on_probe(now);
             return;
         }
+        let is_first = flight.first_sent_at().is_none();
+        let counted =
+            if again { flight.on_again(now, range) } else { flight.on_new(now, range, bytes) };
         if let Some(reduction) = &mut linux.reduction {
-            reduction.on_sent(range.len());
+            reduction.on_sent(counted);
         }
         if again {
-            flight.on_again(now, range);
-            linux.undo.on_again(range.len(), timestamp(now));
+            linux.is_repair_due = false;
+            linux.undo.on_again(counted, timestamp(now));
             if range.start <= self.una {
                 self.restart_with_first_segment(now);
             }
         } else {
-            let is_first = flight.first_sent_at().is_none();
-            flight.on_new(now, range);
-            self.validate_window(range.end);
+            self.validate_window(now, range.end);
             self.restart_with_new_data(now, is_first);
-        }
-    }
-
-    /// A SACK block is about to enter the scoreboard.
-    pub(super) fn follow_sack_block(&mut self, now: Time, block: Range) {
-        let (min_rtt, high) = (self.rtt.min(), self.recover);
-        let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
-        let Some(linux) = linux else { return };
-        self.scoreboard.sack_segments(block, |segment| {
-            linux.note(segment, high);
-            linux.news.note_sacked(segment);
-            linux.rack.on_sacked(now, segment, min_rtt);
-        });
-    }
-
-    /// An ACK arrives that was overtaken.
-    pub(super) fn follow_old_ack(&mut self) {
-        if let Some(linux) = self.linux() {
-            linux.news.is_old = true;
-        }
-    }
-
-    /// True if the ACK that is being processed was overtaken. Linux takes in its SACK blocks, and neither
-    /// measures with it nor lets the window change (`tcp_ack`).
-    pub(super) fn is_ack_old(&self) -> bool {
-        self.known_linux().is_some_and(|linux| linux.news.is_old)
-    }
-
-    /// Bytes that have arrived by what this ACK says. Linux lets the window grow by them, and so by
-    /// none that SACK has reported before; RFC 5681 section 3.1 counts what is acknowledged
-    /// cumulatively.
-    #[inline]
-    pub(super) fn delivered_by_this_ack(&self) -> Option<u64> {
-        Some(self.known_linux()?.news.delivered)
-    }
-
-    /// New data is acknowledged.
-    pub(super) fn follow_acknowledgement(&mut self, now: Time, ack: &Acknowledgement) {
-        let echoed = ack.round_trip.map(|round_trip| echoed(now, round_trip));
-        let (min_rtt, high) = (self.rtt.min(), self.recover);
-        let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
-        let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else { return };
-        linux.news.advanced = true;
-        let any_again = flight.on_acknowledged(ack.number, |segment| {
-            linux.note(segment, high);
-            linux.news.note_acknowledged(segment);
-            linux.rack.on_acknowledged(now, segment, min_rtt, echoed);
-        });
-        if any_again {
-            // Karn's algorithm (RFC 6298 section 3).
-            linux.news.acknowledged = None;
-        }
-    }
-
-    /// The sample of an ACK without timestamps. Linux takes one from each that acknowledges data for
-    /// the first time and none that was sent twice (`tcp_ack_update_rtt`); RFC 6298 section 3 asks
-    /// for one a round trip, which is `timed`.
-    pub(super) fn sample_without_timestamps(&self, now: Time, timed: Option<Span>) -> Option<Span> {
-        match self.known_linux() {
-            Some(linux) => linux.news.acknowledged.map(|sent| now.since(sent)),
-            None => timed,
         }
     }
 
@@ -246,7 +157,8 @@ impl Sender {
         linux.holds_repairs = false;
         if !linux.news.is_old {
             linux.rack.widen(now);
-            self.take_sample_of_sack(now, config, ack.round_trip.is_some());
+            self.take_sample_of_sack(now, config);
+            self.take_answer_to_probe(now, config, ack, false);
         }
         self.review_recovery(now, config, ack, acked);
         if let Some(linux) = self.linux()
@@ -254,57 +166,6 @@ impl Sender {
             && linux.rack.take_news()
         {
             self.find_losses_by_time(now, config);
-        }
-    }
-
-    /// The receiver reports data that has arrived twice (`tcp_dsack_seen`). A copy is delivered data, too. A
-    /// report of more than a window, or of more than was retransmitted, is not believed.
-    fn take_report(&mut self, ack: &Acknowledgement, acked: u64) {
-        let (range, before) = (ack.needless, self.una - acked);
-        if range.start >= range.end || range.len() > self.max_advertised {
-            return;
-        }
-        let (mss, copies) = (self.mss, self.counters.retransmissions);
-        let outstanding = Range { start: range.start.max(before), end: range.end };
-        let (bytes, late) =
-            self.scoreboard.flight().map_or((0, None), |flight| flight.copies_within(outstanding));
-        let Some(linux) = self.linux() else { return };
-        linux.reported += range.len().div_ceil(mss);
-        if linux.reported > copies {
-            return;
-        }
-        let answers_probe = range.len() <= mss && linux.probe.ends_at(range.end);
-        if !answers_probe {
-            linux.rack.on_duplicate_report();
-        }
-        linux.news.reported = true;
-        linux.news.delivered += range.len();
-        if let Some(start) = late {
-            linux.rack.on_late_original(start);
-        }
-        // What this ACK acknowledges is not in the flight any more.
-        let needless = if range.end <= self.una { range.len() } else { bytes };
-        let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
-        if let Some(linux) = linux {
-            linux.undo.on_duplicate_report(range.end, needless);
-        }
-    }
-
-    /// Where nothing acknowledged cumulatively tells the round-trip time, SACK blocks do: without
-    /// them the RTO of a long recovery is that of the time before the queue filled. As in Linux. If the
-    /// segment was also sent before the first one was sent last, the timer restarts (`tcp_clean_rtx_queue`).
-    fn take_sample_of_sack(&mut self, now: Time, config: &Config, echoed: bool) {
-        let first = self.scoreboard.flight().and_then(|flight| flight.first_sent_at());
-        let Some(linux) = self.linux() else { return };
-        if let Some(sent) = linux.news.sampled
-            && linux.news.acknowledged.is_none()
-            && !(linux.news.advanced && echoed)
-        {
-            let restarts = !linux.news.advanced && first.is_some_and(|first| sent < first);
-            linux.news.restarts_timer = restarts;
-            let sample = now.since(sent);
-            let per_round = self.flight().div_ceil(self.mss);
-            self.rtt.sample(&config.rto, sample, self.progress(per_round));
         }
     }
 
@@ -358,7 +219,9 @@ impl Sender {
         let news = linux.news;
         let repeats = !news.advanced && !ack.carries_data && !window_moved;
         let silent = repeats && news.delivered == 0;
-        self.take_answer_to_probe(now, config, ack, silent);
+        if silent && !news.is_old {
+            self.take_answer_to_probe(now, config, ack, true);
+        }
         self.recover_from_losses(now, config, controller_saw_loss);
         if self.phase == Phase::Timeout {
             self.doubt_timeout(&news, repeats && !news.reported);
@@ -366,6 +229,10 @@ impl Sender {
             self.reduce(news.delivered, news.advanced && !news.lost);
         }
         self.grow_out_of_order(now, config, &news, ack.marked);
+        self.look_at_packet_again();
+        if window_moved {
+            self.look_at_idle_time();
+        }
         self.note_disorder(repeats || news.sacked || news.reported || ack.marked);
         self.restart_after_ack(now, &news);
         if let Some(linux) = self.linux() {
@@ -381,7 +248,9 @@ impl Sender {
         let raises = reorders && news.sacked && !news.advanced && !news.is_old;
         let is_open = self.phase == Phase::Open && !self.is_reduced_by_mark() && !marked;
         if raises && (is_open || self.phase == Phase::Timeout) {
-            self.grow(now, news.delivered, self.uses_window(config));
+            let flight = self.counted_flight();
+            self.grow(now, news.delivered, flight, self.uses_window(config));
+            self.note_change_of_window(now);
         }
     }
 
@@ -407,7 +276,8 @@ impl Sender {
         }
     }
 
-    /// `silent`: the ACK tells nothing new.
+    /// A loss that a probe has repaired reduces the window before the ACK lets it grow (`tcp_process_tlp_ack`).
+    /// `silent`: the ACK brings nothing new.
     fn take_answer_to_probe(
         &mut self,
         now: Time,
@@ -455,7 +325,7 @@ impl Sender {
             return;
         }
         let before = *self.controller.window();
-        let after_mark = self.is_in_window_of_mark();
+        let after_mark = self.goes_on_with_mark();
         self.remember_window(!after_mark);
         if let Some(linux) = self.linux() {
             linux.probe.forget();
@@ -465,6 +335,7 @@ impl Sender {
         let is_spared = self.is_spared();
         let (phase, ssthresh) = (self.phase, self.controller.window().ssthresh);
         if let Some(linux) = self.linux() {
+            linux.is_repair_due = linux.forces_repair && phase == Phase::FastRecovery;
             let proportional = linux.reduces && phase == Phase::FastRecovery && !is_spared;
             if !(after_mark && proportional) {
                 linux.reduction = proportional.then(|| Reduction::new(before.cwnd, ssthresh));
@@ -488,6 +359,7 @@ impl Sender {
         let cwnd = self.controller.window().cwnd;
         let Some(linux) = self.linux() else { return };
         linux.probe.forget();
+        linux.undo.forget();
         if linux.reduces {
             linux.reduction = Some(Reduction::new(before, cwnd));
             self.controller.window_mut().cwnd = before;
@@ -495,7 +367,7 @@ impl Sender {
     }
 
     /// Something beyond what was outstanding at the mark is acknowledged (`tcp_end_cwnd_reduction`).
-    pub(super) fn end_reduction_by_mark(&mut self) {
+    pub(super) fn end_reduction_by_mark(&mut self, now: Time) {
         if !self.reduced_by_mark || self.una <= self.reduced_at || self.phase != Phase::Open {
             return;
         }
@@ -504,14 +376,22 @@ impl Sender {
             && let Some(reduction) = linux.reduction.take()
         {
             self.controller.window_mut().cwnd = reduction.target();
+            self.note_change_of_window(now);
         }
     }
 
-    /// An echo of a mark asks for a reduction that nothing takes back (`tcp_fastretrans_alert`).
+    /// An echo of a mark calls for a reduction that nothing takes back (`tcp_fastretrans_alert`).
     pub(super) fn keep_reductions(&mut self) {
         if let Some(linux) = self.linux() {
-            linux.undo.forget();
+            linux.undo.keep_reduction();
         }
+    }
+
+    /// Returns true for the first retransmission of a recovery that leaves whatever cwnd is: the fast retransmit
+    /// (RFC 5681 section 3.2, RFC 6675 section 5 step 4.3). With PRR cwnd has room for it.
+    #[cold]
+    pub(super) fn forces_repair(&mut self) -> bool {
+        self.linux().is_some_and(|linux| std::mem::take(&mut linux.is_repair_due))
     }
 
     fn reduce(&mut self, delivered: u64, progress: bool) {
@@ -566,8 +446,10 @@ impl Sender {
         let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else { return };
         linux.reduction = None;
         linux.holds_repairs = false;
+        linux.is_repair_due = false;
         linux.probe.forget();
         linux.awaited = Awaited::Retransmission;
+        linux.used.note_change(now);
         let mut lost = std::mem::take(&mut linux.lost);
         flight.on_timeout(now, linux.rack.patience_at_timeout(), |range| lost.push(range));
         let least = flight.pipe() + self.mss;

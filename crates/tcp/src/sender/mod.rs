@@ -171,7 +171,11 @@ impl Sender {
                 || config.recovery == Recovery::Linux
                 || config.pacing == Pacing::Linux)
                 .then(Packet::default),
-            scoreboard: Scoreboard::new(config.recovery == Recovery::Linux),
+            scoreboard: if config.recovery == Recovery::Linux {
+                Scoreboard::by_segment(config.mss.into())
+            } else {
+                Scoreboard::default()
+            },
             instruments,
             controller,
             rtt: RttEstimator::new(&config.rto),
@@ -245,6 +249,7 @@ impl Sender {
         self.note_buffer(config);
         self.mss = mss;
         self.controller.window_mut().agree_on_mss(mss);
+        self.count_segments_of(mss);
         self.scoreboard.acknowledge(1);
         self.deadline = Time::NEVER;
         self.retries = 0;
@@ -264,6 +269,7 @@ impl Sender {
         self.set_window(window);
         self.taken = window;
         if self.has_instruments() {
+            self.note_change_of_window(now);
             self.search_path(now, config, options.into());
             self.start_quickly(now, config, timed);
         }
@@ -305,6 +311,8 @@ impl Sender {
         }
         self.written += bytes;
         self.note_buffer(config);
+        self.look_at_packet_again();
+        self.look_at_idle_time();
     }
 
     /// The application takes back what was never sent; what any probe has carried counts as sent.
@@ -319,6 +327,7 @@ impl Sender {
     /// The application will write no more.
     pub(crate) fn finish(&mut self) {
         self.fin_queued = true;
+        self.look_at_packet_again();
     }
 
     /// Something else happens after the application has closed. Data that has not left by now waited
@@ -339,7 +348,7 @@ impl Sender {
     #[cold]
     pub(crate) fn on_utilisation(&mut self, rate: f64, used: f64, connections: u32) {
         let Some(srtt) = self.rtt.srtt() else { return };
-        let flight = self.flight();
+        let flight = self.counted_flight();
         self.controller.on_utilisation(&Utilisation { rate, used, connections, flight, srtt });
     }
 
@@ -375,12 +384,26 @@ impl Sender {
         self.max - self.una
     }
 
+    /// Likewise as windows count it. With `recovery = "linux"` each segment is a full one (`packets_out`).
+    #[inline]
+    pub(crate) fn counted_flight(&self) -> u64 {
+        let flight = self.scoreboard.flight();
+        flight.map_or_else(|| self.flight(), |segments| segments.unacknowledged())
+    }
+
+    /// A full segment has `mss` bytes.
+    fn count_segments_of(&mut self, mss: u64) {
+        if let Some(flight) = self.scoreboard.flight_mut() {
+            flight.set_mss(mss);
+        }
+    }
+
     /// Whether nothing that is outstanding is known to be lost or to have arrived out of order.
     #[cold]
     pub(crate) fn is_in_order(&self) -> bool {
         self.phase == Phase::Open
             && self.duplicates == 0
-            && self.scoreboard.pipe(self.una, self.max) == self.flight()
+            && self.scoreboard.pipe(self.una, self.max) == self.counted_flight()
     }
 
     pub(crate) fn una(&self) -> u64 {
@@ -442,6 +465,12 @@ impl Sender {
     /// what was outstanding is acknowledged (`TCP_CA_CWR`).
     pub(crate) fn is_reduced_by_mark(&self) -> bool {
         self.reduced_by_mark && self.recovers_like_linux() && self.una <= self.reduced_at
+    }
+
+    /// Whether a recovery goes on with what a mark has begun. In Linux this is so until something beyond what was
+    /// outstanding is acknowledged (`tcp_enter_recovery`), while a timeout then reduces again (`tcp_enter_loss`).
+    fn goes_on_with_mark(&self) -> bool {
+        self.is_in_window_of_mark() || self.is_reduced_by_mark()
     }
 
     /// Whether a mark has reduced the window that is outstanding now.

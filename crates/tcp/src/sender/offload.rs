@@ -47,6 +47,8 @@ pub(super) struct Packet {
     left: u64,
     /// It has more than one.
     is_cut: bool,
+    /// The next one waits to be larger.
+    waits: bool,
     /// Segments of it that have left.
     gone: u64,
     /// What has left of it was sent before.
@@ -64,7 +66,7 @@ struct Again {
 
 impl Default for Packet {
     fn default() -> Self {
-        Self { at: Time::ZERO, left: 0, is_cut: false, gone: 0, again: None }
+        Self { at: Time::ZERO, left: 0, is_cut: false, waits: false, gone: 0, again: None }
     }
 }
 
@@ -134,6 +136,18 @@ impl Sender {
         missing.is_some_and(|next| next.start == again.end && next.sent_at == again.sent_at)
     }
 
+    /// Returns true if a new segment goes on a packet, which ends at the edge of the receive window. Its last
+    /// segment need not be full then (`tcp_mss_split_point`), while a packet of its own waits for a wider window
+    /// (`tcp_snd_wnd_test`). A packet has at most half of the largest window (`tcp_xmit_size_goal`).
+    #[cold]
+    pub(super) fn fills_packet(&self, now: Time) -> bool {
+        let goes_on = |packet: Packet| packet.again.is_none() && packet.gone > 0;
+        self.recovers_like_linux()
+            && self.max_advertised / 2 >= 2 * self.mss
+            && self.packet.is_some_and(goes_on)
+            && self.packet_goes_on(now)
+    }
+
     /// Whether the next packet waits for the next ACK to be larger. `by_receiver` and `by_congestion` are
     /// the bytes that both windows let go, `available` those that are to be sent.
     #[cold]
@@ -149,6 +163,9 @@ impl Sender {
         if is_begun || !self.recovers_like_linux() || self.phase != Phase::Open {
             return false;
         }
+        if self.packet.is_some_and(|packet| packet.waits) {
+            return true;
+        }
         let window = self.advertised.min(self.controller.window().cwnd);
         if room < self.mss
             || available <= self.mss
@@ -163,6 +180,9 @@ impl Sender {
         if room > available && self.fin_queued {
             return false;
         }
+        if let Some(packet) = &mut self.packet {
+            packet.waits = true;
+        }
         self.held_by = if room > available {
             HeldBy::Application
         } else if by_congestion < by_receiver {
@@ -173,6 +193,14 @@ impl Sender {
             HeldBy::AdvertisedWindow
         };
         true
+    }
+
+    /// An ACK has come, pacing releases a packet, or the application writes or closes. The kernel looks at a packet that waits then, and not
+    /// because time has passed (`tcp_write_xmit`).
+    pub(super) fn look_at_packet_again(&mut self) {
+        if let Some(packet) = &mut self.packet {
+            packet.waits = false;
+        }
     }
 
     /// Whether the first unacknowledged segment was sent one RTT ago, or nearly.

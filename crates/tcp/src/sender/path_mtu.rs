@@ -129,6 +129,7 @@ impl Sender {
         if mss != before {
             self.mss = mss;
             self.controller.window_mut().change_mss(mss);
+            self.count_segments_of(mss);
         }
     }
 

@@ -259,8 +259,8 @@ mod tests {
         let mut rack = Rack::new();
         for &n in arrived {
             let range = Range { start: n, end: n + 1 };
-            let mut flight = Flight::default();
-            flight.on_new(at(n), range);
+            let mut flight = Flight::new(1);
+            flight.on_new(at(n), range, 1);
             if again.contains(&n) {
                 flight.on_again(at(n), range);
             }
@@ -295,8 +295,8 @@ mod tests {
     fn a_timestamp_tells_the_original_from_its_copy() {
         for (echoed, latest) in [(40, 1), (50, 50)] {
             let mut rack = after(&[1], &[]);
-            let mut flight = Flight::default();
-            flight.on_new(at(40), Range { start: 2, end: 3 });
+            let mut flight = Flight::new(1);
+            flight.on_new(at(40), Range { start: 2, end: 3 }, 1);
             flight.on_again(at(50), Range { start: 2, end: 3 });
             flight.on_acknowledged(3, |segment| {
                 rack.on_acknowledged(at(500), segment, None, Some(echoed));

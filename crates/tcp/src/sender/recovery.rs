@@ -64,7 +64,7 @@ impl Sender {
         self.keep_reductions();
         // An ACK may end the reduction for one mark and echo the next (`tcp_fastretrans_alert`): what is reduced
         // then is what the first has left.
-        self.end_reduction_by_mark();
+        self.end_reduction_by_mark(now);
         // In Linux the ACK that ends a recovery may begin another reduction (`tcp_enter_cwr`). Whether it does
         // with counted marks was not compared.
         let is_counted = self.marked_by_this_ack().is_some();
@@ -73,7 +73,7 @@ impl Sender {
         } else {
             self.una > self.reduced_at
         };
-        let is_due = self.phase == Phase::Open && is_over;
+        let is_due = self.phase == Phase::Open && is_over && !self.ignores_mark();
         if is_due && self.controller.answers_mark(now) {
             let flight = self.flight_to_reduce(config);
             // What this ACK covers was outstanding when the mark was made. cwnd has it already.
@@ -126,7 +126,7 @@ impl Sender {
             return;
         }
         let loss = Loss { now, flight: self.flight_to_reduce(config), repeated: false };
-        let after_mark = self.is_in_window_of_mark();
+        let after_mark = self.goes_on_with_mark();
         if !self.spares_window() {
             if after_mark {
                 self.controller.on_loss_after_mark(&loss);

@@ -15,6 +15,9 @@ use congestion::Window;
 struct Saved {
     cwnd: u64,
     ssthresh: u64,
+    /// These come back. Otherwise an undo only ends the recovery: a mark called for a reduction, too
+    /// (`prior_ssthresh`).
+    restores: bool,
     /// What was first unacknowledged then.
     una: u64,
     /// Bytes sent again and not reported to have arrived twice; `None` until any are.
@@ -32,11 +35,11 @@ pub(super) struct Undo {
 impl Undo {
     /// The window is about to be reduced; `repeating` bytes are under way again already. ssthresh is at
     /// least three quarters of cwnd then (`tcp_current_ssthresh`).
-    pub(super) fn remember(&mut self, window: &Window, una: u64, repeating: u64) {
+    pub(super) fn remember(&mut self, window: &Window, una: u64, repeating: u64, restores: bool) {
         let &Window { cwnd, ssthresh, .. } = window;
         let ssthresh = ssthresh.max(cwnd / 2 + cwnd / 4);
         let repeated = (repeating > 0).then_some(repeating);
-        self.saved = Some(Saved { cwnd, ssthresh, una, repeated });
+        self.saved = Some(Saved { cwnd, ssthresh, restores, una, repeated });
     }
 
     /// Retransmits `bytes` at `stamp` of the clock of timestamps.
@@ -52,7 +55,14 @@ impl Undo {
         self.first_copy = None;
     }
 
-    /// The reduction stays.
+    /// The window stays as it is, also after an undo.
+    pub(super) fn keep_reduction(&mut self) {
+        if let Some(saved) = &mut self.saved {
+            saved.restores = false;
+        }
+    }
+
+    /// There is no undo.
     pub(super) fn forget(&mut self) {
         self.saved = None;
     }
@@ -83,9 +93,10 @@ impl Undo {
         echo.is_some_and(|echo| echo != 0 && (echo.wrapping_sub(first) as i32) < 0)
     }
 
-    /// cwnd and ssthresh before the reduction, which is no longer remembered.
+    /// cwnd and ssthresh before the reduction, if they come back. It is no longer remembered.
     pub(super) fn take(&mut self) -> Option<(u64, u64)> {
-        self.saved.take().map(|saved| (saved.cwnd, saved.ssthresh))
+        let saved = self.saved.take().filter(|saved| saved.restores)?;
+        Some((saved.cwnd, saved.ssthresh))
     }
 }
 
@@ -145,7 +156,7 @@ mod tests {
     #[test]
     fn a_reduction_is_needless_when_every_copy_was() {
         let mut undo = Undo::default();
-        undo.remember(&window(20, 30), 100, 0);
+        undo.remember(&window(20, 30), 100, 0, true);
         assert!(!undo.is_reported(), "nothing was retransmitted");
         undo.on_again(2, 0);
         undo.on_again(3, 0);
@@ -177,8 +188,12 @@ mod tests {
     #[test]
     fn ssthresh_returns_to_three_quarters_of_cwnd_at_least() {
         let mut undo = Undo::default();
-        undo.remember(&window(40, 10), 0, 0);
+        undo.remember(&window(40, 10), 0, 0, true);
         assert_eq!(undo.take(), Some((40, 30)));
+        undo.remember(&window(40, 10), 0, 0, true);
+        undo.keep_reduction();
+        assert!(undo.is_armed());
+        assert_eq!((undo.take(), undo.is_armed()), (None, false), "a mark");
     }
 
     const NOTHING: Evidence =

@@ -20,7 +20,9 @@ impl Sender {
     /// The deadline has passed. The other end was heard of last at `heard`.
     pub(crate) fn on_deadline(&mut self, now: Time, config: &Config, heard: Time) {
         if let Some(instruments) = &mut self.instruments {
-            instruments.release(now);
+            if instruments.release(now) {
+                self.look_at_packet_again();
+            }
             self.on_other_deadline(now, config);
         }
         if self.deadline > now {

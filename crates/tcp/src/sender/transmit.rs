@@ -43,7 +43,7 @@ impl Sender {
             && let Some(range) = self.next_lost()
         {
             // Nothing else goes before what is lost (`NextSeg` rule 1).
-            if self.pipe_has_room() {
+            if self.pipe_has_room() || self.forces_repair() {
                 return Some(self.send_again(now, range));
             }
             self.held_by = HeldBy::CongestionWindow;
@@ -184,27 +184,56 @@ impl Sender {
         let state = self.send_state();
         self.taken = self.controller.advertised_window(Sizing::Segment, self.taken, &state);
         let by_receiver = (self.una + self.taken).saturating_sub(self.max);
+        if self.packet.is_some() {
+            return self.next_of_packet(now, config, available, by_receiver);
+        }
         let by_congestion = self.congestion_room(config);
         let usable = by_receiver.min(by_congestion);
         let length = available.min(usable).min(self.mss);
-        let is_offloaded = self.packet.is_some();
-        if is_offloaded && self.defers(now, available, by_receiver, by_congestion) {
-            return None;
-        }
         if length == self.mss || self.sends_small(config, length, available <= usable) {
             self.count_limited_transmit(length);
-            let ends = is_offloaded && self.ends_packet(now, available.min(usable));
+            return Some(self.send_new(now, length));
+        }
+        self.note_holder(available, by_receiver, by_congestion);
+        None
+    }
+
+    /// The next new segment where packets of several segments are modelled.
+    #[cold]
+    #[inline(never)]
+    fn next_of_packet(
+        &mut self,
+        now: Time,
+        config: &Config,
+        available: u64,
+        by_receiver: u64,
+    ) -> Option<Chunk> {
+        let by_congestion = self.room_for_segments(config);
+        if self.defers(now, available, by_receiver, by_congestion) {
+            return None;
+        }
+        let usable = by_receiver.min(by_congestion);
+        let length = available.min(usable).min(self.mss);
+        let all_fits = available <= usable || (length < by_congestion && self.fills_packet(now));
+        if length == self.mss || self.sends_small(config, length, all_fits) {
+            self.count_limited_transmit(length);
+            let ends = self.ends_packet(now, available.min(usable));
             let chunk = self.send_new(now, length);
             return Some(Chunk { push: chunk.push | ends, ..chunk });
         }
-        self.held_by = if available <= usable {
+        self.note_holder(available, by_receiver, by_congestion);
+        None
+    }
+
+    #[inline(always)]
+    fn note_holder(&mut self, available: u64, by_receiver: u64, by_congestion: u64) {
+        self.held_by = if available <= by_receiver.min(by_congestion) {
             HeldBy::Application
         } else if by_congestion <= by_receiver {
             HeldBy::CongestionWindow
         } else {
             HeldBy::AdvertisedWindow
         };
-        None
     }
 
     /// Bytes of new data that the congestion window lets into the network.
@@ -227,6 +256,22 @@ impl Sender {
             }
             _ => cwnd.saturating_sub(self.scoreboard.pipe(self.una, self.max)),
         }
+    }
+
+    /// Likewise, in full segments where windows count segments (`recovery = "linux"`).
+    #[cold]
+    fn room_for_segments(&self, config: &Config) -> u64 {
+        if !self.recovers_like_linux() {
+            return self.congestion_room(config);
+        }
+        let is_open = self.phase == Phase::Open;
+        let used = if is_open && !config.limited_transmit {
+            self.counted_flight()
+        } else {
+            self.scoreboard.pipe(self.una, self.max)
+        };
+        let room = self.controller.window().cwnd.saturating_sub(used);
+        room / self.mss * self.mss
     }
 
     /// Whether a segment that is not full is sent: sender's silly window avoidance (RFC 9293 section
@@ -273,8 +318,11 @@ impl Sender {
     #[inline(never)]
     fn start_again(&mut self, now: Time, config: &Config) {
         self.controller.on_start(now);
-        if config.idle_restart && now.since(self.last_sent) > self.rtt.rto() {
-            self.restart_after_idle(now);
+        if config.idle_restart
+            && let Some(since) = self.idle_since()
+            && now.since(since) > self.rtt.rto()
+        {
+            self.restart_after_idle(now, now.since(since));
         }
     }
 

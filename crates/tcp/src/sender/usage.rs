@@ -7,13 +7,12 @@
 //!
 //! A window that is not used: RFC 5681 section 4.1 goes back to the initial window after an idle RTO.
 //! Linux halves cwnd for each RTO of idleness, down to the initial window, and keeps three quarters
-//! of it as ssthresh (`tcp_cwnd_restart`). Its other rule, `tcp_cwnd_application_limited`, counts
-//! from the last ACK that could let cwnd grow and so hardly ever applies before this one; it is left
-//! out. So are the rules of RFC 7661 for a window that is not used: another response to a loss (section
+//! of it as ssthresh (`tcp_cwnd_restart`). Its other rule, `tcp_cwnd_application_limited`, is in
+//! `linux::usage`. Left out are the rules of RFC 7661 for a window that is not used: another response to a loss (section
 //! 4.4.1) and the decay after five minutes (section 4.4.3).
 
 use congestion::{Controller, Window};
-use units::Time;
+use units::{Span, Time};
 
 use super::Sender;
 
@@ -65,29 +64,28 @@ impl Sender {
 
     /// Idle for longer than the RTO: the window says nothing about the path any more.
     #[cold]
-    pub(super) fn restart_after_idle(&mut self, now: Time) {
+    pub(super) fn restart_after_idle(&mut self, now: Time, idle: Span) {
         let before = *self.controller.window();
         self.controller.on_idle();
-        let (rto, idle) = (self.rtt.rto(), now.since(self.last_sent));
+        let rto = self.rtt.rto();
         let restarts = self.controller.window().cwnd < before.cwnd;
         if self.recovers_like_linux() && restarts {
             let least = before.cwnd.min(before.initial);
             let mut cwnd = before.cwnd;
             let mut left = idle.saturating_sub(rto);
-            while left > units::Span::ZERO && cwnd > least {
-                cwnd /= 2;
+            while left > Span::ZERO && cwnd > least {
+                cwnd = cwnd / 2 / before.mss * before.mss;
                 left = left.saturating_sub(rto);
             }
             let window = self.controller.window_mut();
             window.cwnd = cwnd.max(least);
             window.ssthresh = window.ssthresh.max(three_quarters(&before));
         }
-        // Once, even if the receiver's window holds the data back.
-        self.last_sent = now;
+        self.note_restart(now);
     }
 }
 
 /// What Linux keeps as ssthresh of a window that was not used (`tcp_current_ssthresh`).
-fn three_quarters(window: &Window) -> u64 {
+pub(super) fn three_quarters(window: &Window) -> u64 {
     window.cwnd / 2 + window.cwnd / 4
 }

@@ -20,16 +20,8 @@ fn text_of(stimulus: &Stimulus) -> String {
 
 /// Recorded scripts on which the simulated TCP differs from the kernel, and the rule of Linux that it does not
 /// have.
-const KNOWN: [(u64, &str); 6] = [
-    (7, SEGMENTS),
-    (12, SEGMENTS),
-    (15, "none: the kernel's clock of timestamps has ticked between an original and its copy"),
-    (44, "tcp_ack_update_rtt: the oldest segment that is acknowledged gives the RTT"),
-    (48, "tcp_ack_update_rtt: the oldest segment that is acknowledged gives the RTT"),
-    (49, SEGMENTS),
-];
-/// Windows of Linux count segments, also those that are not full. Those of this project count bytes.
-const SEGMENTS: &str = "tcp_packets_in_flight: a segment that is not full counts as one";
+const KNOWN: [(u64, &str); 1] =
+    [(4, "HZ: timers of the kernel expire with a tick, later than here")];
 
 /// They are what the kernel does (`crates/testbed/tests/drill` plays the same files).
 #[test]

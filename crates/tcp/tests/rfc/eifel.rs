@@ -28,7 +28,7 @@ const STAYS_SMALL: &[(&str, Cause, &str)] = &[(
 )];
 
 /// Controllers and their variants.
-fn forms() -> Vec<(String, Specification)> {
+pub fn forms() -> Vec<(String, Specification)> {
     let mut forms = Vec::new();
     for entry in congestion::entries() {
         let plain = Specification::named(entry.name).unwrap();
@@ -54,6 +54,8 @@ fn start(specification: &Specification) -> Script {
     let controller = specification.build(&config.controller());
     let mut script =
         Script::of(&config, Connection::new(Arc::new(config.clone()), controller, 1_000));
+    // Whole segments.
+    script.window = 65_000;
     script.end.write(3_000 * MSS);
     script.sent();
     script

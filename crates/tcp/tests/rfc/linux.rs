@@ -5,7 +5,7 @@
 
 use congestion::Controller;
 use tcp::{AckTiming, Config, Flags, Phase, Recovery};
-use transport::RtoConfig;
+use transport::{Estimator, RtoConfig};
 use units::{Bytes, SizeLimit, Span, Time};
 
 use crate::script::Script;
@@ -397,6 +397,43 @@ fn an_idle_window_leaves_three_quarters_as_ssthresh() {
     }
 }
 
+/// Timeouts of a sender whose RTT is 1.1 s, with an ACK each 22 ms, when `pauses` times 120 ms pass without one.
+fn timeouts_after_pauses(estimator: Estimator, pauses: u32) -> u32 {
+    let rto = match estimator {
+        Estimator::Rfc6298 => RtoConfig::default(),
+        Estimator::Linux => RtoConfig { estimator, min: ms(200), ..RtoConfig::default() },
+    };
+    let mut script = Script::new(&Config { rto, initial_window: 50, ..linux() });
+    script.offer(50 * MSS);
+    script.end.write(5_000 * MSS);
+    script.sent();
+    script.wait(ms(1100 - 22));
+    let mut next = 0;
+    let mut run = |script: &mut Script, acks: u64| {
+        for _ in 0..acks {
+            script.wait(ms(22));
+            next += 1;
+            script.ack(next);
+        }
+    };
+    run(&mut script, 3000);
+    let before = script.end.counters().timeouts;
+    for _ in 0..pauses {
+        script.wait(ms(120));
+        run(&mut script, 20);
+    }
+    script.end.counters().timeouts - before
+}
+
+/// RFC 6298 section 5 rule 5.3: an RTO without Linux's 200 ms counts from the last ACK of new data. From the
+/// departure of the first segment it would be over with the RTT.
+#[test]
+fn a_pause_of_less_than_the_rtt_is_no_timeout_with_either_rto() {
+    for estimator in [Estimator::Rfc6298, Estimator::Linux] {
+        assert_eq!(timeouts_after_pauses(estimator, 6), 0, "{estimator:?}");
+    }
+}
+
 /// `tcp_tso_autosize`: what Linux hands down in one piece is about a millisecond at twice cwnd per
 /// smoothed RTT, here seven segments. The last of it has PSH (`__tcp_transmit_skb`).
 #[test]
@@ -405,7 +442,7 @@ fn the_last_segment_of_each_millisecond_is_pushed() {
     let config = Config { delayed_ack: timing, initial_window: 400, ..linux() };
     let mut script = Script::new(&config);
     script.end.write(1_000 * MSS);
-    assert_eq!(script.sent().len(), 65, "the window of the receiver");
+    assert_eq!(script.sent().len(), 66, "65,535 bytes, the window of the receiver");
     let pushed = |index: usize| script.segments[index].flags.contains(Flags::PSH);
     let found: Vec<usize> = (0..63).filter(|index| pushed(*index)).collect();
     assert_eq!(found, (0..63).skip(6).step_by(7).collect::<Vec<_>>());

@@ -1,9 +1,13 @@
 //! The loss of any one segment: with every recovery of TCP, and with SCPS-TP, reliable or not.
 
-use tcp::{BestEffort, Config, Recovery, Scps, State};
+use std::sync::Arc;
 
+use tcp::{BestEffort, Config, Connection, Recovery, Scps, State};
+
+use crate::eifel::forms;
 use crate::scps::{routes, scps};
-use crate::wire::{A, B, MSS, Sent, Wire, config};
+use crate::script::Script;
+use crate::wire::{A, B, MSS, Sent, Wire, config, ms};
 
 /// Each segment of each kind is lost once, in both directions.
 #[test]
@@ -42,4 +46,38 @@ fn no_single_loss_keeps_a_transfer_from_its_end() {
             }
         }
     }
+}
+
+/// RFC 5681 section 3.2 and RFC 6675 section 5 step 4.3: the fast retransmit leaves at once, however much of the
+/// window the controller takes at the loss. Data that is still in the network may fill it for a round trip, and
+/// the timer would be faster.
+#[test]
+fn the_first_lost_segment_leaves_at_once_with_every_controller() {
+    let mut late = Vec::new();
+    for (name, specification) in forms() {
+        for recovery in [Recovery::Sack, Recovery::Linux] {
+            let config = Config { recovery, window_scaling: true, ..config() };
+            let controller = specification.build(&config.controller());
+            let end = Connection::new(Arc::new(config.clone()), controller, 1_000);
+            let mut script = Script::of(&config, end);
+            script.end.write(3_000 * MSS);
+            script.sent();
+            for _ in 0..3 {
+                script.wait(ms(100));
+                let end = script.first() + script.end.info().unacked / MSS;
+                while script.first() < end {
+                    script.ack((script.first() + 4).min(end));
+                }
+            }
+            // Those that are paced need time, and more leaves after the lost segment.
+            script.wait(ms(100));
+            let first = script.first();
+            let mut sent = script.sack(first, &[first + 1..first + 4]);
+            sent.extend(script.wait(ms(10)));
+            if !sent.contains(&first) {
+                late.push(format!("{name}, {recovery:?}: {sent:?}"));
+            }
+        }
+    }
+    assert!(late.is_empty(), "{late:#?}");
 }

@@ -7,7 +7,8 @@
 //!     cargo run -p testbed --example drill_random -- --trace SCRIPT
 //!
 //! Each script has a seed of its own, from that of `--seed` on. Each difference is reduced and written to
-//! `--out`, by default `out/drill`. `--keep` writes all scripts with what the kernel sends, as in
+//! `--out`, by default `out/drill`. It is in a group with others, with the rule of Linux if that is known, by what
+//! differs first when the script is traced on both. `--keep` writes all scripts with what the kernel sends, as in
 //! `crates/tcp/tests/drill/random`. `--show` prints scripts and plays none. `--trace` prints what both do with a
 //! script, with fields of `TCP_INFO` behind each segment that arrives. The exit status is 1 when a script differs or cannot be played, and 2 when this
 //! machine cannot play scripts.
@@ -32,7 +33,7 @@ use std::path::{Path, PathBuf};
 use std::process::ExitCode;
 
 use bench::Hosts;
-use drill::random::{Bench, Difference, Plan, Stimulus, Verdict, run};
+use drill::random::{Bench, Difference, Group, Plan, Stimulus, Verdict, group, run};
 
 struct Arguments {
     scripts: u64,
@@ -174,6 +175,29 @@ fn traces(path: &Path) -> ExitCode {
     }
 }
 
+/// The group of a difference, if the script can be traced.
+fn group_of(found: &Difference) -> Result<Group, String> {
+    let script = drill::parse("random", &found.text).map_err(|error| error.to_string())?;
+    let [simulated, kernel] = Hosts.traces(&script)?;
+    Ok(group(&simulated, &kernel))
+}
+
+/// Prints the differences of each group.
+fn print_groups(kinds: &[(String, Vec<&Difference>)]) {
+    let mut groups: BTreeMap<Group, Vec<String>> = BTreeMap::new();
+    for found in kinds.iter().flat_map(|(_, found)| found) {
+        let seed = found.stimulus.seed;
+        match group_of(found) {
+            Ok(group) => groups.entry(group).or_default().push(seed.to_string()),
+            Err(what) => println!("seed {seed} is in no group: {what}"),
+        }
+    }
+    for (group, seeds) in groups {
+        println!("{:5} {}", seeds.len(), group.rule());
+        println!("      seeds {}", seeds.join(" "));
+    }
+}
+
 /// Writes the differences, prints the counts, and returns true if nothing differs.
 fn report(verdicts: &[(u64, Verdict)], folder: &Path) -> io::Result<bool> {
     let mut kinds: BTreeMap<String, Vec<&Difference>> = BTreeMap::new();
@@ -199,6 +223,7 @@ fn report(verdicts: &[(u64, Verdict)], folder: &Path) -> io::Result<bool> {
         let seeds: Vec<_> = found.iter().map(|found| found.stimulus.seed.to_string()).collect();
         println!("      seeds {}", seeds.join(" "));
     }
+    print_groups(&kinds);
     for (what, seeds) in &unplayable {
         println!("{:5} not played: {what}, for example seed {}", seeds.len(), seeds[0]);
     }

@@ -166,6 +166,44 @@ fn other_protocols_than_tcp_are_rejected_with_their_key() {
     assert_eq!(refusals[0].key, Some(key));
 }
 
+/// Programs that run across the links use no flow, so what no kernel can do for flows does not matter to them.
+#[test]
+fn without_flows_only_the_network_is_refused() {
+    let others = Protocol::ALL.iter().filter(|one| !one.entry().on_kernel);
+    let mut flows: Vec<Value> = others
+        .map(|protocol| {
+            let mut other = flow("a", "b", json!({ "protocol": protocol.name() }));
+            other["controller"] = match protocol {
+                Protocol::Xtp | Protocol::Sctp => json!("none"),
+                Protocol::Stp => json!("ck-stp"),
+                _ => json!("newreno"),
+            };
+            other
+        })
+        .collect();
+    assert!(flows.len() >= 4, "{flows:?}");
+    flows.push(flow("a", "b", json!({ "mss": 70, "rto": { "max": "500s" } })));
+    let mut other = flow("a", "b", json!({}));
+    other["controller"] = json!("ck-stp");
+    flows.push(other);
+    let kernel = kernel_of(&["cubic"]);
+    for flow in flows {
+        let mut scenario = json!({
+            "link": [{ "between": ["a", "b"], "rate": "1Mbit/s", "delay": "10ms" }],
+            "flow": [flow],
+            "record": { "delivery": flow["transport"].get("protocol").is_none() },
+        });
+        let of = crate::tests::scenario;
+        assert!(plan(&of(scenario.clone()), &kernel).is_err(), "{flow}");
+        let found = plan_without_flows(&of(scenario.clone()), &kernel).unwrap();
+        assert_eq!(found.hosts.iter().map(|host| host.node).collect::<Vec<_>>(), [0, 1], "{flow}");
+        assert!(found.hosts.iter().all(|host| host.mtu >= settings::LEAST_MTU), "{flow}");
+        scenario["link"][0]["forward"] = json!({ "feedback": "quick-start" });
+        let refusals = plan_without_flows(&of(scenario), &kernel).unwrap_err();
+        assert_eq!(refusals.len(), 1, "{flow}: {refusals:?}");
+    }
+}
+
 #[test]
 fn routers_with_feedback_are_rejected() {
     for feedback in link::Feedback::all() {
@@ -265,7 +303,7 @@ fn settings_of_gateways_are_known_without_a_run() {
         "flow": [flow("a", "c", json!({}))],
     }));
     let (plan, refusals) = draw(&scenario, &kernel_of(&["reno", "cubic", "hybla"]));
-    assert_eq!(refusals, []);
+    assert_eq!(refusals.all(), []);
     let of = |side: &str, setting: &str| {
         let mut those = plan.settings.iter().filter(|one| one.flow == side);
         let found = those.find(|one| one.setting == setting);
@@ -294,7 +332,7 @@ fn settings_of_gateways_are_known_without_a_run() {
     }
     assert_eq!(of("b, satellite", "pacing_rate"), "1Mbit/s");
     let (plan, refusals) = draw(&scenario, &kernel_of(&["reno", "cubic"]));
-    assert_eq!(refusals[0].place, "node \"b\", proxy.satellite.controller");
+    assert_eq!(refusals.all()[0].place, "node \"b\", proxy.satellite.controller");
     assert!(plan.settings.iter().any(|one| one.flow == "b, satellite"), "{:?}", plan.settings);
 }
 

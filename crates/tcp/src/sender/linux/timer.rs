@@ -2,7 +2,9 @@
 //! retransmission of the first segment, a loss that time will prove (RACK), or a tail loss probe.
 //!
 //! Where it has waited for something else, the retransmission timeout counts from the last transmission of the
-//! first segment, and not from now (`tcp_rearm_rto`, `tcp_rto_delta_us`).
+//! first segment, and not from now (`tcp_rearm_rto`, `tcp_rto_delta_us`). This requires the RTO of Linux, which is at
+//! least 200 ms longer than the smoothed RTT. That of RFC 6298 may be as long as the RTT, and so counts from the last
+//! cumulative acknowledgement (RFC 6298 section 5, rule 5.3) if that is later.
 
 use congestion::{Sizing, TcpPolicy};
 use units::{Span, Time};
@@ -29,19 +31,25 @@ const MARGIN: Span = Span::from_millis(2);
 /// How soon a timer expires whose time is over already.
 const SOONEST: Span = Span::from_millis(1);
 
+/// Time from which an RTO counts. `first`: the last transmission of the first segment.
+fn start_of_timeout(first: Time, advanced_at: Option<Time>) -> Time {
+    advanced_at.map_or(first, |at| at.max(first))
+}
+
 impl Sender {
     /// The retransmission timer takes the place of whatever runs (`tcp_rearm_rto`).
     fn await_retransmission(&mut self, now: Time) {
         let first = self.scoreboard.flight().and_then(|flight| flight.first_sent_at());
         let Some(linux) = self.linux() else { return };
         let before = std::mem::replace(&mut linux.awaited, Awaited::Retransmission);
+        let advanced_at = linux.advanced_at;
         let Some(first) = first else {
             self.stop_timer();
             return;
         };
         self.restart_timer(now);
         if before != Awaited::Retransmission {
-            let due = first + self.deadline.since(now);
+            let due = start_of_timeout(first, advanced_at) + self.deadline.since(now);
             self.deadline = due.max(now + SOONEST);
         }
     }
@@ -76,6 +84,12 @@ impl Sender {
 
     /// The end of an ACK.
     pub(super) fn restart_after_ack(&mut self, now: Time, news: &News) {
+        if news.advanced
+            && let Some(linux) = self.linux()
+            && let Some(advanced_at) = &mut linux.advanced_at
+        {
+            *advanced_at = now;
+        }
         if let Some(until) = news.doubtful_until {
             self.restart_timer(now);
             self.deadline = self.deadline.min(until + MARGIN);
@@ -105,7 +119,8 @@ impl Sender {
         let is_single = flight.is_single();
         let Some(linux) = self.linux() else { return false };
         let mut due = now + linux.probe.delay(srtt, is_single);
-        let timeout = if advanced { now + rto } else { first + rto };
+        let from = if advanced { now } else { start_of_timeout(first, linux.advanced_at) };
+        let timeout = from + rto;
         if timeout > now {
             due = due.min(timeout);
         }
@@ -158,14 +173,15 @@ impl Sender {
         self.await_whole_timeout(now);
     }
 
-    /// A tail loss probe: new data or the FIN if the receiver takes it, else the last segment again (RFC 8985
+    /// A tail loss probe: a new segment or the FIN if the receiver takes all of it, else the last segment again (RFC 8985
     /// section 7.3). cwnd is not asked. The retransmission timer restarts with it (section 7.2).
     pub(in crate::sender) fn next_tail_probe(&mut self, now: Time) -> Option<Chunk> {
         let end = self.pass_arrived().min(self.buffered);
         let state = self.send_state();
         self.taken = self.controller.advertised_window(Sizing::Segment, self.taken, &state);
-        let length = end.min(self.una + self.taken).saturating_sub(self.max).min(self.mss);
-        if length > 0 || (self.fin_waits() && self.max < self.una + self.advertised) {
+        let length = end.saturating_sub(self.max).min(self.mss);
+        let fits = length > 0 && self.max + length <= self.una + self.taken;
+        if fits || (self.fin_waits() && self.max < self.una + self.advertised) {
             let end = self.max + length + u64::from(self.fin_follows(length));
             self.linux()?.probe.on_sent(end, false);
             let chunk = self.send_new(now, length);

@@ -27,9 +27,7 @@ impl Sender {
             linux.undo.forget_copies();
         }
         let probe = if linux.probe.is_copy() { mss } else { 0 };
-        if restores {
-            linux.undo.remember(&window, una, flight.repeating() + probe);
-        }
+        linux.undo.remember(&window, una, flight.repeating() + probe, restores);
     }
 
     /// An ACK has come, which acknowledges `acked` new bytes.
@@ -59,16 +57,17 @@ impl Sender {
 
     /// Everything that was outstanding when the loss was found is acknowledged.
     fn leave_recovery(&mut self, now: Time, config: &Config, echo: Option<u32>) {
-        let is_needless = self.is_reduction_needless(echo);
+        if self.is_reduction_needless(echo) {
+            self.take_back(now);
+            return;
+        }
         self.end_fast_recovery(now);
         if config.recovery_exit == RecoveryExit::FlightSize {
-            let most = self.flight() + self.mss;
+            let most = self.counted_flight() + self.mss;
             let window = self.controller.window_mut();
             window.cwnd = window.cwnd.min(most);
         }
-        if is_needless {
-            self.take_back(now);
-        } else if let Some(linux) = self.linux() {
+        if let Some(linux) = self.linux() {
             linux.rack.on_recovery_end();
         }
     }
@@ -80,6 +79,7 @@ impl Sender {
         if let Some(linux) = self.linux() {
             linux.reduction = None;
             linux.frto = Frto::Off;
+            linux.used.note_change(now);
         }
     }
 
@@ -100,6 +100,9 @@ impl Sender {
         }
         self.find_all_lost();
         self.take_back(now);
+        if let Some(linux) = self.linux() {
+            linux.news.undone = true;
+        }
     }
 
     /// An ACK after a timeout.
@@ -133,8 +136,11 @@ impl Sender {
 
     /// The last reduction was needless.
     fn take_back(&mut self, now: Time) {
+        let before = self.controller.window().cwnd;
         if self.phase == Phase::FastRecovery {
             self.end_fast_recovery(now);
+            // Not ssthresh, as at the end of other recoveries.
+            self.controller.window_mut().cwnd = before;
         }
         self.phase = Phase::Open;
         let Some(linux) = self.linux() else { return };
@@ -145,6 +151,7 @@ impl Sender {
             // Nothing was reduced that the receiver has to know (`tcp_ecn_withdraw_cwr`).
             self.tell_reduction &= ssthresh <= self.controller.window().ssthresh;
             self.controller.on_spurious_loss(cwnd, ssthresh);
+            self.note_change_of_window(now);
         }
     }
 }

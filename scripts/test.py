@@ -294,11 +294,15 @@ def all_python_tests() -> Count:
         print(log_of("peers").read_text(), "going on without all peers")
     # One more than there are cores: some tests wait for other processes.
     processes = (os.cpu_count() or 1) + 1
-    together = python_tests("-m", "not alone and not nightly", "-n", str(processes), "--dist", "loadscope")
+    together = python_tests(
+        "-m", "not alone and not nightly", "-n", str(processes), "--dist", "loadscope"
+    )
     alone = python_tests("-m", "alone and not nightly")
     if alone.failed:
         print("\n== again", flush=True)
-        again = python_tests("-m", "alone and not nightly", "--last-failed", "--last-failed-no-failures=none")
+        again = python_tests(
+            "-m", "alone and not nightly", "--last-failed", "--last-failed-no-failures=none"
+        )
         if not again.failed:
             SECOND_TRY.extend(again.seconds)
         alone += Count(passed=again.passed, failed=-again.passed)
@@ -320,6 +324,7 @@ QUICK: dict[str, Callable[[], Count]] = {
     "ruff": lambda: check("ruff", "check", "."),
     "ruff-format": lambda: check("ruff", "format", "--check", "."),
     "mypy": lambda: check("mypy"),
+    "words": lambda: check(sys.executable, "scripts/words.py"),
     "deny": lambda: check(sys.executable, "scripts/deny.py"),
     "clippy": clippy,
     "unit-tests": lambda: cargo_tests("--lib"),

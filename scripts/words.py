@@ -29,9 +29,13 @@ def found(path: Path) -> list[str]:
         is_first = not previous.strip().startswith(("///", "//!"))
         if (match := FIRST_WORDS.match(line)) and is_first:
             word = match[1]
-            messages.append(f"{place}:{number}: expected another beginning than `{word}`: {INSTEAD[word]}")
+            messages.append(
+                f"{place}:{number}: expected another beginning than `{word}`: {INSTEAD[word]}"
+            )
         if "//" in line and (match := PRIVATE.search(line.split("//", 1)[1])):
-            messages.append(f"{place}:{number}: expected the name of the quantity, found `{match[1]}`")
+            messages.append(
+                f"{place}:{number}: expected the name of the quantity, found `{match[1]}`"
+            )
         previous = line
     return messages
 

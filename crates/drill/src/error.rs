@@ -1,4 +1,4 @@
-//! What can go wrong with a script.
+//! Errors of scripts.
 
 /// Why a script did not pass.
 #[derive(Clone, Debug, PartialEq, Eq, thiserror::Error)]
@@ -10,7 +10,7 @@ pub enum Failure {
         path: String,
         /// Its line, counted from 1.
         line: usize,
-        /// What was expected or found.
+        /// Expectation or finding.
         what: String,
     },
     /// The host has nothing that the script asks for.
@@ -44,7 +44,7 @@ impl Failure {
         }
     }
 
-    /// What went wrong, without file and line.
+    /// The error, without file and line.
     pub fn what(&self) -> &str {
         match self {
             Self::Syntax { what, .. } | Self::Unsupported { what, .. } => what,

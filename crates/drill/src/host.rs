@@ -1,4 +1,4 @@
-//! What a script runs against.
+//! The host that a script runs against.
 
 use std::collections::BTreeMap;
 
@@ -15,7 +15,7 @@ pub struct Live {
     pub packet: Packet,
 }
 
-/// What a call returns.
+/// Result of a call.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub enum Outcome {
     /// A number; for calls with a result in an argument, that result.
@@ -51,7 +51,7 @@ pub trait Host {
     /// When the host does not have the call or its arguments.
     fn call(&mut self, call: &Call) -> Result<Outcome, String>;
 
-    /// What has become of the call that blocks.
+    /// Outcome of the call that blocks.
     ///
     /// # Errors
     /// As for [`call`](Self::call).

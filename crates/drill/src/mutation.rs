@@ -6,7 +6,7 @@ use crate::script::{Action, Event, Script, When};
 /// A script with one change.
 #[derive(Clone, Debug)]
 pub struct Mutant {
-    /// What was changed, and on which line.
+    /// The change, and its line.
     pub change: String,
     /// The changed script.
     pub script: Script,

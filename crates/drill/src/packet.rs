@@ -42,7 +42,7 @@ impl Flags {
         (!letters.is_empty()).then_some(Self(bits))
     }
 
-    /// Whether one of `bits` is set.
+    /// Returns true if one of `bits` is set.
     pub fn has(self, bits: u8) -> bool {
         self.0 & bits != 0
     }

@@ -1,4 +1,4 @@
-//! What a script is made of.
+//! Parts of a script.
 
 use crate::packet::Packet;
 
@@ -35,7 +35,7 @@ pub struct Event {
     pub line: usize,
     /// When it happens.
     pub when: When,
-    /// What happens.
+    /// The action.
     pub action: Action,
 }
 
@@ -54,7 +54,7 @@ pub enum When {
     AfterBetween(i64, i64),
 }
 
-/// What happens.
+/// The action.
 #[derive(Clone, Debug)]
 pub enum Action {
     /// A segment arrives at the host.

@@ -12,7 +12,7 @@ pub enum Setting {
     Queueing(String),
 }
 
-/// What the public scripts begin with: the settings of their `defaults.sh`, as far as a host
+/// Beginning of the public scripts: the settings of their `defaults.sh`, as far as a host
 /// without Fast Open has them.
 const DEFAULTS: [(&str, &str); 19] = [
     ("net.ipv4.tcp_rmem", "4096 540000 15728640"),

@@ -17,7 +17,7 @@ use proof::Translation;
 /// One result of the check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Finding {
-    /// What was looked at.
+    /// Subject of the check.
     pub name: String,
     /// True if nothing has to be done.
     pub is_fine: bool,
@@ -137,7 +137,7 @@ fn programs() -> Vec<Finding> {
         .collect()
 }
 
-/// Whether the kernel takes the rules: it has TPROXY, `socket` and `fib` of nftables.
+/// Checks that the kernel takes the rules: it has TPROXY, `socket` and `fib` of nftables.
 fn kernel(loaded: &Loaded) -> Finding {
     let mut modules =
         "modprobe -a nft_tproxy nft_socket nft_fib_inet nf_tproxy_ipv4 nf_tproxy_ipv6".to_owned();
@@ -223,7 +223,7 @@ fn rules_are_set(loaded: &Loaded, file: &str) -> Vec<Finding> {
     findings
 }
 
-/// Whether the daemon listens, in the kernel's list of sockets.
+/// Checks that the daemon listens, in the kernel's list of sockets.
 fn listens(loaded: &Loaded, file: &str) -> Finding {
     let port = loaded.config.port_of(SideName::Terrestrial);
     let address = format!("0100007F:{port:04X} 00000000:0000 0A");

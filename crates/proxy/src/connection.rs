@@ -82,7 +82,7 @@ pub(crate) enum Outcome {
     Unreachable,
 }
 
-/// What connections of one thread share.
+/// State that connections of one thread share.
 pub(crate) struct Tools {
     pub(crate) chunk: Box<[u8]>,
     pub(crate) pipes: Pipes,

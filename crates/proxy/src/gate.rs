@@ -19,7 +19,7 @@ use crate::sockets::{self, Unset};
 #[derive(Debug)]
 pub(crate) struct Gate {
     limit: AtomicU64,
-    /// Whether listeners stop being transparent at the limit.
+    /// True if listeners stop being transparent at the limit.
     shuts: AtomicBool,
     /// SYNs are held back, and those above the limit are sent on one by one.
     holds_back: bool,

@@ -36,7 +36,7 @@ const PATIENCE: Duration = Duration::from_secs(30);
 const LAST_WORDS: Duration = Duration::from_secs(1);
 const TICK: Duration = Duration::from_millis(10);
 
-/// What a process inherits, by numbers of descriptors.
+/// Descriptors that a process inherits, by number.
 #[derive(Debug, Serialize, Deserialize)]
 struct Message {
     listeners: Vec<i32>,
@@ -59,7 +59,7 @@ pub(crate) struct Sockets {
     pub(crate) control: Option<OwnedFd>,
 }
 
-/// What this process has inherited.
+/// Descriptors that this process has inherited.
 #[derive(Debug, Default)]
 pub(crate) struct Inherited {
     pub(crate) listeners: Vec<OwnedFd>,

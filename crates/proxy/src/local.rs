@@ -1,4 +1,4 @@
-//! A thread that answers whoever connects to a local address, one after the other, until it is stopped.
+//! A thread that answers connections to a local address, one after the other, until it is stopped.
 
 use std::io;
 use std::net::{TcpListener, TcpStream};

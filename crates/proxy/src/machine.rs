@@ -1,4 +1,4 @@
-//! What the machine must have before the daemon starts, and before any rule is set.
+//! Requirements of the machine before the daemon starts, and before any rule is set.
 
 use std::ffi::CString;
 use std::fs;

@@ -31,7 +31,7 @@ FILE is TOML; docs/proxy.md explains its keys.
 const FAILED: u8 = 1;
 const BAD_INPUT: u8 = 2;
 
-/// What the user asked for.
+/// Request of the user.
 enum Request {
     Help,
     Version,

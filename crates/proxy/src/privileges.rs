@@ -45,7 +45,7 @@ fn keep(inheritable: CapabilitySet) -> io::Result<()> {
     Ok(set_capabilities(None, CapabilitySets { effective: KEPT, permitted: KEPT, inheritable })?)
 }
 
-/// Lets a process that `start` starts have [`KEPT`], whoever its user is.
+/// Lets a process that `start` starts have [`KEPT`], whatever its user is.
 pub(crate) fn inherited<T>(start: impl FnOnce() -> io::Result<T>) -> io::Result<T> {
     keep(KEPT)?;
     for capability in KEPT.iter() {

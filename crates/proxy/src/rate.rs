@@ -102,7 +102,7 @@ impl Rates {
 /// A direction of a connection that waits.
 #[derive(Clone, Debug)]
 struct Waiting {
-    /// What wakes its thread.
+    /// Descriptor that wakes its thread.
     thread: Arc<OwnedFd>,
     key: Key,
     from: Leg,
@@ -119,7 +119,7 @@ pub(crate) struct Turn {
     pub(crate) waited: Span,
 }
 
-/// What a thread does next for a rate.
+/// Next action of a thread for a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
     Turn(Turn),

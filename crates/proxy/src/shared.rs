@@ -1,4 +1,4 @@
-//! What all threads share: counters, limits, the log, and the way to a server.
+//! State that all threads share: counters, limits, the log, and the way to a server.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -15,7 +15,7 @@ use crate::late::Servers;
 use crate::log::Log;
 use crate::sockets::{self, Target, Unset};
 
-/// What all threads share.
+/// State that all threads share.
 #[derive(Clone, Debug)]
 pub(crate) struct Shared {
     pub(crate) counters: Arc<All>,

@@ -63,7 +63,7 @@ fn scenario(terrestrial: &str, satellite: &str, head: &str, accept: Accept) -> S
     Scenario::parse(&text, "node.toml", &[]).unwrap()
 }
 
-/// Whether this machine cannot run the testbed; prints why.
+/// Returns true if this machine cannot run the testbed; prints why.
 fn is_skipped() -> bool {
     let missing = testbed::available().err();
     // Not `eprintln`, which is kept back of tests that pass.

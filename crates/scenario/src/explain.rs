@@ -72,7 +72,7 @@ pub struct NodeExplanation {
     pub name: String,
     /// Limits of its forwarding.
     pub forwarding: Option<ForwardingExplanation>,
-    /// What looks into its packets.
+    /// Middlebox that looks into its packets.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub middlebox: Option<MiddleboxExplanation>,
     /// Its split proxy.
@@ -115,21 +115,21 @@ pub struct DirectionExplanation {
     pub to: String,
     /// Rate, delay, queue, overhead and channel.
     pub settings: Vec<Setting>,
-    /// What the channel does, if more can be said of it than a word.
+    /// Effects of the channel, if more can be said of it than a word.
     pub channel: Vec<Setting>,
-    /// What automatic repeat request will do: added delay, added rate, and what hosts see.
+    /// Effects of automatic repeat request: added delay, added rate, and what hosts see.
     pub arq: Vec<Setting>,
-    /// What forward error correction will do: the same.
+    /// Effects of forward error correction, likewise.
     pub fec: Vec<Setting>,
-    /// What its router will do with the feedback field of packets.
+    /// Effects of its router on the feedback field of packets.
     pub feedback: Vec<Setting>,
-    /// What demand assignment will do: added delay, rates, and the control loop.
+    /// Effects of demand assignment: added delay, rates, and the control loop.
     pub demand: Vec<Setting>,
-    /// What header compression will do: lengths of headers, and what a loss takes with it.
+    /// Effects of header compression: lengths of headers, and what a loss takes with it.
     pub header_compression: Vec<Setting>,
-    /// What the MTU will do: segments after discovery, and what happens to longer ones.
+    /// Effects of the MTU: segments after discovery, and what happens to longer ones.
     pub mtu: Vec<Setting>,
-    /// What becomes different while the run goes on.
+    /// Changes while the run goes on.
     pub events: Vec<EventExplanation>,
 }
 

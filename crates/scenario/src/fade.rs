@@ -21,7 +21,7 @@ pub(crate) use table::table;
 const ATTENUATION: RangeInclusive<f64> = -10.0..=200.0;
 /// The last second that a sample may have: 30 years.
 const LAST: f64 = 1e9;
-/// A step that so many others share is what the series was sampled with.
+/// Share of steps that are equal in a series of regular samples.
 const REGULAR: f64 = 0.9;
 /// Fewer steps than this show no rule.
 const FEW: usize = 10;

@@ -45,7 +45,7 @@ pub struct Scenario {
     pub addresses: Vec<Address>,
     /// Rates of routes of SCPS-TP.
     pub route_rates: Vec<RouteRate>,
-    /// What to record besides totals.
+    /// Records besides totals.
     pub record: Record,
 }
 
@@ -122,9 +122,9 @@ pub type Way = (usize, usize);
 pub struct Node {
     /// Its name.
     pub name: String,
-    /// What limits the packets that it forwards; `None` forwards at once.
+    /// Limit of the packets that it forwards; `None` forwards at once.
     pub forwarding: Option<Forwarding>,
-    /// What looks into its packets.
+    /// Middlebox that looks into its packets.
     pub middlebox: Option<Middlebox>,
     /// Its split proxy.
     pub proxy: Option<Arc<Proxy>>,
@@ -171,9 +171,9 @@ pub struct GatewayEnd {
     pub side: SideName,
     /// The congestion controller.
     pub controller: Specification,
-    /// Whether the side has a controller of its own, and not that of the flow.
+    /// True if the side has a controller of its own, and not that of the flow.
     pub has_own_controller: bool,
-    /// What only the protocol of its connections has.
+    /// Settings that only the protocol of its connections has.
     pub own: OwnSettings,
     /// TCP settings. Of another protocol they describe a TCP that has as much in flight and as many ACKs.
     pub transport: Arc<tcp::Config>,
@@ -238,7 +238,7 @@ pub struct Flow {
     pub controller: Specification,
     /// The transport protocol.
     pub protocol: Protocol,
-    /// What only this protocol has.
+    /// Settings that only this protocol has.
     pub own: OwnSettings,
     /// TCP settings of both ends; shared by the flows of one entry. Of another protocol they describe a TCP
     /// that has as much in flight and as many ACKs.
@@ -247,7 +247,7 @@ pub struct Flow {
     pub reader_rate: Option<Rate>,
     /// First sequence number of the side that sends the data; the other takes one more.
     pub initial_sequence: u32,
-    /// What the application does.
+    /// The application.
     pub traffic: Traffic,
     /// Its paths, the primary one first. Empty: it has one, on the routes between its hosts.
     pub paths: Arc<[FlowPath]>,
@@ -256,12 +256,12 @@ pub struct Flow {
 }
 
 impl Flow {
-    /// Whether all its connections are of TCP, or of SCPS-TP, which is one.
+    /// Returns true if all its connections are of TCP, or of SCPS-TP, which is one.
     pub fn has_tcp_only(&self) -> bool {
         self.own == OwnSettings::Tcp && self.other_end().is_none()
     }
 
-    /// Whether some of its data may be missing at the end.
+    /// Returns true if some of its data may be missing at the end.
     pub fn is_best_effort(&self) -> bool {
         self.transport.scps.is_some_and(|scps| scps.best_effort.is_some())
     }
@@ -282,7 +282,7 @@ impl Flow {
         [(self.from, to), (self.to, from)]
     }
 
-    /// Whether some of its connections are of QUIC, those between gateways included.
+    /// Returns true if some of its connections are of QUIC, those between gateways included.
     pub fn has_quic(&self) -> bool {
         let of_gateways = self.gateways.iter().flat_map(|one| &one.ends);
         let mut ends = of_gateways.map(|end| &end.own).chain([&self.own]);
@@ -377,7 +377,7 @@ impl OwnSettings {
     }
 }
 
-/// What an application does.
+/// An application.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Traffic {
     /// `to` opens the connection, sends a request and receives `size` bytes from `from`.
@@ -484,7 +484,7 @@ impl Traffic {
     }
 }
 
-/// What is recorded besides totals.
+/// Records besides totals.
 #[derive(Clone, Debug, Default, PartialEq, Eq)]
 pub struct Record {
     /// Sampling interval of the series; `None` records no series unless `events` is set.

@@ -94,7 +94,7 @@ pub(crate) fn resolve(
     Resolved { scenario, entries, problems }
 }
 
-/// A rule can be broken by a value that nobody wrote; whoever looks for it should know.
+/// A default can break a rule, too; the message then names it as a default.
 fn name_default(problem: &mut Problem, tree: &Tree) {
     if tree.at(&problem.path).is_none() {
         problem.found = format!("the default {}", problem.found);

@@ -107,7 +107,7 @@ impl Routes {
         }
     }
 
-    /// Whether packets on one of these ways take `hop`.
+    /// Returns true if packets on one of these ways take `hop`.
     pub fn passes(&self, ways: impl IntoIterator<Item = Way>, hop: Hop, links: &[Link]) -> bool {
         ways.into_iter().any(|(from, to)| self.path(from, to, links).contains(&hop))
     }

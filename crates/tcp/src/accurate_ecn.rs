@@ -49,7 +49,7 @@ pub(crate) enum CodePoint {
     Ce,
 }
 
-/// What a SYN with ACK says about ECN, by AE, CWR and ECE as one number (table 2).
+/// ECN capability in a SYN with ACK, by AE, CWR and ECE as one number (table 2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Answer {
     /// Accurate reports; the SYN arrived like this.
@@ -72,7 +72,7 @@ impl CodePoint {
     }
 }
 
-/// Whether a SYN asks for accurate reports: with 111, and with combinations that are reserved for later
+/// Returns true if a SYN asks for accurate reports: with 111, and with combinations that are reserved for later
 /// (section 3.1.3).
 pub(crate) fn asks(bits: u8) -> bool {
     !matches!(bits & ACE, 0b000 | 0b011)
@@ -93,7 +93,7 @@ impl Answer {
     }
 }
 
-/// What the receiving half has counted.
+/// Counters of the receiving half.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Received {
     /// r.cep, modulo 8.
@@ -174,7 +174,7 @@ impl Received {
     }
 }
 
-/// What the sending half has read of the other end's counters.
+/// The other end's counters as the sending half has read them.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Known {
     /// s.cep, modulo 8.

@@ -24,10 +24,10 @@
 
 /// The smallest ratio that is ever asked for, and the one that is always allowed (RFC 4341 section 6.1.2).
 const LEAST: u32 = 2;
-/// What the option can carry.
+/// Largest value of the option.
 const MOST: u32 = u8::MAX as u32;
 
-/// What ACK congestion control has done.
+/// Counts of ACK congestion control.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct AckCounters {
     /// R now, in segments.
@@ -94,7 +94,7 @@ impl AckRatio {
         }
     }
 
-    /// What it has done so far.
+    /// Counts so far.
     pub(crate) fn counters(&self) -> AckCounters {
         self.counters
     }

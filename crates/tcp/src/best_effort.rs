@@ -86,7 +86,7 @@ impl BestEffort {
     }
 }
 
-/// What best-effort transport has done at one end.
+/// Counts of best-effort transport at one end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct BestEffortCounters {
     /// Bytes of the own stream that this end has given up. Some of them may have arrived.

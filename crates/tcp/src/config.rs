@@ -58,7 +58,7 @@ impl From<Repair> for Recovery {
 pub enum SsthreshBasis {
     /// Everything sent and not acknowledged: FlightSize (RFC 5681 equation 4).
     FlightSize,
-    /// What is thought to be in the network, without what is SACKed or lost: the rule of ns-3.
+    /// Estimate of the data in the network, without SACKed and lost data: the rule of ns-3.
     Pipe,
     /// The congestion window: the rule of ns-2 and Linux. The flight may be twice as large when a
     /// timeout ends a recovery.
@@ -362,12 +362,12 @@ impl Config {
         Some(floor.max(timer))
     }
 
-    /// Whether data in order is acknowledged by the timer only.
+    /// Returns true if data in order is acknowledged by the timer only.
     pub(crate) fn acks_by_timer(&self) -> bool {
         self.scps.is_some_and(|scps| scps.strictly_delayed)
     }
 
-    /// Whether this end offers best-effort transport.
+    /// Returns true if this end offers best-effort transport.
     pub(crate) fn offers_best_effort(&self) -> bool {
         self.scps.is_some_and(|scps| scps.best_effort.is_some())
     }

@@ -39,7 +39,7 @@ const TIME_WAIT: Span = Span::from_secs(240);
 /// The MSS of an end that names none (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u32 = 536;
 
-/// What makes a segment unusual if it is set, and ACK, without which it is unusual too.
+/// Flags that make a segment unusual if they are set, and ACK, without which it is unusual too.
 const ORDINARY_BITS: u8 = Flags::SYN.0 | Flags::RST.0 | Flags::ACK.0 | Flags::FIN.0 | Flags::CWR.0;
 
 /// Where a connection stands (RFC 9293 section 3.3.2).
@@ -69,7 +69,7 @@ pub enum State {
     TimeWait,
 }
 
-/// What is sent before everything else.
+/// Segments that are sent before everything else.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Urgent {
     Nothing,
@@ -89,7 +89,7 @@ enum Urgent {
 #[derive(Debug)]
 pub struct Connection {
     state: State,
-    /// What goes before everything else.
+    /// The segment that goes before everything else.
     urgent: Urgent,
     /// Why the connection ended before its time.
     cause: Option<AbortCause>,
@@ -107,13 +107,13 @@ pub struct Connection {
     timestamps: bool,
     sack: bool,
     ecn: Ecn,
-    /// What data is sent with, once both ends have agreed on ECN.
+    /// Options of data segments once both ends have agreed on ECN.
     ect: Options,
     dsack: bool,
     /// The bits of a segment that make it unusual if they are set, and ACK. None if each mark is
     /// reported or ACKs are controlled: then no segment is ordinary.
     ordinary_bits: u8,
-    /// What each segment reports of marks: ECE until the other end answers (RFC 3168 section 6.1.3),
+    /// Report of marks in each segment: ECE until the other end answers (RFC 3168 section 6.1.3),
     /// ECE of the last data (RFC 8257), or ACE (RFC 9768).
     report: Flags,
     marks: Option<Box<Marks>>,
@@ -225,7 +225,7 @@ impl Connection {
 
     /// Queues the FIN behind the data, once the connection is open.
     ///
-    /// What was written and closed before that counts as written and closed at the moment the
+    /// Data written and a close before that count as written and closed at the moment the
     /// set-up is complete (RFC 9293 section 3.10.4, SYN-RECEIVED), as by a process that waits for
     /// connect() or accept(). So the data has not waited for a window, and the FIN does not go with
     /// the last of it unless it has to wait then.
@@ -260,13 +260,13 @@ impl Connection {
         self.state
     }
 
-    /// Whether data may flow, or has flown.
+    /// Returns true if data may flow, or has flown.
     #[inline]
     pub fn is_established(&self) -> bool {
         !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::SynReceived)
     }
 
-    /// Whether the application has [closed](Self::close) its direction.
+    /// Returns true if the application has [closed](Self::close) its direction.
     pub fn is_closing(&self) -> bool {
         self.closing
     }
@@ -363,7 +363,7 @@ impl Connection {
         }
     }
 
-    /// What was sent.
+    /// Counts of sent data.
     pub fn counters(&self) -> &Counters {
         self.sender.counters()
     }

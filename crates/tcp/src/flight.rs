@@ -71,7 +71,7 @@ impl Segment {
         self.segments.into()
     }
 
-    /// What of it is in the network: the original, a retransmission, or both.
+    /// Bytes of it in the network: the original, a retransmission, or both.
     fn in_network(&self) -> u64 {
         (u64::from(!self.lost) + u64::from(self.repeating)) * self.segments()
     }
@@ -423,7 +423,7 @@ impl Flight {
         self.sacked
     }
 
-    /// What is known of these segments.
+    /// State of these segments.
     pub(crate) fn outstanding(&self) -> Outstanding {
         Outstanding {
             sacked: u64::from(self.sacked) * self.mss,
@@ -470,7 +470,7 @@ impl Flight {
         self.segments.back()
     }
 
-    /// Whether it is a single segment.
+    /// Returns true if it is a single segment.
     pub(crate) fn is_single(&self) -> bool {
         self.segments.len() == 1
     }

@@ -1,4 +1,4 @@
-//! What a connection knows about itself: the counterpart of `TCP_INFO` of Linux (linux/tcp.h).
+//! State of a connection for its user: the counterpart of `TCP_INFO` of Linux (linux/tcp.h).
 
 use congestion::{Controller, Ecn};
 use transport::PathMtuCounters;
@@ -66,13 +66,13 @@ pub struct Info {
     pub ecn: bool,
     /// The window that the other end advertises.
     pub advertised: u64,
-    /// What path MTU discovery has done, if anything has called for it.
+    /// Counts of path MTU discovery, if the connection has it.
     pub path_mtu: Option<PathMtuCounters>,
-    /// What congestion control of ACKs has done, if both ends have it.
+    /// Counts of congestion control of ACKs, if both ends have it.
     pub ack_control: Option<AckCounters>,
-    /// What became of loss notices, if the connection takes them.
+    /// Counts of loss notices, if the connection takes them.
     pub loss_notices: Option<NoticeCounters>,
-    /// What best-effort transport has done, if both ends have it.
+    /// Counts of best-effort transport, if both ends have it.
     pub best_effort: Option<BestEffortCounters>,
 }
 

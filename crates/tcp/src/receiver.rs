@@ -181,7 +181,7 @@ impl Receiver {
         }
     }
 
-    /// What lies below the next number expected has arrived for the second time.
+    /// Data below the next number expected has arrived for the second time.
     pub(crate) fn note_duplicate(&mut self, start: u64, end: u64) {
         let end = end.min(self.next);
         if start < end {
@@ -248,7 +248,7 @@ impl Receiver {
         Some(hole)
     }
 
-    /// What arrived for the second time since the last ACK, to be reported once (RFC 2883
+    /// Data that arrived for the second time since the last ACK, to be reported once (RFC 2883
     /// section 4).
     pub(crate) fn take_duplicate(&mut self) -> Option<Range> {
         let duplicate = std::mem::replace(&mut self.duplicate, NOTHING);
@@ -260,7 +260,7 @@ impl Receiver {
         self.gaps.iter().flat_map(|gaps| gaps.reported())
     }
 
-    /// What has arrived above a gap, in ascending order.
+    /// Ranges that have arrived above a gap, in ascending order.
     pub(crate) fn queued(&self) -> impl Iterator<Item = Range> {
         self.gaps.iter().flat_map(|gaps| gaps.ranges())
     }

@@ -26,7 +26,7 @@ pub(crate) struct Scoreboard {
     retransmitted_below: u64,
     /// Sacked bytes below `retransmitted_below`.
     sacked_retransmitted: u64,
-    /// What of the sacked data a probe has brought ahead of its turn. It was sent before the data
+    /// Sacked data that a probe has brought ahead of its turn. It was sent before the data
     /// below it, and so does not tell that anything is lost.
     early: Option<Box<RangeSet>>,
     /// Each segment by itself, for a recovery that finds losses by time; what is lost and what is
@@ -120,7 +120,7 @@ impl Scoreboard {
         self.lost_below
     }
 
-    /// What lies from `from` up to `to` and is not sacked.
+    /// Ranges from `from` up to `to` that are not sacked.
     pub(crate) fn holes(&self, from: u64, to: u64) -> impl Iterator<Item = Range> {
         let mut start = from;
         std::iter::from_fn(move || {
@@ -169,7 +169,7 @@ impl Scoreboard {
         self.pipe_with_gaps(una, max)
     }
 
-    /// What is known of the bytes between `una` and `max`.
+    /// State of the bytes between `una` and `max`.
     pub(crate) fn outstanding(&self, una: u64, max: u64) -> Outstanding {
         if let Some(flight) = &self.flight {
             return flight.outstanding();

@@ -135,7 +135,7 @@ impl Snack {
         (6 + self.bits / 8).next_multiple_of(4)
     }
 
-    /// What is missing, in bytes behind the number that is acknowledged: the hole, and those that the vector shows.
+    /// Missing data, in bytes behind the number that is acknowledged: the hole, and those that the vector shows.
     pub fn holes(self, unit: u64) -> impl Iterator<Item = (u64, u64)> {
         let first = (u64::from(self.offset), u64::from(self.offset) + u64::from(self.size));
         let mut bit = 0;

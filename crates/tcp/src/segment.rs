@@ -34,7 +34,7 @@ impl Flags {
     /// is in the byte before.
     pub const AE: Self = Self(flags::URG);
 
-    /// Whether all bits of `other` are set.
+    /// Returns true if all bits of `other` are set.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 == other.0
     }
@@ -156,7 +156,7 @@ impl Options {
         if wanted { Self(self.0 | other.0) } else { self }
     }
 
-    /// Whether one of the bits of `other` is set.
+    /// Returns true if one of the bits of `other` is set.
     pub const fn contains(self, other: Self) -> bool {
         self.0 & other.0 != 0
     }
@@ -212,7 +212,7 @@ impl Segment {
         self.sack[MAX_SACK_BLOCKS - 1] = Block { start: counters.marked, end: counters.unmarked };
     }
 
-    /// Whether the SYN permits ACK congestion control (RFC 5690 section 4.1).
+    /// Returns true if the SYN permits ACK congestion control (RFC 5690 section 4.1).
     pub fn permits_ack_control(&self) -> bool {
         self.flags.contains(Flags::SYN) && self.has_ack_option()
     }

@@ -157,7 +157,7 @@ pub(crate) fn plan_without_flows(
     if refusals.of_network.is_empty() { Ok(plan) } else { Err(refusals.of_network) }
 }
 
-/// What a kernel cannot do.
+/// Settings that a kernel cannot have.
 #[derive(Debug, Default)]
 struct Refusals {
     /// Of flows, their protocols and sockets, and of records about them.

@@ -101,7 +101,7 @@ pub(super) fn connection(loaded: &Loaded, translation: Translation) -> Result<St
     Ok(format!("{length} bytes there and back, split, and the server saw {peer}"))
 }
 
-/// Whether this machine has the socket of a split connection: it has the server's address.
+/// Returns true if this machine has the socket of a split connection: it has the server's address.
 fn has_socket(server: (Ipv4Addr, u16), client: SocketAddr) -> bool {
     let SocketAddr::V4(client) = client else { return false };
     let hex = |address: Ipv4Addr, port: u16| {

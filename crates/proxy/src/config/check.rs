@@ -1,4 +1,4 @@
-//! What the schema cannot express: prefixes, names of interfaces, contradictions.
+//! Rules that the schema cannot express: prefixes, names of interfaces, contradictions.
 
 use std::net::SocketAddr;
 

@@ -32,7 +32,7 @@ enum Line {
     Joined,
 }
 
-/// What a direction has of the rate that it shares.
+/// Part of a direction in the rate that it shares.
 #[derive(Debug)]
 struct Limit {
     rate: Arc<SharedRate>,

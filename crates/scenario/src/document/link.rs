@@ -138,7 +138,7 @@ pub(crate) struct Direction {
     /// then, and figures before a run are of its mean. `event` changes what the trace has set. `phase` of the scenario does not move it. It cannot be combined with
     /// `low_priority = "push-out"`. Default: none.
     pub trace: Option<Trace>,
-    /// Whether packets overtake others where an event or a trace shortens the delay, as on a path that
+    /// True if packets overtake others where an event or a trace shortens the delay, as on a path that
     /// becomes shorter. Otherwise they arrive together with the last of the earlier packets. Packets with
     /// the same delay keep their order, `jitter` included. It cannot be combined with `arq` on the link,
     /// nor with `fec` or `header_compression` in the same direction, which rely on the order.

@@ -1,4 +1,4 @@
-//! What a warning is about, and where the scenario has it.
+//! Subject of a warning, and its place in the scenario.
 
 use language::error::Place;
 

@@ -8,7 +8,7 @@ use crate::model::{Aqm, Direction, QueueLimit};
 
 /// Bytes of a full packet, for limits in packets.
 const PACKET: f64 = 1500.0;
-/// From so many times the RTT that its parameters are made for, a path has another time scale.
+/// Ratio to the RTT that its parameters are made for, from which a path has another time scale.
 const OTHER_SCALE: f64 = 2.0;
 /// RTT in milliseconds for which RFC 8033 chose alpha and beta of PIE.
 const PIE_RTT_MS: f64 = 100.0;

@@ -49,7 +49,7 @@ pub(super) fn longest_packet(scenario: &Scenario) -> u32 {
     u32::try_from(longest.unwrap_or(0)).unwrap_or(u32::MAX)
 }
 
-/// What ARQ of a direction of `link` will do.
+/// Effects of ARQ of a direction of `link`.
 pub(super) fn details(scenario: &Scenario, link: &Link, is_forward: bool) -> Vec<Setting> {
     let (direction, back) = sides(link, is_forward);
     let Some(arq) = direction.arq else { return Vec::new() };

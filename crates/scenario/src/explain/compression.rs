@@ -18,7 +18,7 @@ fn header(settings: HeaderCompression, ip: IpVersion, flow: &Flow, is_data: bool
     (plain as f64, settings.mean_header(ip, payload, timestamps > 0))
 }
 
-/// What header compression of a direction will do.
+/// Effects of header compression of a direction.
 pub(super) fn details(scenario: &Scenario, link: &Link, is_forward: bool) -> Vec<Setting> {
     let Some(settings) = link.header_compression[usize::from(!is_forward)] else {
         return Vec::new();

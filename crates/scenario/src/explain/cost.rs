@@ -68,7 +68,7 @@ impl RecordingExplanation {
         }
     }
 
-    /// Whether there is more than totals.
+    /// Returns true if there is more than totals.
     pub(super) fn has_rows(&self) -> bool {
         self.memory_bytes > 0
     }
@@ -115,7 +115,7 @@ struct Extra {
     cause: String,
 }
 
-/// What the application of a flow and the probes of its controller cause.
+/// Cost of the application of a flow and the probes of its controller.
 fn extra(scenario: &Scenario, explanation: &FlowExplanation, flow: &Flow) -> Extra {
     let seconds = active(scenario, flow).as_secs_f64();
     let copies = explanation.count as f64;

@@ -20,7 +20,7 @@ fn sparse(direction: &Direction, demand: &DemandSettings, bytes: u32) -> [f64; 3
     demand.sparse_delay(bytes.saturating_add(direction.overhead))
 }
 
-/// What demand assignment of a direction will do.
+/// Effects of demand assignment of a direction.
 pub(super) fn details(scenario: &Scenario, direction: &Direction) -> Vec<Setting> {
     let Some(demand) = direction.demand else { return Vec::new() };
     let bytes = longest_packet(scenario);

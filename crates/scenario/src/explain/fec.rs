@@ -26,7 +26,7 @@ fn group_time(direction: &Direction, fec: &FecSettings, bytes: u32) -> f64 {
     bits / direction.rate.bits_per_second() as f64
 }
 
-/// What FEC of a direction will do.
+/// Effects of FEC of a direction.
 pub(super) fn details(scenario: &Scenario, direction: &Direction) -> Vec<Setting> {
     let Some(fec) = direction.fec else { return Vec::new() };
     let bytes = arq::longest_packet(scenario);

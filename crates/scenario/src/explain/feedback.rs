@@ -61,7 +61,7 @@ fn names(flows: &[&FlowExplanation]) -> String {
     if names.is_empty() { "no flow".to_owned() } else { names.join(", ") }
 }
 
-/// What the router of a direction will do.
+/// Effects of the router of a direction.
 pub(super) fn details(
     scenario: &Scenario,
     routes: &Routes,
@@ -113,7 +113,7 @@ pub(super) fn flow(scenario: &Scenario, routes: &Routes, flow: &Flow) -> Vec<(Ab
     protocols(flow).filter_map(doubt).collect()
 }
 
-/// What keeps a flow from feedback in `protocol`.
+/// Obstacle to feedback in `protocol` for a flow.
 fn incomplete(
     scenario: &Scenario,
     routes: &Routes,

@@ -9,7 +9,7 @@ use crate::model::{Direction, Flow, QueueLimit, Scenario, Traffic, Way as Ends};
 use crate::rates::{framed, usable_rate};
 use crate::routes::{Hop, Routes};
 
-/// What can be said about a flow before it runs. Times are without any queue, and links as they are at
+/// Figures of a flow before it runs. Times are without any queue, and links as they are at
 /// the start.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct Figures {
@@ -25,7 +25,7 @@ pub struct Figures {
     pub bottleneck_flows: usize,
     /// Its rate in bit/s of IP packets.
     pub bottleneck_bps: f64,
-    /// What its queue holds, in bytes of IP packets; `None` is unlimited.
+    /// Capacity of its queue, in bytes of IP packets; `None` is unlimited.
     pub bottleneck_queue_bytes: Option<f64>,
     /// Time that a full packet takes there, in milliseconds.
     pub segment_time_ms: f64,
@@ -49,7 +49,7 @@ pub struct Figures {
     pub window_limit_bps: f64,
     /// Payload rate at which the ACKs fill the return way.
     pub ack_limit_bps: f64,
-    /// What the application writes on average and at most, in bit/s; `None` if it writes as fast as
+    /// Mean and maximum of the application's rate, in bit/s; `None` if it writes as fast as
     /// TCP takes it.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub offered: Option<Offered>,
@@ -73,7 +73,7 @@ pub struct Rated {
     pub place: String,
     /// Its rate in bit/s of IP packets.
     pub place_bps: f64,
-    /// What its queue holds, in bytes of IP packets; `None` is unlimited.
+    /// Capacity of its queue, in bytes of IP packets; `None` is unlimited.
     pub queue_bytes: Option<f64>,
     /// The rates.
     pub routes: RouteSum,
@@ -86,7 +86,7 @@ pub struct RouteSum {
     pub count: usize,
     /// Their rates, in bit/s.
     pub rate_bps: f64,
-    /// What their buckets hold, in bytes.
+    /// Size of their buckets, in bytes.
     pub burst_bytes: f64,
 }
 
@@ -228,14 +228,14 @@ impl Figures {
     }
 }
 
-/// What goes through each direction of each link.
+/// Flows through each direction of each link.
 pub(super) struct Load(Vec<[Passing; 2]>);
 
 /// Flows that send their data through one place.
 #[derive(Clone, Copy, Default)]
 struct Passing {
     flows: usize,
-    /// What those with a rate of their own write on average, in bit/s.
+    /// Sum of the mean rates of applications with a rate of their own, in bit/s.
     offered: f64,
     /// Routes of SCPS-TP with a rate that some of them take.
     routes: RouteSum,
@@ -299,11 +299,11 @@ struct Place {
     time: f64,
     /// Flows that send their data through it.
     flows: usize,
-    /// What those with a rate of their own write on average, in bit/s.
+    /// Sum of the mean rates of applications with a rate of their own, in bit/s.
     offered: f64,
     /// Routes of SCPS-TP with a rate that some of them take.
     routes: RouteSum,
-    /// What waits before it, in bytes of such packets.
+    /// Queue before it, in bytes of such packets.
     queue: Option<f64>,
     /// Returns true if the rate is the mean of a trace.
     mean_rate: bool,
@@ -318,7 +318,7 @@ impl Place {
 
 impl Way {
     /// The way of packets of `packet` bytes along `hops`. For each of them, a router that is also
-    /// on the `other` way forwards so many bytes there.
+    /// on the `other` way forwards the bytes of `other` there.
     fn new(graph: Graph<'_>, hops: &[Hop], packet: f64, other: (&[Hop], f64)) -> Self {
         let links = &graph.scenario.links;
         let mut places = Vec::new();

@@ -47,7 +47,7 @@ pub(super) fn explain(
     })
 }
 
-/// Whether the middlebox at `node` sees packets from one node to another.
+/// Returns true if the middlebox at `node` sees packets from one node to another.
 pub(super) fn sees(
     scenario: &Scenario,
     routes: &Routes,

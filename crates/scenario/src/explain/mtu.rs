@@ -11,7 +11,7 @@ use crate::routes::{Hop, Routes};
 struct Crossing<'a> {
     flow: &'a str,
     probing: MtuProbing,
-    /// What both ends agree on, without options.
+    /// The size that both ends agree on, without options.
     mss: u64,
     /// The full packet of that.
     packet: u64,
@@ -55,7 +55,7 @@ fn mtu(scenario: &Scenario, hop: Hop) -> Option<Mtu> {
     scenario.links[hop.link as usize].mtu[usize::from(!hop.forward)]
 }
 
-/// What the MTU of a direction will do.
+/// Effects of the MTU of a direction.
 pub(super) fn details<'a>(
     scenario: &'a Scenario,
     routes: &'a Routes,

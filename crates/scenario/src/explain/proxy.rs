@@ -176,7 +176,7 @@ pub(super) fn whole(mut figures: Figures, legs: &[Leg]) -> Figures {
     }
 }
 
-/// What is shown of the legs.
+/// Explanations of the legs.
 pub(super) fn explain_legs(scenario: &Scenario, legs: &[Leg]) -> Vec<LegExplanation> {
     let explain = |Leg { flow, figures, limits: _ }: &Leg| LegExplanation {
         from: scenario.nodes[flow.from].name.clone(),

@@ -19,7 +19,7 @@ pub(super) fn limits(scenario: &Scenario, routes: &Routes, flow: &Flow) -> [Opti
     })
 }
 
-/// Whether losses leave what a flow sends as it is.
+/// Returns true if losses leave what a flow sends as it is.
 fn is_uncontrolled(flow: &Flow, cause: Cause) -> bool {
     flow.controller == Specification::unlimited() || cause == Cause::Corruption
 }
@@ -119,7 +119,7 @@ pub(super) fn late_retransmissions(flow: &Flow, figures: &Figures) -> Option<Str
     })
 }
 
-/// What arrives while the receiver waits at a hole fills the receive buffer.
+/// Data that arrives while the receiver waits at a hole fills the receive buffer.
 pub(super) fn full_buffer(flow: &Flow, figures: &Figures) -> Option<String> {
     let best_effort = flow.transport.scps?.best_effort?;
     let waits = best_effort.receive_timeout.as_secs_f64() + figures.base_rtt_ms / 1e3;

@@ -30,7 +30,7 @@ pub struct Setting {
     pub unit: Option<&'static str>,
     /// The value for people, with what follows from it.
     pub text: String,
-    /// Whether nobody wrote it.
+    /// True if nobody wrote it.
     pub default: bool,
 }
 
@@ -92,7 +92,7 @@ impl From<Bytes> for Amount {
     }
 }
 
-/// What concerns the whole scenario.
+/// Settings of the whole scenario.
 pub(super) fn of_scenario(scenario: &Scenario, written: &Written) -> Vec<Setting> {
     let mut settings = Vec::new();
     for key in ["duration", "seed", "ip", "phase", "delay_tolerance", "record"] {
@@ -406,7 +406,7 @@ pub(super) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setti
 /// The keys of a flow that are shown value by value.
 pub(crate) const FLOW_TABLES: [&str; 4] = ["start", "stop", "traffic", "transport"];
 
-/// What holds where nothing was written and the schema has no default. A test asks for each such
+/// Values of keys that have neither a written value nor a schema default. A test asks for each such
 /// key; `None` is a key that nobody thought of.
 pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
     let transport = &flow.transport;
@@ -501,7 +501,7 @@ fn leaves(
     settings.push(Setting::new(name, value, text, written.contains(path)));
 }
 
-/// Whether a setting of a flow is one of its protocol.
+/// Returns true if a setting of a flow is one of its protocol.
 fn has_effect(protocol: Protocol, name: &str) -> bool {
     let Some(name) = name.strip_prefix("transport.") else { return true };
     let key = name.split('.').next().unwrap_or(name);
@@ -510,7 +510,7 @@ fn has_effect(protocol: Protocol, name: &str) -> bool {
     key == "protocol" || entry.table == Some(key) || (!is_table && entry.takes(key))
 }
 
-/// What the application of a flow does.
+/// Description of the application of a flow.
 pub(super) fn summary(scenario: &Scenario, flow: &Flow) -> String {
     let [from, to] = [flow.from, flow.to].map(|node| &scenario.nodes[node].name);
     let what = match &flow.traffic {
@@ -534,7 +534,7 @@ pub(super) fn summary(scenario: &Scenario, flow: &Flow) -> String {
     format!("{what}, {}{source}", flow.controller.entry().name)
 }
 
-/// Whether the application goes on until the run ends.
+/// Returns true if the application goes on until the run ends.
 pub(super) fn is_endless(traffic: &Traffic) -> bool {
     match traffic {
         Traffic::Download { .. } | Traffic::Bulk { size: Some(_) } => false,

@@ -43,7 +43,7 @@ fn scaled(value: f64, units: &[(f64, &str)]) -> String {
     format!("{}{unit}", short(value, digits))
 }
 
-/// At most so many decimals.
+/// With at most `digits` decimals.
 pub(super) fn short(value: f64, digits: usize) -> String {
     let text = format!("{value:.digits$}");
     match text.contains('.') {
@@ -270,7 +270,7 @@ fn links(f: &mut Formatter<'_>, directions: &[DirectionExplanation]) -> fmt::Res
     table(f, &rows)
 }
 
-/// What does not fit into the line of a link; once if both directions have the same.
+/// Settings that do not fit into the line of a link; once if both directions have the same.
 fn details(
     f: &mut Formatter<'_>,
     directions: &[DirectionExplanation],
@@ -336,7 +336,7 @@ fn transport(flow: &FlowExplanation) -> impl Iterator<Item = &Setting> {
     flow.settings.iter().filter(|s| s.name.starts_with(TRANSPORT) && !is_own(s))
 }
 
-/// What differs from flow to flow by nature.
+/// Returns true if the setting differs from flow to flow by nature.
 fn is_own(setting: &Setting) -> bool {
     setting.name == "transport.initial_sequence"
 }

@@ -7,7 +7,7 @@ use language::error::{Place, excerpt};
 use super::table::Table;
 use super::{Cell, Fault, Series};
 
-/// What may stand between the columns; the first of them that the first line has.
+/// Separators of columns; the first of them that the first line has.
 const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
 
 /// The text of a file, and a reader of its records.

@@ -39,7 +39,7 @@ pub(super) struct Side {
     pub pacing_rate: Option<Rate>,
     pub rate: Option<Rate>,
     pub burst: Option<Bytes>,
-    /// What decides where nothing is written.
+    /// Preset that decides where nothing is written.
     pub preset: Option<Preset>,
 }
 

@@ -127,7 +127,7 @@ impl Values {
         }
     }
 
-    /// Whether a preset gives a side the rate of its links.
+    /// Returns true if a preset gives a side the rate of its links.
     pub(super) fn has_rate(preset: Preset, side: SideName) -> bool {
         matches!(preset, Preset::ScpsGateway | Preset::Satpep) && side == SideName::Satellite
     }

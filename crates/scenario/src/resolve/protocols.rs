@@ -33,7 +33,7 @@ pub(super) struct Places {
     transport: Path,
     /// True if something else bounds the rate of connections without congestion control.
     is_bounded: bool,
-    /// What a congestion controller called "none" requires.
+    /// Requirement of a congestion controller called "none".
     requires: &'static str,
 }
 

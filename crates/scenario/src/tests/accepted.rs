@@ -1,4 +1,4 @@
-//! What a scenario becomes.
+//! Scenarios that are accepted, and their models.
 
 use wire::IpVersion;
 

@@ -116,7 +116,7 @@ fn each_warning_is_shown() {
     insta::assert_snapshot!(found.join("\n"));
 }
 
-/// What a run costs beyond its packets is found before it: small writes over QUIC, which quinn searches, and packets
+/// Cost of a run beyond its packets, found before it: small writes over QUIC, which quinn searches, and packets
 /// that XTP sends and the queue drops.
 #[test]
 fn costs_of_other_transports_have_a_warning() {

@@ -135,7 +135,7 @@ fn what_is_written_comes_before_the_preset() {
     assert!(ends(&tcp)[1].transport.scps.is_none());
 }
 
-/// What only TCP has does not follow a flow of TCP to a leg of SCPS-TP, nor the other way.
+/// Settings that only TCP has do not follow a flow of TCP to a leg of SCPS-TP, nor the other way.
 #[test]
 fn each_protocol_has_its_own_settings_on_its_legs() {
     let only_tcp = "transport = { dupthresh = 9, dsack = true, pacing = \"linux\", mtu_probing = \"always\", \

@@ -299,7 +299,7 @@ fn explain_names_the_preset() {
     }
 }
 
-/// What a gateway's end takes over of an option of `flow.transport`.
+/// Effect of an option of `flow.transport` on a gateway's end.
 #[derive(Clone, Copy, PartialEq)]
 enum Taken {
     /// The flow's option.

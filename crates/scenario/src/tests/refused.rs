@@ -1,4 +1,4 @@
-//! What is refused, and in which words. The snapshots are what a user reads.
+//! Scenarios that are refused, and the messages, which the snapshots have as a user reads them.
 
 use std::fmt::Write;
 

@@ -36,7 +36,7 @@ fn is_bare_ack(segment: &Segment) -> bool {
 }
 
 impl Connection {
-    /// What an ordinary segment acknowledges, and `None` for all others, which need a second look.
+    /// Acknowledged bytes of an ordinary segment, and `None` for all others, which need a second look.
     /// An ordinary one is the next, fits the window, acknowledges something that was sent, and
     /// neither opens nor ends anything. Nearly all are, so this is one test for all the rules.
     #[inline]
@@ -71,7 +71,7 @@ impl Connection {
         number.is_some_and(|number| number >= una && self.sender.may_be_acknowledged(number))
     }
 
-    /// Whether a segment that is not [ordinary](Self::acknowledged_by_ordinary) is taken in.
+    /// Returns true if a segment that is not [ordinary](Self::acknowledged_by_ordinary) is taken in.
     /// Answers it if not.
     pub(super) fn accepts(&mut self, now: Time, segment: &Segment, sequence: u64) -> bool {
         let reset = segment.flags.contains(Flags::RST);
@@ -122,7 +122,7 @@ impl Connection {
         false
     }
 
-    /// Whether the old timestamp of a segment may be that of one that was overtaken, and was not wrapped.
+    /// Returns true if the old timestamp of a segment may be that of one that was overtaken, and was not wrapped.
     fn is_out_of_order_only(&self, segment: &Segment, sequence: u64) -> bool {
         let age = self.recent_timestamp.wrapping_sub(segment.timestamp);
         // Ticks of 1 ms, and some systems have a clock of 1200 Hz (`tcp_tsval_replay`).
@@ -187,7 +187,7 @@ impl Connection {
         }
     }
 
-    /// Whether Linux takes a reset with another number than the next.
+    /// Returns true if Linux takes a reset with another number than the next.
     fn resets_like_linux(&self, sequence: u64) -> bool {
         let after_fin = matches!(self.state, State::CloseWait | State::LastAck | State::Closing);
         let highest = self.receiver.sack_ranges().map(|range| range.end).max();

@@ -10,7 +10,7 @@ use crate::segment::Segment;
 use super::{Connection, Urgent};
 
 impl Connection {
-    /// Whether a SYN, or the answer to one, has the option.
+    /// Returns true if a SYN, or the answer to one, has the option.
     pub(super) fn offers_ack_control(&self, answer: bool) -> bool {
         let agreed = self.marks.as_ref().is_some_and(|marks| marks.acks.is_some());
         self.config.ack_control && (agreed || !answer)
@@ -40,7 +40,7 @@ impl Connection {
         }
     }
 
-    /// Whether a segment with a mark is an ACK that may be marked. The mark is no news of data.
+    /// Returns true if a segment with a mark is an ACK that may be marked. The mark is no news of data.
     pub(super) fn is_marked_ack(&mut self, segment: &Segment) -> bool {
         let is_ack = segment.payload == 0 && segment.is_ecn_capable();
         let acks = self.marks.as_mut().and_then(|marks| marks.acks.as_mut());
@@ -89,7 +89,7 @@ impl Connection {
         }
     }
 
-    /// What congestion control of ACKs has done, if both ends have it.
+    /// Counts of congestion control of ACKs, if both ends have it.
     pub(crate) fn ack_counters(&self) -> Option<AckCounters> {
         Some(self.marks.as_ref()?.acks.as_ref()?.counters())
     }

@@ -178,7 +178,7 @@ impl Connection {
         }
     }
 
-    /// What a segment says to the sending half, and its SACK blocks.
+    /// The acknowledgement of a segment for the sending half, and its SACK blocks.
     #[inline(always)]
     pub(super) fn read_acknowledgement<'a>(
         &self,
@@ -247,7 +247,7 @@ impl Connection {
         self.sender.know_path(&self.config, known, options);
     }
 
-    /// What routers have reported of the path to this connection, if anything.
+    /// Reports of routers about the path to this connection, if there are any.
     pub fn known_path(&self) -> Option<KnownPath> {
         self.sender.known_path(self.option_bytes())
     }
@@ -257,7 +257,7 @@ impl Connection {
         if self.timestamps { TIMESTAMPS_BYTES.into() } else { 0 }
     }
 
-    /// Whether the SACK blocks of a segment report something that was not known to have arrived.
+    /// Returns true if the SACK blocks of a segment report something that was not known to have arrived.
     #[cold]
     pub(super) fn brings_sacks(&self, segment: &Segment) -> bool {
         let una = self.sender.una();

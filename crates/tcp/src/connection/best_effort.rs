@@ -37,7 +37,7 @@ pub(super) struct Passing {
     /// The next ACK without data echoes it.
     echoes_latest: bool,
     skipped: Holes,
-    /// What this end has given up, once the connection is over.
+    /// Data that this end has given up, once the connection is over.
     given_up: Option<Holes>,
     /// When the timer of keep-alive expires, with which a hole shares one.
     keep_alive: Time,
@@ -120,7 +120,7 @@ impl Connection {
         }
     }
 
-    /// What best-effort transport has done, if both ends have it.
+    /// Counts of best-effort transport, if both ends have it.
     pub(crate) fn best_effort_counters(&self) -> Option<BestEffortCounters> {
         let (skipped, given_up) = (&self.known_passing()?.skipped, self.given_up()?);
         Some(BestEffortCounters {

@@ -9,7 +9,7 @@ use crate::timestamps::timestamp;
 
 use super::{Connection, Urgent};
 impl Connection {
-    /// Whether there may be a segment to be sent. Of those that have just received one, a third has
+    /// Returns true if there may be a segment to be sent. Of those that have just received one, a third has
     /// none.
     #[inline]
     pub fn may_send(&self) -> bool {
@@ -39,7 +39,7 @@ impl Connection {
         self.receiver.ack_is_due().then(|| self.ack_segment(now))
     }
 
-    /// What goes before everything else.
+    /// The segment that goes before everything else.
     #[cold]
     #[inline(never)]
     fn next_urgent(&mut self, now: Time) -> Option<Segment> {

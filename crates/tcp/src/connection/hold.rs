@@ -52,7 +52,7 @@ impl Connection {
         }
     }
 
-    /// Whether a SYN waits for a decision.
+    /// Returns true if a SYN waits for a decision.
     pub(super) fn is_held(&mut self, segment: &Segment) -> bool {
         let Some(hold) = &mut self.hold else { return false };
         if hold.syn.is_none() {

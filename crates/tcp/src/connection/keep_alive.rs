@@ -14,7 +14,7 @@ use crate::segment::Segment;
 
 use super::{Connection, State, Urgent};
 
-/// What is known of the other end's presence.
+/// Evidence of the other end's presence.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Watch {
     /// When the last segment arrived that was taken in.

@@ -118,7 +118,7 @@ impl Connection {
         }
     }
 
-    /// What both ends use, after a SYN or a SYN with ACK (RFC 3168 section 6.1.1, RFC 9768 section 3.1).
+    /// Agreement of both ends after a SYN or a SYN with ACK (RFC 3168 section 6.1.1, RFC 9768 section 3.1).
     pub(super) fn agree_on_ecn(&mut self, segment: &Segment) {
         let answer = segment.flags.contains(Flags::ACK);
         let bits = bits_of(segment);
@@ -192,7 +192,7 @@ impl Connection {
         }
     }
 
-    /// Whether the other end has reported a mark of the set-up.
+    /// Returns true if the other end has reported a mark of the set-up.
     pub(super) fn set_up_was_marked(&self) -> bool {
         self.marks.as_ref().is_some_and(|marks| marks.set_up_was_marked)
     }
@@ -314,7 +314,7 @@ impl Connection {
         self.sender.note_marked_bytes(marks.found);
     }
 
-    /// Whether the segment that is being taken in reports a mark.
+    /// Returns true if the segment that is being taken in reports a mark.
     #[inline]
     pub(super) fn reports_mark(&self, segment: &Segment) -> bool {
         match &self.marks {

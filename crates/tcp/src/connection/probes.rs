@@ -8,7 +8,7 @@ use crate::segment::{Options, Segment};
 use super::Connection;
 
 impl Connection {
-    /// Whether there may be something of low priority to be sent.
+    /// Returns true if there may be something of low priority to be sent.
     #[inline]
     pub fn may_have_low_priority(&self) -> bool {
         self.unanswered_probes > 0 || self.sender.has_instruments()

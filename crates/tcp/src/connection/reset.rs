@@ -8,7 +8,7 @@ use crate::timestamps::timestamp;
 
 use super::{Connection, State, Urgent};
 
-/// What is out of place in a segment without data is answered once in this time, so that two ends
+/// A segment without data that is out of place is answered once in this time, so that two ends
 /// that take each other's ACKs amiss do not go on for ever. RFC 5961 section 7 asks for a limit and
 /// leaves it open; this is that of Linux (`tcp_invalid_ratelimit`).
 const CHALLENGE_INTERVAL: Span = Span::from_millis(500);

@@ -171,7 +171,7 @@ impl Connection {
         self.marks.as_mut()?.snack.as_mut()
     }
 
-    /// Whether both ends have SNACK, and best-effort transport, after a SYN of the other end.
+    /// Agrees on SNACK and best-effort transport after a SYN of the other end.
     pub(super) fn agree_on_snack(&mut self, segment: &Segment) {
         if !segment.options.contains(Options::BEST_EFFORT) {
             self.do_without_best_effort();

@@ -26,7 +26,7 @@ fn sack(flight: &mut Flight, numbers: std::ops::Range<u64>) -> Vec<u64> {
     arrived
 }
 
-/// What is lost at `now` because number `n` has arrived, with a patience of 100 ms.
+/// Segments lost at `now` because number `n` has arrived, with a reordering window of 100 ms.
 fn find(flight: &mut Flight, now: u64, sent: u64, n: u64) -> (Vec<u64>, Option<Time>) {
     let mut lost = Vec::new();
     let latest = Departure { at: at(sent), end: (n + 1) * MSS };

@@ -17,7 +17,7 @@ impl Receiver {
         self.keep_ack_due(due);
     }
 
-    /// What is due of ACKs: at once or when, and for how many bytes.
+    /// The ACK that is due: at once or when, and for how many bytes.
     pub(crate) fn ack_due(&self) -> (bool, Time, u64) {
         (self.ack_now, self.ack_at, self.unacknowledged)
     }
@@ -59,7 +59,7 @@ impl Receiver {
         self.ack_now |= self.unacknowledged >= self.ack_from;
     }
 
-    /// Whether [`time_ack`](Self::time_ack) is to be called for data.
+    /// Returns true if [`time_ack`](Self::time_ack) is to be called for data.
     #[inline]
     pub(crate) fn times_acks(&self) -> bool {
         self.timing.is_some()
@@ -166,7 +166,7 @@ impl Receiver {
     }
 }
 
-/// How many bytes make an ACK due at once: so many full-sized segments (RFC 5681 section 4.2). Linux
+/// Bytes that make an ACK due at once: a number of full-sized segments (RFC 5681 section 4.2). Linux
 /// does not wait for the last of them to be full (`__tcp_ack_snd_check`); with its timing of ACKs
 /// [`Receiver::time_ack`] decides. Strictly delayed ACKs of SCPS-TP leave by the timer.
 pub(super) fn bytes_of_an_ack(config: &Config, ratio: Option<u8>, full: u64) -> u64 {

@@ -33,7 +33,7 @@ pub(crate) const LONGEST_DELAY: Span = Span::from_millis(200);
 const LIKELY_FULL: u64 = 536;
 const POSSIBLY_FULL: u64 = 88;
 
-/// What this end knows of the path.
+/// The path as this end knows it.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
     /// Smoothed RTT of its own data.

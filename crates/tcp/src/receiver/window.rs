@@ -14,13 +14,13 @@ impl Receiver {
         self.right_edge
     }
 
-    /// Whether what has arrived reaches the end of the window.
+    /// Returns true if what has arrived reaches the end of the window.
     pub(crate) fn is_full(&self) -> bool {
         let highest = self.queued().last().map_or(self.next, |range| range.end);
         highest >= self.right_edge
     }
 
-    /// Whether the window has no room for a full segment behind what has arrived in order: a sender that avoids silly
+    /// Returns true if the window has no room for a full segment behind what has arrived in order: a sender that avoids silly
     /// windows waits for an ACK.
     pub(crate) fn stops_the_sender(&self) -> bool {
         self.next + self.full > self.right_edge
@@ -47,7 +47,7 @@ impl Receiver {
         }
     }
 
-    /// Whether Linux sends an ACK after the application has read (`__tcp_cleanup_rbuf`): one that
+    /// Returns true if Linux sends an ACK after the application has read (`__tcp_cleanup_rbuf`): one that
     /// waits, or one that at least doubles the window.
     fn reading_sends_ack(&self, config: &Config) -> bool {
         let waits = self.ack_at != Time::NEVER;

@@ -110,7 +110,7 @@ impl Sender {
         }
     }
 
-    /// What an ACK tells only connections with instruments.
+    /// Processing of an ACK for connections with instruments.
     #[inline(never)]
     fn take_more_out_of(
         &mut self,
@@ -146,13 +146,13 @@ impl Sender {
         }
     }
 
-    /// Whether a SACK block reports outstanding data that was not known to have arrived.
+    /// Returns true if a SACK block reports outstanding data that was not known to have arrived.
     pub(crate) fn is_news(&self, block: Range) -> bool {
         let (start, end) = (block.start.max(self.una), block.end.min(self.max));
         start < end && self.scoreboard.holes(start, end).next().is_some()
     }
 
-    /// Whether an ACK of nothing new would change the window in Linux (`tcp_may_update_window`).
+    /// Returns true if an ACK of nothing new would change the window in Linux (`tcp_may_update_window`).
     pub(crate) fn would_move_window(&self, sequence: u64, window: u64) -> bool {
         sequence > self.window_from
             || (sequence == self.window_from && (window > self.advertised || window == 0))

@@ -14,9 +14,9 @@ use super::acknowledge::Acknowledgement;
 #[derive(Clone, Debug)]
 pub(super) struct GivingUp {
     settings: BestEffort,
-    /// What was given up.
+    /// Data that was given up.
     given_up: Holes,
-    /// What the receiver expects, while that is below SND.UNA.
+    /// The number that the receiver expects, while that is below SND.UNA.
     expected: Option<u64>,
     /// The timer runs longer for the receiver, until then.
     waits_until: Time,
@@ -50,12 +50,12 @@ impl GivingUp {
         self.timeouts = 0;
     }
 
-    /// Whether the receiver expects data that was given up.
+    /// Returns true if the receiver expects data that was given up.
     pub(super) fn is_ahead(&self) -> bool {
         self.expected.is_some()
     }
 
-    /// Whether nothing is retransmitted.
+    /// Returns true if nothing is retransmitted.
     pub(super) fn sends_once(&self) -> bool {
         self.settings.retransmissions == 0
     }
@@ -77,22 +77,22 @@ impl Sender {
         }
     }
 
-    /// Whether the sender may give data up.
+    /// Returns true if the sender may give data up.
     pub(crate) fn is_best_effort(&self) -> bool {
         self.known_giving_up().is_some()
     }
 
-    /// What was given up, if the connection has best-effort transport and is not over.
+    /// Data that was given up, if the connection has best-effort transport and is not over.
     pub(crate) fn given_up(&self) -> Option<&Holes> {
         self.known_giving_up().map(|one| &one.given_up)
     }
 
-    /// Whether the receiver expects data that was given up.
+    /// Returns true if the receiver expects data that was given up.
     pub(super) fn is_ahead_of_receiver(&self) -> bool {
         self.known_giving_up().is_some_and(GivingUp::is_ahead)
     }
 
-    /// Whether the receiver expects `number` or data before it, which was given up.
+    /// Returns true if the receiver expects `number` or data before it, which was given up.
     #[cold]
     pub(crate) fn is_expected(&self, number: u64) -> bool {
         self.known_giving_up().and_then(|one| one.expected).is_some_and(|first| first <= number)

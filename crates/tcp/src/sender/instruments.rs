@@ -20,7 +20,7 @@ use super::snack::Repair;
 use super::{HeldBy, Phase, Sender};
 use transport::{Acknowledged, CarefulResume, Delivery, Pacer, QuickStart};
 
-/// What Quick-Start takes for the length of headers without options, in bytes: those of IPv4 and TCP.
+/// Length of headers without options in Quick-Start, in bytes: those of IPv4 and TCP.
 const IP_AND_TCP_HEADERS: u32 = 40;
 
 /// Kept in a box and only for connections that ask for any of it.
@@ -49,7 +49,7 @@ pub(super) struct Instruments {
     pub(super) linux: Option<Linux>,
     /// For paths that are searched, or on which a router has found a segment too large.
     pub(super) path_mtu: Option<Box<Discovery>>,
-    /// What another connection has found of the path, until this one is open.
+    /// The path as another connection has found it, until this one is open.
     pub(super) known_path: Option<KnownPath>,
 }
 
@@ -96,18 +96,18 @@ impl Instruments {
         }
     }
 
-    /// Whether a record of each segment is kept.
+    /// Returns true if a record of each segment is kept.
     fn times_segments(&self) -> bool {
         let Needs { feedback, records, round_trips, .. } = self.needs;
         feedback || records || round_trips
     }
 
-    /// Whether segments leave at a rate.
+    /// Returns true if segments leave at a rate.
     pub(super) fn paces(&self) -> bool {
         self.needs.pacing
     }
 
-    /// Whether the controller asks routers for a rate.
+    /// Returns true if the controller asks routers for a rate.
     pub(super) fn has_router_feedback(&self) -> bool {
         self.needs.router_feedback.is_some()
     }
@@ -131,7 +131,7 @@ impl Instruments {
         self.pacer.deadline().min(probe)
     }
 
-    /// What pacing holds back may leave, and the controller is to be asked for a probe.
+    /// Segments that pacing holds back may leave, and the controller may send a probe.
     /// Returns false if it is too early.
     pub(super) fn release(&mut self, now: Time) -> bool {
         if self.deadline() > now {
@@ -146,13 +146,13 @@ impl Instruments {
 }
 
 impl Sender {
-    /// Whether the controller asked for any of this.
+    /// Returns true if the controller asked for any of this.
     #[inline]
     pub(crate) fn has_instruments(&self) -> bool {
         self.instruments.is_some()
     }
 
-    /// Whether pacing holds back whatever would be sent now.
+    /// Returns true if pacing holds back whatever would be sent now.
     #[inline]
     pub(super) fn is_held_by_pacing(&mut self, now: Time) -> bool {
         self.instruments.is_some() && self.waits_for_departure(now)
@@ -270,7 +270,7 @@ impl Sender {
         }
     }
 
-    /// What `ack` acknowledges is about to leave the scoreboard; up to `before` it was before.
+    /// Data that `ack` acknowledges is about to leave the scoreboard; up to `before` it was before.
     #[inline]
     pub(super) fn note_acknowledgement(&mut self, now: Time, before: u64, ack: &Acknowledgement) {
         if self.instruments.is_some() {
@@ -314,7 +314,7 @@ impl Sender {
         exact.or_else(|| self.rtt.min())
     }
 
-    /// What lies between two positions and is not sacked was found to be lost.
+    /// Data between two positions that is not sacked was found to be lost.
     #[inline]
     pub(super) fn note_losses(&mut self, now: Time, from: u64, to: u64) {
         if self.instruments.is_some() {
@@ -337,7 +337,7 @@ impl Sender {
         self.instruments.as_ref()?.marked_bytes
     }
 
-    /// The next ACK reports so many bytes as marked (RFC 9768).
+    /// The next ACK reports `bytes` as marked (RFC 9768).
     pub(crate) fn note_marked_bytes(&mut self, bytes: u64) {
         if let Some(instruments) = &mut self.instruments {
             instruments.marked_bytes = Some(bytes);

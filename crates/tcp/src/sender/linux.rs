@@ -418,7 +418,7 @@ impl Sender {
         }
     }
 
-    /// Whether new data goes before what counts as lost, to see whether that is lost at all.
+    /// Returns true if new data goes before what counts as lost, to see whether that is lost at all.
     pub(super) fn tries_new_data(&self) -> bool {
         self.known_linux().is_some_and(|linux| linux.frto == Frto::Trying || linux.holds_repairs)
     }
@@ -458,7 +458,7 @@ impl Sender {
         window.cwnd = window.cwnd.max(least);
     }
 
-    /// What is longer than a segment may be now counts as lost, and leaves in pieces. Nothing takes this back
+    /// Segments that are longer than allowed now count as lost, and leave in pieces. Nothing takes this back
     /// (`tcp_simple_retransmit`).
     pub(super) fn lose_too_large(&mut self, now: Time) {
         let mss = self.mss;
@@ -475,7 +475,7 @@ impl Sender {
         self.tell_losses(now, lost);
     }
 
-    /// Whether this recovery is the one in use.
+    /// Returns true if this recovery is the one in use.
     pub(crate) fn recovers_like_linux(&self) -> bool {
         self.recovery == Recovery::Linux
     }

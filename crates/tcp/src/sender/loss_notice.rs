@@ -19,7 +19,7 @@ use crate::config::Config;
 
 use super::Sender;
 
-/// What became of notices.
+/// Counts of notices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct NoticeCounters {
     /// ACKs with a notice that have arrived.
@@ -55,7 +55,7 @@ impl Sender {
         self.instruments.as_mut()?.notices.as_mut()
     }
 
-    /// What became of notices, if the connection takes them.
+    /// Counts of notices, if the connection takes them.
     pub(crate) fn notice_counters(&self) -> Option<NoticeCounters> {
         Some(self.instruments.as_ref()?.notices.as_ref()?.counters)
     }
@@ -91,7 +91,7 @@ impl Sender {
         }
     }
 
-    /// Whether the recovery that has begun last leaves the window as it is.
+    /// Returns true if the recovery that has begun last leaves the window as it is.
     pub(super) fn is_spared(&mut self) -> bool {
         self.notices().is_some_and(|notices| notices.spared.is_some())
     }

@@ -1,4 +1,4 @@
-//! What the receiver of a connection with SNACK lacks: the holes that it has reported, and what of each was
+//! Data that the receiver of a connection with SNACK lacks: the holes that it has reported, and the part of each that was
 //! retransmitted (`sender::snack`, which has the rules and their sources).
 //!
 //! A hole is retransmitted in rounds. When all of it was, its embargo begins, and reports before its end count nothing.
@@ -11,7 +11,7 @@ use units::{Span, Time};
 pub(super) struct Hole {
     pub(super) start: u64,
     pub(super) end: u64,
-    /// What of it was retransmitted in this round ends here.
+    /// End of the part that was retransmitted in this round.
     next: u64,
     /// It is to be retransmitted.
     is_due: bool,
@@ -46,7 +46,7 @@ impl Hole {
         }
     }
 
-    /// Whether its first segment is to be retransmitted.
+    /// Returns true if its first segment is to be retransmitted.
     pub(super) fn is_to_begin(&self) -> bool {
         self.is_due && self.next == self.start
     }
@@ -67,7 +67,7 @@ impl Hole {
         })
     }
 
-    /// What of it was not retransmitted in a round that has begun has had one retransmission less.
+    /// The part that was not retransmitted in a round that has begun has had one retransmission less.
     fn end_round(&mut self) -> Option<Self> {
         let mut rest = self.split_at(self.next)?;
         rest.begun -= 1;

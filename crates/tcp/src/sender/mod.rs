@@ -64,7 +64,7 @@ pub enum Phase {
     Timeout,
 }
 
-/// What held the sender back when it last stopped.
+/// Limit that held the sender back when it last stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum HeldBy {
     CongestionWindow,
@@ -101,7 +101,7 @@ pub(crate) struct Sender {
     fin_rides: bool,
     duplicates: u32,
     retransmission_quota: u32,
-    /// What segmentation offload cuts, where that is modelled.
+    /// The packet that segmentation offload cuts, where that is modelled.
     packet: Option<Packet>,
     scoreboard: Scoreboard,
     controller: AnyController,
@@ -116,7 +116,7 @@ pub(crate) struct Sender {
     usage: Usage,
     /// Behind the last segment that was not full (SND.SML of Minshall).
     small_end: u64,
-    /// What had been sent when the window was last reduced: one reduction answers all marks of a
+    /// Position sent when the window was last reduced: one reduction answers all marks of a
     /// round trip (RFC 3168 section 6.1.2).
     reduced_at: u64,
     /// It was a mark that reduced it.
@@ -352,12 +352,12 @@ impl Sender {
         self.controller.on_utilisation(&Utilisation { rate, used, connections, flight, srtt });
     }
 
-    /// Whether new data is to carry the news that the window was reduced (CWR).
+    /// Returns true if new data is to carry the news that the window was reduced (CWR).
     pub(crate) fn take_reduction(&mut self) -> bool {
         std::mem::take(&mut self.tell_reduction)
     }
 
-    /// Whether there may be something to send. Most ends of a satellite link only receive, and are
+    /// Returns true if there may be something to send. Most ends of a satellite link only receive, and are
     /// asked after each segment.
     #[inline]
     pub(crate) fn has_work(&self) -> bool {
@@ -398,7 +398,7 @@ impl Sender {
         }
     }
 
-    /// Whether nothing that is outstanding is known to be lost or to have arrived out of order.
+    /// Returns true if nothing that is outstanding is known to be lost or to have arrived out of order.
     #[cold]
     pub(crate) fn is_in_order(&self) -> bool {
         self.phase == Phase::Open
@@ -423,12 +423,12 @@ impl Sender {
         self.max.min(self.una + self.advertised)
     }
 
-    /// Whether data was sent beyond the advertised window.
+    /// Returns true if data was sent beyond the advertised window.
     pub(crate) fn exceeds_window(&self) -> bool {
         self.max > self.una + self.advertised
     }
 
-    /// Whether the FIN was sent and acknowledged.
+    /// Returns true if the FIN was sent and acknowledged.
     pub(crate) fn fin_acknowledged(&self) -> bool {
         self.fin_queued && self.una > self.written
     }
@@ -437,7 +437,7 @@ impl Sender {
         self.mss
     }
 
-    /// Whether everything below `number` was sent.
+    /// Returns true if everything below `number` was sent.
     #[inline]
     pub(crate) fn may_be_acknowledged(&self, number: u64) -> bool {
         number <= self.max || (self.probing && number == self.una + 1) || self.has_probed(number)
@@ -461,19 +461,19 @@ impl Sender {
         self.advertised
     }
 
-    /// Whether cwnd stands still or falls after a mark, as it does in Linux until something beyond
+    /// Returns true if cwnd stands still or falls after a mark, as it does in Linux until something beyond
     /// what was outstanding is acknowledged (`TCP_CA_CWR`).
     pub(crate) fn is_reduced_by_mark(&self) -> bool {
         self.reduced_by_mark && self.recovers_like_linux() && self.una <= self.reduced_at
     }
 
-    /// Whether a recovery goes on with what a mark has begun. In Linux this is so until something beyond what was
+    /// Returns true if a recovery goes on with what a mark has begun. In Linux this is so until something beyond what was
     /// outstanding is acknowledged (`tcp_enter_recovery`), while a timeout then reduces again (`tcp_enter_loss`).
     fn goes_on_with_mark(&self) -> bool {
         self.is_in_window_of_mark() || self.is_reduced_by_mark()
     }
 
-    /// Whether a mark has reduced the window that is outstanding now.
+    /// Returns true if a mark has reduced the window that is outstanding now.
     fn is_in_window_of_mark(&self) -> bool {
         self.reduced_by_mark && self.una < self.reduced_at
     }
@@ -492,7 +492,7 @@ impl Sender {
         self.flight() > 0 || self.written > self.max || self.fin_waits()
     }
 
-    /// What is known of the flight.
+    /// State of the flight.
     pub(crate) fn outstanding(&self) -> Outstanding {
         self.scoreboard.outstanding(self.una, self.max)
     }
@@ -531,13 +531,13 @@ impl Sender {
         self.max_advertised = self.max_advertised.max(window);
     }
 
-    /// Where a sample stands that is one of so many in a round trip.
+    /// Position of a sample that is one of `per_round` in a round trip.
     #[inline]
     fn progress(&self, per_round: u64) -> Progress {
         Progress { per_round, acknowledged: self.una, sent: self.max }
     }
 
-    /// What is written or acknowledged has changed, and so what the send buffer lets the
+    /// Written or acknowledged data has changed, and so the data that the send buffer lets the
     /// application have handed over.
     fn note_buffer(&mut self, config: &Config) {
         self.buffered = self.written.min(self.una.saturating_add(config.send_buffer.get()));

@@ -51,7 +51,7 @@ pub(super) struct Packet {
     waits: bool,
     /// Segments of it that have left.
     gone: u64,
-    /// What has left of it was sent before.
+    /// Set if its data was sent before.
     again: Option<Again>,
 }
 
@@ -93,7 +93,7 @@ impl Packet {
         self.gone += 1;
     }
 
-    /// Whether the segment that has been cut last is not the first of its packet.
+    /// Returns true if the segment that has been cut last is not the first of its packet.
     pub(super) fn continues(&self, now: Time) -> bool {
         self.at == now && self.gone > 1
     }
@@ -126,7 +126,7 @@ impl Sender {
         self.packet = Some(packet);
     }
 
-    /// Whether the next segment belongs to the packet that is leaving.
+    /// Returns true if the next segment belongs to the packet that is leaving.
     pub(super) fn packet_goes_on(&self, now: Time) -> bool {
         let Some(packet) = self.packet.filter(|packet| packet.left > 0 && packet.at == now) else {
             return false;
@@ -148,7 +148,7 @@ impl Sender {
             && self.packet_goes_on(now)
     }
 
-    /// Whether the next packet waits for the next ACK to be larger. `by_receiver` and `by_congestion` are
+    /// Returns true if the next packet waits for the next ACK to be larger. `by_receiver` and `by_congestion` are
     /// the bytes that both windows let go, `available` those that are to be sent.
     #[cold]
     pub(super) fn defers(
@@ -203,7 +203,7 @@ impl Sender {
         }
     }
 
-    /// Whether the first unacknowledged segment was sent one RTT ago, or nearly.
+    /// Returns true if the first unacknowledged segment was sent one RTT ago, or nearly.
     fn expects_ack(&self, now: Time) -> bool {
         let head = self.scoreboard.flight().and_then(Flight::head);
         let (Some(head), Some(srtt)) = (head, self.rtt.srtt()) else { return false };

@@ -24,7 +24,7 @@ use super::instruments::Instruments;
 use super::transmit::Chunk;
 use super::{HeldBy, Phase, Sender};
 
-/// What the sender knows of the path MTU.
+/// The path MTU as the sender knows it.
 #[derive(Clone, Debug)]
 pub(super) struct Discovery {
     path: PathMtu,
@@ -46,7 +46,7 @@ impl Sender {
         Some(&mut discovery.path)
     }
 
-    /// What path MTU discovery has done; `None` if nothing has called for it.
+    /// Counts of path MTU discovery; `None` if the connection has none.
     pub(crate) fn path_mtu_counters(&self) -> Option<PathMtuCounters> {
         let discovery = self.instruments.as_ref()?.path_mtu.as_ref()?;
         Some(discovery.path.counters())
@@ -80,12 +80,12 @@ impl Sender {
         }
     }
 
-    /// What routers have reported to this connection.
+    /// Reports of routers to this connection.
     pub(crate) fn known_path(&self, options: u64) -> Option<KnownPath> {
         self.instruments.as_ref()?.path_mtu.as_ref()?.path.known(options)
     }
 
-    /// What the connection knows of the path, from now on if nothing has called for it before.
+    /// Discovery of the path, which starts now unless it has started before.
     fn discovery(&mut self, now: Time, config: &Config, options: u64) -> &mut Discovery {
         let mss = self.mss;
         self.instruments_for_path(config).path_mtu.get_or_insert_with(|| {
@@ -154,7 +154,7 @@ impl Sender {
         self.restart_timer(now);
     }
 
-    /// Whether nothing may leave now, so that a probe can. Something that is to be sent next is a probe if it
+    /// Returns true if nothing may leave now, so that a probe can. Something that is to be sent next is a probe if it
     /// can.
     #[cold]
     pub(super) fn waits_for_mtu_probe(&mut self, now: Time) -> bool {

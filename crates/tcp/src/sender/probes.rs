@@ -21,7 +21,7 @@ pub(super) struct Probes {
     cursor: u64,
     /// Data that was sent ahead of its turn and is not acknowledged.
     carried: RangeSet,
-    /// What of it has arrived and lies above `max`.
+    /// The part that has arrived and lies above `max`.
     arrived: RangeSet,
 }
 
@@ -42,7 +42,7 @@ impl Sender {
         self.instruments.as_mut().and_then(|instruments| instruments.probes.as_mut())
     }
 
-    /// Whether the controller is to be asked for probes.
+    /// Returns true if the controller is to be asked for probes.
     fn may_probe(&self) -> bool {
         self.instruments.as_ref().is_some_and(|instruments| instruments.probes.is_some())
             && self.flight() > 0
@@ -155,13 +155,13 @@ impl Sender {
         }
     }
 
-    /// Whether a probe has brought everything below `number` ahead of its turn.
+    /// Returns true if a probe has brought everything below `number` ahead of its turn.
     pub(super) fn has_probed(&self, number: u64) -> bool {
         let probes = self.instruments.as_ref().and_then(|i| i.probes.as_ref());
         probes.and_then(|probes| probes.carried.end()).is_some_and(|end| number <= end)
     }
 
-    /// Whether everything below `number` was sent. What window probes or probes of capacity have
+    /// Returns true if everything below `number` was sent. What window probes or probes of capacity have
     /// carried counts as sent from then on.
     pub(crate) fn reaches(&mut self, number: u64) -> bool {
         let reaches = self.may_be_acknowledged(number);

@@ -47,7 +47,7 @@ pub(super) struct Rack {
     reordering: u64,
     /// Quarters of the smallest RTT (`RACK.reo_wnd_mult`).
     quarters: u32,
-    /// Recoveries for which they stay so many (`RACK.reo_wnd_persist`).
+    /// Recoveries for which their number stays (`RACK.reo_wnd_persist`).
     persist: u32,
     /// A needless retransmission was reported, and the window is not wider yet.
     is_reported: bool,
@@ -57,7 +57,7 @@ pub(super) struct Rack {
     sent_last: Option<Time>,
 }
 
-/// What the reordering window depends on.
+/// Inputs of the reordering window.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Situation {
     /// A recovery runs, or what follows a timeout.

@@ -89,7 +89,7 @@ impl Sender {
         }
     }
 
-    /// What a loss halves.
+    /// Bytes that a loss halves.
     pub(super) fn flight_to_reduce(&self, config: &Config) -> u64 {
         match config.ssthresh_basis {
             SsthreshBasis::FlightSize if self.recovers_like_linux() => {

@@ -11,7 +11,7 @@ use crate::segment::{Flags, Segment};
 
 use super::Sender;
 
-/// What is to be returned with the next ACK.
+/// Response for the next ACK.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Returning(Option<Response>);
 

@@ -69,7 +69,7 @@ pub(super) struct Repair {
     timed_out: Option<(Time, u64)>,
     /// Until then a signal of errors counts.
     corrupted_until: Time,
-    /// What duplicate ACKs have added to the room for new data since the last loss by congestion.
+    /// Room for new data that duplicate ACKs have added since the last loss by congestion.
     inflation: u64,
     /// If data may be given up.
     pub(super) best_effort: Option<Box<GivingUp>>,
@@ -91,12 +91,12 @@ impl Repair {
         })
     }
 
-    /// What losses that become known now are taken for.
+    /// Cause of losses that become known now.
     fn cause(&self, now: Time) -> Cause {
         if now < self.corrupted_until { Cause::Corruption } else { self.scps.cause }
     }
 
-    /// Whether the link is known to be out.
+    /// Returns true if the link is known to be out.
     pub(super) fn is_out(&self) -> bool {
         self.outage.is_some()
     }
@@ -270,7 +270,7 @@ impl Sender {
         repair.map_or(0, |repair| repair.inflation)
     }
 
-    /// What is to be retransmitted next, or a probe of a link that is out.
+    /// The next retransmission, or a probe of a link that is out.
     #[cold]
     pub(super) fn next_repair(&mut self, now: Time) -> Option<Chunk> {
         let (una, mss, max) = (self.una, self.mss, self.max);

@@ -18,7 +18,7 @@ struct Saved {
     /// These come back. Otherwise an undo only ends the recovery: a mark called for a reduction, too
     /// (`prior_ssthresh`).
     restores: bool,
-    /// What was first unacknowledged then.
+    /// First unacknowledged position then.
     una: u64,
     /// Bytes sent again and not reported to have arrived twice; `None` until any are.
     repeated: Option<u64>,
@@ -112,7 +112,7 @@ pub(super) enum Frto {
     Trying,
 }
 
-/// What an ACK says about a timeout.
+/// Evidence of an ACK about a timeout.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Evidence {
     /// It acknowledges new data.

@@ -31,7 +31,7 @@ struct Probe {
     again: bool,
 }
 
-/// What an ACK says about the probe that is out.
+/// Evidence of an ACK about the probe that is out.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Answer {
     /// Everything below is acknowledged.

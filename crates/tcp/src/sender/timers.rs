@@ -60,7 +60,7 @@ impl Sender {
         self.bound_by_user_timeout(now);
     }
 
-    /// Whether the connection ends with this retransmission timeout, and why. The user timeout counts
+    /// Cause of the end of the connection, if it ends with this retransmission timeout. The user timeout counts
     /// from the first retransmission without progress, and takes the place of the number of
     /// retransmissions (Linux, `tcp_write_timeout`).
     pub(super) fn timeout_ends_connection(

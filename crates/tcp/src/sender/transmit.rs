@@ -85,8 +85,8 @@ impl Sender {
         let length = self.advertised.clamp(1, self.mss).min(self.written - self.una);
         let fits = length > 0 && self.advertised >= length;
         if !fits && (length == 0 || self.recovers_like_linux()) {
-            // One number back, without data: Linux (`tcp_xmit_probe_skb`), and whoever has only a
-            // FIN to send.
+            // One number back, without data: Linux (`tcp_xmit_probe_skb`), and senders
+            // that have only a FIN to send.
             self.probing = false;
             self.last_sent = now;
             let start = self.una - 1;
@@ -274,7 +274,7 @@ impl Sender {
         room / self.mss * self.mss
     }
 
-    /// Whether a segment that is not full is sent: sender's silly window avoidance (RFC 9293 section
+    /// Returns true if a segment that is not full is sent: sender's silly window avoidance (RFC 9293 section
     /// 3.8.6.2.1) and Nagle's algorithm (section 3.7.4).
     fn sends_small(&mut self, config: &Config, length: u64, all_fits: bool) -> bool {
         let may_be_small = !config.nagle || !self.waits_for_more(length);
@@ -344,13 +344,13 @@ impl Sender {
         Some(Chunk { push: false, ..self.send_new(now, 0) })
     }
 
-    /// Whether the FIN is all that remains to be sent.
+    /// Returns true if the FIN is all that remains to be sent.
     #[inline]
     pub(super) fn fin_waits(&self) -> bool {
         self.fin_queued && self.max == self.written
     }
 
-    /// Whether the FIN is part of the next new segment, which has `length` bytes of data.
+    /// Returns true if the FIN is part of the next new segment, which has `length` bytes of data.
     #[inline(always)]
     pub(super) fn fin_follows(&self, length: u64) -> bool {
         let is_last = self.fin_queued && self.max + length == self.written;

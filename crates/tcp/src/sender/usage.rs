@@ -1,4 +1,4 @@
-//! Whether cwnd is what limits the sender, and what becomes of a window that is not used.
+//! Use of cwnd: whether it limits the sender, and the fall of a window that is not used.
 //!
 //! A flight that fills cwnd lets it grow, however little the application writes afterwards. So does
 //! one of more than half of it (RFC 7661, "pipeACK >= cwnd / 2", with the largest flight of a window as
@@ -55,7 +55,7 @@ impl Sender {
         self.usage.full_until = self.max;
     }
 
-    /// Whether a flight that does not fill cwnd lets it grow.
+    /// Returns true if a flight that does not fill cwnd lets it grow.
     #[inline(never)]
     pub(super) fn uses_half(&self) -> bool {
         let window = self.controller.window();
@@ -85,7 +85,7 @@ impl Sender {
     }
 }
 
-/// What Linux keeps as ssthresh of a window that was not used (`tcp_current_ssthresh`).
+/// ssthresh of Linux for a window that was not used (`tcp_current_ssthresh`).
 pub(super) fn three_quarters(window: &Window) -> u64 {
     window.cwnd / 2 + window.cwnd / 4
 }

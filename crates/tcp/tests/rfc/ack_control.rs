@@ -10,7 +10,7 @@ fn controlled() -> Config {
     Config { ack_control: true, ..config() }
 }
 
-/// What the ends of a wire have agreed on.
+/// Agreement of the ends of a wire.
 fn agreed(wire: &Wire) -> [bool; 2] {
     [A, B].map(|end| wire.ends[end].info().ack_control.is_some())
 }

@@ -36,7 +36,7 @@ fn is_data_at(sent: &Sent, place: u64) -> bool {
     sent.by == A && sent.is_data() && u64::from(sent.segment.sequence) == 1_001 + place * MSS
 }
 
-/// Whether a segment has data of A within these segments.
+/// Returns true if a segment has data of A within these segments.
 fn is_within(sent: &Sent, places: Range<u64>) -> bool {
     let place = u64::from(sent.segment.sequence).wrapping_sub(1_001) / MSS;
     sent.by == A && sent.is_data() && places.contains(&place)
@@ -236,7 +236,7 @@ fn a_stream_of_which_nothing_arrives_ends() {
     }
 }
 
-/// What is last in the window counts as last: otherwise SND.UNA would reach its end, and nothing could be sent.
+/// The last data in the window counts as last: otherwise SND.UNA would reach its end, and nothing could be sent.
 #[test]
 fn the_last_segment_in_the_window_is_not_given_up() {
     for retransmissions in [0, 1] {
@@ -315,7 +315,7 @@ fn a_level_of_the_buffer_passes_a_hole_at_once() {
     }
 }
 
-/// What is in order is read first. Then there is nothing to wait for but the hole.
+/// Data in order is read first. Then there is nothing to wait for but the hole.
 #[test]
 fn a_hole_is_passed_when_everything_before_it_was_read() {
     let config = Config { reads_at_once: false, ..best_effort(0, 400) };

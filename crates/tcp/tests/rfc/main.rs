@@ -1,4 +1,4 @@
-//! What the RFCs ask of a TCP, one test per rule.
+//! Rules of the RFCs for TCP, one test per rule.
 //!
 //! `script` is one connection whose other end is played by the test; `wire` is two connections
 //! with a scripted network between them.

@@ -221,7 +221,7 @@ impl Controller for Noting {
 
 impl TcpPolicy for Noting {}
 
-/// What the controller hears of ACKs while ten segments are acknowledged, of which the first was marked.
+/// Reports of ACKs to the controller while ten segments are acknowledged, of which the first was marked.
 fn noted_after_a_mark(recovery: Recovery, own_recovery: bool) -> Vec<bool> {
     let config = Arc::new(Config { recovery, ..ecn() });
     let noted = Arc::<Mutex<Vec<bool>>>::default();

@@ -202,7 +202,7 @@ fn a_supplement_that_was_passed_over_is_not_sent_again_after_a_timeout() {
     assert!(twice.is_empty(), "{twice:?}");
 }
 
-/// What is too large for a link counts as lost, and with `recovery = "linux"` it is joined before it is
+/// Data that is too large for a link counts as lost, and with `recovery = "linux"` it is joined before it is
 /// cut: not across what arrived ahead of its turn, which the receiver does not lack.
 #[test]
 fn lost_segments_are_not_joined_across_a_supplement_that_was_passed_over() {
@@ -263,7 +263,7 @@ fn supplements_that_are_lost_are_sent_when_their_turn_comes() {
     assert_eq!((counters.retransmissions, counters.timeouts), (0, 0));
 }
 
-/// What arrived ahead of its turn says nothing about what was sent after it, even if its turn has
+/// Data that arrived ahead of its turn says nothing about data sent after it, even if its turn has
 /// come when the report arrives.
 #[test]
 fn supplements_are_no_sign_of_a_loss() {

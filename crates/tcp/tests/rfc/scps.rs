@@ -131,7 +131,7 @@ fn after_a_loss_by_congestion_the_later_half_of_the_duplicate_acks_lets_new_data
     }
 }
 
-/// What they have added is taken back by an ACK of a part of the flight.
+/// An ACK of a part of the flight takes back what duplicate ACKs have added.
 #[test]
 fn an_ack_of_a_part_takes_back_what_duplicate_acks_have_added() {
     for snack in [SnackForm::Simple, SnackForm::Vector] {
@@ -401,7 +401,7 @@ fn after_a_packet_of_the_other_end_an_outage_takes_as_many_timeouts_as_before() 
     assert_eq!(timeouts(&wire), 4);
 }
 
-/// What was retransmitted just before an outage is lost in it, and does not wait for its embargo.
+/// Data retransmitted just before an outage is lost in it, and does not wait for its embargo.
 #[test]
 fn the_end_of_an_outage_ends_embargoes() {
     let mut wire = Wire::established(&Config { initial_window: 20, ..scps(corruption()) });

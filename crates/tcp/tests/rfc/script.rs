@@ -87,7 +87,7 @@ impl Script {
         self.end.controller().window().ssthresh / MSS
     }
 
-    /// What the connection sends now: the numbers of the data segments, counted from zero.
+    /// Numbers of the data segments that the connection sends now, counted from zero.
     pub fn sent(&mut self) -> Vec<u64> {
         self.segments.clear();
         while let Some(segment) = self.end.next_segment(self.now) {

@@ -77,7 +77,7 @@ impl Sent {
     }
 }
 
-/// What the wire does to a segment.
+/// Treatment of a segment by the wire.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
     Arrives,
@@ -264,7 +264,7 @@ impl Wire {
         while self.step(Time::ZERO + Span::from_secs(3600)) {}
     }
 
-    /// What `by` put on the wire and `filter` lets pass, with the milliseconds.
+    /// Segments that `by` put on the wire and `filter` lets pass, by their milliseconds.
     pub fn times(&self, by: usize, filter: impl Fn(&Sent) -> bool) -> Vec<u64> {
         self.sent(by, filter).map(|sent| sent.at.as_nanos() / 1_000_000).collect()
     }

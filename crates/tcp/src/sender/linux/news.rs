@@ -1,4 +1,4 @@
-//! What an ACK brings: data that has arrived, reports of data that has arrived twice, and the RTT.
+//! News in an ACK: data that has arrived, reports of data that has arrived twice, and the RTT.
 
 use units::{Span, Time};
 
@@ -10,7 +10,7 @@ use transport::Range;
 use super::{Linux, Sender};
 use crate::sender::acknowledge::Acknowledgement;
 
-/// What the ACK that is being processed has brought.
+/// News in the ACK that is being processed.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct News {
     /// Bytes that have arrived, with each segment counted as a full one.

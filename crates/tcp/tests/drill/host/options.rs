@@ -123,7 +123,7 @@ fn seconds_of(number: i64) -> Span {
     Span::from_secs(number as u64)
 }
 
-/// Whether `SO_LINGER` is on and its time zero; any other time is not supported.
+/// Returns true if `SO_LINGER` is on and its time zero; any other time is not supported.
 fn lingers_for_nothing(call: &Call) -> Try<bool> {
     let fields = match call.arguments.get(3) {
         Some(Argument::Fields(fields)) => fields.as_slice(),

@@ -2,7 +2,7 @@
 
     test.py              all steps
     test.py --check      the quick steps: formatting, lints, types, unit tests
-    test.py --nightly    what is long and mostly repeats other tests; the result goes to docs/nightly.md
+    test.py --nightly    what is long and mostly repeats other tests; writes docs/nightly.md
     test.py STEP...      these steps
 
 Before the sum stand the 20 slowest tests. The last line reads `N passed, N failed, N skipped`:
@@ -361,9 +361,10 @@ PAGE = """\
 |---|---|
 {rows}
 
-These are the tests that take long and mostly repeat others: two thousand random scenarios and more on both
-engines until all of the language is drawn, controllers against the ranges that their papers and the kernel's
-documentation give, all reproductions of papers against the tables of their pages, and commands that are killed.
+These are the tests that take long and mostly repeat others: two thousand random scenarios and
+more on both engines until all of the language is drawn, controllers against the ranges of their
+papers and of the kernel's documentation, all reproductions of papers against the tables of their
+pages, and commands that are killed.
 """
 
 

@@ -1,7 +1,7 @@
-"""Refuses comments that only their author can read: `scripts/words.py` lists them with file and line.
+"""Refuses comments that only their author can read: `scripts/words.py` lists them.
 
-STYLE: a comment begins with a noun or a verb of the field, and names the thing. `What ...` and `Whether ...` name
-the type of the sentence instead.
+A comment begins with a noun or a verb of the field, and names the thing. `What ...` and
+`Whether ...` name the type of the sentence instead.
 """
 
 from __future__ import annotations

@@ -2,8 +2,9 @@
 
     python at_widths.py 400 60 80 -- run small.toml
 
-prints an object: `json` is the output with `--json`, each width what a pseudo-terminal of this width gets. The
-simulations run the first time only. All later times the engine's results are given again, call by call.
+prints an object: `json` is the output with `--json`, each width what a pseudo-terminal of this
+width gets. The simulations run the first time only. All later times the engine's results are given
+again, call by call.
 """
 
 from __future__ import annotations

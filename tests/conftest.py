@@ -34,7 +34,7 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
-    """Tests on the kernel are in real time and have the machine for themselves. All papers take minutes."""
+    """Tests on the kernel have the machine for themselves. All papers take minutes."""
     for item in items:
         if {"kernel", "for_kernel"} & set(item.fixturenames):
             item.add_marker("alone")

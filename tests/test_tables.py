@@ -8,6 +8,7 @@ import re
 import subprocess
 import sys
 from decimal import Decimal
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,7 +17,6 @@ from bentpipe.study.quantities import shown
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-    from pathlib import Path
 
 ON_THE_PATH = """
 name = "path"

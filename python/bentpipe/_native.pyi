@@ -73,7 +73,6 @@ __all__ = [
     "names_a_file",
     "near_names",
     "number_columns",
-    "present_path",
     "record_stubs",
     "reference",
     "run",
@@ -1262,7 +1261,7 @@ class Quantity:
         """Its value, None where it is undefined: a flow or link has none, or no page ever came."""
 
     def is_in(self, scenario: Scenario) -> bool:
-        """Returns true if a scenario has flows, pages, links or mechanisms that it is taken from."""
+        """True if a scenario has flows, pages, links or mechanisms that it is taken from."""
 
     def names_in(self, scenario: Scenario) -> list[str]:
         """Names that it may have in a scenario: of flows, links, or those with the mechanism."""
@@ -1940,7 +1939,7 @@ def kernel_likeness() -> list[KernelLikeness]:
     """Linux's own controllers with the definitions that they are, or could be taken for."""
 
 def kernel_missing() -> list[str]:
-    """Things that this machine lacks to load them, each with a remedy; empty when nothing is missing."""
+    """Things that this machine lacks to load them, each with a remedy; may be empty."""
 
 def kernel_load(
     name: str,
@@ -1969,8 +1968,9 @@ def kernel_status() -> list[KernelUse]:
     """The controllers that are loaded, and those that were and are still used."""
 
 def record_stubs() -> list[tuple[str, str, list[tuple[str, str, str]]]]:
-    """Name, docstring and attributes of each class of results; an attribute has a name, a type and a
-    docstring. The stubs are made of them.
+    """Name, docstring and attributes of each class of results, for the stubs.
+
+    An attribute has a name, a type and a docstring.
     """
 
 def reference() -> str:

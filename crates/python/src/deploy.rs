@@ -95,7 +95,7 @@ pub fn kernel_likeness() -> Vec<KernelLikeness> {
     deploy::OF_LINUX.iter().map(row).collect()
 }
 
-/// Things that this machine lacks to load them, each with a remedy; empty when nothing is missing.
+/// Things that this machine lacks to load them, each with a remedy; may be empty.
 #[pyfunction]
 pub fn kernel_missing() -> Vec<String> {
     deploy::missing()

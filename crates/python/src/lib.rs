@@ -137,8 +137,9 @@ macro_rules! records {
             Ok(())
         }
 
-        /// Name, docstring and attributes of each class of results; an attribute has a name, a type and a
-        /// docstring. The stubs are made of them.
+        /// Name, docstring and attributes of each class of results, for the stubs.
+        ///
+        /// An attribute has a name, a type and a docstring.
         #[pyfunction]
         fn record_stubs() -> Vec<record::Stub> {
             vec![$(<$class>::stub(),)+]

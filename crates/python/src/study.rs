@@ -44,7 +44,7 @@ impl Quantity {
         self.inner.of(&recording.inner)
     }
 
-    /// Returns true if a scenario has flows, pages, links or mechanisms that it is taken from.
+    /// True if a scenario has flows, pages, links or mechanisms that it is taken from.
     fn is_in(&self, scenario: &Scenario) -> bool {
         self.inner.is_in(&scenario.inner)
     }

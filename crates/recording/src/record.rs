@@ -45,7 +45,7 @@ pub trait Field {
     fn cell(&self) -> Cell<'_>;
 }
 
-/// A record, declared by [`record!`](crate::record).
+/// A record, declared by the macro `record!`.
 pub trait Record {
     /// All fields, in the order of the struct and of its JSON.
     const FIELDS: &'static [FieldInfo];

@@ -1,4 +1,4 @@
-//! The mechanisms on links and at nodes that add tables to recordings. Each is one line of [`mechanisms!`].
+//! The mechanisms on links and at nodes that add tables to recordings. Each is one line of `mechanisms!`.
 
 use network::{NodeReport, PortReport};
 use recording::{ExtraTable, TableDefinition};

@@ -120,7 +120,7 @@ def print_settings(kernel: KernelQuality) -> None:
     """Print the settings that the kernel approximates."""
     listed = table("flow", "<setting", "<scenario", "<applied by the kernel")
     for row in kernel.settings:
-        if row.verdict == "reported":
+        if row.verdict == "approximated":
             listed.add_row(row.flow, row.setting, row.asked, row.kernel)
     show(listed)
 

@@ -3,7 +3,7 @@
 //! Two kinds. A [`Fifo`] knows at arrival when a packet will leave, so a packet costs one event. A
 //! [`Discipline`] decides when the transmitter asks for the next packet, as the algorithms of `aqm`
 //! do. The start of a transmission is found when something else happens to the direction, or at the latest
-//! before anything can follow from it ([`Direction::patience`](crate::Direction::patience)).
+//! before anything can follow from it ([`Direction::service_slack`](crate::Direction::service_slack)).
 
 mod aqm;
 mod discipline;

@@ -107,7 +107,7 @@ def counts(program: Path) -> dict[str, float]:
     """Instructions per packet-hop of all `CASES`."""
     valgrind = subprocess.run(["valgrind", "--version"], check=True, stdout=subprocess.PIPE)
     digest = hashlib.sha256(valgrind.stdout + repr(CASES).encode())
-    for file in (program, Path(__file__), *sorted(SCENARIOS.iterdir())):
+    for file in (program, Path(__file__), *sorted(filter(Path.is_file, SCENARIOS.iterdir()))):
         digest.update(hashlib.sha256(file.read_bytes()).digest())
     if KEPT.exists() and (kept := json.loads(KEPT.read_text()))["of"] == digest.hexdigest():
         print("The program is the one that was counted last.")

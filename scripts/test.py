@@ -399,7 +399,7 @@ def main() -> int:
             began = time.monotonic()
             count = (QUICK | STEPS | AT_NIGHT)[name]()
             total += count
-            summary.append(f"{name:<14}{count}  ({time.monotonic() - began:.0f} s)")
+            summary.append(f"{name:<15}{count}  ({time.monotonic() - began:.0f} s)")
     finally:
         for process in MEANWHILE.values():
             process.wait()

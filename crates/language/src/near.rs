@@ -10,8 +10,8 @@ const SHORTEST_PART: usize = 3;
 /// Letter case, `-`, `_` and spaces are ignored. The first of these that finds a name decides:
 ///
 /// 1. names that are equal then,
-/// 2. names that begin with `name`, then those that contain it; if one of them is at an edit distance
-///    of one, that name alone,
+/// 2. names that begin with `name`, then names that contain it. A name of these at an edit distance of one
+///    stands alone,
 /// 3. all names at the smallest edit distance, those of the same length first. A name that is the
 ///    beginning of `name`, such as `bbr` for `bbr2`, has a distance of one.
 pub fn near<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {

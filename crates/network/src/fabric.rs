@@ -22,7 +22,7 @@ pub struct FlowId(pub u32);
 pub struct Packet<B> {
     /// Content of the packet.
     pub body: B,
-    /// Key by which a router tells flows apart: one number for addresses, protocol and ports. By it, queues
+    /// Key of the flow: one number for addresses, protocol and ports. By it, queues
     /// keep flows apart.
     pub flow: u32,
     /// The node that it is for.

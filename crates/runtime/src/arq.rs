@@ -9,7 +9,7 @@ port_counters! {
     "arq" of arq, ArqCounters in |port: &PortReport| port.counters.arq, |direction| direction.arq.map(|arq| arq.name());
     totals {
         /// Frames sent for the first time.
-frames,
+        frames,
         /// Repeats of frames with their packet.
         repeated_frames,
         /// Empty frames that replace given-up packets, their repeats included.

@@ -61,7 +61,7 @@ impl Segment {
         self.repeating
     }
 
-    /// It is to be sent again.
+    /// It is to be retransmitted.
     fn is_missing(&self) -> bool {
         self.lost && !self.repeating
     }
@@ -87,13 +87,13 @@ pub(crate) struct Flight {
     outstanding: u64,
     /// Segments in the network (`tcp_packets_in_flight`).
     pipe: u64,
-    /// Segments that count as lost and have not arrived, sent again or not.
+    /// Segments that count as lost and have not arrived, retransmitted or not.
     lost: u64,
-    /// Segments that are to be sent again.
+    /// Segments to retransmit.
     missing: u64,
     /// Retransmitted segments in the network.
     repeating: u64,
-    /// No segment below is to be sent again.
+    /// No segment below is to be retransmitted.
     cursor: u64,
     /// Segments that were acknowledged selectively.
     sacked: u32,
@@ -136,7 +136,7 @@ impl Flight {
         segment.segments() * self.mss
     }
 
-    /// `range`, a segment of which this is one, is sent again. What was to be sent again is so in
+    /// The segment that ends with `range` is retransmitted. Retransmissions are in
     /// the order of [`next_missing`](Self::next_missing). Returns the bytes that it counts for.
     pub(crate) fn on_again(&mut self, now: Time, range: Range) -> u64 {
         let Some(index) = self.holding(range.end) else { return self.mss };
@@ -327,7 +327,7 @@ impl Flight {
         }
     }
 
-    /// Segments have at most `mss` bytes now. Those that are to be sent again are joined before they are cut:
+    /// Segments have at most `mss` bytes now. Segments to retransmit are joined before they are cut:
     /// in Linux they are parts of larger packets, which segmentation offload cuts.
     pub(crate) fn recut(&mut self, mss: u64) {
         let mut cut: VecDeque<Segment> = VecDeque::with_capacity(self.segments.len());
@@ -432,7 +432,7 @@ impl Flight {
         }
     }
 
-    /// Bytes that were sent again and are in the network, with each segment counted as a full one.
+    /// Retransmitted bytes in the network, with each segment counted as a full one.
     pub(crate) fn repeating(&self) -> u64 {
         self.repeating * self.mss
     }
@@ -475,7 +475,7 @@ impl Flight {
         self.segments.len() == 1
     }
 
-    /// The next segment to be sent again.
+    /// The next segment to retransmit.
     pub(crate) fn next_missing(&self) -> Option<Range> {
         self.next_missing_segment().map(Segment::range)
     }

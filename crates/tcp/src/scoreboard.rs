@@ -159,7 +159,7 @@ impl Scoreboard {
     }
 
     /// Bytes that are thought to be in the network (the function `SetPipe`): sent, not lost and
-    /// not sacked, or sent again and not sacked. Where each segment is known by itself, it counts as
+    /// not sacked, or retransmitted and not sacked. Where each segment is known by itself, it counts as
     /// a full one.
     #[inline(always)]
     pub(crate) fn pipe(&self, una: u64, max: u64) -> u64 {

@@ -13,7 +13,7 @@ pub(crate) struct OneWayDelay {
 
 impl OneWayDelay {
     /// Seconds from the sending of the segment to its arrival, each by the clock of its end, with a constant
-    /// offset that nobody knows. It may be negative. The clock of the receiver is TSval, in milliseconds, which wraps
+    /// unknown offset. It may be negative. The clock of the receiver is TSval, in milliseconds, which wraps
     /// (RFC 7323 sections 3.2 and 5.4). Without timestamps it is the RTT, and then queues of ACKs count too. `None` for
     /// an ACK that measures nothing.
     pub(crate) fn measure(&mut self, feedback: &Feedback) -> Option<f64> {

@@ -17,7 +17,7 @@ use crate::priority::Priority;
 pub struct Queued {
     /// Number under which the network holds the packet.
     pub ticket: u32,
-    /// Key by which a router tells flows apart: one number for addresses, protocol and ports.
+    /// Key of the flow: one number for addresses, protocol and ports.
     pub flow: u32,
     /// Its bytes on the link, overhead included.
     pub bytes: u32,

@@ -19,8 +19,7 @@ pub(super) struct Port<B> {
     pub(super) packets: Ring<(Time, Packet<B>)>,
     pub(super) delivered: Delivered,
     pub(super) direction: Direction,
-    /// Packets in the queue of a discipline, those that ARQ may have to repeat, and those that FEC has not
-    /// decided about.
+    /// Packets that the queue of a discipline holds, that ARQ may repeat, or that FEC has not decided about.
     pub(super) held: Held<Packet<B>>,
     pub(super) watchers: Option<Box<Watchers<B>>>,
     pub(super) compressor: Option<Box<dyn Compressor<B>>>,
@@ -99,7 +98,7 @@ impl<B> Port<B> {
         self.watchers.is_none() && self.compressor.is_none()
     }
 
-    /// A packet goes on its way. It overtakes those that arrive later.
+    /// Puts a packet on its way. It overtakes packets that arrive later.
     pub(super) fn propagate(&mut self, at: Time, packet: Packet<B>) {
         self.packets.push((at, packet));
         if self.direction.settings().reorder {

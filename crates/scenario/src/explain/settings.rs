@@ -30,7 +30,7 @@ pub struct Setting {
     pub unit: Option<&'static str>,
     /// The value for people, with what follows from it.
     pub text: String,
-    /// True if nobody wrote it.
+    /// True if the value is a default.
     pub default: bool,
 }
 

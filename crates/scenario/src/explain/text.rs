@@ -61,7 +61,7 @@ fn seconds(s: f64) -> String {
     format!("{}s", short(s, 2))
 }
 
-/// A value, with a mark if nobody wrote it.
+/// A value, with a mark if it is a default.
 fn marked(setting: &Setting) -> String {
     let mark = if setting.default { " (default)" } else { "" };
     format!("{}{mark}", setting.text)

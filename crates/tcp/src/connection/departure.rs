@@ -8,9 +8,10 @@ use crate::sender::Chunk;
 use crate::timestamps::timestamp;
 
 use super::{Connection, Urgent};
+
 impl Connection {
-    /// Returns true if there may be a segment to be sent. Of those that have just received one, a third has
-    /// none.
+    /// Returns true if there may be a segment to send. A third of the connections that have just received one
+    /// have none.
     #[inline]
     pub fn may_send(&self) -> bool {
         self.urgent != Urgent::Nothing

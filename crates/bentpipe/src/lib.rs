@@ -94,11 +94,12 @@
 
 pub use batch::{Aggregate, Job, Quantity, UnknownQuantity, number_columns, run_all, run_each};
 pub use congestion::{Entry, entries as controllers};
+pub use explain::explain;
 pub use recording::{
     Column, FlowRecord, LinkRecord, LoadError, OutputError, OutputFolder, Recording, Table, Values,
     load,
 };
-pub use scenario::{Override, Scenario, ScenarioError, ScenarioErrors, explain, model, schema};
+pub use scenario::{Override, Scenario, ScenarioError, ScenarioErrors, model, schema};
 pub use simulator::{Options, Progress};
 
 /// Runs `scenario` on the simulator. The result depends on the scenario and `seed` only, but for

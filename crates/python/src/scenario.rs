@@ -162,7 +162,7 @@ impl Scenario {
     ///
     /// A `bentpipe.Explanation`: its text is for people, its fields are data with units.
     fn explain<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
-        let explanation = scenario::explain(&self.inner, &self.written);
+        let explanation = explain::explain(&self.inner, &self.written);
         let fields = values::fields(py, &explanation)?;
         let class = py.import("bentpipe.explanation")?.getattr("Explanation")?;
         class.call_method1("of", (fields, explanation.to_string()))

@@ -8,14 +8,16 @@ use units::Span;
 use crate::model::{Flow, Scenario, Traffic, Way, Web};
 use crate::routes::Routes;
 
-/// Bytes in memory of a row of `flow_series`, of `link_series` and of `objects`.
-pub(crate) const FLOW_ROW: u64 = 100;
-pub(crate) const LINK_ROW: u64 = 48;
-pub(crate) const OBJECT_ROW: u64 = 32;
+/// Bytes in memory of a row of `flow_series`.
+pub const FLOW_ROW: u64 = 100;
+/// Bytes in memory of a row of `link_series`.
+pub const LINK_ROW: u64 = 48;
+/// Bytes in memory of a row of `objects`.
+pub const OBJECT_ROW: u64 = 32;
 
 /// Upper bounds of the rows that samples and web pages make.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub(crate) struct Rows {
+pub struct Rows {
     /// Of `flow_series`, without those of `record.events`.
     pub flow_series: u64,
     /// Of `link_series`.
@@ -25,7 +27,8 @@ pub(crate) struct Rows {
 }
 
 impl Rows {
-    pub(crate) fn of(scenario: &Scenario, routes: &Routes) -> Self {
+    /// The bounds for a scenario.
+    pub fn of(scenario: &Scenario, routes: &Routes) -> Self {
         let objects = scenario.flows.iter().map(|flow| objects(scenario, routes, flow));
         let sampled = scenario.record.interval.map(|interval| {
             let rows = |from: Span| samples(scenario.duration.saturating_sub(from), interval);
@@ -39,7 +42,7 @@ impl Rows {
 }
 
 /// Directions of links, and routers with a limit: each has a row for each sample.
-pub(crate) fn ports(scenario: &Scenario) -> u64 {
+pub fn ports(scenario: &Scenario) -> u64 {
     let routers = scenario.nodes.iter().filter(|node| node.forwarding.is_some()).count();
     (2 * scenario.links.len() + routers) as u64
 }
@@ -60,7 +63,7 @@ fn objects(scenario: &Scenario, routes: &Routes, flow: &Flow) -> u64 {
 }
 
 /// Time that an application has.
-pub(crate) fn active(scenario: &Scenario, flow: &Flow) -> Span {
+pub fn active(scenario: &Scenario, flow: &Flow) -> Span {
     let end = flow.stop.unwrap_or(scenario.duration).min(scenario.duration);
     end.saturating_sub(flow.start)
 }

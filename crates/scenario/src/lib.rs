@@ -27,15 +27,14 @@
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod document;
-mod explain;
-mod extent;
+pub mod extent;
 mod fade;
 mod given;
 mod load;
 mod mechanisms;
 pub mod model;
 mod names;
-mod rates;
+pub mod rates;
 mod reference;
 mod resolve;
 mod routes;
@@ -44,22 +43,14 @@ mod study;
 mod trace;
 mod transports;
 
-pub use explain::{
-    ControllerExplanation, DirectionExplanation, EventExplanation, Explanation, Figures,
-    FlowExplanation, ForwardingExplanation, LegExplanation, MiddleboxExplanation, NodeExplanation,
-    Offered, PathExplanation, ProxyExplanation, RateExplanation, RecordingExplanation, Setting,
-    Warning, WarningKind, explain,
-};
 pub use given::{Given, Packed, files, names_a_file};
 pub use language::{Error as ScenarioError, Errors as ScenarioErrors, NewValue, Override, Step};
 pub use load::{Loaded, Written};
 pub use mechanisms::{MechanismExplanation, MechanismParameter, mechanisms};
 pub use model::Scenario;
 pub use reference::reference;
+pub use resolve::{UNSCALED_WINDOW, shortest_cycle};
 pub use routes::{Hop, Routes, routes};
-pub use schema::{dotted_path, schema};
+pub use schema::{cached as cached_schema, dotted_path, schema};
 pub use study::{StudyProblem, StudySource, study_reference, study_schema};
 pub use transports::{TransportExplanation, transports};
-
-#[cfg(test)]
-mod tests;

@@ -34,9 +34,9 @@ pub struct Written {
     origins: BTreeMap<String, Origin>,
     source: Source,
     /// For each flow, the number of its `[[flow]]`.
-    pub(crate) entries: Vec<usize>,
+    pub entries: Vec<usize>,
     /// The whole document with every default that the language has a word for.
-    pub(crate) document: Json,
+    pub document: Json,
 }
 
 impl Written {
@@ -51,13 +51,13 @@ impl Written {
     }
 
     /// The place of the first of `paths` that was written, otherwise that of the whole source.
-    pub(crate) fn place<'a>(&self, paths: impl IntoIterator<Item = &'a str>) -> Place {
+    pub fn place<'a>(&self, paths: impl IntoIterator<Item = &'a str>) -> Place {
         let found = paths.into_iter().find_map(|path| self.origins.get(path));
         self.source.place(found.unwrap_or(&Origin::Program))
     }
 
     /// The number of the `[[node]]` with this name.
-    pub(crate) fn node(&self, name: &str) -> Option<usize> {
+    pub fn node(&self, name: &str) -> Option<usize> {
         self.document["node"].as_array()?.iter().position(|node| node["name"] == name)
     }
 

@@ -25,8 +25,8 @@ mod stp;
 mod traces;
 mod xtp;
 
-pub(crate) use bounds::shortest_cycle;
-pub(crate) use rules::UNSCALED_WINDOW;
+pub use bounds::shortest_cycle;
+pub use rules::UNSCALED_WINDOW;
 
 use std::collections::BTreeMap;
 use std::path::Path as FilePath;

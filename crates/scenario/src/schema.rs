@@ -20,7 +20,7 @@ pub fn schema() -> Value {
 }
 
 /// The same, computed once, and again when more controllers have been registered since.
-pub(crate) fn cached() -> &'static Value {
+pub fn cached() -> &'static Value {
     static SCHEMA: Mutex<Option<(usize, &'static Value)>> = Mutex::new(None);
     let mut cached = SCHEMA.lock().unwrap_or_else(PoisonError::into_inner);
     let controllers = congestion::entries().count();

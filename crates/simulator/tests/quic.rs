@@ -3,9 +3,10 @@
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 use congestion::{Specification, entries};
+use explain::explain;
 use quic::{Carriage, carriage};
 use recording::{Recording, Table, Values};
-use scenario::{Loaded, Scenario, explain};
+use scenario::{Loaded, Scenario};
 use simulator::Options;
 
 fn parse(text: &str) -> Scenario {

@@ -5,8 +5,9 @@
 use std::fs;
 use std::path::Path;
 
+use explain::explain;
 use recording::load;
-use scenario::{Loaded, NewValue, Override, StudySource, explain};
+use scenario::{Loaded, NewValue, Override, StudySource};
 use wire::{IpPacket, UdpHeader};
 
 /// An entry for a fuzzer.

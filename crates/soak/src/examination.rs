@@ -2,8 +2,9 @@
 
 use std::panic::{AssertUnwindSafe, catch_unwind};
 
+use explain::{WarningKind, explain};
 use recording::{OutputFolder, Recording, load};
-use scenario::{Loaded, Scenario, WarningKind, explain};
+use scenario::{Loaded, Scenario};
 use simulator::{Observed, Options, Progress};
 use units::Span;
 

@@ -104,7 +104,7 @@ fn bursts(scenario: &Scenario, flow: &Flow, pattern: &OnOff, path: &Path) -> Opt
 }
 
 /// A burst with the pause behind it: the shortest of Pareto, the mean of others.
-pub(crate) fn shortest_cycle(pattern: &OnOff) -> Span {
+pub fn shortest_cycle(pattern: &OnOff) -> Span {
     let mean = pattern.on + pattern.off;
     match pattern.distribution {
         Distribution::Pareto { shape } => {

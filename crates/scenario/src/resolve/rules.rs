@@ -14,7 +14,7 @@ use crate::routes::{Routes, routes};
 const LONGEST_PACKET: u64 = wire::ip::LONGEST_PACKET as u64;
 
 /// The largest window without the window scale option (RFC 7323 section 2).
-pub(crate) const UNSCALED_WINDOW: u64 = 65_535;
+pub const UNSCALED_WINDOW: u64 = 65_535;
 
 /// Checks a scenario whose names are resolved. `entries` has the `[[flow]]` of each flow.
 pub(super) fn check(scenario: &Scenario, entries: &[usize], problems: &mut Vec<Problem>) {

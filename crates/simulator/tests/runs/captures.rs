@@ -562,7 +562,7 @@ fn packets_are_as_long_as_explain_says() {
             let (full, longest) = lengths(&sent, true);
             let (ack, _) = lengths(&sent, false);
             let flow = &scenario.flows[0];
-            let explained = scenario::explain(&scenario, &written).flows[0].figures.packet_bytes;
+            let explained = explain::explain(&scenario, &written).flows[0].figures.packet_bytes;
             assert_eq!(explained, full, "{name} over {ip}");
             assert_eq!(scenario.longest_packet_bytes(flow), longest, "{name} over {ip}");
             assert_eq!(scenario.ack_bytes(flow), ack, "{name} over {ip}");

@@ -1,8 +1,9 @@
 //! Routers that give feedback: XCP and P-XCP as their papers promise, EBN as it is reconstructed, paths on which
 //! not all routers answer, and both engines.
 
+use explain::{WarningKind, explain};
 use recording::{Recording, Values, jain_index};
-use scenario::{Loaded, WarningKind, explain};
+use scenario::Loaded;
 use simulator::Options;
 
 use super::{parse, run};

@@ -1,8 +1,9 @@
 //! Explicit loss notification: a mobile host sends over a lossy hop, and the gateway behind it says which losses are
 //! errors.
 
+use explain::{WarningKind, explain};
 use recording::{Recording, Values};
-use scenario::{Loaded, WarningKind, explain};
+use scenario::Loaded;
 
 use super::{parse, run, total};
 

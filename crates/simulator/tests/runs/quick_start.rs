@@ -1,7 +1,8 @@
 //! Quick-Start (RFC 4782) over a whole path: how many round trips it saves, and paths that do not approve it.
 
+use explain::{WarningKind, explain};
 use recording::Recording;
-use scenario::{Loaded, Scenario, WarningKind, explain};
+use scenario::{Loaded, Scenario};
 use simulator::Options;
 
 use crate::{geo, parse, run, total};

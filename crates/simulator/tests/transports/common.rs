@@ -1,7 +1,8 @@
 //! Scenarios of one link for all protocols, and what the language answers to them.
 
+use explain::{WarningKind, explain};
 use recording::Recording;
-use scenario::{Loaded, Scenario, WarningKind, explain};
+use scenario::{Loaded, Scenario};
 use simulator::Options;
 
 pub fn parse(text: &str) -> Scenario {

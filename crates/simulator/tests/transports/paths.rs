@@ -2,8 +2,9 @@
 
 use std::collections::BTreeSet;
 
+use explain::explain;
 use recording::{Recording, SctpRecord};
-use scenario::{Loaded, explain};
+use scenario::Loaded;
 use simulator::{Observed, Options};
 use units::{Span, Time};
 
@@ -217,7 +218,7 @@ fn explain_warns_of_timers_that_are_too_short_for_another_path() {
         warnings(&two("", "", "", &sctp, r#"bulk = "1MB""#))
     };
     assert_eq!(of("600ms"), []);
-    assert_eq!(of("400ms"), [scenario::WarningKind::ResponseBelowRtt]);
+    assert_eq!(of("400ms"), [explain::WarningKind::ResponseBelowRtt]);
 }
 
 #[test]

@@ -224,7 +224,7 @@ fn what_sctp_cannot_do_is_refused_with_its_line_and_what_is_possible() {
 /// Timers that are below the round-trip time are said before the run.
 #[test]
 fn explain_warns_of_timers_that_do_not_fit_the_path() {
-    use scenario::WarningKind::ResponseBelowRtt;
+    use explain::WarningKind::ResponseBelowRtt;
     let of = |settings: &str| {
         let transport = format!("{SCTP}, sctp = {{ {settings} }}");
         warnings(&one("600ms", "", &transport, r#"download = "1MB""#))

@@ -1,7 +1,7 @@
 //! Flows with STP: in both engines, with TCP on the same link, over errors, and what is refused.
 
+use explain::WarningKind;
 use recording::{FlowRecord, StpRecord};
-use scenario::WarningKind;
 use simulator::Options;
 
 use crate::common::{flow, link, parse, refusal, returned, run, warnings};

@@ -245,7 +245,7 @@ fn what_xtp_cannot_do_is_refused_with_its_line_and_what_is_possible() {
 /// Nothing holds a sender back: what is too much is said before the run.
 #[test]
 fn explain_warns_of_rates_and_timers_that_do_not_fit_the_path() {
-    use scenario::WarningKind::{RateAboveBottleneck, ResponseBelowRtt};
+    use explain::WarningKind::{RateAboveBottleneck, ResponseBelowRtt};
     let of = |transport: &str| {
         warnings(&link("300ms", "", &flow("none", transport, r#"download = "1MB""#)))
     };

@@ -1,0 +1,106 @@
+//! Header compression before a run: the length of headers, and what a loss takes with it.
+
+use units::Span;
+use wire::IpVersion;
+
+use super::settings::{Amount, Setting};
+use super::text::short;
+use super::warnings::WarningKind as Kind;
+use scenario::model::{Flow, HeaderCompression, Link, Scenario};
+
+/// Bytes of a header without compression, and on average with it, for the data of a flow or for its ACKs.
+fn header(settings: HeaderCompression, ip: IpVersion, flow: &Flow, is_data: bool) -> (f64, f64) {
+    let transport = &flow.transport;
+    let payload = if is_data { transport.full_payload() } else { 0 };
+    let payload = u16::try_from(payload).unwrap_or(u16::MAX);
+    let timestamps = transport.timestamps_bytes();
+    let plain = u64::from(ip.header_bytes() + wire::tcp::HEADER) + u64::from(timestamps);
+    (plain as f64, settings.mean_header(ip, payload, timestamps > 0))
+}
+
+/// Effects of header compression of a direction.
+pub(crate) fn details(scenario: &Scenario, link: &Link, is_forward: bool) -> Vec<Setting> {
+    let Some(settings) = link.header_compression[usize::from(!is_forward)] else {
+        return Vec::new();
+    };
+    let setting =
+        |name: &str, value: f64, text: String| Setting::new(name, Amount::from(value), text, true);
+    let headers = [("headers of data", true), ("headers of ACKs", false)].map(|(name, is_data)| {
+        let all = scenario.flows.iter().map(|flow| header(settings, scenario.ip, flow, is_data));
+        let longest = all.max_by(|a, b| a.1.total_cmp(&b.1));
+        longest.map(|(plain, sent)| {
+            let text = format!("{}B instead of {plain}B on average, without loss", short(sent, 1));
+            setting(name, sent, text)
+        })
+    });
+    let (tolerated, text) = after_loss(settings, link);
+    let loss = setting("tolerated loss", tolerated, text);
+    headers.into_iter().flatten().chain([loss]).collect()
+}
+
+/// Packets that may be lost in a row without further loss, and what follows otherwise.
+fn after_loss(settings: HeaderCompression, link: &Link) -> (f64, String) {
+    let text = |repeats: u8, until: String| {
+        let tolerated = f64::from(repeats - 1);
+        (tolerated, format!("{tolerated} packets in a row; after more, all packets {until}"))
+    };
+    match settings {
+        HeaderCompression::Vj(_) => {
+            let text = "none: all packets of the connection are lost until a full header, often after an RTO";
+            (0.0, text.to_owned())
+        }
+        HeaderCompression::Scps(_) => {
+            (f64::INFINITY, "any number of packets: values are absolute".to_owned())
+        }
+        HeaderCompression::Rohc(settings) => {
+            let delays = [&link.forward, &link.backward].map(|side| side.delay.as_millis_f64());
+            let round_trip = delays[0] + delays[1];
+            let until =
+                format!("are lost until feedback has brought a refresh, {round_trip:.0}ms or more");
+            text(settings.repeats, until)
+        }
+        HeaderCompression::RohcUnidirectional(settings) => {
+            let interval: Span = settings.dynamic_interval.min(settings.refresh_interval);
+            text(settings.repeats, format!("are lost until the next refresh, up to {interval}"))
+        }
+    }
+}
+
+/// Savings below this share of a header are none.
+const LEAST_SAVED: f64 = 0.1;
+
+/// The doubts about header compression of a direction. `flows` pass it, with their data or with their ACKs.
+pub(crate) fn warnings<'a>(
+    scenario: &Scenario,
+    link: &Link,
+    is_forward: bool,
+    flows: impl Iterator<Item = (&'a Flow, bool)>,
+) -> Vec<(Kind, String)> {
+    let Some(settings) = link.header_compression[usize::from(!is_forward)] else {
+        return Vec::new();
+    };
+    let mut saved = flows.map(|(flow, is_data)| {
+        let (plain, sent) = header(settings, scenario.ip, flow, is_data);
+        1.0 - sent / plain
+    });
+    let is_useless = saved.all(|share| share < LEAST_SAVED);
+    let direction = if is_forward { &link.forward } else { &link.backward };
+    let loses = direction.packet_error_rate(40) > 0.0 && direction.arq.is_none();
+    let is_vj = matches!(settings, HeaderCompression::Vj(_));
+    let found = [
+        is_useless.then(|| {
+            let text = format!(
+                "{} compresses nothing: no flow sends headers here that it can compress",
+                settings.name()
+            );
+            let hint = if is_vj { "; `transport.timestamps = false` helps it" } else { "" };
+            (Kind::CompressionWithoutEffect, text + hint)
+        }),
+        (is_vj && loses).then(|| {
+            let text = "vj on a channel with errors: each lost packet takes all that follow it in its \
+                        connection, until a full header; `rohc` and `scps` tolerate losses";
+            (Kind::CompressionSpreadsLoss, text.to_owned())
+        }),
+    ];
+    found.into_iter().flatten().collect()
+}

@@ -1,0 +1,187 @@
+//! Feedback from routers before a run: which flows a router gives feedback to, how much, and which links
+//! keep a flow from it.
+
+use congestion::{Controller, Protocol};
+use transport::QuickStart;
+use units::Rate;
+use wire::feedback::quick_start;
+
+use super::FlowExplanation;
+use super::about::About;
+use super::settings::{Amount, Setting};
+use super::text::{rate, short};
+use super::warnings::WarningKind as Kind;
+use scenario::model::{Feedback, Flow, Scenario};
+use scenario::{Hop, Routes};
+
+type Explained<'a> = (FlowExplanation, &'a Flow);
+
+/// The protocol in which the controller of a flow asks routers for a rate.
+fn protocol(flow: &Flow) -> Option<Protocol> {
+    flow.controller.build(&flow.transport.controller()).needs().router_feedback
+}
+
+/// The protocols in which a flow asks routers for a rate.
+pub(crate) fn protocols(flow: &Flow) -> impl Iterator<Item = Protocol> {
+    let at_start = flow.transport.quick_start.map(|_| Protocol::QuickStart);
+    protocol(flow).into_iter().chain(at_start)
+}
+
+/// The rate that Quick-Start asks for where a scenario has `wanted`: the next lower code.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "codes are whole numbers"
+)]
+pub(crate) fn asked(wanted: Rate) -> Rate {
+    Rate::from_bits_per_second(u64::from(QuickStart::asked(wanted) as u32) * 8)
+}
+
+/// The flows whose data passes a hop: those that ask in the protocol of its router, and the others.
+fn passing<'a>(
+    scenario: &Scenario,
+    routes: &Routes,
+    flows: &'a [Explained<'a>],
+    hop: Hop,
+    feedback: Feedback,
+) -> [Vec<&'a FlowExplanation>; 2] {
+    let mut found = [Vec::new(), Vec::new()];
+    for (explanation, flow) in flows {
+        let data = flow.all_ways().map(|[data, _]| data);
+        if routes.passes(data, hop, &scenario.links) {
+            let asks = protocols(flow).any(|protocol| protocol == feedback.protocol());
+            found[usize::from(!asks)].push(explanation);
+        }
+    }
+    found
+}
+
+fn names(flows: &[&FlowExplanation]) -> String {
+    let names: Vec<_> = flows.iter().map(|flow| flow.name.as_str()).collect();
+    if names.is_empty() { "no flow".to_owned() } else { names.join(", ") }
+}
+
+/// Effects of the router of a direction.
+pub(crate) fn details(
+    scenario: &Scenario,
+    routes: &Routes,
+    flows: &[Explained<'_>],
+    hop: Hop,
+) -> Vec<Setting> {
+    let direction = hop.direction(&scenario.links);
+    let Some(feedback) = direction.feedback else { return Vec::new() };
+    let [asking, _] = passing(scenario, routes, flows, hop, feedback);
+    let rtts = asking.iter().map(|flow| flow.figures.base_rtt_ms);
+    let slowest = rtts.max_by(f64::total_cmp);
+    let capacity = direction.rate.bits_per_second() as f64;
+    let every = slowest.map_or(String::new(), |rtt| format!(", here up to {}ms", short(rtt, 1)));
+    let per_interval = |alpha: f64| {
+        let given = alpha * capacity;
+        let text = format!("at most {} in a control interval, the mean RTT{every}", rate(given));
+        (given, text)
+    };
+    let (given, text) = match feedback {
+        Feedback::Xcp(settings) => per_interval(settings.alpha),
+        Feedback::PXcp(settings) => per_interval(settings.alpha),
+        Feedback::Ebn(settings) => {
+            let given = settings.target * capacity;
+            (given, format!("at most {} to all, in equal shares", rate(given)))
+        }
+        Feedback::QuickStart(settings) => {
+            let bits = settings.threshold * capacity;
+            let given = f64::from(quick_start::round_down(bits / 8.0)) * 8.0;
+            let text = format!(
+                "at most {} to a request, and less than {} to all",
+                rate(given),
+                rate(bits)
+            );
+            (given, text)
+        }
+    };
+    let setting =
+        |name: &str, value: f64, text: String| Setting::new(name, Amount::from(value), text, true);
+    vec![
+        setting("treats", asking.len() as f64, format!("packets of {}", names(&asking))),
+        setting("gives", given, text),
+        setting("added rate", 0.0, "none: the field adds no bytes in this model".to_owned()),
+    ]
+}
+
+/// The doubts about a flow that asks routers for a rate.
+pub(crate) fn flow(scenario: &Scenario, routes: &Routes, flow: &Flow) -> Vec<(About, String)> {
+    let doubt = |protocol| incomplete(scenario, routes, flow, protocol);
+    protocols(flow).filter_map(doubt).collect()
+}
+
+/// Obstacle to feedback in `protocol` for a flow.
+fn incomplete(
+    scenario: &Scenario,
+    routes: &Routes,
+    flow: &Flow,
+    protocol: Protocol,
+) -> Option<(About, String)> {
+    let hops = routes.path(flow.from, flow.to, &scenario.links);
+    let treats = |hop: &&Hop| {
+        let feedback = hop.direction(&scenario.links).feedback;
+        feedback.is_some_and(|feedback| feedback.protocol() == protocol)
+    };
+    let (name, otherwise) = match protocol {
+        Protocol::Xcp | Protocol::Ebn => (
+            flow.controller.entry().name,
+            "its sender falls back to standard TCP (slow start and Reno)",
+        ),
+        Protocol::QuickStart => ("quick_start", "its sender starts with the initial window"),
+    };
+    let silent = hops.iter().find(|hop| !treats(hop)).map(|hop| {
+        let number = hop.link as usize;
+        let link = &scenario.links[number].name;
+        (About::Link(number), format!("link {link} has no feedback for {name}"))
+    });
+    let limited = || {
+        let routers = hops.iter().skip(1).map(|hop| hop.from(&scenario.links));
+        let found = routers.into_iter().find(|node| scenario.nodes[*node].forwarding.is_some())?;
+        let name = &scenario.nodes[found].name;
+        let text =
+            format!("the forwarding of {name} gives no feedback, and packets may be lost there");
+        Some((About::Node(found), text))
+    };
+    let silent = silent.map(|(about, why)| {
+        (about, format!("{why}: {otherwise}, because not all routers on its path answer"))
+    });
+    silent.or_else(limited)
+}
+
+/// The doubts about the router of a link in one direction.
+pub(crate) fn warnings(
+    scenario: &Scenario,
+    routes: &Routes,
+    flows: &[Explained<'_>],
+    hop: Hop,
+) -> Vec<(Kind, String)> {
+    let Some(feedback) = hop.direction(&scenario.links).feedback else { return Vec::new() };
+    let [asking, others] = passing(scenario, routes, flows, hop, feedback);
+    let back = Hop { forward: !hop.forward, ..hop };
+    let [asking_back, _] = passing(scenario, routes, flows, back, feedback);
+    let name = feedback.name();
+    if asking.is_empty() {
+        // A key of both directions has its effect in one.
+        let is_idle = asking_back.is_empty() && hop.forward;
+        let who = match feedback.protocol() {
+            Protocol::Xcp | Protocol::Ebn => "the controller of no flow on this link",
+            Protocol::QuickStart => "the quick_start of no flow on this link",
+        };
+        let text = format!("{name} has no effect: {who} asks for it");
+        return is_idle.then_some((Kind::FeedbackWithoutEffect, text)).into_iter().collect();
+    }
+    // Quick-Start gives no share, and other flows are only traffic to it.
+    let is_shared = feedback.protocol() != Protocol::QuickStart && !others.is_empty();
+    let text = || {
+        format!(
+            "{} share the link with {} and do not follow {name}: they fill the queue, and the others give \
+             way",
+            names(&others),
+            names(&asking)
+        )
+    };
+    is_shared.then(|| (Kind::FeedbackShared, text())).into_iter().collect()
+}

@@ -1,0 +1,115 @@
+//! The MTU of a link before a run: segments after discovery, what it costs, and black holes.
+
+use transport::MtuProbing;
+
+use super::settings::{Amount, Setting};
+use super::warnings::WarningKind as Kind;
+use scenario::model::{Flow, Icmp, Mtu, Scenario};
+use scenario::{Hop, Routes};
+
+/// Data of one leg of a flow that crosses a hop.
+struct Crossing<'a> {
+    flow: &'a str,
+    probing: MtuProbing,
+    /// The size that both ends agree on, without options.
+    mss: u64,
+    /// The full packet of that.
+    packet: u64,
+    /// Bytes of options in each segment.
+    options: u64,
+}
+
+/// The data of all flows that crosses a hop.
+fn crossings<'a>(
+    scenario: &'a Scenario,
+    routes: &'a Routes,
+    flows: impl Iterator<Item = (&'a str, &'a Flow)>,
+    hop: Hop,
+) -> Vec<Crossing<'a>> {
+    let legs = flows.flat_map(|(name, flow)| {
+        let nodes = flow.gateways.iter().map(|gateway| gateway.node);
+        let stops: Vec<_> = [flow.from].into_iter().chain(nodes).chain([flow.to]).collect();
+        let of_gateways =
+            |side: usize| flow.gateways.iter().map(move |gateway| &gateway.ends[side].transport);
+        let senders: Vec<_> = [&flow.transport].into_iter().chain(of_gateways(1)).collect();
+        let receivers: Vec<_> = of_gateways(0).chain([&flow.transport]).collect();
+        let ends = senders.into_iter().zip(receivers);
+        let leg = |(place, (sender, receiver)): (usize, _)| {
+            (name, stops[place], stops[place + 1], sender, receiver)
+        };
+        ends.enumerate().map(leg).collect::<Vec<_>>()
+    });
+    let crosses = |from: usize, to: usize| routes.path(from, to, &scenario.links).contains(&hop);
+    legs.filter(|(_, from, to, ..)| crosses(*from, *to))
+        .map(|(flow, _, _, sender, receiver)| {
+            let mss = u64::from(sender.mss.min(receiver.mss));
+            let options = sender.timestamps_bytes().min(receiver.timestamps_bytes()).into();
+            let packet = mss + scenario.headers();
+            Crossing { flow, probing: sender.mtu_probing, mss, packet, options }
+        })
+        .collect()
+}
+
+/// The MTU of a hop, if it has one.
+fn mtu(scenario: &Scenario, hop: Hop) -> Option<Mtu> {
+    scenario.links[hop.link as usize].mtu[usize::from(!hop.forward)]
+}
+
+/// Effects of the MTU of a direction.
+pub(crate) fn details<'a>(
+    scenario: &'a Scenario,
+    routes: &'a Routes,
+    flows: impl Iterator<Item = (&'a str, &'a Flow)>,
+    hop: Hop,
+) -> Vec<Setting> {
+    let Some(Mtu { bytes, icmp }) = mtu(scenario, hop) else { return Vec::new() };
+    let largest = u64::from(bytes) - scenario.headers();
+    let crossing = crossings(scenario, routes, flows, hop);
+    let longer: Vec<_> = crossing.iter().filter(|one| one.packet > u64::from(bytes)).collect();
+    let options = crossing.iter().map(|one| one.options).max().unwrap_or(0);
+    let text = format!("{}B of payload at most, an MSS of {largest}B", largest - options);
+    let setting = |name: &str, value: u64, text: String| {
+        Setting::new(name, Amount::from(value as f64), text, true)
+    };
+    let probed = |probing: MtuProbing| longer.iter().filter(|one| one.probing == probing).count();
+    let [silent, late, early] =
+        [MtuProbing::Off, MtuProbing::BlackHole, MtuProbing::Always].map(probed);
+    let effect = match icmp {
+        _ if longer.is_empty() => "no data is longer".to_owned(),
+        Icmp::Sent => {
+            "the first window of each connection is retransmitted in smaller segments, after the \
+             round trip to this node"
+                .to_owned()
+        }
+        Icmp::Filtered => format!(
+            "packets vanish: {silent} flows never pass, {late} pass after 3s of timeouts, {early} find \
+             the size by probes"
+        ),
+    };
+    let longest = longer.iter().map(|one| one.mss).max().unwrap_or(0);
+    vec![setting("segments", largest - options, text), setting("longer data", longest, effect)]
+}
+
+/// The doubts about the MTU of a direction.
+pub(crate) fn warnings<'a>(
+    scenario: &'a Scenario,
+    routes: &'a Routes,
+    flows: impl Iterator<Item = (&'a str, &'a Flow)>,
+    hop: Hop,
+) -> Vec<(Kind, String)> {
+    let Some(Mtu { bytes, icmp }) = mtu(scenario, hop) else { return Vec::new() };
+    let crossing = crossings(scenario, routes, flows, hop);
+    let lost = |one: &&Crossing<'_>| {
+        one.packet > u64::from(bytes) && one.probing == MtuProbing::Off && icmp == Icmp::Filtered
+    };
+    let lost: Vec<_> = crossing.iter().filter(lost).map(|one| one.flow).collect();
+    if lost.is_empty() {
+        return Vec::new();
+    }
+    let text = format!(
+        "a black hole for {}: packets of more than {bytes}B vanish and ICMP is filtered, so the connection opens, \
+         but no full segment arrives; `transport.mtu_probing = \"black-hole\"` or a smaller `mss` helps",
+        lost.join(", ")
+    );
+    vec![(Kind::MtuBlackHole, text)]
+}

@@ -1,0 +1,270 @@
+//! Split proxies: which flows they split, what round trip and BDP become on each leg, and where a split
+//! does not help.
+
+use std::sync::Arc;
+
+use congestion::Specification;
+use serde::Serialize;
+use tcp::Config;
+use transport::Protocol;
+
+use super::FlowExplanation;
+use super::figures::{Figures, Limit, Load};
+use super::scps;
+use super::text::milliseconds;
+use super::warnings::WarningKind as Kind;
+use scenario::Routes;
+use scenario::model::{Flow, Gateway, GatewayEnd, OwnSettings, Preset, Scenario, SideName};
+
+/// A split proxy at a node.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct ProxyExplanation {
+    /// Its preset, if it has one.
+    pub preset: Option<&'static str>,
+    /// Neighbours on the side that is not the satellite's.
+    pub terrestrial: Vec<String>,
+    /// Neighbours on the side of the satellite.
+    pub satellite: Vec<String>,
+    /// Flows whose connections it splits.
+    pub splits: Vec<String>,
+    /// Flows that cross it from one side to the other unsplit, because of their protocol.
+    pub unsplit: Vec<String>,
+    /// When clients are accepted: "early", "late" or "early-if-known".
+    pub accept: &'static str,
+    /// Maximum number of split connections at the same time; `None` without a limit.
+    pub connections: Option<u32>,
+    /// The most that the relay holds for one direction of a connection, in bytes.
+    pub relay_buffer_bytes: u64,
+    /// The rate that connections on the terrestrial side share, if there is one.
+    pub terrestrial_rate: Option<RateExplanation>,
+    /// The rate that connections on the satellite side share, if there is one.
+    pub satellite_rate: Option<RateExplanation>,
+}
+
+/// A rate that all connections on a side of a gateway share.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct RateExplanation {
+    /// Rate in bit/s of IP packets.
+    pub rate_bps: f64,
+    /// Size of its token bucket in bytes.
+    pub burst_bytes: u64,
+}
+
+/// A leg of a flow that gateways split.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct LegExplanation {
+    /// The node that sends the data.
+    pub from: String,
+    /// The node that receives the data.
+    pub to: String,
+    /// Transport protocol of its connections.
+    pub protocol: &'static str,
+    /// Controller of the end that sends the data.
+    pub controller: &'static str,
+    /// Loss recovery of that end.
+    pub recovery: &'static str,
+    /// Propagation delay there and back, in milliseconds.
+    pub propagation_rtt_ms: f64,
+    /// The same with the serialisation of a full packet and its ACK.
+    pub base_rtt_ms: f64,
+    /// The slowest place on the way of the data.
+    pub bottleneck: String,
+    /// Its rate in bit/s of IP packets.
+    pub bottleneck_bps: f64,
+    /// Bandwidth-delay product (BDP) in bytes of IP packets.
+    pub bdp_bytes: f64,
+    /// The largest window: the smaller one of receive and send buffer.
+    pub window_bytes: u64,
+    /// Payload rate that the window allows, in bit/s.
+    pub window_limit_bps: f64,
+    /// Probability that a full packet is corrupted, in clear sky.
+    pub per: f64,
+}
+
+/// A leg as a flow of its own, with its figures.
+pub(crate) struct Leg {
+    pub flow: Flow,
+    pub figures: Figures,
+    /// Rates that the data shares with other connections, and that the ACKs share.
+    limits: [Option<Limit>; 2],
+}
+
+/// The legs of a flow; empty if no gateway splits it.
+pub(crate) fn legs(scenario: &Scenario, routes: &Routes, load: &Load, flow: &Flow) -> Vec<Leg> {
+    if flow.gateways.is_empty() {
+        return Vec::new();
+    }
+    let split_by = &flow.gateways;
+    let gateway = |end: &GatewayEnd| {
+        (end.transport.clone(), end.controller.clone(), end.protocol(), end.own.clone())
+    };
+    let host =
+        || (flow.transport.clone(), flow.controller.clone(), flow.protocol, flow.own.clone());
+    let starts = flow.gateways.iter().map(|one| (one.node, gateway(&one.ends[1])));
+    let ends = flow.gateways.iter().map(|one| (one.node, gateway(&one.ends[0])));
+    let starts = [(flow.from, host())].into_iter().chain(starts);
+    let ends = ends.chain([(flow.to, host())]);
+    let last = flow.gateways.len();
+    type End = (usize, (Arc<Config>, Specification, Protocol, OwnSettings));
+    let leg = |(number, (start, end)): (usize, (End, End))| {
+        let ((from, (sender, controller, protocol, own)), (to, (receiver, ..))) = (start, end);
+        let transport = Config { receive_buffer: receiver.receive_buffer, ..(*sender).clone() };
+        let transport = Arc::new(transport);
+        let reader_rate = flow.reader_rate.filter(|_| number == last);
+        let gateways = Arc::default();
+        let flow = Flow {
+            from,
+            to,
+            controller,
+            protocol,
+            own,
+            transport,
+            reader_rate,
+            gateways,
+            ..flow.clone()
+        };
+        let mut figures = Figures::of(scenario, routes, load, &flow);
+        // What the gateways at the ends send: the data, and the ACKs.
+        let sends = number.checked_sub(1).map(|gateway| &split_by[gateway]);
+        let acknowledges = split_by.get(number);
+        let of_data = sends.and_then(|one| {
+            let shared = shared_rate(scenario, one.node, one.ends[1].side);
+            let paced = pacing(scenario, one, figures.connections);
+            [shared, paced].into_iter().flatten().min_by(|a, b| a.rate_bps.total_cmp(&b.rate_bps))
+        });
+        let of_acks =
+            acknowledges.and_then(|one| shared_rate(scenario, one.node, one.ends[0].side));
+        let [of_route, acks_of_route] = scps::limits(scenario, routes, &flow);
+        // The hosts at both ends have routes, and gateways have rates of their sides.
+        let limits = [
+            of_data.or(of_route.filter(|_| number == 0)),
+            of_acks.or(acks_of_route.filter(|_| number == last)),
+        ];
+        figures.limit(&limits);
+        Leg { flow, figures, limits }
+    };
+    starts.zip(ends).enumerate().map(leg).collect()
+}
+
+/// The rate in bit/s that connections on a side of node number `node` share, and what it is called.
+fn shared_rate(scenario: &Scenario, node: usize, side: SideName) -> Option<Limit> {
+    let rate = scenario.nodes[node].proxy.as_ref()?.shared_rates[side.index()]?.rate;
+    let place = format!("{} ({} rate)", scenario.nodes[node].name, side.key());
+    Some(Limit { place, rate_bps: rate.bits_per_second() as f64 })
+}
+
+/// The rate in bit/s at which a gateway paces the data of a flow, and what it is called.
+fn pacing(scenario: &Scenario, gateway: &Gateway, connections: u32) -> Option<Limit> {
+    let GatewayEnd { side, pacing, .. } = &gateway.ends[1];
+    let place = format!("{} ({} pacing)", scenario.nodes[gateway.node].name, side.key());
+    let rate_bps = (*pacing)?.rate.bits_per_second() as f64 * f64::from(connections);
+    Some(Limit { place, rate_bps })
+}
+
+/// The figures of a flow whose legs are known: the tightest window is that of a leg, and rates that connections
+/// share limit the whole flow.
+pub(crate) fn whole(mut figures: Figures, legs: &[Leg]) -> Figures {
+    legs.iter().for_each(|leg| figures.limit(&leg.limits));
+    let windows = legs.iter().map(|leg| &leg.figures);
+    let tightest = windows.min_by(|a, b| a.window_limit_bps.total_cmp(&b.window_limit_bps));
+    let Some(tightest) = tightest else { return figures };
+    Figures {
+        window_bytes: tightest.window_bytes,
+        window_segments: tightest.window_segments,
+        window_limit_bps: tightest.window_limit_bps,
+        ..figures
+    }
+}
+
+/// Explanations of the legs.
+pub(crate) fn explain_legs(scenario: &Scenario, legs: &[Leg]) -> Vec<LegExplanation> {
+    let explain = |Leg { flow, figures, limits: _ }: &Leg| LegExplanation {
+        from: scenario.nodes[flow.from].name.clone(),
+        to: scenario.nodes[flow.to].name.clone(),
+        protocol: flow.protocol.name(),
+        controller: flow.controller.entry().name,
+        recovery: flow.transport.recovery.name(),
+        propagation_rtt_ms: figures.propagation_rtt_ms,
+        base_rtt_ms: figures.base_rtt_ms,
+        bottleneck: figures.bottleneck.clone(),
+        bottleneck_bps: figures.bottleneck_bps,
+        bdp_bytes: figures.bdp_bytes,
+        window_bytes: figures.window_bytes,
+        window_limit_bps: figures.window_limit_bps,
+        per: figures.per,
+    };
+    legs.iter().map(explain).collect()
+}
+
+/// The proxy of node number `node`.
+pub(crate) fn explain(
+    scenario: &Scenario,
+    routes: &Routes,
+    flows: &[(FlowExplanation, &Flow)],
+    node: usize,
+) -> Option<ProxyExplanation> {
+    let proxy = scenario.nodes[node].proxy.as_ref()?;
+    let names = |side: SideName| -> Vec<String> {
+        let neighbours = &proxy.neighbours[side.index()];
+        neighbours.iter().map(|number| scenario.nodes[*number].name.clone()).collect()
+    };
+    let rate = |side: SideName| {
+        let shared = proxy.shared_rates[side.index()]?;
+        let rate_bps = shared.rate.bits_per_second() as f64;
+        Some(RateExplanation { rate_bps, burst_bytes: shared.burst.get() })
+    };
+    let splits = splits(flows, node).map(|(explanation, _)| explanation.name.clone()).collect();
+    let passes = |flow: &Flow| {
+        let crossed = routes.crossed(flow.from, flow.to, scenario);
+        flow.own != OwnSettings::Tcp && crossed.iter().any(|(one, _)| *one == node)
+    };
+    let unsplit = flows.iter().filter(|(_, flow)| passes(flow));
+    Some(ProxyExplanation {
+        preset: proxy.preset.map(Preset::name),
+        terrestrial: names(SideName::Terrestrial),
+        satellite: names(SideName::Satellite),
+        splits,
+        unsplit: unsplit.map(|(explanation, _)| explanation.name.clone()).collect(),
+        accept: proxy.policy.accept.name(),
+        connections: proxy.policy.connections,
+        relay_buffer_bytes: proxy.relay_buffer.get(),
+        terrestrial_rate: rate(SideName::Terrestrial),
+        satellite_rate: rate(SideName::Satellite),
+    })
+}
+
+/// The flows that node number `node` splits.
+fn splits<'a>(
+    flows: &'a [(FlowExplanation, &'a Flow)],
+    node: usize,
+) -> impl Iterator<Item = &'a (FlowExplanation, &'a Flow)> {
+    flows.iter().filter(move |(_, flow)| flow.gateways.iter().any(|one| one.node == node))
+}
+
+/// A leg with this share of the whole round trip is hardly shorter than the path.
+const MOST_OF_THE_PATH: f64 = 0.9;
+
+/// The doubts about the proxy of node number `node`.
+pub(crate) fn warnings(flows: &[(FlowExplanation, &Flow)], node: usize) -> Option<(Kind, String)> {
+    let useless = |explanation: &FlowExplanation| {
+        let first = explanation.legs.first()?;
+        let is_same = |leg: &LegExplanation| {
+            (leg.controller, leg.recovery) == (first.controller, first.recovery)
+        };
+        let rtts = explanation.legs.iter().map(|leg| leg.base_rtt_ms);
+        let longest = rtts.clone().fold(0.0, f64::max);
+        let sum: f64 = rtts.sum();
+        let helps = longest < MOST_OF_THE_PATH * sum || !explanation.legs.iter().all(is_same);
+        (!helps).then_some((first.controller, longest, sum))
+    };
+    let split: Vec<_> = splits(flows, node).map(|(explanation, _)| explanation).collect();
+    let found = split.iter().map(|one| useless(one)).collect::<Option<Vec<_>>>()?;
+    let (controller, longest, sum) = *found.first()?;
+    let text = format!(
+        "the split hardly helps: all legs use {controller}, and the longest has {} of a round trip of {}; set \
+         another `controller` on the satellite side, or put the proxy where it divides the delay",
+        milliseconds(longest),
+        milliseconds(sum),
+    );
+    Some((Kind::ProxyWithoutEffect, text))
+}

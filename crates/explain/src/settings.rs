@@ -1,0 +1,578 @@
+//! The values of a scenario in its notation, and whether each is a default.
+
+use congestion::{Controller as _, Ecn, Value as ControllerValue};
+use language::describe;
+use language::shape;
+use serde::Serialize;
+use serde_json::{Value as Json, json};
+use tcp::AckTiming;
+use transport::Protocol;
+use units::{Bytes, Rate, Span};
+
+use link::Repeat;
+
+use super::traces;
+use scenario::Written;
+use scenario::cached_schema;
+use scenario::model::{
+    Aqm, ArqSettings, Channel, DemandSettings, Direction, Distribution, FecSettings, Flow,
+    HeaderCompression, LowPriority, Marking, OwnSettings, QueueLimit, Scenario, Traffic,
+};
+
+/// A value of the scenario.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct Setting {
+    /// Its name: `rate`, `transport.rto.min`.
+    pub name: String,
+    /// The value: quantities as a number in their unit, null for no limit or none.
+    pub value: Json,
+    /// The unit of the number: `s`, `bit/s`, `B` or `dB`.
+    pub unit: Option<&'static str>,
+    /// The value for people, with what follows from it.
+    pub text: String,
+    /// True if the value is a default.
+    pub default: bool,
+}
+
+impl Setting {
+    pub(crate) fn new(
+        name: impl Into<String>,
+        value: Amount,
+        text: impl Into<String>,
+        written: bool,
+    ) -> Self {
+        let (value, unit) = value.0;
+        Self { name: name.into(), value, unit, text: text.into(), default: !written }
+    }
+}
+
+/// A value with its unit.
+pub(crate) struct Amount((Json, Option<&'static str>));
+
+impl Amount {
+    pub fn decibels(number: f64) -> Self {
+        Self((number.into(), Some("dB")))
+    }
+
+    pub fn plain(value: impl Into<Json>) -> Self {
+        Self((value.into(), None))
+    }
+
+    /// A value as it is written in a scenario: texts with a unit become numbers.
+    fn written(json: &Json) -> Self {
+        let Json::String(text) = json else { return Self((json.clone(), None)) };
+        let span = text.parse().map(|span: Span| Self::from(span)).ok();
+        let rate = || text.parse().map(|rate: Rate| Self::from(rate)).ok();
+        let size = || text.parse().map(|size: Bytes| Self::from(size)).ok();
+        span.or_else(rate).or_else(size).unwrap_or(Self::plain(text.as_str()))
+    }
+}
+
+impl From<f64> for Amount {
+    fn from(number: f64) -> Self {
+        Self::plain(number)
+    }
+}
+
+impl From<Span> for Amount {
+    fn from(span: Span) -> Self {
+        Self((span.as_secs_f64().into(), Some("s")))
+    }
+}
+
+impl From<Rate> for Amount {
+    fn from(rate: Rate) -> Self {
+        Self((rate.bits_per_second().into(), Some("bit/s")))
+    }
+}
+
+impl From<Bytes> for Amount {
+    fn from(bytes: Bytes) -> Self {
+        Self((bytes.get().into(), Some("B")))
+    }
+}
+
+/// Settings of the whole scenario.
+pub(crate) fn of_scenario(scenario: &Scenario, written: &Written) -> Vec<Setting> {
+    let mut settings = Vec::new();
+    for key in ["duration", "seed", "ip", "phase", "delay_tolerance", "record"] {
+        let absent = |_: &str| Some((Amount::plain(Json::Null), "none".into()));
+        leaves(&written.document[key], key, key, written, &absent, &mut settings);
+    }
+    if scenario.phase > Span::ZERO {
+        let phase = settings.iter_mut().filter(|setting| setting.name == "phase");
+        phase.for_each(|setting| setting.text = phase_text(scenario));
+    }
+    settings
+}
+
+/// The bound of the delay of events, and the delay of this seed.
+fn phase_text(scenario: &Scenario) -> String {
+    let (most, seed) = (scenario.phase, scenario.seed);
+    let delay = scenario.event_delay(seed);
+    format!("random: events are up to {most} later than written, {delay} with seed {seed}")
+}
+
+/// One direction of link number `link`: the keys of the language in their order.
+pub(crate) fn of_direction(
+    direction: &Direction,
+    compression: Option<HeaderCompression>,
+    (link, side): (usize, &str),
+    seed: u64,
+    written: &Written,
+) -> Vec<Setting> {
+    let document = &written.document["link"][link];
+    let schema = &cached_schema()["properties"]["link"]["items"]["properties"];
+    let setting = |key: &str| {
+        let (value, text) = of_model(key, direction, compression, seed).unwrap_or_else(|| {
+            let places = [&document[side][key], &document[key], &schema[key]["default"]];
+            let value = places.into_iter().find(|value| !value.is_null());
+            value.map_or((Amount::plain(Json::Null), "none".into()), |value| {
+                (Amount::written(value), describe::plain(value))
+            })
+        });
+        let own = written.contains(&format!("link[{link}].{side}.{key}"));
+        Setting::new(key, value, text, own || written.contains(&format!("link[{link}].{key}")))
+    };
+    shape::keys(&schema[side]).map(setting).collect()
+}
+
+/// The keys of a direction of which more is to be said than the value that was written.
+fn of_model(
+    key: &str,
+    direction: &Direction,
+    compression: Option<HeaderCompression>,
+    seed: u64,
+) -> Option<(Amount, String)> {
+    let &Direction {
+        jitter: most,
+        queue: limit,
+        low_priority,
+        ecn_marking,
+        aqm: managed,
+        arq,
+        fec,
+        feedback,
+        demand,
+        ..
+    } = direction;
+    Some(match key {
+        "jitter" => (most.into(), jitter(most)),
+        "queue" => (queue_data(limit, low_priority), queue(limit, low_priority)),
+        "ecn_marking" => {
+            let data = |mark: Marking| json!({ "packets": mark.packets, "weight": mark.weight });
+            let value = Amount::plain(ecn_marking.map_or(Json::Null, data));
+            (value, ecn_marking.map_or("never".into(), mark))
+        }
+        "aqm" => {
+            let data = managed.and_then(|aqm| serde_json::to_value(aqm).ok());
+            (Amount::plain(data.unwrap_or(Json::Null)), managed.map_or("none".into(), aqm))
+        }
+        "trace" => (Amount::plain(traces::data(direction, seed)), traces::text(direction, seed)),
+        "arq" => (
+            Amount::plain(arq.map_or(Json::Null, arq_data)),
+            arq.map_or("none".into(), |arq| parameters(arq.name(), &arq_data(arq))),
+        ),
+        "fec" => (
+            Amount::plain(fec.map_or(Json::Null, fec_data)),
+            fec.map_or("none".into(), |fec| parameters(fec.name(), &fec_data(fec))),
+        ),
+        "feedback" => {
+            let data = feedback.and_then(|feedback| serde_json::to_value(feedback).ok());
+            let data = data.unwrap_or(Json::Null);
+            let text = feedback.map(|feedback| parameters(feedback.name(), &data));
+            (Amount::plain(data), text.unwrap_or("none".into()))
+        }
+        "demand" => (
+            Amount::plain(demand.map_or(Json::Null, demand_data)),
+            demand.map_or("none".into(), |demand| parameters(demand.name(), &demand_data(demand))),
+        ),
+        "header_compression" => {
+            let data = compression.and_then(|one| serde_json::to_value(one).ok());
+            let data = data.unwrap_or(Json::Null);
+            let text = compression.map(|one| parameters(one.name(), &data));
+            (Amount::plain(data), text.unwrap_or_else(|| "none".into()))
+        }
+        "rate" => match (&direction.channel, direction.trace.mean_rate()) {
+            (Channel::Acm { acm, .. }, _) => {
+                let rate = acm.rate().bits_per_second();
+                let text = super::text::rate(rate as f64);
+                (Amount::plain(rate), format!("{text} at the start"))
+            }
+            (_, Some(rate)) => {
+                let text = super::text::rate(rate.bits_per_second() as f64);
+                (rate.into(), format!("{text} (mean of the trace)"))
+            }
+            (_, None) => return None,
+        },
+        "delay" => {
+            let delay = direction.trace.mean_delay()?;
+            let text = super::text::short(delay.as_millis_f64(), 1);
+            (delay.into(), format!("{text}ms (mean of the trace)"))
+        }
+        "channel" => (Amount::plain(channel_data(&direction.channel)), channel(&direction.channel)),
+        _ => return None,
+    })
+}
+
+fn jitter(most: Span) -> String {
+    if most == Span::ZERO { "none".into() } else { format!("up to {most}") }
+}
+
+fn queue_data(limit: QueueLimit, low_priority: LowPriority) -> Amount {
+    let low_priority = match low_priority {
+        LowPriority::Ignore => "ignore",
+        LowPriority::PushOut => "push-out",
+        LowPriority::Refuse => "refuse",
+    };
+    Amount::plain(match limit {
+        QueueLimit::Packets(packets) => json!({ "packets": packets, "low_priority": low_priority }),
+        QueueLimit::Bytes(bytes) => json!({ "bytes": bytes, "low_priority": low_priority }),
+        QueueLimit::Unlimited => Json::Null,
+    })
+}
+
+fn queue(limit: QueueLimit, low_priority: LowPriority) -> String {
+    let limit = match limit {
+        QueueLimit::Packets(packets) => format!("{packets} packets"),
+        QueueLimit::Bytes(bytes) => Bytes(bytes).to_string(),
+        QueueLimit::Unlimited => "unlimited".into(),
+    };
+    match low_priority {
+        LowPriority::Ignore => limit,
+        LowPriority::PushOut => format!("{limit}, pushes out low priority"),
+        LowPriority::Refuse => format!("{limit}, refuses low priority"),
+    }
+}
+
+fn mark(mark: Marking) -> String {
+    format!("above {:?} packets, weight {:?}", mark.packets, mark.weight)
+}
+
+/// The algorithm with its parameters, in alphabetical order.
+fn aqm(aqm: Aqm) -> String {
+    parameters(aqm.name(), &serde_json::to_value(aqm).unwrap_or(Json::Null))
+}
+
+/// The settings of ARQ, with what follows from defaults.
+fn arq_data(arq: ArqSettings) -> Json {
+    let ArqSettings { repeat, persistence, window, sequence_bits, timer, header } = arq;
+    let mut data = json!({
+        "name": arq.name(),
+        "persistence": persistence,
+        "window": window,
+        "sequence_bits": sequence_bits,
+        "timer": timer,
+        "header": Bytes(header.into()),
+    });
+    if let Repeat::Selective { in_order } = repeat {
+        data["in_order"] = in_order.into();
+    }
+    data
+}
+
+/// The settings of FEC, with what follows from defaults.
+fn fec_data(fec: FecSettings) -> Json {
+    let FecSettings { data, parity, depth, timer, in_order, header } = fec;
+    json!({
+        "name": fec.name(),
+        "data": data,
+        "parity": parity,
+        "depth": depth,
+        "timer": timer,
+        "in_order": in_order,
+        "header": Bytes(header.into()),
+    })
+}
+
+/// The settings of demand assignment, with what follows from defaults.
+fn demand_data(demand: DemandSettings) -> Json {
+    let DemandSettings { frame, slots, cra, vbdc, fca, control_delay, rate: _ } = demand;
+    let cra = (cra > 0).then(|| Rate::from_bits_per_second(cra));
+    json!({
+        "name": demand.name(),
+        "frame": frame,
+        "slots": slots,
+        "cra": cra,
+        "vbdc": vbdc,
+        "fca": f64::from(fca) / 1e6,
+        "control_delay": control_delay,
+    })
+}
+
+/// A mechanism with its parameters, in alphabetical order.
+pub(crate) fn parameters(name: &str, values: &Json) -> String {
+    let values = values.as_object().into_iter().flatten();
+    let parameters = values.filter(|(key, _)| key.as_str() != "name");
+    let parameters = parameters.map(|(key, value)| format!("{key} {}", describe::plain(value)));
+    format!("{name}, {}", parameters.collect::<Vec<_>>().join(", "))
+}
+
+fn channel_data(channel: &Channel) -> Json {
+    match channel {
+        Channel::Perfect => json!({ "kind": "perfect" }),
+        Channel::PacketErrors { per } => json!({ "kind": "packet_errors", "per": per }),
+        Channel::BitErrors { ber, ecc_threshold } => {
+            json!({ "kind": "bit_errors", "ber": ber, "ecc_threshold": ecc_threshold })
+        }
+        Channel::Bursts(bursts) => json!({ "kind": "bursts", "mean_loss": bursts.mean_loss }),
+        Channel::Awgn { awgn, .. } => json!({
+            "kind": "awgn",
+            "eb_n0_db": awgn.budget().eb_n0,
+            "code": awgn.budget().code.name(),
+        }),
+        Channel::Acm { acm, .. } => json!({
+            "kind": "acm",
+            "es_n0_db": acm.signal().es_n0,
+            "modem": acm.modem().name(),
+        }),
+    }
+}
+
+fn channel(channel: &Channel) -> String {
+    match channel {
+        Channel::Perfect => "perfect".into(),
+        Channel::PacketErrors { per } => format!("PER {per:?}"),
+        Channel::BitErrors { ber, ecc_threshold: 0.0 } => format!("BER {ber:?}"),
+        Channel::BitErrors { ber, ecc_threshold } => {
+            format!("BER {ber:?}, corrects {ecc_threshold:?}")
+        }
+        Channel::Bursts(bursts) => format!("bursts, PER {:?}", bursts.mean_loss),
+        Channel::Awgn { awgn, .. } => {
+            let budget = awgn.budget();
+            format!("Eb/N0 {}dB, {}", budget.eb_n0, budget.code.name())
+        }
+        Channel::Acm { acm, .. } => {
+            format!("Es/N0 {}dB, {}", acm.signal().es_n0, acm.modem().name())
+        }
+    }
+}
+
+/// Everything that can be set for a flow.
+pub(crate) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setting> {
+    let mut document = written.document["flow"][entry].clone();
+    if let Some(scps) = flow.transport.scps {
+        document["transport"]["scps"] = serde_json::to_value(scps).unwrap_or_default();
+    }
+    let path = format!("flow[{entry}]");
+    let mut settings = Vec::new();
+    for (parameter, value) in flow.controller.values().iter() {
+        let name = format!("controller.{}", parameter.name);
+        let (value, text) = match value {
+            ControllerValue::Number(number) => (Amount::plain(*number), format!("{number}")),
+            ControllerValue::Word(word) => (Amount::plain(word.as_str()), word.clone()),
+        };
+        let set = written.contains(&format!("{path}.{name}"));
+        settings.push(Setting::new(name, value, text, set));
+    }
+    let absent = |name: &str| absent(name, flow);
+    for key in FLOW_TABLES {
+        let path = format!("{path}.{key}");
+        leaves(&document[key], key, &path, written, &absent, &mut settings);
+    }
+    settings.retain(|setting| has_effect(flow.protocol, &setting.name));
+    // A host at a link with an MTU has smaller segments than the default, and SCTP has a default of its own.
+    let mss = flow.transport.mss;
+    let written_mss = settings.iter_mut().find(|setting| setting.name == "transport.mss");
+    if let Some(setting) = written_mss.filter(|setting| setting.text != mss.to_string()) {
+        let reason = match flow.own {
+            OwnSettings::Sctp(_) => "packets of 1500 bytes",
+            _ => "by the MTU of its link",
+        };
+        let text = format!("{mss}, {reason}");
+        *setting = Setting::new("transport.mss", Amount::plain(mss), text, true);
+    }
+    let delayed = settings.iter_mut().find(|setting| setting.name == "transport.delayed_ack");
+    if let Some(setting) = delayed
+        && let AckTiming::Fixed(delayed) = flow.transport.delayed_ack
+        && setting.text != "off"
+    {
+        // The short form leaves the number of segments unsaid.
+        setting.text += &match flow.transport.scps {
+            Some(scps) if scps.strictly_delayed => ", by the timer only".to_owned(),
+            _ => format!(", {} segments", delayed.segments),
+        };
+    }
+    let quick = settings.iter_mut().find(|setting| setting.name == "transport.quick_start");
+    if let (Some(setting), Some(wanted)) = (quick, flow.transport.quick_start) {
+        let asked = super::feedback::asked(wanted);
+        if asked != wanted {
+            setting.text += &format!(", asks for {asked}");
+        }
+    }
+    settings
+}
+
+/// The keys of a flow that are shown value by value.
+pub(crate) const FLOW_TABLES: [&str; 4] = ["start", "stop", "traffic", "transport"];
+
+/// Values of keys that have neither a written value nor a schema default. A test asks for each such
+/// key; `None` is a key that nobody thought of.
+pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
+    let transport = &flow.transport;
+    let word = |word: &str| Some((Amount::plain(Json::Null), word.to_owned()));
+    match name {
+        "transport.rto.min" => {
+            let min = transport.rto.min;
+            Some((min.into(), min.to_string()))
+        }
+        "transport.recovery" => {
+            let recovery = transport.recovery.name();
+            Some((Amount::plain(recovery), recovery.to_owned()))
+        }
+        "transport.ecn" => {
+            let marks = flow.controller.build(&transport.controller()).needs().marks;
+            let (value, text): (Json, _) = match marks {
+                Ecn::Off => (false.into(), "false"),
+                Ecn::Classic => (true.into(), "true, for the controller"),
+                Ecn::EachMark => ("each-mark".into(), "a report of each mark, for the controller"),
+                Ecn::Accurate => ("accurate".into(), "accurate, for the controller"),
+                Ecn::LowLatency => ("accurate".into(), "accurate and ECT(1), for the controller"),
+            };
+            Some((Amount::plain(value), text.to_owned()))
+        }
+        "transport.initial_sequence" => {
+            let first = flow.initial_sequence;
+            Some((Amount::plain(first), first.to_string()))
+        }
+        "transport.reader_rate" => word("at once"),
+        "transport.careful_resume" | "transport.quick_start" | "transport.user_timeout" => {
+            word("none")
+        }
+        "transport.scps.rate" => word("none"),
+        "transport.scps.outage_timeouts" => word("never"),
+        "transport.scps.best_effort" => word("off"),
+        "transport.scps.best_effort.receive_threshold" => word("none"),
+        "transport.keep_alive" => word("off"),
+        "transport.quic.ack_threshold" => word("none, an ACK of each second packet"),
+        "transport.stp.rate" => word("none, the congestion window of the controller"),
+        "transport.sctp.paths" => word("one, with the smallest delay"),
+        "transport.sctp.message_size" => word("what fits a chunk"),
+        "transport.xtp.rate" => word("none, the window"),
+        "transport.xtp.burst" => word("one full packet"),
+        "transport.xtp.request_interval" => word("the smoothed RTT"),
+        "transport.quic.ack_delay" => word("25ms, of the receiver"),
+        "stop" => word("never"),
+        "traffic.web.pages" => word("until the run ends"),
+        "traffic.web.connections" | "traffic.web.pipelining" => match &flow.traffic {
+            Traffic::Web(web) if name == "traffic.web.connections" => {
+                Some((Amount::plain(web.connections), web.connections.to_string()))
+            }
+            Traffic::Web(web) => Some((Amount::plain(web.pipelining), web.pipelining.to_string())),
+            _ => word("none"),
+        },
+        "traffic.constant.message" | "traffic.on_off.message" => match &flow.traffic {
+            Traffic::Constant { message, .. } | Traffic::OnOff { message, .. } => {
+                Some(((*message).into(), message.to_string()))
+            }
+            _ => word("none"),
+        },
+        "traffic.on_off.shape" => match &flow.traffic {
+            Traffic::OnOff { pattern, .. } => match pattern.distribution {
+                Distribution::Pareto { shape } => Some((Amount::plain(shape), shape.to_string())),
+                Distribution::Exponential | Distribution::Constant => word("none"),
+            },
+            _ => word("none"),
+        },
+        _ => None,
+    }
+}
+
+/// The single values of `json`, which was read from `path` and is shown under `name`.
+fn leaves(
+    json: &Json,
+    name: &str,
+    path: &str,
+    written: &Written,
+    absent: &dyn Fn(&str) -> Option<(Amount, String)>,
+    settings: &mut Vec<Setting>,
+) {
+    let (value, text) = match json {
+        Json::Object(object) => {
+            for (key, value) in object {
+                let (name, path) = (format!("{name}.{key}"), format!("{path}.{key}"));
+                leaves(value, &name, &path, written, absent, settings);
+            }
+            return;
+        }
+        Json::Null => absent(name).unwrap_or((Amount::plain(Json::Null), "none".into())),
+        value => (Amount::written(value), describe::plain(value)),
+    };
+    settings.push(Setting::new(name, value, text, written.contains(path)));
+}
+
+/// Returns true if a setting of a flow is one of its protocol.
+fn has_effect(protocol: Protocol, name: &str) -> bool {
+    let Some(name) = name.strip_prefix("transport.") else { return true };
+    let key = name.split('.').next().unwrap_or(name);
+    let entry = protocol.entry();
+    let is_table = Protocol::ALL.iter().any(|one| one.entry().table == Some(key));
+    key == "protocol" || entry.table == Some(key) || (!is_table && entry.takes(key))
+}
+
+/// Description of the application of a flow.
+pub(crate) fn summary(scenario: &Scenario, flow: &Flow) -> String {
+    let [from, to] = [flow.from, flow.to].map(|node| &scenario.nodes[node].name);
+    let what = match &flow.traffic {
+        Traffic::Download { size, .. } => format!("{to} downloads {size} from {from}"),
+        Traffic::Bulk { size: Some(size) } => format!("{from} sends {size} to {to}"),
+        Traffic::Bulk { size: None } => format!("{from} sends to {to} without end"),
+        Traffic::Web(web) => format!(
+            "{to} fetches pages of {} + {} x {} from {from}",
+            web.main_object, web.embedded_objects, web.embedded_object
+        ),
+        Traffic::Constant { rate, .. } => format!("{from} writes {rate} to {to}"),
+        Traffic::OnOff { rate, pattern, .. } => format!(
+            "{from} writes {rate} to {to} for {} at a time, with {} between, on average",
+            pattern.on, pattern.off
+        ),
+    };
+    if flow.protocol == Protocol::Sctp {
+        return format!("{what}, congestion control of SCTP");
+    }
+    let source = if flow.own.has_quinns_controller() { " of quinn" } else { "" };
+    format!("{what}, {}{source}", flow.controller.entry().name)
+}
+
+/// Returns true if the application goes on until the run ends.
+pub(crate) fn is_endless(traffic: &Traffic) -> bool {
+    match traffic {
+        Traffic::Download { .. } | Traffic::Bulk { size: Some(_) } => false,
+        Traffic::Web(web) => web.pages.is_none(),
+        Traffic::Bulk { size: None } | Traffic::Constant { .. } | Traffic::OnOff { .. } => true,
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use scenario::Loaded;
+
+    use super::*;
+
+    /// A key without a default in the schema has a line in `absent`.
+    #[test]
+    fn every_key_without_a_default_is_explained() {
+        fn visit(schema: &serde_json::Value, name: &str, flow: &Flow) {
+            for option in shape::alternatives(schema) {
+                for key in shape::keys(option) {
+                    let (property, name) = (&option["properties"][key], format!("{name}.{key}"));
+                    let required = shape::required(option).any(|one| one == key);
+                    if !required && property.get("default").is_none() {
+                        assert!(absent(&name, flow).is_some(), "nothing for {name}");
+                    }
+                    visit(property, &name, flow);
+                }
+            }
+        }
+        let loaded = Loaded::load(
+            concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/geo-bursts.toml"),
+            &[],
+        );
+        let flow = &loaded.unwrap().scenario.flows[0];
+        let schema = scenario::schema();
+        let properties = &schema["properties"]["flow"]["items"]["properties"];
+        for key in FLOW_TABLES {
+            visit(&properties[key], key, flow);
+        }
+    }
+}

@@ -1,0 +1,546 @@
+//! Warnings: a scenario that runs, but probably not as intended.
+
+use std::fmt;
+
+use congestion::Value;
+use language::error::Place;
+use serde::Serialize;
+use transport::Protocol;
+use units::{Span, Time};
+
+use super::FlowExplanation;
+use super::PathExplanation;
+use super::about::About;
+use super::aqm;
+use super::arq;
+use super::changes;
+use super::channels::Outages;
+use super::cost::{self, RecordingExplanation};
+use super::feedback;
+use super::figures::{Figures, Load};
+use super::loss_notice;
+use super::middlebox;
+use super::mtu;
+use super::proxy;
+use super::scps;
+use super::sctp;
+use super::stp;
+use super::text::{bytes, rate};
+use super::timers;
+use super::xtp;
+use super::{compression, demand, fec};
+use scenario::Routes;
+use scenario::UNSCALED_WINDOW;
+use scenario::Written;
+use scenario::model::{Channel, Flow, OwnSettings, QueueLimit, Scenario, Traffic};
+
+/// Something that will run, but probably not as meant.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize)]
+pub struct Warning {
+    /// Which doubt it is; stable.
+    pub kind: WarningKind,
+    /// The flow, or the link with its direction; empty for the scenario.
+    pub subject: String,
+    /// The doubt for people.
+    pub message: String,
+    /// Where the scenario has what it is about.
+    #[serde(flatten)]
+    pub place: Place,
+}
+
+impl fmt::Display for Warning {
+    fn fmt(&self, f: &mut fmt::Formatter<'_>) -> fmt::Result {
+        let Self { subject, message, place, .. } = self;
+        let colon = if subject.is_empty() { "" } else { ": " };
+        write!(f, "{place}{subject}{colon}{message}")
+    }
+}
+
+/// The kinds of warnings.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+#[serde(rename_all = "snake_case")]
+#[expect(missing_docs, reason = "each is described where it is found")]
+pub enum WarningKind {
+    WindowBelowBdp,
+    SlowReader,
+    SmallQueue,
+    AcksFillReturn,
+    Overload,
+    LongDelayedAck,
+    RtoBelowDelayedAck,
+    RtoBelowRtt,
+    EndlessProbeRtt,
+    EarlyVegas,
+    EnlargedWindow,
+    JumpAboveWindow,
+    RateAboveBottleneck,
+    BucketAboveQueue,
+    CauseHidesCongestion,
+    SignalsWithoutEffect,
+    ErrorSignalsWithoutEffect,
+    DataMissing,
+    RetransmissionsTooLate,
+    BufferBelowWait,
+    ResponseBelowRtt,
+    StartAfterEnd,
+    StopAfterEnd,
+    CannotComplete,
+    HeavyLoss,
+    UselessEcc,
+    NoiseWithoutRain,
+    NoLock,
+    NoModcod,
+    QueueBelowPacket,
+    AqmBelowRtt,
+    AqmWithoutEffect,
+    MiddleboxWithoutEffect,
+    ProxyWithoutEffect,
+    ArqWithoutEffect,
+    ArqOutlastsRto,
+    ArqWindowBelowBdp,
+    ArqTimerBelowRtt,
+    FecWithoutEffect,
+    FecBelowBurst,
+    FecTimerBelowBlock,
+    FeedbackIncomplete,
+    FeedbackWithoutEffect,
+    FeedbackShared,
+    LossNoticeDoubtful,
+    DemandOutlastsRto,
+    DemandBeforeGrant,
+    DemandBelowAcks,
+    CompressionWithoutEffect,
+    CompressionSpreadsLoss,
+    MtuBlackHole,
+    EventWithoutEffect,
+    NoSample,
+    ManyEvents,
+    NothingRandom,
+    PhaseWithoutEvents,
+}
+
+/// All warnings, flow by flow, then link by link, then node by node.
+pub(crate) fn warnings(
+    scenario: &Scenario,
+    written: &Written,
+    (routes, load): (&Routes, &Load),
+    recording: &RecordingExplanation,
+    flows: &[(FlowExplanation, &Flow)],
+) -> Vec<Warning> {
+    use WarningKind as Kind;
+    let warning = |kind, about: About, subject: &str, message| Warning {
+        kind,
+        subject: subject.into(),
+        message,
+        place: about.place(kind, scenario, written),
+    };
+    let mut warnings = Vec::new();
+    for (entry, (explanation, flow)) in flows.iter().enumerate() {
+        let about = About::Flow(entry);
+        let figures = &explanation.figures;
+        let legs = proxy::legs(scenario, routes, load, flow);
+        if legs.is_empty() {
+            let found = of_connection(flow, figures, &explanation.paths).into_iter();
+            warnings
+                .extend(found.map(|(kind, text)| warning(kind, about, &explanation.name, text)));
+        }
+        for leg in &legs {
+            let [from, to] = [leg.flow.from, leg.flow.to].map(|node| &scenario.nodes[node].name);
+            let subject = format!("{}, leg {from} -> {to}", explanation.name);
+            let found = of_connection(&leg.flow, &leg.figures, &[]).into_iter();
+            warnings.extend(found.map(|(kind, text)| warning(kind, about, &subject, text)));
+        }
+        let found = [
+            (Kind::Overload, overload(figures)),
+            (Kind::StartAfterEnd, start(scenario, flow)),
+            (Kind::StopAfterEnd, stop(scenario, flow)),
+            (Kind::CannotComplete, duration(scenario, flow, figures)),
+            (Kind::HeavyLoss, lossy(figures)),
+            (Kind::SignalsWithoutEffect, scps::silent_signals(scenario, routes, flow)),
+            (Kind::ErrorSignalsWithoutEffect, scps::silent_errors(scenario, routes, flow)),
+        ];
+        let found = found.into_iter().filter_map(|(kind, message)| Some((kind, about, message?)));
+        let silent = feedback::flow(scenario, routes, flow).into_iter();
+        let found =
+            found.chain(silent.map(|(about, text)| (Kind::FeedbackIncomplete, about, text)));
+        let notice = loss_notice::flow(scenario, routes, flow).into_iter();
+        let found = found.chain(notice.map(|text| (Kind::LossNoticeDoubtful, about, text)));
+        let found = found.map(|(kind, about, text)| warning(kind, about, &explanation.name, text));
+        warnings.extend(found);
+    }
+    for (number, link) in scenario.links.iter().enumerate() {
+        for (side, direction) in link.sides() {
+            let found = [
+                (Kind::UselessEcc, threshold(&direction.channel)),
+                (Kind::NoiseWithoutRain, rainless_noise(&direction.channel)),
+                (Kind::NoLock, lockless(scenario, &direction.channel)),
+                (Kind::NoModcod, lost_by_fade(scenario, &direction.channel)),
+                (Kind::QueueBelowPacket, small_queue(scenario, direction.queue)),
+            ];
+            let found = found.into_iter().filter_map(|(kind, message)| Some((kind, message?)));
+            let idle = changes::warnings(scenario, direction);
+            let idle = idle.into_iter().map(|text| (Kind::EventWithoutEffect, text));
+            let hop = super::hop(number, side);
+            let is_passed = |flow: &Flow, way: usize| {
+                routes.passes(flow.all_ways().map(|ways| ways[way]), hop, &scenario.links)
+            };
+            let is_compressed = link.header_compression.iter().any(Option::is_some);
+            let has_any = direction.aqm.is_some()
+                || direction.arq.is_some()
+                || direction.demand.is_some()
+                || is_compressed;
+            let all_flows = flows;
+            let flows = flows.iter().filter(|_| has_any);
+            let with_data = flows.clone().filter(|(_, flow)| is_passed(flow, 0));
+            let with_acks = flows.filter(|(_, flow)| is_passed(flow, 1));
+            let figures: Vec<_> = with_data.clone().map(|(found, _)| &found.figures).collect();
+            let managed = aqm::warnings(direction, &figures);
+            let headers = with_data.clone().map(|(_, flow)| (*flow, true));
+            let headers = headers.chain(with_acks.clone().map(|(_, flow)| (*flow, false)));
+            let compressed = compression::warnings(scenario, link, side == "forward", headers);
+            let acks = with_acks.clone().map(|(found, flow)| (&found.figures, *flow, found.count));
+            let acks: Vec<_> = acks.collect();
+            let passing = with_data.chain(with_acks).map(|(found, flow)| (&found.figures, *flow));
+            let passing: Vec<_> = passing.collect();
+            let repeated = arq::warnings(scenario, link, side == "forward", &passing);
+            let coded = fec::warnings(scenario, direction);
+            let routed = feedback::warnings(scenario, routes, all_flows, hop);
+            let narrow = mtu::warnings(scenario, routes, super::named(all_flows), hop);
+            let assigned = demand::warnings(link, side == "forward", &passing);
+            let filled = demand::filled_by_acks(scenario, direction, &acks);
+            let filled = filled.into_iter().map(|text| (Kind::DemandBelowAcks, text));
+            let place = format!("{} {side}", link.name);
+            warnings.extend(
+                found
+                    .chain(idle)
+                    .chain(managed)
+                    .chain(repeated)
+                    .chain(coded)
+                    .chain(routed)
+                    .chain(assigned)
+                    .chain(filled)
+                    .chain(compressed)
+                    .chain(narrow)
+                    .map(|(kind, text)| warning(kind, About::Side(number, side), &place, text)),
+            );
+        }
+    }
+    for (number, node) in scenario.nodes.iter().enumerate() {
+        let found = middlebox::warnings(scenario, routes, flows, number).into_iter();
+        let found = found.chain(proxy::warnings(flows, number));
+        let about = About::Node(number);
+        warnings.extend(found.map(|(kind, text)| warning(kind, about, &node.name, text)));
+    }
+    let record = About::Key("record");
+    let unsampled = interval(scenario);
+    warnings.extend(unsampled.map(|text| warning(Kind::NoSample, record, "record", text)));
+    let costs = cost::warnings(scenario, recording, flows).into_iter();
+    let costs = costs.map(|(about, name, text)| warning(Kind::ManyEvents, about, &name, text));
+    warnings.extend(costs);
+    let random = nothing_random(scenario, flows);
+    warnings.extend(random.map(|text| warning(Kind::NothingRandom, About::Key(""), "", text)));
+    let phase = phase_without_events(scenario, written);
+    warnings
+        .extend(phase.map(|text| warning(Kind::PhaseWithoutEvents, About::Key("phase"), "", text)));
+    warnings
+}
+
+/// The doubts about one connection: that of a flow, or of one of its legs.
+fn of_connection(
+    flow: &Flow,
+    figures: &Figures,
+    paths: &[PathExplanation],
+) -> Vec<(WarningKind, String)> {
+    let longest = paths.iter().map(|path| path.base_rtt_ms).fold(figures.base_rtt_ms, f64::max);
+    use WarningKind as Kind;
+    let found = [
+        (Kind::WindowBelowBdp, window(flow, figures)),
+        (Kind::SlowReader, reader(flow, figures)),
+        (Kind::SmallQueue, queue(figures)),
+        (Kind::EndlessProbeRtt, timers::endless_probe_rtt(flow, figures)),
+        (Kind::EarlyVegas, timers::early_vegas(flow, figures)),
+    ];
+    let own = match &flow.own {
+        OwnSettings::Tcp => vec![
+            (Kind::AcksFillReturn, acks(flow, figures)),
+            (Kind::LongDelayedAck, delayed_ack(flow)),
+            (Kind::RtoBelowDelayedAck, timers::rto_below_delayed_ack(flow)),
+            (Kind::RtoBelowRtt, timers::rto_below_rtt(flow, figures)),
+            (Kind::EnlargedWindow, enlarged_window(flow)),
+            (Kind::JumpAboveWindow, resumed_window(flow, figures)),
+            (Kind::RateAboveBottleneck, scps::rate_above(flow, figures)),
+            (Kind::BucketAboveQueue, scps::burst_overflows(flow, figures)),
+            (Kind::CauseHidesCongestion, scps::window_overflows(flow, figures)),
+            (Kind::DataMissing, scps::missing_data(flow)),
+            (Kind::RetransmissionsTooLate, scps::late_retransmissions(flow, figures)),
+            (Kind::BufferBelowWait, scps::full_buffer(flow, figures)),
+        ],
+        OwnSettings::Quic(_) => vec![
+            (Kind::AcksFillReturn, acks(flow, figures)),
+            (Kind::JumpAboveWindow, resumed_window(flow, figures)),
+        ],
+        OwnSettings::Stp(config) => vec![
+            (Kind::RateAboveBottleneck, stp::rate_above(config, figures)),
+            (Kind::ResponseBelowRtt, stp::no_response(config, figures)),
+        ],
+        OwnSettings::Xtp(config) => vec![
+            (Kind::RateAboveBottleneck, xtp::rate_above(config, figures)),
+            (Kind::ResponseBelowRtt, xtp::no_response(config, figures)),
+        ],
+        OwnSettings::Sctp(config) => vec![
+            (Kind::AcksFillReturn, acks(flow, figures)),
+            (Kind::ResponseBelowRtt, sctp::no_response(config, longest)),
+        ],
+    };
+    let found = found.into_iter().chain(own);
+    found.filter_map(|(kind, message)| Some((kind, message?))).collect()
+}
+
+/// Phase effects: Floyd and Jacobson, "On traffic phase effects in packet-switched gateways" (1992).
+fn nothing_random(scenario: &Scenario, flows: &[(FlowExplanation, &Flow)]) -> Option<String> {
+    let mut sides = scenario.links.iter().flat_map(|link| [&link.forward, &link.backward]);
+    let is_calm = sides.all(|side| {
+        let trace = &side.trace;
+        side.channel == Channel::Perfect
+            && side.jitter == Span::ZERO
+            && trace.phase == Span::ZERO
+            && !trace.timeline.has_loss()
+    });
+    let bursts = flows.iter().any(|(_, flow)| matches!(flow.traffic, Traffic::OnOff { .. }));
+    let (shared, _) = flows.iter().find(|(found, _)| found.figures.bottleneck_flows > 1)?;
+    let is_fixed = scenario.phase == Span::ZERO;
+    (is_calm && !bursts && is_fixed).then(|| {
+        format!(
+            "nothing is random: every seed gives the same, and flows that share {} may fall into step \
+             (phase effects); `jitter` on access links breaks it",
+            shared.figures.bottleneck
+        )
+    })
+}
+
+/// A random phase moves the events of links only.
+fn phase_without_events(scenario: &Scenario, written: &Written) -> Option<String> {
+    let is_random = written.document["phase"] == "random";
+    (is_random && scenario.phase == Span::ZERO).then(|| {
+        "`phase` has no effect, because no link has an event before the end; attenuation \
+             series keep their time"
+            .into()
+    })
+}
+
+/// Flows that share the bottleneck fill it together; a few per cent are not worth a word.
+fn window(flow: &Flow, figures: &Figures) -> Option<String> {
+    let limit = figures.window_limit_bps * figures.bottleneck_flows as f64;
+    if limit >= 0.95 * figures.capacity_bps || figures.window_limit_bps >= figures.wanted() {
+        return None;
+    }
+    let streams = match flow.traffic.streams() {
+        1 => String::new(),
+        many => format!("{many} x "),
+    };
+    let cure = match flow.transport.window_scaling {
+        _ if flow.protocol == Protocol::Quic => format!(
+            "; it is the smallest of {streams}stream_receive_window, receive_window and send_window"
+        ),
+        false if figures.window_bytes <= UNSCALED_WINDOW => {
+            "; a larger one needs window_scaling".to_owned()
+        }
+        _ => String::new(),
+    };
+    Some(format!(
+        "the window of {} ({} segments) is below the BDP of {} ({:.1} segments): at most {} of {}{cure}",
+        bytes(figures.window_bytes as f64),
+        figures.window_segments,
+        bytes(figures.bdp_bytes),
+        figures.bdp_segments,
+        rate(limit),
+        rate(figures.capacity_bps),
+    ))
+}
+
+fn reader(flow: &Flow, figures: &Figures) -> Option<String> {
+    let reader = flow.reader_rate?;
+    let delivered = figures.goodput_bound().min(figures.wanted());
+    let slow = (reader.bits_per_second() as f64) < delivered;
+    slow.then(|| format!("the application reads at {reader}, slower than the network delivers"))
+}
+
+/// A queue matters only where the window can fill it.
+fn queue(figures: &Figures) -> Option<String> {
+    let queue = figures.bottleneck_queue_bytes?;
+    let senders = f64::from(figures.connections) * figures.bottleneck_flows as f64;
+    let window = figures.window_segments as f64 * senders;
+    let overflows = window * figures.packet_bytes as f64 > figures.bdp_bytes + queue;
+    (overflows && queue < figures.bdp_bytes / 4.0).then(|| {
+        format!(
+            "the queue before {} holds {}, {:.0} % of the BDP: a halved window leaves the link idle",
+            figures.bottleneck,
+            bytes(queue),
+            100.0 * queue / figures.bdp_bytes
+        )
+    })
+}
+
+fn acks(flow: &Flow, figures: &Figures) -> Option<String> {
+    if flow.transport.ack_control {
+        return None;
+    }
+    let possible = figures.capacity_bps.min(figures.window_limit_bps);
+    let wanted = 0.999 * possible.min(figures.wanted());
+    (figures.ack_limit_bps < wanted).then(|| {
+        let counted = flow.transport.delayed_ack.segments();
+        let per_ack = flow.transport.segments_per_ack(figures.segment_time_ms / 1e3);
+        let often = match (flow.transport.time_between_acks(), counted) {
+            (Some(time), _) if per_ack > f64::from(counted) => time.to_string(),
+            (_, 1) => format!("segment of {}", bytes(f64::from(flow.transport.mss))),
+            (_, n) => format!("{n} segments of {}", bytes(f64::from(flow.transport.mss))),
+        };
+        format!(
+            "an ACK for every {often} fills {} at {}: at most {}",
+            figures.return_bottleneck,
+            rate(figures.return_bottleneck_bps),
+            rate(figures.ack_limit_bps),
+        )
+    })
+}
+
+/// Data that is written and never sent stays in the application.
+fn overload(figures: &Figures) -> Option<String> {
+    let offered = figures.offered?;
+    let (who, mean, bound) = if offered.mean_bps > figures.goodput_bound() {
+        ("the application writes".to_owned(), offered.mean_bps, figures.goodput_bound())
+    } else if offered.bottleneck_bps > figures.capacity_bps {
+        let who = format!("the applications that share {} write", figures.bottleneck);
+        (who, offered.bottleneck_bps, figures.capacity_bps)
+    } else {
+        return None;
+    };
+    Some(format!(
+        "{who} {} on average, and the path carries at most {}: the backlog grows until the end",
+        rate(mean),
+        rate(bound)
+    ))
+}
+
+/// The receiver's window has to leave room for the jump (RFC 9959).
+fn resumed_window(flow: &Flow, figures: &Figures) -> Option<String> {
+    let saved = flow.transport.careful_resume?;
+    let jump = saved.jump();
+    (jump > figures.window_bytes).then(|| {
+        format!(
+            "careful_resume jumps to {}, more than the window of {}",
+            bytes(jump as f64),
+            bytes(figures.window_bytes as f64)
+        )
+    })
+}
+
+fn delayed_ack(flow: &Flow) -> Option<String> {
+    let timeout = flow.transport.delayed_ack.longest();
+    (timeout > Span::from_millis(500))
+        .then(|| format!("ACKs wait up to {timeout}; RFC 5681 section 4.2 requires at most 500ms"))
+}
+
+/// The parameter `rwnd` of a controller is how far it trusts the advertised window.
+fn enlarged_window(flow: &Flow) -> Option<String> {
+    let (_, value) = flow.controller.values().iter().find(|(p, _)| p.name == "rwnd")?;
+    let Value::Word(mode) = value else { return None };
+    (mode != "off").then(|| {
+        format!(
+            "rwnd = {mode:?} sends beyond the advertised window, and the receiver may drop data \
+             that does not fit its buffer; \"off\" keeps flow control"
+        )
+    })
+}
+
+fn start(scenario: &Scenario, flow: &Flow) -> Option<String> {
+    (flow.start >= scenario.duration).then(|| {
+        format!("starts at {}, after the end of the run ({})", flow.start, scenario.duration)
+    })
+}
+
+fn stop(scenario: &Scenario, flow: &Flow) -> Option<String> {
+    let stop = flow.stop.filter(|stop| *stop >= scenario.duration)?;
+    Some(format!("stops at {stop}, after the end of the run ({})", scenario.duration))
+}
+
+fn duration(scenario: &Scenario, flow: &Flow, figures: &Figures) -> Option<String> {
+    let size = match flow.traffic {
+        Traffic::Download { size, .. } | Traffic::Bulk { size: Some(size) } => size.get(),
+        _ => return None,
+    };
+    let least = size as f64 * 8.0 / figures.goodput_bound();
+    let end = flow.stop.unwrap_or(scenario.duration).min(scenario.duration);
+    let time = end.saturating_sub(flow.start);
+    (least > time.as_secs_f64() && time > Span::ZERO)
+        .then(|| format!("cannot complete: its data takes at least {least:.0}s, and it has {time}"))
+}
+
+fn lossy(figures: &Figures) -> Option<String> {
+    (figures.per > 0.5)
+        .then(|| format!("{:.1} % of the full packets are corrupted", 100.0 * figures.per))
+}
+
+fn rainless_noise(channel: &Channel) -> Option<String> {
+    let Channel::Awgn { awgn, .. } = channel else { return None };
+    let budget = awgn.budget();
+    let (_, deepest) = budget.fade.deepest();
+    (budget.system_temperature.is_some() && deepest <= 0.0)
+        .then(|| "system_temperature has no effect without an attenuation".into())
+}
+
+/// Times at which the signal is too weak for what the modem sends.
+fn lost_by_fade(scenario: &Scenario, channel: &Channel) -> Option<String> {
+    let Channel::Acm { acm, .. } = channel else { return None };
+    let end = Time::ZERO + scenario.duration;
+    let of_run = |(from, to): &(Time, Time)| (*to).min(end).since((*from).min(end));
+    let lost = acm.outages().iter().map(of_run).fold(Span::ZERO, |sum, span| sum + span);
+    let seconds = lost.as_secs_f64();
+    let (_, deepest) = acm.signal().fade.deepest();
+    let left = acm.signal().behind(deepest);
+    let why = if left < acm.least() {
+        format!(
+            "at the highest attenuation {left:.2}dB are left, and the most robust choice needs {}dB",
+            acm.least()
+        )
+    } else {
+        "the attenuation changes faster than the control loop follows, which `margin` can absorb"
+            .into()
+    };
+    (seconds > 0.01 * scenario.duration.as_secs_f64())
+        .then(|| format!("all packets are lost for {seconds:.1}s of the run: {why}"))
+}
+
+fn lockless(scenario: &Scenario, channel: &Channel) -> Option<String> {
+    let Channel::Awgn { awgn, .. } = channel else { return None };
+    let duration = scenario.duration;
+    let share = Outages::of(awgn, duration).total.as_secs_f64() / duration.as_secs_f64();
+    (share > 0.5).then(|| {
+        format!("the demodulator has no lock for {:.0} % of the {duration}", 100.0 * share)
+    })
+}
+
+fn threshold(channel: &Channel) -> Option<String> {
+    let Channel::BitErrors { ecc_threshold, .. } = *channel else { return None };
+    let bits = (1500 * 8) as f64;
+    (ecc_threshold > 0.0 && ecc_threshold * bits < 1.0).then(|| {
+        format!(
+            "ecc_threshold = {ecc_threshold:?} corrects nothing: one wrong bit of \
+             the 12000 of a 1500-byte packet exceeds it"
+        )
+    })
+}
+
+fn small_queue(scenario: &Scenario, queue: QueueLimit) -> Option<String> {
+    let QueueLimit::Bytes(queue) = queue else { return None };
+    let packet = scenario.flows.iter().map(|flow| scenario.packet_bytes(flow)).max()?;
+    (queue < packet).then(|| {
+        format!("a queue of {} never holds a full packet of {packet} bytes", bytes(queue as f64))
+    })
+}
+
+fn interval(scenario: &Scenario) -> Option<String> {
+    let interval = scenario.record.interval?;
+    (interval > scenario.duration)
+        .then(|| format!("no samples, because the interval of {interval} exceeds the run"))
+}

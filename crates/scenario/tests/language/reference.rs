@@ -1,0 +1,45 @@
+//! Every key of the language has a row in its generated reference.
+
+use language::shape::paths;
+use serde_json::Value as Json;
+
+/// True if `page` has a row for the key at `path`, in the section of its table.
+fn has_row(page: &str, path: &str) -> bool {
+    let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
+    let headings = match table {
+        "" => ["The file".to_owned(), "Keys of the file".to_owned()],
+        table => [format!("`{table}`"), format!("`[[{table}]]`")],
+    };
+    let row = format!("\n| `{key}` | ");
+    let mut sections =
+        page.split("\n#").map(|section| section.trim_start_matches('#').trim_start());
+    sections.any(|section| {
+        headings.iter().any(|heading| section.starts_with(heading)) && section.contains(&row)
+    })
+}
+
+/// The keys of `schema` without a row in `page`.
+fn missing(schema: &Json, page: &str) -> Vec<String> {
+    // Tables of controllers are described once, with the controller of a flow.
+    let elsewhere = |path: &str| path.contains(".controller.") && !path.starts_with("flow.");
+    let paths = paths(schema).into_iter().filter(|path| !elsewhere(path));
+    paths.filter(|path| !has_row(page, path)).collect()
+}
+
+#[test]
+fn every_key_of_a_scenario_is_in_its_reference() {
+    let page = include_str!("../../../../docs/scenario.md");
+    assert_eq!(missing(&scenario::schema(), page), <[String; 0]>::default());
+}
+
+#[test]
+fn every_key_of_a_study_is_in_its_reference() {
+    let page = include_str!("../../../../docs/studies.md");
+    assert_eq!(missing(&scenario::study_schema(), page), <[String; 0]>::default());
+}
+
+#[test]
+fn a_key_without_a_row_is_found() {
+    let page = include_str!("../../../../docs/scenario.md").replace("| `reader_rate` |", "|");
+    assert_eq!(missing(&scenario::schema(), &page), ["flow.transport.reader_rate"]);
+}

@@ -124,27 +124,31 @@ class Event:
 
 
 @dataclass(frozen=True)
+class Effects:
+    """Effects of a mechanism on a direction, in numbers: added delay and rate, and what hosts see."""
+
+    key: str
+    """Its key: `channel`, `arq`, `fec`, `feedback`, `demand`, `header_compression` or `mtu`."""
+    heading: str
+    """The heading of its table."""
+    settings: list[Setting]
+
+
+@dataclass(frozen=True)
 class Direction:
     """One direction of a link."""
 
     from_: str
     to: str
     settings: list[Setting]
-    channel: list[Setting]
-    """Details of the channel, where there are any."""
-    arq: list[Setting]
-    """What automatic repeat request will do, where there is one."""
-    fec: list[Setting]
-    """What forward error correction will do, where there is one."""
-    feedback: list[Setting]
-    """What the router will do with the feedback field of packets, where it treats one."""
-    demand: list[Setting]
-    """What demand assignment will do, where there is one."""
-    header_compression: list[Setting]
-    """What header compression will do, where there is one."""
-    mtu: list[Setting]
-    """What the MTU will do, where there is one."""
+    effects: list[Effects]
+    """Effects of its mechanisms, of those that have any."""
     events: list[Event]
+
+    def effects_of(self, key: str) -> list[Setting]:
+        """Effects of the mechanism with this key; empty if it has none here."""
+        found = (effects.settings for effects in self.effects if effects.key == key)
+        return next(found, [])
 
 
 @dataclass(frozen=True)
@@ -410,13 +414,10 @@ def direction(data: dict[str, Any]) -> Direction:
     return Direction(
         from_=data.pop("from"),
         settings=settings(data.pop("settings")),
-        channel=settings(data.pop("channel")),
-        arq=settings(data.pop("arq")),
-        fec=settings(data.pop("fec")),
-        feedback=settings(data.pop("feedback")),
-        demand=settings(data.pop("demand")),
-        header_compression=settings(data.pop("header_compression")),
-        mtu=settings(data.pop("mtu")),
+        effects=[
+            Effects(one["key"], one["heading"], settings(one["settings"]))
+            for one in data.pop("effects")
+        ],
         events=[Event(**one) for one in data.pop("events")],
         **data,
     )

@@ -37,7 +37,7 @@ impl About {
             Self::Key(key) => return written.place([key]),
         };
         let mut paths: Vec<_> =
-            tables.iter().map(|table| format!("{table}.{}", key(kind))).collect();
+            tables.iter().map(|table| format!("{table}.{}", kind.key())).collect();
         // The header of a table only shows the kind of table.
         paths.extend(
             tables.iter().flat_map(|table| {
@@ -46,55 +46,5 @@ impl About {
         );
         paths.extend(tables);
         written.place(paths.iter().map(String::as_str))
-    }
-}
-
-/// The key that causes warnings of a kind; empty if several do.
-fn key(kind: Kind) -> &'static str {
-    match kind {
-        Kind::WindowBelowBdp => "transport.receive_buffer",
-        Kind::SlowReader => "transport.reader_rate",
-        Kind::LongDelayedAck => "transport.delayed_ack",
-        Kind::RtoBelowDelayedAck | Kind::RtoBelowRtt => "transport.rto",
-        Kind::EarlyVegas => "controller",
-        Kind::EndlessProbeRtt => "controller.probe_rtt_interval",
-        Kind::EnlargedWindow => "transport.receive_buffer",
-        Kind::CauseHidesCongestion => "transport.scps.cause",
-        Kind::BucketAboveQueue => "transport.scps.rate",
-        Kind::SignalsWithoutEffect => "transport.scps.outage_signals",
-        Kind::ErrorSignalsWithoutEffect => "transport.scps.corruption_signals",
-        Kind::DataMissing => "transport.scps.best_effort",
-        Kind::RetransmissionsTooLate => "transport.scps.best_effort.retransmissions",
-        Kind::BufferBelowWait => "transport.receive_buffer",
-        Kind::JumpAboveWindow => "transport.careful_resume",
-        Kind::LossNoticeDoubtful => "transport.eln",
-        Kind::StartAfterEnd => "start",
-        Kind::StopAfterEnd => "stop",
-        Kind::CannotComplete => "traffic",
-        Kind::UselessEcc | Kind::NoiseWithoutRain | Kind::NoLock | Kind::NoModcod => "channel",
-        Kind::QueueBelowPacket => "queue",
-        Kind::AqmBelowRtt | Kind::AqmWithoutEffect => "aqm",
-        Kind::MiddleboxWithoutEffect => "middlebox",
-        Kind::ProxyWithoutEffect => "proxy",
-        Kind::ArqWithoutEffect
-        | Kind::ArqOutlastsRto
-        | Kind::ArqWindowBelowBdp
-        | Kind::ArqTimerBelowRtt => "arq",
-        Kind::FecWithoutEffect | Kind::FecBelowBurst | Kind::FecTimerBelowBlock => "fec",
-        Kind::FeedbackIncomplete | Kind::FeedbackWithoutEffect | Kind::FeedbackShared => "feedback",
-        Kind::DemandOutlastsRto | Kind::DemandBeforeGrant | Kind::DemandBelowAcks => "demand",
-        Kind::CompressionWithoutEffect | Kind::CompressionSpreadsLoss => "header_compression",
-        Kind::MtuBlackHole => "mtu",
-        Kind::EventWithoutEffect => "event",
-        Kind::SmallQueue
-        | Kind::AcksFillReturn
-        | Kind::Overload
-        | Kind::RateAboveBottleneck
-        | Kind::ResponseBelowRtt
-        | Kind::HeavyLoss
-        | Kind::ManyEvents
-        | Kind::NoSample
-        | Kind::PhaseWithoutEvents
-        | Kind::NothingRandom => "",
     }
 }

@@ -3,6 +3,8 @@
 use units::Span;
 
 use super::figures::Figures;
+use super::mechanism::{Mechanism, Side};
+use super::settings::{Amount, with_parameters};
 use super::warnings::WarningKind as Kind;
 use scenario::model::{Aqm, Direction, QueueLimit};
 
@@ -13,12 +15,21 @@ const OTHER_SCALE: f64 = 2.0;
 /// RTT in milliseconds for which RFC 8033 chose alpha and beta of PIE.
 const PIE_RTT_MS: f64 = 100.0;
 
-/// The doubts about `direction`; `flows` are those whose data passes it.
-pub(crate) fn warnings(direction: &Direction, flows: &[&Figures]) -> Vec<(Kind, String)> {
-    let Some(aqm) = direction.aqm else { return Vec::new() };
-    let slow = flows.iter().copied().max_by(|a, b| a.base_rtt_ms.total_cmp(&b.base_rtt_ms));
+/// Active queue management.
+pub(crate) const MECHANISM: Mechanism =
+    Mechanism { key: "aqm", value, warnings, ..Mechanism::PLAIN };
+
+fn value(side: &Side<'_>) -> Option<(Amount, String)> {
+    let data = |aqm: Aqm| (aqm.name(), serde_json::to_value(aqm).unwrap_or_default());
+    Some(with_parameters(side.direction().aqm.map(data)))
+}
+
+fn warnings(side: &Side<'_>) -> Vec<(Kind, String)> {
+    let Some(aqm) = side.direction().aqm else { return Vec::new() };
+    let figures = side.with_data().map(|(explained, _)| &explained.figures);
+    let slow = figures.max_by(|a, b| a.base_rtt_ms.total_cmp(&b.base_rtt_ms));
     let scale = slow.and_then(|figures| below_rtt(aqm, figures));
-    let effect = without_effect(aqm, direction);
+    let effect = without_effect(aqm, side.direction());
     let scale = scale.map(|text| (Kind::AqmBelowRtt, text));
     scale.into_iter().chain(effect.map(|text| (Kind::AqmWithoutEffect, text))).collect()
 }

@@ -2,13 +2,40 @@
 //! it does not fit the path.
 
 use link::{ArqSettings, Repeat};
-use units::Span;
+use serde_json::{Value as Json, json};
+use units::{Bytes, Span};
 
 use super::figures::Figures;
-use super::settings::{Amount, Setting};
+use super::mechanism::{Mechanism, Side};
+use super::settings::{Amount, Setting, with_parameters};
 use super::text::{per, rate, short};
 use super::warnings::WarningKind as Kind;
-use scenario::model::{Channel, Direction, Flow, Link, Scenario};
+use scenario::model::{Channel, Direction, Flow, Scenario};
+
+/// Automatic repeat request. Its status frames take the other direction.
+pub(crate) const MECHANISM: Mechanism =
+    Mechanism { key: "arq", heading: "ARQ", value, details, warnings };
+
+fn value(side: &Side<'_>) -> Option<(Amount, String)> {
+    Some(with_parameters(side.direction().arq.map(|arq| (arq.name(), data(arq)))))
+}
+
+/// The settings of ARQ, with what follows from defaults.
+fn data(arq: ArqSettings) -> Json {
+    let ArqSettings { repeat, persistence, window, sequence_bits, timer, header } = arq;
+    let mut data = json!({
+        "name": arq.name(),
+        "persistence": persistence,
+        "window": window,
+        "sequence_bits": sequence_bits,
+        "timer": timer,
+        "header": Bytes(header.into()),
+    });
+    if let Repeat::Selective { in_order } = repeat {
+        data["in_order"] = in_order.into();
+    }
+    data
+}
 
 /// Bytes that a direction adds to a packet.
 fn overhead(direction: &Direction) -> u32 {
@@ -38,22 +65,16 @@ fn repeat_after(direction: &Direction, back: &Direction, arq: &ArqSettings, byte
     2.0 * frame + status + direction.delay.as_secs_f64() + back.delay.as_secs_f64()
 }
 
-/// The direction with ARQ, and the one that its status frames take.
-fn sides(link: &Link, is_forward: bool) -> (&Direction, &Direction) {
-    let (there, back) = (&link.forward, &link.backward);
-    if is_forward { (there, back) } else { (back, there) }
-}
-
+/// The longest packet that a flow of the scenario sends, in bytes.
 pub(crate) fn longest_packet(scenario: &Scenario) -> u32 {
     let longest = scenario.flows.iter().map(|flow| scenario.packet_bytes(flow)).max();
     u32::try_from(longest.unwrap_or(0)).unwrap_or(u32::MAX)
 }
 
-/// Effects of ARQ of a direction of `link`.
-pub(crate) fn details(scenario: &Scenario, link: &Link, is_forward: bool) -> Vec<Setting> {
-    let (direction, back) = sides(link, is_forward);
+fn details(side: &Side<'_>) -> Vec<Setting> {
+    let (direction, back) = (side.direction(), side.back());
     let Some(arq) = direction.arq else { return Vec::new() };
-    let bytes = longest_packet(scenario);
+    let bytes = longest_packet(side.scenario);
     let lost = frame_loss(direction, &arq, bytes);
     let framed = f64::from(bytes + overhead(direction));
     let again = repeat_after(direction, back, &arq, bytes);
@@ -110,19 +131,14 @@ pub(crate) fn details(scenario: &Scenario, link: &Link, is_forward: bool) -> Vec
     ]
 }
 
-/// The doubts about ARQ of a direction of `link`; `flows` are those whose data or ACKs pass it.
-pub(crate) fn warnings(
-    scenario: &Scenario,
-    link: &Link,
-    is_forward: bool,
-    flows: &[(&Figures, &Flow)],
-) -> Vec<(Kind, String)> {
-    let (direction, back) = sides(link, is_forward);
+fn warnings(side: &Side<'_>) -> Vec<(Kind, String)> {
+    let (direction, back) = (side.direction(), side.back());
     let Some(arq) = direction.arq else { return Vec::new() };
-    let bytes = longest_packet(scenario);
+    let bytes = longest_packet(side.scenario);
     let lost = frame_loss(direction, &arq, bytes);
     let again = repeat_after(direction, back, &arq, bytes);
-    let repeats = flows.iter().filter_map(|(figures, flow)| outlasts(&arq, again, figures, flow));
+    let repeats =
+        side.with_any().filter_map(|(figures, flow)| outlasts(&arq, again, figures, flow));
     let found = [
         (Kind::ArqWithoutEffect, without_effect(&arq, direction, lost)),
         (

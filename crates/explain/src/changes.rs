@@ -4,16 +4,21 @@ use std::collections::BTreeMap;
 
 use units::{Span, Time};
 
-use scenario::model::{Direction, Scenario};
+use super::mechanism::{Mechanism, Side};
+use super::warnings::WarningKind as Kind;
+use scenario::model::Direction;
 
-/// The warnings about the events of one direction.
-pub(crate) fn warnings(scenario: &Scenario, direction: &Direction) -> Vec<String> {
-    let duration = scenario.duration;
+/// Events.
+pub(crate) const MECHANISM: Mechanism = Mechanism { key: "event", warnings, ..Mechanism::PLAIN };
+
+fn warnings(side: &Side<'_>) -> Vec<(Kind, String)> {
+    let (direction, duration) = (side.direction(), side.scenario.duration);
     let late =
         direction.timeline.changes().iter().filter(|change| change.at >= duration).map(|change| {
             format!("the event at {} is after the end of the run ({duration})", change.at)
         });
-    late.chain(idle(direction, duration)).collect()
+    let found = late.chain(idle(direction, duration));
+    found.map(|text| (Kind::EventWithoutEffect, text)).collect()
 }
 
 /// Values that are set although they already apply, each time.
@@ -32,12 +37,12 @@ fn idle(direction: &Direction, duration: Span) -> Vec<String> {
         *new_rate |= rate != before.0;
         *new_delay |= delay != before.1;
     }
-    let told = direction
+    let idle = direction
         .timeline
         .changes()
         .iter()
         .filter_map(|change| Some((change, new.get(&change.at)?)));
-    told.flat_map(|(change, [new_rate, new_delay])| {
+    idle.flat_map(|(change, [new_rate, new_delay])| {
         let rate = change.rate.filter(|_| !new_rate).map(|rate| format!("rate of {rate}"));
         let delay = change.delay.filter(|_| !new_delay).map(|delay| format!("delay of {delay}"));
         let values = rate.into_iter().chain(delay);

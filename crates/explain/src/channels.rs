@@ -1,33 +1,143 @@
 //! Figures of a channel, computed before the run.
 
 use link::{Acm, Awgn, BurstLength, Bursts, Lock};
-use serde_json::json;
+use serde_json::{Value as Json, json};
 use units::{Span, Time};
 
+use super::mechanism::{Mechanism, Side};
 use super::settings::{Amount, Setting};
 use super::text::{per, rate, short};
-use scenario::Written;
+use super::warnings::WarningKind as Kind;
 use scenario::model::{Channel, Scenario};
 
-/// The values of the channel of one direction of link number `link`, and what follows from them.
-pub(crate) fn details(
-    scenario: &Scenario,
-    channel: &Channel,
-    link: usize,
-    side: &str,
-    written: &Written,
-) -> Vec<Setting> {
-    let own = format!("link[{link}].{side}.channel");
-    let path = if written.contains(&own) { own } else { format!("link[{link}].channel") };
+/// The channel.
+pub(crate) const MECHANISM: Mechanism = Mechanism {
+    key: "channel",
+    heading: "Channel",
+    value: |side| {
+        let channel = &side.direction().channel;
+        Some((Amount::plain(channel_data(channel)), name(channel)))
+    },
+    details,
+    warnings,
+};
+
+/// The values of the channel, and what follows from them.
+fn details(side: &Side<'_>) -> Vec<Setting> {
+    let (scenario, written) = (side.scenario, side.written);
+    let own = format!("link[{}].{}.channel", side.number(), side.name());
+    let path =
+        if written.contains(&own) { own } else { format!("link[{}].channel", side.number()) };
     let setting = |key: &str, value: Amount, text: String| {
         Setting::new(key, value, text, written.contains(&format!("{path}.{key}")))
     };
-    match channel {
+    match &side.direction().channel {
         Channel::Perfect | Channel::PacketErrors { .. } | Channel::BitErrors { .. } => Vec::new(),
         Channel::Bursts(bursts) => of_bursts(bursts, setting),
         Channel::Awgn { awgn, file } => of_awgn(scenario, awgn, file.as_deref(), setting),
         Channel::Acm { acm, file } => of_acm(scenario, acm, file.as_deref(), setting),
     }
+}
+
+fn warnings(side: &Side<'_>) -> Vec<(Kind, String)> {
+    let channel = &side.direction().channel;
+    let found = [
+        (Kind::UselessEcc, threshold(channel)),
+        (Kind::NoiseWithoutRain, rainless_noise(channel)),
+        (Kind::NoLock, lockless(side.scenario, channel)),
+        (Kind::NoModcod, lost_by_fade(side.scenario, channel)),
+    ];
+    found.into_iter().filter_map(|(kind, text)| Some((kind, text?))).collect()
+}
+
+fn channel_data(channel: &Channel) -> Json {
+    match channel {
+        Channel::Perfect => json!({ "kind": "perfect" }),
+        Channel::PacketErrors { per } => json!({ "kind": "packet_errors", "per": per }),
+        Channel::BitErrors { ber, ecc_threshold } => {
+            json!({ "kind": "bit_errors", "ber": ber, "ecc_threshold": ecc_threshold })
+        }
+        Channel::Bursts(bursts) => json!({ "kind": "bursts", "mean_loss": bursts.mean_loss }),
+        Channel::Awgn { awgn, .. } => json!({
+            "kind": "awgn",
+            "eb_n0_db": awgn.budget().eb_n0,
+            "code": awgn.budget().code.name(),
+        }),
+        Channel::Acm { acm, .. } => json!({
+            "kind": "acm",
+            "es_n0_db": acm.signal().es_n0,
+            "modem": acm.modem().name(),
+        }),
+    }
+}
+
+fn name(channel: &Channel) -> String {
+    match channel {
+        Channel::Perfect => "perfect".into(),
+        Channel::PacketErrors { per } => format!("PER {per:?}"),
+        Channel::BitErrors { ber, ecc_threshold: 0.0 } => format!("BER {ber:?}"),
+        Channel::BitErrors { ber, ecc_threshold } => {
+            format!("BER {ber:?}, corrects {ecc_threshold:?}")
+        }
+        Channel::Bursts(bursts) => format!("bursts, PER {:?}", bursts.mean_loss),
+        Channel::Awgn { awgn, .. } => {
+            let budget = awgn.budget();
+            format!("Eb/N0 {}dB, {}", budget.eb_n0, budget.code.name())
+        }
+        Channel::Acm { acm, .. } => {
+            format!("Es/N0 {}dB, {}", acm.signal().es_n0, acm.modem().name())
+        }
+    }
+}
+
+fn threshold(channel: &Channel) -> Option<String> {
+    let Channel::BitErrors { ecc_threshold, .. } = *channel else { return None };
+    let bits = (1500 * 8) as f64;
+    (ecc_threshold > 0.0 && ecc_threshold * bits < 1.0).then(|| {
+        format!(
+            "ecc_threshold = {ecc_threshold:?} corrects nothing: one wrong bit of \
+             the 12000 of a 1500-byte packet exceeds it"
+        )
+    })
+}
+
+fn rainless_noise(channel: &Channel) -> Option<String> {
+    let Channel::Awgn { awgn, .. } = channel else { return None };
+    let budget = awgn.budget();
+    let (_, deepest) = budget.fade.deepest();
+    (budget.system_temperature.is_some() && deepest <= 0.0)
+        .then(|| "system_temperature has no effect without an attenuation".into())
+}
+
+fn lockless(scenario: &Scenario, channel: &Channel) -> Option<String> {
+    let Channel::Awgn { awgn, .. } = channel else { return None };
+    let duration = scenario.duration;
+    let share = Outages::of(awgn, duration).total.as_secs_f64() / duration.as_secs_f64();
+    (share > 0.5).then(|| {
+        format!("the demodulator has no lock for {:.0} % of the {duration}", 100.0 * share)
+    })
+}
+
+/// Times at which the signal is too weak for what the modem sends.
+fn lost_by_fade(scenario: &Scenario, channel: &Channel) -> Option<String> {
+    let Channel::Acm { acm, .. } = channel else { return None };
+    let end = Time::ZERO + scenario.duration;
+    let of_run = |(from, to): &(Time, Time)| (*to).min(end).since((*from).min(end));
+    let lost = acm.outages().iter().map(of_run).fold(Span::ZERO, |sum, span| sum + span);
+    let seconds = lost.as_secs_f64();
+    let (_, deepest) = acm.signal().fade.deepest();
+    let left = acm.signal().behind(deepest);
+    let why = if left < acm.least() {
+        format!(
+            "at the highest attenuation {left:.2}dB are left, and the most robust choice needs {}dB",
+            acm.least()
+        )
+    } else {
+        "the attenuation changes faster than the control loop follows, which `margin` can absorb"
+            .into()
+    };
+    (seconds > 0.01 * scenario.duration.as_secs_f64())
+        .then(|| format!("all packets are lost for {seconds:.1}s of the run: {why}"))
 }
 
 fn of_acm(

@@ -3,10 +3,20 @@
 use units::Span;
 use wire::IpVersion;
 
-use super::settings::{Amount, Setting};
+use super::mechanism::{Mechanism, Side};
+use super::settings::{Amount, Setting, with_parameters};
 use super::text::short;
 use super::warnings::WarningKind as Kind;
-use scenario::model::{Flow, HeaderCompression, Link, Scenario};
+use scenario::model::{Flow, HeaderCompression, Link};
+
+/// Header compression.
+pub(crate) const MECHANISM: Mechanism = Mechanism {
+    key: "header_compression",
+    heading: "Header compression",
+    value,
+    details,
+    warnings,
+};
 
 /// Bytes of a header without compression, and on average with it, for the data of a flow or for its ACKs.
 fn header(settings: HeaderCompression, ip: IpVersion, flow: &Flow, is_data: bool) -> (f64, f64) {
@@ -18,11 +28,21 @@ fn header(settings: HeaderCompression, ip: IpVersion, flow: &Flow, is_data: bool
     (plain as f64, settings.mean_header(ip, payload, timestamps > 0))
 }
 
-/// Effects of header compression of a direction.
-pub(crate) fn details(scenario: &Scenario, link: &Link, is_forward: bool) -> Vec<Setting> {
-    let Some(settings) = link.header_compression[usize::from(!is_forward)] else {
-        return Vec::new();
+/// The header compression of a direction.
+fn settings(side: &Side<'_>) -> Option<HeaderCompression> {
+    side.link().header_compression[usize::from(!side.hop.forward)]
+}
+
+fn value(side: &Side<'_>) -> Option<(Amount, String)> {
+    let data = |settings: HeaderCompression| {
+        (settings.name(), serde_json::to_value(settings).unwrap_or_default())
     };
+    Some(with_parameters(settings(side).map(data)))
+}
+
+fn details(side: &Side<'_>) -> Vec<Setting> {
+    let Some(settings) = settings(side) else { return Vec::new() };
+    let (scenario, link) = (side.scenario, side.link());
     let setting =
         |name: &str, value: f64, text: String| Setting::new(name, Amount::from(value), text, true);
     let headers = [("headers of data", true), ("headers of ACKs", false)].map(|(name, is_data)| {
@@ -69,22 +89,16 @@ fn after_loss(settings: HeaderCompression, link: &Link) -> (f64, String) {
 /// Savings below this share of a header are none.
 const LEAST_SAVED: f64 = 0.1;
 
-/// The doubts about header compression of a direction. `flows` pass it, with their data or with their ACKs.
-pub(crate) fn warnings<'a>(
-    scenario: &Scenario,
-    link: &Link,
-    is_forward: bool,
-    flows: impl Iterator<Item = (&'a Flow, bool)>,
-) -> Vec<(Kind, String)> {
-    let Some(settings) = link.header_compression[usize::from(!is_forward)] else {
-        return Vec::new();
-    };
+fn warnings(side: &Side<'_>) -> Vec<(Kind, String)> {
+    let Some(settings) = settings(side) else { return Vec::new() };
+    let data = side.with_data().map(|(_, flow)| (*flow, true));
+    let flows = data.chain(side.with_acks().map(|(_, flow)| (*flow, false)));
     let mut saved = flows.map(|(flow, is_data)| {
-        let (plain, sent) = header(settings, scenario.ip, flow, is_data);
+        let (plain, sent) = header(settings, side.scenario.ip, flow, is_data);
         1.0 - sent / plain
     });
     let is_useless = saved.all(|share| share < LEAST_SAVED);
-    let direction = if is_forward { &link.forward } else { &link.backward };
+    let direction = side.direction();
     let loses = direction.packet_error_rate(40) > 0.0 && direction.arq.is_none();
     let is_vj = matches!(settings, HeaderCompression::Vj(_));
     let found = [

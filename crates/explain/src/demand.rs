@@ -2,17 +2,43 @@
 //! fit the path.
 
 use link::DemandSettings;
+use serde_json::{Value as Json, json};
+use units::Rate;
 
+use super::FlowExplanation;
 use super::arq::longest_packet;
-use super::figures::Figures;
-use super::settings::{Amount, Setting};
-use super::text::{rate, short};
+use super::mechanism::{Mechanism, Side};
+use super::settings::{Amount, Setting, with_parameters};
+use super::text::{self, rate, short};
 use super::warnings::WarningKind as Kind;
-use scenario::model::{Direction, Flow, Link, QueueLimit, Scenario};
+use scenario::model::{Direction, QueueLimit};
 use scenario::rates::usable_rate;
 
 /// Bytes of an ACK without options.
 const ACK: u32 = 40;
+
+/// Demand assignment.
+pub(crate) const MECHANISM: Mechanism =
+    Mechanism { key: "demand", heading: "Demand assignment", value, details, warnings };
+
+fn value(side: &Side<'_>) -> Option<(Amount, String)> {
+    Some(with_parameters(side.direction().demand.map(|demand| (demand.name(), data(demand)))))
+}
+
+/// The settings of demand assignment, with what follows from defaults.
+fn data(demand: DemandSettings) -> Json {
+    let DemandSettings { frame, slots, cra, vbdc, fca, control_delay, rate: _ } = demand;
+    let cra = (cra > 0).then(|| Rate::from_bits_per_second(cra));
+    json!({
+        "name": demand.name(),
+        "frame": frame,
+        "slots": slots,
+        "cra": cra,
+        "vbdc": vbdc,
+        "fca": f64::from(fca) / 1e6,
+        "control_delay": control_delay,
+    })
+}
 
 /// Seconds that a packet of `bytes` waits and is sent that finds the queue empty: the mean, and the shortest and
 /// the longest time.
@@ -20,8 +46,8 @@ fn sparse(direction: &Direction, demand: &DemandSettings, bytes: u32) -> [f64; 3
     demand.sparse_delay(bytes.saturating_add(direction.overhead))
 }
 
-/// Effects of demand assignment of a direction.
-pub(crate) fn details(scenario: &Scenario, direction: &Direction) -> Vec<Setting> {
+fn details(side: &Side<'_>) -> Vec<Setting> {
+    let (scenario, direction) = (side.scenario, side.direction());
     let Some(demand) = direction.demand else { return Vec::new() };
     let bytes = longest_packet(scenario);
     let setting =
@@ -67,15 +93,10 @@ pub(crate) fn details(scenario: &Scenario, direction: &Direction) -> Vec<Setting
     ]
 }
 
-/// The doubts about demand assignment of a direction of `link`; `flows` are those whose data or ACKs pass it.
-pub(crate) fn warnings(
-    link: &Link,
-    is_forward: bool,
-    flows: &[(&Figures, &Flow)],
-) -> Vec<(Kind, String)> {
-    let direction = if is_forward { &link.forward } else { &link.backward };
+fn warnings(side: &Side<'_>) -> Vec<(Kind, String)> {
+    let (link, direction) = (side.link(), side.direction());
     let Some(demand) = direction.demand else { return Vec::new() };
-    let late = flows.iter().find_map(|(figures, flow)| {
+    let late = side.with_any().find_map(|(figures, flow)| {
         let [_, _, most] = sparse(direction, &demand, ACK);
         let rtt = figures.base_rtt_ms / 1e3 + most;
         let initial = flow.transport.rto.initial;
@@ -95,25 +116,24 @@ pub(crate) fn warnings(
             demand.control_delay
         )
     });
-    let found = [(Kind::DemandOutlastsRto, late), (Kind::DemandBeforeGrant, early)];
+    let found = [
+        (Kind::DemandOutlastsRto, late),
+        (Kind::DemandBeforeGrant, early),
+        (Kind::DemandBelowAcks, filled_by_acks(side, demand)),
+    ];
     found.into_iter().filter_map(|(kind, text)| Some((kind, text?))).collect()
 }
 
-/// The doubt about a direction with demand assignment whose queue overflows by the ACKs of `flows`: they take more
-/// than slots can be granted for, or more of them wait for their grants than the queue holds. Each flow comes with
-/// the number of its copies.
+/// A queue that overflows by ACKs: they take more than slots can be granted for, or more of them wait for their
+/// grants than the queue holds.
 ///
 /// Flows with control of their ACKs adapt to it, and one flow whose ACKs alone fill the direction has a warning of
 /// its own.
-pub(crate) fn filled_by_acks(
-    scenario: &Scenario,
-    direction: &Direction,
-    flows: &[(&Figures, &Flow, usize)],
-) -> Option<String> {
-    let demand = direction.demand?;
-    let flows = flows.iter().filter(|(_, flow, _)| !flow.transport.ack_control);
+fn filled_by_acks(side: &Side<'_>, demand: DemandSettings) -> Option<String> {
+    let direction = side.direction();
+    let flows = side.with_acks().filter(|(_, flow)| !flow.transport.ack_control);
     let (mut bits, mut longest, mut number) = (0.0, 0.0_f64, 0);
-    for (figures, flow, count) in flows {
+    for (FlowExplanation { figures, count, .. }, flow) in flows {
         let share = figures.capacity_bps / figures.bottleneck_flows.max(1) as f64;
         let goodput = share.min(figures.window_limit_bps).min(figures.wanted());
         if figures.ack_limit_bps < goodput {
@@ -121,7 +141,7 @@ pub(crate) fn filled_by_acks(
         }
         let payload = f64::from(flow.transport.full_payload()) * 8.0;
         let each = payload * flow.transport.segments_per_ack(figures.segment_time_ms / 1e3);
-        let ack = (scenario.ack_bytes(flow) as f64 + f64::from(direction.overhead)) * 8.0;
+        let ack = (side.scenario.ack_bytes(flow) as f64 + f64::from(direction.overhead)) * 8.0;
         bits += *count as f64 * goodput / each * ack;
         longest = longest.max(ack);
         number += count;
@@ -152,8 +172,8 @@ pub(crate) fn filled_by_acks(
             "the ACKs of {whose} take up to {}, of which {} wait for a grant of the control loop, and the queue holds \
              {}: it overflows; `cra`, {help}",
             rate(bits),
-            super::text::bytes(waiting / 8.0),
-            super::text::bytes(room / 8.0)
+            text::bytes(waiting / 8.0),
+            text::bytes(room / 8.0)
         )
     })
 }

@@ -3,11 +3,37 @@
 
 use link::{BurstLength, FecSettings};
 
+use serde_json::{Value as Json, json};
+use units::Bytes;
+
 use super::arq;
-use super::settings::{Amount, Setting};
+use super::mechanism::{Mechanism, Side};
+use super::settings::{Amount, Setting, with_parameters};
 use super::text::{per, short};
 use super::warnings::WarningKind as Kind;
 use scenario::model::{Channel, Direction, Scenario};
+
+/// Forward error correction.
+pub(crate) const MECHANISM: Mechanism =
+    Mechanism { key: "fec", heading: "FEC", value, details, warnings };
+
+fn value(side: &Side<'_>) -> Option<(Amount, String)> {
+    Some(with_parameters(side.direction().fec.map(|fec| (fec.name(), data(fec)))))
+}
+
+/// The settings of FEC, with what follows from defaults.
+fn data(fec: FecSettings) -> Json {
+    let FecSettings { data, parity, depth, timer, in_order, header } = fec;
+    json!({
+        "name": fec.name(),
+        "data": data,
+        "parity": parity,
+        "depth": depth,
+        "timer": timer,
+        "in_order": in_order,
+        "header": Bytes(header.into()),
+    })
+}
 
 /// Probability that a direction with this code loses a packet of `bytes`, in clear sky, after decoding.
 pub(crate) fn loss(direction: &Direction, fec: &FecSettings, bytes: u32) -> f64 {
@@ -26,8 +52,8 @@ fn group_time(direction: &Direction, fec: &FecSettings, bytes: u32) -> f64 {
     bits / direction.rate.bits_per_second() as f64
 }
 
-/// Effects of FEC of a direction.
-pub(crate) fn details(scenario: &Scenario, direction: &Direction) -> Vec<Setting> {
+fn details(side: &Side<'_>) -> Vec<Setting> {
+    let (scenario, direction) = (side.scenario, side.direction());
     let Some(fec) = direction.fec else { return Vec::new() };
     let bytes = arq::longest_packet(scenario);
     let lost = packet_loss(direction, &fec, bytes);
@@ -79,8 +105,8 @@ pub(crate) fn details(scenario: &Scenario, direction: &Direction) -> Vec<Setting
     ]
 }
 
-/// The doubts about FEC of a direction.
-pub(crate) fn warnings(scenario: &Scenario, direction: &Direction) -> Vec<(Kind, String)> {
+fn warnings(side: &Side<'_>) -> Vec<(Kind, String)> {
+    let (scenario, direction) = (side.scenario, side.direction());
     let Some(fec) = direction.fec else { return Vec::new() };
     let bytes = arq::longest_packet(scenario);
     let found = [

@@ -8,13 +8,22 @@ use wire::feedback::quick_start;
 
 use super::FlowExplanation;
 use super::about::About;
-use super::settings::{Amount, Setting};
+use super::mechanism::{Mechanism, Side};
+use super::settings::{Amount, Setting, with_parameters};
 use super::text::{rate, short};
 use super::warnings::WarningKind as Kind;
 use scenario::model::{Feedback, Flow, Scenario};
 use scenario::{Hop, Routes};
 
-type Explained<'a> = (FlowExplanation, &'a Flow);
+/// Routers that answer senders in the feedback field of packets.
+pub(crate) const MECHANISM: Mechanism =
+    Mechanism { key: "feedback", heading: "Feedback", value, details, warnings };
+
+fn value(side: &Side<'_>) -> Option<(Amount, String)> {
+    let data =
+        |feedback: Feedback| (feedback.name(), serde_json::to_value(feedback).unwrap_or_default());
+    Some(with_parameters(side.direction().feedback.map(data)))
+}
 
 /// The protocol in which the controller of a flow asks routers for a rate.
 fn protocol(flow: &Flow) -> Option<Protocol> {
@@ -37,23 +46,11 @@ pub(crate) fn asked(wanted: Rate) -> Rate {
     Rate::from_bits_per_second(u64::from(QuickStart::asked(wanted) as u32) * 8)
 }
 
-/// The flows whose data passes a hop: those that ask in the protocol of its router, and the others.
-fn passing<'a>(
-    scenario: &Scenario,
-    routes: &Routes,
-    flows: &'a [Explained<'a>],
-    hop: Hop,
-    feedback: Feedback,
-) -> [Vec<&'a FlowExplanation>; 2] {
-    let mut found = [Vec::new(), Vec::new()];
-    for (explanation, flow) in flows {
-        let data = flow.all_ways().map(|[data, _]| data);
-        if routes.passes(data, hop, &scenario.links) {
-            let asks = protocols(flow).any(|protocol| protocol == feedback.protocol());
-            found[usize::from(!asks)].push(explanation);
-        }
-    }
-    found
+/// The flows whose data passes a direction: those that ask in the protocol of the router, and the others.
+fn passing<'a>(side: &Side<'a>, feedback: Feedback) -> [Vec<&'a FlowExplanation>; 2] {
+    let asks = |flow| protocols(flow).any(|protocol| protocol == feedback.protocol());
+    let (asking, others): (Vec<_>, Vec<_>) = side.with_data().partition(|(_, flow)| asks(flow));
+    [asking, others].map(|flows| flows.into_iter().map(|(explained, _)| explained).collect())
 }
 
 fn names(flows: &[&FlowExplanation]) -> String {
@@ -61,16 +58,10 @@ fn names(flows: &[&FlowExplanation]) -> String {
     if names.is_empty() { "no flow".to_owned() } else { names.join(", ") }
 }
 
-/// Effects of the router of a direction.
-pub(crate) fn details(
-    scenario: &Scenario,
-    routes: &Routes,
-    flows: &[Explained<'_>],
-    hop: Hop,
-) -> Vec<Setting> {
-    let direction = hop.direction(&scenario.links);
+fn details(side: &Side<'_>) -> Vec<Setting> {
+    let direction = side.direction();
     let Some(feedback) = direction.feedback else { return Vec::new() };
-    let [asking, _] = passing(scenario, routes, flows, hop, feedback);
+    let [asking, _] = passing(side, feedback);
     let rtts = asking.iter().map(|flow| flow.figures.base_rtt_ms);
     let slowest = rtts.max_by(f64::total_cmp);
     let capacity = direction.rate.bits_per_second() as f64;
@@ -151,21 +142,14 @@ fn incomplete(
     silent.or_else(limited)
 }
 
-/// The doubts about the router of a link in one direction.
-pub(crate) fn warnings(
-    scenario: &Scenario,
-    routes: &Routes,
-    flows: &[Explained<'_>],
-    hop: Hop,
-) -> Vec<(Kind, String)> {
-    let Some(feedback) = hop.direction(&scenario.links).feedback else { return Vec::new() };
-    let [asking, others] = passing(scenario, routes, flows, hop, feedback);
-    let back = Hop { forward: !hop.forward, ..hop };
-    let [asking_back, _] = passing(scenario, routes, flows, back, feedback);
+fn warnings(side: &Side<'_>) -> Vec<(Kind, String)> {
+    let Some(feedback) = side.direction().feedback else { return Vec::new() };
+    let [asking, others] = passing(side, feedback);
+    let [asking_back, _] = passing(&side.other(), feedback);
     let name = feedback.name();
     if asking.is_empty() {
         // A key of both directions has its effect in one.
-        let is_idle = asking_back.is_empty() && hop.forward;
+        let is_idle = asking_back.is_empty() && side.hop.forward;
         let who = match feedback.protocol() {
             Protocol::Xcp | Protocol::Ebn => "the controller of no flow on this link",
             Protocol::QuickStart => "the quick_start of no flow on this link",

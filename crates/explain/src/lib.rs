@@ -13,10 +13,12 @@ mod fec;
 mod feedback;
 mod figures;
 mod loss_notice;
+mod mechanism;
 mod middlebox;
 mod mtu;
 mod paths;
 mod proxy;
+mod queue;
 mod scps;
 mod sctp;
 mod settings;
@@ -31,10 +33,11 @@ use serde::Serialize;
 use units::{Rate, Span};
 
 use scenario::Written;
-use scenario::model::{Change, Flow, Link, Node, Scenario, Way};
+use scenario::model::{Change, Flow, Node, Scenario, Way};
 use scenario::{Hop, Routes, routes};
 
 use figures::Load;
+use mechanism::{MECHANISMS, Mechanism, Side};
 
 pub use cost::RecordingExplanation;
 pub use figures::{Figures, Offered};
@@ -104,6 +107,17 @@ pub struct EventExplanation {
     pub(crate) change: Change,
 }
 
+/// Effects of a mechanism on a direction, in numbers: added delay and rate, and what hosts see.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct EffectsExplanation {
+    /// Its key: `channel`, `arq`, `fec`, `feedback`, `demand`, `header_compression` or `mtu`.
+    pub key: &'static str,
+    /// The heading of its table.
+    pub heading: &'static str,
+    /// The effects.
+    pub settings: Vec<Setting>,
+}
+
 /// One direction of a link.
 #[derive(Clone, Debug, Serialize)]
 pub struct DirectionExplanation {
@@ -113,22 +127,18 @@ pub struct DirectionExplanation {
     pub to: String,
     /// Rate, delay, queue, overhead and channel.
     pub settings: Vec<Setting>,
-    /// Effects of the channel, if more can be said of it than a word.
-    pub channel: Vec<Setting>,
-    /// Effects of automatic repeat request: added delay, added rate, and what hosts see.
-    pub arq: Vec<Setting>,
-    /// Effects of forward error correction, likewise.
-    pub fec: Vec<Setting>,
-    /// Effects of its router on the feedback field of packets.
-    pub feedback: Vec<Setting>,
-    /// Effects of demand assignment: added delay, rates, and the control loop.
-    pub demand: Vec<Setting>,
-    /// Effects of header compression: lengths of headers, and what a loss takes with it.
-    pub header_compression: Vec<Setting>,
-    /// Effects of the MTU: segments after discovery, and what happens to longer ones.
-    pub mtu: Vec<Setting>,
+    /// Effects of its mechanisms, of those that have any.
+    pub effects: Vec<EffectsExplanation>,
     /// Changes while the run goes on.
     pub events: Vec<EventExplanation>,
+}
+
+impl DirectionExplanation {
+    /// Effects of the mechanism with this key; empty if it has none here.
+    pub fn effects_of(&self, key: &str) -> &[Setting] {
+        let found = self.effects.iter().find(|effects| effects.key == key);
+        found.map_or(&[], |effects| &effects.settings)
+    }
 }
 
 /// A `[[flow]]`; with `count` it stands for several flows.
@@ -235,52 +245,31 @@ fn nodes(
     scenario.nodes.iter().enumerate().map(explain).collect()
 }
 
-/// The flows with their names.
-fn named<'a>(
-    flows: &'a [(FlowExplanation, &'a Flow)],
-) -> impl Iterator<Item = (&'a str, &'a Flow)> {
-    flows.iter().map(|(explained, flow)| (explained.name.as_str(), *flow))
-}
-
-fn hop(link: usize, side: &str) -> Hop {
-    #[expect(clippy::cast_possible_truncation, reason = "the language bounds the number of links")]
-    let link = link as u32;
-    Hop { link, forward: side == "forward" }
-}
-
 fn links(
     scenario: &Scenario,
     written: &Written,
     routes: &Routes,
     flows: &[(FlowExplanation, &Flow)],
 ) -> Vec<DirectionExplanation> {
-    let directions = |(i, link): (usize, &Link)| {
-        let [first, second] = link.ends.map(|end| &scenario.nodes[end].name);
-        let both = [
-            ("forward", &link.forward, first, second),
-            ("backward", &link.backward, second, first),
-        ];
-        both.map(|(side, direction, from, to)| DirectionExplanation {
-            from: from.clone(),
-            to: to.clone(),
-            settings: settings::of_direction(
-                direction,
-                link.header_compression[usize::from(side == "backward")],
-                (i, side),
-                scenario.seed,
-                written,
-            ),
-            channel: channels::details(scenario, &direction.channel, i, side, written),
-            arq: arq::details(scenario, link, side == "forward"),
-            fec: fec::details(scenario, direction),
-            feedback: feedback::details(scenario, routes, flows, hop(i, side)),
-            demand: demand::details(scenario, direction),
-            header_compression: compression::details(scenario, link, side == "forward"),
-            mtu: mtu::details(scenario, routes, named(flows), hop(i, side)),
-            events: direction.timeline.changes().iter().map(event).collect(),
-        })
+    let name = |node: usize| scenario.nodes[node].name.clone();
+    let explain = |side: Side<'_>| DirectionExplanation {
+        from: name(side.hop.from(&scenario.links)),
+        to: name(side.hop.to(&scenario.links)),
+        settings: settings::of_direction(&side),
+        effects: effects(&side),
+        events: side.direction().timeline.changes().iter().map(event).collect(),
     };
-    scenario.links.iter().enumerate().flat_map(directions).collect()
+    Side::all(scenario, written, routes, flows).map(explain).collect()
+}
+
+/// Effects of all mechanisms that have any, in the order of their tables.
+fn effects(side: &Side<'_>) -> Vec<EffectsExplanation> {
+    let of = |mechanism: &Mechanism| EffectsExplanation {
+        key: mechanism.key,
+        heading: mechanism.heading,
+        settings: (mechanism.details)(side),
+    };
+    MECHANISMS.iter().map(of).filter(|effects| !effects.settings.is_empty()).collect()
 }
 
 fn event(change: &Change) -> EventExplanation {

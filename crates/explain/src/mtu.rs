@@ -2,10 +2,14 @@
 
 use transport::MtuProbing;
 
+use super::mechanism::{Mechanism, Side};
 use super::settings::{Amount, Setting};
 use super::warnings::WarningKind as Kind;
-use scenario::model::{Flow, Icmp, Mtu, Scenario};
-use scenario::{Hop, Routes};
+use scenario::model::{Icmp, Mtu};
+
+/// The MTU.
+pub(crate) const MECHANISM: Mechanism =
+    Mechanism { key: "mtu", heading: "MTU", value: |_| None, details, warnings };
 
 /// Data of one leg of a flow that crosses a hop.
 struct Crossing<'a> {
@@ -19,13 +23,10 @@ struct Crossing<'a> {
     options: u64,
 }
 
-/// The data of all flows that crosses a hop.
-fn crossings<'a>(
-    scenario: &'a Scenario,
-    routes: &'a Routes,
-    flows: impl Iterator<Item = (&'a str, &'a Flow)>,
-    hop: Hop,
-) -> Vec<Crossing<'a>> {
+/// The data of all flows that crosses a direction.
+fn crossings<'a>(side: &Side<'a>) -> Vec<Crossing<'a>> {
+    let Side { scenario, routes, hop, .. } = *side;
+    let flows = side.flows.iter().map(|(explained, flow)| (explained.name.as_str(), *flow));
     let legs = flows.flat_map(|(name, flow)| {
         let nodes = flow.gateways.iter().map(|gateway| gateway.node);
         let stops: Vec<_> = [flow.from].into_iter().chain(nodes).chain([flow.to]).collect();
@@ -50,21 +51,15 @@ fn crossings<'a>(
         .collect()
 }
 
-/// The MTU of a hop, if it has one.
-fn mtu(scenario: &Scenario, hop: Hop) -> Option<Mtu> {
-    scenario.links[hop.link as usize].mtu[usize::from(!hop.forward)]
+/// The MTU of a direction, if it has one.
+fn mtu(side: &Side<'_>) -> Option<Mtu> {
+    side.link().mtu[usize::from(!side.hop.forward)]
 }
 
-/// Effects of the MTU of a direction.
-pub(crate) fn details<'a>(
-    scenario: &'a Scenario,
-    routes: &'a Routes,
-    flows: impl Iterator<Item = (&'a str, &'a Flow)>,
-    hop: Hop,
-) -> Vec<Setting> {
-    let Some(Mtu { bytes, icmp }) = mtu(scenario, hop) else { return Vec::new() };
-    let largest = u64::from(bytes) - scenario.headers();
-    let crossing = crossings(scenario, routes, flows, hop);
+fn details(side: &Side<'_>) -> Vec<Setting> {
+    let Some(Mtu { bytes, icmp }) = mtu(side) else { return Vec::new() };
+    let largest = u64::from(bytes) - side.scenario.headers();
+    let crossing = crossings(side);
     let longer: Vec<_> = crossing.iter().filter(|one| one.packet > u64::from(bytes)).collect();
     let options = crossing.iter().map(|one| one.options).max().unwrap_or(0);
     let text = format!("{}B of payload at most, an MSS of {largest}B", largest - options);
@@ -90,15 +85,9 @@ pub(crate) fn details<'a>(
     vec![setting("segments", largest - options, text), setting("longer data", longest, effect)]
 }
 
-/// The doubts about the MTU of a direction.
-pub(crate) fn warnings<'a>(
-    scenario: &'a Scenario,
-    routes: &'a Routes,
-    flows: impl Iterator<Item = (&'a str, &'a Flow)>,
-    hop: Hop,
-) -> Vec<(Kind, String)> {
-    let Some(Mtu { bytes, icmp }) = mtu(scenario, hop) else { return Vec::new() };
-    let crossing = crossings(scenario, routes, flows, hop);
+fn warnings(side: &Side<'_>) -> Vec<(Kind, String)> {
+    let Some(Mtu { bytes, icmp }) = mtu(side) else { return Vec::new() };
+    let crossing = crossings(side);
     let lost = |one: &&Crossing<'_>| {
         one.packet > u64::from(bytes) && one.probing == MtuProbing::Off && icmp == Icmp::Filtered
     };

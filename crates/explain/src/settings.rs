@@ -4,20 +4,15 @@ use congestion::{Controller as _, Ecn, Value as ControllerValue};
 use language::describe;
 use language::shape;
 use serde::Serialize;
-use serde_json::{Value as Json, json};
+use serde_json::Value as Json;
 use tcp::AckTiming;
 use transport::Protocol;
 use units::{Bytes, Rate, Span};
 
-use link::Repeat;
-
-use super::traces;
+use super::mechanism::{MECHANISMS, Side};
 use scenario::Written;
 use scenario::cached_schema;
-use scenario::model::{
-    Aqm, ArqSettings, Channel, DemandSettings, Direction, Distribution, FecSettings, Flow,
-    HeaderCompression, LowPriority, Marking, OwnSettings, QueueLimit, Scenario, Traffic,
-};
+use scenario::model::{Distribution, Flow, OwnSettings, Scenario, Traffic};
 
 /// A value of the scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -113,191 +108,37 @@ fn phase_text(scenario: &Scenario) -> String {
     format!("random: events are up to {most} later than written, {delay} with seed {seed}")
 }
 
-/// One direction of link number `link`: the keys of the language in their order.
-pub(crate) fn of_direction(
-    direction: &Direction,
-    compression: Option<HeaderCompression>,
-    (link, side): (usize, &str),
-    seed: u64,
-    written: &Written,
-) -> Vec<Setting> {
-    let document = &written.document["link"][link];
+/// The keys of a direction in their order.
+pub(crate) fn of_direction(side: &Side<'_>) -> Vec<Setting> {
+    let (number, name, written) = (side.number(), side.name(), side.written);
+    let document = &written.document["link"][number];
     let schema = &cached_schema()["properties"]["link"]["items"]["properties"];
     let setting = |key: &str| {
-        let (value, text) = of_model(key, direction, compression, seed).unwrap_or_else(|| {
-            let places = [&document[side][key], &document[key], &schema[key]["default"]];
+        let mechanism = MECHANISMS.iter().find(|mechanism| mechanism.key == key);
+        let value = mechanism.and_then(|mechanism| (mechanism.value)(side));
+        let (value, text) = value.unwrap_or_else(|| {
+            let places = [&document[name][key], &document[key], &schema[key]["default"]];
             let value = places.into_iter().find(|value| !value.is_null());
             value.map_or((Amount::plain(Json::Null), "none".into()), |value| {
                 (Amount::written(value), describe::plain(value))
             })
         });
-        let own = written.contains(&format!("link[{link}].{side}.{key}"));
-        Setting::new(key, value, text, own || written.contains(&format!("link[{link}].{key}")))
+        let own = written.contains(&format!("link[{number}].{name}.{key}"));
+        Setting::new(key, value, text, own || written.contains(&format!("link[{number}].{key}")))
     };
-    shape::keys(&schema[side]).map(setting).collect()
+    shape::keys(&schema[name]).map(setting).collect()
 }
 
-/// The keys of a direction of which more is to be said than the value that was written.
-fn of_model(
-    key: &str,
-    direction: &Direction,
-    compression: Option<HeaderCompression>,
-    seed: u64,
-) -> Option<(Amount, String)> {
-    let &Direction {
-        jitter: most,
-        queue: limit,
-        low_priority,
-        ecn_marking,
-        aqm: managed,
-        arq,
-        fec,
-        feedback,
-        demand,
-        ..
-    } = direction;
-    Some(match key {
-        "jitter" => (most.into(), jitter(most)),
-        "queue" => (queue_data(limit, low_priority), queue(limit, low_priority)),
-        "ecn_marking" => {
-            let data = |mark: Marking| json!({ "packets": mark.packets, "weight": mark.weight });
-            let value = Amount::plain(ecn_marking.map_or(Json::Null, data));
-            (value, ecn_marking.map_or("never".into(), mark))
+/// The value of a mechanism with parameters: its data, and its name with them in alphabetical order.
+/// Nothing is "none".
+pub(crate) fn with_parameters(named: Option<(&str, Json)>) -> (Amount, String) {
+    match named {
+        Some((name, data)) => {
+            let text = parameters(name, &data);
+            (Amount::plain(data), text)
         }
-        "aqm" => {
-            let data = managed.and_then(|aqm| serde_json::to_value(aqm).ok());
-            (Amount::plain(data.unwrap_or(Json::Null)), managed.map_or("none".into(), aqm))
-        }
-        "trace" => (Amount::plain(traces::data(direction, seed)), traces::text(direction, seed)),
-        "arq" => (
-            Amount::plain(arq.map_or(Json::Null, arq_data)),
-            arq.map_or("none".into(), |arq| parameters(arq.name(), &arq_data(arq))),
-        ),
-        "fec" => (
-            Amount::plain(fec.map_or(Json::Null, fec_data)),
-            fec.map_or("none".into(), |fec| parameters(fec.name(), &fec_data(fec))),
-        ),
-        "feedback" => {
-            let data = feedback.and_then(|feedback| serde_json::to_value(feedback).ok());
-            let data = data.unwrap_or(Json::Null);
-            let text = feedback.map(|feedback| parameters(feedback.name(), &data));
-            (Amount::plain(data), text.unwrap_or("none".into()))
-        }
-        "demand" => (
-            Amount::plain(demand.map_or(Json::Null, demand_data)),
-            demand.map_or("none".into(), |demand| parameters(demand.name(), &demand_data(demand))),
-        ),
-        "header_compression" => {
-            let data = compression.and_then(|one| serde_json::to_value(one).ok());
-            let data = data.unwrap_or(Json::Null);
-            let text = compression.map(|one| parameters(one.name(), &data));
-            (Amount::plain(data), text.unwrap_or_else(|| "none".into()))
-        }
-        "rate" => match (&direction.channel, direction.trace.mean_rate()) {
-            (Channel::Acm { acm, .. }, _) => {
-                let rate = acm.rate().bits_per_second();
-                let text = super::text::rate(rate as f64);
-                (Amount::plain(rate), format!("{text} at the start"))
-            }
-            (_, Some(rate)) => {
-                let text = super::text::rate(rate.bits_per_second() as f64);
-                (rate.into(), format!("{text} (mean of the trace)"))
-            }
-            (_, None) => return None,
-        },
-        "delay" => {
-            let delay = direction.trace.mean_delay()?;
-            let text = super::text::short(delay.as_millis_f64(), 1);
-            (delay.into(), format!("{text}ms (mean of the trace)"))
-        }
-        "channel" => (Amount::plain(channel_data(&direction.channel)), channel(&direction.channel)),
-        _ => return None,
-    })
-}
-
-fn jitter(most: Span) -> String {
-    if most == Span::ZERO { "none".into() } else { format!("up to {most}") }
-}
-
-fn queue_data(limit: QueueLimit, low_priority: LowPriority) -> Amount {
-    let low_priority = match low_priority {
-        LowPriority::Ignore => "ignore",
-        LowPriority::PushOut => "push-out",
-        LowPriority::Refuse => "refuse",
-    };
-    Amount::plain(match limit {
-        QueueLimit::Packets(packets) => json!({ "packets": packets, "low_priority": low_priority }),
-        QueueLimit::Bytes(bytes) => json!({ "bytes": bytes, "low_priority": low_priority }),
-        QueueLimit::Unlimited => Json::Null,
-    })
-}
-
-fn queue(limit: QueueLimit, low_priority: LowPriority) -> String {
-    let limit = match limit {
-        QueueLimit::Packets(packets) => format!("{packets} packets"),
-        QueueLimit::Bytes(bytes) => Bytes(bytes).to_string(),
-        QueueLimit::Unlimited => "unlimited".into(),
-    };
-    match low_priority {
-        LowPriority::Ignore => limit,
-        LowPriority::PushOut => format!("{limit}, pushes out low priority"),
-        LowPriority::Refuse => format!("{limit}, refuses low priority"),
+        None => (Amount::plain(Json::Null), "none".into()),
     }
-}
-
-fn mark(mark: Marking) -> String {
-    format!("above {:?} packets, weight {:?}", mark.packets, mark.weight)
-}
-
-/// The algorithm with its parameters, in alphabetical order.
-fn aqm(aqm: Aqm) -> String {
-    parameters(aqm.name(), &serde_json::to_value(aqm).unwrap_or(Json::Null))
-}
-
-/// The settings of ARQ, with what follows from defaults.
-fn arq_data(arq: ArqSettings) -> Json {
-    let ArqSettings { repeat, persistence, window, sequence_bits, timer, header } = arq;
-    let mut data = json!({
-        "name": arq.name(),
-        "persistence": persistence,
-        "window": window,
-        "sequence_bits": sequence_bits,
-        "timer": timer,
-        "header": Bytes(header.into()),
-    });
-    if let Repeat::Selective { in_order } = repeat {
-        data["in_order"] = in_order.into();
-    }
-    data
-}
-
-/// The settings of FEC, with what follows from defaults.
-fn fec_data(fec: FecSettings) -> Json {
-    let FecSettings { data, parity, depth, timer, in_order, header } = fec;
-    json!({
-        "name": fec.name(),
-        "data": data,
-        "parity": parity,
-        "depth": depth,
-        "timer": timer,
-        "in_order": in_order,
-        "header": Bytes(header.into()),
-    })
-}
-
-/// The settings of demand assignment, with what follows from defaults.
-fn demand_data(demand: DemandSettings) -> Json {
-    let DemandSettings { frame, slots, cra, vbdc, fca, control_delay, rate: _ } = demand;
-    let cra = (cra > 0).then(|| Rate::from_bits_per_second(cra));
-    json!({
-        "name": demand.name(),
-        "frame": frame,
-        "slots": slots,
-        "cra": cra,
-        "vbdc": vbdc,
-        "fca": f64::from(fca) / 1e6,
-        "control_delay": control_delay,
-    })
 }
 
 /// A mechanism with its parameters, in alphabetical order.
@@ -306,46 +147,6 @@ pub(crate) fn parameters(name: &str, values: &Json) -> String {
     let parameters = values.filter(|(key, _)| key.as_str() != "name");
     let parameters = parameters.map(|(key, value)| format!("{key} {}", describe::plain(value)));
     format!("{name}, {}", parameters.collect::<Vec<_>>().join(", "))
-}
-
-fn channel_data(channel: &Channel) -> Json {
-    match channel {
-        Channel::Perfect => json!({ "kind": "perfect" }),
-        Channel::PacketErrors { per } => json!({ "kind": "packet_errors", "per": per }),
-        Channel::BitErrors { ber, ecc_threshold } => {
-            json!({ "kind": "bit_errors", "ber": ber, "ecc_threshold": ecc_threshold })
-        }
-        Channel::Bursts(bursts) => json!({ "kind": "bursts", "mean_loss": bursts.mean_loss }),
-        Channel::Awgn { awgn, .. } => json!({
-            "kind": "awgn",
-            "eb_n0_db": awgn.budget().eb_n0,
-            "code": awgn.budget().code.name(),
-        }),
-        Channel::Acm { acm, .. } => json!({
-            "kind": "acm",
-            "es_n0_db": acm.signal().es_n0,
-            "modem": acm.modem().name(),
-        }),
-    }
-}
-
-fn channel(channel: &Channel) -> String {
-    match channel {
-        Channel::Perfect => "perfect".into(),
-        Channel::PacketErrors { per } => format!("PER {per:?}"),
-        Channel::BitErrors { ber, ecc_threshold: 0.0 } => format!("BER {ber:?}"),
-        Channel::BitErrors { ber, ecc_threshold } => {
-            format!("BER {ber:?}, corrects {ecc_threshold:?}")
-        }
-        Channel::Bursts(bursts) => format!("bursts, PER {:?}", bursts.mean_loss),
-        Channel::Awgn { awgn, .. } => {
-            let budget = awgn.budget();
-            format!("Eb/N0 {}dB, {}", budget.eb_n0, budget.code.name())
-        }
-        Channel::Acm { acm, .. } => {
-            format!("Es/N0 {}dB, {}", acm.signal().es_n0, acm.modem().name())
-        }
-    }
 }
 
 /// Everything that can be set for a flow.

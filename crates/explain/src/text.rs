@@ -4,6 +4,7 @@ use std::fmt::{self, Display, Formatter};
 
 use units::{Bytes, Rate};
 
+use super::mechanism::{MECHANISMS, Mechanism};
 use super::{
     ControllerExplanation, DirectionExplanation, EventExplanation, Explanation, Figures,
     FlowExplanation, LegExplanation, MiddleboxExplanation, NodeExplanation, PathExplanation,
@@ -99,16 +100,11 @@ impl Display for Explanation {
 
         writeln!(f, "\nLinks")?;
         links(f, &self.links)?;
-        details(f, &self.links, "Channel", |link| link.channel.iter().map(row).collect())?;
-        details(f, &self.links, "ARQ", |link| link.arq.iter().map(row).collect())?;
-        details(f, &self.links, "FEC", |link| link.fec.iter().map(row).collect())?;
-        details(f, &self.links, "Feedback", |link| link.feedback.iter().map(row).collect())?;
-        let demand = |link: &DirectionExplanation| link.demand.iter().map(row).collect();
-        details(f, &self.links, "Demand assignment", demand)?;
-        details(f, &self.links, "Header compression", |link| {
-            link.header_compression.iter().map(row).collect()
-        })?;
-        details(f, &self.links, "MTU", |link| link.mtu.iter().map(row).collect())?;
+        for Mechanism { key, heading, .. } in &MECHANISMS {
+            details(f, &self.links, heading, |link| {
+                link.effects_of(key).iter().map(row).collect()
+            })?;
+        }
         details(f, &self.links, "Events", |link| link.events.iter().map(event_row).collect())?;
 
         for flow in &self.flows {

@@ -4,8 +4,45 @@ use link::Trace;
 use serde_json::{Value as Json, json};
 use units::{Rate, Span};
 
+use super::mechanism::{Mechanism, Side};
+use super::settings::Amount;
 use super::text::{rate, short};
-use scenario::model::{Change, Direction};
+use scenario::model::{Change, Channel, Direction};
+
+/// The trace.
+pub(crate) const TRACE: Mechanism = Mechanism {
+    key: "trace",
+    value: |side| {
+        let (direction, seed) = (side.direction(), side.scenario.seed);
+        Some((Amount::plain(data(direction, seed)), text(direction, seed)))
+    },
+    ..Mechanism::PLAIN
+};
+
+/// The rate: the mean of a trace, or that of a modem at the start.
+pub(crate) const RATE: Mechanism =
+    Mechanism { key: "rate", value: rate_of_trace, ..Mechanism::PLAIN };
+
+/// The delay: the mean of a trace.
+pub(crate) const DELAY: Mechanism = Mechanism {
+    key: "delay",
+    value: |side| {
+        let delay = side.direction().trace.mean_delay()?;
+        Some((delay.into(), format!("{}ms (mean of the trace)", short(delay.as_millis_f64(), 1))))
+    },
+    ..Mechanism::PLAIN
+};
+
+fn rate_of_trace(side: &Side<'_>) -> Option<(Amount, String)> {
+    let direction = side.direction();
+    if let Channel::Acm { acm, .. } = &direction.channel {
+        let start = acm.rate().bits_per_second();
+        return Some((Amount::plain(start), format!("{} at the start", rate(start as f64))));
+    }
+    let mean = direction.trace.mean_rate()?;
+    let text = format!("{} (mean of the trace)", rate(mean.bits_per_second() as f64));
+    Some((mean.into(), text))
+}
 
 /// The smallest and the largest of the values that a trace sets; `None` if it sets none.
 fn ends<T: Copy + PartialOrd>(
@@ -19,7 +56,7 @@ fn ends<T: Copy + PartialOrd>(
 }
 
 /// A trace as data; null without one.
-pub(crate) fn data(direction: &Direction, seed: u64) -> Json {
+fn data(direction: &Direction, seed: u64) -> Json {
     let trace = &direction.trace;
     if trace.timeline.is_empty() {
         return Json::Null;
@@ -54,7 +91,7 @@ fn silence(trace: &Trace) -> Span {
 
 /// `1432 changes in 2min, rate 120kbit/s to 24Mbit/s (mean 9.21Mbit/s), delay 21ms to 44ms (mean 29.3ms),
 /// outages of 1.2s, again and again, from 12.3s on with seed 1`.
-pub(crate) fn text(direction: &Direction, seed: u64) -> String {
+fn text(direction: &Direction, seed: u64) -> String {
     let trace = &direction.trace;
     if trace.timeline.is_empty() {
         return "none".into();

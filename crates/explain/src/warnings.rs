@@ -6,21 +6,17 @@ use congestion::Value;
 use language::error::Place;
 use serde::Serialize;
 use transport::Protocol;
-use units::{Span, Time};
+use units::Span;
 
 use super::FlowExplanation;
 use super::PathExplanation;
 use super::about::About;
-use super::aqm;
-use super::arq;
-use super::changes;
-use super::channels::Outages;
 use super::cost::{self, RecordingExplanation};
 use super::feedback;
 use super::figures::{Figures, Load};
 use super::loss_notice;
+use super::mechanism::{MECHANISMS, Side};
 use super::middlebox;
-use super::mtu;
 use super::proxy;
 use super::scps;
 use super::sctp;
@@ -28,11 +24,10 @@ use super::stp;
 use super::text::{bytes, rate};
 use super::timers;
 use super::xtp;
-use super::{compression, demand, fec};
 use scenario::Routes;
 use scenario::UNSCALED_WINDOW;
 use scenario::Written;
-use scenario::model::{Channel, Flow, OwnSettings, QueueLimit, Scenario, Traffic};
+use scenario::model::{Channel, Flow, OwnSettings, Scenario, Traffic};
 
 /// Something that will run, but probably not as meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -56,67 +51,85 @@ impl fmt::Display for Warning {
     }
 }
 
-/// The kinds of warnings.
-#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
-#[serde(rename_all = "snake_case")]
-#[expect(missing_docs, reason = "each is described where it is found")]
-pub enum WarningKind {
-    WindowBelowBdp,
-    SlowReader,
-    SmallQueue,
-    AcksFillReturn,
-    Overload,
-    LongDelayedAck,
-    RtoBelowDelayedAck,
-    RtoBelowRtt,
-    EndlessProbeRtt,
-    EarlyVegas,
-    EnlargedWindow,
-    JumpAboveWindow,
-    RateAboveBottleneck,
-    BucketAboveQueue,
-    CauseHidesCongestion,
-    SignalsWithoutEffect,
-    ErrorSignalsWithoutEffect,
-    DataMissing,
-    RetransmissionsTooLate,
-    BufferBelowWait,
-    ResponseBelowRtt,
-    StartAfterEnd,
-    StopAfterEnd,
-    CannotComplete,
-    HeavyLoss,
-    UselessEcc,
-    NoiseWithoutRain,
-    NoLock,
-    NoModcod,
-    QueueBelowPacket,
-    AqmBelowRtt,
-    AqmWithoutEffect,
-    MiddleboxWithoutEffect,
-    ProxyWithoutEffect,
-    ArqWithoutEffect,
-    ArqOutlastsRto,
-    ArqWindowBelowBdp,
-    ArqTimerBelowRtt,
-    FecWithoutEffect,
-    FecBelowBurst,
-    FecTimerBelowBlock,
-    FeedbackIncomplete,
-    FeedbackWithoutEffect,
-    FeedbackShared,
-    LossNoticeDoubtful,
-    DemandOutlastsRto,
-    DemandBeforeGrant,
-    DemandBelowAcks,
-    CompressionWithoutEffect,
-    CompressionSpreadsLoss,
-    MtuBlackHole,
-    EventWithoutEffect,
-    NoSample,
-    ManyEvents,
-    NothingRandom,
-    PhaseWithoutEvents,
+/// Declares the kinds of warnings, each with the key of its part of the scenario that causes it.
+macro_rules! kinds {
+    ($($kind:ident: $key:literal,)*) => {
+        /// The kinds of warnings.
+        #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize)]
+        #[serde(rename_all = "snake_case")]
+        #[expect(missing_docs, reason = "each is described where it is found")]
+        pub enum WarningKind {
+            $($kind,)*
+        }
+
+        impl WarningKind {
+            /// The key that causes it; empty if several do.
+            pub(crate) fn key(self) -> &'static str {
+                match self {
+                    $(Self::$kind => $key,)*
+                }
+            }
+        }
+    };
+}
+
+kinds! {
+    WindowBelowBdp: "transport.receive_buffer",
+    SlowReader: "transport.reader_rate",
+    SmallQueue: "",
+    AcksFillReturn: "",
+    Overload: "",
+    LongDelayedAck: "transport.delayed_ack",
+    RtoBelowDelayedAck: "transport.rto",
+    RtoBelowRtt: "transport.rto",
+    EndlessProbeRtt: "controller.probe_rtt_interval",
+    EarlyVegas: "controller",
+    EnlargedWindow: "transport.receive_buffer",
+    JumpAboveWindow: "transport.careful_resume",
+    RateAboveBottleneck: "",
+    BucketAboveQueue: "transport.scps.rate",
+    CauseHidesCongestion: "transport.scps.cause",
+    SignalsWithoutEffect: "transport.scps.outage_signals",
+    ErrorSignalsWithoutEffect: "transport.scps.corruption_signals",
+    DataMissing: "transport.scps.best_effort",
+    RetransmissionsTooLate: "transport.scps.best_effort.retransmissions",
+    BufferBelowWait: "transport.receive_buffer",
+    ResponseBelowRtt: "",
+    StartAfterEnd: "start",
+    StopAfterEnd: "stop",
+    CannotComplete: "traffic",
+    HeavyLoss: "",
+    UselessEcc: "channel",
+    NoiseWithoutRain: "channel",
+    NoLock: "channel",
+    NoModcod: "channel",
+    QueueBelowPacket: "queue",
+    AqmBelowRtt: "aqm",
+    AqmWithoutEffect: "aqm",
+    MiddleboxWithoutEffect: "middlebox",
+    ProxyWithoutEffect: "proxy",
+    ArqWithoutEffect: "arq",
+    ArqOutlastsRto: "arq",
+    ArqWindowBelowBdp: "arq",
+    ArqTimerBelowRtt: "arq",
+    FecWithoutEffect: "fec",
+    FecBelowBurst: "fec",
+    FecTimerBelowBlock: "fec",
+    FeedbackIncomplete: "feedback",
+    FeedbackWithoutEffect: "feedback",
+    FeedbackShared: "feedback",
+    LossNoticeDoubtful: "transport.eln",
+    DemandOutlastsRto: "demand",
+    DemandBeforeGrant: "demand",
+    DemandBelowAcks: "demand",
+    CompressionWithoutEffect: "header_compression",
+    CompressionSpreadsLoss: "header_compression",
+    MtuBlackHole: "mtu",
+    EventWithoutEffect: "event",
+    NoSample: "",
+    ManyEvents: "",
+    NothingRandom: "",
+    PhaseWithoutEvents: "",
 }
 
 /// All warnings, flow by flow, then link by link, then node by node.
@@ -168,62 +181,11 @@ pub(crate) fn warnings(
         let found = found.map(|(kind, about, text)| warning(kind, about, &explanation.name, text));
         warnings.extend(found);
     }
-    for (number, link) in scenario.links.iter().enumerate() {
-        for (side, direction) in link.sides() {
-            let found = [
-                (Kind::UselessEcc, threshold(&direction.channel)),
-                (Kind::NoiseWithoutRain, rainless_noise(&direction.channel)),
-                (Kind::NoLock, lockless(scenario, &direction.channel)),
-                (Kind::NoModcod, lost_by_fade(scenario, &direction.channel)),
-                (Kind::QueueBelowPacket, small_queue(scenario, direction.queue)),
-            ];
-            let found = found.into_iter().filter_map(|(kind, message)| Some((kind, message?)));
-            let idle = changes::warnings(scenario, direction);
-            let idle = idle.into_iter().map(|text| (Kind::EventWithoutEffect, text));
-            let hop = super::hop(number, side);
-            let is_passed = |flow: &Flow, way: usize| {
-                routes.passes(flow.all_ways().map(|ways| ways[way]), hop, &scenario.links)
-            };
-            let is_compressed = link.header_compression.iter().any(Option::is_some);
-            let has_any = direction.aqm.is_some()
-                || direction.arq.is_some()
-                || direction.demand.is_some()
-                || is_compressed;
-            let all_flows = flows;
-            let flows = flows.iter().filter(|_| has_any);
-            let with_data = flows.clone().filter(|(_, flow)| is_passed(flow, 0));
-            let with_acks = flows.filter(|(_, flow)| is_passed(flow, 1));
-            let figures: Vec<_> = with_data.clone().map(|(found, _)| &found.figures).collect();
-            let managed = aqm::warnings(direction, &figures);
-            let headers = with_data.clone().map(|(_, flow)| (*flow, true));
-            let headers = headers.chain(with_acks.clone().map(|(_, flow)| (*flow, false)));
-            let compressed = compression::warnings(scenario, link, side == "forward", headers);
-            let acks = with_acks.clone().map(|(found, flow)| (&found.figures, *flow, found.count));
-            let acks: Vec<_> = acks.collect();
-            let passing = with_data.chain(with_acks).map(|(found, flow)| (&found.figures, *flow));
-            let passing: Vec<_> = passing.collect();
-            let repeated = arq::warnings(scenario, link, side == "forward", &passing);
-            let coded = fec::warnings(scenario, direction);
-            let routed = feedback::warnings(scenario, routes, all_flows, hop);
-            let narrow = mtu::warnings(scenario, routes, super::named(all_flows), hop);
-            let assigned = demand::warnings(link, side == "forward", &passing);
-            let filled = demand::filled_by_acks(scenario, direction, &acks);
-            let filled = filled.into_iter().map(|text| (Kind::DemandBelowAcks, text));
-            let place = format!("{} {side}", link.name);
-            warnings.extend(
-                found
-                    .chain(idle)
-                    .chain(managed)
-                    .chain(repeated)
-                    .chain(coded)
-                    .chain(routed)
-                    .chain(assigned)
-                    .chain(filled)
-                    .chain(compressed)
-                    .chain(narrow)
-                    .map(|(kind, text)| warning(kind, About::Side(number, side), &place, text)),
-            );
-        }
+    for side in Side::all(scenario, written, routes, flows) {
+        let place = format!("{} {}", side.link().name, side.name());
+        let about = About::Side(side.number(), side.name());
+        let found = MECHANISMS.iter().flat_map(|mechanism| (mechanism.warnings)(&side));
+        warnings.extend(found.map(|(kind, text)| warning(kind, about, &place, text)));
     }
     for (number, node) in scenario.nodes.iter().enumerate() {
         let found = middlebox::warnings(scenario, routes, flows, number).into_iter();
@@ -479,64 +441,6 @@ fn duration(scenario: &Scenario, flow: &Flow, figures: &Figures) -> Option<Strin
 fn lossy(figures: &Figures) -> Option<String> {
     (figures.per > 0.5)
         .then(|| format!("{:.1} % of the full packets are corrupted", 100.0 * figures.per))
-}
-
-fn rainless_noise(channel: &Channel) -> Option<String> {
-    let Channel::Awgn { awgn, .. } = channel else { return None };
-    let budget = awgn.budget();
-    let (_, deepest) = budget.fade.deepest();
-    (budget.system_temperature.is_some() && deepest <= 0.0)
-        .then(|| "system_temperature has no effect without an attenuation".into())
-}
-
-/// Times at which the signal is too weak for what the modem sends.
-fn lost_by_fade(scenario: &Scenario, channel: &Channel) -> Option<String> {
-    let Channel::Acm { acm, .. } = channel else { return None };
-    let end = Time::ZERO + scenario.duration;
-    let of_run = |(from, to): &(Time, Time)| (*to).min(end).since((*from).min(end));
-    let lost = acm.outages().iter().map(of_run).fold(Span::ZERO, |sum, span| sum + span);
-    let seconds = lost.as_secs_f64();
-    let (_, deepest) = acm.signal().fade.deepest();
-    let left = acm.signal().behind(deepest);
-    let why = if left < acm.least() {
-        format!(
-            "at the highest attenuation {left:.2}dB are left, and the most robust choice needs {}dB",
-            acm.least()
-        )
-    } else {
-        "the attenuation changes faster than the control loop follows, which `margin` can absorb"
-            .into()
-    };
-    (seconds > 0.01 * scenario.duration.as_secs_f64())
-        .then(|| format!("all packets are lost for {seconds:.1}s of the run: {why}"))
-}
-
-fn lockless(scenario: &Scenario, channel: &Channel) -> Option<String> {
-    let Channel::Awgn { awgn, .. } = channel else { return None };
-    let duration = scenario.duration;
-    let share = Outages::of(awgn, duration).total.as_secs_f64() / duration.as_secs_f64();
-    (share > 0.5).then(|| {
-        format!("the demodulator has no lock for {:.0} % of the {duration}", 100.0 * share)
-    })
-}
-
-fn threshold(channel: &Channel) -> Option<String> {
-    let Channel::BitErrors { ecc_threshold, .. } = *channel else { return None };
-    let bits = (1500 * 8) as f64;
-    (ecc_threshold > 0.0 && ecc_threshold * bits < 1.0).then(|| {
-        format!(
-            "ecc_threshold = {ecc_threshold:?} corrects nothing: one wrong bit of \
-             the 12000 of a 1500-byte packet exceeds it"
-        )
-    })
-}
-
-fn small_queue(scenario: &Scenario, queue: QueueLimit) -> Option<String> {
-    let QueueLimit::Bytes(queue) = queue else { return None };
-    let packet = scenario.flows.iter().map(|flow| scenario.packet_bytes(flow)).max()?;
-    (queue < packet).then(|| {
-        format!("a queue of {} never holds a full packet of {packet} bytes", bytes(queue as f64))
-    })
 }
 
 fn interval(scenario: &Scenario) -> Option<String> {

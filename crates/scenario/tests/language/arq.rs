@@ -123,7 +123,7 @@ fn the_explanation_has_delay_rate_and_what_hosts_see() {
     let link = "channel = { per = 0.01 }\nforward = { arq = \"selective-repeat\" }";
     let loaded = Loaded::parse(&text(link), "arq.toml", &[]).unwrap();
     let explanation = explain(&loaded.scenario, &loaded.written);
-    let rows = &explanation.links[0].arq;
+    let rows = explanation.links[0].effects_of("arq");
     let value = |name: &str| rows.iter().find(|row| row.name == name).unwrap().value.as_f64();
     // 540 ms, two frames of 1514 bytes and a status frame of 22 bytes at 20 Mbit/s.
     let again = 0.54 + (2.0 * 1514.0 + 22.0) * 8.0 / 20e6;
@@ -133,7 +133,7 @@ fn the_explanation_has_delay_rate_and_what_hosts_see() {
     let status = 20e6 * 22.0 / 1514.0;
     assert!((value("status frames").unwrap() - status).abs() < 1.0);
     assert!((explanation.flows[0].figures.per - 1e-8).abs() < 1e-15);
-    assert!(explanation.links[1].arq.is_empty());
+    assert!(explanation.links[1].effects_of("arq").is_empty());
     let printed = explanation.to_string();
     assert!(printed.contains("ARQ a -> b"), "{printed}");
 }

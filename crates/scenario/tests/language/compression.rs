@@ -116,7 +116,7 @@ fn vj_on_a_lossy_link_and_with_timestamps_is_a_warning() {
 fn the_explanation_has_lengths_of_headers_and_the_tolerated_loss() {
     let loaded = loaded("header_compression = \"rohc\"", "timestamps = false");
     let explanation = explain(&loaded.scenario, &loaded.written);
-    let rows = &explanation.links[0].header_compression;
+    let rows = explanation.links[0].effects_of("header_compression");
     let value = |name: &str| rows.iter().find(|row| row.name == name).unwrap().value.as_f64();
     assert!((5.0..5.2).contains(&value("headers of data").unwrap()));
     assert!((4.0..4.2).contains(&value("headers of ACKs").unwrap()));

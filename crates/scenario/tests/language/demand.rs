@@ -158,7 +158,7 @@ fn the_explanation_has_delay_rate_and_loop() {
     let link = "backward = { demand = { name = \"dvb-rcs2\", cra = \"250kbit/s\", fca = 0.5 } }";
     let loaded = Loaded::parse(&text(link), "demand.toml", &[]).unwrap();
     let explanation = explain(&loaded.scenario, &loaded.written);
-    let rows = &explanation.links[1].demand;
+    let rows = explanation.links[1].effects_of("demand");
     let value = |name: &str| rows.iter().find(|row| row.name == name).unwrap().value.as_f64();
     // A slot has 1.25 ms and 156 bytes; 200 ms are five frames.
     assert_eq!(value("slot"), Some(156.0));
@@ -166,7 +166,7 @@ fn the_explanation_has_delay_rate_and_loop() {
     assert_eq!(value("rate"), Some(32.0 * 156.0 * 8.0 / 0.04));
     let [_, backward] = demands(link);
     assert_eq!(value("added delay, ACK"), Some(backward.unwrap().sparse_delay(40)[0]));
-    assert!(explanation.links[0].demand.is_empty());
+    assert!(explanation.links[0].effects_of("demand").is_empty());
     let printed = explanation.to_string();
     assert!(printed.contains("Demand assignment b -> a"), "{printed}");
 }

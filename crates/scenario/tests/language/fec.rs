@@ -105,7 +105,7 @@ fn the_explanation_has_delay_rate_and_what_hosts_see() {
     let link = "channel = { per = 0.01 }\nforward = { fec = \"reed-solomon\" }";
     let loaded = Loaded::parse(&text(link), "fec.toml", &[]).unwrap();
     let explanation = explain(&loaded.scenario, &loaded.written);
-    let rows = &explanation.links[0].fec;
+    let rows = explanation.links[0].effects_of("fec");
     let value = |name: &str| rows.iter().find(|row| row.name == name).unwrap().value.as_f64();
     let [forward, _] = codes(link);
     let residual = forward.unwrap().residual_loss(0.01);
@@ -115,7 +115,7 @@ fn the_explanation_has_delay_rate_and_what_hosts_see() {
     assert!((value("added rate").unwrap() - bytes / 45_000.0).abs() < 1e-12);
     assert!((value("added delay").unwrap() - bytes * 8.0 / 12e6).abs() < 1e-12);
     assert_eq!(value("repairs"), Some(3.0));
-    assert!(explanation.links[1].fec.is_empty());
+    assert!(explanation.links[1].effects_of("fec").is_empty());
     let printed = explanation.to_string();
     assert!(printed.contains("FEC a -> b"), "{printed}");
 }

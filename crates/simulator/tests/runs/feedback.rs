@@ -284,7 +284,7 @@ fn a_path_that_does_not_fit_is_a_warning_with_its_place() {
 fn the_explanation_has_who_is_answered_and_how_much_is_given() {
     let loaded = Loaded::parse(&dumbbell("xcp", &[1, 1], 10, XCP), "xcp.toml", &[]).unwrap();
     let explanation = explain(&loaded.scenario, &loaded.written);
-    let rows = &explanation.links[0].feedback;
+    let rows = explanation.links[0].effects_of("feedback");
     let value = |name: &str| rows.iter().find(|row| row.name == name).unwrap().value.as_f64();
     assert_eq!((value("treats"), value("gives")), (Some(2.0), Some(8e6)));
     let printed = explanation.to_string();

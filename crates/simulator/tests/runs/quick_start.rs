@@ -208,7 +208,7 @@ fn the_explanation_has_the_coded_rates() {
     let text = download(SPEAKS, ", quick_start = \"5Mbit/s\"");
     let loaded = Loaded::parse(&text, "quick.toml", &[]).unwrap();
     let explanation = explain(&loaded.scenario, &loaded.written);
-    let rows = &explanation.links[0].feedback;
+    let rows = explanation.links[0].effects_of("feedback");
     let gives = rows.iter().find(|row| row.name == "gives").unwrap();
     assert_eq!(gives.value.as_f64(), Some(20.48e6));
     let printed = explanation.to_string();

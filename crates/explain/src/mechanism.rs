@@ -1,0 +1,134 @@
+//! Mechanisms on a direction of a link: what each shows, computes and warns of.
+//!
+//! A mechanism is one file of this crate with one constant, and a line in [`MECHANISMS`]. The columns
+//! of the table of links, the tables behind it and the warnings follow.
+
+use scenario::model::{Direction, Flow, Link, Scenario};
+use scenario::{Hop, Routes, Written};
+
+use super::figures::Figures;
+use super::settings::{Amount, Setting};
+use super::warnings::WarningKind as Kind;
+use super::{
+    FlowExplanation, aqm, arq, changes, channels, compression, demand, fec, feedback, mtu, queue,
+    traces,
+};
+
+/// What can be said of one key of a direction.
+pub(crate) struct Mechanism {
+    /// The key in the language: `arq`.
+    pub key: &'static str,
+    /// Heading of its table on a terminal.
+    pub heading: &'static str,
+    /// The value of the key; `None` if it is the value that was written.
+    pub value: fn(&Side<'_>) -> Option<(Amount, String)>,
+    /// Effects before the run, in numbers; empty for a direction without the mechanism.
+    pub details: fn(&Side<'_>) -> Vec<Setting>,
+    /// Settings that run, but probably not as intended.
+    pub warnings: fn(&Side<'_>) -> Vec<(Kind, String)>,
+}
+
+impl Mechanism {
+    /// A key of which nothing is to be said but its value.
+    pub const PLAIN: Self =
+        Self { key: "", heading: "", value: |_| None, details: |_| vec![], warnings: |_| vec![] };
+}
+
+/// All mechanisms, in the order of their tables.
+pub(crate) const MECHANISMS: [Mechanism; 15] = [
+    traces::RATE,
+    traces::DELAY,
+    traces::TRACE,
+    queue::JITTER,
+    channels::MECHANISM,
+    queue::MECHANISM,
+    queue::MARKING,
+    changes::MECHANISM,
+    aqm::MECHANISM,
+    arq::MECHANISM,
+    fec::MECHANISM,
+    feedback::MECHANISM,
+    demand::MECHANISM,
+    compression::MECHANISM,
+    mtu::MECHANISM,
+];
+
+/// One direction of a link, with what its mechanisms may look at.
+pub(crate) struct Side<'a> {
+    pub scenario: &'a Scenario,
+    pub written: &'a Written,
+    pub routes: &'a Routes,
+    /// The first flow of each `[[flow]]`.
+    pub flows: &'a [(FlowExplanation, &'a Flow)],
+    /// The link and its direction.
+    pub hop: Hop,
+}
+
+impl<'a> Side<'a> {
+    /// Both directions of the links of a scenario.
+    pub fn all(
+        scenario: &'a Scenario,
+        written: &'a Written,
+        routes: &'a Routes,
+        flows: &'a [(FlowExplanation, &'a Flow)],
+    ) -> impl Iterator<Item = Self> {
+        let hops = (0_u32..)
+            .take(scenario.links.len())
+            .flat_map(|link| [true, false].map(|forward| Hop { link, forward }));
+        hops.map(move |hop| Self { scenario, written, routes, flows, hop })
+    }
+
+    /// The number of the link.
+    pub fn number(&self) -> usize {
+        self.hop.link as usize
+    }
+
+    /// The link.
+    pub fn link(&self) -> &'a Link {
+        &self.scenario.links[self.number()]
+    }
+
+    /// This direction.
+    pub fn direction(&self) -> &'a Direction {
+        self.hop.direction(&self.scenario.links)
+    }
+
+    /// The other direction of the link.
+    pub fn back(&self) -> &'a Direction {
+        self.other().direction()
+    }
+
+    /// The other direction of the link, as a side of its own.
+    pub fn other(&self) -> Self {
+        Self { hop: Hop { forward: !self.hop.forward, ..self.hop }, ..*self }
+    }
+
+    /// The table of this direction in the language.
+    pub fn name(&self) -> &'static str {
+        if self.hop.forward { "forward" } else { "backward" }
+    }
+
+    /// The flows whose data passes this direction.
+    pub fn with_data(&self) -> impl Iterator<Item = &'a (FlowExplanation, &'a Flow)> {
+        self.passing(0)
+    }
+
+    /// The flows whose ACKs pass this direction.
+    pub fn with_acks(&self) -> impl Iterator<Item = &'a (FlowExplanation, &'a Flow)> {
+        self.passing(1)
+    }
+
+    /// The flows whose data or ACKs pass this direction, with their figures. A flow may stand there twice.
+    pub fn with_any(&self) -> impl Iterator<Item = (&'a Figures, &'a Flow)> {
+        let all = self.with_data().chain(self.with_acks());
+        all.map(|(explained, flow)| (&explained.figures, *flow))
+    }
+
+    fn passing(&self, way: usize) -> impl Iterator<Item = &'a (FlowExplanation, &'a Flow)> {
+        let Self { scenario, routes, hop, .. } = *self;
+        let passes = move |flow: &Flow| {
+            routes.passes(flow.all_ways().map(|ways| ways[way]), hop, &scenario.links)
+        };
+        self.flows.iter().filter(move |(_, flow)| passes(flow))
+    }
+}

@@ -1,0 +1,84 @@
+//! The queue before a link: its limit, its marks, and a limit that holds no packet; and the jitter behind it.
+
+use serde_json::{Value as Json, json};
+use units::{Bytes, Span};
+
+use super::mechanism::{Mechanism, Side};
+use super::settings::Amount;
+use super::text::bytes;
+use super::warnings::WarningKind as Kind;
+use scenario::model::{LowPriority, Marking, QueueLimit, Scenario};
+
+/// The queue.
+pub(crate) const MECHANISM: Mechanism = Mechanism {
+    key: "queue",
+    value: |side| {
+        let (limit, low_priority) = (side.direction().queue, side.direction().low_priority);
+        Some((queue_data(limit, low_priority), queue(limit, low_priority)))
+    },
+    warnings: |side| {
+        let small = small_queue(side.scenario, side.direction().queue);
+        small.map(|text| (Kind::QueueBelowPacket, text)).into_iter().collect()
+    },
+    ..Mechanism::PLAIN
+};
+
+/// ECN marks by the length of a FIFO.
+pub(crate) const MARKING: Mechanism =
+    Mechanism { key: "ecn_marking", value: marking, ..Mechanism::PLAIN };
+
+/// Random delay of packets.
+pub(crate) const JITTER: Mechanism = Mechanism {
+    key: "jitter",
+    value: |side| Some((side.direction().jitter.into(), jitter(side.direction().jitter))),
+    ..Mechanism::PLAIN
+};
+
+fn marking(side: &Side<'_>) -> Option<(Amount, String)> {
+    let marking = side.direction().ecn_marking;
+    let data = |mark: Marking| json!({ "packets": mark.packets, "weight": mark.weight });
+    let value = Amount::plain(marking.map_or(Json::Null, data));
+    Some((value, marking.map_or("never".into(), mark)))
+}
+
+fn queue_data(limit: QueueLimit, low_priority: LowPriority) -> Amount {
+    let low_priority = match low_priority {
+        LowPriority::Ignore => "ignore",
+        LowPriority::PushOut => "push-out",
+        LowPriority::Refuse => "refuse",
+    };
+    Amount::plain(match limit {
+        QueueLimit::Packets(packets) => json!({ "packets": packets, "low_priority": low_priority }),
+        QueueLimit::Bytes(bytes) => json!({ "bytes": bytes, "low_priority": low_priority }),
+        QueueLimit::Unlimited => Json::Null,
+    })
+}
+
+fn queue(limit: QueueLimit, low_priority: LowPriority) -> String {
+    let limit = match limit {
+        QueueLimit::Packets(packets) => format!("{packets} packets"),
+        QueueLimit::Bytes(bytes) => Bytes(bytes).to_string(),
+        QueueLimit::Unlimited => "unlimited".into(),
+    };
+    match low_priority {
+        LowPriority::Ignore => limit,
+        LowPriority::PushOut => format!("{limit}, pushes out low priority"),
+        LowPriority::Refuse => format!("{limit}, refuses low priority"),
+    }
+}
+
+fn mark(mark: Marking) -> String {
+    format!("above {:?} packets, weight {:?}", mark.packets, mark.weight)
+}
+
+fn jitter(most: Span) -> String {
+    if most == Span::ZERO { "none".into() } else { format!("up to {most}") }
+}
+
+fn small_queue(scenario: &Scenario, queue: QueueLimit) -> Option<String> {
+    let QueueLimit::Bytes(queue) = queue else { return None };
+    let packet = scenario.flows.iter().map(|flow| scenario.packet_bytes(flow)).max()?;
+    (queue < packet).then(|| {
+        format!("a queue of {} never holds a full packet of {packet} bytes", bytes(queue as f64))
+    })
+}

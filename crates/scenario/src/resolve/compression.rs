@@ -4,24 +4,19 @@ use language::error::Problem;
 use language::path::Path;
 use wire::IpVersion;
 
-use crate::document;
+use super::sides::{Sides, report};
 use crate::model::HeaderCompression;
 
-/// Header compression of both directions; `path` is that of the link.
+/// Header compression of both directions.
 pub(super) fn resolve(
-    link: &document::Link,
+    sides: &Sides<'_>,
     ip: IpVersion,
-    path: &Path,
     problems: &mut Vec<Problem>,
 ) -> [Option<HeaderCompression>; 2] {
-    let sides = [("forward", &link.forward), ("backward", &link.backward)];
-    sides.map(|(side, own)| {
-        let own = own.as_ref().and_then(|own| own.header_compression.as_ref());
-        let place = if own.is_some() { path.key(side) } else { path.clone() };
-        let found = own.or(link.both.header_compression.as_ref())?.resolve()?;
-        let problem = unknown_headers(found, ip, &place.key("header_compression"));
-        // What both directions have is wrong once.
-        problems.extend(problem.filter(|new| problems.iter().all(|old| old.path != new.path)));
+    [0, 1].map(|side| {
+        let found = sides.value(side, |one| &one.header_compression)?.resolve()?;
+        let place = sides.place(side, "header_compression", |one| &one.header_compression);
+        report(unknown_headers(found, ip, &place), problems);
         Some(found)
     })
 }

@@ -4,34 +4,27 @@ use language::error::Problem;
 use language::path::Path;
 use units::{Rate, Span};
 
-use crate::document;
+use super::sides::{Sides, report};
 use crate::model::{DemandSettings, Direction};
 
 /// The limit of `control_delay` also holds for its default.
 const LONGEST_LOOP: Span = Span::from_secs(100);
 
-/// Demand assignment of both directions; `path` is that of the link, and `sides` are the directions with keys
-/// of their own.
+/// Demand assignment of both directions.
 pub(super) fn resolve(
-    link: &document::Link,
-    sides: [(&str, &document::Direction); 2],
+    sides: &Sides<'_>,
     directions: &[Direction; 2],
-    path: &Path,
     problems: &mut Vec<Problem>,
 ) -> [Option<DemandSettings>; 2] {
     // From the terminal to the control centre and back.
     let loop_delay = directions.iter().fold(Span::ZERO, |sum, side| sum + side.delay);
-    let mut found = sides.into_iter().zip(directions).map(|((side, own), direction)| {
-        let is_own = own.demand.is_some();
-        let demand = own.demand.as_ref().or(link.both.demand.as_ref())?.resolve()?;
-        let place = if is_own { path.key(side) } else { path.clone() };
-        let demand = demand.settings(direction.rate, loop_delay);
-        let problem = impossible(&demand, direction, directions, &place.key("demand"));
-        // What both directions have is wrong once.
-        problems.extend(problem.filter(|new| problems.iter().all(|old| old.path != new.path)));
+    [0, 1].map(|side| {
+        let demand = sides.value(side, |one| &one.demand)?.resolve()?;
+        let demand = demand.settings(directions[side].rate, loop_delay);
+        let place = sides.place(side, "demand", |one| &one.demand);
+        report(impossible(&demand, &directions[side], directions, &place), problems);
         Some(demand)
-    });
-    [0, 1].map(|_| found.next().flatten())
+    })
 }
 
 /// The problem of demand assignment at `path`.

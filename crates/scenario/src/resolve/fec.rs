@@ -6,28 +6,21 @@ use link::{LONGEST_BLOCK, Serialiser};
 use units::Span;
 
 use super::arq::PACKET;
-use crate::document;
+use super::sides::{Sides, report};
 use crate::model::{Direction, Fec, FecSettings};
 
-/// FEC of both directions; `path` is that of the link, and `sides` are the directions with keys of
-/// their own.
+/// FEC of both directions.
 pub(super) fn resolve(
-    link: &document::Link,
-    sides: [(&str, &document::Direction); 2],
+    sides: &Sides<'_>,
     directions: &[Direction; 2],
-    path: &Path,
     problems: &mut Vec<Problem>,
 ) -> [Option<FecSettings>; 2] {
-    let mut found = sides.into_iter().zip(directions).map(|((side, own), direction)| {
-        let is_own = own.fec.is_some();
-        let fec = own.fec.as_ref().or(link.both.fec.as_ref())?.resolve()?;
-        let place = if is_own { path.key(side) } else { path.clone() };
-        let problem = impossible(fec, direction, &place.key("fec"));
-        // What both directions have is wrong once.
-        problems.extend(problem.filter(|new| problems.iter().all(|old| old.path != new.path)));
-        Some(fec.settings(|fec| timer(fec, direction)))
-    });
-    [0, 1].map(|_| found.next().flatten())
+    [0, 1].map(|side| {
+        let fec = sides.value(side, |one| &one.fec)?.resolve()?;
+        let place = sides.place(side, "fec", |one| &one.fec);
+        report(impossible(fec, &directions[side], &place), problems);
+        Some(fec.settings(|fec| timer(fec, &directions[side])))
+    })
 }
 
 /// The problem of a code at `path`.

@@ -8,6 +8,7 @@ use language::tree::Tree;
 use tcp::Config;
 use wire::IpVersion;
 
+use super::sides::{Sides, report};
 use crate::document;
 use crate::model::{Flow, Mtu, Scenario};
 use crate::routes::{Routes, routes};
@@ -18,26 +19,21 @@ const LEAST_IPV4: u16 = 88;
 /// The least MTU of IPv6 (RFC 8200 section 5).
 const LEAST_IPV6: u16 = 1280;
 
-/// MTU of both directions; `path` is that of the link.
+/// MTU of both directions.
 pub(super) fn resolve(
-    link: &document::Link,
+    sides: &Sides<'_>,
     ip: IpVersion,
-    path: &Path,
     problems: &mut Vec<Problem>,
 ) -> [Option<Mtu>; 2] {
-    let sides = [("forward", &link.forward), ("backward", &link.backward)];
-    sides.map(|(side, own)| {
-        let own = own.as_ref().and_then(|own| own.mtu);
-        let place = if own.is_some() { path.key(side) } else { path.clone() };
-        let written = own.or(link.both.mtu)?;
+    [0, 1].map(|side| {
+        let written = sides.value(side, |one| &one.mtu)?;
         let found = written.resolve();
+        let place = sides.place(side, "mtu", |one| &one.mtu);
         let place = match written {
-            document::Mtu::Bytes(_) => place.key("mtu"),
-            document::Mtu::Table(_) => place.key("mtu").key("bytes"),
+            document::Mtu::Bytes(_) => place,
+            document::Mtu::Table(_) => place.key("bytes"),
         };
-        // What both directions have is wrong once.
-        let problem = too_small(found, ip, place);
-        problems.extend(problem.filter(|new| problems.iter().all(|old| old.path != new.path)));
+        report(too_small(found, ip, place), problems);
         Some(found)
     })
 }

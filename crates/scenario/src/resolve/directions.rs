@@ -1,0 +1,235 @@
+//! The two directions of a link.
+
+use language::error::Problem;
+use language::path::Path;
+use link::{Acm, RedSettings};
+use units::{Bytes, Rate, Span};
+
+use super::changes::{changes, pushed_out};
+use super::channels::Channels;
+use super::sides::{NAMES, Sides, report};
+use super::{arq, demand, fec, modems, reorder, traces};
+use crate::document;
+use crate::model::{Aqm, Change, Channel, Direction, LowPriority, QueueLimit, Timeline};
+
+/// The two directions of a link. What is missing in both is missing once.
+pub(super) fn directions(
+    sides: &Sides<'_>,
+    channels: &Channels<'_>,
+    problems: &mut Vec<Problem>,
+) -> [Direction; 2] {
+    let signals = Signals::of(sides, channels, problems);
+    let (rates, delays) = rates_and_delays(sides, &signals, problems);
+    let Signals { channels, traces, changes, modems, is_read: _ } = signals;
+    let mut parts = channels.into_iter().zip(traces).zip(changes);
+    let mut directions = [0, 1].map(|side| {
+        let ((channel, trace), changes) = parts.next().unwrap_or_default();
+        Direction {
+            rate: rates[side].unwrap_or(Rate::from_bits_per_second(1)),
+            delay: delays[side].unwrap_or(Span::ZERO),
+            channel: channel.unwrap_or(Channel::Perfect),
+            trace: trace.unwrap_or_default(),
+            timeline: Timeline::new(changes),
+            ..direction(sides, side)
+        }
+    });
+    for (side, _) in modems.iter().enumerate().filter(|(_, modem)| modem.is_some()) {
+        let trace = &directions[side].trace;
+        let found = modems::with_rate(sides, side);
+        report(found.or_else(|| modems::with_trace(sides, side, trace)), problems);
+    }
+    // Their defaults depend on whole directions, and each on those before it.
+    let repeats = arq::resolve(sides, &directions, problems);
+    directions.iter_mut().zip(repeats).for_each(|(direction, arq)| direction.arq = arq);
+    let codes = fec::resolve(sides, &directions, problems);
+    directions.iter_mut().zip(codes).for_each(|(direction, fec)| direction.fec = fec);
+    let assigned = demand::resolve(sides, &directions, problems);
+    directions.iter_mut().zip(assigned).for_each(|(direction, demand)| direction.demand = demand);
+    reorder::check(sides, &directions, problems);
+    problems.extend(directions.iter().find_map(|side| pushed_out(side, sides.path)));
+    for (side, direction) in directions.iter().enumerate() {
+        report(managed(sides, side, direction), problems);
+    }
+    directions
+}
+
+/// Parts of both directions that come from files or change during the run.
+struct Signals {
+    channels: [Option<Channel>; 2],
+    traces: [Option<link::Trace>; 2],
+    changes: [Vec<Change>; 2],
+    /// Modems, which determine rates.
+    modems: [Option<Acm>; 2],
+    /// False if a trace has a problem: it may have rates and delays.
+    is_read: bool,
+}
+
+impl Signals {
+    /// What the link has for both directions is read once.
+    fn of(sides: &Sides<'_>, files: &Channels<'_>, problems: &mut Vec<Problem>) -> Self {
+        let Sides { link, path } = *sides;
+        let mut channel = |channel: Option<&document::Channel>, path: Path| {
+            channel.map(|channel| files.resolve(channel, &path.key("channel"), problems))
+        };
+        let both = channel(link.both.channel.as_ref(), path.clone());
+        let channels = [0, 1].map(|side| {
+            let own = sides.own(side).and_then(|own| own.channel.as_ref());
+            channel(own, path.key(NAMES[side])).or_else(|| both.clone())
+        });
+        let changes = changes(link, files.duration, path, problems);
+        let before = problems.len();
+        let mut trace = |trace: Option<&document::Trace>, path: Path| {
+            trace.map(|trace| traces::resolve(trace, files, &path.key("trace"), problems))
+        };
+        let both = trace(link.both.trace.as_ref(), path.clone());
+        let traces = [0, 1].map(|side| {
+            let own = sides.own(side).and_then(|own| own.trace.as_ref());
+            trace(own, path.key(NAMES[side])).or_else(|| both.clone())
+        });
+        let modems = channels.each_ref().map(|channel| match channel {
+            Some(Channel::Acm { acm, .. }) => Some((**acm).clone()),
+            _ => None,
+        });
+        let is_read = problems.len() == before;
+        Self { channels, traces, changes, modems, is_read }
+    }
+}
+
+/// Rates and delays at the start. From its start on, a trace has the rate and the delay that it sets.
+fn rates_and_delays(
+    sides: &Sides<'_>,
+    signals: &Signals,
+    problems: &mut Vec<Problem>,
+) -> ([Option<Rate>; 2], [Option<Span>; 2]) {
+    let traces = signals.traces.each_ref().map(Option::as_ref);
+    let delays = [0, 1].map(|side| {
+        let written = sides.value(side, |one| &one.delay).copied();
+        traces[side].and_then(link::Trace::mean_delay).or(written)
+    });
+    let rates = [0, 1].map(|side| match &signals.modems[side] {
+        Some(acm) => Some(acm.rate()),
+        None => {
+            let written = sides.value(side, |one| &one.rate).copied();
+            traces[side].and_then(link::Trace::mean_rate).or(written)
+        }
+    });
+    if signals.is_read {
+        problems.extend(missing("delay", "a time such as \"250ms\"", delays, sides.path));
+        problems.extend(missing("rate", "a data rate such as \"2Mbit/s\"", rates, sides.path));
+    }
+    (rates, delays)
+}
+
+/// The values of a direction that depend on nothing else.
+fn direction(sides: &Sides<'_>, side: usize) -> Direction {
+    // Without `..`, so that a new key of the language has to reach the model.
+    let document::Direction {
+        // Here.
+        jitter: _,
+        queue: _,
+        ecn_marking: _,
+        aqm: _,
+        feedback: _,
+        overhead: _,
+        reorder: _,
+        // In `directions`.
+        rate: _,
+        delay: _,
+        channel: _,
+        trace: _,
+        arq: _,
+        fec: _,
+        demand: _,
+        // In `compression` and `mtu`: both ends of a link have them.
+        header_compression: _,
+        mtu: _,
+    } = &sides.link.both;
+    let queue = sides.value(side, |one| &one.queue).copied().unwrap_or_default();
+    Direction {
+        rate: Rate::from_bits_per_second(1),
+        delay: Span::ZERO,
+        jitter: sides.value(side, |one| &one.jitter).copied().unwrap_or(Span::ZERO),
+        queue: limit(queue),
+        low_priority: low_priority(queue),
+        ecn_marking: sides.value(side, |one| &one.ecn_marking).copied(),
+        aqm: sides.value(side, |one| &one.aqm).and_then(document::Aqm::resolve),
+        arq: None,
+        fec: None,
+        feedback: sides.value(side, |one| &one.feedback).and_then(document::Feedback::resolve),
+        demand: None,
+        overhead: overhead(sides.value(side, |one| &one.overhead).copied().unwrap_or(Bytes(0))),
+        channel: Channel::Perfect,
+        trace: link::Trace::default(),
+        timeline: Timeline::default(),
+        reorder: sides.value(side, |one| &one.reorder).copied().unwrap_or(false),
+    }
+}
+
+/// Active queue management that cannot do its work.
+fn managed(sides: &Sides<'_>, side: usize, direction: &Direction) -> Option<Problem> {
+    let aqm = direction.aqm?;
+    let with = format!("with aqm = {:?}", aqm.name());
+    let rule = match direction.low_priority {
+        LowPriority::Ignore => None,
+        LowPriority::PushOut => Some("push-out"),
+        LowPriority::Refuse => Some("refuse"),
+    };
+    if let Some(rule) = rule {
+        let path = sides.place(side, "queue", |one| &one.queue).key("low_priority");
+        let problem = Problem::new(path, format!("\"ignore\" {with}"), format!("{rule:?}"));
+        return Some(problem.because("active queue management decides itself which packet leaves"));
+    }
+    if direction.ecn_marking.is_some() {
+        let expected = format!("no ecn_marking {with}");
+        let path = sides.place(side, "ecn_marking", |one| &one.ecn_marking);
+        let problem = Problem::new(path, expected, "a table");
+        return Some(problem.because("active queue management marks by its own rules"));
+    }
+    let Aqm::Red(red) = aqm else { return None };
+    let place = sides.place(side, "aqm", |one| &one.aqm);
+    let RedSettings { min_threshold, max_threshold, .. } = red;
+    let is_usual = min_threshold == RedSettings::default().min_threshold;
+    (max_threshold <= min_threshold).then(|| match is_usual {
+        true => Problem::new(
+            place.key("max_threshold"),
+            format!("more than the `min_threshold` of {min_threshold:?}"),
+            format!("{max_threshold:?}"),
+        ),
+        false => Problem::new(
+            place.key("min_threshold"),
+            format!("less than the `max_threshold` of {max_threshold:?}"),
+            format!("{min_threshold:?}"),
+        ),
+    })
+}
+
+fn missing<T>(key: &str, expected: &str, values: [Option<T>; 2], link: &Path) -> Option<Problem> {
+    let path = match values {
+        [Some(_), Some(_)] => return None,
+        [None, None] => link.key(key),
+        [None, _] => link.key("forward").key(key),
+        [_, None] => link.key("backward").key(key),
+    };
+    Some(Problem::new(path, expected, "nothing"))
+}
+
+/// The bytes that a link adds to a packet. The schema bounds them.
+fn overhead(bytes: Bytes) -> u32 {
+    u32::try_from(bytes.get()).unwrap_or(u32::MAX)
+}
+
+fn limit(queue: document::Queue) -> QueueLimit {
+    match queue {
+        document::Queue::Packets { packets, .. } => QueueLimit::Packets(packets),
+        document::Queue::Bytes { bytes, .. } => QueueLimit::Bytes(bytes.get()),
+        document::Queue::Unlimited(_) => QueueLimit::Unlimited,
+    }
+}
+
+fn low_priority(queue: document::Queue) -> LowPriority {
+    match queue {
+        document::Queue::Packets { low_priority, .. }
+        | document::Queue::Bytes { low_priority, .. } => low_priority,
+        document::Queue::Unlimited(_) => LowPriority::Ignore,
+    }
+}

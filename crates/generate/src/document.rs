@@ -369,6 +369,28 @@ fn mate(name: &str, last: &Json, proxy: &mut Map<String, Json>, side: &str) -> [
     ]
 }
 
+/// Takes out of a drawn proxy what is refused in any scenario, or between these nodes.
+fn make_possible(proxy: &mut Map<String, Json>, dice: &mut Dice) {
+    proxy.retain(|_, value| !matches!(value.as_str(), Some("satpep" | "scps-gateway")));
+    if proxy.get("accept").and_then(Json::as_str) != Some("early-if-known") {
+        proxy.remove("known_for");
+    }
+    if let Some(limits) = proxy.get_mut("limits").and_then(Json::as_object_mut)
+        && !limits.contains_key("connections")
+    {
+        limits.remove("at_limit");
+    }
+    for side in ["terrestrial", "satellite"] {
+        let Some(side) = proxy.get_mut(side).and_then(Json::as_object_mut) else { continue };
+        // A bucket needs a rate, and room for a packet: of flows that are not known yet.
+        if !side.contains_key("rate") {
+            side.remove("burst");
+        } else if side.contains_key("burst") {
+            side.insert("burst".to_owned(), json!(format!("{}KiB", dice.below(1000) + 64)));
+        }
+    }
+}
+
 /// Puts proxies between two neighbours, with a flow from one to the other.
 fn place(json: &mut Json, dice: &mut Dice) {
     let ends = |link: &Json| [link["between"][0].clone(), link["between"][1].clone()];
@@ -381,25 +403,7 @@ fn place(json: &mut Json, dice: &mut Dice) {
     for node in json["node"].as_array_mut().into_iter().flatten() {
         let Some(name) = node.get("name").cloned() else { continue };
         let Some(proxy) = node["proxy"].as_object_mut() else { continue };
-        // Presets that are refused in any scenario, or between these nodes.
-        proxy.retain(|_, value| !matches!(value.as_str(), Some("satpep" | "scps-gateway")));
-        if proxy.get("accept").and_then(Json::as_str) != Some("early-if-known") {
-            proxy.remove("known_for");
-        }
-        if let Some(limits) = proxy.get_mut("limits").and_then(Json::as_object_mut)
-            && !limits.contains_key("connections")
-        {
-            limits.remove("at_limit");
-        }
-        for side in ["terrestrial", "satellite"] {
-            let Some(side) = proxy.get_mut(side).and_then(Json::as_object_mut) else { continue };
-            // A bucket needs a rate, and room for a packet: of flows that are not known yet.
-            if !side.contains_key("rate") {
-                side.remove("burst");
-            } else if side.contains_key("burst") {
-                side.insert("burst".to_owned(), json!(format!("{}KiB", dice.below(1000) + 64)));
-            }
-        }
+        make_possible(proxy, dice);
         let over_quic = drawn_over_quic(&Json::Object(proxy.clone()));
         let speaks_scps = choose_side_protocol(proxy, dice);
         let over_quic = over_quic.filter(|_| !speaks_scps && dice.chance(0.7));

@@ -179,30 +179,7 @@ fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Refusals) {
     let mut plan = Plan { ip, hosts: Vec::new(), flows: Vec::new(), settings: Vec::new() };
     let mut refusals = Refusals::default();
     let Refusals { of_flows, of_network } = &mut refusals;
-    if scenario.flows.len() > MOST_FLOWS {
-        of_flows.push(Refusal {
-            place: "flow".to_owned(),
-            asked: scenario.flows.len().to_string(),
-            possible: format!("at most {MOST_FLOWS} flows, because each uses a port"),
-            key: None,
-        });
-    }
-    if scenario.record.events {
-        of_flows.push(Refusal {
-            place: "record.events".to_owned(),
-            asked: "true".to_owned(),
-            possible: "false: a kernel reports no events; use record.interval".to_owned(),
-            key: None,
-        });
-    }
-    if scenario.record.delivery {
-        of_flows.push(Refusal {
-            place: "record.delivery".to_owned(),
-            asked: "true".to_owned(),
-            possible: "false: a kernel does not report when data was first sent".to_owned(),
-            key: None,
-        });
-    }
+    of_flows.extend(limits(scenario));
     of_network.extend(feedback(scenario));
     of_network.extend(loss_notices(scenario));
     of_flows.extend(protocols(scenario));
@@ -219,33 +196,10 @@ fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Refusals) {
             .checked_sub(1)
             .filter(|n| are_alike(&scenario.flows[*n], flow))
             .and_then(|_| plan.flows.last());
-        let subject = Subject {
-            name: &flow.name,
-            place: format!("flow {:?}, ", flow.name),
-            of: Of::Flow(number),
-            path: "",
-        };
-        let carrier = match (&flow.own, alike) {
-            (OwnSettings::Tcp, Some(alike)) => alike.carrier.clone(),
-            (OwnSettings::Tcp, None) => {
-                let hops = hops(scenario, &routes, [flow.from, flow.to]);
-                let (sockets, mut verdicts) = settings::judge(scenario, flow, kernel);
-                verdicts.extend(low_priority(scenario, &hops));
-                subject.record(verdicts, &mut plan.settings, of_flows);
-                Carrier::Tcp(Arc::new(sockets))
-            }
-            (OwnSettings::Quic(own), _) => {
-                // A scenario with a controller that QUIC cannot carry is not resolved.
-                let config = Config::of(**own, &flow.controller, flow.traffic.streams());
-                let Ok(config) = config else { continue };
-                if alike.is_none() {
-                    let verdicts = settings::judge_quic(flow, own);
-                    subject.record(verdicts, &mut plan.settings, of_flows);
-                }
-                Carrier::Quic { config: Arc::new(config), flow: flow.initial_sequence }
-            }
-            (OwnSettings::Stp(_) | OwnSettings::Xtp(_) | OwnSettings::Sctp(_), _) => continue,
-        };
+        let alike = alike.map(|flow| &flow.carrier).cloned();
+        let verdicts = &mut plan.settings;
+        let carrier = carrier(scenario, &routes, kernel, (number, flow), alike, verdicts, of_flows);
+        let Some(carrier) = carrier else { continue };
         let legs = runtime::legs(flow);
         let (first, last) = (legs[0], legs[legs.len() - 1]);
         let ends = [(first.from, last.to, first), (last.to, first.from, last)];
@@ -255,11 +209,8 @@ fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Refusals) {
             };
             let host = plan.host(node.0);
             let rtt = round_trip(scenario, &routes, &leg);
-            let wish = Wish {
-                who: format!("flow {:?}", flow.name),
-                key: Key { of: Of::Flow(number), path: "transport".to_owned() },
-                sockets,
-            };
+            let key = Key { of: Of::Flow(number), path: "transport".to_owned() };
+            let wish = Wish { who: format!("flow {:?}", flow.name), key, sockets };
             plan.hosts[host].want(&wish, peer.0, Some(sockets.metrics(rtt)), of_network);
             host
         });
@@ -275,6 +226,67 @@ fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Refusals) {
     }
     plan.lead(scenario, &routes);
     (plan, refusals)
+}
+
+/// Sockets or connections of a flow, with the verdicts on its settings. Flows that are alike share them.
+fn carrier(
+    scenario: &Scenario,
+    routes: &Routes,
+    kernel: &Kernel,
+    (number, flow): (usize, &Flow),
+    alike: Option<Carrier>,
+    entries: &mut Vec<SettingRecord>,
+    refusals: &mut Vec<Refusal>,
+) -> Option<Carrier> {
+    let subject = Subject {
+        name: &flow.name,
+        place: format!("flow {:?}, ", flow.name),
+        of: Of::Flow(number),
+        path: "",
+    };
+    match (&flow.own, alike) {
+        (OwnSettings::Tcp, Some(alike)) => Some(alike),
+        (OwnSettings::Tcp, None) => {
+            let hops = hops(scenario, routes, [flow.from, flow.to]);
+            let (sockets, mut verdicts) = settings::judge(scenario, flow, kernel);
+            verdicts.extend(low_priority(scenario, &hops));
+            subject.record(verdicts, entries, refusals);
+            Some(Carrier::Tcp(Arc::new(sockets)))
+        }
+        (OwnSettings::Quic(own), alike) => {
+            // A scenario with a controller that QUIC cannot carry is not resolved.
+            let config = Config::of(**own, &flow.controller, flow.traffic.streams()).ok()?;
+            if alike.is_none() {
+                let verdicts = settings::judge_quic(flow, own);
+                subject.record(verdicts, entries, refusals);
+            }
+            Some(Carrier::Quic { config: Arc::new(config), flow: flow.initial_sequence })
+        }
+        (OwnSettings::Stp(_) | OwnSettings::Xtp(_) | OwnSettings::Sctp(_), _) => None,
+    }
+}
+
+/// Limits of the backend as a whole.
+fn limits(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
+    let refusal = |place: &str, asked: String, possible: String| Refusal {
+        place: place.to_owned(),
+        asked,
+        possible,
+        key: None,
+    };
+    let flows = (scenario.flows.len() > MOST_FLOWS).then(|| {
+        let possible = format!("at most {MOST_FLOWS} flows, because each uses a port");
+        refusal("flow", scenario.flows.len().to_string(), possible)
+    });
+    let events = scenario.record.events.then(|| {
+        let possible = "false: a kernel reports no events; use record.interval";
+        refusal("record.events", "true".to_owned(), possible.to_owned())
+    });
+    let delivery = scenario.record.delivery.then(|| {
+        let possible = "false: a kernel does not report when data was first sent";
+        refusal("record.delivery", "true".to_owned(), possible.to_owned())
+    });
+    [flows, events, delivery].into_iter().flatten()
 }
 
 /// Routers with feedback: no kernel has a field for them in its packets.

@@ -1,5 +1,7 @@
 //! The language as a whole.
 
+#![allow(clippy::unwrap_used, reason = "a failed test may panic")]
+
 mod accepted;
 mod aqm;
 mod arq;

@@ -113,53 +113,63 @@ impl Plan {
                 ..(*flow).clone()
             };
             let (sockets, verdicts) = settings::judge(scenario, &as_flow, split.kernel);
-            let shared = shared_rate(split, end);
-            let wanted = SideSettings::of(&sockets, end, shared);
+            let wanted = SideSettings::of(&sockets, end, shared_rate(split, end));
             let side = end.side.key();
             let who = format!("flow {:?} at {name:?} ({side})", flow.name);
             let path = format!("proxy.{side}");
-            let planned = self.hosts[host].gateway.as_mut();
-            let first = planned.and_then(|one| one.sides[end.side.index()].as_ref());
-            match first {
-                Some((first, _)) if *first == wanted => {}
-                Some((first, other)) => {
-                    let (key, asked) = first.difference(&wanted);
-                    refusals.push(Refusal {
-                        place: format!("{who}, {key}"),
-                        asked,
-                        possible: format!(
-                            "the same as for {other}: the daemon has one `{key}` for a side, and \
-                             `proxy.{side}.{key}` sets it for all flows"
-                        ),
-                        key: Some(Key { of: Of::Node(gateway.node), path: path.clone() }),
-                    });
-                }
-                None => {
-                    let subject = Subject {
-                        name: &format!("{name}, {side}"),
-                        place: format!("node {name:?}, proxy.{side}."),
-                        of: Of::Node(gateway.node),
-                        path: &format!("{path}."),
-                    };
-                    // A side has the keys of `transport` itself.
-                    let of_side = |entry: Entry| Entry {
-                        setting: entry.setting.strip_prefix("transport.").unwrap_or(entry.setting),
-                        ..judged(entry, end)
-                    };
-                    let verdicts = verdicts.into_iter().map(of_side).chain(pacing(end));
-                    let verdicts = verdicts.chain(shared.map(shared_entry)).collect();
-                    subject.record(verdicts, &mut self.settings, refusals);
-                    if let Some(planned) = &mut self.hosts[host].gateway {
-                        planned.sides[end.side.index()] = Some((wanted, who.clone()));
-                    }
-                }
-            }
+            self.settle(host, split, end, (wanted, verdicts, who.clone()), refusals);
             // The daemon's rules set the initial window of routes.
             let metrics = crate::route::Metrics { initial_window: None, ..sockets.metrics(rtt) };
             let key = Key { of: Of::Node(gateway.node), path };
             let wish = Wish { who, key, sockets: &sockets };
             self.hosts[host].want(&wish, peer, Some(metrics), refusals);
         }
+    }
+
+    /// Settles what the daemon has on a side of a gateway: the settings of the first flow, which the others have to
+    /// share.
+    fn settle(
+        &mut self,
+        host: usize,
+        split: &Split<'_>,
+        end: &GatewayEnd,
+        (wanted, verdicts, who): (SideSettings, Vec<Entry>, String),
+        refusals: &mut Vec<Refusal>,
+    ) {
+        let (node, side) = (split.gateway.node, end.side.key());
+        let name = &split.scenario.nodes[node].name;
+        let Some(planned) = &mut self.hosts[host].gateway else { return };
+        let settled = &mut planned.sides[end.side.index()];
+        if let Some((first, other)) = settled {
+            if *first != wanted {
+                let (key, asked) = first.difference(&wanted);
+                refusals.push(Refusal {
+                    place: format!("{who}, {key}"),
+                    asked,
+                    possible: format!(
+                        "the same as for {other}: the daemon has one `{key}` for a side, and \
+                         `proxy.{side}.{key}` sets it for all flows"
+                    ),
+                    key: Some(Key { of: Of::Node(node), path: format!("proxy.{side}") }),
+                });
+            }
+            return;
+        }
+        *settled = Some((wanted, who));
+        let subject = Subject {
+            name: &format!("{name}, {side}"),
+            place: format!("node {name:?}, proxy.{side}."),
+            of: Of::Node(node),
+            path: &format!("proxy.{side}."),
+        };
+        // A side has the keys of `transport` itself.
+        let of_side = |entry: Entry| Entry {
+            setting: entry.setting.strip_prefix("transport.").unwrap_or(entry.setting),
+            ..judged(entry, end)
+        };
+        let verdicts = verdicts.into_iter().map(of_side).chain(pacing(end));
+        let verdicts = verdicts.chain(shared_rate(split, end).map(shared_entry)).collect();
+        subject.record(verdicts, &mut self.settings, refusals);
     }
 
     /// Finds the side of each gateway on which each of the other hosts is.

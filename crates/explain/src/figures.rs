@@ -4,7 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
-use super::{arq, fec};
+use super::mechanism::{arq, fec};
 use scenario::model::{Direction, Flow, QueueLimit, Scenario, Traffic, Way as Ends};
 use scenario::rates::{framed, usable_rate};
 use scenario::{Hop, Routes};

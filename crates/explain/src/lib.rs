@@ -2,30 +2,19 @@
 //! determine throughput, and warnings.
 
 mod about;
-mod aqm;
-mod arq;
-mod changes;
-mod channels;
-mod compression;
 mod cost;
-mod demand;
-mod fec;
-mod feedback;
 mod figures;
 mod loss_notice;
 mod mechanism;
 mod middlebox;
-mod mtu;
 mod paths;
 mod proxy;
-mod queue;
 mod scps;
 mod sctp;
 mod settings;
 mod stp;
 mod text;
 mod timers;
-mod traces;
 mod warnings;
 mod xtp;
 

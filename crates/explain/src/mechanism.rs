@@ -3,16 +3,25 @@
 //! A mechanism is one file of this crate with one constant, and a line in [`MECHANISMS`]. The columns
 //! of the table of links, the tables behind it and the warnings follow.
 
+mod aqm;
+pub(crate) mod arq;
+mod changes;
+mod channels;
+mod compression;
+mod demand;
+pub(crate) mod fec;
+pub(crate) mod feedback;
+mod mtu;
+mod queue;
+mod traces;
+
 use scenario::model::{Direction, Flow, Link, Scenario};
 use scenario::{Hop, Routes, Written};
 
-use super::figures::Figures;
-use super::settings::{Amount, Setting};
-use super::warnings::WarningKind as Kind;
-use super::{
-    FlowExplanation, aqm, arq, changes, channels, compression, demand, fec, feedback, mtu, queue,
-    traces,
-};
+use crate::FlowExplanation;
+use crate::figures::Figures;
+use crate::settings::{Amount, Setting};
+use crate::warnings::WarningKind as Kind;
 
 /// What can be said of one key of a direction.
 pub(crate) struct Mechanism {

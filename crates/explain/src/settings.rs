@@ -196,7 +196,7 @@ pub(crate) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setti
     }
     let quick = settings.iter_mut().find(|setting| setting.name == "transport.quick_start");
     if let (Some(setting), Some(wanted)) = (quick, flow.transport.quick_start) {
-        let asked = super::feedback::asked(wanted);
+        let asked = super::mechanism::feedback::asked(wanted);
         if asked != wanted {
             setting.text += &format!(", asks for {asked}");
         }

@@ -11,39 +11,26 @@
 // A number of the user's is never narrowed in silence: it is bounded first, and converted with a check.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
-mod acm;
 mod address;
 mod application;
-mod aqm;
-mod arq;
-mod compression;
-mod demand;
-mod fec;
-mod feedback;
 mod flow;
 mod legs;
 mod links;
 mod mechanisms;
-mod middlebox;
-mod mtu;
 mod nodes;
 mod signals;
 mod topology;
 mod totals;
-mod trace;
 
 pub use address::{address, ipv4, ipv6, node};
 pub use application::{Application, Connections, applications};
-pub use feedback::{Routers, routers};
 pub use flow::{
     ConnectionId, End, EndpointId, Ends, Leg, LegEnd, Pair, Side, legs, sequence_of_leg,
 };
 pub use legs::{LegTotals, legs_table};
 pub use links::{LinkRecorder, LinkSamples, link_records, link_tables};
-pub use mechanisms::TABLES;
-pub use middlebox::{COUNTERS, set_filters};
+pub use mechanisms::{COUNTERS, Routers, TABLES, routers, set_filters, trace_table};
 pub use nodes::{Nodes, Passing, needs_nodes};
 pub use signals::{ErrorWatch, Hearer, News, Signal, error_watches, signals};
 pub use topology::{number, topology};
 pub use totals::{FlowState, quic_record, tcp_record};
-pub use trace::trace_table;

@@ -1,11 +1,26 @@
 //! The mechanisms on links and at nodes that add tables to recordings. Each is one line of `mechanisms!`.
 
+mod acm;
+mod aqm;
+mod arq;
+pub(crate) mod compression;
+mod demand;
+mod fec;
+pub(crate) mod feedback;
+pub(crate) mod middlebox;
+pub(crate) mod mtu;
+mod trace;
+
 use network::{NodeReport, PortReport};
 use recording::{ExtraTable, TableDefinition};
 use scenario::Scenario;
 use units::Time;
 
-use crate::{acm, aqm, arq, compression, demand, fec, feedback, legs, middlebox, mtu, trace};
+use crate::legs;
+
+pub use feedback::{Routers, routers};
+pub use middlebox::{COUNTERS, set_filters};
+pub use trace::trace_table;
 
 /// Reports of a network at an instant.
 #[derive(Clone, Copy, Debug)]

@@ -32,10 +32,10 @@ use units::Time;
 use wire::IpVersion;
 use wire::feedback::Field;
 
-use crate::compression::{self, OnLink, Receiver};
-use crate::feedback::{self, Routers, set_routers};
-use crate::middlebox::{has_devices, set_filters};
-use crate::mtu::{self, Gates};
+use crate::mechanisms::compression::{self, OnLink, Receiver};
+use crate::mechanisms::feedback::{self, Routers, set_routers};
+use crate::mechanisms::middlebox::{has_devices, set_filters};
+use crate::mechanisms::mtu::{self, Gates};
 use crate::topology::number;
 
 /// A packet's content with its destination, on its way to the next middlebox.

@@ -5,7 +5,7 @@ use network::{NodeId, PortKind, PortSpec, Topology};
 use scenario::model::{self, Scenario};
 use units::{Bytes, Span, Time};
 
-use crate::middlebox::is_filtered;
+use crate::mechanisms::middlebox::is_filtered;
 
 /// The number of a node, address or port in the network. The language bounds how many there are.
 ///

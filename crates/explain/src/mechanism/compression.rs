@@ -3,10 +3,10 @@
 use units::Span;
 use wire::IpVersion;
 
-use super::mechanism::{Mechanism, Side};
-use super::settings::{Amount, Setting, with_parameters};
-use super::text::short;
-use super::warnings::WarningKind as Kind;
+use super::{Mechanism, Side};
+use crate::settings::{Amount, Setting, with_parameters};
+use crate::text::short;
+use crate::warnings::WarningKind as Kind;
 use scenario::model::{Flow, HeaderCompression, Link};
 
 /// Header compression.

@@ -2,9 +2,9 @@
 
 use transport::MtuProbing;
 
-use super::mechanism::{Mechanism, Side};
-use super::settings::{Amount, Setting};
-use super::warnings::WarningKind as Kind;
+use super::{Mechanism, Side};
+use crate::settings::{Amount, Setting};
+use crate::warnings::WarningKind as Kind;
 use scenario::model::{Icmp, Mtu};
 
 /// The MTU.

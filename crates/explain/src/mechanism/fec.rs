@@ -7,10 +7,10 @@ use serde_json::{Value as Json, json};
 use units::Bytes;
 
 use super::arq;
-use super::mechanism::{Mechanism, Side};
-use super::settings::{Amount, Setting, with_parameters};
-use super::text::{per, short};
-use super::warnings::WarningKind as Kind;
+use super::{Mechanism, Side};
+use crate::settings::{Amount, Setting, with_parameters};
+use crate::text::{per, short};
+use crate::warnings::WarningKind as Kind;
 use scenario::model::{Channel, Direction, Scenario};
 
 /// Forward error correction.

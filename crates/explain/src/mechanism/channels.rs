@@ -4,10 +4,10 @@ use link::{Acm, Awgn, BurstLength, Bursts, Lock};
 use serde_json::{Value as Json, json};
 use units::{Span, Time};
 
-use super::mechanism::{Mechanism, Side};
-use super::settings::{Amount, Setting};
-use super::text::{per, rate, short};
-use super::warnings::WarningKind as Kind;
+use super::{Mechanism, Side};
+use crate::settings::{Amount, Setting};
+use crate::text::{per, rate, short};
+use crate::warnings::WarningKind as Kind;
 use scenario::model::{Channel, Scenario};
 
 /// The channel.

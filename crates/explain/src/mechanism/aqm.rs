@@ -2,10 +2,10 @@
 
 use units::Span;
 
-use super::figures::Figures;
-use super::mechanism::{Mechanism, Side};
-use super::settings::{Amount, with_parameters};
-use super::warnings::WarningKind as Kind;
+use super::{Mechanism, Side};
+use crate::figures::Figures;
+use crate::settings::{Amount, with_parameters};
+use crate::warnings::WarningKind as Kind;
 use scenario::model::{Aqm, Direction, QueueLimit};
 
 /// Bytes of a full packet, for limits in packets.

@@ -6,12 +6,12 @@ use transport::QuickStart;
 use units::Rate;
 use wire::feedback::quick_start;
 
-use super::FlowExplanation;
-use super::about::About;
-use super::mechanism::{Mechanism, Side};
-use super::settings::{Amount, Setting, with_parameters};
-use super::text::{rate, short};
-use super::warnings::WarningKind as Kind;
+use super::{Mechanism, Side};
+use crate::FlowExplanation;
+use crate::about::About;
+use crate::settings::{Amount, Setting, with_parameters};
+use crate::text::{rate, short};
+use crate::warnings::WarningKind as Kind;
 use scenario::model::{Feedback, Flow, Scenario};
 use scenario::{Hop, Routes};
 

@@ -5,11 +5,11 @@ use link::{ArqSettings, Repeat};
 use serde_json::{Value as Json, json};
 use units::{Bytes, Span};
 
-use super::figures::Figures;
-use super::mechanism::{Mechanism, Side};
-use super::settings::{Amount, Setting, with_parameters};
-use super::text::{per, rate, short};
-use super::warnings::WarningKind as Kind;
+use super::{Mechanism, Side};
+use crate::figures::Figures;
+use crate::settings::{Amount, Setting, with_parameters};
+use crate::text::{per, rate, short};
+use crate::warnings::WarningKind as Kind;
 use scenario::model::{Channel, Direction, Flow, Scenario};
 
 /// Automatic repeat request. Its status frames take the other direction.

@@ -4,9 +4,9 @@ use link::Trace;
 use serde_json::{Value as Json, json};
 use units::{Rate, Span};
 
-use super::mechanism::{Mechanism, Side};
-use super::settings::Amount;
-use super::text::{rate, short};
+use super::{Mechanism, Side};
+use crate::settings::Amount;
+use crate::text::{rate, short};
 use scenario::model::{Change, Channel, Direction};
 
 /// The trace.

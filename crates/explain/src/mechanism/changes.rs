@@ -4,8 +4,8 @@ use std::collections::BTreeMap;
 
 use units::{Span, Time};
 
-use super::mechanism::{Mechanism, Side};
-use super::warnings::WarningKind as Kind;
+use super::{Mechanism, Side};
+use crate::warnings::WarningKind as Kind;
 use scenario::model::Direction;
 
 /// Events.

@@ -5,12 +5,12 @@ use link::DemandSettings;
 use serde_json::{Value as Json, json};
 use units::Rate;
 
-use super::FlowExplanation;
 use super::arq::longest_packet;
-use super::mechanism::{Mechanism, Side};
-use super::settings::{Amount, Setting, with_parameters};
-use super::text::{self, rate, short};
-use super::warnings::WarningKind as Kind;
+use super::{Mechanism, Side};
+use crate::FlowExplanation;
+use crate::settings::{Amount, Setting, with_parameters};
+use crate::text::{self, rate, short};
+use crate::warnings::WarningKind as Kind;
 use scenario::model::{Direction, QueueLimit};
 use scenario::rates::usable_rate;
 

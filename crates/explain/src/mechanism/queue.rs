@@ -3,10 +3,10 @@
 use serde_json::{Value as Json, json};
 use units::{Bytes, Span};
 
-use super::mechanism::{Mechanism, Side};
-use super::settings::Amount;
-use super::text::bytes;
-use super::warnings::WarningKind as Kind;
+use super::{Mechanism, Side};
+use crate::settings::Amount;
+use crate::text::bytes;
+use crate::warnings::WarningKind as Kind;
 use scenario::model::{LowPriority, Marking, QueueLimit, Scenario};
 
 /// The queue.

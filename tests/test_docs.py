@@ -15,10 +15,18 @@ import pytest
 import api
 import bentpipe
 import manual
+import pages
 
 ROOT = Path(__file__).resolve().parent.parent
 REPRODUCTIONS = sorted((ROOT / "python/bentpipe/reproductions").glob("*/README.md"))
-PAGES = [ROOT / "README.md", *sorted((ROOT / "docs").glob("*.md")), *REPRODUCTIONS]
+BESIDE_CODE = sorted((ROOT / "crates").rglob("src/**/*.md"))
+"""The pages of mechanisms and controllers."""
+PAGES = [
+    ROOT / "README.md",
+    *sorted((ROOT / "docs").glob("*.md")),
+    *BESIDE_CODE,
+    *REPRODUCTIONS,
+]
 BLOCK = re.compile(
     r"^```(\w+)\n(.*?)^```\n?(<!-- (?:not run: [^\n]+|in the kernel) -->)?",
     re.MULTILINE | re.DOTALL,
@@ -95,26 +103,27 @@ def test_every_link_leads_somewhere(page: Path) -> None:
     assert not missing
 
 
-def test_every_controller_has_its_section() -> None:
-    text = (ROOT / "docs" / "controllers.md").read_text(encoding="utf-8")
-    headings = " ".join(re.findall(r"^## (.*)$", text, re.MULTILINE))
+def test_every_controller_has_a_page_with_its_parameters() -> None:
+    own = pages.pages("congestion/src")
+    assert set(own) == {controller.name for controller in bentpipe.controllers()}
+    folder = "".join(page.read_text(encoding="utf-8") for page in own.values())
     for controller in bentpipe.controllers():
-        assert controller.name in headings
         for parameter in controller.parameters:
-            assert f"`{parameter.name}`" in text
+            assert f"`{parameter.name}`" in folder, controller.name
 
 
-def test_every_mechanism_has_its_section_with_source_status_and_defaults() -> None:
-    text = (ROOT / "docs" / "path.md").read_text(encoding="utf-8")
-    sections = dict(re.findall(r"^### `(.*?)`\n(.*?)(?=^##|\Z)", text, re.MULTILINE | re.DOTALL))
-    assert list(sections) == [entry.name for entry in bentpipe.mechanisms()]
-    for entry in bentpipe.mechanisms():
-        section = sections[entry.name]
-        assert f"Source: {entry.source}." in " ".join(section.split())
-        assert f"Status: {entry.status}." in section
-        assert entry.hurts in " ".join(section.split())
-        rows = re.findall(r"^\| `(\w+)` \| `(.*?)` \|", section, re.MULTILINE)
-        assert rows == [(each.name, each.default) for each in entry.parameters]
+def test_every_mechanism_has_a_page() -> None:
+    own = pages.pages("link/src", "middlebox/src")
+    assert set(own) == {entry.name for entry in bentpipe.mechanisms()}
+
+
+@pytest.mark.parametrize("page", [pages.PATH, pages.CONTROLLERS], ids=lambda page: page.stem)
+def test_the_lists_of_mechanisms_and_controllers_are_those_of_the_code(page: Path) -> None:
+    text = page.read_text(encoding="utf-8")
+    assert text == pages.written(page), "run scripts/pages.py"
+    names = [entry.name for entry in bentpipe.mechanisms()]
+    names += [entry.name for entry in bentpipe.controllers()]
+    assert sum(f"| [`{name}`](" in text for name in names) > 30
 
 
 def test_the_api_reference_is_made_from_the_docstrings() -> None:

@@ -181,7 +181,9 @@ mod tests {
         let folders = std::fs::read_dir(folder).unwrap().map(|entry| entry.unwrap().path());
         let inner = folders.filter(|path| path.is_dir()).chain([folder.into()]);
         let files = inner.flat_map(|folder| std::fs::read_dir(folder).unwrap());
-        let files = files.map(|entry| entry.unwrap().path()).filter(|path| path.is_file());
+        let files = files.map(|entry| entry.unwrap().path());
+        let files =
+            files.filter(|path| path.extension().is_some_and(|extension| extension == "rs"));
         let done = std::process::Command::new("rustfmt").arg("--check").args(files).output();
         let done = done.expect("rustfmt is part of the toolchain");
         assert!(done.status.success(), "{}", String::from_utf8_lossy(&done.stdout));
@@ -193,7 +195,9 @@ mod tests {
         let folder = concat!(env!("CARGO_MANIFEST_DIR"), "/src/controllers");
         let mut files: Vec<_> = std::fs::read_dir(folder)
             .unwrap()
-            .map(|entry| entry.unwrap().path().file_stem().unwrap().to_str().unwrap().to_owned())
+            .map(|entry| entry.unwrap().path())
+            .filter(|path| path.extension().is_none_or(|extension| extension == "rs"))
+            .map(|path| path.file_stem().unwrap().to_str().unwrap().to_owned())
             .filter(|name| name != "mod")
             .collect();
         files.sort_unstable();

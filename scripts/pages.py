@@ -1,0 +1,72 @@
+"""Writes the lists of `docs/path.md` and `docs/controllers.md`: `scripts/pages.py`.
+
+Each mechanism and each controller has a page beside its code, which says how it works. Its source,
+its status and when it hurts are declared in the code, and its parameters in the schema. The lists
+link the pages, and show what the code declares.
+"""
+
+from __future__ import annotations
+
+import re
+from pathlib import Path
+
+import bentpipe
+
+ROOT = Path(__file__).resolve().parent.parent
+PATH = ROOT / "docs" / "path.md"
+CONTROLLERS = ROOT / "docs" / "controllers.md"
+LIST = re.compile(r"<!-- list of (\S+) -->\n.*?<!-- end of list -->", re.DOTALL)
+TITLE = re.compile(r"`([^`]+)`")
+
+
+def pages(*folders: str) -> dict[str, Path]:
+    """The pages below these folders by the names in their titles."""
+    found = {}
+    for folder in folders:
+        for page in sorted((ROOT / "crates" / folder).rglob("*.md")):
+            title = page.read_text(encoding="utf-8").partition("\n")[0]
+            found.update(dict.fromkeys(TITLE.findall(title), page))
+    return found
+
+
+def link(name: str, page: Path) -> str:
+    """A link from `docs` to a page."""
+    return f"[`{name}`](../{page.relative_to(ROOT)})"
+
+
+def mechanisms(key: str) -> str:
+    """The list of the mechanisms that a key of scenarios takes."""
+    own = pages("link/src", "middlebox/src")
+    head = ["| name | source | status | hurts |", "|---|---|---|---|"]
+    of_key = (one for one in bentpipe.mechanisms() if one.key == key)
+    rows = [
+        f"| {link(one.name, own[one.name])} | {one.source} | {one.status} | {one.hurts} |"
+        for one in of_key
+    ]
+    return "\n".join(head + rows)
+
+
+def controllers(_: str) -> str:
+    """The list of all controllers."""
+    own = pages("congestion/src")
+    head = ["| name | summary | status |", "|---|---|---|"]
+    rows = [
+        f"| {link(one.name, own[one.name])} | {one.summary} | {one.status} |"
+        for one in bentpipe.controllers()
+    ]
+    return "\n".join(head + rows)
+
+
+def written(page: Path) -> str:
+    """A page of `docs` with its lists as the code has them now."""
+
+    def of(found: re.Match[str]) -> str:
+        made = controllers if page == CONTROLLERS else mechanisms
+        return f"<!-- list of {found[1]} -->\n{made(found[1])}\n<!-- end of list -->"
+
+    return LIST.sub(of, page.read_text(encoding="utf-8"))
+
+
+if __name__ == "__main__":
+    for page in (PATH, CONTROLLERS):
+        page.write_text(written(page), encoding="utf-8")

@@ -45,6 +45,8 @@ pub struct Trace {
     pub lasts: Span,
     /// A run starts at a random time of it before this one; zero starts at its beginning.
     pub phase: Span,
+    /// How its files were read, for people: what was ignored, left out or filled in.
+    pub notes: Vec<String>,
 }
 
 /// Changes that means look at, or twice the length of the trace: some milliseconds.

@@ -50,7 +50,7 @@ pub fn topology(scenario: &Scenario, seed: u64) -> Topology {
         let sides = [(first, second, &link.forward), (second, first, &link.backward)];
         for ((from, to, settings), compression) in sides.into_iter().zip(link.header_compression) {
             let timeline = settings.timeline.later(delay);
-            let trace = Trace { timeline: settings.trace.of_run(seed), ..settings.trace };
+            let trace = Trace { timeline: settings.trace.of_run(seed), ..settings.trace.clone() };
             let settings = Settings { timeline, trace, ..settings.clone() };
             let decides_late = repeats || compression.is_some() || is_filtered(scenario, from);
             add(to, PortKind::Link, settings, decides_late);

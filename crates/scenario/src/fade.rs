@@ -11,10 +11,11 @@ use std::io::ErrorKind;
 use std::ops::RangeInclusive;
 use std::path::Path as FilePath;
 
+use language::describe::quoted_short;
 use language::error::Place;
 use units::{Span, Time};
 
-pub(crate) use table::table;
+pub(crate) use table::{Table, table};
 
 /// Attenuation in dB that a sample may have: recorded series lie slightly below clear sky now and
 /// then, and no rain takes more than this.
@@ -55,6 +56,9 @@ impl Fault {
 #[derive(Clone, Debug, PartialEq)]
 pub(crate) enum Cell {
     Number(f64),
+    /// A text that is no number.
+    Text(String),
+    Missing,
     /// Something else, in words.
     Other(String),
 }
@@ -71,6 +75,8 @@ impl Cell {
         let found = match self {
             Self::Number(number) if range.contains(number) => return Ok(*number),
             Self::Number(number) => number.to_string(),
+            Self::Text(text) => quoted_short(text),
+            Self::Missing => "nothing".to_owned(),
             Self::Other(other) => other.clone(),
         };
         Err(Fault::new(Some(line), expected(), found).into())

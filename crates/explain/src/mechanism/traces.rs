@@ -5,7 +5,7 @@ use serde_json::{Value as Json, json};
 use units::{Rate, Span};
 
 use super::{Mechanism, Side};
-use crate::settings::Amount;
+use crate::settings::{Amount, Setting};
 use crate::text::{rate, short};
 use scenario::model::{Change, Channel, Direction};
 
@@ -15,6 +15,11 @@ pub(crate) const TRACE: Mechanism = Mechanism {
     value: |side| {
         let (direction, seed) = (side.direction(), side.scenario.seed);
         Some((Amount::plain(data(direction, seed)), text(direction, seed)))
+    },
+    heading: "Trace",
+    details: |side| {
+        let notes = side.direction().trace.notes.iter();
+        notes.map(|note| Setting::new("note", Amount::plain(note.as_str()), note, true)).collect()
     },
     ..Mechanism::PLAIN
 };

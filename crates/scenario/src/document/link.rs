@@ -178,16 +178,28 @@ pub(crate) enum Trace {
 #[serde(deny_unknown_fields)]
 pub(crate) struct TraceFiles {
     /// CSV or Parquet file with named columns: `t_s`, and at least one of a rate (`rate_bps`, `rate_kbps`,
-    /// `rate_mbps`), a one-way delay (`delay_s`, `delay_ms`, `delay_us`) and a loss (`loss_ratio` from 0 to
-    /// 1, `loss_percent`). A row holds until the next one, and a rate of 0 is an outage until then. Each
-    /// packet is lost independently with the probability of the row in which its last bit is sent, in
-    /// addition to the errors of the channel.
+    /// `rate_mbps`), a one-way delay (`delay_s`, `delay_ms`, `delay_us`), a loss (`loss_ratio` from 0 to
+    /// 1, `loss_percent`) and an `outage` (0 or 1). A row holds until the next one, and a rate of 0 is an outage
+    /// until then. Each packet is lost independently with the probability of the row in which its last bit is
+    /// sent, in addition to the errors of the channel.
     pub file: Option<FileName>,
+    /// Names of the columns of `file` where it is a log of another program, as in
+    /// `{ t_s = "Timestamp", rtt_ms = "RTT [ms]" }`. Other columns are ignored, times count from the first row and
+    /// may be ISO 8601, a missing value is that of the row before, and rows without a time are left out.
+    /// `bentpipe explain` shows what was done.
+    pub columns: Option<Columns>,
     /// Delivery trace of Mahimahi: each line is a time in milliseconds at which 1500 bytes may leave.
     pub deliveries: Option<FileName>,
-    /// Delays of LeoReplayer: each line is a one-way delay in whole milliseconds, one for each 10 ms.
+    /// Delays as those of LeoReplayer: each line is a one-way delay in milliseconds, one for each `step`.
     pub delays: Option<FileName>,
-    /// Repeat the trace after its end. Otherwise it must last for the `duration`.
+    /// Time from one line of `delays` to the next. Default: 10 ms, as LeoReplayer has it.
+    #[schemars(extend("x-minimum" = "1us"))]
+    pub step: Option<Span>,
+    /// What follows the end of a trace without `loop`: `"refuse"`, which requires that it lasts for the
+    /// `duration`, or `"hold"`, the values of its last row.
+    #[serde(default)]
+    pub outside: Outside,
+    /// Repeat the trace after its end.
     #[serde(default, rename = "loop")]
     pub repeats: bool,
     /// The part of the trace with which a run starts: `"fixed"` is its beginning, `"random"` a time that
@@ -195,6 +207,69 @@ pub(crate) struct TraceFiles {
     /// `duration` then. Traces of the same length start at the same time of them.
     #[serde(default)]
     pub phase: Phase,
+}
+
+/// What follows the end of a trace.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+pub(crate) enum Outside {
+    #[default]
+    Refuse,
+    Hold,
+}
+
+/// Declares the columns that a log can have, each with its docstring.
+macro_rules! columns {
+    ($($(#[$doc:meta])* $name:ident,)*) => {
+        /// Names of the columns of a log, by what they are.
+        #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
+        #[serde(deny_unknown_fields)]
+        pub(crate) struct Columns {
+            $($(#[$doc])* #[schemars(length(min = 1))] pub $name: Option<String>,)*
+        }
+
+        impl Columns {
+            /// Their names, with the names in the log.
+            pub fn names(&self) -> std::collections::BTreeMap<String, String> {
+                let all = [$((stringify!($name), &self.$name),)*];
+                let named = all.into_iter().filter_map(|(ours, theirs)| Some((ours, theirs.clone()?)));
+                named.map(|(ours, theirs)| (ours.to_owned(), theirs)).collect()
+            }
+        }
+    };
+}
+
+columns! {
+    /// Time in seconds, or ISO 8601.
+    t_s,
+    /// Time in milliseconds.
+    t_ms,
+    /// Time in microseconds.
+    t_us,
+    /// Rate in bit/s.
+    rate_bps,
+    /// Rate in kbit/s.
+    rate_kbps,
+    /// Rate in Mbit/s.
+    rate_mbps,
+    /// One-way delay in seconds.
+    delay_s,
+    /// One-way delay in milliseconds.
+    delay_ms,
+    /// One-way delay in microseconds.
+    delay_us,
+    /// Round-trip time in seconds, of which a direction has half.
+    rtt_s,
+    /// Round-trip time in milliseconds, of which a direction has half.
+    rtt_ms,
+    /// Round-trip time in microseconds, of which a direction has half.
+    rtt_us,
+    /// Loss from 0 to 1.
+    loss_ratio,
+    /// Loss in per cent.
+    loss_percent,
+    /// 1 in an outage, otherwise 0.
+    outage,
 }
 
 impl TraceFiles {

@@ -21,8 +21,8 @@ use wire::IpVersion;
 use named::named;
 
 pub(crate) use link::{
-    Aqm, Attenuation, Awgn, Changed, Channel, CodeName, Direction, Event, Feedback, Link, Mtu,
-    Queue, Signal, Trace, TraceFiles,
+    Aqm, Attenuation, Awgn, Changed, Channel, CodeName, Columns, Direction, Event, Feedback, Link,
+    Mtu, Outside, Queue, Signal, Trace, TraceFiles,
 };
 pub(crate) use proxy::{NamedProxy, Proxy, ProxySide};
 pub(crate) use traffic::{Bulk, Distribution, KeepAlive, OnOff, Traffic};

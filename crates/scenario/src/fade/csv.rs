@@ -1,7 +1,6 @@
 //! Series as comma-separated values: a header if its two cells are no numbers, `#` for comments.
 
 use ::csv::{ErrorKind, Reader, ReaderBuilder, StringRecord};
-use language::describe::quoted_short;
 use language::error::{Place, excerpt};
 
 use super::table::Table;
@@ -11,7 +10,7 @@ use super::{Cell, Fault, Series};
 const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
 
 /// The text of a file, and a reader of its records.
-fn reader<'a>(bytes: &'a [u8], what: &str) -> Result<(&'a str, Reader<&'a [u8]>), Box<Fault>> {
+fn reader<'a>(bytes: &'a [u8], what: &str) -> Result<(&'a str, Reader<&'a [u8]>, u8), Box<Fault>> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let line = 1 + bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
         Fault::new(Some(line), what, "bytes that are no UTF-8")
@@ -19,26 +18,28 @@ fn reader<'a>(bytes: &'a [u8], what: &str) -> Result<(&'a str, Reader<&'a [u8]>)
     let text = text.trim_start_matches('\u{feff}');
     let first = text.lines().find(|line| !line.trim().is_empty() && !line.starts_with('#'));
     let has = |separator: &&u8| first.is_some_and(|line| line.as_bytes().contains(separator));
+    let separator = *SEPARATORS.iter().find(has).unwrap_or(&SEPARATORS[0]);
     let reader = ReaderBuilder::new()
-        .delimiter(*SEPARATORS.iter().find(has).unwrap_or(&SEPARATORS[0]))
+        .delimiter(separator)
         .comment(Some(b'#'))
         .has_headers(false)
         .flexible(true)
         .from_reader(text.as_bytes());
-    Ok((text, reader))
+    Ok((text, reader, separator))
 }
 
 /// A table with a header.
 pub(super) fn table(bytes: &[u8], what: &str) -> Result<Table, Box<Fault>> {
-    let (text, mut reader) = reader(bytes, what)?;
+    let (text, mut reader, separator) = reader(bytes, what)?;
     let mut table = Table::default();
     let mut record = StringRecord::new();
-    while reader.read_record(&mut record).map_err(|error| no_csv(&error))? {
-        let line = record.position().map_or(0, line_of);
+    while reader.read_record(&mut record).map_err(|error| no_csv(&error, text))? {
+        let line = record.position().map_or(0, |position| line_of(position, text));
         if table.names.is_empty() {
+            table.header = Some(line);
             table.names = record.iter().map(|name| name.trim().to_owned()).collect();
         } else if record.len() == table.names.len() {
-            table.rows.push((line, record.iter().map(cell).collect()));
+            table.rows.push((line, record.iter().map(|text| cell(text, separator)).collect()));
         } else {
             let expected = format!("{} columns, as in the header", table.names.len());
             let fault = Fault::new(Some(line), expected, record.len().to_string());
@@ -49,13 +50,13 @@ pub(super) fn table(bytes: &[u8], what: &str) -> Result<Table, Box<Fault>> {
 }
 
 pub(super) fn read(bytes: &[u8]) -> Result<Series, Box<Fault>> {
-    let (text, mut reader) = reader(bytes, "text with two columns, or a Parquet file")?;
+    let (text, mut reader, separator) = reader(bytes, "text with two columns, or a Parquet file")?;
     let mut series = Series::default();
     let mut record = StringRecord::new();
     let mut is_first = true;
-    while reader.read_record(&mut record).map_err(|error| no_csv(&error))? {
-        let line = record.position().map_or(0, line_of);
-        let cells: Vec<_> = record.iter().map(cell).collect();
+    while reader.read_record(&mut record).map_err(|error| no_csv(&error, text))? {
+        let line = record.position().map_or(0, |position| line_of(position, text));
+        let cells: Vec<_> = record.iter().map(|text| cell(text, separator)).collect();
         let [time, attenuation] = cells.as_slice() else {
             let expected = "two columns, time in s and attenuation in dB";
             let found = match cells.len() {
@@ -64,7 +65,7 @@ pub(super) fn read(bytes: &[u8]) -> Result<Series, Box<Fault>> {
             };
             return Err(marked(Fault::new(Some(line), expected, found), text, line, None).into());
         };
-        let is_header = is_first && cells.iter().all(|cell| matches!(cell, Cell::Other(_)));
+        let is_header = is_first && cells.iter().all(|cell| !matches!(cell, Cell::Number(_)));
         is_first = false;
         if !is_header && let Err((column, fault)) = series.push(line, time, attenuation) {
             return Err(marked(*fault, text, line, place(&record, column)).into());
@@ -73,23 +74,28 @@ pub(super) fn read(bytes: &[u8]) -> Result<Series, Box<Fault>> {
     Ok(series)
 }
 
-fn cell(text: &str) -> Cell {
-    match text.trim() {
-        "" => Cell::Other("nothing".into()),
-        text => match text.parse() {
-            Ok(number) => Cell::Number(number),
-            Err(_) => Cell::Other(quoted_short(text)),
-        },
+/// A value; where semicolons or tabs separate columns, a comma may stand for the decimal point.
+fn cell(text: &str, separator: u8) -> Cell {
+    let text = text.trim();
+    let with_point =
+        || (separator != b',').then(|| text.replacen(',', ".", 1).parse().ok()).flatten();
+    match text.parse().ok().or_else(with_point) {
+        Some(number) => Cell::Number(number),
+        None if text.is_empty() => Cell::Missing,
+        None => Cell::Text(text.to_owned()),
     }
 }
 
-fn line_of(position: &::csv::Position) -> usize {
-    usize::try_from(position.line()).unwrap_or(usize::MAX)
+/// The line of a record. Its position is where the reader began to look for it: before comments and empty lines.
+fn line_of(position: &::csv::Position, text: &str) -> usize {
+    let [byte, line] = [position.byte(), position.line()].map(|n| usize::try_from(n).unwrap_or(0));
+    let rest = text.get(byte..).unwrap_or_default().lines();
+    line + rest.take_while(|line| line.is_empty() || line.starts_with('#')).count()
 }
 
-fn no_csv(error: &::csv::Error) -> Box<Fault> {
+fn no_csv(error: &::csv::Error, text: &str) -> Box<Fault> {
     let line = match error.kind() {
-        ErrorKind::Utf8 { pos: Some(position), .. } => Some(line_of(position)),
+        ErrorKind::Utf8 { pos: Some(position), .. } => Some(line_of(position, text)),
         _ => None,
     };
     Fault::new(line, "comma-separated values", format!("an error: {error}")).into()

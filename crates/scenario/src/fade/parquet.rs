@@ -48,9 +48,8 @@ fn rows(reader: &SerializedFileReader<Bytes>) -> Result<Series, Box<Fault>> {
     for (number, row) in reader.get_row_iter(None).map_err(broken(None))?.enumerate() {
         let number = number + 1;
         let cells = row.map_err(broken(Some(number)))?.into_columns();
-        let [time, attenuation] = [0, 1].map(|column| {
-            cells.get(column).map_or(Cell::Other("nothing".into()), |(_, field)| cell(field))
-        });
+        let [time, attenuation] =
+            [0, 1].map(|column| cells.get(column).map_or(Cell::Missing, |(_, field)| cell(field)));
         series.push(number, &time, &attenuation).map_err(|(_, fault)| fault)?;
     }
     Ok(series)
@@ -68,7 +67,11 @@ fn cell(field: &Field) -> Cell {
         Field::ULong(number) => Cell::Number(*number as f64),
         Field::Float(number) => Cell::Number(f64::from(*number)),
         Field::Double(number) => Cell::Number(*number),
-        Field::Null => Cell::Other("nothing".into()),
+        Field::Null => Cell::Missing,
+        // Seconds since 1970.
+        Field::TimestampMillis(number) => Cell::Number(*number as f64 / 1e3),
+        Field::TimestampMicros(number) => Cell::Number(*number as f64 / 1e6),
+        Field::Str(text) => Cell::Text(text.clone()),
         other => Cell::Other(format!("{}, which is no number", shortened(&other.to_string()))),
     }
 }

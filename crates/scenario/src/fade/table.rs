@@ -7,6 +7,8 @@ use super::{Cell, Fault, content, csv, parquet};
 /// Column names, and rows with their lines. All rows have a cell for each name.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Table {
+    /// The line of the header, where it is one.
+    pub header: Option<usize>,
     pub names: Vec<String>,
     pub rows: Vec<(usize, Vec<Cell>)>,
 }

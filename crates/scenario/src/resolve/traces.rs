@@ -5,7 +5,7 @@ use language::path::Path;
 use units::Span;
 
 use super::channels::{Channels, unreadable};
-use crate::document::{self, Phase};
+use crate::document::{self, Outside, Phase};
 use crate::fade::Fault;
 use crate::given::located;
 use crate::trace::{self, Trace};
@@ -26,21 +26,41 @@ pub(super) fn resolve(
     let is_alone = matches!(trace, document::Trace::File(_));
     problems.extend(contradiction(table, path));
     let repeats = table.repeats;
+    let names = table.columns.as_ref().map(document::Columns::names);
+    let step = table.step.unwrap_or(trace::DELAY_STEP);
     let files = [
-        ("file", &table.file, &(|file: &_| trace::columns(file)) as &dyn Fn(&_) -> Read),
+        (
+            "file",
+            &table.file,
+            &(|file: &_| trace::columns(file, names.as_ref())) as &dyn Fn(&_) -> Read,
+        ),
         ("deliveries", &table.deliveries, &|file: &_| trace::deliveries(file, repeats)),
-        ("delays", &table.delays, &|file: &_| trace::delays(file)),
+        ("delays", &table.delays, &|file: &_| trace::delays(file, step)),
     ];
     let mut traces = Vec::new();
+    let mut notes = Vec::new();
     for (key, name, read) in files {
         let Some(name) = name else { continue };
         let path = if is_alone { path.clone() } else { path.key(key) };
         let file = located(channels.tree.nearest(&path), channels.directory, &name.0);
         match read(&file) {
             Err(fault) => problems.push(*unreadable(*fault, &file, &path)),
-            Ok(trace) if repeats => traces.push(trace.repeated()),
-            Ok(trace) => {
-                problems.extend(too_short(trace.lasts, channels.duration, &path));
+            Ok(mut trace) if repeats => {
+                notes.append(&mut trace.notes);
+                traces.push(trace.repeated());
+            }
+            Ok(mut trace) => {
+                notes.append(&mut trace.notes);
+                match table.outside {
+                    Outside::Refuse => {
+                        let fault = too_short(&trace, channels.duration);
+                        problems.extend(fault.map(|fault| *unreadable(fault, &file, &path)));
+                    }
+                    Outside::Hold if trace.lasts < channels.duration => {
+                        notes.push(format!("holds its last values from {} on", trace.lasts));
+                    }
+                    Outside::Hold => {}
+                }
                 traces.push(trace);
             }
         }
@@ -58,12 +78,21 @@ pub(super) fn resolve(
         problems.push(problem.because("there is one start only, unless it has loop = true"));
     }
     let timeline = traces.into_iter().flat_map(|trace| trace.changes).collect();
-    link::Trace { timeline, lasts, phase }
+    link::Trace { timeline, lasts, phase, notes }
 }
 
-/// A table without a file, or with two for the same.
+/// A table without a file, with two for the same, or with a key that has no effect.
 fn contradiction(table: &document::TraceFiles, path: &Path) -> Option<Problem> {
-    let document::TraceFiles { file, deliveries, delays, repeats: _, phase: _ } = table;
+    let document::TraceFiles {
+        file,
+        columns,
+        deliveries,
+        delays,
+        step,
+        outside,
+        repeats,
+        phase: _,
+    } = table;
     let other = match (deliveries, delays) {
         (Some(_), _) => Some("deliveries"),
         (_, Some(_)) => Some("delays"),
@@ -71,21 +100,36 @@ fn contradiction(table: &document::TraceFiles, path: &Path) -> Option<Problem> {
     };
     match (file, other) {
         (None, None) => {
-            Some(Problem::new(path.clone(), "`file`, `deliveries` or `delays`", "none of them"))
+            let expected = "`file`, `deliveries` or `delays`";
+            return Some(Problem::new(path.clone(), expected, "none of them"));
         }
         (Some(_), Some(key)) => {
             let problem = Problem::new(path.key(key), "no other file with `file`", "one");
-            Some(problem.because("the columns of `file` are the whole trace"))
+            return Some(problem.because("the columns of `file` are the whole trace"));
         }
-        _ => None,
+        _ => {}
     }
+    let without = |key: &str, other: &str| {
+        Problem::new(path.key(key), format!("no `{key}` without `{other}`"), "one")
+    };
+    if columns.is_some() && file.is_none() {
+        return Some(without("columns", "file"));
+    }
+    if step.is_some() && delays.is_none() {
+        return Some(without("step", "delays"));
+    }
+    (*repeats && *outside == Outside::Hold).then(|| {
+        let problem = Problem::new(path.key("outside"), "\"refuse\" with loop = true", "\"hold\"");
+        problem.because("a trace that repeats has no end")
+    })
 }
 
 /// A link that keeps the last values of a trace would look like a trace of a calm link.
-fn too_short(lasts: Span, duration: Span, path: &Path) -> Option<Problem> {
-    (lasts < duration).then(|| {
+fn too_short(trace: &Trace, duration: Span) -> Option<Fault> {
+    (trace.lasts < duration).then(|| {
         let expected = format!("a trace that lasts for the `duration` of {duration}");
-        let problem = Problem::new(path.clone(), expected, format!("one of {lasts}"));
-        problem.because("the table { file = …, loop = true } repeats it")
+        let fault = Fault::new(trace.last_line, expected, format!("one of {}", trace.lasts));
+        let reason = "the table { file = …, loop = true } repeats it, and outside = \"hold\" keeps its last values";
+        fault.because(reason)
     })
 }

@@ -188,6 +188,18 @@ fn what_is_wrong_with_a_trace_is_answered() {
     let long = "t_s,rate_mbps\n0,2\n2,1\n";
     let cases = [
         ("\"a.csv\"", "t_s,rate_mbps\n0,2\n0.5,1\n", "a trace that lasts for the `duration` of 2s"),
+        (
+            "{ file = \"a.csv\", outside = \"hold\", loop = true }",
+            long,
+            "\"refuse\" with loop = true",
+        ),
+        ("{ file = \"a.csv\", step = \"1s\" }", long, "no `step` without `delays`"),
+        (
+            "{ delays = \"a.csv\", loop = true, columns = { t_s = \"t\" } }",
+            "1\n",
+            "no `columns` without `file`",
+        ),
+        ("{ file = \"a.csv\", columns = { time = \"t\" } }", long, "t_s"),
         ("\"a.csv\"", "t_s,speed\n0,2\n2,1\n", "a column of `t_s`"),
         ("\"a.csv\"", "rate_mbps\n2\n1\n", "a column `t_s`"),
         ("\"a.csv\"", "t_s\n0\n2\n", "a column with a rate, a delay, a loss or outages"),
@@ -216,7 +228,7 @@ fn what_is_wrong_with_a_trace_is_answered() {
         ("{ deliveries = \"a.csv\", loop = true }", long, "times in whole milliseconds"),
         ("{ deliveries = \"a.csv\", loop = true }", "5\n4\n", "a time of at least 5 ms"),
         ("{ delays = \"a.csv\", loop = true }", "", "at least 1 rows"),
-        ("{ delays = \"a.csv\", loop = true }", "2000000\n", "delays in whole milliseconds"),
+        ("{ delays = \"a.csv\", loop = true }", "2000000\n", "delays in milliseconds"),
     ];
     for (trace, text, expected) in cases {
         let Err(errors) = load(trace, &[("a.csv", text)]) else { panic!("{trace} {text:?}") };
@@ -286,4 +298,111 @@ fn packets_overtake_only_where_a_delay_falls_and_nothing_relies_on_their_order()
     let trace = "{ file = \"a.csv\", loop = true }\nreorder = true";
     let both = load(trace, &[("a.csv", rises)]).unwrap_or_else(|errors| panic!("{errors}"));
     assert!(both.scenario.links[0].backward.reorder);
+}
+
+/// A log of a dish as its owner has it: a comment, semicolons, decimal commas, times with a date, a column that
+/// nobody needs, a value that was not measured, and a row without a time.
+const LOG: &str = "# dish 7, firmware 2026.11\n\
+    Timestamp;RTT [ms];Down Mbit/s;Loss %;Satellite\n\
+    2026-11-01T12:00:00Z;40,5;100;0;A\n\
+    2026-11-01T12:00:01.500Z;;80;1,5;A\n\
+    ;50;70;0;A\n\
+    2026-11-01T12:00:03Z;60;0;0;B\n";
+const COLUMNS: &str = "columns = { t_s = \"Timestamp\", rtt_ms = \"RTT [ms]\", rate_mbps = \"Down Mbit/s\", \
+    loss_percent = \"Loss %\" }";
+
+#[test]
+fn a_log_is_read_with_a_table_of_its_columns() {
+    let trace = format!("{{ file = \"dish.csv\", {COLUMNS} }}");
+    let loaded = load(&trace, &[("dish.csv", LOG)]).unwrap_or_else(|errors| panic!("{errors}"));
+    let trace = &loaded.scenario.links[0].forward.trace;
+    let found: Vec<_> = trace
+        .timeline
+        .changes()
+        .iter()
+        .map(|change| {
+            let rate = change.rate.map(|rate| rate.bits_per_second() / 1_000_000);
+            (change.at.as_millis_f64(), rate, change.delay.unwrap().as_millis_f64(), change.loss)
+        })
+        .collect();
+    let expected = [
+        (0.0, Some(100), 20.25, Some(0.0)),
+        (1500.0, Some(80), 20.25, Some(0.015)),
+        (3000.0, None, 30.0, Some(0.0)),
+    ];
+    assert_eq!(found, expected);
+    assert_eq!(trace.lasts, Span::from_millis(4500));
+    let shown = explain(&loaded.scenario, &loaded.written);
+    let notes: Vec<_> =
+        shown.links[0].effects_of("trace").iter().map(|one| one.text.clone()).collect();
+    let expected = [
+        "ignores \"Satellite\"",
+        "the delay of each direction is half of the RTT",
+        "leaves out 1 row without a time",
+        "1 missing value: that of the row before",
+        "times count from 2026-11-01T12:00:00Z",
+    ];
+    assert_eq!(notes, expected);
+}
+
+#[test]
+fn times_of_a_log_may_be_of_a_clock_and_in_milliseconds() {
+    let rows = "ms,rtt\n1793534400000,40\n1793534401000,60\n1793534402000,50\n";
+    let trace = "{ file = \"a.csv\", columns = { t_ms = \"ms\", rtt_ms = \"rtt\" } }";
+    let found = changes(&timeline(trace, &[("a.csv", rows)]));
+    let expected =
+        [(0, None, Some(20), None), (1000, None, Some(30), None), (2000, None, Some(25), None)];
+    assert_eq!(found, expected);
+    let local = "when,rtt\n2026-11-01 12:00:00,40\n2026-11-01 12:00:02.25,60\n";
+    let trace = "{ file = \"a.csv\", columns = { t_s = \"when\", rtt_ms = \"rtt\" } }";
+    let found = changes(&timeline(trace, &[("a.csv", local)]));
+    assert_eq!(found, [(0, None, Some(20), None), (2250, None, Some(30), None)]);
+}
+
+#[test]
+fn what_is_wrong_with_a_log_is_answered_with_its_line() {
+    let cases = [
+        ("# one\n# two\nwhen;rtt\n0;40\n1;fast\n", "dish.csv:5"),
+        (
+            "when;rtt\n2026-11-01T12:00:00Z;40\n2026-11-01T12:00:01;40\n",
+            "a time with a zone, as in line 2",
+        ),
+        ("when;rtt\n2026-11-01T12:00:00Z;40\n5;40\n", "a time with a zone, as in line 2"),
+        ("when;rtt\nyesterday;40\n5;40\n", "ISO 8601"),
+        ("when;rtt\n5;40\n4;40\n", "a time after that of line 2"),
+        ("when;rtt\n5;40\n5;40\n", "a time after 0s"),
+        ("when;RTT\n5;40\n6;40\n", "a column \"rtt\" for `rtt_ms`"),
+        ("when;RTT\n5;40\n6;40\n", "did you mean \"RTT\"?"),
+        ("when;rtt\n5;\n6;NaN\n", "a delay in the column \"rtt\""),
+        ("when;rtt\n0;40\n# a comment\n1;slow\n", "dish.csv:4"),
+    ];
+    let trace = "{ file = \"dish.csv\", columns = { t_s = \"when\", rtt_ms = \"rtt\" } }";
+    for (text, expected) in cases {
+        let Err(errors) = load(trace, &[("dish.csv", text)]) else { panic!("{text:?}") };
+        let message = errors.to_string();
+        assert!(message.contains(expected), "{text:?}: {message}");
+    }
+}
+
+#[test]
+fn a_trace_that_is_too_short_names_its_last_line_and_can_be_held() {
+    let rows = "# a comment\nt_s,rate_mbps\n0,2\n0.5,1\n";
+    let Err(errors) = load("\"a.csv\"", &[("a.csv", rows)]) else { panic!("too short") };
+    let message = errors.to_string();
+    assert!(message.contains("a.csv:4") && message.contains("outside = \"hold\""), "{message}");
+    let trace = "{ file = \"a.csv\", outside = \"hold\" }";
+    let loaded = load(trace, &[("a.csv", rows)]).unwrap_or_else(|errors| panic!("{errors}"));
+    let shown = explain(&loaded.scenario, &loaded.written).to_string();
+    assert!(shown.contains("holds its last values from 1s on"), "{shown}");
+}
+
+#[test]
+fn delays_have_decimals_and_a_step_of_their_own() {
+    let files = [("down", "# LeoReplayer, finer\n21.5\n\n35\n")];
+    let trace = "{ delays = \"down\", step = \"1s\", loop = true }";
+    let found = timeline(trace, &files);
+    let delays: Vec<_> =
+        found.changes().iter().map(|change| change.delay.unwrap().as_millis_f64()).collect();
+    assert_eq!(delays, [21.5, 35.0]);
+    assert_eq!(changes(&found)[1].0, 1000);
 }

@@ -1,0 +1,7 @@
+//! Writes the reference of scenarios: `cargo run -p scenario --example reference > docs/scenario.md`.
+
+#![allow(clippy::print_stdout, reason = "it is a program")]
+
+fn main() {
+    print!("{}", scenario::reference());
+}

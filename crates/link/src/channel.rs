@@ -337,7 +337,7 @@ mod tests {
         };
         assert_eq!([0.0, 20.0].map(|eb_n0| lost(awgn(eb_n0), 100)), [100, 0]);
         let mean_burst = BurstLength::Packets(1.0);
-        let bursts = Bursts { mean_loss: 0.5, mean_burst, loss_in_burst: 1.0 };
+        let bursts = Bursts { mean_loss: 0.5, mean_burst, loss_in_burst: 1.0, loss_in_gap: 0.0 };
         assert_eq!(lost(Errors::Bursts(bursts), 100), 50, "every other packet");
         assert_eq!(lost(Errors::Perfect, 100), 0);
     }

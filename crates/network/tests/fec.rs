@@ -117,7 +117,7 @@ fn residual_loss_is_that_of_the_binomial() {
 #[test]
 fn an_interleaver_makes_bursts_repairable() {
     let mean_burst = BurstLength::Packets(8.0);
-    let bursts = Bursts { mean_loss: 0.01, mean_burst, loss_in_burst: 1.0 };
+    let bursts = Bursts { mean_loss: 0.01, mean_burst, loss_in_burst: 1.0, loss_in_gap: 0.0 };
     let residual = |depth| {
         let (_, report) = carry(fec(20, 4, depth), Errors::Bursts(bursts), 400_000);
         counters(&report).lost_packets as f64 / 400_000.0

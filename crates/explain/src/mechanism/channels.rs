@@ -227,6 +227,7 @@ fn of_bursts(bursts: &Bursts, setting: impl Fn(&str, Amount, String) -> Setting)
         setting("mean_loss", bursts.mean_loss.into(), format!("{:?}", bursts.mean_loss)),
         setting("mean_burst", burst, format!("{length}{gap}")),
         setting("loss_in_burst", bursts.loss_in_burst.into(), bursts.loss_in_burst.to_string()),
+        setting("loss_in_gap", bursts.loss_in_gap.into(), bursts.loss_in_gap.to_string()),
     ]
 }
 

@@ -1,7 +1,9 @@
 //! The Gilbert-Elliott model (Gilbert, Capacity of a burst-noise channel, Bell System Technical
 //! Journal, 1960; Elliott, 1963), with one step per packet, or in continuous time.
 //!
-//! In the good state no packet is lost. In the bad state a packet is lost with a fixed probability.
+//! In each state a packet is lost with a fixed probability, which is zero in the good state unless Elliott's
+//! `loss_in_gap` is set. netem's `loss gemodel p r 1-h 1-k` is the chain in packets: mean burst 1 / r, loss in
+//! burst 1-h, loss in gap 1-k, mean loss (p (1-h) + r (1-k)) / (p + r).
 //! In the discrete model the state may change after each packet, so it stands still while no packet
 //! passes. In continuous time both states last for exponentially distributed times, whatever passes.
 //! The instants of the changes depend on the random stream alone, so that all controllers meet the
@@ -31,12 +33,14 @@ pub struct Bursts {
     pub mean_burst: Length,
     /// Probability that a packet in the bad state is lost.
     pub loss_in_burst: f64,
+    /// Probability that a packet in the good state is lost: below `loss_in_burst`, and at most `mean_loss`.
+    pub loss_in_gap: f64,
 }
 
 impl Bursts {
     /// Share of packets, or of time, in the bad state.
     fn bad_share(&self) -> f64 {
-        self.mean_loss / self.loss_in_burst
+        (self.mean_loss - self.loss_in_gap) / (self.loss_in_burst - self.loss_in_gap)
     }
 
     /// Mean stay in the good state, in packets or in seconds as `mean_burst`; infinite without loss.
@@ -54,7 +58,9 @@ impl Bursts {
     /// no time at all.
     pub fn largest_mean_loss(&self) -> f64 {
         match self.mean_burst {
-            Length::Packets(burst) => self.loss_in_burst * burst / (1.0 + burst),
+            Length::Packets(burst) => {
+                (self.loss_in_burst * burst + self.loss_in_gap) / (1.0 + burst)
+            }
             Length::Time(_) => self.loss_in_burst,
         }
     }
@@ -74,7 +80,8 @@ impl Bursts {
 #[derive(Clone, Debug)]
 pub(super) struct Chain {
     bad: bool,
-    loses: u64,
+    /// Thresholds of the loss of a packet, in the good state and in the bad one.
+    loses: [u64; 2],
     steps: Steps,
 }
 
@@ -104,7 +111,8 @@ impl Chain {
                 Steps::InTime { burst_s, gap_s, next, rng: own }
             }
         };
-        Self { bad, loses: threshold(bursts.loss_in_burst), steps }
+        let loses = [bursts.loss_in_gap, bursts.loss_in_burst].map(threshold);
+        Self { bad, loses, steps }
     }
 
     /// Returns true if the packet that passes at `now` is lost. `now` must not go back. Draws equally
@@ -114,7 +122,7 @@ impl Chain {
         let loss = rng.next_u64();
         match &mut self.steps {
             Steps::PerPacket { enters, leaves } => {
-                let lost = self.bad && loss < self.loses;
+                let lost = loss < self.loses[usize::from(self.bad)];
                 self.bad ^= rng.next_u64() < if self.bad { *leaves } else { *enters };
                 lost
             }
@@ -123,7 +131,7 @@ impl Chain {
                     self.bad = !self.bad;
                     *next = after(*next, if self.bad { *burst_s } else { *gap_s }, rng);
                 }
-                self.bad && loss < self.loses
+                loss < self.loses[usize::from(self.bad)]
             }
         }
     }
@@ -158,7 +166,10 @@ mod tests {
             [(0.01, 5.0, 1.0), (0.1, 1.0, 1.0), (0.2, 50.0, 0.5), (0.5, 2.0, 1.0), (0.0, 3.0, 1.0)]
         {
             let mean = Length::Packets(mean_burst);
-            let lost = losses(Bursts { mean_loss, mean_burst: mean, loss_in_burst }, PACKETS);
+            let lost = losses(
+                Bursts { mean_loss, mean_burst: mean, loss_in_burst, loss_in_gap: 0.0 },
+                PACKETS,
+            );
             let measured = lost.iter().filter(|lost| **lost).count() as f64 / PACKETS as f64;
             let variance = mean_loss * (1.0 - mean_loss) * 2.0 * mean_burst / PACKETS as f64;
             let off = (measured - mean_loss).abs();
@@ -170,7 +181,8 @@ mod tests {
     fn bursts_have_the_mean_length_that_was_asked_for() {
         for mean_burst in [1.0, 2.5, 8.0, 40.0] {
             let mean = Length::Packets(mean_burst);
-            let bursts = Bursts { mean_loss: 0.05, mean_burst: mean, loss_in_burst: 1.0 };
+            let bursts =
+                Bursts { mean_loss: 0.05, mean_burst: mean, loss_in_burst: 1.0, loss_in_gap: 0.0 };
             let lost = losses(bursts, PACKETS);
             let runs: Vec<_> = lost.chunk_by(|a, b| a == b).filter(|run| run[0]).collect();
             let mean = runs.iter().map(|run| run.len()).sum::<usize>() as f64 / runs.len() as f64;
@@ -180,10 +192,34 @@ mod tests {
         }
     }
 
+    /// netem's `loss gemodel 1% 16.7% 90% 0.1%` (tc-netem(8)): shares of the states and losses in the long run, and
+    /// the correlation of two packets in a row, which is that of the states, 1 - p - r.
+    #[test]
+    fn four_parameters_have_the_losses_of_netems_formulas() {
+        let (p, r, in_burst, in_gap) = (0.01, 0.167, 0.9, 0.001);
+        let mean_loss = (p * in_burst + r * in_gap) / (p + r);
+        let mean_burst = Length::Packets(1.0 / r);
+        let bursts = Bursts { mean_loss, mean_burst, loss_in_burst: in_burst, loss_in_gap: in_gap };
+        assert!((1.0 / bursts.mean_gap() - p).abs() < 1e-12, "{}", bursts.mean_gap());
+        // The states are correlated: 1 % are three standard deviations of 20 million packets.
+        let packets = 20 * PACKETS;
+        let lost = losses(bursts, packets);
+        let share = |both: fn(&[bool]) -> bool| {
+            lost.windows(2).filter(|pair| both(pair)).count() as f64 / packets as f64
+        };
+        let measured = share(|pair| pair[0]);
+        assert!((measured / mean_loss - 1.0).abs() < 0.01, "{measured} instead of {mean_loss}");
+        let bad = p / (p + r);
+        let covariance = bad * (1.0 - bad) * (in_burst - in_gap).powi(2) * (1.0 - p - r);
+        let expected = mean_loss * mean_loss + covariance;
+        let measured = share(|pair| pair[0] && pair[1]);
+        assert!((measured / expected - 1.0).abs() < 0.01, "{measured} instead of {expected}");
+    }
+
     #[test]
     fn the_largest_mean_loss_is_bursts_with_single_packets_between() {
         let mean_burst = Length::Packets(4.0);
-        let bursts = Bursts { mean_loss: 0.0, mean_burst, loss_in_burst: 1.0 };
+        let bursts = Bursts { mean_loss: 0.0, mean_burst, loss_in_burst: 1.0, loss_in_gap: 0.0 };
         let bursts = Bursts { mean_loss: bursts.largest_mean_loss(), ..bursts };
         let lost = losses(bursts, 10_000);
         assert!(lost.windows(2).all(|pair| pair[0] || pair[1]));
@@ -198,7 +234,7 @@ mod tests {
     }
 
     fn lasting(burst: Span, mean_loss: f64) -> Bursts {
-        Bursts { mean_loss, mean_burst: Length::Time(burst), loss_in_burst: 1.0 }
+        Bursts { mean_loss, mean_burst: Length::Time(burst), loss_in_burst: 1.0, loss_in_gap: 0.0 }
     }
 
     /// The share of time in the bad state is a renewal quotient: its relative error over n bursts is
@@ -223,7 +259,8 @@ mod tests {
     #[test]
     fn a_burst_in_time_ends_while_nothing_passes_and_one_in_packets_does_not() {
         let after_a_second = |mean_burst| {
-            let bursts = Bursts { mean_loss: 0.3, mean_burst, loss_in_burst: 1.0 };
+            let bursts =
+                Bursts { mean_loss: 0.3, mean_burst, loss_in_burst: 1.0, loss_in_gap: 0.0 };
             let (mut met, mut lost) = (0, 0);
             for seed in 0..2000 {
                 let mut rng = stream(seed, Purpose::Channel, 0);

@@ -363,8 +363,8 @@ pub(crate) enum Channel {
     },
     Bursts {
         /// Mean share of lost packets, with losses in bursts. This is the Gilbert-Elliott model, with a
-        /// good state without losses and a bad state. With `loss_in_burst` l and a `mean_burst` of B
-        /// packets the share is at most l B / (1 + B), because there is at least one packet in the
+        /// good state and a bad state. With `loss_in_burst` l and a `mean_burst` of B packets the share is at
+        /// most l B / (1 + B) without losses in the good state, because there is at least one packet in the
         /// good state between two bursts. With bursts in time it is below l.
         #[schemars(range(min = 0), extend("exclusiveMaximum" = 1))]
         mean_loss: f64,
@@ -376,6 +376,10 @@ pub(crate) enum Channel {
         #[serde(default = "certain")]
         #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
         loss_in_burst: f64,
+        /// Probability that a packet between two bursts is lost (1 - k of Elliott, 1-k of netem's `gemodel`).
+        #[serde(default)]
+        #[schemars(range(min = 0), extend("exclusiveMaximum" = 1))]
+        loss_in_gap: f64,
     },
     Awgn(Awgn),
     Signal(Signal),

@@ -42,9 +42,9 @@ impl Channels<'_> {
             document::Channel::BitErrors { ber, ecc_threshold } => {
                 Channel::BitErrors { ber: *ber, ecc_threshold: *ecc_threshold }
             }
-            document::Channel::Bursts { mean_loss, mean_burst, loss_in_burst } => {
-                let (mean_loss, mean_burst) = (*mean_loss, mean_burst.resolve());
-                let bursts = Bursts { mean_loss, mean_burst, loss_in_burst: *loss_in_burst };
+            &document::Channel::Bursts { mean_loss, mean_burst, loss_in_burst, loss_in_gap } => {
+                let mean_burst = mean_burst.resolve();
+                let bursts = Bursts { mean_loss, mean_burst, loss_in_burst, loss_in_gap };
                 problems.extend(impossible(&bursts, path));
                 problems.extend(self.too_many_changes(&bursts, path));
                 Channel::Bursts(bursts)
@@ -196,6 +196,14 @@ fn neighbour(file: &FilePath) -> Option<String> {
 
 /// Between two bursts there is at least one packet, or some time, in the good state.
 fn impossible(bursts: &Bursts, path: &Path) -> Option<Problem> {
+    let &Bursts { mean_loss, loss_in_burst, loss_in_gap, .. } = bursts;
+    if loss_in_gap >= loss_in_burst || loss_in_gap > mean_loss {
+        let expected = match loss_in_gap >= loss_in_burst {
+            true => format!("less than the `loss_in_burst` of {loss_in_burst:?}"),
+            false => format!("at most the `mean_loss` of {mean_loss:?}"),
+        };
+        return Some(Problem::new(path.key("loss_in_gap"), expected, format!("{loss_in_gap:?}")));
+    }
     let (largest, loss) = (bursts.largest_mean_loss(), bursts.mean_loss);
     let lost = format!("in which {} of the packets are lost", bursts.loss_in_burst);
     let (expected, reason) = match bursts.mean_burst {

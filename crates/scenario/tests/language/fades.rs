@@ -255,6 +255,8 @@ fn channels_that_cannot_be() {
         "{ mean_loss = -0.1, mean_burst = 2 }",
         "{ mean_loss = 1, mean_burst = 2 }",
         "{ mean_loss = 0.1, mean_burst = 2, loss_in_burst = 0 }",
+        "{ mean_loss = 0.1, mean_burst = 2, loss_in_gap = 0.2 }",
+        "{ mean_loss = 0.1, mean_burst = 2, loss_in_burst = 0.1, loss_in_gap = 0.1 }",
         "{ mean_loss = 0.1, mean_burst = nan }",
         "{ mean_loss = 0.5, mean_burst = \"5ms\", loss_in_burst = 0.5 }",
         "{ mean_loss = 0.1, mean_burst = \"5 parsecs\" }",

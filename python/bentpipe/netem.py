@@ -1,0 +1,394 @@
+"""Scenarios from lines of `tc`: what `bentpipe import netem` writes.
+
+Every option of netem, tbf and the common disciplines has a translation, or a sentence that says
+what comes nearest. Nothing is left out in silence. Units are those of tc(8): a time without a unit
+is in microseconds, `kbps` is kilobytes per second, and sizes count in powers of two.
+"""
+
+from __future__ import annotations
+
+import re
+import shlex
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
+
+from bentpipe.errors import InputError
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Iterator
+    from pathlib import Path
+
+TIMES = {"": 1e-6, "us": 1e-6, "usec": 1e-6, "usecs": 1e-6, "ms": 1e-3, "msec": 1e-3}
+TIMES |= {"msecs": 1e-3, "s": 1.0, "sec": 1.0, "secs": 1.0}
+RATES = {
+    prefix + unit: factor * bits
+    for prefix, factor in {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}.items()
+    for unit, bits in {"bit": 1, "bps": 8}.items()
+} | {"": 8.0}
+SIZES = {
+    prefix + unit: factor / share
+    for prefix, factor in {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}.items()
+    for unit, share in {"": 1, "b": 1, "bit": 8}.items()
+}
+NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([a-z]*)", re.IGNORECASE)
+WHOLE = re.compile(r"-?\d+")
+QUEUE = 1000
+"""`limit` of netem without one, in packets."""
+UNLIMITED = "10Gbit/s"
+"""Rate of a direction without one: netem delays packets and has no rate then."""
+
+
+class UntranslatableError(ValueError):
+    """A word that is no value of tc."""
+
+
+def quantity(text: str, units: dict[str, float]) -> float:
+    """A number with one of `units`."""
+    found = NUMBER.fullmatch(text)
+    if found is None or found[2].lower() not in units:
+        raise UntranslatableError(text)
+    return float(found[1]) * units[found[2].lower()]
+
+
+def share(text: str) -> float:
+    """A probability: `25%` or `0.25`."""
+    value = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    if not 0 <= value <= 1:
+        raise UntranslatableError(text)
+    return value
+
+
+def is_share(text: str) -> bool:
+    """Whether the next word is an optional probability."""
+    return re.fullmatch(r"[\d.]+%?", text) is not None
+
+
+@dataclass
+class Direction:
+    """What the lines of one device say of a direction."""
+
+    device: str
+    rate: float | None = None
+    delay: float = 0.0
+    jitter: float = 0.0
+    overhead: int = 0
+    queue: str = f"{{ packets = {QUEUE} }}"
+    per: float = 0.0
+    bursts: tuple[float, float, float, float] | None = None
+    """Mean loss, mean burst in packets, loss in a burst, loss between two."""
+    aqm: str | None = None
+    seed: int | None = None
+    remarks: list[str] = field(default_factory=list)
+
+    def remark(self, words: str, instead: str) -> None:
+        """Words that have no translation, and what comes nearest."""
+        self.remarks.append(f"{words}: {instead}")
+
+    def toml(self) -> Iterator[str]:
+        """Its keys."""
+        yield f'rate = "{UNLIMITED if self.rate is None else bits(self.rate)}"'
+        least = max(self.delay - self.jitter, 0.0)
+        yield f'delay = "{milliseconds(least)}"'
+        if self.jitter:
+            yield f'jitter = "{milliseconds(self.delay + self.jitter - least)}"'
+        yield f"queue = {self.queue}"
+        if self.overhead:
+            yield f'overhead = "{self.overhead}B"'
+        if self.aqm:
+            yield f"aqm = {self.aqm}"
+        if self.bursts is not None:
+            loss, burst, in_burst, in_gap = self.bursts
+            yield (
+                f"channel = {{ mean_loss = {loss:.10g}, mean_burst = {burst:.10g}, "
+                f"loss_in_burst = {in_burst:.10g}, loss_in_gap = {in_gap:.10g} }}"
+            )
+        elif self.per:
+            yield f"channel = {{ per = {self.per:.10g} }}"
+
+
+def bits(rate: float) -> str:
+    """A rate in the notation of scenarios."""
+    for factor, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
+        if rate >= factor:
+            return f"{rate / factor:.10g}{unit}"
+    return f"{max(rate, 1):.10g}bit/s"
+
+
+def milliseconds(seconds: float) -> str:
+    """A time in the notation of scenarios."""
+    return f"{seconds * 1e3:.10g}ms"
+
+
+class Words:
+    """The words of a line, one after the other."""
+
+    def __init__(self, words: list[str]) -> None:
+        self.left = words
+        self.taken: list[str] = []
+
+    def next(self) -> str:
+        """The next word."""
+        if not self.left:
+            raise UntranslatableError("the end of the line")
+        self.taken.append(self.left[0])
+        return self.left.pop(0)
+
+    def optional(self, fits: Callable[[str], bool]) -> str | None:
+        """The next word if it fits."""
+        return self.next() if self.left and fits(self.left[0]) else None
+
+    def shares(self) -> list[float]:
+        """All probabilities that follow."""
+        found = []
+        while (word := self.optional(is_share)) is not None:
+            found.append(share(word))
+        return found
+
+
+def netem(words: Words, to: Direction) -> None:
+    """The options of netem."""
+    while words.left:
+        words.taken = []
+        option = words.next()
+        if option in READERS:
+            READERS[option](words, to)
+        elif option in NEAREST:
+            while words.left and words.left[0] not in OPTIONS:
+                words.next()
+            to.remark(" ".join(words.taken), NEAREST[option])
+        else:
+            to.remark(option, f"unknown; netem has {', '.join(OPTIONS)}")
+    if to.jitter and to.rate is None:
+        to.remark("jitter without a rate", "packets keep their order here; netem's overtake")
+
+
+def limit(words: Words, to: Direction) -> None:
+    """`limit PACKETS`."""
+    packets = int(words.next())
+    to.queue = f"{{ packets = {packets} }}"
+    instead = "the queue here is before the link; netem counts packets that are being delayed too"
+    to.remark(f"limit {packets}", instead)
+
+
+def corrupt(words: Words, to: Direction) -> None:
+    """`corrupt P`: a packet with a wrong bit is lost, as its checksum fails."""
+    to.per = 1 - (1 - to.per) * (1 - words.shares()[0])
+
+
+def seed(words: Words, to: Direction) -> None:
+    """`seed NUMBER`."""
+    to.seed = int(words.next())
+
+
+def ecn(_: Words, to: Direction) -> None:
+    """`ecn`: marks instead of losses."""
+    to.remark("ecn", "losses of the channel mark nothing here; use `aqm` for marks")
+
+
+NEAREST = {
+    "duplicate": "no key duplicates packets",
+    "reorder": "no key lets packets overtake at random; `reorder = true` does so where a trace"
+    " shortens the delay",
+    "gap": "no key counts packets until one overtakes",
+    "slot": "a trace with `loop = true` whose rows have a rate of 0 between the slots",
+    "distribution": "jitter is uniform and independent here; a trace has any delays",
+}
+
+
+def delay(words: Words, to: Direction) -> None:
+    """`delay TIME [JITTER [CORRELATION]]`: uniform between TIME - JITTER and TIME + JITTER."""
+    to.delay = quantity(words.next(), TIMES)
+    jitter = words.optional(lambda word: NUMBER.fullmatch(word) is not None)
+    if jitter is None:
+        return
+    to.jitter = quantity(jitter, TIMES)
+    correlation = words.optional(is_share)
+    if correlation is not None and share(correlation) > 0:
+        to.remark(f"correlation {correlation} of the delay", NEAREST["distribution"])
+
+
+def loss(words: Words, to: Direction) -> None:
+    """`loss [random] P [CORRELATION]`, `loss gemodel P [R [1-H [1-K]]]`, `loss state ...`."""
+    model = words.optional(lambda word: word in ("random", "gemodel", "state"))
+    values = words.shares()
+    if not values:
+        raise UntranslatableError("loss without a value")
+    if model == "state":
+        to.remark(" ".join(words.taken), "the chain of two states is `loss gemodel`")
+    elif model == "gemodel":
+        p, r = values[0], values[1] if len(values) > 1 else 1 - values[0]
+        in_burst = values[2] if len(values) > 2 else 1.0
+        in_gap = values[3] if len(values) > 3 else 0.0
+        mean = (p * in_burst + r * in_gap) / (p + r)
+        to.bursts = (mean, 1 / r, in_burst, in_gap)
+    else:
+        to.per = 1 - (1 - to.per) * (1 - values[0])
+        if len(values) > 1 and values[1] > 0:
+            to.remark(
+                f"correlation {values[1]:.3g} of the loss",
+                "losses are independent; `mean_burst` of a channel has bursts of a known length",
+            )
+
+
+def rate(words: Words, to: Direction) -> None:
+    """`rate RATE [OVERHEAD [CELL [CELL_OVERHEAD]]]`."""
+    to.rate = quantity(words.next(), RATES)
+    numbers = []
+    while (
+        word := words.optional(lambda word: re.fullmatch(r"-?\d+", word) is not None)
+    ) is not None:
+        numbers.append(int(word))
+    to.overhead = max(numbers[0], 0) if numbers else 0
+    if any(numbers[1:]):
+        to.remark(
+            f"cells of {numbers[1]} bytes", "`overhead` has bytes for each packet, and no cells"
+        )
+
+
+READERS: dict[str, Callable[[Words, Direction], None]] = {
+    "limit": limit,
+    "delay": delay,
+    "latency": delay,
+    "loss": loss,
+    "drop": loss,
+    "corrupt": corrupt,
+    "rate": rate,
+    "seed": seed,
+    "ecn": ecn,
+}
+OPTIONS = (*READERS, *NEAREST)
+
+
+def tbf(words: Words, to: Direction) -> None:
+    """The options of tbf. The queue is LATENCY times the rate, and the bucket (tc-tbf(8))."""
+    burst, latency = 0.0, None
+    while words.left:
+        option = words.next()
+        if option == "rate":
+            to.rate = quantity(words.next(), RATES)
+        elif option in ("burst", "buffer", "maxburst"):
+            word = words.next().partition("/")[0]
+            burst = quantity(word, SIZES)
+            to.remark(f"{option} {word}", "the link sends at its rate, and has no bucket")
+        elif option == "latency":
+            latency = quantity(words.next(), TIMES)
+        elif option == "limit":
+            to.queue = f'{{ bytes = "{max(round(quantity(words.next(), SIZES)), 1)}B" }}'
+        else:
+            to.remark(f"{option} {words.next()}", "no key")
+    if latency is not None and to.rate is not None:
+        to.queue = f'{{ bytes = "{max(round(latency * to.rate / 8 + burst), 1)}B" }}'
+
+
+def managed(kind: str) -> Callable[[Words, Direction], None]:
+    """The options of an algorithm of queue management."""
+
+    def read(words: Words, to: Direction) -> None:
+        keys = [f'name = "{kind.replace("_", "-")}"']
+        while words.left:
+            option = words.next()
+            if option in ("target", "interval"):
+                keys.append(f'{option} = "{milliseconds(quantity(words.next(), TIMES))}"')
+            elif option == "limit":
+                to.queue = f"{{ packets = {int(words.next())} }}"
+            elif option in ("ecn", "noecn"):
+                keys.append(f"ecn = {'true' if option == 'ecn' else 'false'}")
+            else:
+                to.remark(f"{kind} {option}", "see `bentpipe path`")
+                words.optional(lambda word: NUMBER.fullmatch(word) is not None)
+        to.aqm = f"{{ {', '.join(keys)} }}"
+
+    return read
+
+
+def fifo(in_bytes: bool) -> Callable[[Words, Direction], None]:
+    """The limit of pfifo or bfifo."""
+
+    def read(words: Words, to: Direction) -> None:
+        while words.left:
+            if words.next() == "limit":
+                size = round(quantity(words.next(), SIZES))
+                to.queue = f'{{ bytes = "{size}B" }}' if in_bytes else f"{{ packets = {size} }}"
+
+    return read
+
+
+DISCIPLINES: dict[str, Callable[[Words, Direction], None]] = {
+    "netem": netem,
+    "tbf": tbf,
+    "codel": managed("codel"),
+    "fq_codel": managed("fq_codel"),
+    "pie": managed("pie"),
+    "pfifo": fifo(in_bytes=False),
+    "bfifo": fifo(in_bytes=True),
+}
+
+
+@dataclass(frozen=True)
+class Imported:
+    """A scenario from lines of tc."""
+
+    toml: str
+    remarks: list[str]
+    """What was not translated, with its line."""
+
+
+def imported(text: str, name: str) -> Imported:
+    """The scenario of a script of `tc` lines. `InputError` if it has none."""
+    directions: dict[str, Direction] = {}
+    remarks = []
+    for number, line in enumerate(text.replace("\\\n", " ").splitlines(), 1):
+        words = shlex.split(line, comments=True)
+        kind = next((word for word in words if word in DISCIPLINES), None)
+        if kind is None or "del" in words:
+            if words:
+                remarks.append(f"{name}:{number}: {line.strip()}: no discipline that shapes a link")
+            continue
+        at = words.index(kind)
+        device = words[words.index("dev") + 1] if "dev" in words[: at - 1] else "the link"
+        to = directions.setdefault(device, Direction(device))
+        before = len(to.remarks)
+        try:
+            DISCIPLINES[kind](Words(words[at + 1 :]), to)
+        except (UntranslatableError, ValueError, IndexError) as error:
+            raise InputError(
+                f"{name}:{number}: {line.strip()}: expected a value as in tc(8), found {error}"
+            ) from None
+        remarks += [f"{name}:{number}: {remark}" for remark in to.remarks[before:]]
+    if not directions:
+        kinds = ", ".join(DISCIPLINES)
+        raise InputError(f"{name}: expected a line of tc with one of {kinds}, found none")
+    if len(directions) > 2:
+        others = ", ".join(list(directions)[2:])
+        remarks.append(f"{name}: a link has two directions: {others} is left out")
+    return Imported(scenario(list(directions.values())[:2], remarks), remarks)
+
+
+def scenario(directions: list[Direction], remarks: list[str]) -> str:
+    """A file with one link, and a download over it."""
+    head = ["# Written by `bentpipe import netem`."]
+    head += [f"# Not the same: {remark}" for remark in remarks]
+    seeds = [direction.seed for direction in directions if direction.seed is not None]
+    lines = [*head, "", 'duration = "60s"', *(f"seed = {seed}" for seed in seeds[:1]), ""]
+    lines += ["[[link]]", 'between = ["server", "client"]']
+    if len(directions) == 1:
+        lines += [f"# {directions[0].device}: forward, as netem at one end", ""]
+        lines += ["[link.forward]", *directions[0].toml(), ""]
+        plain = Direction("the way back")
+        lines += ["[link.backward]", *plain.toml(), ""]
+    else:
+        for side, direction in zip(("forward", "backward"), directions, strict=True):
+            lines += ["", f"[link.{side}]  # {direction.device}", *direction.toml()]
+        lines.append("")
+    lines += ["[[flow]]", 'from = "server"', 'to = "client"', 'controller = "cubic"']
+    lines += ['traffic = { bulk = "unlimited" }']
+    return "\n".join(lines) + "\n"
+
+
+def read(file: Path) -> Imported:
+    """The scenario of the script in `file`."""
+    try:
+        text = file.read_text(encoding="utf-8")
+    except (OSError, UnicodeDecodeError) as error:
+        raise InputError(f"{file}: cannot be read ({error})") from None
+    return imported(text, str(file))

@@ -17,6 +17,7 @@ mod paths;
 mod presets;
 mod protocols;
 mod proxies;
+mod queues;
 mod quic;
 mod reorder;
 mod route_rates;
@@ -86,6 +87,7 @@ pub(crate) fn resolve(
     };
     if problems.is_empty() {
         proxies::split(&mut scenario, &entries, &sides, &mut problems);
+        queues::resolve(document, &mut scenario, &mut problems);
         mtu::fit_segments(&mut scenario, &entries, tree, &mut problems);
         paths::check(&scenario, &entries, &mut problems);
         rules::check(&scenario, &entries, &mut problems);

@@ -14,7 +14,7 @@ pub(crate) const MECHANISM: Mechanism = Mechanism {
     key: "queue",
     value: |side| {
         let (limit, low_priority) = (side.direction().queue, side.direction().low_priority);
-        Some((queue_data(limit, low_priority), queue(limit, low_priority)))
+        Some((queue_data(limit, low_priority), queue(limit, low_priority) + &as_written(side)))
     },
     warnings: |side| {
         let small = small_queue(side.scenario, side.direction().queue);
@@ -33,6 +33,18 @@ pub(crate) const JITTER: Mechanism = Mechanism {
     value: |side| Some((side.direction().jitter.into(), jitter(side.direction().jitter))),
     ..Mechanism::PLAIN
 };
+
+/// The time or the bandwidth-delay products of which a limit in bytes was made.
+fn as_written(side: &Side<'_>) -> String {
+    let link = &side.written.document["link"][side.number()];
+    let tables = [&link[side.name()]["queue"], &link["queue"]];
+    let written = tables.into_iter().find(|table| !table.is_null()).unwrap_or(&Json::Null);
+    match (&written["time"], &written["bdp"]) {
+        (Json::String(time), _) => format!(", {time}"),
+        (_, Json::Number(bdp)) => format!(", {bdp} BDP"),
+        _ => String::new(),
+    }
+}
 
 fn marking(side: &Side<'_>) -> Option<(Amount, String)> {
     let marking = side.direction().ecn_marking;

@@ -279,7 +279,7 @@ impl TraceFiles {
     }
 }
 
-/// A limit in packets or in bytes, or `"unlimited"`.
+/// A limit in packets, in bytes, in time or in bandwidth-delay products, or `"unlimited"`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, deny_unknown_fields)]
 pub(crate) enum Queue {
@@ -298,6 +298,24 @@ pub(crate) enum Queue {
         /// Maximum number of bytes, including overhead.
         #[schemars(extend("x-minimum" = "1B"))]
         bytes: Bytes,
+        /// See the queue in packets.
+        #[serde(default)]
+        low_priority: LowPriority,
+    },
+    Time {
+        /// Time that the full queue takes at the rate of the direction, such as `"400ms"`: at the rate of the
+        /// start, or the mean of a trace.
+        #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
+        time: Span,
+        /// See the queue in packets.
+        #[serde(default)]
+        low_priority: LowPriority,
+    },
+    Bdp {
+        /// Bandwidth-delay products: the rate of the direction times the longest round trip, without queues, of the
+        /// flows whose data crosses it.
+        #[schemars(range(max = 1000), extend("exclusiveMinimum" = 0))]
+        bdp: f64,
         /// See the queue in packets.
         #[serde(default)]
         low_priority: LowPriority,

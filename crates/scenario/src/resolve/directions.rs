@@ -222,6 +222,8 @@ fn limit(queue: document::Queue) -> QueueLimit {
     match queue {
         document::Queue::Packets { packets, .. } => QueueLimit::Packets(packets),
         document::Queue::Bytes { bytes, .. } => QueueLimit::Bytes(bytes.get()),
+        // See `queues`.
+        document::Queue::Time { .. } | document::Queue::Bdp { .. } => QueueLimit::Unlimited,
         document::Queue::Unlimited(_) => QueueLimit::Unlimited,
     }
 }
@@ -229,7 +231,9 @@ fn limit(queue: document::Queue) -> QueueLimit {
 fn low_priority(queue: document::Queue) -> LowPriority {
     match queue {
         document::Queue::Packets { low_priority, .. }
-        | document::Queue::Bytes { low_priority, .. } => low_priority,
+        | document::Queue::Bytes { low_priority, .. }
+        | document::Queue::Time { low_priority, .. }
+        | document::Queue::Bdp { low_priority, .. } => low_priority,
         document::Queue::Unlimited(_) => LowPriority::Ignore,
     }
 }

@@ -18,6 +18,7 @@ mod modems;
 mod mtu;
 mod named_entries;
 mod proxy;
+mod queues;
 mod reference;
 mod refused;
 mod robust;

@@ -1,0 +1,82 @@
+//! Queues in time or in bandwidth-delay products, as bytes.
+//!
+//! The rate is that of the direction at the start, and for a trace its mean; with demand assignment that of all
+//! slots. The delay of a bandwidth-delay product is the longest round trip, without queues, of the connections whose
+//! data crosses the direction. Where only their ACKs do, it is theirs.
+
+use language::error::Problem;
+use language::path::Path;
+use units::Span;
+
+use super::sides::Sides;
+use crate::document::{Document, Queue};
+use crate::model::{Flow, QueueLimit, Scenario, Way};
+use crate::routes::{Hop, Routes, routes};
+
+/// Sets the limits of all queues that are not in packets or bytes.
+pub(super) fn resolve(document: &Document, scenario: &mut Scenario, problems: &mut Vec<Problem>) {
+    let relative = |queue: &Queue| matches!(queue, Queue::Time { .. } | Queue::Bdp { .. });
+    let mut routes_of_all: Option<Routes> = None;
+    for (number, link) in document.link.iter().enumerate() {
+        let path = Path::entry("link", number);
+        let sides = Sides { link, path: &path };
+        for side in 0..2 {
+            let queue = sides.value(side, |one| &one.queue).copied().filter(relative);
+            let Some(queue) = queue else { continue };
+            let hop = hop(number, side);
+            let time = match queue {
+                Queue::Time { time, .. } => Some(time.as_secs_f64()),
+                Queue::Bdp { bdp, .. } => {
+                    let routes = routes_of_all.get_or_insert_with(|| routes(scenario));
+                    longest_round_trip(scenario, routes, hop).map(|rtt| bdp * rtt.as_secs_f64())
+                }
+                _ => None,
+            };
+            let Some(time) = time else {
+                let place = sides.place(side, "queue", |one| &one.queue);
+                let problem =
+                    Problem::new(place, "a flow whose data or ACKs cross the direction", "none");
+                problems.push(problem.because("a bandwidth-delay product is that of a flow"));
+                continue;
+            };
+            let link = &mut scenario.links[number];
+            let direction = if side == 0 { &mut link.forward } else { &mut link.backward };
+            let bytes = direction.rate.bits_per_second() as f64 * time / 8.0;
+            #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded")]
+            let bytes = bytes.round() as u64;
+            direction.queue = QueueLimit::Bytes(bytes.max(1));
+        }
+    }
+}
+
+fn hop(link: usize, side: usize) -> Hop {
+    #[expect(clippy::cast_possible_truncation, reason = "the language bounds the number of links")]
+    let link = link as u32;
+    Hop { link, forward: side == 0 }
+}
+
+/// The longest round trip of the connections that cross a direction, without queues.
+fn longest_round_trip(scenario: &Scenario, routes: &Routes, hop: Hop) -> Option<Span> {
+    let delay = |(from, to): Way| {
+        let hops = routes.path(from, to, &scenario.links);
+        let delays = hops.iter().map(|hop| hop.direction(&scenario.links).delay);
+        delays.fold(Span::ZERO, |sum, delay| sum + delay)
+    };
+    let longest = |way: usize| {
+        let connections = scenario.flows.iter().flat_map(connections);
+        let crossing = connections
+            .filter(|ways| routes.path(ways[way].0, ways[way].1, &scenario.links).contains(&hop));
+        crossing.map(|[data, acks]| delay(data) + delay(acks)).max()
+    };
+    longest(0).or_else(|| longest(1))
+}
+
+/// The ways of data and ACKs of the connections of a flow: one, or one for each leg between gateways.
+fn connections(flow: &Flow) -> Vec<[Way; 2]> {
+    if flow.gateways.is_empty() {
+        return flow.all_ways().collect();
+    }
+    let nodes = flow.gateways.iter().map(|gateway| gateway.node);
+    let stops: Vec<_> = [flow.from].into_iter().chain(nodes).chain([flow.to]).collect();
+    stops.windows(2).map(|leg| [(leg[0], leg[1]), (leg[1], leg[0])]).collect()
+}

@@ -297,25 +297,25 @@ impl Connection {
     /// Why the connection failed: [`abort_cause`](Self::abort_cause) of one that had not yet delivered both
     /// streams with their FINs. A reset in TIME-WAIT takes nothing away (RFC 1337).
     pub fn failure(&self) -> Option<AbortCause> {
-        let is_complete = self.receiver.finished() && self.sender.fin_acknowledged();
+        let is_complete = self.receiver.finished() && self.sender.stream().fin_acknowledged();
         self.cause.filter(|_| !is_complete)
     }
 
     /// Bytes that [`write`](Self::write) can take until the send buffer is full. An application that writes
     /// more waits in it.
     pub fn send_room(&self) -> u64 {
-        let waiting = self.sender.written() - 1 - self.acknowledged();
+        let waiting = self.sender.stream().written - 1 - self.acknowledged();
         self.config.send_buffer.get().saturating_sub(waiting)
     }
 
     /// Bytes of the own stream that the other end has acknowledged, or that were given up.
     pub fn acknowledged(&self) -> u64 {
-        self.sender.una().saturating_sub(1).min(self.sender.written() - 1)
+        self.sender.stream().una.saturating_sub(1).min(self.sender.stream().written - 1)
     }
 
     /// Bytes of the own stream that were sent at least once, from the first one on.
     pub fn sent_once(&self) -> u64 {
-        self.sender.max().saturating_sub(1).min(self.sender.written() - 1)
+        self.sender.stream().max.saturating_sub(1).min(self.sender.stream().written - 1)
     }
 
     /// The other end has sent its FIN, and everything before it has arrived.
@@ -325,7 +325,7 @@ impl Connection {
 
     /// Flight size in bytes.
     pub fn flight(&self) -> u64 {
-        self.sender.flight()
+        self.sender.stream().flight()
     }
 
     /// Where loss recovery stands.
@@ -376,7 +376,7 @@ impl Connection {
 
     /// The deadline has come.
     pub fn on_deadline(&mut self, now: Time) {
-        self.sender.note_waiting_data();
+        self.sender.stream_mut().note_waiting_data();
         if self.receiver.deadline() <= now {
             self.receiver.on_deadline(self.sender.rtt().rto());
         }
@@ -391,7 +391,7 @@ impl Connection {
             } else {
                 self.sender.on_deadline(now, &self.config, self.watch.heard);
             }
-            if let Some(cause) = self.sender.gave_up() {
+            if let Some(cause) = self.sender.timers().gave_up() {
                 self.cause = Some(cause);
                 self.state = State::Closed;
                 self.urgent = Urgent::Nothing;
@@ -402,8 +402,8 @@ impl Connection {
     }
 
     pub(super) fn advance_close(&mut self, now: Time, fin: bool) {
-        self.sender.note_waiting_data();
-        let acknowledged = self.sender.fin_acknowledged();
+        self.sender.stream_mut().note_waiting_data();
+        let acknowledged = self.sender.stream().fin_acknowledged();
         let finished = self.receiver.finished();
         let before = self.state;
         self.state = match self.state {

@@ -41,13 +41,13 @@ impl Connection {
     /// neither opens nor ends anything. Nearly all are, so this is one test for all the rules.
     #[inline]
     pub(super) fn acknowledged_by_ordinary(&self, segment: &Segment) -> Option<u64> {
-        let una = self.sender.una();
+        let una = self.sender.stream().una;
         // A flight is shorter than 2^31 bytes, so a number below SND.UNA counts as far above.
         let acked = u64::from(segment.acknowledgement.wrapping_sub(self.out.wrap(una)));
         let next = self.receiver.next();
         let is_ordinary = segment.flags.0 & self.ordinary_bits == Flags::ACK.0
             && segment.sequence == self.inward.wrap(next)
-            && acked <= self.sender.flight()
+            && acked <= self.sender.stream().flight()
             && next + u64::from(segment.payload) <= self.receiver.right_edge()
             && !segment.options.contains(Options::OF_PROBES)
             && self.has_good_timestamp(segment);
@@ -66,7 +66,7 @@ impl Connection {
     }
 
     fn acknowledges_something_sent(&self, segment: &Segment) -> bool {
-        let una = self.sender.una();
+        let una = self.sender.stream().una;
         let number = self.out.unwrap(segment.acknowledgement, una);
         number.is_some_and(|number| number >= una && self.sender.may_be_acknowledged(number))
     }
@@ -131,8 +131,8 @@ impl Connection {
         age <= PAWS_WINDOW
             || (is_bare_ack(segment)
                 && sequence == self.receiver.next()
-                && segment.acknowledgement == self.out.wrap(self.sender.una())
-                && !self.sender.would_move_window(sequence, window)
+                && segment.acknowledgement == self.out.wrap(self.sender.stream().una)
+                && !self.sender.peer().would_move(sequence, window)
                 && u128::from(age) <= most)
     }
 
@@ -197,10 +197,10 @@ impl Connection {
 
     /// RFC 5961 section 5.2. An ACK that is merely old is taken for its SACK blocks.
     fn accepts_acknowledgement(&mut self, now: Time, segment: &Segment) -> bool {
-        let una = self.sender.una();
+        let una = self.sender.stream().una;
         let number = self.out.unwrap(segment.acknowledgement, una);
         let accepted = number.is_some_and(|number| {
-            let oldest = number + self.sender.max_advertised();
+            let oldest = number + self.sender.peer().max_advertised;
             (oldest >= una || self.sender.is_expected(oldest))
                 && self.sender.may_be_acknowledged(number)
         });

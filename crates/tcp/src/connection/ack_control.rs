@@ -62,7 +62,7 @@ impl Connection {
         if marks.arrived_marked && segment.payload == 0 {
             acks.on_marked_ack();
         }
-        let (una, max) = (self.sender.una(), self.sender.max());
+        let (una, max) = (self.sender.stream().una, self.sender.stream().max);
         if number < una {
             acks.on_late_ack();
         }
@@ -73,7 +73,7 @@ impl Connection {
             number,
             una,
             max,
-            mss: self.sender.mss(),
+            mss: self.sender.stream().mss,
             cwnd: self.sender.controller().window().cwnd,
             in_order: self.sender.is_in_order(),
         });

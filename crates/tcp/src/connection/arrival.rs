@@ -160,7 +160,7 @@ impl Connection {
         segment: &Segment,
         sequence: u64,
     ) {
-        let una = self.sender.una();
+        let una = self.sender.stream().una;
         let Some(number) = self.out.unwrap(segment.acknowledgement, una) else { return };
         if self.marks.is_some() {
             self.read_report(segment, number);
@@ -187,7 +187,7 @@ impl Connection {
         sequence: u64,
         number: u64,
     ) -> (Acknowledgement, impl Iterator<Item = Range> + use<'a>) {
-        let una = self.sender.una();
+        let una = self.sender.stream().una;
         let mut blocks = segment.blocks();
         let mut needless = Range { start: 0, end: 0 };
         if self.dsack
@@ -217,7 +217,7 @@ impl Connection {
     /// of this end.
     #[cold]
     fn on_too_big(&mut self, now: Time, message: &Segment, mss: u16) {
-        let quoted = self.out.unwrap(message.sequence, self.sender.una());
+        let quoted = self.out.unwrap(message.sequence, self.sender.stream().una);
         let options = self.option_bytes();
         self.sender.on_too_big(now, &self.config, quoted, mss.into(), options);
     }
@@ -260,7 +260,7 @@ impl Connection {
     /// Returns true if the SACK blocks of a segment report something that was not known to have arrived.
     #[cold]
     pub(super) fn brings_sacks(&self, segment: &Segment) -> bool {
-        let una = self.sender.una();
+        let una = self.sender.stream().una;
         segment
             .blocks()
             .iter()

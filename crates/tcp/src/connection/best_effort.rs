@@ -148,7 +148,7 @@ impl Connection {
         sequence: u64,
         number: u64,
     ) {
-        if number >= self.sender.una() {
+        if number >= self.sender.stream().una {
             self.sender.meet_receiver();
             return;
         }

@@ -92,7 +92,7 @@ impl Connection {
             return;
         }
         let timestamps = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
-        let most = self.sender.mss() + u64::from(timestamps);
+        let most = self.sender.stream().mss + u64::from(timestamps);
         if u64::from(u32::from(segment.payload) + segment.option_bytes()) > most {
             segment.sack_blocks = 0;
         }

@@ -51,7 +51,7 @@ impl Connection {
 
     fn look_for_other_end(&mut self, now: Time) {
         let Some(keep_alive) = self.config.keep_alive else { return };
-        if self.sender.is_busy() {
+        if self.sender.stream().is_busy() {
             self.slow_timer = now + keep_alive.idle;
             return;
         }
@@ -83,7 +83,7 @@ impl Connection {
     pub(super) fn next_keep_alive(&mut self, now: Time) -> Segment {
         self.urgent = Urgent::Nothing;
         let mut segment = self.bare_segment(now);
-        segment.sequence = self.out.wrap(self.sender.una() - 1);
+        segment.sequence = self.out.wrap(self.sender.stream().una - 1);
         segment
     }
 
@@ -91,6 +91,6 @@ impl Connection {
     pub(crate) fn unanswered_probes(&self) -> u32 {
         let Watch { heard, asked, unanswered } = self.watch;
         let of_keep_alive = if heard > asked { 0 } else { unanswered };
-        of_keep_alive + self.sender.unanswered_window_probes(heard)
+        of_keep_alive + self.sender.timers().unanswered_window_probes(heard)
     }
 }

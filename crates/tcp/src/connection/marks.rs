@@ -271,7 +271,7 @@ impl Connection {
         if !self.ecn.is_accurate() {
             return segment;
         }
-        let opens = self.sender.max() == 1 && !self.passive;
+        let opens = self.sender.stream().max == 1 && !self.passive;
         let Some(marks) = &mut self.marks else { return segment };
         marks.received.on_reported();
         if let Some(bits) = marks.first_ack.take().filter(|_| opens) {
@@ -289,7 +289,7 @@ impl Connection {
 
     /// Reads what an ACK that acknowledges everything before `number` reports.
     pub(super) fn read_report(&mut self, segment: &Segment, number: u64) {
-        let (una, mss) = (self.sender.una(), self.sender.mss());
+        let (una, mss) = (self.sender.stream().una, self.sender.stream().mss);
         let Some(marks) = &mut self.marks else { return };
         marks.found = 0;
         if self.ecn.is_accurate() {

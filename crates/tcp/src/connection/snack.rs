@@ -200,7 +200,8 @@ impl Connection {
     pub(super) fn take_snack(&mut self, now: Time, segment: &Segment, sequence: u64) {
         let Some(Reports { unit, .. }) = self.reports() else { return };
         let unit = *unit;
-        let Some(number) = self.out.unwrap(segment.acknowledgement, self.sender.una()) else {
+        let Some(number) = self.out.unwrap(segment.acknowledgement, self.sender.stream().una)
+        else {
             return;
         };
         if self.sender.is_best_effort() {

@@ -206,7 +206,7 @@ impl Bench {
                 clock,
                 marked,
             } => {
-                let una = self.end.sender.una() as i64;
+                let una = self.end.sender.stream().una as i64;
                 let out = |number: i64| OWN.wrapping_add(number as u32);
                 let mut segment = Segment {
                     sequence: PEER
@@ -244,7 +244,7 @@ impl Bench {
                 }
             }
             Event::Ack { share, blocks, echo } => {
-                let (una, flight) = (self.end.sender.una(), self.end.flight());
+                let (una, flight) = (self.end.sender.stream().una, self.end.flight());
                 let number = una + flight * share.min(&100) / 100;
                 let mut segment = Segment {
                     sequence: PEER.wrapping_add(self.end.receiver.next() as u32),
@@ -263,7 +263,7 @@ impl Bench {
                 }
                 for (start, length) in blocks.iter().filter(|_| !self.has_snack()) {
                     let start = number + 100 * start;
-                    let end = (start + 100 * length).min(self.end.sender.max());
+                    let end = (start + 100 * length).min(self.end.sender.stream().max);
                     if start < end {
                         segment.sack[usize::from(segment.sack_blocks)] = Block {
                             start: OWN.wrapping_add(start as u32),
@@ -275,7 +275,7 @@ impl Bench {
                 self.end.on_segment(self.now, &segment);
             }
             Event::TooBig { sequence, mss } => {
-                let una = self.end.sender.una() as i64;
+                let una = self.end.sender.stream().una as i64;
                 let quoted = OWN.wrapping_add((una + sequence) as u32);
                 let segment = Segment { sequence: quoted, ..Segment::default() };
                 self.end.on_segment(self.now, &segment.too_big(1, *mss, 556));

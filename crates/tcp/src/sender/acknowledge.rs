@@ -43,22 +43,23 @@ impl Sender {
         ack: &Acknowledgement,
         blocks: impl Iterator<Item = Range>,
     ) {
-        self.retransmission_quota = self.controller.retransmission_quota();
+        self.episode.quota = self.controller.retransmission_quota();
         // The controller enlarges the window until the next ACK.
         let differs =
-            config.duplicate_window == DuplicateWindow::Sender && ack.window != self.taken;
-        let window_moved = self.update_window(ack) || differs;
+            config.duplicate_window == DuplicateWindow::Sender && ack.window != self.peer.usable;
+        let window_moved = self.peer.update(ack, self.stream.una) || differs;
         // Most ACKs have no blocks.
         let sacked = if blocks.size_hint() != (0, Some(0)) && self.uses_sack() {
             self.take_sack_blocks(now, config, ack.number, blocks)
         } else {
             0
         };
-        let acked = ack.number - self.una;
+        let acked = ack.number - self.stream.una;
         if acked > 0 {
             self.on_new_data(now, config, ack, sacked);
         } else if !ack.answers_probe {
-            let duplicate = self.flight() > 0 && self.is_duplicate(ack, window_moved, sacked > 0);
+            let duplicate =
+                self.stream.flight() > 0 && self.is_duplicate(ack, window_moved, sacked > 0);
             self.give_feedback(now, config, ack, 0, sacked, duplicate);
             if ack.marked {
                 self.on_mark(now, config, 0);
@@ -72,10 +73,11 @@ impl Sender {
         if self.has_instruments() {
             self.take_more_out_of(now, config, ack, window_moved);
         }
-        self.taken = self.advertised;
+        self.peer.usable = self.peer.advertised;
         let state = self.send_state();
-        self.taken = self.controller.advertised_window(Sizing::Total, self.taken, &state);
-        if self.persisting {
+        self.peer.usable =
+            self.controller.advertised_window(Sizing::Total, self.peer.usable, &state);
+        if self.timers.persisting {
             self.review_persist(now, config);
         }
     }
@@ -93,14 +95,14 @@ impl Sender {
         if !self.uses_sack() {
             return;
         }
-        let una = self.una;
+        let una = self.stream.una;
         if self.has_instruments() {
             self.follow_old_ack();
         }
         let sacked = self.take_sack_blocks(now, config, una, blocks);
-        let duplicate = self.flight() > 0 && sacked > 0;
+        let duplicate = self.stream.flight() > 0 && sacked > 0;
         let ack =
-            Acknowledgement { number: una, window: self.advertised, round_trip: None, ..*ack };
+            Acknowledgement { number: una, window: self.peer.advertised, round_trip: None, ..*ack };
         self.give_feedback(now, config, &ack, 0, sacked, duplicate);
         if duplicate {
             self.on_duplicate(now, config);
@@ -138,40 +140,20 @@ impl Sender {
 
     pub(super) fn send_state(&self) -> SendState {
         SendState {
-            flight: self.flight(),
-            to_recover: match self.phase {
+            flight: self.stream.flight(),
+            to_recover: match self.episode.phase {
                 Phase::Open => 0,
-                Phase::FastRecovery | Phase::Timeout => self.recover.saturating_sub(self.una),
+                Phase::FastRecovery | Phase::Timeout => {
+                    self.episode.recover.saturating_sub(self.stream.una)
+                }
             },
         }
     }
 
     /// Returns true if a SACK block reports outstanding data that was not known to have arrived.
     pub(crate) fn is_news(&self, block: Range) -> bool {
-        let (start, end) = (block.start.max(self.una), block.end.min(self.max));
+        let (start, end) = (block.start.max(self.stream.una), block.end.min(self.stream.max));
         start < end && self.scoreboard.holes(start, end).next().is_some()
-    }
-
-    /// Returns true if an ACK of nothing new would change the window in Linux (`tcp_may_update_window`).
-    pub(crate) fn would_move_window(&self, sequence: u64, window: u64) -> bool {
-        sequence > self.window_from
-            || (sequence == self.window_from && (window > self.advertised || window == 0))
-    }
-
-    /// The window is that of the latest segment. RFC 9293 section 3.10.7.4 takes the one with the
-    /// highest sequence number for the latest. Linux also takes one that acknowledges more
-    /// (`tcp_may_update_window`), and so does this: when an older segment that is sent again
-    /// acknowledges more, the old window would otherwise count from the new SND.UNA, which is more
-    /// than the receiver offers. Returns whether the window's size changed.
-    #[inline]
-    fn update_window(&mut self, ack: &Acknowledgement) -> bool {
-        if ack.sequence < self.window_from && ack.number <= self.una {
-            return false;
-        }
-        let changed = self.advertised != ack.window;
-        self.window_from = ack.sequence;
-        self.set_window(ack.window);
-        changed
     }
 
     /// Returns how many bytes of the blocks were news.
@@ -193,7 +175,7 @@ impl Sender {
         if news > 0 && self.recovery == Recovery::Sack {
             let threshold = self.controller.duplicate_threshold(config.dupthresh);
             let before = self.scoreboard.lost_below().max(acknowledged);
-            self.scoreboard.find_losses(threshold, self.mss);
+            self.scoreboard.find_losses(threshold, self.stream.mss);
             self.note_losses(now, before, self.scoreboard.lost_below());
         }
         news
@@ -223,43 +205,43 @@ impl Sender {
     fn take_sack_block(&mut self, now: Time, acknowledged: u64, block: Range) -> u64 {
         let start = block.start.max(acknowledged);
         self.note_early_data(Range { start, end: block.end });
-        let end = block.end.min(self.max);
+        let end = block.end.min(self.stream.max);
         self.note_sack_block(now, Range { start, end });
         self.scoreboard.sack(start, end)
     }
 
     fn on_new_data(&mut self, now: Time, config: &Config, ack: &Acknowledgement, sacked: u64) {
-        let acked = ack.number - self.una;
+        let acked = ack.number - self.stream.una;
         let full = !config.window_validation || self.note_usage();
-        self.note_acknowledgement(now, self.una, ack);
-        self.una = ack.number;
-        self.note_buffer(config);
+        self.note_acknowledgement(now, self.stream.una, ack);
+        self.stream.una = ack.number;
+        self.stream.fill_buffer(config.send_buffer);
         self.scoreboard.acknowledge(ack.number);
         self.take_rtt_sample(now, config, ack, acked);
-        self.retries = 0;
-        self.duplicates = 0;
-        self.limited = 0;
+        self.timers.retries = 0;
+        self.episode.duplicates = 0;
+        self.episode.limited = 0;
         self.give_feedback(now, config, ack, acked, sacked, false);
         if ack.marked {
             self.on_mark(now, config, acked);
         }
-        let restart_timer = match self.phase {
+        let restart_timer = match self.episode.phase {
             Phase::FastRecovery => self.on_new_data_in_fast_recovery(now, config, acked),
             Phase::Open | Phase::Timeout => {
                 if self.has_instruments() {
                     self.grow_with_instruments(now, config, acked, ack.marked, full);
                 } else {
-                    let flight = self.flight();
+                    let flight = self.stream.flight();
                     self.grow(now, acked, flight, !ack.marked && (full || self.uses_half()));
                 }
                 true
             }
         };
-        if self.phase == Phase::Timeout && self.una >= self.recover {
-            self.phase = Phase::Open;
+        if self.episode.phase == Phase::Timeout && self.stream.una >= self.episode.recover {
+            self.episode.phase = Phase::Open;
         }
-        if self.flight() == 0 {
-            self.stop_timer();
+        if self.stream.flight() == 0 {
+            self.timers.stop();
         } else if restart_timer {
             self.restart_timer(now);
         }
@@ -271,7 +253,7 @@ impl Sender {
             now,
             acked,
             flight,
-            advertised: self.advertised,
+            advertised: self.peer.advertised,
             srtt: self.rtt.srtt(),
             min_rtt: self.min_rtt(),
             cwnd_limited,
@@ -315,7 +297,7 @@ impl Sender {
         }
         let counted = self.delivered_by_this_ack().unwrap_or(acked);
         // In Linux a mark has no effect while a timeout is repaired (`tcp_may_raise_cwnd`).
-        let ignores_mark = self.phase == Phase::Timeout && self.recovers_like_linux();
+        let ignores_mark = self.episode.phase == Phase::Timeout && self.recovers_like_linux();
         (counted, ignores_mark || (!marked && !self.is_reduced_by_mark()))
     }
 
@@ -335,7 +317,7 @@ impl Sender {
             self.take_sample_like_linux(now, config, ack.round_trip, acked);
         } else if let Some(sample) = ack.round_trip.or(timed) {
             // An ACK for every second segment of the flight (RFC 7323 appendix G).
-            let acks = (self.flight() + acked).div_ceil(2 * self.mss);
+            let acks = (self.stream.flight() + acked).div_ceil(2 * self.stream.mss);
             let per_round = if ack.round_trip.is_some() { acks } else { 1 };
             self.rtt.sample(&config.rto, sample, self.progress(per_round));
         }

@@ -108,7 +108,7 @@ impl Sender {
     /// An ACK is below SND.UNA, because the receiver still waits for data that was given up.
     #[cold]
     pub(crate) fn on_ack_from_behind(&mut self, now: Time, config: &Config, ack: &Acknowledgement) {
-        let una = self.una;
+        let una = self.stream.una;
         let Some(one) = self.giving_up() else { return };
         // Another one was overtaken.
         let Some(expected) = one.expected.filter(|expected| ack.number >= *expected) else {
@@ -116,44 +116,45 @@ impl Sender {
         };
         let progress = ack.number > expected;
         one.expected = Some(ack.number);
-        self.retransmission_quota = self.controller.retransmission_quota();
+        self.episode.quota = self.controller.retransmission_quota();
         let edge = ack.number + ack.window;
-        if edge > una + self.advertised {
-            self.set_window(edge - una);
-            self.window_from = self.window_from.max(ack.sequence);
+        if edge > una + self.peer.advertised {
+            self.peer.advertise(edge - una);
+            self.peer.window_from = self.peer.window_from.max(ack.sequence);
         }
         // Its ACK comes when the receiver has passed the hole.
         self.timed = None;
         if progress {
-            self.retries = 0;
-            self.begin_user_timeout(now, config);
+            self.timers.retries = 0;
+            self.timers.begin_user_timeout(now, config);
             self.run_timer(now);
         }
         let ack =
-            Acknowledgement { number: una, window: self.advertised, round_trip: None, ..*ack };
+            Acknowledgement { number: una, window: self.peer.advertised, round_trip: None, ..*ack };
         self.give_feedback(now, config, &ack, 0, 0, false);
         if ack.marked {
             self.on_mark(now, config, 0);
         }
         self.finish_ack(now, config, &ack, false);
-        self.taken = self.advertised;
+        self.peer.usable = self.peer.advertised;
         let state = self.send_state();
-        self.taken = self.controller.advertised_window(Sizing::Total, self.taken, &state);
-        if self.persisting {
+        self.peer.usable =
+            self.controller.advertised_window(Sizing::Total, self.peer.usable, &state);
+        if self.timers.persisting {
             self.review_persist(now, config);
         }
     }
 
     /// The timer has expired. Whether it goes on, because the receiver may still wait at a hole that was given up.
     pub(super) fn waits_for_receiver(&mut self, now: Time) -> bool {
-        let expired = self.deadline;
+        let expired = self.timers.deadline;
         let Some(one) = self.giving_up() else { return false };
         if !one.is_ahead() || expired == one.waits_until {
             return false;
         }
-        self.deadline = now + one.settings.receive_timeout;
-        self.bound_by_user_timeout(now);
-        let until = self.deadline;
+        self.timers.deadline = now + one.settings.receive_timeout;
+        self.timers.bound_by_user_timeout(now);
+        let until = self.timers.deadline;
         if let Some(one) = self.giving_up() {
             one.waits_until = until;
         }
@@ -163,15 +164,15 @@ impl Sender {
     /// Why the connection ends with a timeout while the receiver is behind: nothing has moved it for the user timeout.
     pub(super) fn is_given_up_by_user(&self, now: Time) -> Option<AbortCause> {
         let one = self.known_giving_up().filter(|one| one.is_ahead())?;
-        (one.user_timeout.is_some() && now >= self.gives_up_at).then_some(AbortCause::UserTimeout)
+        (one.user_timeout.is_some() && now >= self.timers.gives_up_at)
+            .then_some(AbortCause::UserTimeout)
     }
 
     /// Gives up what is to be retransmitted and has had its retransmissions, unless the link is known to be out.
     pub(super) fn give_up_repeated(&mut self, now: Time) {
-        let end = self.written + u64::from(self.fin_queued);
-        let limit = end.min(self.una + self.advertised);
+        let limit = self.stream.end().min(self.stream.una + self.peer.advertised);
         // The FIN is a segment too.
-        let last = if limit > self.written { 1 } else { self.mss };
+        let last = if limit > self.stream.written { 1 } else { self.stream.mss };
         let kept = limit.saturating_sub(last);
         let Some(repair) = self.instruments.as_mut().and_then(|one| one.repair.as_mut()) else {
             return;
@@ -199,7 +200,7 @@ impl Sender {
 
     /// SND.UNA moves over what was given up.
     fn pass_what_is_given_up(&mut self, now: Time) {
-        let before = self.una;
+        let before = self.stream.una;
         let Some(repair) = self.instruments.as_mut().and_then(|one| one.repair.as_mut()) else {
             return;
         };
@@ -210,32 +211,31 @@ impl Sender {
         }
         let was_ahead = one.expected.replace(one.expected.unwrap_or(before)).is_some();
         let (send_buffer, user_timeout) = (one.send_buffer, one.user_timeout);
-        self.una = una;
-        self.buffered = self.written.min(una.saturating_add(send_buffer.get()));
+        self.stream.una = una;
+        self.stream.fill_buffer(send_buffer);
         // The right edge of the window stays.
-        self.advertised = self.advertised.saturating_sub(una - before);
-        self.taken = self.taken.saturating_sub(una - before);
+        self.peer.keep_edge(una - before);
         self.scoreboard.acknowledge(una);
         if let Some(instruments) = &mut self.instruments {
             instruments.forget_records(una);
         }
         self.timed = None;
-        self.retries = 0;
-        self.duplicates = 0;
-        self.limited = 0;
+        self.timers.retries = 0;
+        self.episode.duplicates = 0;
+        self.episode.limited = 0;
         if !was_ahead {
-            self.retransmits_since = now;
-            self.gives_up_at = user_timeout.map_or(Time::NEVER, |limit| now + limit);
+            self.timers.retransmits_since = now;
+            self.timers.gives_up_at = user_timeout.map_or(Time::NEVER, |limit| now + limit);
         }
         self.run_timer(now);
     }
 
     /// The timer runs if anything is outstanding.
     fn run_timer(&mut self, now: Time) {
-        if self.flight() > 0 {
+        if self.stream.flight() > 0 {
             self.restart_timer(now);
-        } else if !self.persisting {
-            self.stop_timer();
+        } else if !self.timers.persisting {
+            self.timers.stop();
         }
     }
 }

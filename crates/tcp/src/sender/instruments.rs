@@ -190,7 +190,7 @@ impl Sender {
     }
 
     fn record_sending(&mut self, now: Time, range: Range, again: bool) {
-        let pipe_before = self.scoreboard.pipe(self.una, self.max);
+        let pipe_before = self.scoreboard.pipe(self.stream.una, self.stream.max);
         let Some(instruments) = &mut self.instruments else { return };
         let bytes = range.len();
         if let Some(probes) = &mut instruments.probes {
@@ -198,20 +198,20 @@ impl Sender {
         }
         if instruments.times_segments() {
             if again {
-                instruments.delivery.on_again(now, range, self.una, pipe_before);
+                instruments.delivery.on_again(now, range, self.stream.una, pipe_before);
             } else {
                 instruments.delivery.on_new(now, bytes, range.end, pipe_before);
             }
         }
         if instruments.needs.feedback {
-            let sent = self.max.max(range.end);
+            let sent = self.stream.max.max(range.end);
             self.controller.on_sent(&Sent { now, bytes, again, sent, pipe_before });
         }
         let of_jump = instruments.jump.as_ref().and_then(Jump::pacing_rate);
         if instruments.needs.pacing || of_jump.is_some() {
             let continues =
                 instruments.pacer.paces_packets() && self.packet.is_some_and(|p| p.continues(now));
-            let flight = self.max - self.una;
+            let flight = self.stream.max - self.stream.una;
             let usual =
                 || instruments.pacer.rate(self.controller.window(), flight, self.rtt.srtt());
             let of_controller = of_jump.or(self.controller.pacing_rate());
@@ -221,7 +221,7 @@ impl Sender {
             }
         }
         if !again && let Some(jump) = &mut instruments.jump {
-            let flight = range.end - self.una;
+            let flight = range.end - self.stream.una;
             jump.before_sending(now, flight, range.end, self.controller.window_mut());
         }
         if instruments.linux.is_some() {
@@ -238,10 +238,10 @@ impl Sender {
     }
 
     fn record_application_limit(&mut self) {
-        let pipe = self.scoreboard.pipe(self.una, self.max);
-        let room = self.controller.window().cwnd >= pipe + self.mss;
+        let pipe = self.scoreboard.pipe(self.stream.una, self.stream.max);
+        let room = self.controller.window().cwnd >= pipe + self.stream.mss;
         // What is delivered is counted in bytes.
-        let pipe = pipe.min(self.flight());
+        let pipe = pipe.min(self.stream.flight());
         if let Some(instruments) = &mut self.instruments
             && instruments.needs.records
             && room
@@ -383,15 +383,15 @@ impl Sender {
         let min_rtt = self.min_rtt();
         let reduced_by_mark = self.is_reduced_by_mark();
         let (counted_acked, counted_sacked) = self.counted_by_this_ack(acked, sacked);
-        let mut pipe = self.scoreboard.pipe(self.una, self.max);
+        let mut pipe = self.scoreboard.pipe(self.stream.una, self.stream.max);
         if pipe < self.counted_flight() {
             // Something is missing, which controllers see by less than what is outstanding.
-            pipe = pipe.min(self.flight().saturating_sub(1));
+            pipe = pipe.min(self.stream.flight().saturating_sub(1));
         }
         let Some(instruments) = &mut self.instruments else { return };
         if let Some(quick) = instruments.quick_start() {
-            let is_recovering = self.phase != Phase::Open;
-            let ack = Acknowledged { now, acknowledged: self.una, sacked, is_recovering };
+            let is_recovering = self.episode.phase != Phase::Open;
+            let ack = Acknowledged { now, acknowledged: self.stream.una, sacked, is_recovering };
             quick.on_ack(&ack, self.controller.window_mut());
         }
         let rate = instruments.delivery.take_sample(min_rtt);
@@ -405,15 +405,15 @@ impl Sender {
             acked: counted_acked,
             sacked: counted_sacked,
             duplicate,
-            recovering: self.phase != Phase::Open
+            recovering: self.episode.phase != Phase::Open
                 || (reduced_by_mark && !instruments.needs.own_recovery),
             round_trip: instruments.round_trip,
             srtt: self.rtt.srtt(),
             min_rtt,
-            acknowledged: self.una,
-            sent: self.max,
+            acknowledged: self.stream.una,
+            sent: self.stream.max,
             pipe,
-            advertised: self.advertised,
+            advertised: self.peer.advertised,
             peer_clock: ack.peer_clock,
             marked: ack.marked,
             // Selective acknowledgements do not count: they would count again when the data is
@@ -474,6 +474,6 @@ impl Sender {
         let Some(quick) = self.instruments.as_mut().and_then(|one| one.quick_start()) else {
             return;
         };
-        quick.start(now, round_trip, headers, self.max, self.controller.window_mut());
+        quick.start(now, round_trip, headers, self.stream.max, self.controller.window_mut());
     }
 }

@@ -110,7 +110,7 @@ impl Sender {
     pub(super) fn follow_sending(&mut self, now: Time, range: Range, again: bool) {
         self.note_data(now);
         // Without a FIN.
-        let bytes = range.end.min(self.written).saturating_sub(range.start);
+        let bytes = range.end.min(self.stream.written).saturating_sub(range.start);
         let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
         let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else { return };
         if again && linux.is_probing {
@@ -126,7 +126,7 @@ impl Sender {
         if again {
             linux.is_repair_due = false;
             linux.undo.on_again(counted, timestamp(now));
-            if range.start <= self.una {
+            if range.start <= self.stream.una {
                 self.restart_with_first_segment(now);
             }
         } else {
@@ -148,8 +148,8 @@ impl Sender {
         if ack.marked {
             self.keep_reductions();
         }
-        let mss = self.mss;
-        let takes_sacks = self.phase != Phase::Timeout
+        let mss = self.stream.mss;
+        let takes_sacks = self.episode.phase != Phase::Timeout
             || self.known_linux().is_some_and(|linux| linux.undo.is_armed());
         self.take_report(ack, acked);
         let Some(linux) = self.linux() else { return };
@@ -177,7 +177,7 @@ impl Sender {
         };
         let threshold = self.controller.duplicate_threshold(config.dupthresh);
         let situation = Situation {
-            recovering: self.phase != Phase::Open,
+            recovering: self.episode.phase != Phase::Open,
             overtaken: flight.sacked() >= threshold,
             min_rtt: self.rtt.min(),
             srtt: self.rtt.srtt(),
@@ -223,7 +223,7 @@ impl Sender {
             self.take_answer_to_probe(now, config, ack, true);
         }
         self.recover_from_losses(now, config, controller_saw_loss);
-        if self.phase == Phase::Timeout {
+        if self.episode.phase == Phase::Timeout {
             self.doubt_timeout(&news, repeats && !news.reported);
         } else if !news.is_old {
             self.reduce(news.delivered, news.advanced && !news.lost);
@@ -246,8 +246,8 @@ impl Sender {
         let threshold = u64::from(self.controller.duplicate_threshold(config.dupthresh));
         let reorders = self.known_linux().is_some_and(|l| l.rack.reordering() > threshold);
         let raises = reorders && news.sacked && !news.advanced && !news.is_old;
-        let is_open = self.phase == Phase::Open && !self.is_reduced_by_mark() && !marked;
-        if raises && (is_open || self.phase == Phase::Timeout) {
+        let is_open = self.episode.phase == Phase::Open && !self.is_reduced_by_mark() && !marked;
+        if raises && (is_open || self.episode.phase == Phase::Timeout) {
             let flight = self.counted_flight();
             self.grow(now, news.delivered, flight, self.uses_window(config));
             self.note_change_of_window(now);
@@ -258,12 +258,12 @@ impl Sender {
     pub(super) fn is_about_to_recover(&self) -> bool {
         let Some(linux) = self.known_linux() else { return false };
         let any = self.scoreboard.flight().is_some_and(|flight| flight.has_lost());
-        any && (self.phase == Phase::Open || linux.news.lost_again)
+        any && (self.episode.phase == Phase::Open || linux.news.lost_again)
     }
 
     /// `is_dubious`: the ACK is not an ordinary one (`tcp_ack_is_dubious`). Only such an ACK shows disorder.
     fn note_disorder(&mut self, is_dubious: bool) {
-        if self.phase != Phase::Open {
+        if self.episode.phase != Phase::Open {
             return;
         }
         let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
@@ -292,7 +292,10 @@ impl Sender {
             reported,
         };
         let repaired = self.linux().is_some_and(|linux| linux.probe.on_ack(answer));
-        if repaired && self.phase == Phase::Open && !self.is_in_window_of_mark() {
+        if repaired
+            && self.episode.phase == Phase::Open
+            && !self.reductions.is_in_window_of_mark(self.stream.una)
+        {
             let flight = self.flight_to_reduce(config);
             self.controller.on_loss(&Loss { now, flight, repeated: false });
             self.note_reduction();
@@ -305,7 +308,9 @@ impl Sender {
     /// lost starts one (`tcp_fastretrans_alert`, `FLAG_LOST_RETRANS`).
     fn recover_from_losses(&mut self, now: Time, config: &Config, controller_saw_loss: bool) {
         let lost_again = self.known_linux().is_some_and(|linux| linux.news.lost_again);
-        if self.phase != Phase::Open && !(self.phase == Phase::Timeout && lost_again) {
+        if self.episode.phase != Phase::Open
+            && !(self.episode.phase == Phase::Timeout && lost_again)
+        {
             return;
         }
         let Some(flight) = self.scoreboard.flight_mut() else { return };
@@ -333,7 +338,7 @@ impl Sender {
         }
         self.enter_fast_recovery(now, config);
         let is_spared = self.is_spared();
-        let (phase, ssthresh) = (self.phase, self.controller.window().ssthresh);
+        let (phase, ssthresh) = (self.episode.phase, self.controller.window().ssthresh);
         if let Some(linux) = self.linux() {
             linux.is_repair_due = linux.forces_repair && phase == Phase::FastRecovery;
             let proportional = linux.reduces && phase == Phase::FastRecovery && !is_spared;
@@ -368,10 +373,13 @@ impl Sender {
 
     /// Something beyond what was outstanding at the mark is acknowledged (`tcp_end_cwnd_reduction`).
     pub(super) fn end_reduction_by_mark(&mut self, now: Time) {
-        if !self.reduced_by_mark || self.una <= self.reduced_at || self.phase != Phase::Open {
+        if !self.reductions.by_mark
+            || self.stream.una <= self.reductions.at
+            || self.episode.phase != Phase::Open
+        {
             return;
         }
-        self.reduced_by_mark = false;
+        self.reductions.by_mark = false;
         if let Some(linux) = self.linux()
             && let Some(reduction) = linux.reduction.take()
         {
@@ -395,7 +403,7 @@ impl Sender {
     }
 
     fn reduce(&mut self, delivered: u64, progress: bool) {
-        let (pipe, mss) = (self.scoreboard.pipe(self.una, self.max), self.mss);
+        let (pipe, mss) = (self.scoreboard.pipe(self.stream.una, self.stream.max), self.stream.mss);
         if delivered > 0
             && let Some(linux) = self.linux()
             && let Some(reduction) = &mut linux.reduction
@@ -406,11 +414,12 @@ impl Sender {
     }
 
     fn doubt_timeout(&mut self, news: &News, is_duplicate: bool) {
-        let unsent = self.buffered.min(self.una + self.advertised) > self.max;
+        let unsent =
+            self.stream.buffered.min(self.stream.una + self.peer.advertised) > self.stream.max;
         let evidence = Evidence {
             advanced: news.advanced,
             sacked: news.sacked || is_duplicate,
-            new_sent: self.max > self.recover,
+            new_sent: self.stream.max > self.episode.recover,
             new_possible: unsent && self.pipe_has_room(),
         };
         if let Some(linux) = self.linux() {
@@ -425,10 +434,10 @@ impl Sender {
 
     /// The retransmission timer expired, and the controller is about to hear of it.
     pub(super) fn prepare_for_timeout(&mut self, config: &Config) {
-        let first = self.phase == Phase::Open;
-        let again = self.retries > 1;
-        let in_window_of_mark = self.is_in_window_of_mark();
-        if !again && self.phase != Phase::FastRecovery && !in_window_of_mark {
+        let first = self.episode.phase == Phase::Open;
+        let again = self.timers.retries > 1;
+        let in_window_of_mark = self.reductions.is_in_window_of_mark(self.stream.una);
+        if !again && self.episode.phase != Phase::FastRecovery && !in_window_of_mark {
             self.remember_window(true);
         }
         let threshold = self.controller.duplicate_threshold(config.dupthresh);
@@ -452,7 +461,7 @@ impl Sender {
         linux.used.note_change(now);
         let mut lost = std::mem::take(&mut linux.lost);
         flight.on_timeout(now, linux.rack.patience_at_timeout(), |range| lost.push(range));
-        let least = flight.pipe() + self.mss;
+        let least = flight.pipe() + self.stream.mss;
         self.tell_losses(now, lost);
         let window = self.controller.window_mut();
         window.cwnd = window.cwnd.max(least);
@@ -461,7 +470,7 @@ impl Sender {
     /// Segments that are longer than allowed now count as lost, and leave in pieces. Nothing takes this back
     /// (`tcp_simple_retransmit`).
     pub(super) fn lose_too_large(&mut self, now: Time) {
-        let mss = self.mss;
+        let mss = self.stream.mss;
         let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
         let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else { return };
         linux.reduction = None;

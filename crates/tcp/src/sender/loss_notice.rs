@@ -71,7 +71,8 @@ impl Sender {
 
     /// A duplicate ACK in recovery.
     pub(super) fn doubt_notice(&mut self, now: Time, config: &Config) {
-        let (una, threshold) = (self.una, self.controller.duplicate_threshold(config.dupthresh));
+        let (una, threshold) =
+            (self.stream.una, self.controller.duplicate_threshold(config.dupthresh));
         let Some(notices) = self.notices() else { return };
         if notices.spared.is_none() || notices.is_noticed {
             return;

@@ -104,7 +104,7 @@ impl Sender {
     #[cold]
     pub(super) fn ends_packet(&mut self, now: Time, room: u64) -> bool {
         let Some(mut packet) = self.packet else { return false };
-        let ends = packet.cut(now, room.div_ceil(self.mss), || self.segments_of_packet());
+        let ends = packet.cut(now, room.div_ceil(self.stream.mss), || self.segments_of_packet());
         self.packet = Some(packet);
         ends
     }
@@ -143,7 +143,7 @@ impl Sender {
     pub(super) fn fills_packet(&self, now: Time) -> bool {
         let goes_on = |packet: Packet| packet.again.is_none() && packet.gone > 0;
         self.recovers_like_linux()
-            && self.max_advertised / 2 >= 2 * self.mss
+            && self.peer.max_advertised / 2 >= 2 * self.stream.mss
             && self.packet.is_some_and(goes_on)
             && self.packet_goes_on(now)
     }
@@ -160,24 +160,24 @@ impl Sender {
     ) -> bool {
         let room = by_receiver.min(by_congestion);
         let is_begun = self.packet_goes_on(now);
-        if is_begun || !self.recovers_like_linux() || self.phase != Phase::Open {
+        if is_begun || !self.recovers_like_linux() || self.episode.phase != Phase::Open {
             return false;
         }
         if self.packet.is_some_and(|packet| packet.waits) {
             return true;
         }
-        let window = self.advertised.min(self.controller.window().cwnd);
-        if room < self.mss
-            || available <= self.mss
-            || now.since(self.last_sent.max(self.paced_departure())) > SOON
+        let window = self.peer.advertised.min(self.controller.window().cwnd);
+        if room < self.stream.mss
+            || available <= self.stream.mss
+            || now.since(self.timers.last_sent.max(self.paced_departure())) > SOON
             || room >= window / WINDOW_DIVISOR
-            || room >= self.segments_of_packet() * self.mss
+            || room >= self.segments_of_packet() * self.stream.mss
             || !self.expects_ack(now)
         {
             return false;
         }
         // The last packet before the FIN cannot become larger.
-        if room > available && self.fin_queued {
+        if room > available && self.stream.fin_queued {
             return false;
         }
         if let Some(packet) = &mut self.packet {
@@ -215,9 +215,10 @@ impl Sender {
         let Some(srtt) = self.rtt.srtt().filter(|srtt| *srtt > Span::ZERO) else {
             return self.controller.least_packet();
         };
-        let usual = || usual_rate(self.controller.window(), self.flight(), srtt);
+        let usual = || usual_rate(self.controller.window(), self.stream.flight(), srtt);
         let rate = self.controller.pacing_rate().unwrap_or_else(usual);
-        segments_of_packet(rate, self.min_rtt(), self.mss).max(self.controller.least_packet())
+        segments_of_packet(rate, self.min_rtt(), self.stream.mss)
+            .max(self.controller.least_packet())
     }
 }
 

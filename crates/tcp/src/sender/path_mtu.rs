@@ -57,7 +57,7 @@ impl Sender {
         let Some(instruments) = &mut self.instruments else { return };
         let known = instruments.known_path.take().filter(|known| known.expires > now);
         if config.mtu_probing != MtuProbing::Off || known.is_some() {
-            let mut path = PathMtu::new(now, config.mtu_probing, self.mss, options);
+            let mut path = PathMtu::new(now, config.mtu_probing, self.stream.mss, options);
             if let Some(known) = known {
                 path.start_with(known, options);
             }
@@ -70,9 +70,9 @@ impl Sender {
     /// with it. One that has nothing outstanding takes it: whatever else is too large for the path draws a
     /// message of its own, by which it is known to be lost.
     pub(crate) fn know_path(&mut self, config: &Config, known: KnownPath, options: u64) {
-        if self.una == 0 {
+        if self.stream.una == 0 {
             self.instruments_for_path(config).known_path = Some(known);
-        } else if self.flight() == 0 {
+        } else if self.stream.flight() == 0 {
             // A sender that searches has begun to when the connection was opened.
             let began = Time::ZERO;
             self.discovery(began, config, options).path.take_over(known, options);
@@ -87,7 +87,7 @@ impl Sender {
 
     /// Discovery of the path, which starts now unless it has started before.
     fn discovery(&mut self, now: Time, config: &Config, options: u64) -> &mut Discovery {
-        let mss = self.mss;
+        let mss = self.stream.mss;
         self.instruments_for_path(config).path_mtu.get_or_insert_with(|| {
             Discovery::new(config, PathMtu::new(now, config.mtu_probing, mss, options))
         })
@@ -109,25 +109,28 @@ impl Sender {
         size: u64,
         options: u64,
     ) {
-        let (una, max) = (self.una, self.max);
+        let (una, max) = (self.stream.una, self.stream.max);
         let discovery = self.discovery(now, config, options);
         if !quoted.is_some_and(|quoted| una <= quoted && quoted <= max) {
             discovery.path.on_forged_report();
         } else if discovery.path.on_report(now, size.saturating_sub(options)) {
             discovery.path.on_retransmission();
             self.take_size();
-            if self.flight() > self.mss {
-                self.send_too_large_again(now, Range { start: self.una, end: self.max });
+            if self.stream.flight() > self.stream.mss {
+                self.send_too_large_again(
+                    now,
+                    Range { start: self.stream.una, end: self.stream.max },
+                );
             }
         }
     }
 
     /// Takes the size of segments that discovery has found.
     fn take_size(&mut self) {
-        let before = self.mss;
+        let before = self.stream.mss;
         let Some(mss) = self.path_mtu().map(|path| path.segment()) else { return };
         if mss != before {
-            self.mss = mss;
+            self.stream.mss = mss;
             self.controller.window_mut().change_mss(mss);
             self.count_segments_of(mss);
         }
@@ -136,20 +139,16 @@ impl Sender {
     /// Whatever of `range` is too large for the path leaves again. cwnd stays, and ssthresh is at least three
     /// quarters of it (`tcp_current_ssthresh`).
     fn send_too_large_again(&mut self, now: Time, range: Range) {
-        self.phase = Phase::Timeout;
-        self.recover = self.max;
-        self.duplicates = 0;
-        self.limited = 0;
-        self.resend_head = false;
+        self.episode.begin_timeout(self.stream.max);
         self.timed = None;
-        self.retransmission_quota = self.controller.retransmission_quota();
+        self.episode.quota = self.controller.retransmission_quota();
         let window = self.controller.window_mut();
         window.ssthresh = window.ssthresh.max(window.cwnd / 4 * 3);
         if self.recovers_like_linux() {
             self.lose_too_large(now);
         } else {
             self.note_losses(now, range.start, range.end);
-            self.scoreboard.lose_everything(self.una, range.end);
+            self.scoreboard.lose_everything(self.stream.una, range.end);
         }
         self.restart_timer(now);
     }
@@ -161,7 +160,10 @@ impl Sender {
         if self.path_mtu().is_some_and(|path| path.forgets(now)) {
             self.take_size();
         }
-        if self.phase != Phase::Open || self.resend_head || self.is_reduced_by_mark() {
+        if self.episode.phase != Phase::Open
+            || self.episode.resend_head
+            || self.is_reduced_by_mark()
+        {
             return false;
         }
         let Some(discovery) = self.instruments.as_mut().and_then(|one| one.path_mtu.as_mut())
@@ -172,11 +174,14 @@ impl Sender {
         let threshold = self.controller.duplicate_threshold(discovery.dupthresh);
         let seen = Opportunity {
             now,
-            unsent: self.buffered.saturating_sub(self.max),
-            window_room: (self.una + self.advertised).saturating_sub(self.max),
-            window: self.advertised,
-            cwnd: window.cwnd / self.mss,
-            in_flight: self.scoreboard.pipe(self.una, self.max).div_ceil(self.mss),
+            unsent: self.stream.unsent(),
+            window_room: (self.stream.una + self.peer.advertised).saturating_sub(self.stream.max),
+            window: self.peer.advertised,
+            cwnd: window.cwnd / self.stream.mss,
+            in_flight: self
+                .scoreboard
+                .pipe(self.stream.una, self.stream.max)
+                .div_ceil(self.stream.mss),
             reordering: threshold.into(),
         };
         match discovery.path.advise(&seen) {
@@ -187,7 +192,7 @@ impl Sender {
             }
             Advice::Probe(size) => {
                 discovery.due = Some(size);
-                self.resend_head = true;
+                self.episode.resend_head = true;
                 false
             }
         }
@@ -197,9 +202,9 @@ impl Sender {
     pub(super) fn next_mtu_probe(&mut self, now: Time) -> Option<Chunk> {
         let discovery = self.instruments.as_mut()?.path_mtu.as_mut()?;
         let size = discovery.due.take()?;
-        let range = Range { start: self.max, end: self.max + size };
+        let range = Range { start: self.stream.max, end: self.stream.max + size };
         discovery.path.on_probe_sent(range);
-        let mss = self.mss;
+        let mss = self.stream.mss;
         let window = self.controller.window_mut();
         window.cwnd = window.cwnd.saturating_sub(mss).max(mss);
         Some(self.send_new(now, size))
@@ -215,19 +220,20 @@ impl Sender {
     /// A loss was found. If it is that of a probe, the probe was too large, and only that: it is sent again
     /// without a reduction, and true is returned. Otherwise a probe that is out tells nothing any more.
     pub(super) fn repairs_mtu_probe(&mut self, now: Time) -> bool {
-        if !self.has_instruments() || self.phase != Phase::Open {
+        if !self.has_instruments() || self.episode.phase != Phase::Open {
             return false;
         }
-        let (una, after_mark) = (self.una, self.is_in_window_of_mark());
+        let (una, after_mark) =
+            (self.stream.una, self.reductions.is_in_window_of_mark(self.stream.una));
         let Some(path) = self.path_mtu() else { return false };
         // After a mark, what is lost may have been lost to congestion (`tcp_fastretrans_alert`).
         match if after_mark { None } else { path.on_loss(una) } {
             Some(range) => {
-                let mss = self.mss;
+                let mss = self.stream.mss;
                 self.controller.window_mut().cwnd += mss;
                 self.send_too_large_again(now, range);
                 // Without SACK, duplicate ACKs leave no room in cwnd for it.
-                self.resend_head = !self.uses_sack();
+                self.episode.resend_head = !self.uses_sack();
                 true
             }
             None => {
@@ -239,7 +245,7 @@ impl Sender {
 
     /// Something is about to be sent again. A probe that is out counts as segments of the usual size then.
     pub(super) fn forget_mtu_probe(&mut self) {
-        let mss = self.mss;
+        let mss = self.stream.mss;
         if self.path_mtu().is_some_and(PathMtu::on_retransmission)
             && let Some(flight) = self.scoreboard.flight_mut()
         {
@@ -251,8 +257,8 @@ impl Sender {
     /// retransmission. Perhaps the path is a black hole for segments of this size.
     pub(super) fn doubt_path(&mut self, now: Time) {
         self.forget_mtu_probe();
-        let since = now.since(self.retransmits_since);
-        let repeated = self.retries > 1;
+        let since = now.since(self.timers.retransmits_since);
+        let repeated = self.timers.retries > 1;
         if repeated && self.path_mtu().is_some_and(|path| path.on_timeout(now, since)) {
             self.take_size();
             if self.recovers_like_linux() {

@@ -45,7 +45,7 @@ impl Sender {
     /// Returns true if the controller is to be asked for probes.
     fn may_probe(&self) -> bool {
         self.instruments.as_ref().is_some_and(|instruments| instruments.probes.is_some())
-            && self.flight() > 0
+            && self.stream.flight() > 0
     }
 
     /// The next probe and what it carries, if the controller wants one and there is something for
@@ -87,11 +87,11 @@ impl Sender {
     }
 
     fn probe_state(&self, now: Time) -> ProbeState {
-        ProbeState { now, srtt: self.rtt.srtt(), advertised: self.advertised }
+        ProbeState { now, srtt: self.rtt.srtt(), advertised: self.peer.advertised }
     }
 
     fn copy_of_last(&mut self) -> Option<Range> {
-        let written = self.written;
+        let written = self.stream.written;
         let last = self.probes()?.last;
         let range = Range { start: last.start, end: last.end.min(written) };
         (range.start < range.end).then_some(range)
@@ -99,7 +99,8 @@ impl Sender {
 
     /// Outstanding data that the receiver has not reported, the oldest first and around again.
     fn next_outstanding(&mut self) -> Option<Range> {
-        let (una, mss, end) = (self.una, self.mss, self.max.min(self.written));
+        let (una, mss, end) =
+            (self.stream.una, self.stream.mss, self.stream.max.min(self.stream.written));
         let from = self.probes()?.cursor.max(una);
         let above = self.scoreboard.holes(from, end).next();
         let hole = above.or_else(|| self.scoreboard.holes(una, end).next())?;
@@ -114,8 +115,8 @@ impl Sender {
 
     /// Data that was never sent, the highest that the receiver's window and the send buffer hold.
     fn next_ahead(&mut self) -> Option<Range> {
-        let (max, mss, written) = (self.max, self.mss, self.written);
-        let mut end = self.buffered.min(self.una + self.advertised);
+        let (max, mss, written) = (self.stream.max, self.stream.mss, self.stream.written);
+        let mut end = self.stream.buffered.min(self.stream.una + self.peer.advertised);
         let probes = self.probes()?;
         let below = Range { start: 0, end: max };
         let mut found = None;
@@ -147,8 +148,8 @@ impl Sender {
         };
         for range in probes.carried.iter() {
             let (start, end) = (range.start.max(block.start), range.end.min(block.end));
-            probes.arrived.insert(start.max(self.max), end, 0);
-            let passed = Range { start, end: end.min(self.max) };
+            probes.arrived.insert(start.max(self.stream.max), end, 0);
+            let passed = Range { start, end: end.min(self.stream.max) };
             if passed.start < passed.end {
                 self.scoreboard.came_early(passed);
             }
@@ -166,7 +167,7 @@ impl Sender {
     pub(crate) fn reaches(&mut self, number: u64) -> bool {
         let reaches = self.may_be_acknowledged(number);
         if reaches {
-            self.max = self.max.max(number);
+            self.stream.max = self.stream.max.max(number);
         }
         reaches
     }
@@ -179,7 +180,7 @@ impl Sender {
     }
 
     fn pass_data_ahead(&mut self) -> u64 {
-        let (una, max) = (self.una, self.max);
+        let (una, max) = (self.stream.una, self.stream.max);
         let Some(probes) = self.probes() else { return u64::MAX };
         probes.carried.remove_below(una);
         probes.arrived.remove_below(max);
@@ -191,7 +192,7 @@ impl Sender {
         let next = probes.arrived.first().map_or(u64::MAX, |next| next.start);
         self.scoreboard.came_early(range);
         self.scoreboard.sack(range.start, range.end);
-        self.max = range.end;
+        self.stream.max = range.end;
         next
     }
 
@@ -203,7 +204,7 @@ impl Sender {
 
     /// The flight size without what probes have brought.
     pub(super) fn flight_without_early(&self) -> u64 {
-        self.flight() - self.scoreboard.early()
+        self.stream.flight() - self.scoreboard.early()
     }
 }
 

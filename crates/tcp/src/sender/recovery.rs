@@ -16,9 +16,9 @@ use super::{Phase, Sender};
 impl Sender {
     /// A duplicate ACK.
     pub(super) fn on_duplicate(&mut self, now: Time, config: &Config) {
-        match self.phase {
+        match self.episode.phase {
             Phase::Open | Phase::Timeout => {
-                self.duplicates += 1;
+                self.episode.duplicates += 1;
                 if self.loss_is_certain(config) && self.may_enter_recovery() {
                     self.enter_fast_recovery(now, config);
                 }
@@ -32,14 +32,14 @@ impl Sender {
                 }
                 // Each duplicate ACK tells of a segment that has left the network (RFC 5681
                 // section 3.2 step 4).
-                self.controller.window_mut().cwnd += self.mss;
+                self.controller.window_mut().cwnd += self.stream.mss;
             }
         }
     }
 
     fn loss_is_certain(&self, config: &Config) -> bool {
-        self.duplicates >= self.controller.duplicate_threshold(config.dupthresh)
-            || (self.uses_sack() && self.scoreboard.head_is_lost(self.una))
+        self.episode.duplicates >= self.controller.duplicate_threshold(config.dupthresh)
+            || (self.uses_sack() && self.scoreboard.head_is_lost(self.stream.una))
     }
 
     /// After a recovery or a timeout, duplicate ACKs for what had been sent before it say nothing
@@ -47,9 +47,11 @@ impl Sender {
     /// after a timeout, and so takes each loss of a window for a new one.
     fn may_enter_recovery(&self) -> bool {
         match self.recovery {
-            Recovery::Reno => self.phase == Phase::Open,
-            Recovery::NewReno => self.una > self.recover,
-            Recovery::Sack => self.phase == Phase::Open && self.una >= self.recover,
+            Recovery::Reno => self.episode.phase == Phase::Open,
+            Recovery::NewReno => self.stream.una > self.episode.recover,
+            Recovery::Sack => {
+                self.episode.phase == Phase::Open && self.stream.una >= self.episode.recover
+            }
             // Time or reports show losses, not the number of duplicates.
             Recovery::Linux | Recovery::Snack => false,
         }
@@ -71,9 +73,9 @@ impl Sender {
         let is_over = if self.recovers_like_linux() && !is_counted {
             !self.is_reduced_by_mark()
         } else {
-            self.una > self.reduced_at
+            self.stream.una > self.reductions.at
         };
-        let is_due = self.phase == Phase::Open && is_over && !self.ignores_mark();
+        let is_due = self.episode.phase == Phase::Open && is_over && !self.ignores_mark();
         if is_due && self.controller.answers_mark(now) {
             let flight = self.flight_to_reduce(config);
             // What this ACK covers was outstanding when the mark was made. cwnd has it already.
@@ -83,7 +85,7 @@ impl Sender {
             let before = self.controller.window().cwnd;
             self.controller.on_congestion_mark(&Loss { now, flight, repeated: false });
             self.note_reduction();
-            self.reduced_by_mark = true;
+            self.reductions.by_mark = true;
             self.stop_jump();
             self.reduce_in_proportion(before);
         }
@@ -95,8 +97,8 @@ impl Sender {
             SsthreshBasis::FlightSize if self.recovers_like_linux() => {
                 self.controller.window().cwnd
             }
-            SsthreshBasis::FlightSize => self.flight() - self.limited,
-            SsthreshBasis::Pipe => self.scoreboard.pipe(self.una, self.max),
+            SsthreshBasis::FlightSize => self.stream.flight() - self.episode.limited,
+            SsthreshBasis::Pipe => self.scoreboard.pipe(self.stream.una, self.stream.max),
             SsthreshBasis::Cwnd => self.controller.window().cwnd,
         }
     }
@@ -109,14 +111,15 @@ impl Sender {
     }
 
     pub(super) fn note_reduction(&mut self) {
-        self.reduced_at = self.max;
-        self.reduced_by_mark = false;
-        self.tell_reduction = true;
+        self.reductions.note(self.stream.max);
     }
 
     /// The controller may see a loss before the duplicate threshold does.
     pub(super) fn enter_recovery_early(&mut self, now: Time, config: &Config) {
-        if self.phase == Phase::Open && self.flight() > 0 && self.may_enter_recovery() {
+        if self.episode.phase == Phase::Open
+            && self.stream.flight() > 0
+            && self.may_enter_recovery()
+        {
             self.enter_fast_recovery(now, config);
         }
     }
@@ -141,39 +144,35 @@ impl Sender {
             self.send_everything_again(now);
             return;
         }
-        self.phase = Phase::FastRecovery;
+        self.episode.phase = Phase::FastRecovery;
         // Linux goes on with the reduction that the mark has begun, and ends with it.
         let goes_on = after_mark && self.recovers_like_linux();
-        self.recover = if goes_on { self.reduced_at } else { self.max };
+        self.episode.recover = if goes_on { self.reductions.at } else { self.stream.max };
         // With a scoreboard of segments the head is lost only if it is found to be.
-        self.resend_head = !self.recovers_like_linux();
-        self.rescued = false;
-        self.first_partial_ack = true;
-        self.begin_user_timeout(now, config);
-        self.scoreboard.begin_recovery(self.una);
+        self.episode.resend_head = !self.recovers_like_linux();
+        self.episode.rescued = false;
+        self.episode.first_partial_ack = true;
+        self.timers.begin_user_timeout(now, config);
+        self.scoreboard.begin_recovery(self.stream.una);
         if !self.uses_sack() {
             // The segments behind the duplicate ACKs have left the network (RFC 5681 section 3.2
             // step 3).
             let threshold = self.controller.duplicate_threshold(config.dupthresh);
-            let left = u64::from(self.duplicates.min(threshold));
-            self.controller.window_mut().cwnd += left * self.mss;
+            let left = u64::from(self.episode.duplicates.min(threshold));
+            self.controller.window_mut().cwnd += left * self.stream.mss;
         }
     }
 
     /// Whatever is outstanding counts as lost, but for what is sacked.
     fn send_everything_again(&mut self, now: Time) {
         self.controller.window_mut().count_singly_after_timeout();
-        self.phase = Phase::Timeout;
-        self.recover = self.max;
-        self.duplicates = 0;
-        self.limited = 0;
-        self.resend_head = false;
+        self.episode.begin_timeout(self.stream.max);
         self.timed = None;
         if self.recovers_like_linux() {
             self.lose_all_overdue(now);
         } else {
-            self.note_losses(now, self.una, self.max);
-            self.scoreboard.lose_everything(self.una, self.max);
+            self.note_losses(now, self.stream.una, self.stream.max);
+            self.scoreboard.lose_everything(self.stream.una, self.stream.max);
         }
     }
 
@@ -191,11 +190,11 @@ impl Sender {
         config: &Config,
         acked: u64,
     ) -> bool {
-        if self.una >= self.recover || self.recovery == Recovery::Reno {
-            self.phase = Phase::Open;
+        if self.stream.una >= self.episode.recover || self.recovery == Recovery::Reno {
+            self.episode.phase = Phase::Open;
             self.tell_recovery_exit(now);
             if config.recovery_exit == RecoveryExit::FlightSize {
-                let most = self.flight() + self.mss;
+                let most = self.stream.flight() + self.stream.mss;
                 let window = self.controller.window_mut();
                 window.cwnd = window.cwnd.min(most);
             }
@@ -207,14 +206,14 @@ impl Sender {
         } else if self.uses_sack() {
             RecoveryStyle::Pipe
         } else {
-            self.resend_head = true;
+            self.episode.resend_head = true;
             RecoveryStyle::Inflation
         };
         self.controller.on_partial_ack(&PartialAck { acked, style });
         // Without SACK only the first partial ACK restarts the timer, so that a window with many
         // losses ends in a timeout and not in one RTT per loss (RFC 6582 section 3.2 step 3; the
         // "Impatient" variant of RFC 3782 section 4).
-        let first = std::mem::replace(&mut self.first_partial_ack, false);
+        let first = std::mem::replace(&mut self.episode.first_partial_ack, false);
         first || style == RecoveryStyle::Pipe
     }
 
@@ -225,24 +224,27 @@ impl Sender {
             return;
         }
         self.counters.timeouts += 1;
-        self.retries += 1;
+        self.timers.retries += 1;
         // The time runs since a fast retransmission, if nothing was acknowledged since.
-        let runs = self.phase == Phase::FastRecovery && self.first_partial_ack;
-        if self.retries == 1 && !runs {
-            self.begin_user_timeout(now, config);
+        let runs = self.episode.phase == Phase::FastRecovery && self.episode.first_partial_ack;
+        if self.timers.retries == 1 && !runs {
+            self.timers.begin_user_timeout(now, config);
         }
-        if let Some(cause) = self.timeout_ends_connection(now, config, heard) {
-            self.give_up(cause);
+        if let Some(cause) =
+            self.timers.timeout_ends_connection(now, config, heard, self.peer.advertised == 0)
+        {
+            self.timers.give_up(cause);
             return;
         }
-        self.retransmission_quota = self.controller.retransmission_quota();
+        self.episode.quota = self.controller.retransmission_quota();
         let flight = match config.ssthresh_basis {
-            SsthreshBasis::FlightSize if !self.recovers_like_linux() => self.flight(),
+            SsthreshBasis::FlightSize if !self.recovers_like_linux() => self.stream.flight(),
             _ => self.flight_to_reduce(config),
         };
-        let mut repeated = self.retries > 1 || self.is_in_window_of_mark();
+        let mut repeated =
+            self.timers.retries > 1 || self.reductions.is_in_window_of_mark(self.stream.una);
         if self.recovers_like_linux() {
-            repeated |= self.phase == Phase::FastRecovery;
+            repeated |= self.episode.phase == Phase::FastRecovery;
             self.prepare_for_timeout(config);
         }
         let loss = Loss { now, flight, repeated };
@@ -259,6 +261,6 @@ impl Sender {
             self.rtt.back_off(&config.rto);
         }
         self.restart_timer(now);
-        self.bound_by_user_timeout(now);
+        self.timers.bound_by_user_timeout(now);
     }
 }

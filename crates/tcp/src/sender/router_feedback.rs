@@ -18,7 +18,7 @@ pub(super) struct Returning(Option<Response>);
 impl Sender {
     /// The field of `segment`, which has just been made.
     pub(crate) fn take_field(&mut self, segment: &Segment) -> Field {
-        let (srtt, advertised) = (self.rtt.srtt(), self.advertised);
+        let (srtt, advertised) = (self.rtt.srtt(), self.peer.advertised);
         let Some(instruments) = &mut self.instruments else { return Field::default() };
         let response = instruments.returning.0.take();
         let mut field = Field { response, ..Field::default() };

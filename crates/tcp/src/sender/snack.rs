@@ -135,7 +135,7 @@ impl Sender {
         config: &Config,
         holes: impl Iterator<Item = Range>,
     ) {
-        let (una, max) = (self.una, self.max);
+        let (una, max) = (self.stream.una, self.stream.max);
         let Some(repair) = self.repair() else { return };
         repair.missing.acknowledge(una);
         let mut is_missing = false;
@@ -162,7 +162,7 @@ impl Sender {
         is_bare: bool,
         caused: Option<Time>,
     ) {
-        let una = self.una;
+        let una = self.stream.una;
         let caused = caused.unwrap_or_else(|| now - self.rtt.srtt().unwrap_or(Span::ZERO));
         let Some(repair) = self.repair() else { return };
         repair.missing.acknowledge(una);
@@ -180,8 +180,8 @@ impl Sender {
 
     /// A packet of the other end has arrived: a link that was out is there again.
     fn hear_again(&mut self, now: Time) {
-        let una = self.una;
-        let end = self.max.min(una + self.mss);
+        let una = self.stream.una;
+        let end = self.stream.max.min(una + self.stream.mss);
         let Some(repair) = self.repair().filter(|repair| !repair.is_signalled) else { return };
         let was_out = repair.outage.take().is_some();
         if was_out && una < end {
@@ -196,17 +196,17 @@ impl Sender {
         let is_due = repair.missing.is_due();
         if was_out {
             self.hold_nothing();
-            self.retries = 0;
-            if self.una < self.max {
+            self.timers.retries = 0;
+            if self.stream.una < self.stream.max {
                 self.restart_timer(now);
             }
         }
-        self.resend_head |= is_due;
+        self.episode.resend_head |= is_due;
     }
 
     /// A gateway signals that a link of the route is out, or available again.
     pub(crate) fn on_link_state(&mut self, now: Time, is_out: bool) {
-        let is_outstanding = self.una < self.max;
+        let is_outstanding = self.stream.una < self.stream.max;
         let Some(repair) = self.repair().filter(|repair| repair.is_signalled != is_out) else {
             return;
         };
@@ -218,7 +218,7 @@ impl Sender {
         repair.outage.get_or_insert(0);
         self.hold_all();
         self.timed = None;
-        self.resend_head = false;
+        self.episode.resend_head = false;
         if is_outstanding {
             self.restart_timer(now);
         }
@@ -234,20 +234,20 @@ impl Sender {
 
     /// The window is reduced once until all that is outstanding now is acknowledged.
     fn answer_congestion(&mut self, now: Time, config: &Config) {
-        if self.phase != Phase::Open {
+        if self.episode.phase != Phase::Open {
             return;
         }
         let loss = Loss { now, flight: self.flight_to_reduce(config), repeated: false };
-        if self.is_in_window_of_mark() {
+        if self.reductions.is_in_window_of_mark(self.stream.una) {
             self.controller.on_loss_after_mark(&loss);
         } else {
             self.controller.on_loss(&loss);
             self.note_reduction();
         }
         self.counters.fast_recoveries += 1;
-        self.phase = Phase::FastRecovery;
-        self.recover = self.max;
-        self.first_partial_ack = true;
+        self.episode.phase = Phase::FastRecovery;
+        self.episode.recover = self.stream.max;
+        self.episode.first_partial_ack = true;
         if let Some(repair) = self.repair() {
             repair.inflation = 0;
         }
@@ -256,7 +256,7 @@ impl Sender {
     /// An ACK that acknowledges `acked` bytes more, or nothing new and says nothing else, has been taken in. After a loss
     /// by congestion the latter shows that another segment has left the network.
     pub(super) fn inflate(&mut self, acked: u64) {
-        let (mss, is_reduced) = (self.mss, self.phase == Phase::FastRecovery);
+        let (mss, is_reduced) = (self.stream.mss, self.episode.phase == Phase::FastRecovery);
         if let Some(repair) = self.repair().filter(|_| is_reduced) {
             let added = if acked > 0 { 0 } else { mss };
             repair.inflation = (repair.inflation + added).saturating_sub(acked);
@@ -273,10 +273,10 @@ impl Sender {
     /// The next retransmission, or a probe of a link that is out.
     #[cold]
     pub(super) fn next_repair(&mut self, now: Time) -> Option<Chunk> {
-        let (una, mss, max) = (self.una, self.mss, self.max);
+        let (una, mss, max) = (self.stream.una, self.stream.mss, self.stream.max);
         let cwnd = self.controller.window().cwnd;
-        let quota = self.retransmission_quota;
-        let written = self.written;
+        let quota = self.episode.quota;
+        let written = self.stream.written;
         let repair = self.repair()?;
         if repair.outage.is_some() {
             // The number of the last byte, of a FIN.
@@ -286,7 +286,7 @@ impl Sender {
             let fin = length == 0 && is_behind;
             let start = if length > 0 || fin { una } else { una - 1 };
             self.hold_all();
-            self.last_sent = now;
+            self.timers.last_sent = now;
             self.counters.segments += length;
             self.counters.bytes += length;
             return (una < max).then_some(Chunk { start, length, fin, push: false, again: true });
@@ -311,7 +311,7 @@ impl Sender {
 
     /// `range` of a hole was retransmitted.
     fn follow_repair(&mut self, now: Time, range: Range) {
-        let una = self.una;
+        let una = self.stream.una;
         // Before the first sample it is the RTO of the start.
         let (smoothed, of_start) = (self.rtt.srtt(), self.rtt.rto());
         let Some(repair) = self.repair() else { return };
@@ -319,7 +319,7 @@ impl Sender {
         let round_trip = smoothed.map_or(of_start, |srtt| srtt.clamp(least, most));
         repair.missing.follow(now, range, una, round_trip);
         let is_due = repair.missing.is_due();
-        self.resend_head = is_due;
+        self.episode.resend_head = is_due;
     }
 
     /// The retransmission timer, or that of the probes of a link that is out, has expired.
@@ -328,20 +328,23 @@ impl Sender {
             return;
         }
         self.counters.timeouts += 1;
-        self.retries += 1;
-        if self.retries == 1 && !self.is_ahead_of_receiver() {
-            self.begin_user_timeout(now, config);
+        self.timers.retries += 1;
+        if self.timers.retries == 1 && !self.is_ahead_of_receiver() {
+            self.timers.begin_user_timeout(now, config);
         }
         let of_user = self.is_given_up_by_user(now);
-        if let Some(cause) = of_user.or_else(|| self.timeout_ends_connection(now, config, heard)) {
-            self.give_up(cause);
+        if let Some(cause) = of_user.or_else(|| {
+            self.timers.timeout_ends_connection(now, config, heard, self.peer.advertised == 0)
+        }) {
+            self.timers.give_up(cause);
             return;
         }
-        self.retransmission_quota = self.controller.retransmission_quota();
-        let (una, max, mut in_a_row) = (self.una, self.max, self.retries);
-        let mut end = max.min(una + self.mss);
+        self.episode.quota = self.controller.retransmission_quota();
+        let (una, max, mut in_a_row) = (self.stream.una, self.stream.max, self.timers.retries);
+        let mut end = max.min(una + self.stream.mss);
         let flight = self.flight_to_reduce(config);
-        let repeated = self.retries > 1 || self.is_in_window_of_mark();
+        let repeated =
+            self.timers.retries > 1 || self.reductions.is_in_window_of_mark(self.stream.una);
         let Some(repair) = self.repair() else { return };
         let cause = repair.cause(now);
         if let Some(best_effort) = &mut repair.best_effort {
@@ -362,8 +365,8 @@ impl Sender {
             self.controller.on_timeout(&Loss { now, flight, repeated });
             self.note_reduction();
             self.controller.window_mut().count_singly_after_timeout();
-            self.phase = Phase::Timeout;
-            self.recover = max;
+            self.episode.phase = Phase::Timeout;
+            self.episode.recover = max;
             if self.controller.backs_off() {
                 self.rtt.back_off(&config.rto);
             }
@@ -372,31 +375,31 @@ impl Sender {
             self.hold_all();
         }
         self.timed = None;
-        self.limited = 0;
+        self.episode.limited = 0;
         self.give_up_repeated(now);
-        self.resend_head = !is_out;
-        if self.una < self.max {
+        self.episode.resend_head = !is_out;
+        if self.stream.una < self.stream.max {
             self.restart_timer(now);
-            self.bound_by_user_timeout(now);
+            self.timers.bound_by_user_timeout(now);
         }
     }
 
     /// Sends the next probe if the link is out. Returns whether it is.
     fn probe_outage(&mut self, now: Time) -> bool {
-        let over = now >= self.gives_up_at;
+        let over = now >= self.timers.gives_up_at;
         let Some(probes) = self.repair().and_then(|repair| repair.outage.as_mut()) else {
             return false;
         };
         if *probes >= MOST_PROBES || over {
             let cause = if over { AbortCause::UserTimeout } else { AbortCause::Retransmissions };
-            self.give_up(cause);
+            self.timers.give_up(cause);
             return true;
         }
         *probes += 1;
         let place = PROBES_AFTER.len().min(*probes as usize + 1) - 1;
-        self.deadline = now + Span::from_secs(PROBES_AFTER[place]);
-        self.bound_by_user_timeout(now);
-        self.resend_head = true;
+        self.timers.deadline = now + Span::from_secs(PROBES_AFTER[place]);
+        self.timers.bound_by_user_timeout(now);
+        self.episode.resend_head = true;
         self.hold_nothing();
         true
     }

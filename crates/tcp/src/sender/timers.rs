@@ -5,7 +5,7 @@ use congestion::TcpPolicy;
 use transport::AbortCause;
 use units::{Span, Time};
 
-use crate::config::{Config, Recovery};
+use crate::config::Config;
 
 use super::{HeldBy, Sender};
 
@@ -13,93 +13,79 @@ use super::{HeldBy, Sender};
 /// bound open. BSD stops at a minute, Linux at two.
 const LONGEST_PERSIST: Span = Span::from_secs(60);
 
-/// How soon a timer expires whose user timeout is over already.
+/// Earliest expiry of a timer whose user timeout is over already.
 const SOONEST: Span = Span::from_millis(1);
 
-impl Sender {
-    /// The deadline has passed. The other end was heard of last at `heard`.
-    pub(crate) fn on_deadline(&mut self, now: Time, config: &Config, heard: Time) {
-        if let Some(instruments) = &mut self.instruments {
-            if instruments.release(now) {
-                self.look_at_packet_again();
-            }
-            self.on_other_deadline(now, config);
-        }
-        if self.deadline > now {
-            return;
-        }
-        if self.persisting {
-            self.on_persist_timeout(now, config, heard);
-        } else {
-            self.on_retransmission_timeout(now, config, heard);
+/// The timer of a sender, and the limits at which it gives the connection up.
+#[derive(Clone, Debug)]
+pub(crate) struct Timers {
+    /// Expiry of the timer that runs; [`Time::NEVER`] if none does.
+    pub(super) deadline: Time,
+    /// The timer that runs is the persist timer.
+    pub(super) persisting: bool,
+    /// A window probe of one byte is out; it lies behind SND.NXT.
+    pub(super) probing: bool,
+    /// Timeouts in a row without progress.
+    pub(super) retries: u32,
+    /// Number of times that the persist interval was doubled.
+    pub(super) backoff: u32,
+    /// Window probes since the last segment of the other end.
+    pub(super) unanswered_probes: u32,
+    /// Send time of the latest segment.
+    pub(super) last_sent: Time,
+    /// Time at which the first retransmission since the last progress was due, or the first window
+    /// probe.
+    pub(super) retransmits_since: Time,
+    /// End of the user timeout (RFC 9293 section 3.8.3), unless something is acknowledged before.
+    pub(super) gives_up_at: Time,
+    /// Cause for which the other end was given up.
+    pub(super) gave_up: Option<AbortCause>,
+}
+
+impl Timers {
+    /// No timer runs.
+    pub(super) fn new() -> Self {
+        Self {
+            deadline: Time::NEVER,
+            persisting: false,
+            probing: false,
+            retries: 0,
+            backoff: 0,
+            unanswered_probes: 0,
+            last_sent: Time::ZERO,
+            retransmits_since: Time::ZERO,
+            gives_up_at: Time::NEVER,
+            gave_up: None,
         }
     }
 
-    /// RFC 9293 section 3.8.6.1: a window may stay closed for as long as its end answers probes. One
-    /// that does not answer is given up like one that acknowledges nothing. The user timeout ends even
-    /// a connection whose probes are answered (Linux, `tcp_probe_timer`).
-    fn on_persist_timeout(&mut self, now: Time, config: &Config, heard: Time) {
-        if heard > self.last_sent {
-            self.unanswered_probes = 0;
-        }
-        if self.persist_backoff == 0 {
-            self.begin_user_timeout(now, config);
-        } else if now >= self.gives_up_at {
-            self.give_up(AbortCause::UserTimeout);
-            return;
-        }
-        if self.unanswered_probes >= config.max_retries {
-            self.give_up(AbortCause::Retransmissions);
-            return;
-        }
-        self.unanswered_probes += 1;
-        self.persist_backoff += 1;
-        self.probing = true;
-        self.resend_head = true;
-        self.deadline = now + self.persist_interval(config);
-        self.bound_by_user_timeout(now);
+    /// Cause for which the other end was given up, if it was.
+    pub(crate) fn gave_up(&self) -> Option<AbortCause> {
+        self.gave_up
     }
 
-    /// Cause of the end of the connection, if it ends with this retransmission timeout. The user timeout counts
-    /// from the first retransmission without progress, and takes the place of the number of
-    /// retransmissions (Linux, `tcp_write_timeout`).
-    pub(super) fn timeout_ends_connection(
-        &mut self,
-        now: Time,
-        config: &Config,
-        heard: Time,
-    ) -> Option<AbortCause> {
-        if config.user_timeout.is_some() {
-            let is_over = self.retries > 1 && now >= self.gives_up_at;
-            return is_over.then_some(AbortCause::UserTimeout);
-        }
-        let is_last = if self.advertised == 0 {
-            self.is_silent_behind_closed_window(now, config, heard)
-        } else {
-            self.retries > config.max_retries
-        };
-        is_last.then_some(AbortCause::Retransmissions)
+    /// Timeouts in a row without progress.
+    pub(crate) fn retries(&self) -> u32 {
+        self.retries
     }
 
-    /// An end that has taken its window back with data outstanding is probed by retransmissions. It may
-    /// keep the window closed for as long as it answers (RFC 9293 section 3.8.6.1, MUST-37). One that does
-    /// not answer is given up after as many retransmissions as without a closed window; in Linux when
-    /// it has been silent for twice the largest RTO since the first retransmission
-    /// (`tcp_rtx_probe0_timed_out`).
-    fn is_silent_behind_closed_window(&mut self, now: Time, config: &Config, heard: Time) -> bool {
-        if config.recovery == Recovery::Linux {
-            let most = config.rto.max + config.rto.max;
-            return now.since(heard.max(self.retransmits_since)) > most;
-        }
-        if self.retries == 1 || heard > self.last_sent {
-            self.unanswered_probes = 0;
-        }
-        self.unanswered_probes += 1;
-        self.unanswered_probes > config.max_retries
+    /// Window probes in a row without an answer. The last segment of the other end came at `heard`.
+    pub(crate) fn unanswered_window_probes(&self, heard: Time) -> u32 {
+        if self.persisting && heard <= self.last_sent { self.unanswered_probes } else { 0 }
     }
 
-    /// The timer that runs has expired for the first time, a fast recovery begins, or the first SYN was
-    /// sent.
+    pub(super) fn stop(&mut self) {
+        self.deadline = Time::NEVER;
+        self.persisting = false;
+    }
+
+    pub(super) fn give_up(&mut self, cause: AbortCause) {
+        self.gave_up = Some(cause);
+        self.stop();
+    }
+
+    /// The timer that runs has expired for the first time, a fast recovery begins, or the first SYN
+    /// was sent.
     pub(super) fn begin_user_timeout(&mut self, now: Time, config: &Config) {
         self.retransmits_since = now;
         self.gives_up_at = config.user_timeout.map_or(Time::NEVER, |limit| now + limit);
@@ -111,36 +97,111 @@ impl Sender {
         self.deadline = self.deadline.min(self.gives_up_at.max(now + SOONEST));
     }
 
-    pub(super) fn give_up(&mut self, cause: AbortCause) {
-        self.gave_up = Some(cause);
-        self.stop_timer();
+    /// Cause of the end of the connection, if it ends with this retransmission timeout. The user
+    /// timeout counts from the first retransmission without progress, and takes the place of the
+    /// number of retransmissions (Linux, `tcp_write_timeout`). `is_closed`: the window is closed.
+    pub(super) fn timeout_ends_connection(
+        &mut self,
+        now: Time,
+        config: &Config,
+        heard: Time,
+        is_closed: bool,
+    ) -> Option<AbortCause> {
+        if config.user_timeout.is_some() {
+            let is_over = self.retries > 1 && now >= self.gives_up_at;
+            return is_over.then_some(AbortCause::UserTimeout);
+        }
+        let is_last = if is_closed {
+            self.is_silent_behind_closed_window(now, config, heard)
+        } else {
+            self.retries > config.max_retries
+        };
+        is_last.then_some(AbortCause::Retransmissions)
+    }
+
+    /// An end that has taken its window back with data outstanding is probed by retransmissions. It
+    /// may keep the window closed for as long as it answers (RFC 9293 section 3.8.6.1, MUST-37). One
+    /// that does not answer is given up after as many retransmissions as without a closed window; in
+    /// Linux when it has been silent for twice the largest RTO since the first retransmission
+    /// (`tcp_rtx_probe0_timed_out`).
+    fn is_silent_behind_closed_window(&mut self, now: Time, config: &Config, heard: Time) -> bool {
+        if config.recovery == crate::config::Recovery::Linux {
+            let most = config.rto.max + config.rto.max;
+            return now.since(heard.max(self.retransmits_since)) > most;
+        }
+        if self.retries == 1 || heard > self.last_sent {
+            self.unanswered_probes = 0;
+        }
+        self.unanswered_probes += 1;
+        self.unanswered_probes > config.max_retries
+    }
+}
+
+impl Sender {
+    /// The deadline has passed. The last segment of the other end came at `heard`.
+    pub(crate) fn on_deadline(&mut self, now: Time, config: &Config, heard: Time) {
+        if let Some(instruments) = &mut self.instruments {
+            if instruments.release(now) {
+                self.look_at_packet_again();
+            }
+            self.on_other_deadline(now, config);
+        }
+        if self.timers.deadline > now {
+            return;
+        }
+        if self.timers.persisting {
+            self.on_persist_timeout(now, config, heard);
+        } else {
+            self.on_retransmission_timeout(now, config, heard);
+        }
+    }
+
+    /// RFC 9293 section 3.8.6.1: a window may stay closed for as long as its end answers probes. One
+    /// that does not answer is given up like one that acknowledges nothing. The user timeout ends even
+    /// a connection whose probes are answered (Linux, `tcp_probe_timer`).
+    fn on_persist_timeout(&mut self, now: Time, config: &Config, heard: Time) {
+        let timers = &mut self.timers;
+        if heard > timers.last_sent {
+            timers.unanswered_probes = 0;
+        }
+        if timers.backoff == 0 {
+            timers.begin_user_timeout(now, config);
+        } else if now >= timers.gives_up_at {
+            timers.give_up(AbortCause::UserTimeout);
+            return;
+        }
+        if timers.unanswered_probes >= config.max_retries {
+            timers.give_up(AbortCause::Retransmissions);
+            return;
+        }
+        timers.unanswered_probes += 1;
+        timers.backoff += 1;
+        timers.probing = true;
+        self.episode.resend_head = true;
+        self.timers.deadline = now + self.persist_interval(config);
+        self.timers.bound_by_user_timeout(now);
     }
 
     pub(super) fn restart_timer(&mut self, now: Time) {
-        self.deadline = now + self.rtt.rto() + self.controller.extra_rto();
-        self.persisting = false;
+        self.timers.deadline = now + self.rtt.rto() + self.controller.extra_rto();
+        self.timers.persisting = false;
     }
 
     pub(super) fn start_timer_if_stopped(&mut self, now: Time) {
-        if self.deadline == Time::NEVER || self.persisting {
+        if self.timers.deadline == Time::NEVER || self.timers.persisting {
             self.restart_timer(now);
         }
     }
 
-    pub(super) fn stop_timer(&mut self) {
-        self.deadline = Time::NEVER;
-        self.persisting = false;
-    }
-
-    /// Nothing is outstanding and the receiver's window holds the data back: ask again and again
-    /// until it opens (RFC 9293 section 3.8.6.1).
+    /// Starts the persist timer if nothing is outstanding and the receiver's window holds the data
+    /// back: the window is probed until it opens (RFC 9293 section 3.8.6.1).
     pub(super) fn persist_if_stuck(&mut self, now: Time, config: &Config) {
-        let stuck = self.held_by == HeldBy::AdvertisedWindow && self.flight() == 0;
-        if stuck && !self.persisting {
-            self.persisting = true;
-            self.persist_backoff = 0;
-            self.unanswered_probes = 0;
-            self.deadline = now + self.persist_interval(config);
+        let stuck = self.held_by == HeldBy::AdvertisedWindow && self.stream.flight() == 0;
+        if stuck && !self.timers.persisting {
+            self.timers.persisting = true;
+            self.timers.backoff = 0;
+            self.timers.unanswered_probes = 0;
+            self.timers.deadline = now + self.persist_interval(config);
         }
     }
 
@@ -149,14 +210,14 @@ impl Sender {
     /// the answer to the last one.
     #[cold]
     pub(super) fn review_persist(&mut self, now: Time, config: &Config) {
-        if self.flight() > 0 || self.advertised >= self.mss {
-            self.stop_timer();
-            self.probing = false;
-            self.resend_head = false;
-        } else if self.recovers_like_linux() && !self.resend_head {
-            self.deadline = now + self.persist_interval(config);
-            if self.persist_backoff > 0 {
-                self.bound_by_user_timeout(now);
+        if self.stream.flight() > 0 || self.peer.advertised >= self.stream.mss {
+            self.timers.stop();
+            self.timers.probing = false;
+            self.episode.resend_head = false;
+        } else if self.recovers_like_linux() && !self.episode.resend_head {
+            self.timers.deadline = now + self.persist_interval(config);
+            if self.timers.backoff > 0 {
+                self.timers.bound_by_user_timeout(now);
             }
         }
     }
@@ -166,6 +227,6 @@ impl Sender {
         let base = self.rtt.rto().max(config.persist_timeout).max(Span::from_nanos(1));
         // In Linux no more often than there are probes (`tcp_send_probe0`).
         let most = if self.recovers_like_linux() { config.max_retries } else { u32::MAX };
-        base.doubled(self.persist_backoff.min(most)).min(LONGEST_PERSIST)
+        base.doubled(self.timers.backoff.min(most)).min(LONGEST_PERSIST)
     }
 }

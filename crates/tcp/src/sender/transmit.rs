@@ -32,14 +32,15 @@ impl Sender {
         if self.is_held_by_pacing(now) {
             return None;
         }
-        if std::mem::take(&mut self.resend_head) {
-            let head = if self.persisting { self.next_probe(now) } else { self.next_head(now) };
+        if std::mem::take(&mut self.episode.resend_head) {
+            let head =
+                if self.timers.persisting { self.next_probe(now) } else { self.next_head(now) };
             if head.is_some() {
                 return head;
             }
         }
-        if self.phase != Phase::Open
-            && self.retransmission_quota > 0
+        if self.episode.phase != Phase::Open
+            && self.episode.quota > 0
             && let Some(range) = self.next_lost()
         {
             // Nothing else goes before what is lost (`NextSeg` rule 1).
@@ -53,7 +54,7 @@ impl Sender {
         if chunk.is_some() {
             return chunk;
         }
-        if self.phase == Phase::FastRecovery && self.recovery == Recovery::Sack {
+        if self.episode.phase == Phase::FastRecovery && self.recovery == Recovery::Sack {
             return self.next_guess(now);
         }
         self.persist_if_stuck(now, config);
@@ -71,70 +72,77 @@ impl Sender {
         if self.recovers_like_linux() {
             return self.next_tail_probe(now);
         }
-        let end = self.max.min(self.una + self.mss);
-        let hole = self.scoreboard.next_unacknowledged(self.una, self.mss);
-        let range = hole.unwrap_or(Range { start: self.una, end });
-        (range.start < range.end && self.retransmission_quota > 0)
-            .then(|| self.send_again(now, range))
+        let end = self.stream.max.min(self.stream.una + self.stream.mss);
+        let hole = self.scoreboard.next_unacknowledged(self.stream.una, self.stream.mss);
+        let range = hole.unwrap_or(Range { start: self.stream.una, end });
+        (range.start < range.end && self.episode.quota > 0).then(|| self.send_again(now, range))
     }
 
     /// One byte beyond a closed window, or what fits a window that is smaller than a segment
     /// (RFC 9293 sections 3.8.6.1 and 3.8.6.2.1).
     #[cold]
     fn next_probe(&mut self, now: Time) -> Option<Chunk> {
-        let length = self.advertised.clamp(1, self.mss).min(self.written - self.una);
-        let fits = length > 0 && self.advertised >= length;
+        let length = self
+            .peer
+            .advertised
+            .clamp(1, self.stream.mss)
+            .min(self.stream.written - self.stream.una);
+        let fits = length > 0 && self.peer.advertised >= length;
         if !fits && (length == 0 || self.recovers_like_linux()) {
             // One number back, without data: Linux (`tcp_xmit_probe_skb`), and senders
             // that have only a FIN to send.
-            self.probing = false;
-            self.last_sent = now;
-            let start = self.una - 1;
+            self.timers.probing = false;
+            self.timers.last_sent = now;
+            let start = self.stream.una - 1;
             return Some(Chunk { start, length: 0, fin: false, push: false, again: true });
         }
         if fits {
-            self.probing = false;
-            self.stop_timer();
+            self.timers.probing = false;
+            self.timers.stop();
             return Some(self.send_new(now, length));
         }
-        self.last_sent = now;
+        self.timers.last_sent = now;
         self.counters.segments += 1;
         self.counters.bytes += length;
-        Some(Chunk { start: self.una, length, fin: false, push: false, again: true })
+        Some(Chunk { start: self.stream.una, length, fin: false, push: false, again: true })
     }
 
     /// Lost data that was not sent again yet.
     fn next_lost(&self) -> Option<Range> {
-        let inflates = self.phase == Phase::FastRecovery && !self.uses_sack();
+        let inflates = self.episode.phase == Phase::FastRecovery && !self.uses_sack();
         if inflates || self.tries_new_data() {
             return None;
         }
-        self.scoreboard.next_lost(self.una, self.mss)
+        self.scoreboard.next_lost(self.stream.una, self.stream.mss)
     }
 
     /// cwnd - pipe >= 1 SMSS (RFC 6675 section 5, step C).
     pub(super) fn pipe_has_room(&self) -> bool {
-        let pipe = self.scoreboard.pipe(self.una, self.max);
-        self.controller.window().cwnd >= pipe + self.mss
+        let pipe = self.scoreboard.pipe(self.stream.una, self.stream.max);
+        self.controller.window().cwnd >= pipe + self.stream.mss
     }
 
     /// No lost data and no new data to send: data that may be lost (`NextSeg` rule 3), or once
     /// per recovery the last of the window (rule 4), which keeps the ACKs coming.
     fn next_guess(&mut self, now: Time) -> Option<Chunk> {
-        if self.retransmission_quota == 0 || !self.pipe_has_room() {
+        if self.episode.quota == 0 || !self.pipe_has_room() {
             return None;
         }
-        if let Some(range) = self.scoreboard.next_unacknowledged(self.una, self.mss) {
+        if let Some(range) = self.scoreboard.next_unacknowledged(self.stream.una, self.stream.mss) {
             return Some(self.send_again(now, range));
         }
-        if self.rescued {
+        if self.episode.rescued {
             return None;
         }
         // A rescue jumps ahead; HighRxt stays where it is (RFC 6675 section 4). So it is not in the
         // pipe, and rule 1 sends the same segment again if it is found to be lost. Nothing has to
         // say that it is lost now: the rule has no condition but those of the recovery.
-        let range = self.scoreboard.last_unacknowledged(self.una, self.max, self.mss)?;
-        self.rescued = true;
+        let range = self.scoreboard.last_unacknowledged(
+            self.stream.una,
+            self.stream.max,
+            self.stream.mss,
+        )?;
+        self.episode.rescued = true;
         Some(self.repeat(now, range))
     }
 
@@ -149,13 +157,13 @@ impl Sender {
 
     pub(super) fn repeat(&mut self, now: Time, range: Range) -> Chunk {
         self.note_sending(now, range, true);
-        self.retransmission_quota -= 1;
+        self.episode.quota -= 1;
         if self.timed.is_some_and(|(end, _)| range.start < end) {
             self.timed = None;
         }
         self.start_timer_if_stopped(now);
-        self.last_sent = now;
-        let fin = self.fin_queued && range.end > self.written;
+        self.timers.last_sent = now;
+        let fin = self.stream.fin_queued && range.end > self.stream.written;
         let length = range.end - range.start - u64::from(fin);
         if length > 0 {
             self.counters.segments += 1;
@@ -166,15 +174,15 @@ impl Sender {
             start: range.start,
             length,
             fin,
-            push: length > 0 && range.end >= self.written,
+            push: length > 0 && range.end >= self.stream.written,
             again: true,
         }
     }
 
     #[inline(always)]
     fn next_new_data(&mut self, now: Time, config: &Config) -> Option<Chunk> {
-        let end = self.pass_arrived().min(self.buffered);
-        let available = end.saturating_sub(self.max);
+        let end = self.pass_arrived().min(self.stream.buffered);
+        let available = end.saturating_sub(self.stream.max);
         if available == 0 {
             self.held_by = HeldBy::Application;
             self.note_application_limit();
@@ -182,15 +190,16 @@ impl Sender {
         }
         self.restart_if_idle(now, config);
         let state = self.send_state();
-        self.taken = self.controller.advertised_window(Sizing::Segment, self.taken, &state);
-        let by_receiver = (self.una + self.taken).saturating_sub(self.max);
+        self.peer.usable =
+            self.controller.advertised_window(Sizing::Segment, self.peer.usable, &state);
+        let by_receiver = (self.stream.una + self.peer.usable).saturating_sub(self.stream.max);
         if self.packet.is_some() {
             return self.next_of_packet(now, config, available, by_receiver);
         }
         let by_congestion = self.congestion_room(config);
         let usable = by_receiver.min(by_congestion);
-        let length = available.min(usable).min(self.mss);
-        if length == self.mss || self.sends_small(config, length, available <= usable) {
+        let length = available.min(usable).min(self.stream.mss);
+        if length == self.stream.mss || self.sends_small(config, length, available <= usable) {
             self.count_limited_transmit(length);
             return Some(self.send_new(now, length));
         }
@@ -213,9 +222,9 @@ impl Sender {
             return None;
         }
         let usable = by_receiver.min(by_congestion);
-        let length = available.min(usable).min(self.mss);
+        let length = available.min(usable).min(self.stream.mss);
         let all_fits = available <= usable || (length < by_congestion && self.fills_packet(now));
-        if length == self.mss || self.sends_small(config, length, all_fits) {
+        if length == self.stream.mss || self.sends_small(config, length, all_fits) {
             self.count_limited_transmit(length);
             let ends = self.ends_packet(now, available.min(usable));
             let chunk = self.send_new(now, length);
@@ -240,7 +249,7 @@ impl Sender {
     #[inline(always)]
     fn congestion_room(&self, config: &Config) -> u64 {
         let cwnd = self.controller.window().cwnd;
-        match self.phase {
+        match self.episode.phase {
             Phase::Open if !config.limited_transmit => {
                 cwnd.saturating_sub(self.flight_without_early())
             }
@@ -248,13 +257,14 @@ impl Sender {
             // segments behind the duplicate ACKs have already left the pipe.
             Phase::Open if !self.uses_sack() => {
                 let threshold = self.controller.duplicate_threshold(config.dupthresh);
-                let duplicates = self.duplicates.min(threshold - 1);
-                (cwnd + u64::from(duplicates) * self.mss).saturating_sub(self.flight())
+                let duplicates = self.episode.duplicates.min(threshold - 1);
+                (cwnd + u64::from(duplicates) * self.stream.mss)
+                    .saturating_sub(self.stream.flight())
             }
             Phase::FastRecovery if !self.uses_sack() => {
-                (cwnd + self.inflation()).saturating_sub(self.flight())
+                (cwnd + self.inflation()).saturating_sub(self.stream.flight())
             }
-            _ => cwnd.saturating_sub(self.scoreboard.pipe(self.una, self.max)),
+            _ => cwnd.saturating_sub(self.scoreboard.pipe(self.stream.una, self.stream.max)),
         }
     }
 
@@ -264,45 +274,34 @@ impl Sender {
         if !self.recovers_like_linux() {
             return self.congestion_room(config);
         }
-        let is_open = self.phase == Phase::Open;
+        let is_open = self.episode.phase == Phase::Open;
         let used = if is_open && !config.limited_transmit {
             self.counted_flight()
         } else {
-            self.scoreboard.pipe(self.una, self.max)
+            self.scoreboard.pipe(self.stream.una, self.stream.max)
         };
         let room = self.controller.window().cwnd.saturating_sub(used);
-        room / self.mss * self.mss
+        room / self.stream.mss * self.stream.mss
     }
 
     /// Returns true if a segment that is not full is sent: sender's silly window avoidance (RFC 9293 section
     /// 3.8.6.2.1) and Nagle's algorithm (section 3.7.4).
     fn sends_small(&mut self, config: &Config, length: u64, all_fits: bool) -> bool {
-        let may_be_small = !config.nagle || !self.waits_for_more(length);
-        let sends = length > 0 && may_be_small && (all_fits || length >= self.max_advertised / 2);
+        let may_be_small =
+            !config.nagle || !self.stream.waits_for_more(length, self.recovers_like_linux());
+        let sends =
+            length > 0 && may_be_small && (all_fits || length >= self.peer.max_advertised / 2);
         if sends {
-            self.small_end = self.max + length;
+            self.stream.small_end = self.stream.max + length;
         }
         sends
-    }
-
-    /// Nagle's algorithm: a segment that is not full waits while anything is unacknowledged, with
-    /// `recovery = "linux"` while another one that was not full is (Minshall's variant,
-    /// `tcp_nagle_check`). The last before a FIN does not wait: nothing can be added to it.
-    fn waits_for_more(&mut self, length: u64) -> bool {
-        let waits =
-            if self.recovers_like_linux() { self.small_end > self.una } else { self.flight() > 0 };
-        if waits && self.fin_queued && self.max + length == self.written {
-            self.fin_rides = true;
-            return false;
-        }
-        waits
     }
 
     /// Data sent on duplicate ACKs is not part of the flight size that a loss halves (RFC 5681
     /// section 3.2 step 2).
     fn count_limited_transmit(&mut self, length: u64) {
-        if self.duplicates > 0 && self.phase == Phase::Open {
-            self.limited += length;
+        if self.episode.duplicates > 0 && self.episode.phase == Phase::Open {
+            self.episode.limited += length;
         }
     }
 
@@ -310,7 +309,7 @@ impl Sender {
     /// RTO, the window says nothing about the path any more (RFC 5681 section 4.1).
     #[inline]
     fn restart_if_idle(&mut self, now: Time, config: &Config) {
-        if self.flight() == 0 && self.max > 1 {
+        if self.stream.flight() == 0 && self.stream.max > 1 {
             self.start_again(now, config);
         }
     }
@@ -328,11 +327,11 @@ impl Sender {
 
     #[cold]
     fn next_fin(&mut self, now: Time) -> Option<Chunk> {
-        if !self.fin_waits() {
+        if !self.stream.fin_waits() {
             return None;
         }
         // The FIN takes a number, and so room in the window (RFC 9293 section 3.8.6).
-        if self.una + self.advertised <= self.max {
+        if self.stream.una + self.peer.advertised <= self.stream.max {
             self.held_by = HeldBy::AdvertisedWindow;
             return None;
         }
@@ -344,36 +343,23 @@ impl Sender {
         Some(Chunk { push: false, ..self.send_new(now, 0) })
     }
 
-    /// Returns true if the FIN is all that remains to be sent.
-    #[inline]
-    pub(super) fn fin_waits(&self) -> bool {
-        self.fin_queued && self.max == self.written
-    }
-
-    /// Returns true if the FIN is part of the next new segment, which has `length` bytes of data.
-    #[inline(always)]
-    pub(super) fn fin_follows(&self, length: u64) -> bool {
-        let is_last = self.fin_queued && self.max + length == self.written;
-        is_last && (self.fin_rides || length == 0)
-    }
-
     /// Inlined into the one place that sends nearly all segments; the others are cold.
     #[inline(always)]
     pub(super) fn send_new(&mut self, now: Time, length: u64) -> Chunk {
-        let start = self.max;
+        let start = self.stream.max;
         let reached = start + length;
-        let fin = self.fin_follows(length);
+        let fin = self.stream.fin_follows(length);
         self.note_sending(now, Range { start, end: reached + u64::from(fin) }, false);
-        self.max = reached + u64::from(fin);
+        self.stream.max = reached + u64::from(fin);
         if self.timed.is_none() {
-            self.timed = Some((self.max, now));
+            self.timed = Some((self.stream.max, now));
         }
         self.start_timer_if_stopped(now);
-        self.last_sent = now;
+        self.timers.last_sent = now;
         if length > 0 {
             self.counters.segments += 1;
             self.counters.bytes += length;
         }
-        Chunk { start, length, fin, push: reached == self.written, again: false }
+        Chunk { start, length, fin, push: reached == self.stream.written, again: false }
     }
 }

@@ -33,26 +33,26 @@ impl Sender {
     /// Returns whether cwnd was full in this window.
     #[inline]
     pub(super) fn note_usage(&mut self) -> bool {
-        let full = self.flight() + self.mss > self.controller.window().cwnd;
+        let full = self.stream.flight() + self.stream.mss > self.controller.window().cwnd;
         if full {
-            self.usage.full_until = self.max;
+            self.usage.full_until = self.stream.max;
         }
         full || self.note_partial_usage()
     }
 
     #[inline(never)]
     fn note_partial_usage(&mut self) -> bool {
-        let flight = self.flight();
+        let flight = self.stream.flight();
         let usage = &mut self.usage;
-        if self.una >= usage.end || flight > usage.peak {
-            (usage.peak, usage.end) = (flight, self.max);
+        if self.stream.una >= usage.end || flight > usage.peak {
+            (usage.peak, usage.end) = (flight, self.stream.max);
         }
-        self.una < usage.full_until
+        self.stream.una < usage.full_until
     }
 
     /// Something else stands for cwnd: a rate that follows from it.
     pub(super) fn note_full_usage(&mut self) {
-        self.usage.full_until = self.max;
+        self.usage.full_until = self.stream.max;
     }
 
     /// Returns true if a flight that does not fill cwnd lets it grow.

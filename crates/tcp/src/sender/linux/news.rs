@@ -96,7 +96,7 @@ impl Linux {
 impl Sender {
     /// A SACK block is about to enter the scoreboard.
     pub(in crate::sender) fn follow_sack_block(&mut self, now: Time, block: Range) {
-        let (min_rtt, mss, high) = (self.rtt.min(), self.mss, self.recover);
+        let (min_rtt, mss, high) = (self.rtt.min(), self.stream.mss, self.episode.recover);
         let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
         let Some(linux) = linux else { return };
         self.scoreboard.sack_segments(block, |segment| {
@@ -141,7 +141,7 @@ impl Sender {
     /// New data is acknowledged.
     pub(in crate::sender) fn follow_acknowledgement(&mut self, now: Time, ack: &Acknowledgement) {
         let echoed = ack.round_trip.map(|round_trip| echoed(now, round_trip));
-        let (min_rtt, mss, high) = (self.rtt.min(), self.mss, self.recover);
+        let (min_rtt, mss, high) = (self.rtt.min(), self.stream.mss, self.episode.recover);
         let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
         let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else { return };
         linux.news.advanced = true;
@@ -172,7 +172,7 @@ impl Sender {
     ) {
         let Some(linux) = self.known_linux() else { return };
         if let Some((sample, youngest)) = linux.news.round_trips(now, echoed) {
-            let per_round = (self.flight() + acked).div_ceil(2 * self.mss);
+            let per_round = (self.stream.flight() + acked).div_ceil(2 * self.stream.mss);
             self.rtt.sample(&config.rto, sample, self.progress(per_round));
             self.rtt.note_smaller(youngest);
         }
@@ -181,11 +181,11 @@ impl Sender {
     /// The receiver reports data that has arrived twice (`tcp_dsack_seen`). A copy is delivered data, too. A
     /// report of more than a window, or of more than was retransmitted, is not believed.
     pub(super) fn take_report(&mut self, ack: &Acknowledgement, acked: u64) {
-        let (range, before) = (ack.needless, self.una - acked);
-        if range.start >= range.end || range.len() > self.max_advertised {
+        let (range, before) = (ack.needless, self.stream.una - acked);
+        if range.start >= range.end || range.len() > self.peer.max_advertised {
             return;
         }
-        let (mss, copies) = (self.mss, self.counters.retransmissions);
+        let (mss, copies) = (self.stream.mss, self.counters.retransmissions);
         let (bytes, late) = match self.scoreboard.flight() {
             Some(flight) if acked == 0 => flight.copies_within(range),
             _ => self.known_linux().map_or((0, None), |linux| linux.news.copies),
@@ -224,7 +224,7 @@ impl Sender {
             && !linux.news.advanced
         {
             linux.news.restarts_timer = first.is_some_and(|first| sent.first < first);
-            let per_round = self.counted_flight() / self.mss;
+            let per_round = self.counted_flight() / self.stream.mss;
             self.rtt.sample(&config.rto, now.since(sent.first), self.progress(per_round));
             self.rtt.note_smaller(now.since(sent.last));
         }

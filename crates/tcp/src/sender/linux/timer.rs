@@ -44,13 +44,13 @@ impl Sender {
         let before = std::mem::replace(&mut linux.awaited, Awaited::Retransmission);
         let advanced_at = linux.advanced_at;
         let Some(first) = first else {
-            self.stop_timer();
+            self.timers.stop();
             return;
         };
         self.restart_timer(now);
         if before != Awaited::Retransmission {
-            let due = start_of_timeout(first, advanced_at) + self.deadline.since(now);
-            self.deadline = due.max(now + SOONEST);
+            let due = start_of_timeout(first, advanced_at) + self.timers.deadline.since(now);
+            self.timers.deadline = due.max(now + SOONEST);
         }
     }
 
@@ -68,8 +68,8 @@ impl Sender {
             return;
         }
         self.await_whole_timeout(now);
-        if self.retries > 0 {
-            self.bound_by_user_timeout(now);
+        if self.timers.retries > 0 {
+            self.timers.bound_by_user_timeout(now);
         }
     }
 
@@ -92,7 +92,7 @@ impl Sender {
         }
         if let Some(until) = news.doubtful_until {
             self.restart_timer(now);
-            self.deadline = self.deadline.min(until + MARGIN);
+            self.timers.deadline = self.timers.deadline.min(until + MARGIN);
             if let Some(linux) = self.linux() {
                 linux.awaited = Awaited::Losses;
             }
@@ -109,7 +109,7 @@ impl Sender {
     /// if that restarts now. Returns whether it was started.
     fn await_probe(&mut self, now: Time, advanced: bool) -> bool {
         let in_order = self.known_linux().is_some_and(|linux| !linux.is_disordered);
-        if self.phase != Phase::Open || !(in_order || self.is_reduced_by_mark()) {
+        if self.episode.phase != Phase::Open || !(in_order || self.is_reduced_by_mark()) {
             return false;
         }
         let srtt = self.rtt.srtt();
@@ -125,14 +125,14 @@ impl Sender {
             due = due.min(timeout);
         }
         linux.awaited = Awaited::Probe;
-        self.deadline = due;
-        self.persisting = false;
+        self.timers.deadline = due;
+        self.timers.persisting = false;
         true
     }
 
     /// The timer has expired. What it waited for comes unless that is a retransmission, and the timer runs on.
     pub(in crate::sender) fn on_other_deadline(&mut self, now: Time, config: &Config) {
-        if self.deadline > now || self.persisting {
+        if self.timers.deadline > now || self.timers.persisting {
             return;
         }
         match self.known_linux().map(|linux| linux.awaited) {
@@ -145,14 +145,14 @@ impl Sender {
     /// The reordering timer expired: segments within the reordering window at the last ACK are lost. A recovery
     /// that begins with it counts one segment as delivered, as in Linux (`tcp_rack_reo_timeout`).
     fn on_losses_overdue(&mut self, now: Time, config: &Config) {
-        self.retransmission_quota = self.controller.retransmission_quota();
+        self.episode.quota = self.controller.retransmission_quota();
         if let Some(linux) = self.linux() {
             linux.holds_repairs = false;
         }
-        if self.find_losses_by_time(now, config) && self.phase != Phase::FastRecovery {
+        if self.find_losses_by_time(now, config) && self.episode.phase != Phase::FastRecovery {
             self.enter_recovery(now, config);
-            if self.phase == Phase::FastRecovery {
-                self.reduce(self.mss, false);
+            if self.episode.phase == Phase::FastRecovery {
+                self.reduce(self.stream.mss, false);
             }
         }
         self.await_retransmission(now);
@@ -168,21 +168,24 @@ impl Sender {
             self.await_retransmission(now);
             return;
         }
-        self.retransmission_quota = self.controller.retransmission_quota();
-        self.resend_head = true;
+        self.episode.quota = self.controller.retransmission_quota();
+        self.episode.resend_head = true;
         self.await_whole_timeout(now);
     }
 
     /// A tail loss probe: a new segment or the FIN if the receiver takes all of it, else the last segment again (RFC 8985
     /// section 7.3). cwnd is not asked. The retransmission timer restarts with it (section 7.2).
     pub(in crate::sender) fn next_tail_probe(&mut self, now: Time) -> Option<Chunk> {
-        let end = self.pass_arrived().min(self.buffered);
+        let end = self.pass_arrived().min(self.stream.buffered);
         let state = self.send_state();
-        self.taken = self.controller.advertised_window(Sizing::Segment, self.taken, &state);
-        let length = end.saturating_sub(self.max).min(self.mss);
-        let fits = length > 0 && self.max + length <= self.una + self.taken;
-        if fits || (self.fin_waits() && self.max < self.una + self.advertised) {
-            let end = self.max + length + u64::from(self.fin_follows(length));
+        self.peer.usable =
+            self.controller.advertised_window(Sizing::Segment, self.peer.usable, &state);
+        let length = end.saturating_sub(self.stream.max).min(self.stream.mss);
+        let fits = length > 0 && self.stream.max + length <= self.stream.una + self.peer.usable;
+        if fits
+            || (self.stream.fin_waits() && self.stream.max < self.stream.una + self.peer.advertised)
+        {
+            let end = self.stream.max + length + u64::from(self.stream.fin_follows(length));
             self.linux()?.probe.on_sent(end, false);
             let chunk = self.send_new(now, length);
             self.await_whole_timeout(now);
@@ -190,8 +193,8 @@ impl Sender {
         }
         self.forget_mtu_probe();
         let last = self.scoreboard.flight()?.last()?.range();
-        let max = self.max;
-        if self.retransmission_quota == 0 {
+        let max = self.stream.max;
+        if self.episode.quota == 0 {
             return None;
         }
         let linux = self.linux()?;

@@ -20,10 +20,10 @@ impl Sender {
     /// The window is about to be reduced. `restores`: an undo gives it back.
     pub(super) fn remember_window(&mut self, restores: bool) {
         let window = *self.controller.window();
-        let (una, mss) = (self.una, self.mss);
+        let (una, mss) = (self.stream.una, self.stream.mss);
         let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
         let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight()) else { return };
-        if self.phase != Phase::FastRecovery && !flight.has_copies() {
+        if self.episode.phase != Phase::FastRecovery && !flight.has_copies() {
             linux.undo.forget_copies();
         }
         let probe = if linux.probe.is_copy() { mss } else { 0 };
@@ -39,15 +39,17 @@ impl Sender {
         acked: u64,
     ) {
         let echo = ack.round_trip.map(|round_trip| echoed(now, round_trip));
-        let is_over = self.una >= self.recover;
-        match self.phase {
+        let is_over = self.stream.una >= self.episode.recover;
+        match self.episode.phase {
             Phase::FastRecovery if is_over => self.leave_recovery(now, config, echo),
-            Phase::FastRecovery if acked > 0 => self.undo_in_recovery(now, echo, self.una - acked),
+            Phase::FastRecovery if acked > 0 => {
+                self.undo_in_recovery(now, echo, self.stream.una - acked)
+            }
             Phase::FastRecovery | Phase::Open => {}
             Phase::Timeout => self.review_timeout(now, echo, acked > 0, is_over),
         }
         let is_reported = self.known_linux().is_some_and(|linux| linux.undo.is_reported());
-        if is_reported && self.phase != Phase::Timeout && !self.is_reduced_by_mark() {
+        if is_reported && self.episode.phase != Phase::Timeout && !self.is_reduced_by_mark() {
             if let Some(linux) = self.linux() {
                 linux.rack.on_undo_by_reports();
             }
@@ -63,7 +65,7 @@ impl Sender {
         }
         self.end_fast_recovery(now);
         if config.recovery_exit == RecoveryExit::FlightSize {
-            let most = self.counted_flight() + self.mss;
+            let most = self.counted_flight() + self.stream.mss;
             let window = self.controller.window_mut();
             window.cwnd = window.cwnd.min(most);
         }
@@ -73,8 +75,8 @@ impl Sender {
     }
 
     fn end_fast_recovery(&mut self, now: Time) {
-        self.phase = Phase::Open;
-        self.reduced_by_mark = false;
+        self.episode.phase = Phase::Open;
+        self.reductions.by_mark = false;
         self.tell_recovery_exit(now);
         if let Some(linux) = self.linux() {
             linux.reduction = None;
@@ -85,7 +87,7 @@ impl Sender {
 
     /// An ACK acknowledges a part; everything up to `before` was acknowledged before it.
     fn undo_in_recovery(&mut self, now: Time, echo: Option<u32>, before: u64) {
-        let mss = self.mss;
+        let mss = self.stream.mss;
         let Some(linux) = self.linux() else { return };
         if !(linux.undo.is_armed() && linux.undo.shows_original(echo)) {
             return;
@@ -113,7 +115,7 @@ impl Sender {
             self.find_all_lost();
             self.take_back(now);
         } else if is_over {
-            self.phase = Phase::Open;
+            self.episode.phase = Phase::Open;
             if let Some(linux) = self.linux() {
                 linux.frto = Frto::Off;
                 linux.rack.on_recovery_end();
@@ -137,19 +139,19 @@ impl Sender {
     /// The last reduction was needless.
     fn take_back(&mut self, now: Time) {
         let before = self.controller.window().cwnd;
-        if self.phase == Phase::FastRecovery {
+        if self.episode.phase == Phase::FastRecovery {
             self.end_fast_recovery(now);
             // Not ssthresh, as at the end of other recoveries.
             self.controller.window_mut().cwnd = before;
         }
-        self.phase = Phase::Open;
+        self.episode.phase = Phase::Open;
         let Some(linux) = self.linux() else { return };
         linux.frto = Frto::Off;
         linux.reduction = None;
         linux.rack.look_again();
         if let Some((cwnd, ssthresh)) = linux.undo.take() {
             // Nothing was reduced that the receiver has to know (`tcp_ecn_withdraw_cwr`).
-            self.tell_reduction &= ssthresh <= self.controller.window().ssthresh;
+            self.reductions.is_unreported &= ssthresh <= self.controller.window().ssthresh;
             self.controller.on_spurious_loss(cwnd, ssthresh);
             self.note_change_of_window(now);
         }

@@ -67,7 +67,7 @@ impl Sender {
             self.look_at_use();
         }
         let pipe = self.scoreboard.flight().map_or(0, |flight| flight.pipe());
-        let is_limited = pipe + self.mss > self.controller.window().cwnd;
+        let is_limited = pipe + self.stream.mss > self.controller.window().cwnd;
         self.validate(is_limited, end);
         if let Some(linux) = self.linux() {
             linux.used.unseen = Some(now);
@@ -76,14 +76,14 @@ impl Sender {
 
     /// An ACK has come. Takes in whether new data has waited for cwnd until then.
     pub(super) fn note_limit_by_window(&mut self) {
-        if self.held_by == HeldBy::CongestionWindow && self.buffered > self.max {
-            self.validate(true, self.max);
+        if self.held_by == HeldBy::CongestionWindow && self.stream.buffered > self.stream.max {
+            self.validate(true, self.stream.max);
         }
         self.look_at_use();
     }
 
     fn validate(&mut self, is_limited: bool, end: u64) {
-        let (una, flight) = (self.una, self.counted_flight());
+        let (una, flight) = (self.stream.una, self.counted_flight());
         let Some(linux) = self.linux() else { return };
         let used = &mut linux.used;
         if una >= used.end || is_limited || (!used.is_limited && flight > used.most) {
@@ -108,9 +108,9 @@ impl Sender {
     }
 
     fn give_up_unused(&mut self) {
-        let is_open = self.phase == Phase::Open && !self.is_reduced_by_mark();
+        let is_open = self.episode.phase == Phase::Open && !self.is_reduced_by_mark();
         // A full send buffer is a reason of its own (`SOCK_NOSPACE`).
-        let waits = self.written > self.buffered;
+        let waits = self.stream.written > self.stream.buffered;
         let Some(linux) = self.linux() else { return };
         if !is_open || linux.is_disordered || waits {
             return;
@@ -153,7 +153,7 @@ impl Sender {
 
     /// Since when nothing has left, if cwnd may restart for that.
     pub(in crate::sender) fn idle_since(&mut self) -> Option<Time> {
-        let last = self.last_sent;
+        let last = self.timers.last_sent;
         let Some(linux) = self.linux() else { return Some(last) };
         std::mem::take(&mut linux.used.may_restart).then_some(linux.used.sent_at)
     }
@@ -163,7 +163,7 @@ impl Sender {
         match self.linux() {
             Some(linux) => (linux.used.used_at, linux.used.since_used) = (now, 0),
             // Once, even if the receiver's window holds the data back.
-            None => self.last_sent = now,
+            None => self.timers.last_sent = now,
         }
     }
 

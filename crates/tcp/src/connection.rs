@@ -376,7 +376,7 @@ impl Connection {
 
     /// The deadline has come.
     pub fn on_deadline(&mut self, now: Time) {
-        self.sender.stream_mut().note_waiting_data();
+        self.sender.note_waiting_data();
         if self.receiver.deadline() <= now {
             self.receiver.on_deadline(self.sender.rtt().rto());
         }
@@ -402,7 +402,7 @@ impl Connection {
     }
 
     pub(super) fn advance_close(&mut self, now: Time, fin: bool) {
-        self.sender.stream_mut().note_waiting_data();
+        self.sender.note_waiting_data();
         let acknowledged = self.sender.stream().fin_acknowledged();
         let finished = self.receiver.finished();
         let before = self.state;

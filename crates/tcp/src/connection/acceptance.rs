@@ -105,12 +105,12 @@ impl Connection {
         }
         if !segment.has_timestamps() {
             // RFC 7323 section 3.2.
-            return self.sender.recovers_like_linux();
+            return self.sender.is_linux();
         }
         if !self.has_old_timestamp(segment) {
             return true;
         }
-        if self.sender.recovers_like_linux() {
+        if self.sender.is_linux() {
             if self.is_out_of_order_only(segment, sequence) {
                 return true;
             }
@@ -141,7 +141,7 @@ impl Connection {
         let next = self.receiver.next();
         let control = segment.flags.contains(Flags::FIN) || segment.flags.contains(Flags::SYN);
         let end = sequence + u64::from(segment.payload) + u64::from(control);
-        let is_old = if self.sender.recovers_like_linux() && self.state != State::TimeWait {
+        let is_old = if self.sender.is_linux() && self.state != State::TimeWait {
             end < self.last_ack_sent
         } else if end == sequence {
             sequence < next
@@ -191,7 +191,7 @@ impl Connection {
     fn resets_like_linux(&self, sequence: u64) -> bool {
         let after_fin = matches!(self.state, State::CloseWait | State::LastAck | State::Closing);
         let highest = self.receiver.sack_ranges().map(|range| range.end).max();
-        self.sender.recovers_like_linux()
+        self.sender.is_linux()
             && ((after_fin && sequence + 1 == self.receiver.next()) || highest == Some(sequence))
     }
 
@@ -201,8 +201,8 @@ impl Connection {
         let number = self.out.unwrap(segment.acknowledgement, una);
         let accepted = number.is_some_and(|number| {
             let oldest = number + self.sender.peer().max_advertised;
-            (oldest >= una || self.sender.is_expected(oldest))
-                && self.sender.may_be_acknowledged(number)
+            let is_expected = || self.sender.snack().is_some_and(|s| s.is_expected(oldest));
+            (oldest >= una || is_expected()) && self.sender.may_be_acknowledged(number)
         });
         if !accepted {
             self.answer_what_is_out_of_place(now, segment);

@@ -227,7 +227,9 @@ impl Connection {
     #[cold]
     pub fn on_link_state(&mut self, now: Time, is_out: bool) {
         if self.is_established() {
-            self.sender.on_link_state(now, is_out);
+            if let Some((snack, core)) = self.sender.snack_mut() {
+                snack.on_link_state(core, now, is_out);
+            }
         }
     }
 
@@ -236,7 +238,9 @@ impl Connection {
     #[cold]
     pub fn on_corruption(&mut self, now: Time) {
         if self.is_established() {
-            self.sender.on_corruption(now);
+            if let Some((snack, core)) = self.sender.snack_mut() {
+                snack.on_corruption(core, now);
+            }
         }
     }
 

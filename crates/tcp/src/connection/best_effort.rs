@@ -37,8 +37,6 @@ pub(super) struct Passing {
     /// The next ACK without data echoes it.
     echoes_latest: bool,
     skipped: Holes,
-    /// Data that this end has given up, once the connection is over.
-    given_up: Option<Holes>,
     /// When the timer of keep-alive expires, with which a hole shares one.
     keep_alive: Time,
     /// A hole has a part in that timer.
@@ -55,7 +53,6 @@ impl Passing {
             latest: 0,
             echoes_latest: false,
             skipped: Holes::default(),
-            given_up: None,
             keep_alive: Time::NEVER,
             is_timed: false,
         }))
@@ -109,15 +106,7 @@ impl Connection {
     }
 
     fn given_up(&self) -> Option<&Holes> {
-        self.sender.given_up().or(self.known_passing()?.given_up.as_ref())
-    }
-
-    /// The sender is about to forget what it knows.
-    pub(super) fn keep_given_up(&mut self) {
-        let given_up = self.sender.given_up().cloned();
-        if let Some(passing) = self.passing().filter(|_| given_up.is_some()) {
-            passing.given_up = given_up;
-        }
+        self.sender.snack()?.given_up()
     }
 
     /// Counts of best-effort transport, if both ends have it.
@@ -136,7 +125,9 @@ impl Connection {
         if let Some(reports) = self.reports() {
             reports.best_effort = None;
         }
-        self.sender.do_without_best_effort();
+        if let Some((snack, _)) = self.sender.snack_mut() {
+            snack.deliver_all();
+        }
     }
 
     /// A segment acknowledges everything before `number`, and that has been taken in: the receiver of the own data may be
@@ -149,11 +140,15 @@ impl Connection {
         number: u64,
     ) {
         if number >= self.sender.stream().una {
-            self.sender.meet_receiver();
+            if let Some((snack, _)) = self.sender.snack_mut() {
+                snack.meet_receiver();
+            }
             return;
         }
         let (ack, _) = self.read_acknowledgement(now, segment, sequence, number);
-        self.sender.on_ack_from_behind(now, &self.config, &ack);
+        if let Some((snack, core)) = self.sender.snack_mut() {
+            snack.on_ack_from_behind(core, now, &self.config, &ack);
+        }
     }
 
     /// `data` of a segment has been taken in. Passes holes that have too much behind them.

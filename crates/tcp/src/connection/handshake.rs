@@ -176,7 +176,7 @@ impl Connection {
         }
         self.recent_timestamp = segment.timestamp;
         self.begin_watch(now);
-        self.sender.tell_ecn(self.ecn);
+        self.sender.agree_on_ecn(self.ecn);
     }
 
     pub(super) fn next_syn(&mut self, now: Time) -> Option<Segment> {

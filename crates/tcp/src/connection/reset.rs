@@ -84,7 +84,6 @@ impl Connection {
     pub(super) fn forget(&mut self) {
         self.urgent = Urgent::Nothing;
         self.slow_timer = Time::NEVER;
-        self.keep_given_up();
         self.sender.stop();
         self.receiver.ack_sent();
     }

@@ -204,7 +204,7 @@ impl Connection {
         else {
             return;
         };
-        if self.sender.is_best_effort() {
+        if self.sender.snack().is_some_and(|snack| snack.given_up().is_some()) {
             self.hear_receiver(now, segment, sequence, number);
         }
         match segment.snack() {
@@ -212,7 +212,9 @@ impl Connection {
                 let holes = snack
                     .holes(unit)
                     .map(|(start, end)| Range { start: number + start, end: number + end });
-                self.sender.on_snack(now, &self.config, holes);
+                if let Some((snack, core)) = self.sender.snack_mut() {
+                    snack.on_report(core, now, &self.config, holes);
+                }
             }
             None => {
                 // Timestamps count milliseconds: at the latest it left at the end of this one.
@@ -221,7 +223,9 @@ impl Connection {
                 // The answer to a probe reports nothing.
                 let is_answer = segment.options.contains(Options::PROBE_ANSWER);
                 let is_bare = segment.payload == 0 && !is_answer;
-                self.sender.on_ack_without_snack(now, number, is_bare, caused);
+                if let Some((snack, core)) = self.sender.snack_mut() {
+                    snack.on_ack_without_report(core, now, number, is_bare, caused);
+                }
             }
         }
     }

@@ -1,14 +1,15 @@
 //! Processing of an ACK by the sender.
 
-use crate::config::{DuplicateWindow, Recovery};
-use congestion::{Ack, Controller, SendState, Sizing, TcpPolicy};
+use congestion::{Ack, Controller, Sizing, TcpPolicy};
+use transport::Range;
 use units::{Span, Time};
 
-use crate::config::Config;
-use transport::Range;
+use crate::config::{Config, DuplicateWindow};
 
-use super::{Phase, Sender};
-use crate::segment::MAX_SACK_BLOCKS;
+use super::core::Core;
+use super::episode::Phase;
+use super::measurement::AckedBytes;
+use super::recovery::LossRecovery;
 
 /// The fields of a segment for the sending half, in 64-bit sequence numbers.
 #[derive(Clone, Copy, Debug)]
@@ -33,207 +34,156 @@ pub(crate) struct Acknowledgement {
     pub(crate) answers_probe: bool,
 }
 
-impl Sender {
+impl Core {
     /// Takes in an acknowledgement of something that was sent, with its SACK blocks.
     #[inline(always)]
-    pub(crate) fn on_acknowledgement(
+    pub(super) fn on_acknowledgement<R: LossRecovery>(
         &mut self,
+        recovery: &mut R,
         now: Time,
         config: &Config,
         ack: &Acknowledgement,
         blocks: impl Iterator<Item = Range>,
     ) {
-        self.episode.quota = self.controller.retransmission_quota();
+        self.renew_quota();
         // The controller enlarges the window until the next ACK.
         let differs =
             config.duplicate_window == DuplicateWindow::Sender && ack.window != self.peer.usable;
         let window_moved = self.peer.update(ack, self.stream.una) || differs;
         // Most ACKs have no blocks.
-        let sacked = if blocks.size_hint() != (0, Some(0)) && self.uses_sack() {
-            self.take_sack_blocks(now, config, ack.number, blocks)
+        let sacked = if blocks.size_hint() != (0, Some(0)) && recovery.uses_sack() {
+            recovery.on_blocks(self, now, config, ack.number, blocks)
         } else {
             0
         };
         let acked = ack.number - self.stream.una;
+        let mut saw_loss = false;
         if acked > 0 {
-            self.on_new_data(now, config, ack, sacked);
+            saw_loss = self.on_new_data(recovery, now, config, ack, sacked);
         } else if !ack.answers_probe {
             let duplicate =
-                self.stream.flight() > 0 && self.is_duplicate(ack, window_moved, sacked > 0);
-            self.give_feedback(now, config, ack, 0, sacked, duplicate);
+                self.stream.flight() > 0 && recovery.is_duplicate(ack, window_moved, sacked > 0);
+            let news = AckedBytes::new(0, sacked, duplicate);
+            saw_loss = self.give_feedback(recovery, now, config, ack, news);
             if ack.marked {
-                self.on_mark(now, config, 0);
+                self.on_mark(recovery, now, config, 0);
             }
             if duplicate {
-                self.on_duplicate(now, config);
+                recovery.on_duplicate(self, now, config);
             } else if !ack.carries_data && !window_moved {
-                self.inflate(0);
+                recovery.on_idle_ack(self);
             }
         }
-        if self.has_instruments() {
-            self.take_more_out_of(now, config, ack, window_moved);
+        if R::FOLLOWS_ACKS || self.features.is_some() {
+            self.finish_ack(recovery, now, config, ack, window_moved, saw_loss);
         }
-        self.peer.usable = self.peer.advertised;
-        let state = self.send_state();
-        self.peer.usable =
-            self.controller.advertised_window(Sizing::Total, self.peer.usable, &state);
+        self.scale_window(Sizing::Total, self.peer.advertised);
         if self.timers.persisting {
             self.review_persist(now, config);
         }
     }
 
-    /// An ACK that was overtaken: its blocks may still be news (RFC 2018 section 5; Linux does the
-    /// same in `tcp_ack`).
-    #[cold]
-    pub(crate) fn on_old_acknowledgement(
+    /// Likewise, for recoveries that are not inlined into the connection.
+    #[inline(never)]
+    pub(super) fn on_acknowledgement_apart<R: LossRecovery>(
         &mut self,
+        recovery: &mut R,
         now: Time,
         config: &Config,
         ack: &Acknowledgement,
         blocks: impl Iterator<Item = Range>,
     ) {
-        if !self.uses_sack() {
+        self.on_acknowledgement(recovery, now, config, ack, blocks);
+    }
+
+    /// An ACK that was overtaken: its blocks may still be news (RFC 2018 section 5; Linux does the
+    /// same in `tcp_ack`).
+    #[inline(never)]
+    pub(super) fn on_old_acknowledgement<R: LossRecovery>(
+        &mut self,
+        recovery: &mut R,
+        now: Time,
+        config: &Config,
+        ack: &Acknowledgement,
+        blocks: impl Iterator<Item = Range>,
+    ) {
+        if !recovery.uses_sack() {
             return;
         }
         let una = self.stream.una;
-        if self.has_instruments() {
-            self.follow_old_ack();
-        }
-        let sacked = self.take_sack_blocks(now, config, una, blocks);
+        recovery.on_old_ack();
+        let sacked = recovery.on_blocks(self, now, config, una, blocks);
         let duplicate = self.stream.flight() > 0 && sacked > 0;
         let ack =
             Acknowledgement { number: una, window: self.peer.advertised, round_trip: None, ..*ack };
-        self.give_feedback(now, config, &ack, 0, sacked, duplicate);
+        let ack = Acknowledgement { answers_probe: false, ..ack };
+        let news = AckedBytes::new(0, sacked, duplicate);
+        let saw_loss = self.give_feedback(recovery, now, config, &ack, news);
         if duplicate {
-            self.on_duplicate(now, config);
+            recovery.on_duplicate(self, now, config);
         }
-        if self.has_instruments() {
-            self.finish_ack(now, config, &ack, false);
-        }
+        self.finish_ack(recovery, now, config, &ack, false, saw_loss);
     }
 
-    /// Processing of an ACK for connections with instruments.
+    /// Last step of an ACK, after the controller has its feedback.
     #[inline(never)]
-    fn take_more_out_of(
+    pub(super) fn finish_ack<R: LossRecovery>(
         &mut self,
+        recovery: &mut R,
         now: Time,
         config: &Config,
         ack: &Acknowledgement,
         window_moved: bool,
+        saw_loss: bool,
     ) {
-        if ack.answers_probe {
-            self.note_answer(now);
+        if ack.answers_probe && self.features.is_some() {
+            self.controller.on_probe_answered(&self.probe_state(now));
         }
-        self.finish_ack(now, config, ack, window_moved);
-    }
-
-    /// With SACK an ACK that tells something new about the scoreboard, whatever else it carries
-    /// (RFC 6675 section 2); otherwise one that tells nothing at all (RFC 5681 section 2).
-    fn is_duplicate(&self, ack: &Acknowledgement, window_moved: bool, news: bool) -> bool {
-        match self.recovery {
-            Recovery::Sack | Recovery::Linux => news,
-            // Reports show what is missing, and nothing else does.
-            Recovery::Snack => false,
-            Recovery::Reno | Recovery::NewReno => !ack.carries_data && !window_moved,
+        recovery.finish_ack(self, now, config, ack, window_moved, saw_loss);
+        if let Some(features) = &mut self.features
+            && let Some(jump) = &mut features.jump
+        {
+            jump.after_ack(self.controller.window_mut());
         }
     }
 
-    pub(super) fn send_state(&self) -> SendState {
-        SendState {
-            flight: self.stream.flight(),
-            to_recover: match self.episode.phase {
-                Phase::Open => 0,
-                Phase::FastRecovery | Phase::Timeout => {
-                    self.episode.recover.saturating_sub(self.stream.una)
-                }
-            },
-        }
-    }
-
-    /// Returns true if a SACK block reports outstanding data that was not known to have arrived.
-    pub(crate) fn is_news(&self, block: Range) -> bool {
-        let (start, end) = (block.start.max(self.stream.una), block.end.min(self.stream.max));
-        start < end && self.scoreboard.holes(start, end).next().is_some()
-    }
-
-    /// Returns how many bytes of the blocks were news.
-    #[inline]
-    fn take_sack_blocks(
+    /// An ACK of new data. Returns true if the controller has seen a loss in it.
+    #[inline(always)]
+    fn on_new_data<R: LossRecovery>(
         &mut self,
+        recovery: &mut R,
         now: Time,
         config: &Config,
-        acknowledged: u64,
-        blocks: impl Iterator<Item = Range>,
-    ) -> u64 {
-        if self.recovers_like_linux() {
-            return self.take_sorted_blocks(now, acknowledged, blocks);
-        }
-        let mut news = 0;
-        for block in blocks {
-            news += self.take_sack_block(now, acknowledged, block);
-        }
-        if news > 0 && self.recovery == Recovery::Sack {
-            let threshold = self.controller.duplicate_threshold(config.dupthresh);
-            let before = self.scoreboard.lost_below().max(acknowledged);
-            self.scoreboard.find_losses(threshold, self.stream.mss);
-            self.note_losses(now, before, self.scoreboard.lost_below());
-        }
-        news
-    }
-
-    /// Likewise in the order of the stream, as in Linux (`tcp_sacktag_write_queue`): the round trip of RACK is that of
-    /// the last segment.
-    #[cold]
-    #[inline(never)]
-    fn take_sorted_blocks(
-        &mut self,
-        now: Time,
-        acknowledged: u64,
-        blocks: impl Iterator<Item = Range>,
-    ) -> u64 {
-        let mut sorted = [Range { start: 0, end: 0 }; MAX_SACK_BLOCKS];
-        let mut number = 0;
-        for (place, block) in sorted.iter_mut().zip(blocks) {
-            *place = block;
-            number += 1;
-        }
-        sorted[..number].sort_unstable_by_key(|block| block.start);
-        sorted[..number].iter().map(|block| self.take_sack_block(now, acknowledged, *block)).sum()
-    }
-
-    #[inline(always)]
-    fn take_sack_block(&mut self, now: Time, acknowledged: u64, block: Range) -> u64 {
-        let start = block.start.max(acknowledged);
-        self.note_early_data(Range { start, end: block.end });
-        let end = block.end.min(self.stream.max);
-        self.note_sack_block(now, Range { start, end });
-        self.scoreboard.sack(start, end)
-    }
-
-    fn on_new_data(&mut self, now: Time, config: &Config, ack: &Acknowledgement, sacked: u64) {
+        ack: &Acknowledgement,
+        sacked: u64,
+    ) -> bool {
         let acked = ack.number - self.stream.una;
-        let full = !config.window_validation || self.note_usage();
-        self.note_acknowledgement(now, self.stream.una, ack);
+        let full = !config.window_validation
+            || self.usage.note(&self.stream, self.controller.window().cwnd);
+        if self.features.is_some() {
+            self.record_acknowledgement(now, ack.number);
+        }
+        recovery.on_acknowledged(self, now, ack);
+        if self.features.is_some() {
+            self.judge_mtu_probe(ack.number);
+        }
         self.stream.una = ack.number;
         self.stream.fill_buffer(config.send_buffer);
         self.scoreboard.acknowledge(ack.number);
-        self.take_rtt_sample(now, config, ack, acked);
+        let timed = self.take_timed(now, ack.number);
+        recovery.sample_rtt(self, now, config, ack, acked, timed);
         self.timers.retries = 0;
         self.episode.duplicates = 0;
         self.episode.limited = 0;
-        self.give_feedback(now, config, ack, acked, sacked, false);
+        let news = AckedBytes::new(acked, sacked, false);
+        let saw_loss = self.give_feedback(recovery, now, config, ack, news);
         if ack.marked {
-            self.on_mark(now, config, acked);
+            self.on_mark(recovery, now, config, acked);
         }
         let restart_timer = match self.episode.phase {
-            Phase::FastRecovery => self.on_new_data_in_fast_recovery(now, config, acked),
+            Phase::FastRecovery => recovery.on_new_data_in_fast_recovery(self, now, config, acked),
             Phase::Open | Phase::Timeout => {
-                if self.has_instruments() {
-                    self.grow_with_instruments(now, config, acked, ack.marked, full);
-                } else {
-                    let flight = self.stream.flight();
-                    self.grow(now, acked, flight, !ack.marked && (full || self.uses_half()));
-                }
+                recovery.grow(self, now, config, ack, acked, full);
                 true
             }
         };
@@ -245,9 +195,51 @@ impl Sender {
         } else if restart_timer {
             self.restart_timer(now);
         }
+        saw_loss
     }
 
-    /// Tells the controller about an ACK outside of fast recovery, with `flight` bytes outstanding.
+    /// Data up to `number` is about to leave the scoreboard.
+    #[inline(never)]
+    fn record_acknowledgement(&mut self, now: Time, number: u64) {
+        let Self { features, scoreboard, stream, .. } = self;
+        if let Some(features) = features {
+            let news = scoreboard.holes(stream.una, number);
+            features.measurement.on_acknowledged(now, number, news);
+        }
+    }
+
+    /// Takes in a SACK block of an ACK up to `acknowledged`. Returns the bytes that it reports for the
+    /// first time.
+    #[inline(always)]
+    pub(super) fn take_block<R: LossRecovery>(
+        &mut self,
+        recovery: &mut R,
+        now: Time,
+        acknowledged: u64,
+        block: Range,
+    ) -> u64 {
+        let start = block.start.max(acknowledged);
+        let end = block.end.min(self.stream.max);
+        if self.features.is_some() {
+            self.record_block(now, Range { start, end: block.end }, Range { start, end });
+        }
+        recovery.on_block(self, now, Range { start, end });
+        self.scoreboard.sack(start, end)
+    }
+
+    /// `block` is the part of a SACK block, `reported`, that was sent in its turn.
+    #[inline(never)]
+    fn record_block(&mut self, now: Time, reported: Range, block: Range) {
+        let Self { features, scoreboard, stream, .. } = self;
+        let Some(features) = features else { return };
+        if let Some(probes) = &mut features.probes {
+            probes.on_block(reported, stream, scoreboard);
+        }
+        features.measurement.on_sacked(now, scoreboard.holes(block.start, block.end));
+    }
+
+    /// Gives the controller an ACK outside of fast recovery, with `flight` bytes outstanding.
+    #[inline(always)]
     pub(super) fn grow(&mut self, now: Time, acked: u64, flight: u64, cwnd_limited: bool) {
         let ack = Ack {
             now,
@@ -261,65 +253,58 @@ impl Sender {
         self.controller.on_ack(&ack);
     }
 
-    /// Likewise where there are instruments. In Linux an ACK that starts a recovery lets no window grow.
-    fn grow_with_instruments(
+    /// Likewise by the RFCs: an ACK that echoes a mark lets no window grow (RFC 3168 section 6.1.2),
+    /// and cwnd must have been used. `full`: it was full.
+    #[inline(always)]
+    pub(super) fn grow_if_used(
         &mut self,
         now: Time,
-        config: &Config,
+        ack: &Acknowledgement,
         acked: u64,
-        marked: bool,
         full: bool,
     ) {
-        self.end_reduction_by_mark(now);
-        if !self.is_about_to_recover() {
-            let (counted, may_grow) = self.count_for_growth(acked, marked);
-            let limited = if self.recovers_like_linux() {
-                self.uses_window(config)
-            } else {
-                full || self.uses_half()
-            };
-            let flight = self.counted_flight();
-            self.grow(now, counted, flight, may_grow && limited);
-            if may_grow {
-                self.note_change_of_window(now);
-            }
-        }
+        let unmarked = self.unmarked(acked);
+        let may_grow = unmarked.map_or(!ack.marked, |unmarked| unmarked > 0);
+        let limited = may_grow && (full || self.usage.uses_half(self.controller.window()));
+        self.grow(now, unmarked.unwrap_or(acked), self.stream.flight(), limited);
     }
 
-    /// Which bytes let cwnd grow, and whether any do. An ACK that echoes a mark lets no window grow
-    /// (RFC 3168 section 6.1.2), and with `recovery = "linux"` none does in the round trip after a
-    /// mark (`TCP_CA_CWR`).
-    /// If the other end counts marked bytes, those that arrived without a mark count.
-    fn count_for_growth(&self, acked: u64, marked: bool) -> (u64, bool) {
-        if let Some(counted) = self.marked_by_this_ack() {
-            let unmarked = self.delivered_by_this_ack().unwrap_or(acked).saturating_sub(counted);
-            return (unmarked, unmarked > 0);
-        }
-        let counted = self.delivered_by_this_ack().unwrap_or(acked);
-        // In Linux a mark has no effect while a timeout is repaired (`tcp_may_raise_cwnd`).
-        let ignores_mark = self.episode.phase == Phase::Timeout && self.recovers_like_linux();
-        (counted, ignores_mark || (!marked && !self.is_reduced_by_mark()))
-    }
-
-    /// A sample for the retransmission timer; controllers have their own
-    /// (`measure_round_trip`). One per ACK with timestamps (RFC 7323 section 4.1). Otherwise one segment is timed
-    /// at a time and never one
-    /// that was sent twice (Karn; RFC 6298 section 3).
-    fn take_rtt_sample(&mut self, now: Time, config: &Config, ack: &Acknowledgement, acked: u64) {
-        let timed = match self.timed {
-            Some((end, sent)) if ack.number >= end => {
-                self.timed = None;
-                Some(now.since(sent))
-            }
-            _ => None,
-        };
-        if self.recovers_like_linux() {
-            self.take_sample_like_linux(now, config, ack.round_trip, acked);
-        } else if let Some(sample) = ack.round_trip.or(timed) {
+    /// A sample for the retransmission timer. Controllers have their own (`measurement`). There is one
+    /// per ACK with timestamps (RFC 7323 section 4.1), and otherwise one per `timed` segment.
+    #[inline(always)]
+    pub(super) fn sample_rtt(
+        &mut self,
+        config: &Config,
+        ack: &Acknowledgement,
+        acked: u64,
+        timed: Option<Span>,
+    ) {
+        if let Some(sample) = ack.round_trip.or(timed) {
             // An ACK for every second segment of the flight (RFC 7323 appendix G).
             let acks = (self.stream.flight() + acked).div_ceil(2 * self.stream.mss);
             let per_round = if ack.round_trip.is_some() { acks } else { 1 };
             self.rtt.sample(&config.rto, sample, self.progress(per_round));
+        }
+    }
+
+    /// Bytes that let cwnd grow for an ACK of `acked` bytes, if the other end counts marked ones: those
+    /// that arrived without a mark.
+    #[inline]
+    pub(super) fn unmarked(&self, acked: u64) -> Option<u64> {
+        let marked = self.features.as_ref()?.measurement.marked_bytes?;
+        Some(acked.saturating_sub(marked))
+    }
+
+    /// Round trip of the segment that is timed, if `number` acknowledges it. One segment is timed at a
+    /// time, and never one that was sent twice (Karn; RFC 6298 section 3).
+    #[inline(always)]
+    fn take_timed(&mut self, now: Time, number: u64) -> Option<Span> {
+        match self.timed {
+            Some((end, sent)) if number >= end => {
+                self.timed = None;
+                Some(now.since(sent))
+            }
+            _ => None,
         }
     }
 }

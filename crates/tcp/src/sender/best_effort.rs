@@ -1,14 +1,27 @@
-//! Data is given up after a number of retransmissions (`crate::best_effort`, which has the rules and their sources).
+//! Data is given up after a number of retransmissions (`crate::best_effort`, which has the rules and
+//! their sources).
 
-use congestion::{Sizing, TcpPolicy};
+use congestion::Sizing;
 use transport::{AbortCause, Range};
 use units::{SizeLimit, Span, Time};
 
 use crate::best_effort::{BestEffort, Holes};
 use crate::config::Config;
+use crate::scps::Scps;
 
-use super::Sender;
 use super::acknowledge::Acknowledgement;
+use super::core::Core;
+use super::measurement::AckedBytes;
+use super::snack::SnackRecovery;
+
+/// Reliability of the delivery.
+#[derive(Clone, Debug)]
+pub(super) enum Delivery {
+    /// All data arrives.
+    Reliable,
+    /// Data may be given up.
+    BestEffort(Box<GivingUp>),
+}
 
 /// State of a sender that gives data up.
 #[derive(Clone, Debug)]
@@ -16,9 +29,9 @@ pub(super) struct GivingUp {
     settings: BestEffort,
     /// Data that was given up.
     given_up: Holes,
-    /// The number that the receiver expects, while that is below SND.UNA.
+    /// Number that the receiver expects, while that is below SND.UNA.
     expected: Option<u64>,
-    /// The timer runs longer for the receiver, until then.
+    /// End of the time by which the timer runs longer for the receiver.
     waits_until: Time,
     /// Timeouts since something arrived.
     timeouts: u32,
@@ -26,10 +39,11 @@ pub(super) struct GivingUp {
     user_timeout: Option<Span>,
 }
 
-impl GivingUp {
-    pub(super) fn new(config: &Config) -> Option<Box<Self>> {
-        Some(Box::new(Self {
-            settings: config.scps?.best_effort?,
+impl Delivery {
+    pub(super) fn new(config: &Config, scps: Scps) -> Self {
+        let Some(settings) = scps.best_effort else { return Self::Reliable };
+        Self::BestEffort(Box::new(GivingUp {
+            settings,
             given_up: Holes::default(),
             expected: None,
             waits_until: Time::ZERO,
@@ -39,6 +53,34 @@ impl GivingUp {
         }))
     }
 
+    fn best_effort(&self) -> Option<&GivingUp> {
+        match self {
+            Self::Reliable => None,
+            Self::BestEffort(giving_up) => Some(giving_up),
+        }
+    }
+
+    fn best_effort_mut(&mut self) -> Option<&mut GivingUp> {
+        match self {
+            Self::Reliable => None,
+            Self::BestEffort(giving_up) => Some(giving_up),
+        }
+    }
+
+    /// Returns true if the receiver expects data that was given up.
+    pub(super) fn is_ahead(&self) -> bool {
+        self.best_effort().is_some_and(GivingUp::is_ahead)
+    }
+
+    /// Cause of the end of a connection whose receiver is behind and has not moved for the user timeout,
+    /// which ends at `gives_up_at`.
+    pub(super) fn is_given_up_by_user(&self, now: Time, gives_up_at: Time) -> Option<AbortCause> {
+        let one = self.best_effort().filter(|one| one.is_ahead())?;
+        (one.user_timeout.is_some() && now >= gives_up_at).then_some(AbortCause::UserTimeout)
+    }
+}
+
+impl GivingUp {
     /// Number of timeouts since something arrived, with one that has just expired.
     pub(super) fn count_timeout(&mut self) -> u32 {
         self.timeouts += 1;
@@ -46,12 +88,11 @@ impl GivingUp {
     }
 
     /// Something has arrived.
-    pub(super) fn hear(&mut self) {
+    pub(super) fn note_arrival(&mut self) {
         self.timeouts = 0;
     }
 
-    /// Returns true if the receiver expects data that was given up.
-    pub(super) fn is_ahead(&self) -> bool {
+    fn is_ahead(&self) -> bool {
         self.expected.is_some()
     }
 
@@ -61,127 +102,105 @@ impl GivingUp {
     }
 }
 
-impl Sender {
-    fn giving_up(&mut self) -> Option<&mut GivingUp> {
-        self.instruments.as_mut()?.repair.as_mut()?.best_effort.as_deref_mut()
-    }
-
-    fn known_giving_up(&self) -> Option<&GivingUp> {
-        self.instruments.as_ref()?.repair.as_ref()?.best_effort.as_deref()
-    }
-
+impl SnackRecovery {
     /// The two ends have not agreed on best-effort transport.
-    pub(crate) fn do_without_best_effort(&mut self) {
-        if let Some(repair) = self.instruments.as_mut().and_then(|one| one.repair.as_mut()) {
-            repair.best_effort = None;
-        }
+    pub(crate) fn deliver_all(&mut self) {
+        self.delivery = Delivery::Reliable;
     }
 
-    /// Returns true if the sender may give data up.
-    pub(crate) fn is_best_effort(&self) -> bool {
-        self.known_giving_up().is_some()
-    }
-
-    /// Data that was given up, if the connection has best-effort transport and is not over.
+    /// Data that was given up, if the connection has best-effort transport.
     pub(crate) fn given_up(&self) -> Option<&Holes> {
-        self.known_giving_up().map(|one| &one.given_up)
-    }
-
-    /// Returns true if the receiver expects data that was given up.
-    pub(super) fn is_ahead_of_receiver(&self) -> bool {
-        self.known_giving_up().is_some_and(GivingUp::is_ahead)
+        self.delivery.best_effort().map(|one| &one.given_up)
     }
 
     /// Returns true if the receiver expects `number` or data before it, which was given up.
     #[cold]
     pub(crate) fn is_expected(&self, number: u64) -> bool {
-        self.known_giving_up().and_then(|one| one.expected).is_some_and(|first| first <= number)
+        let one = self.delivery.best_effort();
+        one.and_then(|one| one.expected).is_some_and(|first| first <= number)
     }
 
-    /// An ACK of everything before `number` has been taken in, which is not below SND.UNA.
+    /// An ACK of SND.UNA or more has been taken in: the receiver is not behind.
     pub(crate) fn meet_receiver(&mut self) {
-        if let Some(one) = self.giving_up() {
+        if let Some(one) = self.delivery.best_effort_mut() {
             one.expected = None;
         }
     }
 
     /// An ACK is below SND.UNA, because the receiver still waits for data that was given up.
     #[cold]
-    pub(crate) fn on_ack_from_behind(&mut self, now: Time, config: &Config, ack: &Acknowledgement) {
-        let una = self.stream.una;
-        let Some(one) = self.giving_up() else { return };
+    pub(crate) fn on_ack_from_behind(
+        &mut self,
+        core: &mut Core,
+        now: Time,
+        config: &Config,
+        ack: &Acknowledgement,
+    ) {
+        let una = core.stream.una;
+        let Some(one) = self.delivery.best_effort_mut() else { return };
         // Another one was overtaken.
         let Some(expected) = one.expected.filter(|expected| ack.number >= *expected) else {
             return;
         };
         let progress = ack.number > expected;
         one.expected = Some(ack.number);
-        self.episode.quota = self.controller.retransmission_quota();
+        core.renew_quota();
         let edge = ack.number + ack.window;
-        if edge > una + self.peer.advertised {
-            self.peer.advertise(edge - una);
-            self.peer.window_from = self.peer.window_from.max(ack.sequence);
+        if edge > una + core.peer.advertised {
+            core.peer.advertise(edge - una);
+            core.peer.window_from = core.peer.window_from.max(ack.sequence);
         }
         // Its ACK comes when the receiver has passed the hole.
-        self.timed = None;
+        core.timed = None;
         if progress {
-            self.timers.retries = 0;
-            self.timers.begin_user_timeout(now, config);
-            self.run_timer(now);
+            core.timers.retries = 0;
+            core.timers.begin_user_timeout(now, config);
+            core.run_timer(now);
         }
-        let ack =
-            Acknowledgement { number: una, window: self.peer.advertised, round_trip: None, ..*ack };
-        self.give_feedback(now, config, &ack, 0, 0, false);
+        let ack = Acknowledgement {
+            number: una,
+            window: core.peer.advertised,
+            round_trip: None,
+            answers_probe: false,
+            ..*ack
+        };
+        let saw_loss = core.give_feedback(self, now, config, &ack, AckedBytes::new(0, 0, false));
         if ack.marked {
-            self.on_mark(now, config, 0);
+            core.on_mark(self, now, config, 0);
         }
-        self.finish_ack(now, config, &ack, false);
-        self.peer.usable = self.peer.advertised;
-        let state = self.send_state();
-        self.peer.usable =
-            self.controller.advertised_window(Sizing::Total, self.peer.usable, &state);
-        if self.timers.persisting {
-            self.review_persist(now, config);
+        core.finish_ack(self, now, config, &ack, false, saw_loss);
+        core.scale_window(Sizing::Total, core.peer.advertised);
+        if core.timers.persisting {
+            core.review_persist(now, config);
         }
     }
 
-    /// The timer has expired. Whether it goes on, because the receiver may still wait at a hole that was given up.
-    pub(super) fn waits_for_receiver(&mut self, now: Time) -> bool {
-        let expired = self.timers.deadline;
-        let Some(one) = self.giving_up() else { return false };
+    /// The timer has expired. Returns true if it goes on, because the receiver may still wait at a hole
+    /// that was given up.
+    pub(super) fn waits_for_receiver(&mut self, core: &mut Core, now: Time) -> bool {
+        let expired = core.timers.deadline;
+        let Some(one) = self.delivery.best_effort_mut() else { return false };
         if !one.is_ahead() || expired == one.waits_until {
             return false;
         }
-        self.timers.deadline = now + one.settings.receive_timeout;
-        self.timers.bound_by_user_timeout(now);
-        let until = self.timers.deadline;
-        if let Some(one) = self.giving_up() {
-            one.waits_until = until;
-        }
+        core.timers.deadline = now + one.settings.receive_timeout;
+        core.timers.bound_by_user_timeout(now);
+        one.waits_until = core.timers.deadline;
         true
     }
 
-    /// Why the connection ends with a timeout while the receiver is behind: nothing has moved it for the user timeout.
-    pub(super) fn is_given_up_by_user(&self, now: Time) -> Option<AbortCause> {
-        let one = self.known_giving_up().filter(|one| one.is_ahead())?;
-        (one.user_timeout.is_some() && now >= self.timers.gives_up_at)
-            .then_some(AbortCause::UserTimeout)
-    }
-
-    /// Gives up what is to be retransmitted and has had its retransmissions, unless the link is known to be out.
-    pub(super) fn give_up_repeated(&mut self, now: Time) {
-        let limit = self.stream.end().min(self.stream.una + self.peer.advertised);
+    /// Gives up what is to be retransmitted and has had its retransmissions, unless the link is known to
+    /// be out.
+    pub(super) fn give_up_repeated(&mut self, core: &mut Core, now: Time) {
+        let limit = core.stream.end().min(core.stream.una + core.peer.advertised);
         // The FIN is a segment too.
-        let last = if limit > self.stream.written { 1 } else { self.stream.mss };
+        let last = if limit > core.stream.written { 1 } else { core.stream.mss };
         let kept = limit.saturating_sub(last);
-        let Some(repair) = self.instruments.as_mut().and_then(|one| one.repair.as_mut()) else {
-            return;
-        };
-        let is_out = repair.is_out();
-        let Some(one) = repair.best_effort.as_mut().filter(|_| !is_out) else { return };
+        let is_out = self.is_out();
+        let Some(one) = self.delivery.best_effort_mut().filter(|_| !is_out) else { return };
         let most = one.settings.retransmissions;
         let mut rests = Vec::new();
-        for hole in &mut repair.missing.holes {
+        for hole in &mut self.missing.holes {
             if !hole.is_to_begin() || hole.begun < most {
                 continue;
             }
@@ -194,40 +213,39 @@ impl Sender {
             hole.give_up();
             one.given_up.add(Range { start: hole.start, end: hole.end });
         }
-        repair.missing.insert(rests);
-        self.pass_what_is_given_up(now);
+        self.missing.insert(rests);
+        self.pass_what_is_given_up(core, now);
     }
 
     /// SND.UNA moves over what was given up.
-    fn pass_what_is_given_up(&mut self, now: Time) {
-        let before = self.stream.una;
-        let Some(repair) = self.instruments.as_mut().and_then(|one| one.repair.as_mut()) else {
-            return;
-        };
-        let una = repair.missing.end_of_given_up(before);
-        let Some(one) = &mut repair.best_effort else { return };
-        if una == before {
-            return;
-        }
+    fn pass_what_is_given_up(&mut self, core: &mut Core, now: Time) {
+        let before = core.stream.una;
+        let una = self.missing.end_of_given_up(before);
+        let Some(one) = self.delivery.best_effort_mut().filter(|_| una != before) else { return };
         let was_ahead = one.expected.replace(one.expected.unwrap_or(before)).is_some();
-        let (send_buffer, user_timeout) = (one.send_buffer, one.user_timeout);
+        core.pass_to(una, one.send_buffer);
+        if !was_ahead {
+            core.timers.retransmits_since = now;
+            core.timers.gives_up_at = one.user_timeout.map_or(Time::NEVER, |limit| now + limit);
+        }
+        core.run_timer(now);
+    }
+}
+
+impl Core {
+    /// SND.UNA moves to `una` without an acknowledgement.
+    fn pass_to(&mut self, una: u64, send_buffer: SizeLimit) {
+        self.peer.keep_edge(una - self.stream.una);
         self.stream.una = una;
         self.stream.fill_buffer(send_buffer);
-        // The right edge of the window stays.
-        self.peer.keep_edge(una - before);
         self.scoreboard.acknowledge(una);
-        if let Some(instruments) = &mut self.instruments {
-            instruments.forget_records(una);
+        if let Some(features) = &mut self.features {
+            features.measurement.forget_below(una);
         }
         self.timed = None;
         self.timers.retries = 0;
         self.episode.duplicates = 0;
         self.episode.limited = 0;
-        if !was_ahead {
-            self.timers.retransmits_since = now;
-            self.timers.gives_up_at = user_timeout.map_or(Time::NEVER, |limit| now + limit);
-        }
-        self.run_timer(now);
     }
 
     /// The timer runs if anything is outstanding.

@@ -29,8 +29,6 @@ pub(super) struct Episode {
     pub(super) resend_head: bool,
     /// Nothing was acknowledged since the fast recovery began.
     pub(super) first_partial_ack: bool,
-    /// A rescue retransmission was made in this recovery (RFC 6675 `NextSeg` rule 4).
-    pub(super) rescued: bool,
 }
 
 impl Episode {
@@ -44,7 +42,6 @@ impl Episode {
             quota: u32::MAX,
             resend_head: false,
             first_partial_ack: false,
-            rescued: false,
         }
     }
 

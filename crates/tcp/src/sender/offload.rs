@@ -24,7 +24,9 @@ use units::{Span, Time};
 
 use crate::flight::Flight;
 
-use super::{HeldBy, Phase, Sender};
+use super::core::Core;
+use super::episode::Phase;
+use super::usage::HeldBy;
 
 /// `sk_pacing_shift`: packets of a 1024th of a second.
 const PACKETS_PER_SECOND: f64 = 1024.0;
@@ -99,7 +101,7 @@ impl Packet {
     }
 }
 
-impl Sender {
+impl Core {
     /// A new segment leaves where `room` bytes may. Returns whether it ends a packet.
     #[cold]
     pub(super) fn ends_packet(&mut self, now: Time, room: u64) -> bool {
@@ -142,7 +144,7 @@ impl Sender {
     #[cold]
     pub(super) fn fills_packet(&self, now: Time) -> bool {
         let goes_on = |packet: Packet| packet.again.is_none() && packet.gone > 0;
-        self.recovers_like_linux()
+        self.is_linux
             && self.peer.max_advertised / 2 >= 2 * self.stream.mss
             && self.packet.is_some_and(goes_on)
             && self.packet_goes_on(now)
@@ -160,7 +162,7 @@ impl Sender {
     ) -> bool {
         let room = by_receiver.min(by_congestion);
         let is_begun = self.packet_goes_on(now);
-        if is_begun || !self.recovers_like_linux() || self.episode.phase != Phase::Open {
+        if is_begun || !self.is_linux || self.episode.phase != Phase::Open {
             return false;
         }
         if self.packet.is_some_and(|packet| packet.waits) {
@@ -187,7 +189,7 @@ impl Sender {
             HeldBy::Application
         } else if by_congestion < by_receiver {
             // It counts as full: the window goes on to grow.
-            self.note_full_usage();
+            self.usage.note_full(self.stream.max);
             HeldBy::CongestionWindow
         } else {
             HeldBy::AdvertisedWindow

@@ -36,49 +36,53 @@
 //!
 //! With best-effort transport, holes are given up after a number of retransmissions (`sender::best_effort`).
 
-use congestion::{Controller, Loss, TcpPolicy};
+use congestion::{Controller, Loss, PartialAck, RecoveryStyle, TcpPolicy};
 use transport::{AbortCause, Range};
 use units::{Span, Time};
 
-use crate::config::{Config, Recovery};
+use crate::config::Config;
 use crate::scps::{Cause, SILENCE_OF_SIGNALS, Scps};
 
-use super::best_effort::GivingUp;
+use super::acknowledge::Acknowledgement;
+use super::best_effort::Delivery;
+use super::core::Core;
+use super::episode::Phase;
 use super::missing::Missing;
+use super::recovery::LossRecovery;
 use super::transmit::Chunk;
-use super::{HeldBy, Phase, Sender};
+use super::usage::HeldBy;
 
 /// Seconds from one probe of a link that is out to the next (`persist_array`).
 const PROBES_AFTER: [u64; 7] = [0, 5, 6, 12, 24, 48, 60];
 /// Probes without an answer after which the connection is aborted.
 const MOST_PROBES: u32 = 32;
 
-/// State of a connection with SNACK.
-#[derive(Clone, Debug)]
-pub(super) struct Repair {
+/// Recovery of a connection with SNACK.
+#[derive(Debug)]
+pub(crate) struct SnackRecovery {
     scps: Scps,
     /// Bounds of an embargo.
     bounds: (Span, Span),
+    /// Holes that the receiver has.
     pub(super) missing: Missing,
-    /// Probes since the link is out.
+    /// Probes since the link is out; `None` if it is not.
     outage: Option<u32>,
     /// A gateway has signalled that the link is out.
     is_signalled: bool,
-    /// When the timer expired last, and where the data ends that was outstanding then, until it is known what of it is
-    /// missing.
+    /// Time of the last timeout, and end of the data that was outstanding then, until it is known which
+    /// part is missing.
     timed_out: Option<(Time, u64)>,
-    /// Until then a signal of errors counts.
+    /// End of the effect of the last signal of errors.
     corrupted_until: Time,
-    /// Room for new data that duplicate ACKs have added since the last loss by congestion.
+    /// Room for new data that duplicate ACKs have added since the last loss by congestion, in bytes.
     inflation: u64,
-    /// If data may be given up.
-    pub(super) best_effort: Option<Box<GivingUp>>,
+    /// Reliable, or best-effort with its state.
+    pub(super) delivery: Delivery,
 }
 
-impl Repair {
-    pub(super) fn new(config: &Config) -> Option<Self> {
-        let scps = config.scps?;
-        Some(Self {
+impl SnackRecovery {
+    pub(super) fn new(config: &Config, scps: Scps) -> Self {
+        Self {
             scps,
             bounds: (config.rto.min, config.rto.max),
             missing: Missing::default(),
@@ -87,8 +91,8 @@ impl Repair {
             timed_out: None,
             corrupted_until: Time::ZERO,
             inflation: 0,
-            best_effort: GivingUp::new(config),
-        })
+            delivery: Delivery::new(config, scps),
+        }
     }
 
     /// Cause of losses that become known now.
@@ -100,307 +104,359 @@ impl Repair {
     pub(super) fn is_out(&self) -> bool {
         self.outage.is_some()
     }
-}
-
-impl Sender {
-    fn repair(&mut self) -> Option<&mut Repair> {
-        self.instruments.as_mut()?.repair.as_mut()
-    }
-
-    /// Nothing leaves until [`hold_nothing`](Self::hold_nothing).
-    fn hold_all(&mut self) {
-        if let Some(instruments) = &mut self.instruments {
-            instruments.pacer.hold();
-        }
-    }
-
-    fn hold_nothing(&mut self) {
-        if let Some(instruments) = &mut self.instruments {
-            instruments.pacer.let_go();
-        }
-    }
-
-    /// The two ends have not agreed on SNACK.
-    pub(crate) fn do_without_snack(&mut self) {
-        if let Some(repair) = self.repair() {
-            repair.best_effort = None;
-            self.recovery = Recovery::NewReno;
-        }
-    }
 
     /// An ACK that has been taken in reports `holes`.
-    pub(crate) fn on_snack(
+    pub(crate) fn on_report(
         &mut self,
+        core: &mut Core,
         now: Time,
         config: &Config,
         holes: impl Iterator<Item = Range>,
     ) {
-        let (una, max) = (self.stream.una, self.stream.max);
-        let Some(repair) = self.repair() else { return };
-        repair.missing.acknowledge(una);
+        let (una, max) = (core.stream.una, core.stream.max);
+        self.missing.acknowledge(una);
         let mut is_missing = false;
         for hole in holes {
             let hole = Range { start: hole.start.max(una), end: hole.end.min(max) };
             if hole.start < hole.end {
-                repair.missing.report(now, hole);
+                self.missing.report(now, hole);
                 is_missing = true;
             }
         }
-        let cause = repair.cause(now);
-        if is_missing && cause == Cause::Congestion {
-            self.answer_congestion(now, config);
+        if is_missing && self.cause(now) == Cause::Congestion {
+            self.answer_congestion(core, now, config);
         }
-        self.hear_again(now);
+        self.end_outage(core, now);
     }
 
-    /// An ACK up to `number` has been taken in, without a report. `caused` is when the segment left that it answers;
-    /// without timestamps, one that left a round trip ago may have caused it.
-    pub(crate) fn on_ack_without_snack(
+    /// An ACK up to `number` has been taken in, without a report. `caused` is the departure of the
+    /// segment that it answers; without timestamps, one that left a round trip ago may have caused it.
+    pub(crate) fn on_ack_without_report(
         &mut self,
+        core: &mut Core,
         now: Time,
         number: u64,
         is_bare: bool,
         caused: Option<Time>,
     ) {
-        let una = self.stream.una;
-        let caused = caused.unwrap_or_else(|| now - self.rtt.srtt().unwrap_or(Span::ZERO));
-        let Some(repair) = self.repair() else { return };
-        repair.missing.acknowledge(una);
+        let una = core.stream.una;
+        let caused = caused.unwrap_or_else(|| now - core.rtt.srtt().unwrap_or(Span::ZERO));
+        self.missing.acknowledge(una);
         // What arrives behind a hole would be reported.
         if is_bare
             && number == una
-            && repair.timed_out.is_some_and(|(at, end)| una < end && at <= caused)
-            && repair.missing.is_all_given_up()
-            && let Some((_, end)) = repair.timed_out.take()
+            && self.timed_out.is_some_and(|(at, end)| una < end && at <= caused)
+            && self.missing.is_all_given_up()
+            && let Some((_, end)) = self.timed_out.take()
         {
-            repair.missing.suspect(now, Range { start: una, end });
+            self.missing.suspect(now, Range { start: una, end });
         }
-        self.hear_again(now);
+        self.end_outage(core, now);
     }
 
-    /// A packet of the other end has arrived: a link that was out is there again.
-    fn hear_again(&mut self, now: Time) {
-        let una = self.stream.una;
-        let end = self.stream.max.min(una + self.stream.mss);
-        let Some(repair) = self.repair().filter(|repair| !repair.is_signalled) else { return };
-        let was_out = repair.outage.take().is_some();
+    /// A packet of the other end has arrived: a link that was out is available again.
+    fn end_outage(&mut self, core: &mut Core, now: Time) {
+        if self.is_signalled {
+            return;
+        }
+        let una = core.stream.una;
+        let end = core.stream.max.min(una + core.stream.mss);
+        let was_out = self.outage.take().is_some();
         if was_out && una < end {
-            repair.missing.end_embargoes();
-            repair.missing.suspect(now, Range { start: una, end });
+            self.missing.end_embargoes();
+            self.missing.suspect(now, Range { start: una, end });
         }
-        if let Some(best_effort) = &mut repair.best_effort {
-            best_effort.hear();
-            self.give_up_repeated(now);
+        if let Delivery::BestEffort(best_effort) = &mut self.delivery {
+            best_effort.note_arrival();
+            self.give_up_repeated(core, now);
         }
-        let Some(repair) = self.repair() else { return };
-        let is_due = repair.missing.is_due();
         if was_out {
-            self.hold_nothing();
-            self.timers.retries = 0;
-            if self.stream.una < self.stream.max {
-                self.restart_timer(now);
+            core.let_go();
+            core.timers.retries = 0;
+            if core.stream.una < core.stream.max {
+                core.restart_timer(now);
             }
         }
-        self.episode.resend_head |= is_due;
+        core.episode.resend_head |= self.missing.is_due();
     }
 
     /// A gateway signals that a link of the route is out, or available again.
-    pub(crate) fn on_link_state(&mut self, now: Time, is_out: bool) {
-        let is_outstanding = self.stream.una < self.stream.max;
-        let Some(repair) = self.repair().filter(|repair| repair.is_signalled != is_out) else {
-            return;
-        };
-        repair.is_signalled = is_out;
-        if !is_out {
-            self.hear_again(now);
+    pub(crate) fn on_link_state(&mut self, core: &mut Core, now: Time, is_out: bool) {
+        if self.is_signalled == is_out {
             return;
         }
-        repair.outage.get_or_insert(0);
-        self.hold_all();
-        self.timed = None;
-        self.episode.resend_head = false;
-        if is_outstanding {
-            self.restart_timer(now);
+        self.is_signalled = is_out;
+        if !is_out {
+            self.end_outage(core, now);
+            return;
+        }
+        self.outage.get_or_insert(0);
+        core.hold_all();
+        core.timed = None;
+        core.episode.resend_head = false;
+        if core.stream.una < core.stream.max {
+            core.restart_timer(now);
         }
     }
 
     /// A gateway signals that a link of the route has corrupted a packet.
-    pub(crate) fn on_corruption(&mut self, now: Time) {
-        let round_trip = self.rtt.srtt().unwrap_or_else(|| self.rtt.rto());
-        if let Some(repair) = self.repair().filter(|repair| repair.scps.corruption_signals) {
-            repair.corrupted_until = now + SILENCE_OF_SIGNALS + round_trip;
+    pub(crate) fn on_corruption(&mut self, core: &Core, now: Time) {
+        if self.scps.corruption_signals {
+            let round_trip = core.rtt.srtt().unwrap_or_else(|| core.rtt.rto());
+            self.corrupted_until = now + SILENCE_OF_SIGNALS + round_trip;
         }
     }
 
     /// The window is reduced once until all that is outstanding now is acknowledged.
-    fn answer_congestion(&mut self, now: Time, config: &Config) {
-        if self.episode.phase != Phase::Open {
+    fn answer_congestion(&mut self, core: &mut Core, now: Time, config: &Config) {
+        if core.episode.phase != Phase::Open {
             return;
         }
-        let loss = Loss { now, flight: self.flight_to_reduce(config), repeated: false };
-        if self.reductions.is_in_window_of_mark(self.stream.una) {
-            self.controller.on_loss_after_mark(&loss);
+        let loss = Loss { now, flight: core.flight_to_reduce(config), repeated: false };
+        if core.is_in_window_of_mark() {
+            core.controller.on_loss_after_mark(&loss);
         } else {
-            self.controller.on_loss(&loss);
-            self.note_reduction();
+            core.controller.on_loss(&loss);
+            core.note_reduction();
         }
-        self.counters.fast_recoveries += 1;
-        self.episode.phase = Phase::FastRecovery;
-        self.episode.recover = self.stream.max;
-        self.episode.first_partial_ack = true;
-        if let Some(repair) = self.repair() {
-            repair.inflation = 0;
-        }
-    }
-
-    /// An ACK that acknowledges `acked` bytes more, or nothing new and says nothing else, has been taken in. After a loss
-    /// by congestion the latter shows that another segment has left the network.
-    pub(super) fn inflate(&mut self, acked: u64) {
-        let (mss, is_reduced) = (self.stream.mss, self.episode.phase == Phase::FastRecovery);
-        if let Some(repair) = self.repair().filter(|_| is_reduced) {
-            let added = if acked > 0 { 0 } else { mss };
-            repair.inflation = (repair.inflation + added).saturating_sub(acked);
-        }
-    }
-
-    /// Bytes that duplicate ACKs have added to the room for new data.
-    pub(super) fn inflation(&self) -> u64 {
-        let instruments = self.instruments.as_ref();
-        let repair = instruments.and_then(|instruments| instruments.repair.as_ref());
-        repair.map_or(0, |repair| repair.inflation)
+        core.counters.fast_recoveries += 1;
+        core.episode.phase = Phase::FastRecovery;
+        core.episode.recover = core.stream.max;
+        core.episode.first_partial_ack = true;
+        self.inflation = 0;
     }
 
     /// The next retransmission, or a probe of a link that is out.
     #[cold]
-    pub(super) fn next_repair(&mut self, now: Time) -> Option<Chunk> {
-        let (una, mss, max) = (self.stream.una, self.stream.mss, self.stream.max);
-        let cwnd = self.controller.window().cwnd;
-        let quota = self.episode.quota;
-        let written = self.stream.written;
-        let repair = self.repair()?;
-        if repair.outage.is_some() {
-            // The number of the last byte, of a FIN.
-            let length = u64::from(una < written);
-            // A receiver that is behind answers the FIN only.
-            let is_behind = repair.best_effort.as_ref().is_some_and(|one| one.is_ahead());
-            let fin = length == 0 && is_behind;
-            let start = if length > 0 || fin { una } else { una - 1 };
-            self.hold_all();
-            self.timers.last_sent = now;
-            self.counters.segments += length;
-            self.counters.bytes += length;
-            return (una < max).then_some(Chunk { start, length, fin, push: false, again: true });
+    fn next_repair(&mut self, core: &mut Core, now: Time) -> Option<Chunk> {
+        let (una, mss) = (core.stream.una, core.stream.mss);
+        if self.outage.is_some() {
+            return self.next_outage_probe(core, now);
         }
-        repair.missing.acknowledge(una);
-        let range = repair.missing.next(mss)?;
-        let is_held = repair.cause(now) == Cause::Congestion && {
-            let room = cwnd.max(repair.missing.largest_reported().next_multiple_of(mss));
-            repair.missing.in_flight(now) + mss > room
+        self.missing.acknowledge(una);
+        let range = self.missing.next(mss)?;
+        let is_held = self.cause(now) == Cause::Congestion && {
+            let cwnd = core.controller.window().cwnd;
+            let room = cwnd.max(self.missing.largest_reported().next_multiple_of(mss));
+            self.missing.in_flight(now) + mss > room
         };
-        if is_held || quota == 0 {
-            self.held_by = HeldBy::CongestionWindow;
+        if is_held || core.episode.quota == 0 {
+            core.held_by = HeldBy::CongestionWindow;
             return None;
         }
-        let chunk = self.repeat(now, range);
+        let chunk = core.repeat(self, now, range);
         if range.start == una {
-            self.restart_timer(now);
+            core.restart_timer(now);
         }
-        self.follow_repair(now, range);
+        // Before the first sample it is the RTO of the start.
+        let (least, most) = self.bounds;
+        let of_start = core.rtt.rto();
+        let round_trip = core.rtt.srtt().map_or(of_start, |srtt| srtt.clamp(least, most));
+        self.missing.follow(now, range, una, round_trip);
+        core.episode.resend_head = self.missing.is_due();
         Some(chunk)
     }
 
-    /// `range` of a hole was retransmitted.
-    fn follow_repair(&mut self, now: Time, range: Range) {
-        let una = self.stream.una;
-        // Before the first sample it is the RTO of the start.
-        let (smoothed, of_start) = (self.rtt.srtt(), self.rtt.rto());
-        let Some(repair) = self.repair() else { return };
-        let (least, most) = repair.bounds;
-        let round_trip = smoothed.map_or(of_start, |srtt| srtt.clamp(least, most));
-        repair.missing.follow(now, range, una, round_trip);
-        let is_due = repair.missing.is_due();
-        self.episode.resend_head = is_due;
+    fn next_outage_probe(&self, core: &mut Core, now: Time) -> Option<Chunk> {
+        let una = core.stream.una;
+        // The number of the last byte, of a FIN.
+        let length = u64::from(una < core.stream.written);
+        // A receiver that is behind answers the FIN only.
+        let fin = length == 0 && self.delivery.is_ahead();
+        let start = if length > 0 || fin { una } else { una - 1 };
+        core.hold_all();
+        core.timers.last_sent = now;
+        core.counters.segments += length;
+        core.counters.bytes += length;
+        (una < core.stream.max).then_some(Chunk { start, length, fin, push: false, again: true })
     }
 
-    /// The retransmission timer, or that of the probes of a link that is out, has expired.
-    pub(super) fn on_timeout_with_snack(&mut self, now: Time, config: &Config, heard: Time) {
-        if self.probe_outage(now) || self.waits_for_receiver(now) {
-            return;
-        }
-        self.counters.timeouts += 1;
-        self.timers.retries += 1;
-        if self.timers.retries == 1 && !self.is_ahead_of_receiver() {
-            self.timers.begin_user_timeout(now, config);
-        }
-        let of_user = self.is_given_up_by_user(now);
-        if let Some(cause) = of_user.or_else(|| {
-            self.timers.timeout_ends_connection(now, config, heard, self.peer.advertised == 0)
-        }) {
-            self.timers.give_up(cause);
-            return;
-        }
-        self.episode.quota = self.controller.retransmission_quota();
-        let (una, max, mut in_a_row) = (self.stream.una, self.stream.max, self.timers.retries);
-        let mut end = max.min(una + self.stream.mss);
-        let flight = self.flight_to_reduce(config);
-        let repeated =
-            self.timers.retries > 1 || self.reductions.is_in_window_of_mark(self.stream.una);
-        let Some(repair) = self.repair() else { return };
-        let cause = repair.cause(now);
-        if let Some(best_effort) = &mut repair.best_effort {
-            in_a_row = best_effort.count_timeout();
-            if best_effort.sends_once() {
-                end = max;
-            }
-            repair.missing.end_rounds();
-        }
-        let is_out = repair.scps.outage_timeouts.is_some_and(|most| in_a_row >= most);
-        repair.timed_out = Some((now, max));
-        repair.missing.start_again();
-        repair.missing.suspect(now, Range { start: una, end });
-        if is_out {
-            repair.outage = Some(0);
-        }
-        if cause == Cause::Congestion && !is_out {
-            self.controller.on_timeout(&Loss { now, flight, repeated });
-            self.note_reduction();
-            self.controller.window_mut().count_singly_after_timeout();
-            self.episode.phase = Phase::Timeout;
-            self.episode.recover = max;
-            if self.controller.backs_off() {
-                self.rtt.back_off(&config.rto);
-            }
-        }
-        if is_out {
-            self.hold_all();
-        }
-        self.timed = None;
-        self.episode.limited = 0;
-        self.give_up_repeated(now);
-        self.episode.resend_head = !is_out;
-        if self.stream.una < self.stream.max {
-            self.restart_timer(now);
-            self.timers.bound_by_user_timeout(now);
-        }
-    }
-
-    /// Sends the next probe if the link is out. Returns whether it is.
-    fn probe_outage(&mut self, now: Time) -> bool {
-        let over = now >= self.timers.gives_up_at;
-        let Some(probes) = self.repair().and_then(|repair| repair.outage.as_mut()) else {
-            return false;
-        };
+    /// Sends the next probe if the link is out. Returns true if it is.
+    fn probe_outage(&mut self, core: &mut Core, now: Time) -> bool {
+        let Some(probes) = &mut self.outage else { return false };
+        let over = now >= core.timers.gives_up_at;
         if *probes >= MOST_PROBES || over {
             let cause = if over { AbortCause::UserTimeout } else { AbortCause::Retransmissions };
-            self.timers.give_up(cause);
+            core.timers.give_up(cause);
             return true;
         }
         *probes += 1;
         let place = PROBES_AFTER.len().min(*probes as usize + 1) - 1;
-        self.timers.deadline = now + Span::from_secs(PROBES_AFTER[place]);
-        self.timers.bound_by_user_timeout(now);
-        self.episode.resend_head = true;
-        self.hold_nothing();
+        core.timers.deadline = now + Span::from_secs(PROBES_AFTER[place]);
+        core.timers.bound_by_user_timeout(now);
+        core.episode.resend_head = true;
+        core.let_go();
         true
+    }
+
+    /// Cause of the end of the connection, if it ends with this timeout.
+    fn cause_of_end(
+        &self,
+        core: &mut Core,
+        now: Time,
+        config: &Config,
+        heard: Time,
+    ) -> Option<AbortCause> {
+        let is_closed = core.peer.advertised == 0;
+        let of_user = self.delivery.is_given_up_by_user(now, core.timers.gives_up_at);
+        let timers = &mut core.timers;
+        of_user.or_else(|| timers.timeout_ends_connection(now, config, heard, is_closed))
+    }
+}
+
+impl LossRecovery for SnackRecovery {
+    const FOLLOWS_ACKS: bool = false;
+
+    fn uses_sack(&self) -> bool {
+        false
+    }
+
+    /// Reports show what is missing, and nothing else does.
+    fn is_duplicate(&self, _ack: &Acknowledgement, _window_moved: bool, _sacks: bool) -> bool {
+        false
+    }
+
+    fn on_duplicate(&mut self, _core: &mut Core, _now: Time, _config: &Config) {}
+
+    /// After a loss by congestion it shows that another segment has left the network.
+    fn on_idle_ack(&mut self, core: &mut Core) {
+        if core.episode.phase == Phase::FastRecovery {
+            self.inflation += core.stream.mss;
+        }
+    }
+
+    fn on_new_data_in_fast_recovery(
+        &mut self,
+        core: &mut Core,
+        now: Time,
+        config: &Config,
+        acked: u64,
+    ) -> bool {
+        if core.stream.una >= core.episode.recover {
+            core.leave_fast_recovery(now, config, false);
+            return true;
+        }
+        self.inflation = self.inflation.saturating_sub(acked);
+        core.controller.on_partial_ack(&PartialAck { acked, style: RecoveryStyle::Pipe });
+        core.episode.first_partial_ack = false;
+        true
+    }
+
+    fn sample_rtt(
+        &mut self,
+        core: &mut Core,
+        _now: Time,
+        config: &Config,
+        ack: &Acknowledgement,
+        acked: u64,
+        timed: Option<Span>,
+    ) {
+        core.sample_rtt(config, ack, acked, timed);
+    }
+
+    fn grow(
+        &mut self,
+        core: &mut Core,
+        now: Time,
+        _config: &Config,
+        ack: &Acknowledgement,
+        acked: u64,
+        full: bool,
+    ) {
+        core.grow_if_used(now, ack, acked, full);
+    }
+
+    /// A loss that the controller has seen is repaired when the receiver reports it.
+    fn finish_ack(
+        &mut self,
+        _core: &mut Core,
+        _now: Time,
+        _config: &Config,
+        _ack: &Acknowledgement,
+        _window_moved: bool,
+        _saw_loss: bool,
+    ) {
+    }
+
+    /// The retransmission timer, or that of the probes of a link that is out, has expired.
+    fn on_retransmission_timeout(
+        &mut self,
+        core: &mut Core,
+        now: Time,
+        config: &Config,
+        heard: Time,
+    ) {
+        if self.probe_outage(core, now) || self.waits_for_receiver(core, now) {
+            return;
+        }
+        core.counters.timeouts += 1;
+        core.timers.retries += 1;
+        if core.timers.retries == 1 && !self.delivery.is_ahead() {
+            core.timers.begin_user_timeout(now, config);
+        }
+        if let Some(cause) = self.cause_of_end(core, now, config, heard) {
+            core.timers.give_up(cause);
+            return;
+        }
+        core.renew_quota();
+        let (una, max, mut in_a_row) = (core.stream.una, core.stream.max, core.timers.retries);
+        let mut end = max.min(una + core.stream.mss);
+        let flight = core.flight_to_reduce(config);
+        let repeated = core.timers.retries > 1 || core.is_in_window_of_mark();
+        if let Delivery::BestEffort(best_effort) = &mut self.delivery {
+            in_a_row = best_effort.count_timeout();
+            if best_effort.sends_once() {
+                end = max;
+            }
+            self.missing.end_rounds();
+        }
+        let is_out = self.scps.outage_timeouts.is_some_and(|most| in_a_row >= most);
+        self.timed_out = Some((now, max));
+        self.missing.start_again();
+        self.missing.suspect(now, Range { start: una, end });
+        if is_out {
+            self.outage = Some(0);
+            core.hold_all();
+        } else if self.cause(now) == Cause::Congestion {
+            core.controller.on_timeout(&Loss { now, flight, repeated });
+            core.note_reduction();
+            core.controller.window_mut().count_singly_after_timeout();
+            core.episode.phase = Phase::Timeout;
+            core.episode.recover = max;
+            if core.controller.backs_off() {
+                core.rtt.back_off(&config.rto);
+            }
+        }
+        core.timed = None;
+        core.episode.limited = 0;
+        self.give_up_repeated(core, now);
+        core.episode.resend_head = !is_out;
+        if core.stream.una < core.stream.max {
+            core.restart_timer(now);
+            core.timers.bound_by_user_timeout(now);
+        }
+    }
+
+    fn next_head(&mut self, core: &mut Core, now: Time) -> Option<Chunk> {
+        self.next_repair(core, now)
+    }
+
+    fn next_lost(&self, core: &Core) -> Option<Range> {
+        if core.episode.phase == Phase::FastRecovery {
+            return None;
+        }
+        core.scoreboard.next_lost(core.stream.una, core.stream.mss)
+    }
+
+    fn room(&self, core: &Core, config: &Config) -> u64 {
+        let cwnd = core.controller.window().cwnd;
+        match core.episode.phase {
+            Phase::Open if !config.limited_transmit => {
+                cwnd.saturating_sub(core.flight_without_early())
+            }
+            Phase::Open => cwnd.saturating_sub(core.stream.flight()),
+            Phase::FastRecovery => (cwnd + self.inflation).saturating_sub(core.stream.flight()),
+            Phase::Timeout => cwnd.saturating_sub(core.pipe()),
+        }
     }
 }

@@ -1,13 +1,10 @@
 //! The retransmission timer and, while the window is closed, the persist timer. One of the two
 //! runs at a time.
 
-use congestion::TcpPolicy;
 use transport::AbortCause;
 use units::{Span, Time};
 
-use crate::config::Config;
-
-use super::{HeldBy, Sender};
+use crate::config::{Config, Recovery};
 
 /// The longest persist interval. RFC 9293 section 3.8.6.1 asks for exponential growth and leaves the
 /// bound open. BSD stops at a minute, Linux at two.
@@ -125,7 +122,7 @@ impl Timers {
     /// Linux when it has been silent for twice the largest RTO since the first retransmission
     /// (`tcp_rtx_probe0_timed_out`).
     fn is_silent_behind_closed_window(&mut self, now: Time, config: &Config, heard: Time) -> bool {
-        if config.recovery == crate::config::Recovery::Linux {
+        if config.recovery == Recovery::Linux {
             let most = config.rto.max + config.rto.max;
             return now.since(heard.max(self.retransmits_since)) > most;
         }
@@ -135,98 +132,42 @@ impl Timers {
         self.unanswered_probes += 1;
         self.unanswered_probes > config.max_retries
     }
-}
 
-impl Sender {
-    /// The deadline has passed. The last segment of the other end came at `heard`.
-    pub(crate) fn on_deadline(&mut self, now: Time, config: &Config, heard: Time) {
-        if let Some(instruments) = &mut self.instruments {
-            if instruments.release(now) {
-                self.look_at_packet_again();
-            }
-            self.on_other_deadline(now, config);
-        }
-        if self.timers.deadline > now {
-            return;
-        }
-        if self.timers.persisting {
-            self.on_persist_timeout(now, config, heard);
-        } else {
-            self.on_retransmission_timeout(now, config, heard);
-        }
+    /// The persist timer begins to run.
+    pub(super) fn begin_persisting(&mut self) {
+        self.persisting = true;
+        self.backoff = 0;
+        self.unanswered_probes = 0;
     }
 
-    /// RFC 9293 section 3.8.6.1: a window may stay closed for as long as its end answers probes. One
-    /// that does not answer is given up like one that acknowledges nothing. The user timeout ends even
-    /// a connection whose probes are answered (Linux, `tcp_probe_timer`).
-    fn on_persist_timeout(&mut self, now: Time, config: &Config, heard: Time) {
-        let timers = &mut self.timers;
-        if heard > timers.last_sent {
-            timers.unanswered_probes = 0;
+    /// Counts a probe of a closed window, unless the other end is given up. Returns true if the probe
+    /// is due. RFC 9293 section 3.8.6.1: a window may stay closed for as long as its end answers
+    /// probes. One that does not answer is given up like one that acknowledges nothing. The user
+    /// timeout ends even a connection whose probes are answered (Linux, `tcp_probe_timer`).
+    pub(super) fn probe_window(&mut self, now: Time, config: &Config, heard: Time) -> bool {
+        if heard > self.last_sent {
+            self.unanswered_probes = 0;
         }
-        if timers.backoff == 0 {
-            timers.begin_user_timeout(now, config);
-        } else if now >= timers.gives_up_at {
-            timers.give_up(AbortCause::UserTimeout);
-            return;
+        if self.backoff == 0 {
+            self.begin_user_timeout(now, config);
+        } else if now >= self.gives_up_at {
+            self.give_up(AbortCause::UserTimeout);
+            return false;
         }
-        if timers.unanswered_probes >= config.max_retries {
-            timers.give_up(AbortCause::Retransmissions);
-            return;
+        if self.unanswered_probes >= config.max_retries {
+            self.give_up(AbortCause::Retransmissions);
+            return false;
         }
-        timers.unanswered_probes += 1;
-        timers.backoff += 1;
-        timers.probing = true;
-        self.episode.resend_head = true;
-        self.timers.deadline = now + self.persist_interval(config);
-        self.timers.bound_by_user_timeout(now);
+        self.unanswered_probes += 1;
+        self.backoff += 1;
+        self.probing = true;
+        true
     }
 
-    pub(super) fn restart_timer(&mut self, now: Time) {
-        self.timers.deadline = now + self.rtt.rto() + self.controller.extra_rto();
-        self.timers.persisting = false;
-    }
-
-    pub(super) fn start_timer_if_stopped(&mut self, now: Time) {
-        if self.timers.deadline == Time::NEVER || self.timers.persisting {
-            self.restart_timer(now);
-        }
-    }
-
-    /// Starts the persist timer if nothing is outstanding and the receiver's window holds the data
-    /// back: the window is probed until it opens (RFC 9293 section 3.8.6.1).
-    pub(super) fn persist_if_stuck(&mut self, now: Time, config: &Config) {
-        let stuck = self.held_by == HeldBy::AdvertisedWindow && self.stream.flight() == 0;
-        if stuck && !self.timers.persisting {
-            self.timers.persisting = true;
-            self.timers.backoff = 0;
-            self.timers.unanswered_probes = 0;
-            self.timers.deadline = now + self.persist_interval(config);
-        }
-    }
-
-    /// An ACK has come while the persist timer runs. It ends if the window has opened by at least a segment, or
-    /// something was acknowledged. Otherwise it restarts in Linux (`tcp_ack_probe`): the next probe counts from
-    /// the answer to the last one.
-    #[cold]
-    pub(super) fn review_persist(&mut self, now: Time, config: &Config) {
-        if self.stream.flight() > 0 || self.peer.advertised >= self.stream.mss {
-            self.timers.stop();
-            self.timers.probing = false;
-            self.episode.resend_head = false;
-        } else if self.recovers_like_linux() && !self.episode.resend_head {
-            self.timers.deadline = now + self.persist_interval(config);
-            if self.timers.backoff > 0 {
-                self.timers.bound_by_user_timeout(now);
-            }
-        }
-    }
-
-    fn persist_interval(&self, config: &Config) -> Span {
+    /// Time to the next probe of a closed window. It doubles `most` times at most.
+    pub(super) fn persist_interval(&self, rto: Span, config: &Config, most: u32) -> Span {
         // The first after an RTO (RFC 9293 section 3.8.6.1, SHLD-29).
-        let base = self.rtt.rto().max(config.persist_timeout).max(Span::from_nanos(1));
-        // In Linux no more often than there are probes (`tcp_send_probe0`).
-        let most = if self.recovers_like_linux() { config.max_retries } else { u32::MAX };
-        base.doubled(self.timers.backoff.min(most)).min(LONGEST_PERSIST)
+        let base = rto.max(config.persist_timeout).max(Span::from_nanos(1));
+        base.doubled(self.backoff.min(most)).min(LONGEST_PERSIST)
     }
 }

@@ -206,6 +206,7 @@ impl Connection {
             marked: self.ecn != Ecn::Off && self.reports_mark(segment),
             needless,
             answers_probe: segment.options.contains(Options::PROBE_ANSWER),
+            is_old: false,
         };
         let out = self.out;
         (ack, blocks.iter().filter_map(move |block| unwrap_block(out, block, una)))

@@ -10,6 +10,7 @@ use super::core::Core;
 use super::episode::Phase;
 use super::measurement::AckedBytes;
 use super::recovery::LossRecovery;
+use super::{measurement, reduction};
 
 /// The fields of a segment for the sending half, in 64-bit sequence numbers.
 #[derive(Clone, Copy, Debug)]
@@ -32,172 +33,192 @@ pub(crate) struct Acknowledgement {
     pub(crate) needless: Range,
     /// It answers a probe.
     pub(crate) answers_probe: bool,
+    /// It was overtaken: it acknowledges less than an earlier one.
+    pub(crate) is_old: bool,
+}
+
+/// Takes in an acknowledgement of something that was sent, with its SACK blocks.
+#[inline(always)]
+pub(super) fn process<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    config: &Config,
+    ack: &Acknowledgement,
+    blocks: impl Iterator<Item = Range>,
+) {
+    core.renew_quota();
+    // The controller enlarges the window until the next ACK.
+    let differs =
+        config.duplicate_window == DuplicateWindow::Sender && ack.window != core.peer.usable;
+    let window_moved = core.peer.update(ack, core.stream.una) || differs;
+    // Most ACKs have no blocks.
+    let sacked = if blocks.size_hint() != (0, Some(0)) && recovery.uses_sack() {
+        recovery.on_blocks(core, now, config, ack.number, blocks)
+    } else {
+        0
+    };
+    let acked = ack.number - core.stream.una;
+    let mut saw_loss = false;
+    if acked > 0 {
+        saw_loss = on_new_data(core, recovery, now, config, ack, sacked);
+    } else if !ack.answers_probe {
+        let duplicate =
+            core.stream.flight() > 0 && recovery.is_duplicate(ack, window_moved, sacked > 0);
+        let news = AckedBytes::new(0, sacked, duplicate);
+        saw_loss = measurement::give_feedback(core, recovery, now, config, ack, news);
+        if ack.marked {
+            reduction::on_mark(core, recovery, now, config, 0);
+        }
+        if duplicate {
+            recovery.on_duplicate(core, now, config);
+        } else if !ack.carries_data && !window_moved {
+            recovery.on_idle_ack(core);
+        }
+    }
+    if R::FOLLOWS_ACKS || core.features.is_some() {
+        finish(core, recovery, now, config, ack, window_moved, saw_loss);
+    }
+    core.scale_window(Sizing::Total, core.peer.advertised);
+    if core.timers.persisting {
+        core.review_persist(now, config);
+    }
+}
+
+/// Likewise, for recoveries that are not inlined into the connection.
+#[inline(never)]
+pub(super) fn process_apart<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    config: &Config,
+    ack: &Acknowledgement,
+    blocks: impl Iterator<Item = Range>,
+) {
+    process(core, recovery, now, config, ack, blocks);
+}
+
+/// An ACK that was overtaken: its blocks may still be news (RFC 2018 section 5; Linux does the
+/// same in `tcp_ack`).
+#[inline(never)]
+pub(super) fn process_old<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    config: &Config,
+    ack: &Acknowledgement,
+    blocks: impl Iterator<Item = Range>,
+) {
+    if !recovery.uses_sack() {
+        return;
+    }
+    let una = core.stream.una;
+    let sacked = recovery.on_blocks(core, now, config, una, blocks);
+    let duplicate = core.stream.flight() > 0 && sacked > 0;
+    let ack =
+        Acknowledgement { number: una, window: core.peer.advertised, round_trip: None, ..*ack };
+    let ack = Acknowledgement { answers_probe: false, is_old: true, ..ack };
+    let news = AckedBytes::new(0, sacked, duplicate);
+    let saw_loss = measurement::give_feedback(core, recovery, now, config, &ack, news);
+    if duplicate {
+        recovery.on_duplicate(core, now, config);
+    }
+    finish(core, recovery, now, config, &ack, false, saw_loss);
+}
+
+/// Last step of an ACK, after the controller has its feedback.
+#[inline(never)]
+pub(super) fn finish<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    config: &Config,
+    ack: &Acknowledgement,
+    window_moved: bool,
+    saw_loss: bool,
+) {
+    if ack.answers_probe && core.features.is_some() {
+        core.controller.on_probe_answered(&core.probe_state(now));
+    }
+    recovery.finish_ack(core, now, config, ack, window_moved, saw_loss);
+    if let Some(features) = &mut core.features
+        && let Some(jump) = &mut features.jump
+    {
+        jump.after_ack(core.controller.window_mut());
+    }
+}
+
+/// An ACK of new data. Returns true if the controller has seen a loss in it.
+#[inline(always)]
+fn on_new_data<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    config: &Config,
+    ack: &Acknowledgement,
+    sacked: u64,
+) -> bool {
+    let acked = ack.number - core.stream.una;
+    let full =
+        !config.window_validation || core.usage.note(&core.stream, core.controller.window().cwnd);
+    if core.features.is_some() {
+        core.record_acknowledgement(now, ack.number);
+    }
+    recovery.on_acknowledged(core, now, ack);
+    if core.features.is_some() {
+        core.judge_mtu_probe(ack.number);
+    }
+    core.stream.una = ack.number;
+    core.stream.fill_buffer(config.send_buffer);
+    core.scoreboard.acknowledge(ack.number);
+    let timed = core.take_timed(now, ack.number);
+    recovery.sample_rtt(core, now, config, ack, acked, timed);
+    core.timers.retries = 0;
+    core.episode.duplicates = 0;
+    core.episode.limited = 0;
+    let news = AckedBytes::new(acked, sacked, false);
+    let saw_loss = measurement::give_feedback(core, recovery, now, config, ack, news);
+    if ack.marked {
+        reduction::on_mark(core, recovery, now, config, acked);
+    }
+    let restart_timer = match core.episode.phase {
+        Phase::FastRecovery => recovery.on_new_data_in_fast_recovery(core, now, config, acked),
+        Phase::Open | Phase::Timeout => {
+            recovery.grow(core, now, config, ack, acked, full);
+            true
+        }
+    };
+    if core.episode.phase == Phase::Timeout && core.stream.una >= core.episode.recover {
+        core.episode.phase = Phase::Open;
+    }
+    if core.stream.flight() == 0 {
+        core.timers.stop();
+    } else if restart_timer {
+        core.restart_timer(now);
+    }
+    saw_loss
+}
+
+/// Takes in a SACK block of an ACK up to `acknowledged`. Returns the bytes that it reports for the
+/// first time.
+#[inline(always)]
+pub(super) fn take_block<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    acknowledged: u64,
+    block: Range,
+) -> u64 {
+    let start = block.start.max(acknowledged);
+    let end = block.end.min(core.stream.max);
+    if core.features.is_some() {
+        core.record_block(now, Range { start, end: block.end }, Range { start, end });
+    }
+    recovery.on_block(core, now, Range { start, end });
+    core.scoreboard.sack(start, end)
 }
 
 impl Core {
-    /// Takes in an acknowledgement of something that was sent, with its SACK blocks.
-    #[inline(always)]
-    pub(super) fn on_acknowledgement<R: LossRecovery>(
-        &mut self,
-        recovery: &mut R,
-        now: Time,
-        config: &Config,
-        ack: &Acknowledgement,
-        blocks: impl Iterator<Item = Range>,
-    ) {
-        self.renew_quota();
-        // The controller enlarges the window until the next ACK.
-        let differs =
-            config.duplicate_window == DuplicateWindow::Sender && ack.window != self.peer.usable;
-        let window_moved = self.peer.update(ack, self.stream.una) || differs;
-        // Most ACKs have no blocks.
-        let sacked = if blocks.size_hint() != (0, Some(0)) && recovery.uses_sack() {
-            recovery.on_blocks(self, now, config, ack.number, blocks)
-        } else {
-            0
-        };
-        let acked = ack.number - self.stream.una;
-        let mut saw_loss = false;
-        if acked > 0 {
-            saw_loss = self.on_new_data(recovery, now, config, ack, sacked);
-        } else if !ack.answers_probe {
-            let duplicate =
-                self.stream.flight() > 0 && recovery.is_duplicate(ack, window_moved, sacked > 0);
-            let news = AckedBytes::new(0, sacked, duplicate);
-            saw_loss = self.give_feedback(recovery, now, config, ack, news);
-            if ack.marked {
-                self.on_mark(recovery, now, config, 0);
-            }
-            if duplicate {
-                recovery.on_duplicate(self, now, config);
-            } else if !ack.carries_data && !window_moved {
-                recovery.on_idle_ack(self);
-            }
-        }
-        if R::FOLLOWS_ACKS || self.features.is_some() {
-            self.finish_ack(recovery, now, config, ack, window_moved, saw_loss);
-        }
-        self.scale_window(Sizing::Total, self.peer.advertised);
-        if self.timers.persisting {
-            self.review_persist(now, config);
-        }
-    }
-
-    /// Likewise, for recoveries that are not inlined into the connection.
-    #[inline(never)]
-    pub(super) fn on_acknowledgement_apart<R: LossRecovery>(
-        &mut self,
-        recovery: &mut R,
-        now: Time,
-        config: &Config,
-        ack: &Acknowledgement,
-        blocks: impl Iterator<Item = Range>,
-    ) {
-        self.on_acknowledgement(recovery, now, config, ack, blocks);
-    }
-
-    /// An ACK that was overtaken: its blocks may still be news (RFC 2018 section 5; Linux does the
-    /// same in `tcp_ack`).
-    #[inline(never)]
-    pub(super) fn on_old_acknowledgement<R: LossRecovery>(
-        &mut self,
-        recovery: &mut R,
-        now: Time,
-        config: &Config,
-        ack: &Acknowledgement,
-        blocks: impl Iterator<Item = Range>,
-    ) {
-        if !recovery.uses_sack() {
-            return;
-        }
-        let una = self.stream.una;
-        recovery.on_old_ack();
-        let sacked = recovery.on_blocks(self, now, config, una, blocks);
-        let duplicate = self.stream.flight() > 0 && sacked > 0;
-        let ack =
-            Acknowledgement { number: una, window: self.peer.advertised, round_trip: None, ..*ack };
-        let ack = Acknowledgement { answers_probe: false, ..ack };
-        let news = AckedBytes::new(0, sacked, duplicate);
-        let saw_loss = self.give_feedback(recovery, now, config, &ack, news);
-        if duplicate {
-            recovery.on_duplicate(self, now, config);
-        }
-        self.finish_ack(recovery, now, config, &ack, false, saw_loss);
-    }
-
-    /// Last step of an ACK, after the controller has its feedback.
-    #[inline(never)]
-    pub(super) fn finish_ack<R: LossRecovery>(
-        &mut self,
-        recovery: &mut R,
-        now: Time,
-        config: &Config,
-        ack: &Acknowledgement,
-        window_moved: bool,
-        saw_loss: bool,
-    ) {
-        if ack.answers_probe && self.features.is_some() {
-            self.controller.on_probe_answered(&self.probe_state(now));
-        }
-        recovery.finish_ack(self, now, config, ack, window_moved, saw_loss);
-        if let Some(features) = &mut self.features
-            && let Some(jump) = &mut features.jump
-        {
-            jump.after_ack(self.controller.window_mut());
-        }
-    }
-
-    /// An ACK of new data. Returns true if the controller has seen a loss in it.
-    #[inline(always)]
-    fn on_new_data<R: LossRecovery>(
-        &mut self,
-        recovery: &mut R,
-        now: Time,
-        config: &Config,
-        ack: &Acknowledgement,
-        sacked: u64,
-    ) -> bool {
-        let acked = ack.number - self.stream.una;
-        let full = !config.window_validation
-            || self.usage.note(&self.stream, self.controller.window().cwnd);
-        if self.features.is_some() {
-            self.record_acknowledgement(now, ack.number);
-        }
-        recovery.on_acknowledged(self, now, ack);
-        if self.features.is_some() {
-            self.judge_mtu_probe(ack.number);
-        }
-        self.stream.una = ack.number;
-        self.stream.fill_buffer(config.send_buffer);
-        self.scoreboard.acknowledge(ack.number);
-        let timed = self.take_timed(now, ack.number);
-        recovery.sample_rtt(self, now, config, ack, acked, timed);
-        self.timers.retries = 0;
-        self.episode.duplicates = 0;
-        self.episode.limited = 0;
-        let news = AckedBytes::new(acked, sacked, false);
-        let saw_loss = self.give_feedback(recovery, now, config, ack, news);
-        if ack.marked {
-            self.on_mark(recovery, now, config, acked);
-        }
-        let restart_timer = match self.episode.phase {
-            Phase::FastRecovery => recovery.on_new_data_in_fast_recovery(self, now, config, acked),
-            Phase::Open | Phase::Timeout => {
-                recovery.grow(self, now, config, ack, acked, full);
-                true
-            }
-        };
-        if self.episode.phase == Phase::Timeout && self.stream.una >= self.episode.recover {
-            self.episode.phase = Phase::Open;
-        }
-        if self.stream.flight() == 0 {
-            self.timers.stop();
-        } else if restart_timer {
-            self.restart_timer(now);
-        }
-        saw_loss
-    }
-
     /// Data up to `number` is about to leave the scoreboard.
     #[inline(never)]
     fn record_acknowledgement(&mut self, now: Time, number: u64) {
@@ -206,25 +227,6 @@ impl Core {
             let news = scoreboard.holes(stream.una, number);
             features.measurement.on_acknowledged(now, number, news);
         }
-    }
-
-    /// Takes in a SACK block of an ACK up to `acknowledged`. Returns the bytes that it reports for the
-    /// first time.
-    #[inline(always)]
-    pub(super) fn take_block<R: LossRecovery>(
-        &mut self,
-        recovery: &mut R,
-        now: Time,
-        acknowledged: u64,
-        block: Range,
-    ) -> u64 {
-        let start = block.start.max(acknowledged);
-        let end = block.end.min(self.stream.max);
-        if self.features.is_some() {
-            self.record_block(now, Range { start, end: block.end }, Range { start, end });
-        }
-        recovery.on_block(self, now, Range { start, end });
-        self.scoreboard.sack(start, end)
     }
 
     /// `block` is the part of a SACK block, `reported`, that was sent in its turn.

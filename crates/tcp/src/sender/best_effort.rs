@@ -13,6 +13,7 @@ use super::acknowledge::Acknowledgement;
 use super::core::Core;
 use super::measurement::AckedBytes;
 use super::snack::SnackRecovery;
+use super::{acknowledge, measurement, reduction};
 
 /// Reliability of the delivery.
 #[derive(Clone, Debug)]
@@ -164,11 +165,12 @@ impl SnackRecovery {
             answers_probe: false,
             ..*ack
         };
-        let saw_loss = core.give_feedback(self, now, config, &ack, AckedBytes::new(0, 0, false));
+        let saw_loss =
+            measurement::give_feedback(core, self, now, config, &ack, AckedBytes::new(0, 0, false));
         if ack.marked {
-            core.on_mark(self, now, config, 0);
+            reduction::on_mark(core, self, now, config, 0);
         }
-        core.finish_ack(self, now, config, &ack, false, saw_loss);
+        acknowledge::finish(core, self, now, config, &ack, false, saw_loss);
         core.scale_window(Sizing::Total, core.peer.advertised);
         if core.timers.persisting {
             core.review_persist(now, config);

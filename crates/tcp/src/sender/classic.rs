@@ -15,6 +15,7 @@ use super::core::Core;
 use super::episode::Phase;
 use super::recovery::LossRecovery;
 use super::transmit::Chunk;
+use super::{acknowledge, path_mtu, reduction, transmit};
 
 /// The RFC whose rules count.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -84,11 +85,11 @@ impl LossRecovery for Classic {
             Phase::Open | Phase::Timeout => {
                 core.episode.duplicates += 1;
                 if self.loss_is_certain(core, config) && self.may_enter_recovery(core) {
-                    core.enter_fast_recovery(self, now, config);
+                    reduction::enter_fast_recovery(core, self, now, config);
                 }
             }
             Phase::FastRecovery => {
-                core.doubt_notice(self, now, config);
+                reduction::doubt_notice(core, self, now, config);
                 if !self.uses_sack() {
                     // Each duplicate ACK shows that a segment has left the network (RFC 5681 section
                     // 3.2 step 4).
@@ -145,7 +146,7 @@ impl LossRecovery for Classic {
     ) -> u64 {
         let mut news = 0;
         for block in blocks {
-            news += core.take_block(self, now, acknowledged, block);
+            news += acknowledge::take_block(core, self, now, acknowledged, block);
         }
         if news > 0 {
             let threshold = core.controller.duplicate_threshold(config.dupthresh);
@@ -194,20 +195,20 @@ impl LossRecovery for Classic {
     ) {
         let is_open = core.episode.phase == Phase::Open && core.stream.flight() > 0;
         if saw_loss && is_open && self.may_enter_recovery(core) {
-            core.enter_fast_recovery(self, now, config);
+            reduction::enter_fast_recovery(core, self, now, config);
         }
     }
 
     /// The first unacknowledged segment: fast retransmit, or a partial ACK without SACK.
     fn next_head(&mut self, core: &mut Core, now: Time) -> Option<Chunk> {
-        if let Some(probe) = core.next_mtu_probe(self, now) {
+        if let Some(probe) = path_mtu::next_mtu_probe(core, self, now) {
             return Some(probe);
         }
         let (una, max, mss) = (core.stream.una, core.stream.max, core.stream.mss);
         let hole = core.scoreboard.next_unacknowledged(una, mss);
         let range = hole.unwrap_or(Range { start: una, end: max.min(una + mss) });
         (range.start < range.end && core.episode.quota > 0)
-            .then(|| core.send_again(self, now, range))
+            .then(|| transmit::send_again(core, self, now, range))
     }
 
     fn next_lost(&self, core: &Core) -> Option<Range> {
@@ -226,7 +227,7 @@ impl LossRecovery for Classic {
         }
         let (una, max, mss) = (core.stream.una, core.stream.max, core.stream.mss);
         if let Some(range) = core.scoreboard.next_unacknowledged(una, mss) {
-            return Some(core.send_again(self, now, range));
+            return Some(transmit::send_again(core, self, now, range));
         }
         if self.has_rescued {
             return None;
@@ -236,7 +237,7 @@ impl LossRecovery for Classic {
         // say that it is lost now: the rule has no condition but those of the recovery.
         let range = core.scoreboard.last_unacknowledged(una, max, mss)?;
         self.has_rescued = true;
-        Some(core.repeat(self, now, range))
+        Some(transmit::repeat(core, self, now, range))
     }
 
     #[inline(always)]
@@ -244,7 +245,7 @@ impl LossRecovery for Classic {
         let cwnd = core.controller.window().cwnd;
         match core.episode.phase {
             Phase::Open if !config.limited_transmit => {
-                cwnd.saturating_sub(core.flight_without_early())
+                cwnd.saturating_sub(core.stream.flight() - core.scoreboard.early())
             }
             // One new segment for each of the first duplicate ACKs (RFC 3042). With SACK the
             // segments behind the duplicate ACKs have already left the pipe.

@@ -139,16 +139,11 @@ impl Core {
         self.reduction.by_mark && self.is_linux && self.stream.una <= self.reduction.at
     }
 
-    /// Returns true if a mark has reduced the window that is outstanding now.
-    pub(super) fn is_in_window_of_mark(&self) -> bool {
-        self.reduction.is_in_window_of_mark(self.stream.una)
-    }
-
     /// Returns true if a recovery goes on with what a mark has begun. In Linux this is so until
     /// something beyond what was outstanding is acknowledged (`tcp_enter_recovery`), while a timeout
     /// then reduces again (`tcp_enter_loss`).
     pub(super) fn goes_on_with_mark(&self) -> bool {
-        self.is_in_window_of_mark() || self.is_reduced_by_mark()
+        self.reduction.is_in_window_of_mark(self.stream.una) || self.is_reduced_by_mark()
     }
 
     /// Bytes that a loss halves.
@@ -159,10 +154,6 @@ impl Core {
             SsthreshBasis::Pipe => self.pipe(),
             SsthreshBasis::Cwnd => self.controller.window().cwnd,
         }
-    }
-
-    pub(super) fn note_reduction(&mut self) {
-        self.reduction.note(self.stream.max);
     }
 
     /// Takes the quota of retransmissions until the next ACK from the controller.

@@ -45,6 +45,15 @@ impl Episode {
         }
     }
 
+    /// `length` bytes of new data leave. Those sent on duplicate ACKs are not part of the flight size
+    /// that a loss halves (RFC 5681 section 3.2 step 2).
+    #[inline(always)]
+    pub(super) fn count_limited(&mut self, length: u64) {
+        if self.duplicates > 0 && self.phase == Phase::Open {
+            self.limited += length;
+        }
+    }
+
     /// Everything up to `max` is retransmitted as ACKs allow.
     pub(super) fn begin_timeout(&mut self, max: u64) {
         self.phase = Phase::Timeout;

@@ -154,19 +154,12 @@ impl Core {
     /// measured with what is in flight are those of the application.
     #[inline]
     pub(super) fn note_application_limit(&mut self) {
-        if self.features.is_some() {
-            self.record_application_limit();
-        }
-    }
-
-    fn record_application_limit(&mut self) {
-        let has_room = self.pipe_has_room();
         // What is delivered is counted in bytes.
-        let pipe = self.pipe().min(self.stream.flight());
-        if let Some(features) = &mut self.features
-            && has_room
-        {
-            features.measurement.on_application_limit(pipe);
+        if self.features.is_some() && self.pipe_has_room() {
+            let pipe = self.pipe().min(self.stream.flight());
+            if let Some(features) = &mut self.features {
+                features.measurement.on_application_limit(pipe);
+            }
         }
     }
 
@@ -188,16 +181,8 @@ impl Core {
         }
     }
 
-    /// Nothing leaves until [`let_go`](Self::let_go), because a link is known to be out.
-    pub(super) fn hold_all(&mut self) {
-        if let Some(features) = &mut self.features {
-            features.pacer.hold();
-        }
-    }
-
-    pub(super) fn let_go(&mut self) {
-        if let Some(features) = &mut self.features {
-            features.pacer.let_go();
-        }
+    /// Pacing, if the connection has it. It holds everything back while a link is known to be out.
+    pub(super) fn pacer(&mut self) -> Option<&mut Pacer> {
+        self.features.as_mut().map(|features| &mut features.pacer)
     }
 }

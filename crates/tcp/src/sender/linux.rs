@@ -32,7 +32,8 @@ use transport::{Estimator, Range};
 use units::{Span, Time};
 
 use crate::config::Config;
-use crate::timestamps::timestamp;
+use crate::segment::MAX_SACK_BLOCKS;
+use crate::timestamps::{echoed, timestamp};
 
 use super::acknowledge::Acknowledgement;
 use super::core::Core;
@@ -40,6 +41,7 @@ use super::episode::Phase;
 use super::measurement::AckedBytes;
 use super::recovery::LossRecovery;
 use super::transmit::Chunk;
+use super::{acknowledge, offload, path_mtu, reduction};
 use news::News;
 use prr::Reduction;
 use rack::Rack;
@@ -107,6 +109,10 @@ impl Linux {
 }
 
 impl LossRecovery for Linux {
+    /// Linux takes in the SACK blocks of such an ACK, and neither measures with it nor lets the window
+    /// change (`tcp_ack`).
+    const SKIPS_OLD_ACKS: bool = true;
+
     fn uses_sack(&self) -> bool {
         true
     }
@@ -119,7 +125,7 @@ impl LossRecovery for Linux {
     fn on_duplicate(&mut self, core: &mut Core, now: Time, config: &Config) {
         match core.episode.phase {
             Phase::Open | Phase::Timeout => core.episode.duplicates += 1,
-            Phase::FastRecovery => core.doubt_notice(self, now, config),
+            Phase::FastRecovery => reduction::doubt_notice(core, self, now, config),
         }
     }
 
@@ -136,6 +142,10 @@ impl LossRecovery for Linux {
         true
     }
 
+    /// In the order of the stream, as in Linux (`tcp_sacktag_write_queue`): the round trip of RACK is that
+    /// of the last segment.
+    #[cold]
+    #[inline(never)]
     fn on_blocks(
         &mut self,
         core: &mut Core,
@@ -144,27 +154,53 @@ impl LossRecovery for Linux {
         acknowledged: u64,
         blocks: impl Iterator<Item = Range>,
     ) -> u64 {
-        self.take_sorted_blocks(core, now, acknowledged, blocks)
+        let mut sorted = [Range { start: 0, end: 0 }; MAX_SACK_BLOCKS];
+        let mut number = 0;
+        for (place, block) in sorted.iter_mut().zip(blocks) {
+            *place = block;
+            number += 1;
+        }
+        let sorted = &mut sorted[..number];
+        sorted.sort_unstable_by_key(|block| block.start);
+        sorted
+            .iter()
+            .map(|block| acknowledge::take_block(core, self, now, acknowledged, *block))
+            .sum()
     }
 
     fn on_block(&mut self, core: &mut Core, now: Time, block: Range) {
-        self.follow_block(core, now, block);
-    }
-
-    fn on_old_ack(&mut self) {
-        self.news.is_old = true;
-    }
-
-    /// Linux takes in the SACK blocks of such an ACK, and neither measures with it nor lets the window
-    /// change (`tcp_ack`).
-    fn is_ack_old(&self) -> bool {
-        self.news.is_old
+        let (min_rtt, mss, high) = (core.rtt.min(), core.stream.mss, core.episode.recover);
+        core.scoreboard.sack_segments(block, |segment| {
+            self.news.note(segment, mss, high);
+            self.news.note_sacked(segment, mss);
+            self.rack.on_sacked(now, segment, min_rtt);
+        });
     }
 
     fn on_acknowledged(&mut self, core: &mut Core, now: Time, ack: &Acknowledgement) {
-        self.follow_acknowledgement(core, now, ack);
+        let echoed = ack.round_trip.map(|round_trip| echoed(now, round_trip));
+        let (min_rtt, mss, high) = (core.rtt.min(), core.stream.mss, core.episode.recover);
+        let Some(flight) = core.scoreboard.flight_mut() else { return };
+        let Self { news, rack, .. } = self;
+        news.advanced = true;
+        let before = flight.unacknowledged();
+        if ack.needless.start < ack.needless.end {
+            news.copies = flight.copies_within(ack.needless);
+        }
+        let any_again = flight.on_acknowledged(ack.number, |segment| {
+            news.note(segment, mss, high);
+            news.note_acknowledged(segment);
+            rack.on_acknowledged(now, segment, min_rtt, echoed);
+        });
+        news.acked = before - flight.unacknowledged();
+        if any_again {
+            // Karn's algorithm (RFC 6298 section 3).
+            news.acknowledged = None;
+        }
     }
 
+    /// Linux takes a sample from each ACK of new data (`tcp_ack_update_rtt`), where RFC 6298 section 3
+    /// requires one in a round trip.
     fn sample_rtt(
         &mut self,
         core: &mut Core,
@@ -174,7 +210,11 @@ impl LossRecovery for Linux {
         acked: u64,
         _timed: Option<Span>,
     ) {
-        self.take_sample(core, now, config, ack.round_trip, acked);
+        if let Some((sample, youngest)) = self.news.round_trips(now, ack.round_trip) {
+            let per_round = (core.stream.flight() + acked).div_ceil(2 * core.stream.mss);
+            core.rtt.sample(&config.rto, sample, core.progress(per_round));
+            core.rtt.note_smaller(youngest);
+        }
     }
 
     /// Takes from an ACK the end or the undo of a recovery, and then the losses among what is
@@ -187,6 +227,7 @@ impl LossRecovery for Linux {
         ack: &Acknowledgement,
         acked: u64,
     ) {
+        self.news.is_old = ack.is_old;
         self.used.note_limit_by_window(core, self.is_disordered);
         if ack.marked {
             self.undo.keep_reduction();
@@ -226,7 +267,7 @@ impl LossRecovery for Linux {
             return;
         }
         let (counted, may_grow) = self.count_for_growth(core, ack.marked);
-        let limited = may_grow && self.uses_window(core, config);
+        let limited = may_grow && self.used.lets_grow(core, config);
         core.grow(now, counted, core.counted_flight(), limited);
         if may_grow {
             self.used.note_change(now);
@@ -255,7 +296,7 @@ impl LossRecovery for Linux {
             self.reduce(core, news.delivered, news.advanced && !news.lost);
         }
         self.grow_out_of_order(core, now, config, &news, ack.marked);
-        core.look_at_packet_again();
+        offload::look_again(&mut core.packet);
         if window_moved {
             self.look_at_idle_time(core);
         }
@@ -299,7 +340,7 @@ impl LossRecovery for Linux {
     fn prepare_for_timeout(&mut self, core: &mut Core, config: &Config) -> bool {
         let phase = core.episode.phase;
         let again = core.timers.retries > 1;
-        let in_window_of_mark = core.is_in_window_of_mark();
+        let in_window_of_mark = core.reduction.is_in_window_of_mark(core.stream.una);
         if !again && phase != Phase::FastRecovery && !in_window_of_mark {
             self.remember_window(core, true);
         }
@@ -313,8 +354,20 @@ impl LossRecovery for Linux {
         phase == Phase::FastRecovery
     }
 
+    /// Everything but what was sent a moment ago.
     fn lose_everything(&mut self, core: &mut Core, now: Time) {
-        self.lose_all_overdue(core, now);
+        let Some(flight) = core.scoreboard.flight_mut() else { return };
+        self.reduction = None;
+        self.holds_repairs = false;
+        self.is_repair_due = false;
+        self.probe.forget();
+        self.awaited = Awaited::Retransmission;
+        self.used.note_change(now);
+        flight.on_timeout(now, self.rack.patience_at_timeout(), |range| self.lost.push(range));
+        let least = flight.pipe() + core.stream.mss;
+        self.record_losses(core, now);
+        let window = core.controller.window_mut();
+        window.cwnd = window.cwnd.max(least);
     }
 
     /// Segments that are longer than allowed now leave in pieces. Nothing takes this back
@@ -332,8 +385,16 @@ impl LossRecovery for Linux {
         self.record_losses(core, now);
     }
 
+    /// A loss or a probe comes, if the timer runs for it, and the timer runs on.
     fn on_timer(&mut self, core: &mut Core, now: Time, config: &Config) {
-        self.on_other_deadline(core, now, config);
+        if core.timers.deadline > now || core.timers.persisting {
+            return;
+        }
+        match self.awaited {
+            Awaited::Losses => self.on_losses_overdue(core, now, config),
+            Awaited::Probe => self.on_probe_due(core, now),
+            Awaited::Retransmission => {}
+        }
     }
 
     fn on_sent(&mut self, core: &mut Core, now: Time, range: Range, again: bool) {
@@ -364,7 +425,7 @@ impl LossRecovery for Linux {
     }
 
     fn next_head(&mut self, core: &mut Core, now: Time) -> Option<Chunk> {
-        let probe = core.next_mtu_probe(self, now);
+        let probe = path_mtu::next_mtu_probe(core, self, now);
         probe.or_else(|| self.next_tail_probe(core, now))
     }
 

@@ -124,30 +124,30 @@ impl Measurement {
     }
 }
 
-impl Core {
-    /// Lets the recovery judge what is outstanding, and then gives the controller its feedback on an
-    /// ACK. Returns true if the controller has seen a loss in it.
-    #[inline(always)]
-    pub(super) fn give_feedback<R: LossRecovery>(
-        &mut self,
-        recovery: &mut R,
-        now: Time,
-        config: &Config,
-        ack: &Acknowledgement,
-        news: AckedBytes,
-    ) -> bool {
-        if recovery.is_ack_old() {
-            recovery.judge(self, now, config, ack, 0);
-            self.discard_samples(now);
-            return false;
-        }
-        if self.features.is_some() {
-            self.measure_round_trip(now, ack, news.acked);
-        }
-        recovery.judge(self, now, config, ack, news.acked);
-        self.features.is_some() && self.describe_ack(now, ack, recovery.counted(news))
+/// Lets the recovery judge what is outstanding, and then gives the controller its feedback on an
+/// ACK. Returns true if the controller has seen a loss in it.
+#[inline(always)]
+pub(super) fn give_feedback<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    config: &Config,
+    ack: &Acknowledgement,
+    news: AckedBytes,
+) -> bool {
+    if R::SKIPS_OLD_ACKS && ack.is_old {
+        recovery.judge(core, now, config, ack, 0);
+        core.discard_samples(now);
+        return false;
     }
+    if core.features.is_some() {
+        core.measure_round_trip(now, ack, news.acked);
+    }
+    recovery.judge(core, now, config, ack, news.acked);
+    core.features.is_some() && core.describe_ack(now, ack, recovery.counted(news))
+}
 
+impl Core {
     fn discard_samples(&mut self, now: Time) {
         let min_rtt = self.min_rtt();
         if let Some(features) = &mut self.features {

@@ -158,7 +158,7 @@ impl Sender {
         let core = &mut self.core;
         core.peer.advertise(window);
         core.peer.usable = window;
-        core.search_path(now, config, options.into());
+        self.search_path(now, config, options.into());
         with_recovery!(&mut self.recovery, recovery => recovery.note_change_of_window(now));
         self.start_quickly(now, config, timed);
     }
@@ -231,7 +231,7 @@ impl Sender {
         }
         core.stream.written += bytes;
         core.stream.fill_buffer(config.send_buffer);
-        core.look_at_packet_again();
+        offload::look_again(&mut core.packet);
         with_recovery!(&mut self.recovery, recovery => recovery.look_at_idle_time(core));
     }
 
@@ -249,7 +249,7 @@ impl Sender {
     /// The application will write no more.
     pub(crate) fn finish(&mut self) {
         self.core.stream.fin_queued = true;
-        self.core.look_at_packet_again();
+        offload::look_again(&mut self.core.packet);
     }
 
     /// Lets the FIN go with the last data, if that waits although the application has closed.
@@ -296,13 +296,13 @@ impl Sender {
         let core = &mut self.core;
         match &mut self.recovery {
             AnyRecovery::Classic(classic) => {
-                core.on_acknowledgement(classic, now, config, ack, blocks);
+                acknowledge::process(core, classic, now, config, ack, blocks);
             }
             AnyRecovery::Linux(linux) => {
-                core.on_acknowledgement_apart(&mut **linux, now, config, ack, blocks);
+                acknowledge::process_apart(core, &mut **linux, now, config, ack, blocks);
             }
             AnyRecovery::Snack(snack) => {
-                core.on_acknowledgement_apart(&mut **snack, now, config, ack, blocks);
+                acknowledge::process_apart(core, &mut **snack, now, config, ack, blocks);
             }
         }
     }
@@ -318,7 +318,7 @@ impl Sender {
     ) {
         let core = &mut self.core;
         with_recovery!(&mut self.recovery, recovery => {
-            core.on_old_acknowledgement(recovery, now, config, ack, blocks);
+            acknowledge::process_old(core, recovery, now, config, ack, blocks);
         });
     }
 
@@ -328,7 +328,7 @@ impl Sender {
         if let Some(features) = &mut core.features
             && features.release(now)
         {
-            core.look_at_packet_again();
+            offload::look_again(&mut core.packet);
         }
         with_recovery!(&mut self.recovery, recovery => {
             recovery.on_timer(core, now, config);
@@ -349,9 +349,13 @@ impl Sender {
     pub(crate) fn next_chunk(&mut self, now: Time, config: &Config) -> Option<Chunk> {
         let core = &mut self.core;
         match &mut self.recovery {
-            AnyRecovery::Classic(classic) => core.next_chunk(classic, now, config),
-            AnyRecovery::Linux(linux) => core.next_chunk_apart(&mut **linux, now, config),
-            AnyRecovery::Snack(snack) => core.next_chunk_apart(&mut **snack, now, config),
+            AnyRecovery::Classic(classic) => transmit::next_chunk(core, classic, now, config),
+            AnyRecovery::Linux(linux) => {
+                transmit::next_chunk_apart(core, &mut **linux, now, config)
+            }
+            AnyRecovery::Snack(snack) => {
+                transmit::next_chunk_apart(core, &mut **snack, now, config)
+            }
         }
     }
 

@@ -101,6 +101,14 @@ impl Packet {
     }
 }
 
+/// An ACK has come, pacing releases a packet, or the application writes or closes. The kernel looks at a
+/// packet that waits then, and not because time has passed (`tcp_write_xmit`).
+pub(super) fn look_again(packet: &mut Option<Packet>) {
+    if let Some(packet) = packet {
+        packet.waits = false;
+    }
+}
+
 impl Core {
     /// A new segment leaves where `room` bytes may. Returns whether it ends a packet.
     #[cold]
@@ -195,14 +203,6 @@ impl Core {
             HeldBy::AdvertisedWindow
         };
         true
-    }
-
-    /// An ACK has come, pacing releases a packet, or the application writes or closes. The kernel looks at a packet that waits then, and not
-    /// because time has passed (`tcp_write_xmit`).
-    pub(super) fn look_at_packet_again(&mut self) {
-        if let Some(packet) = &mut self.packet {
-            packet.waits = false;
-        }
     }
 
     /// Returns true if the first unacknowledged segment was sent one RTT ago, or nearly.

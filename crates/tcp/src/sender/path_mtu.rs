@@ -25,6 +25,7 @@ use super::core::Core;
 use super::episode::Phase;
 use super::features::Features;
 use super::recovery::{LossRecovery, with_recovery};
+use super::transmit;
 use super::transmit::Chunk;
 use super::usage::HeldBy;
 
@@ -51,16 +52,44 @@ impl Sender {
         Some(discovery.path.counters())
     }
 
+    /// The connection is open, and `options` bytes of each segment are no payload.
+    pub(super) fn search_path(&mut self, now: Time, config: &Config, options: u64) {
+        let core = &mut self.core;
+        let Some(features) = &mut core.features else { return };
+        let known = features.known_path.take().filter(|known| known.expires > now);
+        if config.mtu_probing != MtuProbing::Off || known.is_some() {
+            let mut path = PathMtu::new(now, config.mtu_probing, core.stream.mss, options);
+            if let Some(known) = known {
+                path.start_with(known, options);
+            }
+            features.path_mtu = Some(Discovery::new(config, path));
+            core.take_size();
+        }
+    }
+
+    /// Discovery of the path, which starts now unless it has started before.
+    fn discovery(&mut self, now: Time, config: &Config, options: u64) -> &mut Discovery {
+        let mss = self.core.stream.mss;
+        self.features_for_path(config).path_mtu.get_or_insert_with(|| {
+            Discovery::new(config, PathMtu::new(now, config.mtu_probing, mss, options))
+        })
+    }
+
+    fn features_for_path(&mut self, config: &Config) -> &mut Features {
+        let needs = self.core.controller.needs();
+        self.core.features.get_or_insert_with(|| Box::new(Features::of(config, needs)))
+    }
+
     /// Another connection of this host has found the MTU of the path. A connection that is not open yet
     /// starts with it. One that has nothing outstanding takes it: whatever else is too large for the
     /// path draws a message of its own, by which it is known to be lost.
     pub(crate) fn know_path(&mut self, config: &Config, known: KnownPath, options: u64) {
         if self.core.stream.una == 0 {
-            self.core.features_for_path(config).known_path = Some(known);
+            self.features_for_path(config).known_path = Some(known);
         } else if self.core.stream.flight() == 0 {
             // A sender that searches has begun to when the connection was opened.
             let began = Time::ZERO;
-            self.core.discovery(began, config, options).path.take_over(known, options);
+            self.discovery(began, config, options).path.take_over(known, options);
             self.core.take_size();
         }
     }
@@ -81,20 +110,100 @@ impl Sender {
         size: u64,
         options: u64,
     ) {
-        let core = &mut self.core;
-        let outstanding = Range { start: core.stream.una, end: core.stream.max };
-        let discovery = core.discovery(now, config, options);
+        let Core { stream, .. } = &self.core;
+        let outstanding = Range { start: stream.una, end: stream.max };
+        let discovery = self.discovery(now, config, options);
         let is_sent = |number| outstanding.start <= number && number <= outstanding.end;
         if !quoted.is_some_and(is_sent) {
             discovery.path.on_forged_report();
         } else if discovery.path.on_report(now, size.saturating_sub(options)) {
             discovery.path.on_retransmission();
+            let core = &mut self.core;
             core.take_size();
             if outstanding.len() > core.stream.mss {
                 with_recovery!(&mut self.recovery, recovery => {
-                    core.send_too_large_again(recovery, now, outstanding);
+                    send_too_large_again(core, recovery, now, outstanding);
                 });
             }
+        }
+    }
+}
+
+/// Whatever of `range` is too large for the path leaves again. cwnd stays, and ssthresh is at least
+/// three quarters of it (`tcp_current_ssthresh`).
+fn send_too_large_again<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    range: Range,
+) {
+    core.episode.begin_timeout(core.stream.max);
+    core.timed = None;
+    core.renew_quota();
+    let window = core.controller.window_mut();
+    window.ssthresh = window.ssthresh.max(window.cwnd / 4 * 3);
+    recovery.lose_too_large(core, now, range);
+    core.restart_timer(now);
+}
+
+/// The probe that is due. cwnd has a segment less for it, because it carries more than one
+/// (`tcp_mtu_probe`).
+pub(super) fn next_mtu_probe<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+) -> Option<Chunk> {
+    let discovery = core.features.as_mut()?.path_mtu.as_mut()?;
+    let size = discovery.due.take()?;
+    let range = Range { start: core.stream.max, end: core.stream.max + size };
+    discovery.path.on_probe_sent(range);
+    let mss = core.stream.mss;
+    let window = core.controller.window_mut();
+    window.cwnd = window.cwnd.saturating_sub(mss).max(mss);
+    Some(transmit::send_new(core, recovery, now, size))
+}
+
+/// A loss was found. If it is that of a probe, the probe was too large, and only that: its data is
+/// retransmitted without a reduction, and true is returned. Otherwise a probe that is out shows
+/// nothing any more.
+pub(super) fn repairs_mtu_probe<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+) -> bool {
+    if core.episode.phase != Phase::Open {
+        return false;
+    }
+    let (una, after_mark) = (core.stream.una, core.reduction.is_in_window_of_mark(core.stream.una));
+    let Some(path) = core.path_mtu() else { return false };
+    // After a mark, what is lost may have been lost to congestion (`tcp_fastretrans_alert`).
+    match if after_mark { None } else { path.on_loss(una) } {
+        Some(range) => {
+            let mss = core.stream.mss;
+            core.controller.window_mut().cwnd += mss;
+            send_too_large_again(core, recovery, now, range);
+            // Without SACK, duplicate ACKs leave no room in cwnd for it.
+            core.episode.resend_head = !recovery.uses_sack();
+            true
+        }
+        None => {
+            core.forget_mtu_probe();
+            false
+        }
+    }
+}
+
+/// The retransmission timer has expired once more, and nothing has been acknowledged since the first
+/// retransmission. Perhaps the path is a black hole for segments of this size.
+pub(super) fn doubt_path<R: LossRecovery>(core: &mut Core, recovery: &mut R, now: Time) {
+    core.forget_mtu_probe();
+    let since = now.since(core.timers.retransmits_since);
+    let repeated = core.timers.retries > 1;
+    if repeated && core.path_mtu().is_some_and(|path| path.on_timeout(now, since)) {
+        core.take_size();
+        if core.is_linux {
+            let all = Range { start: core.stream.una, end: core.stream.max };
+            recovery.lose_too_large(core, now, all);
         }
     }
 }
@@ -105,33 +214,6 @@ impl Core {
         Some(&mut discovery.path)
     }
 
-    /// The connection is open, and `options` bytes of each segment are no payload.
-    pub(super) fn search_path(&mut self, now: Time, config: &Config, options: u64) {
-        let Some(features) = &mut self.features else { return };
-        let known = features.known_path.take().filter(|known| known.expires > now);
-        if config.mtu_probing != MtuProbing::Off || known.is_some() {
-            let mut path = PathMtu::new(now, config.mtu_probing, self.stream.mss, options);
-            if let Some(known) = known {
-                path.start_with(known, options);
-            }
-            features.path_mtu = Some(Discovery::new(config, path));
-            self.take_size();
-        }
-    }
-
-    /// Discovery of the path, which starts now unless it has started before.
-    fn discovery(&mut self, now: Time, config: &Config, options: u64) -> &mut Discovery {
-        let mss = self.stream.mss;
-        self.features_for_path(config).path_mtu.get_or_insert_with(|| {
-            Discovery::new(config, PathMtu::new(now, config.mtu_probing, mss, options))
-        })
-    }
-
-    fn features_for_path(&mut self, config: &Config) -> &mut Features {
-        let needs = self.controller.needs();
-        self.features.get_or_insert_with(|| Box::new(Features::of(config, needs)))
-    }
-
     /// Takes the size of segments that discovery has found.
     fn take_size(&mut self) {
         let before = self.stream.mss;
@@ -140,18 +222,6 @@ impl Core {
             self.controller.window_mut().change_mss(mss);
             self.count_segments_of(mss);
         }
-    }
-
-    /// Whatever of `range` is too large for the path leaves again. cwnd stays, and ssthresh is at least
-    /// three quarters of it (`tcp_current_ssthresh`).
-    fn send_too_large_again<R: LossRecovery>(&mut self, recovery: &mut R, now: Time, range: Range) {
-        self.episode.begin_timeout(self.stream.max);
-        self.timed = None;
-        self.renew_quota();
-        let window = self.controller.window_mut();
-        window.ssthresh = window.ssthresh.max(window.cwnd / 4 * 3);
-        recovery.lose_too_large(self, now, range);
-        self.restart_timer(now);
     }
 
     /// Returns true if nothing may leave now, so that a probe can. Something that is to be sent next is
@@ -193,58 +263,11 @@ impl Core {
         }
     }
 
-    /// The probe that is due. cwnd has a segment less for it, because it carries more than one
-    /// (`tcp_mtu_probe`).
-    pub(super) fn next_mtu_probe<R: LossRecovery>(
-        &mut self,
-        recovery: &mut R,
-        now: Time,
-    ) -> Option<Chunk> {
-        let discovery = self.features.as_mut()?.path_mtu.as_mut()?;
-        let size = discovery.due.take()?;
-        let range = Range { start: self.stream.max, end: self.stream.max + size };
-        discovery.path.on_probe_sent(range);
-        let mss = self.stream.mss;
-        let window = self.controller.window_mut();
-        window.cwnd = window.cwnd.saturating_sub(mss).max(mss);
-        Some(self.send_new(recovery, now, size))
-    }
-
     /// Everything up to `una` has arrived, perhaps a probe with it.
     #[inline(never)]
     pub(super) fn judge_mtu_probe(&mut self, una: u64) {
         if self.path_mtu().is_some_and(|path| path.on_acknowledged(una)) {
             self.take_size();
-        }
-    }
-
-    /// A loss was found. If it is that of a probe, the probe was too large, and only that: its data is
-    /// retransmitted without a reduction, and true is returned. Otherwise a probe that is out shows
-    /// nothing any more.
-    pub(super) fn repairs_mtu_probe<R: LossRecovery>(
-        &mut self,
-        recovery: &mut R,
-        now: Time,
-    ) -> bool {
-        if self.episode.phase != Phase::Open {
-            return false;
-        }
-        let (una, after_mark) = (self.stream.una, self.is_in_window_of_mark());
-        let Some(path) = self.path_mtu() else { return false };
-        // After a mark, what is lost may have been lost to congestion (`tcp_fastretrans_alert`).
-        match if after_mark { None } else { path.on_loss(una) } {
-            Some(range) => {
-                let mss = self.stream.mss;
-                self.controller.window_mut().cwnd += mss;
-                self.send_too_large_again(recovery, now, range);
-                // Without SACK, duplicate ACKs leave no room in cwnd for it.
-                self.episode.resend_head = !recovery.uses_sack();
-                true
-            }
-            None => {
-                self.forget_mtu_probe();
-                false
-            }
         }
     }
 
@@ -256,21 +279,6 @@ impl Core {
             && let Some(flight) = self.scoreboard.flight_mut()
         {
             flight.recut(mss);
-        }
-    }
-
-    /// The retransmission timer has expired once more, and nothing has been acknowledged since the first
-    /// retransmission. Perhaps the path is a black hole for segments of this size.
-    pub(super) fn doubt_path<R: LossRecovery>(&mut self, recovery: &mut R, now: Time) {
-        self.forget_mtu_probe();
-        let since = now.since(self.timers.retransmits_since);
-        let repeated = self.timers.retries > 1;
-        if repeated && self.path_mtu().is_some_and(|path| path.on_timeout(now, since)) {
-            self.take_size();
-            if self.is_linux {
-                let all = Range { start: self.stream.una, end: self.stream.max };
-                recovery.lose_too_large(self, now, all);
-            }
         }
     }
 }

@@ -191,12 +191,9 @@ impl Core {
     /// such data.
     #[inline(always)]
     pub(super) fn pass_arrived(&mut self) -> u64 {
-        if self.features.is_some() { self.pass_data_ahead() } else { u64::MAX }
-    }
-
-    fn pass_data_ahead(&mut self) -> u64 {
         let Self { features, stream, scoreboard, .. } = self;
-        let probes = features.as_mut().and_then(|features| features.probes.as_mut());
+        let Some(features) = features else { return u64::MAX };
+        let probes = features.probes.as_mut();
         probes.map_or(u64::MAX, |probes| probes.pass_arrived(stream, scoreboard))
     }
 
@@ -204,11 +201,6 @@ impl Core {
     pub(super) fn end_of_probed_data(&self) -> u64 {
         let probes = self.features.as_ref().and_then(|features| features.probes.as_ref());
         probes.and_then(|probes| probes.carried.end()).unwrap_or(0)
-    }
-
-    /// The flight size without what probes have brought.
-    pub(super) fn flight_without_early(&self) -> u64 {
-        self.stream.flight() - self.scoreboard.early()
     }
 }
 

@@ -14,6 +14,7 @@ use super::classic::Classic;
 use super::core::Core;
 use super::linux::Linux;
 use super::measurement::AckedBytes;
+use super::reduction;
 use super::snack::SnackRecovery;
 use super::transmit::Chunk;
 
@@ -66,6 +67,8 @@ pub(crate) trait LossRecovery {
     const FOLLOWS_ACKS: bool = true;
     /// [`next_guess`](Self::next_guess) may have something to send.
     const GUESSES: bool = false;
+    /// An ACK that was overtaken measures nothing.
+    const SKIPS_OLD_ACKS: bool = false;
 
     /// Returns true if SACK blocks steer the retransmissions.
     fn uses_sack(&self) -> bool;
@@ -102,14 +105,6 @@ pub(crate) trait LossRecovery {
 
     /// `block` is about to enter the scoreboard.
     fn on_block(&mut self, _core: &mut Core, _now: Time, _block: Range) {}
-
-    /// The SACK blocks of an ACK that was overtaken are about to be taken in.
-    fn on_old_ack(&mut self) {}
-
-    /// Returns true if the ACK that is being processed was overtaken and measures nothing.
-    fn is_ack_old(&self) -> bool {
-        false
-    }
 
     /// Data that `ack` acknowledges is about to leave the scoreboard.
     fn on_acknowledged(&mut self, _core: &mut Core, _now: Time, _ack: &Acknowledgement) {}
@@ -214,7 +209,7 @@ pub(crate) trait LossRecovery {
     ) where
         Self: Sized,
     {
-        core.on_retransmission_timeout(self, now, config, heard);
+        reduction::on_timeout(core, self, now, config, heard);
     }
 
     /// A segment leaves, new or again. Nothing counts it as sent yet.

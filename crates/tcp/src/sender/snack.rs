@@ -49,6 +49,7 @@ use super::core::Core;
 use super::episode::Phase;
 use super::missing::Missing;
 use super::recovery::LossRecovery;
+use super::transmit;
 use super::transmit::Chunk;
 use super::usage::HeldBy;
 
@@ -171,7 +172,9 @@ impl SnackRecovery {
             self.give_up_repeated(core, now);
         }
         if was_out {
-            core.let_go();
+            if let Some(pacer) = core.pacer() {
+                pacer.let_go();
+            }
             core.timers.retries = 0;
             if core.stream.una < core.stream.max {
                 core.restart_timer(now);
@@ -191,7 +194,9 @@ impl SnackRecovery {
             return;
         }
         self.outage.get_or_insert(0);
-        core.hold_all();
+        if let Some(pacer) = core.pacer() {
+            pacer.hold();
+        }
         core.timed = None;
         core.episode.resend_head = false;
         if core.stream.una < core.stream.max {
@@ -213,11 +218,11 @@ impl SnackRecovery {
             return;
         }
         let loss = Loss { now, flight: core.flight_to_reduce(config), repeated: false };
-        if core.is_in_window_of_mark() {
+        if core.reduction.is_in_window_of_mark(core.stream.una) {
             core.controller.on_loss_after_mark(&loss);
         } else {
             core.controller.on_loss(&loss);
-            core.note_reduction();
+            core.reduction.note(core.stream.max);
         }
         core.counters.fast_recoveries += 1;
         core.episode.phase = Phase::FastRecovery;
@@ -244,7 +249,7 @@ impl SnackRecovery {
             core.held_by = HeldBy::CongestionWindow;
             return None;
         }
-        let chunk = core.repeat(self, now, range);
+        let chunk = transmit::repeat(core, self, now, range);
         if range.start == una {
             core.restart_timer(now);
         }
@@ -264,7 +269,9 @@ impl SnackRecovery {
         // A receiver that is behind answers the FIN only.
         let fin = length == 0 && self.delivery.is_ahead();
         let start = if length > 0 || fin { una } else { una - 1 };
-        core.hold_all();
+        if let Some(pacer) = core.pacer() {
+            pacer.hold();
+        }
         core.timers.last_sent = now;
         core.counters.segments += length;
         core.counters.bytes += length;
@@ -285,7 +292,9 @@ impl SnackRecovery {
         core.timers.deadline = now + Span::from_secs(PROBES_AFTER[place]);
         core.timers.bound_by_user_timeout(now);
         core.episode.resend_head = true;
-        core.let_go();
+        if let Some(pacer) = core.pacer() {
+            pacer.let_go();
+        }
         true
     }
 
@@ -402,7 +411,8 @@ impl LossRecovery for SnackRecovery {
         let (una, max, mut in_a_row) = (core.stream.una, core.stream.max, core.timers.retries);
         let mut end = max.min(una + core.stream.mss);
         let flight = core.flight_to_reduce(config);
-        let repeated = core.timers.retries > 1 || core.is_in_window_of_mark();
+        let repeated =
+            core.timers.retries > 1 || core.reduction.is_in_window_of_mark(core.stream.una);
         if let Delivery::BestEffort(best_effort) = &mut self.delivery {
             in_a_row = best_effort.count_timeout();
             if best_effort.sends_once() {
@@ -416,10 +426,12 @@ impl LossRecovery for SnackRecovery {
         self.missing.suspect(now, Range { start: una, end });
         if is_out {
             self.outage = Some(0);
-            core.hold_all();
+            if let Some(pacer) = core.pacer() {
+                pacer.hold();
+            }
         } else if self.cause(now) == Cause::Congestion {
             core.controller.on_timeout(&Loss { now, flight, repeated });
-            core.note_reduction();
+            core.reduction.note(core.stream.max);
             core.controller.window_mut().count_singly_after_timeout();
             core.episode.phase = Phase::Timeout;
             core.episode.recover = max;
@@ -452,7 +464,7 @@ impl LossRecovery for SnackRecovery {
         let cwnd = core.controller.window().cwnd;
         match core.episode.phase {
             Phase::Open if !config.limited_transmit => {
-                cwnd.saturating_sub(core.flight_without_early())
+                cwnd.saturating_sub(core.stream.flight() - core.scoreboard.early())
             }
             Phase::Open => cwnd.saturating_sub(core.stream.flight()),
             Phase::FastRecovery => (cwnd + self.inflation).saturating_sub(core.stream.flight()),

@@ -8,8 +8,8 @@ use super::prr::Reduction;
 use super::rack::Situation;
 use super::spurious::{Evidence, Frto};
 use super::tail_loss_probe::Answer;
-use super::timer::Awaited;
 use super::{Acknowledgement, Config, Core, Linux, LossRecovery, Phase};
+use crate::sender::{path_mtu, reduction};
 
 impl Linux {
     /// Returns true if segments were found to be lost.
@@ -62,7 +62,7 @@ impl Linux {
         let phase = core.episode.phase;
         let is_open = phase == Phase::Open && !core.is_reduced_by_mark() && !marked;
         if raises && (is_open || phase == Phase::Timeout) {
-            let limited = self.uses_window(core, config);
+            let limited = self.used.lets_grow(core, config);
             core.grow(now, news.delivered, core.counted_flight(), limited);
             self.used.note_change(now);
         }
@@ -118,10 +118,13 @@ impl Linux {
             reported,
         };
         let repaired = self.probe.on_ack(answer);
-        if repaired && core.episode.phase == Phase::Open && !core.is_in_window_of_mark() {
+        if repaired
+            && core.episode.phase == Phase::Open
+            && !core.reduction.is_in_window_of_mark(core.stream.una)
+        {
             let flight = core.flight_to_reduce(config);
             core.controller.on_loss(&Loss { now, flight, repeated: false });
-            core.note_reduction();
+            core.reduction.note(core.stream.max);
             core.stop_jump();
             core.controller.on_recovery_exit(now);
         }
@@ -152,7 +155,7 @@ impl Linux {
     }
 
     pub(super) fn enter_recovery(&mut self, core: &mut Core, now: Time, config: &Config) {
-        if core.repairs_mtu_probe(self, now) {
+        if path_mtu::repairs_mtu_probe(core, self, now) {
             return;
         }
         let before = *core.controller.window();
@@ -160,10 +163,11 @@ impl Linux {
         self.remember_window(core, !after_mark);
         self.probe.forget();
         self.frto = Frto::Off;
-        core.enter_fast_recovery(self, now, config);
+        reduction::enter_fast_recovery(core, self, now, config);
+        let is_spared = core.notices().is_some_and(|notices| notices.is_spared());
         let is_fast = core.episode.phase == Phase::FastRecovery;
         self.is_repair_due = self.forces_repair && is_fast;
-        let proportional = self.reduces && is_fast && !core.is_window_spared();
+        let proportional = self.reduces && is_fast && !is_spared;
         if !(after_mark && proportional) {
             let ssthresh = core.controller.window().ssthresh;
             self.reduction = proportional.then(|| Reduction::new(before.cwnd, ssthresh));
@@ -203,21 +207,5 @@ impl Linux {
             new_sent: stream.max > core.episode.recover,
             new_possible: unsent && core.pipe_has_room(),
         });
-    }
-
-    /// Everything counts as lost but what was sent a moment ago.
-    pub(super) fn lose_all_overdue(&mut self, core: &mut Core, now: Time) {
-        let Some(flight) = core.scoreboard.flight_mut() else { return };
-        self.reduction = None;
-        self.holds_repairs = false;
-        self.is_repair_due = false;
-        self.probe.forget();
-        self.awaited = Awaited::Retransmission;
-        self.used.note_change(now);
-        flight.on_timeout(now, self.rack.patience_at_timeout(), |range| self.lost.push(range));
-        let least = flight.pipe() + core.stream.mss;
-        self.record_losses(core, now);
-        let window = core.controller.window_mut();
-        window.cwnd = window.cwnd.max(least);
     }
 }

@@ -1,11 +1,8 @@
 //! News in an ACK: data that has arrived, reports of data that has arrived twice, and the RTT.
 
-use transport::Range;
 use units::{Span, Time};
 
 use crate::flight::Segment;
-use crate::segment::MAX_SACK_BLOCKS;
-use crate::timestamps::echoed;
 
 use super::{Acknowledgement, Config, Core, Linux};
 
@@ -63,7 +60,7 @@ impl Ends {
 }
 
 impl News {
-    fn note_sacked(&mut self, segment: &Segment, mss: u64) {
+    pub(super) fn note_sacked(&mut self, segment: &Segment, mss: u64) {
         self.sacked = true;
         self.selected += segment.segments() * mss;
         if !segment.again {
@@ -71,14 +68,14 @@ impl News {
         }
     }
 
-    fn note_acknowledged(&mut self, segment: &Segment) {
+    pub(super) fn note_acknowledged(&mut self, segment: &Segment) {
         self.acknowledged = Some(Ends::with(self.acknowledged, segment.sent_at));
     }
 
     /// The round trip for the RTO, and the one for the smallest (`tcp_ack_update_rtt`). The oldest segment that
     /// is acknowledged gives the first one, and the youngest the second one: the acknowledgement of all but the
     /// youngest may have been lost. What the receiver has `echoed` counts only if each was sent twice.
-    fn round_trips(&self, now: Time, echoed: Option<Span>) -> Option<(Span, Span)> {
+    pub(super) fn round_trips(&self, now: Time, echoed: Option<Span>) -> Option<(Span, Span)> {
         let Some(Ends { first, .. }) = self.acknowledged.or(self.sampled) else {
             return echoed.map(|echoed| (echoed, echoed));
         };
@@ -88,91 +85,13 @@ impl News {
 }
 
 impl News {
-    fn note(&mut self, segment: &Segment, mss: u64, high: u64) {
+    pub(super) fn note(&mut self, segment: &Segment, mss: u64, high: u64) {
         self.delivered += segment.segments() * mss;
         self.original |= segment.end <= high && !segment.again;
     }
 }
 
 impl Linux {
-    /// Takes in SACK blocks in the order of the stream, as in Linux (`tcp_sacktag_write_queue`): the
-    /// round trip of RACK is that of the last segment. Returns the bytes that they report for the first
-    /// time.
-    #[cold]
-    #[inline(never)]
-    pub(super) fn take_sorted_blocks(
-        &mut self,
-        core: &mut Core,
-        now: Time,
-        acknowledged: u64,
-        blocks: impl Iterator<Item = Range>,
-    ) -> u64 {
-        let mut sorted = [Range { start: 0, end: 0 }; MAX_SACK_BLOCKS];
-        let mut number = 0;
-        for (place, block) in sorted.iter_mut().zip(blocks) {
-            *place = block;
-            number += 1;
-        }
-        let sorted = &mut sorted[..number];
-        sorted.sort_unstable_by_key(|block| block.start);
-        sorted.iter().map(|block| core.take_block(self, now, acknowledged, *block)).sum()
-    }
-
-    /// A SACK block is about to enter the scoreboard.
-    pub(super) fn follow_block(&mut self, core: &mut Core, now: Time, block: Range) {
-        let (min_rtt, mss, high) = (core.rtt.min(), core.stream.mss, core.episode.recover);
-        core.scoreboard.sack_segments(block, |segment| {
-            self.news.note(segment, mss, high);
-            self.news.note_sacked(segment, mss);
-            self.rack.on_sacked(now, segment, min_rtt);
-        });
-    }
-
-    /// New data is acknowledged.
-    pub(super) fn follow_acknowledgement(
-        &mut self,
-        core: &mut Core,
-        now: Time,
-        ack: &Acknowledgement,
-    ) {
-        let echoed = ack.round_trip.map(|round_trip| echoed(now, round_trip));
-        let (min_rtt, mss, high) = (core.rtt.min(), core.stream.mss, core.episode.recover);
-        let Some(flight) = core.scoreboard.flight_mut() else { return };
-        let Self { news, rack, .. } = self;
-        news.advanced = true;
-        let before = flight.unacknowledged();
-        if ack.needless.start < ack.needless.end {
-            news.copies = flight.copies_within(ack.needless);
-        }
-        let any_again = flight.on_acknowledged(ack.number, |segment| {
-            news.note(segment, mss, high);
-            news.note_acknowledged(segment);
-            rack.on_acknowledged(now, segment, min_rtt, echoed);
-        });
-        news.acked = before - flight.unacknowledged();
-        if any_again {
-            // Karn's algorithm (RFC 6298 section 3).
-            news.acknowledged = None;
-        }
-    }
-
-    /// The sample of an ACK of new data. Linux takes one from each (`tcp_ack_update_rtt`), where RFC
-    /// 6298 section 3 requires one in a round trip. `acked`: the bytes that it acknowledges.
-    pub(super) fn take_sample(
-        &mut self,
-        core: &mut Core,
-        now: Time,
-        config: &Config,
-        echoed: Option<Span>,
-        acked: u64,
-    ) {
-        if let Some((sample, youngest)) = self.news.round_trips(now, echoed) {
-            let per_round = (core.stream.flight() + acked).div_ceil(2 * core.stream.mss);
-            core.rtt.sample(&config.rto, sample, core.progress(per_round));
-            core.rtt.note_smaller(youngest);
-        }
-    }
-
     /// The receiver reports data that has arrived twice (`tcp_dsack_seen`). A copy is delivered data, too.
     /// A report of more than a window, or of more than was retransmitted, is not believed.
     pub(super) fn take_report(&mut self, core: &Core, ack: &Acknowledgement, acked: u64) {

@@ -93,6 +93,11 @@ impl Undo {
         echo.is_some_and(|echo| echo != 0 && (echo.wrapping_sub(first) as i32) < 0)
     }
 
+    /// Returns true if a reduction can be undone, and an ACK that echoes `echo` shows that it was needless.
+    pub(super) fn is_needless(&self, echo: Option<u32>) -> bool {
+        self.is_armed() && (self.is_reported() || self.shows_original(echo))
+    }
+
     /// cwnd and ssthresh before the reduction, if they come back. It is no longer remembered.
     pub(super) fn take(&mut self) -> Option<(u64, u64)> {
         let saved = self.saved.take().filter(|saved| saved.restores)?;

@@ -10,6 +10,7 @@ use congestion::{Sizing, TcpPolicy};
 use units::{Span, Time};
 
 use super::{Chunk, Config, Core, Linux, News, Phase};
+use crate::sender::transmit;
 
 /// Events for which the one timer runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -117,23 +118,10 @@ impl Linux {
         true
     }
 
-    /// The timer has expired. A loss or a probe comes then, if the timer runs for it, and the timer
-    /// runs on.
-    pub(super) fn on_other_deadline(&mut self, core: &mut Core, now: Time, config: &Config) {
-        if core.timers.deadline > now || core.timers.persisting {
-            return;
-        }
-        match self.awaited {
-            Awaited::Losses => self.on_losses_overdue(core, now, config),
-            Awaited::Probe => self.on_probe_due(core, now),
-            Awaited::Retransmission => {}
-        }
-    }
-
     /// The reordering timer expired: segments within the reordering window at the last ACK are lost. A
     /// recovery that begins with it counts one segment as delivered, as in Linux
     /// (`tcp_rack_reo_timeout`).
-    fn on_losses_overdue(&mut self, core: &mut Core, now: Time, config: &Config) {
+    pub(super) fn on_losses_overdue(&mut self, core: &mut Core, now: Time, config: &Config) {
         core.renew_quota();
         self.holds_repairs = false;
         let is_lost = self.find_losses_by_time(core, now, config);
@@ -149,7 +137,7 @@ impl Linux {
 
     /// One probe is out at a time: another one is none, and the retransmission timer goes on
     /// (`tcp_send_loss_probe`).
-    fn on_probe_due(&mut self, core: &mut Core, now: Time) {
+    pub(super) fn on_probe_due(&mut self, core: &mut Core, now: Time) {
         if self.probe.is_out() {
             self.await_retransmission(core, now);
             return;
@@ -172,7 +160,7 @@ impl Linux {
         if fits || fin_fits {
             let end = stream.max + length + u64::from(stream.fin_follows(length));
             self.probe.on_sent(end, false);
-            let chunk = core.send_new(self, now, length);
+            let chunk = transmit::send_new(core, self, now, length);
             self.await_whole_timeout(core, now);
             return Some(chunk);
         }
@@ -183,7 +171,7 @@ impl Linux {
         }
         self.probe.on_sent(core.stream.max, true);
         self.is_probing = true;
-        let chunk = core.repeat(self, now, last);
+        let chunk = transmit::repeat(core, self, now, last);
         self.is_probing = false;
         self.await_whole_timeout(core, now);
         Some(chunk)

@@ -56,13 +56,15 @@ impl Linux {
 
     /// Everything that was outstanding when the loss was found is acknowledged.
     fn leave_recovery(&mut self, core: &mut Core, now: Time, config: &Config, echo: Option<u32>) {
-        if self.is_reduction_needless(echo) {
+        if self.undo.is_needless(echo) {
             self.take_back(core, now);
             return;
         }
         self.end_fast_recovery(core, now);
         if config.recovery_exit == RecoveryExit::FlightSize {
-            core.bound_window_by(core.counted_flight());
+            let most = core.counted_flight() + core.stream.mss;
+            let window = core.controller.window_mut();
+            window.cwnd = window.cwnd.min(most);
         }
         self.rack.on_recovery_end();
     }
@@ -102,7 +104,7 @@ impl Linux {
         is_over: bool,
     ) {
         let unmasked = self.frto != Frto::Off && self.news.original;
-        if (advanced && self.is_reduction_needless(echo)) || unmasked {
+        if (advanced && self.undo.is_needless(echo)) || unmasked {
             if let Some(flight) = core.scoreboard.flight_mut() {
                 flight.find_all();
             }
@@ -112,11 +114,6 @@ impl Linux {
             self.frto = Frto::Off;
             self.rack.on_recovery_end();
         }
-    }
-
-    fn is_reduction_needless(&self, echo: Option<u32>) -> bool {
-        let undo = &self.undo;
-        undo.is_armed() && (undo.is_reported() || undo.shows_original(echo))
     }
 
     /// The last reduction was needless.

@@ -8,7 +8,7 @@
 use congestion::{Controller, Window};
 use units::{Span, Time};
 
-use super::{Config, Core, Linux, Phase};
+use super::{Config, Core, Phase};
 use crate::sender::usage::{HeldBy, three_quarters};
 
 /// How far cwnd was used.
@@ -159,11 +159,9 @@ impl Validated {
         let uses_half = window.in_slow_start() && window.cwnd < 2 * self.most;
         self.is_limited || uses_half
     }
-}
 
-impl Linux {
     /// Returns true if the window may grow (`tcp_is_cwnd_limited`).
-    pub(super) fn uses_window(&self, core: &Core, config: &Config) -> bool {
-        !config.window_validation || self.used.is_window_used(core.controller.window())
+    pub(super) fn lets_grow(&self, core: &Core, config: &Config) -> bool {
+        !config.window_validation || self.is_window_used(core.controller.window())
     }
 }

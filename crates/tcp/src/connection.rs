@@ -3,7 +3,6 @@
 mod acceptance;
 mod ack_control;
 mod arrival;
-mod best_effort;
 mod departure;
 mod endpoint;
 mod handshake;
@@ -12,7 +11,6 @@ mod keep_alive;
 mod marks;
 mod probes;
 mod reset;
-mod snack;
 
 use std::sync::Arc;
 
@@ -88,7 +86,7 @@ enum Urgent {
 /// [`next_of_low_priority`](Self::next_of_low_priority) likewise.
 #[derive(Debug)]
 pub struct Connection {
-    state: State,
+    pub(crate) state: State,
     /// The segment that goes before everything else.
     urgent: Urgent,
     /// Why the connection ended before its time.
@@ -104,9 +102,9 @@ pub struct Connection {
     hold: Option<Box<Hold>>,
     /// Options that this end offers, and after the set-up those that both have offered.
     scaling: bool,
-    timestamps: bool,
+    pub(crate) timestamps: bool,
     sack: bool,
-    ecn: Ecn,
+    pub(crate) ecn: Ecn,
     /// Options of data segments once both ends have agreed on ECN.
     ect: Options,
     dsack: bool,
@@ -116,7 +114,7 @@ pub struct Connection {
     /// Report of marks in each segment: ECE until the other end answers (RFC 3168 section 6.1.3),
     /// ECE of the last data (RFC 8257), or ACE (RFC 9768).
     report: Flags,
-    marks: Option<Box<Marks>>,
+    pub(crate) marks: Option<Box<Marks>>,
     /// Probes of the other end that are still to be answered.
     unanswered_probes: u32,
     /// The other end sends probes.
@@ -131,13 +129,13 @@ pub struct Connection {
     recent_timestamp: u32,
     last_ack_sent: u64,
     /// TIME-WAIT ends, or before it keep-alive looks whether the other end is there.
-    slow_timer: Time,
+    pub(crate) slow_timer: Time,
     watch: Watch,
-    out: Space,
+    pub(crate) out: Space,
     inward: Space,
-    config: Arc<Config>,
-    sender: Sender,
-    receiver: Receiver,
+    pub(crate) config: Arc<Config>,
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
 }
 
 impl Connection {
@@ -401,7 +399,7 @@ impl Connection {
         }
     }
 
-    pub(super) fn advance_close(&mut self, now: Time, fin: bool) {
+    pub(crate) fn advance_close(&mut self, now: Time, fin: bool) {
         self.sender.note_waiting_data();
         let acknowledged = self.sender.stream().fin_acknowledged();
         let finished = self.receiver.finished();

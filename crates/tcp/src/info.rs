@@ -5,8 +5,8 @@ use transport::PathMtuCounters;
 use units::Span;
 
 use crate::ack_congestion::AckCounters;
-use crate::best_effort::BestEffortCounters;
 use crate::connection::{Connection, State};
+use crate::scps::BestEffortCounters;
 use crate::sender::{NoticeCounters, Phase};
 
 /// A look at a connection. Amounts are in bytes.

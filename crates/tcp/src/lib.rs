@@ -11,7 +11,6 @@
 
 mod accurate_ecn;
 mod ack_congestion;
-mod best_effort;
 mod config;
 mod connection;
 mod flight;
@@ -24,13 +23,12 @@ mod sender;
 mod timestamps;
 
 pub use ack_congestion::AckCounters;
-pub use best_effort::{BestEffort, BestEffortCounters};
 pub use config::{
     AckTiming, Config, DelayedAck, DuplicateWindow, KeepAlive, Recovery, RecoveryExit,
     SsthreshBasis,
 };
 pub use connection::{Connection, State};
 pub use info::Info;
-pub use scps::{Cause, SILENCE_OF_SIGNALS, Scps, Snack, SnackForm};
+pub use scps::{BestEffort, BestEffortCounters, Cause, SILENCE_OF_SIGNALS, Scps, Snack, SnackForm};
 pub use segment::{Block, EcnCounters, Flags, MAX_SACK_BLOCKS, Options, Segment};
 pub use sender::{NoticeCounters, Phase};

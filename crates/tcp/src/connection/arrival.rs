@@ -180,7 +180,7 @@ impl Connection {
 
     /// The acknowledgement of a segment for the sending half, and its SACK blocks.
     #[inline(always)]
-    pub(super) fn read_acknowledgement<'a>(
+    pub(crate) fn read_acknowledgement<'a>(
         &self,
         now: Time,
         segment: &'a Segment,

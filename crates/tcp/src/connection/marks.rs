@@ -10,14 +10,14 @@ use units::Time;
 use crate::accurate_ecn::{self, Answer, CodePoint, Known, Received, Report};
 use crate::ack_congestion::AckRatio;
 use crate::config::Config;
+use crate::scps::Reports;
 use crate::segment::{Flags, Options, Segment};
 
-use super::snack::Reports;
 use super::{Connection, Urgent};
 
 /// State of these reports, in a box that other connections do not have.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Marks {
+pub(crate) struct Marks {
     /// The segment that is being taken in was marked.
     pub(super) arrived_marked: bool,
     /// An ACK of what arrived before the marks began or ended, or one with an ACK ratio.
@@ -41,7 +41,7 @@ pub(super) struct Marks {
     /// TSval of the latest ACK that was read.
     clock: u32,
     /// Reports of what is missing: they have nothing to do with marks, but are as rare.
-    pub(super) snack: Option<Reports>,
+    pub(crate) snack: Option<Reports>,
 }
 
 impl Marks {

@@ -7,9 +7,8 @@ use transport::{MtuProbing, Pacing, RtoConfig};
 use units::Bytes;
 
 use super::*;
-use crate::best_effort::BestEffort;
 use crate::config::{AckTiming, DelayedAck, KeepAlive, Recovery};
-use crate::scps::{Cause, Scps, Snack, SnackForm};
+use crate::scps::{BestEffort, Cause, Scps, Snack, SnackForm};
 use crate::segment::{Block, Flags, Options, Segment};
 use crate::timestamps::timestamp;
 

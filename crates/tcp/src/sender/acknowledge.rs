@@ -39,7 +39,7 @@ pub(crate) struct Acknowledgement {
 
 /// Takes in an acknowledgement of something that was sent, with its SACK blocks.
 #[inline(always)]
-pub(super) fn process<R: LossRecovery>(
+pub(crate) fn process<R: LossRecovery>(
     core: &mut Core,
     recovery: &mut R,
     now: Time,
@@ -87,7 +87,7 @@ pub(super) fn process<R: LossRecovery>(
 
 /// Likewise, for recoveries that are not inlined into the connection.
 #[inline(never)]
-pub(super) fn process_apart<R: LossRecovery>(
+pub(crate) fn process_apart<R: LossRecovery>(
     core: &mut Core,
     recovery: &mut R,
     now: Time,
@@ -101,7 +101,7 @@ pub(super) fn process_apart<R: LossRecovery>(
 /// An ACK that was overtaken: its blocks may still be news (RFC 2018 section 5; Linux does the
 /// same in `tcp_ack`).
 #[inline(never)]
-pub(super) fn process_old<R: LossRecovery>(
+pub(crate) fn process_old<R: LossRecovery>(
     core: &mut Core,
     recovery: &mut R,
     now: Time,
@@ -128,7 +128,7 @@ pub(super) fn process_old<R: LossRecovery>(
 
 /// Last step of an ACK, after the controller has its feedback.
 #[inline(never)]
-pub(super) fn finish<R: LossRecovery>(
+pub(crate) fn finish<R: LossRecovery>(
     core: &mut Core,
     recovery: &mut R,
     now: Time,
@@ -202,7 +202,7 @@ fn on_new_data<R: LossRecovery>(
 /// Takes in a SACK block of an ACK up to `acknowledged`. Returns the bytes that it reports for the
 /// first time.
 #[inline(always)]
-pub(super) fn take_block<R: LossRecovery>(
+pub(crate) fn take_block<R: LossRecovery>(
     core: &mut Core,
     recovery: &mut R,
     now: Time,
@@ -242,7 +242,7 @@ impl Core {
 
     /// Gives the controller an ACK outside of fast recovery, with `flight` bytes outstanding.
     #[inline(always)]
-    pub(super) fn grow(&mut self, now: Time, acked: u64, flight: u64, cwnd_limited: bool) {
+    pub(crate) fn grow(&mut self, now: Time, acked: u64, flight: u64, cwnd_limited: bool) {
         let ack = Ack {
             now,
             acked,
@@ -258,7 +258,7 @@ impl Core {
     /// Likewise by the RFCs: an ACK that echoes a mark lets no window grow (RFC 3168 section 6.1.2),
     /// and cwnd must have been used. `full`: it was full.
     #[inline(always)]
-    pub(super) fn grow_if_used(
+    pub(crate) fn grow_if_used(
         &mut self,
         now: Time,
         ack: &Acknowledgement,
@@ -274,7 +274,7 @@ impl Core {
     /// A sample for the retransmission timer. Controllers have their own (`measurement`). There is one
     /// per ACK with timestamps (RFC 7323 section 4.1), and otherwise one per `timed` segment.
     #[inline(always)]
-    pub(super) fn sample_rtt(
+    pub(crate) fn sample_rtt(
         &mut self,
         config: &Config,
         ack: &Acknowledgement,
@@ -292,7 +292,7 @@ impl Core {
     /// Bytes that let cwnd grow for an ACK of `acked` bytes, if the other end counts marked ones: those
     /// that arrived without a mark.
     #[inline]
-    pub(super) fn unmarked(&self, acked: u64) -> Option<u64> {
+    pub(crate) fn unmarked(&self, acked: u64) -> Option<u64> {
         let marked = self.features.as_ref()?.measurement.marked_bytes?;
         Some(acked.saturating_sub(marked))
     }

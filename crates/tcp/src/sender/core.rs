@@ -22,30 +22,30 @@ use super::usage::{HeldBy, Usage};
 pub(crate) struct Core {
     pub(crate) stream: Stream,
     pub(crate) peer: Peer,
-    pub(super) episode: Episode,
-    pub(super) held_by: HeldBy,
+    pub(crate) episode: Episode,
+    pub(crate) held_by: HeldBy,
     /// The rules of Linux count where the RFCs leave a choice: Nagle, probes of a closed window,
     /// offload, what a loss halves.
-    pub(super) is_linux: bool,
+    pub(crate) is_linux: bool,
     /// End of the segment whose round trip is timed, and its send time.
-    pub(super) timed: Option<(u64, Time)>,
+    pub(crate) timed: Option<(u64, Time)>,
     pub(crate) timers: Timers,
-    pub(super) scoreboard: Scoreboard,
-    pub(super) controller: AnyController,
+    pub(crate) scoreboard: Scoreboard,
+    pub(crate) controller: AnyController,
     /// Parts that only some connections need.
     pub(super) features: Option<Box<Features>>,
-    pub(super) rtt: RttEstimator,
+    pub(crate) rtt: RttEstimator,
     pub(super) usage: Usage,
-    pub(super) reduction: LastReduction,
+    pub(crate) reduction: LastReduction,
     /// The packet that segmentation offload cuts, where that is modelled.
     pub(super) packet: Option<Packet>,
-    pub(super) counters: Counters,
+    pub(crate) counters: Counters,
     /// Response of this end to the requests that routers have seen.
-    pub(super) response: Option<Response>,
+    pub(crate) response: Option<Response>,
 }
 
 impl Core {
-    pub(super) fn new(config: &Config, mut controller: AnyController) -> Self {
+    pub(crate) fn new(config: &Config, mut controller: AnyController) -> Self {
         let features = Features::needed(config, controller.needs());
         controller.window_mut().paced = features.as_ref().is_some_and(|one| one.needs.pacing);
         let is_linux = config.recovery == Recovery::Linux;
@@ -85,24 +85,24 @@ impl Core {
 
     /// Bytes that are thought to be in the network.
     #[inline(always)]
-    pub(super) fn pipe(&self) -> u64 {
+    pub(crate) fn pipe(&self) -> u64 {
         self.scoreboard.pipe(self.stream.una, self.stream.max)
     }
 
     /// cwnd - pipe >= 1 SMSS (RFC 6675 section 5, step C).
-    pub(super) fn pipe_has_room(&self) -> bool {
+    pub(crate) fn pipe_has_room(&self) -> bool {
         self.controller.window().cwnd >= self.pipe() + self.stream.mss
     }
 
     /// A full segment has `mss` bytes from now on.
-    pub(super) fn count_segments_of(&mut self, mss: u64) {
+    pub(crate) fn count_segments_of(&mut self, mss: u64) {
         self.stream.mss = mss;
         if let Some(flight) = self.scoreboard.flight_mut() {
             flight.set_mss(mss);
         }
     }
 
-    pub(super) fn send_state(&self) -> SendState {
+    pub(crate) fn send_state(&self) -> SendState {
         let Episode { phase, recover, .. } = self.episode;
         SendState {
             flight: self.stream.flight(),
@@ -115,39 +115,39 @@ impl Core {
 
     /// Lets the controller scale `window`, which counts from SND.UNA.
     #[inline(always)]
-    pub(super) fn scale_window(&mut self, sizing: Sizing, window: u64) {
+    pub(crate) fn scale_window(&mut self, sizing: Sizing, window: u64) {
         let state = self.send_state();
         self.peer.usable = self.controller.advertised_window(sizing, window, &state);
     }
 
     /// The smallest round-trip time of data, as controllers see it.
     #[inline]
-    pub(super) fn min_rtt(&self) -> Option<Span> {
+    pub(crate) fn min_rtt(&self) -> Option<Span> {
         let exact = self.features.as_ref().and_then(|features| features.measurement.min_rtt);
         exact.or_else(|| self.rtt.min())
     }
 
     /// Position of a sample that is one of `per_round` in a round trip.
     #[inline]
-    pub(super) fn progress(&self, per_round: u64) -> Progress {
+    pub(crate) fn progress(&self, per_round: u64) -> Progress {
         Progress { per_round, acknowledged: self.stream.una, sent: self.stream.max }
     }
 
     /// Returns true if cwnd stands still or falls after a mark, as it does in Linux until something
     /// beyond what was outstanding is acknowledged (`TCP_CA_CWR`).
-    pub(super) fn is_reduced_by_mark(&self) -> bool {
+    pub(crate) fn is_reduced_by_mark(&self) -> bool {
         self.reduction.by_mark && self.is_linux && self.stream.una <= self.reduction.at
     }
 
     /// Returns true if a recovery goes on with what a mark has begun. In Linux this is so until
     /// something beyond what was outstanding is acknowledged (`tcp_enter_recovery`), while a timeout
     /// then reduces again (`tcp_enter_loss`).
-    pub(super) fn goes_on_with_mark(&self) -> bool {
+    pub(crate) fn goes_on_with_mark(&self) -> bool {
         self.reduction.is_in_window_of_mark(self.stream.una) || self.is_reduced_by_mark()
     }
 
     /// Bytes that a loss halves.
-    pub(super) fn flight_to_reduce(&self, config: &Config) -> u64 {
+    pub(crate) fn flight_to_reduce(&self, config: &Config) -> u64 {
         match config.ssthresh_basis {
             SsthreshBasis::FlightSize if self.is_linux => self.controller.window().cwnd,
             SsthreshBasis::FlightSize => self.stream.flight() - self.episode.limited,
@@ -158,16 +158,16 @@ impl Core {
 
     /// Takes the quota of retransmissions until the next ACK from the controller.
     #[inline(always)]
-    pub(super) fn renew_quota(&mut self) {
+    pub(crate) fn renew_quota(&mut self) {
         self.episode.quota = self.controller.retransmission_quota();
     }
 
-    pub(super) fn restart_timer(&mut self, now: Time) {
+    pub(crate) fn restart_timer(&mut self, now: Time) {
         self.timers.deadline = now + self.rtt.rto() + self.controller.extra_rto();
         self.timers.persisting = false;
     }
 
-    pub(super) fn start_timer_if_stopped(&mut self, now: Time) {
+    pub(crate) fn start_timer_if_stopped(&mut self, now: Time) {
         if self.timers.deadline == Time::NEVER || self.timers.persisting {
             self.restart_timer(now);
         }
@@ -175,7 +175,7 @@ impl Core {
 
     /// Starts the persist timer if nothing is outstanding and the receiver's window holds the data
     /// back: the window is probed until it opens (RFC 9293 section 3.8.6.1).
-    pub(super) fn persist_if_stuck(&mut self, now: Time, config: &Config) {
+    pub(crate) fn persist_if_stuck(&mut self, now: Time, config: &Config) {
         let stuck = self.held_by == HeldBy::AdvertisedWindow && self.stream.flight() == 0;
         if stuck && !self.timers.persisting {
             self.timers.begin_persisting();
@@ -187,7 +187,7 @@ impl Core {
     /// segment, or something was acknowledged. Otherwise it restarts in Linux (`tcp_ack_probe`): the
     /// next probe counts from the answer to the last one.
     #[cold]
-    pub(super) fn review_persist(&mut self, now: Time, config: &Config) {
+    pub(crate) fn review_persist(&mut self, now: Time, config: &Config) {
         if self.stream.flight() > 0 || self.peer.advertised >= self.stream.mss {
             self.timers.stop();
             self.timers.probing = false;
@@ -201,7 +201,7 @@ impl Core {
     }
 
     /// The persist timer expired: a probe of the closed window is due.
-    pub(super) fn on_persist_timeout(&mut self, now: Time, config: &Config, heard: Time) {
+    pub(crate) fn on_persist_timeout(&mut self, now: Time, config: &Config, heard: Time) {
         if self.timers.probe_window(now, config, heard) {
             self.episode.resend_head = true;
             self.restart_persist_timer(now, config);

@@ -14,26 +14,26 @@ pub enum Phase {
 
 /// The loss that is being found or repaired.
 #[derive(Clone, Debug)]
-pub(super) struct Episode {
-    pub(super) phase: Phase,
+pub(crate) struct Episode {
+    pub(crate) phase: Phase,
     /// Number behind everything that had been sent when the loss was found: recovery ends there
     /// (`recover` of RFC 6582, RecoveryPoint of RFC 6675).
-    pub(super) recover: u64,
+    pub(crate) recover: u64,
     /// Duplicate ACKs since the last ACK of new data, outside of fast recovery.
-    pub(super) duplicates: u32,
+    pub(crate) duplicates: u32,
     /// Bytes sent by limited transmit since the last ACK of new data (RFC 3042).
-    pub(super) limited: u64,
+    pub(crate) limited: u64,
     /// Retransmissions that the controller allows until the next ACK.
-    pub(super) quota: u32,
+    pub(crate) quota: u32,
     /// A segment goes before all others: the first unacknowledged one, or a probe.
-    pub(super) resend_head: bool,
+    pub(crate) resend_head: bool,
     /// Nothing was acknowledged since the fast recovery began.
-    pub(super) first_partial_ack: bool,
+    pub(crate) first_partial_ack: bool,
 }
 
 impl Episode {
     /// Nothing is lost.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             phase: Phase::Open,
             recover: 0,
@@ -48,14 +48,14 @@ impl Episode {
     /// `length` bytes of new data leave. Those sent on duplicate ACKs are not part of the flight size
     /// that a loss halves (RFC 5681 section 3.2 step 2).
     #[inline(always)]
-    pub(super) fn count_limited(&mut self, length: u64) {
+    pub(crate) fn count_limited(&mut self, length: u64) {
         if self.duplicates > 0 && self.phase == Phase::Open {
             self.limited += length;
         }
     }
 
     /// Everything up to `max` is retransmitted as ACKs allow.
-    pub(super) fn begin_timeout(&mut self, max: u64) {
+    pub(crate) fn begin_timeout(&mut self, max: u64) {
         self.phase = Phase::Timeout;
         self.recover = max;
         self.duplicates = 0;
@@ -66,24 +66,24 @@ impl Episode {
 
 /// The last reduction of the window.
 #[derive(Clone, Debug, Default)]
-pub(super) struct LastReduction {
+pub(crate) struct LastReduction {
     /// SND.NXT at the time of it: one reduction answers all marks of a round trip (RFC 3168 section
     /// 6.1.2).
-    pub(super) at: u64,
+    pub(crate) at: u64,
     /// A mark has caused it.
-    pub(super) by_mark: bool,
+    pub(crate) by_mark: bool,
     /// The next new data reports it to the receiver (CWR).
-    pub(super) is_unreported: bool,
+    pub(crate) is_unreported: bool,
 }
 
 impl LastReduction {
     /// The window is reduced with everything up to `max` sent.
-    pub(super) fn note(&mut self, max: u64) {
+    pub(crate) fn note(&mut self, max: u64) {
         *self = Self { at: max, by_mark: false, is_unreported: true };
     }
 
     /// Returns true if a mark has reduced the window that is outstanding now, which begins at `una`.
-    pub(super) fn is_in_window_of_mark(&self, una: u64) -> bool {
+    pub(crate) fn is_in_window_of_mark(&self, una: u64) -> bool {
         self.by_mark && una < self.at
     }
 }

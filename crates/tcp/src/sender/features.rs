@@ -182,7 +182,7 @@ impl Core {
     }
 
     /// Pacing, if the connection has it. It holds everything back while a link is known to be out.
-    pub(super) fn pacer(&mut self) -> Option<&mut Pacer> {
+    pub(crate) fn pacer(&mut self) -> Option<&mut Pacer> {
         self.features.as_mut().map(|features| &mut features.pacer)
     }
 }

@@ -97,11 +97,6 @@ impl Measurement {
         }
     }
 
-    /// Drops the records of segments below `una`, which were not delivered.
-    pub(super) fn forget_below(&mut self, una: u64) {
-        self.delivery.forget(una);
-    }
-
     /// Round trip of what this ACK acknowledges. After a retransmission only the timestamp can measure
     /// it, as in Linux (`tcp_ack_update_rtt`).
     fn measure(&mut self, now: Time, timestamp: Option<Span>) -> Option<Span> {
@@ -127,7 +122,7 @@ impl Measurement {
 /// Lets the recovery judge what is outstanding, and then gives the controller its feedback on an
 /// ACK. Returns true if the controller has seen a loss in it.
 #[inline(always)]
-pub(super) fn give_feedback<R: LossRecovery>(
+pub(crate) fn give_feedback<R: LossRecovery>(
     core: &mut Core,
     recovery: &mut R,
     now: Time,
@@ -148,6 +143,13 @@ pub(super) fn give_feedback<R: LossRecovery>(
 }
 
 impl Core {
+    /// Drops the records of segments below `una`, which were given up.
+    pub(crate) fn forget_records_below(&mut self, una: u64) {
+        if let Some(features) = &mut self.features {
+            features.measurement.delivery.forget(una);
+        }
+    }
+
     fn discard_samples(&mut self, now: Time) {
         let min_rtt = self.min_rtt();
         if let Some(features) = &mut self.features {
@@ -222,19 +224,19 @@ impl Core {
 
 /// Data that an ACK acknowledges, in bytes.
 #[derive(Clone, Copy, Debug)]
-pub(super) struct AckedBytes {
+pub(crate) struct AckedBytes {
     /// Acknowledged cumulatively, as controllers count it.
-    pub(super) acked: u64,
+    pub(crate) acked: u64,
     /// Acknowledged selectively for the first time, as controllers count it.
-    pub(super) sacked: u64,
+    pub(crate) sacked: u64,
     /// Likewise, but always in bytes of the stream.
-    pub(super) sacked_bytes: u64,
+    pub(crate) sacked_bytes: u64,
     /// It is a duplicate ACK.
-    pub(super) duplicate: bool,
+    pub(crate) duplicate: bool,
 }
 
 impl AckedBytes {
-    pub(super) fn new(acked: u64, sacked: u64, duplicate: bool) -> Self {
+    pub(crate) fn new(acked: u64, sacked: u64, duplicate: bool) -> Self {
         Self { acked, sacked, sacked_bytes: sacked, duplicate }
     }
 }

@@ -22,31 +22,28 @@
 //!
 //! - `classic`: Reno, NewReno and SACK, by the RFCs
 //! - `linux`: RACK-TLP and proportional rate reduction
-//! - `snack`: recovery of SCPS-TP, and `best_effort`, data that it gives up
+//! - `crate::scps`: SNACK of SCPS-TP
 
-mod acknowledge;
-mod best_effort;
+pub(crate) mod acknowledge;
 mod classic;
-mod core;
-mod episode;
+pub(crate) mod core;
+pub(crate) mod episode;
 mod features;
 mod jump;
 mod linux;
 mod loss_notice;
-mod measurement;
-mod missing;
+pub(crate) mod measurement;
 mod offload;
 mod path_mtu;
 mod peer;
 mod probes;
-mod recovery;
-mod reduction;
+pub(crate) mod recovery;
+pub(crate) mod reduction;
 mod router_feedback;
-mod snack;
 mod stream;
 mod timers;
-mod transmit;
-mod usage;
+pub(crate) mod transmit;
+pub(crate) mod usage;
 
 use congestion::{AnyController, Controller, Ecn, Utilisation};
 use transport::{AbortCause, Counters, Range, RttEstimator};
@@ -55,11 +52,11 @@ use units::{Span, Time};
 use crate::config::{Config, Recovery};
 use crate::info::Outstanding;
 use crate::scoreboard::Scoreboard;
+use crate::scps::SnackRecovery;
 
 use classic::Classic;
 use peer::Peer;
 use recovery::{AnyRecovery, LossRecovery, with_recovery};
-use snack::SnackRecovery;
 use stream::Stream;
 use timers::Timers;
 use usage::HeldBy;

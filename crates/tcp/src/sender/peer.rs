@@ -8,17 +8,17 @@ pub(crate) struct Peer {
     /// Advertised window in bytes from SND.UNA (SND.WND of RFC 9293 section 3.3.1).
     pub(crate) advertised: u64,
     /// Advertised window after the scaling by the controller (TCP-ADaLR), else `advertised`.
-    pub(super) usable: u64,
+    pub(crate) usable: u64,
     /// Largest window that was ever advertised (MAX.SND.WND of RFC 5961 section 5.2).
     pub(crate) max_advertised: u64,
     /// Sequence number of the last window update (SND.WL1).
-    pub(super) window_from: u64,
+    pub(crate) window_from: u64,
 }
 
 impl Peer {
     /// The other end advertises `window` bytes.
     #[inline]
-    pub(super) fn advertise(&mut self, window: u64) {
+    pub(crate) fn advertise(&mut self, window: u64) {
         self.advertised = window;
         self.max_advertised = self.max_advertised.max(window);
     }
@@ -29,7 +29,7 @@ impl Peer {
     /// with an older number acknowledges more, the old window would otherwise count from the new
     /// SND.UNA, which is more than the receiver offers. Returns true if the size has changed.
     #[inline]
-    pub(super) fn update(&mut self, ack: &Acknowledgement, una: u64) -> bool {
+    pub(crate) fn update(&mut self, ack: &Acknowledgement, una: u64) -> bool {
         if ack.sequence < self.window_from && ack.number <= una {
             return false;
         }
@@ -47,7 +47,7 @@ impl Peer {
     }
 
     /// SND.UNA moves by `bytes` without an ACK, and the right edge of the window stays.
-    pub(super) fn keep_edge(&mut self, bytes: u64) {
+    pub(crate) fn keep_edge(&mut self, bytes: u64) {
         self.advertised = self.advertised.saturating_sub(bytes);
         self.usable = self.usable.saturating_sub(bytes);
     }

@@ -8,6 +8,7 @@ use transport::Range;
 use units::{Span, Time};
 
 use crate::config::{Config, Recovery};
+use crate::scps::SnackRecovery;
 
 use super::acknowledge::Acknowledgement;
 use super::classic::Classic;
@@ -15,7 +16,6 @@ use super::core::Core;
 use super::linux::Linux;
 use super::measurement::AckedBytes;
 use super::reduction;
-use super::snack::SnackRecovery;
 use super::transmit::Chunk;
 
 /// The recovery of a connection.

@@ -16,7 +16,7 @@ use super::recovery::LossRecovery;
 /// in proportion to what arrives and does not grow until something beyond what was outstanding is
 /// acknowledged (`TCP_CA_CWR`). RFC 3168 only requires that no ACK with an echo makes it grow.
 #[cold]
-pub(super) fn on_mark<R: LossRecovery>(
+pub(crate) fn on_mark<R: LossRecovery>(
     core: &mut Core,
     recovery: &mut R,
     now: Time,
@@ -48,7 +48,7 @@ pub(super) fn on_mark<R: LossRecovery>(
     }
 }
 
-pub(super) fn enter_fast_recovery<R: LossRecovery>(
+pub(crate) fn enter_fast_recovery<R: LossRecovery>(
     core: &mut Core,
     recovery: &mut R,
     now: Time,
@@ -87,7 +87,7 @@ pub(super) fn enter_fast_recovery<R: LossRecovery>(
 
 /// A duplicate ACK in fast recovery: without a notice it may show that another loss is no error of
 /// a link. Then the window that was spared is reduced.
-pub(super) fn doubt_notice<R: LossRecovery>(
+pub(crate) fn doubt_notice<R: LossRecovery>(
     core: &mut Core,
     recovery: &mut R,
     now: Time,
@@ -114,7 +114,7 @@ fn send_everything_again<R: LossRecovery>(core: &mut Core, recovery: &mut R, now
 }
 
 /// The retransmission timer expired (RFC 5681 section 3.1, RFC 6298 rules 5.4 to 5.6).
-pub(super) fn on_timeout<R: LossRecovery>(
+pub(crate) fn on_timeout<R: LossRecovery>(
     core: &mut Core,
     recovery: &mut R,
     now: Time,
@@ -164,7 +164,7 @@ impl Core {
     }
 
     /// All that was outstanding when the loss was found is acknowledged.
-    pub(super) fn leave_fast_recovery(&mut self, now: Time, config: &Config, uses_sack: bool) {
+    pub(crate) fn leave_fast_recovery(&mut self, now: Time, config: &Config, uses_sack: bool) {
         self.episode.phase = Phase::Open;
         self.notify_recovery_exit(now, uses_sack);
         if config.recovery_exit == RecoveryExit::FlightSize {
@@ -177,7 +177,7 @@ impl Core {
 
     /// A fast recovery ends. The controller has not seen the losses of one that spared the window, and
     /// then only what duplicate ACKs have added to it is taken back.
-    pub(super) fn notify_recovery_exit(&mut self, now: Time, uses_sack: bool) {
+    pub(crate) fn notify_recovery_exit(&mut self, now: Time, uses_sack: bool) {
         match self.notices().and_then(Notices::end_recovery) {
             None => self.controller.on_recovery_exit(now),
             Some(_) if uses_sack => {}

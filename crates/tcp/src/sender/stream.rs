@@ -18,14 +18,14 @@ pub(crate) struct Stream {
     /// The application has closed: a FIN follows the data.
     pub(crate) fin_queued: bool,
     /// The FIN goes with the last data, which still waited when the application closed.
-    pub(super) fin_rides: bool,
+    pub(crate) fin_rides: bool,
     /// End of the last segment that was not full (SND.SML of Minshall).
-    pub(super) small_end: u64,
+    pub(crate) small_end: u64,
 }
 
 impl Stream {
     /// Nothing is written, and the SYN was not sent.
-    pub(super) fn new(mss: u64) -> Self {
+    pub(crate) fn new(mss: u64) -> Self {
         Self {
             una: 0,
             max: 0,
@@ -46,29 +46,29 @@ impl Stream {
 
     /// Fills the send buffer, after data was written or acknowledged.
     #[inline]
-    pub(super) fn fill_buffer(&mut self, send_buffer: SizeLimit) {
+    pub(crate) fn fill_buffer(&mut self, send_buffer: SizeLimit) {
         self.buffered = self.written.min(self.una.saturating_add(send_buffer.get()));
     }
 
     /// End of the stream with its FIN, as far as both are known.
-    pub(super) fn end(&self) -> u64 {
+    pub(crate) fn end(&self) -> u64 {
         self.written + u64::from(self.fin_queued)
     }
 
     /// Written bytes that were not sent and fit the send buffer.
-    pub(super) fn unsent(&self) -> u64 {
+    pub(crate) fn unsent(&self) -> u64 {
         self.buffered.saturating_sub(self.max)
     }
 
     /// Returns true if the FIN is all that remains to be sent.
     #[inline]
-    pub(super) fn fin_waits(&self) -> bool {
+    pub(crate) fn fin_waits(&self) -> bool {
         self.fin_queued && self.max == self.written
     }
 
     /// Returns true if the FIN is part of the next new segment, which has `length` bytes of data.
     #[inline(always)]
-    pub(super) fn fin_follows(&self, length: u64) -> bool {
+    pub(crate) fn fin_follows(&self, length: u64) -> bool {
         let is_last = self.fin_queued && self.max + length == self.written;
         is_last && (self.fin_rides || length == 0)
     }
@@ -94,7 +94,7 @@ impl Stream {
     /// Nagle's algorithm: a segment that is not full waits while anything is unacknowledged. With
     /// `minshall` it waits only while another one that was not full is (`tcp_nagle_check` of Linux).
     /// The last before a FIN does not wait: nothing can be added to it.
-    pub(super) fn waits_for_more(&mut self, length: u64, minshall: bool) -> bool {
+    pub(crate) fn waits_for_more(&mut self, length: u64, minshall: bool) -> bool {
         let waits = if minshall { self.small_end > self.una } else { self.flight() > 0 };
         if waits && self.fin_queued && self.max + length == self.written {
             self.fin_rides = true;

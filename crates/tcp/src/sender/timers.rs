@@ -17,31 +17,31 @@ const SOONEST: Span = Span::from_millis(1);
 #[derive(Clone, Debug)]
 pub(crate) struct Timers {
     /// Expiry of the timer that runs; [`Time::NEVER`] if none does.
-    pub(super) deadline: Time,
+    pub(crate) deadline: Time,
     /// The timer that runs is the persist timer.
-    pub(super) persisting: bool,
+    pub(crate) persisting: bool,
     /// A window probe of one byte is out; it lies behind SND.NXT.
-    pub(super) probing: bool,
+    pub(crate) probing: bool,
     /// Timeouts in a row without progress.
-    pub(super) retries: u32,
+    pub(crate) retries: u32,
     /// Number of times that the persist interval was doubled.
-    pub(super) backoff: u32,
+    pub(crate) backoff: u32,
     /// Window probes since the last segment of the other end.
-    pub(super) unanswered_probes: u32,
+    pub(crate) unanswered_probes: u32,
     /// Send time of the latest segment.
-    pub(super) last_sent: Time,
+    pub(crate) last_sent: Time,
     /// Time at which the first retransmission since the last progress was due, or the first window
     /// probe.
-    pub(super) retransmits_since: Time,
+    pub(crate) retransmits_since: Time,
     /// End of the user timeout (RFC 9293 section 3.8.3), unless something is acknowledged before.
-    pub(super) gives_up_at: Time,
+    pub(crate) gives_up_at: Time,
     /// Cause for which the other end was given up.
-    pub(super) gave_up: Option<AbortCause>,
+    pub(crate) gave_up: Option<AbortCause>,
 }
 
 impl Timers {
     /// No timer runs.
-    pub(super) fn new() -> Self {
+    pub(crate) fn new() -> Self {
         Self {
             deadline: Time::NEVER,
             persisting: false,
@@ -71,33 +71,33 @@ impl Timers {
         if self.persisting && heard <= self.last_sent { self.unanswered_probes } else { 0 }
     }
 
-    pub(super) fn stop(&mut self) {
+    pub(crate) fn stop(&mut self) {
         self.deadline = Time::NEVER;
         self.persisting = false;
     }
 
-    pub(super) fn give_up(&mut self, cause: AbortCause) {
+    pub(crate) fn give_up(&mut self, cause: AbortCause) {
         self.gave_up = Some(cause);
         self.stop();
     }
 
     /// The timer that runs has expired for the first time, a fast recovery begins, or the first SYN
     /// was sent.
-    pub(super) fn begin_user_timeout(&mut self, now: Time, config: &Config) {
+    pub(crate) fn begin_user_timeout(&mut self, now: Time, config: &Config) {
         self.retransmits_since = now;
         self.gives_up_at = config.user_timeout.map_or(Time::NEVER, |limit| now + limit);
     }
 
     /// No timer runs longer than the rest of the user timeout (Linux,
     /// `tcp_clamp_rto_to_user_timeout`).
-    pub(super) fn bound_by_user_timeout(&mut self, now: Time) {
+    pub(crate) fn bound_by_user_timeout(&mut self, now: Time) {
         self.deadline = self.deadline.min(self.gives_up_at.max(now + SOONEST));
     }
 
     /// Cause of the end of the connection, if it ends with this retransmission timeout. The user
     /// timeout counts from the first retransmission without progress, and takes the place of the
     /// number of retransmissions (Linux, `tcp_write_timeout`). `is_closed`: the window is closed.
-    pub(super) fn timeout_ends_connection(
+    pub(crate) fn timeout_ends_connection(
         &mut self,
         now: Time,
         config: &Config,
@@ -134,7 +134,7 @@ impl Timers {
     }
 
     /// The persist timer begins to run.
-    pub(super) fn begin_persisting(&mut self) {
+    pub(crate) fn begin_persisting(&mut self) {
         self.persisting = true;
         self.backoff = 0;
         self.unanswered_probes = 0;
@@ -144,7 +144,7 @@ impl Timers {
     /// is due. RFC 9293 section 3.8.6.1: a window may stay closed for as long as its end answers
     /// probes. One that does not answer is given up like one that acknowledges nothing. The user
     /// timeout ends even a connection whose probes are answered (Linux, `tcp_probe_timer`).
-    pub(super) fn probe_window(&mut self, now: Time, config: &Config, heard: Time) -> bool {
+    pub(crate) fn probe_window(&mut self, now: Time, config: &Config, heard: Time) -> bool {
         if heard > self.last_sent {
             self.unanswered_probes = 0;
         }
@@ -165,7 +165,7 @@ impl Timers {
     }
 
     /// Time to the next probe of a closed window. It doubles `most` times at most.
-    pub(super) fn persist_interval(&self, rto: Span, config: &Config, most: u32) -> Span {
+    pub(crate) fn persist_interval(&self, rto: Span, config: &Config, most: u32) -> Span {
         // The first after an RTO (RFC 9293 section 3.8.6.1, SHLD-29).
         let base = rto.max(config.persist_timeout).max(Span::from_nanos(1));
         base.doubled(self.backoff.min(most)).min(LONGEST_PERSIST)

@@ -29,7 +29,7 @@ pub(crate) struct Chunk {
 /// The next piece to be sent, or `None` when the sender has to wait for an ACK, for the
 /// window, for the application or for a timer.
 #[inline(always)]
-pub(super) fn next_chunk<R: LossRecovery>(
+pub(crate) fn next_chunk<R: LossRecovery>(
     core: &mut Core,
     recovery: &mut R,
     now: Time,
@@ -72,7 +72,7 @@ pub(super) fn next_chunk<R: LossRecovery>(
 
 /// Likewise, for recoveries that are not inlined into the connection.
 #[inline(never)]
-pub(super) fn next_chunk_apart<R: LossRecovery>(
+pub(crate) fn next_chunk_apart<R: LossRecovery>(
     core: &mut Core,
     recovery: &mut R,
     now: Time,
@@ -111,7 +111,7 @@ fn next_window_probe<R: LossRecovery>(
 }
 
 /// Retransmits `range`, and notes it in the scoreboard.
-pub(super) fn send_again<R: LossRecovery>(
+pub(crate) fn send_again<R: LossRecovery>(
     core: &mut Core,
     recovery: &mut R,
     now: Time,
@@ -126,7 +126,7 @@ pub(super) fn send_again<R: LossRecovery>(
 }
 
 /// Retransmits `range`.
-pub(super) fn repeat<R: LossRecovery>(
+pub(crate) fn repeat<R: LossRecovery>(
     core: &mut Core,
     recovery: &mut R,
     now: Time,
@@ -271,7 +271,7 @@ fn next_fin<R: LossRecovery>(core: &mut Core, recovery: &mut R, now: Time) -> Op
 
 /// Inlined into the one place that sends nearly all segments; the others are cold.
 #[inline(always)]
-pub(super) fn send_new<R: LossRecovery>(
+pub(crate) fn send_new<R: LossRecovery>(
     core: &mut Core,
     recovery: &mut R,
     now: Time,

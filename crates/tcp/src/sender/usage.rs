@@ -17,7 +17,7 @@ use super::stream::Stream;
 
 /// Limit that held the sender back when it last stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(super) enum HeldBy {
+pub(crate) enum HeldBy {
     CongestionWindow,
     AdvertisedWindow,
     Application,

@@ -1,4 +1,4 @@
-//! The receiver of best-effort transport passes over what is missing (`crate::best_effort`, which has the rules and their
+//! The receiver of best-effort transport passes over what is missing (`best_effort` has the rules and their
 //! sources). It is a reconstruction: that of the reference implementation is broken.
 //!
 //! A hole begins when data arrives above everything before it. What fills it later may split it, and its parts have the
@@ -9,11 +9,11 @@ use std::collections::VecDeque;
 use transport::Range;
 use units::{Span, Time};
 
-use crate::best_effort::{BestEffort, BestEffortCounters, Holes};
 use crate::config::Config;
+use crate::connection::{Connection, State};
 use crate::segment::Segment;
 
-use super::{Connection, State};
+use super::best_effort::{BestEffort, BestEffortCounters, Holes};
 
 /// Data that arrived above everything before it.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +26,7 @@ struct Jump {
 
 /// State of a receiver that passes holes.
 #[derive(Clone, Debug)]
-pub(super) struct Passing {
+pub(crate) struct Passing {
     timeout: Span,
     /// Bytes out of order at which it waits no longer.
     threshold: u64,
@@ -44,7 +44,7 @@ pub(super) struct Passing {
 }
 
 impl Passing {
-    pub(super) fn new(config: &Config) -> Option<Box<Self>> {
+    pub(crate) fn new(config: &Config) -> Option<Box<Self>> {
         let BestEffort { receive_timeout, receive_threshold, .. } = config.scps?.best_effort?;
         Some(Box::new(Self {
             timeout: receive_timeout,
@@ -121,7 +121,7 @@ impl Connection {
     }
 
     /// The other end does not offer it.
-    pub(super) fn do_without_best_effort(&mut self) {
+    pub(crate) fn do_without_best_effort(&mut self) {
         if let Some(reports) = self.reports() {
             reports.best_effort = None;
         }
@@ -132,7 +132,7 @@ impl Connection {
 
     /// A segment acknowledges everything before `number`, and that has been taken in: the receiver of the own data may be
     /// behind SND.UNA.
-    pub(super) fn hear_receiver(
+    pub(crate) fn hear_receiver(
         &mut self,
         now: Time,
         segment: &Segment,
@@ -152,7 +152,7 @@ impl Connection {
     }
 
     /// `data` of a segment has been taken in. Passes holes that have too much behind them.
-    pub(super) fn watch_holes(&mut self, now: Time, segment: &Segment, data: Range) {
+    pub(crate) fn watch_holes(&mut self, now: Time, segment: &Segment, data: Range) {
         let expected = self.receiver.next();
         let Some(reports) = self.reports() else { return };
         let highest = reports.highest();
@@ -196,7 +196,7 @@ impl Connection {
     }
 
     /// The timer of the first hole runs.
-    pub(super) fn time_holes(&mut self) {
+    pub(crate) fn time_holes(&mut self) {
         let (slow_timer, is_over) = (self.slow_timer, self.state == State::Closed);
         let Some(passing) = self.passing() else { return };
         let due = if is_over { Time::NEVER } else { passing.due() };
@@ -208,7 +208,7 @@ impl Connection {
     }
 
     /// The timer of holes and of keep-alive has expired. Passes what is due, and leaves that of keep-alive.
-    pub(super) fn take_timer_of_holes(&mut self, now: Time) {
+    pub(crate) fn take_timer_of_holes(&mut self, now: Time) {
         let Some(passing) = self.passing().filter(|passing| passing.is_timed) else { return };
         passing.is_timed = false;
         self.slow_timer = passing.keep_alive;
@@ -220,7 +220,7 @@ impl Connection {
     }
 
     /// The ACK that passes a hole echoes the latest segment.
-    pub(super) fn echo_latest(&mut self, segment: &mut Segment) {
+    pub(crate) fn echo_latest(&mut self, segment: &mut Segment) {
         let has_timestamps = self.timestamps;
         if let Some(passing) = self.passing()
             && std::mem::take(&mut passing.echoes_latest)

@@ -1,7 +1,7 @@
 //! Best-effort transport of SCPS-TP (BETS): settings, and the rules of both ends.
 //!
 //! Data arrives in order, and some of it may be missing. The sender gives data up after a number of retransmissions
-//! (`sender::best_effort`), and the receiver passes over what is missing after a time (`connection::best_effort`). Both
+//! (`giving_up`), and the receiver passes over what is missing after a time (`passing`). Both
 //! ends have to offer it in their SYNs.
 //!
 //! Source: the open reference implementation of SCPS (MITRE and GST, version 1.1.10, `tp_timers.c`, `tp_socket.c`,

@@ -1,19 +1,18 @@
-//! Data is given up after a number of retransmissions (`crate::best_effort`, which has the rules and
-//! their sources).
+//! Data is given up after a number of retransmissions (`best_effort` has the rules and their
+//! sources).
 
 use congestion::Sizing;
 use transport::{AbortCause, Range};
 use units::{SizeLimit, Span, Time};
 
-use crate::best_effort::{BestEffort, Holes};
 use crate::config::Config;
-use crate::scps::Scps;
+use crate::sender::acknowledge::{self, Acknowledgement};
+use crate::sender::core::Core;
+use crate::sender::measurement::{self, AckedBytes};
+use crate::sender::reduction;
 
-use super::acknowledge::Acknowledgement;
-use super::core::Core;
-use super::measurement::AckedBytes;
-use super::snack::SnackRecovery;
-use super::{acknowledge, measurement, reduction};
+use super::best_effort::{BestEffort, Holes};
+use super::{Scps, SnackRecovery};
 
 /// Reliability of the delivery.
 #[derive(Clone, Debug)]
@@ -156,7 +155,7 @@ impl SnackRecovery {
         if progress {
             core.timers.retries = 0;
             core.timers.begin_user_timeout(now, config);
-            core.run_timer(now);
+            run_timer(core, now);
         }
         let ack = Acknowledgement {
             number: una,
@@ -225,37 +224,33 @@ impl SnackRecovery {
         let una = self.missing.end_of_given_up(before);
         let Some(one) = self.delivery.best_effort_mut().filter(|_| una != before) else { return };
         let was_ahead = one.expected.replace(one.expected.unwrap_or(before)).is_some();
-        core.pass_to(una, one.send_buffer);
+        pass_to(core, una, one.send_buffer);
         if !was_ahead {
             core.timers.retransmits_since = now;
             core.timers.gives_up_at = one.user_timeout.map_or(Time::NEVER, |limit| now + limit);
         }
-        core.run_timer(now);
+        run_timer(core, now);
     }
 }
 
-impl Core {
-    /// SND.UNA moves to `una` without an acknowledgement.
-    fn pass_to(&mut self, una: u64, send_buffer: SizeLimit) {
-        self.peer.keep_edge(una - self.stream.una);
-        self.stream.una = una;
-        self.stream.fill_buffer(send_buffer);
-        self.scoreboard.acknowledge(una);
-        if let Some(features) = &mut self.features {
-            features.measurement.forget_below(una);
-        }
-        self.timed = None;
-        self.timers.retries = 0;
-        self.episode.duplicates = 0;
-        self.episode.limited = 0;
-    }
+/// SND.UNA moves to `una` without an acknowledgement.
+fn pass_to(core: &mut Core, una: u64, send_buffer: SizeLimit) {
+    core.peer.keep_edge(una - core.stream.una);
+    core.stream.una = una;
+    core.stream.fill_buffer(send_buffer);
+    core.scoreboard.acknowledge(una);
+    core.forget_records_below(una);
+    core.timed = None;
+    core.timers.retries = 0;
+    core.episode.duplicates = 0;
+    core.episode.limited = 0;
+}
 
-    /// The timer runs if anything is outstanding.
-    fn run_timer(&mut self, now: Time) {
-        if self.stream.flight() > 0 {
-            self.restart_timer(now);
-        } else if !self.timers.persisting {
-            self.timers.stop();
-        }
+/// The timer runs if anything is outstanding.
+fn run_timer(core: &mut Core, now: Time) {
+    if core.stream.flight() > 0 {
+        core.restart_timer(now);
+    } else if !core.timers.persisting {
+        core.timers.stop();
     }
 }

@@ -1,4 +1,4 @@
-//! SNACK at the receiver: which hole an ACK reports, and when it leaves (SCPS-TP, `crate::scps`).
+//! SNACK at the receiver: which hole an ACK reports, and when it leaves (SCPS-TP).
 //!
 //! Rules of the reference implementation:
 //!
@@ -10,23 +10,23 @@
 //! Reconstructed: probes of unused capacity may bring data ahead of its turn, which says nothing of what is below. So
 //! holes below such data alone are not reported.
 
+use transport::Range;
 use units::{Span, Time};
 
 use crate::config::Config;
-use crate::scps::{MOST_BITS, Scps, Snack, SnackForm};
+use crate::connection::Connection;
 use crate::segment::{Flags, Options, Segment};
 use crate::timestamps::round_trip;
-use transport::Range;
 
-use super::Connection;
-use super::best_effort::Passing;
+use super::passing::Passing;
+use super::{MOST_BITS, Scps, Snack, SnackForm};
 
 /// ACKs that report the first hole before others have their turn.
 const REPORTS_OF_FIRST: u8 = 3;
 
 /// State of these reports.
 #[derive(Clone, Debug)]
-pub(super) struct Reports {
+pub(crate) struct Reports {
     form: SnackForm,
     floor: Span,
     /// Bits of the vector at most.
@@ -50,7 +50,7 @@ pub(super) struct Reports {
 }
 
 impl Reports {
-    pub(super) fn of(config: &Config) -> Option<Self> {
+    pub(crate) fn of(config: &Config) -> Option<Self> {
         let best_effort = Passing::new(config);
         config.scps.as_ref().map(|scps| Self { best_effort, ..Self::new(scps) })
     }
@@ -72,12 +72,12 @@ impl Reports {
     }
 
     /// Both ends have agreed on the size of segments.
-    pub(super) fn agree_on_unit(&mut self, unit: u64) {
+    pub(crate) fn agree_on_unit(&mut self, unit: u64) {
         self.unit = unit;
     }
 
     /// Behind the highest number that has arrived, but for probes.
-    pub(super) fn highest(&self) -> u64 {
+    pub(crate) fn highest(&self) -> u64 {
         self.highest
     }
 
@@ -167,12 +167,12 @@ fn fill(snack: &mut Snack, start: u64, unit: u64, most: u16, queued: impl Iterat
 }
 
 impl Connection {
-    pub(super) fn reports(&mut self) -> Option<&mut Reports> {
+    pub(crate) fn reports(&mut self) -> Option<&mut Reports> {
         self.marks.as_mut()?.snack.as_mut()
     }
 
     /// Agrees on SNACK and best-effort transport after a SYN of the other end.
-    pub(super) fn agree_on_snack(&mut self, segment: &Segment) {
+    pub(crate) fn agree_on_snack(&mut self, segment: &Segment) {
         if !segment.options.contains(Options::BEST_EFFORT) {
             self.do_without_best_effort();
         }
@@ -184,7 +184,7 @@ impl Connection {
     }
 
     /// The connection is open, with segments of `mss` bytes.
-    pub(super) fn begin_reports(&mut self, mss: u64) {
+    pub(crate) fn begin_reports(&mut self, mss: u64) {
         // With the option of accurate ECN there is less room.
         let most_bits = if self.ecn.is_accurate() { MOST_BITS / 2 } else { MOST_BITS };
         match self.reports() {
@@ -197,7 +197,7 @@ impl Connection {
     }
 
     /// Gives the sender what a segment reports. Its acknowledgement has been taken in.
-    pub(super) fn take_snack(&mut self, now: Time, segment: &Segment, sequence: u64) {
+    pub(crate) fn take_snack(&mut self, now: Time, segment: &Segment, sequence: u64) {
         let Some(Reports { unit, .. }) = self.reports() else { return };
         let unit = *unit;
         let Some(number) = self.out.unwrap(segment.acknowledgement, self.sender.stream().una)
@@ -231,7 +231,7 @@ impl Connection {
     }
 
     /// Data of `segment` has been taken in: `start` is its first number.
-    pub(super) fn follow_data(&mut self, now: Time, segment: &Segment, start: u64) {
+    pub(crate) fn follow_data(&mut self, now: Time, segment: &Segment, start: u64) {
         let fin = u64::from(segment.flags.contains(Flags::FIN));
         // What lies beyond the window is no data.
         let end = (start + u64::from(segment.payload) + fin).min(self.receiver.highest());
@@ -242,7 +242,7 @@ impl Connection {
     }
 
     /// Holes were passed, and the next report is another one.
-    pub(super) fn follow_passing(&mut self, now: Time) {
+    pub(crate) fn follow_passing(&mut self, now: Time) {
         self.report_and_hold(now, Range { start: 0, end: 0 });
     }
 
@@ -264,7 +264,7 @@ impl Connection {
     }
 
     /// An ACK without data is about to leave.
-    pub(super) fn report_hole(&mut self, now: Time, segment: &mut Segment) {
+    pub(crate) fn report_hole(&mut self, now: Time, segment: &mut Segment) {
         let expected = self.receiver.next();
         let Some(reports) = self.marks.as_mut().and_then(|marks| marks.snack.as_mut()) else {
             return;

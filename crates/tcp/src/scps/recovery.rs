@@ -1,6 +1,6 @@
-//! Recovery by SNACK (SCPS-TP, `crate::scps`): holes that the receiver reports are retransmitted at once.
+//! Recovery by SNACK (SCPS-TP): holes that the receiver reports are retransmitted at once.
 //!
-//! The holes are in `sender::missing`.
+//! The holes are in `missing`.
 //!
 //! Rules of the reference implementation:
 //!
@@ -34,24 +34,24 @@
 //!   which losses of that second are reported. The manual does not say how long, and the code only notes the signal.
 //! - An ACK of more takes back what duplicate ACKs before it have added (RFC 6582 section 3.2 step 3).
 //!
-//! With best-effort transport, holes are given up after a number of retransmissions (`sender::best_effort`).
+//! With best-effort transport, holes are given up after a number of retransmissions (`giving_up`).
 
 use congestion::{Controller, Loss, PartialAck, RecoveryStyle, TcpPolicy};
 use transport::{AbortCause, Range};
 use units::{Span, Time};
 
 use crate::config::Config;
-use crate::scps::{Cause, SILENCE_OF_SIGNALS, Scps};
 
-use super::acknowledge::Acknowledgement;
-use super::best_effort::Delivery;
-use super::core::Core;
-use super::episode::Phase;
+use crate::sender::acknowledge::Acknowledgement;
+use crate::sender::core::Core;
+use crate::sender::episode::Phase;
+use crate::sender::recovery::LossRecovery;
+use crate::sender::transmit::{self, Chunk};
+use crate::sender::usage::HeldBy;
+
+use super::giving_up::Delivery;
 use super::missing::Missing;
-use super::recovery::LossRecovery;
-use super::transmit;
-use super::transmit::Chunk;
-use super::usage::HeldBy;
+use super::{Cause, SILENCE_OF_SIGNALS, Scps};
 
 /// Seconds from one probe of a link that is out to the next (`persist_array`).
 const PROBES_AFTER: [u64; 7] = [0, 5, 6, 12, 24, 48, 60];
@@ -82,7 +82,7 @@ pub(crate) struct SnackRecovery {
 }
 
 impl SnackRecovery {
-    pub(super) fn new(config: &Config, scps: Scps) -> Self {
+    pub(crate) fn new(config: &Config, scps: Scps) -> Self {
         Self {
             scps,
             bounds: (config.rto.min, config.rto.max),

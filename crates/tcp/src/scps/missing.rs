@@ -1,5 +1,5 @@
 //! Data that the receiver of a connection with SNACK lacks: the holes that it has reported, and the part of each that was
-//! retransmitted (`sender::snack`, which has the rules and their sources).
+//! retransmitted (`recovery` has the rules and their sources).
 //!
 //! A hole is retransmitted in rounds. When all of it was, its embargo begins, and reports before its end count nothing.
 

@@ -242,37 +242,7 @@ impl Bench {
                     self.end.on_segment(self.now, &segment);
                 }
             }
-            Event::Ack { share, blocks, echo } => {
-                let (una, flight) = (self.end.sender.stream().una, self.end.flight());
-                let number = una + flight * share.min(&100) / 100;
-                let mut segment = Segment {
-                    sequence: PEER.wrapping_add(self.end.receiver.next() as u32),
-                    acknowledgement: OWN.wrapping_add(number as u32),
-                    flags: Flags::ACK.with_if(*echo, Flags::ECE),
-                    window: 4000,
-                    window_scale: Segment::NO_SCALE,
-                    options: Options::TIMESTAMPS,
-                    timestamp: self.clock,
-                    echo: timestamp(self.now).wrapping_sub(50),
-                    ..Segment::default()
-                };
-                if let Some((offset, size)) = blocks.first().filter(|_| self.has_snack()) {
-                    let [offset, size] = [offset, size].map(|units| *units as u16);
-                    segment.set_snack(Snack { offset, size, bits: 16, vector: 0b100_1011 });
-                }
-                for (start, length) in blocks.iter().filter(|_| !self.has_snack()) {
-                    let start = number + 100 * start;
-                    let end = (start + 100 * length).min(self.end.sender.stream().max);
-                    if start < end {
-                        segment.sack[usize::from(segment.sack_blocks)] = Block {
-                            start: OWN.wrapping_add(start as u32),
-                            end: OWN.wrapping_add(end as u32),
-                        };
-                        segment.sack_blocks += 1;
-                    }
-                }
-                self.end.on_segment(self.now, &segment);
-            }
+            Event::Ack { share, blocks, echo } => self.acknowledge(*share, blocks, *echo),
             Event::TooBig { sequence, mss } => {
                 let una = self.end.sender.stream().una as i64;
                 let quoted = OWN.wrapping_add((una + sequence) as u32);
@@ -297,6 +267,39 @@ impl Bench {
         if self.end.deadline() <= self.now {
             self.end.on_deadline(self.now);
         }
+    }
+
+    /// An ACK of `share` percent of the flight arrives.
+    fn acknowledge(&mut self, share: u64, blocks: &[(u64, u64)], echo: bool) {
+        let (una, flight) = (self.end.sender.stream().una, self.end.flight());
+        let number = una + flight * share.min(100) / 100;
+        let mut segment = Segment {
+            sequence: PEER.wrapping_add(self.end.receiver.next() as u32),
+            acknowledgement: OWN.wrapping_add(number as u32),
+            flags: Flags::ACK.with_if(echo, Flags::ECE),
+            window: 4000,
+            window_scale: Segment::NO_SCALE,
+            options: Options::TIMESTAMPS,
+            timestamp: self.clock,
+            echo: timestamp(self.now).wrapping_sub(50),
+            ..Segment::default()
+        };
+        if let Some((offset, size)) = blocks.first().filter(|_| self.has_snack()) {
+            let [offset, size] = [offset, size].map(|units| *units as u16);
+            segment.set_snack(Snack { offset, size, bits: 16, vector: 0b100_1011 });
+        }
+        for (start, length) in blocks.iter().filter(|_| !self.has_snack()) {
+            let start = number + 100 * start;
+            let end = (start + 100 * length).min(self.end.sender.stream().max);
+            if start < end {
+                segment.sack[usize::from(segment.sack_blocks)] = Block {
+                    start: OWN.wrapping_add(start as u32),
+                    end: OWN.wrapping_add(end as u32),
+                };
+                segment.sack_blocks += 1;
+            }
+        }
+        self.end.on_segment(self.now, &segment);
     }
 
     fn has_snack(&self) -> bool {

@@ -11,7 +11,7 @@ impl Connection {
     /// Returns true if there may be something of low priority to be sent.
     #[inline]
     pub fn may_have_low_priority(&self) -> bool {
-        self.unanswered_probes > 0 || self.sender.sends_probes()
+        self.unanswered_probes > 0 || self.sender.may_probe()
     }
 
     /// The next segment of low priority to be sent, if there is one: an answer to a probe of the

@@ -106,12 +106,13 @@ impl Core {
     pub(super) fn waits_for_departure(&mut self, now: Time) -> bool {
         let Some(features) = &mut self.features else { return false };
         let held = features.pacer.holds(now);
-        if held && !(features.pacer.paces_packets() && self.packet_goes_on(now)) {
+        let (by_packet, has_path) = (features.pacer.paces_packets(), features.path_mtu.is_some());
+        if held && !(by_packet && self.packet_goes_on(now)) {
             self.held_by = HeldBy::CongestionWindow;
             self.usage.note_full(self.stream.max);
             return true;
         }
-        self.waits_for_mtu_probe(now)
+        has_path && self.waits_for_mtu_probe(now)
     }
 
     /// The earliest time at which pacing lets the next packet go, if packets are paced.

@@ -11,6 +11,7 @@ use crate::scoreboard::Scoreboard;
 
 use super::Sender;
 use super::core::Core;
+use super::recovery::AnyRecovery;
 use super::stream::Stream;
 
 /// State of the probes of one sender.
@@ -107,19 +108,18 @@ impl Probes {
 }
 
 impl Sender {
-    /// Returns true if the controller may send probes.
+    /// Returns true if [`next_capacity_probe`](Self::next_capacity_probe) may have something. It is false
+    /// only for plain connections. Others take a turn at the token bucket of their host by this.
     #[inline]
-    pub(crate) fn sends_probes(&self) -> bool {
-        self.core.features.as_ref().is_some_and(|features| features.probes.is_some())
+    pub(crate) fn may_probe(&self) -> bool {
+        self.core.features.is_some() || !matches!(self.recovery, AnyRecovery::Classic(_))
     }
 
     /// The next probe and its data, if the controller sends one and there is data for it. Called when
     /// nothing else is to be sent.
     pub(crate) fn next_capacity_probe(&mut self, now: Time) -> Option<(Probe, Range)> {
-        if !self.sends_probes() {
-            return None;
-        }
         let core = &mut self.core;
+        core.probes()?;
         let is_outstanding = core.stream.flight() > 0;
         let mut found = None;
         while found.is_none()

@@ -25,7 +25,6 @@ use marks::Marks;
 use reset::Reset;
 
 use crate::config::Config;
-use crate::info::Agreed;
 use crate::receiver::Receiver;
 use crate::segment::{Flags, Options, Segment};
 use crate::sender::{Phase, Sender};
@@ -80,6 +79,50 @@ enum Urgent {
     KeepAlive,
 }
 
+/// The options that both ends use; before the set-up those that this end offers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Agreed {
+    /// Window scale option (RFC 7323 section 2).
+    pub(crate) scaling: bool,
+    /// Timestamps option (RFC 7323 section 3).
+    pub(crate) timestamps: bool,
+    /// SACK (RFC 2018).
+    pub(crate) sack: bool,
+    /// Reports of data that has arrived twice (RFC 2883).
+    dsack: bool,
+    pub(crate) ecn: Ecn,
+    /// Options of data segments once both ends have agreed on ECN.
+    ect: Options,
+    /// Window scale of this end (RFC 7323 section 2.2).
+    pub(crate) shift: u8,
+    /// Window scale of the other end.
+    pub(crate) peer_shift: u8,
+    /// Largest window that the window field can carry, in bytes.
+    window_limit: u64,
+    /// MSS option of the other end; 0 without one.
+    peer_mss: u16,
+}
+
+/// The set-up of a connection.
+#[derive(Debug, Default)]
+struct Opening {
+    /// SYNs sent so far.
+    syns: u32,
+    /// The other end has opened the connection.
+    passive: bool,
+    /// A gateway decides on SYNs before they are answered.
+    hold: Option<Box<Hold>>,
+}
+
+/// Capacity probes of the other end.
+#[derive(Clone, Copy, Debug, Default)]
+struct PeerProbes {
+    /// Probes that are still to be answered.
+    unanswered: u32,
+    /// One has arrived.
+    is_seen: bool,
+}
+
 /// One end of a connection. Segments and time go in through [`on_segment`](Self::on_segment) and
 /// [`on_deadline`](Self::on_deadline); after each of them, and after every call of the
 /// application, [`next_segment`](Self::next_segment) is called until it returns `None`, and then
@@ -91,23 +134,11 @@ pub struct Connection {
     urgent: Urgent,
     /// Why the connection ended before its time.
     cause: Option<AbortCause>,
-    /// Before this, what is out of order in a segment without data is not answered again.
-    challenge_from: Time,
-    /// SYNs sent so far.
-    syns: u32,
-    /// The other end has opened the connection.
-    passive: bool,
+    /// Earliest time of the next challenge ACK (RFC 5961 section 7).
+    next_challenge_at: Time,
+    opening: Opening,
     closing: bool,
-    /// A gateway decides on SYNs before they are answered.
-    hold: Option<Box<Hold>>,
-    /// Options that this end offers, and after the set-up those that both have offered.
-    scaling: bool,
-    pub(crate) timestamps: bool,
-    sack: bool,
-    pub(crate) ecn: Ecn,
-    /// Options of data segments once both ends have agreed on ECN.
-    ect: Options,
-    dsack: bool,
+    pub(crate) agreed: Agreed,
     /// The bits of a segment that make it unusual if they are set, and ACK. None if each mark is
     /// reported or ACKs are controlled: then no segment is ordinary.
     ordinary_bits: u8,
@@ -115,20 +146,11 @@ pub struct Connection {
     /// ECE of the last data (RFC 8257), or ACE (RFC 9768).
     report: Flags,
     pub(crate) marks: Option<Box<Marks>>,
-    /// Probes of the other end that are still to be answered.
-    unanswered_probes: u32,
-    /// The other end sends probes.
-    peer_probes: bool,
-    /// Window scale of this end and of the other (RFC 7323 section 2.2).
-    shift: u8,
-    peer_shift: u8,
-    /// Largest window that the window field can carry, in bytes.
-    window_limit: u64,
-    peer_mss: u16,
+    peer_probes: PeerProbes,
     /// TS.Recent: the timestamp to echo (RFC 7323 section 4.3).
     recent_timestamp: u32,
     last_ack_sent: u64,
-    /// TIME-WAIT ends, or before it keep-alive looks whether the other end is there.
+    /// End of TIME-WAIT, or before it the time at which keep-alive looks for the other end.
     pub(crate) slow_timer: Time,
     watch: Watch,
     pub(crate) out: Space,
@@ -148,30 +170,29 @@ impl Connection {
             state: State::Closed,
             urgent: Urgent::Nothing,
             cause: None,
-            challenge_from: Time::ZERO,
-            syns: 0,
-            passive: false,
+            next_challenge_at: Time::ZERO,
+            opening: Opening::default(),
             closing: false,
-            hold: None,
-            scaling: config.window_scaling,
-            timestamps: config.timestamps,
-            sack: matches!(config.recovery, Recovery::Sack | Recovery::Linux),
-            ecn,
-            ect: Options::default(),
-            // RFC 9768 section 3.1.1 requires it with accurate ECN and SACK.
-            dsack: config.dsack
-                || needs.duplicate_reports
-                || config.recovery == Recovery::Linux
-                || ecn.is_accurate(),
+            agreed: Agreed {
+                scaling: config.window_scaling,
+                timestamps: config.timestamps,
+                sack: matches!(config.recovery, Recovery::Sack | Recovery::Linux),
+                // RFC 9768 section 3.1.1 requires it with accurate ECN and SACK.
+                dsack: config.dsack
+                    || needs.duplicate_reports
+                    || config.recovery == Recovery::Linux
+                    || ecn.is_accurate(),
+                ecn,
+                ect: Options::default(),
+                shift: 0,
+                peer_shift: 0,
+                window_limit: unscaled,
+                peer_mss: 0,
+            },
             ordinary_bits: ORDINARY_BITS,
             report: Flags::default(),
             marks: Marks::new(ecn, &config),
-            unanswered_probes: 0,
-            peer_probes: false,
-            shift: 0,
-            peer_shift: 0,
-            window_limit: unscaled,
-            peer_mss: 0,
+            peer_probes: PeerProbes::default(),
             recent_timestamp: 0,
             last_ack_sent: 0,
             slow_timer: Time::NEVER,
@@ -349,16 +370,6 @@ impl Connection {
 
     pub(crate) fn sender(&self) -> &Sender {
         &self.sender
-    }
-
-    /// The options that both ends use; before the set-up those that this end offers.
-    pub(crate) fn agreed(&self) -> Agreed {
-        Agreed {
-            scales: self.scaling.then_some((self.shift, self.peer_shift)),
-            timestamps: self.timestamps,
-            sack: self.sack,
-            ecn: self.ecn,
-        }
     }
 
     /// Counts of sent data.

@@ -83,7 +83,8 @@ impl Connection {
         let window = sender.controller().window();
         let outstanding = sender.outstanding();
         let rtt = sender.rtt();
-        let agreed = self.agreed();
+        let agreed = &self.agreed;
+        let scales = agreed.scaling.then_some((agreed.shift, agreed.peer_shift));
         Info {
             state: self.state(),
             phase: sender.phase(),
@@ -105,8 +106,8 @@ impl Connection {
             srtt: rtt.srtt(),
             rttvar: rtt.rttvar(),
             min_rtt: rtt.min(),
-            own_scale: agreed.scales.map(|(own, _)| own),
-            peer_scale: agreed.scales.map(|(_, peer)| peer),
+            own_scale: scales.map(|(own, _)| own),
+            peer_scale: scales.map(|(_, peer)| peer),
             timestamps: agreed.timestamps,
             sack: agreed.sack,
             ecn: agreed.ecn != Ecn::Off,
@@ -117,16 +118,6 @@ impl Connection {
             best_effort: self.best_effort_counters(),
         }
     }
-}
-
-/// The options that both ends use.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Agreed {
-    /// Window scales of this end and of the other.
-    pub(crate) scales: Option<(u8, u8)>,
-    pub(crate) timestamps: bool,
-    pub(crate) sack: bool,
-    pub(crate) ecn: Ecn,
 }
 
 /// Bytes between SND.UNA and SND.NXT by what is known of them.

@@ -57,7 +57,7 @@ impl Connection {
     /// As agreed, and not older than the one before.
     #[inline]
     fn has_good_timestamp(&self, segment: &Segment) -> bool {
-        !self.timestamps || (segment.has_timestamps() && !self.has_old_timestamp(segment))
+        !self.agreed.timestamps || (segment.has_timestamps() && !self.has_old_timestamp(segment))
     }
 
     #[inline]
@@ -100,7 +100,7 @@ impl Connection {
 
     /// Protection against wrapped sequence numbers (RFC 7323 section 5.3, R1).
     fn accepts_timestamp(&mut self, now: Time, segment: &Segment, sequence: u64) -> bool {
-        if !self.timestamps {
+        if !self.agreed.timestamps {
             return true;
         }
         if !segment.has_timestamps() {
@@ -127,7 +127,7 @@ impl Connection {
         let age = self.recent_timestamp.wrapping_sub(segment.timestamp);
         // Ticks of 1 ms, and some systems have a clock of 1200 Hz (`tcp_tsval_replay`).
         let most = u128::from(self.sender.rtt().rto().as_nanos()) * 1200 / 1_000_000_000;
-        let window = u64::from(segment.window) << self.peer_shift;
+        let window = u64::from(segment.window) << self.agreed.peer_shift;
         age <= PAWS_WINDOW
             || (is_bare_ack(segment)
                 && sequence == self.receiver.next()
@@ -160,7 +160,7 @@ impl Connection {
         let bare = bits == Flags::ACK.0 && segment.payload == 0;
         let next = self.receiver.next();
         bare && sequence < next
-            && (sequence + 1 == next || self.peer_probes || self.sender.exceeds_window())
+            && (sequence + 1 == next || self.peer_probes.is_seen || self.sender.exceeds_window())
             && self.acknowledges_something_sent(segment)
     }
 

@@ -21,7 +21,7 @@ impl Connection {
     pub(super) fn agree_on_ack_control(&mut self, segment: &Segment) {
         let agreed = self.config.ack_control && segment.permits_ack_control();
         let has_snack = self.marks.as_ref().is_some_and(|marks| marks.snack.is_some());
-        if !agreed && !has_snack && !self.ecn.reports_each_mark() {
+        if !agreed && !has_snack && !self.agreed.ecn.reports_each_mark() {
             self.marks = None;
             return;
         }
@@ -50,8 +50,8 @@ impl Connection {
     /// An ACK without data is about to leave.
     pub(super) fn let_ack_be_marked(&self, segment: &mut Segment) {
         let agreed = self.marks.as_ref().is_some_and(|marks| marks.acks.is_some());
-        if agreed && matches!(self.ecn, Ecn::Classic | Ecn::EachMark) {
-            segment.options = segment.options.with_if(true, self.ect);
+        if agreed && matches!(self.agreed.ecn, Ecn::Classic | Ecn::EachMark) {
+            segment.options = segment.options.with_if(true, self.agreed.ect);
         }
     }
 

@@ -21,17 +21,18 @@ impl Connection {
     /// Passive open that answers no SYN before [`answer`](Self::answer).
     pub fn listen_on_hold(&mut self) {
         self.listen();
-        self.hold = Some(Box::default());
+        self.opening.hold = Some(Box::default());
     }
 
     /// The SYN that waits for an answer.
     pub fn held_syn(&self) -> Option<&Segment> {
-        self.hold.as_ref()?.syn.as_ref()
+        self.opening.hold.as_ref()?.syn.as_ref()
     }
 
     /// Answers the SYN that waits, and those that arrive from now on.
     pub fn answer(&mut self) {
-        let Some(Hold { syn: Some(syn), was_marked }) = self.hold.take().map(|hold| *hold) else {
+        let Some(Hold { syn: Some(syn), was_marked }) = self.opening.hold.take().map(|hold| *hold)
+        else {
             return;
         };
         if let Some(marks) = &mut self.marks {
@@ -45,7 +46,7 @@ impl Connection {
 
     /// Refuses the SYN that waits as a host without a listener does, and those that arrive from now on.
     pub fn turn_away(&mut self) {
-        let hold = self.hold.take();
+        let hold = self.opening.hold.take();
         self.abort();
         if let Some(Hold { syn: Some(syn), .. }) = hold.map(|hold| *hold) {
             self.refuse(&syn);
@@ -54,7 +55,7 @@ impl Connection {
 
     /// Returns true if a SYN waits for a decision.
     pub(super) fn is_held(&mut self, segment: &Segment) -> bool {
-        let Some(hold) = &mut self.hold else { return false };
+        let Some(hold) = &mut self.opening.hold else { return false };
         if hold.syn.is_none() {
             hold.syn = Some(*segment);
             hold.was_marked = self.marks.as_ref().is_some_and(|marks| marks.arrived_marked);

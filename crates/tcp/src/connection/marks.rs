@@ -72,12 +72,13 @@ impl Connection {
     /// A segment has arrived that was marked on its way (CE, RFC 3168 section 5).
     #[cold]
     pub fn on_marked_segment(&mut self, now: Time, segment: &Segment) {
-        if self.is_established() && self.ecn == Ecn::Classic && !self.is_marked_ack(segment) {
+        if self.is_established() && self.agreed.ecn == Ecn::Classic && !self.is_marked_ack(segment)
+        {
             self.on_marked_data(now, segment);
             return;
         }
         self.take_marked_segment(now, segment);
-        let counts_marks = self.marks.is_some() && self.ecn.reports_each_mark();
+        let counts_marks = self.marks.is_some() && self.agreed.ecn.reports_each_mark();
         if !counts_marks && !self.is_marked_ack(segment) {
             self.on_congestion_experienced();
         }
@@ -122,7 +123,7 @@ impl Connection {
     pub(super) fn agree_on_ecn(&mut self, segment: &Segment) {
         let answer = segment.flags.contains(Flags::ACK);
         let bits = bits_of(segment);
-        let offered = self.ecn;
+        let offered = self.agreed.ecn;
         let accurate = match (offered.is_accurate(), answer) {
             (false, _) => None,
             (true, false) => accurate_ecn::asks(bits).then_some(None),
@@ -145,28 +146,28 @@ impl Connection {
             // A SYN asks with both bits, and a SYN with ACK agrees with the first alone.
             let agrees =
                 segment.flags.contains(Flags::ECE) && segment.flags.contains(Flags::CWR) != answer;
-            self.ecn = match offered {
+            self.agreed.ecn = match offered {
                 _ if !agrees => Ecn::Off,
                 Ecn::EachMark => Ecn::EachMark,
                 _ => Ecn::Classic,
             };
         }
-        self.ect = Options::default()
-            .with_if(self.ecn != Ecn::Off, Options::ECN_CAPABLE)
-            .with_if(self.ecn == Ecn::LowLatency, Options::LOW_LATENCY);
+        self.agreed.ect = Options::default()
+            .with_if(self.agreed.ecn != Ecn::Off, Options::ECN_CAPABLE)
+            .with_if(self.agreed.ecn == Ecn::LowLatency, Options::LOW_LATENCY);
         self.write_field();
     }
 
     /// The bits by which a SYN asks or answers.
     pub(super) fn bits_of_syn(&self, answer: bool) -> Flags {
         let classic = Flags::default()
-            .with_if(self.ecn != Ecn::Off, Flags::ECE)
-            .with_if(self.ecn != Ecn::Off && !answer, Flags::CWR);
+            .with_if(self.agreed.ecn != Ecn::Off, Flags::ECE)
+            .with_if(self.agreed.ecn != Ecn::Off && !answer, Flags::CWR);
         match &self.marks {
-            Some(marks) if self.ecn.is_accurate() && answer => {
+            Some(marks) if self.agreed.ecn.is_accurate() && answer => {
                 report(marks.first_ack.unwrap_or(CodePoint::NotEct.in_set_up()))
             }
-            Some(_) if self.ecn.is_accurate() => report(0b111),
+            Some(_) if self.agreed.ecn.is_accurate() => report(0b111),
             _ => classic,
         }
     }
@@ -175,8 +176,8 @@ impl Connection {
     pub(super) fn take_first_ack(&mut self, segment: &Segment) {
         let is_bare = segment.payload == 0 && segment.sack_blocks == 0;
         if let Some(marks) = &mut self.marks
-            && self.ecn.is_accurate()
-            && self.passive
+            && self.agreed.ecn.is_accurate()
+            && self.opening.passive
             && is_bare
         {
             marks.in_set_up = true;
@@ -187,7 +188,7 @@ impl Connection {
                 marks.set_up_was_marked = arrived == CodePoint::Ce;
             }
             if marks.ignores_reports {
-                self.ect = Options::default();
+                self.agreed.ect = Options::default();
             }
         }
     }
@@ -200,11 +201,11 @@ impl Connection {
     /// A segment is about to be taken in.
     pub(super) fn count_mark(&mut self, now: Time, segment: &Segment) {
         let arrived = self.code_point(segment);
-        if self.ecn == Ecn::EachMark {
+        if self.agreed.ecn == Ecn::EachMark {
             if segment.payload > 0 {
                 self.follow_mark(now, arrived == CodePoint::Ce);
             }
-        } else if self.ecn.is_accurate()
+        } else if self.agreed.ecn.is_accurate()
             && let Some(marks) = &mut self.marks
         {
             let unacknowledged = self.receiver.has_delayed_ack();
@@ -237,7 +238,7 @@ impl Connection {
     /// other end would take a count for that. Returns whether there is such an answer.
     #[cold]
     pub(super) fn reports_set_up_again(&mut self, now: Time) -> bool {
-        if !self.ecn.is_accurate() || self.urgent != Urgent::Nothing {
+        if !self.agreed.ecn.is_accurate() || self.urgent != Urgent::Nothing {
             return false;
         }
         let mut answer = self.bare_segment(now);
@@ -255,7 +256,7 @@ impl Connection {
 
     /// ACE of the segments to come.
     fn write_field(&mut self) {
-        if self.ecn.is_accurate()
+        if self.agreed.ecn.is_accurate()
             && let Some(marks) = &self.marks
         {
             self.report = report(marks.received.field());
@@ -268,10 +269,10 @@ impl Connection {
     pub(super) fn with_report(&mut self, now: Time, mut segment: Segment) -> Segment {
         self.let_ack_be_marked(&mut segment);
         self.report_hole(now, &mut segment);
-        if !self.ecn.is_accurate() {
+        if !self.agreed.ecn.is_accurate() {
             return segment;
         }
-        let opens = self.sender.stream().max == 1 && !self.passive;
+        let opens = self.sender.stream().max == 1 && !self.opening.passive;
         let Some(marks) = &mut self.marks else { return segment };
         marks.received.on_reported();
         if let Some(bits) = marks.first_ack.take().filter(|_| opens) {
@@ -279,7 +280,7 @@ impl Connection {
             return segment;
         }
         if let Some((counters, low_latency)) = marks.received.take_counters() {
-            let most = if self.timestamps { 2 } else { 3 };
+            let most = if self.agreed.timestamps { 2 } else { 3 };
             segment.sack_blocks = segment.sack_blocks.min(most);
             segment.set_counters(counters);
             segment.options = segment.options.with_if(low_latency, Options::LOW_LATENCY);
@@ -292,17 +293,18 @@ impl Connection {
         let (una, mss) = (self.sender.stream().una, self.sender.stream().mss);
         let Some(marks) = &mut self.marks else { return };
         marks.found = 0;
-        if self.ecn.is_accurate() {
+        if self.agreed.ecn.is_accurate() {
             self.sender.note_marked_bytes(0);
         }
         let in_set_up = std::mem::take(&mut marks.in_set_up);
-        if !self.ecn.is_accurate() || in_set_up || marks.ignores_reports {
+        if !self.agreed.ecn.is_accurate() || in_set_up || marks.ignores_reports {
             return;
         }
-        let is_newer = self.timestamps && segment.timestamp.wrapping_sub(marks.clock) as i32 > 0;
+        let is_newer =
+            self.agreed.timestamps && segment.timestamp.wrapping_sub(marks.clock) as i32 > 0;
         // Without timestamps a SACK of news shows it (appendix A.1).
         let brings_news = || number == una && self.brings_sacks(segment);
-        if number <= una && !is_newer && (self.timestamps || !brings_news()) {
+        if number <= una && !is_newer && (self.agreed.timestamps || !brings_news()) {
             // It may have been overtaken.
             return;
         }
@@ -318,7 +320,7 @@ impl Connection {
     #[inline]
     pub(super) fn reports_mark(&self, segment: &Segment) -> bool {
         match &self.marks {
-            Some(marks) if self.ecn.is_accurate() => marks.found > 0,
+            Some(marks) if self.agreed.ecn.is_accurate() => marks.found > 0,
             _ => segment.flags.contains(Flags::ECE),
         }
     }

@@ -15,13 +15,13 @@ pub(super) struct Hole {
     next: u64,
     /// It is to be retransmitted.
     is_due: bool,
-    /// How often all of it was retransmitted.
+    /// Number of complete retransmissions.
     rounds: u32,
-    /// How often its retransmission has begun.
+    /// Number of retransmissions that have begun.
     pub(super) begun: u32,
     /// Reports before this count nothing.
     embargo: Time,
-    /// Until then its last retransmission may be in the network.
+    /// Time until which its last retransmission may be in the network.
     lands: Time,
     /// The receiver has reported it, and it was not found by the timer alone.
     is_reported: bool,
@@ -215,7 +215,7 @@ impl Missing {
         self.holes.iter().all(|hole| hole.is_given_up)
     }
 
-    /// Where what was given up from `una` on ends.
+    /// End of the data from `una` on that was given up.
     pub(super) fn end_of_given_up(&mut self, una: u64) -> u64 {
         let mut end = una;
         self.holes.retain(|hole| {

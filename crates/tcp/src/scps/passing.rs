@@ -221,7 +221,7 @@ impl Connection {
 
     /// The ACK that passes a hole echoes the latest segment.
     pub(crate) fn echo_latest(&mut self, segment: &mut Segment) {
-        let has_timestamps = self.timestamps;
+        let has_timestamps = self.agreed.timestamps;
         if let Some(passing) = self.passing()
             && std::mem::take(&mut passing.echoes_latest)
             && has_timestamps

@@ -186,7 +186,7 @@ impl Connection {
     /// The connection is open, with segments of `mss` bytes.
     pub(crate) fn begin_reports(&mut self, mss: u64) {
         // With the option of accurate ECN there is less room.
-        let most_bits = if self.ecn.is_accurate() { MOST_BITS / 2 } else { MOST_BITS };
+        let most_bits = if self.agreed.ecn.is_accurate() { MOST_BITS / 2 } else { MOST_BITS };
         match self.reports() {
             Some(reports) => {
                 reports.most_bits = most_bits;
@@ -219,7 +219,8 @@ impl Connection {
             None => {
                 // Timestamps count milliseconds: at the latest it left at the end of this one.
                 let tick = Span::from_millis(1);
-                let caused = self.timestamps.then(|| now + tick - round_trip(now, segment.echo));
+                let caused =
+                    self.agreed.timestamps.then(|| now + tick - round_trip(now, segment.echo));
                 // The answer to a probe reports nothing.
                 let is_answer = segment.options.contains(Options::PROBE_ANSWER);
                 let is_bare = segment.payload == 0 && !is_answer;

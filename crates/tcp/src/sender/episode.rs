@@ -67,7 +67,7 @@ impl Episode {
 /// The last reduction of the window.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct LastReduction {
-    /// SND.NXT at the time of it: one reduction answers all marks of a round trip (RFC 3168 section
+    /// SND.NXT at that time: one reduction answers all marks of a round trip (RFC 3168 section
     /// 6.1.2).
     pub(crate) at: u64,
     /// A mark has caused it.

@@ -31,7 +31,7 @@ pub(super) struct Notices {
     is_noticed: bool,
     /// cwnd at the start of a recovery that does not reduce it.
     spared: Option<u64>,
-    /// Number that the latest duplicate ACKs without a notice ask for, and how many there were.
+    /// Number in the latest duplicate ACKs without a notice, and the number of these ACKs.
     unnoticed: (u64, u32),
 }
 
@@ -53,8 +53,8 @@ impl Notices {
         self.is_noticed
     }
 
-    /// A duplicate ACK in recovery asks for `una`. Returns true if it is the last of `threshold` without
-    /// a notice: another loss is no error, and the window is to be reduced.
+    /// A duplicate ACK of `una` in recovery. Returns true if it is the last of `threshold` without a
+    /// notice: another loss is no error, and the window is to be reduced.
     pub(super) fn is_withdrawn(&mut self, una: u64, threshold: u32) -> bool {
         if self.spared.is_none() || self.is_noticed {
             return false;

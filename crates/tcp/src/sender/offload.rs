@@ -43,15 +43,15 @@ const WINDOW_DIVISOR: u64 = 3;
 /// The packet that is being cut.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet {
-    /// When it left.
+    /// Departure time.
     at: Time,
-    /// Segments of it that are still to leave.
+    /// Number of its segments that have not left.
     left: u64,
     /// It has more than one.
     is_cut: bool,
     /// The next one waits to be larger.
     waits: bool,
-    /// Segments of it that have left.
+    /// Number of its segments that have left.
     gone: u64,
     /// Set if its data was sent before.
     again: Option<Again>,
@@ -60,9 +60,9 @@ pub(super) struct Packet {
 /// A packet that is sent again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Again {
-    /// Where the last segment ended.
+    /// End of its last segment.
     end: u64,
-    /// When it was sent before.
+    /// Time of its first transmission.
     sent_at: Time,
 }
 

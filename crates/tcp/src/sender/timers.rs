@@ -6,7 +6,7 @@ use units::{Span, Time};
 
 use crate::config::{Config, Recovery};
 
-/// The longest persist interval. RFC 9293 section 3.8.6.1 asks for exponential growth and leaves the
+/// The longest persist interval. RFC 9293 section 3.8.6.1 requires exponential growth and leaves the
 /// bound open. BSD stops at a minute, Linux at two.
 const LONGEST_PERSIST: Span = Span::from_secs(60);
 

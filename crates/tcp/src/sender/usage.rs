@@ -1,15 +1,14 @@
-//! Use of cwnd: whether it limits the sender, and the fall of a window that is not used.
+//! Use of cwnd: does it limit the sender?
 //!
 //! A flight that fills cwnd lets it grow, however little the application writes afterwards. So does
 //! one of more than half of it (RFC 7661, "pipeACK >= cwnd / 2", with the largest flight of a window as
 //! pipeACK). What a window was used for is forgotten with the next one. `linux::usage` has the rule of
 //! `recovery = "linux"`.
 //!
-//! A window that is not used: RFC 5681 section 4.1 goes back to the initial window after an idle RTO.
-//! Linux halves cwnd for each RTO of idleness, down to the initial window, and keeps three quarters
-//! of it as ssthresh (`tcp_cwnd_restart`). Its other rule, `tcp_cwnd_application_limited`, is in
-//! `linux::usage`. Left out are the rules of RFC 7661 for a window that is not used: another response to a loss (section
-//! 4.4.1) and the decay after five minutes (section 4.4.3).
+//! A window that is not used: RFC 5681 section 4.1 goes back to the initial window after an idle RTO
+//! (`transmit`). The rules of Linux are in `linux::usage`. Left out are the rules of RFC 7661 for a
+//! window that is not used: another response to a loss (section 4.4.1) and the decay after five
+//! minutes (section 4.4.3).
 
 use congestion::Window;
 

@@ -35,7 +35,7 @@ impl Reduction {
         self.sent += bytes;
     }
 
-    /// An ACK tells that `delivered` bytes have arrived, and `pipe` bytes are in the network.
+    /// An ACK shows that `delivered` bytes have arrived, and `pipe` bytes are in the network.
     /// `progress`: it acknowledges new data and shows no further loss (`safeACK`). Returns the
     /// window.
     pub(super) fn on_ack(&mut self, delivered: u64, pipe: u64, progress: bool, mss: u64) -> u64 {

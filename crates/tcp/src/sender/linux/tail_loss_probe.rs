@@ -36,9 +36,9 @@ struct Probe {
 pub(super) struct Answer {
     /// Everything below is acknowledged.
     pub(super) acknowledged: u64,
-    /// It is a duplicate ACK that tells nothing else.
+    /// It is a duplicate ACK without other news.
     pub(super) bare_duplicate: bool,
-    /// Where the data ends that it reports to have arrived twice.
+    /// End of the data that it reports to have arrived twice.
     pub(super) reported: Option<u64>,
 }
 
@@ -48,7 +48,7 @@ impl TailLossProbe {
         Self { ack_delay: least_rto, outstanding: None }
     }
 
-    /// How long after data was sent, or acknowledged while more is outstanding, a probe is due
+    /// Time from the departure of data, or from an acknowledgement while more is outstanding, to a probe
     /// (section 7.2). `single`: one segment is outstanding.
     pub(super) fn delay(&self, srtt: Option<Span>, single: bool) -> Span {
         let delay = if single { self.ack_delay } else { MARGIN };

@@ -257,14 +257,14 @@ impl Connection {
         self.sender.finish();
     }
 
-    /// The feedback field of `segment`, which [`next_segment`](Self::next_segment) has just given out.
-    /// Called in networks whose packets have one.
+    /// The feedback field of `segment`, which [`next_segment`](Self::next_segment) has just given
+    /// out. Called in networks whose packets have one.
     pub fn take_field(&mut self, segment: &Segment) -> Field {
         self.sender.take_field(segment)
     }
 
-    /// This end sends little data: it asks no router for a rate (RFC 4782), but returns what the other end has
-    /// asked for.
+    /// This end sends little data: it asks no router for a rate (RFC 4782), but returns what the
+    /// other end has asked for.
     pub fn only_answer(&mut self) {
         self.sender.only_answer();
     }
@@ -301,8 +301,8 @@ impl Connection {
         self.cause.is_some()
     }
 
-    /// Bytes that the application has read so far: each byte of the other end's stream once. Those that it was told to
-    /// be missing are among them ([`skipped`](Self::skipped)).
+    /// Bytes that the application has read so far: each byte of the other end's stream once. Those
+    /// that it was told to be missing are among them ([`skipped`](Self::skipped)).
     #[inline]
     pub fn delivered(&self) -> u64 {
         self.receiver.delivered()
@@ -313,15 +313,15 @@ impl Connection {
         self.receiver.unread()
     }
 
-    /// Why the connection failed: [`abort_cause`](Self::abort_cause) of one that had not yet delivered both
-    /// streams with their FINs. A reset in TIME-WAIT takes nothing away (RFC 1337).
+    /// Why the connection failed: [`abort_cause`](Self::abort_cause) of one that had not yet
+    /// delivered both streams with their FINs. A reset in TIME-WAIT takes nothing away (RFC 1337).
     pub fn failure(&self) -> Option<AbortCause> {
         let is_complete = self.receiver.finished() && self.sender.stream().fin_acknowledged();
         self.cause.filter(|_| !is_complete)
     }
 
-    /// Bytes that [`write`](Self::write) can take until the send buffer is full. An application that writes
-    /// more waits in it.
+    /// Bytes that [`write`](Self::write) can take until the send buffer is full. An application
+    /// that writes more waits in it.
     pub fn send_room(&self) -> u64 {
         let waiting = self.sender.stream().written - 1 - self.acknowledged();
         self.config.send_buffer.get().saturating_sub(waiting)
@@ -357,8 +357,9 @@ impl Connection {
         self.sender.controller()
     }
 
-    /// The link that this connection shares with others was measured, for controllers that need it. `rate` is that
-    /// of the link in bytes per second, `used` the part of it that was sent, by this number of connections.
+    /// The link that this connection shares with others was measured, for controllers that need it.
+    /// `rate` is that of the link in bytes per second, `used` the part of it that was sent, by this
+    /// number of connections.
     pub fn on_utilisation(&mut self, rate: f64, used: f64, connections: u32) {
         self.sender.on_utilisation(rate, used, connections);
     }

@@ -25,8 +25,8 @@ pub struct Info {
     pub cwnd: u64,
     /// Slow start threshold; `u64::MAX` before the first reduction.
     pub ssthresh: u64,
-    /// Sent and not acknowledged cumulatively. With `recovery = "linux"` each segment of this and of the next three
-    /// counts as a full one.
+    /// Sent and not acknowledged cumulatively. With `recovery = "linux"` each segment of this and
+    /// of the next three counts as a full one.
     pub unacked: u64,
     /// Of that, acknowledged selectively.
     pub sacked: u64,

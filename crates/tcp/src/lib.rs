@@ -6,7 +6,8 @@
 //! reassembly, delayed ACKs and window. Payload is counted, not carried: byte `n` of a stream is
 //! byte `n` for both ends.
 
-// A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it may.
+// A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it
+// may.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod accurate_ecn;

@@ -1,5 +1,6 @@
-//! The receiving half of a connection: what has arrived, in order and above gaps. `acks` decides when
-//! it is acknowledged, with the timing of Linux in `quick`, and `window` has the advertised window.
+//! The receiving half of a connection: what has arrived, in order and above gaps. `acks` decides
+//! when it is acknowledged, with the timing of Linux in `quick`, and `window` has the advertised
+//! window.
 
 mod acks;
 mod quick;
@@ -236,8 +237,8 @@ impl Receiver {
         self.gaps.as_ref().map_or(0, |gaps| gaps.bytes())
     }
 
-    /// Gives up the first gap: counts it as received and records it for the application, which has read
-    /// everything before. Returns the gap.
+    /// Gives up the first gap: counts it as received and records it for the application, which has
+    /// read everything before. Returns the gap.
     pub(crate) fn pass_hole(&mut self, config: &Config) -> Option<Range> {
         let end = self.queued().next()?.start;
         let hole = Range { start: self.next, end };

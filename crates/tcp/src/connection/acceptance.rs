@@ -5,16 +5,17 @@
 //!
 //! - A segment without the timestamps that were agreed on is taken; the RFC drops it.
 //! - A timestamp that is older by one tick is not old (`TCP_PAWS_WINDOW`).
-//! - An old timestamp is taken on a bare ACK in order that acknowledges nothing new, does not change the
-//!   window, and is at most 1.2 RTO older: it is only out of order (`tcp_disordered_ack`). The RFC answers
-//!   and drops it like any other.
-//! - An old timestamp on a bare ACK with a number below the next is dropped in silence, as of Linux 6.14: it was
-//!   overtaken by data (`tcp_disordered_ack_check`).
-//! - The window begins with what was acknowledged last and not with the next number, because the other
-//!   end may not know more (`tcp_sequence`). What an old segment from there on acknowledges counts.
-//! - A reset is also accepted at the end of the highest SACK block, which is the next number of an end that
-//!   did not hear of a gap, and one number back after the other end's FIN (`tcp_validate_incoming`,
-//!   `tcp_reset_check`).
+//! - An old timestamp is taken on a bare ACK in order that acknowledges nothing new, does not
+//!   change the window, and is at most 1.2 RTO older: it is only out of order
+//!   (`tcp_disordered_ack`). The RFC answers and drops it like any other.
+//! - An old timestamp on a bare ACK with a number below the next is dropped in silence, as of Linux
+//!   6.14: it was overtaken by data (`tcp_disordered_ack_check`).
+//! - The window begins with what was acknowledged last and not with the next number, because the
+//!   other end may not know more (`tcp_sequence`). What an old segment from there on acknowledges
+//!   counts.
+//! - A reset is also accepted at the end of the highest SACK block, which is the next number of an
+//!   end that did not hear of a gap, and one number back after the other end's FIN
+//!   (`tcp_validate_incoming`, `tcp_reset_check`).
 //!
 //! Both take a bare ACK at the right edge of the window, as every TCP does: an end that has filled
 //! the window has no other number for its ACKs.
@@ -36,9 +37,9 @@ fn is_bare_ack(segment: &Segment) -> bool {
 }
 
 impl Connection {
-    /// Acknowledged bytes of an ordinary segment, and `None` for all others, which need a second look.
-    /// An ordinary one is the next, fits the window, acknowledges something that was sent, and
-    /// neither opens nor ends anything. Nearly all are, so this is one test for all the rules.
+    /// Acknowledged bytes of an ordinary segment, and `None` for all others, which need a second
+    /// look. An ordinary one is the next, fits the window, acknowledges something that was sent,
+    /// and neither opens nor ends anything. Nearly all are, so this is one test for all the rules.
     #[inline]
     pub(super) fn acknowledged_by_ordinary(&self, segment: &Segment) -> Option<u64> {
         let una = self.sender.stream().una;
@@ -71,8 +72,8 @@ impl Connection {
         number.is_some_and(|number| number >= una && self.sender.may_be_acknowledged(number))
     }
 
-    /// Returns true if a segment that is not [ordinary](Self::acknowledged_by_ordinary) is taken in.
-    /// Answers it if not.
+    /// Returns true if a segment that is not [ordinary](Self::acknowledged_by_ordinary) is taken
+    /// in. Answers it if not.
     pub(super) fn accepts(&mut self, now: Time, segment: &Segment, sequence: u64) -> bool {
         let reset = segment.flags.contains(Flags::RST);
         if !reset && !self.accepts_timestamp(now, segment, sequence) {
@@ -122,7 +123,8 @@ impl Connection {
         false
     }
 
-    /// Returns true if the old timestamp of a segment may be that of one that was overtaken, and was not wrapped.
+    /// Returns true if the old timestamp of a segment may be that of one that was overtaken, and
+    /// was not wrapped.
     fn is_out_of_order_only(&self, segment: &Segment, sequence: u64) -> bool {
         let age = self.recent_timestamp.wrapping_sub(segment.timestamp);
         // Ticks of 1 ms, and some systems have a clock of 1200 Hz (`tcp_tsval_replay`).

@@ -1,5 +1,5 @@
-//! Congestion control of ACKs (RFC 5690) at both ends: the options, and what the data sender sees of ACKs.
-//! `ack_congestion` has its rules.
+//! Congestion control of ACKs (RFC 5690) at both ends: the options, and what the data sender sees
+//! of ACKs. `ack_congestion` has its rules.
 
 use congestion::{Controller, Ecn};
 use units::Time;
@@ -40,7 +40,8 @@ impl Connection {
         }
     }
 
-    /// Returns true if a segment with a mark is an ACK that may be marked. The mark is no news of data.
+    /// Returns true if a segment with a mark is an ACK that may be marked. The mark is no news of
+    /// data.
     pub(super) fn is_marked_ack(&mut self, segment: &Segment) -> bool {
         let is_ack = segment.payload == 0 && segment.is_ecn_capable();
         let acks = self.marks.as_mut().and_then(|marks| marks.acks.as_mut());
@@ -55,7 +56,8 @@ impl Connection {
         }
     }
 
-    /// Looks at an ACK of everything before `number`, and asks the other end for another ratio if there is one.
+    /// Looks at an ACK of everything before `number`, and asks the other end for another ratio if
+    /// there is one.
     pub(super) fn control_acks(&mut self, now: Time, segment: &Segment, number: u64) {
         let Some(marks) = &mut self.marks else { return };
         let Some(acks) = &mut marks.acks else { return };

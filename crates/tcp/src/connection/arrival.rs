@@ -111,8 +111,8 @@ impl Connection {
         }
     }
 
-    /// Data was taken in, and `expected` was the next number before. Decides when Linux acknowledges
-    /// it.
+    /// Data was taken in, and `expected` was the next number before. Decides when Linux
+    /// acknowledges it.
     #[cold]
     fn time_ack(&mut self, now: Time, segment: &Segment, expected: u64) {
         if self.agreed.ecn != Ecn::Off {
@@ -152,8 +152,8 @@ impl Connection {
         self.sender.on_acknowledgement(now, &self.config, &ack, blocks);
     }
 
-    /// The acknowledgement number is unchecked except by [`accepts`](Self::accepts). For probes it is
-    /// unchecked.
+    /// The acknowledgement number is unchecked except by [`accepts`](Self::accepts). For probes it
+    /// is unchecked.
     pub(super) fn take_unusual_acknowledgement(
         &mut self,
         now: Time,
@@ -215,8 +215,8 @@ impl Connection {
 }
 
 impl Connection {
-    /// A router reports that its link takes no segment of more than `mss` bytes. The message quotes a segment
-    /// of this end.
+    /// A router reports that its link takes no segment of more than `mss` bytes. The message quotes
+    /// a segment of this end.
     #[cold]
     fn on_too_big(&mut self, now: Time, message: &Segment, mss: u16) {
         let quoted = self.out.unwrap(message.sequence, self.sender.stream().una);
@@ -224,8 +224,8 @@ impl Connection {
         self.sender.on_too_big(now, &self.config, quoted, mss.into(), options);
     }
 
-    /// A gateway signals that a link of the route is out, or available again (SCMP). Only SCPS-TP takes it, with an open
-    /// connection.
+    /// A gateway signals that a link of the route is out, or available again (SCMP). Only SCPS-TP
+    /// takes it, with an open connection.
     #[cold]
     pub fn on_link_state(&mut self, now: Time, is_out: bool) {
         if self.is_established()
@@ -235,8 +235,8 @@ impl Connection {
         }
     }
 
-    /// A gateway signals that a link of the route has corrupted a packet (SCMP). Only SCPS-TP takes it, with an open
-    /// connection.
+    /// A gateway signals that a link of the route has corrupted a packet (SCMP). Only SCPS-TP takes
+    /// it, with an open connection.
     #[cold]
     pub fn on_corruption(&mut self, now: Time) {
         if self.is_established()
@@ -263,7 +263,8 @@ impl Connection {
         if self.agreed.timestamps { TIMESTAMPS_BYTES.into() } else { 0 }
     }
 
-    /// Returns true if the SACK blocks of a segment report something that was not known to have arrived.
+    /// Returns true if the SACK blocks of a segment report something that was not known to have
+    /// arrived.
     #[cold]
     pub(super) fn brings_sacks(&self, segment: &Segment) -> bool {
         let una = self.sender.stream().una;

@@ -10,8 +10,8 @@ use crate::timestamps::timestamp;
 use super::{Connection, Urgent};
 
 impl Connection {
-    /// Returns true if there may be a segment to send. A third of the connections that have just received one
-    /// have none.
+    /// Returns true if there may be a segment to send. A third of the connections that have just
+    /// received one have none.
     #[inline]
     pub fn may_send(&self) -> bool {
         self.urgent != Urgent::Nothing

@@ -1,8 +1,10 @@
-//! SYNs that wait for a decision: a gateway that splits connections answers when the server has answered, or
-//! not at all. Linux has this by a queue of its packet filter in front of the listener.
+//! SYNs that wait for a decision: a gateway that splits connections answers when the server has
+//! answered, or not at all. Linux has this by a queue of its packet filter in front of the
+//! listener.
 //!
-//! Of the SYNs that arrive meanwhile, the first is kept and the others are dropped. So the timestamp that is
-//! echoed is that of the first, and the client's first RTT sample is the time that it has waited.
+//! Of the SYNs that arrive meanwhile, the first is kept and the others are dropped. So the
+//! timestamp that is echoed is that of the first, and the client's first RTT sample is the time
+//! that it has waited.
 
 use crate::segment::Segment;
 
@@ -44,7 +46,8 @@ impl Connection {
         }
     }
 
-    /// Refuses the SYN that waits as a host without a listener does, and those that arrive from now on.
+    /// Refuses the SYN that waits as a host without a listener does, and those that arrive from now
+    /// on.
     pub fn turn_away(&mut self) {
         let hold = self.opening.hold.take();
         self.abort();

@@ -1,6 +1,6 @@
-//! Reports of each mark, and not only of one in a round trip: those of DCTCP (RFC 8257 section 3.2) and
-//! accurate ECN (RFC 9768, in `accurate_ecn`). Congestion control of ACKs (`ack_control`) looks at each segment
-//! too.
+//! Reports of each mark, and not only of one in a round trip: those of DCTCP (RFC 8257 section 3.2)
+//! and accurate ECN (RFC 9768, in `accurate_ecn`). Congestion control of ACKs (`ack_control`) looks
+//! at each segment too.
 //!
 //! A connection with one of them takes no segment for an ordinary one. So others do not pay for it.
 
@@ -30,7 +30,8 @@ pub(crate) struct Marks {
     first_ack: Option<u8>,
     /// The same bits, for later: how the first SYN of the other end arrived.
     set_up: u8,
-    /// The segment that is being taken in has said how the SYN with ACK arrived, and counts nothing.
+    /// The segment that is being taken in has said how the SYN with ACK arrived, and counts
+    /// nothing.
     in_set_up: bool,
     /// The other end has reported that the SYN, or the SYN with ACK, was marked.
     set_up_was_marked: bool,
@@ -84,8 +85,8 @@ impl Connection {
         }
     }
 
-    /// CWR of a segment answers earlier marks, its own mark comes after that, and its ACK is due after both
-    /// (`tcp_ecn_accept_cwr`, `tcp_ecn_check_ce`, `tcp_ack_snd_check` of Linux).
+    /// CWR of a segment answers earlier marks, its own mark comes after that, and its ACK is due
+    /// after both (`tcp_ecn_accept_cwr`, `tcp_ecn_check_ce`, `tcp_ack_snd_check` of Linux).
     fn on_marked_data(&mut self, now: Time, segment: &Segment) {
         if segment.flags.contains(Flags::CWR) {
             self.report = Flags::default();
@@ -119,7 +120,8 @@ impl Connection {
         }
     }
 
-    /// Agreement of both ends after a SYN or a SYN with ACK (RFC 3168 section 6.1.1, RFC 9768 section 3.1).
+    /// Agreement of both ends after a SYN or a SYN with ACK (RFC 3168 section 6.1.1, RFC 9768
+    /// section 3.1).
     pub(super) fn agree_on_ecn(&mut self, segment: &Segment) {
         let answer = segment.flags.contains(Flags::ACK);
         let bits = bits_of(segment);
@@ -172,7 +174,8 @@ impl Connection {
         }
     }
 
-    /// The other end has opened the connection with this segment (RFC 9768 section 3.2.2.1, table 4).
+    /// The other end has opened the connection with this segment (RFC 9768 section 3.2.2.1, table
+    /// 4).
     pub(super) fn take_first_ack(&mut self, segment: &Segment) {
         let is_bare = segment.payload == 0 && segment.sack_blocks == 0;
         if let Some(marks) = &mut self.marks
@@ -216,8 +219,8 @@ impl Connection {
         }
     }
 
-    /// RFC 8257 section 3.2: ACKs say whether the data that they acknowledge was marked. So where that
-    /// changes, what has arrived before is acknowledged before, and the change at once.
+    /// RFC 8257 section 3.2: ACKs say whether the data that they acknowledge was marked. So where
+    /// that changes, what has arrived before is acknowledged before, and the change at once.
     fn follow_mark(&mut self, now: Time, marked: bool) {
         if self.report.contains(Flags::ECE) == marked {
             return;
@@ -233,9 +236,10 @@ impl Connection {
         self.receiver.request_ack();
     }
 
-    /// The other end has sent its SYN again: the ACK that opens the connection was lost. With accurate ECN the
-    /// answer at once says how the first one arrived, as that ACK did (`tcp_validate_incoming` of Linux): the
-    /// other end would take a count for that. Returns whether there is such an answer.
+    /// The other end has sent its SYN again: the ACK that opens the connection was lost. With
+    /// accurate ECN the answer at once says how the first one arrived, as that ACK did
+    /// (`tcp_validate_incoming` of Linux): the other end would take a count for that. Returns
+    /// whether there is such an answer.
     #[cold]
     pub(super) fn reports_set_up_again(&mut self, now: Time) -> bool {
         if !self.agreed.ecn.is_accurate() || self.urgent != Urgent::Nothing {

@@ -314,9 +314,9 @@ impl Bench {
     }
 }
 
-/// A router reports a smaller MTU while segments of the old size are lost: what is retransmitted in parts,
-/// and lost again, must upset no controller. Those with samples of the delivery rate compare the lost bytes
-/// with what was in flight.
+/// A router reports a smaller MTU while segments of the old size are lost: what is retransmitted in
+/// parts, and lost again, must upset no controller. Those with samples of the delivery rate compare
+/// the lost bytes with what was in flight.
 #[test]
 fn segments_that_are_retransmitted_in_parts_upset_no_controller() {
     let ack =

@@ -166,9 +166,9 @@ impl Receiver {
     }
 }
 
-/// Bytes that make an ACK due at once: a number of full-sized segments (RFC 5681 section 4.2). Linux
-/// does not wait for the last of them to be full (`__tcp_ack_snd_check`); with its timing of ACKs
-/// [`Receiver::time_ack`] decides. Strictly delayed ACKs of SCPS-TP leave by the timer.
+/// Bytes that make an ACK due at once: a number of full-sized segments (RFC 5681 section 4.2).
+/// Linux does not wait for the last of them to be full (`__tcp_ack_snd_check`); with its timing of
+/// ACKs [`Receiver::time_ack`] decides. Strictly delayed ACKs of SCPS-TP leave by the timer.
 pub(super) fn bytes_of_an_ack(config: &Config, ratio: Option<u8>, full: u64) -> u64 {
     if config.acks_by_timer() {
         return u64::MAX;

@@ -72,8 +72,8 @@ impl Delivery {
         self.best_effort().is_some_and(GivingUp::is_ahead)
     }
 
-    /// Cause of the end of a connection whose receiver is behind and has not moved for the user timeout,
-    /// which ends at `gives_up_at`.
+    /// Cause of the end of a connection whose receiver is behind and has not moved for the user
+    /// timeout, which ends at `gives_up_at`.
     pub(super) fn is_given_up_by_user(&self, now: Time, gives_up_at: Time) -> Option<AbortCause> {
         let one = self.best_effort().filter(|one| one.is_ahead())?;
         (one.user_timeout.is_some() && now >= gives_up_at).then_some(AbortCause::UserTimeout)
@@ -176,8 +176,8 @@ impl SnackRecovery {
         }
     }
 
-    /// The timer has expired. Returns true if it goes on, because the receiver may still wait at a hole
-    /// that was given up.
+    /// The timer has expired. Returns true if it goes on, because the receiver may still wait at a
+    /// hole that was given up.
     pub(super) fn waits_for_receiver(&mut self, core: &mut Core, now: Time) -> bool {
         let expired = core.timers.deadline;
         let Some(one) = self.delivery.best_effort_mut() else { return false };
@@ -190,8 +190,8 @@ impl SnackRecovery {
         true
     }
 
-    /// Gives up what is to be retransmitted and has had its retransmissions, unless the link is known to
-    /// be out.
+    /// Gives up what is to be retransmitted and has had its retransmissions, unless the link is
+    /// known to be out.
     pub(super) fn give_up_repeated(&mut self, core: &mut Core, now: Time) {
         let limit = core.stream.end().min(core.stream.una + core.peer.advertised);
         // The FIN is a segment too.

@@ -1,8 +1,9 @@
-//! The receiver of best-effort transport passes over what is missing (`best_effort` has the rules and their
-//! sources). It is a reconstruction: that of the reference implementation is broken.
+//! The receiver of best-effort transport passes over what is missing (`best_effort` has the rules
+//! and their sources). It is a reconstruction: that of the reference implementation is broken.
 //!
-//! A hole begins when data arrives above everything before it. What fills it later may split it, and its parts have the
-//! time of the whole. Probes for capacity may carry data ahead of its turn, and make no holes.
+//! A hole begins when data arrives above everything before it. What fills it later may split it,
+//! and its parts have the time of the whole. Probes for capacity may carry data ahead of its turn,
+//! and make no holes.
 
 use std::collections::VecDeque;
 
@@ -58,8 +59,8 @@ impl Passing {
         }))
     }
 
-    /// Data from `start` on has arrived behind what arrived before, which ends at `highest`, and the receiver expects
-    /// `expected`.
+    /// Data from `start` on has arrived behind what arrived before, which ends at `highest`, and
+    /// the receiver expects `expected`.
     fn on_data(&mut self, now: Time, start: u64, highest: u64, expected: u64) {
         self.forget_filled(expected);
         if start > highest.max(expected) {
@@ -95,7 +96,8 @@ impl Connection {
         self.known_passing().map_or(0, |passing| passing.skipped.bytes)
     }
 
-    /// The latest holes that this end has passed over, as places in the other end's stream: 50 at most.
+    /// The latest holes that this end has passed over, as places in the other end's stream: 50 at
+    /// most.
     pub fn skipped_holes(&self) -> impl Iterator<Item = std::ops::Range<u64>> + use<'_> {
         self.known_passing().into_iter().flat_map(|passing| passing.skipped.latest())
     }
@@ -130,8 +132,8 @@ impl Connection {
         }
     }
 
-    /// A segment acknowledges everything before `number`, and that has been taken in: the receiver of the own data may be
-    /// behind SND.UNA.
+    /// A segment acknowledges everything before `number`, and that has been taken in: the receiver
+    /// of the own data may be behind SND.UNA.
     pub(crate) fn hear_receiver(
         &mut self,
         now: Time,
@@ -167,7 +169,8 @@ impl Connection {
         self.time_holes();
     }
 
-    /// Passes the holes at which the receiver has waited for long enough. Returns whether there was one.
+    /// Passes the holes at which the receiver has waited for long enough. Returns whether there was
+    /// one.
     fn pass_holes(&mut self, now: Time) -> bool {
         let mut has_passed = false;
         loop {
@@ -207,7 +210,8 @@ impl Connection {
         self.slow_timer = passing.keep_alive.min(due);
     }
 
-    /// The timer of holes and of keep-alive has expired. Passes what is due, and leaves that of keep-alive.
+    /// The timer of holes and of keep-alive has expired. Passes what is due, and leaves that of
+    /// keep-alive.
     pub(crate) fn take_timer_of_holes(&mut self, now: Time) {
         let Some(passing) = self.passing().filter(|passing| passing.is_timed) else { return };
         passing.is_timed = false;

@@ -4,35 +4,41 @@
 //!
 //! Rules of the reference implementation:
 //!
-//! - A reported hole is retransmitted unless its embargo runs. When all of it has been retransmitted, the embargo
-//!   is a smoothed RTT, within the bounds of the RTO, for the first hole, and twice that for all others. It doubles
-//!   each time.
+//! - A reported hole is retransmitted unless its embargo runs. When all of it has been
+//!   retransmitted, the embargo is a smoothed RTT, within the bounds of the RTO, for the first
+//!   hole, and twice that for all others. It doubles each time.
 //! - A reported hole is retransmitted even if it is larger than cwnd.
-//! - After a loss by congestion each duplicate ACK lets another segment of new data leave, once as many have come as
-//!   cwnd was reduced by.
-//! - After losses by congestion the window is reduced, once until all that was outstanding is acknowledged. After
-//!   losses by corruption, window and timer stay as they are, also when the timer expires.
-//! - After `outage_timeouts` timeouts in a row the link is out: only probes are sent, after 0, 5, 6, 12, 24, 48 and 60
-//!   seconds, 32 at most, until a packet of the other end arrives. Probes have the first byte that is not
-//!   acknowledged.
-//! - A signal of a gateway that the link is out has the same effect, until the signal that it is available.
-//! - The token bucket of the route holds back whatever it has no credit for. All connections of a route share it, so it
-//!   belongs to the host (`middlebox::Bucket`), and not to the connection.
+//! - After a loss by congestion each duplicate ACK lets another segment of new data leave, once as
+//!   many have come as cwnd was reduced by.
+//! - After losses by congestion the window is reduced, once until all that was outstanding is
+//!   acknowledged. After losses by corruption, window and timer stay as they are, also when the
+//!   timer expires.
+//! - After `outage_timeouts` timeouts in a row the link is out: only probes are sent, after 0, 5,
+//!   6, 12, 24, 48 and 60 seconds, 32 at most, until a packet of the other end arrives. Probes have
+//!   the first byte that is not acknowledged.
+//! - A signal of a gateway that the link is out has the same effect, until the signal that it is
+//!   available.
+//! - The token bucket of the route holds back whatever it has no credit for. All connections of a
+//!   route share it, so it belongs to the host (`middlebox::Bucket`), and not to the connection.
 //!
-//! - While a gateway signals errors of a link, losses count as corruption. The reference implementation sends such a
-//!   signal at most once in a second, to all who have sent lately.
+//! - While a gateway signals errors of a link, losses count as corruption. The reference
+//!   implementation sends such a signal at most once in a second, to all who have sent lately.
 //!
 //! Reconstructed, because the reference implementation was not clear or does not say:
 //!
 //! - A retransmission of the first hole restarts the timer.
-//! - A timeout retransmits one segment. If an ACK of what was sent after the timeout reports no hole, and none is known,
-//!   then all that is left of what was outstanding at the timeout is missing, and is retransmitted as far as cwnd allows.
-//!   An earlier ACK says nothing about data that was on its way.
-//! - While a signal says that the link is out, packets of the other end that were on their way do not end the outage. In
-//!   the reference implementation they do, and the gateway answers the next packet with another signal.
-//! - A signal of errors counts for the second in which the gateway is silent after it, and for a smoothed RTT more, in
-//!   which losses of that second are reported. The manual does not say how long, and the code only notes the signal.
-//! - An ACK of more takes back what duplicate ACKs before it have added (RFC 6582 section 3.2 step 3).
+//! - A timeout retransmits one segment. If an ACK of what was sent after the timeout reports no
+//!   hole, and none is known, then all that is left of what was outstanding at the timeout is
+//!   missing, and is retransmitted as far as cwnd allows. An earlier ACK says nothing about data
+//!   that was on its way.
+//! - While a signal says that the link is out, packets of the other end that were on their way do
+//!   not end the outage. In the reference implementation they do, and the gateway answers the next
+//!   packet with another signal.
+//! - A signal of errors counts for the second in which the gateway is silent after it, and for a
+//!   smoothed RTT more, in which losses of that second are reported. The manual does not say how
+//!   long, and the code only notes the signal.
+//! - An ACK of more takes back what duplicate ACKs before it have added (RFC 6582 section 3.2 step
+//!   3).
 //!
 //! With best-effort transport, holes are given up after a number of retransmissions (`giving_up`).
 
@@ -70,12 +76,13 @@ pub(crate) struct SnackRecovery {
     outage: Option<u32>,
     /// A gateway has signalled that the link is out.
     is_signalled: bool,
-    /// Time of the last timeout, and end of the data that was outstanding then, until it is known which
-    /// part is missing.
+    /// Time of the last timeout, and end of the data that was outstanding then, until it is known
+    /// which part is missing.
     timed_out: Option<(Time, u64)>,
     /// End of the effect of the last signal of errors.
     corrupted_until: Time,
-    /// Room for new data that duplicate ACKs have added since the last loss by congestion, in bytes.
+    /// Room for new data that duplicate ACKs have added since the last loss by congestion, in
+    /// bytes.
     inflation: u64,
     /// Reliable, or best-effort with its state.
     pub(super) delivery: Delivery,
@@ -131,7 +138,8 @@ impl SnackRecovery {
     }
 
     /// An ACK up to `number` has been taken in, without a report. `caused` is the departure of the
-    /// segment that it answers; without timestamps, one that left a round trip ago may have caused it.
+    /// segment that it answers; without timestamps, one that left a round trip ago may have caused
+    /// it.
     pub(crate) fn on_ack_without_report(
         &mut self,
         core: &mut Core,

@@ -2,13 +2,14 @@
 //!
 //! Rules of the reference implementation:
 //!
-//! - Data above a gap makes a report due. The first hole is in three ACKs, because its loss would be very bad. Then
-//!   each ACK reports the next one, and behind the last none does, until more data arrives above a gap.
+//! - Data above a gap makes a report due. The first hole is in three ACKs, because its loss would
+//!   be very bad. Then each ACK reports the next one, and behind the last none does, until more
+//!   data arrives above a gap.
 //! - Data in order starts the count of three again.
 //! - No ACK leaves earlier than the floor after the one before.
 //!
-//! Reconstructed: probes of unused capacity may bring data ahead of its turn, which says nothing of what is below. So
-//! holes below such data alone are not reported.
+//! Reconstructed: probes of unused capacity may bring data ahead of its turn, which says nothing of
+//! what is below. So holes below such data alone are not reported.
 
 use transport::Range;
 use units::{Span, Time};
@@ -81,8 +82,8 @@ impl Reports {
         self.highest
     }
 
-    /// Data of a segment from `arrived` up to `end` was taken in, and now `expected` is the next number; `queued` are the
-    /// ranges above it.
+    /// Data of a segment from `arrived` up to `end` was taken in, and now `expected` is the next
+    /// number; `queued` are the ranges above it.
     fn on_data(
         &mut self,
         expected: u64,

@@ -255,8 +255,8 @@ impl Core {
         self.controller.on_ack(&ack);
     }
 
-    /// Likewise by the RFCs: an ACK that echoes a mark lets no window grow (RFC 3168 section 6.1.2),
-    /// and cwnd must have been used. `full`: it was full.
+    /// Likewise by the RFCs: an ACK that echoes a mark lets no window grow (RFC 3168 section
+    /// 6.1.2), and cwnd must have been used. `full`: it was full.
     #[inline(always)]
     pub(crate) fn grow_if_used(
         &mut self,
@@ -271,8 +271,8 @@ impl Core {
         self.grow(now, unmarked.unwrap_or(acked), self.stream.flight(), limited);
     }
 
-    /// A sample for the retransmission timer. Controllers have their own (`measurement`). There is one
-    /// per ACK with timestamps (RFC 7323 section 4.1), and otherwise one per `timed` segment.
+    /// A sample for the retransmission timer. Controllers have their own (`measurement`). There is
+    /// one per ACK with timestamps (RFC 7323 section 4.1), and otherwise one per `timed` segment.
     #[inline(always)]
     pub(crate) fn sample_rtt(
         &mut self,
@@ -289,16 +289,16 @@ impl Core {
         }
     }
 
-    /// Bytes that let cwnd grow for an ACK of `acked` bytes, if the other end counts marked ones: those
-    /// that arrived without a mark.
+    /// Bytes that let cwnd grow for an ACK of `acked` bytes, if the other end counts marked ones:
+    /// those that arrived without a mark.
     #[inline]
     pub(crate) fn unmarked(&self, acked: u64) -> Option<u64> {
         let marked = self.features.as_ref()?.measurement.marked_bytes?;
         Some(acked.saturating_sub(marked))
     }
 
-    /// Round trip of the segment that is timed, if `number` acknowledges it. One segment is timed at a
-    /// time, and never one that was sent twice (Karn; RFC 6298 section 3).
+    /// Round trip of the segment that is timed, if `number` acknowledges it. One segment is timed
+    /// at a time, and never one that was sent twice (Karn; RFC 6298 section 3).
     #[inline(always)]
     fn take_timed(&mut self, now: Time, number: u64) -> Option<Span> {
         match self.timed {

@@ -91,8 +91,8 @@ impl LossRecovery for Classic {
             Phase::FastRecovery => {
                 reduction::doubt_notice(core, self, now, config);
                 if !self.uses_sack() {
-                    // Each duplicate ACK shows that a segment has left the network (RFC 5681 section
-                    // 3.2 step 4).
+                    // Each duplicate ACK shows that a segment has left the network (RFC 5681
+                    // section 3.2 step 4).
                     core.controller.window_mut().cwnd += core.stream.mss;
                 }
             }
@@ -219,8 +219,8 @@ impl LossRecovery for Classic {
         core.scoreboard.next_lost(core.stream.una, core.stream.mss)
     }
 
-    /// With SACK, data that may be lost (`NextSeg` rule 3), or once per recovery the last of the window
-    /// (rule 4), which keeps the ACKs coming.
+    /// With SACK, data that may be lost (`NextSeg` rule 3), or once per recovery the last of the
+    /// window (rule 4), which keeps the ACKs coming.
     fn next_guess(&mut self, core: &mut Core, now: Time) -> Option<Chunk> {
         if core.episode.quota == 0 || !core.pipe_has_room() {
             return None;

@@ -140,8 +140,8 @@ impl Core {
     }
 
     /// Returns true if a recovery goes on with what a mark has begun. In Linux this is so until
-    /// something beyond what was outstanding is acknowledged (`tcp_enter_recovery`), while a timeout
-    /// then reduces again (`tcp_enter_loss`).
+    /// something beyond what was outstanding is acknowledged (`tcp_enter_recovery`), while a
+    /// timeout then reduces again (`tcp_enter_loss`).
     pub(crate) fn goes_on_with_mark(&self) -> bool {
         self.reduction.is_in_window_of_mark(self.stream.una) || self.is_reduced_by_mark()
     }
@@ -184,8 +184,8 @@ impl Core {
     }
 
     /// An ACK has come while the persist timer runs. It ends if the window has opened by at least a
-    /// segment, or something was acknowledged. Otherwise it restarts in Linux (`tcp_ack_probe`): the
-    /// next probe counts from the answer to the last one.
+    /// segment, or something was acknowledged. Otherwise it restarts in Linux (`tcp_ack_probe`):
+    /// the next probe counts from the answer to the last one.
     #[cold]
     pub(crate) fn review_persist(&mut self, now: Time, config: &Config) {
         if self.stream.flight() > 0 || self.peer.advertised >= self.stream.mss {

@@ -45,8 +45,8 @@ impl Episode {
         }
     }
 
-    /// `length` bytes of new data leave. Those sent on duplicate ACKs are not part of the flight size
-    /// that a loss halves (RFC 5681 section 3.2 step 2).
+    /// `length` bytes of new data leave. Those sent on duplicate ACKs are not part of the flight
+    /// size that a loss halves (RFC 5681 section 3.2 step 2).
     #[inline(always)]
     pub(crate) fn count_limited(&mut self, length: u64) {
         if self.duplicates > 0 && self.phase == Phase::Open {
@@ -82,7 +82,8 @@ impl LastReduction {
         *self = Self { at: max, by_mark: false, is_unreported: true };
     }
 
-    /// Returns true if a mark has reduced the window that is outstanding now, which begins at `una`.
+    /// Returns true if a mark has reduced the window that is outstanding now, which begins at
+    /// `una`.
     pub(crate) fn is_in_window_of_mark(&self, una: u64) -> bool {
         self.by_mark && una < self.at
     }

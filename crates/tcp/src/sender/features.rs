@@ -101,8 +101,8 @@ impl Features {
 }
 
 impl Core {
-    /// Returns true if pacing, or a search of the path MTU, holds back whatever would be sent now. A
-    /// paced rate follows from cwnd, so it is cwnd that limits the sender then.
+    /// Returns true if pacing, or a search of the path MTU, holds back whatever would be sent now.
+    /// A paced rate follows from cwnd, so it is cwnd that limits the sender then.
     pub(super) fn waits_for_departure(&mut self, now: Time) -> bool {
         let Some(features) = &mut self.features else { return false };
         let held = features.pacer.holds(now);

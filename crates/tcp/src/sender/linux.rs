@@ -7,15 +7,16 @@
 //! - `undo`: the end of a recovery, and reductions that are taken back
 //! - `usage`: whether cwnd limits the sender
 //!
-//! Windows count segments, and one that is not full counts as a full one: in what is in the network, in
-//! what arrives (also for growth and for `prr`) and in what is retransmitted (`flight`).
+//! Windows count segments, and one that is not full counts as a full one: in what is in the
+//! network, in what arrives (also for growth and for `prr`) and in what is retransmitted
+//! (`flight`).
 //!
 //! Sources: the RFCs, and the known behaviour of `tcp_input.c` and `tcp_recovery.c` where the RFCs
 //! leave a choice or Linux differs: a loss halves cwnd instead of the flight size. A timeout in
 //! recovery does not reduce ssthresh again, and does not mark recently sent segments as lost.
 //!
-//! The order of an ACK is that of `tcp_ack`: the scoreboard, the end of a recovery or its undo, losses, what
-//! the controller makes of the ACK, the timer.
+//! The order of an ACK is that of `tcp_ack`: the scoreboard, the end of a recovery or its undo,
+//! losses, what the controller makes of the ACK, the timer.
 
 mod losses;
 mod news;
@@ -66,10 +67,12 @@ pub(super) struct Linux {
     is_repair_due: bool,
     /// Event for which the timer runs.
     awaited: Awaited,
-    /// With an RTO of RFC 6298: time of the last cumulative acknowledgement, from which the timer counts.
+    /// With an RTO of RFC 6298: time of the last cumulative acknowledgement, from which the timer
+    /// counts.
     advanced_at: Option<Time>,
     used: Validated,
-    /// Something is known to have arrived out of order, to be lost, or to be retransmitted (`TCP_CA_Disorder`).
+    /// Something is known to have arrived out of order, to be lost, or to be retransmitted
+    /// (`TCP_CA_Disorder`).
     is_disordered: bool,
     /// A tail loss probe is leaving.
     is_probing: bool,
@@ -92,7 +95,8 @@ impl Linux {
             frto: Frto::Off,
             reduction: None,
             reduces: !needs.own_recovery,
-            // BBR keeps the room itself (packet conservation, `bbr_set_cwnd_to_recover_or_restore`).
+            // BBR keeps the room itself (packet conservation,
+            // `bbr_set_cwnd_to_recover_or_restore`).
             forces_repair: needs.own_recovery && !needs.records,
             is_repair_due: false,
             awaited: Awaited::Retransmission,
@@ -109,8 +113,8 @@ impl Linux {
 }
 
 impl LossRecovery for Linux {
-    /// Linux takes in the SACK blocks of such an ACK, and neither measures with it nor lets the window
-    /// change (`tcp_ack`).
+    /// Linux takes in the SACK blocks of such an ACK, and neither measures with it nor lets the
+    /// window change (`tcp_ack`).
     const SKIPS_OLD_ACKS: bool = true;
 
     fn uses_sack(&self) -> bool {
@@ -142,8 +146,8 @@ impl LossRecovery for Linux {
         true
     }
 
-    /// In the order of the stream, as in Linux (`tcp_sacktag_write_queue`): the round trip of RACK is that
-    /// of the last segment.
+    /// In the order of the stream, as in Linux (`tcp_sacktag_write_queue`): the round trip of RACK
+    /// is that of the last segment.
     #[cold]
     #[inline(never)]
     fn on_blocks(
@@ -199,8 +203,8 @@ impl LossRecovery for Linux {
         }
     }
 
-    /// Linux takes a sample from each ACK of new data (`tcp_ack_update_rtt`), where RFC 6298 section 3
-    /// requires one in a round trip.
+    /// Linux takes a sample from each ACK of new data (`tcp_ack_update_rtt`), where RFC 6298
+    /// section 3 requires one in a round trip.
     fn sample_rtt(
         &mut self,
         core: &mut Core,
@@ -305,9 +309,9 @@ impl LossRecovery for Linux {
         self.news = News::default();
     }
 
-    /// An echo of a mark calls for a reduction that nothing takes back. The ACK may end the reduction
-    /// for one mark and echo the next (`tcp_fastretrans_alert`): what is reduced then is what the first
-    /// has left.
+    /// An echo of a mark calls for a reduction that nothing takes back. The ACK may end the
+    /// reduction for one mark and echo the next (`tcp_fastretrans_alert`): what is reduced then is
+    /// what the first has left.
     fn begin_mark(&mut self, core: &mut Core, now: Time) -> bool {
         self.undo.keep_reduction();
         self.end_reduction_by_mark(core, now);

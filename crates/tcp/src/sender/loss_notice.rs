@@ -1,16 +1,18 @@
-//! Explicit loss notification: a loss that a gateway takes for an error of a link does not reduce the window.
+//! Explicit loss notification: a loss that a gateway takes for an error of a link does not reduce
+//! the window.
 //!
-//! Source: Balakrishnan and others, as in `TcpAgent::tcp_eln` of ns-2.35: the sender retransmits what an ACK with a
-//! notice asks for, and leaves cwnd as it is. Of the papers nothing but these rules was read, so the rest is a
-//! reconstruction:
+//! Source: Balakrishnan and others, as in `TcpAgent::tcp_eln` of ns-2.35: the sender retransmits
+//! what an ACK with a notice asks for, and leaves cwnd as it is. Of the papers nothing but these
+//! rules was read, so the rest is a reconstruction:
 //!
-//! - The loss is found as without notices, by duplicate ACKs or by time. ns-2 retransmits at the first ACK
-//!   with a notice.
-//! - The last ACK before it decides. If it has a notice, the controller does not see the loss, and cwnd has the
-//!   same value after the recovery.
-//! - As many duplicate ACKs without a notice as find a loss, for the same number, show that another loss of this
-//!   recovery is no error. Then the window is reduced as by any loss.
-//! - Timeouts, and losses that a tail loss probe has repaired, reduce the window: no ACK asks for their data.
+//! - The loss is found as without notices, by duplicate ACKs or by time. ns-2 retransmits at the
+//!   first ACK with a notice.
+//! - The last ACK before it decides. If it has a notice, the controller does not see the loss, and
+//!   cwnd has the same value after the recovery.
+//! - As many duplicate ACKs without a notice as find a loss, for the same number, show that another
+//!   loss of this recovery is no error. Then the window is reduced as by any loss.
+//! - Timeouts, and losses that a tail loss probe has repaired, reduce the window: no ACK asks for
+//!   their data.
 
 /// Counts of notices.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
@@ -53,8 +55,8 @@ impl Notices {
         self.is_noticed
     }
 
-    /// A duplicate ACK of `una` in recovery. Returns true if it is the last of `threshold` without a
-    /// notice: another loss is no error, and the window is to be reduced.
+    /// A duplicate ACK of `una` in recovery. Returns true if it is the last of `threshold` without
+    /// a notice: another loss is no error, and the window is to be reduced.
     pub(super) fn is_withdrawn(&mut self, una: u64, threshold: u32) -> bool {
         if self.spared.is_none() || self.is_noticed {
             return false;

@@ -71,7 +71,8 @@ impl Measurement {
         }
     }
 
-    /// Everything below `una` is acknowledged, of which `news` was not acknowledged selectively before.
+    /// Everything below `una` is acknowledged, of which `news` was not acknowledged selectively
+    /// before.
     pub(super) fn on_acknowledged(
         &mut self,
         now: Time,
@@ -97,8 +98,8 @@ impl Measurement {
         }
     }
 
-    /// Round trip of what this ACK acknowledges. After a retransmission only the timestamp can measure
-    /// it, as in Linux (`tcp_ack_update_rtt`).
+    /// Round trip of what this ACK acknowledges. After a retransmission only the timestamp can
+    /// measure it, as in Linux (`tcp_ack_update_rtt`).
     fn measure(&mut self, now: Time, timestamp: Option<Span>) -> Option<Span> {
         if !self.is_on {
             return None;

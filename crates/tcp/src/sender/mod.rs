@@ -9,8 +9,8 @@
 //! - `offload`: which segments end what Linux hands down in one piece
 //! - `features`: parts that only some connections need. They are `measurement`, samples for the
 //!   controller; pacing; `probes`, segments of low priority; `jump`, a larger window at the start;
-//!   `loss_notice`, losses that are errors of a link; `router_feedback`; and `path_mtu`, segments of
-//!   another size
+//!   `loss_notice`, losses that are errors of a link; `router_feedback`; and `path_mtu`, segments
+//!   of another size
 //!
 //! Steps:
 //!
@@ -178,7 +178,8 @@ impl Sender {
         }
     }
 
-    /// The set-up has met congestion: a SYN was lost (RFC 5681 section 3.1) or marked (RFC 5562 section 3).
+    /// The set-up has met congestion: a SYN was lost (RFC 5681 section 3.1) or marked (RFC 5562
+    /// section 3).
     pub(crate) fn begin_with_one_segment(&mut self) {
         let window = self.core.controller.window_mut();
         window.cwnd = window.cwnd.min(window.mss);
@@ -216,10 +217,11 @@ impl Sender {
         }
     }
 
-    /// The application wrote `bytes` more. If less than a segment of what it wrote before has not left,
-    /// the application has limited the sender until now. The window may not grow for having been full
-    /// long ago (RFC 7661), and rates measured with what is in flight are those of the application
-    /// (`CheckIfApplicationLimited` of draft-ietf-ccwg-bbr, and `tcp_sendmsg` of Linux).
+    /// The application wrote `bytes` more. If less than a segment of what it wrote before has not
+    /// left, the application has limited the sender until now. The window may not grow for having
+    /// been full long ago (RFC 7661), and rates measured with what is in flight are those of the
+    /// application (`CheckIfApplicationLimited` of draft-ietf-ccwg-bbr, and `tcp_sendmsg` of
+    /// Linux).
     pub(crate) fn write(&mut self, config: &Config, bytes: u64) {
         let core = &mut self.core;
         if core.stream.written.saturating_sub(core.stream.max) < core.stream.mss {
@@ -356,8 +358,8 @@ impl Sender {
         }
     }
 
-    /// Returns true if there may be something to send. Most ends of a satellite link only receive, and
-    /// this is called after each segment.
+    /// Returns true if there may be something to send. Most ends of a satellite link only receive,
+    /// and this is called after each segment.
     #[inline]
     pub(crate) fn has_work(&self) -> bool {
         let Core { stream, episode, .. } = &self.core;
@@ -386,7 +388,8 @@ impl Sender {
         start < end && scoreboard.holes(start, end).next().is_some()
     }
 
-    /// Returns true if nothing that is outstanding is known to be lost or to have arrived out of order.
+    /// Returns true if nothing that is outstanding is known to be lost or to have arrived out of
+    /// order.
     #[cold]
     pub(crate) fn is_in_order(&self) -> bool {
         let Core { episode, .. } = &self.core;

@@ -1,19 +1,19 @@
 //! Packets that Linux hands down in one piece and that its segmentation offload cuts into segments,
 //! for `delayed_ack = "linux"` and `recovery = "linux"`.
 //!
-//! With `recovery = "linux"` a packet that is not full waits for the next ACK, if one is about to come
-//! (`tcp_tso_should_defer`). A window that has just grown by a segment therefore lets two segments go and
-//! one wait, where other senders send three at once. Between flows that share a full queue, this decides
-//! which of them meets the last free place.
+//! With `recovery = "linux"` a packet that is not full waits for the next ACK, if one is about to
+//! come (`tcp_tso_should_defer`). A window that has just grown by a segment therefore lets two
+//! segments go and one wait, where other senders send three at once. Between flows that share a
+//! full queue, this decides which of them meets the last free place.
 //!
-//! The last segment of such a packet has PSH (`__tcp_transmit_skb`), and a receiver whose application
-//! reads everything acknowledges it at once (`receiver::quick`). So a flight of odd length gets one ACK
-//! more than one for each two segments, which lets a window that grows with each ACK grow faster. A
-//! packet of one segment has no PSH.
+//! The last segment of such a packet has PSH (`__tcp_transmit_skb`), and a receiver whose
+//! application reads everything acknowledges it at once (`receiver::quick`). So a flight of odd
+//! length gets one ACK more than one for each two segments, which lets a window that grows with
+//! each ACK grow faster. A packet of one segment has no PSH.
 //!
-//! A packet holds what about a millisecond at the pacing rate carries, whether the sender is paced or
-//! not, at least two segments, and more where the RTT is below 16 ms (`tcp_tso_autosize`). The controller
-//! may send single segments (`min_tso_segs`): BBR does below 1.2 Mbit/s.
+//! A packet holds what about a millisecond at the pacing rate carries, whether the sender is paced
+//! or not, at least two segments, and more where the RTT is below 16 ms (`tcp_tso_autosize`). The
+//! controller may send single segments (`min_tso_segs`): BBR does below 1.2 Mbit/s.
 //!
 //! With `pacing = "linux"` the segments of a packet leave at once, and packets are kept apart
 //! (`tcp_update_skb_after_send`).
@@ -101,8 +101,8 @@ impl Packet {
     }
 }
 
-/// An ACK has come, pacing releases a packet, or the application writes or closes. The kernel looks at a
-/// packet that waits then, and not because time has passed (`tcp_write_xmit`).
+/// An ACK has come, pacing releases a packet, or the application writes or closes. The kernel looks
+/// at a packet that waits then, and not because time has passed (`tcp_write_xmit`).
 pub(super) fn look_again(packet: &mut Option<Packet>) {
     if let Some(packet) = packet {
         packet.waits = false;
@@ -119,8 +119,9 @@ impl Core {
         ends
     }
 
-    /// The next lost segment leaves again. Segments of one packet that were lost together are one packet
-    /// again (`tcp_retransmit_skb`): SACK blocks split it, and pacing keeps packets apart in time.
+    /// The next lost segment leaves again. Segments of one packet that were lost together are one
+    /// packet again (`tcp_retransmit_skb`): SACK blocks split it, and pacing keeps packets apart in
+    /// time.
     #[cold]
     pub(super) fn cut_again(&mut self, now: Time) {
         let Some(mut packet) = self.packet else { return };
@@ -146,9 +147,10 @@ impl Core {
         missing.is_some_and(|next| next.start == again.end && next.sent_at == again.sent_at)
     }
 
-    /// Returns true if a new segment goes on a packet, which ends at the edge of the receive window. Its last
-    /// segment need not be full then (`tcp_mss_split_point`), while a packet of its own waits for a wider window
-    /// (`tcp_snd_wnd_test`). A packet has at most half of the largest window (`tcp_xmit_size_goal`).
+    /// Returns true if a new segment goes on a packet, which ends at the edge of the receive
+    /// window. Its last segment need not be full then (`tcp_mss_split_point`), while a packet of
+    /// its own waits for a wider window (`tcp_snd_wnd_test`). A packet has at most half of the
+    /// largest window (`tcp_xmit_size_goal`).
     #[cold]
     pub(super) fn fills_packet(&self, now: Time) -> bool {
         let goes_on = |packet: Packet| packet.again.is_none() && packet.gone > 0;
@@ -158,8 +160,9 @@ impl Core {
             && self.packet_goes_on(now)
     }
 
-    /// Returns true if the next packet waits for the next ACK to be larger. `by_receiver` and `by_congestion` are
-    /// the bytes that both windows let go, `available` those that are to be sent.
+    /// Returns true if the next packet waits for the next ACK to be larger. `by_receiver` and
+    /// `by_congestion` are the bytes that both windows let go, `available` those that are to be
+    /// sent.
     #[cold]
     pub(super) fn defers(
         &mut self,

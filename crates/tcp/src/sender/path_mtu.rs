@@ -1,18 +1,19 @@
 //! Path MTU discovery: segments of another size, and what was too large sent again.
 //!
-//! [`transport::PathMtu`] decides; this file acts on it. What was too large is not lost to congestion: it is
-//! sent again without a reduction of cwnd (RFC 1191 section 6.4, RFC 4821 section 7.6.2), in segments of the
-//! new size, as after a timeout and as cwnd allows.
+//! [`transport::PathMtu`] decides; this file acts on it. What was too large is not lost to
+//! congestion: it is sent again without a reduction of cwnd (RFC 1191 section 6.4, RFC 4821 section
+//! 7.6.2), in segments of the new size, as after a timeout and as cwnd allows.
 //!
 //! Source of what the RFCs leave open: Linux 6.1 (`tcp_v4_mtu_reduced`, `tcp_simple_retransmit`,
 //! `tcp_mtu_probe`, `tcp_fastretrans_alert`, `tcp_retransmit_skb`).
 //!
 //! Decisions:
-//! - RFC 1191 section 6.4 sends one segment again, and more as ACKs arrive. Linux sends as much as cwnd has
-//!   room for, and so does this.
-//! - The scoreboard of other recoveries than that of Linux knows no segments: with them all that is outstanding
-//!   and not sacked counts as too large, if it is more than a segment.
-//! - Linux does not probe while it has SACK blocks to send. Here it may: no packet has blocks that do not fit.
+//! - RFC 1191 section 6.4 sends one segment again, and more as ACKs arrive. Linux sends as much as
+//!   cwnd has room for, and so does this.
+//! - The scoreboard of other recoveries than that of Linux knows no segments: with them all that is
+//!   outstanding and not sacked counts as too large, if it is more than a segment.
+//! - Linux does not probe while it has SACK blocks to send. Here it may: no packet has blocks that
+//!   do not fit.
 
 use congestion::{Controller, TcpPolicy};
 use transport::{Advice, KnownPath, MtuProbing, Opportunity, PathMtu, PathMtuCounters, Range};
@@ -80,9 +81,9 @@ impl Sender {
         self.core.features.get_or_insert_with(|| Box::new(Features::of(config, needs)))
     }
 
-    /// Another connection of this host has found the MTU of the path. A connection that is not open yet
-    /// starts with it. One that has nothing outstanding takes it: whatever else is too large for the
-    /// path draws a message of its own, by which it is known to be lost.
+    /// Another connection of this host has found the MTU of the path. A connection that is not open
+    /// yet starts with it. One that has nothing outstanding takes it: whatever else is too large
+    /// for the path draws a message of its own, by which it is known to be lost.
     pub(crate) fn know_path(&mut self, config: &Config, known: KnownPath, options: u64) {
         if self.core.stream.una == 0 {
             self.features_for_path(config).known_path = Some(known);
@@ -99,9 +100,9 @@ impl Sender {
         self.core.features.as_ref()?.path_mtu.as_ref()?.path.known(options)
     }
 
-    /// A router reports that it could not send the segment `quoted` on, and that its link takes segments of
-    /// `size` bytes, of which `options` are no payload. A message about nothing that is outstanding may be
-    /// forged (RFC 5927 section 4.1; Linux, `tcp_v4_err`).
+    /// A router reports that it could not send the segment `quoted` on, and that its link takes
+    /// segments of `size` bytes, of which `options` are no payload. A message about nothing that is
+    /// outstanding may be forged (RFC 5927 section 4.1; Linux, `tcp_v4_err`).
     pub(crate) fn on_too_big(
         &mut self,
         now: Time,
@@ -193,8 +194,8 @@ pub(super) fn repairs_mtu_probe<R: LossRecovery>(
     }
 }
 
-/// The retransmission timer has expired once more, and nothing has been acknowledged since the first
-/// retransmission. Perhaps the path is a black hole for segments of this size.
+/// The retransmission timer has expired once more, and nothing has been acknowledged since the
+/// first retransmission. Perhaps the path is a black hole for segments of this size.
 pub(super) fn doubt_path<R: LossRecovery>(core: &mut Core, recovery: &mut R, now: Time) {
     core.forget_mtu_probe();
     let since = now.since(core.timers.retransmits_since);
@@ -224,8 +225,8 @@ impl Core {
         }
     }
 
-    /// Returns true if nothing may leave now, so that a probe can. Something that is to be sent next is
-    /// a probe if it can.
+    /// Returns true if nothing may leave now, so that a probe can. Something that is to be sent
+    /// next is a probe if it can.
     #[cold]
     pub(super) fn waits_for_mtu_probe(&mut self, now: Time) -> bool {
         if self.path_mtu().is_some_and(|path| path.forgets(now)) {
@@ -271,8 +272,8 @@ impl Core {
         }
     }
 
-    /// Something is about to be retransmitted. A probe that is out counts as segments of the usual size
-    /// then.
+    /// Something is about to be retransmitted. A probe that is out counts as segments of the usual
+    /// size then.
     pub(super) fn forget_mtu_probe(&mut self) {
         let mss = self.stream.mss;
         if self.path_mtu().is_some_and(PathMtu::on_retransmission)

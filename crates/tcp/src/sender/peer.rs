@@ -25,9 +25,10 @@ impl Peer {
 
     /// Takes the window of an ACK, if that is not older than the last update. RFC 9293 section
     /// 3.10.7.4 takes the segment with the highest sequence number for the latest. Linux also takes
-    /// one that acknowledges more (`tcp_may_update_window`), and so does this: when a retransmission
-    /// with an older number acknowledges more, the old window would otherwise count from the new
-    /// SND.UNA, which is more than the receiver offers. Returns true if the size has changed.
+    /// one that acknowledges more (`tcp_may_update_window`), and so does this: when a
+    /// retransmission with an older number acknowledges more, the old window would otherwise count
+    /// from the new SND.UNA, which is more than the receiver offers. Returns true if the size has
+    /// changed.
     #[inline]
     pub(crate) fn update(&mut self, ack: &Acknowledgement, una: u64) -> bool {
         if ack.sequence < self.window_from && ack.number <= una {

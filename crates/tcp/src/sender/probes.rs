@@ -56,8 +56,8 @@ impl Probes {
         Some(range)
     }
 
-    /// Data that was never sent, the highest that the send buffer and the receiver's window, which ends
-    /// at `edge`, hold.
+    /// Data that was never sent, the highest that the send buffer and the receiver's window, which
+    /// ends at `edge`, hold.
     fn next_ahead(&mut self, stream: &Stream, edge: u64) -> Option<Range> {
         let Stream { max, mss, written, buffered, .. } = *stream;
         let mut end = buffered.min(edge);
@@ -75,8 +75,8 @@ impl Probes {
         Some(range)
     }
 
-    /// A SACK block is about to enter the scoreboard: takes the part that came ahead of its turn, even if
-    /// its turn has come meanwhile.
+    /// A SACK block is about to enter the scoreboard: takes the part that came ahead of its turn,
+    /// even if its turn has come meanwhile.
     pub(super) fn on_block(&mut self, block: Range, stream: &Stream, scoreboard: &mut Scoreboard) {
         for range in self.carried.iter() {
             let (start, end) = (range.start.max(block.start), range.end.min(block.end));
@@ -88,8 +88,8 @@ impl Probes {
         }
     }
 
-    /// Passes over data whose turn has come and which has arrived already. Returns the start of the next
-    /// such data.
+    /// Passes over data whose turn has come and which has arrived already. Returns the start of the
+    /// next such data.
     fn pass_arrived(&mut self, stream: &mut Stream, scoreboard: &mut Scoreboard) -> u64 {
         let max = stream.max;
         self.carried.remove_below(stream.una);
@@ -108,15 +108,16 @@ impl Probes {
 }
 
 impl Sender {
-    /// Returns true if [`next_capacity_probe`](Self::next_capacity_probe) may have something. It is false
-    /// only for plain connections. Others take a turn at the token bucket of their host by this.
+    /// Returns true if [`next_capacity_probe`](Self::next_capacity_probe) may have something. It is
+    /// false only for plain connections. Others take a turn at the token bucket of their host by
+    /// this.
     #[inline]
     pub(crate) fn may_probe(&self) -> bool {
         self.core.features.is_some() || !matches!(self.recovery, AnyRecovery::Classic(_))
     }
 
-    /// The next probe and its data, if the controller sends one and there is data for it. Called when
-    /// nothing else is to be sent.
+    /// The next probe and its data, if the controller sends one and there is data for it. Called
+    /// when nothing else is to be sent.
     pub(crate) fn next_capacity_probe(&mut self, now: Time) -> Option<(Probe, Range)> {
         let core = &mut self.core;
         core.probes()?;
@@ -150,8 +151,8 @@ impl Sender {
             || number <= self.core.end_of_probed_data()
     }
 
-    /// Returns true if everything below `number` was sent. What window probes or probes of capacity have
-    /// carried counts as sent from then on.
+    /// Returns true if everything below `number` was sent. What window probes or probes of capacity
+    /// have carried counts as sent from then on.
     pub(crate) fn reaches(&mut self, number: u64) -> bool {
         let reaches = self.may_be_acknowledged(number);
         if reaches {
@@ -187,8 +188,8 @@ impl Core {
         }
     }
 
-    /// Passes over data whose turn has come and which a probe has brought. Returns the start of the next
-    /// such data.
+    /// Passes over data whose turn has come and which a probe has brought. Returns the start of the
+    /// next such data.
     #[inline(always)]
     pub(super) fn pass_arrived(&mut self) -> u64 {
         let Self { features, stream, scoreboard, .. } = self;

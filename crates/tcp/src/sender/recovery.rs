@@ -1,7 +1,7 @@
 //! The recoveries, and the questions that the sender has for the one of a connection.
 //!
-//! The recovery is chosen once per call of the connection: [`AnyRecovery`] has it, and the steps of an
-//! ACK, of a departure and of a timeout are generic over [`LossRecovery`].
+//! The recovery is chosen once per call of the connection: [`AnyRecovery`] has it, and the steps of
+//! an ACK, of a departure and of a timeout are generic over [`LossRecovery`].
 
 use congestion::Needs;
 use transport::Range;
@@ -59,8 +59,8 @@ macro_rules! with_recovery {
 }
 pub(super) use with_recovery;
 
-/// Rules of one loss recovery. `core` has everything else of the sender. The defaults are those of a
-/// recovery that has no such rule.
+/// Rules of one loss recovery. `core` has everything else of the sender. The defaults are those of
+/// a recovery that has no such rule.
 pub(crate) trait LossRecovery {
     /// [`finish_ack`](Self::finish_ack) has something to do for each ACK, and not only if the
     /// controller has seen a loss.
@@ -73,15 +73,15 @@ pub(crate) trait LossRecovery {
     /// Returns true if SACK blocks steer the retransmissions.
     fn uses_sack(&self) -> bool;
 
-    /// Returns true if an ACK of nothing new is a duplicate. `sacks`: its SACK blocks report something
-    /// new.
+    /// Returns true if an ACK of nothing new is a duplicate. `sacks`: its SACK blocks report
+    /// something new.
     fn is_duplicate(&self, ack: &Acknowledgement, window_moved: bool, sacks: bool) -> bool;
 
     /// A duplicate ACK.
     fn on_duplicate(&mut self, core: &mut Core, now: Time, config: &Config);
 
-    /// A part of the data that was outstanding when the recovery began is acknowledged, or all of it:
-    /// `acked` bytes. Returns true if the retransmission timer restarts.
+    /// A part of the data that was outstanding when the recovery began is acknowledged, or all of
+    /// it: `acked` bytes. Returns true if the retransmission timer restarts.
     fn on_new_data_in_fast_recovery(
         &mut self,
         core: &mut Core,
@@ -90,8 +90,8 @@ pub(crate) trait LossRecovery {
         acked: u64,
     ) -> bool;
 
-    /// Takes in SACK blocks of an ACK up to `acknowledged`. Returns the bytes that they report for the
-    /// first time.
+    /// Takes in SACK blocks of an ACK up to `acknowledged`. Returns the bytes that they report for
+    /// the first time.
     fn on_blocks(
         &mut self,
         _core: &mut Core,
@@ -112,8 +112,8 @@ pub(crate) trait LossRecovery {
     /// An ACK of nothing new that is no duplicate either.
     fn on_idle_ack(&mut self, _core: &mut Core) {}
 
-    /// Takes a sample for the retransmission timer from an ACK of `acked` bytes. `timed`: the round trip
-    /// of the segment that was timed.
+    /// Takes a sample for the retransmission timer from an ACK of `acked` bytes. `timed`: the round
+    /// trip of the segment that was timed.
     fn sample_rtt(
         &mut self,
         core: &mut Core,
@@ -140,8 +140,8 @@ pub(crate) trait LossRecovery {
         acked
     }
 
-    /// Lets the controller grow the window for an ACK of `acked` bytes outside of fast recovery. `full`:
-    /// cwnd was full.
+    /// Lets the controller grow the window for an ACK of `acked` bytes outside of fast recovery.
+    /// `full`: cwnd was full.
     fn grow(
         &mut self,
         core: &mut Core,

@@ -175,8 +175,8 @@ impl Core {
         }
     }
 
-    /// A fast recovery ends. The controller has not seen the losses of one that spared the window, and
-    /// then only what duplicate ACKs have added to it is taken back.
+    /// A fast recovery ends. The controller has not seen the losses of one that spared the window,
+    /// and then only what duplicate ACKs have added to it is taken back.
     pub(crate) fn notify_recovery_exit(&mut self, now: Time, uses_sack: bool) {
         match self.notices().and_then(Notices::end_recovery) {
             None => self.controller.on_recovery_exit(now),

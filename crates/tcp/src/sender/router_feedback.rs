@@ -1,5 +1,5 @@
-//! Feedback from routers: the requests of data segments and SYNs, and what ACKs return of those of the other
-//! end. Notices of losses are in the same field.
+//! Feedback from routers: the requests of data segments and SYNs, and what ACKs return of those of
+//! the other end. Notices of losses are in the same field.
 //!
 //! The field is next to the segment, because only networks with routers that treat it carry it.
 

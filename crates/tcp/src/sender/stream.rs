@@ -92,8 +92,8 @@ impl Stream {
     }
 
     /// Nagle's algorithm: a segment that is not full waits while anything is unacknowledged. With
-    /// `minshall` it waits only while another one that was not full is (`tcp_nagle_check` of Linux).
-    /// The last before a FIN does not wait: nothing can be added to it.
+    /// `minshall` it waits only while another one that was not full is (`tcp_nagle_check` of
+    /// Linux). The last before a FIN does not wait: nothing can be added to it.
     pub(crate) fn waits_for_more(&mut self, length: u64, minshall: bool) -> bool {
         let waits = if minshall { self.small_end > self.una } else { self.flight() > 0 };
         if waits && self.fin_queued && self.max + length == self.written {

@@ -6,8 +6,8 @@ use units::{Span, Time};
 
 use crate::config::{Config, Recovery};
 
-/// The longest persist interval. RFC 9293 section 3.8.6.1 requires exponential growth and leaves the
-/// bound open. BSD stops at a minute, Linux at two.
+/// The longest persist interval. RFC 9293 section 3.8.6.1 requires exponential growth and leaves
+/// the bound open. BSD stops at a minute, Linux at two.
 const LONGEST_PERSIST: Span = Span::from_secs(60);
 
 /// Earliest expiry of a timer whose user timeout is over already.
@@ -117,10 +117,10 @@ impl Timers {
     }
 
     /// An end that has taken its window back with data outstanding is probed by retransmissions. It
-    /// may keep the window closed for as long as it answers (RFC 9293 section 3.8.6.1, MUST-37). One
-    /// that does not answer is given up after as many retransmissions as without a closed window; in
-    /// Linux when it has been silent for twice the largest RTO since the first retransmission
-    /// (`tcp_rtx_probe0_timed_out`).
+    /// may keep the window closed for as long as it answers (RFC 9293 section 3.8.6.1, MUST-37).
+    /// One that does not answer is given up after as many retransmissions as without a closed
+    /// window; in Linux when it has been silent for twice the largest RTO since the first
+    /// retransmission (`tcp_rtx_probe0_timed_out`).
     fn is_silent_behind_closed_window(&mut self, now: Time, config: &Config, heard: Time) -> bool {
         if config.recovery == Recovery::Linux {
             let most = config.rto.max + config.rto.max;
@@ -140,10 +140,10 @@ impl Timers {
         self.unanswered_probes = 0;
     }
 
-    /// Counts a probe of a closed window, unless the other end is given up. Returns true if the probe
-    /// is due. RFC 9293 section 3.8.6.1: a window may stay closed for as long as its end answers
-    /// probes. One that does not answer is given up like one that acknowledges nothing. The user
-    /// timeout ends even a connection whose probes are answered (Linux, `tcp_probe_timer`).
+    /// Counts a probe of a closed window, unless the other end is given up. Returns true if the
+    /// probe is due. RFC 9293 section 3.8.6.1: a window may stay closed for as long as its end
+    /// answers probes. One that does not answer is given up like one that acknowledges nothing. The
+    /// user timeout ends even a connection whose probes are answered (Linux, `tcp_probe_timer`).
     pub(crate) fn probe_window(&mut self, now: Time, config: &Config, heard: Time) -> bool {
         if heard > self.last_sent {
             self.unanswered_probes = 0;

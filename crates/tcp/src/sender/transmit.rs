@@ -296,8 +296,8 @@ pub(crate) fn send_new<R: LossRecovery>(
 }
 
 impl Core {
-    /// Returns true if a segment that is not full is sent: sender's silly window avoidance (RFC 9293
-    /// section 3.8.6.2.1) and Nagle's algorithm (section 3.7.4).
+    /// Returns true if a segment that is not full is sent: sender's silly window avoidance (RFC
+    /// 9293 section 3.8.6.2.1) and Nagle's algorithm (section 3.7.4).
     fn sends_small(&mut self, config: &Config, length: u64, all_fits: bool) -> bool {
         let may_be_small = !config.nagle || !self.stream.waits_for_more(length, self.is_linux);
         let sends =

@@ -1,14 +1,14 @@
 //! Use of cwnd: does it limit the sender?
 //!
 //! A flight that fills cwnd lets it grow, however little the application writes afterwards. So does
-//! one of more than half of it (RFC 7661, "pipeACK >= cwnd / 2", with the largest flight of a window as
-//! pipeACK). What a window was used for is forgotten with the next one. `linux::usage` has the rule of
-//! `recovery = "linux"`.
+//! one of more than half of it (RFC 7661, "pipeACK >= cwnd / 2", with the largest flight of a
+//! window as pipeACK). What a window was used for is forgotten with the next one. `linux::usage`
+//! has the rule of `recovery = "linux"`.
 //!
-//! A window that is not used: RFC 5681 section 4.1 goes back to the initial window after an idle RTO
-//! (`transmit`). The rules of Linux are in `linux::usage`. Left out are the rules of RFC 7661 for a
-//! window that is not used: another response to a loss (section 4.4.1) and the decay after five
-//! minutes (section 4.4.3).
+//! A window that is not used: RFC 5681 section 4.1 goes back to the initial window after an idle
+//! RTO (`transmit`). The rules of Linux are in `linux::usage`. Left out are the rules of RFC 7661
+//! for a window that is not used: another response to a loss (section 4.4.1) and the decay after
+//! five minutes (section 4.4.3).
 
 use congestion::Window;
 
@@ -34,9 +34,9 @@ pub(super) struct Usage {
 }
 
 impl Usage {
-    /// An ACK of new data is about to be taken in. Since the one before it the flight has only grown,
-    /// and cwnd is still that of then: so this is looked at for each ACK, and not for each segment.
-    /// Returns true if cwnd was full in this window.
+    /// An ACK of new data is about to be taken in. Since the one before it the flight has only
+    /// grown, and cwnd is still that of then: so this is looked at for each ACK, and not for each
+    /// segment. Returns true if cwnd was full in this window.
     #[inline(always)]
     pub(super) fn note(&mut self, stream: &Stream, cwnd: u64) -> bool {
         let full = stream.flight() + stream.mss > cwnd;
@@ -55,7 +55,8 @@ impl Usage {
         stream.una < self.full_until
     }
 
-    /// cwnd counts as full until `max` is acknowledged: a rate that follows from it limits the sender.
+    /// cwnd counts as full until `max` is acknowledged: a rate that follows from it limits the
+    /// sender.
     pub(super) fn note_full(&mut self, max: u64) {
         self.full_until = max;
     }

@@ -46,8 +46,8 @@ impl Linux {
         any
     }
 
-    /// Once the path is known to reorder by more than the duplicate threshold, data that is acknowledged
-    /// selectively lets the window grow, too (`tcp_may_raise_cwnd`).
+    /// Once the path is known to reorder by more than the duplicate threshold, data that is
+    /// acknowledged selectively lets the window grow, too (`tcp_may_raise_cwnd`).
     pub(super) fn grow_out_of_order(
         &mut self,
         core: &mut Core,
@@ -68,8 +68,9 @@ impl Linux {
         }
     }
 
-    /// Bytes that let cwnd grow, and true if any do. No ACK lets it grow in the round trip after a mark
-    /// (`TCP_CA_CWR`). If the other end counts marked bytes, those that arrived without a mark count.
+    /// Bytes that let cwnd grow, and true if any do. No ACK lets it grow in the round trip after a
+    /// mark (`TCP_CA_CWR`). If the other end counts marked bytes, those that arrived without a mark
+    /// count.
     pub(super) fn count_for_growth(&self, core: &Core, marked: bool) -> (u64, bool) {
         let delivered = self.news.delivered;
         if let Some(unmarked) = core.unmarked(delivered) {
@@ -130,9 +131,9 @@ impl Linux {
         }
     }
 
-    /// Starts a recovery if there is lost data and none runs. After a timeout a retransmission that was
-    /// lost starts one (`tcp_fastretrans_alert`, `FLAG_LOST_RETRANS`). `saw_loss`: the controller has
-    /// seen a loss.
+    /// Starts a recovery if there is lost data and none runs. After a timeout a retransmission that
+    /// was lost starts one (`tcp_fastretrans_alert`, `FLAG_LOST_RETRANS`). `saw_loss`: the
+    /// controller has seen a loss.
     pub(super) fn recover_from_losses(
         &mut self,
         core: &mut Core,
@@ -174,7 +175,8 @@ impl Linux {
         }
     }
 
-    /// Something beyond what was outstanding at the mark is acknowledged (`tcp_end_cwnd_reduction`).
+    /// Something beyond what was outstanding at the mark is acknowledged
+    /// (`tcp_end_cwnd_reduction`).
     pub(super) fn end_reduction_by_mark(&mut self, core: &mut Core, now: Time) {
         let is_over = core.reduction.by_mark && core.stream.una > core.reduction.at;
         if !is_over || core.episode.phase != Phase::Open {

@@ -19,8 +19,8 @@ pub(super) struct News {
     pub(super) sacked: bool,
     /// Send times of the earliest and of the latest newly SACKed segment that was sent once.
     pub(super) sampled: Option<Ends>,
-    /// Send times of the earliest and of the latest segment that is acknowledged cumulatively and was
-    /// not SACKed before, if none of these was retransmitted.
+    /// Send times of the earliest and of the latest segment that is acknowledged cumulatively and
+    /// was not SACKed before, if none of these was retransmitted.
     pub(super) acknowledged: Option<Ends>,
     /// Data that was sent once, before the timeout, has arrived.
     pub(super) original: bool,
@@ -30,8 +30,8 @@ pub(super) struct News {
     pub(super) lost: bool,
     /// A retransmission was found to be lost.
     pub(super) lost_again: bool,
-    /// Bytes that it acknowledges, that it reports to have arrived twice, and that were retransmitted;
-    /// and the start of the first of these segments that had arrived before.
+    /// Bytes that it acknowledges, that it reports to have arrived twice, and that were
+    /// retransmitted; and the start of the first of these segments that had arrived before.
     pub(super) copies: (u64, Option<u64>),
     /// It has undone a recovery before the end of that. Then its echo of a mark has no effect
     /// (`tcp_fastretrans_alert`).
@@ -72,9 +72,10 @@ impl News {
         self.acknowledged = Some(Ends::with(self.acknowledged, segment.sent_at));
     }
 
-    /// The round trip for the RTO, and the one for the smallest (`tcp_ack_update_rtt`). The oldest segment that
-    /// is acknowledged gives the first one, and the youngest the second one: the acknowledgement of all but the
-    /// youngest may have been lost. What the receiver has `echoed` counts only if each was sent twice.
+    /// The round trip for the RTO, and the one for the smallest (`tcp_ack_update_rtt`). The oldest
+    /// segment that is acknowledged gives the first one, and the youngest the second one: the
+    /// acknowledgement of all but the youngest may have been lost. What the receiver has `echoed`
+    /// counts only if each was sent twice.
     pub(super) fn round_trips(&self, now: Time, echoed: Option<Span>) -> Option<(Span, Span)> {
         let Some(Ends { first, .. }) = self.acknowledged.or(self.sampled) else {
             return echoed.map(|echoed| (echoed, echoed));
@@ -92,8 +93,9 @@ impl News {
 }
 
 impl Linux {
-    /// The receiver reports data that has arrived twice (`tcp_dsack_seen`). A copy is delivered data, too.
-    /// A report of more than a window, or of more than was retransmitted, is not believed.
+    /// The receiver reports data that has arrived twice (`tcp_dsack_seen`). A copy is delivered
+    /// data, too. A report of more than a window, or of more than was retransmitted, is not
+    /// believed.
     pub(super) fn take_report(&mut self, core: &Core, ack: &Acknowledgement, acked: u64) {
         let (range, before) = (ack.needless, core.stream.una - acked);
         if range.start >= range.end || range.len() > core.peer.max_advertised {
@@ -118,15 +120,16 @@ impl Linux {
         if let Some(start) = late {
             self.rack.on_late_original(start);
         }
-        // Of what was outstanding before this ACK only what was retransmitted counts (`tcp_check_dsack`,
-        // `tcp_sacktag_one`).
+        // Of what was outstanding before this ACK only what was retransmitted counts
+        // (`tcp_check_dsack`, `tcp_sacktag_one`).
         let needless = if range.end <= before { twice * mss } else { bytes };
         self.undo.on_duplicate_report(range.end, needless);
     }
 
-    /// If nothing is acknowledged cumulatively, SACK blocks give the round-trip time. Without them the
-    /// RTO of a long recovery is that of the time before the queue filled. As in Linux. If the segment
-    /// was also sent before the first one was sent last, the timer restarts (`tcp_clean_rtx_queue`).
+    /// If nothing is acknowledged cumulatively, SACK blocks give the round-trip time. Without them
+    /// the RTO of a long recovery is that of the time before the queue filled. As in Linux. If the
+    /// segment was also sent before the first one was sent last, the timer restarts
+    /// (`tcp_clean_rtx_queue`).
     pub(super) fn take_sample_of_sack(&mut self, core: &mut Core, now: Time, config: &Config) {
         let first = core.scoreboard.flight().and_then(|flight| flight.first_sent_at());
         if let Some(sent) = self.news.sampled

@@ -1,11 +1,11 @@
-//! Tail loss probe (RFC 8985 section 7): if no ACK arrives for two round trips, one segment is sent.
-//! Its SACK lets RACK detect losses at the end of the flight, before the retransmission timer reduces
-//! the window to one segment.
+//! Tail loss probe (RFC 8985 section 7): if no ACK arrives for two round trips, one segment is
+//! sent. Its SACK lets RACK detect losses at the end of the flight, before the retransmission timer
+//! reduces the window to one segment.
 //!
-//! The wait is that of Linux (`tcp_schedule_loss_probe`): twice the smoothed RTT, and the smallest RTO
-//! for a single segment, whose ACK may be delayed by that long at most; 2 ms for more. RFC 8985 section
-//! 7.2 leaves open what a sender takes for the longest delay of an ACK (`TLP.max_ack_delay`), and adds
-//! nothing for more than one segment.
+//! The wait is that of Linux (`tcp_schedule_loss_probe`): twice the smoothed RTT, and the smallest
+//! RTO for a single segment, whose ACK may be delayed by that long at most; 2 ms for more. RFC 8985
+//! section 7.2 leaves open what a sender takes for the longest delay of an ACK
+//! (`TLP.max_ack_delay`), and adds nothing for more than one segment.
 
 use units::Span;
 
@@ -48,8 +48,8 @@ impl TailLossProbe {
         Self { ack_delay: least_rto, outstanding: None }
     }
 
-    /// Time from the departure of data, or from an acknowledgement while more is outstanding, to a probe
-    /// (section 7.2). `single`: one segment is outstanding.
+    /// Time from the departure of data, or from an acknowledgement while more is outstanding, to a
+    /// probe (section 7.2). `single`: one segment is outstanding.
     pub(super) fn delay(&self, srtt: Option<Span>, single: bool) -> Span {
         let delay = if single { self.ack_delay } else { MARGIN };
         srtt.map_or(WITHOUT_SAMPLE, |srtt| srtt + srtt + delay)

@@ -1,10 +1,12 @@
-//! The timer of Linux. There is one, and what starts it later takes the place of what it waited for: the
-//! retransmission of the first segment, a loss that time will prove (RACK), or a tail loss probe.
+//! The timer of Linux. There is one, and what starts it later takes the place of what it waited
+//! for: the retransmission of the first segment, a loss that time will prove (RACK), or a tail loss
+//! probe.
 //!
-//! Where it has waited for something else, the retransmission timeout counts from the last transmission of the
-//! first segment, and not from now (`tcp_rearm_rto`, `tcp_rto_delta_us`). This requires the RTO of Linux, which is at
-//! least 200 ms longer than the smoothed RTT. That of RFC 6298 may be as long as the RTT, and so counts from the last
-//! cumulative acknowledgement (RFC 6298 section 5, rule 5.3) if that is later.
+//! Where it has waited for something else, the retransmission timeout counts from the last
+//! transmission of the first segment, and not from now (`tcp_rearm_rto`, `tcp_rto_delta_us`). This
+//! requires the RTO of Linux, which is at least 200 ms longer than the smoothed RTT. That of RFC
+//! 6298 may be as long as the RTT, and so counts from the last cumulative acknowledgement (RFC 6298
+//! section 5, rule 5.3) if that is later.
 
 use congestion::{Sizing, TcpPolicy};
 use units::{Span, Time};
@@ -97,8 +99,8 @@ impl Linux {
     }
 
     /// Starts the timer for a tail loss probe, unless something is known to be missing
-    /// (`tcp_schedule_loss_probe`). It comes no later than the retransmission timer would: `advanced`
-    /// if that restarts now. Returns true if it was started.
+    /// (`tcp_schedule_loss_probe`). It comes no later than the retransmission timer would:
+    /// `advanced` if that restarts now. Returns true if it was started.
     fn await_probe(&mut self, core: &mut Core, now: Time, advanced: bool) -> bool {
         let in_order = !self.is_disordered || core.is_reduced_by_mark();
         if core.episode.phase != Phase::Open || !in_order {
@@ -118,8 +120,8 @@ impl Linux {
         true
     }
 
-    /// The reordering timer expired: segments within the reordering window at the last ACK are lost. A
-    /// recovery that begins with it counts one segment as delivered, as in Linux
+    /// The reordering timer expired: segments within the reordering window at the last ACK are
+    /// lost. A recovery that begins with it counts one segment as delivered, as in Linux
     /// (`tcp_rack_reo_timeout`).
     pub(super) fn on_losses_overdue(&mut self, core: &mut Core, now: Time, config: &Config) {
         core.renew_quota();
@@ -148,8 +150,8 @@ impl Linux {
     }
 
     /// A tail loss probe: a new segment or the FIN if the receiver takes all of it, else the last
-    /// segment again (RFC 8985 section 7.3), whatever cwnd is. The retransmission timer restarts with it
-    /// (section 7.2).
+    /// segment again (RFC 8985 section 7.3), whatever cwnd is. The retransmission timer restarts
+    /// with it (section 7.2).
     pub(super) fn next_tail_probe(&mut self, core: &mut Core, now: Time) -> Option<Chunk> {
         let end = core.pass_arrived().min(core.stream.buffered);
         core.scale_window(Sizing::Segment, core.peer.usable);

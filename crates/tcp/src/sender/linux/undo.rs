@@ -1,10 +1,11 @@
-//! The end of a recovery, and reductions that were needless (`tcp_fastretrans_alert`, `tcp_process_loss`).
+//! The end of a recovery, and reductions that were needless (`tcp_fastretrans_alert`,
+//! `tcp_process_loss`).
 //!
 //! - All retransmissions were reported as duplicates (`tcp_try_undo_dsack`).
 //! - The original arrived late: an ACK of new data echoes a timestamp from before the first
-//!   retransmission (Eifel, RFC 3522 and RFC 4015; `tcp_packet_delayed`), or nothing was retransmitted yet. In
-//!   the middle of a recovery this undoes it only if no retransmission is in the network. If one is,
-//!   nothing is retransmitted until the next ACK (`tcp_try_undo_partial`).
+//!   retransmission (Eifel, RFC 3522 and RFC 4015; `tcp_packet_delayed`), or nothing was
+//!   retransmitted yet. In the middle of a recovery this undoes it only if no retransmission is in
+//!   the network. If one is, nothing is retransmitted until the next ACK (`tcp_try_undo_partial`).
 //! - F-RTO after a timeout (RFC 5682).
 
 use congestion::Controller;

@@ -1,9 +1,10 @@
 //! Use of cwnd as Linux measures it (`tcp_cwnd_validate`): at the last time that new data
 //! left, or waited for cwnd. What a recovery or its retransmissions make of cwnd does not count.
 //!
-//! cwnd that is not used for an RTO falls. If nothing is outstanding, it restarts (`tcp_cwnd_restart`); the time counts
-//! from the last data, so a closed window with its probes is idle time. If something is outstanding, it falls half
-//! of the way to the flight (`tcp_cwnd_application_limited`).
+//! cwnd that is not used for an RTO falls. If nothing is outstanding, it restarts
+//! (`tcp_cwnd_restart`); the time counts from the last data, so a closed window with its probes is
+//! idle time. If something is outstanding, it falls half of the way to the flight
+//! (`tcp_cwnd_application_limited`).
 
 use congestion::{Controller, Window};
 use units::{Span, Time};
@@ -28,9 +29,11 @@ pub(super) struct Validated {
     unseen: Option<Time>,
     /// Time of the last departure of data (`lsndtime`).
     sent_at: Time,
-    /// cwnd restarts if this has been long ago: the application has written, or the receive window has changed.
+    /// cwnd restarts if this has been long ago: the application has written, or the receive window
+    /// has changed.
     may_restart: bool,
-    /// cwnd falls if it is not used (`tcp_slow_start_after_idle`), and the controller does not set it in recovery.
+    /// cwnd falls if it is not used (`tcp_slow_start_after_idle`), and the controller does not set
+    /// it in recovery.
     falls: bool,
 }
 
@@ -123,8 +126,8 @@ impl Validated {
         self.may_restart = false;
     }
 
-    /// The application has written, or the receive window has changed: cwnd restarts if it was not used
-    /// for long (`tcp_slow_start_after_idle_check`).
+    /// The application has written, or the receive window has changed: cwnd restarts if it was not
+    /// used for long (`tcp_slow_start_after_idle_check`).
     pub(super) fn look_at_idle_time(&mut self, core: &mut Core, is_disordered: bool) {
         self.look_at_use(core, is_disordered);
         self.may_restart = true;
@@ -135,8 +138,8 @@ impl Validated {
         std::mem::take(&mut self.may_restart).then_some(self.sent_at)
     }
 
-    /// cwnd was `before`, and the controller has restarted it after `idle` time. It halves for each RTO
-    /// of idleness, down to the initial window, and ssthresh keeps three quarters of it
+    /// cwnd was `before`, and the controller has restarted it after `idle` time. It halves for each
+    /// RTO of idleness, down to the initial window, and ssthresh keeps three quarters of it
     /// (`tcp_cwnd_restart`).
     pub(super) fn restart(&mut self, core: &mut Core, now: Time, idle: Span, before: Window) {
         let rto = core.rtt.rto();

@@ -1,4 +1,4 @@
-//! The recoveries, and the questions that the sender has for the one of a connection.
+//! The recoveries of a sender, and the rules that each of them has.
 //!
 //! The recovery is chosen once per call of the connection: [`AnyRecovery`] has it, and the steps of
 //! an ACK, of a departure and of a timeout are generic over [`LossRecovery`].

@@ -196,15 +196,18 @@ fn losses_are_corruption_for_a_second_and_a_round_trip_after_a_signal_of_errors(
     }
 }
 
-/// TCP has no such messages.
+/// TCP has no such messages, nor has an end of SCPS-TP whose other end is one of TCP.
 #[test]
 fn a_connection_of_tcp_takes_no_signal() {
-    let mut wire = Wire::established(&config());
-    wire.ends[A].on_link_state(wire.now, true);
-    wire.ends[A].on_corruption(wire.now);
-    wire.write(A, 10 * MSS);
-    wire.run();
-    assert_eq!(wire.ends[B].delivered(), 10 * MSS);
+    for a in [config(), scps(corruption())] {
+        let mut wire = Wire::between(&a, &config()).open();
+        wire.run_for(ms(150));
+        wire.ends[A].on_link_state(wire.now, true);
+        wire.ends[A].on_corruption(wire.now);
+        wire.write(A, 10 * MSS);
+        wire.run_for(ms(1000));
+        assert_eq!(wire.ends[B].delivered(), 10 * MSS);
+    }
 }
 
 #[test]

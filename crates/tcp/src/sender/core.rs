@@ -34,6 +34,9 @@ pub(crate) struct Core {
     pub(crate) controller: AnyController,
     /// Parts that only some connections need.
     pub(super) features: Option<Box<Features>>,
+    /// A probe of capacity may have to leave. It is false only for plain connections. Others take a
+    /// turn at the token bucket of their host by this.
+    pub(super) may_probe: bool,
     pub(crate) rtt: RttEstimator,
     pub(super) usage: Usage,
     pub(crate) reduction: LastReduction,
@@ -65,6 +68,7 @@ impl Core {
                 Scoreboard::default()
             },
             controller,
+            may_probe: features.is_some() || is_linux,
             features,
             rtt: RttEstimator::new(&config.rto),
             usage: Usage::default(),

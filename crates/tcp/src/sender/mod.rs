@@ -419,6 +419,7 @@ impl Sender {
         let core = &mut self.core;
         core.timers.stop();
         core.features = None;
+        core.may_probe = false;
         core.episode.resend_head = false;
         core.episode.phase = Phase::Open;
         core.stream.buffered = core.stream.max;

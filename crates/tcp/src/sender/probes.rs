@@ -11,7 +11,6 @@ use crate::scoreboard::Scoreboard;
 
 use super::Sender;
 use super::core::Core;
-use super::recovery::AnyRecovery;
 use super::stream::Stream;
 
 /// State of the probes of one sender.
@@ -108,12 +107,10 @@ impl Probes {
 }
 
 impl Sender {
-    /// Returns true if [`next_capacity_probe`](Self::next_capacity_probe) may have something. It is
-    /// false only for plain connections. Others take a turn at the token bucket of their host by
-    /// this.
+    /// Returns true if [`next_capacity_probe`](Self::next_capacity_probe) may have something.
     #[inline]
     pub(crate) fn may_probe(&self) -> bool {
-        self.core.features.is_some() || !matches!(self.recovery, AnyRecovery::Classic(_))
+        self.core.may_probe
     }
 
     /// The next probe and its data, if the controller sends one and there is data for it. Called

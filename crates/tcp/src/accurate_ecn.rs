@@ -1,30 +1,32 @@
 //! Accurate ECN (RFC 9768): the receiver counts marked packets and bytes, and the sender reads the
 //! counters.
 //!
-//! - Set-up (section 3.1): a SYN asks with AE, CWR and ECE. The SYN with ACK agrees and says with which
-//!   code point the SYN has arrived; the ACK of the SYN with ACK says the same of it (tables 2 to 4).
-//!   Other answers are those of an end with RFC 3168, or without ECN. Reserved combinations agree too
-//!   (section 3.1.3).
-//! - ACE (section 3.2.2): the same three bits then carry the number of marked packets modulo 8, in each
-//!   segment. Both ends begin with 5, and the end that opened the connection with 6 if the SYN with ACK was
-//!   marked. Packets without data count too.
-//! - An end whose SYN or SYN with ACK was marked begins with a window of one segment, as after a lost SYN
-//!   (section 3.2.2.2 requires a response; RFC 5562 has this one). An end that has listened and gets
-//!   ACE 000 on the first ACK sends without ECT and ignores reports (table 4, note 1).
-//! - The option (section 3.2.3): bytes that arrived with CE and with the code point of the data, modulo
-//!   2^24. It is sent with each ACK without data after the counters have changed, where it fits.
+//! - Set-up (section 3.1): a SYN asks with AE, CWR and ECE. The SYN with ACK agrees and says with
+//!   which code point the SYN has arrived; the ACK of the SYN with ACK says the same of it (tables
+//!   2 to 4). Other answers are those of an end with RFC 3168, or without ECN. Reserved
+//!   combinations agree too (section 3.1.3).
+//! - ACE (section 3.2.2): the same three bits then carry the number of marked packets modulo 8, in
+//!   each segment. Both ends begin with 5, and the end that opened the connection with 6 if the SYN
+//!   with ACK was marked. Packets without data count too.
+//! - An end whose SYN or SYN with ACK was marked begins with a window of one segment, as after a
+//!   lost SYN (section 3.2.2.2 requires a response; RFC 5562 has this one). An end that has
+//!   listened and gets ACE 000 on the first ACK sends without ECT and ignores reports (table 4,
+//!   note 1).
+//! - The option (section 3.2.3): bytes that arrived with CE and with the code point of the data,
+//!   modulo 2^24. It is sent with each ACK without data after the counters have changed, where it
+//!   fits.
 //!
 //! Decisions:
-//! - Only the counters of CE and of one code point are sent, 8 bytes. An end sends its data with one
-//!   code point, and a counter at the end of the option that has not changed may be left out (section
-//!   3.2.3.3).
+//! - Only the counters of CE and of one code point are sent, 8 bytes. An end sends its data with
+//!   one code point, and a counter at the end of the option that has not changed may be left out
+//!   (section 3.2.3.3).
 //! - Data has no room for the option: its segments carry ACE only.
 //! - If both do not fit, the option takes the place of the last SACK blocks, as in Linux 6.19
 //!   (`tcp_options_fit_accecn`): two are left with timestamps, three without.
-//! - SYNs carry no option, and no end looks for middleboxes that change the field of ECN or remove the
-//!   option (sections 3.2.2.3 and 3.2.3.2). There are none here.
-//! - A SYN with ACK that is retransmitted after the set-up is acknowledged with the counter (section
-//!   3.2.2.1 repeats the code point of the set-up).
+//! - SYNs carry no option, and no end looks for middleboxes that change the field of ECN or remove
+//!   the option (sections 3.2.2.3 and 3.2.3.2). There are none here.
+//! - A SYN with ACK that is retransmitted after the set-up is acknowledged with the counter
+//!   (section 3.2.2.1 repeats the code point of the set-up).
 //! - Retransmissions and bare ACKs are sent without ECT, as in RFC 3168.
 
 use crate::segment::EcnCounters;
@@ -35,7 +37,8 @@ const FIRST: u8 = 5;
 const ACE: u8 = 0b111;
 /// Counters of bytes have 24 bits.
 const BYTES: u32 = (1 << 24) - 1;
-/// Marked packets after which an ACK is sent at once: n of section 3.2.2.5.1 while data is unacknowledged.
+/// Marked packets after which an ACK is sent at once: n of section 3.2.2.5.1 while data is
+/// unacknowledged.
 const MARKS_FOR_ACK: u32 = 2;
 /// The same while no data is unacknowledged, so that ACKs of ACKs die out.
 const MARKS_FOR_ACK_OF_ACKS: u32 = 3;
@@ -72,8 +75,8 @@ impl CodePoint {
     }
 }
 
-/// Returns true if a SYN asks for accurate reports: with 111, and with combinations that are reserved for later
-/// (section 3.1.3).
+/// Returns true if a SYN asks for accurate reports: with 111, and with combinations that are
+/// reserved for later (section 3.1.3).
 pub(crate) fn asks(bits: u8) -> bool {
     !matches!(bits & ACE, 0b000 | 0b011)
 }
@@ -124,14 +127,15 @@ impl Default for Received {
 }
 
 impl Received {
-    /// A SYN with ACK has arrived. A mark of a SYN is reported by its answer alone (section 3.2.2.2).
+    /// A SYN with ACK has arrived. A mark of a SYN is reported by its answer alone (section
+    /// 3.2.2.2).
     pub(crate) fn count_answer(&mut self, arrived: CodePoint) {
         self.packets = FIRST + u8::from(arrived == CodePoint::Ce);
     }
 
     /// A segment has arrived with `bytes` of data. Returns true if an ACK is sent at once (section
-    /// 3.2.2.5.1): for marked data after a packet without a mark, and for the second mark since the last ACK,
-    /// or the third if nothing is `unacknowledged`.
+    /// 3.2.2.5.1): for marked data after a packet without a mark, and for the second mark since the
+    /// last ACK, or the third if nothing is `unacknowledged`.
     pub(crate) fn count(&mut self, arrived: CodePoint, bytes: u32, unacknowledged: bool) -> bool {
         let marked = arrived == CodePoint::Ce;
         let before = std::mem::replace(&mut self.last_was_marked, marked);
@@ -162,8 +166,8 @@ impl Received {
         self.unreported = 0;
     }
 
-    /// The counters for an ACK, if they have changed since the last one, and whether the second is that of
-    /// ECT(1).
+    /// The counters for an ACK, if they have changed since the last one, and whether the second is
+    /// that of ECT(1).
     pub(crate) fn take_counters(&mut self) -> Option<(EcnCounters, bool)> {
         if !std::mem::take(&mut self.changed) {
             return None;
@@ -203,16 +207,17 @@ pub(crate) struct Report {
 }
 
 impl Known {
-    /// The other end has said how the SYN with ACK arrived. It counts a mark of that, and none of the SYN
-    /// (section 3.2.2.2).
+    /// The other end has said how the SYN with ACK arrived. It counts a mark of that, and none of
+    /// the SYN (section 3.2.2.2).
     pub(crate) fn take_set_up(&mut self, arrived: CodePoint) {
         self.packets = FIRST + u8::from(arrived == CodePoint::Ce);
     }
 
     /// Bytes that are newly reported as marked.
     ///
-    /// With the option it is their number. Without it, it is that of the packets, and ACE may have wrapped if
-    /// the ACK is for more than seven: then the largest number of marks that fits (appendix A.2.1).
+    /// With the option it is their number. Without it, it is that of the packets, and ACE may have
+    /// wrapped if the ACK is for more than seven: then the largest number of marks that fits
+    /// (appendix A.2.1).
     pub(crate) fn take(&mut self, report: Report) -> u64 {
         let packets = u64::from(report.field.wrapping_sub(self.packets) & ACE);
         self.packets = report.field & ACE;

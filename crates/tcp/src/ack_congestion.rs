@@ -1,28 +1,34 @@
-//! ACK congestion control (RFC 5690): the data sender adapts the number of segments for which the receiver sends
-//! an ACK to the path of the ACKs.
+//! ACK congestion control (RFC 5690): the data sender adapts the number of segments for which the
+//! receiver sends an ACK to the path of the ACKs.
 //!
 //! - Set-up (section 4.1): both SYNs have an option that permits it.
-//! - The receiver sends an ACK for every R full-sized segments, or when its timer expires; data out of order is
-//!   acknowledged at once (section 4.3). R begins with the receiver's own number, and an option changes it.
-//! - The sender knows R. An ACK of more than R new segments shows that ACKs were lost, unless they come later
-//!   (reordering). With ECN, ACKs leave with ECT, and a mark of an ACK counts as a loss.
-//! - R doubles after a window of data with lost or marked ACKs, and falls by one after cwnd / (R^2 - R) windows
-//!   without. It is at most half of cwnd, rounded up, so that there are two ACKs in a window, and 2 is always
-//!   allowed. These rules are those of RFC 4341 section 6.1.2, to which RFC 5690 refers.
+//! - The receiver sends an ACK for every R full-sized segments, or when its timer expires; data out
+//!   of order is acknowledged at once (section 4.3). R begins with the receiver's own number, and
+//!   an option changes it.
+//! - The sender knows R. An ACK of more than R new segments shows that ACKs were lost, unless they
+//!   come later (reordering). With ECN, ACKs leave with ECT, and a mark of an ACK counts as a loss.
+//! - R doubles after a window of data with lost or marked ACKs, and falls by one after
+//!   cwnd / (R^2 - R) windows without. It is at most half of cwnd, rounded up, so that there are
+//!   two ACKs in a window, and 2 is always allowed. These rules are those of RFC 4341 section 6.1.2,
+//!   to which RFC 5690 refers.
 //!
-//! Of RFC 5690 itself only the abstract was available. Its rules are as the author of this file knows them. The
-//! rules of R were compared with CCID 2 of Linux (`ccid2_change_l_ack_ratio`). Decisions of this implementation:
+//! Of RFC 5690 itself only the abstract was available. Its rules are as the author of this file
+//! knows them. The rules of R were compared with CCID 2 of Linux (`ccid2_change_l_ack_ratio`).
+//! Decisions of this implementation:
 //!
 //! - R counts bytes of full-sized segments, as delayed ACKs do here.
-//! - The option travels on a segment without data, so that data segments stay full. No ACK shows that it has
-//!   arrived, so it is repeated in each window while R is not the smallest.
-//! - An option may be lost or late. So ACKs are compared with the largest R of this window and the two before.
-//! - While data is lost or out of order, no ACK is taken for lost: the receiver has other reasons then.
+//! - The option travels on a segment without data, so that data segments stay full. No ACK shows
+//!   that it has arrived, so it is repeated in each window while R is not the smallest.
+//! - An option may be lost or late. So ACKs are compared with the largest R of this window and the
+//!   two before.
+//! - While data is lost or out of order, no ACK is taken for lost: the receiver has other reasons
+//!   then.
 //! - R does not fall below the receiver's own number of segments, nor below 2.
 //! - If cwnd falls so far that R is more than twice its limit, R falls at once.
 //! - With accurate ECN, ACKs have no ECT, and only losses count.
 
-/// The smallest ratio that is ever asked for, and the one that is always allowed (RFC 4341 section 6.1.2).
+/// The smallest ratio that is ever asked for, and the one that is always allowed (RFC 4341 section
+/// 6.1.2).
 const LEAST: u32 = 2;
 /// Largest value of the option.
 const MOST: u32 = u8::MAX as u32;
@@ -110,7 +116,8 @@ impl AckRatio {
         self.counters.marked += 1;
     }
 
-    /// An ACK of new data arrives. Returns the ratio that the receiver has to be asked for now, if any.
+    /// An ACK of new data arrives. Returns the ratio that the receiver has to be asked for now, if
+    /// any.
     pub(crate) fn on_ack(&mut self, ack: &Advance) -> Option<u8> {
         let acked = ack.number - ack.una;
         let [a, b, c] = self.recent;
@@ -125,8 +132,9 @@ impl AckRatio {
         } else {
             None
         };
-        // The receiver counts bytes, and the last segment may go beyond R of them. What this ACK shows counts
-        // for the window that follows, so that an ACK which it has overtaken comes in time.
+        // The receiver counts bytes, and the last segment may go beyond R of them. What this ACK
+        // shows counts for the window that follows, so that an ACK which it has overtaken comes in
+        // time.
         if ack.in_order && acked >= (expected + 1) * ack.mss {
             self.missing += (acked.div_ceil(ack.mss) / expected).saturating_sub(1).max(1);
         }
@@ -235,7 +243,8 @@ mod tests {
         assert_eq!(path.told.last(), Some(&50));
     }
 
-    /// R falls by one after cwnd / (R^2 - R) windows: after one for 11, and after two for 8 of 100 segments.
+    /// R falls by one after cwnd / (R^2 - R) windows: after one for 11, and after two for 8 of 100
+    /// segments.
     #[test]
     fn the_ratio_falls_by_one_after_as_many_windows_as_the_rule_has() {
         let mut path = Path::new(100);

@@ -3,7 +3,6 @@
 mod acceptance;
 mod ack_control;
 mod arrival;
-mod best_effort;
 mod departure;
 mod endpoint;
 mod handshake;
@@ -12,7 +11,6 @@ mod keep_alive;
 mod marks;
 mod probes;
 mod reset;
-mod snack;
 
 use std::sync::Arc;
 
@@ -27,7 +25,6 @@ use marks::Marks;
 use reset::Reset;
 
 use crate::config::Config;
-use crate::info::Agreed;
 use crate::receiver::Receiver;
 use crate::segment::{Flags, Options, Segment};
 use crate::sender::{Phase, Sender};
@@ -82,62 +79,85 @@ enum Urgent {
     KeepAlive,
 }
 
+/// The options that both ends use; before the set-up those that this end offers.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Agreed {
+    /// Window scale option (RFC 7323 section 2).
+    pub(crate) scaling: bool,
+    /// Timestamps option (RFC 7323 section 3).
+    pub(crate) timestamps: bool,
+    /// SACK (RFC 2018).
+    pub(crate) sack: bool,
+    /// Reports of data that has arrived twice (RFC 2883).
+    dsack: bool,
+    pub(crate) ecn: Ecn,
+    /// Options of data segments once both ends have agreed on ECN.
+    ect: Options,
+    /// Window scale of this end (RFC 7323 section 2.2).
+    pub(crate) shift: u8,
+    /// Window scale of the other end.
+    pub(crate) peer_shift: u8,
+    /// Largest window that the window field can carry, in bytes.
+    window_limit: u64,
+    /// MSS option of the other end; 0 without one.
+    peer_mss: u16,
+}
+
+/// The set-up of a connection.
+#[derive(Debug, Default)]
+struct Opening {
+    /// SYNs sent so far.
+    syns: u32,
+    /// The other end has opened the connection.
+    passive: bool,
+    /// A gateway decides on SYNs before they are answered.
+    hold: Option<Box<Hold>>,
+}
+
+/// Capacity probes of the other end.
+#[derive(Clone, Copy, Debug, Default)]
+struct PeerProbes {
+    /// Probes that are still to be answered.
+    unanswered: u32,
+    /// One has arrived.
+    is_seen: bool,
+}
+
 /// One end of a connection. Segments and time go in through [`on_segment`](Self::on_segment) and
 /// [`on_deadline`](Self::on_deadline); after each of them, and after every call of the
 /// application, [`next_segment`](Self::next_segment) is called until it returns `None`, and then
 /// [`next_of_low_priority`](Self::next_of_low_priority) likewise.
 #[derive(Debug)]
 pub struct Connection {
-    state: State,
+    pub(crate) state: State,
     /// The segment that goes before everything else.
     urgent: Urgent,
     /// Why the connection ended before its time.
     cause: Option<AbortCause>,
-    /// Before this, what is out of order in a segment without data is not answered again.
-    challenge_from: Time,
-    /// SYNs sent so far.
-    syns: u32,
-    /// The other end has opened the connection.
-    passive: bool,
+    /// Earliest time of the next challenge ACK (RFC 5961 section 7).
+    next_challenge_at: Time,
+    opening: Opening,
     closing: bool,
-    /// A gateway decides on SYNs before they are answered.
-    hold: Option<Box<Hold>>,
-    /// Options that this end offers, and after the set-up those that both have offered.
-    scaling: bool,
-    timestamps: bool,
-    sack: bool,
-    ecn: Ecn,
-    /// Options of data segments once both ends have agreed on ECN.
-    ect: Options,
-    dsack: bool,
+    pub(crate) agreed: Agreed,
     /// The bits of a segment that make it unusual if they are set, and ACK. None if each mark is
     /// reported or ACKs are controlled: then no segment is ordinary.
     ordinary_bits: u8,
     /// Report of marks in each segment: ECE until the other end answers (RFC 3168 section 6.1.3),
     /// ECE of the last data (RFC 8257), or ACE (RFC 9768).
     report: Flags,
-    marks: Option<Box<Marks>>,
-    /// Probes of the other end that are still to be answered.
-    unanswered_probes: u32,
-    /// The other end sends probes.
-    peer_probes: bool,
-    /// Window scale of this end and of the other (RFC 7323 section 2.2).
-    shift: u8,
-    peer_shift: u8,
-    /// Largest window that the window field can carry, in bytes.
-    window_limit: u64,
-    peer_mss: u16,
+    pub(crate) marks: Option<Box<Marks>>,
+    peer_probes: PeerProbes,
     /// TS.Recent: the timestamp to echo (RFC 7323 section 4.3).
     recent_timestamp: u32,
     last_ack_sent: u64,
-    /// TIME-WAIT ends, or before it keep-alive looks whether the other end is there.
-    slow_timer: Time,
+    /// End of TIME-WAIT, or before it the time at which keep-alive looks for the other end.
+    pub(crate) slow_timer: Time,
     watch: Watch,
-    out: Space,
+    pub(crate) out: Space,
     inward: Space,
-    config: Arc<Config>,
-    sender: Sender,
-    receiver: Receiver,
+    pub(crate) config: Arc<Config>,
+    pub(crate) sender: Sender,
+    pub(crate) receiver: Receiver,
 }
 
 impl Connection {
@@ -150,30 +170,29 @@ impl Connection {
             state: State::Closed,
             urgent: Urgent::Nothing,
             cause: None,
-            challenge_from: Time::ZERO,
-            syns: 0,
-            passive: false,
+            next_challenge_at: Time::ZERO,
+            opening: Opening::default(),
             closing: false,
-            hold: None,
-            scaling: config.window_scaling,
-            timestamps: config.timestamps,
-            sack: matches!(config.recovery, Recovery::Sack | Recovery::Linux),
-            ecn,
-            ect: Options::default(),
-            // RFC 9768 section 3.1.1 requires it with accurate ECN and SACK.
-            dsack: config.dsack
-                || needs.duplicate_reports
-                || config.recovery == Recovery::Linux
-                || ecn.is_accurate(),
+            agreed: Agreed {
+                scaling: config.window_scaling,
+                timestamps: config.timestamps,
+                sack: matches!(config.recovery, Recovery::Sack | Recovery::Linux),
+                // RFC 9768 section 3.1.1 requires it with accurate ECN and SACK.
+                dsack: config.dsack
+                    || needs.duplicate_reports
+                    || config.recovery == Recovery::Linux
+                    || ecn.is_accurate(),
+                ecn,
+                ect: Options::default(),
+                shift: 0,
+                peer_shift: 0,
+                window_limit: unscaled,
+                peer_mss: 0,
+            },
             ordinary_bits: ORDINARY_BITS,
             report: Flags::default(),
             marks: Marks::new(ecn, &config),
-            unanswered_probes: 0,
-            peer_probes: false,
-            shift: 0,
-            peer_shift: 0,
-            window_limit: unscaled,
-            peer_mss: 0,
+            peer_probes: PeerProbes::default(),
             recent_timestamp: 0,
             last_ack_sent: 0,
             slow_timer: Time::NEVER,
@@ -238,14 +257,14 @@ impl Connection {
         self.sender.finish();
     }
 
-    /// The feedback field of `segment`, which [`next_segment`](Self::next_segment) has just given out.
-    /// Called in networks whose packets have one.
+    /// The feedback field of `segment`, which [`next_segment`](Self::next_segment) has just given
+    /// out. Called in networks whose packets have one.
     pub fn take_field(&mut self, segment: &Segment) -> Field {
         self.sender.take_field(segment)
     }
 
-    /// This end sends little data: it asks no router for a rate (RFC 4782), but returns what the other end has
-    /// asked for.
+    /// This end sends little data: it asks no router for a rate (RFC 4782), but returns what the
+    /// other end has asked for.
     pub fn only_answer(&mut self) {
         self.sender.only_answer();
     }
@@ -282,8 +301,8 @@ impl Connection {
         self.cause.is_some()
     }
 
-    /// Bytes that the application has read so far: each byte of the other end's stream once. Those that it was told to
-    /// be missing are among them ([`skipped`](Self::skipped)).
+    /// Bytes that the application has read so far: each byte of the other end's stream once. Those
+    /// that it was told to be missing are among them ([`skipped`](Self::skipped)).
     #[inline]
     pub fn delivered(&self) -> u64 {
         self.receiver.delivered()
@@ -294,28 +313,28 @@ impl Connection {
         self.receiver.unread()
     }
 
-    /// Why the connection failed: [`abort_cause`](Self::abort_cause) of one that had not yet delivered both
-    /// streams with their FINs. A reset in TIME-WAIT takes nothing away (RFC 1337).
+    /// Why the connection failed: [`abort_cause`](Self::abort_cause) of one that had not yet
+    /// delivered both streams with their FINs. A reset in TIME-WAIT takes nothing away (RFC 1337).
     pub fn failure(&self) -> Option<AbortCause> {
-        let is_complete = self.receiver.finished() && self.sender.fin_acknowledged();
+        let is_complete = self.receiver.finished() && self.sender.stream().fin_acknowledged();
         self.cause.filter(|_| !is_complete)
     }
 
-    /// Bytes that [`write`](Self::write) can take until the send buffer is full. An application that writes
-    /// more waits in it.
+    /// Bytes that [`write`](Self::write) can take until the send buffer is full. An application
+    /// that writes more waits in it.
     pub fn send_room(&self) -> u64 {
-        let waiting = self.sender.written() - 1 - self.acknowledged();
+        let waiting = self.sender.stream().written - 1 - self.acknowledged();
         self.config.send_buffer.get().saturating_sub(waiting)
     }
 
     /// Bytes of the own stream that the other end has acknowledged, or that were given up.
     pub fn acknowledged(&self) -> u64 {
-        self.sender.una().saturating_sub(1).min(self.sender.written() - 1)
+        self.sender.stream().una.saturating_sub(1).min(self.sender.stream().written - 1)
     }
 
     /// Bytes of the own stream that were sent at least once, from the first one on.
     pub fn sent_once(&self) -> u64 {
-        self.sender.max().saturating_sub(1).min(self.sender.written() - 1)
+        self.sender.stream().max.saturating_sub(1).min(self.sender.stream().written - 1)
     }
 
     /// The other end has sent its FIN, and everything before it has arrived.
@@ -325,7 +344,7 @@ impl Connection {
 
     /// Flight size in bytes.
     pub fn flight(&self) -> u64 {
-        self.sender.flight()
+        self.sender.stream().flight()
     }
 
     /// Where loss recovery stands.
@@ -338,8 +357,9 @@ impl Connection {
         self.sender.controller()
     }
 
-    /// The link that this connection shares with others was measured, for controllers that need it. `rate` is that
-    /// of the link in bytes per second, `used` the part of it that was sent, by this number of connections.
+    /// The link that this connection shares with others was measured, for controllers that need it.
+    /// `rate` is that of the link in bytes per second, `used` the part of it that was sent, by this
+    /// number of connections.
     pub fn on_utilisation(&mut self, rate: f64, used: f64, connections: u32) {
         self.sender.on_utilisation(rate, used, connections);
     }
@@ -351,16 +371,6 @@ impl Connection {
 
     pub(crate) fn sender(&self) -> &Sender {
         &self.sender
-    }
-
-    /// The options that both ends use; before the set-up those that this end offers.
-    pub(crate) fn agreed(&self) -> Agreed {
-        Agreed {
-            scales: self.scaling.then_some((self.shift, self.peer_shift)),
-            timestamps: self.timestamps,
-            sack: self.sack,
-            ecn: self.ecn,
-        }
     }
 
     /// Counts of sent data.
@@ -391,7 +401,7 @@ impl Connection {
             } else {
                 self.sender.on_deadline(now, &self.config, self.watch.heard);
             }
-            if let Some(cause) = self.sender.gave_up() {
+            if let Some(cause) = self.sender.timers().gave_up() {
                 self.cause = Some(cause);
                 self.state = State::Closed;
                 self.urgent = Urgent::Nothing;
@@ -401,9 +411,9 @@ impl Connection {
         }
     }
 
-    pub(super) fn advance_close(&mut self, now: Time, fin: bool) {
+    pub(crate) fn advance_close(&mut self, now: Time, fin: bool) {
         self.sender.note_waiting_data();
-        let acknowledged = self.sender.fin_acknowledged();
+        let acknowledged = self.sender.stream().fin_acknowledged();
         let finished = self.receiver.finished();
         let before = self.state;
         self.state = match self.state {

@@ -1,15 +1,15 @@
 //! Records of single segments in flight: time of the last transmission, and whether the segment was
 //! delivered, lost or retransmitted.
 //!
-//! RACK needs these records (RFC 8985 section 5.2). It detects losses by the time of transmission, so
-//! that a retransmission can be lost like any other segment. Segments are sorted, and contiguous but for
-//! data that a probe has carried ahead of its turn and that was passed over: it has arrived, and was
-//! never sent as a segment. A queue in the order of transmission finds those sent before another one,
-//! without a search in the window.
+//! RACK needs these records (RFC 8985 section 5.2). It detects losses by the time of transmission,
+//! so that a retransmission can be lost like any other segment. Segments are sorted, and contiguous
+//! but for data that a probe has carried ahead of its turn and that was passed over: it has
+//! arrived, and was never sent as a segment. A queue in the order of transmission finds those sent
+//! before another one, without a search in the window.
 //!
 //! All counts are of segments, and one that is not full counts as much as a full one, as in Linux
-//! (`tcp_packets_in_flight`). To the outside a segment is as many bytes as a full one, so that a window in
-//! bytes has room for a number of segments.
+//! (`tcp_packets_in_flight`). To the outside a segment is as many bytes as a full one, so that a
+//! window in bytes has room for a number of segments.
 
 use std::collections::VecDeque;
 
@@ -42,8 +42,8 @@ pub(crate) struct Segment {
     /// A retransmission is in the network.
     repeating: bool,
     delivered: bool,
-    /// It is in the order of transmission, in which RACK looks for losses. What RACK has found to be lost
-    /// returns to it with its retransmission only (`tcp_rack_detect_loss` of Linux).
+    /// It is in the order of transmission, in which RACK looks for losses. What RACK has found to
+    /// be lost returns to it with its retransmission only (`tcp_rack_detect_loss` of Linux).
     is_listed: bool,
 }
 
@@ -114,7 +114,8 @@ impl Flight {
         self.mss = mss;
     }
 
-    /// `range` is sent for the first time, with `bytes` of data. Returns the bytes that it counts for.
+    /// `range` is sent for the first time, with `bytes` of data. Returns the bytes that it counts
+    /// for.
     pub(crate) fn on_new(&mut self, now: Time, range: Range, bytes: u64) -> u64 {
         let Range { start, end } = range;
         let segments = if bytes <= self.mss { 1 } else { bytes.div_ceil(self.mss) };
@@ -259,8 +260,8 @@ impl Flight {
     }
 
     /// Declares lost what was sent before `latest`, which has arrived, and more than `patience` ago
-    /// (RFC 8985 section 6.2, `RACK_detect_loss`). Calls `tell` for each, as it was before. Returns when
-    /// the last of what was sent before it will be lost too, if it does not arrive.
+    /// (RFC 8985 section 6.2, `RACK_detect_loss`). Calls `tell` for each, as it was before. Returns
+    /// when the last of what was sent before it will be lost too, if it does not arrive.
     pub(crate) fn find_losses(
         &mut self,
         now: Time,
@@ -327,8 +328,8 @@ impl Flight {
         }
     }
 
-    /// Segments have at most `mss` bytes now. Segments to retransmit are joined before they are cut:
-    /// in Linux they are parts of larger packets, which segmentation offload cuts.
+    /// Segments have at most `mss` bytes now. Segments to retransmit are joined before they are
+    /// cut: in Linux they are parts of larger packets, which segmentation offload cuts.
     pub(crate) fn recut(&mut self, mss: u64) {
         let mut cut: VecDeque<Segment> = VecDeque::with_capacity(self.segments.len());
         for segment in std::mem::take(&mut self.segments) {
@@ -358,7 +359,8 @@ impl Flight {
         }
         self.segments = cut;
         self.count_all();
-        // Those in the network have other ends. What stands there for a segment that is no more is passed over.
+        // Those in the network have other ends. What stands there for a segment that is no more is
+        // passed over.
         let listed = self.segments.iter().filter(|one| !one.delivered && one.is_listed);
         self.departures = listed.map(Segment::departure).collect();
         self.departures.make_contiguous().sort_unstable();
@@ -387,8 +389,8 @@ impl Flight {
         }
     }
 
-    /// Where the segment stands that was sent at `departure`, if no later one has replaced it, it has not
-    /// arrived, and RACK has not found it to be lost.
+    /// Where the segment stands that was sent at `departure`, if no later one has replaced it, it
+    /// has not arrived, and RACK has not found it to be lost.
     fn listed(&self, departure: Departure) -> Option<usize> {
         let index = self.holding(departure.end)?;
         let segment = &self.segments[index];
@@ -402,8 +404,8 @@ impl Flight {
         self.segments.get(index).is_some_and(|segment| segment.end == end).then_some(index)
     }
 
-    /// Bytes in the network, with each segment counted as a full one: sent, neither lost nor sacked, or sent
-    /// again and not sacked.
+    /// Bytes in the network, with each segment counted as a full one: sent, neither lost nor
+    /// sacked, or sent again and not sacked.
     pub(crate) fn pipe(&self) -> u64 {
         self.pipe * self.mss
     }
@@ -437,7 +439,8 @@ impl Flight {
         self.repeating * self.mss
     }
 
-    /// True if the first segment was retransmitted, or any copy is in flight (`tcp_any_retrans_done`).
+    /// True if the first segment was retransmitted, or any copy is in flight
+    /// (`tcp_any_retrans_done`).
     pub(crate) fn has_copies(&self) -> bool {
         self.repeating > 0 || self.segments.front().is_some_and(|segment| segment.again)
     }
@@ -447,8 +450,8 @@ impl Flight {
         self.segments.front().map(|segment| segment.sent_at)
     }
 
-    /// Bytes of `range` that were sent more than once, with each segment counted as a full one, and where the first segment of these starts that has
-    /// arrived.
+    /// Bytes of `range` that were sent more than once, with each segment counted as a full one, and
+    /// where the first segment of these starts that has arrived.
     pub(crate) fn copies_within(&self, range: Range) -> (u64, Option<u64>) {
         let first = self.segments.partition_point(|segment| segment.end <= range.start);
         let within = self.segments.range(first..).take_while(|segment| segment.start < range.end);

@@ -5,8 +5,8 @@ use transport::PathMtuCounters;
 use units::Span;
 
 use crate::ack_congestion::AckCounters;
-use crate::best_effort::BestEffortCounters;
 use crate::connection::{Connection, State};
+use crate::scps::BestEffortCounters;
 use crate::sender::{NoticeCounters, Phase};
 
 /// A look at a connection. Amounts are in bytes.
@@ -25,8 +25,8 @@ pub struct Info {
     pub cwnd: u64,
     /// Slow start threshold; `u64::MAX` before the first reduction.
     pub ssthresh: u64,
-    /// Sent and not acknowledged cumulatively. With `recovery = "linux"` each segment of this and of the next three
-    /// counts as a full one.
+    /// Sent and not acknowledged cumulatively. With `recovery = "linux"` each segment of this and
+    /// of the next three counts as a full one.
     pub unacked: u64,
     /// Of that, acknowledged selectively.
     pub sacked: u64,
@@ -83,50 +83,41 @@ impl Connection {
         let window = sender.controller().window();
         let outstanding = sender.outstanding();
         let rtt = sender.rtt();
-        let agreed = self.agreed();
+        let agreed = &self.agreed;
+        let scales = agreed.scaling.then_some((agreed.shift, agreed.peer_shift));
         Info {
             state: self.state(),
             phase: sender.phase(),
             reduced_by_mark: sender.is_reduced_by_mark(),
-            mss: sender.mss(),
+            mss: sender.stream().mss,
             cwnd: window.cwnd,
             ssthresh: window.ssthresh,
             unacked: sender.counted_flight(),
             sacked: outstanding.sacked,
             lost: outstanding.lost,
             retransmitted: outstanding.retransmitted,
-            not_sent: sender.written().saturating_sub(sender.max().max(1)),
+            not_sent: sender.stream().written.saturating_sub(sender.stream().max.max(1)),
             acknowledged: self.acknowledged(),
             received: self.delivered() + self.unread() - self.skipped(),
             retransmissions: sender.counters().retransmissions,
-            timeouts_in_a_row: sender.retries(),
+            timeouts_in_a_row: sender.timers().retries(),
             window_probes: self.unanswered_probes(),
             rto: rtt.rto(),
             srtt: rtt.srtt(),
             rttvar: rtt.rttvar(),
             min_rtt: rtt.min(),
-            own_scale: agreed.scales.map(|(own, _)| own),
-            peer_scale: agreed.scales.map(|(_, peer)| peer),
+            own_scale: scales.map(|(own, _)| own),
+            peer_scale: scales.map(|(_, peer)| peer),
             timestamps: agreed.timestamps,
             sack: agreed.sack,
             ecn: agreed.ecn != Ecn::Off,
-            advertised: sender.advertised(),
+            advertised: sender.peer().advertised,
             path_mtu: sender.path_mtu_counters(),
             ack_control: self.ack_counters(),
             loss_notices: sender.notice_counters(),
             best_effort: self.best_effort_counters(),
         }
     }
-}
-
-/// The options that both ends use.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Agreed {
-    /// Window scales of this end and of the other.
-    pub(crate) scales: Option<(u8, u8)>,
-    pub(crate) timestamps: bool,
-    pub(crate) sack: bool,
-    pub(crate) ecn: Ecn,
 }
 
 /// Bytes between SND.UNA and SND.NXT by what is known of them.

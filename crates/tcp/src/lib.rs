@@ -1,17 +1,18 @@
 //! TCP endpoints (RFC 9293) as state machines without I/O: segments and time go in, segments and
 //! deadlines come out.
 //!
-//! A [`Connection`] is one end. It is made of parts that can be called on their own: the
-//! sender (`sender`) with its RTT estimator, scoreboard and recovery, and the receiver with
-//! reassembly, delayed ACKs and window. Payload is counted, not carried: byte `n` of a stream is
+//! A [`Connection`] is one end. It is made of parts that can be called on their own: the sender
+//! (`sender`), which has a core and one of three recoveries, and the receiver (`receiver`) with
+//! reassembly, delayed ACKs and window. SCPS-TP (`scps`) has a recovery and reports of its own.
+//! Payload is counted, not carried: byte `n` of a stream is
 //! byte `n` for both ends.
 
-// A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it may.
+// A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it
+// may.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod accurate_ecn;
 mod ack_congestion;
-mod best_effort;
 mod config;
 mod connection;
 mod flight;
@@ -24,13 +25,12 @@ mod sender;
 mod timestamps;
 
 pub use ack_congestion::AckCounters;
-pub use best_effort::{BestEffort, BestEffortCounters};
 pub use config::{
     AckTiming, Config, DelayedAck, DuplicateWindow, KeepAlive, Recovery, RecoveryExit,
     SsthreshBasis,
 };
 pub use connection::{Connection, State};
 pub use info::Info;
-pub use scps::{Cause, SILENCE_OF_SIGNALS, Scps, Snack, SnackForm};
+pub use scps::{BestEffort, BestEffortCounters, Cause, SILENCE_OF_SIGNALS, Scps, Snack, SnackForm};
 pub use segment::{Block, EcnCounters, Flags, MAX_SACK_BLOCKS, Options, Segment};
 pub use sender::{NoticeCounters, Phase};

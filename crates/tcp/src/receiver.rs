@@ -1,5 +1,6 @@
-//! The receiving half of a connection: what has arrived, in order and above gaps. `acks` decides when
-//! it is acknowledged, with the timing of Linux in `quick`, and `window` has the advertised window.
+//! The receiving half of a connection: what has arrived, in order and above gaps. `acks` decides
+//! when it is acknowledged, with the timing of Linux in `quick`, and `window` has the advertised
+//! window.
 
 mod acks;
 mod quick;
@@ -38,8 +39,8 @@ pub(crate) struct Receiver {
     fin: u64,
     /// Bytes received in order and not acknowledged.
     unacknowledged: u64,
-    /// So many of them make an ACK due at once.
-    ack_from: u64,
+    /// Unacknowledged bytes at which an ACK is sent without delay.
+    ack_at_once: u64,
     /// Full-sized segments of an ACK, if the other end has asked for another number (RFC 5690).
     ack_ratio: Option<u8>,
     /// Payload of a full-sized segment of the other end: the largest that has arrived (as Linux,
@@ -70,7 +71,7 @@ impl Receiver {
             advertised: None,
             fin: u64::MAX,
             unacknowledged: 0,
-            ack_from: bytes_of_an_ack(config, None, full),
+            ack_at_once: bytes_of_an_ack(config, None, full),
             ack_ratio: None,
             full,
             ack_now: false,
@@ -236,8 +237,8 @@ impl Receiver {
         self.gaps.as_ref().map_or(0, |gaps| gaps.bytes())
     }
 
-    /// The first gap counts as received, and the application, which has read everything before it, as told. Returns what
-    /// is missing.
+    /// Gives up the first gap: counts it as received and records it for the application, which has
+    /// read everything before. Returns the gap.
     pub(crate) fn pass_hole(&mut self, config: &Config) -> Option<Range> {
         let end = self.queued().next()?.start;
         let hole = Range { start: self.next, end };

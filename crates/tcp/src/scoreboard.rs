@@ -1,8 +1,8 @@
 //! The scoreboard of the sender: lost data and data in the network (RFC 6675 section 4).
 //!
-//! It has ranges of sequence numbers, not segments. An ACK costs a binary search over the gaps, and no
-//! cost grows with the window. Without SACK the set of ranges is empty, and the scoreboard has only
-//! the data that a timeout declared lost. The same rules then give go-back-N.
+//! It has ranges of sequence numbers, not segments. An ACK costs a binary search over the gaps, and
+//! no cost grows with the window. Without SACK the set of ranges is empty, and the scoreboard has
+//! only the data that a timeout declared lost. The same rules then give go-back-N.
 //!
 //! Decisions:
 //! - Data that a probe has brought ahead is passed over, and is no sign of a loss: it was sent
@@ -158,8 +158,8 @@ impl Scoreboard {
         self.lost_below > una
     }
 
-    /// Bytes that are thought to be in the network (the function `SetPipe`): sent, not lost and
-    /// not sacked, or retransmitted and not sacked. Where each segment is known by itself, it counts as
+    /// Bytes that are thought to be in the network (the function `SetPipe`): sent, not lost and not
+    /// sacked, or retransmitted and not sacked. Where each segment is known by itself, it counts as
     /// a full one.
     #[inline(always)]
     pub(crate) fn pipe(&self, una: u64, max: u64) -> u64 {

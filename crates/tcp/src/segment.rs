@@ -30,8 +30,8 @@ impl Flags {
     pub const ECE: Self = Self(flags::ECE);
     /// The window was reduced in answer to ECN-Echo.
     pub const CWR: Self = Self(flags::CWR);
-    /// Accurate ECN (RFC 9768 section 3.1). It is in the place of URG, which is never sent: in the header AE
-    /// is in the byte before.
+    /// Accurate ECN (RFC 9768 section 3.1). It is in the place of URG, which is never sent: in the
+    /// header AE is in the byte before.
     pub const AE: Self = Self(flags::URG);
 
     /// Returns true if all bits of `other` are set.
@@ -120,8 +120,8 @@ pub struct Options(u16);
 impl Options {
     /// The timestamps option (RFC 7323 section 3).
     pub const TIMESTAMPS: Self = Self(1);
-    /// The SNACK option of SCPS-TP, which is [`Segment::snack`]. On a SYN it is the option of capabilities that offers
-    /// it.
+    /// The SNACK option of SCPS-TP, which is [`Segment::snack`]. On a SYN it is the option of
+    /// capabilities that offers it.
     pub const SNACK: Self = Self(2);
     /// No option of TCP, but a mark of its IP packet: routers may mark it instead of dropping it
     /// (ECT, RFC 3168 section 5).
@@ -131,17 +131,19 @@ impl Options {
     pub const PROBE: Self = Self(8);
     /// The probe's payload is no data for the receiver.
     pub const DUMMY: Self = Self(16);
-    /// An option of ACK congestion control (RFC 5690): the bit of [`DUMMY`](Self::DUMMY), in a segment that is
-    /// no probe. A SYN with it permits, others have [`Segment::ack_ratio`].
+    /// An option of ACK congestion control (RFC 5690): the bit of [`DUMMY`](Self::DUMMY), in a
+    /// segment that is no probe. A SYN with it permits, others have [`Segment::ack_ratio`].
     pub(crate) const ACK_RATIO: Self = Self::DUMMY;
     /// An ACK, of low priority, that answers a probe.
     pub const PROBE_ANSWER: Self = Self(32);
     /// The option of accurate ECN (RFC 9768 section 3.2.3). Its counters are [`Segment::counters`].
     pub const ACCURATE_ECN: Self = Self(64);
-    /// ECT(1) and not ECT(0) (RFC 9331): with [`ECN_CAPABLE`](Self::ECN_CAPABLE) the code point of the
-    /// packet, with [`ACCURATE_ECN`](Self::ACCURATE_ECN), which is sent without ECT, that of the counter.
+    /// ECT(1) and not ECT(0) (RFC 9331): with [`ECN_CAPABLE`](Self::ECN_CAPABLE) the code point of
+    /// the packet, with [`ACCURATE_ECN`](Self::ACCURATE_ECN), which is sent without ECT, that of
+    /// the counter.
     pub const LOW_LATENCY: Self = Self(128);
-    /// The SACK-permitted option (RFC 2018 section 2). Only SYNs have it, whose options are counted anyway.
+    /// The SACK-permitted option (RFC 2018 section 2). Only SYNs have it, whose options are counted
+    /// anyway.
     pub const SACK_PERMITTED: Self = Self(256);
     /// The option of capabilities of SCPS-TP also offers best-effort transport. Only SYNs have it.
     pub const BEST_EFFORT: Self = Self(512);
@@ -198,8 +200,8 @@ impl Segment {
     /// The counters of the option of accurate ECN, if it is present: bytes that arrived marked, and
     /// bytes that arrived with the code point that the other end sends. Each has 24 bits.
     ///
-    /// They are in the room of the fourth SACK block. On the wire too there is no room for that block
-    /// next to this option.
+    /// They are in the room of the fourth SACK block. On the wire too there is no room for that
+    /// block next to this option.
     pub fn counters(&self) -> Option<EcnCounters> {
         let Block { start: marked, end: unmarked } = self.sack[MAX_SACK_BLOCKS - 1];
         self.options.contains(Options::ACCURATE_ECN).then_some(EcnCounters { marked, unmarked })
@@ -217,7 +219,8 @@ impl Segment {
         self.flags.contains(Flags::SYN) && self.has_ack_option()
     }
 
-    /// The ACK ratio that the other end is to use, if the segment has the option (RFC 5690 section 4.2).
+    /// The ACK ratio that the other end is to use, if the segment has the option (RFC 5690 section
+    /// 4.2).
     ///
     /// It is in the room of the fourth SACK block, which does not fit next to this option.
     pub fn ack_ratio(&self) -> Option<u8> {
@@ -237,7 +240,8 @@ impl Segment {
         self.options.contains(Options::ACK_RATIO) && !self.options.contains(Options::PROBE)
     }
 
-    /// The SNACK option of an ACK, if it is present. It is in the room of the first three SACK blocks.
+    /// The SNACK option of an ACK, if it is present. It is in the room of the first three SACK
+    /// blocks.
     pub fn snack(&self) -> Option<Snack> {
         if !self.options.contains(Options::SNACK) || self.flags.contains(Flags::SYN) {
             return None;
@@ -267,13 +271,13 @@ impl Segment {
         ]);
     }
 
-    /// The message of router number `router` that the largest segment that its link takes has `mss` bytes,
-    /// without options (RFC 9293 section 3.7.1). It quotes this segment, and has `bytes` bytes without the
-    /// header of IP.
+    /// The message of router number `router` that the largest segment that its link takes has `mss`
+    /// bytes, without options (RFC 9293 section 3.7.1). It quotes this segment, and has `bytes`
+    /// bytes without the header of IP.
     ///
-    /// It is no segment, but arrives where one would. No segment has neither ACK nor SYN nor RST. Captures
-    /// find the router in the place of the acknowledgement, and the length of this segment in that of the
-    /// window.
+    /// It is no segment, but arrives where one would. No segment has neither ACK nor SYN nor RST.
+    /// Captures find the router in the place of the acknowledgement, and the length of this segment
+    /// in that of the window.
     #[must_use]
     pub fn too_big(&self, router: u16, mss: u16, bytes: u16) -> Self {
         Self {
@@ -293,8 +297,8 @@ impl Segment {
         (self.flags.0 == 0 && self.mss > 0).then_some(self.mss)
     }
 
-    /// The largest segment that a router reports, its number, and the bytes of the segment that was too
-    /// long, without the header of IP; `None` for a segment.
+    /// The largest segment that a router reports, its number, and the bytes of the segment that was
+    /// too long, without the header of IP; `None` for a segment.
     pub fn report(&self) -> Option<(u16, u16, u16)> {
         let router = u16::try_from(self.acknowledgement).ok()?;
         Some((self.reported_mss()?, router, self.window))

@@ -5,16 +5,17 @@
 //!
 //! - A segment without the timestamps that were agreed on is taken; the RFC drops it.
 //! - A timestamp that is older by one tick is not old (`TCP_PAWS_WINDOW`).
-//! - An old timestamp is taken on a bare ACK in order that acknowledges nothing new, does not change the
-//!   window, and is at most 1.2 RTO older: it is only out of order (`tcp_disordered_ack`). The RFC answers
-//!   and drops it like any other.
-//! - An old timestamp on a bare ACK with a number below the next is dropped in silence, as of Linux 6.14: it was
-//!   overtaken by data (`tcp_disordered_ack_check`).
-//! - The window begins with what was acknowledged last and not with the next number, because the other
-//!   end may not know more (`tcp_sequence`). What an old segment from there on acknowledges counts.
-//! - A reset is also accepted at the end of the highest SACK block, which is the next number of an end that
-//!   did not hear of a gap, and one number back after the other end's FIN (`tcp_validate_incoming`,
-//!   `tcp_reset_check`).
+//! - An old timestamp is taken on a bare ACK in order that acknowledges nothing new, does not
+//!   change the window, and is at most 1.2 RTO older: it is only out of order
+//!   (`tcp_disordered_ack`). The RFC answers and drops it like any other.
+//! - An old timestamp on a bare ACK with a number below the next is dropped in silence, as of Linux
+//!   6.14: it was overtaken by data (`tcp_disordered_ack_check`).
+//! - The window begins with what was acknowledged last and not with the next number, because the
+//!   other end may not know more (`tcp_sequence`). What an old segment from there on acknowledges
+//!   counts.
+//! - A reset is also accepted at the end of the highest SACK block, which is the next number of an
+//!   end that did not hear of a gap, and one number back after the other end's FIN
+//!   (`tcp_validate_incoming`, `tcp_reset_check`).
 //!
 //! Both take a bare ACK at the right edge of the window, as every TCP does: an end that has filled
 //! the window has no other number for its ACKs.
@@ -36,18 +37,18 @@ fn is_bare_ack(segment: &Segment) -> bool {
 }
 
 impl Connection {
-    /// Acknowledged bytes of an ordinary segment, and `None` for all others, which need a second look.
-    /// An ordinary one is the next, fits the window, acknowledges something that was sent, and
-    /// neither opens nor ends anything. Nearly all are, so this is one test for all the rules.
+    /// Acknowledged bytes of an ordinary segment, and `None` for all others, which need a second
+    /// look. An ordinary one is the next, fits the window, acknowledges something that was sent,
+    /// and neither opens nor ends anything. Nearly all are, so this is one test for all the rules.
     #[inline]
     pub(super) fn acknowledged_by_ordinary(&self, segment: &Segment) -> Option<u64> {
-        let una = self.sender.una();
+        let una = self.sender.stream().una;
         // A flight is shorter than 2^31 bytes, so a number below SND.UNA counts as far above.
         let acked = u64::from(segment.acknowledgement.wrapping_sub(self.out.wrap(una)));
         let next = self.receiver.next();
         let is_ordinary = segment.flags.0 & self.ordinary_bits == Flags::ACK.0
             && segment.sequence == self.inward.wrap(next)
-            && acked <= self.sender.flight()
+            && acked <= self.sender.stream().flight()
             && next + u64::from(segment.payload) <= self.receiver.right_edge()
             && !segment.options.contains(Options::OF_PROBES)
             && self.has_good_timestamp(segment);
@@ -57,7 +58,7 @@ impl Connection {
     /// As agreed, and not older than the one before.
     #[inline]
     fn has_good_timestamp(&self, segment: &Segment) -> bool {
-        !self.timestamps || (segment.has_timestamps() && !self.has_old_timestamp(segment))
+        !self.agreed.timestamps || (segment.has_timestamps() && !self.has_old_timestamp(segment))
     }
 
     #[inline]
@@ -66,13 +67,13 @@ impl Connection {
     }
 
     fn acknowledges_something_sent(&self, segment: &Segment) -> bool {
-        let una = self.sender.una();
+        let una = self.sender.stream().una;
         let number = self.out.unwrap(segment.acknowledgement, una);
         number.is_some_and(|number| number >= una && self.sender.may_be_acknowledged(number))
     }
 
-    /// Returns true if a segment that is not [ordinary](Self::acknowledged_by_ordinary) is taken in.
-    /// Answers it if not.
+    /// Returns true if a segment that is not [ordinary](Self::acknowledged_by_ordinary) is taken
+    /// in. Answers it if not.
     pub(super) fn accepts(&mut self, now: Time, segment: &Segment, sequence: u64) -> bool {
         let reset = segment.flags.contains(Flags::RST);
         if !reset && !self.accepts_timestamp(now, segment, sequence) {
@@ -100,17 +101,17 @@ impl Connection {
 
     /// Protection against wrapped sequence numbers (RFC 7323 section 5.3, R1).
     fn accepts_timestamp(&mut self, now: Time, segment: &Segment, sequence: u64) -> bool {
-        if !self.timestamps {
+        if !self.agreed.timestamps {
             return true;
         }
         if !segment.has_timestamps() {
             // RFC 7323 section 3.2.
-            return self.sender.recovers_like_linux();
+            return self.sender.is_linux();
         }
         if !self.has_old_timestamp(segment) {
             return true;
         }
-        if self.sender.recovers_like_linux() {
+        if self.sender.is_linux() {
             if self.is_out_of_order_only(segment, sequence) {
                 return true;
             }
@@ -122,17 +123,18 @@ impl Connection {
         false
     }
 
-    /// Returns true if the old timestamp of a segment may be that of one that was overtaken, and was not wrapped.
+    /// Returns true if the old timestamp of a segment may be that of one that was overtaken, and
+    /// was not wrapped.
     fn is_out_of_order_only(&self, segment: &Segment, sequence: u64) -> bool {
         let age = self.recent_timestamp.wrapping_sub(segment.timestamp);
         // Ticks of 1 ms, and some systems have a clock of 1200 Hz (`tcp_tsval_replay`).
         let most = u128::from(self.sender.rtt().rto().as_nanos()) * 1200 / 1_000_000_000;
-        let window = u64::from(segment.window) << self.peer_shift;
+        let window = u64::from(segment.window) << self.agreed.peer_shift;
         age <= PAWS_WINDOW
             || (is_bare_ack(segment)
                 && sequence == self.receiver.next()
-                && segment.acknowledgement == self.out.wrap(self.sender.una())
-                && !self.sender.would_move_window(sequence, window)
+                && segment.acknowledgement == self.out.wrap(self.sender.stream().una)
+                && !self.sender.peer().would_move(sequence, window)
                 && u128::from(age) <= most)
     }
 
@@ -141,7 +143,7 @@ impl Connection {
         let next = self.receiver.next();
         let control = segment.flags.contains(Flags::FIN) || segment.flags.contains(Flags::SYN);
         let end = sequence + u64::from(segment.payload) + u64::from(control);
-        let is_old = if self.sender.recovers_like_linux() && self.state != State::TimeWait {
+        let is_old = if self.sender.is_linux() && self.state != State::TimeWait {
             end < self.last_ack_sent
         } else if end == sequence {
             sequence < next
@@ -160,7 +162,7 @@ impl Connection {
         let bare = bits == Flags::ACK.0 && segment.payload == 0;
         let next = self.receiver.next();
         bare && sequence < next
-            && (sequence + 1 == next || self.peer_probes || self.sender.exceeds_window())
+            && (sequence + 1 == next || self.peer_probes.is_seen || self.sender.exceeds_window())
             && self.acknowledges_something_sent(segment)
     }
 
@@ -191,18 +193,18 @@ impl Connection {
     fn resets_like_linux(&self, sequence: u64) -> bool {
         let after_fin = matches!(self.state, State::CloseWait | State::LastAck | State::Closing);
         let highest = self.receiver.sack_ranges().map(|range| range.end).max();
-        self.sender.recovers_like_linux()
+        self.sender.is_linux()
             && ((after_fin && sequence + 1 == self.receiver.next()) || highest == Some(sequence))
     }
 
     /// RFC 5961 section 5.2. An ACK that is merely old is taken for its SACK blocks.
     fn accepts_acknowledgement(&mut self, now: Time, segment: &Segment) -> bool {
-        let una = self.sender.una();
+        let una = self.sender.stream().una;
         let number = self.out.unwrap(segment.acknowledgement, una);
         let accepted = number.is_some_and(|number| {
-            let oldest = number + self.sender.max_advertised();
-            (oldest >= una || self.sender.is_expected(oldest))
-                && self.sender.may_be_acknowledged(number)
+            let oldest = number + self.sender.peer().max_advertised;
+            let is_expected = || self.sender.snack().is_some_and(|s| s.is_expected(oldest));
+            (oldest >= una || is_expected()) && self.sender.may_be_acknowledged(number)
         });
         if !accepted {
             self.answer_what_is_out_of_place(now, segment);

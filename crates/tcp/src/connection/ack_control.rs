@@ -1,5 +1,5 @@
-//! Congestion control of ACKs (RFC 5690) at both ends: the options, and what the data sender sees of ACKs.
-//! `ack_congestion` has its rules.
+//! Congestion control of ACKs (RFC 5690) at both ends: the options, and what the data sender sees
+//! of ACKs. `ack_congestion` has its rules.
 
 use congestion::{Controller, Ecn};
 use units::Time;
@@ -21,7 +21,7 @@ impl Connection {
     pub(super) fn agree_on_ack_control(&mut self, segment: &Segment) {
         let agreed = self.config.ack_control && segment.permits_ack_control();
         let has_snack = self.marks.as_ref().is_some_and(|marks| marks.snack.is_some());
-        if !agreed && !has_snack && !self.ecn.reports_each_mark() {
+        if !agreed && !has_snack && !self.agreed.ecn.reports_each_mark() {
             self.marks = None;
             return;
         }
@@ -40,7 +40,8 @@ impl Connection {
         }
     }
 
-    /// Returns true if a segment with a mark is an ACK that may be marked. The mark is no news of data.
+    /// Returns true if a segment with a mark is an ACK that may be marked. The mark is no news of
+    /// data.
     pub(super) fn is_marked_ack(&mut self, segment: &Segment) -> bool {
         let is_ack = segment.payload == 0 && segment.is_ecn_capable();
         let acks = self.marks.as_mut().and_then(|marks| marks.acks.as_mut());
@@ -50,19 +51,20 @@ impl Connection {
     /// An ACK without data is about to leave.
     pub(super) fn let_ack_be_marked(&self, segment: &mut Segment) {
         let agreed = self.marks.as_ref().is_some_and(|marks| marks.acks.is_some());
-        if agreed && matches!(self.ecn, Ecn::Classic | Ecn::EachMark) {
-            segment.options = segment.options.with_if(true, self.ect);
+        if agreed && matches!(self.agreed.ecn, Ecn::Classic | Ecn::EachMark) {
+            segment.options = segment.options.with_if(true, self.agreed.ect);
         }
     }
 
-    /// Looks at an ACK of everything before `number`, and asks the other end for another ratio if there is one.
+    /// Looks at an ACK of everything before `number`, and asks the other end for another ratio if
+    /// there is one.
     pub(super) fn control_acks(&mut self, now: Time, segment: &Segment, number: u64) {
         let Some(marks) = &mut self.marks else { return };
         let Some(acks) = &mut marks.acks else { return };
         if marks.arrived_marked && segment.payload == 0 {
             acks.on_marked_ack();
         }
-        let (una, max) = (self.sender.una(), self.sender.max());
+        let (una, max) = (self.sender.stream().una, self.sender.stream().max);
         if number < una {
             acks.on_late_ack();
         }
@@ -73,7 +75,7 @@ impl Connection {
             number,
             una,
             max,
-            mss: self.sender.mss(),
+            mss: self.sender.stream().mss,
             cwnd: self.sender.controller().window().cwnd,
             in_order: self.sender.is_in_order(),
         });

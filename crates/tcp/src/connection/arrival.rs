@@ -14,7 +14,7 @@ use super::Connection;
 impl Connection {
     /// The segment that has just arrived was marked on its way (CE, RFC 3168 section 5).
     pub fn on_congestion_experienced(&mut self) {
-        if self.ecn == Ecn::Off {
+        if self.agreed.ecn == Ecn::Off {
             return;
         }
         if self.report == Flags::default() {
@@ -71,7 +71,7 @@ impl Connection {
         }
         self.watch.heard = now;
         let fin = segment.flags.contains(Flags::FIN);
-        if self.ecn == Ecn::Classic && segment.flags.contains(Flags::CWR) {
+        if self.agreed.ecn == Ecn::Classic && segment.flags.contains(Flags::CWR) {
             self.report = Flags::default();
         }
         self.take_timestamp(segment, sequence);
@@ -111,13 +111,13 @@ impl Connection {
         }
     }
 
-    /// Data was taken in, and `expected` was the next number before. Decides when Linux acknowledges
-    /// it.
+    /// Data was taken in, and `expected` was the next number before. Decides when Linux
+    /// acknowledges it.
     #[cold]
     fn time_ack(&mut self, now: Time, segment: &Segment, expected: u64) {
-        if self.ecn != Ecn::Off {
+        if self.agreed.ecn != Ecn::Off {
             self.receiver.note_markable(segment.is_ecn_capable());
-            if self.ecn == Ecn::Classic && segment.flags.contains(Flags::CWR) {
+            if self.agreed.ecn == Ecn::Classic && segment.flags.contains(Flags::CWR) {
                 // The window of a sender that answers a mark may be very small
                 // (`tcp_ecn_accept_cwr`).
                 self.receiver.request_ack();
@@ -136,7 +136,7 @@ impl Connection {
     #[inline]
     pub(super) fn take_timestamp(&mut self, segment: &Segment, sequence: u64) {
         let is_newer = || segment.timestamp.wrapping_sub(self.recent_timestamp) as i32 >= 0;
-        if self.timestamps && sequence <= self.last_ack_sent && is_newer() {
+        if self.agreed.timestamps && sequence <= self.last_ack_sent && is_newer() {
             self.recent_timestamp = segment.timestamp;
         }
     }
@@ -144,7 +144,7 @@ impl Connection {
     /// A number between SND.UNA and SND.NXT is acknowledged.
     #[inline(always)]
     fn take_acknowledgement(&mut self, now: Time, segment: &Segment, sequence: u64, number: u64) {
-        let window = u64::from(segment.window) << self.peer_shift;
+        let window = u64::from(segment.window) << self.agreed.peer_shift;
         if segment.sack_blocks == 0 && self.sender.knows_already(sequence, window) {
             return;
         }
@@ -152,15 +152,15 @@ impl Connection {
         self.sender.on_acknowledgement(now, &self.config, &ack, blocks);
     }
 
-    /// Nothing is known of what is acknowledged but what [`accepts`](Self::accepts) makes sure of;
-    /// for probes not even that.
+    /// The acknowledgement number is unchecked except by [`accepts`](Self::accepts). For probes it
+    /// is unchecked.
     pub(super) fn take_unusual_acknowledgement(
         &mut self,
         now: Time,
         segment: &Segment,
         sequence: u64,
     ) {
-        let una = self.sender.una();
+        let una = self.sender.stream().una;
         let Some(number) = self.out.unwrap(segment.acknowledgement, una) else { return };
         if self.marks.is_some() {
             self.read_report(segment, number);
@@ -180,17 +180,17 @@ impl Connection {
 
     /// The acknowledgement of a segment for the sending half, and its SACK blocks.
     #[inline(always)]
-    pub(super) fn read_acknowledgement<'a>(
+    pub(crate) fn read_acknowledgement<'a>(
         &self,
         now: Time,
         segment: &'a Segment,
         sequence: u64,
         number: u64,
     ) -> (Acknowledgement, impl Iterator<Item = Range> + use<'a>) {
-        let una = self.sender.una();
+        let una = self.sender.stream().una;
         let mut blocks = segment.blocks();
         let mut needless = Range { start: 0, end: 0 };
-        if self.dsack
+        if self.agreed.dsack
             && let Some(twice) = reported_twice(segment)
         {
             needless = unwrap_block(self.out, &twice, una).unwrap_or(needless);
@@ -198,14 +198,16 @@ impl Connection {
         }
         let ack = Acknowledgement {
             number,
-            window: u64::from(segment.window) << self.peer_shift,
+            window: u64::from(segment.window) << self.agreed.peer_shift,
             sequence,
             carries_data: segment.payload > 0 || segment.flags.contains(Flags::FIN),
-            round_trip: (self.timestamps && number > una).then(|| round_trip(now, segment.echo)),
-            peer_clock: self.timestamps.then_some(segment.timestamp),
-            marked: self.ecn != Ecn::Off && self.reports_mark(segment),
+            round_trip: (self.agreed.timestamps && number > una)
+                .then(|| round_trip(now, segment.echo)),
+            peer_clock: self.agreed.timestamps.then_some(segment.timestamp),
+            marked: self.agreed.ecn != Ecn::Off && self.reports_mark(segment),
             needless,
             answers_probe: segment.options.contains(Options::PROBE_ANSWER),
+            is_old: false,
         };
         let out = self.out;
         (ack, blocks.iter().filter_map(move |block| unwrap_block(out, block, una)))
@@ -213,30 +215,34 @@ impl Connection {
 }
 
 impl Connection {
-    /// A router reports that its link takes no segment of more than `mss` bytes. The message quotes a segment
-    /// of this end.
+    /// A router reports that its link takes no segment of more than `mss` bytes. The message quotes
+    /// a segment of this end.
     #[cold]
     fn on_too_big(&mut self, now: Time, message: &Segment, mss: u16) {
-        let quoted = self.out.unwrap(message.sequence, self.sender.una());
+        let quoted = self.out.unwrap(message.sequence, self.sender.stream().una);
         let options = self.option_bytes();
         self.sender.on_too_big(now, &self.config, quoted, mss.into(), options);
     }
 
-    /// A gateway signals that a link of the route is out, or available again (SCMP). Only SCPS-TP takes it, with an open
-    /// connection.
+    /// A gateway signals that a link of the route is out, or available again (SCMP). Only SCPS-TP
+    /// takes it, with an open connection.
     #[cold]
     pub fn on_link_state(&mut self, now: Time, is_out: bool) {
-        if self.is_established() {
-            self.sender.on_link_state(now, is_out);
+        if self.is_established()
+            && let Some((snack, core)) = self.sender.snack_mut()
+        {
+            snack.on_link_state(core, now, is_out);
         }
     }
 
-    /// A gateway signals that a link of the route has corrupted a packet (SCMP). Only SCPS-TP takes it, with an open
-    /// connection.
+    /// A gateway signals that a link of the route has corrupted a packet (SCMP). Only SCPS-TP takes
+    /// it, with an open connection.
     #[cold]
     pub fn on_corruption(&mut self, now: Time) {
-        if self.is_established() {
-            self.sender.on_corruption(now);
+        if self.is_established()
+            && let Some((snack, core)) = self.sender.snack_mut()
+        {
+            snack.on_corruption(core, now);
         }
     }
 
@@ -254,13 +260,14 @@ impl Connection {
 
     /// Bytes of options in each segment.
     fn option_bytes(&self) -> u64 {
-        if self.timestamps { TIMESTAMPS_BYTES.into() } else { 0 }
+        if self.agreed.timestamps { TIMESTAMPS_BYTES.into() } else { 0 }
     }
 
-    /// Returns true if the SACK blocks of a segment report something that was not known to have arrived.
+    /// Returns true if the SACK blocks of a segment report something that was not known to have
+    /// arrived.
     #[cold]
     pub(super) fn brings_sacks(&self, segment: &Segment) -> bool {
-        let una = self.sender.una();
+        let una = self.sender.stream().una;
         segment
             .blocks()
             .iter()

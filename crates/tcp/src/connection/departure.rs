@@ -10,8 +10,8 @@ use crate::timestamps::timestamp;
 use super::{Connection, Urgent};
 
 impl Connection {
-    /// Returns true if there may be a segment to send. A third of the connections that have just received one
-    /// have none.
+    /// Returns true if there may be a segment to send. A third of the connections that have just
+    /// received one have none.
     #[inline]
     pub fn may_send(&self) -> bool {
         self.urgent != Urgent::Nothing
@@ -74,11 +74,11 @@ impl Connection {
         segment.payload = payload;
         segment.flags =
             segment.flags.with_if(chunk.push, Flags::PSH).with_if(chunk.fin, Flags::FIN);
-        if self.ecn != Ecn::Off && !chunk.again {
+        if self.agreed.ecn != Ecn::Off && !chunk.again {
             // Neither retransmissions nor bare ACKs may be marked (RFC 3168 section 6.1.4, 6.1.5).
-            segment.options = segment.options.with_if(chunk.length > 0, self.ect);
+            segment.options = segment.options.with_if(chunk.length > 0, self.agreed.ect);
             // With accurate ECN the bit belongs to the report.
-            let tells = self.sender.take_reduction() && !self.ecn.is_accurate();
+            let tells = self.sender.take_reduction() && !self.agreed.ecn.is_accurate();
             segment.flags = segment.flags.with_if(tells, Flags::CWR);
         }
         self.leave_room_for_data(&mut segment);
@@ -91,8 +91,8 @@ impl Connection {
         if segment.sack_blocks == 0 {
             return;
         }
-        let timestamps = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
-        let most = self.sender.mss() + u64::from(timestamps);
+        let timestamps = if self.agreed.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        let most = self.sender.stream().mss + u64::from(timestamps);
         if u64::from(u32::from(segment.payload) + segment.option_bytes()) > most {
             segment.sack_blocks = 0;
         }
@@ -108,9 +108,10 @@ impl Connection {
     #[inline(always)]
     fn segment_at(&mut self, now: Time, sequence: u64) -> Segment {
         let next = self.receiver.next();
-        let window = self.receiver.window(&self.config, self.shift, self.window_limit);
+        let window =
+            self.receiver.window(&self.config, self.agreed.shift, self.agreed.window_limit);
         #[expect(clippy::cast_possible_truncation, reason = "the shift is for the largest window")]
-        let window = (window >> self.shift) as u16;
+        let window = (window >> self.agreed.shift) as u16;
         let mut segment = Segment {
             sequence: self.out.wrap(sequence),
             acknowledgement: self.inward.wrap(next),
@@ -119,10 +120,10 @@ impl Connection {
             window_scale: Segment::NO_SCALE,
             ..Segment::default()
         };
-        if self.sack && (self.receiver.has_gaps() || self.dsack) {
+        if self.agreed.sack && (self.receiver.has_gaps() || self.agreed.dsack) {
             (segment.sack, segment.sack_blocks) = self.sack_option();
         }
-        if self.timestamps {
+        if self.agreed.timestamps {
             segment.options = Options::TIMESTAMPS;
             segment.timestamp = timestamp(now);
             segment.echo = self.recent_timestamp;
@@ -137,11 +138,11 @@ impl Connection {
     /// need not be in memory.
     #[inline(never)]
     fn sack_option(&mut self) -> ([Block; MAX_SACK_BLOCKS], u8) {
-        let duplicate = if self.dsack { self.receiver.take_duplicate() } else { None };
+        let duplicate = if self.agreed.dsack { self.receiver.take_duplicate() } else { None };
         let ranges = duplicate.into_iter().chain(self.receiver.sack_ranges());
         let mut blocks = <[Block; MAX_SACK_BLOCKS]>::default();
         let mut count = 0;
-        let capacity = Segment::sack_capacity(self.timestamps);
+        let capacity = Segment::sack_capacity(self.agreed.timestamps);
         for (block, range) in blocks[..capacity].iter_mut().zip(ranges) {
             *block =
                 Block { start: self.inward.wrap(range.start), end: self.inward.wrap(range.end) };

@@ -93,8 +93,8 @@ impl Endpoint for Connection {
         Self::counters(self)
     }
 
-    // The loops of a run over TCP and of one over several protocols call these two. They would be calls in both,
-    // with the segment in memory.
+    // The loops of a run over TCP and of one over several protocols call these two. They would be
+    // calls in both, with the segment in memory.
     #[inline(always)]
     fn on_packet(&mut self, now: Time, packet: &Segment) {
         self.on_segment(now, packet);

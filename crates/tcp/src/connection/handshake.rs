@@ -38,7 +38,7 @@ impl Connection {
 
     /// RFC 9293 section 3.10.7.2, a SYN.
     pub(super) fn answer_syn(&mut self, segment: &Segment) {
-        self.passive = true;
+        self.opening.passive = true;
         self.take_syn_options(segment);
         self.state = State::SynReceived;
         self.urgent = Urgent::Syn;
@@ -100,7 +100,7 @@ impl Connection {
             return;
         }
         // The window of a SYN is never scaled (RFC 7323 section 2.2).
-        let shift = if syn { 0 } else { self.peer_shift };
+        let shift = if syn { 0 } else { self.agreed.peer_shift };
         if self.marks.is_some() {
             self.take_first_ack(segment);
         }
@@ -118,7 +118,7 @@ impl Connection {
 
     /// A reset during the set-up: who has listened listens again (RFC 9293 section 3.10.7.4).
     fn end_set_up_by_reset(&mut self) {
-        if self.passive {
+        if self.opening.passive {
             self.forget();
             self.state = State::Listen;
         } else {
@@ -135,55 +135,56 @@ impl Connection {
     fn take_syn_options(&mut self, segment: &Segment) {
         self.inward = Space::new(segment.sequence);
         self.receiver.syn_received();
-        self.peer_mss = segment.mss;
-        self.timestamps &= segment.has_timestamps();
+        self.agreed.peer_mss = segment.mss;
+        self.agreed.timestamps &= segment.has_timestamps();
         self.recent_timestamp = segment.timestamp;
-        self.sack &= segment.sack_permitted();
-        self.dsack &= self.sack;
+        self.agreed.sack &= segment.sack_permitted();
+        self.agreed.dsack &= self.agreed.sack;
         if self.config.scps.is_some() {
             self.agree_on_snack(segment);
         }
-        if self.ecn != Ecn::Off {
+        if self.agreed.ecn != Ecn::Off {
             self.agree_on_ecn(segment);
         }
         if self.marks.is_some() {
             self.agree_on_ack_control(segment);
         }
-        self.scaling &= segment.window_scale != Segment::NO_SCALE;
-        if self.scaling {
-            self.peer_shift = segment.window_scale.min(14);
-            self.shift = self.config.window_shift();
-            self.window_limit = u64::from(u16::MAX) << self.shift;
+        self.agreed.scaling &= segment.window_scale != Segment::NO_SCALE;
+        if self.agreed.scaling {
+            self.agreed.peer_shift = segment.window_scale.min(14);
+            self.agreed.shift = self.config.window_shift();
+            self.agreed.window_limit = u64::from(u16::MAX) << self.agreed.shift;
         }
     }
 
     fn establish(&mut self, now: Time, segment: &Segment, window: u64) {
         self.state = State::Established;
-        let peer_mss = if self.peer_mss == 0 { DEFAULT_MSS } else { u32::from(self.peer_mss) };
-        let options = if self.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        let peer_mss =
+            if self.agreed.peer_mss == 0 { DEFAULT_MSS } else { u32::from(self.agreed.peer_mss) };
+        let options = if self.agreed.timestamps { TIMESTAMPS_BYTES } else { 0 };
         let mss = u64::from(self.config.mss.min(peer_mss) - options);
         self.receiver.agree_on_mss(mss);
-        let echoed = self.timestamps.then(|| round_trip(now, segment.echo));
-        if !self.sack {
+        let echoed = self.agreed.timestamps.then(|| round_trip(now, segment.echo));
+        if !self.agreed.sack {
             self.sender.do_without_sack();
         }
         if self.config.scps.is_some() {
             self.begin_reports(mss);
         }
-        self.sender.syn_acknowledged(now, &self.config, mss, window, self.syns, echoed);
+        self.sender.syn_acknowledged(now, &self.config, mss, window, self.opening.syns, echoed);
         if self.set_up_was_marked() {
             self.sender.begin_with_one_segment();
         }
         self.recent_timestamp = segment.timestamp;
         self.begin_watch(now);
-        self.sender.tell_ecn(self.ecn);
+        self.sender.agree_on_ecn(self.agreed.ecn);
     }
 
     pub(super) fn next_syn(&mut self, now: Time) -> Option<Segment> {
         self.urgent = Urgent::Nothing;
         let answer = self.state == State::SynReceived;
-        self.syns += 1;
-        self.sender.syn_sent(now, &self.config, self.syns > 1);
+        self.opening.syns += 1;
+        self.sender.syn_sent(now, &self.config, self.opening.syns > 1);
         #[expect(clippy::cast_possible_truncation, reason = "no more than the largest")]
         let window = self.config.receive_buffer.get().min(u64::from(u16::MAX)) as u16;
         #[expect(clippy::cast_possible_truncation, reason = "a packet has at most 65535 bytes")]
@@ -194,10 +195,14 @@ impl Connection {
             flags: Flags::SYN.with(flags),
             window,
             mss,
-            window_scale: if self.scaling { self.config.window_shift() } else { Segment::NO_SCALE },
+            window_scale: if self.agreed.scaling {
+                self.config.window_shift()
+            } else {
+                Segment::NO_SCALE
+            },
             options: Options::default()
-                .with_if(self.sack, Options::SACK_PERMITTED)
-                .with_if(self.timestamps, Options::TIMESTAMPS)
+                .with_if(self.agreed.sack, Options::SACK_PERMITTED)
+                .with_if(self.agreed.timestamps, Options::TIMESTAMPS)
                 .with_if(self.offers_ack_control(answer), Options::ACK_RATIO)
                 .with_if(self.config.scps.is_some(), Options::SNACK)
                 .with_if(self.config.offers_best_effort(), Options::BEST_EFFORT),

@@ -1,8 +1,10 @@
-//! SYNs that wait for a decision: a gateway that splits connections answers when the server has answered, or
-//! not at all. Linux has this by a queue of its packet filter in front of the listener.
+//! SYNs that wait for a decision: a gateway that splits connections answers when the server has
+//! answered, or not at all. Linux has this by a queue of its packet filter in front of the
+//! listener.
 //!
-//! Of the SYNs that arrive meanwhile, the first is kept and the others are dropped. So the timestamp that is
-//! echoed is that of the first, and the client's first RTT sample is the time that it has waited.
+//! Of the SYNs that arrive meanwhile, the first is kept and the others are dropped. So the
+//! timestamp that is echoed is that of the first, and the client's first RTT sample is the time
+//! that it has waited.
 
 use crate::segment::Segment;
 
@@ -21,17 +23,18 @@ impl Connection {
     /// Passive open that answers no SYN before [`answer`](Self::answer).
     pub fn listen_on_hold(&mut self) {
         self.listen();
-        self.hold = Some(Box::default());
+        self.opening.hold = Some(Box::default());
     }
 
     /// The SYN that waits for an answer.
     pub fn held_syn(&self) -> Option<&Segment> {
-        self.hold.as_ref()?.syn.as_ref()
+        self.opening.hold.as_ref()?.syn.as_ref()
     }
 
     /// Answers the SYN that waits, and those that arrive from now on.
     pub fn answer(&mut self) {
-        let Some(Hold { syn: Some(syn), was_marked }) = self.hold.take().map(|hold| *hold) else {
+        let Some(Hold { syn: Some(syn), was_marked }) = self.opening.hold.take().map(|hold| *hold)
+        else {
             return;
         };
         if let Some(marks) = &mut self.marks {
@@ -43,9 +46,10 @@ impl Connection {
         }
     }
 
-    /// Refuses the SYN that waits as a host without a listener does, and those that arrive from now on.
+    /// Refuses the SYN that waits as a host without a listener does, and those that arrive from now
+    /// on.
     pub fn turn_away(&mut self) {
-        let hold = self.hold.take();
+        let hold = self.opening.hold.take();
         self.abort();
         if let Some(Hold { syn: Some(syn), .. }) = hold.map(|hold| *hold) {
             self.refuse(&syn);
@@ -54,7 +58,7 @@ impl Connection {
 
     /// Returns true if a SYN waits for a decision.
     pub(super) fn is_held(&mut self, segment: &Segment) -> bool {
-        let Some(hold) = &mut self.hold else { return false };
+        let Some(hold) = &mut self.opening.hold else { return false };
         if hold.syn.is_none() {
             hold.syn = Some(*segment);
             hold.was_marked = self.marks.as_ref().is_some_and(|marks| marks.arrived_marked);

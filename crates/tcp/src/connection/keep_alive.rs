@@ -1,11 +1,12 @@
-//! Keep-alive (RFC 9293 section 3.8.4, RFC 1122 section 4.2.3.6): an end that has not been heard of for
-//! long is asked whether it is still there.
+//! Keep-alive (RFC 9293 section 3.8.4, RFC 1122 section 4.2.3.6): an end that has not been heard of
+//! for long is asked whether it is still there.
 //!
 //! A probe is one number back and without data, so that the other end must answer it. Only an end
-//! with nothing outstanding sends any: data has timers of its own. As in Linux (`tcp_keepalive_timer`),
-//! the timer is not moved by what arrives, but looks when it expires how long nothing has; if data is
-//! outstanding then, it waits for another idle time. The other end learns of an abort by a reset.
-//! Unlike in Linux, probes of the other end count as heard (RFC 9293: MUST-26).
+//! with nothing outstanding sends any: data has timers of its own. As in Linux
+//! (`tcp_keepalive_timer`), the timer is not moved by what arrives, but looks when it expires how
+//! long nothing has; if data is outstanding then, it waits for another idle time. The other end
+//! learns of an abort by a reset. Unlike in Linux, probes of the other end count as heard (RFC
+//! 9293: MUST-26).
 
 use transport::AbortCause;
 use units::Time;
@@ -34,7 +35,8 @@ impl Connection {
         }
     }
 
-    /// TIME-WAIT ends, keep-alive has to look, or the receiver has waited at a hole for long enough.
+    /// TIME-WAIT ends, keep-alive has to look, or the receiver has waited at a hole for long
+    /// enough.
     #[cold]
     pub(super) fn on_slow_timer(&mut self, now: Time) {
         self.take_timer_of_holes(now);
@@ -51,7 +53,7 @@ impl Connection {
 
     fn look_for_other_end(&mut self, now: Time) {
         let Some(keep_alive) = self.config.keep_alive else { return };
-        if self.sender.is_busy() {
+        if self.sender.stream().is_busy() {
             self.slow_timer = now + keep_alive.idle;
             return;
         }
@@ -83,7 +85,7 @@ impl Connection {
     pub(super) fn next_keep_alive(&mut self, now: Time) -> Segment {
         self.urgent = Urgent::Nothing;
         let mut segment = self.bare_segment(now);
-        segment.sequence = self.out.wrap(self.sender.una() - 1);
+        segment.sequence = self.out.wrap(self.sender.stream().una - 1);
         segment
     }
 
@@ -91,6 +93,6 @@ impl Connection {
     pub(crate) fn unanswered_probes(&self) -> u32 {
         let Watch { heard, asked, unanswered } = self.watch;
         let of_keep_alive = if heard > asked { 0 } else { unanswered };
-        of_keep_alive + self.sender.unanswered_window_probes(heard)
+        of_keep_alive + self.sender.timers().unanswered_window_probes(heard)
     }
 }

@@ -1,6 +1,6 @@
-//! Reports of each mark, and not only of one in a round trip: those of DCTCP (RFC 8257 section 3.2) and
-//! accurate ECN (RFC 9768, in `accurate_ecn`). Congestion control of ACKs (`ack_control`) looks at each segment
-//! too.
+//! Reports of each mark, and not only of one in a round trip: those of DCTCP (RFC 8257 section 3.2)
+//! and accurate ECN (RFC 9768, in `accurate_ecn`). Congestion control of ACKs (`ack_control`) looks
+//! at each segment too.
 //!
 //! A connection with one of them takes no segment for an ordinary one. So others do not pay for it.
 
@@ -10,14 +10,14 @@ use units::Time;
 use crate::accurate_ecn::{self, Answer, CodePoint, Known, Received, Report};
 use crate::ack_congestion::AckRatio;
 use crate::config::Config;
+use crate::scps::Reports;
 use crate::segment::{Flags, Options, Segment};
 
-use super::snack::Reports;
 use super::{Connection, Urgent};
 
 /// State of these reports, in a box that other connections do not have.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Marks {
+pub(crate) struct Marks {
     /// The segment that is being taken in was marked.
     pub(super) arrived_marked: bool,
     /// An ACK of what arrived before the marks began or ended, or one with an ACK ratio.
@@ -30,7 +30,8 @@ pub(super) struct Marks {
     first_ack: Option<u8>,
     /// The same bits, for later: how the first SYN of the other end arrived.
     set_up: u8,
-    /// The segment that is being taken in has said how the SYN with ACK arrived, and counts nothing.
+    /// The segment that is being taken in has said how the SYN with ACK arrived, and counts
+    /// nothing.
     in_set_up: bool,
     /// The other end has reported that the SYN, or the SYN with ACK, was marked.
     set_up_was_marked: bool,
@@ -41,7 +42,7 @@ pub(super) struct Marks {
     /// TSval of the latest ACK that was read.
     clock: u32,
     /// Reports of what is missing: they have nothing to do with marks, but are as rare.
-    pub(super) snack: Option<Reports>,
+    pub(crate) snack: Option<Reports>,
 }
 
 impl Marks {
@@ -72,19 +73,20 @@ impl Connection {
     /// A segment has arrived that was marked on its way (CE, RFC 3168 section 5).
     #[cold]
     pub fn on_marked_segment(&mut self, now: Time, segment: &Segment) {
-        if self.is_established() && self.ecn == Ecn::Classic && !self.is_marked_ack(segment) {
+        if self.is_established() && self.agreed.ecn == Ecn::Classic && !self.is_marked_ack(segment)
+        {
             self.on_marked_data(now, segment);
             return;
         }
         self.take_marked_segment(now, segment);
-        let counts_marks = self.marks.is_some() && self.ecn.reports_each_mark();
+        let counts_marks = self.marks.is_some() && self.agreed.ecn.reports_each_mark();
         if !counts_marks && !self.is_marked_ack(segment) {
             self.on_congestion_experienced();
         }
     }
 
-    /// CWR of a segment answers earlier marks, its own mark comes after that, and its ACK is due after both
-    /// (`tcp_ecn_accept_cwr`, `tcp_ecn_check_ce`, `tcp_ack_snd_check` of Linux).
+    /// CWR of a segment answers earlier marks, its own mark comes after that, and its ACK is due
+    /// after both (`tcp_ecn_accept_cwr`, `tcp_ecn_check_ce`, `tcp_ack_snd_check` of Linux).
     fn on_marked_data(&mut self, now: Time, segment: &Segment) {
         if segment.flags.contains(Flags::CWR) {
             self.report = Flags::default();
@@ -118,11 +120,12 @@ impl Connection {
         }
     }
 
-    /// Agreement of both ends after a SYN or a SYN with ACK (RFC 3168 section 6.1.1, RFC 9768 section 3.1).
+    /// Agreement of both ends after a SYN or a SYN with ACK (RFC 3168 section 6.1.1, RFC 9768
+    /// section 3.1).
     pub(super) fn agree_on_ecn(&mut self, segment: &Segment) {
         let answer = segment.flags.contains(Flags::ACK);
         let bits = bits_of(segment);
-        let offered = self.ecn;
+        let offered = self.agreed.ecn;
         let accurate = match (offered.is_accurate(), answer) {
             (false, _) => None,
             (true, false) => accurate_ecn::asks(bits).then_some(None),
@@ -145,38 +148,39 @@ impl Connection {
             // A SYN asks with both bits, and a SYN with ACK agrees with the first alone.
             let agrees =
                 segment.flags.contains(Flags::ECE) && segment.flags.contains(Flags::CWR) != answer;
-            self.ecn = match offered {
+            self.agreed.ecn = match offered {
                 _ if !agrees => Ecn::Off,
                 Ecn::EachMark => Ecn::EachMark,
                 _ => Ecn::Classic,
             };
         }
-        self.ect = Options::default()
-            .with_if(self.ecn != Ecn::Off, Options::ECN_CAPABLE)
-            .with_if(self.ecn == Ecn::LowLatency, Options::LOW_LATENCY);
+        self.agreed.ect = Options::default()
+            .with_if(self.agreed.ecn != Ecn::Off, Options::ECN_CAPABLE)
+            .with_if(self.agreed.ecn == Ecn::LowLatency, Options::LOW_LATENCY);
         self.write_field();
     }
 
     /// The bits by which a SYN asks or answers.
     pub(super) fn bits_of_syn(&self, answer: bool) -> Flags {
         let classic = Flags::default()
-            .with_if(self.ecn != Ecn::Off, Flags::ECE)
-            .with_if(self.ecn != Ecn::Off && !answer, Flags::CWR);
+            .with_if(self.agreed.ecn != Ecn::Off, Flags::ECE)
+            .with_if(self.agreed.ecn != Ecn::Off && !answer, Flags::CWR);
         match &self.marks {
-            Some(marks) if self.ecn.is_accurate() && answer => {
+            Some(marks) if self.agreed.ecn.is_accurate() && answer => {
                 report(marks.first_ack.unwrap_or(CodePoint::NotEct.in_set_up()))
             }
-            Some(_) if self.ecn.is_accurate() => report(0b111),
+            Some(_) if self.agreed.ecn.is_accurate() => report(0b111),
             _ => classic,
         }
     }
 
-    /// The other end has opened the connection with this segment (RFC 9768 section 3.2.2.1, table 4).
+    /// The other end has opened the connection with this segment (RFC 9768 section 3.2.2.1, table
+    /// 4).
     pub(super) fn take_first_ack(&mut self, segment: &Segment) {
         let is_bare = segment.payload == 0 && segment.sack_blocks == 0;
         if let Some(marks) = &mut self.marks
-            && self.ecn.is_accurate()
-            && self.passive
+            && self.agreed.ecn.is_accurate()
+            && self.opening.passive
             && is_bare
         {
             marks.in_set_up = true;
@@ -187,7 +191,7 @@ impl Connection {
                 marks.set_up_was_marked = arrived == CodePoint::Ce;
             }
             if marks.ignores_reports {
-                self.ect = Options::default();
+                self.agreed.ect = Options::default();
             }
         }
     }
@@ -200,11 +204,11 @@ impl Connection {
     /// A segment is about to be taken in.
     pub(super) fn count_mark(&mut self, now: Time, segment: &Segment) {
         let arrived = self.code_point(segment);
-        if self.ecn == Ecn::EachMark {
+        if self.agreed.ecn == Ecn::EachMark {
             if segment.payload > 0 {
                 self.follow_mark(now, arrived == CodePoint::Ce);
             }
-        } else if self.ecn.is_accurate()
+        } else if self.agreed.ecn.is_accurate()
             && let Some(marks) = &mut self.marks
         {
             let unacknowledged = self.receiver.has_delayed_ack();
@@ -215,8 +219,8 @@ impl Connection {
         }
     }
 
-    /// RFC 8257 section 3.2: ACKs say whether the data that they acknowledge was marked. So where that
-    /// changes, what has arrived before is acknowledged before, and the change at once.
+    /// RFC 8257 section 3.2: ACKs say whether the data that they acknowledge was marked. So where
+    /// that changes, what has arrived before is acknowledged before, and the change at once.
     fn follow_mark(&mut self, now: Time, marked: bool) {
         if self.report.contains(Flags::ECE) == marked {
             return;
@@ -232,12 +236,13 @@ impl Connection {
         self.receiver.request_ack();
     }
 
-    /// The other end has sent its SYN again: the ACK that opens the connection was lost. With accurate ECN the
-    /// answer at once says how the first one arrived, as that ACK did (`tcp_validate_incoming` of Linux): the
-    /// other end would take a count for that. Returns whether there is such an answer.
+    /// The other end has sent its SYN again: the ACK that opens the connection was lost. With
+    /// accurate ECN the answer at once says how the first one arrived, as that ACK did
+    /// (`tcp_validate_incoming` of Linux): the other end would take a count for that. Returns
+    /// whether there is such an answer.
     #[cold]
     pub(super) fn reports_set_up_again(&mut self, now: Time) -> bool {
-        if !self.ecn.is_accurate() || self.urgent != Urgent::Nothing {
+        if !self.agreed.ecn.is_accurate() || self.urgent != Urgent::Nothing {
             return false;
         }
         let mut answer = self.bare_segment(now);
@@ -255,7 +260,7 @@ impl Connection {
 
     /// ACE of the segments to come.
     fn write_field(&mut self) {
-        if self.ecn.is_accurate()
+        if self.agreed.ecn.is_accurate()
             && let Some(marks) = &self.marks
         {
             self.report = report(marks.received.field());
@@ -268,10 +273,10 @@ impl Connection {
     pub(super) fn with_report(&mut self, now: Time, mut segment: Segment) -> Segment {
         self.let_ack_be_marked(&mut segment);
         self.report_hole(now, &mut segment);
-        if !self.ecn.is_accurate() {
+        if !self.agreed.ecn.is_accurate() {
             return segment;
         }
-        let opens = self.sender.max() == 1 && !self.passive;
+        let opens = self.sender.stream().max == 1 && !self.opening.passive;
         let Some(marks) = &mut self.marks else { return segment };
         marks.received.on_reported();
         if let Some(bits) = marks.first_ack.take().filter(|_| opens) {
@@ -279,7 +284,7 @@ impl Connection {
             return segment;
         }
         if let Some((counters, low_latency)) = marks.received.take_counters() {
-            let most = if self.timestamps { 2 } else { 3 };
+            let most = if self.agreed.timestamps { 2 } else { 3 };
             segment.sack_blocks = segment.sack_blocks.min(most);
             segment.set_counters(counters);
             segment.options = segment.options.with_if(low_latency, Options::LOW_LATENCY);
@@ -289,20 +294,21 @@ impl Connection {
 
     /// Reads what an ACK that acknowledges everything before `number` reports.
     pub(super) fn read_report(&mut self, segment: &Segment, number: u64) {
-        let (una, mss) = (self.sender.una(), self.sender.mss());
+        let (una, mss) = (self.sender.stream().una, self.sender.stream().mss);
         let Some(marks) = &mut self.marks else { return };
         marks.found = 0;
-        if self.ecn.is_accurate() {
+        if self.agreed.ecn.is_accurate() {
             self.sender.note_marked_bytes(0);
         }
         let in_set_up = std::mem::take(&mut marks.in_set_up);
-        if !self.ecn.is_accurate() || in_set_up || marks.ignores_reports {
+        if !self.agreed.ecn.is_accurate() || in_set_up || marks.ignores_reports {
             return;
         }
-        let is_newer = self.timestamps && segment.timestamp.wrapping_sub(marks.clock) as i32 > 0;
+        let is_newer =
+            self.agreed.timestamps && segment.timestamp.wrapping_sub(marks.clock) as i32 > 0;
         // Without timestamps a SACK of news shows it (appendix A.1).
         let brings_news = || number == una && self.brings_sacks(segment);
-        if number <= una && !is_newer && (self.timestamps || !brings_news()) {
+        if number <= una && !is_newer && (self.agreed.timestamps || !brings_news()) {
             // It may have been overtaken.
             return;
         }
@@ -318,7 +324,7 @@ impl Connection {
     #[inline]
     pub(super) fn reports_mark(&self, segment: &Segment) -> bool {
         match &self.marks {
-            Some(marks) if self.ecn.is_accurate() => marks.found > 0,
+            Some(marks) if self.agreed.ecn.is_accurate() => marks.found > 0,
             _ => segment.flags.contains(Flags::ECE),
         }
     }

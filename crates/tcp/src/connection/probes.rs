@@ -11,7 +11,7 @@ impl Connection {
     /// Returns true if there may be something of low priority to be sent.
     #[inline]
     pub fn may_have_low_priority(&self) -> bool {
-        self.unanswered_probes > 0 || self.sender.has_instruments()
+        self.peer_probes.unanswered > 0 || self.sender.may_probe()
     }
 
     /// The next segment of low priority to be sent, if there is one: an answer to a probe of the
@@ -19,7 +19,7 @@ impl Connection {
     #[cold]
     pub fn next_of_low_priority(&mut self, now: Time) -> Option<Segment> {
         let due = self.receiver.ack_due();
-        let segment = if self.unanswered_probes > 0 {
+        let segment = if self.peer_probes.unanswered > 0 {
             Some(self.next_answer(now))
         } else if self.is_established() {
             self.next_probe(now)
@@ -33,8 +33,8 @@ impl Connection {
     /// A probe of the other end arrived. Whatever it carries, it is answered.
     #[cold]
     pub(super) fn on_probe(&mut self, now: Time, segment: &Segment, sequence: u64) {
-        self.unanswered_probes += 1;
-        self.peer_probes = true;
+        self.peer_probes.unanswered += 1;
+        self.peer_probes.is_seen = true;
         self.take_unusual_acknowledgement(now, segment, sequence);
         if !segment.options.contains(Options::DUMMY) {
             self.take_timestamp(segment, sequence);
@@ -62,7 +62,7 @@ impl Connection {
     }
 
     fn next_answer(&mut self, now: Time) -> Segment {
-        self.unanswered_probes -= 1;
+        self.peer_probes.unanswered -= 1;
         let mut segment = self.bare_segment(now);
         segment.options = segment.options.with_if(true, Options::PROBE_ANSWER);
         segment

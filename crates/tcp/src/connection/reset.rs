@@ -46,7 +46,7 @@ impl Connection {
         let reset = Reset {
             sequence: self.out.wrap(self.sender.number_without_data()),
             acknowledgement: Some(self.inward.wrap(self.receiver.next())),
-            timestamps: self.timestamps,
+            timestamps: self.agreed.timestamps,
         };
         self.end_because(cause);
         self.urgent = Urgent::Reset(reset);
@@ -84,7 +84,6 @@ impl Connection {
     pub(super) fn forget(&mut self) {
         self.urgent = Urgent::Nothing;
         self.slow_timer = Time::NEVER;
-        self.keep_given_up();
         self.sender.stop();
         self.receiver.ack_sent();
     }
@@ -95,8 +94,8 @@ impl Connection {
         let has_data = segment.payload > 0 || segment.flags.contains(Flags::FIN);
         if has_data && !segment.flags.contains(Flags::SYN) {
             self.receiver.request_ack();
-        } else if now >= self.challenge_from {
-            self.challenge_from = now + CHALLENGE_INTERVAL;
+        } else if now >= self.next_challenge_at {
+            self.next_challenge_at = now + CHALLENGE_INTERVAL;
             if !(segment.flags.contains(Flags::SYN) && self.reports_set_up_again(now)) {
                 self.receiver.request_ack();
             }

@@ -7,9 +7,8 @@ use transport::{MtuProbing, Pacing, RtoConfig};
 use units::Bytes;
 
 use super::*;
-use crate::best_effort::BestEffort;
 use crate::config::{AckTiming, DelayedAck, KeepAlive, Recovery};
-use crate::scps::{Cause, Scps, Snack, SnackForm};
+use crate::scps::{BestEffort, Cause, Scps, Snack, SnackForm};
 use crate::segment::{Block, Flags, Options, Segment};
 use crate::timestamps::timestamp;
 
@@ -206,7 +205,7 @@ impl Bench {
                 clock,
                 marked,
             } => {
-                let una = self.end.sender.una() as i64;
+                let una = self.end.sender.stream().una as i64;
                 let out = |number: i64| OWN.wrapping_add(number as u32);
                 let mut segment = Segment {
                     sequence: PEER
@@ -243,39 +242,9 @@ impl Bench {
                     self.end.on_segment(self.now, &segment);
                 }
             }
-            Event::Ack { share, blocks, echo } => {
-                let (una, flight) = (self.end.sender.una(), self.end.flight());
-                let number = una + flight * share.min(&100) / 100;
-                let mut segment = Segment {
-                    sequence: PEER.wrapping_add(self.end.receiver.next() as u32),
-                    acknowledgement: OWN.wrapping_add(number as u32),
-                    flags: Flags::ACK.with_if(*echo, Flags::ECE),
-                    window: 4000,
-                    window_scale: Segment::NO_SCALE,
-                    options: Options::TIMESTAMPS,
-                    timestamp: self.clock,
-                    echo: timestamp(self.now).wrapping_sub(50),
-                    ..Segment::default()
-                };
-                if let Some((offset, size)) = blocks.first().filter(|_| self.has_snack()) {
-                    let [offset, size] = [offset, size].map(|units| *units as u16);
-                    segment.set_snack(Snack { offset, size, bits: 16, vector: 0b100_1011 });
-                }
-                for (start, length) in blocks.iter().filter(|_| !self.has_snack()) {
-                    let start = number + 100 * start;
-                    let end = (start + 100 * length).min(self.end.sender.max());
-                    if start < end {
-                        segment.sack[usize::from(segment.sack_blocks)] = Block {
-                            start: OWN.wrapping_add(start as u32),
-                            end: OWN.wrapping_add(end as u32),
-                        };
-                        segment.sack_blocks += 1;
-                    }
-                }
-                self.end.on_segment(self.now, &segment);
-            }
+            Event::Ack { share, blocks, echo } => self.acknowledge(*share, blocks, *echo),
             Event::TooBig { sequence, mss } => {
-                let una = self.end.sender.una() as i64;
+                let una = self.end.sender.stream().una as i64;
                 let quoted = OWN.wrapping_add((una + sequence) as u32);
                 let segment = Segment { sequence: quoted, ..Segment::default() };
                 self.end.on_segment(self.now, &segment.too_big(1, *mss, 556));
@@ -300,6 +269,39 @@ impl Bench {
         }
     }
 
+    /// An ACK of `share` percent of the flight arrives.
+    fn acknowledge(&mut self, share: u64, blocks: &[(u64, u64)], echo: bool) {
+        let (una, flight) = (self.end.sender.stream().una, self.end.flight());
+        let number = una + flight * share.min(100) / 100;
+        let mut segment = Segment {
+            sequence: PEER.wrapping_add(self.end.receiver.next() as u32),
+            acknowledgement: OWN.wrapping_add(number as u32),
+            flags: Flags::ACK.with_if(echo, Flags::ECE),
+            window: 4000,
+            window_scale: Segment::NO_SCALE,
+            options: Options::TIMESTAMPS,
+            timestamp: self.clock,
+            echo: timestamp(self.now).wrapping_sub(50),
+            ..Segment::default()
+        };
+        if let Some((offset, size)) = blocks.first().filter(|_| self.has_snack()) {
+            let [offset, size] = [offset, size].map(|units| *units as u16);
+            segment.set_snack(Snack { offset, size, bits: 16, vector: 0b100_1011 });
+        }
+        for (start, length) in blocks.iter().filter(|_| !self.has_snack()) {
+            let start = number + 100 * start;
+            let end = (start + 100 * length).min(self.end.sender.stream().max);
+            if start < end {
+                segment.sack[usize::from(segment.sack_blocks)] = Block {
+                    start: OWN.wrapping_add(start as u32),
+                    end: OWN.wrapping_add(end as u32),
+                };
+                segment.sack_blocks += 1;
+            }
+        }
+        self.end.on_segment(self.now, &segment);
+    }
+
     fn has_snack(&self) -> bool {
         self.end.config.recovery == Recovery::Snack
     }
@@ -312,9 +314,9 @@ impl Bench {
     }
 }
 
-/// A router reports a smaller MTU while segments of the old size are lost: what is retransmitted in parts,
-/// and lost again, must upset no controller. Those with samples of the delivery rate compare the lost bytes
-/// with what was in flight.
+/// A router reports a smaller MTU while segments of the old size are lost: what is retransmitted in
+/// parts, and lost again, must upset no controller. Those with samples of the delivery rate compare
+/// the lost bytes with what was in flight.
 #[test]
 fn segments_that_are_retransmitted_in_parts_upset_no_controller() {
     let ack =

@@ -39,7 +39,7 @@ impl Receiver {
             self.note_full_segment(config, length);
         }
         self.unacknowledged += length;
-        if self.unacknowledged >= self.ack_from {
+        if self.unacknowledged >= self.ack_at_once {
             self.ack_now = true;
         } else if self.ack_at == Time::NEVER {
             self.ack_at = now + self.ack_delay;
@@ -49,14 +49,14 @@ impl Receiver {
     #[cold]
     fn note_full_segment(&mut self, config: &Config, length: u64) {
         self.full = self.full.max(length.min(self.mss));
-        self.ack_from = bytes_of_an_ack(config, self.ack_ratio, self.full);
+        self.ack_at_once = bytes_of_an_ack(config, self.ack_ratio, self.full);
     }
 
     /// The other end asks for an ACK of this many full-sized segments (RFC 5690 section 4.3).
     pub(crate) fn set_ack_ratio(&mut self, config: &Config, ratio: u8) {
         self.ack_ratio = Some(ratio);
-        self.ack_from = bytes_of_an_ack(config, self.ack_ratio, self.full);
-        self.ack_now |= self.unacknowledged >= self.ack_from;
+        self.ack_at_once = bytes_of_an_ack(config, self.ack_ratio, self.full);
+        self.ack_now |= self.unacknowledged >= self.ack_at_once;
     }
 
     /// Returns true if [`time_ack`](Self::time_ack) is to be called for data.
@@ -166,9 +166,9 @@ impl Receiver {
     }
 }
 
-/// Bytes that make an ACK due at once: a number of full-sized segments (RFC 5681 section 4.2). Linux
-/// does not wait for the last of them to be full (`__tcp_ack_snd_check`); with its timing of ACKs
-/// [`Receiver::time_ack`] decides. Strictly delayed ACKs of SCPS-TP leave by the timer.
+/// Bytes that make an ACK due at once: a number of full-sized segments (RFC 5681 section 4.2).
+/// Linux does not wait for the last of them to be full (`__tcp_ack_snd_check`); with its timing of
+/// ACKs [`Receiver::time_ack`] decides. Strictly delayed ACKs of SCPS-TP leave by the timer.
 pub(super) fn bytes_of_an_ack(config: &Config, ratio: Option<u8>, full: u64) -> u64 {
     if config.acks_by_timer() {
         return u64::MAX;

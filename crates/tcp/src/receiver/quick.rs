@@ -3,20 +3,20 @@
 //! - Quick ACKs: up to 16 ACKs are sent at once at the start of a connection, after a pause longer
 //!   than the RTO and after data that arrived twice, and two after a mark (`tcp_incr_quickack`,
 //!   `tcp_enter_quickack_mode`).
-//! - Otherwise an ACK waits for more than one full segment or for a delay of 40 to 200 ms. The delay
-//!   follows the gaps between arrivals, and doubles when it has passed in vain
+//! - Otherwise an ACK waits for more than one full segment or for a delay of 40 to 200 ms. The
+//!   delay follows the gaps between arrivals, and doubles when it has passed in vain
 //!   (`tcp_event_data_recv`, `tcp_delack_timer_handler`).
 //! - An end that answers data within the delay is interactive: its ACKs wait for data to ride on,
 //!   until they have waited in vain once ("pingpong", `tcp_event_data_sent`).
-//! - An application that has read everything sends the ACK of a small segment, or of a full one with
-//!   PSH, at once unless the end is interactive, and a window update when the window at least doubles
-//!   (`__tcp_cleanup_rbuf`; full ones since Linux 6.6).
+//! - An application that has read everything sends the ACK of a small segment, or of a full one
+//!   with PSH, at once unless the end is interactive, and a window update when the window at least
+//!   doubles (`__tcp_cleanup_rbuf`; full ones since Linux 6.6).
 //!
 //! Decisions:
 //! - Times are not rounded to ticks. The bound by the shortest RTO (`tcp_delack_max`) is `rto.min`
 //!   itself and not a tick less.
-//! - SACK compression (`tcp_comp_sack_delay_ns`) is left out. It merges duplicate ACKs after the third
-//!   that arrive within 1 ms of each other, or 5 % of a shorter RTT.
+//! - SACK compression (`tcp_comp_sack_delay_ns`) is left out. It merges duplicate ACKs after the
+//!   third that arrive within 1 ms of each other, or 5 % of a shorter RTT.
 
 use units::{Span, Time};
 
@@ -28,8 +28,8 @@ pub(crate) const QUICK_AFTER_MARK: u32 = 2;
 const SHORTEST_DELAY: Span = Span::from_millis(40);
 /// The longest delay (`TCP_DELACK_MAX`).
 pub(crate) const LONGEST_DELAY: Span = Span::from_millis(200);
-/// A segment of this size may be a full one of a short path (`TCP_MSS_DEFAULT`), and a smaller one if
-/// it does not end what was written (`TCP_MIN_MSS`).
+/// A segment of this size may be a full one of a short path (`TCP_MSS_DEFAULT`), and a smaller one
+/// if it does not end what was written (`TCP_MIN_MSS`).
 const LIKELY_FULL: u64 = 536;
 const POSSIBLY_FULL: u64 = 88;
 

@@ -20,8 +20,8 @@ impl Receiver {
         highest >= self.right_edge
     }
 
-    /// Returns true if the window has no room for a full segment behind what has arrived in order: a sender that avoids silly
-    /// windows waits for an ACK.
+    /// Returns true if the window has no room for a full segment behind what has arrived in order:
+    /// a sender that avoids silly windows waits for an ACK.
     pub(crate) fn stops_the_sender(&self) -> bool {
         self.next + self.full > self.right_edge
     }
@@ -47,8 +47,8 @@ impl Receiver {
         }
     }
 
-    /// Returns true if Linux sends an ACK after the application has read (`__tcp_cleanup_rbuf`): one that
-    /// waits, or one that at least doubles the window.
+    /// Returns true if Linux sends an ACK after the application has read (`__tcp_cleanup_rbuf`):
+    /// one that waits, or one that at least doubles the window.
     fn reading_sends_ack(&self, config: &Config) -> bool {
         let waits = self.ack_at != Time::NEVER;
         let ends = self.timing.as_ref().is_some_and(|timing| timing.reading_acknowledges());

@@ -1,14 +1,16 @@
 //! Processing of an ACK by the sender.
 
-use crate::config::{DuplicateWindow, Recovery};
-use congestion::{Ack, Controller, SendState, Sizing, TcpPolicy};
+use congestion::{Ack, Controller, Sizing, TcpPolicy};
+use transport::Range;
 use units::{Span, Time};
 
-use crate::config::Config;
-use transport::Range;
+use crate::config::{Config, DuplicateWindow};
 
-use super::{Phase, Sender};
-use crate::segment::MAX_SACK_BLOCKS;
+use super::core::Core;
+use super::episode::Phase;
+use super::measurement::AckedBytes;
+use super::recovery::LossRecovery;
+use super::{measurement, reduction};
 
 /// The fields of a segment for the sending half, in 64-bit sequence numbers.
 #[derive(Clone, Copy, Debug)]
@@ -31,247 +33,221 @@ pub(crate) struct Acknowledgement {
     pub(crate) needless: Range,
     /// It answers a probe.
     pub(crate) answers_probe: bool,
+    /// It was overtaken: it acknowledges less than an earlier one.
+    pub(crate) is_old: bool,
 }
 
-impl Sender {
-    /// Takes in an acknowledgement of something that was sent, with its SACK blocks.
-    #[inline(always)]
-    pub(crate) fn on_acknowledgement(
-        &mut self,
-        now: Time,
-        config: &Config,
-        ack: &Acknowledgement,
-        blocks: impl Iterator<Item = Range>,
-    ) {
-        self.retransmission_quota = self.controller.retransmission_quota();
-        // The controller enlarges the window until the next ACK.
-        let differs =
-            config.duplicate_window == DuplicateWindow::Sender && ack.window != self.taken;
-        let window_moved = self.update_window(ack) || differs;
-        // Most ACKs have no blocks.
-        let sacked = if blocks.size_hint() != (0, Some(0)) && self.uses_sack() {
-            self.take_sack_blocks(now, config, ack.number, blocks)
-        } else {
-            0
-        };
-        let acked = ack.number - self.una;
-        if acked > 0 {
-            self.on_new_data(now, config, ack, sacked);
-        } else if !ack.answers_probe {
-            let duplicate = self.flight() > 0 && self.is_duplicate(ack, window_moved, sacked > 0);
-            self.give_feedback(now, config, ack, 0, sacked, duplicate);
-            if ack.marked {
-                self.on_mark(now, config, 0);
-            }
-            if duplicate {
-                self.on_duplicate(now, config);
-            } else if !ack.carries_data && !window_moved {
-                self.inflate(0);
-            }
-        }
-        if self.has_instruments() {
-            self.take_more_out_of(now, config, ack, window_moved);
-        }
-        self.taken = self.advertised;
-        let state = self.send_state();
-        self.taken = self.controller.advertised_window(Sizing::Total, self.taken, &state);
-        if self.persisting {
-            self.review_persist(now, config);
-        }
-    }
-
-    /// An ACK that was overtaken: its blocks may still be news (RFC 2018 section 5; Linux does the
-    /// same in `tcp_ack`).
-    #[cold]
-    pub(crate) fn on_old_acknowledgement(
-        &mut self,
-        now: Time,
-        config: &Config,
-        ack: &Acknowledgement,
-        blocks: impl Iterator<Item = Range>,
-    ) {
-        if !self.uses_sack() {
-            return;
-        }
-        let una = self.una;
-        if self.has_instruments() {
-            self.follow_old_ack();
-        }
-        let sacked = self.take_sack_blocks(now, config, una, blocks);
-        let duplicate = self.flight() > 0 && sacked > 0;
-        let ack =
-            Acknowledgement { number: una, window: self.advertised, round_trip: None, ..*ack };
-        self.give_feedback(now, config, &ack, 0, sacked, duplicate);
-        if duplicate {
-            self.on_duplicate(now, config);
-        }
-        if self.has_instruments() {
-            self.finish_ack(now, config, &ack, false);
-        }
-    }
-
-    /// Processing of an ACK for connections with instruments.
-    #[inline(never)]
-    fn take_more_out_of(
-        &mut self,
-        now: Time,
-        config: &Config,
-        ack: &Acknowledgement,
-        window_moved: bool,
-    ) {
-        if ack.answers_probe {
-            self.note_answer(now);
-        }
-        self.finish_ack(now, config, ack, window_moved);
-    }
-
-    /// With SACK an ACK that tells something new about the scoreboard, whatever else it carries
-    /// (RFC 6675 section 2); otherwise one that tells nothing at all (RFC 5681 section 2).
-    fn is_duplicate(&self, ack: &Acknowledgement, window_moved: bool, news: bool) -> bool {
-        match self.recovery {
-            Recovery::Sack | Recovery::Linux => news,
-            // Reports show what is missing, and nothing else does.
-            Recovery::Snack => false,
-            Recovery::Reno | Recovery::NewReno => !ack.carries_data && !window_moved,
-        }
-    }
-
-    pub(super) fn send_state(&self) -> SendState {
-        SendState {
-            flight: self.flight(),
-            to_recover: match self.phase {
-                Phase::Open => 0,
-                Phase::FastRecovery | Phase::Timeout => self.recover.saturating_sub(self.una),
-            },
-        }
-    }
-
-    /// Returns true if a SACK block reports outstanding data that was not known to have arrived.
-    pub(crate) fn is_news(&self, block: Range) -> bool {
-        let (start, end) = (block.start.max(self.una), block.end.min(self.max));
-        start < end && self.scoreboard.holes(start, end).next().is_some()
-    }
-
-    /// Returns true if an ACK of nothing new would change the window in Linux (`tcp_may_update_window`).
-    pub(crate) fn would_move_window(&self, sequence: u64, window: u64) -> bool {
-        sequence > self.window_from
-            || (sequence == self.window_from && (window > self.advertised || window == 0))
-    }
-
-    /// The window is that of the latest segment. RFC 9293 section 3.10.7.4 takes the one with the
-    /// highest sequence number for the latest. Linux also takes one that acknowledges more
-    /// (`tcp_may_update_window`), and so does this: when an older segment that is sent again
-    /// acknowledges more, the old window would otherwise count from the new SND.UNA, which is more
-    /// than the receiver offers. Returns whether the window's size changed.
-    #[inline]
-    fn update_window(&mut self, ack: &Acknowledgement) -> bool {
-        if ack.sequence < self.window_from && ack.number <= self.una {
-            return false;
-        }
-        let changed = self.advertised != ack.window;
-        self.window_from = ack.sequence;
-        self.set_window(ack.window);
-        changed
-    }
-
-    /// Returns how many bytes of the blocks were news.
-    #[inline]
-    fn take_sack_blocks(
-        &mut self,
-        now: Time,
-        config: &Config,
-        acknowledged: u64,
-        blocks: impl Iterator<Item = Range>,
-    ) -> u64 {
-        if self.recovers_like_linux() {
-            return self.take_sorted_blocks(now, acknowledged, blocks);
-        }
-        let mut news = 0;
-        for block in blocks {
-            news += self.take_sack_block(now, acknowledged, block);
-        }
-        if news > 0 && self.recovery == Recovery::Sack {
-            let threshold = self.controller.duplicate_threshold(config.dupthresh);
-            let before = self.scoreboard.lost_below().max(acknowledged);
-            self.scoreboard.find_losses(threshold, self.mss);
-            self.note_losses(now, before, self.scoreboard.lost_below());
-        }
-        news
-    }
-
-    /// Likewise in the order of the stream, as in Linux (`tcp_sacktag_write_queue`): the round trip of RACK is that of
-    /// the last segment.
-    #[cold]
-    #[inline(never)]
-    fn take_sorted_blocks(
-        &mut self,
-        now: Time,
-        acknowledged: u64,
-        blocks: impl Iterator<Item = Range>,
-    ) -> u64 {
-        let mut sorted = [Range { start: 0, end: 0 }; MAX_SACK_BLOCKS];
-        let mut number = 0;
-        for (place, block) in sorted.iter_mut().zip(blocks) {
-            *place = block;
-            number += 1;
-        }
-        sorted[..number].sort_unstable_by_key(|block| block.start);
-        sorted[..number].iter().map(|block| self.take_sack_block(now, acknowledged, *block)).sum()
-    }
-
-    #[inline(always)]
-    fn take_sack_block(&mut self, now: Time, acknowledged: u64, block: Range) -> u64 {
-        let start = block.start.max(acknowledged);
-        self.note_early_data(Range { start, end: block.end });
-        let end = block.end.min(self.max);
-        self.note_sack_block(now, Range { start, end });
-        self.scoreboard.sack(start, end)
-    }
-
-    fn on_new_data(&mut self, now: Time, config: &Config, ack: &Acknowledgement, sacked: u64) {
-        let acked = ack.number - self.una;
-        let full = !config.window_validation || self.note_usage();
-        self.note_acknowledgement(now, self.una, ack);
-        self.una = ack.number;
-        self.note_buffer(config);
-        self.scoreboard.acknowledge(ack.number);
-        self.take_rtt_sample(now, config, ack, acked);
-        self.retries = 0;
-        self.duplicates = 0;
-        self.limited = 0;
-        self.give_feedback(now, config, ack, acked, sacked, false);
+/// Takes in an acknowledgement of something that was sent, with its SACK blocks.
+#[inline(always)]
+pub(crate) fn process<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    config: &Config,
+    ack: &Acknowledgement,
+    blocks: impl Iterator<Item = Range>,
+) {
+    core.renew_quota();
+    // The controller enlarges the window until the next ACK.
+    let differs =
+        config.duplicate_window == DuplicateWindow::Sender && ack.window != core.peer.usable;
+    let window_moved = core.peer.update(ack, core.stream.una) || differs;
+    // Most ACKs have no blocks.
+    let sacked = if blocks.size_hint() != (0, Some(0)) && recovery.uses_sack() {
+        recovery.on_blocks(core, now, config, ack.number, blocks)
+    } else {
+        0
+    };
+    let acked = ack.number - core.stream.una;
+    let mut saw_loss = false;
+    if acked > 0 {
+        saw_loss = on_new_data(core, recovery, now, config, ack, sacked);
+    } else if !ack.answers_probe {
+        let duplicate =
+            core.stream.flight() > 0 && recovery.is_duplicate(ack, window_moved, sacked > 0);
+        let news = AckedBytes::new(0, sacked, duplicate);
+        saw_loss = measurement::give_feedback(core, recovery, now, config, ack, news);
         if ack.marked {
-            self.on_mark(now, config, acked);
+            reduction::on_mark(core, recovery, now, config, 0);
         }
-        let restart_timer = match self.phase {
-            Phase::FastRecovery => self.on_new_data_in_fast_recovery(now, config, acked),
-            Phase::Open | Phase::Timeout => {
-                if self.has_instruments() {
-                    self.grow_with_instruments(now, config, acked, ack.marked, full);
-                } else {
-                    let flight = self.flight();
-                    self.grow(now, acked, flight, !ack.marked && (full || self.uses_half()));
-                }
-                true
-            }
-        };
-        if self.phase == Phase::Timeout && self.una >= self.recover {
-            self.phase = Phase::Open;
+        if duplicate {
+            recovery.on_duplicate(core, now, config);
+        } else if !ack.carries_data && !window_moved {
+            recovery.on_idle_ack(core);
         }
-        if self.flight() == 0 {
-            self.stop_timer();
-        } else if restart_timer {
-            self.restart_timer(now);
+    }
+    if R::FOLLOWS_ACKS || core.features.is_some() {
+        finish(core, recovery, now, config, ack, window_moved, saw_loss);
+    }
+    core.scale_window(Sizing::Total, core.peer.advertised);
+    if core.timers.persisting {
+        core.review_persist(now, config);
+    }
+}
+
+/// Likewise, for recoveries that are not inlined into the connection.
+#[inline(never)]
+pub(crate) fn process_apart<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    config: &Config,
+    ack: &Acknowledgement,
+    blocks: impl Iterator<Item = Range>,
+) {
+    process(core, recovery, now, config, ack, blocks);
+}
+
+/// An ACK that was overtaken: its blocks may still be news (RFC 2018 section 5; Linux does the
+/// same in `tcp_ack`).
+#[inline(never)]
+pub(crate) fn process_old<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    config: &Config,
+    ack: &Acknowledgement,
+    blocks: impl Iterator<Item = Range>,
+) {
+    if !recovery.uses_sack() {
+        return;
+    }
+    let una = core.stream.una;
+    let sacked = recovery.on_blocks(core, now, config, una, blocks);
+    let duplicate = core.stream.flight() > 0 && sacked > 0;
+    let ack =
+        Acknowledgement { number: una, window: core.peer.advertised, round_trip: None, ..*ack };
+    let ack = Acknowledgement { answers_probe: false, is_old: true, ..ack };
+    let news = AckedBytes::new(0, sacked, duplicate);
+    let saw_loss = measurement::give_feedback(core, recovery, now, config, &ack, news);
+    if duplicate {
+        recovery.on_duplicate(core, now, config);
+    }
+    finish(core, recovery, now, config, &ack, false, saw_loss);
+}
+
+/// Last step of an ACK, after the controller has its feedback.
+#[inline(never)]
+pub(crate) fn finish<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    config: &Config,
+    ack: &Acknowledgement,
+    window_moved: bool,
+    saw_loss: bool,
+) {
+    if ack.answers_probe && core.features.is_some() {
+        core.controller.on_probe_answered(&core.probe_state(now));
+    }
+    recovery.finish_ack(core, now, config, ack, window_moved, saw_loss);
+    if let Some(features) = &mut core.features
+        && let Some(jump) = &mut features.jump
+    {
+        jump.after_ack(core.controller.window_mut());
+    }
+}
+
+/// An ACK of new data. Returns true if the controller has seen a loss in it.
+#[inline(always)]
+fn on_new_data<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    config: &Config,
+    ack: &Acknowledgement,
+    sacked: u64,
+) -> bool {
+    let acked = ack.number - core.stream.una;
+    let full =
+        !config.window_validation || core.usage.note(&core.stream, core.controller.window().cwnd);
+    if core.features.is_some() {
+        core.record_acknowledgement(now, ack.number);
+    }
+    recovery.on_acknowledged(core, now, ack);
+    if core.features.is_some() {
+        core.judge_mtu_probe(ack.number);
+    }
+    core.stream.una = ack.number;
+    core.stream.fill_buffer(config.send_buffer);
+    core.scoreboard.acknowledge(ack.number);
+    let timed = core.take_timed(now, ack.number);
+    recovery.sample_rtt(core, now, config, ack, acked, timed);
+    core.timers.retries = 0;
+    core.episode.duplicates = 0;
+    core.episode.limited = 0;
+    let news = AckedBytes::new(acked, sacked, false);
+    let saw_loss = measurement::give_feedback(core, recovery, now, config, ack, news);
+    if ack.marked {
+        reduction::on_mark(core, recovery, now, config, acked);
+    }
+    let restart_timer = match core.episode.phase {
+        Phase::FastRecovery => recovery.on_new_data_in_fast_recovery(core, now, config, acked),
+        Phase::Open | Phase::Timeout => {
+            recovery.grow(core, now, config, ack, acked, full);
+            true
+        }
+    };
+    if core.episode.phase == Phase::Timeout && core.stream.una >= core.episode.recover {
+        core.episode.phase = Phase::Open;
+    }
+    if core.stream.flight() == 0 {
+        core.timers.stop();
+    } else if restart_timer {
+        core.restart_timer(now);
+    }
+    saw_loss
+}
+
+/// Takes in a SACK block of an ACK up to `acknowledged`. Returns the bytes that it reports for the
+/// first time.
+#[inline(always)]
+pub(crate) fn take_block<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    acknowledged: u64,
+    block: Range,
+) -> u64 {
+    let start = block.start.max(acknowledged);
+    let end = block.end.min(core.stream.max);
+    if core.features.is_some() {
+        core.record_block(now, Range { start, end: block.end }, Range { start, end });
+    }
+    recovery.on_block(core, now, Range { start, end });
+    core.scoreboard.sack(start, end)
+}
+
+impl Core {
+    /// Data up to `number` is about to leave the scoreboard.
+    #[inline(never)]
+    fn record_acknowledgement(&mut self, now: Time, number: u64) {
+        let Self { features, scoreboard, stream, .. } = self;
+        if let Some(features) = features {
+            let news = scoreboard.holes(stream.una, number);
+            features.measurement.on_acknowledged(now, number, news);
         }
     }
 
-    /// Tells the controller about an ACK outside of fast recovery, with `flight` bytes outstanding.
-    pub(super) fn grow(&mut self, now: Time, acked: u64, flight: u64, cwnd_limited: bool) {
+    /// `block` is the part of a SACK block, `reported`, that was sent in its turn.
+    #[inline(never)]
+    fn record_block(&mut self, now: Time, reported: Range, block: Range) {
+        let Self { features, scoreboard, stream, .. } = self;
+        let Some(features) = features else { return };
+        if let Some(probes) = &mut features.probes {
+            probes.on_block(reported, stream, scoreboard);
+        }
+        features.measurement.on_sacked(now, scoreboard.holes(block.start, block.end));
+    }
+
+    /// Gives the controller an ACK outside of fast recovery, with `flight` bytes outstanding.
+    #[inline(always)]
+    pub(crate) fn grow(&mut self, now: Time, acked: u64, flight: u64, cwnd_limited: bool) {
         let ack = Ack {
             now,
             acked,
             flight,
-            advertised: self.advertised,
+            advertised: self.peer.advertised,
             srtt: self.rtt.srtt(),
             min_rtt: self.min_rtt(),
             cwnd_limited,
@@ -279,65 +255,58 @@ impl Sender {
         self.controller.on_ack(&ack);
     }
 
-    /// Likewise where there are instruments. In Linux an ACK that starts a recovery lets no window grow.
-    fn grow_with_instruments(
+    /// Likewise by the RFCs: an ACK that echoes a mark lets no window grow (RFC 3168 section
+    /// 6.1.2), and cwnd must have been used. `full`: it was full.
+    #[inline(always)]
+    pub(crate) fn grow_if_used(
         &mut self,
         now: Time,
-        config: &Config,
+        ack: &Acknowledgement,
         acked: u64,
-        marked: bool,
         full: bool,
     ) {
-        self.end_reduction_by_mark(now);
-        if !self.is_about_to_recover() {
-            let (counted, may_grow) = self.count_for_growth(acked, marked);
-            let limited = if self.recovers_like_linux() {
-                self.uses_window(config)
-            } else {
-                full || self.uses_half()
-            };
-            let flight = self.counted_flight();
-            self.grow(now, counted, flight, may_grow && limited);
-            if may_grow {
-                self.note_change_of_window(now);
-            }
+        let unmarked = self.unmarked(acked);
+        let may_grow = unmarked.map_or(!ack.marked, |unmarked| unmarked > 0);
+        let limited = may_grow && (full || self.usage.uses_half(self.controller.window()));
+        self.grow(now, unmarked.unwrap_or(acked), self.stream.flight(), limited);
+    }
+
+    /// A sample for the retransmission timer. Controllers have their own (`measurement`). There is
+    /// one per ACK with timestamps (RFC 7323 section 4.1), and otherwise one per `timed` segment.
+    #[inline(always)]
+    pub(crate) fn sample_rtt(
+        &mut self,
+        config: &Config,
+        ack: &Acknowledgement,
+        acked: u64,
+        timed: Option<Span>,
+    ) {
+        if let Some(sample) = ack.round_trip.or(timed) {
+            // An ACK for every second segment of the flight (RFC 7323 appendix G).
+            let acks = (self.stream.flight() + acked).div_ceil(2 * self.stream.mss);
+            let per_round = if ack.round_trip.is_some() { acks } else { 1 };
+            self.rtt.sample(&config.rto, sample, self.progress(per_round));
         }
     }
 
-    /// Which bytes let cwnd grow, and whether any do. An ACK that echoes a mark lets no window grow
-    /// (RFC 3168 section 6.1.2), and with `recovery = "linux"` none does in the round trip after a
-    /// mark (`TCP_CA_CWR`).
-    /// If the other end counts marked bytes, those that arrived without a mark count.
-    fn count_for_growth(&self, acked: u64, marked: bool) -> (u64, bool) {
-        if let Some(counted) = self.marked_by_this_ack() {
-            let unmarked = self.delivered_by_this_ack().unwrap_or(acked).saturating_sub(counted);
-            return (unmarked, unmarked > 0);
-        }
-        let counted = self.delivered_by_this_ack().unwrap_or(acked);
-        // In Linux a mark has no effect while a timeout is repaired (`tcp_may_raise_cwnd`).
-        let ignores_mark = self.phase == Phase::Timeout && self.recovers_like_linux();
-        (counted, ignores_mark || (!marked && !self.is_reduced_by_mark()))
+    /// Bytes that let cwnd grow for an ACK of `acked` bytes, if the other end counts marked ones:
+    /// those that arrived without a mark.
+    #[inline]
+    pub(crate) fn unmarked(&self, acked: u64) -> Option<u64> {
+        let marked = self.features.as_ref()?.measurement.marked_bytes?;
+        Some(acked.saturating_sub(marked))
     }
 
-    /// A sample for the retransmission timer; controllers have their own
-    /// (`measure_round_trip`). One per ACK with timestamps (RFC 7323 section 4.1). Otherwise one segment is timed
-    /// at a time and never one
-    /// that was sent twice (Karn; RFC 6298 section 3).
-    fn take_rtt_sample(&mut self, now: Time, config: &Config, ack: &Acknowledgement, acked: u64) {
-        let timed = match self.timed {
-            Some((end, sent)) if ack.number >= end => {
+    /// Round trip of the segment that is timed, if `number` acknowledges it. One segment is timed
+    /// at a time, and never one that was sent twice (Karn; RFC 6298 section 3).
+    #[inline(always)]
+    fn take_timed(&mut self, now: Time, number: u64) -> Option<Span> {
+        match self.timed {
+            Some((end, sent)) if number >= end => {
                 self.timed = None;
                 Some(now.since(sent))
             }
             _ => None,
-        };
-        if self.recovers_like_linux() {
-            self.take_sample_like_linux(now, config, ack.round_trip, acked);
-        } else if let Some(sample) = ack.round_trip.or(timed) {
-            // An ACK for every second segment of the flight (RFC 7323 appendix G).
-            let acks = (self.flight() + acked).div_ceil(2 * self.mss);
-            let per_round = if ack.round_trip.is_some() { acks } else { 1 };
-            self.rtt.sample(&config.rto, sample, self.progress(per_round));
         }
     }
 }

@@ -1,5 +1,5 @@
-//! A window larger than the controller would have at the start: from an earlier connection (Careful Resume), or
-//! approved by routers (Quick-Start). A connection has one of them at most.
+//! A window larger than the controller would have at the start: from an earlier connection (Careful
+//! Resume), or approved by routers (Quick-Start). A connection has one of them at most.
 
 use congestion::Window;
 use transport::{CarefulResume, QuickStart};

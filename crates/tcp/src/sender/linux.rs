@@ -1,45 +1,57 @@
 //! Loss recovery of Linux. It combines RACK (`rack`), the tail loss probe (`tail_loss_probe`),
 //! proportional rate reduction (`prr`) and undo of spurious reductions (`spurious`).
 //!
+//! - `losses`: lost segments, and the reductions that follow from them
 //! - `news`: data and reports in an ACK, and the RTT that it measures
 //! - `timer`: the one timer, which waits for a retransmission, a loss or a probe
 //! - `undo`: the end of a recovery, and reductions that are taken back
 //! - `usage`: whether cwnd limits the sender
 //!
-//! Windows count segments, and one that is not full counts as a full one: in what is in the network, in
-//! what arrives (also for growth and for `prr`) and in what is retransmitted (`flight`).
+//! Windows count segments, and one that is not full counts as a full one: in what is in the
+//! network, in what arrives (also for growth and for `prr`) and in what is retransmitted
+//! (`flight`).
 //!
 //! Sources: the RFCs, and the known behaviour of `tcp_input.c` and `tcp_recovery.c` where the RFCs
 //! leave a choice or Linux differs: a loss halves cwnd instead of the flight size. A timeout in
 //! recovery does not reduce ssthresh again, and does not mark recently sent segments as lost.
 //!
-//! The order of an ACK is that of `tcp_ack`: the scoreboard, the end of a recovery or its undo, losses, what
-//! the controller makes of the ACK, the timer.
+//! The order of an ACK is that of `tcp_ack`: the scoreboard, the end of a recovery or its undo,
+//! losses, what the controller makes of the ACK, the timer.
 
+mod losses;
 mod news;
+mod prr;
+mod rack;
+mod spurious;
+mod tail_loss_probe;
 mod timer;
 mod undo;
 mod usage;
 
-use crate::config::Recovery;
-use congestion::{Controller, Loss, Needs, TcpPolicy};
-use units::Time;
+use congestion::{Controller, Needs, PartialAck, RecoveryStyle, TcpPolicy, Window};
+use transport::{Estimator, Range};
+use units::{Span, Time};
 
 use crate::config::Config;
-use crate::timestamps::timestamp;
-use transport::{Estimator, Range};
+use crate::segment::MAX_SACK_BLOCKS;
+use crate::timestamps::{echoed, timestamp};
 
 use super::acknowledge::Acknowledgement;
-use super::prr::Reduction;
-use super::rack::{Rack, Situation};
-use super::spurious::{Evidence, Frto, Undo};
-use super::tail_loss_probe::{Answer, TailLossProbe};
-use super::{Phase, Sender};
+use super::core::Core;
+use super::episode::Phase;
+use super::measurement::AckedBytes;
+use super::recovery::LossRecovery;
+use super::transmit::Chunk;
+use super::{acknowledge, offload, path_mtu, reduction};
 use news::News;
+use prr::Reduction;
+use rack::Rack;
+use spurious::{Frto, Undo};
+use tail_loss_probe::TailLossProbe;
 use timer::Awaited;
 use usage::Validated;
 
-/// The state of this recovery.
+/// State of this recovery.
 #[derive(Clone, Debug)]
 pub(super) struct Linux {
     rack: Rack,
@@ -55,16 +67,18 @@ pub(super) struct Linux {
     is_repair_due: bool,
     /// Event for which the timer runs.
     awaited: Awaited,
-    /// With an RTO of RFC 6298: when something was last acknowledged cumulatively. The timer counts from there.
+    /// With an RTO of RFC 6298: time of the last cumulative acknowledgement, from which the timer
+    /// counts.
     advanced_at: Option<Time>,
     used: Validated,
-    /// Something is known to have arrived out of order, to be lost, or to be retransmitted (`TCP_CA_Disorder`).
+    /// Something is known to have arrived out of order, to be lost, or to be retransmitted
+    /// (`TCP_CA_Disorder`).
     is_disordered: bool,
     /// A tail loss probe is leaving.
     is_probing: bool,
-    /// Nothing is retransmitted until the next ACK: an original has arrived late.
+    /// Nothing is retransmitted until the next ACK, because an original has arrived late.
     holds_repairs: bool,
-    /// Segments that were reported to have arrived twice.
+    /// Number of segments that were reported to have arrived twice.
     reported: u64,
     news: News,
     /// Room for the losses that one ACK shows.
@@ -81,7 +95,8 @@ impl Linux {
             frto: Frto::Off,
             reduction: None,
             reduces: !needs.own_recovery,
-            // BBR keeps the room itself (packet conservation, `bbr_set_cwnd_to_recover_or_restore`).
+            // BBR keeps the room itself (packet conservation,
+            // `bbr_set_cwnd_to_recover_or_restore`).
             forces_repair: needs.own_recovery && !needs.records,
             is_repair_due: false,
             awaited: Awaited::Retransmission,
@@ -97,386 +112,365 @@ impl Linux {
     }
 }
 
-impl Sender {
-    fn linux(&mut self) -> Option<&mut Linux> {
-        self.instruments.as_mut()?.linux.as_mut()
+impl LossRecovery for Linux {
+    /// Linux takes in the SACK blocks of such an ACK, and neither measures with it nor lets the
+    /// window change (`tcp_ack`).
+    const SKIPS_OLD_ACKS: bool = true;
+
+    fn uses_sack(&self) -> bool {
+        true
     }
 
-    fn known_linux(&self) -> Option<&Linux> {
-        self.instruments.as_ref()?.linux.as_ref()
+    fn is_duplicate(&self, _ack: &Acknowledgement, _window_moved: bool, sacks: bool) -> bool {
+        sacks
     }
 
-    /// A segment leaves.
-    pub(super) fn follow_sending(&mut self, now: Time, range: Range, again: bool) {
-        self.note_data(now);
+    /// Time shows losses, and not the number of duplicates.
+    fn on_duplicate(&mut self, core: &mut Core, now: Time, config: &Config) {
+        match core.episode.phase {
+            Phase::Open | Phase::Timeout => core.episode.duplicates += 1,
+            Phase::FastRecovery => reduction::doubt_notice(core, self, now, config),
+        }
+    }
+
+    /// The end of the recovery was judged before.
+    fn on_new_data_in_fast_recovery(
+        &mut self,
+        core: &mut Core,
+        _now: Time,
+        _config: &Config,
+        acked: u64,
+    ) -> bool {
+        core.controller.on_partial_ack(&PartialAck { acked, style: RecoveryStyle::Pipe });
+        core.episode.first_partial_ack = false;
+        true
+    }
+
+    /// In the order of the stream, as in Linux (`tcp_sacktag_write_queue`): the round trip of RACK
+    /// is that of the last segment.
+    #[cold]
+    #[inline(never)]
+    fn on_blocks(
+        &mut self,
+        core: &mut Core,
+        now: Time,
+        _config: &Config,
+        acknowledged: u64,
+        blocks: impl Iterator<Item = Range>,
+    ) -> u64 {
+        let mut sorted = [Range { start: 0, end: 0 }; MAX_SACK_BLOCKS];
+        let mut number = 0;
+        for (place, block) in sorted.iter_mut().zip(blocks) {
+            *place = block;
+            number += 1;
+        }
+        let sorted = &mut sorted[..number];
+        sorted.sort_unstable_by_key(|block| block.start);
+        sorted
+            .iter()
+            .map(|block| acknowledge::take_block(core, self, now, acknowledged, *block))
+            .sum()
+    }
+
+    fn on_block(&mut self, core: &mut Core, now: Time, block: Range) {
+        let (min_rtt, mss, high) = (core.rtt.min(), core.stream.mss, core.episode.recover);
+        core.scoreboard.sack_segments(block, |segment| {
+            self.news.note(segment, mss, high);
+            self.news.note_sacked(segment, mss);
+            self.rack.on_sacked(now, segment, min_rtt);
+        });
+    }
+
+    fn on_acknowledged(&mut self, core: &mut Core, now: Time, ack: &Acknowledgement) {
+        let echoed = ack.round_trip.map(|round_trip| echoed(now, round_trip));
+        let (min_rtt, mss, high) = (core.rtt.min(), core.stream.mss, core.episode.recover);
+        let Some(flight) = core.scoreboard.flight_mut() else { return };
+        let Self { news, rack, .. } = self;
+        news.advanced = true;
+        let before = flight.unacknowledged();
+        if ack.needless.start < ack.needless.end {
+            news.copies = flight.copies_within(ack.needless);
+        }
+        let any_again = flight.on_acknowledged(ack.number, |segment| {
+            news.note(segment, mss, high);
+            news.note_acknowledged(segment);
+            rack.on_acknowledged(now, segment, min_rtt, echoed);
+        });
+        news.acked = before - flight.unacknowledged();
+        if any_again {
+            // Karn's algorithm (RFC 6298 section 3).
+            news.acknowledged = None;
+        }
+    }
+
+    /// Linux takes a sample from each ACK of new data (`tcp_ack_update_rtt`), where RFC 6298
+    /// section 3 requires one in a round trip.
+    fn sample_rtt(
+        &mut self,
+        core: &mut Core,
+        now: Time,
+        config: &Config,
+        ack: &Acknowledgement,
+        acked: u64,
+        _timed: Option<Span>,
+    ) {
+        if let Some((sample, youngest)) = self.news.round_trips(now, ack.round_trip) {
+            let per_round = (core.stream.flight() + acked).div_ceil(2 * core.stream.mss);
+            core.rtt.sample(&config.rto, sample, core.progress(per_round));
+            core.rtt.note_smaller(youngest);
+        }
+    }
+
+    /// Takes from an ACK the end or the undo of a recovery, and then the losses among what is
+    /// outstanding.
+    fn judge(
+        &mut self,
+        core: &mut Core,
+        now: Time,
+        config: &Config,
+        ack: &Acknowledgement,
+        acked: u64,
+    ) {
+        self.news.is_old = ack.is_old;
+        self.used.note_limit_by_window(core, self.is_disordered);
+        if ack.marked {
+            self.undo.keep_reduction();
+        }
+        let takes_sacks = core.episode.phase != Phase::Timeout || self.undo.is_armed();
+        self.take_report(core, ack, acked);
+        self.rack.on_ack(core.stream.mss, takes_sacks);
+        self.holds_repairs = false;
+        if !self.news.is_old {
+            self.rack.widen(now);
+            self.take_sample_of_sack(core, now, config);
+            self.take_answer_to_probe(core, now, config, ack, false);
+        }
+        self.review_recovery(core, now, config, ack, acked);
+        if !self.holds_repairs && self.rack.take_news() {
+            self.find_losses_by_time(core, now, config);
+        }
+    }
+
+    /// With each segment counted as a full one.
+    fn counted(&self, acked: AckedBytes) -> AckedBytes {
+        AckedBytes { acked: self.news.acked, sacked: self.news.selected, ..acked }
+    }
+
+    /// An ACK that starts a recovery lets no window grow.
+    fn grow(
+        &mut self,
+        core: &mut Core,
+        now: Time,
+        config: &Config,
+        ack: &Acknowledgement,
+        _acked: u64,
+        _full: bool,
+    ) {
+        self.end_reduction_by_mark(core, now);
+        if self.is_about_to_recover(core) {
+            return;
+        }
+        let (counted, may_grow) = self.count_for_growth(core, ack.marked);
+        let limited = may_grow && self.used.lets_grow(core, config);
+        core.grow(now, counted, core.counted_flight(), limited);
+        if may_grow {
+            self.used.note_change(now);
+        }
+    }
+
+    fn finish_ack(
+        &mut self,
+        core: &mut Core,
+        now: Time,
+        config: &Config,
+        ack: &Acknowledgement,
+        window_moved: bool,
+        saw_loss: bool,
+    ) {
+        let news = self.news;
+        let repeats = !news.advanced && !ack.carries_data && !window_moved;
+        let silent = repeats && news.delivered == 0;
+        if silent && !news.is_old {
+            self.take_answer_to_probe(core, now, config, ack, true);
+        }
+        self.recover_from_losses(core, now, config, saw_loss);
+        if core.episode.phase == Phase::Timeout {
+            self.doubt_timeout(core, &news, repeats && !news.reported);
+        } else if !news.is_old {
+            self.reduce(core, news.delivered, news.advanced && !news.lost);
+        }
+        self.grow_out_of_order(core, now, config, &news, ack.marked);
+        offload::look_again(&mut core.packet);
+        if window_moved {
+            self.look_at_idle_time(core);
+        }
+        self.note_disorder(core, repeats || news.sacked || news.reported || ack.marked);
+        self.restart_after_ack(core, now, &news);
+        self.news = News::default();
+    }
+
+    /// An echo of a mark calls for a reduction that nothing takes back. The ACK may end the
+    /// reduction for one mark and echo the next (`tcp_fastretrans_alert`): what is reduced then is
+    /// what the first has left.
+    fn begin_mark(&mut self, core: &mut Core, now: Time) -> bool {
+        self.undo.keep_reduction();
+        self.end_reduction_by_mark(core, now);
+        !self.news.undone
+    }
+
+    /// cwnd is to fall as data arrives, however little it was reduced (`tcp_enter_cwr`).
+    fn on_reduced_by_mark(&mut self, core: &mut Core, before: u64) {
+        self.probe.forget();
+        self.undo.forget();
+        if self.reduces {
+            let window = core.controller.window_mut();
+            self.reduction = Some(Reduction::new(before, window.cwnd));
+            window.cwnd = before;
+        }
+    }
+
+    fn on_reduced_by_loss(&mut self, core: &Core, before: u64) {
+        if self.reduces {
+            let ssthresh = core.controller.window().ssthresh;
+            self.reduction = Some(Reduction::new(before, ssthresh));
+        }
+    }
+
+    /// With a scoreboard of segments the head is lost only if it is found to be.
+    fn on_fast_recovery(&mut self, core: &mut Core, _config: &Config) {
+        core.episode.resend_head = false;
+    }
+
+    fn prepare_for_timeout(&mut self, core: &mut Core, config: &Config) -> bool {
+        let phase = core.episode.phase;
+        let again = core.timers.retries > 1;
+        let in_window_of_mark = core.reduction.is_in_window_of_mark(core.stream.una);
+        if !again && phase != Phase::FastRecovery && !in_window_of_mark {
+            self.remember_window(core, true);
+        }
+        let threshold = core.controller.duplicate_threshold(config.dupthresh);
+        let sacked = core.scoreboard.flight().map_or(0, |flight| flight.sacked());
+        let first = phase == Phase::Open;
+        self.frto = if first || again { Frto::Waiting } else { Frto::Off };
+        if first && !in_window_of_mark && sacked >= threshold {
+            self.rack.doubt_reordering(threshold);
+        }
+        phase == Phase::FastRecovery
+    }
+
+    /// Everything but what was sent a moment ago.
+    fn lose_everything(&mut self, core: &mut Core, now: Time) {
+        let Some(flight) = core.scoreboard.flight_mut() else { return };
+        self.reduction = None;
+        self.holds_repairs = false;
+        self.is_repair_due = false;
+        self.probe.forget();
+        self.awaited = Awaited::Retransmission;
+        self.used.note_change(now);
+        flight.on_timeout(now, self.rack.patience_at_timeout(), |range| self.lost.push(range));
+        let least = flight.pipe() + core.stream.mss;
+        self.record_losses(core, now);
+        let window = core.controller.window_mut();
+        window.cwnd = window.cwnd.max(least);
+    }
+
+    /// Segments that are longer than allowed now leave in pieces. Nothing takes this back
+    /// (`tcp_simple_retransmit`).
+    fn lose_too_large(&mut self, core: &mut Core, now: Time, _range: Range) {
+        let mss = core.stream.mss;
+        let Some(flight) = core.scoreboard.flight_mut() else { return };
+        self.reduction = None;
+        self.undo.forget();
+        self.frto = Frto::Off;
+        self.probe.forget();
+        self.awaited = Awaited::Retransmission;
+        flight.lose_longer(mss, |range| self.lost.push(range));
+        flight.recut(mss);
+        self.record_losses(core, now);
+    }
+
+    /// A loss or a probe comes, if the timer runs for it, and the timer runs on.
+    fn on_timer(&mut self, core: &mut Core, now: Time, config: &Config) {
+        if core.timers.deadline > now || core.timers.persisting {
+            return;
+        }
+        match self.awaited {
+            Awaited::Losses => self.on_losses_overdue(core, now, config),
+            Awaited::Probe => self.on_probe_due(core, now),
+            Awaited::Retransmission => {}
+        }
+    }
+
+    fn on_sent(&mut self, core: &mut Core, now: Time, range: Range, again: bool) {
+        self.used.note_data(now);
         // Without a FIN.
-        let bytes = range.end.min(self.written).saturating_sub(range.start);
-        let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
-        let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else { return };
-        if again && linux.is_probing {
+        let bytes = range.end.min(core.stream.written).saturating_sub(range.start);
+        let Some(flight) = core.scoreboard.flight_mut() else { return };
+        if again && self.is_probing {
             flight.on_probe(now);
             return;
         }
         let is_first = flight.first_sent_at().is_none();
         let counted =
             if again { flight.on_again(now, range) } else { flight.on_new(now, range, bytes) };
-        if let Some(reduction) = &mut linux.reduction {
+        if let Some(reduction) = &mut self.reduction {
             reduction.on_sent(counted);
         }
         if again {
-            linux.is_repair_due = false;
-            linux.undo.on_again(counted, timestamp(now));
-            if range.start <= self.una {
-                self.restart_with_first_segment(now);
+            self.is_repair_due = false;
+            self.undo.on_again(counted, timestamp(now));
+            if range.start <= core.stream.una {
+                self.restart_with_first_segment(core, now);
             }
         } else {
-            self.validate_window(now, range.end);
-            self.restart_with_new_data(now, is_first);
+            self.used.on_new_data(core, now, range.end, self.is_disordered);
+            self.restart_with_new_data(core, now, is_first);
         }
     }
 
-    /// Takes from an ACK, which acknowledges `acked` new bytes, the end or the undo of a recovery, and then
-    /// the losses among what is outstanding, before the controller gets that ACK.
-    pub(super) fn judge_outstanding(
-        &mut self,
-        now: Time,
-        config: &Config,
-        ack: &Acknowledgement,
-        acked: u64,
-    ) {
-        self.note_limit_by_window();
-        if ack.marked {
-            self.keep_reductions();
-        }
-        let mss = self.mss;
-        let takes_sacks = self.phase != Phase::Timeout
-            || self.known_linux().is_some_and(|linux| linux.undo.is_armed());
-        self.take_report(ack, acked);
-        let Some(linux) = self.linux() else { return };
-        linux.rack.on_ack(mss, takes_sacks);
-        linux.holds_repairs = false;
-        if !linux.news.is_old {
-            linux.rack.widen(now);
-            self.take_sample_of_sack(now, config);
-            self.take_answer_to_probe(now, config, ack, false);
-        }
-        self.review_recovery(now, config, ack, acked);
-        if let Some(linux) = self.linux()
-            && !linux.holds_repairs
-            && linux.rack.take_news()
-        {
-            self.find_losses_by_time(now, config);
-        }
+    fn next_head(&mut self, core: &mut Core, now: Time) -> Option<Chunk> {
+        let probe = path_mtu::next_mtu_probe(core, self, now);
+        probe.or_else(|| self.next_tail_probe(core, now))
     }
 
-    /// Returns whether there were any.
-    fn find_losses_by_time(&mut self, now: Time, config: &Config) -> bool {
-        let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
-        let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else {
-            return false;
-        };
-        let threshold = self.controller.duplicate_threshold(config.dupthresh);
-        let situation = Situation {
-            recovering: self.phase != Phase::Open,
-            overtaken: flight.sacked() >= threshold,
-            min_rtt: self.rtt.min(),
-            srtt: self.rtt.srtt(),
-        };
-        let Some((latest, patience)) = linux.rack.patience(situation) else { return false };
-        let mut lost = std::mem::take(&mut linux.lost);
-        let news = &mut linux.news;
-        news.doubtful_until = flight.find_losses(now, latest, patience, |segment| {
-            news.lost_again |= segment.is_repeating();
-            lost.push(segment.range());
-        });
-        self.tell_losses(now, lost)
+    /// New data goes before what counts as lost while F-RTO looks if that is lost at all.
+    fn next_lost(&self, core: &Core) -> Option<Range> {
+        if self.frto == Frto::Trying || self.holds_repairs {
+            return None;
+        }
+        core.scoreboard.next_lost(core.stream.una, core.stream.mss)
     }
 
-    /// Returns whether there were any.
-    fn tell_losses(&mut self, now: Time, mut lost: Vec<Range>) -> bool {
-        for range in &lost {
-            self.note_losses(now, range.start, range.end);
-        }
-        let any = !lost.is_empty();
-        lost.clear();
-        if let Some(linux) = self.linux() {
-            linux.news.lost |= any;
-            linux.lost = lost;
-        }
-        any
-    }
-
-    /// An ACK has been taken in, and the controller knows of it.
-    pub(super) fn recover_after_ack(
-        &mut self,
-        now: Time,
-        config: &Config,
-        ack: &Acknowledgement,
-        window_moved: bool,
-        controller_saw_loss: bool,
-    ) {
-        let Some(linux) = self.linux() else { return };
-        let news = linux.news;
-        let repeats = !news.advanced && !ack.carries_data && !window_moved;
-        let silent = repeats && news.delivered == 0;
-        if silent && !news.is_old {
-            self.take_answer_to_probe(now, config, ack, true);
-        }
-        self.recover_from_losses(now, config, controller_saw_loss);
-        if self.phase == Phase::Timeout {
-            self.doubt_timeout(&news, repeats && !news.reported);
-        } else if !news.is_old {
-            self.reduce(news.delivered, news.advanced && !news.lost);
-        }
-        self.grow_out_of_order(now, config, &news, ack.marked);
-        self.look_at_packet_again();
-        if window_moved {
-            self.look_at_idle_time();
-        }
-        self.note_disorder(repeats || news.sacked || news.reported || ack.marked);
-        self.restart_after_ack(now, &news);
-        if let Some(linux) = self.linux() {
-            linux.news = News::default();
-        }
-    }
-
-    /// Once the path is known to reorder by more than the duplicate threshold, data that is acknowledged
-    /// selectively lets the window grow, too (`tcp_may_raise_cwnd`).
-    fn grow_out_of_order(&mut self, now: Time, config: &Config, news: &News, marked: bool) {
-        let threshold = u64::from(self.controller.duplicate_threshold(config.dupthresh));
-        let reorders = self.known_linux().is_some_and(|l| l.rack.reordering() > threshold);
-        let raises = reorders && news.sacked && !news.advanced && !news.is_old;
-        let is_open = self.phase == Phase::Open && !self.is_reduced_by_mark() && !marked;
-        if raises && (is_open || self.phase == Phase::Timeout) {
-            let flight = self.counted_flight();
-            self.grow(now, news.delivered, flight, self.uses_window(config));
-            self.note_change_of_window(now);
-        }
-    }
-
-    /// True if the ACK that is being processed starts a recovery. Such an ACK grows no window.
-    pub(super) fn is_about_to_recover(&self) -> bool {
-        let Some(linux) = self.known_linux() else { return false };
-        let any = self.scoreboard.flight().is_some_and(|flight| flight.has_lost());
-        any && (self.phase == Phase::Open || linux.news.lost_again)
-    }
-
-    /// `is_dubious`: the ACK is not an ordinary one (`tcp_ack_is_dubious`). Only such an ACK shows disorder.
-    fn note_disorder(&mut self, is_dubious: bool) {
-        if self.phase != Phase::Open {
-            return;
-        }
-        let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
-        let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight()) else { return };
-        if !flight.has_copies() {
-            linux.undo.forget_copies();
-        }
-        if is_dubious || linux.is_disordered {
-            linux.is_disordered = flight.sacked() > 0 || flight.has_lost() || flight.has_copies();
-        }
-    }
-
-    /// A loss that a probe has repaired reduces the window before the ACK lets it grow (`tcp_process_tlp_ack`).
-    /// `silent`: the ACK brings nothing new.
-    fn take_answer_to_probe(
-        &mut self,
-        now: Time,
-        config: &Config,
-        ack: &Acknowledgement,
-        silent: bool,
-    ) {
-        let reported = (ack.needless.start < ack.needless.end).then_some(ack.needless.end);
-        let answer = Answer {
-            acknowledged: ack.number,
-            bare_duplicate: silent && reported.is_none(),
-            reported,
-        };
-        let repaired = self.linux().is_some_and(|linux| linux.probe.on_ack(answer));
-        if repaired && self.phase == Phase::Open && !self.is_in_window_of_mark() {
-            let flight = self.flight_to_reduce(config);
-            self.controller.on_loss(&Loss { now, flight, repeated: false });
-            self.note_reduction();
-            self.stop_jump();
-            self.controller.on_recovery_exit(now);
-        }
-    }
-
-    /// Starts a recovery if there is lost data and none runs. After a timeout a retransmission that was
-    /// lost starts one (`tcp_fastretrans_alert`, `FLAG_LOST_RETRANS`).
-    fn recover_from_losses(&mut self, now: Time, config: &Config, controller_saw_loss: bool) {
-        let lost_again = self.known_linux().is_some_and(|linux| linux.news.lost_again);
-        if self.phase != Phase::Open && !(self.phase == Phase::Timeout && lost_again) {
-            return;
-        }
-        let Some(flight) = self.scoreboard.flight_mut() else { return };
-        if controller_saw_loss {
-            let linux = self.instruments.as_mut().and_then(|i| i.linux.as_mut());
-            let mut lost = linux.map_or_else(Vec::new, |linux| std::mem::take(&mut linux.lost));
-            flight.lose_head(|range| lost.push(range));
-            self.tell_losses(now, lost);
-        }
-        if self.scoreboard.flight().is_some_and(|flight| flight.has_lost()) {
-            self.enter_recovery(now, config);
-        }
-    }
-
-    fn enter_recovery(&mut self, now: Time, config: &Config) {
-        if self.repairs_mtu_probe(now) {
-            return;
-        }
-        let before = *self.controller.window();
-        let after_mark = self.goes_on_with_mark();
-        self.remember_window(!after_mark);
-        if let Some(linux) = self.linux() {
-            linux.probe.forget();
-            linux.frto = Frto::Off;
-        }
-        self.enter_fast_recovery(now, config);
-        let is_spared = self.is_spared();
-        let (phase, ssthresh) = (self.phase, self.controller.window().ssthresh);
-        if let Some(linux) = self.linux() {
-            linux.is_repair_due = linux.forces_repair && phase == Phase::FastRecovery;
-            let proportional = linux.reduces && phase == Phase::FastRecovery && !is_spared;
-            if !(after_mark && proportional) {
-                linux.reduction = proportional.then(|| Reduction::new(before.cwnd, ssthresh));
-            }
-        }
-    }
-
-    /// A loss of the recovery that runs has reduced cwnd from `before`.
-    pub(super) fn reduce_by_loss(&mut self, before: u64) {
-        let ssthresh = self.controller.window().ssthresh;
-        if let Some(linux) = self.linux()
-            && linux.reduces
-        {
-            linux.reduction = Some(Reduction::new(before, ssthresh));
-        }
-    }
-
-    /// A mark has reduced cwnd from `before`, however little. It is to fall as data arrives
-    /// (`tcp_enter_cwr`).
-    pub(super) fn reduce_in_proportion(&mut self, before: u64) {
-        let cwnd = self.controller.window().cwnd;
-        let Some(linux) = self.linux() else { return };
-        linux.probe.forget();
-        linux.undo.forget();
-        if linux.reduces {
-            linux.reduction = Some(Reduction::new(before, cwnd));
-            self.controller.window_mut().cwnd = before;
-        }
-    }
-
-    /// Something beyond what was outstanding at the mark is acknowledged (`tcp_end_cwnd_reduction`).
-    pub(super) fn end_reduction_by_mark(&mut self, now: Time) {
-        if !self.reduced_by_mark || self.una <= self.reduced_at || self.phase != Phase::Open {
-            return;
-        }
-        self.reduced_by_mark = false;
-        if let Some(linux) = self.linux()
-            && let Some(reduction) = linux.reduction.take()
-        {
-            self.controller.window_mut().cwnd = reduction.target();
-            self.note_change_of_window(now);
-        }
-    }
-
-    /// An echo of a mark calls for a reduction that nothing takes back (`tcp_fastretrans_alert`).
-    pub(super) fn keep_reductions(&mut self) {
-        if let Some(linux) = self.linux() {
-            linux.undo.keep_reduction();
-        }
-    }
-
-    /// Returns true for the first retransmission of a recovery that leaves whatever cwnd is: the fast retransmit
-    /// (RFC 5681 section 3.2, RFC 6675 section 5 step 4.3). With PRR cwnd has room for it.
+    /// The first retransmission of a recovery: the fast retransmit (RFC 5681 section 3.2, RFC 6675
+    /// section 5 step 4.3). With PRR cwnd has room for it.
     #[cold]
-    pub(super) fn forces_repair(&mut self) -> bool {
-        self.linux().is_some_and(|linux| std::mem::take(&mut linux.is_repair_due))
+    fn forces_repair(&mut self) -> bool {
+        std::mem::take(&mut self.is_repair_due)
     }
 
-    fn reduce(&mut self, delivered: u64, progress: bool) {
-        let (pipe, mss) = (self.scoreboard.pipe(self.una, self.max), self.mss);
-        if delivered > 0
-            && let Some(linux) = self.linux()
-            && let Some(reduction) = &mut linux.reduction
-        {
-            let cwnd = reduction.on_ack(delivered, pipe, progress, mss);
-            self.controller.window_mut().cwnd = cwnd;
-        }
+    /// In full segments.
+    fn room(&self, core: &Core, config: &Config) -> u64 {
+        let is_open = core.episode.phase == Phase::Open;
+        let used =
+            if is_open && !config.limited_transmit { core.counted_flight() } else { core.pipe() };
+        let room = core.controller.window().cwnd.saturating_sub(used);
+        room / core.stream.mss * core.stream.mss
     }
 
-    fn doubt_timeout(&mut self, news: &News, is_duplicate: bool) {
-        let unsent = self.buffered.min(self.una + self.advertised) > self.max;
-        let evidence = Evidence {
-            advanced: news.advanced,
-            sacked: news.sacked || is_duplicate,
-            new_sent: self.max > self.recover,
-            new_possible: unsent && self.pipe_has_room(),
-        };
-        if let Some(linux) = self.linux() {
-            linux.frto = linux.frto.after(evidence);
-        }
+    fn idle_since(&mut self, _core: &Core) -> Option<Time> {
+        self.used.idle_since()
     }
 
-    /// Returns true if new data goes before what counts as lost, to see whether that is lost at all.
-    pub(super) fn tries_new_data(&self) -> bool {
-        self.known_linux().is_some_and(|linux| linux.frto == Frto::Trying || linux.holds_repairs)
+    /// cwnd halves for each RTO of idleness (`tcp_cwnd_restart`).
+    fn on_restart(&mut self, core: &mut Core, now: Time, idle: Span, before: Window) {
+        self.used.restart(core, now, idle, before);
     }
 
-    /// The retransmission timer expired, and the controller is about to hear of it.
-    pub(super) fn prepare_for_timeout(&mut self, config: &Config) {
-        let first = self.phase == Phase::Open;
-        let again = self.retries > 1;
-        let in_window_of_mark = self.is_in_window_of_mark();
-        if !again && self.phase != Phase::FastRecovery && !in_window_of_mark {
-            self.remember_window(true);
-        }
-        let threshold = self.controller.duplicate_threshold(config.dupthresh);
-        let sacked = self.scoreboard.flight().map_or(0, |flight| flight.sacked());
-        let Some(linux) = self.linux() else { return };
-        linux.frto = if first || again { Frto::Waiting } else { Frto::Off };
-        if first && !in_window_of_mark && sacked >= threshold {
-            linux.rack.doubt_reordering(threshold);
-        }
+    fn look_at_idle_time(&mut self, core: &mut Core) {
+        self.used.look_at_idle_time(core, self.is_disordered);
     }
 
-    /// Everything counts as lost but what was sent a moment ago.
-    pub(super) fn lose_all_overdue(&mut self, now: Time) {
-        let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
-        let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else { return };
-        linux.reduction = None;
-        linux.holds_repairs = false;
-        linux.is_repair_due = false;
-        linux.probe.forget();
-        linux.awaited = Awaited::Retransmission;
-        linux.used.note_change(now);
-        let mut lost = std::mem::take(&mut linux.lost);
-        flight.on_timeout(now, linux.rack.patience_at_timeout(), |range| lost.push(range));
-        let least = flight.pipe() + self.mss;
-        self.tell_losses(now, lost);
-        let window = self.controller.window_mut();
-        window.cwnd = window.cwnd.max(least);
-    }
-
-    /// Segments that are longer than allowed now count as lost, and leave in pieces. Nothing takes this back
-    /// (`tcp_simple_retransmit`).
-    pub(super) fn lose_too_large(&mut self, now: Time) {
-        let mss = self.mss;
-        let linux = self.instruments.as_mut().and_then(|instruments| instruments.linux.as_mut());
-        let (Some(linux), Some(flight)) = (linux, self.scoreboard.flight_mut()) else { return };
-        linux.reduction = None;
-        linux.undo.forget();
-        linux.frto = Frto::Off;
-        linux.probe.forget();
-        linux.awaited = Awaited::Retransmission;
-        let mut lost = std::mem::take(&mut linux.lost);
-        flight.lose_longer(mss, |range| lost.push(range));
-        flight.recut(mss);
-        self.tell_losses(now, lost);
-    }
-
-    /// Returns true if this recovery is the one in use.
-    pub(crate) fn recovers_like_linux(&self) -> bool {
-        self.recovery == Recovery::Linux
+    fn note_change_of_window(&mut self, now: Time) {
+        self.used.note_change(now);
     }
 }

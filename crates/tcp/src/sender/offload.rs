@@ -1,19 +1,19 @@
 //! Packets that Linux hands down in one piece and that its segmentation offload cuts into segments,
 //! for `delayed_ack = "linux"` and `recovery = "linux"`.
 //!
-//! With `recovery = "linux"` a packet that is not full waits for the next ACK, if one is about to come
-//! (`tcp_tso_should_defer`). A window that has just grown by a segment therefore lets two segments go and
-//! one wait, where other senders send three at once. Between flows that share a full queue, this decides
-//! which of them meets the last free place.
+//! With `recovery = "linux"` a packet that is not full waits for the next ACK, if one is about to
+//! come (`tcp_tso_should_defer`). A window that has just grown by a segment therefore lets two
+//! segments go and one wait, where other senders send three at once. Between flows that share a
+//! full queue, this decides which of them meets the last free place.
 //!
-//! The last segment of such a packet has PSH (`__tcp_transmit_skb`), and a receiver whose application
-//! reads everything acknowledges it at once (`receiver::quick`). So a flight of odd length gets one ACK
-//! more than one for each two segments, which lets a window that grows with each ACK grow faster. A
-//! packet of one segment has no PSH.
+//! The last segment of such a packet has PSH (`__tcp_transmit_skb`), and a receiver whose
+//! application reads everything acknowledges it at once (`receiver::quick`). So a flight of odd
+//! length gets one ACK more than one for each two segments, which lets a window that grows with
+//! each ACK grow faster. A packet of one segment has no PSH.
 //!
-//! A packet holds what about a millisecond at the pacing rate carries, whether the sender is paced or
-//! not, at least two segments, and more where the RTT is below 16 ms (`tcp_tso_autosize`). The controller
-//! may send single segments (`min_tso_segs`): BBR does below 1.2 Mbit/s.
+//! A packet holds what about a millisecond at the pacing rate carries, whether the sender is paced
+//! or not, at least two segments, and more where the RTT is below 16 ms (`tcp_tso_autosize`). The
+//! controller may send single segments (`min_tso_segs`): BBR does below 1.2 Mbit/s.
 //!
 //! With `pacing = "linux"` the segments of a packet leave at once, and packets are kept apart
 //! (`tcp_update_skb_after_send`).
@@ -24,7 +24,9 @@ use units::{Span, Time};
 
 use crate::flight::Flight;
 
-use super::{HeldBy, Phase, Sender};
+use super::core::Core;
+use super::episode::Phase;
+use super::usage::HeldBy;
 
 /// `sk_pacing_shift`: packets of a 1024th of a second.
 const PACKETS_PER_SECOND: f64 = 1024.0;
@@ -41,15 +43,15 @@ const WINDOW_DIVISOR: u64 = 3;
 /// The packet that is being cut.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Packet {
-    /// When it left.
+    /// Departure time.
     at: Time,
-    /// Segments of it that are still to leave.
+    /// Number of its segments that have not left.
     left: u64,
     /// It has more than one.
     is_cut: bool,
     /// The next one waits to be larger.
     waits: bool,
-    /// Segments of it that have left.
+    /// Number of its segments that have left.
     gone: u64,
     /// Set if its data was sent before.
     again: Option<Again>,
@@ -58,9 +60,9 @@ pub(super) struct Packet {
 /// A packet that is sent again.
 #[derive(Clone, Copy, Debug, PartialEq)]
 struct Again {
-    /// Where the last segment ended.
+    /// End of its last segment.
     end: u64,
-    /// When it was sent before.
+    /// Time of its first transmission.
     sent_at: Time,
 }
 
@@ -99,18 +101,27 @@ impl Packet {
     }
 }
 
-impl Sender {
+/// An ACK has come, pacing releases a packet, or the application writes or closes. The kernel looks
+/// at a packet that waits then, and not because time has passed (`tcp_write_xmit`).
+pub(super) fn look_again(packet: &mut Option<Packet>) {
+    if let Some(packet) = packet {
+        packet.waits = false;
+    }
+}
+
+impl Core {
     /// A new segment leaves where `room` bytes may. Returns whether it ends a packet.
     #[cold]
     pub(super) fn ends_packet(&mut self, now: Time, room: u64) -> bool {
         let Some(mut packet) = self.packet else { return false };
-        let ends = packet.cut(now, room.div_ceil(self.mss), || self.segments_of_packet());
+        let ends = packet.cut(now, room.div_ceil(self.stream.mss), || self.segments_of_packet());
         self.packet = Some(packet);
         ends
     }
 
-    /// The next lost segment leaves again. Segments of one packet that were lost together are one packet
-    /// again (`tcp_retransmit_skb`): SACK blocks split it, and pacing keeps packets apart in time.
+    /// The next lost segment leaves again. Segments of one packet that were lost together are one
+    /// packet again (`tcp_retransmit_skb`): SACK blocks split it, and pacing keeps packets apart in
+    /// time.
     #[cold]
     pub(super) fn cut_again(&mut self, now: Time) {
         let Some(mut packet) = self.packet else { return };
@@ -136,20 +147,22 @@ impl Sender {
         missing.is_some_and(|next| next.start == again.end && next.sent_at == again.sent_at)
     }
 
-    /// Returns true if a new segment goes on a packet, which ends at the edge of the receive window. Its last
-    /// segment need not be full then (`tcp_mss_split_point`), while a packet of its own waits for a wider window
-    /// (`tcp_snd_wnd_test`). A packet has at most half of the largest window (`tcp_xmit_size_goal`).
+    /// Returns true if a new segment goes on a packet, which ends at the edge of the receive
+    /// window. Its last segment need not be full then (`tcp_mss_split_point`), while a packet of
+    /// its own waits for a wider window (`tcp_snd_wnd_test`). A packet has at most half of the
+    /// largest window (`tcp_xmit_size_goal`).
     #[cold]
     pub(super) fn fills_packet(&self, now: Time) -> bool {
         let goes_on = |packet: Packet| packet.again.is_none() && packet.gone > 0;
-        self.recovers_like_linux()
-            && self.max_advertised / 2 >= 2 * self.mss
+        self.is_linux
+            && self.peer.max_advertised / 2 >= 2 * self.stream.mss
             && self.packet.is_some_and(goes_on)
             && self.packet_goes_on(now)
     }
 
-    /// Returns true if the next packet waits for the next ACK to be larger. `by_receiver` and `by_congestion` are
-    /// the bytes that both windows let go, `available` those that are to be sent.
+    /// Returns true if the next packet waits for the next ACK to be larger. `by_receiver` and
+    /// `by_congestion` are the bytes that both windows let go, `available` those that are to be
+    /// sent.
     #[cold]
     pub(super) fn defers(
         &mut self,
@@ -160,24 +173,24 @@ impl Sender {
     ) -> bool {
         let room = by_receiver.min(by_congestion);
         let is_begun = self.packet_goes_on(now);
-        if is_begun || !self.recovers_like_linux() || self.phase != Phase::Open {
+        if is_begun || !self.is_linux || self.episode.phase != Phase::Open {
             return false;
         }
         if self.packet.is_some_and(|packet| packet.waits) {
             return true;
         }
-        let window = self.advertised.min(self.controller.window().cwnd);
-        if room < self.mss
-            || available <= self.mss
-            || now.since(self.last_sent.max(self.paced_departure())) > SOON
+        let window = self.peer.advertised.min(self.controller.window().cwnd);
+        if room < self.stream.mss
+            || available <= self.stream.mss
+            || now.since(self.timers.last_sent.max(self.paced_departure())) > SOON
             || room >= window / WINDOW_DIVISOR
-            || room >= self.segments_of_packet() * self.mss
+            || room >= self.segments_of_packet() * self.stream.mss
             || !self.expects_ack(now)
         {
             return false;
         }
         // The last packet before the FIN cannot become larger.
-        if room > available && self.fin_queued {
+        if room > available && self.stream.fin_queued {
             return false;
         }
         if let Some(packet) = &mut self.packet {
@@ -187,20 +200,12 @@ impl Sender {
             HeldBy::Application
         } else if by_congestion < by_receiver {
             // It counts as full: the window goes on to grow.
-            self.note_full_usage();
+            self.usage.note_full(self.stream.max);
             HeldBy::CongestionWindow
         } else {
             HeldBy::AdvertisedWindow
         };
         true
-    }
-
-    /// An ACK has come, pacing releases a packet, or the application writes or closes. The kernel looks at a packet that waits then, and not
-    /// because time has passed (`tcp_write_xmit`).
-    pub(super) fn look_at_packet_again(&mut self) {
-        if let Some(packet) = &mut self.packet {
-            packet.waits = false;
-        }
     }
 
     /// Returns true if the first unacknowledged segment was sent one RTT ago, or nearly.
@@ -215,9 +220,10 @@ impl Sender {
         let Some(srtt) = self.rtt.srtt().filter(|srtt| *srtt > Span::ZERO) else {
             return self.controller.least_packet();
         };
-        let usual = || usual_rate(self.controller.window(), self.flight(), srtt);
+        let usual = || usual_rate(self.controller.window(), self.stream.flight(), srtt);
         let rate = self.controller.pacing_rate().unwrap_or_else(usual);
-        segments_of_packet(rate, self.min_rtt(), self.mss).max(self.controller.least_packet())
+        segments_of_packet(rate, self.min_rtt(), self.stream.mss)
+            .max(self.controller.least_packet())
     }
 }
 

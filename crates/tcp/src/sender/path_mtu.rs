@@ -1,18 +1,19 @@
 //! Path MTU discovery: segments of another size, and what was too large sent again.
 //!
-//! [`transport::PathMtu`] decides; this file acts on it. What was too large is not lost to congestion: it is
-//! sent again without a reduction of cwnd (RFC 1191 section 6.4, RFC 4821 section 7.6.2), in segments of the
-//! new size, as after a timeout and as cwnd allows.
+//! [`transport::PathMtu`] decides; this file acts on it. What was too large is not lost to
+//! congestion: it is sent again without a reduction of cwnd (RFC 1191 section 6.4, RFC 4821 section
+//! 7.6.2), in segments of the new size, as after a timeout and as cwnd allows.
 //!
 //! Source of what the RFCs leave open: Linux 6.1 (`tcp_v4_mtu_reduced`, `tcp_simple_retransmit`,
 //! `tcp_mtu_probe`, `tcp_fastretrans_alert`, `tcp_retransmit_skb`).
 //!
 //! Decisions:
-//! - RFC 1191 section 6.4 sends one segment again, and more as ACKs arrive. Linux sends as much as cwnd has
-//!   room for, and so does this.
-//! - The scoreboard of other recoveries than that of Linux knows no segments: with them all that is outstanding
-//!   and not sacked counts as too large, if it is more than a segment.
-//! - Linux does not probe while it has SACK blocks to send. Here it may: no packet has blocks that do not fit.
+//! - RFC 1191 section 6.4 sends one segment again, and more as ACKs arrive. Linux sends as much as
+//!   cwnd has room for, and so does this.
+//! - The scoreboard of other recoveries than that of Linux knows no segments: with them all that is
+//!   outstanding and not sacked counts as too large, if it is more than a segment.
+//! - Linux does not probe while it has SACK blocks to send. Here it may: no packet has blocks that
+//!   do not fit.
 
 use congestion::{Controller, TcpPolicy};
 use transport::{Advice, KnownPath, MtuProbing, Opportunity, PathMtu, PathMtuCounters, Range};
@@ -20,9 +21,14 @@ use units::Time;
 
 use crate::config::Config;
 
-use super::instruments::Instruments;
+use super::Sender;
+use super::core::Core;
+use super::episode::Phase;
+use super::features::Features;
+use super::recovery::{LossRecovery, with_recovery};
+use super::transmit;
 use super::transmit::Chunk;
-use super::{HeldBy, Phase, Sender};
+use super::usage::HeldBy;
 
 /// The path MTU as the sender knows it.
 #[derive(Clone, Debug)]
@@ -41,66 +47,63 @@ impl Discovery {
 }
 
 impl Sender {
-    fn path_mtu(&mut self) -> Option<&mut PathMtu> {
-        let discovery = self.instruments.as_mut()?.path_mtu.as_mut()?;
-        Some(&mut discovery.path)
-    }
-
     /// Counts of path MTU discovery; `None` if the connection has none.
     pub(crate) fn path_mtu_counters(&self) -> Option<PathMtuCounters> {
-        let discovery = self.instruments.as_ref()?.path_mtu.as_ref()?;
+        let discovery = self.core.features.as_ref()?.path_mtu.as_ref()?;
         Some(discovery.path.counters())
     }
 
     /// The connection is open, and `options` bytes of each segment are no payload.
     pub(super) fn search_path(&mut self, now: Time, config: &Config, options: u64) {
-        let Some(instruments) = &mut self.instruments else { return };
-        let known = instruments.known_path.take().filter(|known| known.expires > now);
+        let core = &mut self.core;
+        let Some(features) = &mut core.features else { return };
+        let known = features.known_path.take().filter(|known| known.expires > now);
         if config.mtu_probing != MtuProbing::Off || known.is_some() {
-            let mut path = PathMtu::new(now, config.mtu_probing, self.mss, options);
+            let mut path = PathMtu::new(now, config.mtu_probing, core.stream.mss, options);
             if let Some(known) = known {
                 path.start_with(known, options);
             }
-            instruments.path_mtu = Some(Discovery::new(config, path));
-            self.take_size();
+            features.path_mtu = Some(Discovery::new(config, path));
+            core.take_size();
         }
     }
 
-    /// Another connection of this host has found the MTU of the path. A connection that is not open yet starts
-    /// with it. One that has nothing outstanding takes it: whatever else is too large for the path draws a
-    /// message of its own, by which it is known to be lost.
+    /// Discovery of the path, which starts now unless it has started before.
+    fn discovery(&mut self, now: Time, config: &Config, options: u64) -> &mut Discovery {
+        let mss = self.core.stream.mss;
+        self.features_for_path(config).path_mtu.get_or_insert_with(|| {
+            Discovery::new(config, PathMtu::new(now, config.mtu_probing, mss, options))
+        })
+    }
+
+    fn features_for_path(&mut self, config: &Config) -> &mut Features {
+        let needs = self.core.controller.needs();
+        self.core.may_probe = true;
+        self.core.features.get_or_insert_with(|| Box::new(Features::of(config, needs)))
+    }
+
+    /// Another connection of this host has found the MTU of the path. A connection that is not open
+    /// yet starts with it. One that has nothing outstanding takes it: whatever else is too large
+    /// for the path draws a message of its own, by which it is known to be lost.
     pub(crate) fn know_path(&mut self, config: &Config, known: KnownPath, options: u64) {
-        if self.una == 0 {
-            self.instruments_for_path(config).known_path = Some(known);
-        } else if self.flight() == 0 {
+        if self.core.stream.una == 0 {
+            self.features_for_path(config).known_path = Some(known);
+        } else if self.core.stream.flight() == 0 {
             // A sender that searches has begun to when the connection was opened.
             let began = Time::ZERO;
             self.discovery(began, config, options).path.take_over(known, options);
-            self.take_size();
+            self.core.take_size();
         }
     }
 
     /// Reports of routers to this connection.
     pub(crate) fn known_path(&self, options: u64) -> Option<KnownPath> {
-        self.instruments.as_ref()?.path_mtu.as_ref()?.path.known(options)
+        self.core.features.as_ref()?.path_mtu.as_ref()?.path.known(options)
     }
 
-    /// Discovery of the path, which starts now unless it has started before.
-    fn discovery(&mut self, now: Time, config: &Config, options: u64) -> &mut Discovery {
-        let mss = self.mss;
-        self.instruments_for_path(config).path_mtu.get_or_insert_with(|| {
-            Discovery::new(config, PathMtu::new(now, config.mtu_probing, mss, options))
-        })
-    }
-
-    fn instruments_for_path(&mut self, config: &Config) -> &mut Instruments {
-        let needs = self.controller.needs();
-        self.instruments.get_or_insert_with(|| Box::new(Instruments::of(config, needs)))
-    }
-
-    /// A router reports that it could not send the segment `quoted` on, and that its link takes segments of
-    /// `size` bytes, of which `options` are no payload. A message about nothing that is outstanding may be
-    /// forged (RFC 5927 section 4.1; Linux, `tcp_v4_err`).
+    /// A router reports that it could not send the segment `quoted` on, and that its link takes
+    /// segments of `size` bytes, of which `options` are no payload. A message about nothing that is
+    /// outstanding may be forged (RFC 5927 section 4.1; Linux, `tcp_v4_err`).
     pub(crate) fn on_too_big(
         &mut self,
         now: Time,
@@ -109,75 +112,144 @@ impl Sender {
         size: u64,
         options: u64,
     ) {
-        let (una, max) = (self.una, self.max);
+        let Core { stream, .. } = &self.core;
+        let outstanding = Range { start: stream.una, end: stream.max };
         let discovery = self.discovery(now, config, options);
-        if !quoted.is_some_and(|quoted| una <= quoted && quoted <= max) {
+        let is_sent = |number| outstanding.start <= number && number <= outstanding.end;
+        if !quoted.is_some_and(is_sent) {
             discovery.path.on_forged_report();
         } else if discovery.path.on_report(now, size.saturating_sub(options)) {
             discovery.path.on_retransmission();
-            self.take_size();
-            if self.flight() > self.mss {
-                self.send_too_large_again(now, Range { start: self.una, end: self.max });
+            let core = &mut self.core;
+            core.take_size();
+            if outstanding.len() > core.stream.mss {
+                with_recovery!(&mut self.recovery, recovery => {
+                    send_too_large_again(core, recovery, now, outstanding);
+                });
             }
         }
+    }
+}
+
+/// Whatever of `range` is too large for the path leaves again. cwnd stays, and ssthresh is at least
+/// three quarters of it (`tcp_current_ssthresh`).
+fn send_too_large_again<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    range: Range,
+) {
+    core.episode.begin_timeout(core.stream.max);
+    core.timed = None;
+    core.renew_quota();
+    let window = core.controller.window_mut();
+    window.ssthresh = window.ssthresh.max(window.cwnd / 4 * 3);
+    recovery.lose_too_large(core, now, range);
+    core.restart_timer(now);
+}
+
+/// The probe that is due. cwnd has a segment less for it, because it carries more than one
+/// (`tcp_mtu_probe`).
+pub(super) fn next_mtu_probe<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+) -> Option<Chunk> {
+    let discovery = core.features.as_mut()?.path_mtu.as_mut()?;
+    let size = discovery.due.take()?;
+    let range = Range { start: core.stream.max, end: core.stream.max + size };
+    discovery.path.on_probe_sent(range);
+    let mss = core.stream.mss;
+    let window = core.controller.window_mut();
+    window.cwnd = window.cwnd.saturating_sub(mss).max(mss);
+    Some(transmit::send_new(core, recovery, now, size))
+}
+
+/// A loss was found. If it is that of a probe, the probe was too large, and only that: its data is
+/// retransmitted without a reduction, and true is returned. Otherwise a probe that is out shows
+/// nothing any more.
+pub(super) fn repairs_mtu_probe<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+) -> bool {
+    if core.episode.phase != Phase::Open {
+        return false;
+    }
+    let (una, after_mark) = (core.stream.una, core.reduction.is_in_window_of_mark(core.stream.una));
+    let Some(path) = core.path_mtu() else { return false };
+    // After a mark, what is lost may have been lost to congestion (`tcp_fastretrans_alert`).
+    match if after_mark { None } else { path.on_loss(una) } {
+        Some(range) => {
+            let mss = core.stream.mss;
+            core.controller.window_mut().cwnd += mss;
+            send_too_large_again(core, recovery, now, range);
+            // Without SACK, duplicate ACKs leave no room in cwnd for it.
+            core.episode.resend_head = !recovery.uses_sack();
+            true
+        }
+        None => {
+            core.forget_mtu_probe();
+            false
+        }
+    }
+}
+
+/// The retransmission timer has expired once more, and nothing has been acknowledged since the
+/// first retransmission. Perhaps the path is a black hole for segments of this size.
+pub(super) fn doubt_path<R: LossRecovery>(core: &mut Core, recovery: &mut R, now: Time) {
+    core.forget_mtu_probe();
+    let since = now.since(core.timers.retransmits_since);
+    let repeated = core.timers.retries > 1;
+    if repeated && core.path_mtu().is_some_and(|path| path.on_timeout(now, since)) {
+        core.take_size();
+        if core.is_linux {
+            let all = Range { start: core.stream.una, end: core.stream.max };
+            recovery.lose_too_large(core, now, all);
+        }
+    }
+}
+
+impl Core {
+    fn path_mtu(&mut self) -> Option<&mut PathMtu> {
+        let discovery = self.features.as_mut()?.path_mtu.as_mut()?;
+        Some(&mut discovery.path)
     }
 
     /// Takes the size of segments that discovery has found.
     fn take_size(&mut self) {
-        let before = self.mss;
+        let before = self.stream.mss;
         let Some(mss) = self.path_mtu().map(|path| path.segment()) else { return };
         if mss != before {
-            self.mss = mss;
             self.controller.window_mut().change_mss(mss);
             self.count_segments_of(mss);
         }
     }
 
-    /// Whatever of `range` is too large for the path leaves again. cwnd stays, and ssthresh is at least three
-    /// quarters of it (`tcp_current_ssthresh`).
-    fn send_too_large_again(&mut self, now: Time, range: Range) {
-        self.phase = Phase::Timeout;
-        self.recover = self.max;
-        self.duplicates = 0;
-        self.limited = 0;
-        self.resend_head = false;
-        self.timed = None;
-        self.retransmission_quota = self.controller.retransmission_quota();
-        let window = self.controller.window_mut();
-        window.ssthresh = window.ssthresh.max(window.cwnd / 4 * 3);
-        if self.recovers_like_linux() {
-            self.lose_too_large(now);
-        } else {
-            self.note_losses(now, range.start, range.end);
-            self.scoreboard.lose_everything(self.una, range.end);
-        }
-        self.restart_timer(now);
-    }
-
-    /// Returns true if nothing may leave now, so that a probe can. Something that is to be sent next is a probe if it
-    /// can.
+    /// Returns true if nothing may leave now, so that a probe can. Something that is to be sent
+    /// next is a probe if it can.
     #[cold]
     pub(super) fn waits_for_mtu_probe(&mut self, now: Time) -> bool {
         if self.path_mtu().is_some_and(|path| path.forgets(now)) {
             self.take_size();
         }
-        if self.phase != Phase::Open || self.resend_head || self.is_reduced_by_mark() {
+        let has_turn = self.episode.phase == Phase::Open && !self.episode.resend_head;
+        if !has_turn || self.is_reduced_by_mark() {
             return false;
         }
-        let Some(discovery) = self.instruments.as_mut().and_then(|one| one.path_mtu.as_mut())
-        else {
+        let in_flight = self.pipe();
+        let Self { features, stream, peer, controller, .. } = self;
+        let Some(discovery) = features.as_mut().and_then(|one| one.path_mtu.as_mut()) else {
             return false;
         };
-        let window = self.controller.window();
-        let threshold = self.controller.duplicate_threshold(discovery.dupthresh);
         let seen = Opportunity {
             now,
-            unsent: self.buffered.saturating_sub(self.max),
-            window_room: (self.una + self.advertised).saturating_sub(self.max),
-            window: self.advertised,
-            cwnd: window.cwnd / self.mss,
-            in_flight: self.scoreboard.pipe(self.una, self.max).div_ceil(self.mss),
-            reordering: threshold.into(),
+            unsent: stream.unsent(),
+            window_room: (stream.una + peer.advertised).saturating_sub(stream.max),
+            window: peer.advertised,
+            cwnd: controller.window().cwnd / stream.mss,
+            in_flight: in_flight.div_ceil(stream.mss),
+            reordering: controller.duplicate_threshold(discovery.dupthresh).into(),
         };
         match discovery.path.advise(&seen) {
             Advice::Segment => false,
@@ -187,77 +259,28 @@ impl Sender {
             }
             Advice::Probe(size) => {
                 discovery.due = Some(size);
-                self.resend_head = true;
+                self.episode.resend_head = true;
                 false
             }
         }
     }
 
-    /// The probe that is due. cwnd has a segment less for it, because it carries more than one (`tcp_mtu_probe`).
-    pub(super) fn next_mtu_probe(&mut self, now: Time) -> Option<Chunk> {
-        let discovery = self.instruments.as_mut()?.path_mtu.as_mut()?;
-        let size = discovery.due.take()?;
-        let range = Range { start: self.max, end: self.max + size };
-        discovery.path.on_probe_sent(range);
-        let mss = self.mss;
-        let window = self.controller.window_mut();
-        window.cwnd = window.cwnd.saturating_sub(mss).max(mss);
-        Some(self.send_new(now, size))
-    }
-
     /// Everything up to `una` has arrived, perhaps a probe with it.
+    #[inline(never)]
     pub(super) fn judge_mtu_probe(&mut self, una: u64) {
         if self.path_mtu().is_some_and(|path| path.on_acknowledged(una)) {
             self.take_size();
         }
     }
 
-    /// A loss was found. If it is that of a probe, the probe was too large, and only that: it is sent again
-    /// without a reduction, and true is returned. Otherwise a probe that is out tells nothing any more.
-    pub(super) fn repairs_mtu_probe(&mut self, now: Time) -> bool {
-        if !self.has_instruments() || self.phase != Phase::Open {
-            return false;
-        }
-        let (una, after_mark) = (self.una, self.is_in_window_of_mark());
-        let Some(path) = self.path_mtu() else { return false };
-        // After a mark, what is lost may have been lost to congestion (`tcp_fastretrans_alert`).
-        match if after_mark { None } else { path.on_loss(una) } {
-            Some(range) => {
-                let mss = self.mss;
-                self.controller.window_mut().cwnd += mss;
-                self.send_too_large_again(now, range);
-                // Without SACK, duplicate ACKs leave no room in cwnd for it.
-                self.resend_head = !self.uses_sack();
-                true
-            }
-            None => {
-                self.forget_mtu_probe();
-                false
-            }
-        }
-    }
-
-    /// Something is about to be sent again. A probe that is out counts as segments of the usual size then.
+    /// Something is about to be retransmitted. A probe that is out counts as segments of the usual
+    /// size then.
     pub(super) fn forget_mtu_probe(&mut self) {
-        let mss = self.mss;
+        let mss = self.stream.mss;
         if self.path_mtu().is_some_and(PathMtu::on_retransmission)
             && let Some(flight) = self.scoreboard.flight_mut()
         {
             flight.recut(mss);
-        }
-    }
-
-    /// The retransmission timer has expired once more, and nothing has been acknowledged since the first
-    /// retransmission. Perhaps the path is a black hole for segments of this size.
-    pub(super) fn doubt_path(&mut self, now: Time) {
-        self.forget_mtu_probe();
-        let since = now.since(self.retransmits_since);
-        let repeated = self.retries > 1;
-        if repeated && self.path_mtu().is_some_and(|path| path.on_timeout(now, since)) {
-            self.take_size();
-            if self.recovers_like_linux() {
-                self.lose_too_large(now);
-            }
         }
     }
 }

@@ -4,20 +4,23 @@
 //! probe has delivered is skipped later.
 
 use congestion::{Probe, ProbeState, TcpPolicy};
+use transport::{Range, RangeSet};
 use units::Time;
 
-use transport::{Range, RangeSet};
+use crate::scoreboard::Scoreboard;
 
 use super::Sender;
+use super::core::Core;
+use super::stream::Stream;
 
 /// State of the probes of one sender.
 #[derive(Clone, Debug)]
 pub(super) struct Probes {
-    /// When the next one is due if nothing arrives.
+    /// Time of the next one if nothing arrives.
     pub(super) due: Time,
     /// The segment that was sent last.
     pub(super) last: Range,
-    /// Where the search for outstanding data goes on.
+    /// Number from which the search for outstanding data goes on.
     cursor: u64,
     /// Data that was sent ahead of its turn and is not acknowledged.
     carried: RangeSet,
@@ -35,91 +38,31 @@ impl Probes {
             arrived: RangeSet::default(),
         }
     }
-}
 
-impl Sender {
-    fn probes(&mut self) -> Option<&mut Probes> {
-        self.instruments.as_mut().and_then(|instruments| instruments.probes.as_mut())
-    }
-
-    /// Returns true if the controller is to be asked for probes.
-    fn may_probe(&self) -> bool {
-        self.instruments.as_ref().is_some_and(|instruments| instruments.probes.is_some())
-            && self.flight() > 0
-    }
-
-    /// The next probe and what it carries, if the controller wants one and there is something for
-    /// it to carry. To be asked when nothing else is to be sent.
-    pub(crate) fn next_capacity_probe(&mut self, now: Time) -> Option<(Probe, Range)> {
-        let mut found = None;
-        while found.is_none()
-            && self.may_probe()
-            && let Some(probe) = self.controller.take_probe(&self.probe_state(now))
-        {
-            let range = match probe {
-                Probe::Dummy => self.copy_of_last(),
-                Probe::Repeat => self.next_outstanding(),
-                Probe::Ahead => self.next_ahead(),
-            };
-            found = range.map(|range| (probe, range));
-        }
-        if let Some((probe, range)) = found {
-            self.counters.probes += 1;
-            // The receiver takes nothing from a dummy; all else that it takes was sent.
-            self.counters.bytes += if probe == Probe::Dummy { 0 } else { range.len() };
-        }
-        self.schedule_probe();
-        found
-    }
-
-    /// The controller has been asked for probes, and may want the next one later.
-    fn schedule_probe(&mut self) {
-        let due = if self.may_probe() { self.controller.probe_deadline() } else { Time::NEVER };
-        if let Some(probes) = self.probes() {
-            probes.due = due;
-        }
-    }
-
-    /// A probe was answered.
-    pub(super) fn note_answer(&mut self, now: Time) {
-        let state = self.probe_state(now);
-        self.controller.on_probe_answered(&state);
-    }
-
-    fn probe_state(&self, now: Time) -> ProbeState {
-        ProbeState { now, srtt: self.rtt.srtt(), advertised: self.advertised }
-    }
-
-    fn copy_of_last(&mut self) -> Option<Range> {
-        let written = self.written;
-        let last = self.probes()?.last;
-        let range = Range { start: last.start, end: last.end.min(written) };
+    /// Data that was sent last, as far as it is no FIN.
+    fn copy_of_last(&self, written: u64) -> Option<Range> {
+        let range = Range { start: self.last.start, end: self.last.end.min(written) };
         (range.start < range.end).then_some(range)
     }
 
     /// Outstanding data that the receiver has not reported, the oldest first and around again.
-    fn next_outstanding(&mut self) -> Option<Range> {
-        let (una, mss, end) = (self.una, self.mss, self.max.min(self.written));
-        let from = self.probes()?.cursor.max(una);
-        let above = self.scoreboard.holes(from, end).next();
-        let hole = above.or_else(|| self.scoreboard.holes(una, end).next())?;
-        let range = Range { start: hole.start, end: hole.end.min(hole.start + mss) };
-        self.probes()?.cursor = range.end;
-        if self.timed.is_some_and(|(end, _)| range.start < end) {
-            // Its acknowledgement may be that of the copy (Karn, RFC 6298 section 3).
-            self.timed = None;
-        }
+    fn next_outstanding(&mut self, stream: &Stream, scoreboard: &Scoreboard) -> Option<Range> {
+        let (una, end) = (stream.una, stream.max.min(stream.written));
+        let above = scoreboard.holes(self.cursor.max(una), end).next();
+        let hole = above.or_else(|| scoreboard.holes(una, end).next())?;
+        let range = Range { start: hole.start, end: hole.end.min(hole.start + stream.mss) };
+        self.cursor = range.end;
         Some(range)
     }
 
-    /// Data that was never sent, the highest that the receiver's window and the send buffer hold.
-    fn next_ahead(&mut self) -> Option<Range> {
-        let (max, mss, written) = (self.max, self.mss, self.written);
-        let mut end = self.buffered.min(self.una + self.advertised);
-        let probes = self.probes()?;
+    /// Data that was never sent, the highest that the send buffer and the receiver's window, which
+    /// ends at `edge`, hold.
+    fn next_ahead(&mut self, stream: &Stream, edge: u64) -> Option<Range> {
+        let Stream { max, mss, written, buffered, .. } = *stream;
+        let mut end = buffered.min(edge);
         let below = Range { start: 0, end: max };
         let mut found = None;
-        for range in std::iter::once(below).chain(probes.carried.iter()).rev() {
+        for range in std::iter::once(below).chain(self.carried.iter()).rev() {
             found = last_segment(range.end.max(max), end, mss, written);
             if found.is_some() {
                 break;
@@ -127,83 +70,135 @@ impl Sender {
             end = end.min(range.start);
         }
         let range = found?;
-        probes.carried.insert(range.start, range.end, 0);
+        self.carried.insert(range.start, range.end, 0);
         Some(range)
     }
 
-    /// A SACK block is about to enter the scoreboard: what of it came ahead of its turn, whether its
-    /// turn has come meanwhile or not?
-    #[inline]
-    pub(super) fn note_early_data(&mut self, block: Range) {
-        if self.instruments.is_some() {
-            self.take_early_data(block);
-        }
-    }
-
-    fn take_early_data(&mut self, block: Range) {
-        let instruments = self.instruments.as_mut();
-        let Some(probes) = instruments.and_then(|instruments| instruments.probes.as_mut()) else {
-            return;
-        };
-        for range in probes.carried.iter() {
+    /// A SACK block is about to enter the scoreboard: takes the part that came ahead of its turn,
+    /// even if its turn has come meanwhile.
+    pub(super) fn on_block(&mut self, block: Range, stream: &Stream, scoreboard: &mut Scoreboard) {
+        for range in self.carried.iter() {
             let (start, end) = (range.start.max(block.start), range.end.min(block.end));
-            probes.arrived.insert(start.max(self.max), end, 0);
-            let passed = Range { start, end: end.min(self.max) };
+            self.arrived.insert(start.max(stream.max), end, 0);
+            let passed = Range { start, end: end.min(stream.max) };
             if passed.start < passed.end {
-                self.scoreboard.came_early(passed);
+                scoreboard.came_early(passed);
             }
         }
     }
 
-    /// Returns true if a probe has brought everything below `number` ahead of its turn.
-    pub(super) fn has_probed(&self, number: u64) -> bool {
-        let probes = self.instruments.as_ref().and_then(|i| i.probes.as_ref());
-        probes.and_then(|probes| probes.carried.end()).is_some_and(|end| number <= end)
-    }
-
-    /// Returns true if everything below `number` was sent. What window probes or probes of capacity have
-    /// carried counts as sent from then on.
-    pub(crate) fn reaches(&mut self, number: u64) -> bool {
-        let reaches = self.may_be_acknowledged(number);
-        if reaches {
-            self.max = self.max.max(number);
-        }
-        reaches
-    }
-
-    /// Passes over data whose turn has come and which has arrived already. Returns where the next
-    /// such data begins.
-    #[inline(always)]
-    pub(super) fn pass_arrived(&mut self) -> u64 {
-        if self.instruments.is_some() { self.pass_data_ahead() } else { u64::MAX }
-    }
-
-    fn pass_data_ahead(&mut self) -> u64 {
-        let (una, max) = (self.una, self.max);
-        let Some(probes) = self.probes() else { return u64::MAX };
-        probes.carried.remove_below(una);
-        probes.arrived.remove_below(max);
-        let first = probes.arrived.first();
+    /// Passes over data whose turn has come and which has arrived already. Returns the start of the
+    /// next such data.
+    fn pass_arrived(&mut self, stream: &mut Stream, scoreboard: &mut Scoreboard) -> u64 {
+        let max = stream.max;
+        self.carried.remove_below(stream.una);
+        self.arrived.remove_below(max);
+        let first = self.arrived.first();
         let Some(range) = first.filter(|range| range.start == max) else {
             return first.map_or(u64::MAX, |next| next.start);
         };
-        probes.arrived.remove_below(range.end);
-        let next = probes.arrived.first().map_or(u64::MAX, |next| next.start);
-        self.scoreboard.came_early(range);
-        self.scoreboard.sack(range.start, range.end);
-        self.max = range.end;
+        self.arrived.remove_below(range.end);
+        let next = self.arrived.first().map_or(u64::MAX, |next| next.start);
+        scoreboard.came_early(range);
+        scoreboard.sack(range.start, range.end);
+        stream.max = range.end;
         next
     }
+}
 
-    /// Behind the last byte that a probe has carried ahead of its turn.
-    pub(super) fn end_of_probed_data(&self) -> u64 {
-        let probes = self.instruments.as_ref().and_then(|instruments| instruments.probes.as_ref());
-        probes.and_then(|probes| probes.carried.end()).unwrap_or(0)
+impl Sender {
+    /// Returns true if [`next_capacity_probe`](Self::next_capacity_probe) may have something.
+    #[inline]
+    pub(crate) fn may_probe(&self) -> bool {
+        self.core.may_probe
     }
 
-    /// The flight size without what probes have brought.
-    pub(super) fn flight_without_early(&self) -> u64 {
-        self.flight() - self.scoreboard.early()
+    /// The next probe and its data, if the controller sends one and there is data for it. Called
+    /// when nothing else is to be sent.
+    pub(crate) fn next_capacity_probe(&mut self, now: Time) -> Option<(Probe, Range)> {
+        let core = &mut self.core;
+        core.probes()?;
+        let is_outstanding = core.stream.flight() > 0;
+        let mut found = None;
+        while found.is_none()
+            && is_outstanding
+            && let Some(probe) = core.controller.take_probe(&core.probe_state(now))
+        {
+            found = core.data_of_probe(probe).map(|range| (probe, range));
+        }
+        if let Some((probe, range)) = found {
+            core.counters.probes += 1;
+            // The receiver takes nothing from a dummy; all else that it takes was sent.
+            core.counters.bytes += if probe == Probe::Dummy { 0 } else { range.len() };
+        }
+        // The controller may send the next one later.
+        let due = if is_outstanding { core.controller.probe_deadline() } else { Time::NEVER };
+        if let Some(probes) = core.probes() {
+            probes.due = due;
+        }
+        found
+    }
+
+    /// Returns true if everything below `number` was sent.
+    #[inline]
+    pub(crate) fn may_be_acknowledged(&self, number: u64) -> bool {
+        let Core { stream, timers, .. } = &self.core;
+        number <= stream.max
+            || (timers.probing && number == stream.una + 1)
+            || number <= self.core.end_of_probed_data()
+    }
+
+    /// Returns true if everything below `number` was sent. What window probes or probes of capacity
+    /// have carried counts as sent from then on.
+    pub(crate) fn reaches(&mut self, number: u64) -> bool {
+        let reaches = self.may_be_acknowledged(number);
+        if reaches {
+            self.core.stream.max = self.core.stream.max.max(number);
+        }
+        reaches
+    }
+}
+
+impl Core {
+    fn probes(&mut self) -> Option<&mut Probes> {
+        self.features.as_mut()?.probes.as_mut()
+    }
+
+    pub(super) fn probe_state(&self, now: Time) -> ProbeState {
+        ProbeState { now, srtt: self.rtt.srtt(), advertised: self.peer.advertised }
+    }
+
+    fn data_of_probe(&mut self, probe: Probe) -> Option<Range> {
+        let Self { features, stream, peer, scoreboard, timed, .. } = self;
+        let probes = features.as_mut()?.probes.as_mut()?;
+        match probe {
+            Probe::Dummy => probes.copy_of_last(stream.written),
+            Probe::Repeat => {
+                let range = probes.next_outstanding(stream, scoreboard)?;
+                if timed.is_some_and(|(end, _)| range.start < end) {
+                    // Its acknowledgement may be that of the copy (Karn, RFC 6298 section 3).
+                    *timed = None;
+                }
+                Some(range)
+            }
+            Probe::Ahead => probes.next_ahead(stream, stream.una + peer.advertised),
+        }
+    }
+
+    /// Passes over data whose turn has come and which a probe has brought. Returns the start of the
+    /// next such data.
+    #[inline(always)]
+    pub(super) fn pass_arrived(&mut self) -> u64 {
+        let Self { features, stream, scoreboard, .. } = self;
+        let Some(features) = features else { return u64::MAX };
+        let probes = features.probes.as_mut();
+        probes.map_or(u64::MAX, |probes| probes.pass_arrived(stream, scoreboard))
+    }
+
+    /// End of the data that probes have carried ahead of its turn.
+    pub(super) fn end_of_probed_data(&self) -> u64 {
+        let probes = self.features.as_ref().and_then(|features| features.probes.as_ref());
+        probes.and_then(|probes| probes.carried.end()).unwrap_or(0)
     }
 }
 

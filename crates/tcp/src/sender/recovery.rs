@@ -1,264 +1,255 @@
-//! Loss recovery: from the detection of a loss to its repair.
+//! The recoveries of a sender, and the rules that each of them has.
 //!
-//! Reno leaves fast recovery with the first new ACK (RFC 5681 section 3.2), NewReno when all that
-//! was outstanding is acknowledged (RFC 6582), SACK likewise with a scoreboard (RFC 6675). A
-//! timeout ends all of them and retransmits everything, as ACKs allow. The recovery of Linux is in
-//! `linux`.
+//! The recovery is chosen once per call of the connection: [`AnyRecovery`] has it, and the steps of
+//! an ACK, of a departure and of a timeout are generic over [`LossRecovery`].
 
-use crate::config::{Recovery, RecoveryExit, SsthreshBasis};
-use congestion::{Controller, Loss, PartialAck, RecoveryStyle, TcpPolicy};
-use units::Time;
+use congestion::Needs;
+use transport::Range;
+use units::{Span, Time};
 
-use crate::config::Config;
+use crate::config::{Config, Recovery};
+use crate::scps::SnackRecovery;
 
-use super::{Phase, Sender};
+use super::acknowledge::Acknowledgement;
+use super::classic::Classic;
+use super::core::Core;
+use super::linux::Linux;
+use super::measurement::AckedBytes;
+use super::reduction;
+use super::transmit::Chunk;
 
-impl Sender {
+/// The recovery of a connection.
+#[derive(Debug)]
+pub(super) enum AnyRecovery {
+    /// Reno, NewReno or SACK, by the RFCs.
+    Classic(Classic),
+    /// RACK-TLP and proportional rate reduction, as in Linux.
+    Linux(Box<Linux>),
+    /// SNACK of SCPS-TP.
+    Snack(Box<SnackRecovery>),
+}
+
+impl AnyRecovery {
+    pub(super) fn new(config: &Config, needs: Needs) -> Self {
+        match (config.recovery, config.scps) {
+            (Recovery::Linux, _) => Self::Linux(Box::new(Linux::new(needs, config))),
+            (Recovery::Snack, Some(scps)) => {
+                Self::Snack(Box::new(SnackRecovery::new(config, scps)))
+            }
+            (recovery, _) => Self::Classic(Classic::new(recovery)),
+        }
+    }
+}
+
+/// Evaluates an expression with the recovery of an [`AnyRecovery`].
+macro_rules! with_recovery {
+    ($any:expr, $recovery:ident => $body:expr) => {
+        match $any {
+            $crate::sender::recovery::AnyRecovery::Classic($recovery) => $body,
+            $crate::sender::recovery::AnyRecovery::Linux(boxed) => {
+                let $recovery = &mut **boxed;
+                $body
+            }
+            $crate::sender::recovery::AnyRecovery::Snack(boxed) => {
+                let $recovery = &mut **boxed;
+                $body
+            }
+        }
+    };
+}
+pub(super) use with_recovery;
+
+/// Rules of one loss recovery. `core` has everything else of the sender. The defaults are those of
+/// a recovery that has no such rule.
+pub(crate) trait LossRecovery {
+    /// [`finish_ack`](Self::finish_ack) has something to do for each ACK, and not only if the
+    /// controller has seen a loss.
+    const FOLLOWS_ACKS: bool = true;
+    /// [`next_guess`](Self::next_guess) may have something to send.
+    const GUESSES: bool = false;
+    /// An ACK that was overtaken measures nothing.
+    const SKIPS_OLD_ACKS: bool = false;
+
+    /// Returns true if SACK blocks steer the retransmissions.
+    fn uses_sack(&self) -> bool;
+
+    /// Returns true if an ACK of nothing new is a duplicate. `sacks`: its SACK blocks report
+    /// something new.
+    fn is_duplicate(&self, ack: &Acknowledgement, window_moved: bool, sacks: bool) -> bool;
+
     /// A duplicate ACK.
-    pub(super) fn on_duplicate(&mut self, now: Time, config: &Config) {
-        match self.phase {
-            Phase::Open | Phase::Timeout => {
-                self.duplicates += 1;
-                if self.loss_is_certain(config) && self.may_enter_recovery() {
-                    self.enter_fast_recovery(now, config);
-                }
-            }
-            Phase::FastRecovery => {
-                if self.has_instruments() {
-                    self.doubt_notice(now, config);
-                }
-                if self.uses_sack() {
-                    return;
-                }
-                // Each duplicate ACK tells of a segment that has left the network (RFC 5681
-                // section 3.2 step 4).
-                self.controller.window_mut().cwnd += self.mss;
-            }
-        }
-    }
+    fn on_duplicate(&mut self, core: &mut Core, now: Time, config: &Config);
 
-    fn loss_is_certain(&self, config: &Config) -> bool {
-        self.duplicates >= self.controller.duplicate_threshold(config.dupthresh)
-            || (self.uses_sack() && self.scoreboard.head_is_lost(self.una))
-    }
-
-    /// After a recovery or a timeout, duplicate ACKs for what had been sent before it say nothing
-    /// about a new loss (RFC 6582 section 3.2 step 2, RFC 6675 section 5.1). Reno knows this only
-    /// after a timeout, and so takes each loss of a window for a new one.
-    fn may_enter_recovery(&self) -> bool {
-        match self.recovery {
-            Recovery::Reno => self.phase == Phase::Open,
-            Recovery::NewReno => self.una > self.recover,
-            Recovery::Sack => self.phase == Phase::Open && self.una >= self.recover,
-            // Time or reports show losses, not the number of duplicates.
-            Recovery::Linux | Recovery::Snack => false,
-        }
-    }
-
-    /// The receiver echoes that a router has marked data. Losses have reduced the window already
-    /// (RFC 3168 section 6.1.2). Comes before the window could grow for this ACK. In Linux cwnd falls
-    /// in proportion to what arrives and does not grow until something beyond what was outstanding is
-    /// acknowledged (`TCP_CA_CWR`); RFC 3168 only asks that no ACK with an echo makes it grow.
-    #[cold]
-    pub(super) fn on_mark(&mut self, now: Time, config: &Config, acked: u64) {
-        self.keep_reductions();
-        // An ACK may end the reduction for one mark and echo the next (`tcp_fastretrans_alert`): what is reduced
-        // then is what the first has left.
-        self.end_reduction_by_mark(now);
-        // In Linux the ACK that ends a recovery may begin another reduction (`tcp_enter_cwr`). Whether it does
-        // with counted marks was not compared.
-        let is_counted = self.marked_by_this_ack().is_some();
-        let is_over = if self.recovers_like_linux() && !is_counted {
-            !self.is_reduced_by_mark()
-        } else {
-            self.una > self.reduced_at
-        };
-        let is_due = self.phase == Phase::Open && is_over && !self.ignores_mark();
-        if is_due && self.controller.answers_mark(now) {
-            let flight = self.flight_to_reduce(config);
-            // What this ACK covers was outstanding when the mark was made. cwnd has it already.
-            let halves_cwnd =
-                config.ssthresh_basis == SsthreshBasis::Cwnd || self.recovers_like_linux();
-            let flight = if halves_cwnd { flight } else { flight + acked };
-            let before = self.controller.window().cwnd;
-            self.controller.on_congestion_mark(&Loss { now, flight, repeated: false });
-            self.note_reduction();
-            self.reduced_by_mark = true;
-            self.stop_jump();
-            self.reduce_in_proportion(before);
-        }
-    }
-
-    /// Bytes that a loss halves.
-    pub(super) fn flight_to_reduce(&self, config: &Config) -> u64 {
-        match config.ssthresh_basis {
-            SsthreshBasis::FlightSize if self.recovers_like_linux() => {
-                self.controller.window().cwnd
-            }
-            SsthreshBasis::FlightSize => self.flight() - self.limited,
-            SsthreshBasis::Pipe => self.scoreboard.pipe(self.una, self.max),
-            SsthreshBasis::Cwnd => self.controller.window().cwnd,
-        }
-    }
-
-    /// The larger window of the start was too large.
-    pub(super) fn stop_jump(&mut self) {
-        if let Some((jump, window)) = self.jump() {
-            jump.on_loss(window);
-        }
-    }
-
-    pub(super) fn note_reduction(&mut self) {
-        self.reduced_at = self.max;
-        self.reduced_by_mark = false;
-        self.tell_reduction = true;
-    }
-
-    /// The controller may see a loss before the duplicate threshold does.
-    pub(super) fn enter_recovery_early(&mut self, now: Time, config: &Config) {
-        if self.phase == Phase::Open && self.flight() > 0 && self.may_enter_recovery() {
-            self.enter_fast_recovery(now, config);
-        }
-    }
-
-    pub(super) fn enter_fast_recovery(&mut self, now: Time, config: &Config) {
-        if self.repairs_mtu_probe(now) {
-            return;
-        }
-        let loss = Loss { now, flight: self.flight_to_reduce(config), repeated: false };
-        let after_mark = self.goes_on_with_mark();
-        if !self.spares_window() {
-            if after_mark {
-                self.controller.on_loss_after_mark(&loss);
-            } else {
-                self.controller.on_loss(&loss);
-                self.note_reduction();
-            }
-            self.stop_jump();
-        }
-        self.counters.fast_recoveries += 1;
-        if self.controller.repeats_everything() {
-            self.send_everything_again(now);
-            return;
-        }
-        self.phase = Phase::FastRecovery;
-        // Linux goes on with the reduction that the mark has begun, and ends with it.
-        let goes_on = after_mark && self.recovers_like_linux();
-        self.recover = if goes_on { self.reduced_at } else { self.max };
-        // With a scoreboard of segments the head is lost only if it is found to be.
-        self.resend_head = !self.recovers_like_linux();
-        self.rescued = false;
-        self.first_partial_ack = true;
-        self.begin_user_timeout(now, config);
-        self.scoreboard.begin_recovery(self.una);
-        if !self.uses_sack() {
-            // The segments behind the duplicate ACKs have left the network (RFC 5681 section 3.2
-            // step 3).
-            let threshold = self.controller.duplicate_threshold(config.dupthresh);
-            let left = u64::from(self.duplicates.min(threshold));
-            self.controller.window_mut().cwnd += left * self.mss;
-        }
-    }
-
-    /// Whatever is outstanding counts as lost, but for what is sacked.
-    fn send_everything_again(&mut self, now: Time) {
-        self.controller.window_mut().count_singly_after_timeout();
-        self.phase = Phase::Timeout;
-        self.recover = self.max;
-        self.duplicates = 0;
-        self.limited = 0;
-        self.resend_head = false;
-        self.timed = None;
-        if self.recovers_like_linux() {
-            self.lose_all_overdue(now);
-        } else {
-            self.note_losses(now, self.una, self.max);
-            self.scoreboard.lose_everything(self.una, self.max);
-        }
-    }
-
-    /// A fast recovery ends. The controller has not seen the losses of one that spared the window.
-    pub(super) fn tell_recovery_exit(&mut self, now: Time) {
-        if !self.end_spared_recovery() {
-            self.controller.on_recovery_exit(now);
-        }
-    }
-
-    /// Returns whether the retransmission timer is to be restarted.
-    pub(super) fn on_new_data_in_fast_recovery(
+    /// A part of the data that was outstanding when the recovery began is acknowledged, or all of
+    /// it: `acked` bytes. Returns true if the retransmission timer restarts.
+    fn on_new_data_in_fast_recovery(
         &mut self,
+        core: &mut Core,
         now: Time,
         config: &Config,
         acked: u64,
-    ) -> bool {
-        if self.una >= self.recover || self.recovery == Recovery::Reno {
-            self.phase = Phase::Open;
-            self.tell_recovery_exit(now);
-            if config.recovery_exit == RecoveryExit::FlightSize {
-                let most = self.flight() + self.mss;
-                let window = self.controller.window_mut();
-                window.cwnd = window.cwnd.min(most);
-            }
-            return true;
-        }
-        let style = if self.recovery == Recovery::Snack {
-            self.inflate(acked);
-            RecoveryStyle::Pipe
-        } else if self.uses_sack() {
-            RecoveryStyle::Pipe
-        } else {
-            self.resend_head = true;
-            RecoveryStyle::Inflation
-        };
-        self.controller.on_partial_ack(&PartialAck { acked, style });
-        // Without SACK only the first partial ACK restarts the timer, so that a window with many
-        // losses ends in a timeout and not in one RTT per loss (RFC 6582 section 3.2 step 3; the
-        // "Impatient" variant of RFC 3782 section 4).
-        let first = std::mem::replace(&mut self.first_partial_ack, false);
-        first || style == RecoveryStyle::Pipe
+    ) -> bool;
+
+    /// Takes in SACK blocks of an ACK up to `acknowledged`. Returns the bytes that they report for
+    /// the first time.
+    fn on_blocks(
+        &mut self,
+        _core: &mut Core,
+        _now: Time,
+        _config: &Config,
+        _acknowledged: u64,
+        _blocks: impl Iterator<Item = Range>,
+    ) -> u64 {
+        0
     }
 
-    /// The retransmission timer expired (RFC 5681 section 3.1, RFC 6298 rules 5.4 to 5.6).
-    pub(super) fn on_retransmission_timeout(&mut self, now: Time, config: &Config, heard: Time) {
-        if self.recovery == Recovery::Snack {
-            self.on_timeout_with_snack(now, config, heard);
-            return;
-        }
-        self.counters.timeouts += 1;
-        self.retries += 1;
-        // The time runs since a fast retransmission, if nothing was acknowledged since.
-        let runs = self.phase == Phase::FastRecovery && self.first_partial_ack;
-        if self.retries == 1 && !runs {
-            self.begin_user_timeout(now, config);
-        }
-        if let Some(cause) = self.timeout_ends_connection(now, config, heard) {
-            self.give_up(cause);
-            return;
-        }
-        self.retransmission_quota = self.controller.retransmission_quota();
-        let flight = match config.ssthresh_basis {
-            SsthreshBasis::FlightSize if !self.recovers_like_linux() => self.flight(),
-            _ => self.flight_to_reduce(config),
-        };
-        let mut repeated = self.retries > 1 || self.is_in_window_of_mark();
-        if self.recovers_like_linux() {
-            repeated |= self.phase == Phase::FastRecovery;
-            self.prepare_for_timeout(config);
-        }
-        let loss = Loss { now, flight, repeated };
-        self.controller.on_timeout(&loss);
-        self.note_reduction();
-        if let Some((jump, window)) = self.jump() {
-            jump.on_timeout(window);
-        }
-        self.send_everything_again(now);
-        if self.has_instruments() {
-            self.doubt_path(now);
-        }
-        if self.controller.backs_off() {
-            self.rtt.back_off(&config.rto);
-        }
-        self.restart_timer(now);
-        self.bound_by_user_timeout(now);
+    /// `block` is about to enter the scoreboard.
+    fn on_block(&mut self, _core: &mut Core, _now: Time, _block: Range) {}
+
+    /// Data that `ack` acknowledges is about to leave the scoreboard.
+    fn on_acknowledged(&mut self, _core: &mut Core, _now: Time, _ack: &Acknowledgement) {}
+
+    /// An ACK of nothing new that is no duplicate either.
+    fn on_idle_ack(&mut self, _core: &mut Core) {}
+
+    /// Takes a sample for the retransmission timer from an ACK of `acked` bytes. `timed`: the round
+    /// trip of the segment that was timed.
+    fn sample_rtt(
+        &mut self,
+        core: &mut Core,
+        now: Time,
+        config: &Config,
+        ack: &Acknowledgement,
+        acked: u64,
+        timed: Option<Span>,
+    );
+
+    /// Judges what is outstanding after an ACK of `acked` bytes, before the controller gets it.
+    fn judge(
+        &mut self,
+        _core: &mut Core,
+        _now: Time,
+        _config: &Config,
+        _ack: &Acknowledgement,
+        _acked: u64,
+    ) {
     }
+
+    /// Data that an ACK acknowledges, as controllers count it.
+    fn counted(&self, acked: AckedBytes) -> AckedBytes {
+        acked
+    }
+
+    /// Lets the controller grow the window for an ACK of `acked` bytes outside of fast recovery.
+    /// `full`: cwnd was full.
+    fn grow(
+        &mut self,
+        core: &mut Core,
+        now: Time,
+        config: &Config,
+        ack: &Acknowledgement,
+        acked: u64,
+        full: bool,
+    );
+
+    /// Last step of an ACK. `saw_loss`: the controller has seen a loss in it.
+    fn finish_ack(
+        &mut self,
+        core: &mut Core,
+        now: Time,
+        config: &Config,
+        ack: &Acknowledgement,
+        window_moved: bool,
+        saw_loss: bool,
+    );
+
+    /// The receiver echoes a mark. Returns true if the echo has an effect.
+    fn begin_mark(&mut self, _core: &mut Core, _now: Time) -> bool {
+        true
+    }
+
+    /// A mark has reduced cwnd from `before`.
+    fn on_reduced_by_mark(&mut self, _core: &mut Core, _before: u64) {}
+
+    /// A loss of the recovery that runs has reduced cwnd from `before`.
+    fn on_reduced_by_loss(&mut self, _core: &Core, _before: u64) {}
+
+    /// A fast recovery has begun.
+    fn on_fast_recovery(&mut self, _core: &mut Core, _config: &Config) {}
+
+    /// The retransmission timer expired, and the controller is about to get it. Returns true if it
+    /// interrupts a recovery that has reduced ssthresh.
+    fn prepare_for_timeout(&mut self, _core: &mut Core, _config: &Config) -> bool {
+        false
+    }
+
+    /// Everything outstanding counts as lost.
+    fn lose_everything(&mut self, core: &mut Core, now: Time) {
+        core.note_losses(now, core.stream.una, core.stream.max);
+        core.scoreboard.lose_everything(core.stream.una, core.stream.max);
+    }
+
+    /// Segments of `range` that are longer than the path takes count as lost.
+    fn lose_too_large(&mut self, core: &mut Core, now: Time, range: Range) {
+        core.note_losses(now, range.start, range.end);
+        core.scoreboard.lose_everything(core.stream.una, range.end);
+    }
+
+    /// The timer has expired. Takes it if the recovery has started it for something else than a
+    /// retransmission.
+    fn on_timer(&mut self, _core: &mut Core, _now: Time, _config: &Config) {}
+
+    /// The retransmission timer expired (RFC 5681 section 3.1, RFC 6298 rules 5.4 to 5.6).
+    fn on_retransmission_timeout(
+        &mut self,
+        core: &mut Core,
+        now: Time,
+        config: &Config,
+        heard: Time,
+    ) where
+        Self: Sized,
+    {
+        reduction::on_timeout(core, self, now, config, heard);
+    }
+
+    /// A segment leaves, new or again. Nothing counts it as sent yet.
+    fn on_sent(&mut self, _core: &mut Core, _now: Time, _range: Range, _again: bool) {}
+
+    /// The segment that goes before all others.
+    fn next_head(&mut self, core: &mut Core, now: Time) -> Option<Chunk>;
+
+    /// Lost data that was not retransmitted yet.
+    fn next_lost(&self, core: &Core) -> Option<Range> {
+        core.scoreboard.next_lost(core.stream.una, core.stream.mss)
+    }
+
+    /// Returns true for a retransmission that leaves whatever cwnd is.
+    fn forces_repair(&mut self) -> bool {
+        false
+    }
+
+    /// A retransmission in fast recovery, if there is neither lost nor new data to send.
+    fn next_guess(&mut self, _core: &mut Core, _now: Time) -> Option<Chunk> {
+        None
+    }
+
+    /// Bytes of new data that the congestion window lets into the network.
+    fn room(&self, core: &Core, config: &Config) -> u64;
+
+    /// Time since which the sender is idle, if cwnd may restart for that.
+    fn idle_since(&mut self, core: &Core) -> Option<Time> {
+        Some(core.timers.last_sent)
+    }
+
+    /// cwnd has restarted after `idle` time; it was `before`.
+    fn on_restart(&mut self, core: &mut Core, now: Time, _idle: Span, _before: congestion::Window) {
+        // Once, even if the receiver's window holds the data back.
+        core.timers.last_sent = now;
+    }
+
+    /// The application has written, or the receive window has changed.
+    fn look_at_idle_time(&mut self, _core: &mut Core) {}
+
+    /// cwnd has changed.
+    fn note_change_of_window(&mut self, _now: Time) {}
 }

@@ -1,60 +1,56 @@
-//! Feedback from routers: the requests of data segments and SYNs, and what ACKs return of those of the other
-//! end. Notices of losses are in the same field.
+//! Feedback from routers: the requests of data segments and SYNs, and what ACKs return of those of
+//! the other end. Notices of losses are in the same field.
 //!
 //! The field is next to the segment, because only networks with routers that treat it carry it.
 
 use congestion::{Controller, RequestState, RouterFeedback};
 use units::Time;
-use wire::feedback::{Field, Response};
+use wire::feedback::Field;
 
 use crate::segment::{Flags, Segment};
 
 use super::Sender;
-
-/// Response for the next ACK.
-#[derive(Clone, Copy, Debug, Default)]
-pub(super) struct Returning(Option<Response>);
+use super::core::Core;
 
 impl Sender {
     /// The field of `segment`, which has just been made.
     pub(crate) fn take_field(&mut self, segment: &Segment) -> Field {
-        let (srtt, advertised) = (self.rtt.srtt(), self.advertised);
-        let Some(instruments) = &mut self.instruments else { return Field::default() };
-        let response = instruments.returning.0.take();
-        let mut field = Field { response, ..Field::default() };
-        if let Some(quick) = instruments.quick_start() {
+        let Core { features, controller, rtt, peer, response, .. } = &mut self.core;
+        let mut field = Field { response: response.take(), ..Field::default() };
+        let Some(features) = features else { return field };
+        if let Some(quick) = features.quick_start() {
             field.report = quick.take_report();
             if segment.flags.contains(Flags::SYN) {
                 field.request = quick.request();
             }
         }
-        if segment.payload > 0 && instruments.has_router_feedback() {
-            field.request = self.controller.router_request(&RequestState { srtt, advertised });
+        if segment.payload > 0 && features.needs.router_feedback.is_some() {
+            let state = RequestState { srtt: rtt.srtt(), advertised: peer.advertised };
+            field.request = controller.router_request(&state);
         }
         field
     }
 
     /// A segment arrives with `field`, and is taken in after this.
     pub(crate) fn on_field(&mut self, now: Time, field: &Field) {
-        let Some(instruments) = &mut self.instruments else { return };
-        if let Some(notices) = &mut instruments.notices {
-            notices.on_ack(field.loss_notice);
-        }
+        let Core { features, controller, rtt, response, .. } = &mut self.core;
         if let Some(request) = field.request {
             let arrived = request.response();
-            let returning = &mut instruments.returning.0;
-            *returning = Some(returning.map_or(arrived, |before| before.and(arrived)));
+            *response = Some(response.map_or(arrived, |before| before.and(arrived)));
+        }
+        let Some(features) = features else { return };
+        if let Some(notices) = &mut features.notices {
+            notices.on_ack(field.loss_notice);
         }
         if let Some(response) = &field.response
-            && let Some(quick) = instruments.quick_start()
+            && let Some(quick) = features.quick_start()
         {
             quick.on_response(response);
         }
         if let Some(response) = field.response
-            && instruments.has_router_feedback()
+            && features.needs.router_feedback.is_some()
         {
-            let srtt = self.rtt.srtt();
-            self.controller.on_router_feedback(&RouterFeedback { now, response, srtt });
+            controller.on_router_feedback(&RouterFeedback { now, response, srtt: rtt.srtt() });
         }
     }
 }

@@ -1,13 +1,15 @@
 //! Selection of the next segment to send.
 
-use crate::config::Recovery;
-use congestion::{Controller, Sizing, TcpPolicy};
+use congestion::{Controller, Sizing};
+use transport::Range;
 use units::Time;
 
 use crate::config::Config;
-use transport::Range;
 
-use super::{HeldBy, Phase, Sender};
+use super::core::Core;
+use super::episode::Phase;
+use super::recovery::LossRecovery;
+use super::usage::HeldBy;
 
 /// A piece of the stream to be sent.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -24,356 +26,297 @@ pub(crate) struct Chunk {
     pub(crate) again: bool,
 }
 
-impl Sender {
-    /// The next piece to be sent, or `None` when the sender has to wait for an ACK, for the
-    /// window, for the application or for a timer.
-    #[inline(always)]
-    pub(crate) fn next_chunk(&mut self, now: Time, config: &Config) -> Option<Chunk> {
-        if self.is_held_by_pacing(now) {
-            return None;
-        }
-        if std::mem::take(&mut self.resend_head) {
-            let head = if self.persisting { self.next_probe(now) } else { self.next_head(now) };
-            if head.is_some() {
-                return head;
-            }
-        }
-        if self.phase != Phase::Open
-            && self.retransmission_quota > 0
-            && let Some(range) = self.next_lost()
-        {
-            // Nothing else goes before what is lost (`NextSeg` rule 1).
-            if self.pipe_has_room() || self.forces_repair() {
-                return Some(self.send_again(now, range));
-            }
-            self.held_by = HeldBy::CongestionWindow;
-            return None;
-        }
-        let chunk = self.next_new_data(now, config);
-        if chunk.is_some() {
-            return chunk;
-        }
-        if self.phase == Phase::FastRecovery && self.recovery == Recovery::Sack {
-            return self.next_guess(now);
-        }
-        self.persist_if_stuck(now, config);
-        None
+/// The next piece to be sent, or `None` when the sender has to wait for an ACK, for the
+/// window, for the application or for a timer.
+#[inline(always)]
+pub(crate) fn next_chunk<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    config: &Config,
+) -> Option<Chunk> {
+    if core.features.is_some() && core.waits_for_departure(now) {
+        return None;
     }
-
-    /// The first unacknowledged segment again: fast retransmit, or a partial ACK without SACK.
-    fn next_head(&mut self, now: Time) -> Option<Chunk> {
-        if self.recovery == Recovery::Snack {
-            return self.next_repair(now);
-        }
-        if let Some(probe) = self.next_mtu_probe(now) {
-            return Some(probe);
-        }
-        if self.recovers_like_linux() {
-            return self.next_tail_probe(now);
-        }
-        let end = self.max.min(self.una + self.mss);
-        let hole = self.scoreboard.next_unacknowledged(self.una, self.mss);
-        let range = hole.unwrap_or(Range { start: self.una, end });
-        (range.start < range.end && self.retransmission_quota > 0)
-            .then(|| self.send_again(now, range))
-    }
-
-    /// One byte beyond a closed window, or what fits a window that is smaller than a segment
-    /// (RFC 9293 sections 3.8.6.1 and 3.8.6.2.1).
-    #[cold]
-    fn next_probe(&mut self, now: Time) -> Option<Chunk> {
-        let length = self.advertised.clamp(1, self.mss).min(self.written - self.una);
-        let fits = length > 0 && self.advertised >= length;
-        if !fits && (length == 0 || self.recovers_like_linux()) {
-            // One number back, without data: Linux (`tcp_xmit_probe_skb`), and senders
-            // that have only a FIN to send.
-            self.probing = false;
-            self.last_sent = now;
-            let start = self.una - 1;
-            return Some(Chunk { start, length: 0, fin: false, push: false, again: true });
-        }
-        if fits {
-            self.probing = false;
-            self.stop_timer();
-            return Some(self.send_new(now, length));
-        }
-        self.last_sent = now;
-        self.counters.segments += 1;
-        self.counters.bytes += length;
-        Some(Chunk { start: self.una, length, fin: false, push: false, again: true })
-    }
-
-    /// Lost data that was not sent again yet.
-    fn next_lost(&self) -> Option<Range> {
-        let inflates = self.phase == Phase::FastRecovery && !self.uses_sack();
-        if inflates || self.tries_new_data() {
-            return None;
-        }
-        self.scoreboard.next_lost(self.una, self.mss)
-    }
-
-    /// cwnd - pipe >= 1 SMSS (RFC 6675 section 5, step C).
-    pub(super) fn pipe_has_room(&self) -> bool {
-        let pipe = self.scoreboard.pipe(self.una, self.max);
-        self.controller.window().cwnd >= pipe + self.mss
-    }
-
-    /// No lost data and no new data to send: data that may be lost (`NextSeg` rule 3), or once
-    /// per recovery the last of the window (rule 4), which keeps the ACKs coming.
-    fn next_guess(&mut self, now: Time) -> Option<Chunk> {
-        if self.retransmission_quota == 0 || !self.pipe_has_room() {
-            return None;
-        }
-        if let Some(range) = self.scoreboard.next_unacknowledged(self.una, self.mss) {
-            return Some(self.send_again(now, range));
-        }
-        if self.rescued {
-            return None;
-        }
-        // A rescue jumps ahead; HighRxt stays where it is (RFC 6675 section 4). So it is not in the
-        // pipe, and rule 1 sends the same segment again if it is found to be lost. Nothing has to
-        // say that it is lost now: the rule has no condition but those of the recovery.
-        let range = self.scoreboard.last_unacknowledged(self.una, self.max, self.mss)?;
-        self.rescued = true;
-        Some(self.repeat(now, range))
-    }
-
-    fn send_again(&mut self, now: Time, range: Range) -> Chunk {
-        if self.packet.is_some() {
-            self.cut_again(now);
-        }
-        let chunk = self.repeat(now, range);
-        self.scoreboard.retransmitted(range);
-        chunk
-    }
-
-    pub(super) fn repeat(&mut self, now: Time, range: Range) -> Chunk {
-        self.note_sending(now, range, true);
-        self.retransmission_quota -= 1;
-        if self.timed.is_some_and(|(end, _)| range.start < end) {
-            self.timed = None;
-        }
-        self.start_timer_if_stopped(now);
-        self.last_sent = now;
-        let fin = self.fin_queued && range.end > self.written;
-        let length = range.end - range.start - u64::from(fin);
-        if length > 0 {
-            self.counters.segments += 1;
-            self.counters.retransmissions += 1;
-            self.counters.bytes += length;
-        }
-        Chunk {
-            start: range.start,
-            length,
-            fin,
-            push: length > 0 && range.end >= self.written,
-            again: true,
-        }
-    }
-
-    #[inline(always)]
-    fn next_new_data(&mut self, now: Time, config: &Config) -> Option<Chunk> {
-        let end = self.pass_arrived().min(self.buffered);
-        let available = end.saturating_sub(self.max);
-        if available == 0 {
-            self.held_by = HeldBy::Application;
-            self.note_application_limit();
-            return self.next_fin(now);
-        }
-        self.restart_if_idle(now, config);
-        let state = self.send_state();
-        self.taken = self.controller.advertised_window(Sizing::Segment, self.taken, &state);
-        let by_receiver = (self.una + self.taken).saturating_sub(self.max);
-        if self.packet.is_some() {
-            return self.next_of_packet(now, config, available, by_receiver);
-        }
-        let by_congestion = self.congestion_room(config);
-        let usable = by_receiver.min(by_congestion);
-        let length = available.min(usable).min(self.mss);
-        if length == self.mss || self.sends_small(config, length, available <= usable) {
-            self.count_limited_transmit(length);
-            return Some(self.send_new(now, length));
-        }
-        self.note_holder(available, by_receiver, by_congestion);
-        None
-    }
-
-    /// The next new segment where packets of several segments are modelled.
-    #[cold]
-    #[inline(never)]
-    fn next_of_packet(
-        &mut self,
-        now: Time,
-        config: &Config,
-        available: u64,
-        by_receiver: u64,
-    ) -> Option<Chunk> {
-        let by_congestion = self.room_for_segments(config);
-        if self.defers(now, available, by_receiver, by_congestion) {
-            return None;
-        }
-        let usable = by_receiver.min(by_congestion);
-        let length = available.min(usable).min(self.mss);
-        let all_fits = available <= usable || (length < by_congestion && self.fills_packet(now));
-        if length == self.mss || self.sends_small(config, length, all_fits) {
-            self.count_limited_transmit(length);
-            let ends = self.ends_packet(now, available.min(usable));
-            let chunk = self.send_new(now, length);
-            return Some(Chunk { push: chunk.push | ends, ..chunk });
-        }
-        self.note_holder(available, by_receiver, by_congestion);
-        None
-    }
-
-    #[inline(always)]
-    fn note_holder(&mut self, available: u64, by_receiver: u64, by_congestion: u64) {
-        self.held_by = if available <= by_receiver.min(by_congestion) {
-            HeldBy::Application
-        } else if by_congestion <= by_receiver {
-            HeldBy::CongestionWindow
+    if std::mem::take(&mut core.episode.resend_head) {
+        let head = if core.timers.persisting {
+            next_window_probe(core, recovery, now)
         } else {
-            HeldBy::AdvertisedWindow
+            recovery.next_head(core, now)
         };
-    }
-
-    /// Bytes of new data that the congestion window lets into the network.
-    #[inline(always)]
-    fn congestion_room(&self, config: &Config) -> u64 {
-        let cwnd = self.controller.window().cwnd;
-        match self.phase {
-            Phase::Open if !config.limited_transmit => {
-                cwnd.saturating_sub(self.flight_without_early())
-            }
-            // One new segment for each of the first duplicate ACKs (RFC 3042). With SACK the
-            // segments behind the duplicate ACKs have already left the pipe.
-            Phase::Open if !self.uses_sack() => {
-                let threshold = self.controller.duplicate_threshold(config.dupthresh);
-                let duplicates = self.duplicates.min(threshold - 1);
-                (cwnd + u64::from(duplicates) * self.mss).saturating_sub(self.flight())
-            }
-            Phase::FastRecovery if !self.uses_sack() => {
-                (cwnd + self.inflation()).saturating_sub(self.flight())
-            }
-            _ => cwnd.saturating_sub(self.scoreboard.pipe(self.una, self.max)),
+        if head.is_some() {
+            return head;
         }
     }
-
-    /// Likewise, in full segments where windows count segments (`recovery = "linux"`).
-    #[cold]
-    fn room_for_segments(&self, config: &Config) -> u64 {
-        if !self.recovers_like_linux() {
-            return self.congestion_room(config);
+    if core.episode.phase != Phase::Open
+        && core.episode.quota > 0
+        && let Some(range) = recovery.next_lost(core)
+    {
+        // Nothing else goes before what is lost (`NextSeg` rule 1).
+        if core.pipe_has_room() || recovery.forces_repair() {
+            return Some(send_again(core, recovery, now, range));
         }
-        let is_open = self.phase == Phase::Open;
-        let used = if is_open && !config.limited_transmit {
-            self.counted_flight()
-        } else {
-            self.scoreboard.pipe(self.una, self.max)
-        };
-        let room = self.controller.window().cwnd.saturating_sub(used);
-        room / self.mss * self.mss
+        core.held_by = HeldBy::CongestionWindow;
+        return None;
     }
+    let chunk = next_new_data(core, recovery, now, config);
+    if chunk.is_some() {
+        return chunk;
+    }
+    if core.episode.phase == Phase::FastRecovery && R::GUESSES && recovery.uses_sack() {
+        return recovery.next_guess(core, now);
+    }
+    core.persist_if_stuck(now, config);
+    None
+}
 
-    /// Returns true if a segment that is not full is sent: sender's silly window avoidance (RFC 9293 section
-    /// 3.8.6.2.1) and Nagle's algorithm (section 3.7.4).
+/// Likewise, for recoveries that are not inlined into the connection.
+#[inline(never)]
+pub(crate) fn next_chunk_apart<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    config: &Config,
+) -> Option<Chunk> {
+    next_chunk(core, recovery, now, config)
+}
+
+/// One byte beyond a closed window, or what fits a window that is smaller than a segment
+/// (RFC 9293 sections 3.8.6.1 and 3.8.6.2.1).
+#[cold]
+fn next_window_probe<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+) -> Option<Chunk> {
+    let (advertised, una) = (core.peer.advertised, core.stream.una);
+    let length = advertised.clamp(1, core.stream.mss).min(core.stream.written - una);
+    let fits = length > 0 && advertised >= length;
+    if !fits && (length == 0 || core.is_linux) {
+        // One number back, without data: Linux (`tcp_xmit_probe_skb`), and senders
+        // that have only a FIN to send.
+        core.timers.probing = false;
+        core.timers.last_sent = now;
+        return Some(Chunk { start: una - 1, length: 0, fin: false, push: false, again: true });
+    }
+    if fits {
+        core.timers.probing = false;
+        core.timers.stop();
+        return Some(send_new(core, recovery, now, length));
+    }
+    core.timers.last_sent = now;
+    core.counters.segments += 1;
+    core.counters.bytes += length;
+    Some(Chunk { start: una, length, fin: false, push: false, again: true })
+}
+
+/// Retransmits `range`, and notes it in the scoreboard.
+pub(crate) fn send_again<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    range: Range,
+) -> Chunk {
+    if core.packet.is_some() {
+        core.cut_again(now);
+    }
+    let chunk = repeat(core, recovery, now, range);
+    core.scoreboard.retransmitted(range);
+    chunk
+}
+
+/// Retransmits `range`.
+pub(crate) fn repeat<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    range: Range,
+) -> Chunk {
+    note_sending(core, recovery, now, range, true);
+    core.episode.quota -= 1;
+    if core.timed.is_some_and(|(end, _)| range.start < end) {
+        core.timed = None;
+    }
+    core.start_timer_if_stopped(now);
+    core.timers.last_sent = now;
+    let fin = core.stream.fin_queued && range.end > core.stream.written;
+    let length = range.end - range.start - u64::from(fin);
+    if length > 0 {
+        core.counters.segments += 1;
+        core.counters.retransmissions += 1;
+        core.counters.bytes += length;
+    }
+    Chunk {
+        start: range.start,
+        length,
+        fin,
+        push: length > 0 && range.end >= core.stream.written,
+        again: true,
+    }
+}
+
+/// A segment leaves, new or again, and nothing counts it as sent yet.
+#[inline(always)]
+fn note_sending<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    range: Range,
+    again: bool,
+) {
+    if core.features.is_some() {
+        core.record_sending(now, range, again);
+    }
+    recovery.on_sent(core, now, range, again);
+}
+
+#[inline(always)]
+fn next_new_data<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    config: &Config,
+) -> Option<Chunk> {
+    let end = core.pass_arrived().min(core.stream.buffered);
+    let available = end.saturating_sub(core.stream.max);
+    if available == 0 {
+        core.held_by = HeldBy::Application;
+        core.note_application_limit();
+        return next_fin(core, recovery, now);
+    }
+    if core.stream.flight() == 0 && core.stream.max > 1 {
+        start_after_idle(core, recovery, now, config);
+    }
+    core.scale_window(Sizing::Segment, core.peer.usable);
+    let by_receiver = (core.stream.una + core.peer.usable).saturating_sub(core.stream.max);
+    if core.packet.is_some() {
+        return next_of_packet(core, recovery, now, config, available, by_receiver);
+    }
+    let by_congestion = recovery.room(core, config);
+    let usable = by_receiver.min(by_congestion);
+    let length = available.min(usable).min(core.stream.mss);
+    if length == core.stream.mss || core.sends_small(config, length, available <= usable) {
+        core.episode.count_limited(length);
+        return Some(send_new(core, recovery, now, length));
+    }
+    core.held_by = limit(available, by_receiver, by_congestion);
+    None
+}
+
+/// The next new segment where packets of several segments are modelled.
+#[cold]
+#[inline(never)]
+fn next_of_packet<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    config: &Config,
+    available: u64,
+    by_receiver: u64,
+) -> Option<Chunk> {
+    let by_congestion = recovery.room(core, config);
+    if core.defers(now, available, by_receiver, by_congestion) {
+        return None;
+    }
+    let usable = by_receiver.min(by_congestion);
+    let length = available.min(usable).min(core.stream.mss);
+    let all_fits = available <= usable || (length < by_congestion && core.fills_packet(now));
+    if length == core.stream.mss || core.sends_small(config, length, all_fits) {
+        core.episode.count_limited(length);
+        let ends = core.ends_packet(now, available.min(usable));
+        let chunk = send_new(core, recovery, now, length);
+        return Some(Chunk { push: chunk.push | ends, ..chunk });
+    }
+    core.held_by = limit(available, by_receiver, by_congestion);
+    None
+}
+
+/// Sending begins with nothing outstanding. After an idle time longer than the RTO, the window says
+/// nothing about the path any more (RFC 5681 section 4.1).
+#[inline(never)]
+fn start_after_idle<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    config: &Config,
+) {
+    core.controller.on_start(now);
+    if config.idle_restart
+        && let Some(since) = recovery.idle_since(core)
+        && now.since(since) > core.rtt.rto()
+    {
+        let before = *core.controller.window();
+        core.controller.on_idle();
+        recovery.on_restart(core, now, now.since(since), before);
+    }
+}
+
+#[cold]
+fn next_fin<R: LossRecovery>(core: &mut Core, recovery: &mut R, now: Time) -> Option<Chunk> {
+    if !core.stream.fin_waits() {
+        return None;
+    }
+    // The FIN takes a number, and so room in the window (RFC 9293 section 3.8.6).
+    if core.stream.una + core.peer.advertised <= core.stream.max {
+        core.held_by = HeldBy::AdvertisedWindow;
+        return None;
+    }
+    // In Linux it takes a segment of cwnd (`tcp_cwnd_test`). RFC 5681 counts data.
+    if core.is_linux && !core.pipe_has_room() {
+        core.held_by = HeldBy::CongestionWindow;
+        return None;
+    }
+    Some(Chunk { push: false, ..send_new(core, recovery, now, 0) })
+}
+
+/// Inlined into the one place that sends nearly all segments; the others are cold.
+#[inline(always)]
+pub(crate) fn send_new<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    length: u64,
+) -> Chunk {
+    let start = core.stream.max;
+    let reached = start + length;
+    let fin = core.stream.fin_follows(length);
+    let end = reached + u64::from(fin);
+    note_sending(core, recovery, now, Range { start, end }, false);
+    core.stream.max = end;
+    if core.timed.is_none() {
+        core.timed = Some((end, now));
+    }
+    core.start_timer_if_stopped(now);
+    core.timers.last_sent = now;
+    if length > 0 {
+        core.counters.segments += 1;
+        core.counters.bytes += length;
+    }
+    Chunk { start, length, fin, push: reached == core.stream.written, again: false }
+}
+
+impl Core {
+    /// Returns true if a segment that is not full is sent: sender's silly window avoidance (RFC
+    /// 9293 section 3.8.6.2.1) and Nagle's algorithm (section 3.7.4).
     fn sends_small(&mut self, config: &Config, length: u64, all_fits: bool) -> bool {
-        let may_be_small = !config.nagle || !self.waits_for_more(length);
-        let sends = length > 0 && may_be_small && (all_fits || length >= self.max_advertised / 2);
+        let may_be_small = !config.nagle || !self.stream.waits_for_more(length, self.is_linux);
+        let sends =
+            length > 0 && may_be_small && (all_fits || length >= self.peer.max_advertised / 2);
         if sends {
-            self.small_end = self.max + length;
+            self.stream.small_end = self.stream.max + length;
         }
         sends
     }
+}
 
-    /// Nagle's algorithm: a segment that is not full waits while anything is unacknowledged, with
-    /// `recovery = "linux"` while another one that was not full is (Minshall's variant,
-    /// `tcp_nagle_check`). The last before a FIN does not wait: nothing can be added to it.
-    fn waits_for_more(&mut self, length: u64) -> bool {
-        let waits =
-            if self.recovers_like_linux() { self.small_end > self.una } else { self.flight() > 0 };
-        if waits && self.fin_queued && self.max + length == self.written {
-            self.fin_rides = true;
-            return false;
-        }
-        waits
-    }
-
-    /// Data sent on duplicate ACKs is not part of the flight size that a loss halves (RFC 5681
-    /// section 3.2 step 2).
-    fn count_limited_transmit(&mut self, length: u64) {
-        if self.duplicates > 0 && self.phase == Phase::Open {
-            self.limited += length;
-        }
-    }
-
-    /// Notifies the controller where sending begins with nothing outstanding. Idle for longer than the
-    /// RTO, the window says nothing about the path any more (RFC 5681 section 4.1).
-    #[inline]
-    fn restart_if_idle(&mut self, now: Time, config: &Config) {
-        if self.flight() == 0 && self.max > 1 {
-            self.start_again(now, config);
-        }
-    }
-
-    #[inline(never)]
-    fn start_again(&mut self, now: Time, config: &Config) {
-        self.controller.on_start(now);
-        if config.idle_restart
-            && let Some(since) = self.idle_since()
-            && now.since(since) > self.rtt.rto()
-        {
-            self.restart_after_idle(now, now.since(since));
-        }
-    }
-
-    #[cold]
-    fn next_fin(&mut self, now: Time) -> Option<Chunk> {
-        if !self.fin_waits() {
-            return None;
-        }
-        // The FIN takes a number, and so room in the window (RFC 9293 section 3.8.6).
-        if self.una + self.advertised <= self.max {
-            self.held_by = HeldBy::AdvertisedWindow;
-            return None;
-        }
-        // In Linux it takes a segment of cwnd (`tcp_cwnd_test`). RFC 5681 counts data.
-        if self.recovers_like_linux() && !self.pipe_has_room() {
-            self.held_by = HeldBy::CongestionWindow;
-            return None;
-        }
-        Some(Chunk { push: false, ..self.send_new(now, 0) })
-    }
-
-    /// Returns true if the FIN is all that remains to be sent.
-    #[inline]
-    pub(super) fn fin_waits(&self) -> bool {
-        self.fin_queued && self.max == self.written
-    }
-
-    /// Returns true if the FIN is part of the next new segment, which has `length` bytes of data.
-    #[inline(always)]
-    pub(super) fn fin_follows(&self, length: u64) -> bool {
-        let is_last = self.fin_queued && self.max + length == self.written;
-        is_last && (self.fin_rides || length == 0)
-    }
-
-    /// Inlined into the one place that sends nearly all segments; the others are cold.
-    #[inline(always)]
-    pub(super) fn send_new(&mut self, now: Time, length: u64) -> Chunk {
-        let start = self.max;
-        let reached = start + length;
-        let fin = self.fin_follows(length);
-        self.note_sending(now, Range { start, end: reached + u64::from(fin) }, false);
-        self.max = reached + u64::from(fin);
-        if self.timed.is_none() {
-            self.timed = Some((self.max, now));
-        }
-        self.start_timer_if_stopped(now);
-        self.last_sent = now;
-        if length > 0 {
-            self.counters.segments += 1;
-            self.counters.bytes += length;
-        }
-        Chunk { start, length, fin, push: reached == self.written, again: false }
+/// Limit that holds the sender back with `available` bytes to send.
+#[inline(always)]
+fn limit(available: u64, by_receiver: u64, by_congestion: u64) -> HeldBy {
+    if available <= by_receiver.min(by_congestion) {
+        HeldBy::Application
+    } else if by_congestion <= by_receiver {
+        HeldBy::CongestionWindow
+    } else {
+        HeldBy::AdvertisedWindow
     }
 }

@@ -1,87 +1,70 @@
-//! Use of cwnd: whether it limits the sender, and the fall of a window that is not used.
+//! Use of cwnd: does it limit the sender?
 //!
 //! A flight that fills cwnd lets it grow, however little the application writes afterwards. So does
-//! one of more than half of it (RFC 7661, "pipeACK >= cwnd / 2", with the largest flight of a window as
-//! pipeACK). What a window was used for is forgotten with the next one. `linux::usage` has the rule of
-//! `recovery = "linux"`.
+//! one of more than half of it (RFC 7661, "pipeACK >= cwnd / 2", with the largest flight of a
+//! window as pipeACK). What a window was used for is forgotten with the next one. `linux::usage`
+//! has the rule of `recovery = "linux"`.
 //!
-//! A window that is not used: RFC 5681 section 4.1 goes back to the initial window after an idle RTO.
-//! Linux halves cwnd for each RTO of idleness, down to the initial window, and keeps three quarters
-//! of it as ssthresh (`tcp_cwnd_restart`). Its other rule, `tcp_cwnd_application_limited`, is in
-//! `linux::usage`. Left out are the rules of RFC 7661 for a window that is not used: another response to a loss (section
-//! 4.4.1) and the decay after five minutes (section 4.4.3).
+//! A window that is not used: RFC 5681 section 4.1 goes back to the initial window after an idle
+//! RTO (`transmit`). The rules of Linux are in `linux::usage`. Left out are the rules of RFC 7661
+//! for a window that is not used: another response to a loss (section 4.4.1) and the decay after
+//! five minutes (section 4.4.3).
 
-use congestion::{Controller, Window};
-use units::{Span, Time};
+use congestion::Window;
 
-use super::Sender;
+use super::stream::Stream;
+
+/// Limit that held the sender back when it last stopped.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub(crate) enum HeldBy {
+    CongestionWindow,
+    AdvertisedWindow,
+    Application,
+}
 
 /// How far cwnd was used.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Usage {
-    /// cwnd counts as full until this is acknowledged.
+    /// cwnd counts as full until this number is acknowledged.
     full_until: u64,
-    /// The largest flight of a window that was not full.
+    /// Largest flight of a window that was not full.
     peak: u64,
-    /// That window ends when this is acknowledged.
+    /// Number whose acknowledgement ends that window.
     end: u64,
 }
 
-impl Sender {
-    /// An ACK of new data is about to be taken in. Since the one before it the flight has only grown,
-    /// and cwnd is still that of then: so this is looked at for each ACK, and not for each segment.
-    /// Returns whether cwnd was full in this window.
-    #[inline]
-    pub(super) fn note_usage(&mut self) -> bool {
-        let full = self.flight() + self.mss > self.controller.window().cwnd;
+impl Usage {
+    /// An ACK of new data is about to be taken in. Since the one before it the flight has only
+    /// grown, and cwnd is still that of then: so this is looked at for each ACK, and not for each
+    /// segment. Returns true if cwnd was full in this window.
+    #[inline(always)]
+    pub(super) fn note(&mut self, stream: &Stream, cwnd: u64) -> bool {
+        let full = stream.flight() + stream.mss > cwnd;
         if full {
-            self.usage.full_until = self.max;
+            self.full_until = stream.max;
         }
-        full || self.note_partial_usage()
+        full || self.note_part(stream)
     }
 
     #[inline(never)]
-    fn note_partial_usage(&mut self) -> bool {
-        let flight = self.flight();
-        let usage = &mut self.usage;
-        if self.una >= usage.end || flight > usage.peak {
-            (usage.peak, usage.end) = (flight, self.max);
+    fn note_part(&mut self, stream: &Stream) -> bool {
+        let flight = stream.flight();
+        if stream.una >= self.end || flight > self.peak {
+            (self.peak, self.end) = (flight, stream.max);
         }
-        self.una < usage.full_until
+        stream.una < self.full_until
     }
 
-    /// Something else stands for cwnd: a rate that follows from it.
-    pub(super) fn note_full_usage(&mut self) {
-        self.usage.full_until = self.max;
+    /// cwnd counts as full until `max` is acknowledged: a rate that follows from it limits the
+    /// sender.
+    pub(super) fn note_full(&mut self, max: u64) {
+        self.full_until = max;
     }
 
     /// Returns true if a flight that does not fill cwnd lets it grow.
     #[inline(never)]
-    pub(super) fn uses_half(&self) -> bool {
-        let window = self.controller.window();
-        window.cwnd <= 2 * self.usage.peak
-    }
-
-    /// Idle for longer than the RTO: the window says nothing about the path any more.
-    #[cold]
-    pub(super) fn restart_after_idle(&mut self, now: Time, idle: Span) {
-        let before = *self.controller.window();
-        self.controller.on_idle();
-        let rto = self.rtt.rto();
-        let restarts = self.controller.window().cwnd < before.cwnd;
-        if self.recovers_like_linux() && restarts {
-            let least = before.cwnd.min(before.initial);
-            let mut cwnd = before.cwnd;
-            let mut left = idle.saturating_sub(rto);
-            while left > Span::ZERO && cwnd > least {
-                cwnd = cwnd / 2 / before.mss * before.mss;
-                left = left.saturating_sub(rto);
-            }
-            let window = self.controller.window_mut();
-            window.cwnd = cwnd.max(least);
-            window.ssthresh = window.ssthresh.max(three_quarters(&before));
-        }
-        self.note_restart(now);
+    pub(super) fn uses_half(&self, window: &Window) -> bool {
+        window.cwnd <= 2 * self.peak
     }
 }
 

@@ -8,6 +8,7 @@
 mod accurate;
 mod ack_control;
 mod best_effort;
+mod best_effort_ends;
 mod close;
 mod eifel;
 mod endpoint;
@@ -23,6 +24,7 @@ mod presence;
 mod probes;
 mod sack;
 mod scps;
+mod scps_outages;
 mod script;
 mod setup;
 mod timeout;

@@ -1,18 +1,16 @@
 //! Use of cwnd as Linux measures it (`tcp_cwnd_validate`): at the last time that new data
 //! left, or waited for cwnd. What a recovery or its retransmissions make of cwnd does not count.
 //!
-//! cwnd that is not used for an RTO falls. If nothing is outstanding, it restarts (`tcp_cwnd_restart`); the time counts
-//! from the last data, so a closed window with its probes is idle time. If something is outstanding, it falls half
-//! of the way to the flight (`tcp_cwnd_application_limited`).
+//! cwnd that is not used for an RTO falls. If nothing is outstanding, it restarts
+//! (`tcp_cwnd_restart`); the time counts from the last data, so a closed window with its probes is
+//! idle time. If something is outstanding, it falls half of the way to the flight
+//! (`tcp_cwnd_application_limited`).
 
-use congestion::Controller;
-use units::Time;
+use congestion::{Controller, Window};
+use units::{Span, Time};
 
-use crate::config::Config;
-
-use super::Sender;
-use crate::sender::usage::three_quarters;
-use crate::sender::{HeldBy, Phase};
+use super::{Config, Core, Phase};
+use crate::sender::usage::{HeldBy, three_quarters};
 
 /// How far cwnd was used.
 #[derive(Clone, Copy, Debug)]
@@ -25,15 +23,17 @@ pub(super) struct Validated {
     end: u64,
     /// The largest flight since cwnd was used or changed (`snd_cwnd_used`).
     since_used: u64,
-    /// When that was (`snd_cwnd_stamp`).
+    /// Time of that use or change (`snd_cwnd_stamp`).
     used_at: Time,
-    /// When new data left that has not been looked at for this.
+    /// Departure of new data that has not been looked at for this.
     unseen: Option<Time>,
-    /// When data left last (`lsndtime`).
+    /// Time of the last departure of data (`lsndtime`).
     sent_at: Time,
-    /// cwnd restarts if this has been long ago: the application has written, or the receive window has changed.
+    /// cwnd restarts if this has been long ago: the application has written, or the receive window
+    /// has changed.
     may_restart: bool,
-    /// cwnd falls if it is not used (`tcp_slow_start_after_idle`), and the controller does not set it in recovery.
+    /// cwnd falls if it is not used (`tcp_slow_start_after_idle`), and the controller does not set
+    /// it in recovery.
     falls: bool,
 }
 
@@ -58,65 +58,61 @@ impl Validated {
     pub(super) fn note_change(&mut self, now: Time) {
         self.used_at = now;
     }
-}
 
-impl Sender {
     /// New data up to `end` leaves, and is part of the flight already.
-    pub(super) fn validate_window(&mut self, now: Time, end: u64) {
-        if self.known_linux().is_some_and(|linux| linux.used.unseen.is_some_and(|at| at < now)) {
-            self.look_at_use();
+    pub(super) fn on_new_data(
+        &mut self,
+        core: &mut Core,
+        now: Time,
+        end: u64,
+        is_disordered: bool,
+    ) {
+        if self.unseen.is_some_and(|at| at < now) {
+            self.look_at_use(core, is_disordered);
         }
-        let pipe = self.scoreboard.flight().map_or(0, |flight| flight.pipe());
-        let is_limited = pipe + self.mss > self.controller.window().cwnd;
-        self.validate(is_limited, end);
-        if let Some(linux) = self.linux() {
-            linux.used.unseen = Some(now);
-        }
+        let pipe = core.scoreboard.flight().map_or(0, |flight| flight.pipe());
+        let is_limited = pipe + core.stream.mss > core.controller.window().cwnd;
+        self.validate(core, is_limited, end);
+        self.unseen = Some(now);
     }
 
-    /// An ACK has come. Takes in whether new data has waited for cwnd until then.
-    pub(super) fn note_limit_by_window(&mut self) {
-        if self.held_by == HeldBy::CongestionWindow && self.buffered > self.max {
-            self.validate(true, self.max);
+    /// An ACK has come. Notes if new data has waited for cwnd until then.
+    pub(super) fn note_limit_by_window(&mut self, core: &mut Core, is_disordered: bool) {
+        let stream = &core.stream;
+        if core.held_by == HeldBy::CongestionWindow && stream.buffered > stream.max {
+            self.validate(core, true, stream.max);
         }
-        self.look_at_use();
+        self.look_at_use(core, is_disordered);
     }
 
-    fn validate(&mut self, is_limited: bool, end: u64) {
-        let (una, flight) = (self.una, self.counted_flight());
-        let Some(linux) = self.linux() else { return };
-        let used = &mut linux.used;
-        if una >= used.end || is_limited || (!used.is_limited && flight > used.most) {
-            (used.is_limited, used.most, used.end) = (is_limited, flight, end);
+    fn validate(&mut self, core: &Core, is_limited: bool, end: u64) {
+        let (una, flight) = (core.stream.una, core.counted_flight());
+        if una >= self.end || is_limited || (!self.is_limited && flight > self.most) {
+            (self.is_limited, self.most, self.end) = (is_limited, flight, end);
         }
-        used.since_used = used.since_used.max(flight);
+        self.since_used = self.since_used.max(flight);
     }
 
     /// All that could leave then has left.
-    fn look_at_use(&mut self) {
-        let rto = self.rtt.rto();
-        let is_used = self.is_window_used();
-        let Some(linux) = self.linux() else { return };
-        let used = &mut linux.used;
-        let Some(at) = used.unseen.take() else { return };
-        if is_used {
-            (used.since_used, used.used_at) = (0, at);
-        } else if used.falls && at.since(used.used_at) >= rto {
-            used.used_at = at;
-            self.give_up_unused();
+    fn look_at_use(&mut self, core: &mut Core, is_disordered: bool) {
+        let Some(at) = self.unseen.take() else { return };
+        if self.is_window_used(core.controller.window()) {
+            (self.since_used, self.used_at) = (0, at);
+        } else if self.falls && at.since(self.used_at) >= core.rtt.rto() {
+            self.used_at = at;
+            self.give_up_unused(core, is_disordered);
         }
     }
 
-    fn give_up_unused(&mut self) {
-        let is_open = self.phase == Phase::Open && !self.is_reduced_by_mark();
+    fn give_up_unused(&mut self, core: &mut Core, is_disordered: bool) {
+        let is_open = core.episode.phase == Phase::Open && !core.is_reduced_by_mark();
         // A full send buffer is a reason of its own (`SOCK_NOSPACE`).
-        let waits = self.written > self.buffered;
-        let Some(linux) = self.linux() else { return };
-        if !is_open || linux.is_disordered || waits {
+        let waits = core.stream.written > core.stream.buffered;
+        if !is_open || is_disordered || waits {
             return;
         }
-        let used = std::mem::take(&mut linux.used.since_used);
-        let window = self.controller.window_mut();
+        let used = std::mem::take(&mut self.since_used);
+        let window = core.controller.window_mut();
         let used = used.max(window.initial);
         if used < window.cwnd {
             window.ssthresh = window.ssthresh.max(three_quarters(window));
@@ -124,58 +120,51 @@ impl Sender {
         }
     }
 
-    /// cwnd has grown, or was reduced.
-    pub(in crate::sender) fn note_change_of_window(&mut self, now: Time) {
-        if let Some(linux) = self.linux() {
-            linux.used.note_change(now);
-        }
-    }
-
     /// Data leaves, new or again.
     pub(super) fn note_data(&mut self, now: Time) {
-        if let Some(linux) = self.linux() {
-            linux.used.sent_at = now;
-            linux.used.may_restart = false;
-        }
+        self.sent_at = now;
+        self.may_restart = false;
     }
 
-    /// The application has written, or the receive window has changed: cwnd restarts if it was not used for long
-    /// (`tcp_slow_start_after_idle_check`).
-    pub(in crate::sender) fn look_at_idle_time(&mut self) {
-        if !self.recovers_like_linux() {
-            return;
-        }
-        self.look_at_use();
-        if let Some(linux) = self.linux() {
-            linux.used.may_restart = true;
-        }
+    /// The application has written, or the receive window has changed: cwnd restarts if it was not
+    /// used for long (`tcp_slow_start_after_idle_check`).
+    pub(super) fn look_at_idle_time(&mut self, core: &mut Core, is_disordered: bool) {
+        self.look_at_use(core, is_disordered);
+        self.may_restart = true;
     }
 
-    /// Since when nothing has left, if cwnd may restart for that.
-    pub(in crate::sender) fn idle_since(&mut self) -> Option<Time> {
-        let last = self.last_sent;
-        let Some(linux) = self.linux() else { return Some(last) };
-        std::mem::take(&mut linux.used.may_restart).then_some(linux.used.sent_at)
+    /// Time since which nothing has left, if cwnd may restart for that.
+    pub(super) fn idle_since(&mut self) -> Option<Time> {
+        std::mem::take(&mut self.may_restart).then_some(self.sent_at)
     }
 
-    /// cwnd has restarted.
-    pub(in crate::sender) fn note_restart(&mut self, now: Time) {
-        match self.linux() {
-            Some(linux) => (linux.used.used_at, linux.used.since_used) = (now, 0),
-            // Once, even if the receiver's window holds the data back.
-            None => self.last_sent = now,
+    /// cwnd was `before`, and the controller has restarted it after `idle` time. It halves for each
+    /// RTO of idleness, down to the initial window, and ssthresh keeps three quarters of it
+    /// (`tcp_cwnd_restart`).
+    pub(super) fn restart(&mut self, core: &mut Core, now: Time, idle: Span, before: Window) {
+        let rto = core.rtt.rto();
+        let window = core.controller.window_mut();
+        if window.cwnd < before.cwnd {
+            let least = before.cwnd.min(before.initial);
+            let mut cwnd = before.cwnd;
+            let mut left = idle.saturating_sub(rto);
+            while left > Span::ZERO && cwnd > least {
+                cwnd = cwnd / 2 / before.mss * before.mss;
+                left = left.saturating_sub(rto);
+            }
+            window.cwnd = cwnd.max(least);
+            window.ssthresh = window.ssthresh.max(three_quarters(&before));
         }
+        (self.used_at, self.since_used) = (now, 0);
+    }
+
+    fn is_window_used(&self, window: &Window) -> bool {
+        let uses_half = window.in_slow_start() && window.cwnd < 2 * self.most;
+        self.is_limited || uses_half
     }
 
     /// Returns true if the window may grow (`tcp_is_cwnd_limited`).
-    pub(in crate::sender) fn uses_window(&self, config: &Config) -> bool {
-        !config.window_validation || self.is_window_used()
-    }
-
-    fn is_window_used(&self) -> bool {
-        let Some(linux) = self.known_linux() else { return false };
-        let window = self.controller.window();
-        let uses_half = window.in_slow_start() && window.cwnd < 2 * linux.used.most;
-        linux.used.is_limited || uses_half
+    pub(super) fn lets_grow(&self, core: &Core, config: &Config) -> bool {
+        !config.window_validation || self.is_window_used(core.controller.window())
     }
 }

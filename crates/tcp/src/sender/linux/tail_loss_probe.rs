@@ -1,11 +1,11 @@
-//! Tail loss probe (RFC 8985 section 7): if no ACK arrives for two round trips, one segment is sent.
-//! Its SACK lets RACK detect losses at the end of the flight, before the retransmission timer reduces
-//! the window to one segment.
+//! Tail loss probe (RFC 8985 section 7): if no ACK arrives for two round trips, one segment is
+//! sent. Its SACK lets RACK detect losses at the end of the flight, before the retransmission timer
+//! reduces the window to one segment.
 //!
-//! The wait is that of Linux (`tcp_schedule_loss_probe`): twice the smoothed RTT, and the smallest RTO
-//! for a single segment, whose ACK may be delayed by that long at most; 2 ms for more. RFC 8985 section
-//! 7.2 leaves open what a sender takes for the longest delay of an ACK (`TLP.max_ack_delay`), and adds
-//! nothing for more than one segment.
+//! The wait is that of Linux (`tcp_schedule_loss_probe`): twice the smoothed RTT, and the smallest
+//! RTO for a single segment, whose ACK may be delayed by that long at most; 2 ms for more. RFC 8985
+//! section 7.2 leaves open what a sender takes for the longest delay of an ACK
+//! (`TLP.max_ack_delay`), and adds nothing for more than one segment.
 
 use units::Span;
 
@@ -36,9 +36,9 @@ struct Probe {
 pub(super) struct Answer {
     /// Everything below is acknowledged.
     pub(super) acknowledged: u64,
-    /// It is a duplicate ACK that tells nothing else.
+    /// It is a duplicate ACK without other news.
     pub(super) bare_duplicate: bool,
-    /// Where the data ends that it reports to have arrived twice.
+    /// End of the data that it reports to have arrived twice.
     pub(super) reported: Option<u64>,
 }
 
@@ -48,8 +48,8 @@ impl TailLossProbe {
         Self { ack_delay: least_rto, outstanding: None }
     }
 
-    /// How long after data was sent, or acknowledged while more is outstanding, a probe is due
-    /// (section 7.2). `single`: one segment is outstanding.
+    /// Time from the departure of data, or from an acknowledgement while more is outstanding, to a
+    /// probe (section 7.2). `single`: one segment is outstanding.
     pub(super) fn delay(&self, srtt: Option<Span>, single: bool) -> Span {
         let delay = if single { self.ack_delay } else { MARGIN };
         srtt.map_or(WITHOUT_SAMPLE, |srtt| srtt + srtt + delay)

@@ -1,19 +1,20 @@
-//! The receiver of best-effort transport passes over what is missing (`crate::best_effort`, which has the rules and their
-//! sources). It is a reconstruction: that of the reference implementation is broken.
+//! The receiver of best-effort transport passes over what is missing (`best_effort` has the rules
+//! and their sources). It is a reconstruction: that of the reference implementation is broken.
 //!
-//! A hole begins when data arrives above everything before it. What fills it later may split it, and its parts have the
-//! time of the whole. Probes for capacity may carry data ahead of its turn, and make no holes.
+//! A hole begins when data arrives above everything before it. What fills it later may split it,
+//! and its parts have the time of the whole. Probes for capacity may carry data ahead of its turn,
+//! and make no holes.
 
 use std::collections::VecDeque;
 
 use transport::Range;
 use units::{Span, Time};
 
-use crate::best_effort::{BestEffort, BestEffortCounters, Holes};
 use crate::config::Config;
+use crate::connection::{Connection, State};
 use crate::segment::Segment;
 
-use super::{Connection, State};
+use super::best_effort::{BestEffort, BestEffortCounters, Holes};
 
 /// Data that arrived above everything before it.
 #[derive(Clone, Copy, Debug)]
@@ -26,7 +27,7 @@ struct Jump {
 
 /// State of a receiver that passes holes.
 #[derive(Clone, Debug)]
-pub(super) struct Passing {
+pub(crate) struct Passing {
     timeout: Span,
     /// Bytes out of order at which it waits no longer.
     threshold: u64,
@@ -37,8 +38,6 @@ pub(super) struct Passing {
     /// The next ACK without data echoes it.
     echoes_latest: bool,
     skipped: Holes,
-    /// Data that this end has given up, once the connection is over.
-    given_up: Option<Holes>,
     /// When the timer of keep-alive expires, with which a hole shares one.
     keep_alive: Time,
     /// A hole has a part in that timer.
@@ -46,7 +45,7 @@ pub(super) struct Passing {
 }
 
 impl Passing {
-    pub(super) fn new(config: &Config) -> Option<Box<Self>> {
+    pub(crate) fn new(config: &Config) -> Option<Box<Self>> {
         let BestEffort { receive_timeout, receive_threshold, .. } = config.scps?.best_effort?;
         Some(Box::new(Self {
             timeout: receive_timeout,
@@ -55,14 +54,13 @@ impl Passing {
             latest: 0,
             echoes_latest: false,
             skipped: Holes::default(),
-            given_up: None,
             keep_alive: Time::NEVER,
             is_timed: false,
         }))
     }
 
-    /// Data from `start` on has arrived behind what arrived before, which ends at `highest`, and the receiver expects
-    /// `expected`.
+    /// Data from `start` on has arrived behind what arrived before, which ends at `highest`, and
+    /// the receiver expects `expected`.
     fn on_data(&mut self, now: Time, start: u64, highest: u64, expected: u64) {
         self.forget_filled(expected);
         if start > highest.max(expected) {
@@ -98,7 +96,8 @@ impl Connection {
         self.known_passing().map_or(0, |passing| passing.skipped.bytes)
     }
 
-    /// The latest holes that this end has passed over, as places in the other end's stream: 50 at most.
+    /// The latest holes that this end has passed over, as places in the other end's stream: 50 at
+    /// most.
     pub fn skipped_holes(&self) -> impl Iterator<Item = std::ops::Range<u64>> + use<'_> {
         self.known_passing().into_iter().flat_map(|passing| passing.skipped.latest())
     }
@@ -109,15 +108,7 @@ impl Connection {
     }
 
     fn given_up(&self) -> Option<&Holes> {
-        self.sender.given_up().or(self.known_passing()?.given_up.as_ref())
-    }
-
-    /// The sender is about to forget what it knows.
-    pub(super) fn keep_given_up(&mut self) {
-        let given_up = self.sender.given_up().cloned();
-        if let Some(passing) = self.passing().filter(|_| given_up.is_some()) {
-            passing.given_up = given_up;
-        }
+        self.sender.snack()?.given_up()
     }
 
     /// Counts of best-effort transport, if both ends have it.
@@ -132,32 +123,38 @@ impl Connection {
     }
 
     /// The other end does not offer it.
-    pub(super) fn do_without_best_effort(&mut self) {
+    pub(crate) fn do_without_best_effort(&mut self) {
         if let Some(reports) = self.reports() {
             reports.best_effort = None;
         }
-        self.sender.do_without_best_effort();
+        if let Some((snack, _)) = self.sender.snack_mut() {
+            snack.deliver_all();
+        }
     }
 
-    /// A segment acknowledges everything before `number`, and that has been taken in: the receiver of the own data may be
-    /// behind SND.UNA.
-    pub(super) fn hear_receiver(
+    /// A segment acknowledges everything before `number`, and that has been taken in: the receiver
+    /// of the own data may be behind SND.UNA.
+    pub(crate) fn hear_receiver(
         &mut self,
         now: Time,
         segment: &Segment,
         sequence: u64,
         number: u64,
     ) {
-        if number >= self.sender.una() {
-            self.sender.meet_receiver();
+        if number >= self.sender.stream().una {
+            if let Some((snack, _)) = self.sender.snack_mut() {
+                snack.meet_receiver();
+            }
             return;
         }
         let (ack, _) = self.read_acknowledgement(now, segment, sequence, number);
-        self.sender.on_ack_from_behind(now, &self.config, &ack);
+        if let Some((snack, core)) = self.sender.snack_mut() {
+            snack.on_ack_from_behind(core, now, &self.config, &ack);
+        }
     }
 
     /// `data` of a segment has been taken in. Passes holes that have too much behind them.
-    pub(super) fn watch_holes(&mut self, now: Time, segment: &Segment, data: Range) {
+    pub(crate) fn watch_holes(&mut self, now: Time, segment: &Segment, data: Range) {
         let expected = self.receiver.next();
         let Some(reports) = self.reports() else { return };
         let highest = reports.highest();
@@ -172,7 +169,8 @@ impl Connection {
         self.time_holes();
     }
 
-    /// Passes the holes at which the receiver has waited for long enough. Returns whether there was one.
+    /// Passes the holes at which the receiver has waited for long enough. Returns whether there was
+    /// one.
     fn pass_holes(&mut self, now: Time) -> bool {
         let mut has_passed = false;
         loop {
@@ -201,7 +199,7 @@ impl Connection {
     }
 
     /// The timer of the first hole runs.
-    pub(super) fn time_holes(&mut self) {
+    pub(crate) fn time_holes(&mut self) {
         let (slow_timer, is_over) = (self.slow_timer, self.state == State::Closed);
         let Some(passing) = self.passing() else { return };
         let due = if is_over { Time::NEVER } else { passing.due() };
@@ -212,8 +210,9 @@ impl Connection {
         self.slow_timer = passing.keep_alive.min(due);
     }
 
-    /// The timer of holes and of keep-alive has expired. Passes what is due, and leaves that of keep-alive.
-    pub(super) fn take_timer_of_holes(&mut self, now: Time) {
+    /// The timer of holes and of keep-alive has expired. Passes what is due, and leaves that of
+    /// keep-alive.
+    pub(crate) fn take_timer_of_holes(&mut self, now: Time) {
         let Some(passing) = self.passing().filter(|passing| passing.is_timed) else { return };
         passing.is_timed = false;
         self.slow_timer = passing.keep_alive;
@@ -225,8 +224,8 @@ impl Connection {
     }
 
     /// The ACK that passes a hole echoes the latest segment.
-    pub(super) fn echo_latest(&mut self, segment: &mut Segment) {
-        let has_timestamps = self.timestamps;
+    pub(crate) fn echo_latest(&mut self, segment: &mut Segment) {
+        let has_timestamps = self.agreed.timestamps;
         if let Some(passing) = self.passing()
             && std::mem::take(&mut passing.echoes_latest)
             && has_timestamps

@@ -1,51 +1,56 @@
 //! Best-effort transport of SCPS-TP (BETS): settings, and the rules of both ends.
 //!
-//! Data arrives in order, and some of it may be missing. The sender gives data up after a number of retransmissions
-//! (`sender::best_effort`), and the receiver passes over what is missing after a time (`connection::best_effort`). Both
-//! ends have to offer it in their SYNs.
+//! Data arrives in order, and some of it may be missing. The sender gives data up after a number of
+//! retransmissions (`giving_up`), and the receiver passes over what is missing after a time
+//! (`passing`). Both ends have to offer it in their SYNs.
 //!
-//! Source: the open reference implementation of SCPS (MITRE and GST, version 1.1.10, `tp_timers.c`, `tp_socket.c`,
-//! `tp_sockopt.c`) and its TP users' manual. The text of the standard was not read.
+//! Source: the open reference implementation of SCPS (MITRE and GST, version 1.1.10, `tp_timers.c`,
+//! `tp_socket.c`, `tp_sockopt.c`) and its TP users' manual. The text of the standard was not read.
 //!
-//! The receiver is a reconstruction: the implementation documents that its own is broken (file `ERRATA`), and its level
-//! of the receive buffer is a variable that nothing reads.
+//! The receiver is a reconstruction: the implementation documents that its own is broken (file
+//! `ERRATA`), and its level of the receive buffer is a variable that nothing reads.
 //!
 //! Rules of the implementation and of its manual:
 //!
-//! - After the allowed number of retransmissions the sender continues as if the first segment had been acknowledged, and
-//!   does not abort the connection. With a number of 0 it discards a segment after its first transmission. Then the count
-//!   starts again.
+//! - After the allowed number of retransmissions the sender continues as if the first segment had
+//!   been acknowledged, and does not abort the connection. With a number of 0 it discards a segment
+//!   after its first transmission. Then the count starts again.
 //! - The last segment is not given up, and neither is the FIN.
 //! - Holes that touch are one hole. The last 50 are remembered for the application.
-//! - The receiver waits at a hole for a time, or until so much data waits behind it. Then the hole counts as received,
-//!   the application learns of it, and reads on behind it. It waits only once all data in order was read.
+//! - The receiver waits at a hole for a time, or until so much data waits behind it. Then the hole
+//!   counts as received, the application learns of it, and reads on behind it. It waits only once
+//!   all data in order was read.
 //!
 //! Decisions:
 //!
-//! - A hole that is reported again after its embargo has had a retransmission that was lost. So reports count as well as
-//!   timeouts, and each byte has all its retransmissions before it is given up.
-//! - A timeout with a number of 0 gives up all that is outstanding: nothing of it would be retransmitted. The
-//!   implementation gives up one segment, also if a whole window was lost.
-//! - "Last" is what has nothing behind it that the window of the receiver lets through. Without data behind a hole the
-//!   receiver would wait there for ever. So SND.UNA never reaches the right edge of the window, and all ACKs of the
-//!   receiver stay acceptable.
-//! - Until the receiver passes the hole, its ACKs are below SND.UNA. They move the right edge of the window, and nothing
-//!   else. Their reports of data that was given up count nothing. The timer runs longer by `receive_timeout` meanwhile,
-//!   because the ACK cannot come sooner.
-//! - The receiver may pass a hole before the sender gives it up. Then its ACK covers the hole, and the sender does not
-//!   know it.
-//! - What was given up leaves the flight. It lets no window grow, and is no sample of a rate or of an RTT. `max_retries`
-//!   counts from the last segment that was given up. `user_timeout` counts from the last progress of the receiver.
-//! - Nothing is given up while the link is known to be out. Timeouts count for `outage_timeouts` until something arrives,
-//!   whatever is given up between them. The byte of a probe is no retransmission.
-//! - Each hole has its own time, from the first data behind it on. The implementation has one timer, which starts again
-//!   for each hole: holes that come faster than it expires would fill the buffer. A hole whose time is over while data
-//!   in order is unread has its time once more.
-//! - The ACK that passes a hole echoes the timestamp of the latest segment, so that the wait is not part of the RTT.
-//!   TS.Recent stays as it is: what is still on its way may be older.
-//! - Data that arrives after its hole was passed is old. An application counts bytes of the stream, and skipped ones are
-//!   among them: requests, responses and transfers end as without holes.
-//! - Segments that were too long for a link are retransmitted in smaller pieces, whatever the number is.
+//! - A hole that is reported again after its embargo has had a retransmission that was lost. So
+//!   reports count as well as timeouts, and each byte has all its retransmissions before it is
+//!   given up.
+//! - A timeout with a number of 0 gives up all that is outstanding: nothing of it would be
+//!   retransmitted. The implementation gives up one segment, also if a whole window was lost.
+//! - "Last" is what has nothing behind it that the window of the receiver lets through. Without
+//!   data behind a hole the receiver would wait there for ever. So SND.UNA never reaches the right
+//!   edge of the window, and all ACKs of the receiver stay acceptable.
+//! - Until the receiver passes the hole, its ACKs are below SND.UNA. They move the right edge of
+//!   the window, and nothing else. Their reports of data that was given up count nothing. The timer
+//!   runs longer by `receive_timeout` meanwhile, because the ACK cannot come sooner.
+//! - The receiver may pass a hole before the sender gives it up. Then its ACK covers the hole, and
+//!   the sender does not know it.
+//! - What was given up leaves the flight. It lets no window grow, and is no sample of a rate or of
+//!   an RTT. `max_retries` counts from the last segment that was given up. `user_timeout` counts
+//!   from the last progress of the receiver.
+//! - Nothing is given up while the link is known to be out. Timeouts count for `outage_timeouts`
+//!   until something arrives, whatever is given up between them. The byte of a probe is no
+//!   retransmission.
+//! - Each hole has its own time, from the first data behind it on. The implementation has one
+//!   timer, which starts again for each hole: holes that come faster than it expires would fill the
+//!   buffer. A hole whose time is over while data in order is unread has its time once more.
+//! - The ACK that passes a hole echoes the timestamp of the latest segment, so that the wait is not
+//!   part of the RTT. TS.Recent stays as it is: what is still on its way may be older.
+//! - Data that arrives after its hole was passed is old. An application counts bytes of the stream,
+//!   and skipped ones are among them: requests, responses and transfers end as without holes.
+//! - Segments that were too long for a link are retransmitted in smaller pieces, whatever the
+//!   number is.
 
 use std::collections::VecDeque;
 

@@ -1,32 +1,33 @@
-//! SNACK at the receiver: which hole an ACK reports, and when it leaves (SCPS-TP, `crate::scps`).
+//! SNACK at the receiver: which hole an ACK reports, and when it leaves (SCPS-TP).
 //!
 //! Rules of the reference implementation:
 //!
-//! - Data above a gap makes a report due. The first hole is in three ACKs, because its loss would be very bad. Then
-//!   each ACK reports the next one, and behind the last none does, until more data arrives above a gap.
+//! - Data above a gap makes a report due. The first hole is in three ACKs, because its loss would
+//!   be very bad. Then each ACK reports the next one, and behind the last none does, until more
+//!   data arrives above a gap.
 //! - Data in order starts the count of three again.
 //! - No ACK leaves earlier than the floor after the one before.
 //!
-//! Reconstructed: probes of unused capacity may bring data ahead of its turn, which says nothing of what is below. So
-//! holes below such data alone are not reported.
+//! Reconstructed: probes of unused capacity may bring data ahead of its turn, which says nothing of
+//! what is below. So holes below such data alone are not reported.
 
+use transport::Range;
 use units::{Span, Time};
 
 use crate::config::Config;
-use crate::scps::{MOST_BITS, Scps, Snack, SnackForm};
+use crate::connection::Connection;
 use crate::segment::{Flags, Options, Segment};
 use crate::timestamps::round_trip;
-use transport::Range;
 
-use super::Connection;
-use super::best_effort::Passing;
+use super::passing::Passing;
+use super::{MOST_BITS, Scps, Snack, SnackForm};
 
 /// ACKs that report the first hole before others have their turn.
 const REPORTS_OF_FIRST: u8 = 3;
 
 /// State of these reports.
 #[derive(Clone, Debug)]
-pub(super) struct Reports {
+pub(crate) struct Reports {
     form: SnackForm,
     floor: Span,
     /// Bits of the vector at most.
@@ -50,7 +51,7 @@ pub(super) struct Reports {
 }
 
 impl Reports {
-    pub(super) fn of(config: &Config) -> Option<Self> {
+    pub(crate) fn of(config: &Config) -> Option<Self> {
         let best_effort = Passing::new(config);
         config.scps.as_ref().map(|scps| Self { best_effort, ..Self::new(scps) })
     }
@@ -72,17 +73,17 @@ impl Reports {
     }
 
     /// Both ends have agreed on the size of segments.
-    pub(super) fn agree_on_unit(&mut self, unit: u64) {
+    pub(crate) fn agree_on_unit(&mut self, unit: u64) {
         self.unit = unit;
     }
 
     /// Behind the highest number that has arrived, but for probes.
-    pub(super) fn highest(&self) -> u64 {
+    pub(crate) fn highest(&self) -> u64 {
         self.highest
     }
 
-    /// Data of a segment from `arrived` up to `end` was taken in, and now `expected` is the next number; `queued` are the
-    /// ranges above it.
+    /// Data of a segment from `arrived` up to `end` was taken in, and now `expected` is the next
+    /// number; `queued` are the ranges above it.
     fn on_data(
         &mut self,
         expected: u64,
@@ -167,12 +168,12 @@ fn fill(snack: &mut Snack, start: u64, unit: u64, most: u16, queued: impl Iterat
 }
 
 impl Connection {
-    pub(super) fn reports(&mut self) -> Option<&mut Reports> {
+    pub(crate) fn reports(&mut self) -> Option<&mut Reports> {
         self.marks.as_mut()?.snack.as_mut()
     }
 
     /// Agrees on SNACK and best-effort transport after a SYN of the other end.
-    pub(super) fn agree_on_snack(&mut self, segment: &Segment) {
+    pub(crate) fn agree_on_snack(&mut self, segment: &Segment) {
         if !segment.options.contains(Options::BEST_EFFORT) {
             self.do_without_best_effort();
         }
@@ -184,9 +185,9 @@ impl Connection {
     }
 
     /// The connection is open, with segments of `mss` bytes.
-    pub(super) fn begin_reports(&mut self, mss: u64) {
+    pub(crate) fn begin_reports(&mut self, mss: u64) {
         // With the option of accurate ECN there is less room.
-        let most_bits = if self.ecn.is_accurate() { MOST_BITS / 2 } else { MOST_BITS };
+        let most_bits = if self.agreed.ecn.is_accurate() { MOST_BITS / 2 } else { MOST_BITS };
         match self.reports() {
             Some(reports) => {
                 reports.most_bits = most_bits;
@@ -197,13 +198,14 @@ impl Connection {
     }
 
     /// Gives the sender what a segment reports. Its acknowledgement has been taken in.
-    pub(super) fn take_snack(&mut self, now: Time, segment: &Segment, sequence: u64) {
+    pub(crate) fn take_snack(&mut self, now: Time, segment: &Segment, sequence: u64) {
         let Some(Reports { unit, .. }) = self.reports() else { return };
         let unit = *unit;
-        let Some(number) = self.out.unwrap(segment.acknowledgement, self.sender.una()) else {
+        let Some(number) = self.out.unwrap(segment.acknowledgement, self.sender.stream().una)
+        else {
             return;
         };
-        if self.sender.is_best_effort() {
+        if self.sender.snack().is_some_and(|snack| snack.given_up().is_some()) {
             self.hear_receiver(now, segment, sequence, number);
         }
         match segment.snack() {
@@ -211,22 +213,27 @@ impl Connection {
                 let holes = snack
                     .holes(unit)
                     .map(|(start, end)| Range { start: number + start, end: number + end });
-                self.sender.on_snack(now, &self.config, holes);
+                if let Some((snack, core)) = self.sender.snack_mut() {
+                    snack.on_report(core, now, &self.config, holes);
+                }
             }
             None => {
                 // Timestamps count milliseconds: at the latest it left at the end of this one.
                 let tick = Span::from_millis(1);
-                let caused = self.timestamps.then(|| now + tick - round_trip(now, segment.echo));
+                let caused =
+                    self.agreed.timestamps.then(|| now + tick - round_trip(now, segment.echo));
                 // The answer to a probe reports nothing.
                 let is_answer = segment.options.contains(Options::PROBE_ANSWER);
                 let is_bare = segment.payload == 0 && !is_answer;
-                self.sender.on_ack_without_snack(now, number, is_bare, caused);
+                if let Some((snack, core)) = self.sender.snack_mut() {
+                    snack.on_ack_without_report(core, now, number, is_bare, caused);
+                }
             }
         }
     }
 
     /// Data of `segment` has been taken in: `start` is its first number.
-    pub(super) fn follow_data(&mut self, now: Time, segment: &Segment, start: u64) {
+    pub(crate) fn follow_data(&mut self, now: Time, segment: &Segment, start: u64) {
         let fin = u64::from(segment.flags.contains(Flags::FIN));
         // What lies beyond the window is no data.
         let end = (start + u64::from(segment.payload) + fin).min(self.receiver.highest());
@@ -237,7 +244,7 @@ impl Connection {
     }
 
     /// Holes were passed, and the next report is another one.
-    pub(super) fn follow_passing(&mut self, now: Time) {
+    pub(crate) fn follow_passing(&mut self, now: Time) {
         self.report_and_hold(now, Range { start: 0, end: 0 });
     }
 
@@ -259,7 +266,7 @@ impl Connection {
     }
 
     /// An ACK without data is about to leave.
-    pub(super) fn report_hole(&mut self, now: Time, segment: &mut Segment) {
+    pub(crate) fn report_hole(&mut self, now: Time, segment: &mut Segment) {
         let expected = self.receiver.next();
         let Some(reports) = self.marks.as_mut().and_then(|marks| marks.snack.as_mut()) else {
             return;

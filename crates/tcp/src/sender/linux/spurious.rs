@@ -2,11 +2,12 @@
 //!
 //! - DSACK (RFC 2883, RFC 3708): the receiver already had all data that was retransmitted since the
 //!   loss was detected.
-//! - Eifel (RFC 3522): an ACK of new data echoes a timestamp from before the first retransmission, so an
-//!   original has arrived. As in Linux, the same follows from any such ACK before something was retransmitted.
-//! - F-RTO with SACK (RFC 5682 section 3): after a timeout, data arrives that was sent before it and not
-//!   retransmitted. As in Linux, any such ACK is sufficient, and new data is tried after the first
-//!   ACK only.
+//! - Eifel (RFC 3522): an ACK of new data echoes a timestamp from before the first retransmission,
+//!   so an original has arrived. As in Linux, the same follows from any such ACK before something
+//!   was retransmitted.
+//! - F-RTO with SACK (RFC 5682 section 3): after a timeout, data arrives that was sent before it
+//!   and not retransmitted. As in Linux, any such ACK is sufficient, and new data is tried after
+//!   the first ACK only.
 
 use congestion::Window;
 
@@ -15,8 +16,8 @@ use congestion::Window;
 struct Saved {
     cwnd: u64,
     ssthresh: u64,
-    /// These come back. Otherwise an undo only ends the recovery: a mark called for a reduction, too
-    /// (`prior_ssthresh`).
+    /// These come back. Otherwise an undo only ends the recovery: a mark called for a reduction,
+    /// too (`prior_ssthresh`).
     restores: bool,
     /// First unacknowledged position then.
     una: u64,
@@ -33,8 +34,8 @@ pub(super) struct Undo {
 }
 
 impl Undo {
-    /// The window is about to be reduced; `repeating` bytes are under way again already. ssthresh is at
-    /// least three quarters of cwnd then (`tcp_current_ssthresh`).
+    /// The window is about to be reduced; `repeating` bytes are under way again already. ssthresh
+    /// is at least three quarters of cwnd then (`tcp_current_ssthresh`).
     pub(super) fn remember(&mut self, window: &Window, una: u64, repeating: u64, restores: bool) {
         let &Window { cwnd, ssthresh, .. } = window;
         let ssthresh = ssthresh.max(cwnd / 2 + cwnd / 4);
@@ -87,10 +88,17 @@ impl Undo {
         self.saved.is_some_and(|saved| saved.repeated == Some(0))
     }
 
-    /// Returns true if an ACK of new data that echoes `echo` answers an original (`tcp_packet_delayed`).
+    /// Returns true if an ACK of new data that echoes `echo` answers an original
+    /// (`tcp_packet_delayed`).
     pub(super) fn shows_original(&self, echo: Option<u32>) -> bool {
         let Some(first) = self.first_copy else { return true };
         echo.is_some_and(|echo| echo != 0 && (echo.wrapping_sub(first) as i32) < 0)
+    }
+
+    /// Returns true if a reduction can be undone, and an ACK that echoes `echo` shows that it was
+    /// needless.
+    pub(super) fn is_needless(&self, echo: Option<u32>) -> bool {
+        self.is_armed() && (self.is_reported() || self.shows_original(echo))
     }
 
     /// cwnd and ssthresh before the reduction, if they come back. It is no longer remembered.

@@ -1,15 +1,16 @@
 //! RACK (RFC 8985 section 6): a segment is lost if a segment that was sent later has arrived, and
 //! enough time has passed. The number of later segments does not count.
 //!
-//! The time is a round trip plus the reordering window. The window is zero if no reordering was seen
-//! and three later segments have arrived or a recovery runs. Otherwise it is a quarter of the minimum
-//! RTT. Once reordering was seen, each round with a needless retransmission widens it by the same amount,
-//! up to the smoothed RTT. For a cumulative ACK, the timestamp shows which copy of a segment has arrived
-//! (a SACK repeats an old timestamp). A copy that returns faster than the minimum RTT was the original.
+//! The time is a round trip plus the reordering window. The window is zero if no reordering was
+//! seen and three later segments have arrived or a recovery runs. Otherwise it is a quarter of the
+//! minimum RTT. Once reordering was seen, each round with a needless retransmission widens it by
+//! the same amount, up to the smoothed RTT. For a cumulative ACK, the timestamp shows which copy of
+//! a segment has arrived (a SACK repeats an old timestamp). A copy that returns faster than the
+//! minimum RTT was the original.
 //!
-//! Reordering is seen if a segment arrives that was sent once and lies below another one that has arrived,
-//! or if an undo shows that the original arrived late. Its extent, in segments, is remembered as in Linux
-//! (`tcp_check_sack_reordering`).
+//! Reordering is seen if a segment arrives that was sent once and lies below another one that has
+//! arrived, or if an undo shows that the original arrived late. Its extent, in segments, is
+//! remembered as in Linux (`tcp_check_sack_reordering`).
 
 use units::{Span, Time};
 
@@ -34,12 +35,13 @@ pub(super) struct Rack {
     round_trip: Span,
     /// Something has arrived, or an undo has found lost data, since losses were looked for.
     has_news: bool,
-    /// The highest sequence number that has arrived (`RACK.fack`), and what it was before the ACK that
-    /// is being processed: its SACK blocks, which come first, overtake nothing that it acknowledges.
+    /// The highest sequence number that has arrived (`RACK.fack`), and what it was before the ACK
+    /// that is being processed: its SACK blocks, which come first, overtake nothing that it
+    /// acknowledges.
     highest: u64,
     highest_before: u64,
-    /// Lowest sequence numbers of segments that were sent once and arrive out of order with this ACK: first of
-    /// those in its SACK blocks, then of those that it acknowledges cumulatively.
+    /// Lowest sequence numbers of segments that were sent once and arrive out of order with this
+    /// ACK: first of those in its SACK blocks, then of those that it acknowledges cumulatively.
     lowest_sacked: u64,
     lowest_acknowledged: u64,
     reordering_seen: bool,
@@ -96,8 +98,8 @@ impl Rack {
         self.on_delivered(now, segment, min_rtt, None);
     }
 
-    /// `segment` is acknowledged cumulatively and has not arrived before. `echoed`: the timestamp that its
-    /// ACK carries.
+    /// `segment` is acknowledged cumulatively and has not arrived before. `echoed`: the timestamp
+    /// that its ACK carries.
     pub(super) fn on_acknowledged(
         &mut self,
         now: Time,
@@ -135,13 +137,14 @@ impl Rack {
         }
     }
 
-    /// A report of a duplicate covers a retransmitted segment that has arrived and begins at `start`.
+    /// A report of a duplicate covers a retransmitted segment that has arrived and begins at
+    /// `start`.
     pub(super) fn on_late_original(&mut self, start: u64) {
         self.lowest_sacked = self.lowest_sacked.min(start);
     }
 
-    /// All that an ACK brought is known. `takes_sacks`: what it reports selectively may show reordering. After
-    /// a timeout only a reduction that may be undone lets it.
+    /// All that an ACK brought is known. `takes_sacks`: what it reports selectively may show
+    /// reordering. After a timeout only a reduction that may be undone lets it.
     pub(super) fn on_ack(&mut self, mss: u64, takes_sacks: bool) {
         if takes_sacks {
             self.note_reordering(self.lowest_sacked, mss);
@@ -174,14 +177,15 @@ impl Rack {
         self.reordering = self.reordering.min(threshold.into());
     }
 
-    /// The receiver reports data that arrived twice (step 4). Without reordering it is no reason to wait.
+    /// The receiver reports data that arrived twice (step 4). Without reordering it is no reason to
+    /// wait.
     pub(super) fn on_duplicate_report(&mut self) {
         self.is_reported |= self.reordering_seen;
     }
 
-    /// Something has arrived with the ACK that is being processed. The window is wider after a report, but
-    /// once a round trip only: the report has to answer something that was sent since (`RACK.dsack_round`;
-    /// Linux, `tcp_rack_update_reo_wnd`).
+    /// Something has arrived with the ACK that is being processed. The window is wider after a
+    /// report, but once a round trip only: the report has to answer something that was sent since
+    /// (`RACK.dsack_round`; Linux, `tcp_rack_update_reo_wnd`).
     pub(super) fn widen(&mut self, now: Time) {
         let Some(sent_last) = self.sent_last.take() else { return };
         self.is_reported &= self.widened_at.is_none_or(|widened_at| sent_last >= widened_at);
@@ -317,7 +321,8 @@ mod tests {
         assert_eq!(window(&repaired, Situation { overtaken: true, ..OPEN }), 0);
     }
 
-    /// `RACK.dsack_round`: what was sent before the window became wider says nothing about that window.
+    /// `RACK.dsack_round`: what was sent before the window became wider says nothing about that
+    /// window.
     #[test]
     fn each_round_with_a_needless_copy_widens_the_window_up_to_the_smoothed_rtt() {
         let mut rack = after(&[1, 3, 2], &[]);

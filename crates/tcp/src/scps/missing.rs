@@ -1,7 +1,8 @@
-//! Data that the receiver of a connection with SNACK lacks: the holes that it has reported, and the part of each that was
-//! retransmitted (`sender::snack`, which has the rules and their sources).
+//! Data that the receiver of a connection with SNACK lacks: the holes that it has reported, and the
+//! part of each that was retransmitted (`recovery` has the rules and their sources).
 //!
-//! A hole is retransmitted in rounds. When all of it was, its embargo begins, and reports before its end count nothing.
+//! A hole is retransmitted in rounds. When all of it was, its embargo begins, and reports before
+//! its end count nothing.
 
 use transport::Range;
 use units::{Span, Time};
@@ -15,13 +16,13 @@ pub(super) struct Hole {
     next: u64,
     /// It is to be retransmitted.
     is_due: bool,
-    /// How often all of it was retransmitted.
+    /// Number of complete retransmissions.
     rounds: u32,
-    /// How often its retransmission has begun.
+    /// Number of retransmissions that have begun.
     pub(super) begun: u32,
     /// Reports before this count nothing.
     embargo: Time,
-    /// Until then its last retransmission may be in the network.
+    /// Time until which its last retransmission may be in the network.
     lands: Time,
     /// The receiver has reported it, and it was not found by the timer alone.
     is_reported: bool,
@@ -67,7 +68,8 @@ impl Hole {
         })
     }
 
-    /// The part that was not retransmitted in a round that has begun has had one retransmission less.
+    /// The part that was not retransmitted in a round that has begun has had one retransmission
+    /// less.
     fn end_round(&mut self) -> Option<Self> {
         let mut rest = self.split_at(self.next)?;
         rest.begun -= 1;
@@ -170,8 +172,8 @@ impl Missing {
         reported.map(|hole| hole.end - hole.start).max().unwrap_or(0)
     }
 
-    /// `range` was retransmitted. With its last piece a hole has an embargo of `round_trip`, twice that if it is not the
-    /// first one, from `una` on.
+    /// `range` was retransmitted. With its last piece a hole has an embargo of `round_trip`, twice
+    /// that if it is not the first one, from `una` on.
     pub(super) fn follow(&mut self, now: Time, range: Range, una: u64, round_trip: Span) {
         let Some(hole) = self.holes.iter_mut().find(|hole| hole.next == range.start) else {
             return;
@@ -196,7 +198,8 @@ impl Missing {
         }
     }
 
-    /// The timer has expired: what was retransmitted may be lost too, and no report of before lets a repair pass.
+    /// The timer has expired: what was retransmitted may be lost too, and no report of before lets
+    /// a repair pass.
     pub(super) fn start_again(&mut self) {
         self.end_embargoes();
         for hole in &mut self.holes {
@@ -215,7 +218,7 @@ impl Missing {
         self.holes.iter().all(|hole| hole.is_given_up)
     }
 
-    /// Where what was given up from `una` on ends.
+    /// End of the data from `una` on that was given up.
     pub(super) fn end_of_given_up(&mut self, una: u64) -> u64 {
         let mut end = una;
         self.holes.retain(|hole| {
@@ -257,7 +260,8 @@ mod tests {
         assert_eq!(holes(&missing), [(150, 200, true), (200, 300, true)]);
     }
 
-    /// An embargo doubles with each round, and what was retransmitted in it does not stay in the network that long.
+    /// An embargo doubles with each round, and what was retransmitted in it does not stay in the
+    /// network that long.
     #[test]
     fn a_retransmission_is_in_the_network_for_two_round_trips_at_most() {
         let mut missing = Missing::default();

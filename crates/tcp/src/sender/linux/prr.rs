@@ -1,11 +1,11 @@
-//! Proportional rate reduction (RFC 6937, RFC 9937): during recovery the window decreases to ssthresh
-//! in proportion to the delivered data, not at once.
+//! Proportional rate reduction (RFC 6937, RFC 9937): during recovery the window decreases to
+//! ssthresh in proportion to the delivered data, not at once.
 //!
-//! While more than ssthresh is in the network, the ratio of sent to delivered data is that of ssthresh
-//! to the window before the loss. If losses have left less than ssthresh, the window grows back to
-//! ssthresh by slow start while the ACKs make progress (the slow start reduction bound). Otherwise the
-//! sender sends as much as is delivered. As in Linux, RecoverFS is the window before the loss instead
-//! of the flight size, and shares are whole segments.
+//! While more than ssthresh is in the network, the ratio of sent to delivered data is that of
+//! ssthresh to the window before the loss. If losses have left less than ssthresh, the window grows
+//! back to ssthresh by slow start while the ACKs make progress (the slow start reduction bound).
+//! Otherwise the sender sends as much as is delivered. As in Linux, RecoverFS is the window before
+//! the loss instead of the flight size, and shares are whole segments.
 
 /// One recovery, or what a mark has begun.
 #[derive(Clone, Copy, Debug)]
@@ -35,7 +35,7 @@ impl Reduction {
         self.sent += bytes;
     }
 
-    /// An ACK tells that `delivered` bytes have arrived, and `pipe` bytes are in the network.
+    /// An ACK shows that `delivered` bytes have arrived, and `pipe` bytes are in the network.
     /// `progress`: it acknowledges new data and shows no further loss (`safeACK`). Returns the
     /// window.
     pub(super) fn on_ack(&mut self, delivered: u64, pipe: u64, progress: bool, mss: u64) -> u64 {

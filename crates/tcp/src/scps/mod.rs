@@ -1,26 +1,38 @@
 //! SCPS-TP (CCSDS 714.0-B): settings, and the SNACK option.
 //!
-//! SCPS-TP is TCP with other reports of losses and other answers to them. The receiver reports what is missing
-//! (`connection::snack`), and the sender repairs it at once (`sender::snack`). What it does beyond that depends on
-//! the cause of losses on the route.
+//! SCPS-TP is TCP with other reports of losses and other answers to them. The receiver reports
+//! missing data (`reports`), and the sender repairs it at once (`recovery`, with the holes in
+//! `missing`). What it does beyond that depends on the cause of losses on the route.
 //!
-//! Source: the open reference implementation (MITRE and GST, `source/tp_*.c`, with its manuals). The text of the
-//! standard was not read. Reconstructed:
+//! Source: the open reference implementation (MITRE and GST, `source/tp_*.c`, with its manuals).
+//! The text of the standard was not read. Reconstructed:
 //!
-//! - The bit vector of the long form of the option, which the reference implementation does not have: bit `n` is
-//!   set if all of unit `n` behind the first hole has arrived. Bits that are not in the vector say nothing.
+//! - The bit vector of the long form of the option, which the reference implementation does not
+//!   have: bit `n` is set if all of unit `n` behind the first hole has arrived. Bits that are not
+//!   in the vector say nothing.
 //! - SNACK is only in ACKs without data.
-//! - Other reconstructed rules are at the head of `sender::snack`.
+//! - Other reconstructed rules are at the head of `recovery`.
 //!
-//! Best-effort transport (BETS) is in `best_effort`.
+//! Best-effort transport (BETS): settings and rules are in `best_effort`, its sender in
+//! `giving_up`, and its receiver in `passing`.
 //!
 //! Not implemented: record boundaries, header compression from end to end (a link has it, as
-//! `header_compression = "scps"`), congestion control by source quench, and the option by which a receiver passes on
-//! that corruption was experienced (kind 23), which the reference implementation defines and does not use.
+//! `header_compression = "scps"`), congestion control by source quench, and the option by which a
+//! receiver passes on that corruption was experienced (kind 23), which the reference implementation
+//! defines and does not use.
+
+mod best_effort;
+mod giving_up;
+mod missing;
+mod passing;
+mod recovery;
+mod reports;
 
 use units::{Rate, Span};
 
-use crate::best_effort::BestEffort;
+pub use best_effort::{BestEffort, BestEffortCounters};
+pub(crate) use recovery::SnackRecovery;
+pub(crate) use reports::Reports;
 
 /// SCPS-TP on a route. All defaults but those of `snack`, `outage_timeouts` and the signals are those of the reference
 /// implementation.

@@ -117,7 +117,7 @@ def test_a_lock_without_a_crate_of_the_workspace_is_stale(tmp_path: Path) -> Non
 
 
 def packages(folder: Path, **stubs: str) -> subprocess.CompletedProcess[str]:
-    """Set up a machine that lacks clang and ping, with these programs and a user who is not root."""
+    """A set-up with these programs, without clang and ping, by a user who is not root."""
     tools = folder / "bin"
     tools.mkdir()
     for tool in ("sh", "dirname", "env", "uv", "cc", "python3"):

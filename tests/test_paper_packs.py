@@ -101,6 +101,7 @@ def test_the_response_function_of_liad_falls_with_the_rtt_and_that_of_a_liad_har
         assert response.segments(w_max, alpha) == pytest.approx(1e4, rel=1e-6)
 
 
+@pytest.mark.nightly
 def test_the_a_liad_pack_decides_every_statement_with_one_reading(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:

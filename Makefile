@@ -8,7 +8,7 @@ export RUSTUP_TOOLCHAIN := $(firstword $(shell cd / && rustup default 2>/dev/nul
 endif
 
 PYTHON_OF_TESTS = .venv/bin/python
-STEPS = fmt ruff ruff-format mypy words deny clippy unit-tests rust-tests doctests doc instructions stubtest stubs python-tests
+STEPS = fmt ruff ruff-format mypy words deny clippy unit-tests rust-tests doc instructions stubtest stubs python-tests real-time
 
 .PHONY: help run test check nightly engine proxy format bench fidelity mutants replay-kernel drill-random soak proxy-soak fuzz kills own-wheel lock clean $(STEPS)
 
@@ -45,7 +45,7 @@ format: ## format Rust and Python
 	@.venv/bin/ruff format --quiet .
 
 # The steps that use the extension module.
-stubtest stubs python-tests: engine
+stubtest stubs python-tests real-time: engine
 $(STEPS):
 	@scripts/set-up.sh packages
 	@$(PYTHON_OF_TESTS) scripts/test.py $@

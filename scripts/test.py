@@ -9,20 +9,23 @@ Before the sum stand the 20 slowest tests. The last line reads `N passed, N fail
 tests of cargo and pytest one by one, and each of the other checks as one. Exit status 1 when
 anything failed. The environment must be there (scripts/set-up.sh).
 
-Tests in real time, with real kernels and processes, fail now and then on a machine that does other
-things. One that failed gets a second try, alone; what then passes is counted as passed, and listed.
+Two rows of steps run side by side, because a compiler that waits for one crate leaves cores idle.
+Tests in real time come last, when nothing else runs. They have real kernels and processes, and
+still fail now and then. One that failed gets a second try, alone; what then passes is counted as
+passed, and listed.
 """
 
 from __future__ import annotations
 
 import argparse
 import datetime as dt
-import json
+import io
 import os
 import re
 import shutil
 import subprocess
 import sys
+import threading
 import time
 import xml.etree.ElementTree as ET
 from dataclasses import dataclass, field
@@ -33,25 +36,20 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parent.parent
-REPORT = ROOT / ".cache" / "pytest.xml"
+PYTHON_REPORT = ROOT / ".cache" / "pytest.xml"
+RUST_REPORT = ROOT / "target" / "nextest" / "default" / "junit.xml"
 SLOWEST = 20
 CARGO_RESULT = re.compile(r"test result: .*?(\d+) passed; (\d+) failed; (\d+) ignored")
-CARGO_TEST = re.compile(r"test (?P<name>\S+)(?: - should panic)? \.\.\. .*<(?P<seconds>[\d.]+)s>")
-CARGO_FAILED = re.compile(r"test (?P<name>\S+)(?: - should panic)? \.\.\. FAILED")
-CARGO_BINARY = re.compile(r"\s+Running .* \((?P<path>\S+)\)")
 RUST = ("--workspace", "--locked")
 
-REAL_TIME = ("proxy", "testbed")
-"""Crates whose `tests` run real kernels and processes. Those of Python are marked `alone`."""
+REAL_TIME = "(package(proxy) or package(testbed)) and kind(test)"
+"""Rust tests that run real kernels and processes. Those of Python are marked `alone`."""
+
+NIGHTLY = "test(/(^|::)(nightly|behaviour)::/)"
+"""Rust tests of `make nightly` only; see .config/nextest.toml. Those of Python are marked."""
 
 ENGINE = ("scripts/set-up.sh", "test")
 """Builds the extension module of the Python package."""
-
-RELEASE = (sys.executable, "benches/engine.py")
-"""Builds what `benches/instructions.py` counts."""
-
-NIGHTLY = ("nightly::", "behaviour::")
-"""Paths of the Rust tests that only `make nightly` runs. Those of Python are marked `nightly`."""
 
 COMPILED_ONCE = {"CARGO_INCREMENTAL": "0", "CARGO_PROFILE_DEV_DEBUG": "none"}
 """Settings of Cargo on CI, where nothing is compiled a second time: a fifth less work."""
@@ -69,8 +67,8 @@ compiler finds what clippy finds and makes the programs."""
 SECOND_TRY: list[str] = []
 """Tests in real time that failed once and then passed."""
 
-MEANWHILE: dict[str, subprocess.Popen[bytes]] = {}
-"""Processes that were started ahead, by name. Their output is in `.cache`."""
+HERE = threading.local()
+"""Where the output of the steps of this thread goes."""
 
 
 @dataclass(frozen=True)
@@ -111,6 +109,11 @@ def environment() -> dict[str, str]:
     )
 
 
+def say(*words: object, end: str = "\n") -> None:
+    """Print, or keep until `Beside.join`."""
+    print(*words, end=end, file=getattr(HERE, "output", sys.stdout), flush=True)
+
+
 def stream(command: tuple[str, ...], **variables: str) -> tuple[int, list[str]]:
     """Run a command, show its output as it comes, and return its status and output lines."""
     lines = []
@@ -125,7 +128,7 @@ def stream(command: tuple[str, ...], **variables: str) -> tuple[int, list[str]]:
         errors="replace",
     ) as process:
         for line in process.stdout or []:
-            print(line, end="", flush=True)
+            say(line, end="")
             lines.append(line)
     return process.returncode, lines
 
@@ -136,74 +139,52 @@ def check(*command: str, **variables: str) -> Count:
     return Count(passed=1) if status == 0 else Count(failed=1)
 
 
-def cargo_tests(*selection: str, nightly: bool = False) -> Count:
-    """Rust tests. A crate that does not compile counts as one failure.
+def reported(report: Path, status: int) -> Count:
+    """The tests in a report. A command that failed without a failed test counts as one failure."""
+    total = Count()
+    for case in ET.parse(report).getroot().iter("testcase") if report.exists() else ():
+        # A Rust test has no other way to say that this machine cannot run it.
+        said = "\n".join(case.findtext(name) or "" for name in ("system-out", "system-err"))
+        failed = case.find("failure") is not None or case.find("error") is not None
+        skipped = case.find("skipped") is not None or re.search("^skipped: ", said, re.MULTILINE)
+        total += Count(
+            passed=0 if failed or skipped else 1,
+            failed=1 if failed else 0,
+            skipped=1 if skipped and not failed else 0,
+            seconds={f"{case.get('classname')}::{case.get('name')}": float(case.get("time", 0))},
+        )
+    return total + Count(failed=1) if status and not total.failed else total
 
-    Cargo takes tests that return at once as passed; those that this machine cannot run say so.
-    """
-    # The times of single tests are behind a switch that only nightly programs have. The variable
-    # gives it to the tests; it is kept from the compiler, which would compile all again.
-    host = next(
-        line.split()[1]
-        for line in subprocess.check_output(["rustc", "-vV"], text=True, cwd=ROOT).splitlines()
-        if line.startswith("host: ")
-    )
-    runner = f"CARGO_TARGET_{host.upper().replace('-', '_')}_RUNNER"
-    # Tests in real time sleep most of it.
-    threads = f"--test-threads={2 * (os.cpu_count() or 1)}"
-    chosen = NIGHTLY if nightly else [word for path in NIGHTLY for word in ("--skip", path)]
-    timed = ("--", "-Z", "unstable-options", "--report-time", threads, *chosen)
-    status, lines = stream(
-        ("cargo", "test", *RUST, "--no-fail-fast", *selection, *timed),
-        **{runner: "env RUSTC_BOOTSTRAP=1"} | COMPILER,
-    )
-    count = cargo_count(status, lines)
-    for crate, target, name in failed_in_real_time(lines):
-        print(f"\n== again: {name} of {crate}", flush=True)
-        one = ("--test", target, "--", "--exact", name)
-        if cargo_count(*stream(("cargo", "test", *RUST, *one), **COMPILER)).passed:
-            SECOND_TRY.append(name)
+
+def rust_tests(*selection: str, **variables: str) -> Count:
+    """Tests of the crates but doctests. Crates that do not compile count as one failure."""
+    RUST_REPORT.unlink(missing_ok=True)
+    command = ("cargo", "nextest", "run", *RUST, "--no-tests", "pass", *selection)
+    status, _ = stream(command, **COMPILER, **variables)
+    return reported(RUST_REPORT, status)
+
+
+def nightly_rust() -> Count:
+    """Rust tests of the night, and both engines of the network on more random cases."""
+    long = f"{NIGHTLY} or binary_id(network::engines)"
+    return rust_tests("--tests", "--ignore-default-filter", "-E", long, PROPTEST_CASES="1000")
+
+
+def rust_in_real_time() -> Count:
+    """Rust tests with real kernels and processes, and again, alone, those that failed."""
+    # They sleep most of the time.
+    threads = str(2 * (os.cpu_count() or 1))
+    count = rust_tests("--tests", "--test-threads", threads, "-E", REAL_TIME)
+    report = ET.parse(RUST_REPORT).getroot() if RUST_REPORT.exists() else ET.Element("none")
+    for case in report.iter("testcase"):
+        binary, name = case.get("classname"), case.get("name")
+        if case.find("failure") is None:
+            continue
+        say(f"\n== again: {name} of {binary}")
+        if rust_tests("--tests", "-E", f"binary_id(={binary}) and test(={name})").passed:
+            SECOND_TRY.append(f"{binary}::{name}")
             count += Count(passed=1, failed=-1)
     return count
-
-
-def failed_in_real_time(lines: list[str]) -> list[tuple[str, str, str]]:
-    """Crate, target and name of each test in real time that failed, from `cargo test`."""
-    failed, path = [], ""
-    for line in lines:
-        if binary := CARGO_BINARY.match(line):
-            path = binary["path"]
-        elif test := CARGO_FAILED.match(line):
-            failed.append((path, test["name"]))
-    if not failed:
-        return []
-    build = ("cargo", "test", *RUST, "--tests", "--no-run", "--message-format=json")
-    variables = environment() | COMPILER
-    messages = subprocess.run(build, cwd=ROOT, env=variables, capture_output=True, text=True)
-    targets = {}
-    for message in map(json.loads, messages.stdout.splitlines()):
-        if message.get("executable") and message["target"]["kind"] == ["test"]:
-            crate = Path(message["manifest_path"]).parent.name
-            executable = Path(message["executable"]).relative_to(ROOT)
-            targets[str(executable)] = (crate, message["target"]["name"])
-    found = ((*targets[path], name) for path, name in failed if path in targets)
-    return [each for each in found if each[0] in REAL_TIME]
-
-
-def cargo_count(status: int, lines: list[str]) -> Count:
-    """The result in the output of `cargo test`."""
-    results = [match for line in lines if (match := CARGO_RESULT.search(line))]
-    skipped = sum(line.startswith("skipped: ") for line in lines)
-    seconds = {
-        match["name"]: float(match["seconds"])
-        for line in lines
-        if (match := CARGO_TEST.match(line))
-    }
-    total = sum(
-        (Count(int(match[1]), int(match[2]), int(match[3])) for match in results),
-        Count(-skipped, 0, skipped, seconds),
-    )
-    return total + Count(failed=1) if status and not total.failed else total
 
 
 def clippy() -> Count:
@@ -215,107 +196,57 @@ def clippy() -> Count:
     return count
 
 
-def doctests() -> Count:
-    """The examples in the documentation of the crates. Those of the bindings are in Python."""
-    rust = (*RUST, "--exclude", "python")
-    return cargo_count(*stream(("cargo", "test", *rust, "--no-fail-fast", "--doc"), **COMPILER))
+def doc() -> Count:
+    """Pages of rustdoc, warnings denied, and the examples in them; see scripts/rustdoc.py."""
+    variables = {"RUSTDOC": str(ROOT / "scripts" / "rustdoc.py")} | COMPILER
+    command = ("cargo", "test", *RUST, "--no-fail-fast", "--doc")
+    status, lines = stream(command, **variables)
+    results = [match for line in lines if (match := CARGO_RESULT.search(line))]
+    counts = (Count(int(match[1]), int(match[2]), int(match[3])) for match in results)
+    total = sum(counts, Count())
+    return total + (Count(failed=1) if status and not total.failed else Count(passed=1))
 
 
 def python_tests(*options: str) -> Count:
     """Python tests. A session that dies counts as one failure."""
-    REPORT.unlink(missing_ok=True)
-    status, _ = stream((sys.executable, "-m", "pytest", f"--junit-xml={REPORT}", *options))
-    total = Count()
-    if REPORT.exists():
-        for suite in ET.parse(REPORT).getroot().iter("testsuite"):
-            tests, failures, errors, skipped = (
-                int(suite.get(name, 0)) for name in ("tests", "failures", "errors", "skipped")
-            )
-            failed = failures + errors
-            seconds = {
-                f"{case.get('classname')}::{case.get('name')}": float(case.get("time", 0))
-                for case in suite.iter("testcase")
-            }
-            total += Count(max(tests - failed - skipped, 0), failed, skipped, seconds)
-    return total + Count(failed=1) if status and not total.failed else total
+    PYTHON_REPORT.unlink(missing_ok=True)
+    report = f"--junit-xml={PYTHON_REPORT}"
+    status, _ = stream((sys.executable, "-m", "pytest", report, *options))
+    return reported(PYTHON_REPORT, status)
 
 
-def start(name: str, *command: str) -> None:
-    """Starts a command while other steps run; `wait_for` waits for its end.
-
-    Crates are compiled one after the other where each uses the one before, so that one build leaves
-    cores idle, and so do tests in real time.
-    """
-    with log_of(name).open("w") as output:
-        MEANWHILE[name] = subprocess.Popen(
-            command,
-            cwd=ROOT,
-            env=environment(),
-            stdin=subprocess.DEVNULL,
-            stdout=output,
-            stderr=subprocess.STDOUT,
-        )
-
-
-def log_of(name: str) -> Path:
-    """The output of a command that runs meanwhile."""
-    log = ROOT / ".cache" / f"{name}.log"
-    log.parent.mkdir(exist_ok=True)
-    return log
-
-
-def wait_for(name: str, *command: str) -> Count:
-    """Waits for a command that was started ahead, or runs it. It is one test."""
-    process = MEANWHILE.get(name)
-    if process is None:
-        return check(*command)
-    status = process.wait()
-    print(log_of(name).read_text(), end="")
-    return Count(passed=1) if status == 0 else Count(failed=1)
-
-
-def rust_tests() -> Count:
-    """All tests of the crates but doctests. Some are in real time: no compiler runs then."""
-    subprocess.run(
-        ("cargo", "test", *RUST, "--tests", "--no-run"),
-        cwd=ROOT,
-        env=environment() | COMPILER,
-        stdin=subprocess.DEVNULL,
-        check=False,  # the tests fail then
-    )
-    for name in {"engine", "release"} & MEANWHILE.keys():
-        MEANWHILE[name].wait()
-    return cargo_tests("--tests")
-
-
-def all_python_tests() -> Count:
-    """Side by side where that changes nothing, then one by one those that need the machine."""
-    if "peers" in MEANWHILE and MEANWHILE["peers"].wait():
-        print(log_of("peers").read_text(), "going on without all peers")
+def python_together() -> Count:
+    """Python tests side by side where that changes nothing."""
     # One more than there are cores: some tests wait for other processes.
-    processes = (os.cpu_count() or 1) + 1
-    together = python_tests(
-        "-m", "not alone and not nightly", "-n", str(processes), "--dist", "loadscope"
-    )
-    alone = python_tests("-m", "alone and not nightly")
-    if alone.failed:
-        print("\n== again", flush=True)
+    processes = str((os.cpu_count() or 1) + 1)
+    return python_tests("-m", "not alone and not nightly", "-n", processes, "--dist", "loadscope")
+
+
+def python_alone() -> Count:
+    """Python tests that need the machine, one by one, and again those that failed."""
+    count = python_tests("-m", "alone and not nightly")
+    if count.failed:
+        say("\n== again")
         again = python_tests(
             "-m", "alone and not nightly", "--last-failed", "--last-failed-no-failures=none"
         )
         if not again.failed:
             SECOND_TRY.extend(again.seconds)
-        alone += Count(passed=again.passed, failed=-again.passed)
-    return together + alone
+        count += Count(passed=again.passed, failed=-again.passed)
+    return count
+
+
+def peers() -> Count:
+    """Simulators to compare with. Without them the tests that need one are skipped."""
+    stream(("scripts/peers.sh",))
+    return Count()
 
 
 def instructions() -> Count:
     """The guard against slow commits."""
     if shutil.which("valgrind") is None:
-        print("skipped: valgrind, which counts instructions, is not installed")
+        say("skipped: valgrind, which counts instructions, is not installed")
         return Count(skipped=1)
-    if "release" in MEANWHILE and MEANWHILE["release"].wait():
-        print(log_of("release").read_text(), end="")
     return check(sys.executable, "benches/instructions.py")
 
 
@@ -327,29 +258,38 @@ QUICK: dict[str, Callable[[], Count]] = {
     "words": lambda: check(sys.executable, "scripts/words.py"),
     "deny": lambda: check(sys.executable, "scripts/deny.py"),
     "clippy": clippy,
-    "unit-tests": lambda: cargo_tests("--lib"),
+    "unit-tests": lambda: rust_tests("--lib"),
 }
 """The steps of `make check`."""
 
-STEPS = {name: step for name, step in QUICK.items() if name != "unit-tests"} | {
-    "rust-tests": rust_tests,
-    "doctests": doctests,
-    "doc": lambda: check(
-        "cargo", "doc", *RUST, "--no-deps", "--document-private-items", RUSTDOCFLAGS="-D warnings"
-    ),
-    "engine": lambda: wait_for("engine", *ENGINE),
+BESIDE: dict[str, Callable[[], Count]] = {
+    "peers": peers,
+    "engine": lambda: check(*ENGINE),
     "instructions": instructions,
     "stubtest": lambda: check("stubtest", "bentpipe._native"),
     "stubs": lambda: check(sys.executable, "scripts/stubs.py", "--check"),
-    "python-tests": all_python_tests,
 }
-"""The steps of `make test`."""
+"""Steps of `make test` that run at the side of the next ones."""
+
+STEPS = {name: step for name, step in QUICK.items() if name != "unit-tests"} | {
+    "rust-tests": lambda: rust_tests("--tests", "-E", f"not ({REAL_TIME})"),
+    "doc": doc,
+}
+"""Steps of `make test` that run first. All that is compiled is compiled now."""
+
+LAST: dict[str, Callable[[], Count]] = {
+    "python-tests": python_together,
+    "real-time": lambda: rust_in_real_time() + python_alone(),
+}
+"""Steps of `make test` that need the engine, and the machine."""
 
 AT_NIGHT: dict[str, Callable[[], Count]] = {
-    "nightly-rust": lambda: cargo_tests("--tests", nightly=True),
+    "nightly-rust": nightly_rust,
     "nightly-python": lambda: python_tests("-m", "nightly"),
 }
 """The steps of `make nightly`."""
+
+ALL = QUICK | STEPS | BESIDE | LAST | AT_NIGHT
 
 RESULT = ROOT / "docs" / "nightly.md"
 PAGE = """\
@@ -376,42 +316,75 @@ def write_result(summary: list[str], total: Count) -> None:
     RESULT.write_text(PAGE.format(date=date, commit=commit.strip(), total=total, rows=rows))
 
 
+class Summary:
+    """The results of steps, in the order in which they end."""
+
+    def __init__(self) -> None:
+        self.total = Count()
+        self.lines: list[str] = []
+
+    def run(self, *names: str) -> None:
+        """Run steps one after the other."""
+        for name in names:
+            say(f"\n== {name}")
+            began = time.monotonic()
+            count = ALL[name]()
+            self.total += count
+            self.lines.append(f"{name:<15}{count}  ({time.monotonic() - began:.0f} s)")
+
+
+class Beside(threading.Thread):
+    """Steps that run at the side of others; what they print is kept until `join`."""
+
+    def __init__(self, *names: str) -> None:
+        super().__init__()
+        self.names = names
+        self.summary = Summary()
+        self.output = io.StringIO()
+
+    def run(self) -> None:
+        """Run the steps."""
+        HERE.output = self.output
+        self.summary.run(*self.names)
+
+    def join_into(self, summary: Summary) -> None:
+        """Wait for the end, print what was kept, and add the results."""
+        self.join()
+        print(self.output.getvalue(), end="")
+        summary.total += self.summary.total
+        summary.lines += self.summary.lines
+
+
 def main() -> int:
     """Run the steps, print the sum."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("steps", metavar="STEP", nargs="*", help=", ".join(QUICK | STEPS))
+    parser.add_argument("steps", metavar="STEP", nargs="*", help=", ".join(ALL))
     parser.add_argument("--check", action="store_true", help="the quick steps")
     parser.add_argument("--nightly", action="store_true", help="the steps of `make nightly`")
     arguments = parser.parse_args()
-    if unknown := set(arguments.steps) - (QUICK | STEPS).keys():
+    if unknown := set(arguments.steps) - ALL.keys():
         parser.error(f"no such step: {', '.join(sorted(unknown))}")
-    steps = AT_NIGHT if arguments.nightly else QUICK if arguments.check else STEPS
-    names = arguments.steps or list(steps)
-    total, summary = Count(), []
-    try:
-        if steps is STEPS and not arguments.steps:
-            # Without peers the tests that compare with ns-2 and ns-3 are skipped.
-            start("peers", "scripts/peers.sh")
-            start("engine", *ENGINE)
-            start("release", *RELEASE)
-        for name in names:
-            print(f"\n== {name}", flush=True)
-            began = time.monotonic()
-            count = (QUICK | STEPS | AT_NIGHT)[name]()
-            total += count
-            summary.append(f"{name:<15}{count}  ({time.monotonic() - began:.0f} s)")
-    finally:
-        for process in MEANWHILE.values():
-            process.wait()
+    summary = Summary()
+    if arguments.steps:
+        summary.run(*arguments.steps)
+    elif arguments.check or arguments.nightly:
+        summary.run(*(QUICK if arguments.check else AT_NIGHT))
+    else:
+        beside = Beside(*BESIDE)
+        beside.start()
+        summary.run(*STEPS)
+        beside.join_into(summary)
+        summary.run(*LAST)
+    total = summary.total
     slowest = sorted(total.seconds.items(), key=lambda test: -test[1])[:SLOWEST]
     if slowest:
         print(f"\n== the {len(slowest)} slowest tests")
         print(*(f"{seconds:7.1f} s  {test}" for test, seconds in slowest), sep="\n")
     if SECOND_TRY:
         print("\n== passed on a second try, alone", *SECOND_TRY, sep="\n")
-    print("\n== summary", *summary, "", total, sep="\n")
+    print("\n== summary", *summary.lines, "", total, sep="\n")
     if arguments.nightly:
-        write_result(summary, total)
+        write_result(summary.lines, total)
     return 1 if total.failed else 0
 
 

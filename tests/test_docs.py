@@ -33,6 +33,8 @@ BLOCK = re.compile(
 )
 IN_THE_KERNEL = "<!-- in the kernel -->"
 """What stands behind a block that loads controllers, and so needs root."""
+LONG = re.compile("^bentpipe papers run ", re.MULTILINE)
+"""Commands that take longer than 20 s. Other tests run them with fewer seeds."""
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 
@@ -40,13 +42,21 @@ MISSING = bentpipe.kernel_missing()
 
 
 def blocks(language: str, in_the_kernel: bool = False) -> list[Any]:
-    """The blocks of one language that are to be run, named by page and position."""
+    """The blocks of one language that are to be run, named by page and position.
+
+    Those that take long, or are lines of earlier blocks once more, only run by `make nightly`.
+    """
     found = []
+    known: set[str] = set()
     for page in PAGES:
         for number, match in enumerate(BLOCK.finditer(page.read_text(encoding="utf-8"))):
             wanted = match[3] == IN_THE_KERNEL if in_the_kernel else not match[3]
             if match[1] == language and wanted:
-                found.append(pytest.param(match[2], id=f"{page.stem}-{number}"))
+                lines = set(match[2].splitlines())
+                at_night = bool(LONG.search(match[2])) or lines <= known
+                marks = [pytest.mark.nightly] if at_night else []
+                found.append(pytest.param(match[2], id=f"{page.stem}-{number}", marks=marks))
+                known |= lines
     return found
 
 

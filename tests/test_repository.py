@@ -116,16 +116,49 @@ def test_a_lock_without_a_crate_of_the_workspace_is_stale(tmp_path: Path) -> Non
     assert deny.stale(lock.parent) == []
 
 
-def test_make_run_brings_what_loads_controllers_into_the_kernel(tmp_path: Path) -> None:
-    """A machine that lacks clang, where nobody is root: it is named, and the set-up goes on."""
-    tools = tmp_path / "bin"
+def packages(folder: Path, **stubs: str) -> subprocess.CompletedProcess[str]:
+    """A set-up with these programs, without clang and ping, by a user who is not root."""
+    tools = folder / "bin"
     tools.mkdir()
-    for tool in ("sh", "dirname", "uv", "cc", "python3"):
+    for tool in ("sh", "dirname", "env", "uv", "cc", "python3"):
         (tools / tool).symlink_to(shutil.which(tool) or "/bin/true")
-    (tools / "id").write_text("#!/bin/sh\necho 1000\n")
-    (tools / "id").chmod(0o755)
+    for name, script in ({"id": "echo 1000"} | stubs).items():
+        (tools / name.replace("_", "-")).write_text(f"#!/bin/sh\n{script}\n")
+        (tools / name.replace("_", "-")).chmod(0o755)
     command = [str(ROOT / "scripts/system-packages.sh"), "run"]
     environment = os.environ | {"PATH": str(tools)}
-    done = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    return subprocess.run(
+        command, env=environment, stdin=subprocess.DEVNULL, capture_output=True, text=True
+    )
+
+
+PURPOSE = "clang             compiles the controllers of `bentpipe kernel load`"
+
+
+def test_without_root_a_missing_package_is_named_and_the_set_up_goes_on(tmp_path: Path) -> None:
+    done = packages(tmp_path, apt_get="exit 1")
     assert done.returncode == 0, done.stderr
+    assert PURPOSE in done.stderr
     assert "sudo apt-get install clang" in done.stderr
+    assert "without root: put programs on PATH" in done.stderr
+
+
+def test_packages_are_named_before_sudo_installs_them(tmp_path: Path) -> None:
+    done = packages(tmp_path, apt_get='echo "apt-get: $*" >&2', sudo='shift; "$@"')
+    assert done.returncode == 0, done.stderr
+    assert done.stderr.index(PURPOSE) < done.stderr.index("apt-get: update")
+    assert "--no-install-recommends clang iputils-ping\n" in done.stderr
+
+
+def test_a_sudo_that_wants_a_password_is_not_waited_for(tmp_path: Path) -> None:
+    sudo = '[ "$1" = -n ] && exit 1; echo "waits for a password" >&2'
+    done = packages(tmp_path, apt_get="echo installed >&2", sudo=sudo)
+    assert (done.returncode, "installed" in done.stderr) == (0, False)
+    assert "sudo apt-get install clang" in done.stderr
+    assert "waits" not in done.stderr
+
+
+def test_a_machine_without_apt_get_is_told_so(tmp_path: Path) -> None:
+    done = packages(tmp_path)
+    assert (done.returncode, PURPOSE in done.stderr) == (0, True)
+    assert "no apt-get here" in done.stderr

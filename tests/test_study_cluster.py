@@ -90,8 +90,8 @@ def a_cluster(folder: Path) -> Iterator[Cluster]:
 
 @pytest.fixture
 def file(small: Path) -> Path:
-    """A study of 80 runs, long enough for a worker to die amid them."""
-    small.write_text(SMALL.replace("300kB", "40MB").replace("60s", "1000s"))
+    """A study of 400 runs in some hundred batches, amid which a worker can die."""
+    small.write_text(SMALL.replace("300kB", "8MB").replace("60s", "1000s"))
     path = small.parent / "study.toml"
     path.write_text(STUDY.replace("count = 20", "count = 100"))
     return path

@@ -4,7 +4,7 @@ use generate::{RandomDirection, changing, coding, managed, prioritised, repeatin
 use proptest::prelude::*;
 
 use super::repeats::{hop_of, is_fifo, out_of, run_both};
-use super::sendings;
+use super::{cases, sendings};
 
 fn hop() -> impl Strategy<Value = [RandomDirection; 2]> {
     let other = prop_oneof![coding(), repeating(), changing(), managed(), prioritised()];
@@ -12,7 +12,7 @@ fn hop() -> impl Strategy<Value = [RandomDirection; 2]> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 1000, ..ProptestConfig::default() })]
+    #![proptest_config(cases())]
 
     #[test]
     fn both_engines_code_the_same_packets(

@@ -12,7 +12,7 @@ use network::{Fabric, Network, NodeId, Packet, PortKind, PortReport, PortSpec, T
 use proptest::prelude::*;
 use units::{Rate, Span, Time};
 
-use super::{chain, run, run_both, sendings};
+use super::{cases, chain, run, run_both, sendings};
 
 /// Bytes of a packet that is not exceeded, overhead included.
 const LONGEST: f64 = 1600.0;
@@ -106,7 +106,7 @@ fn starts_of_transmissions_have_no_events_of_their_own() {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 1000, ..ProptestConfig::default() })]
+    #![proptest_config(cases())]
 
     #[test]
     fn a_fifo_that_decides_at_dequeue_is_the_one_with_computed_departures(

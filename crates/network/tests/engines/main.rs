@@ -22,6 +22,11 @@ type Sending = (u32, u16, bool);
 /// Packets that came out, and the reports of ports after each packet that went in.
 type Outcome = (Vec<(Time, u32, Ecn)>, Vec<PortReport>, Vec<QueueReport>);
 
+/// Random cases of each test: 256, or `PROPTEST_CASES`. `make nightly` draws 1000.
+fn cases() -> ProptestConfig {
+    ProptestConfig { failure_persistence: None, ..ProptestConfig::default() }
+}
+
 /// Round numbers on purpose: they make events coincide.
 fn sendings() -> impl Strategy<Value = Vec<Sending>> {
     let wait = prop_oneof![2 => Just(0u32), 1 => Just(1000), 2 => 0u32..3000];

@@ -4,10 +4,10 @@
 use generate::prioritised;
 use proptest::prelude::*;
 
-use super::{run_both, sendings};
+use super::{cases, run_both, sendings};
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 1000, ..ProptestConfig::default() })]
+    #![proptest_config(cases())]
 
     #[test]
     fn both_engines_push_out_the_same_packets_and_deliver_the_rest_at_the_same_times(

@@ -11,7 +11,7 @@ use network::{
 use proptest::prelude::*;
 use units::{Span, Time};
 
-use super::{Sending, sendings};
+use super::{Sending, cases, sendings};
 use generate::micros;
 use link::Priority;
 
@@ -112,7 +112,7 @@ pub(super) fn out_of(side: usize, out: &[(Time, u32, Ecn)]) -> Vec<u32> {
 }
 
 proptest! {
-    #![proptest_config(ProptestConfig { failure_persistence: None, cases: 1000, ..ProptestConfig::default() })]
+    #![proptest_config(cases())]
 
     #[test]
     fn both_engines_repeat_the_same_frames(

@@ -1,17 +1,16 @@
 //! The transport protocols that a simulated host speaks.
 //!
 //! The loop of a run is compiled for one type of connections. A run in which all flows speak TCP has that of
-//! the crate `tcp`, so that nothing of its packets has to ask which protocol it is. Another protocol is a
-//! variant of an enum over all protocols, which implements [`Connection`] and runs in a loop of its own. So do
-//! ends of gateways that have a rate.
+//! the crate `tcp`, and its packets carry segments, so that nothing of them has to ask which protocol it is.
+//! Another protocol is a variant of enums over all protocols, one of ends, which implements [`Connection`], and
+//! one of packets. They run in a loop of their own. So do ends of gateways that have a rate.
 
 mod any;
-mod carried;
-mod datagrams;
-mod quic;
-mod sctp;
-mod stp;
-mod xtp;
+mod packet;
+pub(crate) mod quic;
+pub(crate) mod sctp;
+pub(crate) mod stp;
+pub(crate) mod xtp;
 
 use std::sync::Arc;
 
@@ -19,15 +18,14 @@ use ::quic::Logs;
 use congestion::AnyController;
 use runtime::Leg;
 use scenario::model::OwnSettings;
-use tcp::Segment;
 use transport::{Endpoint, Streams};
-use wire::{Addresses, IpVersion};
+use wire::IpVersion;
 
-use crate::capture::SNAPLEN;
 use crate::hosts::BlueprintEnd;
 use crate::split;
 
-pub(crate) use any::Any;
+pub(crate) use any::{Any, End, Packet};
+pub(crate) use packet::{Carried, Content, OnWire};
 
 /// State that only ends of one protocol share.
 #[derive(Clone, Debug)]
@@ -35,8 +33,8 @@ pub(crate) enum Shared {
     Tcp,
     Quic(quic::Blueprint),
     Stp(Arc<::stp::Config>),
-    Xtp(Arc<xtp::Path>),
-    Sctp(Arc<sctp::Path>),
+    Xtp(Arc<::xtp::Config>),
+    Sctp(Arc<::sctp::Config>),
 }
 
 impl Shared {
@@ -47,24 +45,15 @@ impl Shared {
                 let ends = quic::Blueprint::of(leg, [&**first, &**last], seed, logs);
                 ends.map_or([Self::Tcp, Self::Tcp], |ends| ends.map(Self::Quic))
             }
-            [OwnSettings::Xtp(config), OwnSettings::Xtp(_)] => {
-                let path = Arc::new(xtp::Path::of(config));
-                [Self::Xtp(path.clone()), Self::Xtp(path)]
-            }
-            [OwnSettings::Sctp(config), OwnSettings::Sctp(_)] => {
-                let path = Arc::new(sctp::Path::of(config));
-                [Self::Sctp(path.clone()), Self::Sctp(path)]
-            }
             ends => ends.map(|own| match own {
                 OwnSettings::Stp(config) => {
                     let ip_header = ip.header_bytes();
                     Self::Stp(Arc::new(::stp::Config { ip_header, ..::stp::Config::clone(config) }))
                 }
+                OwnSettings::Xtp(config) => Self::Xtp(config.clone()),
+                OwnSettings::Sctp(config) => Self::Sctp(config.clone()),
                 // Both ends of a leg have the same protocol, or the scenario is not resolved.
-                OwnSettings::Tcp
-                | OwnSettings::Quic(_)
-                | OwnSettings::Xtp(_)
-                | OwnSettings::Sctp(_) => Self::Tcp,
+                OwnSettings::Tcp | OwnSettings::Quic(_) => Self::Tcp,
             }),
         }
     }
@@ -82,26 +71,9 @@ impl Shared {
     }
 }
 
-/// The packets of an end with another protocol than TCP as they are on the wire, for captures.
-///
-/// A protocol that implements it, and returns its end in [`Connection::on_wire`], is captured.
-pub(crate) trait OnWire: std::fmt::Debug {
-    /// Its number in the header of IP.
-    fn number(&self) -> u8;
-
-    /// Most bytes of a packet that are worth keeping, with the header of IP. The default has all headers.
-    fn snaplen(&self) -> u16 {
-        SNAPLEN
-    }
-
-    /// Appends to `out` all that follows the header of IP, with its checksum. Payload that is not simulated is
-    /// zeros. `ports` are those of source and destination.
-    fn write(&self, packet: &Segment, addresses: Addresses, ports: (u16, u16), out: &mut Vec<u8>);
-}
-
 /// One end of a connection, as the loop needs it.
 pub(crate) trait Connection:
-    Endpoint<Packet = Segment> + split::Leg + std::fmt::Debug
+    Endpoint<Packet: Carried> + split::Leg + std::fmt::Debug
 {
     /// True if ends may speak another protocol than TCP, and gateways may limit their rate. Loops without such ends look
     /// at nothing.
@@ -131,41 +103,13 @@ pub(crate) trait Connection:
         false
     }
 
-    /// The path of a packet of this connection, by its place in the list of paths.
-    fn path(&self, _packet: &Segment) -> u8 {
-        0
-    }
-
-    /// Length of a packet of this end, without the header of IP.
-    fn bytes(&self, packet: &Segment) -> u16;
-
-    /// The end as a writer of its packets; `None` if they are segments of TCP.
-    fn on_wire(&self) -> Option<&dyn OnWire> {
-        None
-    }
-
-    /// The end if it is one of QUIC.
-    fn quic(&self) -> Option<&::quic::Connection> {
-        None
-    }
-
-    /// The end if it is one of STP.
-    fn stp(&self) -> Option<&::stp::Connection> {
-        None
-    }
-
-    /// The end if it is one of XTP.
-    fn xtp(&self) -> Option<&::xtp::Connection> {
-        None
-    }
-
-    /// The end if it is one of SCTP.
-    fn sctp(&self) -> Option<&::sctp::Connection> {
-        None
-    }
+    /// The end by its protocol.
+    fn end(&self) -> End<'_>;
 
     /// The end if it is one of TCP.
-    fn tcp(&self) -> Option<&tcp::Connection>;
+    fn tcp(&self) -> Option<&tcp::Connection> {
+        if let End::Tcp(end) = self.end() { Some(end) } else { None }
+    }
 
     /// The end if it is one of TCP.
     fn tcp_mut(&mut self) -> Option<&mut tcp::Connection>;
@@ -191,27 +135,11 @@ impl Connection for tcp::Connection {
         Self::listen_on_hold(self);
     }
 
-    #[inline(always)]
-    fn bytes(&self, packet: &Segment) -> u16 {
-        packet.bytes()
-    }
-
-    fn tcp(&self) -> Option<&Self> {
-        Some(self)
+    fn end(&self) -> End<'_> {
+        End::Tcp(self)
     }
 
     fn tcp_mut(&mut self) -> Option<&mut Self> {
         Some(self)
-    }
-}
-
-#[cfg(test)]
-mod tests {
-    use crate::hosts::Body;
-
-    /// Packets are moved for each hop. What other protocols carry has to wait elsewhere.
-    #[test]
-    fn what_a_packet_carries_stays_small() {
-        assert!(size_of::<Body>() <= 64);
     }
 }

@@ -127,12 +127,13 @@ pub trait Fabric<B> {
     /// Lets the next thing happen. Returns a packet if one has reached its destination.
     fn advance(&mut self) -> Option<Delivery<B>>;
 
-    /// The same where a packet that has arrived is only looked at, with its feedback field: returns what `look` says
-    /// of it.
+    /// The same for plain data and for those who only look at a packet that has arrived, where it
+    /// is, with its feedback field: returns what `look` says of it.
     #[inline]
     fn advance_and_look<R>(&mut self, look: impl FnOnce(Time, &Packet<B>, &Field) -> R) -> Option<R>
     where
         Self: Sized,
+        B: Copy,
     {
         let Delivery { at, packet } = self.advance()?;
         Some(look(at, &packet, &self.arrived_field()))

@@ -337,10 +337,10 @@ impl<B> Fabric<B> for Network<B> {
     }
 
     #[inline]
-    fn advance_and_look<R>(
-        &mut self,
-        look: impl FnOnce(Time, &Packet<B>, &Field) -> R,
-    ) -> Option<R> {
+    fn advance_and_look<R>(&mut self, look: impl FnOnce(Time, &Packet<B>, &Field) -> R) -> Option<R>
+    where
+        B: Copy,
+    {
         let (at, number) = self.arrivals.earliest();
         let Some(port) = self.ports.get_mut(number as usize) else {
             self.advance_otherwise(at, number as usize);
@@ -350,7 +350,8 @@ impl<B> Fabric<B> for Network<B> {
         port.delivered.count(packet);
         self.arrivals.follow_earliest(port.packets.second().map(|(at, _)| *at));
         if let Some(next) = self.next_hop.next(number as usize, packet.to) {
-            let (_, packet) = port.packets.take_first()?;
+            let packet = *packet;
+            port.packets.forget_first();
             self.enter(at, next, packet);
             return None;
         }

@@ -146,12 +146,12 @@ impl<C: Connection> Endpoint<C> {
         mut observer: Option<&mut Observer<'_>>,
     ) {
         while let Some(packet) = self.connection.next_packet(now) {
+            let body = Body { endpoint: self.peer, packet };
             if let Some(observer) = &mut observer {
                 // A copy, so that a segment without an observer need not be in memory.
-                let shown = packet.clone();
+                let shown = body.packet.clone();
                 self.show(now, end, &shown, observer);
             }
-            let body = Body { endpoint: self.peer, packet };
             if fabric.has_fields() {
                 self.send_with_field(now, body, fabric);
                 continue;

@@ -18,7 +18,7 @@ use crate::hosts::{Blueprint, Body, FlowConnections, Hosts, Part, Timer, has_rat
 use crate::report::Recorder;
 use crate::signals::{Signals, has_signals};
 use crate::split::Found;
-use crate::transports::{Any, Connection, Content};
+use crate::transports::{Any, Carried, Connection, Content};
 
 /// Events between two calls of [`Options::progress`]: some ten milliseconds.
 const EVENTS_PER_REPORT: u64 = 1 << 18;
@@ -43,7 +43,7 @@ pub struct Observed<'a> {
     pub connection: u32,
     /// Sent by the end of the connection that sends the data.
     pub by_data_sender: bool,
-    /// What it carries.
+    /// Its content.
     pub(crate) content: Content<'a>,
     /// A queue has marked it (ECN).
     pub(crate) is_marked: bool,
@@ -332,7 +332,7 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
             }
             hosts.receive(at, packet)
         };
-        let Some((number, wakes)) = self.fabric.advance_and_look(receive) else { return };
+        let Some((number, wakes)) = C::Packet::advance(&mut self.fabric, receive) else { return };
         if wakes {
             self.wake_reader(number);
         }

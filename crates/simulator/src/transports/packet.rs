@@ -1,14 +1,17 @@
-//! What packets carry: segments of TCP in runs in which all flows speak it, and packets of any protocol in others.
+//! Content of packets: segments of TCP in runs in which all flows speak it, and packets of any protocol in others.
 
 use std::fmt::Debug;
 
-use network::Ecn;
+use network::{Delivery, Ecn, Fabric, Packet};
 use tcp::Segment;
+use units::Time;
 use wire::Addresses;
+use wire::feedback::Field;
 
 use crate::capture::SNAPLEN;
+use crate::hosts::Body;
 
-/// What the packets of a loop carry, as hosts and middleboxes need it.
+/// Content of the packets of a loop, as hosts and middleboxes need it.
 ///
 /// Middleboxes answer and rewrite segments of TCP only, so each type can be made of one.
 pub(crate) trait Carried: Clone + Debug + From<Segment> + Send + 'static {
@@ -27,6 +30,13 @@ pub(crate) trait Carried: Clone + Debug + From<Segment> + Send + 'static {
     /// The segment of TCP, or the packet of another protocol.
     fn content(&self) -> Content<'_>;
 
+    /// Lets the next event of a network happen. Returns the result of `look` for a packet that has reached its
+    /// destination, with its feedback field.
+    fn advance<F: Fabric<Body<Self>>, R>(
+        fabric: &mut F,
+        look: impl FnOnce(Time, &Packet<Body<Self>>, &Field) -> R,
+    ) -> Option<R>;
+
     /// The segment, if it is one of TCP.
     #[inline(always)]
     fn segment(&self) -> Option<&Segment> {
@@ -37,7 +47,7 @@ pub(crate) trait Carried: Clone + Debug + From<Segment> + Send + 'static {
     }
 }
 
-/// What a packet carries.
+/// Content of a packet.
 #[derive(Clone, Copy, Debug)]
 pub(crate) enum Content<'a> {
     /// A segment of TCP.
@@ -122,6 +132,15 @@ impl Carried for Segment {
     fn content(&self) -> Content<'_> {
         Content::Tcp(self)
     }
+
+    /// The packet stays where it is.
+    #[inline(always)]
+    fn advance<F: Fabric<Body>, R>(
+        fabric: &mut F,
+        look: impl FnOnce(Time, &Packet<Body>, &Field) -> R,
+    ) -> Option<R> {
+        fabric.advance_and_look(look)
+    }
 }
 
 impl Carried for super::Packet {
@@ -150,6 +169,14 @@ impl Carried for super::Packet {
 
     fn content(&self) -> Content<'_> {
         Self::content(self)
+    }
+
+    fn advance<F: Fabric<Body<Self>>, R>(
+        fabric: &mut F,
+        look: impl FnOnce(Time, &Packet<Body<Self>>, &Field) -> R,
+    ) -> Option<R> {
+        let Delivery { at, packet } = fabric.advance()?;
+        Some(look(at, &packet, &fabric.arrived_field()))
     }
 }
 

@@ -16,14 +16,10 @@ mod paths;
 mod presets;
 mod protocols;
 mod proxies;
-mod quic;
 mod reorder;
 mod route_rates;
 mod rules;
-mod sctp;
-mod stp;
 mod traces;
-mod xtp;
 
 pub(crate) use bounds::shortest_cycle;
 pub(crate) use rules::UNSCALED_WINDOW;

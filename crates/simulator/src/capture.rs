@@ -10,15 +10,15 @@ use std::io::Write;
 
 use recording::{CaptureError, CaptureWriter};
 use scenario::Scenario;
-use scenario::model::{Flow, OwnSettings};
+use scenario::model::Flow;
 use tcp::Segment;
 use wire::icmp::ICMP_HEADER;
-use wire::ip::{CE, ECT_0, ECT_1, IpHeader, LONGEST_PACKET, LOWER_EFFORT};
+use wire::ip::{CE, ECT_0, ECT_1, IpHeader, LOWER_EFFORT};
 use wire::tcp::{AckRatio, EcnCounters, HEADER, ScpsOption};
 use wire::{Addresses, IpPacket, IpVersion, TcpPacket};
 
 use crate::simulation::Observed;
-use crate::transports::{Content, OnWire};
+use crate::transports::{self, Content, OnWire};
 
 /// Name of the file's only interface.
 const INTERFACE: &str = "data-senders";
@@ -50,10 +50,8 @@ impl<W: Write> Capture<W> {
     /// # Errors
     /// When the sink does not take the bytes.
     pub fn new(sink: W, scenario: &Scenario) -> Result<Self, CaptureError> {
-        // QUIC is encrypted, and the reports of XTP and SCTP are as long as they need be.
-        let is_long = |flow: &Flow| matches!(flow.own, OwnSettings::Xtp(_) | OwnSettings::Sctp(_));
-        let is_whole = |flow: &Flow| flow.has_quic() || is_long(flow);
-        let snaplen = if scenario.flows.iter().any(is_whole) { LONGEST_PACKET } else { SNAPLEN };
+        let lengths = scenario.flows.iter().flat_map(Flow::transports).map(transports::snaplen);
+        let snaplen = lengths.max().unwrap_or(SNAPLEN);
         let writer = CaptureWriter::new(sink, &[INTERFACE.to_owned()], snaplen.into())?;
         let (packet, content) = Default::default();
         Ok(Self { writer, ip: scenario.ip, packet, content, failed: None })

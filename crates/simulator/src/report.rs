@@ -8,21 +8,17 @@ mod loss_notices;
 mod path_mtu;
 
 use network::{Fabric, NodeReport, PortReport, QueueReport};
-use recording::{
-    Backend, FlowSample, FlowSeries, ProtocolRecord, Recording, TableDefinition, jain_index,
-};
+use recording::{Backend, FlowSample, FlowSeries, Recording, TableDefinition, jain_index};
 use runtime::{
     Application, EndpointId, FlowState, LinkRecorder, LinkSamples, link_records, link_tables,
-    quic_record, tcp_record,
 };
 use scenario::Scenario;
-use scenario::model::Flow;
 use sketch::{Sketch, Summary};
-use transport::{Counters, Protocol};
+use transport::Counters;
 use units::{Span, Time};
 
 use crate::hosts::{Body, Hosts};
-use crate::transports::{Connection, End, sctp, stp, xtp};
+use crate::transports::{self, Connection};
 
 /// The tables that mechanisms add to recordings, in the simulator and on the testbed. A run has those of its
 /// mechanisms.
@@ -227,8 +223,15 @@ impl Recorder {
             .map(|(flow, application)| {
                 let state = flow_state(application, hosts);
                 let rtt = rtt_summary(application, hosts);
-                let status = flow.own.controller_status(&flow.controller).to_string();
-                let protocol = protocol_record(flow, application, &state.sent, hosts);
+                let status = flow.transport.controller_status(&flow.controller).to_string();
+                let by_protocol = |end| hosts.connection(end).end();
+                let ends = application
+                    .pairs
+                    .iter()
+                    .map(|pair| [pair.sender, pair.receiver].map(by_protocol));
+                let ends: Vec<_> = ends.collect();
+                let is_aborted = application.aborted.is_some();
+                let protocol = transports::record(flow, &state.sent, &ends, is_aborted);
                 state.record(end, flow, application, rtt, status.into(), protocol)
             })
             .collect();
@@ -292,54 +295,4 @@ fn rtt_summary(application: &Application, hosts: &Hosts<impl Connection>) -> Opt
     let mut all = Sketch::new();
     samples.for_each(|samples| all.merge(samples));
     all.summary(0)
-}
-
-fn protocol_record(
-    flow: &Flow,
-    application: &Application,
-    sent: &Counters,
-    hosts: &Hosts<impl Connection>,
-) -> ProtocolRecord {
-    match flow.protocol {
-        Protocol::Tcp => ProtocolRecord::Tcp(tcp_record(flow, sent)),
-        Protocol::ScpsTp => ProtocolRecord::ScpsTp(tcp_record(flow, sent)),
-        Protocol::Quic => {
-            let pairs = pairs(application, hosts, quic_end);
-            ProtocolRecord::Quic(quic_record(sent, pairs, quic_error(application, hosts)))
-        }
-        Protocol::Stp => {
-            let of = |end| if let End::Stp(end) = end { Some(end) } else { None };
-            ProtocolRecord::Stp(stp::record(sent, pairs(application, hosts, of)))
-        }
-        Protocol::Xtp => {
-            let of = |end| if let End::Xtp(end) = end { Some(end) } else { None };
-            ProtocolRecord::Xtp(xtp::record(sent, pairs(application, hosts, of)))
-        }
-        Protocol::Sctp => {
-            let of = |end| if let End::Sctp(end) = end { Some(end) } else { None };
-            ProtocolRecord::Sctp(sctp::record(sent, pairs(application, hosts, of)))
-        }
-    }
-}
-
-/// The two ends of each connection of a flow, if `of` knows them.
-fn pairs<'a, T: 'a>(
-    application: &'a Application,
-    hosts: &'a Hosts<impl Connection>,
-    of: impl Fn(End<'a>) -> Option<&'a T>,
-) -> impl Iterator<Item = [&'a T; 2]> {
-    application.pairs.iter().filter_map(move |pair| {
-        let [sender, receiver] =
-            [pair.sender, pair.receiver].map(|end| of(hosts.connection(end).end()));
-        Some([sender?, receiver?])
-    })
-}
-
-fn quic_end(end: End<'_>) -> Option<&quic::Connection> {
-    if let End::Quic(end) = end { Some(end) } else { None }
-}
-
-fn quic_error(application: &Application, hosts: &Hosts<impl Connection>) -> Option<String> {
-    application.aborted?;
-    quic::reason(application.ends().filter_map(|end| quic_end(hosts.connection(end).end())))
 }

@@ -4,33 +4,76 @@
 //! the crate `tcp`, and its packets carry segments, so that nothing of them has to ask which protocol it is.
 //! Another protocol is a variant of enums over all protocols, one of ends, which implements [`Connection`], and
 //! one of packets. They run in a loop of their own. So do ends of gateways that have a rate.
+//!
+//! This file has all that names each protocol. Their own code is in a file for each.
 
-mod any;
+#[macro_use]
+mod delegate;
+mod connection;
 mod packet;
-pub(crate) mod quic;
-pub(crate) mod sctp;
-pub(crate) mod stp;
-pub(crate) mod xtp;
+mod quic;
+mod sctp;
+mod stp;
+mod xtp;
 
 use std::sync::Arc;
 
 use ::quic::Logs;
 use congestion::AnyController;
-use runtime::Leg;
-use scenario::model::OwnSettings;
-use transport::{Endpoint, Streams};
+use recording::ProtocolRecord;
+use runtime::{Leg as FlowLeg, quic_record, tcp_record};
+use scenario::model::{Flow, Transport};
+use sketch::Sketch;
+use tcp::Segment;
+use transport::{AbortCause, Counters, Endpoint, Protocol, Sample, Streams};
+use units::Time;
 use wire::IpVersion;
+use wire::feedback::Field;
 
+use crate::capture::SNAPLEN;
 use crate::hosts::BlueprintEnd;
-use crate::split;
+use crate::split::Leg;
 
-pub(crate) use any::{Any, End, Packet};
+pub(crate) use connection::Connection;
 pub(crate) use packet::{Carried, Content, OnWire};
 
-/// State that only ends of one protocol share.
+protocols! {
+    /// TCP, and SCPS-TP, which is a form of it.
+    Tcp(tcp::Connection, Segment),
+    /// QUIC.
+    Quic(::quic::Connection, ::quic::Datagram),
+    /// STP.
+    Stp(::stp::Connection, ::stp::Packet),
+    /// XTP.
+    Xtp(::xtp::Connection, Box<::xtp::Packet>),
+    /// SCTP.
+    Sctp(::sctp::Connection, Box<::sctp::Packet>),
+}
+
+impl From<Segment> for Packet {
+    fn from(segment: Segment) -> Self {
+        Self::Tcp(segment)
+    }
+}
+
+impl Packet {
+    /// The segment of TCP, or the packet of another protocol.
+    pub(super) fn content(&self) -> Content<'_> {
+        let packet: &dyn OnWire = match self {
+            Self::Tcp(segment) => return Content::Tcp(segment),
+            Self::Quic(packet) => packet,
+            Self::Stp(packet) => packet,
+            Self::Xtp(packet) => &**packet,
+            Self::Sctp(packet) => &**packet,
+        };
+        Content::Other(packet)
+    }
+}
+
+/// How the ends of one protocol are made.
 #[derive(Clone, Debug)]
 pub(crate) enum Shared {
-    Tcp,
+    Tcp(Arc<tcp::Config>),
     Quic(quic::Blueprint),
     Stp(Arc<::stp::Config>),
     Xtp(Arc<::xtp::Config>),
@@ -39,84 +82,72 @@ pub(crate) enum Shared {
 
 impl Shared {
     /// For both ends of a leg of a run with this seed and these logs.
-    pub(crate) fn of(leg: &Leg<'_>, seed: u64, ip: IpVersion, logs: &Logs) -> [Self; 2] {
-        match leg.ends.map(|end| end.own) {
-            [OwnSettings::Quic(first), OwnSettings::Quic(last)] => {
-                let ends = quic::Blueprint::of(leg, [&**first, &**last], seed, logs);
-                ends.map_or([Self::Tcp, Self::Tcp], |ends| ends.map(Self::Quic))
-            }
-            ends => ends.map(|own| match own {
-                OwnSettings::Stp(config) => {
-                    let ip_header = ip.header_bytes();
-                    Self::Stp(Arc::new(::stp::Config { ip_header, ..::stp::Config::clone(config) }))
-                }
-                OwnSettings::Xtp(config) => Self::Xtp(config.clone()),
-                OwnSettings::Sctp(config) => Self::Sctp(config.clone()),
-                // Both ends of a leg have the same protocol, or the scenario is not resolved.
-                OwnSettings::Tcp | OwnSettings::Quic(_) => Self::Tcp,
-            }),
+    pub(crate) fn of(leg: &FlowLeg<'_>, seed: u64, ip: IpVersion, logs: &Logs) -> [Self; 2] {
+        if let [Transport::Quic(first), Transport::Quic(last)] = leg.ends.map(|end| end.transport)
+            && let Some(ends) = quic::Blueprint::of(leg, [&**first, &**last], seed, logs)
+        {
+            return ends.map(Self::Quic);
         }
+        leg.ends.map(|end| match end.transport {
+            Transport::Tcp(config) => Self::Tcp(config.clone()),
+            Transport::Stp(config) => {
+                let ip_header = ip.header_bytes();
+                Self::Stp(Arc::new(::stp::Config { ip_header, ..::stp::Config::clone(config) }))
+            }
+            Transport::Xtp(config) => Self::Xtp(config.clone()),
+            Transport::Sctp(config) => Self::Sctp(config.clone()),
+            // Both ends of a leg have the same protocol, or the scenario is not resolved.
+            Transport::Quic(_) => Self::Tcp(Arc::default()),
+        })
     }
 
     pub(crate) fn is_tcp(&self) -> bool {
-        matches!(self, Self::Tcp)
+        matches!(self, Self::Tcp(_))
     }
+}
 
-    /// The settings of the controller, unless they are those of TCP.
-    pub(crate) fn controller(&self) -> Option<congestion::Settings> {
-        match self {
-            Self::Tcp | Self::Quic(_) | Self::Xtp(_) | Self::Sctp(_) => None,
-            Self::Stp(config) => Some(config.controller()),
+/// Most bytes that are worth keeping of the packets of a protocol, with the header of IP.
+pub(crate) fn snaplen(transport: &Transport) -> u16 {
+    match transport {
+        Transport::Tcp(_) | Transport::Stp(_) => SNAPLEN,
+        Transport::Quic(_) => quic::SNAPLEN,
+        Transport::Xtp(_) => xtp::SNAPLEN,
+        Transport::Sctp(_) => sctp::SNAPLEN,
+    }
+}
+
+/// The part of the totals of a flow that only its protocol has, from the totals of its senders and both ends of its
+/// connections.
+pub(crate) fn record(
+    flow: &Flow,
+    sent: &Counters,
+    ends: &[[End<'_>; 2]],
+    is_aborted: bool,
+) -> ProtocolRecord {
+    macro_rules! pairs {
+        ($protocol:ident) => {
+            ends.iter().filter_map(|pair| match pair {
+                [End::$protocol(sender), End::$protocol(receiver)] => Some([*sender, *receiver]),
+                _ => None,
+            })
+        };
+    }
+    match flow.protocol() {
+        Protocol::Tcp => ProtocolRecord::Tcp(tcp_record(flow, sent)),
+        Protocol::ScpsTp => ProtocolRecord::ScpsTp(tcp_record(flow, sent)),
+        Protocol::Quic => {
+            let error = || ::quic::reason(pairs!(Quic).flatten());
+            let error = if is_aborted { error() } else { None };
+            ProtocolRecord::Quic(quic_record(sent, pairs!(Quic), error))
         }
+        Protocol::Stp => ProtocolRecord::Stp(stp::record(sent, pairs!(Stp))),
+        Protocol::Xtp => ProtocolRecord::Xtp(xtp::record(sent, pairs!(Xtp))),
+        Protocol::Sctp => ProtocolRecord::Sctp(sctp::record(sent, pairs!(Sctp))),
     }
 }
 
-/// One end of a connection, as the loop needs it.
-pub(crate) trait Connection:
-    Endpoint<Packet: Carried> + split::Leg + std::fmt::Debug
-{
-    /// True if ends may speak another protocol than TCP, and gateways may limit their rate. Loops without such ends look
-    /// at nothing.
-    const MAY_BE_OTHERS: bool;
-
-    /// An end that is closed. One that only answers sends no data to speak of.
-    fn new(
-        end: &BlueprintEnd,
-        controller: AnyController,
-        initial_sequence: u32,
-        only_answers: bool,
-    ) -> Self;
-
-    /// Waits for another end to open the connection, as the end of a gateway, which decides on it.
-    fn listen_on_hold(&mut self);
-
-    /// Gives the connection the numbers of its flow and its own, by which logs know it.
-    fn identify(&mut self, _flow: u32, _connection: u32) {}
-
-    /// Streams of the connection for requests and answers, if the protocol has any.
-    fn streams(&mut self) -> Option<&mut dyn Streams> {
-        None
-    }
-
-    /// Returns true if a request or an answer on a stream has arrived that the application has not taken.
-    fn has_arrived(&self) -> bool {
-        false
-    }
-
-    /// The end by its protocol.
-    fn end(&self) -> End<'_>;
-
-    /// The end if it is one of TCP.
-    fn tcp(&self) -> Option<&tcp::Connection> {
-        if let End::Tcp(end) = self.end() { Some(end) } else { None }
-    }
-
-    /// The end if it is one of TCP.
-    fn tcp_mut(&mut self) -> Option<&mut tcp::Connection>;
-}
-
-impl Connection for tcp::Connection {
-    const MAY_BE_OTHERS: bool = false;
+impl Connection for Any {
+    const MAY_BE_OTHERS: bool = true;
 
     fn new(
         end: &BlueprintEnd,
@@ -124,22 +155,136 @@ impl Connection for tcp::Connection {
         initial_sequence: u32,
         only_answers: bool,
     ) -> Self {
-        let mut connection = Self::new(end.config.clone(), controller, initial_sequence);
-        if only_answers && end.config.quick_start.is_some() {
-            connection.only_answer();
+        match &end.shared {
+            Shared::Tcp(_) => {
+                let end = <tcp::Connection as Connection>::new(
+                    end,
+                    controller,
+                    initial_sequence,
+                    only_answers,
+                );
+                Self::Tcp(Box::new(end))
+            }
+            Shared::Quic(blueprint) => Self::Quic(Box::new(blueprint.end())),
+            Shared::Stp(config) => {
+                let end = ::stp::Connection::new(config.clone(), controller, initial_sequence);
+                Self::Stp(Box::new(end))
+            }
+            Shared::Xtp(config) => Self::Xtp(Box::new(::xtp::Connection::new(config.clone()))),
+            Shared::Sctp(config) => {
+                Self::Sctp(Box::new(::sctp::Connection::new(config.clone(), initial_sequence)))
+            }
         }
-        connection
     }
 
     fn listen_on_hold(&mut self) {
-        Self::listen_on_hold(self);
+        match self {
+            Self::Tcp(end) => end.listen_on_hold(),
+            // The relay of QUIC decides, and gateways have no ends of the others.
+            Self::Quic(_) | Self::Stp(_) | Self::Xtp(_) | Self::Sctp(_) => self.listen(),
+        }
+    }
+
+    fn identify(&mut self, flow: u32, connection: u32) {
+        if let Self::Quic(end) = self {
+            end.identify(flow, connection);
+        }
+    }
+
+    fn streams(&mut self) -> Option<&mut dyn Streams> {
+        match self {
+            Self::Quic(end) => Some(&mut **end),
+            Self::Sctp(end) => Some(&mut **end),
+            Self::Tcp(_) | Self::Stp(_) | Self::Xtp(_) => None,
+        }
+    }
+
+    fn has_arrived(&self) -> bool {
+        match self {
+            Self::Quic(end) => end.has_arrived(),
+            Self::Sctp(end) => end.has_arrived(),
+            Self::Tcp(_) | Self::Stp(_) | Self::Xtp(_) => false,
+        }
     }
 
     fn end(&self) -> End<'_> {
-        End::Tcp(self)
+        self.by_protocol()
     }
 
-    fn tcp_mut(&mut self) -> Option<&mut Self> {
-        Some(self)
+    fn tcp_mut(&mut self) -> Option<&mut tcp::Connection> {
+        if let Self::Tcp(end) = self { Some(end) } else { None }
+    }
+}
+
+/// The end that a relay may use: gateways have none of STP, XTP and SCTP.
+macro_rules! leg {
+    ($self:expr, $end:ident => $call:expr, $otherwise:expr) => {
+        match $self {
+            Any::Tcp($end) => $call,
+            Any::Quic($end) => $call,
+            Any::Stp(_) | Any::Xtp(_) | Any::Sctp(_) => $otherwise,
+        }
+    };
+}
+
+impl Leg for Any {
+    fn failure(&self) -> Option<AbortCause> {
+        leg!(self, end => Leg::failure(&**end), Endpoint::abort_cause(self))
+    }
+
+    fn is_aborted(&self) -> bool {
+        leg!(self, end => Leg::is_aborted(&**end), Endpoint::abort_cause(self).is_some())
+    }
+
+    fn is_held(&self) -> bool {
+        leg!(self, end => Leg::is_held(&**end), false)
+    }
+
+    fn answer(&mut self, now: Time) {
+        leg!(self, end => Leg::answer(&mut **end, now), ());
+    }
+
+    fn turn_away(&mut self, now: Time) {
+        leg!(self, end => Leg::turn_away(&mut **end, now), ());
+    }
+
+    fn is_forsaken(&self) -> bool {
+        leg!(self, end => Leg::is_forsaken(&**end), false)
+    }
+
+    fn open(&mut self, now: Time) {
+        leg!(self, end => Leg::open(&mut **end, now), ());
+    }
+
+    fn is_established(&self) -> bool {
+        leg!(self, end => Leg::is_established(&**end), false)
+    }
+
+    fn is_writable(&self) -> bool {
+        leg!(self, end => Leg::is_writable(&**end), false)
+    }
+
+    fn take(&mut self, most: u64) -> u64 {
+        leg!(self, end => Leg::take(&mut **end, most), 0)
+    }
+
+    fn has_ended(&self) -> bool {
+        leg!(self, end => Leg::has_ended(&**end), false)
+    }
+
+    fn give(&mut self, most: u64) -> u64 {
+        leg!(self, end => Leg::give(&mut **end, most), 0)
+    }
+
+    fn abort(&mut self) {
+        leg!(self, end => Leg::abort(&mut **end), ());
+    }
+
+    fn arrived(&self) -> u64 {
+        leg!(self, end => Leg::arrived(&**end), 0)
+    }
+
+    fn acknowledged(&self) -> Option<u64> {
+        leg!(self, end => Leg::acknowledged(&**end), None)
     }
 }

@@ -230,7 +230,12 @@ impl Judge {
 }
 
 /// Verdicts of `kernel` on the settings of `flow`.
-pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Applied, Vec<Entry>) {
+pub(crate) fn judge(
+    scenario: &Scenario,
+    flow: &Flow,
+    config: &Config,
+    kernel: &Kernel,
+) -> (Applied, Vec<Entry>) {
     // Without `..`, so that a new setting has to be considered here.
     let Config {
         recovery,
@@ -268,7 +273,7 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
         ack_control,
         // The plan rejects the protocol that has it.
         scps: _,
-    } = &*flow.transport;
+    } = config;
     let (controller, entries) = kernel.controllers.choose(&flow.controller);
     let mut judge = Judge(entries);
     if let Some(stop) = flow.stop {
@@ -356,7 +361,7 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
     );
     judge.ecn(*ecn);
     // As in the simulator: on as well for the recovery of Linux and for controllers that use reports.
-    let needs = flow.controller.build(&flow.transport.controller()).needs();
+    let needs = flow.controller.build(&config.controller()).needs();
     let duplicate_reports = *dsack || *recovery == Recovery::Linux || needs.duplicate_reports;
     judge.applied("transport.dsack", duplicate_reports, "tcp_dsack");
     judge.applied("transport.mtu_probing", mtu_probing.name(), "tcp_mtu_probing");

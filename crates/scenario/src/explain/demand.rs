@@ -78,7 +78,7 @@ pub(super) fn warnings(
     let late = flows.iter().find_map(|(figures, flow)| {
         let [_, _, most] = sparse(direction, &demand, ACK);
         let rtt = figures.base_rtt_ms / 1e3 + most;
-        let initial = flow.transport.rto.initial;
+        let initial = flow.transport.tcp()?.rto.initial;
         (rtt > initial.as_secs_f64()).then(|| {
             format!(
                 "the first round trip takes up to {:.0}ms, above the rto.initial of {initial}: a SYN may be \
@@ -111,7 +111,9 @@ pub(super) fn filled_by_acks(
     flows: &[(&Figures, &Flow, usize)],
 ) -> Option<String> {
     let demand = direction.demand?;
-    let flows = flows.iter().filter(|(_, flow, _)| !flow.transport.ack_control);
+    let flows = flows
+        .iter()
+        .filter(|(_, flow, _)| !flow.transport.tcp().is_some_and(|config| config.ack_control));
     let (mut bits, mut longest, mut number) = (0.0, 0.0_f64, 0);
     for (figures, flow, count) in flows {
         let share = figures.capacity_bps / figures.bottleneck_flows.max(1) as f64;
@@ -119,8 +121,9 @@ pub(super) fn filled_by_acks(
         if figures.ack_limit_bps < goodput {
             return None;
         }
-        let payload = f64::from(flow.transport.full_payload()) * 8.0;
-        let each = payload * flow.transport.segments_per_ack(figures.segment_time_ms / 1e3);
+        let payload = f64::from(flow.transport.plan().full_payload()) * 8.0;
+        let each =
+            payload * flow.transport.plan().packets_per_ack_at(figures.segment_time_ms / 1e3);
         let ack = (scenario.ack_bytes(flow) as f64 + f64::from(direction.overhead)) * 8.0;
         bits += *count as f64 * goodput / each * ack;
         longest = longest.max(ack);

@@ -89,7 +89,7 @@ pub(super) fn of_hosts(scenario: &Scenario) -> Vec<[Option<usize>; 2]> {
     let routes = scenario::routes(scenario);
     let of_flow = |flow: &Flow| {
         flow.ways().map(|(from, to)| {
-            flow.transport.scps?;
+            flow.transport.scps()?;
             scenario.route_rate(&routes, from, to)
         })
     };

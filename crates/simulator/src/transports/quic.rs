@@ -9,6 +9,9 @@ use wire::{Addresses, UdpHeader, udp};
 
 use super::packet::OnWire;
 
+/// Encrypted packets are captured whole or not at all.
+pub(super) const SNAPLEN: u16 = LONGEST_PACKET;
+
 impl OnWire for Datagram {
     #[expect(clippy::cast_possible_truncation, reason = "quinn makes no datagram above 1452 bytes")]
     fn bytes(&self) -> u16 {
@@ -23,9 +26,8 @@ impl OnWire for Datagram {
         PROTOCOL_UDP
     }
 
-    /// Encrypted packets are captured whole or not at all.
     fn snaplen(&self) -> u16 {
-        LONGEST_PACKET
+        SNAPLEN
     }
 
     fn write(&self, addresses: Addresses, ports: (u16, u16), out: &mut Vec<u8>) {

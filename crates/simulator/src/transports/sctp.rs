@@ -8,6 +8,9 @@ use wire::ip::LONGEST_PACKET;
 
 use super::packet::OnWire;
 
+/// A SACK is as long as its blocks need, and the checksum covers the payload.
+pub(super) const SNAPLEN: u16 = LONGEST_PACKET;
+
 impl OnWire for Packet {
     fn bytes(&self) -> u16 {
         self.bytes()
@@ -21,9 +24,8 @@ impl OnWire for Packet {
         sctp::PROTOCOL
     }
 
-    /// A SACK is as long as its blocks need, and the checksum covers the payload.
     fn snaplen(&self) -> u16 {
-        LONGEST_PACKET
+        SNAPLEN
     }
 
     fn write(&self, addresses: Addresses, ports: (u16, u16), out: &mut Vec<u8>) {

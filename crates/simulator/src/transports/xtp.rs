@@ -8,6 +8,9 @@ use xtp::{Connection, Kind, Packet};
 
 use super::packet::OnWire;
 
+/// A report is as long as its spans need.
+pub(super) const SNAPLEN: u16 = LONGEST_PACKET;
+
 impl OnWire for Packet {
     fn bytes(&self) -> u16 {
         self.bytes()
@@ -17,9 +20,8 @@ impl OnWire for Packet {
         xtp::PROTOCOL
     }
 
-    /// A report is as long as its spans need.
     fn snaplen(&self) -> u16 {
-        LONGEST_PACKET
+        SNAPLEN
     }
 
     fn write(&self, addresses: Addresses, ports: (u16, u16), out: &mut Vec<u8>) {

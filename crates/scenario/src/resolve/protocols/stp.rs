@@ -6,10 +6,9 @@ use congestion::{Controller as _, Specification};
 use language::error::Problem;
 use language::path::Path;
 use stp::Config;
-use tcp::{AckTiming, DelayedAck, Recovery};
-use units::SizeLimit;
 
 use crate::document;
+use crate::model::{Lengths, Plan};
 
 /// The settings of a flow with STP.
 pub(super) fn settings(
@@ -34,33 +33,29 @@ pub(super) fn settings(
         problems.push(problem.because(format!("{name} needs {missing}, which STP does not have")));
     }
     let path = path.key("transport");
-    let largest = u16::MAX - stp::SD_HEADER - IP_HEADER;
-    if config.mss > u32::from(largest) {
-        let expected = format!("at most {largest}");
-        let problem = Problem::new(path.key("mss"), expected, config.mss.to_string());
-        problems.push(problem.because("a packet has at most 65535 bytes with its headers"));
-    }
+    super::check_payload(config.mss, stp::SD_HEADER, &path, problems);
     Arc::new(config)
 }
 
-/// The larger of both versions.
-const IP_HEADER: u16 = 40;
+/// The sender asks for a report after a number of packets.
+impl Plan for Config {
+    fn lengths(&self) -> Lengths {
+        Lengths { full: self.full_packet(), longest: self.longest_packet(), ack: Self::ACK }
+    }
 
-/// A TCP with packets of the same payload, as much in flight and about as many ACKs: what is computed of a flow
-/// before a run follows from it.
-pub(super) fn as_tcp(config: &Config) -> tcp::Config {
-    let segments = config.packets_per_poll.min(255);
-    tcp::Config {
-        recovery: Recovery::Sack,
-        mss: config.mss,
-        timestamps: false,
-        receive_buffer: config.receive_buffer,
-        reads_at_once: config.reads_at_once,
-        send_buffer: SizeLimit::UNLIMITED,
-        initial_window: config.initial_window,
-        initial_ssthresh: config.initial_ssthresh,
-        abc_limit: 255,
-        delayed_ack: AckTiming::Fixed(DelayedAck { segments, timeout: config.poll_interval }),
-        ..tcp::Config::default()
+    fn mss(&self) -> u32 {
+        self.mss
+    }
+
+    fn window(&self, _streams: u64) -> u64 {
+        self.receive_buffer.get()
+    }
+
+    fn packets_per_ack(&self) -> u32 {
+        self.packets_per_poll.min(255)
+    }
+
+    fn controller(&self) -> congestion::Settings {
+        self.controller()
     }
 }

@@ -109,10 +109,8 @@ pub(super) fn check_transport(
     }
     let (size, mss) = (transport.plan().window(streams), transport.plan().mss());
     if size < u64::from(mss) {
-        let entry = transport.protocol().entry();
-        let key = entry.table.filter(|_| !entry.takes("receive_buffer"));
         let expected = format!("room for a segment of {mss} bytes");
-        let place = path.key(key.unwrap_or("receive_buffer"));
+        let place = path.key("receive_buffer");
         problems.push(Problem::new(place, expected, format!("\"{size}B\"")));
     }
 }

@@ -83,15 +83,15 @@ pub(crate) enum Part {
 }
 
 impl<C: Connection> Endpoint<C> {
+    /// A packet of IP with its content, for the peer.
     #[inline]
-    fn packet(&self, body: Body<C::Packet>, priority: Priority) -> Packet<Body<C::Packet>> {
-        let carried = &body.packet;
-        let ecn = carried.ecn();
-        let bytes = self.ip_header + carried.bytes();
+    fn packet(&self, packet: C::Packet, priority: Priority) -> Packet<Body<C::Packet>> {
+        let ecn = packet.ecn();
+        let bytes = self.ip_header + packet.bytes();
+        let to = if C::MAY_BE_OTHERS { self.addresses(&packet)[1] } else { self.peer_node };
         // A connection has one number at each end, so this is its addresses and ports.
-        let flow = body.endpoint.0;
-        let to = if C::MAY_BE_OTHERS { self.addresses(carried)[1] } else { self.peer_node };
-        Packet { body, flow, to, bytes, priority, ecn }
+        let (endpoint, flow) = (self.peer, self.peer.0);
+        Packet { body: Body { endpoint, packet }, flow, to, bytes, priority, ecn }
     }
 
     /// Its address and that of its peer on the path of a packet.
@@ -146,17 +146,16 @@ impl<C: Connection> Endpoint<C> {
         mut observer: Option<&mut Observer<'_>>,
     ) {
         while let Some(packet) = self.connection.next_packet(now) {
-            let body = Body { endpoint: self.peer, packet };
             if let Some(observer) = &mut observer {
                 // A copy, so that a segment without an observer need not be in memory.
-                let shown = body.packet.clone();
+                let shown = packet.clone();
                 self.show(now, end, &shown, observer);
             }
             if fabric.has_fields() {
-                self.send_with_field(now, body, fabric);
+                self.send_with_field(now, packet, fabric);
                 continue;
             }
-            fabric.send(now, self.node, self.packet(body, Priority::Normal));
+            fabric.send(now, self.node, self.packet(packet, Priority::Normal));
         }
         if self.connection.may_have_low_priority() {
             self.send_low_priority(now, end, fabric, observer);
@@ -169,11 +168,11 @@ impl<C: Connection> Endpoint<C> {
     fn send_with_field<F: Fabric<Body<C::Packet>>>(
         &mut self,
         now: Time,
-        body: Body<C::Packet>,
+        packet: C::Packet,
         fabric: &mut F,
     ) {
-        let field = self.connection.take_field(&body.packet);
-        fabric.send_with(now, self.node, self.packet(body, Priority::Normal), field);
+        let field = self.connection.take_field(&packet);
+        fabric.send_with(now, self.node, self.packet(packet, Priority::Normal), field);
     }
 
     #[cold]
@@ -186,11 +185,10 @@ impl<C: Connection> Endpoint<C> {
         mut observer: Option<&mut Observer<'_>>,
     ) {
         while let Some(packet) = self.connection.next_of_low_priority(now) {
-            let body = Body { endpoint: self.peer, packet };
             if let Some(observer) = &mut observer {
-                self.show(now, end, &body.packet, observer);
+                self.show(now, end, &packet, observer);
             }
-            fabric.send(now, self.node, self.packet(body, Priority::Low));
+            fabric.send(now, self.node, self.packet(packet, Priority::Low));
         }
     }
 }

@@ -117,8 +117,7 @@ impl<C: Connection> Hosts<C> {
         for end in [client, near, unused, far] {
             self.ends.leave_leg(end);
         }
-        let body = Body { endpoint: near, packet: syn.into() };
-        let packet = self.endpoints[client.index()].packet(body, Priority::Normal);
+        let packet = self.endpoints[client.index()].packet(syn.into(), Priority::Normal);
         #[expect(clippy::cast_possible_truncation, reason = "nodes have numbers of 16 bits")]
         let node = NodeId(node as u16);
         if fabric.has_fields() {

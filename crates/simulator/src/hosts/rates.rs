@@ -129,14 +129,13 @@ impl<C: Connection> Endpoint<C> {
             self.show(now, end, &packet, observer);
         }
         let has_data = packet.has_data();
-        let packet = self.packet(Body { endpoint: self.peer, packet }, priority);
-        let sent = (u64::from(packet.bytes), has_data);
+        let bytes = self.ip_header + packet.bytes();
         if fabric.has_fields() && priority == Priority::Normal {
-            self.send_with_field(now, packet.body, fabric);
+            self.send_with_field(now, packet, fabric);
         } else {
-            fabric.send(now, self.node, packet);
+            fabric.send(now, self.node, self.packet(packet, priority));
         }
-        Some(sent)
+        Some((bytes.into(), has_data))
     }
 }
 

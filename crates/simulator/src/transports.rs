@@ -20,6 +20,7 @@ use std::sync::Arc;
 
 use ::quic::Logs;
 use congestion::AnyController;
+use network::{Delivery, Ecn, Fabric};
 use recording::ProtocolRecord;
 use runtime::{Leg as FlowLeg, quic_record, tcp_record};
 use scenario::model::{Flow, Transport};
@@ -31,7 +32,7 @@ use wire::IpVersion;
 use wire::feedback::Field;
 
 use crate::capture::SNAPLEN;
-use crate::hosts::BlueprintEnd;
+use crate::hosts::{BlueprintEnd, Body};
 use crate::split::Leg;
 
 pub(crate) use connection::Connection;
@@ -45,9 +46,9 @@ protocols! {
     /// STP.
     Stp(::stp::Connection, ::stp::Packet),
     /// XTP.
-    Xtp(::xtp::Connection, Box<::xtp::Packet>),
+    Xtp(::xtp::Connection, ::xtp::Packet),
     /// SCTP.
-    Sctp(::sctp::Connection, Box<::sctp::Packet>),
+    Sctp(::sctp::Connection, ::sctp::Packet),
 }
 
 impl From<Segment> for Packet {
@@ -56,17 +57,59 @@ impl From<Segment> for Packet {
     }
 }
 
-impl Packet {
-    /// The segment of TCP, or the packet of another protocol.
-    pub(super) fn content(&self) -> Content<'_> {
-        let packet: &dyn OnWire = match self {
-            Self::Tcp(segment) => return Content::Tcp(segment),
-            Self::Quic(packet) => packet,
-            Self::Stp(packet) => packet,
-            Self::Xtp(packet) => &**packet,
-            Self::Sctp(packet) => &**packet,
-        };
-        Content::Other(packet)
+/// The answer of a segment of TCP, or of a packet of another protocol.
+macro_rules! each_packet {
+    ($self:expr, $segment:ident => $of_tcp:expr, $packet:ident => $of_other:expr) => {
+        match $self {
+            Packet::Tcp($segment) => $of_tcp,
+            Packet::Quic($packet) => $of_other,
+            Packet::Stp($packet) => $of_other,
+            Packet::Xtp($packet) => $of_other,
+            Packet::Sctp($packet) => $of_other,
+        }
+    };
+}
+
+/// Packets of other protocols than TCP count as if they had data.
+impl Carried for Packet {
+    #[inline]
+    fn bytes(&self) -> u16 {
+        each_packet!(self, segment => segment.bytes(), packet => OnWire::bytes(packet))
+    }
+
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        each_packet!(self, segment => segment.ecn(), packet => match packet.is_ecn_capable() {
+            true => Ecn::Capable,
+            false => Ecn::NotCapable,
+        })
+    }
+
+    #[inline]
+    fn path(&self) -> u8 {
+        each_packet!(self, _segment => 0, packet => OnWire::path(packet))
+    }
+
+    fn has_data(&self) -> bool {
+        each_packet!(self, segment => segment.has_data(), _packet => true)
+    }
+
+    fn content(&self) -> Content<'_> {
+        each_packet!(self, segment => Content::Tcp(segment), packet => Content::Other(packet))
+    }
+
+    #[inline]
+    fn segment(&self) -> Option<&Segment> {
+        if let Self::Tcp(segment) = self { Some(segment) } else { None }
+    }
+
+    #[inline]
+    fn advance<F: Fabric<Body<Self>>, R>(
+        fabric: &mut F,
+        look: impl FnOnce(Time, &network::Packet<Body<Self>>, &Field) -> R,
+    ) -> Option<R> {
+        let Delivery { at, packet } = fabric.advance()?;
+        Some(look(at, &packet, &fabric.arrived_field()))
     }
 }
 

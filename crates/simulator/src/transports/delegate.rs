@@ -1,7 +1,6 @@
 //! The enums over all protocols of the simulator: ends, packets, and ends by their protocol.
 
-/// Declares the protocols: for each a variant, its ends, and its packets, which are boxed where they are longer than
-/// a segment of TCP.
+/// Declares the protocols: for each a variant, its ends, and its packets.
 macro_rules! protocols {
     ($($(#[$doc:meta])* $variant:ident($end:ty, $packet:ty),)+) => {
         /// An end of one of the protocols.
@@ -97,7 +96,7 @@ macro_rules! protocols {
             fn next_packet(&mut self, now: Time) -> Option<Packet> {
                 Some(match self {
                     $(Self::$variant(end) => {
-                        Packet::$variant(Endpoint::next_packet(&mut **end, now)?.into())
+                        Packet::$variant(Endpoint::next_packet(&mut **end, now)?)
                     })+
                 })
             }
@@ -111,7 +110,7 @@ macro_rules! protocols {
             fn next_of_low_priority(&mut self, now: Time) -> Option<Packet> {
                 Some(match self {
                     $(Self::$variant(end) => {
-                        Packet::$variant(Endpoint::next_of_low_priority(&mut **end, now)?.into())
+                        Packet::$variant(Endpoint::next_of_low_priority(&mut **end, now)?)
                     })+
                 })
             }

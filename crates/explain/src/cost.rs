@@ -105,7 +105,7 @@ fn packets(scenario: &Scenario, explanation: &FlowExplanation, flow: &Flow) -> f
             figures.offered.map_or(0.0, |offered| offered.mean_bps) * seconds / 8.0
         }
     };
-    let segment = f64::from(flow.transport.full_payload());
+    let segment = f64::from(flow.transport.plan().full_payload());
     explanation.count as f64 * (carried.min(wanted) / segment).max(1.0)
 }
 
@@ -129,7 +129,7 @@ fn extra(scenario: &Scenario, explanation: &FlowExplanation, flow: &Flow) -> Ext
     let bursts = pattern.map_or(0.0, |pattern| seconds / shortest_cycle(&pattern).as_secs_f64());
     let all = copies * (writes + bursts);
     let cause = format!("the application writes {} times", text::count(all));
-    let written = if flow.protocol == Protocol::Quic {
+    let written = if flow.protocol() == Protocol::Quic {
         let kept = kept_writes(explanation, rate, message);
         let searched = format!("and QUIC searches up to {} writes for each", text::count(kept));
         Extra {
@@ -155,7 +155,7 @@ fn kept_writes(explanation: &FlowExplanation, rate: Rate, message: Bytes) -> f64
 fn probes(explanation: &FlowExplanation, flow: &Flow) -> Extra {
     let figures = &explanation.figures;
     let nothing = Extra { events: 0.0, cause: String::new() };
-    if !flow.controller.build(&flow.transport.controller()).needs().probes {
+    if !flow.controller.build(&flow.transport.plan().controller()).needs().probes {
         return nothing;
     }
     let hops = (explanation.route.len() + explanation.return_route.len()).saturating_sub(2);

@@ -134,19 +134,19 @@ impl Figures {
         flow: &Flow,
         ways: [Ends; 2],
     ) -> Self {
-        let transport = &flow.transport;
+        let transport = flow.transport.plan();
         let packet = scenario.packet_bytes(flow);
         let ack = scenario.ack_bytes(flow) as f64;
-        let counted = f64::from(transport.delayed_ack.segments());
+        let counted = f64::from(transport.packets_per_ack());
         let graph = Graph { scenario, load };
         let hops = ways.map(|(from, to)| routes.path(from, to, &scenario.links));
         // What a router forwards the other way for each packet, if both ways lead through it.
         let there = Way::new(graph, &hops[0], packet as f64, (&hops[1], ack / counted));
-        let per_ack = transport.segments_per_ack(there.slowest.time);
+        let per_ack = transport.packets_per_ack_at(there.slowest.time);
         let back = Way::new(graph, &hops[1], ack, (&hops[0], packet as f64 * per_ack));
         let propagation = there.propagation + back.propagation;
         let rtt = propagation + there.serialisation + back.serialisation;
-        let buffers = transport.receive_buffer.get().min(transport.send_buffer.get());
+        let buffers = transport.window(flow.traffic.streams());
         let window_segments = buffers / u64::from(transport.full_payload());
         let connections = match &flow.traffic {
             Traffic::Web(web) => web.connections,
@@ -254,7 +254,7 @@ impl Load {
         }
         for rate in &scenario.route_rates {
             let takes = |flow: &&Flow| {
-                flow.transport.scps.is_some() && routes.next(flow.from, flow.to) == Some(rate.hop)
+                flow.transport.scps().is_some() && routes.next(flow.from, flow.to) == Some(rate.hop)
             };
             let flows = scenario.flows.iter().filter(takes);
             let hops = flows.flat_map(|flow| routes.path(flow.from, flow.to, &scenario.links));

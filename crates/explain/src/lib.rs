@@ -283,9 +283,9 @@ fn names(scenario: &Scenario, routes: &Routes, (from, to): Way) -> Vec<String> {
 
 fn explain_controller(flow: &Flow) -> ControllerExplanation {
     let known = flow.controller.entry();
-    let status = flow.own.controller_status(&flow.controller);
-    let protocol = flow.protocol.entry();
-    let (source, summary) = match flow.protocol.takes_controller() {
+    let status = flow.transport.controller_status(&flow.controller);
+    let protocol = flow.protocol().entry();
+    let (source, summary) = match flow.protocol().takes_controller() {
         true => (known.source, known.summary),
         false => (protocol.source, protocol.summary),
     };

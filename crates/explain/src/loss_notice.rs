@@ -19,9 +19,13 @@ fn gateways(scenario: &Scenario, routes: &Routes, flow: &Flow) -> Vec<usize> {
         .collect()
 }
 
+fn takes_notices(flow: &Flow) -> bool {
+    flow.transport.tcp().is_some_and(|config| config.eln)
+}
+
 /// The doubts about a flow whose sender takes loss notices.
 pub(crate) fn flow(scenario: &Scenario, routes: &Routes, flow: &Flow) -> Option<String> {
-    if !flow.transport.eln {
+    if !takes_notices(flow) {
         return None;
     }
     let Some(gateway) = gateways(scenario, routes, flow).pop() else {
@@ -51,7 +55,7 @@ pub(crate) fn idle(
 ) -> Option<String> {
     let gives = scenario.nodes[node].middlebox.is_some_and(|one| one.gives_loss_notices());
     let takes =
-        |flow: &&Flow| flow.transport.eln && gateways(scenario, routes, flow).contains(&node);
+        |flow: &&Flow| takes_notices(flow) && gateways(scenario, routes, flow).contains(&node);
     (gives && !flows.iter().any(takes)).then(|| {
         "eln has no effect: no flow whose data and ACKs pass has transport.eln = true".to_owned()
     })

@@ -240,9 +240,9 @@ fn idle_filter(
         let carries_data =
             flows.iter().any(|(_, other)| routes.path(other.from, other.to, links).contains(&hop));
         let ack = scenario.ack_bytes(flow) as f64 + f64::from(hop.direction(links).overhead);
-        let bytes = f64::from(flow.transport.full_payload());
+        let bytes = f64::from(flow.transport.plan().full_payload());
         let figures = &explanation.figures;
-        let segments = flow.transport.segments_per_ack(figures.segment_time_ms / 1e3);
+        let segments = flow.transport.plan().packets_per_ack_at(figures.segment_time_ms / 1e3);
         let acks_bps = figures.capacity_bps / (8.0 * bytes * segments) * ack * 8.0;
         let limit = hop.direction(links).rate.bits_per_second() as f64;
         if carries_data || acks_bps >= limit || hop.direction(links).changes().next().is_some() {

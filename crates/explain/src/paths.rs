@@ -5,7 +5,7 @@ use units::Span;
 
 use super::figures::{Figures, Load};
 use scenario::Routes;
-use scenario::model::{Flow, OwnSettings, Scenario};
+use scenario::model::{Flow, Scenario, Transport};
 
 /// One of the paths that a flow names. Times are without any queue, and links as they are at the start.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -52,7 +52,7 @@ pub(crate) fn explain(
         via: scenario.nodes[path.via].name.clone(),
         route: super::names(scenario, routes, data),
         return_route: super::names(scenario, routes, acks),
-        failover_s: failover(&flow.own, figures.base_rtt_ms),
+        failover_s: failover(&flow.transport, figures.base_rtt_ms),
         base_rtt_ms: figures.base_rtt_ms,
         bottleneck: figures.bottleneck,
         bottleneck_bps: figures.bottleneck_bps,
@@ -62,8 +62,8 @@ pub(crate) fn explain(
 }
 
 /// Least time in seconds until a silent path is inactive.
-fn failover(own: &OwnSettings, rtt_ms: f64) -> f64 {
-    let OwnSettings::Sctp(config) = own else { return 0.0 };
+fn failover(transport: &Transport, rtt_ms: f64) -> f64 {
+    let Transport::Sctp(config) = transport else { return 0.0 };
     let seconds = Span::as_secs_f64;
     let most = seconds(config.rto_max);
     let mut rto = (rtt_ms / 1e3).max(seconds(config.rto_min)).min(most);

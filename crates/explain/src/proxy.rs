@@ -5,8 +5,6 @@ use std::sync::Arc;
 
 use congestion::Specification;
 use serde::Serialize;
-use tcp::Config;
-use transport::Protocol;
 
 use super::FlowExplanation;
 use super::figures::{Figures, Limit, Load};
@@ -14,7 +12,7 @@ use super::scps;
 use super::text::milliseconds;
 use super::warnings::WarningKind as Kind;
 use scenario::Routes;
-use scenario::model::{Flow, Gateway, GatewayEnd, OwnSettings, Preset, Scenario, SideName};
+use scenario::model::{Flow, Gateway, GatewayEnd, Preset, Scenario, SideName, Transport};
 
 /// A split proxy at a node.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -95,34 +93,20 @@ pub(crate) fn legs(scenario: &Scenario, routes: &Routes, load: &Load, flow: &Flo
         return Vec::new();
     }
     let split_by = &flow.gateways;
-    let gateway = |end: &GatewayEnd| {
-        (end.transport.clone(), end.controller.clone(), end.protocol(), end.own.clone())
-    };
-    let host =
-        || (flow.transport.clone(), flow.controller.clone(), flow.protocol, flow.own.clone());
+    let gateway = |end: &GatewayEnd| (end.transport.clone(), end.controller.clone());
+    let host = || (flow.transport.clone(), flow.controller.clone());
     let starts = flow.gateways.iter().map(|one| (one.node, gateway(&one.ends[1])));
     let ends = flow.gateways.iter().map(|one| (one.node, gateway(&one.ends[0])));
     let starts = [(flow.from, host())].into_iter().chain(starts);
     let ends = ends.chain([(flow.to, host())]);
     let last = flow.gateways.len();
-    type End = (usize, (Arc<Config>, Specification, Protocol, OwnSettings));
+    type End = (usize, (Transport, Specification));
     let leg = |(number, (start, end)): (usize, (End, End))| {
-        let ((from, (sender, controller, protocol, own)), (to, (receiver, ..))) = (start, end);
-        let transport = Config { receive_buffer: receiver.receive_buffer, ..(*sender).clone() };
-        let transport = Arc::new(transport);
+        let ((from, (sender, controller)), (to, (receiver, _))) = (start, end);
+        let transport = sender.towards(&receiver);
         let reader_rate = flow.reader_rate.filter(|_| number == last);
         let gateways = Arc::default();
-        let flow = Flow {
-            from,
-            to,
-            controller,
-            protocol,
-            own,
-            transport,
-            reader_rate,
-            gateways,
-            ..flow.clone()
-        };
+        let flow = Flow { from, to, controller, transport, reader_rate, gateways, ..flow.clone() };
         let mut figures = Figures::of(scenario, routes, load, &flow);
         // What the gateways at the ends send: the data, and the ACKs.
         let sends = number.checked_sub(1).map(|gateway| &split_by[gateway]);
@@ -181,9 +165,9 @@ pub(crate) fn explain_legs(scenario: &Scenario, legs: &[Leg]) -> Vec<LegExplanat
     let explain = |Leg { flow, figures, limits: _ }: &Leg| LegExplanation {
         from: scenario.nodes[flow.from].name.clone(),
         to: scenario.nodes[flow.to].name.clone(),
-        protocol: flow.protocol.name(),
+        protocol: flow.protocol().name(),
         controller: flow.controller.entry().name,
-        recovery: flow.transport.recovery.name(),
+        recovery: flow.transport.recovery(),
         propagation_rtt_ms: figures.propagation_rtt_ms,
         base_rtt_ms: figures.base_rtt_ms,
         bottleneck: figures.bottleneck.clone(),
@@ -216,7 +200,7 @@ pub(crate) fn explain(
     let splits = splits(flows, node).map(|(explanation, _)| explanation.name.clone()).collect();
     let passes = |flow: &Flow| {
         let crossed = routes.crossed(flow.from, flow.to, scenario);
-        flow.own != OwnSettings::Tcp && crossed.iter().any(|(one, _)| *one == node)
+        !flow.transport.is_tcp() && crossed.iter().any(|(one, _)| *one == node)
     };
     let unsplit = flows.iter().filter(|(_, flow)| passes(flow));
     Some(ProxyExplanation {

@@ -12,7 +12,7 @@ use scenario::model::{Channel, Direction, Flow, Scenario, Traffic};
 /// The rates of the routes of a flow's hosts: of the one that sends the data, and of the one that acknowledges it.
 pub(crate) fn limits(scenario: &Scenario, routes: &Routes, flow: &Flow) -> [Option<Limit>; 2] {
     flow.ways().map(|(from, to)| {
-        flow.transport.scps?;
+        flow.transport.scps()?;
         let number = scenario.route_rate(routes, from, to)?;
         let rate_bps = scenario.route_rates[number].bucket.rate.bits_per_second() as f64;
         Some(Limit { place: format!("{} (scps.rate)", scenario.nodes[from].name), rate_bps })
@@ -26,7 +26,7 @@ fn is_uncontrolled(flow: &Flow, cause: Cause) -> bool {
 
 /// Routes with rates above what the path carries, without a congestion window that losses reduce.
 pub(crate) fn rate_above(flow: &Flow, figures: &Figures) -> Option<String> {
-    let scps = flow.transport.scps?;
+    let scps = flow.transport.scps()?;
     let Rated { place, place_bps, routes, .. } = figures.rated.as_ref()?;
     let fits = routes.rate_bps <= *place_bps || figures.wanted() < figures.capacity_bps;
     if scps.rate.is_none() || fits || !is_uncontrolled(flow, scps.cause) {
@@ -46,7 +46,7 @@ pub(crate) fn rate_above(flow: &Flow, figures: &Figures) -> Option<String> {
 
 /// A bucket that is larger than the queue of the bottleneck. What a full one lets through at once is lost there.
 pub(crate) fn burst_overflows(flow: &Flow, figures: &Figures) -> Option<String> {
-    let scps = flow.transport.scps?;
+    let scps = flow.transport.scps()?;
     let Rated { place, queue_bytes, routes, .. } = figures.rated.as_ref()?;
     let packet = figures.packet_bytes as f64;
     let overflows = routes.burst_bytes > (*queue_bytes)? + packet;
@@ -66,7 +66,7 @@ pub(crate) fn silent_signals(scenario: &Scenario, routes: &Routes, flow: &Flow) 
         let changes = [&direction.timeline, &direction.trace.timeline];
         changes.iter().any(|one| one.changes().iter().any(|change| change.outage.is_some()))
     };
-    let takes = flow.transport.scps.is_some_and(|scps| scps.outage_signals);
+    let takes = flow.transport.scps().is_some_and(|scps| scps.outage_signals);
     let mut hops =
         flow.ways().into_iter().flat_map(|(from, to)| routes.path(from, to, &scenario.links));
     (takes && !hops.any(|hop| has_outage(hop.direction(&scenario.links)))).then(|| {
@@ -76,7 +76,7 @@ pub(crate) fn silent_signals(scenario: &Scenario, routes: &Routes, flow: &Flow) 
 
 /// Signals of errors on a route without any, or where all losses count as errors.
 pub(crate) fn silent_errors(scenario: &Scenario, routes: &Routes, flow: &Flow) -> Option<String> {
-    let scps = flow.transport.scps.filter(|scps| scps.corruption_signals)?;
+    let scps = flow.transport.scps().filter(|scps| scps.corruption_signals)?;
     if scps.cause == Cause::Corruption {
         return Some("corruption_signals has no effect with cause = \"corruption\"".to_owned());
     }
@@ -95,7 +95,7 @@ pub(crate) fn silent_errors(scenario: &Scenario, routes: &Routes, flow: &Flow) -
 
 /// Data that is lost too often, or found missing for too long, does not arrive.
 pub(crate) fn missing_data(flow: &Flow) -> Option<String> {
-    let best_effort = flow.transport.scps?.best_effort?;
+    let best_effort = flow.transport.scps()?.best_effort?;
     let given_up = match best_effort.retransmissions {
         0 => "lost".to_owned(),
         number => format!("lost {} times", number + 1),
@@ -109,7 +109,7 @@ pub(crate) fn missing_data(flow: &Flow) -> Option<String> {
 
 /// The receiver passes a hole before any retransmission can fill it.
 pub(crate) fn late_retransmissions(flow: &Flow, figures: &Figures) -> Option<String> {
-    let best_effort = flow.transport.scps?.best_effort?;
+    let best_effort = flow.transport.scps()?.best_effort?;
     let timeout = best_effort.receive_timeout.as_millis_f64();
     (best_effort.retransmissions > 0 && timeout < figures.base_rtt_ms).then(|| {
         format!(
@@ -121,11 +121,11 @@ pub(crate) fn late_retransmissions(flow: &Flow, figures: &Figures) -> Option<Str
 
 /// Data that arrives while the receiver waits at a hole fills the receive buffer.
 pub(crate) fn full_buffer(flow: &Flow, figures: &Figures) -> Option<String> {
-    let best_effort = flow.transport.scps?.best_effort?;
+    let best_effort = flow.transport.scps()?.best_effort?;
     let waits = best_effort.receive_timeout.as_secs_f64() + figures.base_rtt_ms / 1e3;
     let senders = f64::from(figures.connections) * figures.bottleneck_flows.max(1) as f64;
     let arrives = figures.wanted().min(figures.capacity_bps / senders) / 8.0 * waits;
-    let buffer = flow.transport.receive_buffer.get() as f64;
+    let buffer = flow.transport.tcp()?.receive_buffer.get() as f64;
     let is_finite = match flow.traffic {
         Traffic::Download { size, .. } | Traffic::Bulk { size: Some(size) } => {
             size.get() as f64 <= buffer
@@ -145,16 +145,16 @@ pub(crate) fn full_buffer(flow: &Flow, figures: &Figures) -> Option<String> {
 
 /// A window that overflows the queue of the bottleneck: these losses are congestion, and count as corruption.
 pub(crate) fn window_overflows(flow: &Flow, figures: &Figures) -> Option<String> {
-    let scps = flow.transport.scps?;
+    let scps = flow.transport.scps()?;
     let queue = figures.bottleneck_queue_bytes?;
-    if scps.cause != Cause::Corruption || scps.rate.is_some() || flow.transport.ecn != Ecn::Off {
+    if scps.cause != Cause::Corruption || scps.rate.is_some() || flow.transport.ecn() != Ecn::Off {
         return None;
     }
     let senders = f64::from(figures.connections) * figures.bottleneck_flows.max(1) as f64;
     let segments = match flow.traffic {
         Traffic::Download { size, .. } | Traffic::Bulk { size: Some(size) } => size
             .get()
-            .div_ceil(u64::from(flow.transport.full_payload()))
+            .div_ceil(u64::from(flow.transport.plan().full_payload()))
             .min(figures.window_segments),
         _ => figures.window_segments,
     };

@@ -12,7 +12,7 @@ use units::{Bytes, Rate, Span};
 use super::mechanism::{MECHANISMS, Side};
 use scenario::Written;
 use scenario::cached_schema;
-use scenario::model::{Distribution, Flow, OwnSettings, Scenario, Traffic};
+use scenario::model::{Distribution, Flow, Scenario, Traffic, Transport};
 
 /// A value of the scenario.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -152,7 +152,7 @@ pub(crate) fn parameters(name: &str, values: &Json) -> String {
 /// Everything that can be set for a flow.
 pub(crate) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setting> {
     let mut document = written.document["flow"][entry].clone();
-    if let Some(scps) = flow.transport.scps {
+    if let Some(scps) = flow.transport.scps() {
         document["transport"]["scps"] = serde_json::to_value(scps).unwrap_or_default();
     }
     let path = format!("flow[{entry}]");
@@ -171,13 +171,13 @@ pub(crate) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setti
         let path = format!("{path}.{key}");
         leaves(&document[key], key, &path, written, &absent, &mut settings);
     }
-    settings.retain(|setting| has_effect(flow.protocol, &setting.name));
+    settings.retain(|setting| has_effect(flow.protocol(), &setting.name));
     // A host at a link with an MTU has smaller segments than the default, and SCTP has a default of its own.
-    let mss = flow.transport.mss;
+    let mss = flow.transport.plan().mss();
     let written_mss = settings.iter_mut().find(|setting| setting.name == "transport.mss");
     if let Some(setting) = written_mss.filter(|setting| setting.text != mss.to_string()) {
-        let reason = match flow.own {
-            OwnSettings::Sctp(_) => "packets of 1500 bytes",
+        let reason = match flow.transport {
+            Transport::Sctp(_) => "packets of 1500 bytes",
             _ => "by the MTU of its link",
         };
         let text = format!("{mss}, {reason}");
@@ -185,17 +185,19 @@ pub(crate) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setti
     }
     let delayed = settings.iter_mut().find(|setting| setting.name == "transport.delayed_ack");
     if let Some(setting) = delayed
-        && let AckTiming::Fixed(delayed) = flow.transport.delayed_ack
+        && let Some(config) = flow.transport.tcp()
+        && let AckTiming::Fixed(delayed) = config.delayed_ack
         && setting.text != "off"
     {
         // The short form leaves the number of segments unsaid.
-        setting.text += &match flow.transport.scps {
+        setting.text += &match config.scps {
             Some(scps) if scps.strictly_delayed => ", by the timer only".to_owned(),
             _ => format!(", {} segments", delayed.segments),
         };
     }
     let quick = settings.iter_mut().find(|setting| setting.name == "transport.quick_start");
-    if let (Some(setting), Some(wanted)) = (quick, flow.transport.quick_start) {
+    let wanted = flow.transport.tcp().and_then(|config| config.quick_start);
+    if let (Some(setting), Some(wanted)) = (quick, wanted) {
         let asked = super::mechanism::feedback::asked(wanted);
         if asked != wanted {
             setting.text += &format!(", asks for {asked}");
@@ -210,7 +212,8 @@ pub(crate) const FLOW_TABLES: [&str; 4] = ["start", "stop", "traffic", "transpor
 /// Values of keys that have neither a written value nor a schema default. A test asks for each such
 /// key; `None` is a key that nobody thought of.
 pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
-    let transport = &flow.transport;
+    // Keys that a protocol does not take are left out afterwards.
+    let transport = flow.transport.tcp().cloned().unwrap_or_default();
     let word = |word: &str| Some((Amount::plain(Json::Null), word.to_owned()));
     match name {
         "transport.rto.min" => {
@@ -222,7 +225,7 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
             Some((Amount::plain(recovery), recovery.to_owned()))
         }
         "transport.ecn" => {
-            let marks = flow.controller.build(&transport.controller()).needs().marks;
+            let marks = flow.controller.build(&flow.transport.plan().controller()).needs().marks;
             let (value, text): (Json, _) = match marks {
                 Ecn::Off => (false.into(), "false"),
                 Ecn::Classic => (true.into(), "true, for the controller"),
@@ -328,10 +331,10 @@ pub(crate) fn summary(scenario: &Scenario, flow: &Flow) -> String {
             pattern.on, pattern.off
         ),
     };
-    if flow.protocol == Protocol::Sctp {
+    if flow.protocol() == Protocol::Sctp {
         return format!("{what}, congestion control of SCTP");
     }
-    let source = if flow.own.has_quinns_controller() { " of quinn" } else { "" };
+    let source = if flow.transport.has_quinns_controller() { " of quinn" } else { "" };
     format!("{what}, {}{source}", flow.controller.entry().name)
 }
 

@@ -1,18 +1,21 @@
 //! Warnings about timers and growth that do not fit the round trip.
 
 use congestion::{ORIGINAL, Value};
+use tcp::Config;
 
 use super::Figures;
 use scenario::model::Flow;
 
 pub(crate) fn rto_below_delayed_ack(flow: &Flow) -> Option<String> {
-    let (min, timeout) = (flow.transport.rto.min, flow.transport.delayed_ack.longest());
+    let config = flow.transport.tcp()?;
+    let (min, timeout) = (config.rto.min, config.delayed_ack.longest());
     (min < timeout)
         .then(|| format!("rto.min of {min} is below the ACK delay of {timeout}: spurious timeouts"))
 }
 
 pub(crate) fn rto_below_rtt(flow: &Flow, figures: &Figures) -> Option<String> {
-    let rto = &flow.transport.rto;
+    let config = flow.transport.tcp()?;
+    let rto = &config.rto;
     let rtt = figures.base_rtt_ms;
     if rto.max.as_millis_f64() < rtt {
         Some(format!(
@@ -23,7 +26,7 @@ pub(crate) fn rto_below_rtt(flow: &Flow, figures: &Figures) -> Option<String> {
         Some(format!(
             "rto.initial of {} is below the RTT of {rtt:.0}ms: the SYN is sent {}",
             rto.initial,
-            match syns(flow, rtt) {
+            match syns(config, rtt) {
                 2 => "twice".to_owned(),
                 times => format!("{times} times"),
             }
@@ -35,10 +38,10 @@ pub(crate) fn rto_below_rtt(flow: &Flow, figures: &Figures) -> Option<String> {
 
 /// The number of SYNs of a connection whose answer comes after `rtt_ms`: the timeout doubles each time, up to
 /// `rto.max`.
-fn syns(flow: &Flow, rtt_ms: f64) -> u32 {
-    let rto = &flow.transport.rto;
+fn syns(config: &Config, rtt_ms: f64) -> u32 {
+    let rto = &config.rto;
     let (mut sent, mut next_ms, mut timeout) = (1, 0.0, rto.initial);
-    while sent <= flow.transport.max_retries {
+    while sent <= config.max_retries {
         next_ms += timeout.as_millis_f64();
         if next_ms >= rtt_ms {
             break;

@@ -5,7 +5,6 @@ use std::fmt;
 use congestion::Value;
 use language::error::Place;
 use serde::Serialize;
-use transport::Protocol;
 use units::Span;
 
 use super::FlowExplanation;
@@ -27,7 +26,7 @@ use super::xtp;
 use scenario::Routes;
 use scenario::UNSCALED_WINDOW;
 use scenario::Written;
-use scenario::model::{Channel, Flow, OwnSettings, Scenario, Traffic};
+use scenario::model::{Channel, Flow, Scenario, Traffic, Transport};
 
 /// Something that will run, but probably not as meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -222,8 +221,8 @@ fn of_connection(
         (Kind::EndlessProbeRtt, timers::endless_probe_rtt(flow, figures)),
         (Kind::EarlyVegas, timers::early_vegas(flow, figures)),
     ];
-    let own = match &flow.own {
-        OwnSettings::Tcp => vec![
+    let own = match &flow.transport {
+        Transport::Tcp(_) => vec![
             (Kind::AcksFillReturn, acks(flow, figures)),
             (Kind::LongDelayedAck, delayed_ack(flow)),
             (Kind::RtoBelowDelayedAck, timers::rto_below_delayed_ack(flow)),
@@ -237,19 +236,19 @@ fn of_connection(
             (Kind::RetransmissionsTooLate, scps::late_retransmissions(flow, figures)),
             (Kind::BufferBelowWait, scps::full_buffer(flow, figures)),
         ],
-        OwnSettings::Quic(_) => vec![
+        Transport::Quic(_) => vec![
             (Kind::AcksFillReturn, acks(flow, figures)),
             (Kind::JumpAboveWindow, resumed_window(flow, figures)),
         ],
-        OwnSettings::Stp(config) => vec![
+        Transport::Stp(config) => vec![
             (Kind::RateAboveBottleneck, stp::rate_above(config, figures)),
             (Kind::ResponseBelowRtt, stp::no_response(config, figures)),
         ],
-        OwnSettings::Xtp(config) => vec![
+        Transport::Xtp(config) => vec![
             (Kind::RateAboveBottleneck, xtp::rate_above(config, figures)),
             (Kind::ResponseBelowRtt, xtp::no_response(config, figures)),
         ],
-        OwnSettings::Sctp(config) => vec![
+        Transport::Sctp(config) => vec![
             (Kind::AcksFillReturn, acks(flow, figures)),
             (Kind::ResponseBelowRtt, sctp::no_response(config, longest)),
         ],
@@ -300,14 +299,18 @@ fn window(flow: &Flow, figures: &Figures) -> Option<String> {
         1 => String::new(),
         many => format!("{many} x "),
     };
-    let cure = match flow.transport.window_scaling {
-        _ if flow.protocol == Protocol::Quic => format!(
+    let cure = match &flow.transport {
+        Transport::Quic(_) => format!(
             "; it is the smallest of {streams}stream_receive_window, receive_window and send_window"
         ),
-        false if figures.window_bytes <= UNSCALED_WINDOW => {
+        Transport::Tcp(config)
+            if !config.window_scaling && figures.window_bytes <= UNSCALED_WINDOW =>
+        {
             "; a larger one needs window_scaling".to_owned()
         }
-        _ => String::new(),
+        Transport::Tcp(_) | Transport::Stp(_) | Transport::Xtp(_) | Transport::Sctp(_) => {
+            String::new()
+        }
     };
     Some(format!(
         "the window of {} ({} segments) is below the BDP of {} ({:.1} segments): at most {} of {}{cure}",
@@ -344,18 +347,19 @@ fn queue(figures: &Figures) -> Option<String> {
 }
 
 fn acks(flow: &Flow, figures: &Figures) -> Option<String> {
-    if flow.transport.ack_control {
+    if flow.transport.tcp().is_some_and(|config| config.ack_control) {
         return None;
     }
+    let transport = flow.transport.plan();
     let possible = figures.capacity_bps.min(figures.window_limit_bps);
     let wanted = 0.999 * possible.min(figures.wanted());
     (figures.ack_limit_bps < wanted).then(|| {
-        let counted = flow.transport.delayed_ack.segments();
-        let per_ack = flow.transport.segments_per_ack(figures.segment_time_ms / 1e3);
-        let often = match (flow.transport.time_between_acks(), counted) {
+        let counted = transport.packets_per_ack();
+        let per_ack = transport.packets_per_ack_at(figures.segment_time_ms / 1e3);
+        let often = match (transport.time_between_acks(), counted) {
             (Some(time), _) if per_ack > f64::from(counted) => time.to_string(),
-            (_, 1) => format!("segment of {}", bytes(f64::from(flow.transport.mss))),
-            (_, n) => format!("{n} segments of {}", bytes(f64::from(flow.transport.mss))),
+            (_, 1) => format!("segment of {}", bytes(f64::from(transport.mss()))),
+            (_, n) => format!("{n} segments of {}", bytes(f64::from(transport.mss()))),
         };
         format!(
             "an ACK for every {often} fills {} at {}: at most {}",
@@ -386,7 +390,7 @@ fn overload(figures: &Figures) -> Option<String> {
 
 /// The receiver's window has to leave room for the jump (RFC 9959).
 fn resumed_window(flow: &Flow, figures: &Figures) -> Option<String> {
-    let saved = flow.transport.careful_resume?;
+    let saved = flow.transport.plan().careful_resume()?;
     let jump = saved.jump();
     (jump > figures.window_bytes).then(|| {
         format!(
@@ -398,7 +402,7 @@ fn resumed_window(flow: &Flow, figures: &Figures) -> Option<String> {
 }
 
 fn delayed_ack(flow: &Flow) -> Option<String> {
-    let timeout = flow.transport.delayed_ack.longest();
+    let timeout = flow.transport.tcp()?.delayed_ack.longest();
     (timeout > Span::from_millis(500))
         .then(|| format!("ACKs wait up to {timeout}; RFC 5681 section 4.2 requires at most 500ms"))
 }

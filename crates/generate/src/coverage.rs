@@ -6,6 +6,7 @@ use language::shape::{alternatives, keys, required, type_of};
 use serde_json::Value as Json;
 
 use crate::dice::Dice;
+use crate::document::other_tables;
 
 /// How often each key, each table and each pair of tables was drawn in a scenario that ran.
 #[derive(Clone, Debug)]
@@ -117,8 +118,7 @@ fn needs_tcp(first: &str, second: &str) -> bool {
     let reads_tcp = second.starts_with("node.middlebox(")
         || second.starts_with("link") && second.contains("header_compression(")
         || second.starts_with("link") && second.ends_with(".mtu");
-    ["quic", "stp", "xtp", "sctp"].iter().any(|name| first == format!("flow.transport.{name}"))
-        && reads_tcp
+    reads_tcp && other_tables().any(|name| first == format!("flow.transport.{name}"))
 }
 
 /// Returns true if two tables are alternatives of a key that a scenario has only once.

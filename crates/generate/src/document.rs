@@ -280,7 +280,10 @@ fn choose_protocol(transport: &mut Json, dice: &mut Dice) -> Option<Protocol> {
 }
 
 /// Tables of protocols whose packets are none of TCP.
-const OTHER_PROTOCOLS: [&str; 4] = ["stp", "quic", "xtp", "sctp"];
+pub(crate) fn other_tables() -> impl Iterator<Item = &'static str> {
+    let entries = Protocol::ALL.iter().map(|protocol| protocol.entry());
+    entries.filter(|entry| !entry.has_segments_of_tcp).filter_map(|entry| entry.table)
+}
 
 fn has_table(flow: &Json, table: &str) -> bool {
     flow["transport"][table].is_object()
@@ -296,8 +299,7 @@ const OF_TCP_LINKS: [&str; 2] = ["mtu", "header_compression"];
 /// Takes other protocols or what knows packets of TCP only out of a scenario with both, which is refused.
 fn separate(json: &mut Json, dice: &mut Dice) {
     let entries = |key: &str| json[key].as_array().into_iter().flatten();
-    let has_other = entries("flow")
-        .any(|flow| OTHER_PROTOCOLS.iter().any(|table| has_table(flow, table)))
+    let has_other = entries("flow").any(|flow| other_tables().any(|table| has_table(flow, table)))
         || entries("node").any(|node| drawn_over_quic(&node["proxy"]).is_some());
     let reads_tcp = entries("node").any(|node| !node["middlebox"].is_null())
         || entries("link").any(|link| {
@@ -310,7 +312,7 @@ fn separate(json: &mut Json, dice: &mut Dice) {
     if dice.chance(0.5) {
         for flow in json["flow"].as_array_mut().into_iter().flatten() {
             if let Some(table) = flow.get_mut("transport") {
-                OTHER_PROTOCOLS.iter().for_each(|protocol| take(table, protocol));
+                other_tables().for_each(|protocol| take(table, protocol));
             }
         }
         for node in json["node"].as_array_mut().into_iter().flatten() {

@@ -148,7 +148,7 @@ pub struct ReferenceNetwork<B> {
     hops: u64,
 }
 
-impl<B: Copy> ReferenceNetwork<B> {
+impl<B: Clone> ReferenceNetwork<B> {
     /// An empty network over `topology`.
     pub fn new(topology: Topology) -> Self {
         let ports = topology.ports.iter().map(SlowLane::new).collect();
@@ -228,10 +228,10 @@ impl<B: Copy> ReferenceNetwork<B> {
 
     fn start(&mut self, now: Time, number: usize, accepted: Accepted<B>) {
         let port = &mut self.ports[number];
-        port.sending = Some(accepted);
         port.started = now;
         port.busy = port.busy + accepted.duration;
         port.last_end = now + accepted.duration;
+        port.sending = Some(accepted);
         let end = port.last_end;
         self.schedule(end, Kind::TransmissionEnds, number, None);
     }
@@ -241,12 +241,12 @@ impl<B: Copy> ReferenceNetwork<B> {
         let sent = port.sending.take().expect("a transmission that ends was started");
         let gives_way = port.low_priority == LowPriority::PushOut;
         assert!(gives_way || sent.leaves == now, "the channel was asked for another time");
-        self.propagate(now, number, &sent);
+        self.propagate(now, number, sent);
         self.start_next(now, number);
     }
 
     /// A transmission that leaves at `left` comes to the far end.
-    fn propagate(&mut self, left: Time, number: usize, sent: &Accepted<B>) {
+    fn propagate(&mut self, left: Time, number: usize, sent: Accepted<B>) {
         let port = &mut self.ports[number];
         let jitter = sent.drawn.map_or(Span::ZERO, |drawn| drawn.jitter);
         let delay = port.delay_at(left);
@@ -267,7 +267,7 @@ impl<B: Copy> ReferenceNetwork<B> {
             port.corrupted.push(port.last_corrupted);
         } else {
             port.last_arrival = arrival;
-            let (kind, number) = match (sent.load, port.reverse) {
+            let (kind, number) = match (&sent.load, port.reverse) {
                 (Load::Packet(_), _) => (Kind::Arrives, number),
                 (Load::Frame(_) | Load::Coded(_), _) => (Kind::FrameArrives, number),
                 (Load::Status(_), reverse) => (Kind::StatusArrives, reverse.unwrap_or(number)),
@@ -277,7 +277,7 @@ impl<B: Copy> ReferenceNetwork<B> {
     }
 }
 
-impl<B: Copy> SlowLane<B> {
+impl<B: Clone> SlowLane<B> {
     fn new(port: &PortSpec) -> Self {
         let direction = &port.direction;
         // Without `..`, so that a new key has to be considered here.
@@ -445,7 +445,7 @@ impl<B: Copy> SlowLane<B> {
     }
 }
 
-impl<B: Copy> Fabric<B> for ReferenceNetwork<B> {
+impl<B: Clone> Fabric<B> for ReferenceNetwork<B> {
     fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>) {
         let port = self.routes.out(from, packet.to);
         self.enter(now, port, packet);

@@ -3,11 +3,9 @@
 //! A flow is a list of legs. A leg is a TCP connection, or several one after the other, between two
 //! nodes. A flow that no gateway splits has one leg, and each split proxy on its way adds one.
 
-use std::sync::Arc;
-
 use congestion::Specification;
 use network::{FlowId, NodeId};
-use scenario::model::{Flow, FlowPath, GatewayEnd, OwnSettings, Traffic};
+use scenario::model::{Flow, FlowPath, GatewayEnd, Traffic, Transport};
 use units::Rate;
 
 use crate::topology::number;
@@ -61,10 +59,8 @@ pub struct Leg<'a> {
 /// One end of the connections of a leg.
 #[derive(Clone, Copy, Debug)]
 pub struct LegEnd<'a> {
-    /// Settings of its protocol only.
-    pub own: &'a OwnSettings,
-    /// Transport settings.
-    pub transport: &'a Arc<tcp::Config>,
+    /// Transport protocol and its settings.
+    pub transport: &'a Transport,
     /// The rate at which the application reads; `None` reads at once.
     pub reader_rate: Option<Rate>,
     /// The congestion controller.
@@ -79,7 +75,6 @@ const BETWEEN_LEGS: u32 = 1 << 28;
 /// A gateway's end of a leg.
 fn at_gateway(end: &GatewayEnd) -> LegEnd<'_> {
     LegEnd {
-        own: &end.own,
         transport: &end.transport,
         reader_rate: None,
         controller: &end.controller,
@@ -99,7 +94,6 @@ pub fn legs(flow: &Flow) -> Vec<Leg<'_>> {
         Traffic::Bulk { .. } | Traffic::Constant { .. } | Traffic::OnOff { .. } => Side::Sender,
     };
     let host = LegEnd {
-        own: &flow.own,
         transport: &flow.transport,
         reader_rate: flow.reader_rate,
         controller: &flow.controller,
@@ -152,9 +146,8 @@ impl Leg<'_> {
 
 impl LegEnd<'_> {
     fn is_like(&self, other: &Self) -> bool {
-        let Self { own, transport, reader_rate, controller, is_of_flow } = self;
-        *own == other.own
-            && (Arc::ptr_eq(transport, other.transport) || *transport == other.transport)
+        let Self { transport, reader_rate, controller, is_of_flow } = self;
+        *transport == other.transport
             && *reader_rate == other.reader_rate
             && (std::ptr::eq(*controller, other.controller) || *controller == other.controller)
             && *is_of_flow == other.is_of_flow

@@ -5,7 +5,6 @@
 
 use recording::{ExtraTable, extra_table};
 use scenario::Scenario;
-use scenario::model::OwnSettings;
 
 extra_table! {
     /// Legs of flows.
@@ -99,8 +98,8 @@ pub fn legs_table(
         for (number, (leg, totals)) in (0..).zip(crate::legs(flow).iter().zip(totals)) {
             let node = |node: network::NodeId| scenario.nodes[usize::from(node.0)].name.clone();
             let [sender, _] = leg.ends;
-            let protocol = sender.own.protocol(sender.transport);
-            let known = sender.own.controller_status(sender.controller);
+            let protocol = sender.transport.protocol();
+            let known = sender.transport.controller_status(sender.controller);
             table.push(LegRow {
                 flow: flow.name.clone(),
                 leg: number,
@@ -109,13 +108,7 @@ pub fn legs_table(
                 protocol: protocol.name().to_owned(),
                 controller: sender.controller.entry().name.to_owned(),
                 controller_status: status.map_or(known.to_string(), str::to_owned),
-                recovery: match sender.own {
-                    OwnSettings::Tcp => sender.transport.recovery.name().to_owned(),
-                    OwnSettings::Quic(_)
-                    | OwnSettings::Stp(_)
-                    | OwnSettings::Xtp(_)
-                    | OwnSettings::Sctp(_) => String::new(),
-                },
+                recovery: sender.transport.recovery().to_owned(),
                 connections: totals.connections,
                 connections_aborted: totals.aborted,
                 bytes: totals.bytes,

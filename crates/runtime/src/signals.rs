@@ -103,7 +103,7 @@ fn each_end(
             let nodes = [usize::from(settings.from.0), usize::from(settings.to.0)];
             let sides = [(Side::Sender, nodes), (Side::Receiver, [nodes[1], nodes[0]])];
             for (end, (side, nodes)) in settings.ends.iter().zip(sides) {
-                if takes(end.transport) {
+                if end.transport.tcp().is_some_and(|config| takes(config)) {
                     let routes = routes.get_or_insert_with(|| scenario::routes(scenario));
                     found(routes, Hearer { flow, leg, side }, nodes);
                 }

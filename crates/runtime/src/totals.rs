@@ -110,7 +110,7 @@ impl FlowState {
 /// The part of the totals that only TCP and SCPS-TP have.
 pub fn tcp_record(flow: &Flow, sent: &Counters) -> TcpRecord {
     TcpRecord {
-        recovery: flow.transport.recovery.name().into(),
+        recovery: flow.transport.recovery().into(),
         segments_sent: sent.segments,
         segments_retransmitted: sent.retransmissions,
         probes_sent: sent.probes,

@@ -1,15 +1,17 @@
 //! The model of a scenario for all backends: defaults filled in, names resolved, values valid.
 
+mod transport;
+
 use std::sync::Arc;
 
-use congestion::{Specification, Status};
-use quic::Congestion;
-use transport::Protocol;
+use ::transport::Protocol;
+use congestion::Specification;
 use units::{Bytes, Rate, Span};
 use wire::IpVersion;
 
 use crate::routes::{Hop, Routes};
 
+pub use self::transport::{Lengths, Plan, Transport};
 pub use link::{
     Aqm, Arq, ArqSettings, Change, Demand, DemandSettings, Errors as Channel, Fec, FecSettings,
     Feedback, LowPriority, Marking, QueueLimit, Settings as Direction, Timeline,
@@ -68,17 +70,17 @@ impl Scenario {
 
     /// Length of a full packet of a flow as an IP packet, in bytes.
     pub fn packet_bytes(&self, flow: &Flow) -> u64 {
-        u64::from(self.ip.header_bytes()) + flow.own.lengths(&flow.transport).full
+        u64::from(self.ip.header_bytes()) + flow.transport.plan().lengths().full
     }
 
     /// Length of the longest packet of a flow as an IP packet, in bytes.
     pub fn longest_packet_bytes(&self, flow: &Flow) -> u64 {
-        u64::from(self.ip.header_bytes()) + flow.own.lengths(&flow.transport).longest
+        u64::from(self.ip.header_bytes()) + flow.transport.plan().lengths().longest
     }
 
     /// Length of an ACK of a flow without data as an IP packet, in bytes.
     pub fn ack_bytes(&self, flow: &Flow) -> u64 {
-        u64::from(self.ip.header_bytes()) + flow.own.lengths(&flow.transport).ack
+        u64::from(self.ip.header_bytes()) + flow.transport.plan().lengths().ack
     }
 
     /// Bytes of the headers of IP and TCP without options.
@@ -173,10 +175,8 @@ pub struct GatewayEnd {
     pub controller: Specification,
     /// True if the side has a controller of its own, and not that of the flow.
     pub has_own_controller: bool,
-    /// Settings that only the protocol of its connections has.
-    pub own: OwnSettings,
-    /// TCP settings. Of another protocol they describe a TCP that has as much in flight and as many ACKs.
-    pub transport: Arc<tcp::Config>,
+    /// Settings of the protocol of its connections.
+    pub transport: Transport,
     /// The maximum pacing rate of one connection, with a bucket of one packet.
     pub pacing: Option<BucketSettings>,
 }
@@ -184,7 +184,7 @@ pub struct GatewayEnd {
 impl GatewayEnd {
     /// The protocol of its connections.
     pub fn protocol(&self) -> Protocol {
-        self.own.protocol(&self.transport)
+        self.transport.protocol()
     }
 }
 
@@ -236,13 +236,8 @@ pub struct Flow {
     pub stop: Option<Span>,
     /// The congestion controller of both ends.
     pub controller: Specification,
-    /// The transport protocol.
-    pub protocol: Protocol,
-    /// Settings that only this protocol has.
-    pub own: OwnSettings,
-    /// TCP settings of both ends; shared by the flows of one entry. Of another protocol they describe a TCP
-    /// that has as much in flight and as many ACKs.
-    pub transport: Arc<tcp::Config>,
+    /// The transport protocol of both ends, with its settings.
+    pub transport: Transport,
     /// How fast the applications read; `None` reads at once.
     pub reader_rate: Option<Rate>,
     /// First sequence number of the side that sends the data; the other takes one more.
@@ -256,14 +251,19 @@ pub struct Flow {
 }
 
 impl Flow {
+    /// The transport protocol.
+    pub fn protocol(&self) -> Protocol {
+        self.transport.protocol()
+    }
+
     /// Returns true if all its connections are of TCP, or of SCPS-TP, which is one.
     pub fn has_tcp_only(&self) -> bool {
-        self.own == OwnSettings::Tcp && self.other_end().is_none()
+        self.transport.is_tcp() && self.other_end().is_none()
     }
 
     /// Returns true if some of its data may be missing at the end.
     pub fn is_best_effort(&self) -> bool {
-        self.transport.scps.is_some_and(|scps| scps.best_effort.is_some())
+        self.transport.scps().is_some_and(|scps| scps.best_effort.is_some())
     }
 
     /// The ways of its data and of its ACKs on the primary path.
@@ -282,98 +282,22 @@ impl Flow {
         [(self.from, to), (self.to, from)]
     }
 
+    /// The protocols of its connections, those of gateways included.
+    pub fn transports(&self) -> impl Iterator<Item = &Transport> {
+        let of_gateways = self.gateways.iter().flat_map(|one| &one.ends);
+        of_gateways.map(|end| &end.transport).chain([&self.transport])
+    }
+
     /// Returns true if some of its connections are of QUIC, those between gateways included.
     pub fn has_quic(&self) -> bool {
-        let of_gateways = self.gateways.iter().flat_map(|one| &one.ends);
-        let mut ends = of_gateways.map(|end| &end.own).chain([&self.own]);
-        ends.any(|own| matches!(own, OwnSettings::Quic(_)))
+        self.transports().any(|transport| matches!(transport, Transport::Quic(_)))
     }
 
     /// The first end of a gateway with another protocol, and the number of its node.
     pub fn other_end(&self) -> Option<(usize, &GatewayEnd)> {
         let mut ends =
             self.gateways.iter().flat_map(|one| one.ends.iter().map(|end| (one.node, end)));
-        ends.find(|(_, end)| end.own != OwnSettings::Tcp)
-    }
-}
-
-/// Settings that only one transport protocol has.
-#[derive(Clone, Debug, PartialEq)]
-pub enum OwnSettings {
-    /// Those of TCP are in [`Flow::transport`].
-    Tcp,
-    /// QUIC.
-    Quic(Arc<quic::Settings>),
-    /// STP.
-    Stp(Arc<stp::Config>),
-    /// XTP.
-    Xtp(Arc<xtp::Config>),
-    /// SCTP.
-    Sctp(Arc<sctp::Config>),
-}
-
-/// Lengths of the packets of an end in bytes, without the header of IP.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) struct Lengths {
-    /// Of most packets that are full of data.
-    pub full: u64,
-    /// Of the longest.
-    pub longest: u64,
-    /// Of an acknowledgement without data and without gaps, as a connection with one-way data sends it.
-    pub ack: u64,
-}
-
-impl OwnSettings {
-    /// Lengths of the packets of an end with these settings and those of TCP.
-    pub(crate) fn lengths(&self, transport: &tcp::Config) -> Lengths {
-        let (full, longest, ack) = match self {
-            Self::Tcp => {
-                let full = u64::from(transport.mss) + u64::from(wire::tcp::HEADER);
-                let options = transport.timestamps_bytes();
-                (full, full, u64::from(wire::tcp::HEADER) + u64::from(options))
-            }
-            Self::Quic(settings) => {
-                let full = settings.full_packet();
-                (full, full, quic::Settings::ACK)
-            }
-            Self::Stp(config) => (config.full_packet(), config.longest_packet(), stp::Config::ACK),
-            Self::Xtp(config) => {
-                let full = config.full_packet() - u64::from(config.ip_header);
-                (full, full, xtp::Config::ACK)
-            }
-            Self::Sctp(config) => {
-                let full = config.full_packet();
-                (full, full, sctp::Config::ACK)
-            }
-        };
-        Lengths { full, longest, ack }
-    }
-
-    /// The protocol of an end with these settings and those of TCP.
-    pub fn protocol(&self, transport: &tcp::Config) -> Protocol {
-        match self {
-            Self::Quic(_) => Protocol::Quic,
-            Self::Stp(_) => Protocol::Stp,
-            Self::Xtp(_) => Protocol::Xtp,
-            Self::Sctp(_) => Protocol::Sctp,
-            Self::Tcp if transport.scps.is_some() => Protocol::ScpsTp,
-            Self::Tcp => Protocol::Tcp,
-        }
-    }
-
-    /// Returns true if the controller of the end is one of quinn's own.
-    pub fn has_quinns_controller(&self) -> bool {
-        matches!(self, Self::Quic(settings) if settings.congestion == Congestion::Quinn)
-    }
-
-    /// Confidence that the controller of the end is that of its source.
-    pub fn controller_status(&self, controller: &Specification) -> Status {
-        match self {
-            Self::Quic(_) if self.has_quinns_controller() => Protocol::Quic.entry().status,
-            Self::Sctp(_) => Protocol::Sctp.entry().status,
-            Self::Xtp(_) => Protocol::Xtp.entry().status,
-            Self::Tcp | Self::Quic(_) | Self::Stp(_) => controller.entry().status,
-        }
+        ends.find(|(_, end)| !end.transport.is_tcp())
     }
 }
 

@@ -18,15 +18,11 @@ mod presets;
 mod protocols;
 mod proxies;
 mod queues;
-mod quic;
 mod reorder;
 mod route_rates;
 mod rules;
-mod sctp;
 mod sides;
-mod stp;
 mod traces;
-mod xtp;
 
 pub use bounds::shortest_cycle;
 pub use rules::UNSCALED_WINDOW;

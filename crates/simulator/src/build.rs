@@ -34,8 +34,7 @@ pub(crate) fn blueprints(scenario: &Scenario, seed: u64, logs: &Logs) -> Vec<Vec
 fn blueprint(leg: &Leg<'_>, seed: u64, ip: IpVersion, logs: &Logs) -> Blueprint {
     let [first, last] = Shared::of(leg, seed, ip, logs);
     let end = |end: LegEnd<'_>, shared: Shared| BlueprintEnd {
-        settings: shared.controller().unwrap_or_else(|| end.transport.controller()),
-        config: end.transport.clone(),
+        settings: end.transport.plan().controller(),
         controller: end.controller.clone(),
         is_of_flow: end.is_of_flow,
         reader_rate: end.reader_rate,

@@ -10,15 +10,15 @@ use std::io::Write;
 
 use recording::{CaptureError, CaptureWriter};
 use scenario::Scenario;
-use scenario::model::{Flow, OwnSettings};
+use scenario::model::Flow;
 use tcp::Segment;
 use wire::icmp::ICMP_HEADER;
-use wire::ip::{CE, ECT_0, ECT_1, IpHeader, LONGEST_PACKET, LOWER_EFFORT};
+use wire::ip::{CE, ECT_0, ECT_1, IpHeader, LOWER_EFFORT};
 use wire::tcp::{AckRatio, EcnCounters, HEADER, ScpsOption};
 use wire::{Addresses, IpPacket, IpVersion, TcpPacket};
 
 use crate::simulation::Observed;
-use crate::transports::OnWire;
+use crate::transports::{self, Content, OnWire};
 
 /// Name of the file's only interface.
 const INTERFACE: &str = "data-senders";
@@ -50,10 +50,8 @@ impl<W: Write> Capture<W> {
     /// # Errors
     /// When the sink does not take the bytes.
     pub fn new(sink: W, scenario: &Scenario) -> Result<Self, CaptureError> {
-        // QUIC is encrypted, and the reports of XTP and SCTP are as long as they need be.
-        let is_long = |flow: &Flow| matches!(flow.own, OwnSettings::Xtp(_) | OwnSettings::Sctp(_));
-        let is_whole = |flow: &Flow| flow.has_quic() || is_long(flow);
-        let snaplen = if scenario.flows.iter().any(is_whole) { LONGEST_PACKET } else { SNAPLEN };
+        let lengths = scenario.flows.iter().flat_map(Flow::transports).map(transports::snaplen);
+        let snaplen = lengths.max().unwrap_or(SNAPLEN);
         let writer = CaptureWriter::new(sink, &[INTERFACE.to_owned()], snaplen.into())?;
         let (packet, content) = Default::default();
         Ok(Self { writer, ip: scenario.ip, packet, content, failed: None })
@@ -67,13 +65,16 @@ impl<W: Write> Capture<W> {
             return;
         }
         let at = observed.at.as_nanos();
-        if let Some((end, bytes)) = observed.other {
-            let length = self.write_other(observed, end, bytes);
-            self.failed = self.writer.packet(0, at, &self.packet, length).err();
-            return;
-        }
-        if observed.segment.reported_mss().is_some() {
-            if let Some(message) = too_big(observed, self.ip) {
+        let segment = match observed.content {
+            Content::Tcp(segment) => segment,
+            Content::Other(other) => {
+                let length = self.write_other(observed, other);
+                self.failed = self.writer.packet(0, at, &self.packet, length).err();
+                return;
+            }
+        };
+        if segment.reported_mss().is_some() {
+            if let Some(message) = too_big(observed, segment, self.ip) {
                 let known = message.bytes().len().min(known_bytes(self.ip));
                 #[expect(clippy::cast_possible_truncation, reason = "at most 1280 bytes")]
                 let length = message.bytes().len() as u32;
@@ -81,34 +82,31 @@ impl<W: Write> Capture<W> {
             }
             return;
         }
-        let sack = observed.segment.sack.map(|block| (block.start, block.end));
-        let packet = packet(observed, self.ip, &sack);
+        let sack = segment.sack.map(|block| (block.start, block.end));
+        let packet = packet(observed, segment, self.ip, &sack);
         let length = packet.write(SNAPLEN.into(), &mut self.packet);
         self.failed = self.writer.packet(0, at, &self.packet, length).err();
     }
 
-    /// Writes a packet of another protocol with `bytes` behind the header of IP, cut off. Returns its length.
-    fn write_other(&mut self, observed: &Observed<'_>, end: &dyn OnWire, bytes: u16) -> u32 {
+    /// Writes a packet of another protocol, cut off. Returns its length.
+    fn write_other(&mut self, observed: &Observed<'_>, other: &dyn OnWire) -> u32 {
+        let bytes = other.bytes();
         let addresses = addresses(observed, self.ip);
         let header = IpHeader {
             addresses,
             ttl: TTL,
             dscp_ecn: dscp_ecn(observed),
-            protocol: end.number(),
+            protocol: other.number(),
             ..IpHeader::default()
         };
         self.packet.clear();
         header.write(bytes.into(), &mut self.packet);
         let length = self.packet.len() + usize::from(bytes);
         self.content.clear();
-        end.write(observed.segment, addresses, ports(observed), &mut self.content);
-        debug_assert!(
-            [0, usize::from(bytes)].contains(&self.content.len()),
-            "{} bytes of a packet of {bytes}",
-            self.content.len()
-        );
+        other.write(addresses, ports(observed), &mut self.content);
+        debug_assert_eq!(self.content.len(), usize::from(bytes), "length of {other:?}");
         self.packet.extend_from_slice(&self.content);
-        self.packet.truncate(end.snaplen().into());
+        self.packet.truncate(other.snaplen().into());
         #[expect(clippy::cast_possible_truncation, reason = "both lengths have 16 bits")]
         let length = length as u32;
         length
@@ -146,10 +144,10 @@ fn known_bytes(ip: IpVersion) -> usize {
 }
 
 /// The message of a router about a packet that was too long, which arrives in place of a segment.
-fn too_big(observed: &Observed<'_>, ip: IpVersion) -> Option<IpPacket> {
-    let (mss, router, bytes) = observed.segment.report()?;
+fn too_big(observed: &Observed<'_>, segment: &Segment, ip: IpVersion) -> Option<IpPacket> {
+    let (mss, router, bytes) = segment.report()?;
     let segment = Segment {
-        sequence: observed.segment.sequence,
+        sequence: segment.sequence,
         flags: tcp::Flags::ACK,
         payload: bytes.checked_sub(HEADER)?,
         window_scale: Segment::NO_SCALE,
@@ -161,11 +159,11 @@ fn too_big(observed: &Observed<'_>, ip: IpVersion) -> Option<IpPacket> {
         source: observed.destination,
         destination: observed.source,
         by_data_sender: !observed.by_data_sender,
-        segment: &segment,
+        content: Content::Tcp(&segment),
         ..*observed
     };
     let mut whole = Vec::new();
-    packet(&quoted, ip, &[]).write(usize::MAX, &mut whole);
+    packet(&quoted, &segment, ip, &[]).write(usize::MAX, &mut whole);
     let mtu = mss.checked_add(ip.header_bytes() + HEADER)?;
     IpPacket::read(&whole)?.too_big(runtime::address(router, ip), mtu)
 }
@@ -188,10 +186,13 @@ fn ports(observed: &Observed<'_>) -> (u16, u16) {
 
 /// DSCP and ECN.
 fn dscp_ecn(observed: &Observed<'_>) -> u8 {
-    let segment = observed.segment;
     if observed.is_marked {
         return CE;
     }
+    let segment = match observed.content {
+        Content::Tcp(segment) => segment,
+        Content::Other(other) => return if other.is_ecn_capable() { ECT_0 } else { 0 },
+    };
     match (segment.is_low_priority(), segment.is_ecn_capable()) {
         (true, _) => LOWER_EFFORT,
         (false, true) if segment.is_low_latency() => ECT_1,
@@ -200,14 +201,14 @@ fn dscp_ecn(observed: &Observed<'_>) -> u8 {
     }
 }
 
-/// The observed segment as a packet with addresses and ports; `sack` are its SACK blocks and the
+/// An observed segment as a packet with addresses and ports; `sack` are its SACK blocks and the
 /// unused room behind them.
 pub(crate) fn packet<'a>(
     observed: &Observed<'_>,
+    segment: &Segment,
     ip: IpVersion,
     sack: &'a [(u32, u32)],
 ) -> TcpPacket<'a> {
-    let segment = observed.segment;
     let (source_port, destination_port) = ports(observed);
     TcpPacket {
         addresses: addresses(observed, ip),
@@ -266,11 +267,10 @@ mod tests {
                 destination: 0,
                 connection: 3,
                 by_data_sender: false,
-                segment: &segment,
+                content: Content::Tcp(&segment),
                 is_marked: false,
-                other: None,
             };
-            let message = too_big(&observed, ip).unwrap();
+            let message = too_big(&observed, &segment, ip).unwrap();
             assert_eq!(message.bytes().len(), usize::from(length));
             assert_eq!(message.source(), runtime::address(2, ip));
             assert_eq!(message.destination(), runtime::address(0, ip));

@@ -21,7 +21,7 @@ use wire::feedback::Field;
 
 use crate::simulation::{Controllers, Observed, Observer};
 use crate::split::Split;
-use crate::transports::{Connection, OnWire};
+use crate::transports::{Carried, Connection};
 
 pub(crate) use blueprint::{Blueprint, BlueprintEnd};
 pub(crate) use flow_connections::FlowConnections;
@@ -29,13 +29,13 @@ pub(crate) use gateways::read_by_peer;
 pub(crate) use rates::has_rates;
 use rates::{Limit, SharedRate};
 
-/// Content of a simulated packet: a segment for one endpoint.
+/// Content of a simulated packet: a segment, or a packet of another protocol, for one endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub struct Body {
+pub struct Body<P = Segment> {
     /// Number of the endpoint that it is for.
     pub endpoint: EndpointId,
-    /// The segment.
-    pub segment: Segment,
+    /// The segment or the packet.
+    pub packet: P,
 }
 
 /// One end of a connection on a host.
@@ -82,28 +82,22 @@ pub(crate) enum Part {
     Gateway(u32),
 }
 
-/// The code point of a packet that routers may mark.
-#[cold]
-fn capable(segment: &Segment) -> Ecn {
-    if segment.is_low_latency() { Ecn::Scalable } else { Ecn::Capable }
-}
-
 impl<C: Connection> Endpoint<C> {
+    /// A packet of IP with its content, for the peer.
     #[inline]
-    fn packet(&self, body: Body, priority: Priority) -> Packet<Body> {
-        let segment = &body.segment;
-        let ecn = if segment.is_ecn_capable() { capable(segment) } else { Ecn::NotCapable };
-        let bytes = self.ip_header + self.connection.bytes(segment);
+    fn packet(&self, packet: C::Packet, priority: Priority) -> Packet<Body<C::Packet>> {
+        let ecn = packet.ecn();
+        let bytes = self.ip_header + packet.bytes();
+        let to = if C::MAY_BE_OTHERS { self.addresses(&packet)[1] } else { self.peer_node };
         // A connection has one number at each end, so this is its addresses and ports.
-        let flow = body.endpoint.0;
-        let to = if C::MAY_BE_OTHERS { self.addresses(segment)[1] } else { self.peer_node };
-        Packet { body, flow, to, bytes, priority, ecn }
+        let (endpoint, flow) = (self.peer, self.peer.0);
+        Packet { body: Body { endpoint, packet }, flow, to, bytes, priority, ecn }
     }
 
     /// Its address and that of its peer on the path of a packet.
-    fn addresses(&self, packet: &Segment) -> [NodeId; 2] {
+    fn addresses(&self, packet: &C::Packet) -> [NodeId; 2] {
         let paths = self.extras.as_ref().map_or(&[][..], |extras| &extras.paths);
-        let path = usize::from(self.connection.path(packet));
+        let path = usize::from(packet.path());
         paths.get(path).copied().unwrap_or([self.node, self.peer_node])
     }
 
@@ -123,11 +117,11 @@ impl<C: Connection> Endpoint<C> {
         self.extras.as_ref().is_some_and(|extras| extras.reader.is_some())
     }
 
-    /// Shows the observer a segment that is about to be sent.
+    /// Shows the observer a packet that is about to be sent.
     #[cold]
     #[inline(never)]
-    fn show(&self, now: Time, end: &End, segment: &Segment, observer: &mut Observer<'_>) {
-        let [source, destination] = self.addresses(segment).map(|address| address.0);
+    fn show(&self, now: Time, end: &End, packet: &C::Packet, observer: &mut Observer<'_>) {
+        let [source, destination] = self.addresses(packet).map(|address| address.0);
         observer(&Observed {
             at: now,
             node: self.node.0,
@@ -137,68 +131,64 @@ impl<C: Connection> Endpoint<C> {
             destination,
             connection: end.connection.0,
             by_data_sender: end.side == Side::Sender,
-            segment,
+            content: packet.content(),
             is_marked: false,
-            other: self.on_wire(segment),
         });
-    }
-
-    /// The layout of a packet of this connection, unless it is a segment of TCP.
-    fn on_wire(&self, packet: &Segment) -> Option<(&dyn OnWire, u16)> {
-        let end = self.connection.on_wire()?;
-        Some((end, self.connection.bytes(packet)))
     }
 
     /// Sends all that there is to be sent.
     #[inline(never)]
-    fn send<F: Fabric<Body>>(
+    fn send<F: Fabric<Body<C::Packet>>>(
         &mut self,
         now: Time,
         end: &End,
         fabric: &mut F,
         mut observer: Option<&mut Observer<'_>>,
     ) {
-        while let Some(segment) = self.connection.next_packet(now) {
-            let body = Body { endpoint: self.peer, segment };
+        while let Some(packet) = self.connection.next_packet(now) {
             if let Some(observer) = &mut observer {
-                // A copy, so that a segment that nobody observes need not be in memory.
-                let shown = segment;
+                // A copy, so that a segment without an observer need not be in memory.
+                let shown = packet.clone();
                 self.show(now, end, &shown, observer);
             }
             if fabric.has_fields() {
-                self.send_with_field(now, body, fabric);
+                self.send_with_field(now, packet, fabric);
                 continue;
             }
-            fabric.send(now, self.node, self.packet(body, Priority::Normal));
+            fabric.send(now, self.node, self.packet(packet, Priority::Normal));
         }
         if self.connection.may_have_low_priority() {
             self.send_low_priority(now, end, fabric, observer);
         }
     }
 
-    /// Sends a segment in a network whose packets have a feedback field.
+    /// Sends a packet in a network whose packets have a feedback field.
     #[cold]
     #[inline(never)]
-    fn send_with_field<F: Fabric<Body>>(&mut self, now: Time, body: Body, fabric: &mut F) {
-        let field = self.connection.take_field(&body.segment);
-        fabric.send_with(now, self.node, self.packet(body, Priority::Normal), field);
+    fn send_with_field<F: Fabric<Body<C::Packet>>>(
+        &mut self,
+        now: Time,
+        packet: C::Packet,
+        fabric: &mut F,
+    ) {
+        let field = self.connection.take_field(&packet);
+        fabric.send_with(now, self.node, self.packet(packet, Priority::Normal), field);
     }
 
     #[cold]
     #[inline(never)]
-    fn send_low_priority<F: Fabric<Body>>(
+    fn send_low_priority<F: Fabric<Body<C::Packet>>>(
         &mut self,
         now: Time,
         end: &End,
         fabric: &mut F,
         mut observer: Option<&mut Observer<'_>>,
     ) {
-        while let Some(segment) = self.connection.next_of_low_priority(now) {
-            let body = Body { endpoint: self.peer, segment };
+        while let Some(packet) = self.connection.next_of_low_priority(now) {
             if let Some(observer) = &mut observer {
-                self.show(now, end, &body.segment, observer);
+                self.show(now, end, &packet, observer);
             }
-            fabric.send(now, self.node, self.packet(body, Priority::Low));
+            fabric.send(now, self.node, self.packet(packet, Priority::Low));
         }
     }
 }
@@ -240,7 +230,7 @@ const ERROR: u64 = 1 << 59;
 
 /// All endpoints, and the timers of endpoints and applications.
 #[derive(Debug)]
-pub(crate) struct Hosts<C> {
+pub(crate) struct Hosts<C: Connection> {
     pub(crate) endpoints: Vec<Endpoint<C>>,
     /// Who is whose peer, in the order of the endpoints.
     pub(crate) ends: Ends,
@@ -260,7 +250,7 @@ pub(crate) struct Hosts<C> {
     /// Servers whose endpoint has moved, because a connection crosses a gateway unsplit.
     moved: BTreeMap<EndpointId, EndpointId>,
     /// A packet that has reached a gateway for an endpoint which has moved meanwhile.
-    astray: Option<Packet<Body>>,
+    astray: Option<Packet<Body<C::Packet>>>,
     /// The feedback field of the last packet that had one.
     field: Field,
 }
@@ -441,17 +431,21 @@ impl<C: Connection> Hosts<C> {
 
     /// Takes in a packet. Returns the number of its endpoint, and whether its reader must be woken.
     #[inline(always)]
-    pub(crate) fn receive(&mut self, now: Time, packet: &Packet<Body>) -> (EndpointId, bool) {
-        let Body { endpoint: number, segment } = &packet.body;
+    pub(crate) fn receive(
+        &mut self,
+        now: Time,
+        packet: &Packet<Body<C::Packet>>,
+    ) -> (EndpointId, bool) {
+        let Body { endpoint: number, packet: carried } = &packet.body;
         let endpoint = &mut self.endpoints[number.index()];
         if endpoint.extras.is_some() && !endpoint.is_at(packet.to) {
-            self.astray = Some(*packet);
+            self.astray = Some(packet.clone());
             return (*number, true);
         }
         if packet.ecn == Ecn::Marked {
-            endpoint.connection.on_marked_packet(now, segment);
+            endpoint.connection.on_marked_packet(now, carried);
         } else {
-            endpoint.connection.on_packet(now, segment);
+            endpoint.connection.on_packet(now, carried);
         }
         let wakes =
             endpoint.extras.is_some() || endpoint.connection.delivered() >= endpoint.wake_at;
@@ -464,11 +458,11 @@ impl<C: Connection> Hosts<C> {
     pub(crate) fn receive_more(
         &mut self,
         now: Time,
-        packet: &Packet<Body>,
+        packet: &Packet<Body<C::Packet>>,
         field: Option<&Field>,
     ) -> (EndpointId, bool) {
-        let Body { endpoint: number, segment } = &packet.body;
-        if segment.reported_mss().is_some() {
+        let Body { endpoint: number, packet: carried } = &packet.body;
+        if carried.segment().is_some_and(|segment| segment.reported_mss().is_some()) {
             let received = self.receive(now, packet);
             self.share_path(*number);
             return received;
@@ -498,13 +492,13 @@ impl<C: Connection> Hosts<C> {
         }
     }
 
-    /// Shows the observer a segment that has arrived.
+    /// Shows the observer a packet that has arrived.
     #[cold]
     #[inline(never)]
     pub(crate) fn show_received(
         &self,
         now: Time,
-        packet: &Packet<Body>,
+        packet: &Packet<Body<C::Packet>>,
         observer: &mut Observer<'_>,
     ) {
         let body = &packet.body;
@@ -512,7 +506,7 @@ impl<C: Connection> Hosts<C> {
         if !endpoint.is_at(packet.to) {
             return;
         }
-        let [destination, source] = endpoint.addresses(&body.segment).map(|address| address.0);
+        let [destination, source] = endpoint.addresses(&body.packet).map(|address| address.0);
         let sender = self.ends.get(endpoint.peer);
         observer(&Observed {
             at: now,
@@ -523,15 +517,14 @@ impl<C: Connection> Hosts<C> {
             destination,
             connection: sender.connection.0,
             by_data_sender: sender.side == Side::Sender,
-            segment: &body.segment,
+            content: body.packet.content(),
             is_marked: packet.ecn == Ecn::Marked,
-            other: endpoint.on_wire(&body.segment),
         });
     }
 
     /// Sends what `endpoint` has to send, and arms its timer.
     #[inline]
-    pub(crate) fn flush<F: Fabric<Body>>(
+    pub(crate) fn flush<F: Fabric<Body<C::Packet>>>(
         &mut self,
         now: Time,
         number: EndpointId,

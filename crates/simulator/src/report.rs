@@ -8,23 +8,17 @@ mod loss_notices;
 mod path_mtu;
 
 use network::{Fabric, NodeReport, PortReport, QueueReport};
-use recording::{
-    Backend, FlowSample, FlowSeries, ProtocolRecord, Recording, SctpRecord, StpRecord,
-    TableDefinition, XtpRecord, jain_index,
-};
+use recording::{Backend, FlowSample, FlowSeries, Recording, TableDefinition, jain_index};
 use runtime::{
     Application, EndpointId, FlowState, LinkRecorder, LinkSamples, link_records, link_tables,
-    quic_record, tcp_record,
 };
 use scenario::Scenario;
-use scenario::model::Flow;
 use sketch::{Sketch, Summary};
-use stp::Kind;
-use transport::{Counters, Protocol};
+use transport::Counters;
 use units::{Span, Time};
 
 use crate::hosts::{Body, Hosts};
-use crate::transports::Connection;
+use crate::transports::{self, Connection};
 
 /// The tables that mechanisms add to recordings, in the simulator and on the testbed. A run has those of its
 /// mechanisms.
@@ -102,10 +96,10 @@ impl Recorder {
     /// Takes the samples that are due up to `now`, but not more than a few thousand rows of them.
     /// Returns whether none is left: between two events there may be millions. Nothing has happened
     /// since the last event, so the state is that of each sample's time.
-    pub(crate) fn sample_some_until<F: Fabric<Body>>(
+    pub(crate) fn sample_some_until<C: Connection, F: Fabric<Body<C::Packet>>>(
         &mut self,
         now: Time,
-        hosts: &Hosts<impl Connection>,
+        hosts: &Hosts<C>,
         applications: &[Application],
         fabric: &mut F,
     ) -> bool {
@@ -123,10 +117,10 @@ impl Recorder {
 
     /// The last sample, at the end of the run, so that the series ends with the totals. Those due before
     /// have been taken.
-    pub(crate) fn sample_end<F: Fabric<Body>>(
+    pub(crate) fn sample_end<C: Connection, F: Fabric<Body<C::Packet>>>(
         &mut self,
         end: Time,
-        hosts: &Hosts<impl Connection>,
+        hosts: &Hosts<C>,
         applications: &[Application],
         fabric: &mut F,
     ) {
@@ -135,10 +129,10 @@ impl Recorder {
         }
     }
 
-    fn sample<F: Fabric<Body>>(
+    fn sample<C: Connection, F: Fabric<Body<C::Packet>>>(
         &mut self,
         at: Time,
-        hosts: &Hosts<impl Connection>,
+        hosts: &Hosts<C>,
         applications: &[Application],
         fabric: &mut F,
     ) {
@@ -229,8 +223,15 @@ impl Recorder {
             .map(|(flow, application)| {
                 let state = flow_state(application, hosts);
                 let rtt = rtt_summary(application, hosts);
-                let status = flow.own.controller_status(&flow.controller).to_string();
-                let protocol = protocol_record(flow, application, &state.sent, hosts);
+                let status = flow.transport.controller_status(&flow.controller).to_string();
+                let by_protocol = |end| hosts.connection(end).end();
+                let ends = application
+                    .pairs
+                    .iter()
+                    .map(|pair| [pair.sender, pair.receiver].map(by_protocol));
+                let ends: Vec<_> = ends.collect();
+                let is_aborted = application.aborted.is_some();
+                let protocol = transports::record(flow, &state.sent, &ends, is_aborted);
                 state.record(end, flow, application, rtt, status.into(), protocol)
             })
             .collect();
@@ -294,105 +295,4 @@ fn rtt_summary(application: &Application, hosts: &Hosts<impl Connection>) -> Opt
     let mut all = Sketch::new();
     samples.for_each(|samples| all.merge(samples));
     all.summary(0)
-}
-
-fn protocol_record(
-    flow: &Flow,
-    application: &Application,
-    sent: &Counters,
-    hosts: &Hosts<impl Connection>,
-) -> ProtocolRecord {
-    match flow.protocol {
-        Protocol::Tcp => ProtocolRecord::Tcp(tcp_record(flow, sent)),
-        Protocol::ScpsTp => ProtocolRecord::ScpsTp(tcp_record(flow, sent)),
-        Protocol::Quic => {
-            let pairs = application.pairs.iter().filter_map(|pair| {
-                let [sender, receiver] =
-                    [pair.sender, pair.receiver].map(|end| hosts.connection(end).quic());
-                Some([sender?, receiver?])
-            });
-            ProtocolRecord::Quic(quic_record(sent, pairs, quic_error(application, hosts)))
-        }
-        Protocol::Stp => ProtocolRecord::Stp(stp_record(application, sent, hosts)),
-        Protocol::Xtp => ProtocolRecord::Xtp(xtp_record(application, sent, hosts)),
-        Protocol::Sctp => ProtocolRecord::Sctp(sctp_record(application, sent, hosts)),
-    }
-}
-
-fn quic_error(application: &Application, hosts: &Hosts<impl Connection>) -> Option<String> {
-    application.aborted?;
-    quic::reason(application.ends().filter_map(|end| hosts.connection(end).quic()))
-}
-
-fn stp_record(
-    application: &Application,
-    sent: &Counters,
-    hosts: &Hosts<impl Connection>,
-) -> StpRecord {
-    let mut record = StpRecord {
-        segments_sent: sent.segments,
-        segments_retransmitted: sent.retransmissions,
-        fast_recoveries: u64::from(sent.fast_recoveries),
-        ..StpRecord::default()
-    };
-    for pair in &application.pairs {
-        let ends = [pair.sender, pair.receiver].map(|end| hosts.connection(end).stp());
-        let [Some(sender), Some(receiver)] = ends else { continue };
-        record.polls_sent += sender.pdus().of(Kind::Poll);
-        record.stats_sent += receiver.pdus().of(Kind::Stat);
-        record.ustats_sent += receiver.pdus().of(Kind::Ustat);
-        let verdicts = sender.verdicts();
-        record.probed_corruption += u64::from(verdicts.corruption);
-        record.probed_congestion += u64::from(verdicts.congestion);
-        record.probed_outages += u64::from(verdicts.outage);
-    }
-    record
-}
-
-fn xtp_record(
-    application: &Application,
-    sent: &Counters,
-    hosts: &Hosts<impl Connection>,
-) -> XtpRecord {
-    let mut record = XtpRecord {
-        segments_sent: sent.segments,
-        segments_retransmitted: sent.retransmissions,
-        ..XtpRecord::default()
-    };
-    for pair in &application.pairs {
-        let ends = [pair.sender, pair.receiver].map(|end| hosts.connection(end).xtp());
-        let [Some(sender), Some(receiver)] = ends.map(|end| Some(end?.sent())) else { continue };
-        record.requests_sent += sender.requests;
-        record.handshakes += sender.handshakes;
-        let reports = xtp::Kind::ALL.into_iter().filter(|kind| kind.is_control());
-        record.reports_sent += reports.map(|kind| receiver.of(kind)).sum::<u64>();
-        record.gap_reports_sent += receiver.of(xtp::Kind::Ecntl);
-    }
-    record
-}
-
-fn sctp_record(
-    application: &Application,
-    sent: &Counters,
-    hosts: &Hosts<impl Connection>,
-) -> SctpRecord {
-    let mut record = SctpRecord {
-        segments_sent: sent.segments,
-        segments_retransmitted: sent.retransmissions,
-        timeouts: u64::from(sent.timeouts),
-        fast_recoveries: u64::from(sent.fast_recoveries),
-        ..SctpRecord::default()
-    };
-    for pair in &application.pairs {
-        let ends = [pair.sender, pair.receiver].map(|end| hosts.connection(end).sctp());
-        let [Some(sender), Some(receiver)] = ends else { continue };
-        record.data_packets_sent += sender.events().data_packets;
-        record.sacks_sent += receiver.chunks().of(sctp::Kind::Sack);
-        record.duplicates_received += receiver.events().duplicates;
-        record.path_failures += sender.events().path_failures;
-        record.path_changes += sender.events().path_changes;
-        let beats = [sender, receiver].map(|end| end.chunks().of(sctp::Kind::Heartbeat));
-        record.heartbeats_sent += beats.iter().sum::<u64>();
-    }
-    record
 }

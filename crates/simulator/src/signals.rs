@@ -57,7 +57,7 @@ impl Signals {
     }
 
     /// Something has happened in the network: the next errors may be others.
-    pub(crate) fn look<F: Fabric<Body>, C: Connection>(
+    pub(crate) fn look<C: Connection, F: Fabric<Body<C::Packet>>>(
         &mut self,
         now: Time,
         fabric: &F,

@@ -18,7 +18,7 @@ use crate::hosts::{Blueprint, Body, FlowConnections, Hosts, Part, Timer, has_rat
 use crate::report::Recorder;
 use crate::signals::{Signals, has_signals};
 use crate::split::Found;
-use crate::transports::{Any, Connection, OnWire};
+use crate::transports::{Any, Carried, Connection, Content};
 
 /// Events between two calls of [`Options::progress`]: some ten milliseconds.
 const EVENTS_PER_REPORT: u64 = 1 << 18;
@@ -43,12 +43,22 @@ pub struct Observed<'a> {
     pub connection: u32,
     /// Sent by the end of the connection that sends the data.
     pub by_data_sender: bool,
-    /// The segment. Fields of a packet with another protocol than TCP mean something else.
-    pub segment: &'a Segment,
+    /// Its content.
+    pub(crate) content: Content<'a>,
     /// A queue has marked it (ECN).
     pub(crate) is_marked: bool,
-    /// Layout of a packet with another protocol than TCP, and its length without the header of IP.
-    pub(crate) other: Option<(&'a dyn OnWire, u16)>,
+}
+
+impl<'a> Observed<'a> {
+    /// The segment, if the packet carries one of TCP.
+    pub fn segment(&self) -> Option<&'a Segment> {
+        self.content.segment()
+    }
+
+    /// Length in bytes, without the header of IP.
+    pub fn bytes(&self) -> u16 {
+        self.content.bytes()
+    }
 }
 
 /// Function that is called for each packet that a host sends or receives.
@@ -93,52 +103,65 @@ pub trait Controllers {
     fn failed(&self) -> bool;
 }
 
-/// Runs in the loop for the protocols of the scenario: that of TCP, which has SCPS-TP, if nobody speaks another,
-/// if nobody has shared rates or signals, and if all data arrives.
-fn run_over<'a, F: Fabric<Body>>(
-    scenario: &'a Scenario,
-    seed: u64,
-    fabric: F,
-    options: Options<'a>,
-) -> Recording {
+/// Returns true if a run has the loop of TCP: no flow has another protocol but SCPS-TP, no end has a shared rate or
+/// signals, and all data arrives.
+fn has_loop_of_tcp(scenario: &Scenario, seed: u64) -> bool {
     let has_more = has_rates(scenario)
         || has_signals(scenario, seed)
         || scenario.flows.iter().any(Flow::is_best_effort);
-    if scenario.flows.iter().all(Flow::has_tcp_only) && !has_more {
-        Simulation::<'a, F, tcp::Connection>::new(scenario, seed, fabric, options).run()
-    } else {
-        Simulation::<'a, F, Any>::new(scenario, seed, fabric, options).run()
-    }
+    scenario.flows.iter().all(Flow::has_tcp_only) && !has_more
 }
 
 /// Runs `scenario` with `seed`. The result depends on nothing else.
 pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
+    if has_loop_of_tcp(scenario, seed) {
+        run_as::<tcp::Connection>(scenario, seed, options)
+    } else {
+        run_as::<Any>(scenario, seed, options)
+    }
+}
+
+/// Runs in the loop of these connections.
+fn run_as<'a, C: Connection>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
     if runtime::needs_nodes(scenario) {
         let topology = runtime::topology(scenario, seed);
         let routers = runtime::routers(&topology);
         let network = Nodes::new(scenario, Box::new(Network::new(topology)), routers);
-        return run_over(scenario, seed, network, options);
+        return Simulation::<'a, _, C>::new(scenario, seed, network, options).run();
     }
     let mut network = Network::new(runtime::topology(scenario, seed));
     runtime::set_filters(scenario, &mut network);
-    run_over(scenario, seed, network, options)
+    Simulation::<'a, _, C>::new(scenario, seed, network, options).run()
 }
 
 /// Runs `scenario` on the reference engine, which checks the fast one: both must give the
 /// same recording.
 pub fn run_on_reference<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
+    if has_loop_of_tcp(scenario, seed) {
+        run_on_reference_as::<tcp::Connection>(scenario, seed, options)
+    } else {
+        run_on_reference_as::<Any>(scenario, seed, options)
+    }
+}
+
+/// Runs on the reference engine in the loop of these connections.
+fn run_on_reference_as<'a, C: Connection>(
+    scenario: &'a Scenario,
+    seed: u64,
+    options: Options<'a>,
+) -> Recording {
     if runtime::needs_nodes(scenario) {
         let topology = runtime::topology(scenario, seed);
         let routers = runtime::routers(&topology);
         let network = Nodes::new(scenario, Box::new(ReferenceNetwork::new(topology)), routers);
-        return run_over(scenario, seed, network, options);
+        return Simulation::<'a, _, C>::new(scenario, seed, network, options).run();
     }
     let mut network = ReferenceNetwork::new(runtime::topology(scenario, seed));
     runtime::set_filters(scenario, &mut network);
-    run_over(scenario, seed, network, options)
+    Simulation::<'a, _, C>::new(scenario, seed, network, options).run()
 }
 
-struct Simulation<'a, F, C> {
+struct Simulation<'a, F, C: Connection> {
     scenario: &'a Scenario,
     seed: u64,
     now: Time,
@@ -162,7 +185,7 @@ struct Simulation<'a, F, C> {
     next_look: u64,
 }
 
-impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
+impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
     fn new(scenario: &'a Scenario, seed: u64, fabric: F, options: Options<'a>) -> Self {
         let applications = runtime::applications(scenario, seed);
         let mut hosts = Hosts::new(scenario);
@@ -300,7 +323,7 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
         let has_more = self.fabric.has_more_for_hosts();
         let has_fields = self.fabric.has_fields();
         let Self { hosts, options, .. } = self;
-        let receive = |at, packet: &Packet<Body>, field: &Field| {
+        let receive = |at, packet: &Packet<Body<C::Packet>>, field: &Field| {
             if let Some(observer) = &mut options.observer {
                 hosts.show_received(at, packet, observer);
             }
@@ -309,7 +332,7 @@ impl<'a, F: Fabric<Body>, C: Connection> Simulation<'a, F, C> {
             }
             hosts.receive(at, packet)
         };
-        let Some((number, wakes)) = self.fabric.advance_and_look(receive) else { return };
+        let Some((number, wakes)) = C::Packet::advance(&mut self.fabric, receive) else { return };
         if wakes {
             self.wake_reader(number);
         }

@@ -1,13 +1,16 @@
 //! The transport protocols that a simulated host speaks.
 //!
 //! The loop of a run is compiled for one type of connections. A run in which all flows speak TCP has that of
-//! the crate `tcp`, so that nothing of its packets has to ask which protocol it is. Another protocol is a
-//! variant of an enum over all protocols, which implements [`Connection`] and runs in a loop of its own. So do
-//! ends of gateways that have a rate.
+//! the crate `tcp`, and its packets carry segments, so that nothing of them has to ask which protocol it is.
+//! Another protocol is a variant of enums over all protocols, one of ends, which implements [`Connection`], and
+//! one of packets. They run in a loop of their own. So do ends of gateways that have a rate.
+//!
+//! This file has all that names each protocol. Their own code is in a file for each.
 
-mod any;
-mod carried;
-mod datagrams;
+#[macro_use]
+mod delegate;
+mod connection;
+mod packet;
 mod quic;
 mod sctp;
 mod stp;
@@ -17,162 +20,177 @@ use std::sync::Arc;
 
 use ::quic::Logs;
 use congestion::AnyController;
-use runtime::Leg;
-use scenario::model::OwnSettings;
+use network::{Delivery, Ecn, Fabric};
+use recording::ProtocolRecord;
+use runtime::{Leg as FlowLeg, quic_record, tcp_record};
+use scenario::model::{Flow, Transport};
+use sketch::Sketch;
 use tcp::Segment;
-use transport::{Endpoint, Streams};
-use wire::{Addresses, IpVersion};
+use transport::{AbortCause, Counters, Endpoint, Protocol, Sample, Streams};
+use units::Time;
+use wire::IpVersion;
+use wire::feedback::Field;
 
 use crate::capture::SNAPLEN;
-use crate::hosts::BlueprintEnd;
-use crate::split;
+use crate::hosts::{BlueprintEnd, Body};
+use crate::split::Leg;
 
-pub(crate) use any::Any;
+pub(crate) use connection::Connection;
+pub(crate) use packet::{Carried, Content, OnWire};
 
-/// State that only ends of one protocol share.
+protocols! {
+    /// TCP, and SCPS-TP, which is a form of it.
+    Tcp(tcp::Connection, Segment),
+    /// QUIC.
+    Quic(::quic::Connection, ::quic::Datagram),
+    /// STP.
+    Stp(::stp::Connection, ::stp::Packet),
+    /// XTP.
+    Xtp(::xtp::Connection, ::xtp::Packet),
+    /// SCTP.
+    Sctp(::sctp::Connection, ::sctp::Packet),
+}
+
+impl From<Segment> for Packet {
+    fn from(segment: Segment) -> Self {
+        Self::Tcp(segment)
+    }
+}
+
+/// The answer of a segment of TCP, or of a packet of another protocol.
+macro_rules! each_packet {
+    ($self:expr, $segment:ident => $of_tcp:expr, $packet:ident => $of_other:expr) => {
+        match $self {
+            Packet::Tcp($segment) => $of_tcp,
+            Packet::Quic($packet) => $of_other,
+            Packet::Stp($packet) => $of_other,
+            Packet::Xtp($packet) => $of_other,
+            Packet::Sctp($packet) => $of_other,
+        }
+    };
+}
+
+/// Packets of other protocols than TCP count as if they had data.
+impl Carried for Packet {
+    #[inline]
+    fn bytes(&self) -> u16 {
+        each_packet!(self, segment => segment.bytes(), packet => OnWire::bytes(packet))
+    }
+
+    #[inline]
+    fn ecn(&self) -> Ecn {
+        each_packet!(self, segment => segment.ecn(), packet => match packet.is_ecn_capable() {
+            true => Ecn::Capable,
+            false => Ecn::NotCapable,
+        })
+    }
+
+    #[inline]
+    fn path(&self) -> u8 {
+        each_packet!(self, _segment => 0, packet => OnWire::path(packet))
+    }
+
+    fn has_data(&self) -> bool {
+        each_packet!(self, segment => segment.has_data(), _packet => true)
+    }
+
+    fn content(&self) -> Content<'_> {
+        each_packet!(self, segment => Content::Tcp(segment), packet => Content::Other(packet))
+    }
+
+    #[inline]
+    fn segment(&self) -> Option<&Segment> {
+        if let Self::Tcp(segment) = self { Some(segment) } else { None }
+    }
+
+    #[inline]
+    fn advance<F: Fabric<Body<Self>>, R>(
+        fabric: &mut F,
+        look: impl FnOnce(Time, &network::Packet<Body<Self>>, &Field) -> R,
+    ) -> Option<R> {
+        let Delivery { at, packet } = fabric.advance()?;
+        Some(look(at, &packet, &fabric.arrived_field()))
+    }
+}
+
+/// How the ends of one protocol are made.
 #[derive(Clone, Debug)]
 pub(crate) enum Shared {
-    Tcp,
+    Tcp(Arc<tcp::Config>),
     Quic(quic::Blueprint),
     Stp(Arc<::stp::Config>),
-    Xtp(Arc<xtp::Path>),
-    Sctp(Arc<sctp::Path>),
+    Xtp(Arc<::xtp::Config>),
+    Sctp(Arc<::sctp::Config>),
 }
 
 impl Shared {
     /// For both ends of a leg of a run with this seed and these logs.
-    pub(crate) fn of(leg: &Leg<'_>, seed: u64, ip: IpVersion, logs: &Logs) -> [Self; 2] {
-        match leg.ends.map(|end| end.own) {
-            [OwnSettings::Quic(first), OwnSettings::Quic(last)] => {
-                let ends = quic::Blueprint::of(leg, [&**first, &**last], seed, logs);
-                ends.map_or([Self::Tcp, Self::Tcp], |ends| ends.map(Self::Quic))
-            }
-            [OwnSettings::Xtp(config), OwnSettings::Xtp(_)] => {
-                let path = Arc::new(xtp::Path::of(config));
-                [Self::Xtp(path.clone()), Self::Xtp(path)]
-            }
-            [OwnSettings::Sctp(config), OwnSettings::Sctp(_)] => {
-                let path = Arc::new(sctp::Path::of(config));
-                [Self::Sctp(path.clone()), Self::Sctp(path)]
-            }
-            ends => ends.map(|own| match own {
-                OwnSettings::Stp(config) => {
-                    let ip_header = ip.header_bytes();
-                    Self::Stp(Arc::new(::stp::Config { ip_header, ..::stp::Config::clone(config) }))
-                }
-                // Both ends of a leg have the same protocol, or the scenario is not resolved.
-                OwnSettings::Tcp
-                | OwnSettings::Quic(_)
-                | OwnSettings::Xtp(_)
-                | OwnSettings::Sctp(_) => Self::Tcp,
-            }),
+    pub(crate) fn of(leg: &FlowLeg<'_>, seed: u64, ip: IpVersion, logs: &Logs) -> [Self; 2] {
+        if let [Transport::Quic(first), Transport::Quic(last)] = leg.ends.map(|end| end.transport)
+            && let Some(ends) = quic::Blueprint::of(leg, [&**first, &**last], seed, logs)
+        {
+            return ends.map(Self::Quic);
         }
+        leg.ends.map(|end| match end.transport {
+            Transport::Tcp(config) => Self::Tcp(config.clone()),
+            Transport::Stp(config) => {
+                let ip_header = ip.header_bytes();
+                Self::Stp(Arc::new(::stp::Config { ip_header, ..::stp::Config::clone(config) }))
+            }
+            Transport::Xtp(config) => Self::Xtp(config.clone()),
+            Transport::Sctp(config) => Self::Sctp(config.clone()),
+            // Both ends of a leg have the same protocol, or the scenario is not resolved.
+            Transport::Quic(_) => Self::Tcp(Arc::default()),
+        })
     }
 
     pub(crate) fn is_tcp(&self) -> bool {
-        matches!(self, Self::Tcp)
+        matches!(self, Self::Tcp(_))
     }
+}
 
-    /// The settings of the controller, unless they are those of TCP.
-    pub(crate) fn controller(&self) -> Option<congestion::Settings> {
-        match self {
-            Self::Tcp | Self::Quic(_) | Self::Xtp(_) | Self::Sctp(_) => None,
-            Self::Stp(config) => Some(config.controller()),
+/// Most bytes that are worth keeping of the packets of a protocol, with the header of IP.
+pub(crate) fn snaplen(transport: &Transport) -> u16 {
+    match transport {
+        Transport::Tcp(_) | Transport::Stp(_) => SNAPLEN,
+        Transport::Quic(_) => quic::SNAPLEN,
+        Transport::Xtp(_) => xtp::SNAPLEN,
+        Transport::Sctp(_) => sctp::SNAPLEN,
+    }
+}
+
+/// The part of the totals of a flow that only its protocol has, from the totals of its senders and both ends of its
+/// connections.
+pub(crate) fn record(
+    flow: &Flow,
+    sent: &Counters,
+    ends: &[[End<'_>; 2]],
+    is_aborted: bool,
+) -> ProtocolRecord {
+    macro_rules! pairs {
+        ($protocol:ident) => {
+            ends.iter().filter_map(|pair| match pair {
+                [End::$protocol(sender), End::$protocol(receiver)] => Some([*sender, *receiver]),
+                _ => None,
+            })
+        };
+    }
+    match flow.protocol() {
+        Protocol::Tcp => ProtocolRecord::Tcp(tcp_record(flow, sent)),
+        Protocol::ScpsTp => ProtocolRecord::ScpsTp(tcp_record(flow, sent)),
+        Protocol::Quic => {
+            let error = || ::quic::reason(pairs!(Quic).flatten());
+            let error = if is_aborted { error() } else { None };
+            ProtocolRecord::Quic(quic_record(sent, pairs!(Quic), error))
         }
+        Protocol::Stp => ProtocolRecord::Stp(stp::record(sent, pairs!(Stp))),
+        Protocol::Xtp => ProtocolRecord::Xtp(xtp::record(sent, pairs!(Xtp))),
+        Protocol::Sctp => ProtocolRecord::Sctp(sctp::record(sent, pairs!(Sctp))),
     }
 }
 
-/// The packets of an end with another protocol than TCP as they are on the wire, for captures.
-///
-/// A protocol that implements it, and returns its end in [`Connection::on_wire`], is captured.
-pub(crate) trait OnWire: std::fmt::Debug {
-    /// Its number in the header of IP.
-    fn number(&self) -> u8;
-
-    /// Most bytes of a packet that are worth keeping, with the header of IP. The default has all headers.
-    fn snaplen(&self) -> u16 {
-        SNAPLEN
-    }
-
-    /// Appends to `out` all that follows the header of IP, with its checksum. Payload that is not simulated is
-    /// zeros. `ports` are those of source and destination.
-    fn write(&self, packet: &Segment, addresses: Addresses, ports: (u16, u16), out: &mut Vec<u8>);
-}
-
-/// One end of a connection, as the loop needs it.
-pub(crate) trait Connection:
-    Endpoint<Packet = Segment> + split::Leg + std::fmt::Debug
-{
-    /// True if ends may speak another protocol than TCP, and gateways may limit their rate. Loops without such ends look
-    /// at nothing.
-    const MAY_BE_OTHERS: bool;
-
-    /// An end that is closed. One that only answers sends no data to speak of.
-    fn new(
-        end: &BlueprintEnd,
-        controller: AnyController,
-        initial_sequence: u32,
-        only_answers: bool,
-    ) -> Self;
-
-    /// Waits for another end to open the connection, as the end of a gateway, which decides on it.
-    fn listen_on_hold(&mut self);
-
-    /// Gives the connection the numbers of its flow and its own, by which logs know it.
-    fn identify(&mut self, _flow: u32, _connection: u32) {}
-
-    /// Streams of the connection for requests and answers, if the protocol has any.
-    fn streams(&mut self) -> Option<&mut dyn Streams> {
-        None
-    }
-
-    /// Returns true if a request or an answer on a stream has arrived that the application has not taken.
-    fn has_arrived(&self) -> bool {
-        false
-    }
-
-    /// The path of a packet of this connection, by its place in the list of paths.
-    fn path(&self, _packet: &Segment) -> u8 {
-        0
-    }
-
-    /// Length of a packet of this end, without the header of IP.
-    fn bytes(&self, packet: &Segment) -> u16;
-
-    /// The end as a writer of its packets; `None` if they are segments of TCP.
-    fn on_wire(&self) -> Option<&dyn OnWire> {
-        None
-    }
-
-    /// The end if it is one of QUIC.
-    fn quic(&self) -> Option<&::quic::Connection> {
-        None
-    }
-
-    /// The end if it is one of STP.
-    fn stp(&self) -> Option<&::stp::Connection> {
-        None
-    }
-
-    /// The end if it is one of XTP.
-    fn xtp(&self) -> Option<&::xtp::Connection> {
-        None
-    }
-
-    /// The end if it is one of SCTP.
-    fn sctp(&self) -> Option<&::sctp::Connection> {
-        None
-    }
-
-    /// The end if it is one of TCP.
-    fn tcp(&self) -> Option<&tcp::Connection>;
-
-    /// The end if it is one of TCP.
-    fn tcp_mut(&mut self) -> Option<&mut tcp::Connection>;
-}
-
-impl Connection for tcp::Connection {
-    const MAY_BE_OTHERS: bool = false;
+impl Connection for Any {
+    const MAY_BE_OTHERS: bool = true;
 
     fn new(
         end: &BlueprintEnd,
@@ -180,38 +198,136 @@ impl Connection for tcp::Connection {
         initial_sequence: u32,
         only_answers: bool,
     ) -> Self {
-        let mut connection = Self::new(end.config.clone(), controller, initial_sequence);
-        if only_answers && end.config.quick_start.is_some() {
-            connection.only_answer();
+        match &end.shared {
+            Shared::Tcp(_) => {
+                let end = <tcp::Connection as Connection>::new(
+                    end,
+                    controller,
+                    initial_sequence,
+                    only_answers,
+                );
+                Self::Tcp(Box::new(end))
+            }
+            Shared::Quic(blueprint) => Self::Quic(Box::new(blueprint.end())),
+            Shared::Stp(config) => {
+                let end = ::stp::Connection::new(config.clone(), controller, initial_sequence);
+                Self::Stp(Box::new(end))
+            }
+            Shared::Xtp(config) => Self::Xtp(Box::new(::xtp::Connection::new(config.clone()))),
+            Shared::Sctp(config) => {
+                Self::Sctp(Box::new(::sctp::Connection::new(config.clone(), initial_sequence)))
+            }
         }
-        connection
     }
 
     fn listen_on_hold(&mut self) {
-        Self::listen_on_hold(self);
+        match self {
+            Self::Tcp(end) => end.listen_on_hold(),
+            // The relay of QUIC decides, and gateways have no ends of the others.
+            Self::Quic(_) | Self::Stp(_) | Self::Xtp(_) | Self::Sctp(_) => self.listen(),
+        }
     }
 
-    #[inline(always)]
-    fn bytes(&self, packet: &Segment) -> u16 {
-        packet.bytes()
+    fn identify(&mut self, flow: u32, connection: u32) {
+        if let Self::Quic(end) = self {
+            end.identify(flow, connection);
+        }
     }
 
-    fn tcp(&self) -> Option<&Self> {
-        Some(self)
+    fn streams(&mut self) -> Option<&mut dyn Streams> {
+        match self {
+            Self::Quic(end) => Some(&mut **end),
+            Self::Sctp(end) => Some(&mut **end),
+            Self::Tcp(_) | Self::Stp(_) | Self::Xtp(_) => None,
+        }
     }
 
-    fn tcp_mut(&mut self) -> Option<&mut Self> {
-        Some(self)
+    fn has_arrived(&self) -> bool {
+        match self {
+            Self::Quic(end) => end.has_arrived(),
+            Self::Sctp(end) => end.has_arrived(),
+            Self::Tcp(_) | Self::Stp(_) | Self::Xtp(_) => false,
+        }
+    }
+
+    fn end(&self) -> End<'_> {
+        self.by_protocol()
+    }
+
+    fn tcp_mut(&mut self) -> Option<&mut tcp::Connection> {
+        if let Self::Tcp(end) = self { Some(end) } else { None }
     }
 }
 
-#[cfg(test)]
-mod tests {
-    use crate::hosts::Body;
+/// The end that a relay may use: gateways have none of STP, XTP and SCTP.
+macro_rules! leg {
+    ($self:expr, $end:ident => $call:expr, $otherwise:expr) => {
+        match $self {
+            Any::Tcp($end) => $call,
+            Any::Quic($end) => $call,
+            Any::Stp(_) | Any::Xtp(_) | Any::Sctp(_) => $otherwise,
+        }
+    };
+}
 
-    /// Packets are moved for each hop. What other protocols carry has to wait elsewhere.
-    #[test]
-    fn what_a_packet_carries_stays_small() {
-        assert!(size_of::<Body>() <= 64);
+impl Leg for Any {
+    fn failure(&self) -> Option<AbortCause> {
+        leg!(self, end => Leg::failure(&**end), Endpoint::abort_cause(self))
+    }
+
+    fn is_aborted(&self) -> bool {
+        leg!(self, end => Leg::is_aborted(&**end), Endpoint::abort_cause(self).is_some())
+    }
+
+    fn is_held(&self) -> bool {
+        leg!(self, end => Leg::is_held(&**end), false)
+    }
+
+    fn answer(&mut self, now: Time) {
+        leg!(self, end => Leg::answer(&mut **end, now), ());
+    }
+
+    fn turn_away(&mut self, now: Time) {
+        leg!(self, end => Leg::turn_away(&mut **end, now), ());
+    }
+
+    fn is_forsaken(&self) -> bool {
+        leg!(self, end => Leg::is_forsaken(&**end), false)
+    }
+
+    fn open(&mut self, now: Time) {
+        leg!(self, end => Leg::open(&mut **end, now), ());
+    }
+
+    fn is_established(&self) -> bool {
+        leg!(self, end => Leg::is_established(&**end), false)
+    }
+
+    fn is_writable(&self) -> bool {
+        leg!(self, end => Leg::is_writable(&**end), false)
+    }
+
+    fn take(&mut self, most: u64) -> u64 {
+        leg!(self, end => Leg::take(&mut **end, most), 0)
+    }
+
+    fn has_ended(&self) -> bool {
+        leg!(self, end => Leg::has_ended(&**end), false)
+    }
+
+    fn give(&mut self, most: u64) -> u64 {
+        leg!(self, end => Leg::give(&mut **end, most), 0)
+    }
+
+    fn abort(&mut self) {
+        leg!(self, end => Leg::abort(&mut **end), ());
+    }
+
+    fn arrived(&self) -> u64 {
+        leg!(self, end => Leg::arrived(&**end), 0)
+    }
+
+    fn acknowledged(&self) -> Option<u64> {
+        leg!(self, end => Leg::acknowledged(&**end), None)
     }
 }

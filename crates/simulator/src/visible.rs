@@ -1,4 +1,5 @@
-//! The interface of middleboxes for the plain segments of the simulator.
+//! The interface of middleboxes for the packets of the simulator. They see the segments of TCP; other packets have no
+//! header for them, and are neither answered nor rewritten.
 //!
 //! The two ends of a connection have neighbouring numbers, so the number of an endpoint is its address.
 
@@ -11,14 +12,15 @@ use wire::IpVersion;
 use runtime::EndpointId;
 
 use crate::hosts::Body;
+use crate::transports::Carried;
 
-impl Visible for Body {
+impl<P: Carried> Visible for Body<P> {
     fn header(&self) -> Option<Header> {
-        if self.segment.reported_mss().is_some() {
+        let segment = self.packet.segment()?;
+        if segment.reported_mss().is_some() {
             return None;
         }
         let address = |host: u32| Address { host: host.into(), port: 0 };
-        let segment = &self.segment;
         let blocks = segment.blocks().iter().map(|block| (block.start, block.end));
         Some(Header {
             endpoints: Endpoints {
@@ -45,7 +47,7 @@ impl Visible for Body {
     }
 
     fn bytes(&self) -> u16 {
-        self.segment.bytes()
+        self.packet.bytes()
     }
 
     fn pure_ack(
@@ -54,7 +56,7 @@ impl Visible for Body {
         echo: Option<u32>,
         window: Option<u16>,
     ) -> Option<Self> {
-        let segment = &self.segment;
+        let segment = self.packet.segment()?;
         let past_data = u32::from(segment.payload) + u32::from(segment.flags.contains(Flags::SYN));
         let has_timestamps = segment.has_timestamps();
         // Each ACK reports marks: with ECE, or with accurate ECN their number in three bits.
@@ -71,28 +73,31 @@ impl Visible for Body {
             options: Options::default().with_if(has_timestamps, Options::TIMESTAMPS),
             ..Segment::default()
         };
-        Some(Self { segment, ..*self })
+        Some(Self { endpoint: self.endpoint, packet: segment.into() })
     }
 
     fn with_timestamp(&self, value: u32) -> Self {
-        let mut copy = *self;
-        if copy.segment.has_timestamps() {
-            copy.segment.timestamp = value;
-        }
-        copy
+        let packet = match self.packet.segment() {
+            Some(segment) if segment.has_timestamps() => {
+                Segment { timestamp: value, ..*segment }.into()
+            }
+            _ => self.packet.clone(),
+        };
+        Self { endpoint: self.endpoint, packet }
     }
 
     fn too_big(&self, router: IpAddr, mtu: u16) -> Option<Self> {
-        if self.segment.reported_mss().is_some() {
+        let segment = self.packet.segment()?;
+        if segment.reported_mss().is_some() {
             return None;
         }
         let version = if router.is_ipv4() { IpVersion::V4 } else { IpVersion::V6 };
         let header = version.header_bytes();
-        let message = wire::icmp::too_big_bytes(version, header + self.segment.bytes(), mtu);
+        let message = wire::icmp::too_big_bytes(version, header + segment.bytes(), mtu);
         let mss = mtu.saturating_sub(header + wire::tcp::HEADER).max(1);
         // It goes to the end that has sent the segment.
-        let segment = self.segment.too_big(runtime::node(router)?, mss, message - header);
-        Some(Self { endpoint: EndpointId(self.endpoint.0 ^ 1), segment })
+        let segment = segment.too_big(runtime::node(router)?, mss, message - header);
+        Some(Self { endpoint: EndpointId(self.endpoint.0 ^ 1), packet: segment.into() })
     }
 }
 
@@ -106,10 +111,10 @@ mod tests {
     use crate::simulation::{Observed, Options};
 
     /// The header of the packet that a capture has of a segment, with the addresses of the simulator.
-    fn header_on_the_wire(observed: &Observed<'_>) -> Header {
-        let sack = observed.segment.sack.map(|block| (block.start, block.end));
+    fn header_on_the_wire(observed: &Observed<'_>, segment: &Segment) -> Header {
+        let sack = segment.sack.map(|block| (block.start, block.end));
         let mut bytes = Vec::new();
-        packet(observed, IpVersion::V4, &sack).write(0, &mut bytes);
+        packet(observed, segment, IpVersion::V4, &sack).write(0, &mut bytes);
         let seen = IpPacket::read(&bytes).unwrap().header().unwrap();
         Header { endpoints: Endpoints::default(), ..seen }
     }
@@ -142,9 +147,10 @@ traffic = {{ download = "1MB" }}
             );
             let scenario = scenario::Scenario::parse(&text, "views.toml", &[]).unwrap();
             let mut observer = |observed: &Observed<'_>| {
-                let body = Body { endpoint: EndpointId(0), segment: *observed.segment };
+                let segment = observed.segment().unwrap();
+                let body = Body { endpoint: EndpointId(0), packet: *segment };
                 let seen = Header { endpoints: Endpoints::default(), ..body.header().unwrap() };
-                assert_eq!(seen, header_on_the_wire(observed), "{:?}", observed.segment);
+                assert_eq!(seen, header_on_the_wire(observed, segment), "{segment:?}");
                 reports.insert((controller, seen.congestion_flags()));
             };
             let options = Options { observer: Some(&mut observer), ..Options::default() };
@@ -159,7 +165,7 @@ traffic = {{ download = "1MB" }}
     fn the_message_about_a_segment_goes_back_and_is_as_long_as_that_about_a_packet() {
         let segment =
             Segment { sequence: 7, flags: Flags::ACK, payload: 1460, ..Segment::default() };
-        let body = Body { endpoint: EndpointId(5), segment };
+        let body = Body { endpoint: EndpointId(5), packet: segment };
         for (router, header, mtu, bytes) in [
             (IpAddr::from([10, 0, 0, 9]), 20, 1400, 576),
             (runtime::ipv6(8).into(), 40, 1280, 1280),
@@ -168,8 +174,8 @@ traffic = {{ download = "1MB" }}
             let message = body.too_big(router, mtu).unwrap();
             assert_eq!(message.endpoint, EndpointId(4));
             assert_eq!(message.bytes() + header, bytes);
-            assert_eq!(message.segment.report(), Some((mtu - header - 20, 8, 1480)));
-            assert_eq!((message.segment.sequence, message.header()), (7, None));
+            assert_eq!(message.packet.report(), Some((mtu - header - 20, 8, 1480)));
+            assert_eq!((message.packet.sequence, message.header()), (7, None));
             assert_eq!(message.too_big(router, 68), None, "no message about a message");
         }
     }
@@ -180,13 +186,13 @@ traffic = {{ download = "1MB" }}
     fn an_ack_that_a_middlebox_makes_reports_the_marks_of_the_segment() {
         let body = |flags: Flags| Body {
             endpoint: EndpointId(1),
-            segment: Segment { flags: Flags::ACK.with(flags), payload: 100, ..Segment::default() },
+            packet: Segment { flags: Flags::ACK.with(flags), payload: 100, ..Segment::default() },
         };
         for report in [Flags::ECE, Flags::AE.with(Flags::ECE), Flags::CWR.with(Flags::ECE)] {
             let ack = body(report).pure_ack(7, None, None).unwrap();
-            assert_eq!(ack.segment.flags, Flags::ACK.with(report));
+            assert_eq!(ack.packet.flags, Flags::ACK.with(report));
         }
         let syn = body(Flags::SYN.with(Flags::ECE).with(Flags::CWR));
-        assert_eq!(syn.pure_ack(7, None, None).unwrap().segment.flags, Flags::ACK);
+        assert_eq!(syn.pure_ack(7, None, None).unwrap().packet.flags, Flags::ACK);
     }
 }

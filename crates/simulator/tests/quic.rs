@@ -349,6 +349,22 @@ fn counters_of_quic_are_columns() {
 }
 
 /// A path that falls silent ends the connection after quinn's idle timeout of 30 s.
+/// The effective idle timeout is three probe timeouts at least (RFC 9000 section 10.1), so a shorter one has no effect
+/// on datagrams that take longer.
+#[test]
+fn datagrams_that_take_longer_than_the_idle_timeout_arrive() {
+    let with = |timeout: &str| {
+        let transport = format!(r#"protocol = "quic", quic = {{ idle_timeout = "{timeout}" }}"#);
+        let recording = run(&geo("", &flow("cubic", &transport, r#"download = "200kB""#)));
+        let flow = &recording.flows[0];
+        let quic = flow.protocol.quic().unwrap();
+        (flow.completed, flow.completion_s, quic.segments_retransmitted)
+    };
+    let usual = with("30s");
+    assert!(usual.0 && usual.2 == 0, "{usual:?}");
+    assert_eq!(with("50ms"), usual);
+}
+
 #[test]
 fn a_dead_link_ends_the_connection_after_the_idle_timeout() {
     let dead = r#"event = [{ at = "5s", forward = { outage = "900s" } }]"#;

@@ -46,7 +46,7 @@ fn main() {
             continue;
         };
         let transports: BTreeSet<_> =
-            loaded.scenario.flows.iter().map(|flow| flow.protocol.name()).collect();
+            loaded.scenario.flows.iter().map(|flow| flow.protocol().name()).collect();
         let is_rare = transports.iter().any(|name| drawn.get(name).is_some_and(|n| *n < each));
         if number >= scenarios && !is_rare {
             continue;

@@ -8,7 +8,7 @@ use congestion::Value;
 use quic::{Config, Logs, Maker};
 use recording::SettingRecord;
 use runtime::{Leg, Side};
-use scenario::model::{Flow, LowPriority, OwnSettings};
+use scenario::model::{Flow, LowPriority, Transport};
 use scenario::{Hop, Routes, Scenario};
 use transport::Protocol;
 use units::Span;
@@ -185,7 +185,7 @@ fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Refusals) {
     of_flows.extend(protocols(scenario));
     let routes = scenario::routes(scenario);
     for (number, flow) in scenario.flows.iter().take(MOST_FLOWS).enumerate() {
-        if !flow.protocol.entry().on_kernel {
+        if !flow.protocol().entry().on_kernel {
             let legs = runtime::legs(flow);
             for node in [legs[0].from, legs[legs.len() - 1].to] {
                 plan.admit_packets(node.0, scenario.packet_bytes(flow));
@@ -244,16 +244,16 @@ fn carrier(
         of: Of::Flow(number),
         path: "",
     };
-    match (&flow.own, alike) {
-        (OwnSettings::Tcp, Some(alike)) => Some(alike),
-        (OwnSettings::Tcp, None) => {
+    match (&flow.transport, alike) {
+        (Transport::Tcp(_), Some(alike)) => Some(alike),
+        (Transport::Tcp(config), None) => {
             let hops = hops(scenario, routes, [flow.from, flow.to]);
-            let (sockets, mut verdicts) = settings::judge(scenario, flow, kernel);
+            let (sockets, mut verdicts) = settings::judge(scenario, flow, config, kernel);
             verdicts.extend(low_priority(scenario, &hops));
             subject.record(verdicts, entries, refusals);
             Some(Carrier::Tcp(Arc::new(sockets)))
         }
-        (OwnSettings::Quic(own), alike) => {
+        (Transport::Quic(own), alike) => {
             // A scenario with a controller that QUIC cannot carry is not resolved.
             let config = Config::of(**own, &flow.controller, flow.traffic.streams()).ok()?;
             if alike.is_none() {
@@ -262,7 +262,7 @@ fn carrier(
             }
             Some(Carrier::Quic { config: Arc::new(config), flow: flow.initial_sequence })
         }
-        (OwnSettings::Stp(_) | OwnSettings::Xtp(_) | OwnSettings::Sctp(_), _) => None,
+        (Transport::Stp(_) | Transport::Xtp(_) | Transport::Sctp(_), _) => None,
     }
 }
 
@@ -321,10 +321,10 @@ fn loss_notices(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
 /// Protocols that this backend does not have.
 fn protocols(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
     let flows = scenario.flows.iter().enumerate();
-    let others = flows.filter(|(_, flow)| !flow.protocol.entry().on_kernel);
+    let others = flows.filter(|(_, flow)| !flow.protocol().entry().on_kernel);
     others.map(|(number, flow)| Refusal {
         place: format!("flow {:?}, transport.protocol", flow.name),
-        asked: flow.protocol.name().to_owned(),
+        asked: flow.protocol().name().to_owned(),
         possible: format!("{}: this backend has no other protocol; use the simulator", ours()),
         key: Some(Key { of: Of::Flow(number), path: "transport.protocol".to_owned() }),
     })
@@ -462,8 +462,7 @@ fn are_alike(a: &Flow, b: &Flow) -> bool {
     let values = |flow: &Flow| -> Vec<Value> {
         flow.controller.values().iter().map(|(_, value)| value.clone()).collect()
     };
-    Arc::ptr_eq(&a.transport, &b.transport)
-        && a.own == b.own
+    a.transport.is_shared_with(&b.transport)
         && a.controller.entry().name == b.controller.entry().name
         && values(a) == values(b)
 }

@@ -162,8 +162,12 @@ impl Kernel {
 }
 
 /// Verdicts of `kernel` on the settings of `flow`.
-pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Applied, Vec<Entry>) {
-    let config = &*flow.transport;
+pub(crate) fn judge(
+    scenario: &Scenario,
+    flow: &Flow,
+    config: &Config,
+    kernel: &Kernel,
+) -> (Applied, Vec<Entry>) {
     let (controller, entries) = kernel.controllers.choose(&flow.controller);
     let mtu = scenario.packet_bytes(flow) as u32;
     // As in the simulator: on as well for the recovery of Linux and for controllers that use reports.
@@ -197,7 +201,7 @@ pub(crate) fn judge(scenario: &Scenario, flow: &Flow, kernel: &Kernel) -> (Appli
     judge.applied("transport.mtu_probing", config.mtu_probing.name(), "tcp_mtu_probing");
     judge.unknown_to_linux(config);
     let sysctls = sysctls(scenario, config, duplicate_reports);
-    (applied(flow, controller, mtu, sysctls), judge.0)
+    (applied(flow, config, controller, mtu, sysctls), judge.0)
 }
 
 /// Without `..`, so that a new setting has to be considered in `judge`, `applied` and `sysctls`.
@@ -273,11 +277,11 @@ fn sysctls(
 /// Settings of the sockets and hosts of a flow.
 fn applied(
     flow: &Flow,
+    config: &Config,
     controller: String,
     mtu: u32,
     sysctls: Vec<(&'static str, String)>,
 ) -> Applied {
-    let config = &*flow.transport;
     let send_buffer = config.send_buffer.size();
     Applied {
         controller,

@@ -293,7 +293,7 @@ impl<'a> Run<'a> {
     fn record(&self, end: Time, number: usize, flow: &Flow) -> FlowRecord {
         let application = &self.applications[number];
         let Totals { state, rtt, window: _ } = self.totals(number);
-        let (status, protocol) = match flow.protocol {
+        let (status, protocol) = match flow.protocol() {
             Protocol::Quic => {
                 let endpoints = &self.hosts.sockets.endpoints;
                 let pairs = application.pairs.iter().filter_map(|pair| {
@@ -302,7 +302,7 @@ impl<'a> Run<'a> {
                     Some([sender?, receiver?])
                 });
                 // The controllers of QUIC are the simulator's.
-                let status = flow.own.controller_status(&flow.controller).to_string().into();
+                let status = flow.transport.controller_status(&flow.controller).to_string().into();
                 let record = quic_record(&state.sent, pairs, self.quic_error(number));
                 (status, ProtocolRecord::Quic(record))
             }

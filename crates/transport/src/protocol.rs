@@ -4,51 +4,56 @@
 
 use congestion::Status;
 
-/// A transport protocol.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-#[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
-#[cfg_attr(feature = "schema", serde(rename_all = "kebab-case"), schemars(inline))]
-pub enum Protocol {
+/// Declares the protocols: a variant and its description, in the order of lists.
+macro_rules! protocols {
+    ($($(#[$attribute:meta])* $variant:ident = $entry:ident,)+) => {
+        /// A transport protocol.
+        #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+        #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
+        #[cfg_attr(feature = "schema", serde(rename_all = "kebab-case"), schemars(inline))]
+        pub enum Protocol {
+            $($(#[$attribute])* $variant,)+
+        }
+
+        impl Protocol {
+            /// All of them, in the order of lists.
+            pub const ALL: [Self; [$(stringify!($variant)),+].len()] = [$(Self::$variant,)+];
+
+            /// Description of the protocol.
+            pub fn entry(self) -> &'static ProtocolEntry {
+                match self {
+                    $(Self::$variant => &$entry,)+
+                }
+            }
+        }
+    };
+}
+
+protocols! {
     /// TCP.
     #[default]
-    Tcp,
+    Tcp = TCP,
     /// QUIC.
-    Quic,
+    Quic = QUIC,
     /// STP.
-    Stp,
+    Stp = STP,
     /// SCPS-TP.
-    ScpsTp,
+    ScpsTp = SCPS_TP,
     /// XTP.
-    Xtp,
+    Xtp = XTP,
     /// SCTP.
-    Sctp,
+    Sctp = SCTP,
 }
 
 impl Protocol {
-    /// All of them, in the order of lists.
-    pub const ALL: [Self; 6] =
-        [Self::Tcp, Self::Quic, Self::Stp, Self::ScpsTp, Self::Xtp, Self::Sctp];
-
-    /// Description of the protocol.
-    pub fn entry(self) -> &'static ProtocolEntry {
-        match self {
-            Self::Tcp => &TCP,
-            Self::Quic => &QUIC,
-            Self::Stp => &STP,
-            Self::ScpsTp => &SCPS_TP,
-            Self::Xtp => &XTP,
-            Self::Sctp => &SCTP,
-        }
-    }
-
     /// The name in scenarios.
     pub fn name(self) -> &'static str {
         self.entry().name
     }
 
-    /// Returns true if flows have a congestion controller of the registry. XTP has no congestion control, and SCTP its own.
+    /// Returns true if flows have a congestion controller of the registry.
     pub fn takes_controller(self) -> bool {
-        !matches!(self, Self::Xtp | Self::Sctp)
+        self.entry().takes_controller
     }
 }
 
@@ -65,6 +70,10 @@ pub struct ProtocolEntry {
     pub status: Status,
     /// True if the kernel backend has it.
     pub on_kernel: bool,
+    /// True if flows have a congestion controller of the registry. XTP has no congestion control, and SCTP its own.
+    pub takes_controller: bool,
+    /// True if its packets are segments of TCP, which middleboxes and header compression read.
+    pub has_segments_of_tcp: bool,
     /// The table of `transport` with its own settings.
     pub table: Option<&'static str>,
     /// The other keys of `transport` that it takes.
@@ -96,6 +105,8 @@ const TCP: ProtocolEntry = ProtocolEntry {
     source: "RFC 9293",
     status: Status::Published,
     on_kernel: true,
+    takes_controller: true,
+    has_segments_of_tcp: true,
     table: None,
     keys: TakenKeys::AllBut(&[]),
 };
@@ -106,6 +117,8 @@ const QUIC: ProtocolEntry = ProtocolEntry {
     source: "RFC 9000 and RFC 9002",
     status: Status::Implementation("quinn-proto 0.11.19"),
     on_kernel: true,
+    takes_controller: true,
+    has_segments_of_tcp: false,
     table: Some("quic"),
     keys: TakenKeys::Only(&["careful_resume"]),
 };
@@ -116,6 +129,8 @@ const STP: ProtocolEntry = ProtocolEntry {
     source: "Henderson and Katz, WOSBIS 1997; SSCOP, ITU-T Q.2110; XSTP, Elaasar et al.",
     status: Status::Reconstructed,
     on_kernel: false,
+    takes_controller: true,
+    has_segments_of_tcp: false,
     table: Some("stp"),
     keys: TakenKeys::Only(&[
         "mss",
@@ -133,6 +148,8 @@ const SCPS_TP: ProtocolEntry = ProtocolEntry {
     source: "CCSDS 714.0-B, and its open reference implementation",
     status: Status::Reconstructed,
     on_kernel: false,
+    takes_controller: true,
+    has_segments_of_tcp: true,
     table: Some("scps"),
     keys: TakenKeys::AllBut(&[
         "recovery",
@@ -156,6 +173,8 @@ const XTP: ProtocolEntry = ProtocolEntry {
     source: "XTP 4.0, read in Wireshark's dissector; one report in each round trip as in SkyX",
     status: Status::Reconstructed,
     on_kernel: false,
+    takes_controller: false,
+    has_segments_of_tcp: false,
     table: Some("xtp"),
     keys: TakenKeys::Only(&["mss", "receive_buffer", "initial_window", "reader_rate"]),
 };
@@ -166,6 +185,8 @@ const SCTP: ProtocolEntry = ProtocolEntry {
     source: "RFC 9260",
     status: Status::Published,
     on_kernel: false,
+    takes_controller: false,
+    has_segments_of_tcp: false,
     table: Some("sctp"),
     keys: TakenKeys::Only(&[
         "mss",

@@ -175,7 +175,7 @@ fn outlasts(
 ) -> Option<(f64, String)> {
     let rtt = figures.base_rtt_ms / 1e3;
     // An RTO is never below the smoothed RTT, nor below its minimum.
-    let rto = flow.transport.rto.min.as_secs_f64().max(rtt);
+    let rto = flow.transport.plan().least_timeout()?.as_secs_f64().max(rtt);
     let last = rtt + f64::from(arq.persistence) * again;
     let fits = ((rto - rtt) / again).floor();
     let help = if fits < 1.0 {

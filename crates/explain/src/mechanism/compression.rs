@@ -19,13 +19,18 @@ pub(crate) const MECHANISM: Mechanism = Mechanism {
 };
 
 /// Bytes of a header without compression, and on average with it, for the data of a flow or for its ACKs.
-fn header(settings: HeaderCompression, ip: IpVersion, flow: &Flow, is_data: bool) -> (f64, f64) {
-    let transport = &flow.transport;
+fn header(
+    settings: HeaderCompression,
+    ip: IpVersion,
+    flow: &Flow,
+    is_data: bool,
+) -> Option<(f64, f64)> {
+    let transport = flow.transport.tcp()?;
     let payload = if is_data { transport.full_payload() } else { 0 };
     let payload = u16::try_from(payload).unwrap_or(u16::MAX);
     let timestamps = transport.timestamps_bytes();
     let plain = u64::from(ip.header_bytes() + wire::tcp::HEADER) + u64::from(timestamps);
-    (plain as f64, settings.mean_header(ip, payload, timestamps > 0))
+    Some((plain as f64, settings.mean_header(ip, payload, timestamps > 0)))
 }
 
 /// The header compression of a direction.
@@ -46,7 +51,8 @@ fn details(side: &Side<'_>) -> Vec<Setting> {
     let setting =
         |name: &str, value: f64, text: String| Setting::new(name, Amount::from(value), text, true);
     let headers = [("headers of data", true), ("headers of ACKs", false)].map(|(name, is_data)| {
-        let all = scenario.flows.iter().map(|flow| header(settings, scenario.ip, flow, is_data));
+        let all =
+            scenario.flows.iter().filter_map(|flow| header(settings, scenario.ip, flow, is_data));
         let longest = all.max_by(|a, b| a.1.total_cmp(&b.1));
         longest.map(|(plain, sent)| {
             let text = format!("{}B instead of {plain}B on average, without loss", short(sent, 1));
@@ -93,9 +99,9 @@ fn warnings(side: &Side<'_>) -> Vec<(Kind, String)> {
     let Some(settings) = settings(side) else { return Vec::new() };
     let data = side.with_data().map(|(_, flow)| (*flow, true));
     let flows = data.chain(side.with_acks().map(|(_, flow)| (*flow, false)));
-    let mut saved = flows.map(|(flow, is_data)| {
-        let (plain, sent) = header(settings, side.scenario.ip, flow, is_data);
-        1.0 - sent / plain
+    let mut saved = flows.filter_map(|(flow, is_data)| {
+        let (plain, sent) = header(settings, side.scenario.ip, flow, is_data)?;
+        Some(1.0 - sent / plain)
     });
     let is_useless = saved.all(|share| share < LEAST_SAVED);
     let direction = side.direction();

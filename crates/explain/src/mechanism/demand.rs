@@ -11,7 +11,7 @@ use crate::FlowExplanation;
 use crate::settings::{Amount, Setting, with_parameters};
 use crate::text::{self, rate, short};
 use crate::warnings::WarningKind as Kind;
-use scenario::model::{Direction, QueueLimit};
+use scenario::model::{Direction, Flow, QueueLimit};
 use scenario::rates::usable_rate;
 
 /// Bytes of an ACK without options.
@@ -99,7 +99,7 @@ fn warnings(side: &Side<'_>) -> Vec<(Kind, String)> {
     let late = side.with_any().find_map(|(figures, flow)| {
         let [_, _, most] = sparse(direction, &demand, ACK);
         let rtt = figures.base_rtt_ms / 1e3 + most;
-        let initial = flow.transport.rto.initial;
+        let initial = flow.transport.tcp()?.rto.initial;
         (rtt > initial.as_secs_f64()).then(|| {
             format!(
                 "the first round trip takes up to {:.0}ms, above the rto.initial of {initial}: a SYN may be \
@@ -131,7 +131,8 @@ fn warnings(side: &Side<'_>) -> Vec<(Kind, String)> {
 /// its own.
 fn filled_by_acks(side: &Side<'_>, demand: DemandSettings) -> Option<String> {
     let direction = side.direction();
-    let flows = side.with_acks().filter(|(_, flow)| !flow.transport.ack_control);
+    let adapts = |flow: &Flow| flow.transport.tcp().is_some_and(|config| config.ack_control);
+    let flows = side.with_acks().filter(|(_, flow)| !adapts(flow));
     let (mut bits, mut longest, mut number) = (0.0, 0.0_f64, 0);
     for (FlowExplanation { figures, count, .. }, flow) in flows {
         let share = figures.capacity_bps / figures.bottleneck_flows.max(1) as f64;
@@ -139,8 +140,9 @@ fn filled_by_acks(side: &Side<'_>, demand: DemandSettings) -> Option<String> {
         if figures.ack_limit_bps < goodput {
             return None;
         }
-        let payload = f64::from(flow.transport.full_payload()) * 8.0;
-        let each = payload * flow.transport.segments_per_ack(figures.segment_time_ms / 1e3);
+        let plan = flow.transport.plan();
+        let payload = f64::from(plan.full_payload()) * 8.0;
+        let each = payload * plan.packets_per_ack_at(figures.segment_time_ms / 1e3);
         let ack = (side.scenario.ack_bytes(flow) as f64 + f64::from(direction.overhead)) * 8.0;
         bits += *count as f64 * goodput / each * ack;
         longest = longest.max(ack);

@@ -27,12 +27,13 @@ fn value(side: &Side<'_>) -> Option<(Amount, String)> {
 
 /// The protocol in which the controller of a flow asks routers for a rate.
 fn protocol(flow: &Flow) -> Option<Protocol> {
-    flow.controller.build(&flow.transport.controller()).needs().router_feedback
+    flow.controller.build(&flow.transport.plan().controller()).needs().router_feedback
 }
 
 /// The protocols in which a flow asks routers for a rate.
 pub(crate) fn protocols(flow: &Flow) -> impl Iterator<Item = Protocol> {
-    let at_start = flow.transport.quick_start.map(|_| Protocol::QuickStart);
+    let at_start =
+        flow.transport.tcp().and_then(|config| config.quick_start).map(|_| Protocol::QuickStart);
     protocol(flow).into_iter().chain(at_start)
 }
 

@@ -42,11 +42,12 @@ fn crossings<'a>(side: &Side<'a>) -> Vec<Crossing<'a>> {
     });
     let crosses = |from: usize, to: usize| routes.path(from, to, &scenario.links).contains(&hop);
     legs.filter(|(_, from, to, ..)| crosses(*from, *to))
-        .map(|(flow, _, _, sender, receiver)| {
+        .filter_map(|(flow, _, _, sender, receiver)| {
+            let (sender, receiver) = (sender.tcp()?, receiver.tcp()?);
             let mss = u64::from(sender.mss.min(receiver.mss));
             let options = sender.timestamps_bytes().min(receiver.timestamps_bytes()).into();
             let packet = mss + scenario.headers();
-            Crossing { flow, probing: sender.mtu_probing, mss, packet, options }
+            Some(Crossing { flow, probing: sender.mtu_probing, mss, packet, options })
         })
         .collect()
 }

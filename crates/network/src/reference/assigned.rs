@@ -21,7 +21,7 @@ impl<B> Assigned<B> {
     }
 }
 
-impl<B: Copy> ReferenceNetwork<B> {
+impl<B: Clone> ReferenceNetwork<B> {
     /// The terminal of a port does what is due at `now`, and gets an event for what comes next.
     pub(super) fn serve_terminal(&mut self, now: Time, number: usize) {
         loop {
@@ -81,6 +81,6 @@ impl<B: Copy> ReferenceNetwork<B> {
         let (arrived, bytes, duration) = (now, queued.bytes, Span::ZERO);
         let corrupted = corrupted || lost;
         let sent = Accepted { load, bytes, arrived, corrupted, lost, drawn, duration, leaves };
-        self.propagate(leaves, number, &sent);
+        self.propagate(leaves, number, sent);
     }
 }

@@ -32,7 +32,7 @@ impl Coding {
     }
 }
 
-impl<B: Copy> ReferenceNetwork<B> {
+impl<B: Clone> ReferenceNetwork<B> {
     /// A packet of a block was sent.
     pub(super) fn coded_leaves(
         &mut self,

@@ -28,7 +28,7 @@ pub(super) struct Managed<B> {
     pub compressor: Option<Box<dyn Compressor<B>>>,
 }
 
-impl<B: Copy> Managed<B> {
+impl<B: Clone> Managed<B> {
     pub fn new(discipline: Box<dyn Discipline>, is_aqm: bool) -> Self {
         Self {
             discipline,
@@ -123,8 +123,8 @@ impl<B: Copy> Managed<B> {
             router.arrive(now, &packet);
         }
         let filtered = self.filter(ticket, &packet);
-        self.packets.insert(ticket, packet);
         let Packet { flow, bytes, priority, ecn, .. } = packet;
+        self.packets.insert(ticket, packet);
         let bytes = u32::from(bytes) + overhead;
         let mut dropped = Vec::new();
         let queued = Queued { ticket, flow, bytes, priority, ecn, since: now };
@@ -168,7 +168,7 @@ impl<B: Copy> Managed<B> {
     }
 }
 
-impl<B: Copy> SlowLane<B> {
+impl<B: Clone> SlowLane<B> {
     /// Takes the next packet out of the queue; `None` if all packets were dropped.
     fn dequeue(&mut self, now: Time) -> Option<Queued> {
         let managed = self.managed.as_mut()?;
@@ -184,7 +184,7 @@ impl<B: Copy> SlowLane<B> {
     }
 }
 
-impl<B: Copy> ReferenceNetwork<B> {
+impl<B: Clone> ReferenceNetwork<B> {
     /// A packet enters the queue of a discipline.
     pub(super) fn enter_managed(&mut self, now: Time, number: usize, packet: Packet<B>) {
         let port = &mut self.ports[number];
@@ -238,6 +238,7 @@ impl<B: Copy> ReferenceNetwork<B> {
             let (arrived, corrupted) = (now, corrupted || lost);
             let accepted =
                 Accepted { load, bytes, arrived, corrupted, lost, drawn, duration, leaves };
+            let load = accepted.load.clone();
             self.start(now, number, accepted);
             if let Load::Coded(frame) = &load {
                 self.coded_leaves(now, number, frame, corrupted);

@@ -54,7 +54,7 @@ impl Repeating {
     }
 }
 
-impl<B: Copy> SlowLane<B> {
+impl<B: Clone> SlowLane<B> {
     /// Bytes that the link adds to a packet.
     pub(super) fn frame_overhead(&self) -> u32 {
         self.overhead + self.header
@@ -81,7 +81,7 @@ impl<B: Copy> SlowLane<B> {
     }
 }
 
-impl<B: Copy> ReferenceNetwork<B> {
+impl<B: Clone> ReferenceNetwork<B> {
     /// The status frame that port `number` sends now, with its bytes.
     pub(super) fn take_status(&mut self, number: usize) -> Option<(Load<B>, u32)> {
         let port = &mut self.ports[number];

@@ -5,7 +5,7 @@ use std::sync::{Arc, OnceLock};
 use congestion::External;
 use pyo3::prelude::*;
 use pyo3::types::{PyMapping, PyType};
-use scenario::model::{Flow, OwnSettings};
+use scenario::model::Flow;
 
 use crate::errors::ControllerError;
 
@@ -54,11 +54,10 @@ impl Prototypes {
             exact.or_else(copy).or_else(|| names.iter().position(|name| name == OTHERS))
         });
         let of_flows: Vec<_> = of_flows.collect();
-        let has_one = |(flow, maker): &(&Flow, &Option<usize>)| {
-            flow.own != OwnSettings::Tcp && maker.is_some()
-        };
+        let has_one =
+            |(flow, maker): &(&Flow, &Option<usize>)| !flow.transport.is_tcp() && maker.is_some();
         if let Some((flow, _)) = flows.iter().zip(&of_flows).find(has_one) {
-            let (name, protocol) = (&flow.name, flow.protocol.name());
+            let (name, protocol) = (&flow.name, flow.protocol().name());
             let message = format!(
                 "controllers: expected flows with TCP; flow {name:?} has protocol = {protocol:?}"
             );
@@ -66,7 +65,7 @@ impl Prototypes {
         }
         let is_taken_over = |flow: &Flow| {
             let mut ends = flow.gateways.iter().flat_map(|gateway| &gateway.ends);
-            ends.find(|end| end.own != OwnSettings::Tcp && !end.has_own_controller)
+            ends.find(|end| !end.transport.is_tcp() && !end.has_own_controller)
                 .map(|end| (end.side.key(), end.protocol().name()))
         };
         let prototypes = flows.iter().zip(&of_flows).filter(|(_, maker)| maker.is_some());

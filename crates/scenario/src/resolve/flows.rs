@@ -14,7 +14,7 @@ use units::{Bytes, Span};
 
 use super::{Numbers, protocols};
 use crate::document::{self, Controller, Document, ParameterValue};
-use crate::model::{Distribution, Flow, Gateway, OnOff, OwnSettings, Traffic, Web};
+use crate::model::{Distribution, Flow, Gateway, OnOff, Plan, Traffic, Web};
 
 /// All flows, `count` spelt out, and for each the number of its `[[flow]]`.
 pub(super) fn flows(
@@ -41,39 +41,30 @@ pub(super) fn flows(
         let (Some(from), Some(to), Some(controller)) = (from, to, controller) else { continue };
         let name = flow.name.as_ref().map_or_else(|| format!("flow-{i}"), |name| name.0.clone());
         let host = protocols::Host { ip: document.ip, tree };
-        let own = protocols::own_settings(&flow.transport, &controller, &host, &path, problems);
-        let mut transport =
-            protocols::as_tcp(&own).unwrap_or_else(|| transport(&flow.transport, &controller));
-        protocols::check_flow(flow.transport.protocol, &transport, &controller, &path, problems);
-        if let Some(parameter) = controller.only_with_marks().filter(|_| transport.ecn == Ecn::Off)
+        let transport = protocols::settings(&flow.transport, &controller, &host, &path, problems);
+        protocols::check_flow(&transport, &controller, &path, problems);
+        if let Some(parameter) =
+            controller.only_with_marks().filter(|_| transport.ecn() == Ecn::Off)
         {
             let path = path.key("controller").key(parameter);
             let problem = Problem::new(path, "\"off\" without ECN", "\"on\"");
             problems.push(problem.because("it has an effect with transport.ecn = true only"));
         }
         let is_off = matches!(flow.transport.ecn, Some(document::Ecn::Switch(false)));
-        if is_off && controller.build(&transport.controller()).needs().marks != Ecn::Off {
+        if is_off && controller.build(&transport.plan().controller()).needs().marks != Ecn::Off {
             let name = controller.entry().name;
             let path = path.key("transport").key("ecn");
             let problem = Problem::new(path, "true or \"accurate\"", "false");
             problems.push(problem.because(format!("the controller {name} needs marks")));
         }
-        if let (Some(_), Some(asked)) = (transport.careful_resume, transport.quick_start) {
+        if let Some(config) = transport.tcp()
+            && let (Some(_), Some(asked)) = (config.careful_resume, config.quick_start)
+        {
             let path = path.key("transport").key("quick_start");
             let problem = Problem::new(path, "no quick_start", format!("\"{asked}\""));
             problems.push(problem.because("the window of the start is that of careful_resume"));
         }
-        let traffic = traffic(
-            &flow.traffic,
-            flow.transport.protocol,
-            &transport,
-            &path.key("traffic"),
-            problems,
-        );
-        if let OwnSettings::Quic(settings) = &own {
-            transport.receive_buffer = Bytes(settings.window(traffic.streams()));
-        }
-        let transport = Arc::new(transport);
+        let traffic = traffic(&flow.traffic, transport.plan(), &path.key("traffic"), problems);
         for copy in 0..flow.count {
             let initial_sequence = flow.transport.initial_sequence;
             flows.push(Flow {
@@ -83,8 +74,6 @@ pub(super) fn flows(
                 start: flow.start,
                 stop: flow.stop,
                 controller: controller.clone(),
-                protocol: flow.transport.protocol,
-                own: own.clone(),
                 transport: transport.clone(),
                 reader_rate: flow.transport.reader_rate,
                 initial_sequence: initial_sequence.unwrap_or_else(|| sequence_of(flows.len())),
@@ -181,8 +170,8 @@ fn unordered(error: &ParameterError, path: &Path, is_set: impl Fn(&str) -> bool)
     problem.because(error.to_string())
 }
 
-/// The settings with every short form and dependent default resolved.
-fn transport(written: &document::Transport, controller: &Specification) -> Config {
+/// The settings of TCP or SCPS-TP with every short form and dependent default resolved.
+pub(super) fn transport(written: &document::Transport, controller: &Specification) -> Config {
     let rto = written.rto.config;
     let config = Config {
         recovery: written.recovery.unwrap_or(controller.entry().repair.into()),
@@ -196,19 +185,17 @@ fn transport(written: &document::Transport, controller: &Specification) -> Confi
         reads_at_once: written.reader_rate.is_none(),
         ..written.config.clone()
     };
-    match written.protocol {
-        Protocol::Tcp | Protocol::Quic | Protocol::Stp | Protocol::Xtp | Protocol::Sctp => config,
-        Protocol::ScpsTp => {
-            let least = written.rto.min.unwrap_or(LEAST_RTO_OF_SCPS);
-            Config {
-                recovery: Recovery::Snack,
-                rto: RtoConfig { min: least, ..config.rto },
-                // There is nothing to send on duplicate ACKs.
-                limited_transmit: false,
-                scps: Some(written.scps),
-                ..config
-            }
-        }
+    if written.protocol != Protocol::ScpsTp {
+        return config;
+    }
+    let least = written.rto.min.unwrap_or(LEAST_RTO_OF_SCPS);
+    Config {
+        recovery: Recovery::Snack,
+        rto: RtoConfig { min: least, ..config.rto },
+        // There is nothing to send on duplicate ACKs.
+        limited_transmit: false,
+        scps: Some(written.scps),
+        ..config
     }
 }
 
@@ -234,13 +221,12 @@ fn delayed_ack(written: document::DelayedAck) -> AckTiming {
 
 fn traffic(
     written: &document::Traffic,
-    protocol: Protocol,
-    transport: &Config,
+    transport: &dyn Plan,
     path: &Path,
     problems: &mut Vec<Problem>,
 ) -> Traffic {
     let segment = Bytes(transport.full_payload().into());
-    let has_streams = matches!(protocol, Protocol::Quic | Protocol::Sctp);
+    let has_streams = transport.has_streams();
     match written {
         document::Traffic::Download { download, request } => {
             Traffic::Download { size: *download, request: *request }

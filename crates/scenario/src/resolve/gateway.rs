@@ -13,10 +13,11 @@ use units::{Bytes, Rate, SizeLimit};
 use wire::IpVersion;
 
 use super::presets::Values;
+use super::protocols::quic as of_quic;
 use super::protocols::{self, Places};
-use super::{flows, quic as of_quic, rules};
+use super::{flows, rules};
 use crate::document;
-use crate::model::{Flow, GatewayEnd, OwnSettings, Preset, SideName};
+use crate::model::{Flow, GatewayEnd, Preset, SideName, Transport};
 
 /// Send buffer where neither the side nor the flow has a limit: the maximum of Linux (tcp_wmem). Without
 /// any, a proxy would never press back.
@@ -161,11 +162,15 @@ impl Side {
         (self.protocol() == Protocol::Quic).then(|| self.quic.unwrap_or_default())
     }
 
-    /// The settings that only the protocol of its connections has.
-    fn own(&self, controller: &Specification, problems: &mut Vec<Problem>) -> OwnSettings {
-        let Some(settings) = self.quic() else { return OwnSettings::Tcp };
+    /// The settings of QUIC, if its connections speak it.
+    fn settings_of_quic(
+        &self,
+        controller: &Specification,
+        problems: &mut Vec<Problem>,
+    ) -> Option<Transport> {
         let [place, table] = ["controller", "quic"].map(|key| self.path.key(key));
-        OwnSettings::Quic(of_quic::settings(settings, controller, place, &table, problems))
+        let settings = of_quic::settings(self.quic()?, controller, place, &table, problems);
+        Some(Transport::Quic(settings))
     }
 
     /// SCPS-TP, if its connections speak it.
@@ -186,41 +191,34 @@ pub(super) fn end(
 ) -> GatewayEnd {
     let own = side.controller.as_ref().or(values.controller.as_ref());
     let controller = own.unwrap_or(&flow.controller).clone();
-    let of_protocol = side.own(&controller, problems);
-    let transport =
-        protocols::as_tcp(&of_protocol).unwrap_or_else(|| transport(flow, side, own, &values));
+    let of_tcp = || Transport::Tcp(Arc::new(transport(flow, side, own, &values)));
+    let transport = side.settings_of_quic(&controller, problems).unwrap_or_else(of_tcp);
     let path = &side.path;
     if let Some(parameter) =
-        own.and_then(Specification::only_with_marks).filter(|_| transport.ecn == Ecn::Off)
+        own.and_then(Specification::only_with_marks).filter(|_| transport.ecn() == Ecn::Off)
     {
         let path = path.key("controller").key(parameter);
         let problem = Problem::new(path, "\"off\" without ECN", "\"on\"");
         problems.push(problem.because("it has an effect for flows with transport.ecn = true only"));
     }
     let places = Places::of_side(path, side.has_rate() || side.pacing_rate.is_some());
-    protocols::check_settings(side.protocol(), &transport, &controller, &places, problems);
+    protocols::check_settings(&transport, &controller, &places, problems);
     // What is wrong with the flow's own settings is reported there.
     let mut of_flow = Vec::new();
-    rules::check_transport(&flow.transport, path, &mut of_flow);
+    rules::check_transport(&flow.transport, 1, path, &mut of_flow);
     if of_flow.is_empty() {
-        rules::check_transport(&transport, path, problems);
+        rules::check_transport(&transport, 1, path, problems);
     }
     let headers = u64::from(ip.header_bytes() + wire::tcp::HEADER);
-    let packet = Bytes(u64::from(transport.mss) + headers);
+    let packet = Bytes(u64::from(transport.plan().mss()) + headers);
     let pacing = side.pacing_rate.map(|rate| BucketSettings { rate, burst: packet, packet });
-    GatewayEnd {
-        side: side.name,
-        controller,
-        has_own_controller: own.is_some(),
-        own: of_protocol,
-        transport: Arc::new(transport),
-        pacing,
-    }
+    GatewayEnd { side: side.name, controller, has_own_controller: own.is_some(), transport, pacing }
 }
 
 /// The settings of an end: those of the flow, where the side has no other. `own` is the controller of the side.
 fn transport(flow: &Flow, side: &Side, own: Option<&Specification>, values: &Values) -> Config {
-    let host = &*flow.transport;
+    let of_flow = flow.transport.tcp().cloned().unwrap_or_default();
+    let host = &*of_flow;
     let scps = side.scps();
     let recovery = recovery(host, side, own, values);
     // Settings that only some recoveries have are not taken over by the others.

@@ -10,7 +10,7 @@ use wire::IpVersion;
 
 use super::sides::{Sides, report};
 use crate::document;
-use crate::model::{Flow, Mtu, Scenario};
+use crate::model::{Flow, Mtu, Scenario, Transport};
 use crate::routes::{Routes, routes};
 
 /// The least MTU of IPv4 for TCP: headers, and the 48 bytes of options and data that the smallest segment of
@@ -128,13 +128,14 @@ fn own_limit(
 }
 
 fn fit(
-    transport: &mut Arc<Config>,
+    transport: &mut Transport,
     (most, link): &(u32, String),
     path: &Path,
     tree: &Tree,
     problems: &mut Vec<Problem>,
 ) {
-    let mss = transport.mss;
+    let Transport::Tcp(config) = transport else { return };
+    let mss = config.mss;
     if mss <= *most {
         return;
     }
@@ -142,6 +143,6 @@ fn fit(
         let problem = Problem::new(path.clone(), format!("at most {most}"), mss.to_string());
         problems.push(problem.because(format!("the host is at the link {link:?} with an `mtu`")));
     } else {
-        *transport = Arc::new(Config { mss: *most, ..(**transport).clone() });
+        *config = Arc::new(Config { mss: *most, ..Config::clone(config) });
     }
 }

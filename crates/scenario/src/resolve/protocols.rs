@@ -1,6 +1,13 @@
 //! Flows with different transport protocols: the keys of `flow.transport` that each takes, its settings, and
 //! what the network must be.
 
+pub(super) mod quic;
+mod sctp;
+mod stp;
+mod xtp;
+
+use std::sync::Arc;
+
 use congestion::Specification;
 use language::describe;
 use language::error::Problem;
@@ -10,9 +17,9 @@ use tcp::{AckTiming, BestEffort, Config, DelayedAck};
 use transport::{Protocol, ProtocolEntry, TakenKeys};
 use wire::IpVersion;
 
-use super::{quic, sctp, stp, xtp};
+use super::flows;
 use crate::document::{self, Document};
-use crate::model::{Flow, OwnSettings, Scenario};
+use crate::model::{Flow, Scenario, Transport};
 
 /// A key that a protocol does not take would have no effect.
 pub(super) fn check(document: &Document, tree: &Tree, problems: &mut Vec<Problem>) {
@@ -47,22 +54,23 @@ impl Places {
 
 /// Rules between the protocol of a flow, its settings and its controller.
 pub(super) fn check_flow(
-    protocol: Protocol,
-    config: &Config,
+    transport: &Transport,
     controller: &Specification,
     flow: &Path,
     problems: &mut Vec<Problem>,
 ) {
-    let (transport, requires) = (flow.key("transport"), "scps.rate");
-    let controller_key = flow.key("controller");
-    let places = Places { controller: controller_key, transport, is_bounded: false, requires };
-    check_settings(protocol, config, controller, &places, problems);
+    let places = Places {
+        controller: flow.key("controller"),
+        transport: flow.key("transport"),
+        is_bounded: false,
+        requires: "scps.rate",
+    };
+    check_settings(transport, controller, &places, problems);
 }
 
 /// Rules between a protocol, its settings and a controller.
 pub(super) fn check_settings(
-    protocol: Protocol,
-    config: &Config,
+    transport: &Transport,
     controller: &Specification,
     places: &Places,
     problems: &mut Vec<Problem>,
@@ -70,16 +78,16 @@ pub(super) fn check_settings(
     let Places { controller: place, transport: path, is_bounded, requires } = places;
     let name = controller.entry().name;
     let is_unlimited = *controller == Specification::unlimited();
-    let is_bounded = config.scps.is_some_and(|scps| *is_bounded || scps.rate.is_some());
+    let protocol = transport.protocol();
+    let is_bounded = transport.scps().is_some_and(|scps| *is_bounded || scps.rate.is_some());
     if is_unlimited && !is_bounded && protocol.takes_controller() {
         let problem = Problem::new(place.clone(), "a congestion controller", format!("{name:?}"));
-        problems.push(problem.because(match protocol {
-            Protocol::Tcp | Protocol::Quic | Protocol::Stp | Protocol::Xtp | Protocol::Sctp => {
-                format!("it is for protocol = \"scps-tp\" with {requires}")
-            }
-            Protocol::ScpsTp => format!("nothing would bound the sender without {requires}"),
+        problems.push(problem.because(match protocol == Protocol::ScpsTp {
+            true => format!("nothing would bound the sender without {requires}"),
+            false => format!("it is for protocol = \"scps-tp\" with {requires}"),
         }));
     }
+    let Some(config) = transport.tcp() else { return };
     let Some(scps) = config.scps else { return };
     let table = path.key("scps");
     if config.delayed_ack == AckTiming::Linux {
@@ -183,41 +191,31 @@ pub(super) struct Host<'a> {
     pub(super) tree: &'a Tree,
 }
 
-/// The settings that only the protocol of a flow has.
-pub(super) fn own_settings(
+/// The settings of the protocol of a flow.
+pub(super) fn settings(
     written: &document::Transport,
     controller: &Specification,
     host: &Host<'_>,
     path: &Path,
     problems: &mut Vec<Problem>,
-) -> OwnSettings {
+) -> Transport {
     match written.protocol {
-        Protocol::Tcp | Protocol::ScpsTp => OwnSettings::Tcp,
+        Protocol::Tcp | Protocol::ScpsTp => {
+            Transport::Tcp(Arc::new(flows::transport(written, controller)))
+        }
         Protocol::Quic => {
             let (place, transport) = (path.key("controller"), path.key("transport"));
             let settings = quic::of_flow(written, &transport, problems);
             let table = transport.key("quic");
-            OwnSettings::Quic(quic::settings(settings, controller, place, &table, problems))
+            Transport::Quic(quic::settings(settings, controller, place, &table, problems))
         }
-        Protocol::Stp => OwnSettings::Stp(stp::settings(written, controller, path, problems)),
+        Protocol::Stp => Transport::Stp(stp::settings(written, controller, path, problems)),
         Protocol::Xtp => {
-            OwnSettings::Xtp(xtp::settings(written, controller, host.ip, path, problems))
+            Transport::Xtp(xtp::settings(written, controller, host.ip, path, problems))
         }
         Protocol::Sctp => {
-            OwnSettings::Sctp(sctp::settings(written, controller, host, path, problems))
+            Transport::Sctp(sctp::settings(written, controller, host, path, problems))
         }
-    }
-}
-
-/// A TCP that has as much in flight and as many ACKs as another protocol: what is computed of a flow before
-/// a run follows from it. `None` for TCP itself.
-pub(super) fn as_tcp(own: &OwnSettings) -> Option<Config> {
-    match own {
-        OwnSettings::Tcp => None,
-        OwnSettings::Quic(settings) => Some(quic::as_tcp(settings)),
-        OwnSettings::Stp(config) => Some(stp::as_tcp(config)),
-        OwnSettings::Xtp(config) => Some(xtp::as_tcp(config)),
-        OwnSettings::Sctp(config) => Some(sctp::as_tcp(config)),
     }
 }
 
@@ -249,8 +247,8 @@ pub(super) fn check_payload(mss: u32, headers: u16, transport: &Path, problems: 
 /// Mechanisms that read TCP, or that need answers to packets that are too long, know no other protocol.
 pub(super) fn check_network(scenario: &Scenario, entries: &[usize], problems: &mut Vec<Problem>) {
     let of_flow = |(entry, flow): (&usize, &Flow)| {
-        if flow.own != OwnSettings::Tcp {
-            return Some((flow.protocol, Path::entry("flow", *entry).key("transport")));
+        if !flow.transport.is_tcp() {
+            return Some((flow.protocol(), Path::entry("flow", *entry).key("transport")));
         }
         let (node, end) = flow.other_end()?;
         Some((end.protocol(), Path::entry("node", node).key("proxy").key(end.side.key())))
@@ -283,6 +281,8 @@ mod tests {
         source: "",
         status: Status::Published,
         on_kernel: false,
+        takes_controller: true,
+        has_segments_of_tcp: true,
         table: Some("like"),
         keys: TakenKeys::AllBut(&["recovery"]),
     };

@@ -16,9 +16,7 @@ use super::gateway::{self, Side};
 use super::presets::{Values, Way};
 use super::{Numbers, flows, protocols};
 use crate::document::{self, Document, NamedProxy};
-use crate::model::{
-    Flow, Gateway, GatewayEnd, Link, Middlebox, Node, OwnSettings, Proxy, Scenario, SideName,
-};
+use crate::model::{Flow, Gateway, GatewayEnd, Link, Middlebox, Node, Proxy, Scenario, SideName};
 use crate::routes::{Routes, routes};
 
 /// The shortest delay to a geostationary satellite: 35 786 km at the speed of light are 119.4 ms.
@@ -246,7 +244,7 @@ pub(super) fn split(
         let gateways = match &last {
             Some((before, gateways)) if before == entry => gateways.clone(),
             // Gateways relay TCP only.
-            _ if scenario.flows[number].own != OwnSettings::Tcp => Arc::default(),
+            _ if !scenario.flows[number].transport.is_tcp() => Arc::default(),
             _ => gateways(scenario, &routes, &scenario.flows[number], *entry, sides, problems),
         };
         used.extend(gateways.iter().map(|gateway| gateway.node));
@@ -286,7 +284,7 @@ fn share_rates(
         let gateways = scenario.flows.iter().flat_map(|flow| flow.gateways.iter());
         let ends = gateways.filter(|one| one.node == number).flat_map(|one| &one.ends);
         let of_side = ends.filter(|end| end.side == side.name);
-        let lengths = of_side.map(|end| end.own.lengths(&end.transport).longest);
+        let lengths = of_side.map(|end| end.transport.plan().lengths().longest);
         let Some(longest) = lengths.max() else { continue };
         let packet = Bytes(longest + u64::from(scenario.ip.header_bytes()));
         let burst = side.burst.unwrap_or_else(|| BucketSettings::usual_burst(rate, packet));
@@ -426,7 +424,7 @@ fn discord(
     let ends: Vec<_> = ends.collect();
     let side =
         |(node, name): (usize, Option<SideName>)| name.map(|name| &sides[&node][name.index()]);
-    let protocol = |end| side(end).map_or(flow.protocol, Side::protocol);
+    let protocol = |end| side(end).map_or(flow.protocol(), Side::protocol);
     let name = |(node, side): (usize, Option<SideName>)| match side {
         Some(side) => format!("the {} side of {:?}", side.key(), scenario.nodes[node].name),
         None => format!("the host {:?}", scenario.nodes[node].name),
@@ -445,11 +443,10 @@ fn discord(
     let expected = match (side(fault), side(peer)) {
         (Some(_), None) => format!(
             "a second proxy with the same protocol before {peers}{}",
-            match protocol(fault) {
+            match protocol(fault).entry().has_segments_of_tcp {
+                true => ", or its sides and `flow.transport.protocol` with it",
                 // Connections of hosts with another protocol are not split.
-                Protocol::Quic | Protocol::Stp | Protocol::Xtp | Protocol::Sctp => "",
-                Protocol::Tcp | Protocol::ScpsTp =>
-                    ", or its sides and `flow.transport.protocol` with it",
+                false => "",
             }
         ),
         (None, _) => format!("{there:?}, or {peers} with the same `protocol`"),

@@ -22,7 +22,7 @@ struct Route {
 
 /// Sets the rates of all routes. `entries` has the number of the `[[flow]]` for each flow.
 pub(super) fn resolve(scenario: &mut Scenario, entries: &[usize], problems: &mut Vec<Problem>) {
-    let has_rate = |flow: &Flow| flow.transport.scps.is_some_and(|scps| scps.rate.is_some());
+    let has_rate = |flow: &Flow| flow.transport.scps().is_some_and(|scps| scps.rate.is_some());
     if !scenario.flows.iter().any(has_rate) {
         return;
     }
@@ -30,7 +30,7 @@ pub(super) fn resolve(scenario: &mut Scenario, entries: &[usize], problems: &mut
     let mut found: Vec<Route> = Vec::new();
     let mut reported = None;
     for (flow, entry) in scenario.flows.iter().zip(entries) {
-        let Some(scps) = flow.transport.scps else { continue };
+        let Some(scps) = flow.transport.scps() else { continue };
         let Some(hop) = hops.next(flow.from, flow.to) else { continue };
         let longest = scenario.longest_packet_bytes(flow);
         let Some(route) = found.iter_mut().find(|route| route.hop == hop) else {

@@ -8,7 +8,7 @@ use tcp::{AckTiming, Config, DuplicateWindow, Recovery, RecoveryExit};
 use units::Bytes;
 
 use super::bounds;
-use crate::model::{Flow, Middlebox, Scenario};
+use crate::model::{Flow, Middlebox, Scenario, Transport};
 use crate::routes::{Routes, routes};
 
 const LONGEST_PACKET: u64 = wire::ip::LONGEST_PACKET as u64;
@@ -34,7 +34,8 @@ pub(super) fn check(scenario: &Scenario, entries: &[usize], problems: &mut Vec<P
             check_ends(scenario, &routes, flow, &path, problems);
             check_stop(flow, &path, problems);
             check_segments(scenario, flow, &path.key("transport"), problems);
-            check_transport(&flow.transport, &path.key("transport"), problems);
+            let streams = flow.traffic.streams();
+            check_transport(&flow.transport, streams, &path.key("transport"), problems);
             problems.extend(bounds::application(scenario, flow, &path));
         }
     }
@@ -74,7 +75,7 @@ fn check_stop(flow: &Flow, path: &Path, problems: &mut Vec<Problem>) {
 fn check_segments(scenario: &Scenario, flow: &Flow, path: &Path, problems: &mut Vec<Problem>) {
     let packet = scenario.packet_bytes(flow);
     if packet > LONGEST_PACKET {
-        let mss = u64::from(flow.transport.mss);
+        let mss = u64::from(flow.transport.plan().mss());
         let expected = format!("at most {} with this `ip`", LONGEST_PACKET - (packet - mss));
         let problem = Problem::new(path.key("mss"), expected, mss.to_string());
         problems.push(problem.because(format!("packets have at most {LONGEST_PACKET} bytes")));
@@ -96,7 +97,25 @@ fn check_recovery(transport: &Config, path: &Path, problems: &mut Vec<Problem>) 
     }
 }
 
-pub(super) fn check_transport(transport: &Config, path: &Path, problems: &mut Vec<Problem>) {
+/// Rules of the settings of connections with this number of streams. The window has room for a segment.
+pub(super) fn check_transport(
+    transport: &Transport,
+    streams: u64,
+    path: &Path,
+    problems: &mut Vec<Problem>,
+) {
+    if let Transport::Tcp(config) = transport {
+        return check_tcp(config, path, problems);
+    }
+    let (size, mss) = (transport.plan().window(streams), transport.plan().mss());
+    if size < u64::from(mss) {
+        let expected = format!("room for a segment of {mss} bytes");
+        let place = path.key("receive_buffer");
+        problems.push(Problem::new(place, expected, format!("\"{size}B\"")));
+    }
+}
+
+fn check_tcp(transport: &Config, path: &Path, problems: &mut Vec<Problem>) {
     let buffer = transport.receive_buffer;
     if !transport.window_scaling && buffer.get() > UNSCALED_WINDOW {
         let problem = Problem::new(

@@ -55,8 +55,8 @@ fn the_scenario_of_the_design_is_what_it_says() {
     assert_eq!([&link.forward.channel, &link.backward.channel], [&errors; 2]);
     let flow = &scenario.flows[0];
     assert_eq!(flow.controller.entry().name, "adalr");
-    assert_eq!(flow.transport.recovery, Recovery::Sack);
-    assert_eq!(flow.transport.delayed_ack.segments(), 2);
+    assert_eq!(flow.transport.tcp().unwrap().recovery, Recovery::Sack);
+    assert_eq!(flow.transport.tcp().unwrap().delayed_ack.segments(), 2);
     let download = Traffic::Download { size: Bytes(50_000_000), request: Bytes(0) };
     assert_eq!(flow.traffic, download);
 }
@@ -77,7 +77,7 @@ fn an_override_replaces_a_value_of_the_file() {
     assert_eq!(scenario.links[0].backward.rate, Rate::from_bits_per_second(3_000_000));
     assert_eq!(scenario.links[0].forward.rate, Rate::from_bits_per_second(10_000_000));
     assert_eq!(scenario.links[1].backward.channel, Channel::PacketErrors { per: 0.01 });
-    assert_eq!(scenario.flows[0].transport.mss, 1400);
+    assert_eq!(scenario.flows[0].transport.tcp().unwrap().mss, 1400);
     assert_eq!(scenario.flows[0].controller.entry().name, "reno");
     assert_eq!((scenario.seed, scenario.record.events), (7, true));
 }
@@ -153,14 +153,14 @@ fn copies_of_a_flow_have_names_and_sequence_numbers_of_their_own() {
 fn delayed_ack_is_a_time_a_table_or_a_word() {
     let delayed_ack = |value: &str| {
         let set = format!("flow.0.transport.delayed_ack={value}");
-        let delayed = geo(&[&set]).flows[0].transport.delayed_ack;
+        let delayed = geo(&[&set]).flows[0].transport.tcp().unwrap().delayed_ack;
         (delayed.segments(), delayed.longest())
     };
     assert_eq!(delayed_ack("500ms"), (2, Span::from_millis(500)));
     assert_eq!(delayed_ack("{ segments = 4 }"), (4, Span::from_millis(200)));
     assert_eq!(delayed_ack("off").0, 1);
     let linux = geo(&["flow.0.transport.delayed_ack=linux"]);
-    assert_eq!(linux.flows[0].transport.delayed_ack, tcp::AckTiming::Linux);
+    assert_eq!(linux.flows[0].transport.tcp().unwrap().delayed_ack, tcp::AckTiming::Linux);
 }
 
 #[test]
@@ -202,7 +202,7 @@ fn every_kind_of_traffic_is_read() {
 fn the_recovery_is_the_one_that_the_controller_was_written_for() {
     let recovery = |controller: &str| {
         let text = GEO.replace("recovery = \"sack\", ", "").replace("\"adalr\"", controller);
-        Scenario::parse(&text, "geo.toml", &[]).unwrap().flows[0].transport.recovery
+        Scenario::parse(&text, "geo.toml", &[]).unwrap().flows[0].transport.tcp().unwrap().recovery
     };
     for entry in congestion::entries() {
         assert_eq!(recovery(&format!("{:?}", entry.name)), entry.repair.into(), "{}", entry.name);
@@ -213,7 +213,7 @@ fn the_recovery_is_the_one_that_the_controller_was_written_for() {
 fn the_least_rto_is_that_of_the_estimator_unless_it_is_written() {
     let rto = |rto: &str| {
         let text = GEO.replace("delayed_ack", &format!("rto = {{ {rto} }}, delayed_ack"));
-        Scenario::parse(&text, "geo.toml", &[]).unwrap().flows[0].transport.rto
+        Scenario::parse(&text, "geo.toml", &[]).unwrap().flows[0].transport.tcp().unwrap().rto
     };
     assert_eq!(rto("").min, Span::from_secs(1));
     assert_eq!(rto("estimator = \"linux\"").min, Span::from_millis(200));

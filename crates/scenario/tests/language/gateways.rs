@@ -8,7 +8,7 @@ use units::{Bytes, Rate, SizeLimit, Span};
 
 use explain::explain;
 use scenario::Loaded;
-use scenario::model::{GatewayEnd, OwnSettings, Scenario};
+use scenario::model::{GatewayEnd, Scenario, Transport};
 
 /// Two hosts behind two gateways. `hub` and `terminal` are TOML of their proxies, on lines 4 and 7.
 fn text(hub: &str, terminal: &str) -> String {
@@ -74,20 +74,26 @@ fn the_preset_has_the_recipe_of_the_manual() {
     let scenario = parse(&both("", PRESET));
     let [terrestrial, satellite] = ends(&scenario);
     assert_eq!([terrestrial.side, satellite.side], SideName::ALL);
-    let scps = satellite.transport.scps.unwrap();
-    assert_eq!((scps.snack, satellite.transport.recovery), (SnackForm::Simple, Recovery::Snack));
+    let scps = satellite.transport.scps().unwrap();
+    assert_eq!(
+        (scps.snack, satellite.transport.tcp().unwrap().recovery),
+        (SnackForm::Simple, Recovery::Snack)
+    );
     assert_eq!(satellite.controller.entry().name, "none");
-    assert!(terrestrial.transport.scps.is_none());
+    assert!(terrestrial.transport.scps().is_none());
     assert_eq!(terrestrial.controller.entry().name, "reno");
-    assert_eq!(terrestrial.transport.receive_buffer, Bytes(32 << 10));
+    assert_eq!(terrestrial.transport.tcp().unwrap().receive_buffer, Bytes(32 << 10));
     // Two products of the rate and the round trip, with the times of a full packet and its ACK.
     let rtt = 0.5 + 1500.0 * 8.0 / 10e6 + 52.0 * 8.0 / 2e6;
-    let buffers = [satellite.transport.send_buffer.get(), satellite.transport.receive_buffer.get()];
+    let buffers = [
+        satellite.transport.tcp().unwrap().send_buffer.get(),
+        satellite.transport.tcp().unwrap().receive_buffer.get(),
+    ];
     for (buffer, rate) in buffers.into_iter().zip([10e6, 2e6]) {
         let product = 2.0 * rtt * rate / 8.0;
         assert!((buffer as f64 - product).abs() < 3.0, "{buffer}, not {product}");
     }
-    let least = satellite.transport.rto.min;
+    let least = satellite.transport.tcp().unwrap().rto.min;
     assert!(least.abs_diff(Span::from_secs_f64(rtt)) < Span::from_millis(1), "{least}");
     // Each gateway sends at the rate of its direction of the link, for IP packets.
     let rates = scenario.nodes.iter().filter_map(|node| node.proxy.as_ref());
@@ -105,7 +111,7 @@ fn satpep_measures_a_rate_and_takes_losses_for_errors() {
     let [terrestrial, satellite] = ends(&scenario);
     assert_eq!(terrestrial.controller.entry().name, "cubic");
     assert_eq!(satellite.controller.entry().name, "link-share");
-    let scps = satellite.transport.scps.unwrap();
+    let scps = satellite.transport.scps().unwrap();
     assert_eq!((scps.cause, scps.snack), (tcp::Cause::Corruption, SnackForm::Vector));
     let node = scenario.nodes.iter().find_map(|node| node.proxy.as_ref()).unwrap();
     let shared = node.shared_rates[SideName::Satellite.index()].unwrap();
@@ -126,14 +132,14 @@ fn what_is_written_comes_before_the_preset() {
     let [terrestrial, satellite] = ends(&scenario);
     assert_eq!(terrestrial.controller.entry().name, "cubic");
     assert_eq!(satellite.controller.entry().name, "vegas");
-    let scps = satellite.transport.scps.unwrap();
+    let scps = satellite.transport.scps().unwrap();
     assert_eq!((scps.cause, scps.snack), (tcp::Cause::Corruption, SnackForm::Vector));
-    assert_eq!(satellite.transport.send_buffer.size(), Some(Bytes(100_000)));
+    assert_eq!(satellite.transport.tcp().unwrap().send_buffer.size(), Some(Bytes(100_000)));
     let proxy = scenario.nodes.iter().find_map(|node| node.proxy.as_ref()).unwrap();
     let shared = proxy.shared_rates[SideName::Satellite.index()].unwrap();
     assert_eq!((shared.rate, shared.burst), (Rate::from_bits_per_second(1_000_000), Bytes(9000)));
     let tcp = parse(&both("protocol = \"tcp\", controller = \"hybla\"", PRESET));
-    assert!(ends(&tcp)[1].transport.scps.is_none());
+    assert!(ends(&tcp)[1].transport.scps().is_none());
 }
 
 /// Settings that only TCP has do not follow a flow of TCP to a leg of SCPS-TP, nor the other way.
@@ -143,7 +149,8 @@ fn each_protocol_has_its_own_settings_on_its_legs() {
                     delayed_ack = \"linux\", quick_start = \"1Mbit/s\", initial_window = 4 }\ntraffic";
     let legs = both(&format!("{SCPS}, controller = \"reno\""), "");
     let scenario = parse(&legs.replace("traffic", only_tcp));
-    let [terrestrial, satellite] = ends(&scenario).each_ref().map(|end| &*end.transport);
+    let [terrestrial, satellite] =
+        ends(&scenario).each_ref().map(|end| &**end.transport.tcp().unwrap());
     assert_eq!((terrestrial.dupthresh, terrestrial.dsack), (9, true));
     let default = tcp::Config::default();
     let own = |config: &tcp::Config| {
@@ -158,13 +165,14 @@ fn each_protocol_has_its_own_settings_on_its_legs() {
     let hosts = "controller = \"reno\"\ntransport = { protocol = \"scps-tp\" }";
     let keys = format!("terrestrial = {{ {SCPS} }}");
     let scenario = parse(&both("", &keys).replace("controller = \"cubic\"", hosts));
-    let [terrestrial, satellite] = ends(&scenario).each_ref().map(|end| &*end.transport);
+    let [terrestrial, satellite] =
+        ends(&scenario).each_ref().map(|end| &**end.transport.tcp().unwrap());
     assert_eq!(
         terrestrial,
         &tcp::Config {
             reads_at_once: false,
             send_buffer: SizeLimit::of(Bytes(4 << 20)),
-            ..(*scenario.flows[0].transport).clone()
+            ..(**scenario.flows[0].transport.tcp().unwrap()).clone()
         }
     );
     assert_eq!((satellite.recovery, satellite.limited_transmit), (Recovery::Sack, true));
@@ -284,9 +292,11 @@ fn quic_has_its_own_settings_between_gateways() {
     let keys = format!("{QUIC}, controller = \"bbr\", quic = {{ send_window = \"3MB\" }}");
     let scenario = parse(&both(&keys, ""));
     let [terrestrial, satellite] = ends(&scenario);
-    assert_eq!(terrestrial.own, OwnSettings::Tcp);
+    assert!(terrestrial.transport.is_tcp());
     assert_eq!([terrestrial, satellite].map(GatewayEnd::protocol), [Protocol::Tcp, Protocol::Quic]);
-    let OwnSettings::Quic(settings) = &satellite.own else { panic!("{:?}", satellite.own) };
+    let Transport::Quic(settings) = &satellite.transport else {
+        panic!("{:?}", satellite.transport)
+    };
     assert_eq!(settings.send_window, Bytes(3_000_000));
     assert_eq!(satellite.controller.entry().name, "bbr");
     assert!(!scenario.flows[0].has_tcp_only());
@@ -376,7 +386,7 @@ fn explain_names_the_protocol_of_each_leg_and_the_rate() {
     assert!(text.contains("split proxy scps-gateway: "), "{text}");
     let none = ends(&loaded.scenario)[1]
         .controller
-        .build(&loaded.scenario.flows[0].transport.controller());
+        .build(&loaded.scenario.flows[0].transport.plan().controller());
     assert!(none.window().cwnd > 1 << 29);
 }
 

@@ -17,7 +17,7 @@ fn a_host_at_a_narrow_link_has_segments_that_fit() {
         Scenario::from_json(&whole, &[])
     };
     let fitted = parsed(json!({})).unwrap();
-    assert_eq!(fitted.flows[0].transport.mss, 1360);
+    assert_eq!(fitted.flows[0].transport.plan().mss(), 1360);
     assert!(parsed(json!({ "mss": 1360 })).is_ok());
     let refused = parsed(json!({ "mss": 1361 })).unwrap_err().to_string();
     assert!(refused.contains("at most 1360"), "{refused}");

@@ -9,7 +9,7 @@ use units::Bytes;
 
 use explain::{WarningKind, explain};
 use scenario::Loaded;
-use scenario::model::Scenario;
+use scenario::model::{Scenario, Transport};
 
 /// Two hosts on both sides of a gateway, and one aside. `node` is TOML.
 fn text(node: &str) -> String {
@@ -53,9 +53,12 @@ fn absent_settings_are_those_of_the_flow() {
     assert_eq!([server.side, terminal.side], [SideName::Terrestrial, SideName::Satellite]);
     assert_eq!(server.controller.entry().name, "cubic");
     assert_eq!(terminal.controller.entry().name, "hybla");
-    assert_eq!([server, terminal].map(|end| end.transport.initial_window), [4, 20]);
-    assert_eq!(server.transport.send_buffer.size(), Some(Bytes(4 << 20)));
-    assert!(!server.transport.reads_at_once && scenario.flows[0].transport.reads_at_once);
+    assert_eq!([server, terminal].map(|end| end.transport.tcp().unwrap().initial_window), [4, 20]);
+    assert_eq!(server.transport.tcp().unwrap().send_buffer.size(), Some(Bytes(4 << 20)));
+    assert!(
+        !server.transport.tcp().unwrap().reads_at_once
+            && scenario.flows[0].transport.tcp().unwrap().reads_at_once
+    );
     assert_eq!(one.relay_buffer, Bytes(256 << 10));
     let proxy = scenario.nodes.iter().find_map(|node| node.proxy.as_ref()).unwrap();
     assert_eq!(proxy.policy, Policy::default());
@@ -247,9 +250,9 @@ fn satellite(proxy: &str) -> (String, u64, &'static str) {
     let [one] = &*scenario.flows[0].gateways else { panic!("one gateway") };
     let [server, end] = &one.ends;
     assert_eq!(server.controller.entry().name, "cubic", "the other side is that of the flow");
-    let controller = end.controller.build(&end.transport.controller());
+    let controller = end.controller.build(&end.transport.plan().controller());
     let window = congestion::Controller::window(&controller).cwnd;
-    (end.controller.entry().name.to_owned(), window, end.transport.recovery.name())
+    (end.controller.entry().name.to_owned(), window, end.transport.recovery())
 }
 
 #[test]
@@ -372,7 +375,8 @@ fn settings(options: &str, satellite: &str) -> (Vec<String>, Option<[Vec<String>
     let (_, other) = other.split_once("[[flow]]").unwrap();
     let text = format!("{text}[[flow]]{other}");
     let scenario = Scenario::parse(&text, "p.toml", &[]).unwrap();
-    let lines = |config: &tcp::Config| format!("{config:#?}").lines().map(str::to_owned).collect();
+    let lines =
+        |transport: &Transport| format!("{transport:#?}").lines().map(str::to_owned).collect();
     let flow = &scenario.flows[0];
     let ends = flow.gateways.first();
     let ends = ends.map(|one| one.ends.each_ref().map(|end| lines(&end.transport)));

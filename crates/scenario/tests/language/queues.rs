@@ -53,7 +53,8 @@ fn a_leg_between_gateways_has_its_own_round_trip() {
 
 #[test]
 fn the_explanation_has_the_bytes_and_what_was_written() {
-    let loaded = load("queue = { bdp = 0.5 }\nbackward.queue = { time = \"100ms\" }", FLOW).unwrap();
+    let loaded =
+        load("queue = { bdp = 0.5 }\nbackward.queue = { time = \"100ms\" }", FLOW).unwrap();
     let links = explain(&loaded.scenario, &loaded.written).links;
     let queue = |link: usize| {
         links[link].settings.iter().find(|one| one.name == "queue").unwrap().text.clone()

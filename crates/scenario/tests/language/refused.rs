@@ -102,7 +102,7 @@ fn ecn_cannot_be_off_for_a_controller_that_needs_marks() {
             .replace("\"reno\"", &format!("{:?}", entry.name));
         let scenario = Scenario::parse(&text, "test.toml", &[]).unwrap();
         let flow = &scenario.flows[0];
-        let marks = flow.controller.build(&flow.transport.controller()).needs().marks;
+        let marks = flow.controller.build(&flow.transport.plan().controller()).needs().marks;
         let off =
             Scenario::parse(&format!("{text}transport = {{ ecn = false }}"), "test.toml", &[]);
         assert_eq!(off.is_err(), marks != congestion::Ecn::Off, "{}", entry.name);

@@ -1,11 +1,8 @@
 //! How the connections of a leg are made.
 
-use std::sync::Arc;
-
 use congestion::{Settings, Specification};
 use network::NodeId;
 use runtime::Side;
-use tcp::Config;
 use units::Rate;
 use wire::IpVersion;
 
@@ -14,13 +11,12 @@ use crate::transports::Shared;
 /// How one end of the connections of a leg is made.
 #[derive(Clone, Debug)]
 pub(crate) struct BlueprintEnd {
-    pub(crate) config: Arc<Config>,
     pub(crate) controller: Specification,
     pub(crate) settings: Settings,
     /// True if the controller is that of the flow, which the caller of a run may replace.
     pub(crate) is_of_flow: bool,
     pub(crate) reader_rate: Option<Rate>,
-    /// State that both ends share, by their protocol.
+    /// How it is made, by its protocol.
     pub(crate) shared: Shared,
 }
 

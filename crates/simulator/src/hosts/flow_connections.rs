@@ -13,7 +13,7 @@ use crate::simulation::Controllers;
 use crate::transports::Connection;
 
 /// The connections of one flow, as its application acts on them.
-pub(crate) struct FlowConnections<'a, C> {
+pub(crate) struct FlowConnections<'a, C: Connection> {
     pub(crate) hosts: &'a mut Hosts<C>,
     pub(crate) flow: FlowId,
     /// Blueprints of the flow's legs.

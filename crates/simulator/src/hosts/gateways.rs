@@ -91,7 +91,12 @@ impl<C: Connection> Hosts<C> {
     ///
     /// The two ends of a connection have neighbouring numbers, by which middleboxes know them. So the far
     /// end takes the number of the gateway's end, and the application reaches it by its old one.
-    pub(crate) fn pass<F: Fabric<Body>>(&mut self, now: Time, number: u32, fabric: &mut F) {
+    pub(crate) fn pass<F: Fabric<Body<C::Packet>>>(
+        &mut self,
+        now: Time,
+        number: u32,
+        fabric: &mut F,
+    ) {
         let split = &self.splits[number as usize];
         let ((near, place), node) = (split.near(), split.gateway());
         let client = self.ends.get(near).peer;
@@ -112,8 +117,7 @@ impl<C: Connection> Hosts<C> {
         for end in [client, near, unused, far] {
             self.ends.leave_leg(end);
         }
-        let body = Body { endpoint: near, segment: syn };
-        let packet = self.endpoints[client.index()].packet(body, Priority::Normal);
+        let packet = self.endpoints[client.index()].packet(syn.into(), Priority::Normal);
         #[expect(clippy::cast_possible_truncation, reason = "nodes have numbers of 16 bits")]
         let node = NodeId(node as u16);
         if fabric.has_fields() {
@@ -126,7 +130,11 @@ impl<C: Connection> Hosts<C> {
     /// A gateway sends on the packet that has just reached it for an endpoint which had moved: the client has
     /// retransmitted its SYN before it was known that the connection crosses unsplit. Returns whether
     /// there was one.
-    pub(crate) fn pass_astray<F: Fabric<Body>>(&mut self, now: Time, fabric: &mut F) -> bool {
+    pub(crate) fn pass_astray<F: Fabric<Body<C::Packet>>>(
+        &mut self,
+        now: Time,
+        fabric: &mut F,
+    ) -> bool {
         let Some(packet) = self.astray.take() else { return false };
         let to = self.endpoints[packet.body.endpoint.index()].node;
         let node = packet.to;

@@ -20,6 +20,7 @@ use units::Time;
 
 use super::{Body, Connection, Endpoint, Hosts, Part, RATE};
 use crate::simulation::Observer;
+use crate::transports::Carried as _;
 
 /// The connections that have a rate.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -88,7 +89,7 @@ pub(super) fn of_hosts(scenario: &Scenario) -> Vec<[Option<usize>; 2]> {
     let routes = scenario::routes(scenario);
     let of_flow = |flow: &Flow| {
         flow.ways().map(|(from, to)| {
-            flow.transport.scps?;
+            flow.transport.scps()?;
             scenario.route_rate(&routes, from, to)
         })
     };
@@ -114,7 +115,7 @@ impl<C: Connection> Endpoint<C> {
 
     /// Sends one packet, of low priority if there is no other. Returns its length and whether it has data, or `None`
     /// if there is none.
-    fn send_one<F: Fabric<Body>>(
+    fn send_one<F: Fabric<Body<C::Packet>>>(
         &mut self,
         now: Time,
         end: &End,
@@ -123,19 +124,18 @@ impl<C: Connection> Endpoint<C> {
     ) -> Option<(u64, bool)> {
         let normal = self.connection.next_packet(now).map(|one| (one, Priority::Normal));
         let low = || self.connection.next_of_low_priority(now).map(|one| (one, Priority::Low));
-        let (segment, priority) = normal.or_else(low)?;
-        let body = Body { endpoint: self.peer, segment };
+        let (packet, priority) = normal.or_else(low)?;
         if let Some(observer) = observer {
-            self.show(now, end, &body.segment, observer);
+            self.show(now, end, &packet, observer);
         }
-        let packet = self.packet(body, priority);
-        let sent = (u64::from(packet.bytes), segment.payload > 0);
+        let has_data = packet.has_data();
+        let bytes = self.ip_header + packet.bytes();
         if fabric.has_fields() && priority == Priority::Normal {
-            self.send_with_field(now, body, fabric);
+            self.send_with_field(now, packet, fabric);
         } else {
-            fabric.send(now, self.node, packet);
+            fabric.send(now, self.node, self.packet(packet, priority));
         }
-        Some(sent)
+        Some((bytes.into(), has_data))
     }
 }
 
@@ -181,7 +181,7 @@ impl<C: Connection> Hosts<C> {
     /// Sends what the rates of `number` allow now. If there may be more, the end waits for its turn.
     #[cold]
     #[inline(never)]
-    pub(super) fn send_at_rates<F: Fabric<Body>>(
+    pub(super) fn send_at_rates<F: Fabric<Body<C::Packet>>>(
         &mut self,
         now: Time,
         number: EndpointId,
@@ -212,7 +212,7 @@ impl<C: Connection> Hosts<C> {
     }
 
     /// Sends what the rates of `number` allow now. The first `passed` of them allow the next packet.
-    fn send_behind<F: Fabric<Body>>(
+    fn send_behind<F: Fabric<Body<C::Packet>>>(
         &mut self,
         now: Time,
         number: EndpointId,
@@ -279,7 +279,7 @@ impl<C: Connection> Hosts<C> {
     }
 
     /// It is the turn of an end at rate number `rate`: it sends a packet if its other rate allows it too.
-    pub(crate) fn take_turn<F: Fabric<Body>>(
+    pub(crate) fn take_turn<F: Fabric<Body<C::Packet>>>(
         &mut self,
         now: Time,
         (number, rate): (EndpointId, u32),

@@ -50,7 +50,9 @@ pub(super) fn table(scenario: &Scenario, hosts: &Hosts<impl Connection>) -> Opti
         sum.options += options;
     });
     let mut table = AckRatios::default();
-    for (flow, leg, sum) in rows.filter(|(flow, ..)| flow.transport.ack_control) {
+    for (flow, leg, sum) in
+        rows.filter(|(flow, ..)| flow.transport.tcp().is_some_and(|config| config.ack_control))
+    {
         table.push(AckRatio {
             flow: flow.name.clone(),
             leg,

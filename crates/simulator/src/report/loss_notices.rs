@@ -35,7 +35,9 @@ pub(super) fn table(scenario: &Scenario, hosts: &Hosts<impl Connection>) -> Opti
         sum.withdrawn += withdrawn;
     });
     let mut table = Notices::default();
-    for (flow, leg, sum) in rows.filter(|(flow, ..)| flow.transport.eln) {
+    for (flow, leg, sum) in
+        rows.filter(|(flow, ..)| flow.transport.tcp().is_some_and(|config| config.eln))
+    {
         table.push(Notice {
             flow: flow.name.clone(),
             leg,

@@ -39,7 +39,8 @@ extra_table! {
 /// The table; `None` if nothing calls for discovery.
 pub(super) fn table(scenario: &Scenario, hosts: &Hosts<impl Connection>) -> Option<ExtraTable> {
     let has_mtu = scenario.links.iter().any(|link| link.mtu.iter().any(Option::is_some));
-    let probes = scenario.flows.iter().any(|flow| flow.transport.mtu_probing != MtuProbing::Off);
+    let mut configs = scenario.flows.iter().filter_map(|flow| flow.transport.tcp());
+    let probes = configs.any(|config| config.mtu_probing != MtuProbing::Off);
     if !has_mtu && !probes {
         return None;
     }

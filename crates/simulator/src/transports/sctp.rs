@@ -1,21 +1,17 @@
-//! SCTP in the simulator: ends of the crate `sctp`, whose packets are [`Cargo`].
+//! SCTP in the simulator: its packets in captures, and the record of a flow.
 
-use std::sync::Arc;
-
-use sctp::{Config, Connection, Packet};
-use units::Span;
+use recording::SctpRecord;
+use sctp::{Connection, Kind, Packet};
+use transport::Counters;
 use wire::Addresses;
 use wire::ip::LONGEST_PACKET;
 
-use super::carried::{Cargo, Carried, Way, Written};
+use super::packet::OnWire;
 
-/// Twice the maximum segment lifetime of RFC 9293, for want of one in RFC 9260.
-const KEPT: Span = Span::from_secs(240);
+/// A SACK is as long as its blocks need, and the checksum covers the payload.
+pub(super) const SNAPLEN: u16 = LONGEST_PACKET;
 
-/// One end of an association.
-pub(crate) type Sctp = Carried<Connection>;
-
-impl Cargo for Packet {
+impl OnWire for Packet {
     fn bytes(&self) -> u16 {
         self.bytes()
     }
@@ -23,33 +19,40 @@ impl Cargo for Packet {
     fn path(&self) -> u8 {
         self.path
     }
-}
 
-impl Written for Packet {
-    const NUMBER: u8 = sctp::PROTOCOL;
-    /// A SACK is as long as its blocks need, and the checksum covers the payload.
-    const SNAPLEN: u16 = LONGEST_PACKET;
+    fn number(&self) -> u8 {
+        sctp::PROTOCOL
+    }
+
+    fn snaplen(&self) -> u16 {
+        SNAPLEN
+    }
 
     fn write(&self, addresses: Addresses, ports: (u16, u16), out: &mut Vec<u8>) {
         sctp::write(self, addresses, ports, out);
     }
 }
 
-/// State that both ends of the associations of a flow share.
-#[derive(Debug)]
-pub(crate) struct Path {
-    config: Arc<Config>,
-    way: Arc<Way<Packet>>,
-}
-
-impl Path {
-    /// For a flow with SCTP.
-    pub(crate) fn of(config: &Arc<Config>) -> Self {
-        Self { config: config.clone(), way: Arc::new(Way::new(KEPT)) }
+/// The record of a flow: totals of its senders, and the ends of its connections.
+pub(crate) fn record<'a>(
+    sent: &Counters,
+    pairs: impl Iterator<Item = [&'a Connection; 2]>,
+) -> SctpRecord {
+    let mut record = SctpRecord {
+        segments_sent: sent.segments,
+        segments_retransmitted: sent.retransmissions,
+        timeouts: u64::from(sent.timeouts),
+        fast_recoveries: u64::from(sent.fast_recoveries),
+        ..SctpRecord::default()
+    };
+    for [sender, receiver] in pairs {
+        record.data_packets_sent += sender.events().data_packets;
+        record.sacks_sent += receiver.chunks().of(Kind::Sack);
+        record.duplicates_received += receiver.events().duplicates;
+        record.path_failures += sender.events().path_failures;
+        record.path_changes += sender.events().path_changes;
+        let beats = [sender, receiver].map(|end| end.chunks().of(Kind::Heartbeat));
+        record.heartbeats_sent += beats.iter().sum::<u64>();
     }
-
-    /// The next end, with its first TSN.
-    pub(crate) fn end(&self, initial: u32) -> Sctp {
-        Carried::new(Connection::new(self.config.clone(), initial), self.way.clone())
-    }
+    record
 }

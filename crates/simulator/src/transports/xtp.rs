@@ -1,48 +1,50 @@
-//! XTP in the simulator: ends of the crate `xtp`, whose packets are [`Cargo`].
+//! XTP in the simulator: its packets in captures, and the record of a flow.
 
-use std::sync::Arc;
-
+use recording::XtpRecord;
+use transport::Counters;
 use wire::Addresses;
 use wire::ip::LONGEST_PACKET;
-use xtp::{Config, Connection, Packet};
+use xtp::{Connection, Kind, Packet};
 
-use super::carried::{Cargo, Carried, Way, Written};
+use super::packet::OnWire;
 
-/// One end of a connection.
-pub(crate) type Xtp = Carried<Connection>;
+/// A report is as long as its spans need.
+pub(super) const SNAPLEN: u16 = LONGEST_PACKET;
 
-impl Cargo for Packet {
+impl OnWire for Packet {
     fn bytes(&self) -> u16 {
         self.bytes()
     }
-}
 
-impl Written for Packet {
-    const NUMBER: u8 = xtp::PROTOCOL;
-    /// A report is as long as its spans need.
-    const SNAPLEN: u16 = LONGEST_PACKET;
+    fn number(&self) -> u8 {
+        xtp::PROTOCOL
+    }
+
+    fn snaplen(&self) -> u16 {
+        SNAPLEN
+    }
 
     fn write(&self, addresses: Addresses, ports: (u16, u16), out: &mut Vec<u8>) {
         xtp::write(self, addresses, ports, out);
     }
 }
 
-/// State that both ends of the connections of a flow share.
-#[derive(Debug)]
-pub(crate) struct Path {
-    config: Arc<Config>,
-    way: Arc<Way<Packet>>,
-}
-
-impl Path {
-    /// For a flow with XTP. A connection on which nothing arrives for CTIMER and CTIMEOUT is given up.
-    pub(crate) fn of(config: &Arc<Config>) -> Self {
-        let kept = (config.ctimer + config.ctimeout).max(config.wtimer) * 2;
-        Self { config: config.clone(), way: Arc::new(Way::new(kept)) }
+/// The record of a flow: totals of its senders, and the ends of its connections.
+pub(crate) fn record<'a>(
+    sent: &Counters,
+    pairs: impl Iterator<Item = [&'a Connection; 2]>,
+) -> XtpRecord {
+    let mut record = XtpRecord {
+        segments_sent: sent.segments,
+        segments_retransmitted: sent.retransmissions,
+        ..XtpRecord::default()
+    };
+    for [sender, receiver] in pairs.map(|pair| pair.map(Connection::sent)) {
+        record.requests_sent += sender.requests;
+        record.handshakes += sender.handshakes;
+        let reports = Kind::ALL.into_iter().filter(|kind| kind.is_control());
+        record.reports_sent += reports.map(|kind| receiver.of(kind)).sum::<u64>();
+        record.gap_reports_sent += receiver.of(Kind::Ecntl);
     }
-
-    /// The next end.
-    pub(crate) fn end(&self) -> Xtp {
-        Carried::new(Connection::new(self.config.clone()), self.way.clone())
-    }
+    record
 }

@@ -171,7 +171,7 @@ fn every_syn_of_a_connection_that_passes_takes_the_whole_path() {
     let [mut sent, mut received] = [Vec::new(), Vec::new()];
     let mut see = |seen: &Observed<'_>| {
         let is_of_client = usize::from(seen.from) == terminal;
-        if is_of_client && seen.segment.flags == Flags::SYN {
+        if is_of_client && seen.segment().is_some_and(|one| one.flags == Flags::SYN) {
             match usize::from(seen.node) {
                 node if node == server => received.push((seen.connection, seen.at)),
                 node if node == terminal => sent.push((seen.connection, seen.at)),

@@ -148,7 +148,7 @@ fn snack_is_between_the_gateways_only() {
     };
     let mut reports: BTreeMap<(u16, u16), u32> = BTreeMap::new();
     let mut note = |seen: &Observed<'_>| {
-        if seen.node == seen.from && seen.segment.snack().is_some() {
+        if seen.node == seen.from && seen.segment().is_some_and(|one| one.snack().is_some()) {
             *reports.entry((seen.from, seen.to)).or_default() += 1;
         }
     };

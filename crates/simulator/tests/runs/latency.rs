@@ -63,7 +63,7 @@ struct Capture {
 
 impl Capture {
     fn observe(&mut self, observed: &Observed<'_>) {
-        let (at, segment) = (observed.at.as_nanos(), *observed.segment);
+        let (at, segment) = (observed.at.as_nanos(), *observed.segment().unwrap());
         if observed.from.max(observed.to) > 1 {
             return; // the other flow
         }

@@ -172,7 +172,7 @@ fn the_links_of_hosts_need_no_discovery() {
                 .replace("}\nmtu = 1300\n", "}\n");
         }
         let scenario = parse(&parts.join("[[link]]"));
-        assert_eq!(scenario.flows[0].transport.mss, 1260);
+        assert_eq!(scenario.flows[0].transport.plan().mss(), 1260);
         let recording = simulator::run(&scenario, 1, Options::default());
         assert!(recording.flows[0].completed);
         let mtu = recording.tables.iter().find(|table| table.name() == "mtu").unwrap();

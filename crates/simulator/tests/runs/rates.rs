@@ -25,7 +25,7 @@ fn watch(text: &str) -> (Recording, Vec<Sent>) {
     let header = u64::from(scenario.ip.header_bytes());
     let mut note = |seen: &Observed<'_>| {
         if (seen.node, seen.from) == (GATEWAY, GATEWAY) {
-            sent.push((seen.at, seen.to, header + u64::from(seen.segment.bytes())));
+            sent.push((seen.at, seen.to, header + u64::from(seen.bytes())));
         }
     };
     let options = Options { observer: Some(&mut note), ..Options::default() };

@@ -42,13 +42,14 @@ fn queue_delays(text: &str, from: Time) -> Vec<f64> {
     let mut sent: BTreeMap<u32, Time> = BTreeMap::new();
     let mut delays = Vec::new();
     let mut observer = |observed: &Observed<'_>| {
-        let data = observed.by_data_sender && observed.segment.payload > 1000;
+        let segment = observed.segment().unwrap();
+        let data = observed.by_data_sender && segment.payload > 1000;
         if !data || observed.connection != 0 || observed.at < from {
             return;
         }
         if observed.node == observed.from {
-            sent.insert(observed.segment.sequence, observed.at);
-        } else if let Some(at) = sent.remove(&observed.segment.sequence) {
+            sent.insert(segment.sequence, observed.at);
+        } else if let Some(at) = sent.remove(&segment.sequence) {
             delays.push(observed.at.since(at).as_millis_f64() - 10.3);
         }
     };

@@ -402,7 +402,7 @@ fn a_capture_has_the_snack_option() {
     let mut lengths = Vec::new();
     let mut observer = |observed: &simulator::Observed<'_>| {
         capture.observe(observed);
-        lengths.extend(observed.segment.snack().map(|snack| snack.bytes()));
+        lengths.extend(observed.segment().and_then(tcp::Segment::snack).map(|snack| snack.bytes()));
     };
     simulator::run(&scenario, 1, Options { observer: Some(&mut observer), ..Options::default() });
     capture.finish().unwrap();

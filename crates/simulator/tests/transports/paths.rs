@@ -132,7 +132,7 @@ fn failover(primary: &str, retries: u32) -> Failover {
     let scenario = parse(&two(geo, leo, "", &sctp, r#"bulk = "unlimited""#));
     let (mut arrivals, mut sent) = (Vec::new(), Vec::new());
     let mut observer = |seen: &Observed<'_>| {
-        if seen.by_data_sender && seen.segment.payload > 1000 {
+        if seen.by_data_sender && seen.bytes() > 1000 {
             let list = if seen.node == seen.to { &mut arrivals } else { &mut sent };
             list.push((seen.at, seen.destination));
         }

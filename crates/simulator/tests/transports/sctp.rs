@@ -1,7 +1,7 @@
 //! Flows with SCTP: in both engines, with TCP on the same link, over errors, with streams, and what is refused.
 
 use recording::{FlowRecord, SctpRecord};
-use scenario::model::OwnSettings;
+use scenario::model::Transport;
 use simulator::Options;
 
 use crate::common::{flow, link, parse, refusal, run, warnings};
@@ -39,11 +39,11 @@ fn full_packets_have_1500_bytes_by_default() {
     for (ip, mss) in [("ipv4", 1452), ("ipv6", 1432)] {
         let scenario = |transport: &str| {
             let text = one("300ms", "", transport, r#"bulk = "100kB""#);
-            parse(&format!("ip = \"{ip}\"\n{text}")).flows[0].own.clone()
+            parse(&format!("ip = \"{ip}\"\n{text}")).flows[0].transport.clone()
         };
-        let OwnSettings::Sctp(config) = scenario(SCTP) else { panic!("no SCTP") };
+        let Transport::Sctp(config) = scenario(SCTP) else { panic!("no SCTP") };
         assert_eq!(config.mss, mss);
-        let OwnSettings::Sctp(config) = scenario(&format!("{SCTP}, mss = 1460")) else {
+        let Transport::Sctp(config) = scenario(&format!("{SCTP}, mss = 1460")) else {
             panic!("no SCTP")
         };
         assert_eq!(config.mss, 1460);

@@ -11,7 +11,7 @@ use scenario::model::{
     SideName, Traffic,
 };
 use scenario::{Routes, Scenario};
-use tcp::AckTiming;
+use tcp::{AckTiming, Config};
 use transport::Protocol;
 use units::{Bytes, Rate, Span};
 
@@ -105,6 +105,7 @@ impl Plan {
         planned.connections += connections;
         // The end towards the sender of the data has the sender as its peer.
         for ((end, peer), rtt) in gateway.ends.iter().zip(split.peers).zip(split.rtts) {
+            let Some(config) = end.transport.tcp() else { continue };
             let as_flow = Flow {
                 controller: end.controller.clone(),
                 transport: end.transport.clone(),
@@ -112,12 +113,13 @@ impl Plan {
                 stop: None,
                 ..(*flow).clone()
             };
-            let (sockets, verdicts) = settings::judge(scenario, &as_flow, split.kernel);
+            let (sockets, verdicts) = settings::judge(scenario, &as_flow, config, split.kernel);
             let wanted = SideSettings::of(&sockets, end, shared_rate(split, end));
             let side = end.side.key();
             let who = format!("flow {:?} at {name:?} ({side})", flow.name);
             let path = format!("proxy.{side}");
-            self.settle(host, split, end, (wanted, verdicts, who.clone()), refusals);
+            let settled = (wanted, verdicts, who.clone());
+            self.settle(host, split, (end, config), settled, refusals);
             // The daemon's rules set the initial window of routes.
             let metrics = crate::route::Metrics { initial_window: None, ..sockets.metrics(rtt) };
             let key = Key { of: Of::Node(gateway.node), path };
@@ -132,7 +134,7 @@ impl Plan {
         &mut self,
         host: usize,
         split: &Split<'_>,
-        end: &GatewayEnd,
+        (end, config): (&GatewayEnd, &Config),
         (wanted, verdicts, who): (SideSettings, Vec<Entry>, String),
         refusals: &mut Vec<Refusal>,
     ) {
@@ -165,7 +167,7 @@ impl Plan {
         // A side has the keys of `transport` itself.
         let of_side = |entry: Entry| Entry {
             setting: entry.setting.strip_prefix("transport.").unwrap_or(entry.setting),
-            ..judged(entry, end)
+            ..judged(entry, config)
         };
         let verdicts = verdicts.into_iter().map(of_side).chain(pacing(end));
         let verdicts = verdicts.chain(shared_rate(split, end).map(shared_entry)).collect();
@@ -213,13 +215,9 @@ fn protocol(Split { scenario, gateway, .. }: &Split<'_>) -> Option<Refusal> {
     Some(Refusal {
         place: format!("node {:?}, {path}", node.name),
         asked: end.protocol().name().to_owned(),
-        possible: match end.protocol() {
-            Protocol::Tcp | Protocol::ScpsTp | Protocol::Stp | Protocol::Xtp | Protocol::Sctp => {
-                "\"tcp\": no kernel has this protocol; use the simulator"
-            }
-            Protocol::Quic => {
-                "\"tcp\": the daemon opens no connections over QUIC; use the simulator"
-            }
+        possible: match end.protocol().entry().on_kernel {
+            true => "\"tcp\": the daemon opens no connections over QUIC; use the simulator",
+            false => "\"tcp\": no kernel has this protocol; use the simulator",
         }
         .to_owned(),
         key: Some(Key { of: Of::Node(gateway.node), path }),
@@ -252,8 +250,7 @@ fn shared_entry(shared: BucketSettings) -> Entry {
 }
 
 /// The verdict on a setting of a gateway's end, where the daemon does something else than a host.
-fn judged(entry: Entry, end: &GatewayEnd) -> Entry {
-    let config = &*end.transport;
+fn judged(entry: Entry, config: &Config) -> Entry {
     let instead = |kernel: &str| Entry {
         verdict: Verdict::Approximated,
         kernel: kernel.to_owned(),

@@ -19,7 +19,8 @@ pub(crate) fn kernel_of(names: &[&str]) -> Kernel {
 
 /// Verdicts of a kernel that has `controllers` on the only flow.
 fn judged(scenario: &Scenario, controllers: &[&str]) -> (Applied, Vec<Entry>) {
-    judge(scenario, &scenario.flows[0], &kernel_of(controllers))
+    let flow = &scenario.flows[0];
+    judge(scenario, flow, flow.transport.tcp().unwrap(), &kernel_of(controllers))
 }
 
 fn entries(transport: Value) -> Vec<Entry> {
@@ -184,7 +185,8 @@ fn a_kernel_that_paces_all_says_so_where_only_controllers_shall_ask_for_it() {
     let verdict = |pacing: &str, queueing: &str| {
         let kernel = Kernel { queueing: queueing.to_owned(), ..kernel_of(&["cubic"]) };
         let scenario = scenario(json!("cubic"), json!({ "pacing": pacing }));
-        let (_, entries) = judge(&scenario, &scenario.flows[0], &kernel);
+        let flow = &scenario.flows[0];
+        let (_, entries) = judge(&scenario, flow, flow.transport.tcp().unwrap(), &kernel);
         entries.into_iter().find(|entry| entry.setting == "transport.pacing").unwrap().verdict
     };
     assert_eq!(verdict("controller", "fq"), Verdict::Approximated);

@@ -5,13 +5,12 @@ use std::sync::Arc;
 use congestion::Specification;
 use language::error::Problem;
 use language::path::Path;
-use tcp::{AckTiming, DelayedAck, Recovery};
-use units::{Bytes, SizeLimit};
+use units::Bytes;
 use wire::IpVersion;
 use xtp::Config;
 
-use super::protocols;
 use crate::document;
+use crate::model::{Lengths, Plan};
 
 /// The settings of a flow with XTP.
 pub(super) fn settings(
@@ -31,9 +30,9 @@ pub(super) fn settings(
         ..written.xtp.clone()
     };
     let reason = "XTP has no congestion control: `xtp.rate` and the window bound its sender";
-    protocols::check_no_controller(controller, reason, path, problems);
+    super::check_no_controller(controller, reason, path, problems);
     let path = path.key("transport");
-    protocols::check_payload(config.mss, xtp::HEADER, &path, problems);
+    super::check_payload(config.mss, xtp::HEADER, &path, problems);
     check_rate(&config, &path.key("xtp"), problems);
     Arc::new(config)
 }
@@ -63,19 +62,22 @@ fn check_rate(config: &Config, path: &Path, problems: &mut Vec<Problem>) {
     }
 }
 
-/// A TCP with packets of the same payload and as much in flight, which is acknowledged a few times in each round
-/// trip: what is computed of a flow before a run follows from it.
-pub(super) fn as_tcp(config: &Config) -> tcp::Config {
-    let timeout = config.request_interval.unwrap_or(config.wtimer);
-    tcp::Config {
-        recovery: Recovery::Sack,
-        mss: config.mss,
-        timestamps: false,
-        receive_buffer: config.receive_buffer,
-        reads_at_once: config.reads_at_once,
-        send_buffer: SizeLimit::UNLIMITED,
-        initial_window: config.initial_window,
-        delayed_ack: AckTiming::Fixed(DelayedAck { segments: 255, timeout }),
-        ..tcp::Config::default()
+/// The receiver reports a few times in each round trip, whatever the number of packets is.
+impl Plan for Config {
+    fn lengths(&self) -> Lengths {
+        let full = self.full_packet() - u64::from(self.ip_header);
+        Lengths { full, longest: full, ack: Self::ACK }
+    }
+
+    fn mss(&self) -> u32 {
+        self.mss
+    }
+
+    fn window(&self, _streams: u64) -> u64 {
+        self.receive_buffer.get()
+    }
+
+    fn packets_per_ack(&self) -> u32 {
+        255
     }
 }

@@ -6,12 +6,12 @@ use congestion::Specification;
 use language::error::Problem;
 use language::path::Path;
 use sctp::{Address, COMMON_HEADER, Config, DATA_HEADER, MAX_PATHS};
-use tcp::{AckTiming, DelayedAck, Recovery};
-use units::SizeLimit;
+use units::Span;
 use wire::IpVersion;
 
-use super::protocols::{self, Host};
+use super::Host;
 use crate::document;
+use crate::model::{Lengths, Plan};
 
 /// MTU of Ethernet.
 const ETHERNET: u16 = 1500;
@@ -39,10 +39,10 @@ pub(super) fn settings(
         ..written.sctp.config.clone()
     };
     let reason = "SCTP has a congestion control of its own (RFC 9260 section 7)";
-    protocols::check_no_controller(controller, reason, path, problems);
+    super::check_no_controller(controller, reason, path, problems);
     let path = path.key("transport");
     // Chunks are padded to a multiple of 4 bytes.
-    protocols::check_payload(config.mss, COMMON_HEADER + DATA_HEADER + 3, &path, problems);
+    super::check_payload(config.mss, COMMON_HEADER + DATA_HEADER + 3, &path, problems);
     let path = path.key("sctp");
     for (key, rto) in [("rto_min", config.rto_min), ("rto_initial", config.rto_initial)] {
         if rto > config.rto_max {
@@ -58,21 +58,29 @@ fn default_mss(ip: IpVersion) -> u32 {
     u32::from(ETHERNET - ip.header_bytes() - COMMON_HEADER - DATA_HEADER)
 }
 
-/// A TCP with packets of the same payload and as many ACKs: what is computed of a flow before a run follows from it.
-pub(super) fn as_tcp(config: &Config) -> tcp::Config {
-    tcp::Config {
-        recovery: Recovery::Sack,
-        mss: config.mss,
-        timestamps: false,
-        receive_buffer: config.receive_buffer,
-        reads_at_once: config.reads_at_once,
-        send_buffer: SizeLimit::UNLIMITED,
-        initial_window: config.initial_packets(),
-        initial_ssthresh: config.initial_ssthresh,
-        delayed_ack: AckTiming::Fixed(DelayedAck {
-            segments: config.sack_frequency,
-            timeout: config.sack_delay,
-        }),
-        ..tcp::Config::default()
+impl Plan for Config {
+    fn lengths(&self) -> Lengths {
+        let full = self.full_packet();
+        Lengths { full, longest: full, ack: Self::ACK }
+    }
+
+    fn mss(&self) -> u32 {
+        self.mss
+    }
+
+    fn window(&self, _streams: u64) -> u64 {
+        self.receive_buffer.get()
+    }
+
+    fn packets_per_ack(&self) -> u32 {
+        self.sack_frequency
+    }
+
+    fn least_timeout(&self) -> Option<Span> {
+        Some(self.rto_min)
+    }
+
+    fn has_streams(&self) -> bool {
+        true
     }
 }

@@ -6,16 +6,13 @@ use congestion::Specification;
 use language::error::Problem;
 use language::path::Path;
 use quic::{Choice, Congestion, Settings};
-use tcp::{AckTiming, Config, DelayedAck, Recovery};
-use units::{Bytes, SizeLimit, Span};
+use transport::SavedPath;
 
 use crate::document;
-
-/// The longest time that quinn's receiver delays an ACK.
-const ACK_DELAY: Span = Span::from_millis(25);
+use crate::model::{Lengths, Plan};
 
 /// The settings of connections with QUIC. `place` is the key of their controller, and `path` their table.
-pub(super) fn settings(
+pub(in crate::resolve) fn settings(
     settings: Settings,
     controller: &Specification,
     place: Path,
@@ -65,19 +62,30 @@ pub(super) fn of_flow(
     settings
 }
 
-/// A TCP with packets of the same length, as much in flight and as many ACKs: what is computed of a flow
-/// before a run follows from it.
-pub(super) fn as_tcp(settings: &Settings) -> Config {
-    let timeout = settings.ack_delay.unwrap_or(ACK_DELAY);
-    let segments = settings.ack_threshold.map_or(2, |threshold| threshold.saturating_add(1).max(1));
-    Config {
-        recovery: Recovery::Sack,
-        mss: settings.full_payload(),
-        timestamps: false,
-        receive_buffer: Bytes(settings.window(1)),
-        send_buffer: SizeLimit::UNLIMITED,
-        delayed_ack: AckTiming::Fixed(DelayedAck { segments, timeout }),
-        careful_resume: settings.careful_resume,
-        ..Config::default()
+impl Plan for Settings {
+    fn lengths(&self) -> Lengths {
+        let full = self.full_packet();
+        Lengths { full, longest: full, ack: Self::ACK }
+    }
+
+    /// Payload of a stream in a full packet.
+    fn mss(&self) -> u32 {
+        self.full_payload()
+    }
+
+    fn window(&self, streams: u64) -> u64 {
+        self.window(streams)
+    }
+
+    fn packets_per_ack(&self) -> u32 {
+        self.ack_threshold.map_or(2, |threshold| threshold.saturating_add(1).max(1))
+    }
+
+    fn has_streams(&self) -> bool {
+        true
+    }
+
+    fn careful_resume(&self) -> Option<SavedPath> {
+        self.careful_resume
     }
 }

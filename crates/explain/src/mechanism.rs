@@ -23,7 +23,7 @@ use crate::figures::Figures;
 use crate::settings::{Amount, Setting};
 use crate::warnings::WarningKind as Kind;
 
-/// What can be said of one key of a direction.
+/// A key of a direction: its value, its effects and its warnings.
 pub(crate) struct Mechanism {
     /// The key in the language: `arq`.
     pub key: &'static str,

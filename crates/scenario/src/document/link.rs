@@ -195,7 +195,7 @@ pub(crate) struct TraceFiles {
     /// Time from one line of `delays` to the next. Default: 10 ms, as LeoReplayer has it.
     #[schemars(extend("x-minimum" = "1us"))]
     pub step: Option<Span>,
-    /// What follows the end of a trace without `loop`: `"refuse"`, which requires that it lasts for the
+    /// Values after the end of a trace without `loop`: `"refuse"`, which requires that it lasts for the
     /// `duration`, or `"hold"`, the values of its last row.
     #[serde(default)]
     pub outside: Outside,
@@ -209,7 +209,7 @@ pub(crate) struct TraceFiles {
     pub phase: Phase,
 }
 
-/// What follows the end of a trace.
+/// Values after the end of a trace.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]
 pub(crate) enum Outside {

@@ -173,7 +173,7 @@ fn names_that_nobody_knows() {
     insta::assert_snapshot!(without_controllers(&found));
 }
 
-/// What is replaced in the text, and the path of the fault.
+/// Replacements in the text, each with the path of the fault.
 const VALUES: &[(&str, &str, &str, &str)] = &[
     ("ambiguous unit", "10Mbit/s", "10mbps", "link[0].rate"),
     ("unit of another quantity", "\"10ms\"", "\"10MB\"", "link[0].delay"),

@@ -65,7 +65,7 @@ struct Signals {
 }
 
 impl Signals {
-    /// A link without keys of its own has those of both directions, which are read once.
+    /// Channels and traces of both directions are read once.
     fn of(sides: &Sides<'_>, files: &Channels<'_>, problems: &mut Vec<Problem>) -> Self {
         let Sides { link, path } = *sides;
         let mut channel = |channel: Option<&document::Channel>, path: Path| {

@@ -169,7 +169,7 @@ impl Mtu {
 #[serde(untagged)]
 pub(crate) enum Trace {
     File(FileName),
-    Files(TraceFiles),
+    Files(Box<TraceFiles>),
 }
 
 /// A trace from files: `file`, or `deliveries` and `delays`. It replays the rate, the delay, the losses and

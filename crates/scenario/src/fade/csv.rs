@@ -9,8 +9,10 @@ use super::{Cell, Fault, Series};
 /// Separators of columns; the first of them that the first line has.
 const SEPARATORS: [u8; 3] = [b',', b';', b'\t'];
 
-/// The text of a file, and a reader of its records.
-fn reader<'a>(bytes: &'a [u8], what: &str) -> Result<(&'a str, Reader<&'a [u8]>, u8), Box<Fault>> {
+/// The text of a file, a reader of its records, and the separator of its columns.
+type Opened<'a> = (&'a str, Reader<&'a [u8]>, u8);
+
+fn open<'a>(bytes: &'a [u8], what: &str) -> Result<Opened<'a>, Box<Fault>> {
     let text = std::str::from_utf8(bytes).map_err(|error| {
         let line = 1 + bytes[..error.valid_up_to()].iter().filter(|byte| **byte == b'\n').count();
         Fault::new(Some(line), what, "bytes that are no UTF-8")
@@ -30,7 +32,7 @@ fn reader<'a>(bytes: &'a [u8], what: &str) -> Result<(&'a str, Reader<&'a [u8]>,
 
 /// A table with a header.
 pub(super) fn table(bytes: &[u8], what: &str) -> Result<Table, Box<Fault>> {
-    let (text, mut reader, separator) = reader(bytes, what)?;
+    let (text, mut reader, separator) = open(bytes, what)?;
     let mut table = Table::default();
     let mut record = StringRecord::new();
     while reader.read_record(&mut record).map_err(|error| no_csv(&error, text))? {
@@ -50,7 +52,7 @@ pub(super) fn table(bytes: &[u8], what: &str) -> Result<Table, Box<Fault>> {
 }
 
 pub(super) fn read(bytes: &[u8]) -> Result<Series, Box<Fault>> {
-    let (text, mut reader, separator) = reader(bytes, "text with two columns, or a Parquet file")?;
+    let (text, mut reader, separator) = open(bytes, "text with two columns, or a Parquet file")?;
     let mut series = Series::default();
     let mut record = StringRecord::new();
     let mut is_first = true;

@@ -60,7 +60,9 @@ def test_a_modem_of_today_adapts_to_rain(
     assert scenario.route()[1].rate_bps == pytest.approx(30e6, rel=1e-4)
     # The fade lowers the rate, and no signal is lost but for single packets.
     explained = scenario.explain()
-    details = {one.name: one.value for link in explained.links for one in link.effects_of("channel")}
+    details = {
+        one.name: one.value for link in explained.links for one in link.effects_of("channel")
+    }
     assert 1e6 < details["modem"]["lowest_rate_bps"] < 10e6, details
     assert not any(word in done.stdout + str(channel) for word in ("lock", "viterbi"))
     assert "warning" not in bentpipe("explain", "geo.toml").stdout.lower()

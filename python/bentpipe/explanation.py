@@ -125,7 +125,7 @@ class Event:
 
 @dataclass(frozen=True)
 class Effects:
-    """Effects of a mechanism on a direction, in numbers: added delay and rate, and what hosts see."""
+    """Effects of a mechanism on a direction: added delay and rate, and what hosts see."""
 
     key: str
     """Its key: `channel`, `arq`, `fec`, `feedback`, `demand`, `header_compression` or `mtu`."""

@@ -228,117 +228,63 @@ fn transport(flow: &Flow, side: &Side, own: Option<&Specification>, values: &Val
         None if host.send_buffer == SizeLimit::UNLIMITED => SizeLimit::of(SEND_BUFFER),
         None => host.send_buffer,
     };
-    // Without `..`, so that a new option has to be considered here, and in the table of docs/path.md.
-    let Config {
-        // Those of the flow.
-        delayed_ack,
-        rto,
-        ssthresh_basis,
-        window_scaling,
-        timestamps,
-        initial_ssthresh,
-        dupthresh,
-        abc_limit,
-        window_validation,
-        persist_timeout,
-        max_retries,
-        keep_alive,
-        user_timeout,
-        pacing,
-        limited_transmit,
-        nagle,
-        idle_restart,
-        ecn,
-        dsack,
-        mtu_probing,
-        quick_start,
-        eln,
-        ack_control,
-        // Those of the flow if the recovery has them.
-        duplicate_window,
-        recovery_exit,
-        // Those of the flow if the side has none.
-        recovery: _,
-        send_buffer: _,
-        receive_buffer,
-        initial_window,
-        mss,
-        // Those of the side alone.
-        careful_resume: _,
-        reads_at_once: _,
-        scps: _,
-    } = host.clone();
+    // Everything else is that of the flow. A test compares each option with the table of docs/path.md.
     let config = Config {
         recovery,
         reads_at_once: false,
         send_buffer,
-        receive_buffer: side.receive_buffer.or(values.receive_buffer).unwrap_or(receive_buffer),
-        initial_window: side.initial_window.unwrap_or(initial_window),
-        mss: side.mss.unwrap_or(mss),
+        receive_buffer: side
+            .receive_buffer
+            .or(values.receive_buffer)
+            .unwrap_or(host.receive_buffer),
+        initial_window: side.initial_window.unwrap_or(host.initial_window),
+        mss: side.mss.unwrap_or(host.mss),
         careful_resume: side.careful_resume,
         duplicate_window: match counts {
-            true => duplicate_window,
+            true => host.duplicate_window,
             false => DuplicateWindow::Advertised,
         },
         recovery_exit: match recovery {
-            Recovery::NewReno => recovery_exit,
+            Recovery::NewReno => host.recovery_exit,
             _ => RecoveryExit::Ssthresh,
         },
-        delayed_ack,
-        rto,
-        ssthresh_basis,
-        window_scaling,
-        timestamps,
-        initial_ssthresh,
-        dupthresh,
-        abc_limit,
-        window_validation,
-        persist_timeout,
-        max_retries,
-        keep_alive,
-        user_timeout,
-        pacing,
-        limited_transmit,
-        nagle,
-        idle_restart,
-        ecn,
-        dsack,
-        mtu_probing,
-        quick_start,
-        eln,
-        ack_control,
         scps,
+        ..host.clone()
     };
     match (host.scps, scps) {
         (None, None) | (Some(_), Some(_)) => config,
-        // What TCP alone has.
-        (None, Some(_)) => {
-            let least = values.least_rto.unwrap_or(flows::LEAST_RTO_OF_SCPS);
-            let of_tcp = Config::default();
-            Config {
-                rto: RtoConfig { min: least, ..rto },
-                delayed_ack: match delayed_ack {
-                    AckTiming::Linux => of_tcp.delayed_ack,
-                    fixed @ AckTiming::Fixed(_) => fixed,
-                },
-                dupthresh: of_tcp.dupthresh,
-                // There is nothing to send on duplicate ACKs.
-                limited_transmit: false,
-                dsack: of_tcp.dsack,
-                eln: of_tcp.eln,
-                pacing: of_tcp.pacing,
-                mtu_probing: of_tcp.mtu_probing,
-                quick_start: of_tcp.quick_start,
-                ack_control: of_tcp.ack_control,
-                ..config
-            }
-        }
-        (Some(_), None) => {
-            let of_tcp = Config::default();
-            let rto = RtoConfig { min: rto.estimator.least_rto(), ..rto };
-            Config { rto, limited_transmit: of_tcp.limited_transmit, ..config }
-        }
+        (None, Some(_)) => from_tcp_to_scps(config, values),
+        (Some(_), None) => from_scps_to_tcp(config),
     }
+}
+
+/// Settings of an end of SCPS-TP for a flow of TCP: without those that TCP alone has.
+fn from_tcp_to_scps(config: Config, values: &Values) -> Config {
+    let least = values.least_rto.unwrap_or(flows::LEAST_RTO_OF_SCPS);
+    let of_tcp = Config::default();
+    Config {
+        rto: RtoConfig { min: least, ..config.rto },
+        delayed_ack: match config.delayed_ack {
+            AckTiming::Linux => of_tcp.delayed_ack,
+            fixed @ AckTiming::Fixed(_) => fixed,
+        },
+        dupthresh: of_tcp.dupthresh,
+        // There is nothing to send on duplicate ACKs.
+        limited_transmit: false,
+        dsack: of_tcp.dsack,
+        eln: of_tcp.eln,
+        pacing: of_tcp.pacing,
+        mtu_probing: of_tcp.mtu_probing,
+        quick_start: of_tcp.quick_start,
+        ack_control: of_tcp.ack_control,
+        ..config
+    }
+}
+
+/// Settings of an end of TCP for a flow of SCPS-TP.
+fn from_scps_to_tcp(config: Config) -> Config {
+    let rto = RtoConfig { min: config.rto.estimator.least_rto(), ..config.rto };
+    Config { rto, limited_transmit: Config::default().limited_transmit, ..config }
 }
 
 /// The recovery of an end: that of the side, or of its controller, or of the flow.

@@ -53,6 +53,14 @@ impl Trace {
         self
     }
 
+    /// The same with its last values until `end`: an outage of the last row goes on.
+    pub fn hold(&mut self, end: Span) {
+        if let Some(last) = self.changes.last_mut().filter(|last| last.outage.is_some()) {
+            last.outage = Some(end.saturating_sub(last.at));
+        }
+        self.lasts = end;
+    }
+
     fn push(&mut self, at: Span, rate: Option<Rate>, delay: Option<Span>, outage: Option<Span>) {
         self.changes.push(Change { at, every: None, rate, delay, outage, loss: None });
     }

@@ -58,6 +58,7 @@ pub(super) fn resolve(
                     }
                     Outside::Hold if trace.lasts < channels.duration => {
                         notes.push(format!("holds its last values from {} on", trace.lasts));
+                        trace.hold(channels.duration);
                     }
                     Outside::Hold => {}
                 }
@@ -117,6 +118,13 @@ fn contradiction(table: &document::TraceFiles, path: &Path) -> Option<Problem> {
     }
     if step.is_some() && delays.is_none() {
         return Some(without("step", "delays"));
+    }
+    if deliveries.is_some() && *outside == Outside::Hold {
+        let expected = "\"refuse\" with `deliveries`";
+        let problem = Problem::new(path.key("outside"), expected, "\"hold\"");
+        return Some(
+            problem.because("deliveries are instants, and no value holds after the last one"),
+        );
     }
     (*repeats && *outside == Outside::Hold).then(|| {
         let problem = Problem::new(path.key("outside"), "\"refuse\" with loop = true", "\"hold\"");

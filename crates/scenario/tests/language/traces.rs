@@ -394,6 +394,14 @@ fn a_trace_that_is_too_short_names_its_last_line_and_can_be_held() {
     let loaded = load(trace, &[("a.csv", rows)]).unwrap_or_else(|errors| panic!("{errors}"));
     let shown = explain(&loaded.scenario, &loaded.written).to_string();
     assert!(shown.contains("holds its last values from 1s on"), "{shown}");
+    // 2 Mbit/s for 0.5 s of 2 s, and 1 Mbit/s for the rest; an outage of the last row goes on.
+    assert!(shown.contains("(mean 1.25Mbit/s)"), "{shown}");
+    let silent = "t_s,rate_mbps\n0,2\n0.5,0\n";
+    let found = changes(&timeline(trace, &[("a.csv", silent)]));
+    assert_eq!(found, [(0, Some(2000), None, None), (500, None, None, Some(1500))]);
+    let deliveries = "{ deliveries = \"up\", outside = \"hold\" }";
+    let Err(errors) = load(deliveries, &[("up", "1\n2\n")]) else { panic!("deliveries") };
+    assert!(errors.to_string().contains("with `deliveries`"), "{errors}");
 }
 
 #[test]

@@ -142,7 +142,7 @@ class Direction:
     to: str
     settings: list[Setting]
     effects: list[Effects]
-    """Effects of its mechanisms, of those that have any."""
+    """Effects of the mechanisms on the direction; empty without any."""
     events: list[Event]
 
     def effects_of(self, key: str) -> list[Setting]:

@@ -116,7 +116,7 @@ pub struct DirectionExplanation {
     pub to: String,
     /// Rate, delay, queue, overhead and channel.
     pub settings: Vec<Setting>,
-    /// Effects of its mechanisms, of those that have any.
+    /// Effects of the mechanisms on the direction; a direction without mechanisms has none.
     pub effects: Vec<EffectsExplanation>,
     /// Changes while the run goes on.
     pub events: Vec<EventExplanation>,

@@ -27,8 +27,7 @@
 //! - If cwnd falls so far that R is more than twice its limit, R falls at once.
 //! - With accurate ECN, ACKs have no ECT, and only losses count.
 
-/// The smallest ratio that is ever asked for, and the one that is always allowed (RFC 4341 section
-/// 6.1.2).
+/// The smallest ACK ratio in data packets per ACK, which every receiver accepts (RFC 4341 section 6.1.2).
 const LEAST: u32 = 2;
 /// Largest value of the option.
 const MOST: u32 = u8::MAX as u32;
@@ -116,8 +115,7 @@ impl AckRatio {
         self.counters.marked += 1;
     }
 
-    /// An ACK of new data arrives. Returns the ratio that the receiver has to be asked for now, if
-    /// any.
+    /// Takes in an ACK of new data. Returns the ACK ratio, in data packets per ACK, to request now.
     pub(crate) fn on_ack(&mut self, ack: &Advance) -> Option<u8> {
         let acked = ack.number - ack.una;
         let [a, b, c] = self.recent;

@@ -301,8 +301,8 @@ impl Connection {
         self.cause.is_some()
     }
 
-    /// Bytes that the application has read so far: each byte of the other end's stream once. Those
-    /// that it was told to be missing are among them ([`skipped`](Self::skipped)).
+    /// Bytes that the application has read so far: each byte of the other end's stream once,
+    /// bytes of skipped holes included ([`skipped`](Self::skipped)).
     #[inline]
     pub fn delivered(&self) -> u64 {
         self.receiver.delivered()

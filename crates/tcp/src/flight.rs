@@ -405,7 +405,7 @@ impl Flight {
     }
 
     /// Bytes in the network, with each segment counted as a full one: sent, neither lost nor
-    /// sacked, or sent again and not sacked.
+    /// sacked, or retransmitted and not sacked.
     pub(crate) fn pipe(&self) -> u64 {
         self.pipe * self.mss
     }

@@ -47,7 +47,7 @@ pub(crate) fn asked(wanted: Rate) -> Rate {
     Rate::from_bits_per_second(u64::from(QuickStart::asked(wanted) as u32) * 8)
 }
 
-/// The flows whose data passes a direction: those that ask in the protocol of the router, and the others.
+/// The flows whose data passes a direction: those that request a rate in the router's protocol, then the rest.
 fn passing<'a>(side: &Side<'a>, feedback: Feedback) -> [Vec<&'a FlowExplanation>; 2] {
     let asks = |flow| protocols(flow).any(|protocol| protocol == feedback.protocol());
     let (asking, others): (Vec<_>, Vec<_>) = side.with_data().partition(|(_, flow)| asks(flow));

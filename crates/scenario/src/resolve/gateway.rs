@@ -258,7 +258,7 @@ fn transport(flow: &Flow, side: &Side, own: Option<&Specification>, values: &Val
     }
 }
 
-/// Settings of an end of SCPS-TP for a flow of TCP: without those that TCP alone has.
+/// Settings of an end of SCPS-TP for a flow of TCP. Options that SCPS-TP lacks get their defaults.
 fn from_tcp_to_scps(config: Config, values: &Values) -> Config {
     let least = values.least_rto.unwrap_or(flows::LEAST_RTO_OF_SCPS);
     let of_tcp = Config::default();

@@ -78,8 +78,8 @@ impl Connection {
             // Neither retransmissions nor bare ACKs may be marked (RFC 3168 section 6.1.4, 6.1.5).
             segment.options = segment.options.with_if(chunk.length > 0, self.agreed.ect);
             // With accurate ECN the bit belongs to the report.
-            let tells = self.sender.take_reduction() && !self.agreed.ecn.is_accurate();
-            segment.flags = segment.flags.with_if(tells, Flags::CWR);
+            let reports_reduction = self.sender.take_reduction() && !self.agreed.ecn.is_accurate();
+            segment.flags = segment.flags.with_if(reports_reduction, Flags::CWR);
         }
         self.leave_room_for_data(&mut segment);
         segment

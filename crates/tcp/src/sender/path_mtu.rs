@@ -1,7 +1,7 @@
 //! Path MTU discovery: segments of another size, and what was too large sent again.
 //!
-//! [`transport::PathMtu`] decides; this file acts on it. What was too large is not lost to
-//! congestion: it is sent again without a reduction of cwnd (RFC 1191 section 6.4, RFC 4821 section
+//! [`transport::PathMtu`] decides; this file acts on it. Data that was too large is not lost to
+//! congestion: it is retransmitted without a reduction of cwnd (RFC 1191 section 6.4, RFC 4821 section
 //! 7.6.2), in segments of the new size, as after a timeout and as cwnd allows.
 //!
 //! Source of what the RFCs leave open: Linux 6.1 (`tcp_v4_mtu_reduced`, `tcp_simple_retransmit`,

@@ -25,13 +25,29 @@ LINES = [
     ("netem delay 20ms reorder 25% 50%", ['delay = "20ms"'], ["reorder 25% 50%"]),
     (
         "netem loss gemodel 1% 16.7%",
-        ["mean_loss = 0.05649717514, mean_burst = 5.988023952, loss_in_burst = 1, loss_in_gap = 0"],
+        [
+            "mean_loss = 0.05649717514124294, mean_burst = 5.9880239520958085, "
+            "loss_in_burst = 1.0, loss_in_gap = 0.0"
+        ],
         [],
     ),
     (
         "netem loss gemodel 1% 16.7% 90% 0.1%",
         ["mean_loss = 0.05179096045", "loss_in_burst = 0.9, loss_in_gap = 0.001"],
         [],
+    ),
+    # The state with more losses is the bad one, whatever its name; a chain that stays is none.
+    ("netem loss gemodel 20% 5% 1% 50%", ["loss_in_burst = 0.5, loss_in_gap = 0.01"], []),
+    ("netem loss gemodel 0% 0% 90% 1%", ["channel = { per = 0.01 }"], []),
+    ("netem loss gemodel 100%", ["channel = { per = 1 }"], []),
+    ("netem loss gemodel 100% 50%", ["mean_burst = 2.0"], []),
+    ("netem loss gemodel 1% 5% 30% 30%", ["channel = { per = 0.3 }"], []),
+    ("netem loss gemodel 1% 5% corrupt 1%", ["mean_burst = 20.0"], ["independent losses of 0.01"]),
+    ("netem corrupt 1% 50%", ["per = 0.01"], ["correlation 50% of corrupt"]),
+    (
+        "netem delay 10ms 20ms",
+        ['delay = "0ms"', 'jitter = "30ms"'],
+        ["jitter without a rate", "jitter above the delay"],
     ),
     ("netem loss 2% 25%", ["per = 0.02"], ["correlation 0.25"]),
     ("netem duplicate 1%", [], ["duplicate 1%"]),
@@ -48,7 +64,15 @@ LINES = [
         ['rate = "10Mbit/s"', 'bytes = "504096B"'],
         ["burst 32kbit"],
     ),
-    ("fq_codel target 30ms interval 600ms limit 500 noecn", ["fq-codel", "packets = 500"], []),
+    (
+        "fq_codel target 30ms interval 600ms limit 500 noecn",
+        ["packets = 500", 'name = "fq-codel", target = "30ms", interval = "600ms", ecn = false'],
+        [],
+    ),
+    # The defaults of tc, which are not those of a scenario.
+    ("fq_codel", ["packets = 10240", 'name = "fq-codel", ecn = true'], []),
+    ("codel", ["packets = 1000", 'name = "codel", ecn = false'], []),
+    ("pie", ["packets = 1000", 'name = "pie", ecn = false'], []),
     ("bfifo limit 64kb", ['bytes = "65536B"'], []),
 ]
 
@@ -82,6 +106,29 @@ def test_disciplines_of_a_device_are_one_direction_and_the_second_device_is_the_
     assert "seed = 7" in found.toml
 
 
+def test_the_slowest_discipline_of_a_device_has_the_rate_and_tbf_its_queue() -> None:
+    script = (
+        "tc qdisc add dev eth0 root handle 1: tbf rate 8mbit burst 10kb latency 100ms\n"
+        "tc qdisc add dev eth0 parent 1:1 netem rate 100mbit limit 50\n"
+    )
+    forward = netem.imported(script, "shape.sh").toml.partition("[link.backward]")[0]
+    assert 'rate = "8Mbit/s"' in forward
+    assert 'bytes = "110240B"' in forward
+
+
+def test_a_change_during_the_run_is_listed_and_the_first_line_counts() -> None:
+    for word in ("change", "replace"):
+        script = (
+            "tc qdisc add dev eth0 root netem delay 20ms\n"
+            "sleep 10\n"
+            f"tc qdisc {word} dev eth0 root netem delay 200ms\n"
+        )
+        found = netem.imported(script, "shape.sh")
+        assert 'delay = "20ms"' in found.toml
+        assert found.remarks[-1].startswith(f"shape.sh:3: tc qdisc {word}")
+        assert "[[link.event]]" in found.remarks[-1]
+
+
 def test_other_lines_are_listed_with_their_place() -> None:
     script = "ip link add ifb0 type ifb\ntc qdisc add dev eth0 root netem delay 1ms\n"
     (remark,) = netem.imported(script, "shape.sh").remarks
@@ -106,6 +153,11 @@ def test_the_command_writes_a_scenario_that_runs(tmp_path: Path, bentpipe: Bentp
         ("tc qdisc add dev eth0 root netem delay ten", "shape.sh:1: tc qdisc add dev eth0"),
         ("tc qdisc add dev eth0 root netem loss 150%", "found 150%"),
         ("tc qdisc add dev eth0 root netem delay", "found the end of the line"),
+        ("tc qdisc add dev eth0 root netem corrupt", "found the end of the line"),
+        ("tc qdisc add dev eth0 root netem limit many", "found many"),
+        ("tc qdisc add dev eth0 root netem loss some", "found some"),
+        ("tc qdisc add dev eth0 root netem limit 0", "packets"),
+        ("tc qdisc add dev eth0 root netem rate 0mbit", "a rate of zero"),
         ("ip link set eth0 up", "expected a line of tc"),
         ("", "expected a line of tc"),
     ],

@@ -12,7 +12,7 @@ import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from bentpipe.errors import InputError
+from bentpipe.errors import InputError, ScenarioError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
@@ -52,15 +52,24 @@ def quantity(text: str, units: dict[str, float]) -> float:
 
 def share(text: str) -> float:
     """A probability: `25%` or `0.25`."""
-    value = float(text[:-1]) / 100 if text.endswith("%") else float(text)
+    if not is_share(text):
+        raise UntranslatableError(text)
+    value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
     if not 0 <= value <= 1:
         raise UntranslatableError(text)
     return value
 
 
+def whole(text: str) -> int:
+    """A number of packets, or a seed."""
+    if re.fullmatch(r"\d+", text) is None:
+        raise UntranslatableError(text)
+    return int(text)
+
+
 def is_share(text: str) -> bool:
-    """Whether the next word is an optional probability."""
-    return re.fullmatch(r"[\d.]+%?", text) is not None
+    """Return true if a word is a probability, which is optional in many places."""
+    return re.fullmatch(r"(\d+\.?\d*|\.\d+)%?", text) is not None
 
 
 @dataclass
@@ -78,7 +87,15 @@ class Direction:
     """Mean loss, mean burst in packets, loss in a burst, loss between two."""
     aqm: str | None = None
     seed: int | None = None
+    kinds: list[str] = field(default_factory=list)
+    """Disciplines that were read."""
     remarks: list[str] = field(default_factory=list)
+
+    def limit_rate(self, rate: float) -> None:
+        """Lowers the rate: the slowest discipline of a device determines it."""
+        if rate <= 0:
+            raise UntranslatableError("a rate of zero")
+        self.rate = rate if self.rate is None else min(self.rate, rate)
 
     def remark(self, words: str, instead: str) -> None:
         """Words that have no translation, and what comes nearest."""
@@ -99,8 +116,8 @@ class Direction:
         if self.bursts is not None:
             loss, burst, in_burst, in_gap = self.bursts
             yield (
-                f"channel = {{ mean_loss = {loss:.10g}, mean_burst = {burst:.10g}, "
-                f"loss_in_burst = {in_burst:.10g}, loss_in_gap = {in_gap:.10g} }}"
+                f"channel = {{ mean_loss = {loss!r}, mean_burst = {burst!r}, "
+                f"loss_in_burst = {in_burst!r}, loss_in_gap = {in_gap!r} }}"
             )
         elif self.per:
             yield f"channel = {{ per = {self.per:.10g} }}"
@@ -160,24 +177,32 @@ def netem(words: Words, to: Direction) -> None:
             to.remark(option, f"unknown; netem has {', '.join(OPTIONS)}")
     if to.jitter and to.rate is None:
         to.remark("jitter without a rate", "packets keep their order here; netem's overtake")
+    if to.jitter > to.delay:
+        instead = "uniform from 0 here; netem has no delay where its own would be negative"
+        to.remark("jitter above the delay", instead)
+    if to.bursts is not None and to.per:
+        to.remark(f"independent losses of {to.per:.3g} with gemodel", "only the bursts are kept")
 
 
 def limit(words: Words, to: Direction) -> None:
     """`limit PACKETS`."""
-    packets = int(words.next())
-    to.queue = f"{{ packets = {packets} }}"
+    packets = whole(words.next())
+    if to.kinds == ["netem"]:
+        to.queue = f"{{ packets = {packets} }}"
     instead = "the queue here is before the link; netem counts packets that are being delayed too"
     to.remark(f"limit {packets}", instead)
 
 
 def corrupt(words: Words, to: Direction) -> None:
     """`corrupt P`: a packet with a wrong bit is lost, as its checksum fails."""
-    to.per = 1 - (1 - to.per) * (1 - words.shares()[0])
+    to.per = 1 - (1 - to.per) * (1 - share(words.next()))
+    if (correlation := words.optional(is_share)) is not None and share(correlation) > 0:
+        to.remark(f"correlation {correlation} of corrupt", INDEPENDENT)
 
 
 def seed(words: Words, to: Direction) -> None:
     """`seed NUMBER`."""
-    to.seed = int(words.next())
+    to.seed = whole(words.next())
 
 
 def ecn(_: Words, to: Direction) -> None:
@@ -185,6 +210,7 @@ def ecn(_: Words, to: Direction) -> None:
     to.remark("ecn", "losses of the channel mark nothing here; use `aqm` for marks")
 
 
+INDEPENDENT = "losses are independent; `mean_burst` of a channel has bursts of a known length"
 NEAREST = {
     "duplicate": "no key duplicates packets",
     "reorder": "no key lets packets overtake at random; `reorder = true` does so where a trace"
@@ -212,27 +238,36 @@ def loss(words: Words, to: Direction) -> None:
     model = words.optional(lambda word: word in ("random", "gemodel", "state"))
     values = words.shares()
     if not values:
-        raise UntranslatableError("loss without a value")
+        raise UntranslatableError(words.left[0] if words.left else "the end of the line")
     if model == "state":
         to.remark(" ".join(words.taken), "the chain of two states is `loss gemodel`")
     elif model == "gemodel":
-        p, r = values[0], values[1] if len(values) > 1 else 1 - values[0]
-        in_burst = values[2] if len(values) > 2 else 1.0
-        in_gap = values[3] if len(values) > 3 else 0.0
-        mean = (p * in_burst + r * in_gap) / (p + r)
-        to.bursts = (mean, 1 / r, in_burst, in_gap)
+        gemodel(values, to)
     else:
         to.per = 1 - (1 - to.per) * (1 - values[0])
         if len(values) > 1 and values[1] > 0:
-            to.remark(
-                f"correlation {values[1]:.3g} of the loss",
-                "losses are independent; `mean_burst` of a channel has bursts of a known length",
-            )
+            to.remark(f"correlation {values[1]:.3g} of the loss", INDEPENDENT)
+
+
+def gemodel(values: list[float], to: Direction) -> None:
+    """`loss gemodel P [R [1-H [1-K]]]`: ways into and out of the bad state, losses in both."""
+    defaults = [values[0], 1 - values[0], 1.0, 0.0]
+    p, r, in_burst, in_gap = [*values[:4], *defaults[len(values[:4]) :]]
+    if in_burst < in_gap:
+        # The state with more losses is the bad one.
+        p, r, in_burst, in_gap = r, p, in_gap, in_burst
+    if p == 0 or r == 0 or in_burst == in_gap:
+        # The chain stays in one state, or both lose alike. Without p it starts in the good one.
+        alone = in_gap if p == 0 or in_burst == in_gap else in_burst
+        to.per = 1 - (1 - to.per) * (1 - alone)
+    else:
+        mean = (p * in_burst + r * in_gap) / (p + r)
+        to.bursts = (mean, 1 / r, in_burst, in_gap)
 
 
 def rate(words: Words, to: Direction) -> None:
     """`rate RATE [OVERHEAD [CELL [CELL_OVERHEAD]]]`."""
-    to.rate = quantity(words.next(), RATES)
+    to.limit_rate(quantity(words.next(), RATES))
     numbers = []
     while (
         word := words.optional(lambda word: re.fullmatch(r"-?\d+", word) is not None)
@@ -261,11 +296,12 @@ OPTIONS = (*READERS, *NEAREST)
 
 def tbf(words: Words, to: Direction) -> None:
     """The options of tbf. The queue is LATENCY times the rate, and the bucket (tc-tbf(8))."""
-    burst, latency = 0.0, None
+    own, burst, latency = 0.0, 0.0, None
     while words.left:
         option = words.next()
         if option == "rate":
-            to.rate = quantity(words.next(), RATES)
+            own = quantity(words.next(), RATES)
+            to.limit_rate(own)
         elif option in ("burst", "buffer", "maxburst"):
             word = words.next().partition("/")[0]
             burst = quantity(word, SIZES)
@@ -276,27 +312,30 @@ def tbf(words: Words, to: Direction) -> None:
             to.queue = f'{{ bytes = "{max(round(quantity(words.next(), SIZES)), 1)}B" }}'
         else:
             to.remark(f"{option} {words.next()}", "no key")
-    if latency is not None and to.rate is not None:
-        to.queue = f'{{ bytes = "{max(round(latency * to.rate / 8 + burst), 1)}B" }}'
+    if latency is not None:
+        to.queue = f'{{ bytes = "{max(round(latency * own / 8 + burst), 1)}B" }}'
 
 
-def managed(kind: str) -> Callable[[Words, Direction], None]:
-    """The options of an algorithm of queue management."""
+def managed(kind: str, packets: int, marks: bool) -> Callable[[Words, Direction], None]:
+    """The options of an algorithm of queue management, with the defaults that tc has for it."""
 
     def read(words: Words, to: Direction) -> None:
-        keys = [f'name = "{kind.replace("_", "-")}"']
+        keys = {"name": f'"{kind.replace("_", "-")}"'}
+        limit, ecn = packets, marks
         while words.left:
             option = words.next()
-            if option in ("target", "interval"):
-                keys.append(f'{option} = "{milliseconds(quantity(words.next(), TIMES))}"')
+            if option == "target" or (option == "interval" and kind != "pie"):
+                keys[option] = f'"{milliseconds(quantity(words.next(), TIMES))}"'
             elif option == "limit":
-                to.queue = f"{{ packets = {int(words.next())} }}"
+                limit = whole(words.next())
             elif option in ("ecn", "noecn"):
-                keys.append(f"ecn = {'true' if option == 'ecn' else 'false'}")
+                ecn = option == "ecn"
             else:
-                to.remark(f"{kind} {option}", "see `bentpipe path`")
+                to.remark(f"{kind} {option}", f"see `bentpipe path {kind.replace('_', '-')}`")
                 words.optional(lambda word: NUMBER.fullmatch(word) is not None)
-        to.aqm = f"{{ {', '.join(keys)} }}"
+        to.queue = f"{{ packets = {limit} }}"
+        keys["ecn"] = str(ecn).lower()
+        to.aqm = f"{{ {', '.join(f'{key} = {value}' for key, value in keys.items())} }}"
 
     return read
 
@@ -316,9 +355,9 @@ def fifo(in_bytes: bool) -> Callable[[Words, Direction], None]:
 DISCIPLINES: dict[str, Callable[[Words, Direction], None]] = {
     "netem": netem,
     "tbf": tbf,
-    "codel": managed("codel"),
-    "fq_codel": managed("fq_codel"),
-    "pie": managed("pie"),
+    "codel": managed("codel", 1000, marks=False),
+    "fq_codel": managed("fq_codel", 10240, marks=True),
+    "pie": managed("pie", 1000, marks=False),
     "pfifo": fifo(in_bytes=False),
     "bfifo": fifo(in_bytes=True),
 }
@@ -334,7 +373,9 @@ class Imported:
 
 
 def imported(text: str, name: str) -> Imported:
-    """The scenario of a script of `tc` lines. `InputError` if it has none."""
+    """The scenario of a script of `tc` lines. `InputError` if it has none, or none that can run."""
+    import bentpipe
+
     directions: dict[str, Direction] = {}
     remarks = []
     for number, line in enumerate(text.replace("\\\n", " ").splitlines(), 1):
@@ -347,10 +388,15 @@ def imported(text: str, name: str) -> Imported:
         at = words.index(kind)
         device = words[words.index("dev") + 1] if "dev" in words[: at - 1] else "the link"
         to = directions.setdefault(device, Direction(device))
+        if "change" in words[:at] or kind in to.kinds:
+            instead = "a link changes during a run by `[[link.event]]`; the first line counts"
+            remarks.append(f"{name}:{number}: {line.strip()}: {instead}")
+            continue
+        to.kinds.append(kind)
         before = len(to.remarks)
         try:
             DISCIPLINES[kind](Words(words[at + 1 :]), to)
-        except (UntranslatableError, ValueError, IndexError) as error:
+        except UntranslatableError as error:
             raise InputError(
                 f"{name}:{number}: {line.strip()}: expected a value as in tc(8), found {error}"
             ) from None
@@ -361,7 +407,15 @@ def imported(text: str, name: str) -> Imported:
     if len(directions) > 2:
         others = ", ".join(list(directions)[2:])
         remarks.append(f"{name}: a link has two directions: {others} is left out")
-    return Imported(scenario(list(directions.values())[:2], remarks), remarks)
+    toml = scenario(list(directions.values())[:2], remarks)
+    try:
+        bentpipe.Scenario.parse(toml)
+    except ScenarioError as error:
+        message = (
+            f"{name}: expected values that a scenario can have, found in its translation:\n{error}"
+        )
+        raise InputError(message) from None
+    return Imported(toml, remarks)
 
 
 def scenario(directions: list[Direction], remarks: list[str]) -> str:

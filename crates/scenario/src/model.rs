@@ -266,6 +266,12 @@ impl Flow {
         self.transport.scps().is_some_and(|scps| scps.best_effort.is_some())
     }
 
+    /// The nodes between which its legs are: its hosts, and the gateways that split it, in the order of the data.
+    pub fn stops(&self) -> Vec<usize> {
+        let gateways = self.gateways.iter().map(|gateway| gateway.node);
+        std::iter::once(self.from).chain(gateways).chain([self.to]).collect()
+    }
+
     /// The ways of its data and of its ACKs on the primary path.
     pub fn ways(&self) -> [Way; 2] {
         self.ways_on(self.paths.first())

@@ -28,8 +28,7 @@ fn crossings<'a>(side: &Side<'a>) -> Vec<Crossing<'a>> {
     let Side { scenario, routes, hop, .. } = *side;
     let flows = side.flows.iter().map(|(explained, flow)| (explained.name.as_str(), *flow));
     let legs = flows.flat_map(|(name, flow)| {
-        let nodes = flow.gateways.iter().map(|gateway| gateway.node);
-        let stops: Vec<_> = [flow.from].into_iter().chain(nodes).chain([flow.to]).collect();
+        let stops = flow.stops();
         let of_gateways =
             |side: usize| flow.gateways.iter().map(move |gateway| &gateway.ends[side].transport);
         let senders: Vec<_> = [&flow.transport].into_iter().chain(of_gateways(1)).collect();

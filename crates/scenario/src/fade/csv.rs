@@ -41,7 +41,11 @@ pub(super) fn table(bytes: &[u8], what: &str) -> Result<Table, Box<Fault>> {
             table.header = Some(line);
             table.names = record.iter().map(|name| name.trim().to_owned()).collect();
         } else if record.len() == table.names.len() {
-            table.rows.push((line, record.iter().map(|text| cell(text, separator)).collect()));
+            let cells: Vec<_> = record.iter().map(|text| cell(text, separator)).collect();
+            let with_comma =
+                |(text, cell): (&str, &Cell)| matches!(cell, Cell::Number(_)) && text.contains(',');
+            table.commas |= record.iter().zip(&cells).any(with_comma);
+            table.rows.push((line, cells));
         } else {
             let expected = format!("{} columns, as in the header", table.names.len());
             let fault = Fault::new(Some(line), expected, record.len().to_string());

@@ -9,6 +9,8 @@ use super::{Cell, Fault, content, csv, parquet};
 pub(crate) struct Table {
     /// The line of the header, where it is one.
     pub header: Option<usize>,
+    /// True if a comma was read as the decimal point.
+    pub commas: bool,
     pub names: Vec<String>,
     pub rows: Vec<(usize, Vec<Cell>)>,
 }

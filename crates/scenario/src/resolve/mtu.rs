@@ -86,8 +86,7 @@ fn fit_flow(
     problems: &mut Vec<Problem>,
 ) -> Flow {
     let mut flow = scenario.flows[number].clone();
-    let nodes = flow.gateways.iter().map(|gateway| gateway.node);
-    let stops: Vec<_> = [flow.from].into_iter().chain(nodes).chain([flow.to]).collect();
+    let stops = flow.stops();
     let limit = |from: usize, to: usize| own_limit(scenario, routes, from, to);
     // The ends of a leg, and the key that sets the segments of each.
     let legs = stops.windows(2);

@@ -17,13 +17,13 @@ use crate::routes::{Hop, Routes, routes};
 pub(super) fn resolve(document: &Document, scenario: &mut Scenario, problems: &mut Vec<Problem>) {
     let relative = |queue: &Queue| matches!(queue, Queue::Time { .. } | Queue::Bdp { .. });
     let mut routes_of_all: Option<Routes> = None;
-    for (number, link) in document.link.iter().enumerate() {
-        let path = Path::entry("link", number);
+    for (number, link) in (0_u32..).zip(&document.link) {
+        let path = Path::entry("link", number as usize);
         let sides = Sides { link, path: &path };
         for side in 0..2 {
             let queue = sides.value(side, |one| &one.queue).copied().filter(relative);
             let Some(queue) = queue else { continue };
-            let hop = hop(number, side);
+            let hop = Hop { link: number, forward: side == 0 };
             let time = match queue {
                 Queue::Time { time, .. } => Some(time.as_secs_f64()),
                 Queue::Bdp { bdp, .. } => {
@@ -39,7 +39,7 @@ pub(super) fn resolve(document: &Document, scenario: &mut Scenario, problems: &m
                 problems.push(problem.because("a bandwidth-delay product is that of a flow"));
                 continue;
             };
-            let link = &mut scenario.links[number];
+            let link = &mut scenario.links[number as usize];
             let direction = if side == 0 { &mut link.forward } else { &mut link.backward };
             let bytes = direction.rate.bits_per_second() as f64 * time / 8.0;
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded")]
@@ -47,12 +47,6 @@ pub(super) fn resolve(document: &Document, scenario: &mut Scenario, problems: &m
             direction.queue = QueueLimit::Bytes(bytes.max(1));
         }
     }
-}
-
-fn hop(link: usize, side: usize) -> Hop {
-    #[expect(clippy::cast_possible_truncation, reason = "the language bounds the number of links")]
-    let link = link as u32;
-    Hop { link, forward: side == 0 }
 }
 
 /// The longest round trip of the connections that cross a direction, without queues.
@@ -76,7 +70,5 @@ fn connections(flow: &Flow) -> Vec<[Way; 2]> {
     if flow.gateways.is_empty() {
         return flow.all_ways().collect();
     }
-    let nodes = flow.gateways.iter().map(|gateway| gateway.node);
-    let stops: Vec<_> = [flow.from].into_iter().chain(nodes).chain([flow.to]).collect();
-    stops.windows(2).map(|leg| [(leg[0], leg[1]), (leg[1], leg[0])]).collect()
+    flow.stops().windows(2).map(|leg| [(leg[0], leg[1]), (leg[1], leg[0])]).collect()
 }

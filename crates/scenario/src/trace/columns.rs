@@ -73,6 +73,9 @@ type Names = BTreeMap<String, String>;
 pub(crate) fn columns(file: &FilePath, names: Option<&Names>) -> Result<Trace, Box<Fault>> {
     let table = table(file, "columns with names, such as `t_s`, `rate_mbps` and `delay_ms`")?;
     let mut notes = Vec::new();
+    if table.commas {
+        notes.push("a comma is the decimal point: 1,234 is 1.234".to_owned());
+    }
     let places = match names {
         Some(names) => named(&table, names, &mut notes)?,
         None => known(&table)?,
@@ -279,7 +282,7 @@ fn lenient(table: &Table, places: Places, notes: &mut Vec<String>) -> Result<Vec
 struct Clock {
     /// The first time and its line: nanoseconds since 1970 or since any other instant.
     first: Option<(i128, usize)>,
-    /// The first time as it was written, with a date.
+    /// The first time as it was written, unless it is zero.
     start: Option<String>,
     /// The form of all times.
     form: Option<Form>,
@@ -322,37 +325,33 @@ impl Clock {
                 (Form::Number, nanos)
             }
         };
+        if self.first.is_none() && nanos != 0 {
+            self.start = Some(in_words(cell));
+        }
         let (first, first_line) = *self.first.get_or_insert((nanos, line));
         let usual = *self.form.get_or_insert(form);
         if form != usual {
             let expected = format!("{}, as in line {first_line}", usual.name());
             return Err(Fault::new(Some(line), expected, form.name()).into());
         }
-        if let (Cell::Text(text), None) = (cell, &self.start) {
-            self.start = Some(text.clone());
-        }
         let most = Span::from_secs_f64(LAST);
         let since = u64::try_from(nanos - first).ok().map(Span::from_nanos);
         since.filter(|since| *since <= most).ok_or_else(|| {
             let expected = format!("a time after that of line {first_line}, by at most {most}");
-            Fault::new(Some(line), expected, described(cell)).into()
+            Fault::new(Some(line), expected, in_words(cell)).into()
         })
     }
 
     /// The beginning, if it was not zero.
     fn note(self) -> Option<String> {
-        let (first, _) = self.first?;
-        let start =
-            self.start.or((first != 0)
-                .then(|| Span::from_nanos(u64::try_from(first).unwrap_or(0)).to_string()));
-        start.map(|start| format!("times count from {start}"))
+        self.start.map(|start| format!("times count from {start}"))
     }
 }
 
-fn described(cell: &Cell) -> String {
+fn in_words(cell: &Cell) -> String {
     match cell {
         Cell::Number(number) => number.to_string(),
-        Cell::Text(text) => quoted_short(text),
+        Cell::Text(text) => shortened(text).into_owned(),
         Cell::Missing => "nothing".to_owned(),
         Cell::Other(other) => other.clone(),
     }

@@ -300,8 +300,8 @@ fn packets_overtake_only_where_a_delay_falls_and_nothing_relies_on_their_order()
     assert!(both.scenario.links[0].backward.reorder);
 }
 
-/// A log of a dish as its owner has it: a comment, semicolons, decimal commas, times with a date, a column that
-/// nobody needs, a value that was not measured, and a row without a time.
+/// A log of a dish: a comment, semicolons, decimal commas, times with a date, a column that is no part of a trace,
+/// a missing value, and a row without a time.
 const LOG: &str = "# dish 7, firmware 2026.11\n\
     Timestamp;RTT [ms];Down Mbit/s;Loss %;Satellite\n\
     2026-11-01T12:00:00Z;40,5;100;0;A\n\
@@ -336,6 +336,7 @@ fn a_log_is_read_with_a_table_of_its_columns() {
     let notes: Vec<_> =
         shown.links[0].effects_of("trace").iter().map(|one| one.text.clone()).collect();
     let expected = [
+        "a comma is the decimal point: 1,234 is 1.234",
         "ignores \"Satellite\"",
         "the delay of each direction is half of the RTT",
         "leaves out 1 row without a time",
@@ -349,10 +350,13 @@ fn a_log_is_read_with_a_table_of_its_columns() {
 fn times_of_a_log_may_be_of_a_clock_and_in_milliseconds() {
     let rows = "ms,rtt\n1793534400000,40\n1793534401000,60\n1793534402000,50\n";
     let trace = "{ file = \"a.csv\", columns = { t_ms = \"ms\", rtt_ms = \"rtt\" } }";
-    let found = changes(&timeline(trace, &[("a.csv", rows)]));
+    let read = timeline(trace, &[("a.csv", rows)]);
     let expected =
         [(0, None, Some(20), None), (1000, None, Some(30), None), (2000, None, Some(25), None)];
-    assert_eq!(found, expected);
+    assert_eq!(changes(&read), expected);
+    let loaded = load(trace, &[("a.csv", rows)]).unwrap();
+    let notes = &loaded.scenario.links[0].forward.trace.notes;
+    assert_eq!(notes.last().unwrap(), "times count from 1793534400000");
     let local = "when,rtt\n2026-11-01 12:00:00,40\n2026-11-01 12:00:02.25,60\n";
     let trace = "{ file = \"a.csv\", columns = { t_s = \"when\", rtt_ms = \"rtt\" } }";
     let found = changes(&timeline(trace, &[("a.csv", local)]));

@@ -26,7 +26,7 @@ LINES = [
     (
         "netem loss gemodel 1% 16.7%",
         [
-            "mean_loss = 0.05649717514124294, mean_burst = 5.9880239520958085, "
+            "mean_loss = 0.056497175141242945, mean_burst = 5.988023952095809, "
             "loss_in_burst = 1.0, loss_in_gap = 0.0"
         ],
         [],

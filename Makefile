@@ -36,7 +36,7 @@ engine: ## build the extension module of the Python package
 
 proxy: ## build the program of `bentpipe proxy`: target/engine/bentpipe-proxy
 	@scripts/set-up.sh packages
-	@cargo build --quiet --locked --profile engine -p proxy
+	@cargo build --locked --profile engine -p proxy
 
 format: ## format Rust and Python
 	@scripts/set-up.sh packages
@@ -83,8 +83,8 @@ kills: engine ## end commands by SIGKILL for MINUTES (60), and compare what is l
 own-wheel: engine ## build a wheel with a controller of another crate, and use it (minutes)
 	@$(PYTHON_OF_TESTS) tests/own_wheel.py --quick
 
-fidelity: engine ## make the tables of docs/fidelity.md (an hour, on a quiet machine)
-	@$(PYTHON_OF_TESTS) benches/fidelity.py
+fidelity: engine ## make the tables of docs/fidelity.md (two hours, on a quiet machine), or those of ROWS (hosts)
+	@$(PYTHON_OF_TESTS) benches/fidelity.py $(ROWS)
 
 lock: ## choose the versions of all Python packages anew
 	@scripts/uv.sh lock --upgrade

@@ -14,7 +14,15 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 PAGE = ROOT / "docs" / "api.md"
 STUB = ROOT / "python" / "bentpipe" / "_native.pyi"
-MODULES = ["bentpipe", "bentpipe.controller", "bentpipe.study", "bentpipe.rain"]
+MODULES = [
+    "bentpipe",
+    "bentpipe.controller",
+    "bentpipe.study",
+    "bentpipe.compare.comparison",
+    "bentpipe.evaluate.evaluation",
+    "bentpipe.reproductions.papers",
+    "bentpipe.rain",
+]
 """Modules whose `__all__` is the public interface."""
 HEAD = """\
 # API reference

@@ -1,4 +1,4 @@
-"""Writes the lists of `docs/path.md` and `docs/controllers.md`: `scripts/pages.py`.
+"""Writes the lists of `docs/path.md`, `docs/controllers.md` and `docs/hosts.md`.
 
 Each mechanism and each controller has a page beside its code, which says how it works. Its source,
 its status and when it hurts are declared in the code, and its parameters in the schema. The lists
@@ -15,6 +15,7 @@ import bentpipe
 ROOT = Path(__file__).resolve().parent.parent
 PATH = ROOT / "docs" / "path.md"
 CONTROLLERS = ROOT / "docs" / "controllers.md"
+HOSTS = ROOT / "docs" / "hosts.md"
 LIST = re.compile(r"<!-- list of (\S+) -->\n.*?<!-- end of list -->", re.DOTALL)
 TITLE = re.compile(r"`([^`]+)`")
 
@@ -57,16 +58,36 @@ def controllers(_: str) -> str:
     return "\n".join(head + rows)
 
 
+def hosts(name: str) -> str:
+    """The list of all profiles of hosts, or the values of the profile with this name."""
+    known = {one.name: one for one in bentpipe.hosts()}
+    if name in known:
+        head = ["| key of a flow | value | certainty | source |", "|---|---|---|---|"]
+        rows = [
+            f"| `{one.name}` | {one.value} | {one.certainty} | {one.source} |"
+            for one in known[name].values
+        ]
+    else:
+        head = ["| name | system | status | summary |", "|---|---|---|---|"]
+        rows = [
+            f"| `{one.name}` | {one.system} | {one.status} | {one.summary} |"
+            for one in known.values()
+        ]
+    return "\n".join(head + rows)
+
+
+MAKERS = {PATH: mechanisms, CONTROLLERS: controllers, HOSTS: hosts}
+
+
 def written(page: Path) -> str:
     """A page of `docs` with its lists as the code has them now."""
 
     def of(found: re.Match[str]) -> str:
-        made = controllers if page == CONTROLLERS else mechanisms
-        return f"<!-- list of {found[1]} -->\n{made(found[1])}\n<!-- end of list -->"
+        return f"<!-- list of {found[1]} -->\n{MAKERS[page](found[1])}\n<!-- end of list -->"
 
     return LIST.sub(of, page.read_text(encoding="utf-8"))
 
 
 if __name__ == "__main__":
-    for page in (PATH, CONTROLLERS):
+    for page in MAKERS:
         page.write_text(written(page), encoding="utf-8")

@@ -26,6 +26,12 @@ elif [ ! -e python/bentpipe/_native.abi3.so ]; then
     set -- "$@" --reinstall-package bentpipe
 fi
 start=$(date +%s)
-scripts/uv.sh sync "$@"
+# uv is quiet, also while it builds the engine again.
+(sleep 1 && echo "bentpipe: setting up packages and engine ...") &
+notice=$!
+status=0
+scripts/uv.sh sync "$@" || status=$?
+kill $notice 2>/dev/null || true
+[ "$status" -eq 0 ] || exit "$status"
 seconds=$(($(date +%s) - start))
 [ "$seconds" -lt 5 ] || echo "bentpipe: packages and engine set up in $seconds s"

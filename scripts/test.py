@@ -51,6 +51,12 @@ NIGHTLY = "test(/(^|::)(nightly|behaviour)::/)"
 ENGINE = ("scripts/set-up.sh", "test")
 """Builds the extension module of the Python package."""
 
+PROFILE_OF_TESTS = {"MATURIN_PEP517_ARGS": "--profile dev"}
+"""Lets the extension module share the compiled crates of the tests."""
+
+TARGETS = ("--lib", "--bins", "--tests", "--examples", "--benches")
+"""All but the test programs of libraries that have none."""
+
 COMPILED_ONCE = {"CARGO_INCREMENTAL": "0", "CARGO_PROFILE_DEV_DEBUG": "none"}
 """Settings of Cargo on CI, where nothing is compiled a second time: a fifth less work."""
 
@@ -191,7 +197,7 @@ def clippy() -> Count:
     """The lints. If they find something on CI, the tests are compiled without them."""
     if not os.environ.get("CI"):
         return check("cargo", "clippy", *RUST, "--all-targets", "--", "-D", "warnings")
-    count = check("cargo", "test", *RUST, "--all-targets", "--no-run", **LINTS)
+    count = check("cargo", "test", *RUST, *TARGETS, "--no-run", **LINTS)
     COMPILER.update(LINTS if count.passed else {})
     return count
 
@@ -207,11 +213,24 @@ def doc() -> Count:
     return total + (Count(failed=1) if status and not total.failed else Count(passed=1))
 
 
+def engine() -> Count:
+    """The extension module. On CI it has the profile of the tests, whose crates it shares.
+
+    It has assertions then. Instructions are counted on what users run.
+    """
+    return check(*ENGINE, **of_engine())
+
+
+def of_engine() -> dict[str, str]:
+    """Variables of all that compiles the extension module, a wheel in a test too."""
+    return PROFILE_OF_TESTS | COMPILER if os.environ.get("CI") else {}
+
+
 def python_tests(*options: str) -> Count:
     """Python tests. A session that dies counts as one failure."""
     PYTHON_REPORT.unlink(missing_ok=True)
     report = f"--junit-xml={PYTHON_REPORT}"
-    status, _ = stream((sys.executable, "-m", "pytest", report, *options))
+    status, _ = stream((sys.executable, "-m", "pytest", report, *options), **of_engine())
     return reported(PYTHON_REPORT, status)
 
 
@@ -264,16 +283,16 @@ QUICK: dict[str, Callable[[], Count]] = {
 
 BESIDE: dict[str, Callable[[], Count]] = {
     "peers": peers,
-    "engine": lambda: check(*ENGINE),
     "instructions": instructions,
-    "stubtest": lambda: check("stubtest", "bentpipe._native"),
-    "stubs": lambda: check(sys.executable, "scripts/stubs.py", "--check"),
 }
 """Steps of `make test` that run at the side of the next ones."""
 
 STEPS = {name: step for name, step in QUICK.items() if name != "unit-tests"} | {
-    "rust-tests": lambda: rust_tests("--tests", "-E", f"not ({REAL_TIME})"),
     "doc": doc,
+    "engine": engine,
+    "rust-tests": lambda: rust_tests("--tests", "-E", f"not ({REAL_TIME})"),
+    "stubtest": lambda: check("stubtest", "bentpipe._native"),
+    "stubs": lambda: check(sys.executable, "scripts/stubs.py", "--check"),
 }
 """Steps of `make test` that run first. All that is compiled is compiled now."""
 
@@ -286,6 +305,7 @@ LAST: dict[str, Callable[[], Count]] = {
 AT_NIGHT: dict[str, Callable[[], Count]] = {
     "nightly-rust": nightly_rust,
     "nightly-python": lambda: python_tests("-m", "nightly"),
+    "additions": lambda: check(sys.executable, "scripts/additions.py"),
 }
 """The steps of `make nightly`."""
 
@@ -304,7 +324,8 @@ PAGE = """\
 These are the tests that take long and mostly repeat others: two thousand random scenarios and
 more on both engines until all of the language is drawn, controllers against the ranges of their
 papers and of the kernel's documentation, all reproductions of papers against the tables of their
-pages, and commands that are killed.
+pages, commands that are killed, and the smallest addition of each kind
+(`tests/additions`).
 """
 
 

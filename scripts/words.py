@@ -1,7 +1,7 @@
 """Refuses comments that only their author can read: `scripts/words.py` lists them.
 
 A comment begins with a noun or a verb of the field, and names the thing. `What ...` and
-`Whether ...` name the type of the sentence instead.
+`Whether ...` name the type of the sentence instead. A line of a comment has at most 100 characters.
 """
 
 from __future__ import annotations
@@ -13,6 +13,8 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 FIRST_WORDS = re.compile(r"^\s*//[/!] (What|Whether)\b")
+COMMENT = re.compile(r"^\s*//")
+WIDTH = 100
 PRIVATE = re.compile(r"\b(so many|whoever|What of it|of them what)\b")
 INSTEAD = {
     "What": "name the thing: `Bytes in flight`, `Outcome of ...`",
@@ -36,6 +38,8 @@ def found(path: Path) -> list[str]:
             messages.append(
                 f"{place}:{number}: expected the name of the quantity, found `{match[1]}`"
             )
+        if len(line) > WIDTH and COMMENT.match(line):
+            messages.append(f"{place}:{number}: expected at most {WIDTH} characters in a comment")
         previous = line
     return messages
 

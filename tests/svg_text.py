@@ -36,11 +36,26 @@ def visit(element: ET.Element, at: Corner, found: list[Text]) -> None:
     """Append the texts below `element`. Only texts are rotated by Vega, groups are not."""
     x, y, angle = transform(element.get("transform", ""))
     at = (at[0] + x, at[1] + y)
-    if element.tag == f"{SVG}text" and element.text and element.get("opacity") != "0":
-        found.append(Text(element.text, corners(element, at, angle)))
+    if element.tag == f"{SVG}text":
+        words = words_of(element)
+        if words and element.get("opacity") != "0":
+            found.append(Text(words, corners(element, words, at, angle)))
+        return
     assert angle == 0 or element.tag == f"{SVG}text"
     for child in element:
         visit(child, at, found)
+
+
+ABOVE = str.maketrans("\N{MINUS SIGN}0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
+
+
+def words_of(element: ET.Element) -> str:
+    """The text of an element, in which raised digits are exponents again."""
+    parts = [element.text or ""]
+    for part in element:
+        is_raised = (part.get("dy") or "").startswith("-")
+        parts.append((part.text or "").translate(ABOVE) if is_raised else part.text or "")
+    return "".join(parts)
 
 
 def transform(text: str) -> tuple[float, float, float]:
@@ -63,13 +78,10 @@ def rotated(point: Corner, angle: float) -> Corner:
     return point[0] * cos - point[1] * sin, point[0] * sin + point[1] * cos
 
 
-def corners(element: ET.Element, at: Corner, angle: float) -> tuple[Corner, ...]:
+def corners(element: ET.Element, words: str, at: Corner, angle: float) -> tuple[Corner, ...]:
     """The corners of the box of a text, from estimated widths of Arial's letters."""
     size = float((element.get("font-size") or "11px").removesuffix("px"))
-    width = sum(
-        0.28 if letter in NARROW else 0.85 if letter in WIDE else 0.55
-        for letter in element.text or ""
-    )
+    width = sum(0.28 if letter in NARROW else 0.85 if letter in WIDE else 0.55 for letter in words)
     left = -ANCHORS[element.get("text-anchor", "start")] * width * size
     box = [(left, -0.72 * size), (left + width * size, -0.72 * size)]
     box += [(left + width * size, 0.2 * size), (left, 0.2 * size)]

@@ -111,6 +111,9 @@ def test_a_buffer_is_chosen_for_a_scenario(bentpipe: Bentpipe, tmp_path: Path) -
     assert {cell["n"] for cell in summary["cells"]} == {3}
     assert found["sentence"] in (tmp_path / "out/compare.md").read_text()
     printed = bentpipe(*command, "--out", "out")
+    answer = f"Choose {best['controller']} with a queue of {best['queue']}, for one bulk flow:"
+    assert answer in " ".join(printed.stdout.split())
+    printed = bentpipe(*command, "--out", "out", "--verbose")
     assert found["sentence"] in " ".join(printed.stdout.split())
     assert "Not compared: page load times and sharing with NewReno" in printed.stdout
     assert bentpipe("report", "out").returncode == 0

@@ -12,7 +12,6 @@ import pytest
 
 import bentpipe
 from bentpipe import _native
-from bentpipe.capture import connections
 from conftest import TUNNEL
 
 if TYPE_CHECKING:
@@ -181,9 +180,12 @@ def test_the_page_reads_the_segments_that_wireshark_reads(
 ) -> None:
     sets = ("flow.0.transport.recovery=sack", "link.0.channel.per=0.03", f'ip="{version}"')
     path, flow = capture(small, tmp_path, *sets)
-    (connection,), complete = connections(path)
-    assert complete
-    assert sum(connection.repeated()) == tcp(flow).segments_retransmitted > 0
+    capture_read = _native.read_capture(path)
+    (connection,) = capture_read.connections
+    assert connection.to_client.repeated_segments == tcp(flow).segments_retransmitted > 0
+    (graph,) = _native.capture_graphs(path, [(1, False, 0.0, capture_read.duration_s)])
+    assert len(graph.again) == tcp(flow).segments_retransmitted
+    assert not graph.reduced
     names = ["frame.time_epoch", "tcp.seq", "tcp.len", "tcp.ack", "tcp.window_size", "tcp.srcport"]
     fields = [argument for field in names for argument in ("-e", field)]
     names = ["tcp.options.sack_le", "tcp.options.sack_re"]
@@ -198,18 +200,14 @@ def test_the_page_reads_the_segments_that_wireshark_reads(
             acks.append((float(at), int(ack) - 1, int(ack) - 1 + int(window)))
             found = zip(starts.split(","), ends.split(","), strict=True) if starts else ()
             sacks += [(float(at), int(a) - 1, int(b) - 1) for a, b in found]
-    rounded = [
-        [(round(at, 6), first, end) for at, first, end in found]
-        for found in (connection.sent, connection.acks, connection.sacks)
+    start = capture_read.started_s
+    drawn = [(round(start + at, 6), *rest) for at, *rest in (*graph.sent, *graph.again)]
+    assert sorted(drawn) == sorted((round(at, 6), *rest) for at, *rest in sent)
+    drawn = [(round(start + at, 6), *rest) for at, *rest in graph.sacks]
+    assert drawn == [(round(at, 6), *rest) for at, *rest in sacks]
+    steps = [
+        (round(start + at, 6), int(acked), int(edge))
+        for (at, acked), (_, edge) in zip(graph.acked, graph.edge, strict=True)
     ]
-    assert rounded == [[(round(at, 6), *rest) for at, *rest in found]
-                       for found in (sent, acks, sacks)]  # fmt: skip
+    assert steps == [(round(at, 6), *rest) for at, *rest in acks]
     assert sacks
-
-
-@pytest.mark.parametrize("content", [b"", b"abc", b"\xd4\xc3\xb2\xa1" + bytes(40), bytes(3)])
-def test_a_capture_of_something_else_is_an_error(tmp_path: Path, content: bytes) -> None:
-    path = tmp_path / "capture.pcapng"
-    path.write_bytes(content)
-    with pytest.raises(bentpipe.BentpipeError, match="expected a pcapng capture"):
-        connections(path)

@@ -147,7 +147,9 @@ def test_controllers_and_mechanisms_are_ranked_together(bentpipe: Bentpipe, tmp_
     on_page = tables["bulk-counters-0"]
     assert (on_page.caption, len(on_page.rows)) == ("Counters of codel", 8)
     # For people, in the terminal: without the mechanism, which is in the heading.
-    text = bentpipe("compare", *options[:-1], "--on-path", "codel,codel:target=20ms").stdout
+    text = bentpipe(
+        "compare", *options[:-1], "--on-path", "codel,codel:target=20ms", "--verbose"
+    ).stdout
     assert "Counters of codel:target=20ms, one bulk flow" in text
     lines = [line.split() for line in text.splitlines() if "dropped packets" in line]
     assert [line[2] for line in lines] == ["newreno", "cubic"] * 2
@@ -208,6 +210,8 @@ delay = "1ms"
         # It has no default: it needs a file.
         (tmp_path / "lossy.csv").write_text("t_s,loss_percent\n0,1\n60,2\n")
         named = f"trace:file={tmp_path / 'lossy.csv'},loop=true"
+    elif mechanism in ("shaper", "policer"):
+        named = f"{mechanism}:rate=5Mbit/s,burst=32kB"
     elif mechanism == "mtu":
         named = "mtu:bytes=1400"
     as_it_is, found = on_path.chosen(named, link)

@@ -136,6 +136,12 @@ def test_the_lists_of_mechanisms_and_controllers_are_those_of_the_code(page: Pat
     assert sum(f"| [`{name}`](" in text for name in names) > 30
 
 
+def test_the_lists_of_profiles_are_those_of_the_code() -> None:
+    text = pages.HOSTS.read_text(encoding="utf-8")
+    assert text == pages.written(pages.HOSTS), "run scripts/pages.py"
+    assert all(f"| `{entry.name}` |" in text for entry in bentpipe.hosts())
+
+
 def test_the_api_reference_is_made_from_the_docstrings() -> None:
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
     assert text == api.page(), "run scripts/api.py"

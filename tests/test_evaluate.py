@@ -11,7 +11,6 @@ import polars as pl
 import pytest
 
 import bentpipe as bp
-import bentpipe.evaluate
 from bentpipe.evaluate.checklist import CHECKLIST, FIRST, Item, Measure
 from bentpipe.evaluate.findings import Finding, finding, sentence, word
 from bentpipe.evaluate.items import labels_of, names_of, planned
@@ -129,7 +128,7 @@ def every_controller() -> Iterator[tuple[str, str]]:
 
 def test_marks_hold_the_window_of_every_controller_at_the_product_of_the_path() -> None:
     item = next(item for item in CHECKLIST if item.name == "marks")
-    scenario = Path(bp.evaluate.__file__).parent / "scenarios" / f"{item.scenario}.toml"
+    scenario = Path(bp.__file__).parent / "evaluate/scenarios" / f"{item.scenario}.toml"
     product = 20e6 * 0.1 / 8 / 1460
     for name, setting in every_controller():
         sets = [*item.sets, f"flow.0.controller={setting}", "record.interval=100ms"]

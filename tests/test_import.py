@@ -19,10 +19,26 @@ LINES = [
     ("netem delay 300ms", ['delay = "300ms"'], []),
     (
         "netem delay 300ms 15ms distribution normal",
-        ['delay = "285ms"', 'jitter = "30ms"'],
-        ["distribution normal", "jitter without a rate"],
+        [
+            'delay = "300ms"',
+            'jitter = { variation = "15ms", distribution = "normal", reorder = true }',
+        ],
+        [],
     ),
-    ("netem delay 20ms reorder 25% 50%", ['delay = "20ms"'], ["reorder 25% 50%"]),
+    (
+        "netem delay 20ms reorder 25% 50%",
+        ['delay = "20ms"', "reorder = { probability = 0.25, correlation = 0.5, gap = 1 }"],
+        [],
+    ),
+    ("netem delay 20ms reorder 25% gap 5", ["reorder = { probability = 0.25, gap = 5 }"], []),
+    ("netem delay 20ms gap 5", ["reorder = { probability = 1, gap = 5 }"], []),
+    ("netem delay 20ms reorder 0%", ['delay = "20ms"'], []),
+    ("netem reorder 25%", [], ["reorder: a packet that is sent at once overtakes none"]),
+    (
+        "netem delay 1ms reorder 1% rate 1mbit duplicate 1%",
+        ["reorder = { probability = 0.01, gap = 1 }", "duplicate = { probability = 0.01 }"],
+        ["reorder with a rate: a packet", "duplicate with a rate: a copy takes no time"],
+    ),
     (
         "netem loss gemodel 1% 16.7%",
         [
@@ -46,23 +62,91 @@ LINES = [
     ("netem corrupt 1% 50%", ["per = 0.01"], ["correlation 50% of corrupt"]),
     (
         "netem delay 10ms 20ms",
-        ['delay = "0ms"', 'jitter = "30ms"'],
-        ["jitter without a rate", "jitter above the delay"],
+        ['delay = "10ms"', 'jitter = { variation = "20ms", reorder = true }'],
+        [],
     ),
-    ("netem loss 2% 25%", ["per = 0.02"], ["correlation 0.25"]),
-    ("netem duplicate 1%", [], ["duplicate 1%"]),
+    (
+        "netem delay 100ms 10ms 25% distribution pareto",
+        ['variation = "10ms", distribution = "pareto", correlation = 0.25, reorder = true'],
+        ["correlation 25% of the delay: as tc-netem(8) has it here"],
+    ),
+    (
+        "netem delay 100ms 10ms rate 1mbit",
+        ['jitter = { variation = "10ms", reorder = false }'],
+        ["jitter with a rate: the delay comes after the rate"],
+    ),
+    ("netem delay 1ms 1ms distribution mine", ["reorder = true"], ["distribution mine: uniform"]),
+    ("netem delay 1ms distribution normal", [], ['distribution "normal": it has no effect']),
+    ("netem loss 2% 25%", ["channel = { per = 0.02, correlation = 0.25 }"], []),
+    ("netem loss random 2% 0%", ["channel = { per = 0.02 }"], []),
+    (
+        "netem loss 2% 25% corrupt 1%",
+        ["per = 0.02, correlation = 0.25"],
+        ["independent losses of 0.01"],
+    ),
+    ("netem duplicate 1%", ["duplicate = { probability = 0.01 }"], []),
+    ("netem duplicate 1% 25%", ["duplicate = { probability = 0.01, correlation = 0.25 }"], []),
+    ("netem duplicate 0%", [], []),
     ("netem corrupt 0.1%", ["per = 0.001"], []),
     ("netem loss 10% corrupt 10%", ["per = 0.19"], []),
-    ("netem slot 20ms", [], ["slot 20ms"]),
-    ("netem rate 1mbit 20 53 5", ['rate = "1Mbit/s"', 'overhead = "20B"'], ["cells of 53 bytes"]),
+    ("netem slot 20ms", ['slot = { min_delay = "20ms" }'], []),
+    (
+        "netem slot 20ms 30ms packets 4 bytes 6k",
+        ['slot = { min_delay = "20ms", max_delay = "30ms", packets = 4, bytes = "6144B" }'],
+        [],
+    ),
+    (
+        "netem slot distribution normal 20ms 2ms packets 4",
+        ['slot = { min_delay = "20ms", packets = 4 }'],
+        ["slot distribution normal 20ms 2ms: delays of slots are uniform"],
+    ),
+    (
+        "netem delay 10ms 5ms slot 20ms",
+        ["reorder = false", "slot = "],
+        ["slot with packets that overtake", "slot with a delay"],
+    ),
+    (
+        "netem rate 1mbit 20 53 5",
+        ['rate = "1Mbit/s"', 'overhead = "20B"', 'cells = { payload = "53B", header = "5B" }'],
+        [],
+    ),
+    (
+        "netem rate 1mbit -14 48 -2",
+        ['payload = "48B", header = "0B"'],
+        ["overhead of -14", "cell overhead of -2"],
+    ),
     ("netem rate 125kbps", ['rate = "1Mbit/s"'], []),
     ("netem delay 100000", ['delay = "100ms"'], []),
     ("netem limit 50 rate 1mbit", ["packets = 50"], ["limit 50"]),
     ("netem frobnicate", [], ["frobnicate: unknown"]),
     (
         "tbf rate 10mbit burst 32kbit latency 400ms",
-        ['rate = "10Mbit/s"', 'bytes = "504096B"'],
-        ["burst 32kbit"],
+        [
+            'rate = "10Gbit/s"',
+            'bytes = "504096B"',
+            'shaper = { rate = "10Mbit/s", burst = "4096B" }',
+        ],
+        [],
+    ),
+    (
+        "tbf rate 1mbit burst 4kb peakrate 2mbit mtu 1540 latency 50ms",
+        [
+            'shaper = { rate = "1Mbit/s", burst = "4096B", '
+            'peak = { rate = "2Mbit/s", burst = "1540B" } }',
+            # tc-tbf(8): the smaller of both.
+            'bytes = "10346B"',
+        ],
+        [],
+    ),
+    (
+        "tbf rate 1mbit burst 5kb limit 30kb overhead 8 mpu 64 linklayer atm",
+        [
+            'overhead = "8B"',
+            'min_packet = "64B"',
+            'cells = { payload = "48B", header = "5B" }',
+            'bytes = "30720B"',
+        ],
+        [],
     ),
     (
         "fq_codel target 30ms interval 600ms limit 500 noecn",
@@ -100,20 +184,70 @@ def test_disciplines_of_a_device_are_one_direction_and_the_second_device_is_the_
     scenario = bp.Scenario.parse(found.toml)
     explained = scenario.explain()
     rows = [{one.name: one.value for one in link.settings} for link in explained.links]
-    assert [row["rate"] for row in rows] == [20_000_000, 2_000_000]
+    assert [row["rate"] for row in rows] == [10_000_000_000, 2_000_000]
+    assert rows[0]["shaper"]["rate"] == "20Mbit/s"
     assert [row["delay"] for row in rows] == [0.3, 0.3]
     assert rows[0]["channel"] == {"kind": "packet_errors", "per": 0.01}
     assert "seed = 7" in found.toml
 
 
-def test_the_slowest_discipline_of_a_device_has_the_rate_and_tbf_its_queue() -> None:
+def test_tbf_is_a_shaper_before_the_line_of_netem_and_has_the_queue() -> None:
     script = (
         "tc qdisc add dev eth0 root handle 1: tbf rate 8mbit burst 10kb latency 100ms\n"
         "tc qdisc add dev eth0 parent 1:1 netem rate 100mbit limit 50\n"
     )
     forward = netem.imported(script, "shape.sh").toml.partition("[link.backward]")[0]
-    assert 'rate = "8Mbit/s"' in forward
+    assert '\nrate = "100Mbit/s"' in forward
+    assert 'shaper = { rate = "8Mbit/s", burst = "10240B" }' in forward
     assert 'bytes = "110240B"' in forward
+
+
+INGRESS = "tc qdisc add dev eth0 handle ffff: ingress\n"
+MATCH_ALL = "protocol ip prio 50 u32 match ip src 0.0.0.0/0"
+
+
+@pytest.mark.parametrize(
+    ("line", "remarks"),
+    [
+        (f"parent ffff: {MATCH_ALL} police rate 1mbit burst 10k drop flowid :1", []),
+        ("ingress matchall action police rate 1mbit burst 10k conform-exceed drop", []),
+        (
+            "parent ffff: protocol ip u32 match ip sport 80 0xffff "
+            "police rate 1mbit burst 10k drop flowid :1",
+            ["match ip sport 80 0xffff"],
+        ),
+    ],
+)
+def test_a_filter_at_ingress_polices_what_comes_into_its_device(
+    line: str, remarks: list[str]
+) -> None:
+    bucket = 'policer = { rate = "1Mbit/s", burst = "10240B" }'
+    alone = netem.imported(f"{INGRESS}tc filter add dev eth0 {line}\n", "shape.sh")
+    assert bucket in alone.toml.partition("[link.backward]")[0]
+    egress = "tc qdisc add dev eth0 root netem delay 10ms rate 2mbit\n"
+    found = netem.imported(f"{egress}{INGRESS}tc filter add dev eth0 {line}\n", "shape.sh")
+    forward, _, backward = found.toml.partition("[link.backward]")
+    assert bucket not in forward
+    assert bucket in backward
+    assert len(found.remarks) == len(remarks)
+    for remark, expected in zip(found.remarks, remarks, strict=True):
+        assert remark.startswith(f"shape.sh:3: {expected}")
+    other = "tc qdisc add dev eth1 root netem delay 30ms rate 3mbit\n"
+    script = f"{egress}{other}{INGRESS}tc filter add dev eth0 {line}\n"
+    backward = netem.imported(script, "shape.sh").toml.partition("[link.backward]")[2]
+    assert bucket in backward
+    assert 'rate = "3Mbit/s"' in backward, "eth1 leads into eth0"
+
+
+def test_a_policer_at_the_root_is_that_of_the_way_out_and_one_that_passes_is_none() -> None:
+    root = "tc qdisc add dev eth0 root handle 1: netem rate 5mbit\n"
+    line = f"tc filter add dev eth0 parent 1: {MATCH_ALL} police rate 1mbit burst 10k"
+    found = netem.imported(f"{root}{line} action drop\n", "shape.sh")
+    assert "policer = " in found.toml.partition("[link.backward]")[0]
+    # tc-police(8): the default for exceeding packets is `reclassify`.
+    passes = netem.imported(f"{root}{line}\n", "shape.sh")
+    assert "policer = " not in passes.toml
+    assert passes.remarks[-1].startswith("shape.sh:2: police with the action reclassify")
 
 
 def test_a_change_during_the_run_is_listed_and_the_first_line_counts() -> None:
@@ -137,10 +271,10 @@ def test_other_lines_are_listed_with_their_place() -> None:
 
 def test_the_command_writes_a_scenario_that_runs(tmp_path: Path, bentpipe: Bentpipe) -> None:
     script = tmp_path / "shape.sh"
-    script.write_text("tc qdisc add dev eth0 root netem delay 20ms rate 10mbit duplicate 1%\n")
+    script.write_text("tc qdisc add dev eth0 root netem delay 20ms rate 10mbit ecn\n")
     done = bentpipe("import", "netem", str(script), "--out", str(tmp_path / "one.toml"))
     assert done.returncode == 0
-    assert "duplicate 1%: no key duplicates packets" in done.stderr
+    assert "ecn: losses of the channel mark nothing" in done.stderr
     assert bentpipe("explain", str(tmp_path / "one.toml")).returncode == 0
     again = bentpipe("import", "netem", str(script), "--out", str(tmp_path / "one.toml"))
     assert again.returncode == 2
@@ -158,6 +292,13 @@ def test_the_command_writes_a_scenario_that_runs(tmp_path: Path, bentpipe: Bentp
         ("tc qdisc add dev eth0 root netem loss some", "found some"),
         ("tc qdisc add dev eth0 root netem limit 0", "packets"),
         ("tc qdisc add dev eth0 root netem rate 0mbit", "a rate of zero"),
+        ("tc qdisc add dev eth0 root tbf rate 1mbit latency 50ms", "a burst of zero, or none"),
+        ("tc qdisc add dev eth0 root tbf burst 10k latency 50ms", "a rate of zero, or none"),
+        (
+            "tc qdisc add dev eth0 root tbf rate 1mbit burst 10k peakrate 2mbit limit 9k",
+            "peakrate without mtu",
+        ),
+        ("tc qdisc add dev eth0 root tbf rate 1mbit burst 1000 latency 50ms", 'at least "1500B"'),
         ("ip link set eth0 up", "expected a line of tc"),
         ("", "expected a line of tc"),
     ],

@@ -68,7 +68,11 @@ def test_two_values_are_too_few() -> None:
 
 def test_the_output_says_too_few(file: Path, bentpipe: Bentpipe) -> None:
     file.write_text(file.read_text().replace("count = 20", "count = 2"))
-    lines = bentpipe("study", file).stdout.splitlines()
+    answer = bentpipe("study", file).stdout
+    assert answer.count("too few") == 9, "two quantities of four variants, and the answer"
+    assert "fewer than three runs show no significance" in answer
+    assert "significant " not in answer.partition("A difference is significant")[0]
+    lines = bentpipe("study", file, "--verbose").stdout.splitlines()
     rows = [line for line in lines if "flow.completion_s" in line]
     assert len(rows) == 6
     assert all("too few" in row for row in rows)
@@ -76,5 +80,5 @@ def test_the_output_says_too_few(file: Path, bentpipe: Bentpipe) -> None:
     assert {cell["ci95"] for cell in found["cells"]} == {None}
     link = ("--link", "leo", "--set", "duration=3s", "--controllers", "cubic")
     compared = bentpipe("compare", *link, "--replications", "2").stdout
-    assert "Fewer than three runs show no significance" in compared
+    assert "fewer than three runs show no significance" in compared
     assert "n.s." not in compared.partition("= and (n.s.)")[0]

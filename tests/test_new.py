@@ -7,6 +7,7 @@ import pty
 import subprocess
 import sys
 import tomllib
+from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,8 +17,6 @@ from bentpipe.new import KINDS
 from conftest import EXAMPLES, ROOT
 
 if TYPE_CHECKING:
-    from pathlib import Path
-
     from conftest import Bentpipe
 
 
@@ -103,6 +102,42 @@ def test_a_study_of_a_scenario_of_ones_own(bentpipe: Bentpipe, small: Path) -> N
     study = tomllib.loads((small.parent / "study.toml").read_text())
     assert study["parameters"]["per"]["path"] == "link.0.channel.per"
     assert not (small.parent / "geo.toml").exists()
+
+
+def test_a_study_may_have_a_controller_in_python(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    assert bentpipe("new", "controller", "mine.py").returncode == 0
+    done = bentpipe("new", "study", "--controllers", "cubic,mine.py:Mine")
+    assert (done.returncode, done.stderr) == (0, "")
+    study = tomllib.loads((tmp_path / "study.toml").read_text())
+    assert study["parameters"]["controller"]["values"] == ["cubic", "mine.py:Mine"]
+    for wrong, answer in [("mine.py:Other", "in mine.py, found"), ("no.py:Mine", "no.py")]:
+        done = bentpipe("new", "study", "other.toml", "--controllers", f"cubic,{wrong}")
+        assert done.returncode == 2
+        assert "--controllers: expected" in done.stderr
+        assert answer in done.stderr
+    assert not (tmp_path / "other.toml").exists()
+
+
+@pytest.mark.parametrize("path", ["/usr/bin:/bin", None])
+def test_the_next_step_of_a_controller_works_in_this_shell(
+    path: str | None, tmp_path: Path
+) -> None:
+    own = str(Path(sys.executable).parent)
+    environment = {**os.environ, "PATH": path or f"{own}{os.pathsep}{os.environ['PATH']}"}
+
+    def run(command: list[str]) -> str:
+        done = subprocess.run(
+            command, cwd=tmp_path, env=environment, capture_output=True, text=True, check=False
+        )
+        assert done.returncode == 0, done.stderr
+        return done.stdout
+
+    said = run([sys.executable, "-m", "bentpipe", "new", "controller"])
+    step = said.splitlines()[2].strip()
+    assert step.startswith("python mine.py" if path is None else str(Path(own).resolve().anchor))
+    assert "Mbit/s" in run(["/bin/sh", "-c", step])
+    # The file says the same.
+    assert f"    {step} " in (tmp_path / "mine.py").read_text()
 
 
 def test_a_controller_runs_as_written(bentpipe: Bentpipe, tmp_path: Path) -> None:

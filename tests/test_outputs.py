@@ -251,7 +251,7 @@ def piped(command: list[str], folder: Path, where: str) -> subprocess.CompletedP
     return subprocess.run(shell, cwd=folder, capture_output=True, text=True, check=False)
 
 
-@pytest.mark.parametrize("where", ["full", "closed", "pipe"])
+@pytest.mark.parametrize("where", ["full", "closed"])
 def test_a_result_that_cannot_be_printed_is_saved(
     file: Path, small: Path, tmp_path: Path, where: str
 ) -> None:
@@ -274,8 +274,25 @@ def test_a_result_that_cannot_be_printed_is_saved(
     told = refused(piped(["run", small.name, "--out", "out"], tmp_path, where))
     assert where == "closed" or "; the result is in out" in told
     for command in (["controllers"], ["--help"], ["explain", small.name, "--json"]):
-        if where != "pipe":
-            assert "stdout" in refused(piped(command, tmp_path, where))
+        assert "stdout" in refused(piped(command, tmp_path, where))
+
+
+def test_a_reader_that_has_enough_leaves_no_file_and_no_error(
+    file: Path, small: Path, tmp_path: Path
+) -> None:
+    before = sorted(tmp_path.iterdir())
+    for command in (
+        ["run", small.name],
+        ["run", small.name, "--json"],
+        ["study", file.name],
+        ["controllers"],
+        ["--help"],
+    ):
+        done = piped(command, tmp_path, "pipe")
+        assert (done.returncode, done.stderr) == (0, ""), command
+    assert sorted(tmp_path.iterdir()) == before
+    piped(["run", small.name, "--out", "out"], tmp_path, "pipe")
+    assert (tmp_path / "out/flows.parquet").exists()
 
 
 # -------------------------------------------------------------------------------------- signals

@@ -12,6 +12,7 @@ from bentpipe import run_many
 from bentpipe.reproductions.aliad import experiments as aliad
 from bentpipe.reproductions.aliad import response
 from bentpipe.reproductions.davoli import recipe
+from bentpipe.reproductions.luglio import experiments as luglio
 from bentpipe.reproductions.plots import Plot
 from bentpipe.reproductions.published import Tolerance
 from bentpipe.reproductions.reproduction import Job, find
@@ -46,21 +47,32 @@ def test_the_luglio_pack_holds_what_the_text_prints() -> None:
     for buffer, rate in ((64, 64 * 1024 * 8e-3), (128, 128 * 1024 * 8e-3), (256, 4000 * 0.508)):
         limit = values[f"fig1/throughput/westwood/{buffer}-kB"].printed
         assert limit == pytest.approx(rate / 0.508, abs=0.1)
+    for system, (_, buffer) in luglio.SYSTEMS.items():
+        by_system = values[f"fig1/hosts/throughput/westwood/{system}"]
+        by_buffer = values[f"fig1/throughput/westwood/{buffer}-kB"]
+        assert by_system.printed == by_buffer.printed
+        assert by_system.tolerance == by_buffer.tolerance
+        assert by_system.statement == by_buffer.statement
 
 
 def test_the_luglio_pack_differs_between_its_runs_in_what_the_paper_varies_alone() -> None:
     found = find("luglio")
     with resources.as_file(found.folder / "scenarios") as folder:
         files = [tomllib.loads(path.read_text()) for path in folder.iterdir()]
-    assert len(files) == 3
+    assert len(files) == 4
+    of_profile = {"receive_buffer": "256KiB", "window_scaling": True, "delayed_ack": "off"}
     links, transports = [], []
     for content in files:
         content["link"][1]["forward"].pop("channel")
         links.append(content["link"])
-        transports += [flow["transport"] for flow in content["flow"]]
+        for flow in content["flow"]:
+            transport = flow["transport"]
+            assert not ("host" in flow and of_profile.keys() & transport.keys())
+            transports.append(transport | of_profile if "host" in flow else transport)
     assert all(link == links[0] for link in links)
     assert all(transport == transports[0] for transport in transports)
     varied = {"controller", "count", "receive_buffer", "initial_ssthresh", "channel", "interval"}
+    varied |= {"host", "delayed_ack"}
     for job in found.plan().values():
         assert len(job.seeds) >= 10
         assert {text.split("=")[0].rsplit(".")[-1] for text in job.sets} <= varied
@@ -79,8 +91,16 @@ def test_the_luglio_pack_decides_every_value_at_both_error_rates() -> None:
     assert rows[f"{utilisation} 5e-5 (printed)"].judgement == "contradicted"
     assert rows[f"{utilisation} 1e-2 (inferred)"].judgement == "within"
     assert rows["per/printed/several-flows"].measured == pytest.approx(1.06e-2, rel=0.01)
+    for system, (_, buffer) in luglio.SYSTEMS.items():
+        for row in ("throughput/westwood", "share-of-limit/newreno", "ratio/newreno-to-westwood"):
+            by_system = rows[f"fig1/hosts/{row}/{system}"]
+            assert by_system.measured == rows[f"fig1/{row}/{buffer}-kB"].measured
+            delayed = rows[f"{by_system.id}@{luglio.DELAYED}"]
+            assert delayed.measured is not None
+            assert by_system.measured is not None
+            assert delayed.measured < by_system.measured
     drawn = found.plots(results)
-    assert {"figure-1", "figure-2-per-1e-2", "ten-flows"} < drawn.keys()
+    assert {"figure-1", "figure-1-hosts", "figure-2-per-1e-2", "ten-flows"} < drawn.keys()
     figure_4 = drawn["figure-4-per-1e-2"]
     assert isinstance(figure_4, Plot)
     stays, comes, leaves = (times for times, _ in figure_4.lines.values())

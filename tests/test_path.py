@@ -32,6 +32,7 @@ SPEAKERS = {"xcp": "xcp", "p-xcp": "xcp", "ebn": "ebn"}
 """Routers that answer data, with a controller that asks them."""
 ROUTERS = [*SPEAKERS, "quick-start"]
 TRACES = ["trace"]
+BUCKETS = ["shaper", "policer"]
 MTUS = ["mtu"]
 PROXIES = ["pepsal", "ck-stp", "aerotcp", "scps-gateway", "satpep"]
 SCHEMES = ["rohc", "rohc-unidirectional", "scps", "vj"]
@@ -39,7 +40,7 @@ SCHEMES = ["rohc", "rohc-unidirectional", "scps", "vj"]
 
 def test_all_mechanisms_are_listed_with_source_and_status(bentpipe: Bentpipe) -> None:
     listed = json.loads(bentpipe("path", "--json").stdout)["mechanisms"]
-    on_links = ALGORITHMS + PROCEDURES + CODES + MODEMS + ROUTERS + DEMANDS + TRACES
+    on_links = ALGORITHMS + PROCEDURES + CODES + MODEMS + ROUTERS + DEMANDS + TRACES + BUCKETS
     assert [one["name"] for one in listed] == on_links + MTUS + SCHEMES + MIDDLEBOXES + PROXIES
     assert all(one["source"] and one["status"] and one["hurts"] for one in listed)
     printed = bentpipe("path").stdout

@@ -168,13 +168,15 @@ def test_colours_of_findings_do_not_depend_on_their_order() -> None:
     findings = ["best", "equal", "worse"]
     for order in (findings, ["worse", "best"]):
         points = [Point(finding, finding, 1.0, 0.9, 1.1) for finding in order]
-        figure = ranking_figure("ranking", "Ranking", "goodput", points, series=findings)
+        colours = dict(zip(findings, ("#0072B2", "#5B6570", "#C24D00"), strict=True))
+        figure = ranking_figure("ranking", "Ranking", "goodput", points, series=colours)
+        assert figure.has_own_colours
         text = json.dumps(figure.to_dict())
         domains = re.findall(r'"domain": (\[.*?\])', text)
         assert [json.loads(domain) for domain in domains] == [findings] * 3
 
 
-@pytest.mark.parametrize(("largest", "label"), [(1e-7, "1e-7"), (1e-2, "0.010")])
+@pytest.mark.parametrize(("largest", "label"), [(1e-7, "10⁻⁷"), (1e-2, "0.010")])
 def test_small_values_on_an_axis_have_an_exponent(
     tmp_path: Path, largest: float, label: str
 ) -> None:

@@ -56,6 +56,20 @@ rate = "10Mbit/s"
 delay = "1ms"
 forward = { trace = "trace.csv", fec = { name = "reed-solomon", data = 10, parity = 1 } }
 
+[[link]]
+between = ["client", "aside"]
+rate = "10Mbit/s"
+delay = "5ms"
+duplicate = 0.1
+shaper = { rate = "2Mbit/s", burst = "5kB" }
+policer = { rate = "4Mbit/s", burst = "5kB" }
+
+[[flow]]
+from = "client"
+to = "aside"
+controller = "newreno"
+traffic = { bulk = "50kB" }
+
 [[flow]]
 from = "server"
 to = "client"

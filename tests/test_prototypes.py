@@ -10,9 +10,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import bentpipe as bp
+from bentpipe.problems import UnfitError
 from bentpipe.prototypes import Spec, listed, pool
 from bentpipe.study import Comparison, Parameter, Replications, Study
-from bentpipe.study.problems import UnfitError
 from conftest import SMALL
 from test_study_cluster import a_cluster
 

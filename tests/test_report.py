@@ -16,11 +16,12 @@ import pytest
 from bentpipe import Recording, Scenario, run
 from bentpipe.errors import BentpipeError
 from bentpipe.plots import Figure
-from bentpipe.report.command import write_report
+from bentpipe.report.command import page_of, write_report
 from bentpipe.report.page import Table
 from bentpipe.report.render import GENERATOR
 from bentpipe.report.run import run_page
 from bentpipe.report.several import flows_table
+from bentpipe.report.source import recognise
 from conftest import SMALL
 from kills import BENTPIPE, FEW_SEEDS
 
@@ -36,7 +37,7 @@ if TYPE_CHECKING:
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 needs_browser = pytest.mark.skipif(CHROMIUM is None, reason="missing: chromium")
 
-KINDS = {"run": 13, "study": 4, "papers": 8, "compare": 4, "evaluate": 4}
+KINDS = {"run": 13, "study": 5, "papers": 9, "compare": 5, "evaluate": 5}
 """The kinds of folders, with the number of figures that their pages have here."""
 
 STUDY = """\
@@ -130,6 +131,9 @@ def tab(browser: Browser, page: Path, **options: Any) -> Iterator[tuple[Tab, Hea
     context.close()
 
 
+DRAWN = "[...document.querySelectorAll('figure')].every(one => one.querySelector('.plot svg'))"
+
+
 def marks(opened: Tab) -> list[int]:
     """How many points, lines, rules or bars each figure has drawn."""
     counted: list[int] = opened.evaluate(
@@ -146,13 +150,17 @@ def test_a_page_can_be_clicked_through_and_asks_nobody(
 ) -> None:
     page = folders / kind / "report.html"
     with tab(browser, page, color_scheme="light") as (opened, heard):
+        # Figures in folded parts are drawn when these are opened.
+        for details in opened.query_selector_all("details.folded"):
+            details.query_selector("summary").click()  # type: ignore[union-attr]
+        opened.wait_for_function(DRAWN, timeout=20_000)
         assert len(marks(opened)) == figures
         assert all(count > 5 for count in marks(opened))
         background = "getComputedStyle(document.body).backgroundColor"
         light = opened.evaluate(background)
         opened.click("#theme")
         assert opened.evaluate(background) != light
-        for details in opened.query_selector_all("details"):
+        for details in opened.query_selector_all("details:not(.folded)"):
             before = details.get_property("open").json_value()
             details.query_selector("summary").click()  # type: ignore[union-attr]
             assert details.get_property("open").json_value() != before
@@ -168,6 +176,10 @@ def test_a_page_can_be_clicked_through_and_asks_nobody(
         with opened.expect_download() as download:
             opened.locator(".tools button[data-do=save]").first.click()
         assert download.value.suggested_filename.endswith(".svg")
+        # A file has colours of its own instead of variables of the page.
+        saved = download.value.path().read_text()
+        assert "var(--" not in saved
+        assert re.search(r'"#[0-9A-Fa-f]{6}"', saved)
         assert heard.errors == []
         outside = [
             url for url in heard.requests if not url.startswith((page.as_uri(), "data:", "blob:"))
@@ -208,7 +220,8 @@ def test_a_page_has_the_legs_of_split_flows_and_the_flow_from_end_to_end(tmp_pat
     (section,) = (one for one in page.sections if one.name == "legs")
     (totals,) = (block for block in section.blocks if isinstance(block, Table))
     legs = ["server to gateway", "gateway to terminal"]
-    assert [row[1].text for row in totals.rows] == legs
+    # The flow from end to end is above its legs, and its limits are beside those of the legs.
+    assert [row[1].text for row in totals.rows] == ["end to end, server to terminal", *legs]
     figures = {block.name: block for block in section.blocks if isinstance(block, Figure)}
     assert list(figures) == ["legs-bytes", "legs-cwnd", "legs-srtt", "legs-held"]
     name = page_flow(tmp_path / "split")
@@ -385,9 +398,20 @@ def test_figures_are_files_for_papers(folders: Path, tmp_path: Path) -> None:
     heads = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG"}
     for ending, head in heads.items():
         files = sorted(out.glob(f"*{ending}"))
-        assert len(files) == 4
+        assert len(files) == 5
         assert all(path.read_bytes().startswith(head) for path in files)
-    assert "goodput (kbit/s)" in (out / "quantity-0-means.svg").read_text()
+    # As in the tables of the terminal.
+    assert "goodput (Mbit/s)" in (out / "quantity-0-means.svg").read_text()
+
+
+@pytest.mark.parametrize("kind", KINDS)
+def test_figures_of_every_kind_are_as_wide_as_the_column_of_a_paper(
+    folders: Path, kind: str
+) -> None:
+    for figure in page_of(recognise(folders / kind)).figures:
+        head = figure.for_paper(1).svg.partition(">")[0]
+        (width, *_) = re.findall(r'width="([\d.]+)"', head)
+        assert float(width) == pytest.approx(333, abs=1.5), figure.name
 
 
 @pytest.mark.parametrize(
@@ -455,8 +479,18 @@ rate = { path = "link.0.rate", values = ["1Mbit/s", "2Mbit/s"] }
     page = (tmp_path / "many/report.html").read_text()
     captions = re.findall(r"<figcaption>(goodput.*)</figcaption>", page)
     means = [caption for caption in captions if "means" in caption]
+    assert means.pop(0) == "goodput: means with 95 % intervals"
     # Twelve series of the controllers, which are compared, by mss and rate.
     assert means == [f"goodput, mss {mss}: means with 95 % intervals" for mss in (536, 1000)]
+    # Figures that are compared have the same axis.
+    drawn = page_of(recognise(tmp_path / "many")).figures
+    apart = [one for one in drawn if one.name.startswith("quantity-0-") and "means" in one.name]
+    assert len(apart) == 2
+    domains = [layer["encoding"]["y"]["scale"]["domain"]
+               for one in apart for layer in one.specification["layer"]]  # fmt: skip
+    assert len({tuple(ends) for ends in domains}) == 1
+    means_of_all = [value for one in apart for value in one.data["mean"]]
+    assert domains[0][0] <= min(means_of_all) < max(means_of_all) <= domains[0][1]
 
 
 @pytest.mark.parametrize(
@@ -487,7 +521,7 @@ def test_mechanisms_on_the_path_have_their_totals_and_figures(tmp_path: Path) ->
     counted = found.recording.table("aqm")["dropped_packets"].to_list()
     assert [row[3].value for row in totals.rows] == counted
     assert sum(counted) > 0
-    assert "aqm-counts" in [figure.name for figure in page.figures if figure in drawn]
+    assert "aqm-counts" in [block.name for block in drawn if isinstance(block, Figure)]
     plain = run(Scenario.parse(SMALL))
     plain.save(tmp_path / "plain")
     assert "mechanisms" not in [one.name for one in run_page(tmp_path / "plain").sections]

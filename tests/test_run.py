@@ -27,7 +27,9 @@ FLOW = {
     "bytes", "start_s", "completion_s", "goodput_bps", "throughput_bps", "segments_sent",
     "segments_retransmitted", "probes_sent", "timeouts", "fast_recoveries", "srtt_ms", "min_rtt_ms",
     "mean_rtt_ms", "median_rtt_ms", "p95_rtt_ms", "p99_rtt_ms", "max_rtt_ms", "cwnd_bytes",
-    "page_response_s",
+    "page_response_s", "limited_s", "limited_by_set_up", "limited_by_congestion_window",
+    "limited_by_receive_window", "limited_by_send_buffer", "limited_by_application",
+    "limited_by_recovery", "limited_by_pacing",
 }  # fmt: skip
 LINK = {
     "link", "direction", "utilisation", "delivered_packets", "delivered_bytes", "dropped_packets",

@@ -57,3 +57,24 @@ def test_a_run_imports_nothing_heavy(small: Path) -> None:
 
 def test_a_run_for_scripts_draws_no_tables(small: Path) -> None:
     assert not imported_by("run", "--json", str(small)) & (HEAVY | {"rich"})
+
+
+def test_the_package_imports_only_the_engine_and_its_errors() -> None:
+    code = "import sys, bentpipe; print(*sorted(m for m in sys.modules if 'bentpipe.' in m))"
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert done.stdout.split() == ["bentpipe._native", "bentpipe.errors", "bentpipe.signals"]
+
+
+def test_all_names_of_the_package_are_found_and_listed() -> None:
+    import bentpipe
+
+    assert set(bentpipe.__all__) <= set(dir(bentpipe))
+    assert all(hasattr(bentpipe, name) for name in bentpipe.__all__)
+
+
+@pytest.mark.parametrize("package", ["compare", "evaluate", "new", "prototypes", "study", "steps"])
+def test_a_package_can_be_imported_first(package: str) -> None:
+    done = subprocess.run(
+        [sys.executable, "-c", f"import bentpipe.{package}"], capture_output=True, text=True
+    )
+    assert done.returncode == 0, done.stderr

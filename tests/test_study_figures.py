@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import csv
 import io
+import re
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -11,6 +12,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.study import Comparison, Parameter, Replications, Results, Study
+from bentpipe.study.tables import latex_value
 from conftest import SMALL
 from svg_text import collisions, drawn_texts
 
@@ -87,6 +89,22 @@ def test_a_figure_is_as_wide_as_the_column_of_a_paper(
 
 
 @pytest.mark.parametrize("kind", ["interval", "box", "strip", "ecdf"])
+@pytest.mark.parametrize(("columns", "width", "beside"), [(1, 333, 2), (2, 680, 3)])
+def test_panels_are_as_wide_as_the_columns_of_a_paper(
+    results: Results, tmp_path: Path, kind: Any, columns: int, width: int, beside: int
+) -> None:
+    x, panel = ("controller", "PER") if kind == "ecdf" else ("PER", "controller")
+    figure = results.plot(x, QUANTITY, kind=kind, panel=panel).for_paper(columns)
+    figure.save(tmp_path / "figure.svg")
+    drawn = (tmp_path / "figure.svg").read_text()
+    head = drawn.partition(">")[0]
+    # At most as wide, and at most a pixel narrower for each panel.
+    assert width - beside <= float(re.findall(r'width="([\d.]+)"', head)[0]) <= width
+    assert figure.to_dict()["columns"] == beside
+    assert collisions(drawn_texts(drawn)) == []
+
+
+@pytest.mark.parametrize("kind", ["interval", "box", "strip", "ecdf"])
 def test_panels_hold_one_value_of_a_parameter(results: Results, tmp_path: Path, kind: Any) -> None:
     x = "controller" if kind == "ecdf" else "PER"
     panel = "PER" if kind == "ecdf" else "controller"
@@ -130,7 +148,7 @@ def test_tables_have_the_same_numbers(results: Results) -> None:
     assert rows[0]["controller"] == "newreno"
     markdown = results.table("markdown").splitlines()
     assert len(markdown) == 2 + 9
-    latex = results.table("latex")
+    latex = results.table("latex", long=True)
     assert latex.count(r"\\") == 1 + 9
     assert "& goodput & Mbit/s &" in latex
     assert r"95 \% interval" in latex
@@ -138,6 +156,42 @@ def test_tables_have_the_same_numbers(results: Results) -> None:
         mean, interval = line.strip("| ").split(" | ")[-2:]
         assert float(mean) == pytest.approx(float(row["mean"]), rel=0.05)
         assert f" & {mean} & {interval} " in latex
+
+
+def test_small_numbers_of_a_latex_table_have_powers_of_ten() -> None:
+    values = [1e-5, 2.5e-4, 0.01, "a_b", 20]
+    found = [r"$10^{-5}$", r"$2.5 \times 10^{-4}$", "0.01", r"a\_b", "20"]
+    assert [latex_value(value) for value in values] == found
+
+
+def test_a_latex_table_has_controllers_in_its_columns(results: Results) -> None:
+    lines = results.table("latex").splitlines()
+    assert lines[0].startswith("% Bold: the best mean of a row")
+    body = [line for line in lines if line.endswith(r"\\")]
+    heads, title, *rows = body
+    assert heads == r"PER & newreno & cubic & hybla:rtt0=0.05 \\"
+    assert title == r"\multicolumn{4}{l}{goodput (Mbit/s)} \\"
+    assert r"\begin{tabular}{lrrr}" in lines
+    means = {(str(c.parameters["link.0.channel.per"]), str(c.parameters["flow.0.controller"])):
+             (c.mean or 0) / 1e6 for c in results.cells}  # fmt: skip
+    names = heads.removesuffix(r" \\").split(" & ")[1:]
+    places = set()
+    for row in rows:
+        per, *cells = row.removesuffix(r" \\").split(" & ")
+        found = {}
+        for name, cell in zip(names, cells, strict=True):
+            number = re.fullmatch(r"(\\textbf\{)?([0-9.]+)\}?(?: \$\\pm\$ ([0-9.]+))?", cell)
+            assert number, cell
+            places |= {len(one.partition(".")[2]) for one in number.groups()[1:] if one}
+            assert float(number[2]) == pytest.approx(
+                means[per, name], abs=0.51 * 10 ** -max(places)
+            )
+            found[name] = (means[per, name], bool(number[1]))
+        # The best mean is bold, and a mean that is bold is at least no worse than others that are.
+        best = max(found.values())
+        assert best[1]
+    assert len(places) == 1
+    assert len(rows) == 3
 
 
 def test_a_table_has_the_paired_differences(results: Results) -> None:

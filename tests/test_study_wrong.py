@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import bentpipe as bp
+from bentpipe.problems import UnfitError
 from bentpipe.study import Parameter, Quantity, Replications, Study, reference, schema
-from bentpipe.study.problems import UnfitError
 from bentpipe.study.quantities import parse
 from conftest import ROOT, STUDY
 

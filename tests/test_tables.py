@@ -54,10 +54,12 @@ UNBROKEN = 400
 BOLD = re.compile(r"\x1b\[\d*m")
 
 
-def at_widths(command: list[str], folder: Path) -> dict[str, str]:
+def at_widths(
+    command: list[str], folder: Path, of: tuple[int, ...] = (*WIDTHS, UNBROKEN)
+) -> dict[str, str]:
     """The output of a command as JSON and on terminals of several widths."""
     environment = {k: v for k, v in os.environ.items() if k not in ("COLUMNS", "LINES")}
-    widths = map(str, (*WIDTHS, UNBROKEN))
+    widths = map(str, of)
     done = subprocess.run(
         [sys.executable, Path(__file__).with_name("at_widths.py"), *widths, "--", *command],
         cwd=folder, env=environment | {"NO_COLOR": "1", "TERM": "xterm"},
@@ -67,10 +69,13 @@ def at_widths(command: list[str], folder: Path) -> dict[str, str]:
     return {name: BOLD.sub("", text) for name, text in json.loads(done.stdout).items()}
 
 
-def numbers(text: str) -> set[Decimal]:
-    """The numbers of a text with their digits, without separators of thousands."""
+def numbers(text: str) -> list[Decimal]:
+    """The numbers of a text with their digits, without separators of thousands.
+
+    49 and 49.0 are two: they are equal, and have other last digits.
+    """
     found = NUMBER.findall(text.replace("\N{MINUS SIGN}", "-"))
-    return {Decimal(number.replace(",", "")) for number in found}
+    return [Decimal(number) for number in sorted({one.replace(",", "") for one in found})]
 
 
 def values(tree: Any, path: str = "") -> Iterator[tuple[str, float]]:
@@ -83,7 +88,7 @@ def values(tree: Any, path: str = "") -> Iterator[tuple[str, float]]:
         yield path, float(tree)
 
 
-def is_shown(value: float, printed: set[Decimal]) -> bool:
+def is_shown(value: float, printed: list[Decimal]) -> bool:
     """True if a value is printed in one of the units of tables, and rounded to its last digit."""
     scaled = [Decimal(value) * factor for factor in (1, Decimal("1e-6"), Decimal("1e-3"), 100)]
     return any(
@@ -121,7 +126,11 @@ RANKED = (
     rf"workloads\.\*\.(runs|ranking\.\*\.(undefined|aborted|n|{PAIRED}|against_best\.ci95\.\*))"
 )
 BUFFERS = r"buffers\.(runs|combinations\.\*\.(n|.*\.against_recommended\..*))"
+NOT_FIRST = r"workloads\.\*\.ranking\.\*\.(rank|also\..*|against_.*)|verdicts\.\*\..*"
+"""What only `--verbose` adds to the short comparison."""
+COUNTERS = r"workloads\.\*\.counters\.\*\.values\.\*\..*"
 FINDINGS = rf"items\.\*\.(runs|findings\.\*\.(n|undefined|{AGAINST}))"
+MEANS = r"cells\.\*\.(variant|undefined|n|median|percentiles\..*)|comparisons.*|deterministic\.\*"
 STUDY = r"cells\.\*\.(variant|undefined)|comparisons\.\*\.(p|p_holm|family)|deterministic\.\*"
 PAPERS = r"papers\.\*\.(summary\..*|rows\.\*\.(deviation|tolerance|spread))"
 
@@ -129,12 +138,16 @@ PAPERS = r"papers\.\*\.(summary\..*|rows\.\*\.(deviation|tolerance|spread))"
 COMMANDS = [
     (["run", "small.toml"], RUN),
     (["run", "path.toml"], RUN),
-    ([*LEO, *SHORT], RANKED),
-    ([*LEO, "--on-path", "codel", *SHORT], RANKED),
+    ([*LEO, *SHORT], f"{RANKED}|{NOT_FIRST}"),
+    ([*LEO, "--on-path", "codel", *SHORT], f"{RANKED}|{NOT_FIRST}|{COUNTERS}"),
     ([*LEO, "--queue", "0.5bdp,1bdp", *SHORT], BUFFERS),
+    ([*LEO, *SHORT, "--verbose"], RANKED),
+    ([*LEO, "--on-path", "codel", *SHORT, "--verbose"], RANKED),
+    ([*LEO, "--queue", "0.5bdp,1bdp", *SHORT, "--verbose"], BUFFERS),
     (["evaluate", "cubic", "--items", "onset,fairness", "--quick"], FINDINGS),
-    (["study", "study.toml"], STUDY),
-    (["papers", "run", "adalr"], PAPERS),
+    (["study", "study.toml"], MEANS),
+    (["study", "study.toml", "--verbose"], STUDY),
+    (["papers", "run", "adalr", "--verbose"], PAPERS),
     (["papers", "list"], ""),
     (["controllers"], ""),
     (["controllers", "hybla"], ""),
@@ -166,7 +179,11 @@ def test_no_word_or_number_is_split_at_any_width(
         narrow = outputs[str(width)]
         assert max(map(len, narrow.splitlines())) <= width
         tokens = set(narrow.replace(":", " : ").split()) | set(narrow.split())
-        lost = {word for word in words - tokens if f"{word}:" not in tokens}
+        tokens |= set(narrow.replace("\N{EN DASH}", " ").split())
+        # An interval is in brackets behind its mean, or below it, there with a dash.
+        bare = {token.strip("()") for token in tokens}
+        lost = {one for one in words - tokens if f"{one}:" not in tokens}
+        lost = {one for one in lost if one.strip("()") not in bare}
         assert {word for word in lost if not WALL_TIME.fullmatch(word)} == set(), width
         printed = numbers(narrow)
         assert [one for one in expected if not is_shown(one[1], printed)] == []

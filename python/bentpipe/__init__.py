@@ -16,12 +16,18 @@ from typing import TYPE_CHECKING
 from bentpipe import signals as _signals  # noqa: F401
 from bentpipe._native import (
     ArrowTable,
+    Capture,
+    CapturedConnection,
+    CapturedData,
+    CaptureGraph,
     Controller,
     OutputFolder,
     Recording,
     Scenario,
     build_profile,
+    capture_graphs,
     controllers,
+    hosts,
     kernel_controllers,
     kernel_likeness,
     kernel_load,
@@ -31,6 +37,7 @@ from bentpipe._native import (
     kernel_status,
     kernel_unload,
     mechanisms,
+    read_capture,
     reference,
     run_on_kernel,
     schema,
@@ -40,6 +47,7 @@ from bentpipe._native import (
 )
 from bentpipe.errors import (
     BentpipeError,
+    CaptureError,
     ClusterError,
     ControllerError,
     EngineError,
@@ -54,33 +62,69 @@ from bentpipe.errors import (
     SeriesError,
     StudyError,
 )
-from bentpipe.explanation import Explanation
-from bentpipe.runs import Run, load, run, run_many
-from bentpipe.study import Study
 
 if TYPE_CHECKING:
+    from bentpipe.compare.comparison import compare
+    from bentpipe.evaluate.evaluation import evaluate
+    from bentpipe.explanation import Explanation
     from bentpipe.plots.comparing import plot
+    from bentpipe.reproductions.papers import papers
+    from bentpipe.runs import Run, load, run, run_many
     from bentpipe.steps import lockstep
+    from bentpipe.study import Study
 
 __version__ = version()
 
+LATE = {
+    "Explanation": "bentpipe.explanation",
+    "Run": "bentpipe.runs",
+    "Study": "bentpipe.study",
+    "compare": "bentpipe.compare",
+    "evaluate": "bentpipe.evaluate",
+    "load": "bentpipe.runs",
+    "lockstep": "bentpipe.steps",
+    "papers": "bentpipe.reproductions.papers",
+    "plot": "bentpipe.plots.comparing",
+    "run": "bentpipe.runs",
+    "run_many": "bentpipe.runs",
+}
+"""Names that are imported when they are used: most commands need few of them, and some of their
+modules load Polars, SciPy or Altair."""
+
 
 def __getattr__(name: str) -> object:
-    """`plot`, which loads Altair and Polars only when it is used, and `lockstep`."""
-    if name == "lockstep":
-        from bentpipe.steps import lockstep
+    """Names of `LATE`. The packages `compare` and `evaluate` can be called themselves."""
+    from importlib import import_module
 
-        return lockstep
-    if name == "plot":
-        from bentpipe.plots.comparing import plot
+    if name not in LATE:
+        raise AttributeError(f"module 'bentpipe' has no attribute {name!r}")
+    module = import_module(LATE[name])
+    return getattr(module, name, module)
 
-        return plot
-    raise AttributeError(f"module 'bentpipe' has no attribute {name!r}")
+
+def __dir__() -> list[str]:
+    """All names, also those of `LATE`."""
+    return sorted({*globals(), *LATE})
+
+
+def _scenario_html(self: Scenario) -> str:
+    """The scenario for a notebook."""
+    from bentpipe.shown import scenario_html
+
+    return scenario_html(self)
+
+
+Scenario._repr_html_ = _scenario_html  # type: ignore[method-assign]
 
 
 __all__ = [
     "ArrowTable",
     "BentpipeError",
+    "Capture",
+    "CaptureError",
+    "CaptureGraph",
+    "CapturedConnection",
+    "CapturedData",
     "ClusterError",
     "Controller",
     "ControllerError",
@@ -102,7 +146,11 @@ __all__ = [
     "Study",
     "StudyError",
     "build_profile",
+    "capture_graphs",
+    "compare",
     "controllers",
+    "evaluate",
+    "hosts",
     "kernel_controllers",
     "kernel_likeness",
     "kernel_load",
@@ -114,7 +162,9 @@ __all__ = [
     "load",
     "lockstep",
     "mechanisms",
+    "papers",
     "plot",
+    "read_capture",
     "reference",
     "run",
     "run_many",

@@ -9,17 +9,23 @@ from typing_extensions import disjoint_base
 
 from bentpipe.errors import StudyError
 from bentpipe.explanation import Explanation
-from bentpipe.study.problems import StudyProblem
+from bentpipe.problems import StudyProblem
 
 __all__ = [
     "Ack",
     "ArrowTable",
+    "Capture",
+    "CaptureGraph",
+    "CapturedConnection",
+    "CapturedData",
     "Controller",
     "ControllerEntry",
     "ControllerVariant",
     "Feedback",
     "Flow",
     "Hop",
+    "HostProfile",
+    "HostValue",
     "KernelController",
     "KernelLikeness",
     "KernelParameter",
@@ -58,8 +64,10 @@ __all__ = [
     "XtpTotals",
     "_panic",
     "build_profile",
+    "capture_graphs",
     "controllers",
     "dotted_path",
+    "hosts",
     "kernel_controllers",
     "kernel_likeness",
     "kernel_load",
@@ -73,6 +81,7 @@ __all__ = [
     "names_a_file",
     "near_names",
     "number_columns",
+    "read_capture",
     "record_stubs",
     "reference",
     "run",
@@ -190,6 +199,59 @@ class Flow:
     @property
     def burst_completion_s(self) -> float | None:
         """Mean time from the start of a burst to its last byte in seconds; None without bursts."""
+
+    @property
+    def limited_s(self) -> float | None:
+        """Time in seconds that the shares `limited_by_...` divide; None if it is not measured.
+
+        Sum over the connections of the flow: set-up, and the time from the first written to the
+        last acknowledged byte. On the kernel the time with data to send or to be acknowledged
+        (`tcpi_busy_time`). None of flows that a gateway splits: their legs have it.
+        """
+
+    @property
+    def limited_by_set_up(self) -> float | None:
+        """Share of `limited_s` limited by the set-up of connections, from 0 to 1."""
+
+    @property
+    def limited_by_congestion_window(self) -> float | None:
+        """Share of `limited_s` limited by the congestion window, from 0 to 1."""
+
+    @property
+    def limited_by_receive_window(self) -> float | None:
+        """Share of `limited_s` limited by the window of the receiver, from 0 to 1.
+
+        On the kernel `tcpi_rwnd_limited`.
+        """
+
+    @property
+    def limited_by_send_buffer(self) -> float | None:
+        """Share of `limited_s` limited by the send buffer, from 0 to 1.
+
+        All in it was sent, and the application waited for room in it. Zero without
+        a send buffer of finite size. On the kernel `tcpi_sndbuf_limited`.
+        """
+
+    @property
+    def limited_by_application(self) -> float | None:
+        """Share of `limited_s` limited by the application, from 0 to 1.
+
+        All that it had written was sent.
+        """
+
+    @property
+    def limited_by_recovery(self) -> float | None:
+        """Share of `limited_s` limited by repairs of losses, from 0 to 1.
+
+        Fast recovery, and the time after a timeout.
+        """
+
+    @property
+    def limited_by_pacing(self) -> float | None:
+        """Share of `limited_s` limited by departure times, from 0 to 1.
+
+        Both windows would have let a segment go.
+        """
 
     @property
     def protocol(self) -> str:
@@ -523,8 +585,8 @@ class Link:
     def mean_queueing_delay_ms(self) -> float | None:
         """Mean queueing delay in milliseconds, exact.
 
-        From the arrival of a packet at the queue to the start of its transmission, over all packets
-        that were not dropped. None without packets.
+        From the arrival of a packet at the queue to the start of its transmission, over all
+        packets that were not dropped. None without packets.
         """
 
     @property
@@ -547,7 +609,8 @@ class Link:
     def mean_queue_bytes(self) -> float | None:
         """Mean queue in bytes that packets find before them.
 
-        Over packets and not over time, with an error of less than one packet. None without packets.
+        Over packets and not over time, with an error of less than one packet. None without
+        packets.
         """
 
     @property
@@ -1047,6 +1110,466 @@ class Signal:
     def __eq__(self, other: object, /) -> bool: ...
 
 @final
+class Capture:
+    """The TCP connections of a capture. Times count from its first packet."""
+
+    @property
+    def packets(self) -> int:
+        """Number of packets."""
+
+    @property
+    def tcp_packets(self) -> int:
+        """Number of packets of TCP in connections."""
+
+    @property
+    def started_s(self) -> float:
+        """Time of the first packet since 1970 in s."""
+
+    @property
+    def duration_s(self) -> float:
+        """Time from the first to the last packet in s."""
+
+    @property
+    def warnings(self) -> list[str]:
+        """Parts of the file that are not in the results, each as a sentence."""
+
+    @property
+    def connections(self) -> list[CapturedConnection]:
+        """Connections in the order of their first packets."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class CapturedConnection:
+    """A TCP connection of a capture. RTTs are those between the capture and an end."""
+
+    @property
+    def number(self) -> int:
+        """Number in the order of first packets, from 1: `tcp.stream` of Wireshark, plus 1."""
+
+    @property
+    def client(self) -> str:
+        """Address and port of the end that sent the SYN, or the first captured packet."""
+
+    @property
+    def server(self) -> str:
+        """Address and port of the other end."""
+
+    @property
+    def client_known(self) -> bool:
+        """True if a SYN was captured."""
+
+    @property
+    def start_s(self) -> float:
+        """Time of the first packet in s."""
+
+    @property
+    def duration_s(self) -> float:
+        """Time from the first to the last packet in s."""
+
+    @property
+    def packets(self) -> int:
+        """Number of packets."""
+
+    @property
+    def handshake_rtt_ms(self) -> float | None:
+        """Time from the SYN to the first ACK in ms; None if a SYN was repeated or missing."""
+
+    @property
+    def client_rtt_ms(self) -> float | None:
+        """RTT between capture and client in ms: from the handshake, otherwise the minimum."""
+
+    @property
+    def server_rtt_ms(self) -> float | None:
+        """RTT between capture and server in ms: from the handshake, otherwise the minimum."""
+
+    @property
+    def captured_at(self) -> str | None:
+        """Place of the capture by these RTTs: `client`, `server` or `between`; None if unknown."""
+
+    @property
+    def end(self) -> str:
+        """`closed` (both FINs), `half-closed`, `reset by client`, `reset by server`, or `open`."""
+
+    @property
+    def idle_times(self) -> int:
+        """Number of times without packets and data in flight, as long as stalls."""
+
+    @property
+    def idle_s(self) -> float:
+        """Sum of these times in s."""
+
+    @property
+    def notes(self) -> list[str]:
+        """Sentences on what limits the results."""
+
+    @property
+    def to_server(self) -> CapturedData:
+        """Data from the client to the server."""
+
+    @property
+    def to_client(self) -> CapturedData:
+        """Data from the server to the client."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class CapturedData:
+    """Data of one end of a captured connection, with the ACKs of the other end for it."""
+
+    @property
+    def packets(self) -> int:
+        """Packets of this direction, without copies."""
+
+    @property
+    def data_segments(self) -> int:
+        """Segments with data."""
+
+    @property
+    def bytes(self) -> int:
+        """Length of the data from the first to the highest byte."""
+
+    @property
+    def missing_bytes(self) -> int:
+        """Bytes of it that are not in the capture."""
+
+    @property
+    def sent_bytes(self) -> int:
+        """Bytes of data in all segments."""
+
+    @property
+    def goodput_bps(self) -> float | None:
+        """Length of the data times 8, by the time from the first data to its last ACK, in bit/s."""
+
+    @property
+    def retransmissions(self) -> int:
+        """Retransmitted segments, as `tcp.analysis.retransmission` of Wireshark."""
+
+    @property
+    def retransmitted_bytes(self) -> int:
+        """Bytes of data in them."""
+
+    @property
+    def fast_retransmissions(self) -> int:
+        """Those after two duplicate ACKs, as `tcp.analysis.fast_retransmission`."""
+
+    @property
+    def spurious_retransmissions(self) -> int:
+        """Those of acknowledged data, as `tcp.analysis.spurious_retransmission`."""
+
+    @property
+    def other_retransmissions(self) -> int:
+        """All others: after a timeout, or by SACK or RACK."""
+
+    @property
+    def repeated_segments(self) -> int:
+        """Segments with data that was captured before, as `rexmt data pkts` of tcptrace.
+
+        They are retransmissions for certain, also where Wireshark takes them for segments out
+        of order.
+        """
+
+    @property
+    def out_of_order(self) -> int:
+        """Segments out of order, as `tcp.analysis.out_of_order`."""
+
+    @property
+    def filled_gaps(self) -> int:
+        """Segments behind the highest byte with data that was not captured before.
+
+        It was lost or late on the way to the capture.
+        """
+
+    @property
+    def gaps(self) -> int:
+        """Segments before which data is missing, as `tcp.analysis.lost_segment`."""
+
+    @property
+    def duplicate_acks(self) -> int:
+        """Duplicate ACKs for this data, as `tcp.analysis.duplicate_ack`."""
+
+    @property
+    def unseen_acks(self) -> int:
+        """ACKs for data that was not captured, as `tcp.analysis.ack_lost_segment`."""
+
+    @property
+    def rtt_samples(self) -> int:
+        """Number of RTTs.
+
+        One is an ACK of the last byte of a segment that was sent once, with no earlier data
+        sent after it. The SYN does not count.
+        """
+
+    @property
+    def min_rtt_ms(self) -> float | None:
+        """Minimum RTT from data to its ACK in ms, between the capture and the receiver."""
+
+    @property
+    def mean_rtt_ms(self) -> float | None:
+        """Mean in ms."""
+
+    @property
+    def median_rtt_ms(self) -> float | None:
+        """Median in ms, within 0.8 %."""
+
+    @property
+    def p95_rtt_ms(self) -> float | None:
+        """95th percentile in ms, within 0.8 %."""
+
+    @property
+    def p99_rtt_ms(self) -> float | None:
+        """99th percentile in ms, within 0.8 %."""
+
+    @property
+    def max_rtt_ms(self) -> float | None:
+        """Maximum in ms."""
+
+    @property
+    def timestamp_rtt_samples(self) -> int:
+        """Number of RTTs by timestamps (RFC 7323)."""
+
+    @property
+    def min_timestamp_rtt_ms(self) -> float | None:
+        """Minimum RTT by timestamps in ms."""
+
+    @property
+    def median_timestamp_rtt_ms(self) -> float | None:
+        """Median in ms, within 0.8 %."""
+
+    @property
+    def p95_timestamp_rtt_ms(self) -> float | None:
+        """95th percentile in ms, within 0.8 %."""
+
+    @property
+    def missed_rtt_ms(self) -> float | None:
+        """RTT between the capture and the sender in ms, which these RTTs miss; None if unknown."""
+
+    @property
+    def max_flight_bytes(self) -> int | None:
+        """Maximum of the data in flight after the highest ACK; None without ACKs."""
+
+    @property
+    def max_window_bytes(self) -> int | None:
+        """Maximum of the window that the receiver advertised; None if its scale is unknown."""
+
+    @property
+    def window_limited_s(self) -> float | None:
+        """Time in s with a window without room for a full segment; None if its scale is unknown."""
+
+    @property
+    def window_full(self) -> int:
+        """Segments up to the end of the window, as `tcp.analysis.window_full`."""
+
+    @property
+    def zero_windows(self) -> int:
+        """Packets of the receiver with a window of zero, as `tcp.analysis.zero_window`."""
+
+    @property
+    def zero_window_s(self) -> float:
+        """Time in s with a window of zero."""
+
+    @property
+    def zero_window_probes(self) -> int:
+        """Probes of a window of zero, as `tcp.analysis.zero_window_probe`."""
+
+    @property
+    def keep_alives(self) -> int:
+        """Keep-alives, as `tcp.analysis.keep_alive`."""
+
+    @property
+    def stalls(self) -> int:
+        """Number of times without packets, longer than min(2 SRTT, RTO) and 10 ms.
+
+        Data is in flight in them, or the window has no room for a segment.
+        """
+
+    @property
+    def stalls_by_retransmission(self) -> int:
+        """Stalls that a retransmission ended."""
+
+    @property
+    def stalls_by_window(self) -> int:
+        """Stalls in which the window had no room and nothing was in flight."""
+
+    @property
+    def stalled_s(self) -> float:
+        """Sum of all stalls in s."""
+
+    @property
+    def longest_stall_s(self) -> float | None:
+        """Longest stall in s; None without stalls."""
+
+    @property
+    def longest_gap_s(self) -> float:
+        """Longest time between packets of this direction in s, as `idletime max` of tcptrace."""
+
+    @property
+    def mss(self) -> int | None:
+        """MSS option of the sender's SYN."""
+
+    @property
+    def window_scale(self) -> int | None:
+        """Window scale option of the sender's SYN, as a shift."""
+
+    @property
+    def sack_permitted(self) -> bool | None:
+        """The sender's SYN has SACK-permitted; None if it was not captured."""
+
+    @property
+    def timestamps(self) -> bool | None:
+        """The sender's SYN has timestamps; None if it was not captured."""
+
+    @property
+    def longest_segment_bytes(self) -> int:
+        """Bytes of data in the longest segment."""
+
+    @property
+    def segments_longer_than_mss(self) -> int:
+        """Segments longer than the MSS, which a host with offload hands to the capture."""
+
+    @property
+    def copies(self) -> int:
+        """Packets that were captured before, or duplicated on the way; they count nowhere else."""
+
+    @property
+    def resets(self) -> int:
+        """RST segments."""
+
+    @property
+    def first_loss_sent_s(self) -> float | None:
+        """Time in s at which the first lost data was sent first; None without repeated segments."""
+
+    @property
+    def first_loss_repeated_s(self) -> float | None:
+        """Time in s of its retransmission."""
+
+    @property
+    def first_loss_acked_s(self) -> float | None:
+        """Time in s of the ACK for it; None if there was none."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class CaptureGraph:
+    """Points of the figures of one direction of data.
+
+    Times are in s since the first packet of the capture, and bytes count from 0. Vertical lines
+    are a time, a first byte and an end. Points are a time and a value.
+    """
+
+    @property
+    def sent(self) -> list[tuple[float, int, int]]:
+        """Segments with new data."""
+
+    @property
+    def again(self) -> list[tuple[float, int, int]]:
+        """Retransmissions, and other segments with data that was captured before."""
+
+    @property
+    def sacks(self) -> list[tuple[float, int, int]]:
+        """SACK blocks."""
+
+    @property
+    def acked(self) -> list[tuple[float, float]]:
+        """Acknowledged bytes."""
+
+    @property
+    def edge(self) -> list[tuple[float, float]]:
+        """End of the advertised window; empty if its scale is unknown."""
+
+    @property
+    def rtt(self) -> list[tuple[float, float]]:
+        """RTTs from data to its ACK in ms."""
+
+    @property
+    def flight(self) -> list[tuple[float, float]]:
+        """Data in flight in bytes."""
+
+    @property
+    def window(self) -> list[tuple[float, float]]:
+        """Advertised window in bytes; empty if its scale is unknown."""
+
+    @property
+    def reduced(self) -> bool:
+        """True if the lines of short intervals were joined."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class HostProfile:
+    """A profile of an operating system that hosts of a flow can have."""
+
+    @property
+    def name(self) -> str:
+        """Name in scenarios: a value of `host`."""
+
+    @property
+    def summary(self) -> str:
+        """Description in one sentence."""
+
+    @property
+    def system(self) -> str:
+        """The operating system."""
+
+    @property
+    def status(self) -> str:
+        """`from its sources`, or `reconstructed` if its buffers or controller have no source."""
+
+    @property
+    def backends(self) -> list[str]:
+        """The backends that can follow it."""
+
+    @property
+    def values(self) -> list[HostValue]:
+        """Its values, and the keys without a source, which keep their default."""
+
+    @property
+    def notes(self) -> list[str]:
+        """Rules of the system that the simulator does not have."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class HostValue:
+    """A value of a profile of a host."""
+
+    @property
+    def name(self) -> str:
+        """Its key in a flow."""
+
+    @property
+    def value(self) -> str:
+        """The value in the notation of scenarios."""
+
+    @property
+    def source(self) -> str:
+        """Where it was found."""
+
+    @property
+    def certainty(self) -> str:
+        """`read in its source`, `measured`, `secondary source`, `reconstructed`, `no source`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
 class Scenario:
     """A scenario in which nothing is left open."""
 
@@ -1090,6 +1613,7 @@ class Scenario:
 
     def __eq__(self, other: object, /) -> bool: ...
     def __hash__(self) -> int: ...
+    def _repr_html_(self) -> str: ...
     def to_toml(self, *, seed: int | None = None) -> str:
         """The scenario as a file that runs to the same recording, by default with its own seed.
 
@@ -1265,6 +1789,29 @@ class Quantity:
 
     def names_in(self, scenario: Scenario) -> list[str]:
         """Names that it may have in a scenario: of flows, links, or those with the mechanism."""
+
+def capture_graphs(
+    path: str | PathLike[str],
+    requests: Sequence[tuple[int, bool, float, float]],
+    *,
+    progress: Callable[[float], object] | None = None,
+) -> list[CaptureGraph]:
+    """Read a capture again, for the points of the figures of chosen connections.
+
+    A request has the number of a connection, True for data to the server or False for data to the
+    client, and the times in s between which points are collected.
+    """
+
+def read_capture(
+    path: str | PathLike[str], *, progress: Callable[[float], object] | None = None
+) -> Capture:
+    """Read the TCP connections of a capture in pcapng or pcap, which may be compressed with gzip.
+
+    `progress` is called now and then with the fraction that is done. Of a capture that is cut, the
+    results end where it is cut, and `warnings` has the packet.
+
+    `CaptureError` if the file cannot be read, is no capture, or has no packets of TCP.
+    """
 
 def near_names(name: str, known: list[str]) -> list[str]:
     """The ones of `known` that `name` probably stands for, at most four; none if all are far.
@@ -2027,6 +2574,9 @@ def _panic(message: str | None = None) -> str | None:
 
 def build_profile() -> str:
     """How the engine was compiled: `release`, or `debug` which is ten times slower."""
+
+def hosts() -> list[HostProfile]:
+    """All profiles of hosts, in the order of `bentpipe hosts`."""
 
 def transports() -> list[Transport]:
     """All transport protocols, in the order of `bentpipe transports`."""

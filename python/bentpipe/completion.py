@@ -189,6 +189,13 @@ def transport_values(context: click.Context, word: str) -> Iterator[CompletionIt
             yield CompletionItem(entry.name, help=first_line(entry.summary))
 
 
+def host_values(context: click.Context, word: str) -> Iterator[CompletionItem[str]]:
+    """Names of profiles of hosts."""
+    for entry in _native.hosts():
+        if entry.name.startswith(word):
+            yield CompletionItem(entry.name, help=entry.summary)
+
+
 def several(values: Completer) -> Completer:
     """The last of several values with commas between them."""
 
@@ -345,6 +352,7 @@ VALUES: dict[str, Completer] = {
     "paper": papers,
     "host": hosts,
     "override": overrides,
+    "host profile": host_values,
     "transport": transport_values,
     "transports": several(transport_values),
 }

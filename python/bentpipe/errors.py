@@ -83,6 +83,10 @@ class StudyError(InputError):
     """Invalid study."""
 
 
+class CaptureError(InputError):
+    """A file that cannot be read, is no capture, or has no packets of TCP. `file` is its name."""
+
+
 class RecordingError(InputError):
     """A folder that has no recording, or a recording that cannot be read.
 

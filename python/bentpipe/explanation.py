@@ -128,7 +128,7 @@ class Effects:
     """Effects of a mechanism on a direction: added delay and rate, and what hosts see."""
 
     key: str
-    """Its key: `channel`, `arq`, `fec`, `feedback`, `demand`, `header_compression` or `mtu`."""
+    """Its key, such as `channel`, `jitter` or `arq`."""
     heading: str
     """The heading of its table."""
     settings: list[Setting]
@@ -228,6 +228,37 @@ class PathOfFlow:
 
 
 @dataclass(frozen=True)
+class HostSetting(Setting):
+    """A value of a host of a flow."""
+
+    origin: str
+    """`host NAME`, `override of host NAME`, or `default`."""
+    overridden: str | None
+    """Value of the profile in the notation of scenarios, if it is overridden."""
+    source: str | None
+    """Source of the value of the profile."""
+    certainty: str | None
+    """`read in its source`, `measured`, `secondary source` or `reconstructed`."""
+
+
+@dataclass(frozen=True)
+class Host:
+    """A host of a flow of which one end has a profile."""
+
+    end: str
+    """The key of the flow that names its node: `from` or `to`."""
+    node: str
+    profile: str | None
+    """None for an end with the settings of the flow."""
+    status: str | None
+    """`from its sources` or `reconstructed`."""
+    settings: list[HostSetting]
+    """Values of the keys that the profiles of the flow set."""
+    notes: list[str]
+    """Rules of the system that the simulator does not have."""
+
+
+@dataclass(frozen=True)
 class Flow:
     """A `[[flow]]`; with `count` it stands for several flows, called `name.0`, `name.1`, ..."""
 
@@ -245,6 +276,8 @@ class Flow:
     """Its legs, if gateways split it."""
     paths: list[PathOfFlow] = field(default_factory=list)
     """Its paths, if it names them, the primary one first."""
+    hosts: list[Host] = field(default_factory=list)
+    """Both hosts, if one of them has a profile."""
 
 
 @dataclass(frozen=True)
@@ -320,7 +353,7 @@ class OnLinux:
 
 @dataclass(frozen=True)
 class Explanation:
-    """A scenario explained. Its text is what `bentpipe explain` prints."""
+    """A scenario explained. `str` is what `bentpipe explain` prints, within 100 columns."""
 
     scenario: str
     settings: list[Setting]
@@ -332,7 +365,10 @@ class Explanation:
     text: str = field(repr=False, compare=False)
 
     def __str__(self) -> str:
-        return self.text
+        from bentpipe.printing.explanation import within
+        from bentpipe.shown import WIDTH
+
+        return within(self, WIDTH)
 
     @classmethod
     def of(cls, data: dict[str, Any], text: str) -> Explanation:
@@ -429,7 +465,12 @@ def flow(data: dict[str, Any]) -> Flow:
     figures = dict(data.pop("figures"))
     offered = figures.pop("offered", None)
     legs = [dict(one) for one in data.pop("legs", [])]
+    hosts = [dict(one) for one in data.pop("hosts", [])]
     return Flow(
+        hosts=[
+            Host(settings=[HostSetting(**one) for one in host.pop("settings")], **host)
+            for host in hosts
+        ],
         paths=[PathOfFlow(**path) for path in data.pop("paths", [])],
         legs=[Leg(from_=leg.pop("from"), **leg) for leg in legs],
         figures=Figures(**figures, offered=Offered(**offered) if offered else None),

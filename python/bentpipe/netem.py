@@ -1,8 +1,7 @@
 """Scenarios from lines of `tc`: what `bentpipe import netem` writes.
 
 Every option of netem, tbf and the common disciplines has a translation, or a sentence that says
-what comes nearest. Nothing is left out in silence. Units are those of tc(8): a time without a unit
-is in microseconds, `kbps` is kilobytes per second, and sizes count in powers of two.
+what comes nearest. Nothing is left out in silence.
 """
 
 from __future__ import annotations
@@ -13,63 +12,43 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from bentpipe.errors import InputError, ScenarioError
+from bentpipe.impairments import (
+    LARGEST_CORRELATION,
+    distribution,
+    duplicate,
+    gap,
+    probability,
+    reorder,
+    settle_reordering,
+    settle_slots,
+    slot,
+)
+from bentpipe.tc_buckets import both_ways, filtered, is_holder, is_inward, is_police, police, tbf
+from bentpipe.tc_words import (
+    NUMBER,
+    RATES,
+    SIZES,
+    TIMES,
+    UntranslatableError,
+    Words,
+    bits,
+    is_share,
+    milliseconds,
+    quantity,
+    share,
+    whole,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator
     from pathlib import Path
 
-TIMES = {"": 1e-6, "us": 1e-6, "usec": 1e-6, "usecs": 1e-6, "ms": 1e-3, "msec": 1e-3}
-TIMES |= {"msecs": 1e-3, "s": 1.0, "sec": 1.0, "secs": 1.0}
-RATES = {
-    prefix + unit: factor * bits
-    for prefix, factor in {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}.items()
-    for unit, bits in {"bit": 1, "bps": 8}.items()
-} | {"": 8.0}
-SIZES = {
-    prefix + unit: factor / share
-    for prefix, factor in {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}.items()
-    for unit, share in {"": 1, "b": 1, "bit": 8}.items()
-}
-NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([a-z]*)", re.IGNORECASE)
-WHOLE = re.compile(r"-?\d+")
+    from bentpipe.tc_buckets import Bucket
+
 QUEUE = 1000
 """`limit` of netem without one, in packets."""
 UNLIMITED = "10Gbit/s"
 """Rate of a direction without one: netem delays packets and has no rate then."""
-
-
-class UntranslatableError(ValueError):
-    """A word that is no value of tc."""
-
-
-def quantity(text: str, units: dict[str, float]) -> float:
-    """A number with one of `units`."""
-    found = NUMBER.fullmatch(text)
-    if found is None or found[2].lower() not in units:
-        raise UntranslatableError(text)
-    return float(found[1]) * units[found[2].lower()]
-
-
-def share(text: str) -> float:
-    """A probability: `25%` or `0.25`."""
-    if not is_share(text):
-        raise UntranslatableError(text)
-    value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    if not 0 <= value <= 1:
-        raise UntranslatableError(text)
-    return value
-
-
-def whole(text: str) -> int:
-    """A number of packets, or a seed."""
-    if re.fullmatch(r"\d+", text) is None:
-        raise UntranslatableError(text)
-    return int(text)
-
-
-def is_share(text: str) -> bool:
-    """Return true if a word is a probability, which is optional in many places."""
-    return re.fullmatch(r"(\d+\.?\d*|\.\d+)%?", text) is not None
 
 
 @dataclass
@@ -78,14 +57,35 @@ class Direction:
 
     device: str
     rate: float | None = None
+    keeps_order: bool = False
+    """True if packets keep their order because of something else."""
+    has_own_rate: bool = False
+    """True if netem has the rate, and not another discipline."""
     delay: float = 0.0
     jitter: float = 0.0
+    correlation: float = 0.0
+    """Of the delays of two packets in a row."""
+    distribution: str | None = None
     overhead: int = 0
+    min_packet: int = 0
+    """Shortest packet on the line."""
+    cells: tuple[int, int] | None = None
+    """Payload and header."""
+    shaper: Bucket | None = None
+    policer: Bucket | None = None
     queue: str = f"{{ packets = {QUEUE} }}"
     per: float = 0.0
+    """Probability of independent losses."""
+    correlated: tuple[float, float] | None = None
+    """Probability and correlation of `loss`."""
     bursts: tuple[float, float, float, float] | None = None
     """Mean loss, mean burst in packets, loss in a burst, loss between two."""
     aqm: str | None = None
+    reorder: tuple[float, float] | None = None
+    """Probability and correlation."""
+    gap: int = 0
+    duplicate: tuple[float, float] | None = None
+    slot: str | None = None
     seed: int | None = None
     kinds: list[str] = field(default_factory=list)
     """Disciplines that were read."""
@@ -97,6 +97,15 @@ class Direction:
             raise UntranslatableError("a rate of zero")
         self.rate = rate if self.rate is None else min(self.rate, rate)
 
+    def frame(self, overhead: int, cells: tuple[int, int] | None) -> None:
+        """Set the bytes added to each packet, and cells. Packets have no header of Ethernet."""
+        self.overhead, self.cells = max(overhead, 0), cells
+        if overhead < 0:
+            self.remark(f"overhead of {overhead}", "packets have no header of Ethernet here: 0")
+        if cells is not None and cells[1] < 0:
+            self.cells = (cells[0], 0)
+            self.remark(f"cell overhead of {cells[1]}", "at least 0 here")
+
     def remark(self, words: str, instead: str) -> None:
         """Words that have no translation, and what comes nearest."""
         self.remarks.append(f"{words}: {instead}")
@@ -104,62 +113,63 @@ class Direction:
     def toml(self) -> Iterator[str]:
         """Its keys."""
         yield f'rate = "{UNLIMITED if self.rate is None else bits(self.rate)}"'
-        least = max(self.delay - self.jitter, 0.0)
-        yield f'delay = "{milliseconds(least)}"'
+        yield f'delay = "{milliseconds(self.delay)}"'
         if self.jitter:
-            yield f'jitter = "{milliseconds(self.delay + self.jitter - least)}"'
+            yield f"jitter = {self.variation()}"
+        if self.reorder is not None:
+            yield f"reorder = {probability(self.reorder, gap=max(self.gap, 1))}"
+        if self.duplicate is not None:
+            yield f"duplicate = {probability(self.duplicate)}"
+        if self.slot is not None:
+            yield f"slot = {self.slot}"
         yield f"queue = {self.queue}"
-        if self.overhead:
-            yield f'overhead = "{self.overhead}B"'
+        yield from self.line()
         if self.aqm:
             yield f"aqm = {self.aqm}"
+        yield from self.channel()
+
+    def line(self) -> Iterator[str]:
+        """Keys of the bytes on the line, and of token buckets."""
+        if self.overhead:
+            yield f'overhead = "{self.overhead}B"'
+        if self.min_packet:
+            yield f'min_packet = "{self.min_packet}B"'
+        if self.cells is not None:
+            payload, header = self.cells
+            yield f'cells = {{ payload = "{payload}B", header = "{header}B" }}'
+        if self.shaper is not None:
+            yield f"shaper = {self.shaper.toml()}"
+        if self.policer is not None:
+            yield f"policer = {self.policer.toml()}"
+
+    def channel(self) -> Iterator[str]:
+        """Key of losses."""
         if self.bursts is not None:
             loss, burst, in_burst, in_gap = self.bursts
             yield (
                 f"channel = {{ mean_loss = {loss!r}, mean_burst = {burst!r}, "
                 f"loss_in_burst = {in_burst!r}, loss_in_gap = {in_gap!r} }}"
             )
+        elif self.correlated is not None:
+            per, correlation = self.correlated
+            yield f"channel = {{ per = {per:.10g}, correlation = {correlation:.10g} }}"
         elif self.per:
             yield f"channel = {{ per = {self.per:.10g} }}"
 
+    def variation(self) -> str:
+        """The jitter as a table. With a rate, netem keeps the order of packets."""
+        keys = [f'variation = "{milliseconds(self.jitter)}"']
+        if self.distribution is not None:
+            keys.append(f"distribution = {self.distribution}")
+        if self.correlation:
+            keys.append(f"correlation = {self.correlation:.10g}")
+        keys.append(f"reorder = {str(self.overtakes).lower()}")
+        return f"{{ {', '.join(keys)} }}"
 
-def bits(rate: float) -> str:
-    """A rate in the notation of scenarios."""
-    for factor, unit in ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")):
-        if rate >= factor:
-            return f"{rate / factor:.10g}{unit}"
-    return f"{max(rate, 1):.10g}bit/s"
-
-
-def milliseconds(seconds: float) -> str:
-    """A time in the notation of scenarios."""
-    return f"{seconds * 1e3:.10g}ms"
-
-
-class Words:
-    """The words of a line, one after the other."""
-
-    def __init__(self, words: list[str]) -> None:
-        self.left = words
-        self.taken: list[str] = []
-
-    def next(self) -> str:
-        """The next word."""
-        if not self.left:
-            raise UntranslatableError("the end of the line")
-        self.taken.append(self.left[0])
-        return self.left.pop(0)
-
-    def optional(self, fits: Callable[[str], bool]) -> str | None:
-        """The next word if it fits."""
-        return self.next() if self.left and fits(self.left[0]) else None
-
-    def shares(self) -> list[float]:
-        """All probabilities that follow."""
-        found = []
-        while (word := self.optional(is_share)) is not None:
-            found.append(share(word))
-        return found
+    @property
+    def overtakes(self) -> bool:
+        """Return true if packets overtake each other by their jitter; not with netem's `rate`."""
+        return not (self.has_own_rate or self.keeps_order)
 
 
 def netem(words: Words, to: Direction) -> None:
@@ -169,19 +179,23 @@ def netem(words: Words, to: Direction) -> None:
         option = words.next()
         if option in READERS:
             READERS[option](words, to)
-        elif option in NEAREST:
-            while words.left and words.left[0] not in OPTIONS:
-                words.next()
-            to.remark(" ".join(words.taken), NEAREST[option])
         else:
-            to.remark(option, f"unknown; netem has {', '.join(OPTIONS)}")
-    if to.jitter and to.rate is None:
-        to.remark("jitter without a rate", "packets keep their order here; netem's overtake")
-    if to.jitter > to.delay:
-        instead = "uniform from 0 here; netem has no delay where its own would be negative"
-        to.remark("jitter above the delay", instead)
-    if to.bursts is not None and to.per:
-        to.remark(f"independent losses of {to.per:.3g} with gemodel", "only the bursts are kept")
+            to.remark(option, f"unknown; netem has {', '.join(READERS)}")
+    if to.distribution is not None and not to.jitter:
+        to.remark(
+            f"distribution {to.distribution}", "it has no effect without a jitter, as in netem"
+        )
+    if to.jitter and to.has_own_rate:
+        instead = "the delay comes after the rate here; netem has its rate after the delay"
+        to.remark("jitter with a rate", instead)
+    settle_reordering(to)
+    settle_slots(to)
+    if to.duplicate is not None and to.has_own_rate:
+        to.remark("duplicate with a rate", "a copy takes no time of the rate here")
+    if to.per and (to.bursts is not None or to.correlated is not None):
+        to.remark(f"independent losses of {to.per:.3g}", "a channel has one model, and loss has it")
+    if to.bursts is not None and to.correlated is not None:
+        to.remark(f"loss {to.correlated[0]:.3g} with a correlation", "only the bursts are kept")
 
 
 def limit(words: Words, to: Direction) -> None:
@@ -211,14 +225,6 @@ def ecn(_: Words, to: Direction) -> None:
 
 
 INDEPENDENT = "losses are independent; `mean_burst` of a channel has bursts of a known length"
-NEAREST = {
-    "duplicate": "no key duplicates packets",
-    "reorder": "no key lets packets overtake at random; `reorder = true` does so where a trace"
-    " shortens the delay",
-    "gap": "no key counts packets until one overtakes",
-    "slot": "a trace with `loop = true` whose rows have a rate of 0 between the slots",
-    "distribution": "jitter is uniform and independent here; a trace has any delays",
-}
 
 
 def delay(words: Words, to: Direction) -> None:
@@ -230,7 +236,13 @@ def delay(words: Words, to: Direction) -> None:
     to.jitter = quantity(jitter, TIMES)
     correlation = words.optional(is_share)
     if correlation is not None and share(correlation) > 0:
-        to.remark(f"correlation {correlation} of the delay", NEAREST["distribution"])
+        to.correlation = min(share(correlation), LARGEST_CORRELATION)
+        instead = (
+            "as tc-netem(8) has it here; in the kernel it has no effect, because the random number"
+        )
+        to.remark(
+            f"correlation {correlation} of the delay", f"{instead} is taken modulo a small one"
+        )
 
 
 def loss(words: Words, to: Direction) -> None:
@@ -244,9 +256,10 @@ def loss(words: Words, to: Direction) -> None:
     elif model == "gemodel":
         gemodel(values, to)
     else:
-        to.per = 1 - (1 - to.per) * (1 - values[0])
         if len(values) > 1 and values[1] > 0:
-            to.remark(f"correlation {values[1]:.3g} of the loss", INDEPENDENT)
+            to.correlated = (values[0], min(values[1], LARGEST_CORRELATION))
+        else:
+            to.per = 1 - (1 - to.per) * (1 - values[0])
 
 
 def gemodel(values: list[float], to: Direction) -> None:
@@ -266,24 +279,27 @@ def gemodel(values: list[float], to: Direction) -> None:
 
 
 def rate(words: Words, to: Direction) -> None:
-    """`rate RATE [OVERHEAD [CELL [CELL_OVERHEAD]]]`."""
+    """`rate RATE [OVERHEAD [CELL [CELL_OVERHEAD]]]`: cells of CELL bytes, and their headers."""
     to.limit_rate(quantity(words.next(), RATES))
+    to.has_own_rate = True
     numbers = []
     while (
         word := words.optional(lambda word: re.fullmatch(r"-?\d+", word) is not None)
     ) is not None:
         numbers.append(int(word))
-    to.overhead = max(numbers[0], 0) if numbers else 0
-    if any(numbers[1:]):
-        to.remark(
-            f"cells of {numbers[1]} bytes", "`overhead` has bytes for each packet, and no cells"
-        )
+    overhead, cell, header = [*numbers[:3], 0, 0, 0][:3]
+    to.frame(overhead, (cell, header) if cell > 0 else None)
 
 
 READERS: dict[str, Callable[[Words, Direction], None]] = {
     "limit": limit,
     "delay": delay,
     "latency": delay,
+    "distribution": distribution,
+    "reorder": reorder,
+    "gap": gap,
+    "duplicate": duplicate,
+    "slot": slot,
     "loss": loss,
     "drop": loss,
     "corrupt": corrupt,
@@ -291,29 +307,6 @@ READERS: dict[str, Callable[[Words, Direction], None]] = {
     "seed": seed,
     "ecn": ecn,
 }
-OPTIONS = (*READERS, *NEAREST)
-
-
-def tbf(words: Words, to: Direction) -> None:
-    """The options of tbf. The queue is LATENCY times the rate, and the bucket (tc-tbf(8))."""
-    own, burst, latency = 0.0, 0.0, None
-    while words.left:
-        option = words.next()
-        if option == "rate":
-            own = quantity(words.next(), RATES)
-            to.limit_rate(own)
-        elif option in ("burst", "buffer", "maxburst"):
-            word = words.next().partition("/")[0]
-            burst = quantity(word, SIZES)
-            to.remark(f"{option} {word}", "the link sends at its rate, and has no bucket")
-        elif option == "latency":
-            latency = quantity(words.next(), TIMES)
-        elif option == "limit":
-            to.queue = f'{{ bytes = "{max(round(quantity(words.next(), SIZES)), 1)}B" }}'
-        else:
-            to.remark(f"{option} {words.next()}", "no key")
-    if latency is not None:
-        to.queue = f'{{ bytes = "{max(round(latency * own / 8 + burst), 1)}B" }}'
 
 
 def managed(kind: str, packets: int, marks: bool) -> Callable[[Words, Direction], None]:
@@ -377,30 +370,35 @@ def imported(text: str, name: str) -> Imported:
     import bentpipe
 
     directions: dict[str, Direction] = {}
+    inward: dict[str, Direction] = {}
     remarks = []
     for number, line in enumerate(text.replace("\\\n", " ").splitlines(), 1):
         words = shlex.split(line, comments=True)
-        kind = next((word for word in words if word in DISCIPLINES), None)
+        kind = "police" if is_police(words) else next((w for w in words if w in DISCIPLINES), None)
         if kind is None or "del" in words:
-            if words:
+            if words and not is_holder(words):
                 remarks.append(f"{name}:{number}: {line.strip()}: no discipline that shapes a link")
             continue
         at = words.index(kind)
         device = words[words.index("dev") + 1] if "dev" in words[: at - 1] else "the link"
-        to = directions.setdefault(device, Direction(device))
+        found = inward if kind == "police" and is_inward(words[:at]) else directions
+        to = found.setdefault(device, Direction(device))
         if "change" in words[:at] or kind in to.kinds:
             instead = "a link changes during a run by `[[link.event]]`; the first line counts"
             remarks.append(f"{name}:{number}: {line.strip()}: {instead}")
             continue
         to.kinds.append(kind)
         before = len(to.remarks)
+        if kind == "police" and (match := filtered(words[:at])):
+            to.remark(match, "all packets of the direction are policed here")
         try:
-            DISCIPLINES[kind](Words(words[at + 1 :]), to)
+            (DISCIPLINES | {"police": police})[kind](Words(words[at + 1 :]), to)
         except UntranslatableError as error:
             raise InputError(
                 f"{name}:{number}: {line.strip()}: expected a value as in tc(8), found {error}"
             ) from None
         remarks += [f"{name}:{number}: {remark}" for remark in to.remarks[before:]]
+    directions = both_ways(directions, inward)
     if not directions:
         kinds = ", ".join(DISCIPLINES)
         raise InputError(f"{name}: expected a line of tc with one of {kinds}, found none")
@@ -426,7 +424,7 @@ def scenario(directions: list[Direction], remarks: list[str]) -> str:
     lines = [*head, "", 'duration = "60s"', *(f"seed = {seed}" for seed in seeds[:1]), ""]
     lines += ["[[link]]", 'between = ["server", "client"]']
     if len(directions) == 1:
-        lines += [f"# {directions[0].device}: forward, as netem at one end", ""]
+        lines += [f"# {directions[0].device}: forward, as tc at one end", ""]
         lines += ["[link.forward]", *directions[0].toml(), ""]
         plain = Direction("the way back")
         lines += ["[link.backward]", *plain.toml(), ""]

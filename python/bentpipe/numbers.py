@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+import re
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -50,6 +51,35 @@ def decimals(value: float | None, places: int) -> str:
 def minus(text: str) -> str:
     """The text with a typographic minus sign, which is as wide as a plus."""
     return text.replace("-", "\N{MINUS SIGN}", 1) if text.startswith("-") else text
+
+
+SUPERSCRIPTS = str.maketrans("-0123456789\N{MINUS SIGN}", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹⁻")
+EXPONENT = re.compile(r"(?<![\w/.^])(\d+(?:\.\d+)?)[eE]([-+\N{MINUS SIGN}]?\d+)(?![\w/])")
+SMALL = 1e-3
+"""Numbers below it have a power of ten in figures and on pages: 10⁻⁵ and not 0.00001."""
+
+
+def typeset(text: str) -> str:
+    """The text with powers of ten: `1e-05` becomes 10⁻⁵.
+
+    Numbers in identifiers and paths are left as they are.
+    """
+
+    def power(found: re.Match[str]) -> str:
+        exponent = found[2].replace("\N{MINUS SIGN}", "-")
+        ten = f"10{str(int(exponent)).translate(SUPERSCRIPTS)}"
+        mantissa = found[1].rstrip("0").rstrip(".") if "." in found[1] else found[1]
+        return ten if mantissa == "1" else f"{mantissa} \N{MULTIPLICATION SIGN} {ten}"
+
+    return EXPONENT.sub(power, text)
+
+
+def plain(value: float) -> str:
+    """A number of a parameter with its digits, small ones with a power of ten: 0.01, 10⁻⁵."""
+    if value and abs(value) < SMALL:
+        mantissa, exponent = f"{value:e}".split("e")
+        return typeset(f"{float(mantissa):g}e{exponent}")
+    return f"{value:g}"
 
 
 def count(value: float | None) -> str:
@@ -100,6 +130,12 @@ def scale(unit: str, values: Iterable[float | None]) -> tuple[float, str]:
         if largest >= size:
             return size, name
     return 1.0, unit
+
+
+def on_pages(unit: str, values: Iterable[float | None]) -> tuple[float, str]:
+    """The size and name of the unit of tables and figures of pages: rates as in the terminal."""
+    factor, name = common(unit)
+    return (1 / factor, name) if name != unit else scale(unit, values)
 
 
 def common(unit: str) -> tuple[float, str]:

@@ -192,6 +192,20 @@ class Run:
     def __hash__(self) -> int:
         return hash(self.digest())
 
+    def to_pandas(self, table: str = "flows") -> Any:
+        """A table by its name as a data frame of pandas; by default the totals of the flows.
+
+        `KeyError` when there is no such table, `BentpipeError` if pandas is not installed.
+        """
+        from bentpipe.frames import to_pandas
+
+        return to_pandas(self.table(table))
+
+    def _repr_html_(self) -> str:
+        from bentpipe.shown import run_html
+
+        return run_html(self)
+
     def __repr__(self) -> str:
         partial = ", partial" if self.partial else ""
         flows = len(self.recording.flows)
@@ -271,8 +285,8 @@ def run_many(
 
 def makers_of(controllers: Controllers) -> dict[str, Maker]:
     """The classes of controllers, also of those that are named by file or module."""
+    from bentpipe.problems import UnfitError
     from bentpipe.prototypes import Prototype, Spec
-    from bentpipe.study.problems import UnfitError
 
     found: dict[str, Maker] = {}
     for flow, maker in controllers.items():

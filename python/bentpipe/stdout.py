@@ -32,6 +32,10 @@ class StdoutError(Exception):
     """
 
 
+class ReaderEndedError(StdoutError):
+    """The reader of a pipe has ended, as `head` does when it has enough: nothing is lost."""
+
+
 class Stdout(io.FileIO):
     """The descriptor of stdout, with errors of its own."""
 
@@ -39,6 +43,8 @@ class Stdout(io.FileIO):
         """Write bytes; `StdoutError` if the system does not take them."""
         try:
             return super().write(data)
+        except BrokenPipeError as error:
+            raise ReaderEndedError(error.strerror) from error
         except OSError as error:
             raise StdoutError(error.strerror) from error
 

@@ -16,11 +16,11 @@ from typing import TYPE_CHECKING
 
 from bentpipe import _native
 from bentpipe.errors import ControllerError
+from bentpipe.problems import UnfitError, quoted
 from bentpipe.prototypes import flows
 from bentpipe.prototypes.flows import ALL_FLOWS
 from bentpipe.prototypes.spec import Spec
 from bentpipe.runs import makers_of
-from bentpipe.study.problems import UnfitError, quoted
 
 if TYPE_CHECKING:
     from bentpipe._native import Lockstep, Scenario, StepDifference

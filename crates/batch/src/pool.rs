@@ -46,7 +46,8 @@ pub fn worker_count(requested: Option<NonZeroUsize>, jobs: usize) -> usize {
     workers.map_or(1, NonZeroUsize::get).min(jobs)
 }
 
-/// Runs `jobs` on [`worker_count`] threads. `keep` reduces each recording in the thread that ran it.
+/// Runs `jobs` on [`worker_count`] threads. `keep` reduces each recording in the thread that ran
+/// it.
 ///
 /// `receive` is called in the caller's thread with all results that came since its last call, each
 /// with the number of its job, in no particular order. It is called at least every 50 ms, with no

@@ -1,6 +1,7 @@
 //! A quantity of a recording: one number from one of its tables. A study keeps a row of numbers for
 //! each run, instead of the run. A name selects the rows of a table, and an [`Aggregate`] combines
-//! several values. [`Source`] is the table: one of every recording, or one of a mechanism on the path.
+//! several values. [`Source`] is the table: one of every recording, or one of a mechanism on the
+//! path.
 
 use std::fmt;
 use std::str::FromStr;
@@ -93,8 +94,8 @@ pub enum Source {
     Fixed(Table),
     /// Totals of a mechanism, in the recordings of scenarios that have it.
     Mechanism(&'static TableDefinition),
-    /// Totals of a mechanism with one row for each of its counters. The name of the counter stands for
-    /// the column.
+    /// Totals of a mechanism with one row for each of its counters. The name of the counter stands
+    /// for the column.
     Counters(&'static TableDefinition),
 }
 
@@ -172,8 +173,8 @@ impl Quantity {
         value.filter(|value| value.is_finite())
     }
 
-    /// Names of the rows of a mechanism's table from which it is taken, whatever its own name: those in the
-    /// first column, each once.
+    /// Names of the rows of a mechanism's table from which it is taken, whatever its own name:
+    /// those in the first column, each once.
     pub(crate) fn names_of_rows(&self, recording: &Recording) -> Vec<String> {
         let Self::Of { table: source, direction, column, .. } = self else { return Vec::new() };
         let Some(table) = source.table(recording) else { return Vec::new() };
@@ -218,8 +219,8 @@ fn having(
     }
 }
 
-/// Of `rows`, those of that name. Names are in the first column: of flows, links or nodes. Pages and objects
-/// have the number of their flow.
+/// Of `rows`, those of that name. Names are in the first column: of flows, links or nodes. Pages
+/// and objects have the number of their flow.
 fn named(
     rows: Vec<usize>,
     recording: &Recording,
@@ -242,8 +243,8 @@ fn text<'a>(columns: &'a [Column<'_>], name: &str) -> Option<&'a [&'a str]> {
     })
 }
 
-/// Returns true if `name` is meant by `pattern`: `*` stands for anything, and the name of a flow with a
-/// `count` for all its copies, which are called `name.0`, `name.1`.
+/// Returns true if `name` is meant by `pattern`: `*` stands for anything, and the name of a flow
+/// with a `count` for all its copies, which are called `name.0`, `name.1`.
 pub fn is_called(name: &str, pattern: &str) -> bool {
     let copy = name.rsplit_once('.').filter(|(_, number)| number.parse::<u32>().is_ok());
     matches(name, pattern) || copy.is_some_and(|(entry, _)| matches(entry, pattern))

@@ -5,7 +5,6 @@ use std::sync::LazyLock;
 
 use recording::{Kind, Recording, Table};
 use scenario::Scenario;
-use scenario::model::Traffic;
 use thiserror::Error;
 use units::Span;
 
@@ -58,8 +57,8 @@ fn sources() -> impl Iterator<Item = (&'static str, Source, Vec<&'static str>)> 
     }))
 }
 
-/// The columns that a quantity can be, by table; `run` has what is there once for each recording. Tables of
-/// mechanisms with one row for each counter have the names of the counters.
+/// The columns that a quantity can be, by table; `run` has what is there once for each recording.
+/// Tables of mechanisms with one row for each counter have the names of the counters.
 pub fn number_columns() -> BTreeMap<&'static str, Vec<&'static str>> {
     let run = (RUN, vec![JAIN_INDEX, SIMULATED_TIME]);
     sources().map(|(name, _, columns)| (name, columns)).chain([run]).collect()
@@ -71,8 +70,8 @@ pub fn tables_of_directions() -> Vec<&'static str> {
     sources.map(|(name, ..)| name).collect()
 }
 
-/// A run of the scenario that ends at its start. It has the rows of all mechanisms, so that they are filled
-/// in at one place only.
+/// A run of the scenario that ends at its start. It has the rows of all mechanisms, so that they
+/// are filled in at one place only.
 fn unstarted(scenario: &Scenario) -> Recording {
     let record = Default::default();
     let scenario = Scenario { record, duration: Span::ZERO, ..scenario.clone() };
@@ -103,15 +102,16 @@ impl Quantity {
         Ok(Self::Of { table, name, direction, column: column.to_owned(), aggregate })
     }
 
-    /// Returns true if `scenario` has flows, pages, links or mechanisms that this quantity is taken from.
+    /// Returns true if `scenario` has flows, pages, links or mechanisms that this quantity is taken
+    /// from.
     pub fn is_in(&self, scenario: &Scenario) -> bool {
         let Self::Of { name, .. } = self else { return true };
         let called = |one: &String| name.as_deref().is_none_or(|name| is_called(one, name));
         self.names_in(scenario).iter().any(called)
     }
 
-    /// Names of flows, of flows with pages, of links and routers, or of those that have a mechanism, that it
-    /// may have in `scenario`.
+    /// Names of flows, of flows with pages, of links and routers, or of those that have a
+    /// mechanism, that it may have in `scenario`.
     pub fn names_in(&self, scenario: &Scenario) -> Vec<String> {
         let Self::Of { table, direction, .. } = self else { return Vec::new() };
         match table {
@@ -127,8 +127,7 @@ impl Quantity {
             Source::Fixed(table) => {
                 let has_pages = matches!(table, Table::Pages | Table::Objects);
                 let flows = scenario.flows.iter();
-                let flows =
-                    flows.filter(|flow| !has_pages || matches!(flow.traffic, Traffic::Web { .. }));
+                let flows = flows.filter(|flow| !has_pages || flow.traffic.web().is_some());
                 flows.map(|flow| flow.name.clone()).collect()
             }
         }

@@ -62,14 +62,15 @@
 //! use std::sync::Arc;
 //! use bentpipe::{Job, Quantity, Scenario};
 //!
-//! # let text = "[[link]]\nbetween = ['a', 'b']\nrate = '2Mbit/s'\ndelay = '250ms'\nchannel = { per = 1e-2 }
+//! # let text = "[[link]]\nbetween = ['a', 'b']\nrate = '2Mbit/s'\ndelay = '250ms'
+//! # channel = { per = 1e-2 }
 //! # [[flow]]\nfrom = 'a'\nto = 'b'\ncontroller = 'reno'\ntraffic = { download = '100kB' }";
 //! let scenario = Arc::new(Scenario::parse(text, "lossy.toml", &[])?);
 //! let jobs: Vec<Job> =
 //!     (1..=5).map(|seed| Job { scenario: Arc::clone(&scenario), seed }).collect();
 //! let recordings = bentpipe::run_all(&jobs, None);
 //!
-//! let time = Quantity::named("flows", "completion_s", None, None, "mean").expect("a known column");
+//! let time = Quantity::named("flows", "completion_s", None, None, "mean").expect("a column");
 //! let times: Vec<f64> = recordings.iter().filter_map(|recording| time.of(recording)).collect();
 //! assert_eq!(times.len(), 5);
 //! assert!(times.iter().any(|other| *other != times[0]), "losses differ between seeds");

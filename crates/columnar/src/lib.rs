@@ -1,8 +1,8 @@
 //! Reading of Parquet files that may be damaged.
 //!
 //! The crate `parquet` checks most of what it reads, but asserts some of it: a footer with one byte
-//! changed can make it panic. Attenuation files come from other programs, and saved recordings may be
-//! damaged, so a panic of that reader is an error of the file.
+//! changed can make it panic. Attenuation files come from other programs, and saved recordings may
+//! be damaged, so a panic of that reader is an error of the file.
 
 use std::any::Any;
 use std::panic::{AssertUnwindSafe, catch_unwind};

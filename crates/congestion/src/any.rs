@@ -1,9 +1,9 @@
 //! Any of the controllers, as a connection holds one.
 //!
 //! An enum and not a trait object: the calls are on the per-packet path, where a match is inlined
-//! and a vtable is not. Standard TCP is in the enum itself. The others, whose state is larger, are in
-//! a box, so that idle connections do not pay for the largest of them. Controllers of other crates
-//! are behind a vtable.
+//! and a vtable is not. Standard TCP is in the enum itself. The others, whose state is larger, are
+//! in a box, so that idle connections do not pay for the largest of them. Controllers of other
+//! crates are behind a vtable.
 
 use std::fmt::Debug;
 
@@ -26,8 +26,8 @@ pub trait External: Controller + TcpPolicy + Debug + Send + Sync {}
 
 impl<C: Controller + TcpPolicy + Debug + Send + Sync> External for C {}
 
-/// Declares the module of each controller and imports its type, and that of its variant of Linux; makes
-/// the enum over all of them and the list for the registry.
+/// Declares the module of each controller and imports its type, and that of its variant of Linux;
+/// makes the enum over all of them and the list for the registry.
 macro_rules! controllers {
     (
         inline $inline_module:ident::$inline:ident | $inline_linux:ident;
@@ -213,6 +213,9 @@ impl Controller for AnyController {
     }
     fn least_packet(&self) -> u64 {
         each!(self, c => c.least_packet())
+    }
+    fn windows_in_buffer(&self) -> u64 {
+        each!(self, c => c.windows_in_buffer())
     }
 }
 

@@ -5,12 +5,12 @@
 //!
 //! There are two differences from neqo, which was considered as a model:
 //!
-//! - Slow start is not a type parameter. Its variants (`parts/slow_start`) are values that a scenario
-//!   chooses with a parameter. As types, every controller would be compiled, listed and matched once
-//!   for each of them.
-//! - The transport saves cwnd and ssthresh before a reduction, and
-//!   [`Controller::on_spurious_loss`] restores them. A controller that restores more keeps it itself, as
-//!   CUBIC does (RFC 9438 section 4.9).
+//! - Slow start is not a type parameter. Its variants (`parts/slow_start`) are values that a
+//!   scenario chooses with a parameter. As types, every controller would be compiled, listed and
+//!   matched once for each of them.
+//! - The transport saves cwnd and ssthresh before a reduction, and [`Controller::on_spurious_loss`]
+//!   restores them. A controller that restores more keeps it itself, as CUBIC does (RFC 9438
+//!   section 4.9).
 
 use units::{Span, Time};
 
@@ -31,9 +31,9 @@ pub trait Controller {
     fn window_mut(&mut self) -> &mut Window;
 
     /// A round-trip time was measured on a segment that was sent once (Karn's algorithm): the
-    /// youngest of those that an ACK acknowledges for the first time, so that an ACK that waited for
-    /// more data shows no queue. Before all others comes that of the handshake. Given to those that
-    /// [need](Needs::round_trips) it.
+    /// youngest of those that an ACK acknowledges for the first time, so that an ACK that waited
+    /// for more data shows no queue. Before all others comes that of the handshake. Given to those
+    /// that [need](Needs::round_trips) it.
     fn on_rtt(&mut self, _now: Time, _sample: Span) {}
 
     /// Events that the controller needs in addition to those of standard TCP.
@@ -45,8 +45,8 @@ pub trait Controller {
     /// [needs](Needs::marks) if the other end does not have it.
     fn on_ecn(&mut self, _agreed: Ecn) {}
 
-    /// An ACK of any kind arrived. Called before the events that follow from it, for controllers that
-    /// [need](Needs::feedback) it.
+    /// An ACK of any kind arrived. Called before the events that follow from it, for controllers
+    /// that [need](Needs::feedback) it.
     fn on_feedback(&mut self, _feedback: &Feedback) {}
 
     /// A segment was sent. Called for controllers that [need](Needs::feedback) it.
@@ -56,14 +56,14 @@ pub trait Controller {
     /// that [need](Needs::records) it.
     fn on_segment_lost(&mut self, _lost: &LostSegment) {}
 
-    /// The request that the next data segment carries to the routers on its way; `None` for none. Called
-    /// for controllers that [need](Needs::router_feedback) it.
+    /// The request that the next data segment carries to the routers on its way; `None` for none.
+    /// Called for controllers that [need](Needs::router_feedback) it.
     fn router_request(&mut self, _state: &RequestState) -> Option<Request> {
         None
     }
 
-    /// An ACK returns what routers have made of requests. Called before all other events of the ACK, for
-    /// controllers that [need](Needs::router_feedback) it.
+    /// An ACK returns what routers have made of requests. Called before all other events of the
+    /// ACK, for controllers that [need](Needs::router_feedback) it.
     fn on_router_feedback(&mut self, _feedback: &RouterFeedback) {}
 
     /// The link that the connection shares with others was measured. Called for controllers that
@@ -100,22 +100,22 @@ pub trait Controller {
         standard::on_loss(self, loss);
     }
 
-    /// The network marked data to say that it is congested: the controller's own response to a loss,
-    /// but nothing has to be sent again (RFC 3168 section 6.1.2). At most once in a round trip, and
-    /// not in recovery.
+    /// The network marked data to say that it is congested: the controller's own response to a
+    /// loss, but nothing has to be sent again (RFC 3168 section 6.1.2). At most once in a round
+    /// trip, and not in recovery.
     fn on_congestion_mark(&mut self, loss: &Loss) {
         standard::on_congestion_mark(self, loss);
     }
 
-    /// Returns true if a mark that is reported at this time is answered. Called once a round trip has passed
-    /// since the last reduction, outside of recovery.
+    /// Returns true if a mark that is reported at this time is answered. Called once a round trip
+    /// has passed since the last reduction, outside of recovery.
     fn answers_mark(&self, _now: Time) -> bool {
         true
     }
 
-    /// Recovery begins after a loss in the window that a mark has reduced. One reduction answers both
-    /// (RFC 3168 section 6.1.2), so cwnd and ssthresh stay. A controller whose response to a mark is
-    /// no reduction takes it as any other loss.
+    /// Recovery begins after a loss in the window that a mark has reduced. One reduction answers
+    /// both (RFC 3168 section 6.1.2), so cwnd and ssthresh stay. A controller whose response to a
+    /// mark is no reduction takes it as any other loss.
     fn on_loss_after_mark(&mut self, _loss: &Loss) {}
 
     /// A partial ACK: deflate cwnd by the acknowledged bytes and add one SMSS (RFC 6582 section 3.2
@@ -141,10 +141,10 @@ pub trait Controller {
         standard::on_spurious_loss(self, cwnd, ssthresh);
     }
 
-    /// Data is sent at `now` while nothing is outstanding: the first data, or the first one after a pause of
-    /// any length. The time of a pause says nothing about the path, so a window that is a function of time
-    /// does not count it (RFC 9438 section 5.8; Linux, `CA_EVENT_TX_START`). Called before
-    /// [`on_idle`](Self::on_idle).
+    /// Data is sent at `now` while nothing is outstanding: the first data, or the first one after a
+    /// pause of any length. The time of a pause says nothing about the path, so a window that is a
+    /// function of time does not count it (RFC 9438 section 5.8; Linux, `CA_EVENT_TX_START`).
+    /// Called before [`on_idle`](Self::on_idle).
     fn on_start(&mut self, _now: Time) {}
 
     /// Nothing was sent for longer than the RTO: at most the initial window
@@ -162,6 +162,12 @@ pub trait Controller {
     /// The segments that a packet of a host with segmentation offload holds at least
     /// (`min_tso_segs` of Linux; `sysctl_tcp_min_tso_segs` by default).
     fn least_packet(&self) -> u64 {
+        2
+    }
+
+    /// Congestion windows for which a send buffer that tunes itself has room (`sndbuf_expand` of
+    /// Linux).
+    fn windows_in_buffer(&self) -> u64 {
         2
     }
 }

@@ -13,8 +13,8 @@ use crate::window::Settings;
 pub enum Status {
     /// Its rules were read in the published source.
     Published,
-    /// Its rules were read in this implementation, with its release and file, and not in the paper or
-    /// RFC that defines it.
+    /// Its rules were read in this implementation, with its release and file, and not in the paper
+    /// or RFC that defines it.
     Implementation(&'static str),
     /// Some of its rules were not found and had to be reconstructed.
     Reconstructed,
@@ -50,8 +50,8 @@ impl std::fmt::Display for Status {
     }
 }
 
-/// The loss recovery that a controller was designed for. Each transport maps it to its own recovery.
-/// QUIC and SCTP have only [`SelectiveAcks`](Self::SelectiveAcks).
+/// The loss recovery that a controller was designed for. Each transport maps it to its own
+/// recovery. QUIC and SCTP have only [`SelectiveAcks`](Self::SelectiveAcks).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Repair {
     /// One loss in a window: repair ends with the first new ACK (RFC 5681 section 3.2).

@@ -39,9 +39,9 @@ pub struct Loss {
     pub now: Time,
     /// Flight size in bytes at that time.
     pub flight: u64,
-    /// True if the retransmission of the same data timed out before (RFC 5681 section 3.1), or a mark
-    /// has reduced the window of this round trip (RFC 3168 section 6.1.2): ssthresh does not change
-    /// then.
+    /// True if the retransmission of the same data timed out before (RFC 5681 section 3.1), or a
+    /// mark has reduced the window of this round trip (RFC 3168 section 6.1.2): ssthresh does not
+    /// change then.
     pub repeated: bool,
 }
 
@@ -69,8 +69,8 @@ pub struct PartialAck {
     pub style: RecoveryStyle,
 }
 
-/// ECN between two ends, from none to the most exact reports of marks. The larger of what a scenario
-/// and a controller ask for is offered to the other end.
+/// ECN between two ends, from none to the most exact reports of marks. The larger of what a
+/// scenario and a controller ask for is offered to the other end.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord)]
 pub enum Ecn {
     /// Routers drop packets and do not mark them.
@@ -84,8 +84,8 @@ pub enum Ecn {
     EachMark,
     /// The receiver counts marks, and the sender knows the number (RFC 9768).
     Accurate,
-    /// [`Accurate`](Self::Accurate), and data is sent with ECT(1), which asks routers for low latency
-    /// (RFC 9331). If the other end has no accurate reports, data is sent with ECT(0).
+    /// [`Accurate`](Self::Accurate), and data is sent with ECT(1), which asks routers for low
+    /// latency (RFC 9331). If the other end has no accurate reports, data is sent with ECT(0).
     LowLatency,
 }
 
@@ -128,14 +128,14 @@ pub struct Needs {
     pub own_recovery: bool,
     /// Feedback from routers that speak this protocol:
     /// [`Controller::router_request`](crate::Controller::router_request) for each data segment, and
-    /// [`Controller::on_router_feedback`](crate::Controller::on_router_feedback) for each ACK that returns
-    /// it.
+    /// [`Controller::on_router_feedback`](crate::Controller::on_router_feedback) for each ACK that
+    /// returns it.
     pub router_feedback: Option<Protocol>,
     /// Measurements of the link that connections share:
     /// [`Controller::on_utilisation`](crate::Controller::on_utilisation).
     pub utilisation: bool,
-    /// Decisions of [`TcpPolicy`](crate::TcpPolicy) without which it is another algorithm, so that no
-    /// other transport can carry it.
+    /// Decisions of [`TcpPolicy`](crate::TcpPolicy) without which it is another algorithm, so that
+    /// no other transport can carry it.
     pub tcp: bool,
 }
 
@@ -190,20 +190,20 @@ pub struct Feedback {
     pub sacked: u64,
     /// True for a duplicate ACK.
     pub duplicate: bool,
-    /// True during recovery, and after a timeout until the data outstanding then is acknowledged. With
-    /// `recovery = "linux"` also while a mark reduces cwnd (`TCP_CA_CWR`), unless the controller does that
-    /// itself.
+    /// True during recovery, and after a timeout until the data outstanding then is acknowledged.
+    /// With `recovery = "linux"` also while a mark reduces cwnd (`TCP_CA_CWR`), unless the
+    /// controller does that itself.
     pub recovering: bool,
     /// Round-trip time that it measures: since the youngest of the segments was sent that it
     /// acknowledges for the first time, selectively or not.
     pub round_trip: Option<Span>,
     /// Smoothed round-trip time, including this sample.
     pub srtt: Option<Span>,
-    /// Smallest round-trip time of the connection, this sample included; that of the handshake, whose
-    /// segments are small, only until there is one of data.
+    /// Smallest round-trip time of the connection, this sample included; that of the handshake,
+    /// whose segments are small, only until there is one of data.
     pub min_rtt: Option<Span>,
-    /// Stream position up to which everything is acknowledged. A round trip ends when it reaches the
-    /// value of `sent` at the start of the round trip.
+    /// Stream position up to which everything is acknowledged. A round trip ends when it reaches
+    /// the value of `sent` at the start of the round trip.
     pub acknowledged: u64,
     /// Stream position after the last byte sent.
     pub sent: u64,
@@ -216,8 +216,9 @@ pub struct Feedback {
     pub peer_clock: Option<u32>,
     /// True if the receiver reports an ECN mark (RFC 3168 section 6.1.3, RFC 9768 section 3.2).
     pub marked: bool,
-    /// Bytes that arrived with a mark. The number is exact with [`Ecn::Accurate`] as far as the receiver
-    /// counts bytes. Otherwise it is all that an ACK with a report acknowledges cumulatively.
+    /// Bytes that arrived with a mark. The number is exact with [`Ecn::Accurate`] as far as the
+    /// receiver counts bytes. Otherwise it is all that an ACK with a report acknowledges
+    /// cumulatively.
     pub marked_bytes: u64,
     /// Bytes that the receiver reports as received twice, from needless retransmissions (RFC 2883).
     pub needless: u64,

@@ -1,18 +1,21 @@
 //! A window from the measured utilisation of a link that connections share.
 //!
-//! Source: SaTPEP, a TCP performance enhancing proxy for satellite links (Networking 2002; the abstract): a gateway
-//! measures the utilisation of the satellite link, and gives each connection a window for the rate that is free.
-//! Reconstructed are the rules:
+//! Source: SaTPEP, a TCP performance enhancing proxy for satellite links (Networking 2002; the
+//! abstract): a gateway measures the utilisation of the satellite link, and gives each connection a
+//! window for the rate that is free. Reconstructed are the rules:
 //!
-//! - In each interval the gateway measures which part of its rate `C` was sent. The rest is free, and the connections
-//!   share it equally. With `n` connections and the round trip `R`, the window is what was in flight, and `free * R / n`.
-//! - The window is at least the connection's share of the whole link, `C * R / n`, with which it begins. So a connection
-//!   that begins on a full link has its share after a round trip: those with more send less, and then have less in flight.
-//! - Losses and timeouts leave the window as it is: what is missing is reported by negative acknowledgements.
+//! - In each interval the gateway measures which part of its rate `C` was sent. The rest is free,
+//!   and the connections share it equally. With `n` connections and the round trip `R`, the window
+//!   is what was in flight, and `free * R / n`.
+//! - The window is at least the connection's share of the whole link, `C * R / n`, with which it
+//!   begins. So a connection that begins on a full link has its share after a round trip: those
+//!   with more send less, and then have less in flight.
+//! - Losses and timeouts leave the window as it is: what is missing is reported by negative
+//!   acknowledgements.
 //!
-//! One connection has a window of `C * R`. If one of two has nothing to send, the other takes half of what is free in each
-//! interval. It needs a place that knows the rate of the link, so it is not in the list of controllers. A preset of
-//! split proxies chooses it.
+//! One connection has a window of `C * R`. If one of two has nothing to send, the other takes half
+//! of what is free in each interval. It needs a place that knows the rate of the link, so it is not
+//! in the list of controllers. A preset of split proxies chooses it.
 
 use crate::any::AnyController;
 use crate::controller::Controller;
@@ -163,7 +166,8 @@ mod tests {
         assert_eq!(two.each_ref().map(|one| one.window.cwnd), [PRODUCT / 2, 350_000]);
     }
 
-    /// The part that is free falls to a half in each interval if one of two connections has nothing to send.
+    /// The part that is free falls to a half in each interval if one of two connections has nothing
+    /// to send.
     #[test]
     fn a_connection_that_sends_takes_what_the_other_leaves() {
         let mut sends = [connection()];

@@ -119,7 +119,8 @@ impl Values {
         self.table.iter().zip(&self.values)
     }
 
-    /// Returns true if there is a parameter called `name`. One type can implement several controllers.
+    /// Returns true if there is a parameter called `name`. One type can implement several
+    /// controllers.
     pub fn has(&self, name: &str) -> bool {
         self.iter().any(|(parameter, _)| parameter.name == name)
     }

@@ -1,8 +1,8 @@
 //! Registry of controllers by name: built-in controllers, and those of other crates.
 //!
-//! The built-in controllers are listed in `controllers/mod.rs`. Other crates call [`register`] before
-//! they read a scenario. Then scenarios, the schema and all lists include their names. Entries are
-//! never removed. Runs do not use the registry: a connection gets its controller from a
+//! The built-in controllers are listed in `controllers/mod.rs`. Other crates call [`register`]
+//! before they read a scenario. Then scenarios, the schema and all lists include their names.
+//! Entries are never removed. Runs do not use the registry: a connection gets its controller from a
 //! [`Specification`](crate::Specification).
 
 use std::fmt::Debug;
@@ -87,13 +87,14 @@ pub(crate) fn entries_of<C: Listed>(variant: &'static str, build: Build) -> Vec<
     C::LISTED.iter().map(|entry| Registered { entry, variant, ordered, build }).collect()
 }
 
-/// All controllers as their sources define them: the built-in ones in the order of their list, then the
-/// registered ones.
+/// All controllers as their sources define them: the built-in ones in the order of their list, then
+/// the registered ones.
 pub fn entries() -> impl Iterator<Item = &'static Entry> {
     all().filter(|registered| registered.variant == ORIGINAL).map(|registered| registered.entry)
 }
 
-/// The other variants of the controller called `name`, each with its word for the parameter `variant`.
+/// The other variants of the controller called `name`, each with its word for the parameter
+/// `variant`.
 pub fn variants(name: &str) -> impl Iterator<Item = (&'static str, &'static Entry)> {
     all()
         .filter(move |other| other.entry.name == name && other.variant != ORIGINAL)

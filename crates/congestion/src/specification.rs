@@ -47,8 +47,8 @@ impl Specification {
         Self::of(&link_share::REGISTERED)
     }
 
-    /// Sets a parameter. A variant has parameters of its own, so choosing another one sets all others to
-    /// their defaults: choose it first.
+    /// Sets a parameter. A variant has parameters of its own, so choosing another one sets all
+    /// others to their defaults: choose it first.
     ///
     /// # Errors
     /// When the controller has no such parameter or the value is not allowed.
@@ -67,7 +67,8 @@ impl Specification {
         result.map_err(|error| self.explain(error))
     }
 
-    /// Checks that the values of related parameters fit, once all are set. [`build`](Self::build) does not.
+    /// Checks that the values of related parameters fit, once all are set. [`build`](Self::build)
+    /// does not.
     ///
     /// # Errors
     /// When a parameter is above one that may not be below it.

@@ -1,8 +1,8 @@
 //! Standard TCP, RFC 5681 and RFC 6582: the default methods of controllers.
 //!
-//! These are the bodies of [`Controller`]'s defaults as functions, so that wrappers of the trait can
-//! fall back to them. A rule that uses another rule calls the method of the controller, which may
-//! have its own. The trait documents the rules.
+//! These are the bodies of [`Controller`]'s defaults as functions, so that wrappers of the trait
+//! can fall back to them. A rule that uses another rule calls the method of the controller, which
+//! may have its own. The trait documents the rules.
 //!
 //! Decisions:
 //! - Cwnd grows only while it limits the sender: RFC 7661; reproductions of older simulators turn
@@ -60,9 +60,9 @@ pub fn on_loss<C: Controller + ?Sized>(controller: &mut C, loss: &Loss) {
     window.cwnd = ssthresh;
 }
 
-/// The default of [`Controller::on_congestion_mark`]: the controller's own response to a loss that is
-/// repaired at once. Neither cwnd nor ssthresh is above the old cwnd afterwards: a mark asks for less,
-/// whatever an estimate says of the path (RFC 3168 section 6.1.2).
+/// The default of [`Controller::on_congestion_mark`]: the controller's own response to a loss that
+/// is repaired at once. Neither cwnd nor ssthresh is above the old cwnd afterwards: a mark asks for
+/// less, whatever an estimate says of the path (RFC 3168 section 6.1.2).
 pub fn on_congestion_mark<C: Controller + ?Sized>(controller: &mut C, loss: &Loss) {
     let before = controller.window().cwnd;
     controller.on_loss(loss);
@@ -82,8 +82,8 @@ pub fn on_partial_ack<C: Controller + ?Sized>(controller: &mut C, partial: &Part
     }
 }
 
-/// The default of [`Controller::on_recovery_exit`]. As long as nothing has set ssthresh, a recovery has reduced nothing, and
-/// cwnd stays as it is.
+/// The default of [`Controller::on_recovery_exit`]. As long as nothing has set ssthresh, a recovery
+/// has reduced nothing, and cwnd stays as it is.
 #[inline]
 pub fn on_recovery_exit<C: Controller + ?Sized>(controller: &mut C) {
     let window = controller.window_mut();

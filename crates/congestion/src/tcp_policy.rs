@@ -18,8 +18,8 @@ pub enum Sizing {
 pub struct SendState {
     /// Flight size in bytes.
     pub flight: u64,
-    /// Bytes from the first unacknowledged byte to the end of the data that was outstanding when the
-    /// last loss was detected; zero if all of it is acknowledged.
+    /// Bytes from the first unacknowledged byte to the end of the data that was outstanding when
+    /// the last loss was detected; zero if all of it is acknowledged.
     pub to_recover: u64,
 }
 
@@ -31,8 +31,8 @@ pub enum Probe {
     Dummy,
     /// Outstanding data, oldest first and cyclically. The receiver uses data that it lacks.
     Repeat,
-    /// New data, from the end of the data that fits the receiver's window and the send buffer. It is
-    /// retransmitted only if the receiver does not report it.
+    /// New data, from the end of the data that fits the receiver's window and the send buffer. It
+    /// is retransmitted only if the receiver does not report it.
     Ahead,
 }
 
@@ -66,20 +66,22 @@ pub trait TcpPolicy {
         u32::MAX
     }
 
-    /// Number of duplicate ACKs, or of segments above a gap, that indicate a loss, given the value of
-    /// the scenario (RFC 5681 section 3.2).
+    /// Number of duplicate ACKs, or of segments above a gap, that indicate a loss, given the value
+    /// of the scenario (RFC 5681 section 3.2).
     fn duplicate_threshold(&self, configured: u32) -> u32 {
         configured
     }
 
-    /// Returns true if this ACK shows a loss before the duplicate threshold is reached. Called after
-    /// [`on_feedback`](crate::Controller::on_feedback). Used outside of recovery while data is outstanding.
+    /// Returns true if this ACK shows a loss before the duplicate threshold is reached. Called
+    /// after [`on_feedback`](crate::Controller::on_feedback). Used outside of recovery while data
+    /// is outstanding.
     fn finds_loss(&mut self, _feedback: &Feedback) -> bool {
         false
     }
 
     /// Returns true if, after a loss detected by duplicate ACKs, all outstanding data is
-    /// retransmitted, instead of the lost data only. Called after [`on_loss`](crate::Controller::on_loss).
+    /// retransmitted, instead of the lost data only. Called after
+    /// [`on_loss`](crate::Controller::on_loss).
     fn repeats_everything(&self) -> bool {
         false
     }
@@ -91,8 +93,8 @@ pub trait TcpPolicy {
 
     /// The probe to send now, if any. It then counts as sent. Called after each ACK, after each
     /// segment and at the [deadline](Self::probe_deadline), while data is outstanding and until it
-    /// returns `None`, for controllers that [need](crate::Needs::probes) it. Probes are not part of the
-    /// flight.
+    /// returns `None`, for controllers that [need](crate::Needs::probes) it. Probes are not part of
+    /// the flight.
     fn take_probe(&mut self, _state: &ProbeState) -> Option<Probe> {
         None
     }

@@ -1,8 +1,8 @@
 //! No congestion control: the window is never what limits the sender.
 //!
-//! Source: the reference implementation of SCPS-TP, congestion control 0, in which only the rate of the route and
-//! the window of the receiver bound the sender. It is for transports that have such a rate. So it is not in the
-//! list of controllers, and a scenario names it `"none"`.
+//! Source: the reference implementation of SCPS-TP, congestion control 0, in which only the rate of
+//! the route and the window of the receiver bound the sender. It is for transports that have such a
+//! rate. So it is not in the list of controllers, and a scenario names it `"none"`.
 
 use crate::any::AnyController;
 use crate::controller::Controller;

@@ -1,7 +1,7 @@
 //! The congestion window and its exact arithmetic.
 
-/// The whole part of a number of bytes or segments; zero of one below zero, and `u64::MAX` of one that
-/// no counter holds. What is left is less than a byte.
+/// The whole part of a number of bytes or segments; zero of one below zero, and `u64::MAX` of one
+/// that no counter holds. What is left is less than a byte.
 #[expect(
     clippy::cast_possible_truncation,
     clippy::cast_sign_loss,
@@ -75,9 +75,10 @@ impl Window {
         }
     }
 
-    /// The path takes segments of another size than before. With smaller ones, cwnd and ssthresh keep their
-    /// numbers of segments, as in Linux (`tcp_simple_retransmit`). With larger ones cwnd keeps its bytes, as
-    /// far as they are whole segments (`tcp_mtup_probe_success`), and ssthresh too.
+    /// The path takes segments of another size than before. With smaller ones, cwnd and ssthresh
+    /// keep their numbers of segments, as in Linux (`tcp_simple_retransmit`). With larger ones cwnd
+    /// keeps its bytes, as far as they are whole segments (`tcp_mtup_probe_success`), and ssthresh
+    /// too.
     pub fn change_mss(&mut self, mss: u64) {
         let before = std::mem::replace(&mut self.mss, mss);
         self.initial = self.initial / before * mss;

@@ -1,7 +1,8 @@
 //! Each mechanism of a transport with every controller in the registry.
 //!
-//! The table is the registry itself with all variants, so a new controller is in it at once. Where a controller differs
-//! from the rule, it stands in the list of exceptions of that rule, with its source.
+//! The table is the registry itself with all variants, so a new controller is in it at once. Where
+//! a controller differs from the rule, it stands in the list of exceptions of that rule, with its
+//! source.
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
@@ -44,8 +45,8 @@ const ADVERTISED: u64 = 3000 * MSS;
 /// Segments that the path holds without a queue.
 const PIPE: u64 = 100;
 
-/// A sender whose controller sees a path without losses: one ACK for each segment, evenly spread over
-/// the round trip. What the path does not hold waits in a queue.
+/// A sender whose controller sees a path without losses: one ACK for each segment, evenly spread
+/// over the round trip. What the path does not hold waits in a queue.
 struct Sender {
     controller: AnyController,
     now: Time,
@@ -191,8 +192,8 @@ impl Sender {
         Loss { now: self.now, flight: self.flight(), repeated: false }
     }
 
-    /// A loss that is repaired at once. What was in flight beyond the new window leaves without ACKs
-    /// that let the window grow.
+    /// A loss that is repaired at once. What was in flight beyond the new window leaves without
+    /// ACKs that let the window grow.
     fn lose(&mut self) {
         let loss = self.loss();
         self.controller.on_loss(&loss);
@@ -256,8 +257,8 @@ const COUNTS_UNUSED_TIME: &[(&str, &str)] = &[
     ),
 ];
 
-/// RFC 9438 section 5.8, for every controller: a minute in which the window is not used is no minute of
-/// probing. Round trips after it are those of a sender that has had none.
+/// RFC 9438 section 5.8, for every controller: a minute in which the window is not used is no
+/// minute of probing. Round trips after it are those of a sender that has had none.
 #[test]
 fn a_minute_without_use_lets_no_window_jump() {
     let minute = Span::from_secs(60);
@@ -334,8 +335,8 @@ fn a_mark_and_a_loss_of_the_same_flight_leave_the_same_window_and_growth() {
     }
 }
 
-/// Before the first loss ssthresh has no value, and a recovery that the transport has spared or that follows a mark of its
-/// own ends with the window that there is.
+/// Before the first loss ssthresh has no value, and a recovery that the transport has spared or
+/// that follows a mark of its own ends with the window that there is.
 #[test]
 fn a_recovery_that_has_reduced_nothing_leaves_a_finite_window() {
     for name in names() {
@@ -415,8 +416,8 @@ const MARK_SETS: &[(&str, &str)] = &[
     ("new-jersey", "Xu et al. 2005: as Jersey"),
 ];
 
-/// An estimate of the path may be far above a window that was just reduced. A mark asks for less all the
-/// same (RFC 3168 section 6.1.2).
+/// An estimate of the path may be far above a window that was just reduced. A mark asks for less
+/// all the same (RFC 3168 section 6.1.2).
 #[test]
 fn a_mark_raises_no_window_that_is_below_the_estimate_of_the_path() {
     for name in names() {
@@ -433,8 +434,8 @@ fn a_mark_raises_no_window_that_is_below_the_estimate_of_the_path() {
     }
 }
 
-/// After what a loss or a timeout did, and a few round trips at most, the windows are again what they
-/// were: nothing was lost (Linux, `tcp_undo_cwnd_reduction`).
+/// After what a loss or a timeout did, and a few round trips at most, the windows are again what
+/// they were: nothing was lost (Linux, `tcp_undo_cwnd_reduction`).
 #[test]
 fn a_spurious_loss_leaves_no_smaller_window() {
     for name in names() {
@@ -449,7 +450,8 @@ fn a_spurious_loss_leaves_no_smaller_window() {
                 sender.controller.on_recovery_exit(sender.now);
             }
             sender.controller.on_spurious_loss(before.cwnd, before.ssthresh);
-            // BBR restores its window with the next ACK, unless it measures the round trip just now.
+            // BBR restores its window with the next ACK, unless it measures the round trip just
+            // now.
             let after = *sender.windows(4).iter().max().unwrap();
             assert!(after >= before.cwnd * 8 / 10, "{name}, timeout {timeout}: {before:?} {after}");
         }
@@ -469,8 +471,8 @@ const SLOW_WAY_BACK: &[(&str, u32, &str)] = &[
     ("nv", 60, "Linux, `tcpnv_acked`: no growth after a timeout before twenty RTTs are measured"),
 ];
 
-/// RFC 5681 section 3.1: one segment after a timeout, from which the window grows back, and a second
-/// timeout of the same segment leaves ssthresh alone.
+/// RFC 5681 section 3.1: one segment after a timeout, from which the window grows back, and a
+/// second timeout of the same segment leaves ssthresh alone.
 #[test]
 fn a_timeout_leaves_one_segment_and_a_way_back() {
     for name in names() {
@@ -531,8 +533,8 @@ fn a_window_that_is_not_used_does_not_grow() {
     }
 }
 
-/// Without round-trip times (all segments were sent twice, say) every controller still answers a loss
-/// and grows again.
+/// Without round-trip times (all segments were sent twice, say) every controller still answers a
+/// loss and grows again.
 #[test]
 fn without_round_trip_times_losses_and_growth_go_on() {
     for name in names() {

@@ -1,8 +1,9 @@
 //! Controllers of Linux against the windows of the kernel's own C.
 //!
-//! `kernel_windows/` has a file for each, made by `replay_kernel --record` from the kernel's sources: random
-//! events, and the windows of the one in C after them. `crates/replay/src/journal.rs` explains the lines.
-//! They differ from no window by more than the file's bound.
+//! `kernel_windows/` has a file for each, made by `replay_kernel --record` from the kernel's
+//! sources: random events, and the windows of the one in C after them.
+//! `crates/replay/src/journal.rs` explains the lines. They differ from no window by more than the
+//! file's bound.
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 

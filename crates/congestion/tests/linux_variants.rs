@@ -1,5 +1,6 @@
-//! `variant = "linux"`: numbers of the kernel's integer arithmetic, worked out by hand from the sources
-//! that each file names. All steps are compared with the kernel's own C by `make replay-kernel`.
+//! `variant = "linux"`: numbers of the kernel's integer arithmetic, worked out by hand from the
+//! sources that each file names. All steps are compared with the kernel's own C by
+//! `make replay-kernel`.
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 

@@ -203,8 +203,8 @@ fn a_controller_without_decisions_for_tcp_runs_a_transfer() {
 }
 
 /// Those that keep nine tenths of their window or more, each as its source has it: the window is a
-/// product of the scenario (`ck-stp`); a loss without a warning of routers is an error of the channel
-/// (Jersey); the model of the path bounds the window (BBR).
+/// product of the scenario (`ck-stp`); a loss without a warning of routers is an error of the
+/// channel (Jersey); the model of the path bounds the window (BBR).
 const KEEP_THEIR_WINDOW: [&str; 5] = ["bbr", "bbr3", "ck-stp", "jersey", "new-jersey"];
 
 #[test]

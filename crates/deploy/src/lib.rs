@@ -1,9 +1,9 @@
 //! Congestion controllers in the running Linux kernel.
 //!
 //! `bpf/` has some of the controllers of `congestion` as eBPF programs. This crate sets their
-//! parameters, loads, lists and unloads them. A pin in the BPF file system keeps a loaded controller
-//! after the end of the process that loaded it. Nothing else of the machine is changed, except on
-//! request.
+//! parameters, loads, lists and unloads them. A pin in the BPF file system keeps a loaded
+//! controller after the end of the process that loaded it. Nothing else of the machine is changed,
+//! except on request.
 //!
 //! Decisions:
 //! - Objects are compiled by `crates/deploy/build.rs` and held in the library: they cannot be of

@@ -4,8 +4,8 @@
 //! papers, and most others differ from their papers in details. The testbed judges by this table.
 //! Read in `net/ipv4/tcp_*.c` of Linux 6.12.
 //!
-//! A definition that has `variant = "linux"` is, with it, what the kernel's own controller of that name
-//! is: the row says what the algorithm of the source does differently.
+//! A definition that has `variant = "linux"` is, with it, what the kernel's own controller of that
+//! name is: the row says what the algorithm of the source does differently.
 
 /// How far a controller of Linux is the one that is defined here.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -1,5 +1,5 @@
-//! Loading and unloading. A loaded controller is a folder of the BPF file system: `link`, with which
-//! the kernel has it, and `parameters`, its map.
+//! Loading and unloading. A loaded controller is a folder of the BPF file system: `link`, with
+//! which the kernel has it, and `parameters`, its map.
 //!
 //! Decisions:
 //! - Pins and not a daemon: a controller outlives the command that loaded it; `unload` removes the

@@ -10,10 +10,11 @@ use crate::script::{Action, Argument, Call, Event, Expected, Follows, Script, Wh
 /// The first thing that is not understood, with its line.
 pub fn parse(path: &str, text: &str) -> Result<Script, Failure> {
     let mut reader = Reader { text, at: 0, tolerance: None };
-    let (follows, rule) = header(text);
+    let (follows, version, rule) = header(text);
     match reader.script() {
         Ok(events) => {
-            Ok(Script { path: path.to_owned(), follows, rule, tolerance: reader.tolerance, events })
+            let (path, tolerance) = (path.to_owned(), reader.tolerance);
+            Ok(Script { path, follows, version, rule, tolerance, events })
         }
         Err(what) => Err(Failure::Syntax {
             path: path.to_owned(),
@@ -23,8 +24,8 @@ pub fn parse(path: &str, text: &str) -> Result<Script, Failure> {
     }
 }
 
-/// The first comment: which rules the script is about, and which one it is.
-fn header(text: &str) -> (Option<Follows>, String) {
+/// The first comment: which rules the script is about, of which version, and which one it is.
+fn header(text: &str) -> (Option<Follows>, Option<String>, String) {
     let comment = text.lines().take_while(|line| line.starts_with("//"));
     let words: Vec<_> = comment.map(|line| line.trim_start_matches('/').trim()).collect();
     let rule = words.join(" ");
@@ -32,10 +33,14 @@ fn header(text: &str) -> (Option<Follows>, String) {
         [("rfc:", Follows::Rfc), ("linux:", Follows::Linux), ("both:", Follows::Both)]
     {
         if let Some(rest) = rule.strip_prefix(word) {
-            return (Some(follows), rest.trim().to_owned());
+            return (Some(follows), None, rest.trim().to_owned());
         }
     }
-    (None, rule)
+    if let Some((version, rest)) = rule.strip_prefix("linux-").and_then(|rest| rest.split_once(':'))
+    {
+        return (Some(Follows::Linux), Some(version.to_owned()), rest.trim().to_owned());
+    }
+    (None, None, rule)
 }
 
 struct Reader<'a> {

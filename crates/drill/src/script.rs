@@ -20,6 +20,9 @@ pub struct Script {
     pub path: String,
     /// `None` if its first comment does not name it.
     pub follows: Option<Follows>,
+    /// The version of Linux whose rule it is, if its first comment has one (`linux-6.18:`). Its
+    /// host has buffers that tune themselves.
+    pub version: Option<String>,
     /// The first comment without that word: the rule and its source.
     pub rule: String,
     /// The tolerance that it sets for itself, in microseconds.

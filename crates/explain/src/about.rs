@@ -22,7 +22,8 @@ pub(crate) enum About {
 }
 
 impl About {
-    /// The place of the key that causes warnings of this kind. If it was not written, that of the part.
+    /// The place of the key that causes warnings of this kind. If it was not written, that of the
+    /// part.
     ///
     /// A key of a direction may also be written for both directions of its link.
     pub(crate) fn place(self, kind: Kind, scenario: &Scenario, written: &Written) -> Place {

@@ -1,10 +1,11 @@
-//! The cost of a run before it runs: rows and memory of its recording, and events that no packet causes.
+//! The cost of a run before it runs: rows and memory of its recording, and events that no packet
+//! causes.
 //!
-//! An event of the simulator is the arrival of a packet, a timer, a write of an application or a sample.
-//! Most scenarios have one or two events per packet and hop. Some have many more: applications that
-//! write what TCP cannot take, probes by the window and not by the data, samples and changes of links
-//! faster than packets. A scenario with more than [`MOST_PER_PACKET`] of them for each packet, and more
-//! than [`FEW`] in all, has a warning.
+//! An event of the simulator is the arrival of a packet, a timer, a write of an application or a
+//! sample. Most scenarios have one or two events per packet and hop. Some have many more:
+//! applications that write what TCP cannot take, probes by the window and not by the data, samples
+//! and changes of links faster than packets. A scenario with more than [`MOST_PER_PACKET`] of them
+//! for each packet, and more than [`FEW`] in all, has a warning.
 
 use congestion::Controller;
 use serde::Serialize;
@@ -15,7 +16,7 @@ use super::about::About;
 use super::{FlowExplanation, text};
 use scenario::Routes;
 use scenario::extent::{FLOW_ROW, LINK_ROW, OBJECT_ROW, Rows, active};
-use scenario::model::{Flow, Scenario, Traffic};
+use scenario::model::{Flow, Scenario, Writes};
 use scenario::shortest_cycle;
 
 /// Events for each packet of data beyond which there is a warning.
@@ -25,8 +26,8 @@ const FEW: f64 = 1e6;
 
 /// Events of TCP that take the time of one write to a QUIC stream.
 const EVENTS_OF_QUIC: f64 = 4.0;
-/// Kept writes that quinn searches in the time of one event of TCP. For each piece of a packet it passes over all
-/// that are not acknowledged (`SendBuffer::get`).
+/// Kept writes that quinn searches in the time of one event of TCP. For each piece of a packet it
+/// passes over all that are not acknowledged (`SendBuffer::get`).
 const SEARCHED: f64 = 1000.0;
 
 /// Rows and memory of a recording, at most. A run that ends earlier has fewer.
@@ -36,8 +37,8 @@ pub struct RecordingExplanation {
     pub flow_series_rows: u64,
     /// Rows of `link_series`.
     pub link_series_rows: u64,
-    /// Rows of `flow_series` by `record.events`, estimated: a change for each segment that arrives, and
-    /// one for each that is acknowledged.
+    /// Rows of `flow_series` by `record.events`, estimated: a change for each segment that arrives,
+    /// and one for each that is acknowledged.
     pub event_rows: u64,
     /// Rows of `objects`.
     pub object_rows: u64,
@@ -92,19 +93,14 @@ fn packets(scenario: &Scenario, explanation: &FlowExplanation, flow: &Flow) -> f
     let figures = &explanation.figures;
     let seconds = active(scenario, flow).as_secs_f64();
     let carried = figures.goodput_bound() * seconds / 8.0;
-    let wanted = match flow.traffic {
-        Traffic::Download { size, .. } | Traffic::Bulk { size: Some(size) } => size.get() as f64,
-        Traffic::Bulk { size: None } => f64::INFINITY,
-        Traffic::Web(web) => {
-            let page = web.main_object.get() as f64
-                + f64::from(web.embedded_objects) * web.embedded_object.get() as f64;
-            let interval = web.interval.as_secs_f64().max(figures.propagation_rtt_ms / 1e3);
-            page * web.pages.map_or(f64::INFINITY, f64::from).min((seconds / interval).ceil())
-        }
-        Traffic::Constant { .. } | Traffic::OnOff { .. } => {
-            figures.offered.map_or(0.0, |offered| offered.mean_bps) * seconds / 8.0
-        }
-    };
+    let size = flow.traffic.size().map(|size| size.get() as f64);
+    let pages = flow.traffic.web().map(|web| {
+        let interval = web.interval.as_secs_f64().max(figures.propagation_rtt_ms / 1e3);
+        let pages = web.pages.map_or(f64::INFINITY, f64::from);
+        web.page() as f64 * pages.min((seconds / interval).ceil())
+    });
+    let offered = figures.offered.map(|offered| offered.mean_bps * seconds / 8.0);
+    let wanted = size.or(pages).or(offered).unwrap_or(f64::INFINITY);
     let segment = f64::from(flow.transport.plan().full_payload());
     explanation.count as f64 * (carried.min(wanted) / segment).max(1.0)
 }
@@ -119,13 +115,10 @@ struct Extra {
 fn extra(scenario: &Scenario, explanation: &FlowExplanation, flow: &Flow) -> Extra {
     let seconds = active(scenario, flow).as_secs_f64();
     let copies = explanation.count as f64;
-    let (rate, message, pattern) = match flow.traffic {
-        Traffic::Constant { rate, message } => (rate, message, None),
-        Traffic::OnOff { rate, message, pattern } => (rate, message, Some(pattern)),
-        _ => return probes(explanation, flow),
-    };
-    let share = pattern.map_or(1.0, |pattern| pattern.share());
-    let writes = share * seconds * rate.bits_per_second() as f64 / 8.0 / message.get() as f64;
+    let Some(written) = flow.traffic.writes() else { return probes(explanation, flow) };
+    let Writes { rate, message, pattern } = written;
+    let writes =
+        written.share() * seconds * rate.bits_per_second() as f64 / 8.0 / message.get() as f64;
     let bursts = pattern.map_or(0.0, |pattern| seconds / shortest_cycle(&pattern).as_secs_f64());
     let all = copies * (writes + bursts);
     let cause = format!("the application writes {} times", text::count(all));
@@ -150,8 +143,8 @@ fn kept_writes(explanation: &FlowExplanation, rate: Rate, message: Bytes) -> f64
     (in_flight.min(figures.window_bytes as f64) / message.get() as f64).max(1.0)
 }
 
-/// The start of a connection with probes sends one for each segment of the window, whatever it has to
-/// send. Each is answered, and both pass all hops.
+/// The start of a connection with probes sends one for each segment of the window, whatever it has
+/// to send. Each is answered, and both pass all hops.
 fn probes(explanation: &FlowExplanation, flow: &Flow) -> Extra {
     let figures = &explanation.figures;
     let nothing = Extra { events: 0.0, cause: String::new() };

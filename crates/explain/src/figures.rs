@@ -111,13 +111,9 @@ pub struct Offered {
 
 /// Mean rate and peak rate in bit/s that an application with a rate of its own writes.
 fn offered(traffic: &Traffic) -> Option<(f64, f64)> {
-    let (rate, share) = match traffic {
-        Traffic::Constant { rate, .. } => (rate, 1.0),
-        Traffic::OnOff { rate, pattern, .. } => (rate, pattern.share()),
-        Traffic::Download { .. } | Traffic::Bulk { .. } | Traffic::Web(_) => return None,
-    };
-    let peak = rate.bits_per_second() as f64;
-    Some((share * peak, peak))
+    let writes = traffic.writes()?;
+    let peak = writes.rate.bits_per_second() as f64;
+    Some((writes.share() * peak, peak))
 }
 
 impl Figures {
@@ -148,10 +144,7 @@ impl Figures {
         let rtt = propagation + there.serialisation + back.serialisation;
         let buffers = transport.window(flow.traffic.streams());
         let window_segments = buffers / u64::from(transport.full_payload());
-        let connections = match &flow.traffic {
-            Traffic::Web(web) => web.connections,
-            _ => 1,
-        };
+        let connections = flow.traffic.connections();
         let payload = f64::from(transport.full_payload()) * 8.0;
         let window = (window_segments as f64) * payload * f64::from(connections);
         Self {

@@ -4,10 +4,12 @@
 mod about;
 mod cost;
 mod figures;
+mod hosts;
 mod loss_notice;
 mod mechanism;
 mod middlebox;
 mod paths;
+mod profiles;
 mod proxy;
 mod scps;
 mod sctp;
@@ -32,6 +34,7 @@ pub use cost::RecordingExplanation;
 pub use figures::{Figures, Offered};
 pub use middlebox::MiddleboxExplanation;
 pub use paths::PathExplanation;
+pub use profiles::{HostExplanation, HostSetting};
 pub use proxy::{LegExplanation, ProxyExplanation, RateExplanation};
 pub use settings::Setting;
 pub use warnings::{Warning, WarningKind};
@@ -99,7 +102,7 @@ pub struct EventExplanation {
 /// Effects of a mechanism on a direction, in numbers: added delay and rate, and what hosts see.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct EffectsExplanation {
-    /// Its key: `channel`, `arq`, `fec`, `feedback`, `demand`, `header_compression` or `mtu`.
+    /// Its key, such as `channel`, `jitter` or `arq`.
     pub key: &'static str,
     /// The heading of its table.
     pub heading: &'static str,
@@ -153,9 +156,12 @@ pub struct FlowExplanation {
     /// Its paths, if it names them, the primary one first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<PathExplanation>,
+    /// Both ends, if one of them has a profile.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hosts: Vec<HostExplanation>,
     /// The controller.
     pub controller: ControllerExplanation,
-    /// Everything that can be set.
+    /// Everything that can be set; keys that a profile sets are in `hosts`.
     pub settings: Vec<Setting>,
 }
 
@@ -314,12 +320,13 @@ fn explain_flow(
         name: name.to_owned(),
         count,
         summary: settings::summary(scenario, flow),
-        endless: settings::is_endless(&flow.traffic),
+        endless: flow.traffic.is_endless(),
         route,
         return_route,
         figures: figures.clone(),
         legs: Vec::new(),
         paths: Vec::new(),
+        hosts: profiles::explain(scenario, flow),
         controller: explain_controller(flow),
         settings: settings::of_flow(flow, entry, written),
     }

@@ -1,5 +1,5 @@
-//! Explicit loss notification before a run: flows without a gateway that reports errors, and losses that are no
-//! errors.
+//! Explicit loss notification before a run: flows without a gateway that reports errors, and losses
+//! that are no errors.
 
 use super::middlebox::sees;
 use scenario::Routes;

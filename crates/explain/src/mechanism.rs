@@ -1,18 +1,23 @@
 //! Mechanisms on a direction of a link: what each shows, computes and warns of.
 //!
-//! A mechanism is one file of this crate with one constant, and a line in [`MECHANISMS`]. The columns
-//! of the table of links, the tables behind it and the warnings follow.
+//! A mechanism is one file of this crate with one constant, and a line in [`MECHANISMS`]. The
+//! columns of the table of links, the tables behind it and the warnings follow.
 
 mod aqm;
 pub(crate) mod arq;
+mod buckets;
 mod changes;
 mod channels;
 mod compression;
 mod demand;
 pub(crate) mod fec;
 pub(crate) mod feedback;
+mod framing;
+mod jitter;
 mod mtu;
 mod queue;
+mod reorder;
+mod slots;
 mod traces;
 
 use scenario::model::{Direction, Flow, Link, Scenario};
@@ -44,15 +49,22 @@ impl Mechanism {
 }
 
 /// All mechanisms, in the order of their tables.
-pub(crate) const MECHANISMS: [Mechanism; 15] = [
+pub(crate) const MECHANISMS: [Mechanism; 22] = [
     traces::RATE,
     traces::DELAY,
     traces::TRACE,
-    queue::JITTER,
+    jitter::MECHANISM,
+    reorder::REORDER,
+    reorder::DUPLICATE,
+    slots::MECHANISM,
     channels::MECHANISM,
     queue::MECHANISM,
     queue::MARKING,
     changes::MECHANISM,
+    buckets::SHAPER,
+    buckets::POLICER,
+    framing::MIN_PACKET,
+    framing::CELLS,
     aqm::MECHANISM,
     arq::MECHANISM,
     fec::MECHANISM,
@@ -112,6 +124,13 @@ impl<'a> Side<'a> {
         Self { hop: Hop { forward: !self.hop.forward, ..self.hop }, ..*self }
     }
 
+    /// Returns true if the key at `path` was written, in the direction or in the link.
+    pub fn is_written(&self, path: &str) -> bool {
+        let link = format!("link[{}]", self.number());
+        let own = format!("{link}.{}.{path}", self.name());
+        self.written.contains(&own) || self.written.contains(&format!("{link}.{path}"))
+    }
+
     /// The table of this direction in the language.
     pub fn name(&self) -> &'static str {
         if self.hop.forward { "forward" } else { "backward" }
@@ -127,7 +146,8 @@ impl<'a> Side<'a> {
         self.passing(1)
     }
 
-    /// The flows whose data or ACKs pass this direction, with their figures. A flow may stand there twice.
+    /// The flows whose data or ACKs pass this direction, with their figures. A flow may stand there
+    /// twice.
     pub fn with_any(&self) -> impl Iterator<Item = (&'a Figures, &'a Flow)> {
         let all = self.with_data().chain(self.with_acks());
         all.map(|(explained, flow)| (&explained.figures, *flow))

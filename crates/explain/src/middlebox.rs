@@ -3,7 +3,6 @@
 use middlebox::SpoofingSettings;
 use serde::Serialize;
 use serde_json::Value as Json;
-use units::Span;
 
 use super::FlowExplanation;
 use super::loss_notice;
@@ -11,6 +10,7 @@ use super::settings::parameters;
 use super::text::rate;
 use super::warnings::WarningKind as Kind;
 use scenario::model::{Flow, Middlebox, Scenario};
+use scenario::rates::framed;
 use scenario::{Hop, Routes};
 
 /// A middlebox at a node.
@@ -89,7 +89,8 @@ pub(crate) fn warnings(
     idle.map(|text| (Kind::MiddleboxWithoutEffect, text)).collect()
 }
 
-/// From this share of the round trip on, a repair by Snoop is hardly earlier than one by the sender.
+/// From this share of the round trip on, a repair by Snoop is hardly earlier than one by the
+/// sender.
 const MOST_OF_THE_PATH: f64 = 0.7;
 
 /// Snoop where no flow has a short way to its receiver.
@@ -104,8 +105,8 @@ fn slow_repair(
         let hops = routes.path(from, to, links);
         hops.iter().map(|hop| hop.direction(links).delay.as_millis_f64()).sum::<f64>()
     };
-    // Routes lead to the ends of flows only; the rest of the way of the data is there, that of the ACKs
-    // is the whole way without the part behind the node.
+    // Routes lead to the ends of flows only; the rest of the way of the data is there, that of the
+    // ACKs is the whole way without the part behind the node.
     let rest = |from: usize, to: usize| {
         let hops = routes.path(from, to, links);
         let behind = hops.iter().skip_while(|hop| hop.from(links) != node);
@@ -151,7 +152,7 @@ fn steady(
     let links = &scenario.links;
     let varies = |hop: &Hop| {
         let direction = hop.direction(links);
-        direction.jitter > Span::ZERO
+        !direction.jitter.is_none()
             || direction.arq.is_some()
             || direction.fec.is_some()
             || direction.demand.is_some()
@@ -239,7 +240,7 @@ fn idle_filter(
     for (explanation, flow, hop) in of_acks {
         let carries_data =
             flows.iter().any(|(_, other)| routes.path(other.from, other.to, links).contains(&hop));
-        let ack = scenario.ack_bytes(flow) as f64 + f64::from(hop.direction(links).overhead);
+        let ack = framed(hop.direction(links), scenario.ack_bytes(flow) as f64);
         let bytes = f64::from(flow.transport.plan().full_payload());
         let figures = &explanation.figures;
         let segments = flow.transport.plan().packets_per_ack_at(figures.segment_time_ms / 1e3);

@@ -7,7 +7,8 @@ use super::figures::{Figures, Load};
 use scenario::Routes;
 use scenario::model::{Flow, Scenario, Transport};
 
-/// One of the paths that a flow names. Times are without any queue, and links as they are at the start.
+/// One of the paths that a flow names. Times are without any queue, and links as they are at the
+/// start.
 #[derive(Clone, Debug, PartialEq, Serialize)]
 pub struct PathExplanation {
     /// The node that it leads through.
@@ -24,8 +25,8 @@ pub struct PathExplanation {
     pub bottleneck_bps: f64,
     /// Probability that a full packet is corrupted, in clear sky.
     pub per: f64,
-    /// Least time in seconds from a loss of all packets until new data takes another path: timeouts in succession, with
-    /// the RTO of a path whose RTT does not vary (RFC 9260 section 8.2).
+    /// Least time in seconds from a loss of all packets until new data takes another path: timeouts
+    /// in succession, with the RTO of a path whose RTT does not vary (RFC 9260 section 8.2).
     pub failover_s: f64,
 }
 

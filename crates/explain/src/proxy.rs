@@ -1,5 +1,5 @@
-//! Split proxies: which flows they split, what round trip and BDP become on each leg, and where a split
-//! does not help.
+//! Split proxies: which flows they split, what round trip and BDP become on each leg, and where a
+//! split does not help.
 
 use std::sync::Arc;
 
@@ -94,11 +94,12 @@ pub(crate) fn legs(scenario: &Scenario, routes: &Routes, load: &Load, flow: &Flo
     }
     let split_by = &flow.gateways;
     let gateway = |end: &GatewayEnd| (end.transport.clone(), end.controller.clone());
-    let host = || (flow.transport.clone(), flow.controller.clone());
+    let [sender, receiver] =
+        flow.ends().map(|(transport, controller)| (transport.clone(), controller.clone()));
     let starts = flow.gateways.iter().map(|one| (one.node, gateway(&one.ends[1])));
     let ends = flow.gateways.iter().map(|one| (one.node, gateway(&one.ends[0])));
-    let starts = [(flow.from, host())].into_iter().chain(starts);
-    let ends = ends.chain([(flow.to, host())]);
+    let starts = [(flow.from, sender)].into_iter().chain(starts);
+    let ends = ends.chain([(flow.to, receiver)]);
     let last = flow.gateways.len();
     type End = (usize, (Transport, Specification));
     let leg = |(number, (start, end)): (usize, (End, End))| {
@@ -145,8 +146,8 @@ fn pacing(scenario: &Scenario, gateway: &Gateway, connections: u32) -> Option<Li
     Some(Limit { place, rate_bps })
 }
 
-/// The figures of a flow whose legs are known: the tightest window is that of a leg, and rates that connections
-/// share limit the whole flow.
+/// The figures of a flow whose legs are known: the tightest window is that of a leg, and rates that
+/// connections share limit the whole flow.
 pub(crate) fn whole(mut figures: Figures, legs: &[Leg]) -> Figures {
     legs.iter().for_each(|leg| figures.limit(&leg.limits));
     let windows = legs.iter().map(|leg| &leg.figures);

@@ -1,5 +1,5 @@
-//! SCPS-TP before a run: rates and windows that overflow a queue where no loss reduces them, and data that will be
-//! missing.
+//! SCPS-TP before a run: rates and windows that overflow a queue where no loss reduces them, and
+//! data that will be missing.
 
 use congestion::{Ecn, Specification};
 use tcp::Cause;
@@ -7,9 +7,10 @@ use tcp::Cause;
 use super::figures::{Figures, Limit, Rated};
 use super::text::{bytes, rate};
 use scenario::Routes;
-use scenario::model::{Channel, Direction, Flow, Scenario, Traffic};
+use scenario::model::{Channel, Direction, Flow, Scenario};
 
-/// The rates of the routes of a flow's hosts: of the one that sends the data, and of the one that acknowledges it.
+/// The rates of the routes of a flow's hosts: of the one that sends the data, and of the one that
+/// acknowledges it.
 pub(crate) fn limits(scenario: &Scenario, routes: &Routes, flow: &Flow) -> [Option<Limit>; 2] {
     flow.ways().map(|(from, to)| {
         flow.transport.scps()?;
@@ -44,7 +45,8 @@ pub(crate) fn rate_above(flow: &Flow, figures: &Figures) -> Option<String> {
     ))
 }
 
-/// A bucket that is larger than the queue of the bottleneck. What a full one lets through at once is lost there.
+/// A bucket that is larger than the queue of the bottleneck. What a full one lets through at once
+/// is lost there.
 pub(crate) fn burst_overflows(flow: &Flow, figures: &Figures) -> Option<String> {
     let scps = flow.transport.scps()?;
     let Rated { place, queue_bytes, routes, .. } = figures.rated.as_ref()?;
@@ -126,12 +128,7 @@ pub(crate) fn full_buffer(flow: &Flow, figures: &Figures) -> Option<String> {
     let senders = f64::from(figures.connections) * figures.bottleneck_flows.max(1) as f64;
     let arrives = figures.wanted().min(figures.capacity_bps / senders) / 8.0 * waits;
     let buffer = flow.transport.tcp()?.receive_buffer.get() as f64;
-    let is_finite = match flow.traffic {
-        Traffic::Download { size, .. } | Traffic::Bulk { size: Some(size) } => {
-            size.get() as f64 <= buffer
-        }
-        _ => false,
-    };
+    let is_finite = flow.traffic.size().is_some_and(|size| size.get() as f64 <= buffer);
     let passes = best_effort.receive_threshold.is_some();
     (arrives > buffer && !is_finite && !passes).then(|| {
         format!(
@@ -143,7 +140,8 @@ pub(crate) fn full_buffer(flow: &Flow, figures: &Figures) -> Option<String> {
     })
 }
 
-/// A window that overflows the queue of the bottleneck: these losses are congestion, and count as corruption.
+/// A window that overflows the queue of the bottleneck: these losses are congestion, and count as
+/// corruption.
 pub(crate) fn window_overflows(flow: &Flow, figures: &Figures) -> Option<String> {
     let scps = flow.transport.scps()?;
     let queue = figures.bottleneck_queue_bytes?;
@@ -151,13 +149,9 @@ pub(crate) fn window_overflows(flow: &Flow, figures: &Figures) -> Option<String>
         return None;
     }
     let senders = f64::from(figures.connections) * figures.bottleneck_flows.max(1) as f64;
-    let segments = match flow.traffic {
-        Traffic::Download { size, .. } | Traffic::Bulk { size: Some(size) } => size
-            .get()
-            .div_ceil(u64::from(flow.transport.plan().full_payload()))
-            .min(figures.window_segments),
-        _ => figures.window_segments,
-    };
+    let payload = u64::from(flow.transport.plan().full_payload());
+    let size = flow.traffic.size().map_or(u64::MAX, |size| size.get().div_ceil(payload));
+    let segments = size.min(figures.window_segments);
     let window = segments as f64 * figures.packet_bytes as f64 * senders;
     let room = figures.bdp_bytes + queue;
     (window > room && figures.wanted() >= figures.capacity_bps).then(|| {

@@ -2,7 +2,8 @@
 
 use sctp::Config;
 
-/// An answer cannot come before the round-trip time is over. `rtt` is that of the longest path in milliseconds.
+/// An answer cannot come before the round-trip time is over. `rtt` is that of the longest path in
+/// milliseconds.
 pub(crate) fn no_response(config: &Config, rtt: f64) -> Option<String> {
     let is_short = |time: units::Span| time.as_millis_f64() < rtt;
     let Config { rto_max, rto_initial, cookie_life, .. } = config;

@@ -10,6 +10,7 @@ use transport::Protocol;
 use units::{Bytes, Rate, Span};
 
 use super::mechanism::{MECHANISMS, Side};
+use super::profiles;
 use scenario::Written;
 use scenario::cached_schema;
 use scenario::model::{Distribution, Flow, Scenario, Traffic, Transport};
@@ -54,7 +55,7 @@ impl Amount {
     }
 
     /// A value as it is written in a scenario: texts with a unit become numbers.
-    fn written(json: &Json) -> Self {
+    pub(crate) fn written(json: &Json) -> Self {
         let Json::String(text) = json else { return Self((json.clone(), None)) };
         let span = text.parse().map(|span: Span| Self::from(span)).ok();
         let rate = || text.parse().map(|rate: Rate| Self::from(rate)).ok();
@@ -129,8 +130,8 @@ pub(crate) fn of_direction(side: &Side<'_>) -> Vec<Setting> {
     shape::keys(&schema[name]).map(setting).collect()
 }
 
-/// The value of a mechanism with parameters: its data, and its name with them in alphabetical order.
-/// Nothing is "none".
+/// The value of a mechanism with parameters: its data, and its name with them in alphabetical
+/// order. Nothing is "none".
 pub(crate) fn with_parameters(named: Option<(&str, Json)>) -> (Amount, String) {
     match named {
         Some((name, data)) => {
@@ -172,7 +173,9 @@ pub(crate) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setti
         leaves(&document[key], key, &path, written, &absent, &mut settings);
     }
     settings.retain(|setting| has_effect(flow.protocol(), &setting.name));
-    // A host at a link with an MTU has smaller segments than the default, and SCTP has a default of its own.
+    settings.retain(|setting| !profiles::is_of_ends(flow, &setting.name));
+    // A host at a link with an MTU has smaller segments than the default, and SCTP has a default of
+    // its own.
     let mss = flow.transport.plan().mss();
     let written_mss = settings.iter_mut().find(|setting| setting.name == "transport.mss");
     if let Some(setting) = written_mss.filter(|setting| setting.text != mss.to_string()) {
@@ -240,6 +243,17 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
             Some((Amount::plain(first), first.to_string()))
         }
         "transport.reader_rate" => word("at once"),
+        "transport.receive_buffer.default" | "transport.receive_buffer.max" => {
+            let tuning = flow.transport.tcp().and_then(|config| config.receive_tuning);
+            let Some(tuning) = tuning else { return word("none") };
+            let size = if name.ends_with("max") { tuning.max } else { tuning.default };
+            Some((size.into(), size.to_string()))
+        }
+        "traffic.write" => {
+            let tuning = flow.transport.tcp().and_then(|config| config.send_tuning);
+            let Some(tuning) = tuning else { return word("none") };
+            Some((tuning.write.into(), tuning.write.to_string()))
+        }
         "transport.careful_resume" | "transport.quick_start" | "transport.user_timeout" => {
             word("none")
         }
@@ -247,7 +261,9 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
         "transport.scps.outage_timeouts" => word("never"),
         "transport.scps.best_effort" => word("off"),
         "transport.scps.best_effort.receive_threshold" => word("none"),
-        "transport.keep_alive" => word("off"),
+        "transport.keep_alive" | "transport.receive_offload" | "transport.sack_compression" => {
+            word("off")
+        }
         "transport.quic.ack_threshold" => word("none, an ACK of each second packet"),
         "transport.stp.rate" => word("none, the congestion window of the controller"),
         "transport.sctp.paths" => word("one, with the smallest delay"),
@@ -317,34 +333,12 @@ fn has_effect(protocol: Protocol, name: &str) -> bool {
 /// Description of the application of a flow.
 pub(crate) fn summary(scenario: &Scenario, flow: &Flow) -> String {
     let [from, to] = [flow.from, flow.to].map(|node| &scenario.nodes[node].name);
-    let what = match &flow.traffic {
-        Traffic::Download { size, .. } => format!("{to} downloads {size} from {from}"),
-        Traffic::Bulk { size: Some(size) } => format!("{from} sends {size} to {to}"),
-        Traffic::Bulk { size: None } => format!("{from} sends to {to} without end"),
-        Traffic::Web(web) => format!(
-            "{to} fetches pages of {} + {} x {} from {from}",
-            web.main_object, web.embedded_objects, web.embedded_object
-        ),
-        Traffic::Constant { rate, .. } => format!("{from} writes {rate} to {to}"),
-        Traffic::OnOff { rate, pattern, .. } => format!(
-            "{from} writes {rate} to {to} for {} at a time, with {} between, on average",
-            pattern.on, pattern.off
-        ),
-    };
+    let what = flow.traffic.summary(from, to);
     if flow.protocol() == Protocol::Sctp {
         return format!("{what}, congestion control of SCTP");
     }
     let source = if flow.transport.has_quinns_controller() { " of quinn" } else { "" };
     format!("{what}, {}{source}", flow.controller.entry().name)
-}
-
-/// Returns true if the application goes on until the run ends.
-pub(crate) fn is_endless(traffic: &Traffic) -> bool {
-    match traffic {
-        Traffic::Download { .. } | Traffic::Bulk { size: Some(_) } => false,
-        Traffic::Web(web) => web.pages.is_none(),
-        Traffic::Bulk { size: None } | Traffic::Constant { .. } | Traffic::OnOff { .. } => true,
-    }
 }
 
 #[cfg(test)]

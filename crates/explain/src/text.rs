@@ -7,8 +7,8 @@ use units::{Bytes, Rate};
 use super::mechanism::{MECHANISMS, Mechanism};
 use super::{
     ControllerExplanation, DirectionExplanation, EventExplanation, Explanation, Figures,
-    FlowExplanation, LegExplanation, MiddleboxExplanation, NodeExplanation, PathExplanation,
-    ProxyExplanation, Setting,
+    FlowExplanation, HostExplanation, HostSetting, LegExplanation, MiddleboxExplanation,
+    NodeExplanation, PathExplanation, ProxyExplanation, Setting,
 };
 
 /// Lines are broken here where that is possible.
@@ -369,8 +369,30 @@ impl Display for FlowExplanation {
         rows.push(vec![String::new(), controller.summary.into()]);
         let own = self.settings.iter().filter(|s| !s.name.starts_with(TRANSPORT) || is_own(s));
         rows.extend(own.map(row));
-        table(f, &rows)
+        table(f, &rows)?;
+        self.hosts.iter().try_for_each(|end| host(f, end))
     }
+}
+
+/// An end of a flow with the values of its profile.
+fn host(f: &mut Formatter<'_>, host: &HostExplanation) -> fmt::Result {
+    let HostExplanation { end, node, profile, status, settings, notes } = host;
+    let profile = match (profile, status) {
+        (Some(name), Some(status)) => format!("{name}, {status}"),
+        _ => "no profile".to_owned(),
+    };
+    writeln!(f, "\nHost {node} ({end}): {profile}")?;
+    let row = |HostSetting { setting, origin, overridden, certainty, .. }: &HostSetting| {
+        let name = setting.name.strip_prefix(TRANSPORT).unwrap_or(&setting.name);
+        let origin = match (overridden, certainty) {
+            (Some(declared), _) => format!("{origin} ({declared})"),
+            (None, Some(certainty)) => format!("from {origin}, {certainty}"),
+            (None, None) => origin.clone(),
+        };
+        vec![name.to_owned(), setting.text.clone(), origin]
+    };
+    table(f, &settings.iter().map(row).collect::<Vec<_>>())?;
+    notes.iter().try_for_each(|note| writeln!(f, "  {note}"))
 }
 
 fn figures(figures: &Figures) -> Vec<Vec<String>> {

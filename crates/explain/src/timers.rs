@@ -36,8 +36,8 @@ pub(crate) fn rto_below_rtt(flow: &Flow, figures: &Figures) -> Option<String> {
     }
 }
 
-/// The number of SYNs of a connection whose answer comes after `rtt_ms`: the timeout doubles each time, up to
-/// `rto.max`.
+/// The number of SYNs of a connection whose answer comes after `rtt_ms`: the timeout doubles each
+/// time, up to `rto.max`.
 fn syns(config: &Config, rtt_ms: f64) -> u32 {
     let rto = &config.rto;
     let (mut sent, mut next_ms, mut timeout) = (1, 0.0, rto.initial);
@@ -55,8 +55,9 @@ fn syns(config: &Config, rtt_ms: f64) -> u32 {
 /// Seconds of growth that are worth a warning.
 const SLOW_S: f64 = 10.0;
 
-/// Vegas as ns-2 has it takes the mean RTT of a round for the queue, so the bursts of slow start end it early.
-/// Then the window grows by a segment in a round trip. Linux takes the smallest RTT of the round.
+/// Vegas as ns-2 has it takes the mean RTT of a round for the queue, so the bursts of slow start
+/// end it early. Then the window grows by a segment in a round trip. Linux takes the smallest RTT
+/// of the round.
 pub(crate) fn early_vegas(flow: &Flow, figures: &Figures) -> Option<String> {
     let is_of_ns2 =
         flow.controller.entry().name == "vegas" && flow.controller.variant() == ORIGINAL;
@@ -71,8 +72,8 @@ pub(crate) fn early_vegas(flow: &Flow, figures: &Figures) -> Option<String> {
     })
 }
 
-/// BBR measures the minimum RTT again when it is `probe_rtt_interval` old, with a small window for a round trip. A
-/// round trip as long as that leaves no other time. Linux has no bound either.
+/// BBR measures the minimum RTT again when it is `probe_rtt_interval` old, with a small window for
+/// a round trip. A round trip as long as that leaves no other time. Linux has no bound either.
 pub(crate) fn endless_probe_rtt(flow: &Flow, figures: &Figures) -> Option<String> {
     let (_, value) =
         flow.controller.values().iter().find(|(p, _)| p.name == "probe_rtt_interval")?;

@@ -12,6 +12,7 @@ use super::PathExplanation;
 use super::about::About;
 use super::cost::{self, RecordingExplanation};
 use super::figures::{Figures, Load};
+use super::hosts;
 use super::loss_notice;
 use super::mechanism::feedback;
 use super::mechanism::{MECHANISMS, Side};
@@ -26,7 +27,7 @@ use super::xtp;
 use scenario::Routes;
 use scenario::UNSCALED_WINDOW;
 use scenario::Written;
-use scenario::model::{Channel, Flow, Scenario, Traffic, Transport};
+use scenario::model::{Channel, Flow, Scenario, Transport};
 
 /// Something that will run, but probably not as meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -74,6 +75,8 @@ macro_rules! kinds {
 
 kinds! {
     WindowBelowBdp: "transport.receive_buffer",
+    SendBufferBelowBdp: "transport.send_buffer",
+    ReceiveBufferBelowBdp: "transport.receive_buffer",
     SlowReader: "transport.reader_rate",
     SmallQueue: "",
     AcksFillReturn: "",
@@ -103,6 +106,12 @@ kinds! {
     NoLock: "channel",
     NoModcod: "channel",
     QueueBelowPacket: "queue",
+    JitterAboveDelay: "jitter",
+    SlotsBelowRate: "slot",
+    CorrelationChangesShare: "",
+    ShaperWithoutEffect: "shaper",
+    PolicerWithoutEffect: "policer",
+    PolicerBelowBdp: "policer",
     AqmBelowRtt: "aqm",
     AqmWithoutEffect: "aqm",
     MiddleboxWithoutEffect: "middlebox",
@@ -223,6 +232,8 @@ fn of_connection(
     ];
     let own = match &flow.transport {
         Transport::Tcp(_) => vec![
+            (Kind::SendBufferBelowBdp, hosts::send_buffer(flow, figures)),
+            (Kind::ReceiveBufferBelowBdp, hosts::receive_buffer(flow, figures)),
             (Kind::AcksFillReturn, acks(flow, figures)),
             (Kind::LongDelayedAck, delayed_ack(flow)),
             (Kind::RtoBelowDelayedAck, timers::rto_below_delayed_ack(flow)),
@@ -257,17 +268,20 @@ fn of_connection(
     found.filter_map(|(kind, message)| Some((kind, message?))).collect()
 }
 
-/// Phase effects: Floyd and Jacobson, "On traffic phase effects in packet-switched gateways" (1992).
+/// Phase effects: Floyd and Jacobson, "On traffic phase effects in packet-switched gateways"
+/// (1992).
 fn nothing_random(scenario: &Scenario, flows: &[(FlowExplanation, &Flow)]) -> Option<String> {
     let mut sides = scenario.links.iter().flat_map(|link| [&link.forward, &link.backward]);
     let is_calm = sides.all(|side| {
         let trace = &side.trace;
         side.channel == Channel::Perfect
-            && side.jitter == Span::ZERO
+            && side.jitter.is_none()
             && trace.phase == Span::ZERO
             && !trace.timeline.has_loss()
     });
-    let bursts = flows.iter().any(|(_, flow)| matches!(flow.traffic, Traffic::OnOff { .. }));
+    let bursts = flows
+        .iter()
+        .any(|(_, flow)| flow.traffic.writes().is_some_and(|writes| writes.pattern.is_some()));
     let (shared, _) = flows.iter().find(|(found, _)| found.figures.bottleneck_flows > 1)?;
     let is_fixed = scenario.phase == Span::ZERO;
     (is_calm && !bursts && is_fixed).then(|| {
@@ -295,6 +309,15 @@ fn window(flow: &Flow, figures: &Figures) -> Option<String> {
     if limit >= 0.95 * figures.capacity_bps || figures.window_limit_bps >= figures.wanted() {
         return None;
     }
+    if let Some(config) = flow.transport.tcp() {
+        let by_sender = config.send_buffer.get() < config.receive_buffer.get();
+        let is_tuned =
+            if by_sender { config.send_tuning.is_some() } else { config.receive_tuning.is_some() };
+        // They have warnings of their own.
+        if is_tuned {
+            return None;
+        }
+    }
     let streams = match flow.traffic.streams() {
         1 => String::new(),
         many => format!("{many} x "),
@@ -308,9 +331,7 @@ fn window(flow: &Flow, figures: &Figures) -> Option<String> {
         {
             "; a larger one needs window_scaling".to_owned()
         }
-        Transport::Tcp(_) | Transport::Stp(_) | Transport::Xtp(_) | Transport::Sctp(_) => {
-            String::new()
-        }
+        _ => String::new(),
     };
     Some(format!(
         "the window of {} ({} segments) is below the BDP of {} ({:.1} segments): at most {} of {}{cure}",
@@ -431,11 +452,7 @@ fn stop(scenario: &Scenario, flow: &Flow) -> Option<String> {
 }
 
 fn duration(scenario: &Scenario, flow: &Flow, figures: &Figures) -> Option<String> {
-    let size = match flow.traffic {
-        Traffic::Download { size, .. } | Traffic::Bulk { size: Some(size) } => size.get(),
-        _ => return None,
-    };
-    let least = size as f64 * 8.0 / figures.goodput_bound();
+    let least = flow.traffic.size()?.get() as f64 * 8.0 / figures.goodput_bound();
     let end = flow.stop.unwrap_or(scenario.duration).min(scenario.duration);
     let time = end.saturating_sub(flow.start);
     (least > time.as_secs_f64() && time > Span::ZERO)

@@ -1,17 +1,20 @@
-//! XTP before a run: senders that nothing holds back below the rate of the path, and timers that are too short for it.
+//! XTP before a run: senders that nothing holds back below the rate of the path, and timers that
+//! are too short for it.
 
 use xtp::Config;
 
 use super::figures::Figures;
 use super::text::{bytes, rate};
 
-/// Bytes of memory of a packet that was sent. The simulator keeps it until it arrives, or for a minute.
+/// Bytes of memory of a packet that was sent. The simulator keeps it until it arrives, or for a
+/// minute.
 const KEPT_BYTES: f64 = 90.0;
 const KEPT_SECONDS: f64 = 60.0;
 /// Memory of kept packets that is worth a warning.
 const MUCH_MEMORY: f64 = 256e6;
 
-/// More than the path carries: a rate above it, or a window without a rate that does not fit the queue.
+/// More than the path carries: a rate above it, or a window without a rate that does not fit the
+/// queue.
 pub(crate) fn rate_above(config: &Config, figures: &Figures) -> Option<String> {
     let Some(wanted) = config.rate else { return window_above(figures) };
     let wanted = wanted.bits_per_second() as f64;

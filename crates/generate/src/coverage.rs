@@ -113,7 +113,8 @@ fn excludes(first: &str, second: &str) -> bool {
     are_alternatives(first, second) || needs_tcp(first, second) || needs_tcp(second, first)
 }
 
-/// Returns true if one table is of another protocol and the other of what knows packets of TCP only.
+/// Returns true if one table is of another protocol and the other of what knows packets of TCP
+/// only.
 fn needs_tcp(first: &str, second: &str) -> bool {
     let reads_tcp = second.starts_with("node.middlebox(")
         || second.starts_with("link") && second.contains("header_compression(")
@@ -158,8 +159,8 @@ fn walk_schema(
     }
 }
 
-/// Returns true if the tables of a key are those of another one: a proxy takes the controllers of flows, and their
-/// settings of SCPS-TP and QUIC.
+/// Returns true if the tables of a key are those of another one: a proxy takes the controllers of
+/// flows, and their settings of SCPS-TP and QUIC.
 fn is_repeated(path: &str) -> bool {
     let of_flows = [".controller", ".scps", ".quic"];
     path.starts_with("node.proxy.") && of_flows.iter().any(|key| path.ends_with(key))

@@ -29,8 +29,8 @@ impl Dice {
         self.unit() < probability
     }
 
-    /// Between two positive numbers, all magnitudes alike. Round numbers on purpose every other time:
-    /// they make events coincide.
+    /// Between two positive numbers, all magnitudes alike. Round numbers on purpose every other
+    /// time: they make events coincide.
     pub(crate) fn magnitude(&mut self, low: f64, high: f64) -> f64 {
         let drawn = low * (high / low).powf(self.unit());
         let scale = 10f64.powf(drawn.log10().floor());

@@ -1,11 +1,13 @@
 //! Random directions of links without a scenario around them, for tests of the network engines.
 //!
-//! [`RandomDirection::settings`] names every field of the settings without `..`: a new one does not compile until it
-//! is drawn here, or is left as it is on purpose.
+//! [`RandomDirection::settings`] names every field of the settings without `..`: a new one does not
+//! compile until it is drawn here, or is left as it is on purpose.
 
 use link::{
-    Aqm, ArqSettings, Change, CodelSettings, DemandSettings, DualPi2Settings, Errors, FecSettings,
-    FqCodelSettings, LowPriority, PieSettings, QueueLimit, RedSettings, Repeat, Settings, Trace,
+    Aqm, ArqSettings, Cells, Change, CodelSettings, DemandSettings, Distribution, DualPi2Settings,
+    Duplication, Errors, FecSettings, FqCodelSettings, Framing, Jitter, LowPriority, Peak,
+    PieSettings, QueueLimit, RedSettings, Reordering, Repeat, Settings, Slots, TokenBucket, Trace,
+    Variation,
 };
 use proptest::prelude::*;
 use units::{Bytes, Rate, Span};
@@ -35,15 +37,24 @@ pub struct RandomDirection {
     pub demand: Option<DemandSettings>,
     /// True if packets overtake others where the delay falls.
     pub reorder: bool,
-    jitter_us: u32,
-    overhead: u32,
+    /// Random changes of the delay.
+    pub jitter: Jitter,
+    /// Packets that are sent at once.
+    pub reordering: Option<Reordering>,
+    /// Packets that arrive twice.
+    pub duplication: Option<Duplication>,
+    /// Slots in which packets arrive.
+    pub slots: Option<Slots>,
+    /// Token buckets between the queue and the line, and before the queue.
+    pub buckets: [Option<TokenBucket>; 2],
+    framing: Framing,
 }
 
 impl RandomDirection {
-    /// The same without jitter and overhead.
+    /// The same without jitter and framing.
     #[must_use]
     pub fn plain(self) -> Self {
-        Self { jitter_us: 0, overhead: 0, ..self }
+        Self { jitter: Jitter::NONE, framing: Framing::default(), ..self }
     }
 
     /// The settings of the direction.
@@ -60,13 +71,17 @@ impl RandomDirection {
             fec,
             demand,
             reorder,
-            jitter_us,
-            overhead,
+            jitter,
+            reordering,
+            duplication,
+            slots,
+            buckets: [shaper, policer],
+            framing,
         } = self;
         Settings {
             rate: rate(*rate_kbps),
             delay: micros(*delay_us),
-            jitter: micros(*jitter_us),
+            jitter: jitter.clone(),
             queue: *limit,
             low_priority: *low_priority,
             // A mark changes no arrival; the packets of these tests have no ECN.
@@ -77,7 +92,9 @@ impl RandomDirection {
             // Packets of these tests have no field.
             feedback: None,
             demand: *demand,
-            overhead: *overhead,
+            framing: *framing,
+            shaper: *shaper,
+            policer: *policer,
             channel: Errors::PacketErrors { per: *per },
             // Half of the changes are those of a trace.
             trace: Trace {
@@ -86,6 +103,9 @@ impl RandomDirection {
             },
             timeline: changes.iter().copied().step_by(2).collect(),
             reorder: *reorder,
+            reordering: *reordering,
+            duplication: *duplication,
+            slots: *slots,
         }
     }
 }
@@ -121,8 +141,14 @@ fn per() -> impl Strategy<Value = f64> {
     prop_oneof![Just(0.0), Just(0.3)]
 }
 
-fn overhead() -> impl Strategy<Value = u32> {
-    prop_oneof![2 => Just(0u32), 1 => 0u32..100]
+fn framing() -> impl Strategy<Value = Framing> {
+    let overhead = || prop_oneof![2 => Just(0u32), 1 => 0u32..100];
+    let cells = prop::option::of((40u32..100, 0u32..10));
+    let all = (overhead(), 0u32..200, cells).prop_map(|(overhead, min_packet, cells)| {
+        let cells = cells.map(|(payload, header)| Cells { payload, header });
+        Framing { overhead, min_packet, cells }
+    });
+    prop_oneof![3 => overhead().prop_map(Framing::overhead), 1 => all]
 }
 
 fn changes() -> impl Strategy<Value = Vec<Change>> {
@@ -144,12 +170,35 @@ fn changes() -> impl Strategy<Value = Vec<Change>> {
     })
 }
 
+/// No jitter, some up to a bound, or some around the delay that keeps the order of packets.
+fn jitter() -> impl Strategy<Value = Jitter> {
+    prop_oneof![
+        2 => Just(Jitter::NONE),
+        1 => (0u32..3000).prop_map(|most| Jitter::UpTo(micros(most))),
+        1 => variation().prop_map(Jitter::Around),
+    ]
+}
+
+fn variation() -> impl Strategy<Value = Variation> {
+    let file = || Distribution::Table { file: "two.dist".to_owned(), values: [-8192, 8192].into() };
+    let distribution = prop::sample::select(vec![
+        Distribution::Uniform,
+        Distribution::Normal,
+        Distribution::Pareto,
+        Distribution::ParetoNormal,
+        file(),
+    ]);
+    let variation = prop_oneof![Just(1000u32), 1u32..3000].prop_map(micros);
+    (variation, distribution, correlation()).prop_map(|(variation, distribution, correlation)| {
+        Variation { variation, distribution, correlation, reorder: false }
+    })
+}
+
 /// A direction that changes, and pushes nothing out.
-pub fn changing() -> impl Strategy<Value = RandomDirection> {
+pub fn changing() -> BoxedStrategy<RandomDirection> {
     let rule = prop::sample::select(vec![LowPriority::Ignore, LowPriority::Refuse]);
-    let jitter = prop_oneof![2 => Just(0u32), 1 => 0u32..3000];
-    (rate_kbps(), delay_us(), limit(), rule, per(), changes(), jitter, overhead()).prop_map(
-        |(rate_kbps, delay_us, limit, low_priority, per, changes, jitter_us, overhead)| {
+    (rate_kbps(), delay_us(), limit(), rule, per(), changes(), jitter(), framing())
+        .prop_map(|(rate_kbps, delay_us, limit, low_priority, per, changes, jitter, framing)| {
             RandomDirection {
                 rate_kbps,
                 delay_us,
@@ -162,18 +211,79 @@ pub fn changing() -> impl Strategy<Value = RandomDirection> {
                 fec: None,
                 demand: None,
                 reorder: false,
-                jitter_us,
-                overhead,
+                jitter,
+                reordering: None,
+                duplication: None,
+                slots: None,
+                buckets: [None; 2],
+                framing,
             }
+        })
+        .boxed()
+}
+
+/// A direction that changes, in which packets overtake each other, with or without active queue
+/// management and demand assignment.
+pub fn reordering() -> BoxedStrategy<RandomDirection> {
+    let direction = prop_oneof![changing(), managed(), assigned()];
+    let jitter = prop_oneof![
+        1 => Just(None),
+        1 => variation()
+            .prop_map(|variation| Some(Jitter::Around(Variation { reorder: true, ..variation }))),
+    ];
+    let reordering = (probability(), correlation(), 1u32..5)
+        .prop_map(|(probability, correlation, gap)| Reordering { probability, correlation, gap });
+    let reordering = prop::option::of(reordering);
+    (direction, jitter, any::<bool>(), reordering, prop::option::of(duplication()))
+        .prop_map(|(direction, jitter, reorder, reordering, duplication)| {
+            let reorder = reorder || (jitter.is_none() && reordering.is_none());
+            let jitter = jitter.unwrap_or_else(|| direction.jitter.clone());
+            RandomDirection { reorder, jitter, reordering, duplication, ..direction }
+        })
+        .boxed()
+}
+
+/// A direction that changes, in which packets keep their order and some arrive twice.
+pub fn duplicating() -> BoxedStrategy<RandomDirection> {
+    (prop_oneof![changing(), managed(), assigned()], duplication())
+        .prop_map(|(direction, duplication)| RandomDirection {
+            duplication: Some(duplication),
+            ..direction
+        })
+        .boxed()
+}
+
+/// A direction that changes, in which packets arrive in slots.
+pub fn slotted() -> BoxedStrategy<RandomDirection> {
+    (prop_oneof![changing(), managed(), assigned(), coding()], slots())
+        .prop_map(|(direction, slots)| RandomDirection { slots: Some(slots), ..direction })
+        .boxed()
+}
+
+fn slots() -> impl Strategy<Value = Slots> {
+    let delay = prop_oneof![Just(1000u32), 1u32..5000];
+    let limits = (prop::option::of(1u32..5), prop::option::of(1u64..5000));
+    (delay, prop_oneof![Just(0u32), 0u32..3000], limits).prop_map(
+        |(least, more, (packets, bytes))| Slots {
+            min_delay: micros(least),
+            max_delay: micros(least + more),
+            packets,
+            bytes,
         },
     )
 }
 
-/// A direction that changes, in which packets overtake each other, with or without active queue management
-/// and demand assignment.
-pub fn reordering() -> impl Strategy<Value = RandomDirection> {
-    prop_oneof![changing(), managed(), assigned()]
-        .prop_map(|direction| RandomDirection { reorder: true, ..direction })
+fn duplication() -> impl Strategy<Value = Duplication> {
+    (probability(), correlation())
+        .prop_map(|(probability, correlation)| Duplication { probability, correlation })
+}
+
+fn probability() -> impl Strategy<Value = f64> {
+    prop_oneof![Just(1.0), Just(0.3), 0.0..1.0f64]
+}
+
+fn correlation() -> impl Strategy<Value = f64> {
+    prop_oneof![2 => Just(0.0), 1 => 0.0..0.99f64]
 }
 
 /// Active queue management that has something to do within some milliseconds.
@@ -242,12 +352,14 @@ fn aqm() -> impl Strategy<Value = Aqm> {
 }
 
 /// A direction that changes, with active queue management.
-pub fn managed() -> impl Strategy<Value = RandomDirection> {
-    (changing(), aqm()).prop_map(|(direction, aqm)| RandomDirection {
-        low_priority: LowPriority::Ignore,
-        aqm: Some(aqm),
-        ..direction
-    })
+pub fn managed() -> BoxedStrategy<RandomDirection> {
+    (changing(), aqm())
+        .prop_map(|(direction, aqm)| RandomDirection {
+            low_priority: LowPriority::Ignore,
+            aqm: Some(aqm),
+            ..direction
+        })
+        .boxed()
 }
 
 /// ARQ with windows and timers that matter within some milliseconds.
@@ -267,9 +379,10 @@ fn arq() -> impl Strategy<Value = ArqSettings> {
 }
 
 /// A direction that changes, with ARQ, and with or without active queue management.
-pub fn repeating() -> impl Strategy<Value = RandomDirection> {
+pub fn repeating() -> BoxedStrategy<RandomDirection> {
     (prop_oneof![changing(), managed()], arq())
         .prop_map(|(direction, arq)| RandomDirection { arq: Some(arq), ..direction })
+        .boxed()
 }
 
 /// FEC with short blocks, and timers that matter within some milliseconds.
@@ -288,14 +401,15 @@ fn fec() -> impl Strategy<Value = FecSettings> {
 }
 
 /// A direction that changes, with FEC, and with or without active queue management.
-pub fn coding() -> impl Strategy<Value = RandomDirection> {
+pub fn coding() -> BoxedStrategy<RandomDirection> {
     (prop_oneof![changing(), managed()], fec())
         .prop_map(|(direction, fec)| RandomDirection { fec: Some(fec), ..direction })
+        .boxed()
 }
 
-/// A direction that changes, with demand assignment in frames of some milliseconds, and with or without
-/// active queue management.
-pub fn assigned() -> impl Strategy<Value = RandomDirection> {
+/// A direction that changes, with demand assignment in frames of some milliseconds, and with or
+/// without active queue management.
+pub fn assigned() -> BoxedStrategy<RandomDirection> {
     let demand = (
         prop_oneof![Just(1000u32), Just(5000), 1000u32..9000],
         prop_oneof![Just(1u32), 1u32..9],
@@ -304,8 +418,8 @@ pub fn assigned() -> impl Strategy<Value = RandomDirection> {
         prop_oneof![Just(0u32), Just(10_000), 0u32..20_000],
         any::<bool>(),
     );
-    (prop_oneof![changing(), managed()], demand).prop_map(
-        |(direction, (frame, slots, constant, fca, control_delay, vbdc))| {
+    (prop_oneof![changing(), managed()], demand)
+        .prop_map(|(direction, (frame, slots, constant, fca, control_delay, vbdc))| {
             let rate = rate(direction.rate_kbps);
             // Without any slots, packets would wait forever.
             let is_mute = constant == 0.0 && fca == 0;
@@ -319,22 +433,69 @@ pub fn assigned() -> impl Strategy<Value = RandomDirection> {
                 rate,
             };
             RandomDirection { demand: Some(demand), ..direction }
-        },
-    )
+        })
+        .boxed()
+}
+
+/// A token bucket that matters within some milliseconds, sometimes with a peak rate.
+fn bucket() -> impl Strategy<Value = TokenBucket> {
+    let burst = || prop_oneof![Just(5000u64), 5000u64..20_000].prop_map(Bytes);
+    let peak = prop::option::weighted(0.3, (1u32..5, burst()));
+    (prop_oneof![Just(4000u32), 300u32..9000], burst(), peak).prop_map(|(kbps, burst, peak)| {
+        let peak = peak.map(|(times, burst)| Peak { rate: rate(kbps * times), burst });
+        TokenBucket { rate: rate(kbps), burst, peak }
+    })
+}
+
+/// A direction that changes, with a shaper or a policer or both, and with or without active queue
+/// management.
+pub fn bucketed() -> BoxedStrategy<RandomDirection> {
+    let buckets = prop_oneof![
+        2 => bucket().prop_map(|shaper| [Some(shaper), None]),
+        1 => bucket().prop_map(|policer| [None, Some(policer)]),
+        1 => (bucket(), bucket()).prop_map(|(shaper, policer)| [Some(shaper), Some(policer)]),
+    ];
+    let policed = bucket().prop_map(|policer| [None, Some(policer)]);
+    // ARQ, FEC and demand assignment exclude a shaper.
+    let others = (
+        prop_oneof![
+            repeating().boxed(),
+            coding().boxed(),
+            assigned().boxed(),
+            prioritised().boxed()
+        ],
+        policed,
+    );
+    let shaped = (
+        prop_oneof![
+            changing().boxed(),
+            managed().boxed(),
+            prioritised().boxed(),
+            reordering().boxed()
+        ],
+        buckets,
+    );
+    prop_oneof![3 => shaped, 1 => others]
+        .prop_map(|(direction, buckets)| {
+            // What reorders may have demand assignment.
+            let demand = direction.demand.filter(|_| buckets[0].is_none());
+            RandomDirection { buckets, demand, ..direction }
+        })
+        .boxed()
 }
 
 /// A direction that does not change, with any rule for packets of low priority.
-pub fn prioritised() -> impl Strategy<Value = RandomDirection> {
+pub fn prioritised() -> BoxedStrategy<RandomDirection> {
     let rule = prop::sample::select(vec![
         LowPriority::Ignore,
         LowPriority::PushOut,
         LowPriority::PushOut,
         LowPriority::Refuse,
     ]);
-    (rate_kbps(), delay_us(), limit(), rule, per(), overhead()).prop_map(
-        |(rate_kbps, delay_us, limit, low_priority, per, overhead)| {
+    (rate_kbps(), delay_us(), limit(), rule, per(), framing())
+        .prop_map(|(rate_kbps, delay_us, limit, low_priority, per, framing)| {
             let changes = Vec::new();
-            let jitter_us = 0;
+            let jitter = Jitter::NONE;
             RandomDirection {
                 rate_kbps,
                 delay_us,
@@ -347,9 +508,13 @@ pub fn prioritised() -> impl Strategy<Value = RandomDirection> {
                 fec: None,
                 demand: None,
                 reorder: false,
-                jitter_us,
-                overhead,
+                jitter,
+                reordering: None,
+                duplication: None,
+                slots: None,
+                buckets: [None; 2],
+                framing,
             }
-        },
-    )
+        })
+        .boxed()
 }

@@ -1,10 +1,11 @@
-//! Random scenarios drawn from the JSON Schema of the language. Nothing here lists the keys: one that the
-//! schema has is drawn from the day it is there.
+//! Random scenarios drawn from the JSON Schema of the language. Nothing here lists the keys: one
+//! that the schema has is drawn from the day it is there.
 //!
-//! A document is drawn key by key. Rules between values, which no schema has, are met by [`repaired`](crate::repaired):
-//! what the language refuses is drawn again where it was found, and in the end left out. So most
-//! documents are valid whatever the rules are. A document has the tables that the caller wants, so that
-//! all pairs of tables come to be drawn, and [`Coverage`](crate::Coverage) counts them.
+//! A document is drawn key by key. Rules between values, which no schema has, are met by
+//! [`repaired`](crate::repaired): what the language refuses is drawn again where it was found, and
+//! in the end left out. So most documents are valid whatever the rules are. A document has the
+//! tables that the caller wants, so that all pairs of tables come to be drawn, and
+//! [`Coverage`](crate::Coverage) counts them.
 
 use std::collections::BTreeSet;
 
@@ -24,8 +25,8 @@ struct Artist<'a> {
     names: usize,
 }
 
-/// A random document with the tables `wanted`, by the names of [`Coverage`](crate::Coverage). It may break rules that the
-/// schema does not have: see [`repaired`](crate::repaired).
+/// A random document with the tables `wanted`, by the names of [`Coverage`](crate::Coverage). It
+/// may break rules that the schema does not have: see [`repaired`](crate::repaired).
 pub fn drawn(schema: &Json, wanted: &[String], dice: &mut Dice) -> Json {
     let nodes = 2 + dice.below(4);
     let mut artist = Artist { dice, nodes, wanted: wanted.to_vec(), names: 0 };
@@ -101,7 +102,8 @@ impl Artist<'_> {
         let all = std::mem::take(&mut self.wanted);
         let mut items = Vec::new();
         for number in 0..length {
-            // Each item takes one of the wanted tables below this list; the first takes all if there is one.
+            // Each item takes one of the wanted tables below this list; the first takes all if
+            // there is one.
             let mine = all.iter().filter(|wanted| wanted.starts_with(path));
             let mine: Vec<_> = match length {
                 1 => mine.cloned().collect(),
@@ -230,7 +232,7 @@ fn usual(format: &str, path: &str) -> (f64, f64) {
         ("time", "interval" | "on" | "off") => (1e7, 2e9),
         ("time", "at" | "start" | "stop") => (1e6, 4e9),
         ("time", "every") => (1e7, 2e9),
-        ("time", "delay" | "jitter") => (1e4, 2e8),
+        ("time", "delay" | "jitter" | "variation") => (1e4, 2e8),
         // Not below the defaults of those that it bounds.
         ("time", "rto_max") => (3e9, 6e10),
         ("time", _) => (1e5, 3e9),
@@ -259,12 +261,22 @@ fn connect(json: &mut Json, nodes: usize, dice: &mut Dice) {
             if protocol.is_some_and(|protocol| !protocol.takes_controller()) {
                 flow["controller"] = "none".into();
             }
+            if protocol.is_some() {
+                take(flow, "host");
+            }
+        }
+        let hosts = [&flow["host"], &flow["host"]["from"], &flow["host"]["to"]];
+        let has_profile = hosts.iter().any(|host| host.as_str().is_some_and(|name| name != "none"));
+        if flow["controller"].is_null() && !has_profile {
+            let names: Vec<_> = congestion::entries().map(|entry| entry.name).collect();
+            flow["controller"] = (*dice.pick(&names)).into();
         }
     }
     place(json, dice);
 }
 
-/// The settings of a protocol are refused with another one: a flow keeps those of one of them, which is returned.
+/// The settings of a protocol are refused with another one: a flow keeps those of one of them,
+/// which is returned.
 fn choose_protocol(transport: &mut Json, dice: &mut Dice) -> Option<Protocol> {
     let tables = Protocol::ALL.iter().filter_map(|one| Some((one.entry().table?, *one)));
     let drawn: Vec<_> = tables.filter(|(table, _)| transport[*table].is_object()).collect();
@@ -293,10 +305,12 @@ fn take(table: &mut Json, key: &str) {
     drop(table.as_object_mut().map(|table| table.remove(key)));
 }
 
-/// Keys of links, and of their directions, that a scenario with another protocol than TCP may not have.
+/// Keys of links, and of their directions, that a scenario with another protocol than TCP may not
+/// have.
 const OF_TCP_LINKS: [&str; 2] = ["mtu", "header_compression"];
 
-/// Takes other protocols or what knows packets of TCP only out of a scenario with both, which is refused.
+/// Takes other protocols or what knows packets of TCP only out of a scenario with both, which is
+/// refused.
 fn separate(json: &mut Json, dice: &mut Dice) {
     let entries = |key: &str| json[key].as_array().into_iter().flatten();
     let has_other = entries("flow").any(|flow| other_tables().any(|table| has_table(flow, table)))
@@ -344,8 +358,8 @@ fn drawn_over_quic(proxy: &Json) -> Option<&'static str> {
     SIDES.into_iter().find(|side| proxy[*side]["quic"].is_object())
 }
 
-/// A second proxy behind the neighbour `last` of a gateway, and a node behind it: the side of both towards each other
-/// has QUIC. Returns the nodes and links that are new, and the last node.
+/// A second proxy behind the neighbour `last` of a gateway, and a node behind it: the side of both
+/// towards each other has QUIC. Returns the nodes and links that are new, and the last node.
 fn mate(name: &str, last: &Json, proxy: &mut Map<String, Json>, side: &str) -> [Json; 3] {
     let [mate, beyond] = ["mate", "beyond"].map(|new| format!("{name}-{new}"));
     let of_quic = |quic: Json, last: &Json| json!({ "towards": [last], "protocol": "quic", "controller": "cubic", "quic": quic });
@@ -446,7 +460,7 @@ fn place(json: &mut Json, dice: &mut Dice) {
         }
         let is_over_quic = end != *last;
         flows.push(([first.clone(), end], speaks_scps, is_over_quic));
-        node.as_object_mut().map(|node| node.remove("forwarding"));
+        ["forwarding", "host"].iter().for_each(|key| take(node, key));
     }
     for (key, new) in ["node", "link"].into_iter().zip(new) {
         json[key].as_array_mut().into_iter().for_each(|all| all.extend(new.clone()));
@@ -458,13 +472,14 @@ fn place(json: &mut Json, dice: &mut Dice) {
             take(flow, "transport");
         }
         if speaks_scps {
+            take(flow, "host");
             flow["transport"] = json!({ "protocol": Protocol::ScpsTp.name() });
         }
     }
 }
 
-/// Both ends of a leg speak the same protocol: a proxy has SCPS-TP on both sides, and so have the hosts, or on none.
-/// Returns true if it has.
+/// Both ends of a leg speak the same protocol: a proxy has SCPS-TP on both sides, and so have the
+/// hosts, or on none. Returns true if it has.
 fn choose_side_protocol(proxy: &mut Map<String, Json>, dice: &mut Dice) -> bool {
     let is_drawn =
         SIDES.iter().any(|side| proxy.get(*side).is_some_and(|one| !one["scps"].is_null()));
@@ -497,6 +512,7 @@ fn file(path: &str) -> &'static str {
         path if path.ends_with("trace.deliveries") => here!("deliveries.txt"),
         path if path.ends_with("trace.delays") => here!("delays.txt"),
         path if path.contains(".trace") => here!("trace.csv"),
+        path if path.contains(".distribution") => here!("steps.dist"),
         _ => here!("fade.csv"),
     }
 }

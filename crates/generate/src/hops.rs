@@ -3,7 +3,8 @@
 use proptest::prelude::*;
 
 use crate::keys::{
-    changes, channel, compression, feedback, jitter, mark, mtu, queue, repair_or_demand, trace,
+    buckets, changes, channel, compression, feedback, impairments, jitter, mark, mtu, queue,
+    repair_or_demand, trace,
 };
 
 /// One link of a random chain or tree: the node before it, rate, delay, queue, channel, framing.
@@ -21,7 +22,7 @@ pub struct Hop {
 }
 
 /// Further keys of a link.
-type Texts = (String, String, String, String, (String, String));
+type Texts = (String, (String, String), String, String, (String, String));
 
 /// One to four links of a chain or tree.
 pub fn hops() -> impl Strategy<Value = Vec<Hop>> {
@@ -36,10 +37,14 @@ pub fn hops() -> impl Strategy<Value = Vec<Hop>> {
         channel(),
         (
             mark(),
-            jitter(),
+            (jitter(), impairments()),
             trace(),
             repair_or_demand(),
-            (feedback(), (compression(), mtu()).prop_map(|(text, mtu)| text + mtu)),
+            (
+                feedback(),
+                (compression(), mtu(), buckets())
+                    .prop_map(|(text, mtu, buckets)| text + mtu + &buckets),
+            ),
         ),
         changes(),
         0u32..40,
@@ -56,7 +61,8 @@ pub fn hops() -> impl Strategy<Value = Vec<Hop>> {
                 let is_own = adapts && changes.contains("rate");
                 let changes = if is_own { String::new() } else { changes };
                 let changes = if pushes_out { String::new() } else { changes };
-                let (mark, jitter, trace, repair, (feedback, compression)): Texts = more;
+                let (mark, (jitter, impaired), trace, repair, (feedback, compression)): Texts =
+                    more;
                 // A router with feedback needs the whole rate.
                 let is_assigned = repair.starts_with("demand");
                 let repair = if is_assigned { repair } else { repair + &feedback };
@@ -69,11 +75,44 @@ pub fn hops() -> impl Strategy<Value = Vec<Hop>> {
                 // Nothing else may rely on the order, and a delay of a trace falls.
                 let keeps_order =
                     ["arq", "fec", "header_compression"].iter().any(|key| more.contains(key));
-                let overtakes = more.contains("trace = ") && !keeps_order && framing % 2 == 0;
-                let more = if overtakes { more + "reorder = true\n" } else { more };
+                // A shaper sends nothing but packets of the queue, as they are.
+                let more = match ["arq", "fec", "demand", "header_compression"]
+                    .iter()
+                    .any(|key| more.contains(key))
+                {
+                    true => without_line(&more, "shaper"),
+                    false => more,
+                };
+                let more = if keeps_order {
+                    more.replace("reorder = true", "reorder = false")
+                } else {
+                    more
+                };
+                let is_possible = !keeps_order && !pushes_out && delay_us > 0;
+                let more = if is_possible { impair(more, &impaired, framing) } else { more };
                 let from = from.index(number + 1);
                 Hop { from, rate_kbps, delay_us, queue, channel, more, changes, framing }
             };
         hops.into_iter().enumerate().map(hop).collect()
     })
+}
+
+/// Further keys with random impairments, or packets that overtake where the delay of a trace falls.
+/// Packets that overtake take no slots.
+fn impair(more: String, impaired: &str, number: u32) -> String {
+    let overtakes = more.contains("reorder = true");
+    let more = match impaired.starts_with("slot") && overtakes {
+        true => more,
+        false => more + impaired,
+    };
+    let is_written = impaired.starts_with("slot") || impaired.starts_with("reorder");
+    match more.contains("trace = ") && number.is_multiple_of(2) && !is_written {
+        true => more + "reorder = true\n",
+        false => more,
+    }
+}
+
+/// The keys without one of them.
+fn without_line(more: &str, key: &str) -> String {
+    more.lines().filter(|line| !line.starts_with(key)).map(|line| format!("{line}\n")).collect()
 }

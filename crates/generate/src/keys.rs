@@ -19,7 +19,7 @@ pub(crate) fn queue() -> impl Strategy<Value = String> {
 pub(crate) fn channel() -> impl Strategy<Value = String> {
     prop_oneof![
         3 => Just("\"perfect\"".to_owned()),
-        1 => prop::sample::select(vec!["{ per = 0.01 }", "{ per = 0.1 }"]).prop_map(str::to_owned),
+        1 => prop::sample::select(vec!["{ per = 0.01 }", "{ per = 0.1 }", "{ per = 0.2, correlation = 0.5 }"]).prop_map(str::to_owned),
         1 => prop::sample::select(vec!["{ ber = 1e-6 }", "{ ber = 1e-5, ecc_threshold = 1e-4 }"])
             .prop_map(str::to_owned),
         1 => (0.0..0.3f64, 1.0..20.0f64).prop_map(|(loss, burst)| format!(
@@ -48,6 +48,53 @@ pub(crate) fn jitter() -> impl Strategy<Value = String> {
     prop_oneof![
         3 => Just(String::new()),
         1 => (1u32..50_000).prop_map(|us| format!("jitter = \"{us}us\"\n")),
+        1 => around(),
+    ]
+}
+
+/// Jitter around the delay, with and without order.
+fn around() -> impl Strategy<Value = String> {
+    let file = concat!("{ file = \"", env!("CARGO_MANIFEST_DIR"), "/src/steps.dist\" }");
+    let names = ["\"uniform\"", "\"normal\"", "\"pareto\"", "\"paretonormal\"", file];
+    let correlation = prop_oneof![2 => Just(0.0), 1 => 0.0..0.99f64];
+    (1u32..50_000, prop::sample::select(names.to_vec()), correlation, any::<bool>()).prop_map(
+        |(us, name, correlation, reorder)| {
+            format!(
+                "jitter = {{ variation = \"{us}us\", distribution = {name}, correlation = {correlation}, reorder = {reorder} }}\n"
+            )
+        },
+    )
+}
+
+/// Slots with and without limits.
+fn slot() -> impl Strategy<Value = String> {
+    (1u32..50, 0u32..50, 1u32..30, 0u32..3).prop_map(|(least, more, number, limit)| {
+        let limit = match limit {
+            0 => String::new(),
+            1 => format!(", packets = {number}"),
+            _ => format!(", bytes = \"{number}kB\""),
+        };
+        format!(
+            "slot = {{ min_delay = \"{least}ms\", max_delay = \"{}ms\"{limit} }}\n",
+            least + more
+        )
+    })
+}
+
+/// Random reordering, duplication or slots, or none of them.
+pub(crate) fn impairments() -> impl Strategy<Value = String> {
+    let correlation = || prop_oneof![2 => Just(0.0), 1 => 0.0..0.99f64];
+    let reorder = (0.01..=1.0f64, correlation(), 1u32..6).prop_map(|(p, c, gap)| {
+        format!("reorder = {{ probability = {p}, correlation = {c}, gap = {gap} }}\n")
+    });
+    let duplicate = (0.0..0.3f64, correlation())
+        .prop_map(|(p, c)| format!("duplicate = {{ probability = {p}, correlation = {c} }}\n"));
+    prop_oneof![
+        4 => Just(String::new()),
+        1 => reorder.boxed(),
+        1 => duplicate.boxed(),
+        1 => (0.0..0.1f64).prop_map(|p| format!("duplicate = {p}\n")).boxed(),
+        1 => slot().boxed(),
     ]
 }
 
@@ -62,7 +109,8 @@ pub(crate) fn mark() -> impl Strategy<Value = String> {
     ]
 }
 
-/// ARQ with little persistence and short windows, so that packets are given up and wait for the window.
+/// ARQ with little persistence and short windows, so that packets are given up and wait for the
+/// window.
 pub(crate) fn arq() -> impl Strategy<Value = String> {
     let own = (0u32..3, 1u32..9, any::<bool>(), 1u32..900).prop_map(
         |(persistence, window, in_order, timer)| {
@@ -120,7 +168,8 @@ pub(crate) fn feedback() -> impl Strategy<Value = String> {
     ]
 }
 
-/// A mechanism that repairs losses, or demand assignment, which excludes it, in frames that are shorter than a run.
+/// A mechanism that repairs losses, or demand assignment, which excludes it, in frames that are
+/// shorter than a run.
 pub(crate) fn repair_or_demand() -> impl Strategy<Value = String> {
     let own = (1u32..200, 1u32..8, prop::option::of(1u32..64), any::<bool>(), 0.01..1.0f64, 0u32..900)
         .prop_map(|(frame, slots, cra, vbdc, fca, control_delay)| {
@@ -135,6 +184,35 @@ pub(crate) fn repair_or_demand() -> impl Strategy<Value = String> {
             .prop_map(|name| format!("demand = \"{name}\"\n")),
         1 => own,
     ]
+}
+
+/// Token buckets and cells, mostly none of them. Their bursts hold the longest packet in its cells.
+pub(crate) fn buckets() -> impl Strategy<Value = String> {
+    let bucket = (64u32..20_000, 6000u32..60_000, prop::option::of(6000u32..9000)).prop_map(
+        |(kbps, burst, peak)| {
+            let peak = peak.map_or(String::new(), |bytes| {
+                format!(", peak = {{ rate = \"{}kbit/s\", burst = \"{bytes}B\" }}", 2 * kbps)
+            });
+            format!("{{ rate = \"{kbps}kbit/s\", burst = \"{burst}B\"{peak} }}")
+        },
+    );
+    let framing = (prop::option::of(41u32..300), prop::option::of((40u32..100, 0u32..20)));
+    let framing = framing.prop_map(|(least, cells)| {
+        let least = least.map_or(String::new(), |bytes| format!("min_packet = \"{bytes}B\"\n"));
+        let cells = cells.map_or(String::new(), |(payload, header)| {
+            format!("cells = {{ payload = \"{payload}B\", header = \"{header}B\" }}\n")
+        });
+        least + &cells
+    });
+    let shaper = bucket.clone().prop_map(|bucket| format!("shaper = {bucket}\n"));
+    let policer = bucket.prop_map(|bucket| format!("policer = {bucket}\n"));
+    let none = || Just(String::new());
+    (
+        prop_oneof![4 => none(), 1 => shaper],
+        prop_oneof![4 => none(), 1 => policer],
+        prop_oneof![3 => none(), 1 => framing],
+    )
+        .prop_map(|(shaper, policer, framing)| shaper + &policer + &framing)
 }
 
 /// Header compression, mostly with its defaults.

@@ -1,8 +1,9 @@
 //! Random scenarios for property tests. Only tests use this crate.
 //!
-//! - [`drawn`] draws a whole scenario from the JSON Schema of the language, with every key that it has;
-//!   [`repaired`] makes it valid, and [`Coverage`] counts what was drawn.
-//! - [`hops()`] and [`flows()`] are strategies for chains and trees of links, with flows of every controller.
+//! - [`drawn`] draws a whole scenario from the JSON Schema of the language, with every key that it
+//!   has; [`repaired`] makes it valid, and [`Coverage`] counts what was drawn.
+//! - [`hops()`] and [`flows()`] are strategies for chains and trees of links, with flows of every
+//!   controller.
 //! - `direction` has single directions of links, for tests of the network without hosts.
 //! - [`admitted`] is anything that a schema admits, for tests of the check of files.
 //!
@@ -25,8 +26,8 @@ mod text;
 pub use coverage::{Coverage, Drawn};
 pub use dice::Dice;
 pub use direction::{
-    RandomDirection, assigned, changing, coding, managed, micros, prioritised, reordering,
-    repeating,
+    RandomDirection, assigned, bucketed, changing, coding, duplicating, managed, micros,
+    prioritised, reordering, repeating, slotted,
 };
 pub use document::drawn;
 pub use flows::{Flow, flows};

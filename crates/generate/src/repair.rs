@@ -1,5 +1,5 @@
-//! Documents that the language refuses: redrawn where it was found, and in the end left out. Reduction of
-//! documents.
+//! Documents that the language refuses: redrawn where it was found, and in the end left out.
+//! Reduction of documents.
 
 use std::collections::BTreeMap;
 

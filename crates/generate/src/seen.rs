@@ -1,6 +1,6 @@
 //! The keys that the network engines see, with their values.
 
-use link::{Change, Marking, Settings};
+use link::{Change, Framing, Marking, Settings};
 use scenario::model::{self, Forwarding, Scenario};
 
 /// Keys with their values, as far as the network engines see them.
@@ -63,18 +63,27 @@ fn direction(direction: &Settings, found: &mut Vec<(&'static str, String)>) {
         fec,
         feedback,
         demand,
-        overhead,
+        framing: Framing { overhead, min_packet, cells },
+        shaper,
+        policer,
         channel,
         trace,
         timeline,
         reorder,
+        reordering,
+        duplication,
+        slots,
     } = direction;
     found.push(("link.rate", rate.to_string()));
     found.push(("link.delay", delay.to_string()));
-    found.push(("link.jitter", jitter.to_string()));
+    found.push(("link.jitter", format!("{jitter:?}")));
     found.push(("link.queue", format!("{queue:?}")));
     found.push(("link.queue.low_priority", format!("{low_priority:?}")));
     found.push(("link.overhead", overhead.to_string()));
+    found.push(("link.min_packet", min_packet.to_string()));
+    found.push(("link.cells", format!("{cells:?}")));
+    found.push(("link.shaper", format!("{shaper:?}")));
+    found.push(("link.policer", format!("{policer:?}")));
     found.push(("link.channel", format!("{channel:?}")));
     if let Some(Marking { packets, weight }) = ecn_marking {
         found.push(("link.ecn_marking.packets", packets.to_string()));
@@ -84,6 +93,9 @@ fn direction(direction: &Settings, found: &mut Vec<(&'static str, String)>) {
     found.push(("link.trace", trace.timeline.changes().len().to_string()));
     found.push(("link.trace.phase", trace.phase.to_string()));
     found.push(("link.reorder", reorder.to_string()));
+    found.push(("link.reorder.probability", format!("{reordering:?}")));
+    found.push(("link.duplicate", format!("{duplication:?}")));
+    found.push(("link.slot", format!("{slots:?}")));
     found.push(("link.arq", format!("{arq:?}")));
     found.push(("link.fec", format!("{fec:?}")));
     found.push(("link.feedback", format!("{feedback:?}")));

@@ -30,8 +30,8 @@ fn route(hops: &[Hop], from: usize, to: usize) -> Vec<usize> {
     up
 }
 
-/// The middleboxes of `flows` by their nodes, at most one each: between the ends of the flow, or in the
-/// queues of its sender.
+/// The middleboxes of `flows` by their nodes, at most one each: between the ends of the flow, or in
+/// the queues of its sender.
 fn placed(hops: &[Hop], flows: &[Flow]) -> BTreeMap<usize, String> {
     let mut placed = BTreeMap::new();
     for flow in flows {

@@ -5,7 +5,8 @@
 //! of the content (`schema`). Programs report further errors at paths (`error`).
 //! [`TypedFile`] does all of this for a type. This crate knows no protocol, link or middlebox.
 
-// A number of the user's is never narrowed in silence: it is bounded first, and converted with a check.
+// A number of the user's is never narrowed in silence: it is bounded first, and converted with a
+// check.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 pub mod check;

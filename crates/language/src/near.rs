@@ -10,9 +10,11 @@ const SHORTEST_PART: usize = 3;
 /// Letter case, `-`, `_` and spaces are ignored. The first of these that finds a name decides:
 ///
 /// 1. names that are equal then,
-/// 2. names that begin with `name`, then names that contain it. A name of these at an edit distance of one
-///    stands alone,
-/// 3. all names at the smallest edit distance, those of the same length first. A name that is the
+/// 2. names that begin with `name`, then names that contain it. A name of these at an edit distance
+///    of one stands alone,
+/// 3. the version that is nearest by its numbers, if both end with one: `linux-6.12` for
+///    `linux-6.10`,
+/// 4. all names at the smallest edit distance, those of the same length first. A name that is the
 ///    beginning of `name`, such as `bbr` for `bbr2`, has a distance of one.
 pub fn near<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a str> {
     let wanted = plain(name);
@@ -34,6 +36,9 @@ pub fn near<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a
         }
     }
     if found.is_empty() {
+        found.extend(nearest_version(name, known.iter().map(|(_, known)| *known)));
+    }
+    if found.is_empty() {
         let distances = known.iter().map(|(known, _)| slips(&wanted, known));
         let least = distances.flatten().min();
         found = of(&|known| least.is_some() && slips(&wanted, known) == least);
@@ -46,8 +51,8 @@ pub fn near<'a>(name: &str, names: impl IntoIterator<Item = &'a str>) -> Vec<&'a
     found
 }
 
-/// The nearest names as the end of an error message: `"a"`, or `"a", "b" or "c"`; `None` without any.
-/// `quote` writes a name.
+/// The nearest names as the end of an error message: `"a"`, or `"a", "b" or "c"`; `None` without
+/// any. `quote` writes a name.
 pub fn nearest<'a>(
     name: &str,
     names: impl IntoIterator<Item = &'a str>,
@@ -61,13 +66,40 @@ pub fn nearest<'a>(
     }
 }
 
+/// The name with the same beginning and the nearest version: the next older or the next newer one,
+/// which differ from it in the first number that is another. Of two that are equally far, the newer
+/// one.
+fn nearest_version<'a>(name: &str, names: impl Iterator<Item = &'a str>) -> Option<&'a str> {
+    let (stem, wanted) = version(name)?;
+    let alike = names.filter_map(|known| {
+        let (other, version) = version(known)?;
+        other.eq_ignore_ascii_case(stem).then_some((version, known))
+    });
+    let (older, newer): (Vec<_>, Vec<_>) = alike.partition(|(version, _)| *version < wanted);
+    let neighbours = [newer.into_iter().min(), older.into_iter().max()].into_iter().flatten();
+    let distance = |(version, _): &(Vec<u64>, &str)| -> Option<(usize, u64)> {
+        let parts = version.iter().zip(&wanted).map(|(a, b)| a.abs_diff(*b));
+        let (place, apart) = parts.enumerate().find(|(_, apart)| *apart > 0)?;
+        // A difference in a later number is smaller.
+        Some((usize::MAX - place, apart))
+    };
+    neighbours.min_by_key(distance).map(|(_, known)| known)
+}
+
+/// A name that ends with a version after a hyphen: its beginning, and the numbers.
+fn version(name: &str) -> Option<(&str, Vec<u64>)> {
+    let (stem, version) = name.rsplit_once('-')?;
+    let numbers = version.split('.').map(|part| part.parse().ok());
+    Some((stem, numbers.collect::<Option<_>>()?))
+}
+
 fn plain(text: &str) -> String {
     text.to_lowercase().replace(['-', '_', ' '], "")
 }
 
-/// The number of slips between two names without case and hyphens. `None` if there are too many: more
-/// than one in names of three letters, more than two in names of four to eight, or more than a third
-/// of the letters.
+/// The number of slips between two names without case and hyphens. `None` if there are too many:
+/// more than one in names of three letters, more than two in names of four to eight, or more than a
+/// third of the letters.
 fn slips(name: &str, known: &str) -> Option<usize> {
     let is_longer = known.chars().count() >= SHORTEST_PART && name.starts_with(known);
     let slips = strsim::damerau_levenshtein(name, known);
@@ -99,6 +131,26 @@ mod tests {
         assert_eq!(near("ge-ka", links), ["geo-ka"]);
         assert_eq!(near("pep", ["peach", "satpep", "prep", "pepsal"]), ["pepsal", "satpep"]);
         assert_eq!(near("dela", ["delay_tolerance", "delay"]), ["delay"], "one slip");
+    }
+
+    #[test]
+    fn the_nearest_version_is_nearest_by_its_numbers() {
+        let hosts =
+            ["linux-2.4", "linux-4.19", "linux-5.15", "linux-6.1", "linux-6.12", "linux-6.18"];
+        for (name, found) in [
+            ("linux-6.10", "linux-6.12"),
+            ("linux-6.17", "linux-6.18"),
+            ("linux-5.4", "linux-5.15"),
+            ("linux-7.3", "linux-6.18"),
+            ("linux-2.6", "linux-2.4"),
+            ("linux-3.10", "linux-4.19"),
+            ("Linux-6.19", "linux-6.18"),
+        ] {
+            assert_eq!(near(name, hosts), [found], "{name}");
+        }
+        assert_eq!(near("linux-6", hosts).len(), 3, "a beginning");
+        assert_eq!(near("linx-6.18", hosts), ["linux-6.18"], "a slip");
+        assert!(near("minix-6.18", ["freebsd-14"]).is_empty());
     }
 
     #[test]

@@ -16,8 +16,8 @@ use crate::write;
 /// A value that replaces one of the file.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Override {
-    /// The path: `flow.0.controller`, `flow[0].controller`, `flow.*.transport.mss`, or with the name
-    /// of an entry `flow.download.controller`.
+    /// The path: `flow.0.controller`, `flow[0].controller`, `flow.*.transport.mss`, or with the
+    /// name of an entry `flow.download.controller`.
     pub path: String,
     /// The new value.
     pub value: NewValue,
@@ -75,7 +75,8 @@ impl Override {
         }
     }
 
-    /// The value as TOML. A value that is not TOML is a text, so texts need no second quotation marks.
+    /// The value as TOML. A value that is not TOML is a text, so texts need no second quotation
+    /// marks.
     fn tree(&self, origin: &Origin) -> Tree {
         let typed = match &self.value {
             NewValue::Typed(typed) => typed,

@@ -20,8 +20,8 @@ pub fn of<T: JsonSchema>() -> Value {
     settings.into_generator().into_root_schema_for::<T>().to_value()
 }
 
-/// Makes schemas simpler. TOML has no null, so a value that may be absent is only not required. A doc
-/// comment is one paragraph. An enum of words is a list of words.
+/// Makes schemas simpler. TOML has no null, so a value that may be absent is only not required. A
+/// doc comment is one paragraph. An enum of words is a list of words.
 #[derive(Clone, Debug)]
 struct Tidy;
 

@@ -45,8 +45,8 @@ pub fn is_tables(schema: &Json) -> bool {
         && alternatives(&schema["items"]).iter().all(|item| type_of(item) == "object")
 }
 
-/// Paths of all keys below a schema, such as `link.channel.per`. Lists have no index. `LABEL` stands
-/// for a name that the user chooses. Tables that repeat keys of their table are left out.
+/// Paths of all keys below a schema, such as `link.channel.per`. Lists have no index. `LABEL`
+/// stands for a name that the user chooses. Tables that repeat keys of their table are left out.
 pub fn paths(schema: &Json) -> BTreeSet<String> {
     let mut all = BTreeSet::new();
     add_paths(schema, "", &mut all);

@@ -34,7 +34,8 @@ pub struct Refused {
 }
 
 impl Refused {
-    /// `found` at a path with indices as numbers (`subnet.0.prefix`), where `expected` was expected.
+    /// `found` at a path with indices as numbers (`subnet.0.prefix`), where `expected` was
+    /// expected.
     pub fn new(path: &str, expected: impl Into<String>, found: impl Into<String>) -> Self {
         let step = |text: &str| match text.parse() {
             Ok(index) => Step::Index(index),

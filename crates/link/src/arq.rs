@@ -1,31 +1,31 @@
 //! Automatic repeat request (ARQ): a link that repeats frames which its channel has corrupted
 //! (RFC 3366), so that hosts do not see the loss.
 //!
-//! Two state machines without I/O. The [`Sender`] numbers the packets that leave the queue and keeps
-//! them until the far end has them. The [`Receiver`] finds gaps, answers each frame with a status
-//! frame, and passes packets on. The network joins them: it carries the frames over one direction of
-//! the link and the status frames over the other, through its queue and its channel.
+//! Two state machines without I/O. The [`Sender`] numbers the packets that leave the queue and
+//! keeps them until the far end has them. The [`Receiver`] finds gaps, answers each frame with a
+//! status frame, and passes packets on. The network joins them: it carries the frames over one
+//! direction of the link and the status frames over the other, through its queue and its channel.
 //!
 //! The procedures are those of HDLC (ISO/IEC 13239): go-back-N with REJ, and selective repeat with
-//! SREJ. A frame carries its number N(S) modulo 2^`sequence_bits`, and a status frame carries N(R), the
-//! number that is expected next.
+//! SREJ. A frame carries its number N(S) modulo 2^`sequence_bits`, and a status frame carries N(R),
+//! the number that is expected next.
 //!
 //! Decisions:
 //! - Each transmission, repeats included, also has a number of its own, as the polls of SSCOP have
-//!   (ITU-T Q.2110). A status frame names the last transmission that arrived and which of the 63 before it
-//!   did. A link keeps the order of frames, so the sender knows the fate of each transmission. In HDLC
-//!   as ns-2 has it, an SREJ is sent once: if it or the repeat is lost, only the timer repairs. Here
-//!   the next status frame asks again.
-//! - A frame that has failed once more often than `persistence` is given up: its packet is dropped, and
-//!   the number is sent without it, so that the receiver does not wait for it.
-//! - The timer is for the last frame before a silence, and for a link that is down. It starts again with
-//!   each status frame, and has no back-off.
-//! - At most one status frame waits in the queue of the other direction. It waits for the packets that
-//!   came before it, is not subject to the limit of the queue, and says what is true when its
+//!   (ITU-T Q.2110). A status frame names the last transmission that arrived and which of the 63
+//!   before it did. A link keeps the order of frames, so the sender knows the fate of each
+//!   transmission. In HDLC as ns-2 has it, an SREJ is sent once: if it or the repeat is lost, only
+//!   the timer repairs. Here the next status frame asks again.
+//! - A frame that has failed once more often than `persistence` is given up: its packet is dropped,
+//!   and the number is sent without it, so that the receiver does not wait for it.
+//! - The timer is for the last frame before a silence, and for a link that is down. It starts again
+//!   with each status frame, and has no back-off.
+//! - At most one status frame waits in the queue of the other direction. It waits for the packets
+//!   that came before it, is not subject to the limit of the queue, and says what is true when its
 //!   transmission starts. Repeats, and packets that a window keeps back, let it pass: otherwise two
 //!   directions with ARQ could wait for each other for ever.
-//! - Frames wait before the window in the queue of the direction, so its limit and its management see
-//!   them. Repeats go before them.
+//! - Frames wait before the window in the queue of the direction, so its limit and its management
+//!   see them. Repeats go before them.
 
 mod receiver;
 mod sender;
@@ -69,12 +69,12 @@ const SELECTIVE_REPEAT: Mechanism = Mechanism {
     schemars(inline)
 )]
 pub enum Arq {
-    /// Go-back-N: the receiver discards all frames behind a missing one, and the sender repeats from
-    /// it on.
+    /// Go-back-N: the receiver discards all frames behind a missing one, and the sender repeats
+    /// from it on.
     #[cfg_attr(feature = "schema", serde(rename = "go-back-n"))]
     GoBackN(GoBackNSettings),
-    /// Selective repeat: the receiver keeps frames behind a missing one, and the sender repeats only
-    /// what is missing.
+    /// Selective repeat: the receiver keeps frames behind a missing one, and the sender repeats
+    /// only what is missing.
     SelectiveRepeat(SelectiveRepeatSettings),
 }
 
@@ -258,8 +258,9 @@ impl Arq {
 }
 
 impl Repeat {
-    /// The largest window that this number of bits can number. With a larger one, the receiver takes a
-    /// repeat for a new frame (for example Tanenbaum and Wetherall, Computer Networks, section 3.4).
+    /// The largest window that this number of bits can number. With a larger one, the receiver
+    /// takes a repeat for a new frame (for example Tanenbaum and Wetherall, Computer Networks,
+    /// section 3.4).
     pub fn largest_window(self, sequence_bits: u32) -> u32 {
         match self {
             Self::GoBackN => (1 << sequence_bits) - 1,
@@ -277,8 +278,8 @@ impl ArqSettings {
         }
     }
 
-    /// Probability that a packet is given up when each transmission is lost with probability `lost`,
-    /// independently: lost^(persistence + 1).
+    /// Probability that a packet is given up when each transmission is lost with probability
+    /// `lost`, independently: lost^(persistence + 1).
     pub fn residual_loss(&self, lost: f64) -> f64 {
         libm::pow(lost, f64::from(self.persistence) + 1.0)
     }
@@ -291,10 +292,10 @@ impl ArqSettings {
         lost * (1.0 - libm::pow(lost, f64::from(self.persistence))) / (1.0 - lost)
     }
 
-    /// Mean number of transmissions for a packet. With go-back-N, each repeat sends again all frames of
-    /// the `slots` since the lost transmission; with selective repeat, only the lost frame (Lin, Costello
-    /// and Miller, "Automatic-repeat-request error-control schemes", IEEE Communications Magazine
-    /// 22(12), 1984).
+    /// Mean number of transmissions for a packet. With go-back-N, each repeat sends again all
+    /// frames of the `slots` since the lost transmission; with selective repeat, only the lost
+    /// frame (Lin, Costello and Miller, "Automatic-repeat-request error-control schemes", IEEE
+    /// Communications Magazine 22(12), 1984).
     pub fn transmissions(&self, lost: f64, slots: f64) -> f64 {
         let slots = match self.repeat {
             Repeat::GoBackN => slots.ceil(),
@@ -353,8 +354,8 @@ pub struct Status {
 }
 
 impl Status {
-    /// Returns true if all transmissions have arrived that a status frame before, which knew them up to
-    /// `reported`, did not know.
+    /// Returns true if all transmissions have arrived that a status frame before, which knew them
+    /// up to `reported`, did not know.
     #[inline]
     pub fn is_clean(&self, reported: Option<u64>) -> bool {
         let first = reported.map_or(0, |reported| reported + 1);

@@ -1,5 +1,5 @@
-//! Channels: perfect, packet errors, bit errors, loss bursts, or a satellite link under rain, with one
-//! modulation and code or with many.
+//! Channels: perfect, packet errors, bit errors, loss bursts, or a satellite link under rain, with
+//! one modulation and code or with many.
 //!
 //! Decisions:
 //! - Channels damage IP packets, framing only takes time: framing is synchronisation, coding and
@@ -29,6 +29,7 @@ pub use lock::{Lock, Outage};
 use awgn::Receiver;
 use bursts::Chain;
 
+use crate::correlated::{Chance, share};
 use crate::dynamics::Timeline;
 use crate::modem::Acm;
 
@@ -42,6 +43,8 @@ pub enum Errors {
         /// Packet error rate, 0 to 1.
         per: f64,
     },
+    /// Packets whose losses are correlated as in netem.
+    Correlated(CorrelatedErrors),
     /// Each bit independently with this probability: PER = 1 - (1 - BER)^N for a packet of N bits.
     BitErrors {
         /// Bit error rate, 0 to 1.
@@ -67,6 +70,24 @@ pub enum Errors {
     },
 }
 
+/// Losses by random numbers with a correlation: `loss P CORRELATION` of netem.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct CorrelatedErrors {
+    /// A packet is lost where its number is at most this.
+    pub per: f64,
+    /// Correlation of the numbers.
+    pub correlation: f64,
+    /// Share of packets that are lost in the long run.
+    pub mean_loss: f64,
+}
+
+impl CorrelatedErrors {
+    /// Losses with this probability and this correlation, from 0 to below 1.
+    pub fn new(per: f64, correlation: f64) -> Self {
+        Self { per, correlation, mean_loss: share(per, correlation) }
+    }
+}
+
 impl Errors {
     /// The changes of the rate that come with it.
     pub fn rates(&self) -> Option<&Timeline> {
@@ -87,6 +108,7 @@ impl Errors {
         match *self {
             Self::Perfect => 0.0,
             Self::PacketErrors { per } => per,
+            Self::Correlated(CorrelatedErrors { mean_loss, .. }) => mean_loss,
             Self::BitErrors { ber, ecc_threshold } => {
                 let bits = f64::from(bytes) * 8.0;
                 let corrected = (ecc_threshold * bits).floor();
@@ -161,6 +183,7 @@ enum Process {
         known: Box<Thresholds>,
     },
     /// In boxes, so that the channels above stay small.
+    Correlated(Box<Chance>),
     Bursts(Box<Chain>),
     Awgn(Box<Receiver>),
     Acm(Box<Demodulator>),
@@ -198,6 +221,9 @@ impl Channel {
             Errors::PacketErrors { .. } | Errors::BitErrors { .. } => {
                 Process::Independent { errors, cached: (u32::MAX, 0), known: Box::default() }
             }
+            Errors::Correlated(CorrelatedErrors { per, correlation, .. }) => {
+                Process::Correlated(Chance::new(per, correlation, rng.clone()).into())
+            }
             Errors::Bursts(bursts) => Process::Bursts(Chain::new(&bursts, &mut rng).into()),
             Errors::Awgn { awgn, .. } => Process::Awgn(Receiver::new(awgn).into()),
             Errors::Acm { acm, .. } => Process::Acm(Demodulator { acm, outage: 0 }.into()),
@@ -205,9 +231,9 @@ impl Channel {
         Self { process, rng }
     }
 
-    /// Returns true if the next packet, of `bytes`, is corrupted; its last bit passes at `now`, which must
-    /// not go back. Draws equally often for each packet, whatever its length and its fate, so that
-    /// the n-th packet of two runs meets the same numbers.
+    /// Returns true if the next packet, of `bytes`, is corrupted; its last bit passes at `now`,
+    /// which must not go back. Draws equally often for each packet, whatever its length and its
+    /// fate, so that the n-th packet of two runs meets the same numbers.
     #[inline]
     pub fn corrupts(&mut self, now: Time, bytes: u32) -> bool {
         // One comparison for most links; a match alone would be a jump through a table.
@@ -231,6 +257,7 @@ impl Channel {
     fn damages_by_its_state(&mut self, now: Time, bytes: u32) -> bool {
         match &mut self.process {
             Process::Perfect | Process::Independent { .. } => false,
+            Process::Correlated(chance) => chance.happens(),
             Process::Bursts(chain) => chain.loses(now, &mut self.rng),
             Process::Awgn(receiver) => receiver.corrupts(self.rng.next_u64(), now, bytes),
             Process::Acm(demodulator) => demodulator.is_out(now),
@@ -294,7 +321,8 @@ mod tests {
         for bytes in 40..65_535 {
             sum += bit(0.1, 0.1).packet_error_rate(bytes);
         }
-        // Half of all packets have more errors than the mean, and all lengths are done within a test.
+        // Half of all packets have more errors than the mean, and all lengths are done within a
+        // test.
         assert!((20_000.0..40_000.0).contains(&sum), "{sum}");
     }
 
@@ -359,6 +387,22 @@ mod tests {
         let corrupted = (0..100_000).filter(|_| channel.corrupts(Time::ZERO, 1500)).count();
         // Five standard deviations of the binomial distribution are 474.
         assert!((9526..=10_474).contains(&corrupted), "{corrupted}");
+    }
+
+    /// netem's `loss 30% 50%` over a million packets: the share of the losses, and of two in a row,
+    /// whose probability is that of two numbers of the formula below the threshold.
+    #[test]
+    fn a_channel_with_a_correlation_loses_the_share_that_follows_from_it() {
+        let errors = CorrelatedErrors::new(0.3, 0.5);
+        assert_eq!(Errors::Correlated(errors).packet_error_rate(40), errors.mean_loss);
+        let rng = stream(1, Purpose::Channel, 0);
+        let mut channel = Channel::new(Errors::Correlated(errors), rng);
+        let lost: Vec<_> = (0..1_000_000).map(|_| channel.corrupts(Time::ZERO, 1500)).collect();
+        let share = lost.iter().filter(|lost| **lost).count() as f64 / 1e6;
+        assert!((share / errors.mean_loss - 1.0).abs() < 0.01, "{share}, {}", errors.mean_loss);
+        assert!(share < 0.25);
+        let pairs = lost.windows(2).filter(|pair| pair[0] && pair[1]).count() as f64 / 1e6;
+        assert!(pairs > 1.5 * share * share, "losses come together: {pairs}, {share}");
     }
 
     #[test]

@@ -1,33 +1,33 @@
 //! Demand assignment (DAMA): a return link whose capacity a network control centre (NCC) assigns to
 //! terminals in frames, as DVB-RCS2 does. A model of one terminal.
 //!
-//! Time is divided into frames of equal length, and each frame into equal slots. The terminal sends only
-//! in slots that the NCC has assigned to it. There are three kinds of assigned capacity, by the
-//! capacity categories of ETSI EN 301 545-2:
+//! Time is divided into frames of equal length, and each frame into equal slots. The terminal sends
+//! only in slots that the NCC has assigned to it. There are three kinds of assigned capacity, by
+//! the capacity categories of ETSI EN 301 545-2:
 //!
 //! - Constant rate (CRA): slots in each frame, without requests.
-//! - Volume (VBDC): at the start of each frame the terminal requests slots for the bytes that wait, apart
-//!   from slots that it has requested already and those of CRA until the grant. The grant is in the first
-//!   frame that starts at least the delay of the control loop later.
+//! - Volume (VBDC): at the start of each frame the terminal requests slots for the bytes that wait,
+//!   apart from slots that it has requested already and those of CRA until the grant. The grant is
+//!   in the first frame that starts at least the delay of the control loop later.
 //! - Free capacity (FCA): a share of the slots of each frame that the other two leave.
 //!
-//! [`Terminal`] is a state machine without I/O. The engines of the network take packets out of the queue
-//! when it opens a slot.
+//! [`Terminal`] is a state machine without I/O. The engines of the network take packets out of the
+//! queue when it opens a slot.
 //!
 //! Decisions:
-//! - A slot carries whole bytes: the rate of the direction times the length of the slot, rounded down.
-//!   Packets are fragmented over slots, as return link encapsulation does (ETSI TS 103 179). Headers of
-//!   fragments belong to `overhead`. What waits at the start of a slot shares it. A packet has left at the
-//!   end of its last slot, because a burst is decoded as a whole.
-//! - The slots of the terminal are the first ones of a frame. The real place is up to the NCC; this one
-//!   gives the longest waiting time between two groups of slots.
-//! - Requests are neither lost nor queued, and take no rate: they have control slots of their own in each
-//!   frame. The NCC grants each request in full as soon as the frames have slots.
+//! - A slot carries whole bytes: the rate of the direction times the length of the slot, rounded
+//!   down. Packets are fragmented over slots, as return link encapsulation does (ETSI TS 103 179).
+//!   Headers of fragments belong to `overhead`. What waits at the start of a slot shares it. A
+//!   packet has left at the end of its last slot, because a burst is decoded as a whole.
+//! - The slots of the terminal are the first ones of a frame. The real place is up to the NCC; this
+//!   one gives the longest waiting time between two groups of slots.
+//! - Requests are neither lost nor queued, and take no rate: they have control slots of their own
+//!   in each frame. The NCC grants each request in full as soon as the frames have slots.
 //! - Rate-based requests (RBDC) are left out.
 //! - Frame, slots, default categories and the share of free capacity are ours: the standard leaves
 //!   them to the operator.
-//! - A slot that starts in an outage is lost. The channel decides about whole packets at the end of their
-//!   last slots.
+//! - A slot that starts in an outage is lost. The channel decides about whole packets at the end of
+//!   their last slots.
 
 mod terminal;
 
@@ -55,8 +55,8 @@ const DVB_RCS2: Mechanism = Mechanism {
     schemars(inline)
 )]
 pub enum Demand {
-    /// The principle of DVB-RCS2: frames of slots, assigned as constant rate, on request, or as free
-    /// capacity.
+    /// The principle of DVB-RCS2: frames of slots, assigned as constant rate, on request, or as
+    /// free capacity.
     DvbRcs2(DvbRcs2Settings),
 }
 
@@ -75,19 +75,19 @@ pub struct DvbRcs2Settings {
     /// Slots of a frame. All of them together have the rate of the direction.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 10_000)))]
     pub slots: u32,
-    /// Constant-rate assignment (CRA): a rate that needs no requests, at most that of the direction.
-    /// Default: none.
+    /// Constant-rate assignment (CRA): a rate that needs no requests, at most that of the
+    /// direction. Default: none.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     pub cra: Option<Rate>,
     /// Volume-based requests (VBDC): request slots for bytes that wait.
     pub vbdc: bool,
-    /// Free-capacity assignment (FCA): share of the slots without other assignment that the terminal
-    /// gets. Other terminals get the rest.
+    /// Free-capacity assignment (FCA): share of the slots without other assignment that the
+    /// terminal gets. Other terminals get the rest.
     #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub fca: f64,
-    /// Delay of the control loop: time from a request to the earliest start of a frame with its slots.
-    /// Default: the propagation delays of both directions of the link, from the terminal to the NCC and
-    /// back.
+    /// Delay of the control loop: time from a request to the earliest start of a frame with its
+    /// slots. Default: the propagation delays of both directions of the link, from the terminal to
+    /// the NCC and back.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     #[cfg_attr(feature = "schema", schemars(extend("x-maximum" = "100s")))]
     pub control_delay: Option<Span>,
@@ -144,7 +144,8 @@ impl Demand {
         }
     }
 
-    /// The settings on a direction of this `rate`; `loop_delay` is the default of the control loop's delay.
+    /// The settings on a direction of this `rate`; `loop_delay` is the default of the control
+    /// loop's delay.
     pub fn settings(&self, rate: Rate, loop_delay: Span) -> DemandSettings {
         let Self::DvbRcs2(DvbRcs2Settings { frame, slots, cra, vbdc, fca, control_delay }) = *self;
         #[expect(clippy::cast_possible_truncation, reason = "at most a million")]
@@ -197,16 +198,16 @@ impl DemandSettings {
         constant + (slots - constant) * f64::from(self.fca) / 1e6
     }
 
-    /// Share of the rate that a lasting load gets: of all slots with requests, and of those that need
-    /// none without; what is lost because slots carry whole bytes is left out.
+    /// Share of the rate that a lasting load gets: of all slots with requests, and of those that
+    /// need none without; what is lost because slots carry whole bytes is left out.
     pub fn share(&self) -> f64 {
         let slots = if self.vbdc { f64::from(self.slots) } else { self.unrequested_slots() };
         let bits = slots * f64::from(self.slot_bytes(self.rate)) * 8.0;
         bits / self.frame.as_secs_f64() / self.rate.bits_per_second() as f64
     }
 
-    /// How long a packet of `bytes` waits and is sent that finds the queue empty, averaged over its place in
-    /// a frame: the mean, and the shortest and the longest of these times, in seconds.
+    /// How long a packet of `bytes` waits and is sent that finds the queue empty, averaged over its
+    /// place in a frame: the mean, and the shortest and the longest of these times, in seconds.
     pub fn sparse_delay(&self, bytes: u32) -> [f64; 3] {
         const PLACES: u64 = 500;
         let slots = self.slots_of(bytes.into()) as f64;

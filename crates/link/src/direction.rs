@@ -1,19 +1,20 @@
 //! One direction of a link: a queue, a transmitter, a channel and a delay.
 //!
 //! With a first-in first-out queue, the departure of a packet is computed when it is offered: it
-//! leaves when all earlier packets have left. So there is no event at the end of a transmission, and
-//! only one event per packet and hop: the arrival. This is exact, not an approximation. The tests
-//! compare it with the reference engine of the network. It is also exact for a direction that
+//! leaves when all earlier packets have left. So there is no event at the end of a transmission,
+//! and only one event per packet and hop: the arrival. This is exact, not an approximation. The
+//! tests compare it with the reference engine of the network. It is also exact for a direction that
 //! changes, because all changes are known in advance.
 //!
-//! A queue with a [`Discipline`] decides later. [`Direction::offer`] then gives [`Fate::Scheduled`],
-//! and the network calls [`Direction::enqueue`], and [`Direction::serve`] at each start of a
-//! transmission. Transmitter, channel and delay are the same.
+//! A queue with a [`Discipline`] decides later. [`Direction::offer`] then gives
+//! [`Fate::Scheduled`], and the network calls [`Direction::enqueue`], and [`Direction::serve`] at
+//! each start of a transmission. Transmitter, channel and delay are the same.
 
 mod assigned;
 mod line;
 mod service;
 mod settings;
+mod shaped;
 
 use units::{Span, Time};
 
@@ -26,19 +27,22 @@ use crate::demand::DemandCounters;
 use crate::dynamics::{Arrival, Cursor, Dynamics};
 use crate::far_end::FarEnd;
 use crate::fec::{Encoder, FecCounters, FecSettings};
+use crate::policer::{Policer, PolicerCounters};
 use crate::priority::Priority;
-use crate::propagation::Propagation;
+use crate::propagation::{ImpairmentCounters, Propagation};
 use crate::queue::{
     AnyDiscipline, AqmCounters, Discipline, DropTail, Fifo, Queue, Queueing, Scheduled,
     Surroundings,
 };
+use crate::shaper::{Shaper, ShaperCounters};
 use crate::stream::{Purpose, stream};
+use crate::tokens::TokenBucket;
 use crate::transmitter::Transmitter;
 
 /// The fate of a packet that is offered.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fate {
-    /// The queue was full.
+    /// The queue was full, or the policer had no tokens.
     Dropped,
     /// The queue is full, and others have to give way: to be offered again by
     /// [`Direction::offer_again`] when [`Direction::push_out`] has made room.
@@ -71,11 +75,12 @@ pub struct Counters {
     pub accepted_packets: u64,
     /// Packets dropped because the queue was full, and packets pushed out of it.
     pub dropped_packets: u64,
-    /// Packets that the far end has received corrupted. Frames and status frames of ARQ are none, nor
-    /// are packets with FEC.
+    /// Packets that the far end has received corrupted. Frames and status frames of ARQ are none,
+    /// nor are packets with FEC.
     pub corrupted_packets: u64,
-    /// Transmissions that the trace has lost and the channel has not corrupted, counted when the far end would
-    /// have received them: those of packets, which are corrupted packets too, and those of ARQ and FEC.
+    /// Transmissions that the trace has lost and the channel has not corrupted, counted when the
+    /// far end would have received them: those of packets, which are corrupted packets too, and
+    /// those of ARQ and FEC.
     pub lost_packets: u64,
     /// Largest number of bytes that waited.
     pub max_waiting_bytes: u64,
@@ -87,6 +92,12 @@ pub struct Counters {
     pub fec: Option<FecCounters>,
     /// Totals of demand assignment; `None` without.
     pub demand: Option<DemandCounters>,
+    /// Totals of random reordering and duplication; `None` without both.
+    pub impairments: Option<ImpairmentCounters>,
+    /// Totals of the shaper; `None` without.
+    pub shaper: Option<ShaperCounters>,
+    /// Totals of the policer; `None` without. Its drops are not in `dropped_packets`.
+    pub policer: Option<PolicerCounters>,
 }
 
 /// One direction of a link.
@@ -95,6 +106,7 @@ pub struct Direction {
     queue: Queue,
     line: Line,
     dynamics: Option<Box<Dynamics>>,
+    policer: Option<Box<Policer>>,
     settings: Settings,
 }
 
@@ -102,14 +114,15 @@ impl Direction {
     /// An idle direction: number `entity` of the run, for the random streams of `seed`. Nothing
     /// changes from `end` on.
     ///
-    /// [`Settings::dynamics`] cannot go together with [`LowPriority::PushOut`](crate::LowPriority::PushOut): what has been computed
-    /// for a packet would no longer hold when one before it is pushed out.
+    /// [`Settings::dynamics`] cannot go together with
+    /// [`LowPriority::PushOut`](crate::LowPriority::PushOut): what has been computed for a packet
+    /// would no longer hold when one before it is pushed out.
     pub fn new(settings: Settings, seed: u64, entity: u64, end: Time) -> Self {
         // Without `..`, so that a new setting has to be used here.
         let &Settings {
             rate,
             delay,
-            jitter,
+            ref jitter,
             queue,
             low_priority,
             ecn_marking,
@@ -118,14 +131,22 @@ impl Direction {
             fec,
             feedback,
             demand,
-            overhead,
+            framing,
+            shaper,
+            policer,
             ref channel,
             ref trace,
             ref timeline,
             reorder,
+            // With the settings.
+            reordering: _,
+            duplication: _,
+            slots: _,
         } = &settings;
         let changes = trace.timeline.with(timeline);
-        let propagation = Propagation::new(jitter, seed, entity).reordering(reorder);
+        let propagation = Propagation::new(jitter, seed, entity)
+            .reordering(reorder)
+            .impaired(&settings, seed, entity);
         let has_loss = changes.has_loss();
         let propagation =
             if has_loss { propagation.with_losses(seed, entity) } else { propagation };
@@ -136,9 +157,9 @@ impl Direction {
             fifo.record_lengths();
         }
         let random = stream(seed, Purpose::Channel, entity);
-        let is_plain = dynamics.is_none() && ecn_marking.is_none();
+        let is_plain = dynamics.is_none() && ecn_marking.is_none() && policer.is_none();
         let line = Line {
-            overhead,
+            framing,
             transmitter: Transmitter::new(rate),
             channel: Channel::new(channel.clone(), random),
             delay,
@@ -149,13 +170,15 @@ impl Direction {
         let queue = match aqm {
             Some(aqm) => {
                 let random = stream(seed, Purpose::Queue, entity);
+                let rate = settings.service_rate();
                 let surroundings = Surroundings { limit: queue, rate, random };
                 Queue::Scheduled(Scheduled::new(AnyDiscipline::new(aqm, surroundings)).into())
             }
             None if is_plain => Queue::Plain(fifo),
             None => Queue::Fifo(fifo),
         };
-        let direction = Self { queue, line, dynamics, settings };
+        let policer = policer.map(|policer| Policer::new(policer, framing).into());
+        let direction = Self { queue, line, dynamics, policer, settings };
         let direction = match arq {
             Some(arq) => direction.repeating(arq),
             None => direction,
@@ -164,8 +187,16 @@ impl Direction {
             Some(fec) => direction.coding(fec),
             None => direction,
         };
-        let decides_late = feedback.is_some() || reorder;
+        let has_copies = direction.settings.duplication.is_some();
+        let decides_late = feedback.is_some()
+            || direction.settings.overtakes()
+            || has_copies
+            || !framing.is_plain();
         let direction = if decides_late { direction.deciding_at_dequeue() } else { direction };
+        let direction = match shaper {
+            Some(shaper) => direction.shaped(shaper),
+            None => direction,
+        };
         match demand {
             Some(demand) => direction.assigned(demand),
             None => direction,
@@ -185,17 +216,26 @@ impl Direction {
     /// The idle direction with ARQ.
     fn repeating(self, arq: ArqSettings) -> Self {
         let mut direction = self.deciding_at_dequeue();
-        let empty_bytes = direction.line.overhead + arq.header;
         if let Queue::Scheduled(scheduled) = &mut direction.queue {
             scheduled.sends_packets_only = false;
-            scheduled.arq = Some(Sender::new(arq, empty_bytes).into());
+            scheduled.arq = Some(Sender::new(arq).into());
         }
         direction
     }
 
-    /// The idle direction with a queue that decides at dequeue: a drop-tail queue becomes a discipline that
-    /// decides as it does, and active queue management stays what it is. Waiting packets can be removed
-    /// from it, and status frames of the other direction's ARQ can join it.
+    /// The idle direction with a shaper.
+    fn shaped(self, shaper: TokenBucket) -> Self {
+        let mut direction = self.deciding_at_dequeue();
+        if let Queue::Scheduled(scheduled) = &mut direction.queue {
+            scheduled.sends_packets_only = false;
+            scheduled.shaper = Some(Shaper::new(shaper).into());
+        }
+        direction
+    }
+
+    /// The idle direction with a queue that decides at dequeue: a drop-tail queue becomes a
+    /// discipline that decides as it does, and active queue management stays what it is. Waiting
+    /// packets can be removed from it, and status frames of the other direction's ARQ can join it.
     #[must_use]
     pub fn deciding_at_dequeue(mut self) -> Self {
         if !self.is_scheduled() {
@@ -236,6 +276,11 @@ impl Direction {
         self.dynamics.as_ref().map(|dynamics| dynamics.propagation())
     }
 
+    /// When the copy of the packet arrives that was served last; none without a copy, and once.
+    pub fn take_copy(&mut self) -> Option<Time> {
+        self.dynamics.as_mut()?.take_copy()
+    }
+
     /// Its discipline as it is now, if its queue is one.
     pub fn discipline(&self) -> Option<Box<dyn Discipline>> {
         match &self.queue {
@@ -250,7 +295,8 @@ impl Direction {
         matches!(self.queue, Queue::Scheduled(_))
     }
 
-    /// Returns true if its queue is a discipline whose decisions are those of active queue management.
+    /// Returns true if its queue is a discipline whose decisions are those of active queue
+    /// management.
     pub fn is_managed(&self) -> bool {
         match &self.queue {
             Queue::Plain(_) | Queue::Fifo(_) => false,
@@ -279,6 +325,9 @@ impl Direction {
     #[cold]
     #[inline(never)]
     fn offer_otherwise(&mut self, now: Time, bytes: u32, priority: Priority) -> Fate {
+        if self.policer.as_mut().is_some_and(|policer| !policer.passes(now, bytes)) {
+            return Fate::Dropped;
+        }
         if self.is_scheduled() {
             return Fate::Scheduled;
         }
@@ -303,8 +352,9 @@ impl Direction {
         let fate = match fate {
             Fate::Arrives(_) | Fate::Corrupted(_) => {
                 let left = line.transmitter.free_at();
+                let framed = line.framing.plain_bytes(bytes);
                 let corrupted = matches!(fate, Fate::Corrupted(_));
-                match dynamics.arrival(now, left, corrupted, &mut line.transmitter) {
+                match dynamics.arrival(now, (left, framed), corrupted, &mut line.transmitter) {
                     Arrival { at, corrupted: false } => Fate::Arrives(at),
                     Arrival { at, corrupted: true } => {
                         Fate::Corrupted(line.far_end.expect(now, at))
@@ -328,7 +378,8 @@ impl Direction {
     /// All packets behind it gain its transmission time.
     pub fn push_out(&mut self, bytes: u32) -> Option<PushedOut> {
         let fifo = self.queue.fifo_mut()?;
-        let out = fifo.push_out(bytes + self.line.overhead, self.line.transmitter.free_at())?;
+        let out =
+            fifo.push_out(self.line.framing.plain_bytes(bytes), self.line.transmitter.free_at())?;
         self.line.transmitter.gain(out.earlier);
         self.line.accepted_packets -= 1;
         self.line.dropped_packets += 1;
@@ -339,8 +390,8 @@ impl Direction {
         Some(PushedOut { intact, behind, earlier: out.earlier })
     }
 
-    /// When the far end receives the next corrupted packet, at `from` or later, as far as that is known;
-    /// [`Time::NEVER`] if none is on its way. Frames of ARQ and FEC are not packets.
+    /// When the far end receives the next corrupted packet, at `from` or later, as far as that is
+    /// known; [`Time::NEVER`] if none is on its way. Frames of ARQ and FEC are not packets.
     pub fn next_corrupted(&self, from: Time) -> Time {
         self.line.far_end.next(from)
     }
@@ -348,6 +399,8 @@ impl Direction {
     /// Totals until `now`.
     pub fn counters(&mut self, now: Time) -> Counters {
         self.line.far_end.count_until(now);
+        let dynamics = self.dynamics.as_mut();
+        let impairments = dynamics.and_then(|dynamics| dynamics.impairments(now));
         let lost_packets = self.dynamics.as_mut().map_or(0, |dynamics| dynamics.lost_until(now));
         let (max_waiting_bytes, aqm, arq, fec, demand) = match &self.queue {
             Queue::Plain(fifo) | Queue::Fifo(fifo) => {
@@ -374,6 +427,9 @@ impl Direction {
             arq,
             fec,
             demand,
+            impairments,
+            shaper: self.queue.shaper().map(Shaper::counters),
+            policer: self.policer.as_ref().map(|policer| policer.counters()),
         }
     }
 
@@ -385,8 +441,8 @@ impl Direction {
         self.queue.queueing()
     }
 
-    /// Packets and bytes that wait at `now`, not counting the one being sent. A discipline must have
-    /// been served until then.
+    /// Packets and bytes that wait at `now`, not counting the one being sent. A discipline must
+    /// have been served until then.
     pub fn waiting(&mut self, now: Time) -> (usize, u64) {
         match &mut self.queue {
             Queue::Plain(fifo) | Queue::Fifo(fifo) => {

@@ -13,8 +13,8 @@
 //!
 //! All changes are known in advance, so that departures can be computed. They are entries of a
 //! [`Timeline`], which all runs of a scenario share. Each direction reads it with its own cursor. A
-//! periodic change is one entry for any number of repetitions: an hour at 100 Hz takes no more memory
-//! than a minute.
+//! periodic change is one entry for any number of repetitions: an hour at 100 Hz takes no more
+//! memory than a minute.
 //!
 //! Decisions:
 //! - What changes in a link is known before the run: departures stay computed, with one event per
@@ -30,7 +30,7 @@ use rand_xoshiro::rand_core::Rng;
 use units::{Rate, Span, Time};
 
 use crate::far_end::FarEnd;
-use crate::propagation::Propagation;
+use crate::propagation::{ImpairmentCounters, Propagation};
 use crate::stream::{Purpose, stream};
 use crate::transmitter::Transmitter;
 
@@ -201,8 +201,11 @@ pub(crate) struct Dynamics {
     loss: f64,
     /// Losses of the trace.
     lost: FarEnd,
-    /// Times in which outages keep the transmitter from sending, from now on to the end of the queue.
+    /// Times in which outages keep the transmitter from sending, from now on to the end of the
+    /// queue.
     silences: VecDeque<(Time, Time)>,
+    /// When the copy of the last packet arrives.
+    copy: Option<Time>,
 }
 
 impl Dynamics {
@@ -215,8 +218,8 @@ impl Dynamics {
     ) -> Option<Box<Self>> {
         let is_any = cursor.next.is_some() || propagation.is_random();
         let silences = VecDeque::new();
-        let (loss, lost) = (0.0, FarEnd::default());
-        is_any.then(|| Self { cursor, propagation, rate, delay, loss, lost, silences }.into())
+        let (loss, lost, copy) = (0.0, FarEnd::default(), None);
+        is_any.then(|| Self { cursor, propagation, rate, delay, loss, lost, silences, copy }.into())
     }
 
     /// All that changes from now on.
@@ -228,13 +231,23 @@ impl Dynamics {
         &self.propagation
     }
 
+    /// Totals of random impairments until `now`.
+    pub fn impairments(&mut self, now: Time) -> Option<ImpairmentCounters> {
+        self.propagation.impairments(now)
+    }
+
+    /// When the copy of the last packet arrives; none without a copy, and once.
+    pub fn take_copy(&mut self) -> Option<Time> {
+        self.copy.take()
+    }
+
     /// The rate as far as it has changed.
     pub fn rate(&self) -> Rate {
         self.rate
     }
 
-    /// Time after `now` and before the end of the queue in which an outage keeps the transmitter from
-    /// sending.
+    /// Time after `now` and before the end of the queue in which an outage keeps the transmitter
+    /// from sending.
     pub fn silent_after(&self, now: Time) -> Span {
         let left = self.silences.iter().map(|(from, to)| to.since(now.max(*from)));
         left.fold(Span::ZERO, |sum, span| sum + span)
@@ -256,11 +269,12 @@ impl Dynamics {
         self.lost.packets
     }
 
-    /// The fate of a packet that leaves at `left`, and has been `corrupted` by the channel or not.
+    /// The fate of a packet of `bytes` on the link that leaves at `left`, and has been `corrupted`
+    /// by the channel or not.
     pub fn arrival(
         &mut self,
         now: Time,
-        left: Time,
+        (left, bytes): (Time, u32),
         corrupted: bool,
         transmitter: &mut Transmitter,
     ) -> Arrival {
@@ -268,9 +282,12 @@ impl Dynamics {
         let drawn = self.propagation.draw();
         let is_lost = !corrupted && drawn.is_lost(self.loss);
         let corrupted = corrupted || is_lost;
-        let at = self.propagation.arrival(left, self.delay, drawn, corrupted);
+        let at = self.propagation.arrival((left, bytes), self.delay, drawn, corrupted);
         if is_lost {
             self.lost.expect(now, at);
+        }
+        if !corrupted {
+            self.copy = self.propagation.copy_arrival(now, (left, bytes), self.delay, drawn);
         }
         Arrival { at, corrupted }
     }
@@ -296,6 +313,7 @@ mod tests {
     use super::*;
     use crate::direction::{Direction, Fate, Settings};
     use crate::priority::Priority;
+    use crate::propagation::Jitter;
     use crate::queue::QueueLimit;
 
     /// 1000 bytes take 1 ms; the delay is 10 ms.
@@ -378,7 +396,7 @@ mod tests {
 
     #[test]
     fn jitter_delays_packets_and_keeps_their_order() {
-        let jitter = Span::from_millis(5);
+        let jitter = Jitter::UpTo(Span::from_millis(5));
         let mut link = Direction::new(Settings { jitter, ..settings() }, 1, 0, Time::NEVER);
         let mut last = Time::ZERO;
         let mut late = Vec::new();

@@ -33,7 +33,8 @@ impl FarEnd {
         }
     }
 
-    /// When the first of those on their way arrives that arrives at `from` or later; [`Time::NEVER`] if none does.
+    /// When the first of those on their way arrives that arrives at `from` or later;
+    /// [`Time::NEVER`] if none does.
     pub(crate) fn next(&self, from: Time) -> Time {
         self.coming.iter().copied().find(|at| *at >= from).unwrap_or(Time::NEVER)
     }

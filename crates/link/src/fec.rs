@@ -1,31 +1,32 @@
-//! Forward error correction (FEC): a link that adds parity packets to its data packets, from which the
-//! far end rebuilds packets that the channel has corrupted. Nothing is asked for again.
+//! Forward error correction (FEC): a link that adds parity packets to its data packets, from which
+//! the far end rebuilds packets that the channel has corrupted. Nothing is asked for again.
 //!
-//! Two state machines without I/O. The [`Encoder`] numbers the packets that leave the queue, and adds
-//! parity packets behind each block. The [`Decoder`] finds gaps, rebuilds, and passes packets on. The
-//! network joins them.
+//! Two state machines without I/O. The [`Encoder`] numbers the packets that leave the queue, and
+//! adds parity packets behind each block. The [`Decoder`] finds gaps, rebuilds, and passes packets
+//! on. The network joins them.
 //!
 //! The code is systematic and maximum distance separable, as Reed-Solomon codes are (RFC 5510,
-//! RFC 6865): a block of k data packets gets m parity packets, and any k of the k + m are enough. The
-//! arithmetic over bytes is left out, because a packet that can be rebuilt is known. What counts is which
-//! packets arrive, how long they are, and when.
+//! RFC 6865): a block of k data packets gets m parity packets, and any k of the k + m are enough.
+//! The arithmetic over bytes is left out, because a packet that can be rebuilt is known. What
+//! counts is which packets arrive, how long they are, and when.
 //!
 //! Decisions:
-//! - Data packets are sent at once, and the parity of a block after its last data packet. Sending data
-//!   later would cost all packets the delay of a block.
-//! - With an interleaving depth of d, the data packets of a group of d blocks go to these blocks in turn,
-//!   and so do the parity packets behind them. A burst of up to m d packets in a row is repaired.
-//! - A group that is not full when its timer expires is closed: its blocks are shortened, with the same
-//!   number of parity packets. So sparse traffic pays a higher share of parity.
+//! - Data packets are sent at once, and the parity of a block after its last data packet. Sending
+//!   data later would cost all packets the delay of a block.
+//! - With an interleaving depth of d, the data packets of a group of d blocks go to these blocks in
+//!   turn, and so do the parity packets behind them. A burst of up to m d packets in a row is
+//!   repaired.
+//! - A group that is not full when its timer expires is closed: its blocks are shortened, with the
+//!   same number of parity packets. So sparse traffic pays a higher share of parity.
 //! - A parity packet is as long as the longest data packet of its block, and three bytes: flow and
-//!   length of each packet are coded too (RFC 6865). Shorter packets are padded for the code, but not on
-//!   the link.
-//! - Parity packets go before data that waits, and are not in the queue. Its limit and its management
-//!   see packets only.
-//! - Packets are passed on in order, because TCP takes a gap of three packets for a loss, and the parity
-//!   comes later than that. A packet waits for a missing one until the last parity packet of its block, a
-//!   packet of the next group, or a silence of two timers. With `in_order = false` each packet is passed
-//!   on when it arrives, and a rebuilt one when the block allows it.
+//!   length of each packet are coded too (RFC 6865). Shorter packets are padded for the code, but
+//!   not on the link.
+//! - Parity packets go before data that waits, and are not in the queue. Its limit and its
+//!   management see packets only.
+//! - Packets are passed on in order, because TCP takes a gap of three packets for a loss, and the
+//!   parity comes later than that. A packet waits for a missing one until the last parity packet of
+//!   its block, a packet of the next group, or a silence of two timers. With `in_order = false`
+//!   each packet is passed on when it arrives, and a rebuilt one when the block allows it.
 
 mod decoder;
 mod encoder;
@@ -33,6 +34,7 @@ mod encoder;
 use units::{Bytes, Span};
 
 use crate::channel::more_errors_than;
+use crate::framing::Framing;
 use crate::mechanism::{Mechanism, Provenance};
 use crate::queue::Ecn;
 
@@ -57,7 +59,8 @@ const REED_SOLOMON: Mechanism = Mechanism {
     schemars(inline)
 )]
 pub enum Fec {
-    /// Reed-Solomon code over packets: any `data` packets of a block with its parity rebuild the others.
+    /// Reed-Solomon code over packets: any `data` packets of a block with its parity rebuild the
+    /// others.
     ReedSolomon(ReedSolomonSettings),
 }
 
@@ -77,27 +80,29 @@ pub struct ReedSolomonSettings {
     /// Parity packets of a block, m. A block with up to m losses is repaired.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 254)))]
     pub parity: u32,
-    /// Interleaving depth: the number of blocks that take data packets in turn. A burst of up to `parity` times
-    /// `depth` packets is repaired, and the delay of a repair grows with it.
+    /// Interleaving depth: the number of blocks that take data packets in turn. A burst of up to
+    /// `parity` times `depth` packets is repaired, and the delay of a repair grows with it.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 1000)))]
     pub depth: u32,
-    /// Time after the first data packet of a group of `depth` blocks at which its parity packets are sent
-    /// although it is not full. Default: twice the transmission of `data` times `depth` packets of 1500
-    /// bytes at the lowest rate.
+    /// Time after the first data packet of a group of `depth` blocks at which its parity packets
+    /// are sent although it is not full. Default: twice the transmission of `data` times `depth`
+    /// packets of 1500 bytes at the lowest rate.
     #[cfg_attr(feature = "schema", serde(skip_serializing_if = "Option::is_none"))]
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ns")))]
     pub timer: Option<Span>,
-    /// Pass packets on in order: one that follows a missing packet waits until that is rebuilt or known
-    /// to be lost. Without it, packets leave the link as they arrive, and rebuilt ones later.
+    /// Pass packets on in order: one that follows a missing packet waits until that is rebuilt or
+    /// known to be lost. Without it, packets leave the link as they arrive, and rebuilt ones later.
     pub in_order: bool,
-    /// Bytes that the code adds to each packet, before `overhead`. They can be corrupted. The default
-    /// has 3 bytes for the number of the block, 1 for the place in it, and 2 for its length (RFC 6865).
+    /// Bytes that the code adds to each packet, before `overhead`. They can be corrupted. The
+    /// default has 3 bytes for the number of the block, 1 for the place in it, and 2 for its length
+    /// (RFC 6865).
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1B", "x-maximum" = "1KiB")))]
     pub header: Bytes,
 }
 
 impl Default for ReedSolomonSettings {
-    /// Our choice: a tenth of the rate is for parity, and at a PER of 1 % one packet in 25,000 is lost.
+    /// Our choice: a tenth of the rate is for parity, and at a PER of 1 % one packet in 25,000 is
+    /// lost.
     fn default() -> Self {
         Self { data: 30, parity: 3, depth: 1, timer: None, in_order: true, header: Bytes(6) }
     }
@@ -171,9 +176,9 @@ impl FecSettings {
         self.data * self.depth
     }
 
-    /// Probability that a packet is lost and not rebuilt, when each packet of a full block is lost with
-    /// probability `lost`, independently: `lost` times the probability that at least m of the other
-    /// k + m - 1 packets are lost too.
+    /// Probability that a packet is lost and not rebuilt, when each packet of a full block is lost
+    /// with probability `lost`, independently: `lost` times the probability that at least m of the
+    /// other k + m - 1 packets are lost too.
     pub fn residual_loss(&self, lost: f64) -> f64 {
         let others = f64::from(self.data + self.parity - 1);
         lost * more_errors_than(f64::from(self.parity) - 1.0, others, lost)
@@ -185,12 +190,12 @@ impl FecSettings {
         bytes + CODED_BYTES + self.header
     }
 
-    /// By how much a full block of packets of `bytes` is longer on a link that adds `overhead` to each.
-    pub fn expansion(&self, bytes: u32, overhead: u32) -> f64 {
+    /// By how much a full block of packets of `bytes` is longer on a link with this framing.
+    pub fn expansion(&self, bytes: u32, framing: &Framing) -> f64 {
         let (data, parity) = (f64::from(self.data), f64::from(self.parity));
-        let plain = data * f64::from(bytes + overhead);
-        let headed = data * f64::from(bytes + self.header + overhead);
-        (headed + parity * f64::from(self.parity_bytes(bytes) + overhead)) / plain
+        let [plain, headed, coded] = [bytes, bytes + self.header, self.parity_bytes(bytes)]
+            .map(|bytes| f64::from(framing.bytes(bytes)));
+        (data * headed + parity * coded) / (data * plain)
     }
 }
 

@@ -1,16 +1,17 @@
-//! Routers that give feedback to senders: they read the feedback field of packets, and lower or raise what
-//! it asks for.
+//! Routers that give feedback to senders: they read the feedback field of packets, and lower or
+//! raise what it asks for.
 //!
-//! One file per protocol. Each is a state machine without I/O at the queue of a direction: packets and times
-//! go in at the arrival of a packet and at the start of its transmission. The network calls it, because the
-//! field is in the packet, which the link does not hold.
+//! One file per protocol. Each is a state machine without I/O at the queue of a direction: packets
+//! and times go in at the arrival of a packet and at the start of its transmission. The network
+//! calls it, because the field is in the packet, which the link does not hold.
 //!
 //! Decisions:
-//! - Intervals have no timers. What was due is computed at the next packet, from the queue as it was left.
-//! - The capacity follows the rate of the direction through all its changes: events, traces and modems. An
-//!   outage is no change of capacity.
-//! - A direction with feedback has a queue that decides at dequeue: the field is written when a packet
-//!   leaves. It works with a drop-tail queue and with active queue management.
+//! - Intervals have no timers. What was due is computed at the next packet, from the queue as it
+//!   was left.
+//! - The capacity follows the rate of the direction through all its changes: events, traces and
+//!   modems. An outage is no change of capacity.
+//! - A direction with feedback has a queue that decides at dequeue: the field is written when a
+//!   packet leaves. It works with a drop-tail queue and with active queue management.
 
 mod ebn;
 mod intervals;
@@ -22,6 +23,7 @@ use wire::feedback::{Field, Protocol, Request};
 
 use crate::direction::Direction;
 use crate::dynamics::Cursor;
+use crate::framing::Framing;
 use crate::mechanism::Mechanism;
 use ebn::EbnRouter;
 pub use ebn::EbnSettings;
@@ -50,7 +52,8 @@ pub enum Feedback {
     PXcp(ProportionalXcpSettings),
     /// EBN: the router gives each flow an equal share of the rate that is available.
     Ebn(EbnSettings),
-    /// Quick-Start: the router approves, lowers or denies the rate at which a connection asks to start.
+    /// Quick-Start: the router approves, lowers or denies the rate at which a connection asks to
+    /// start.
     QuickStart(QuickStartSettings),
 }
 
@@ -178,9 +181,12 @@ impl Rules {
 pub struct Router {
     rules: Rules,
     protocol: Protocol,
-    /// Bytes that the direction adds to each packet.
-    overhead: u32,
+    /// Bytes that the direction adds to packets: on the line, and those of ARQ or FEC.
+    framing: Framing,
+    header: u32,
     rate: Rate,
+    /// Rate of the shaper, if there is one.
+    shaped: Option<Rate>,
     /// Changes of the rate that are still to come, the next one apart.
     changes: Option<Cursor>,
     next_change: Option<(Time, Rate)>,
@@ -197,8 +203,10 @@ impl Router {
         let mut router = Self {
             rules: Rules::new(feedback),
             protocol: feedback.protocol(),
-            overhead: settings.overhead + settings.header(),
+            framing: settings.framing,
+            header: settings.header(),
             rate: settings.rate,
+            shaped: settings.shaper.map(|shaper| shaper.rate),
             changes: direction.changes(),
             next_change: None,
             waiting: 0,
@@ -232,7 +240,13 @@ impl Router {
 
     /// Capacity in bytes per second.
     fn capacity(&self) -> f64 {
-        self.rate.bits_per_second() as f64 / 8.0
+        let rate = self.shaped.map_or(self.rate, |shaped| shaped.min(self.rate));
+        rate.bits_per_second() as f64 / 8.0
+    }
+
+    /// Bytes of a packet on the line.
+    fn framed(&self, bytes: u32) -> u32 {
+        self.framing.bytes(bytes + self.header)
     }
 
     fn compute_until(&mut self, now: Time) {
@@ -244,13 +258,13 @@ impl Router {
     pub fn on_arrival(&mut self, now: Time, bytes: u32, field: &Field) {
         self.update_until(now);
         let request = field.request.filter(|request| request.protocol == self.protocol);
-        self.rules.on_arrival(self.capacity(), bytes + self.overhead, request.as_ref());
+        self.rules.on_arrival(self.capacity(), self.framed(bytes), request.as_ref());
     }
 
     /// A packet of `bytes` leaves the queue: its transmission starts.
     pub fn on_departure(&mut self, now: Time, bytes: u32, field: &mut Field) {
         self.update_until(now);
-        let (capacity, bytes) = (self.capacity(), bytes + self.overhead);
+        let (capacity, bytes) = (self.capacity(), self.framed(bytes));
         self.counters.reports += u64::from(field.report.is_some());
         let request = field.request.as_mut().filter(|request| request.protocol == self.protocol);
         let Some(request) = request else {
@@ -287,7 +301,8 @@ mod tests {
         Time::ZERO + Span::from_millis(millis)
     }
 
-    /// A router at a link of 8 Mbit/s, which has 4 Mbit/s from 10 s on, and adds 100 bytes to each packet.
+    /// A router at a link of 8 Mbit/s, which has 4 Mbit/s from 10 s on, and adds 100 bytes to each
+    /// packet.
     fn router(feedback: Feedback) -> Router {
         let rate = |millions: u64| Rate::from_bits_per_second(millions * 1_000_000);
         let change = Change {
@@ -299,7 +314,7 @@ mod tests {
             loss: None,
         };
         let settings = Settings {
-            overhead: 100,
+            framing: Framing::overhead(100),
             feedback: Some(feedback),
             timeline: Timeline::new(vec![change]),
             ..Settings::new(rate(8), Span::ZERO)
@@ -337,7 +352,8 @@ mod tests {
         }
     }
 
-    /// Traffic without the field, ten packets of 900 bytes and 100 of the link in each 50 ms: 200 kB/s.
+    /// Traffic without the field, ten packets of 900 bytes and 100 of the link in each 50 ms: 200
+    /// kB/s.
     #[test]
     fn the_overhead_of_the_link_counts_for_its_router() {
         let mut router = router(Feedback::Ebn(EbnSettings { target: 1.0, drain: 0.0 }));
@@ -354,7 +370,8 @@ mod tests {
     #[test]
     fn treated_lowered_and_denied_requests_are_counted() {
         let mut router = router(Feedback::QuickStart(QuickStartSettings::default()));
-        // 85 % of 1 MB/s: 640 kB/s, then 160 kB/s, then as little as 40 kB/s and 10 kB/s, and nothing.
+        // 85 % of 1 MB/s: 640 kB/s, then 160 kB/s, then as little as 40 kB/s and 10 kB/s, and
+        // nothing.
         let rates: Vec<_> = (0..5)
             .map(|_| answer(&mut router, at(1), &field(Protocol::QuickStart, 640e3)))
             .collect();

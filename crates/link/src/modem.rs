@@ -1,20 +1,22 @@
-//! Adaptive coding and modulation (ACM): the modem of a link chooses what it sends by the quality of the
-//! signal, so that a fade takes rate before it takes packets.
+//! Adaptive coding and modulation (ACM): the modem of a link chooses what it sends by the quality
+//! of the signal, so that a fade takes rate before it takes packets.
 //!
-//! The attenuation of a link is known before the run. So all choices are computed in advance, and become
-//! changes of the rate, as those of an event or of a trace. A packet only pays for a link that changes.
+//! The attenuation of a link is known before the run. So all choices are computed in advance, and
+//! become changes of the rate, as those of an event or of a trace. A packet only pays for a link
+//! that changes.
 //!
-//! The receiver measures Es/N0 every `interval`, and the sender follows `delay` later. It takes the most
-//! efficient modulation and code that needs at most the measured Es/N0 less `margin`. To a more efficient
-//! one it goes only if `hysteresis` is left too. A packet that passes while Es/N0 is below the threshold of
-//! the choice is lost: the fade was faster than the control loop, or too deep for every choice.
+//! The receiver measures Es/N0 every `interval`, and the sender follows `delay` later. It takes the
+//! most efficient modulation and code that needs at most the measured Es/N0 less `margin`. To a
+//! more efficient one it goes only if `hysteresis` is left too. A packet that passes while Es/N0 is
+//! below the threshold of the choice is lost: the fade was faster than the control loop, or too
+//! deep for every choice.
 //!
 //! Decisions:
-//! - A threshold is a step: above it no packet is lost, below it every one is. The codes of DVB-S2 go from
-//!   quasi error free to useless within some tenths of a decibel.
+//! - A threshold is a step: above it no packet is lost, below it every one is. The codes of DVB-S2
+//!   go from quasi error free to useless within some tenths of a decibel.
 //! - At the start of a run the loop has settled.
-//! - The rate of a packet is that at the start of its transmission, as with every change of a link. Its
-//!   loss is decided at its last bit.
+//! - The rate of a packet is that at the start of its transmission, as with every change of a link.
+//!   Its loss is decided at its last bit.
 //! - Frames of the physical layer are not modelled: their headers are in the efficiency, and their
 //!   length and the padding of the last one are left out. `overhead` can stand for encapsulation.
 
@@ -77,24 +79,26 @@ pub enum Modem {
     schemars(inline)
 )]
 pub struct ModemSettings {
-    /// Bandwidth of the carrier in Hz. The symbol rate is the bandwidth divided by 1 + `roll_off`. The
-    /// default is that of a common transponder.
+    /// Bandwidth of the carrier in Hz. The symbol rate is the bandwidth divided by 1 + `roll_off`.
+    /// The default is that of a common transponder.
     #[cfg_attr(feature = "schema", schemars(range(min = 10_000, max = 10_000_000_000.0)))]
     pub bandwidth: f64,
     /// Roll-off of the pulse: 0.35, 0.25 or 0.2 in DVB-S2, and also 0.15, 0.1 and 0.05 in DVB-S2X.
     #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1)))]
     pub roll_off: f64,
-    /// Es/N0 in dB that is left above the threshold of a choice when it is made. The default is our choice.
+    /// Es/N0 in dB that is left above the threshold of a choice when it is made. The default is our
+    /// choice.
     #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 50)))]
     pub margin: f64,
-    /// Further Es/N0 in dB that must be left for a more efficient choice. The default is our choice.
+    /// Further Es/N0 in dB that must be left for a more efficient choice. The default is our
+    /// choice.
     #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 50)))]
     pub hysteresis: f64,
     /// Time between measurements of Es/N0. The default is our choice.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms")))]
     pub interval: Span,
-    /// Delay of the control loop: time from a measurement to the first packet that follows it. The default
-    /// is a round trip over a geostationary satellite.
+    /// Delay of the control loop: time from a measurement to the first packet that follows it. The
+    /// default is a round trip over a geostationary satellite.
     pub delay: Span,
 }
 
@@ -150,8 +154,8 @@ impl Modem {
         }
     }
 
-    /// Its choices, the most robust first. Choices that need more than a more efficient one are left
-    /// out.
+    /// Its choices, the most robust first. Choices that need more than a more efficient one are
+    /// left out.
     pub fn modcods(&self) -> Vec<Modcod> {
         let more: &[Modcod] = match self {
             Self::DvbS2(_) => &[],
@@ -177,7 +181,8 @@ impl Modem {
 pub struct Signal {
     /// Es/N0 in dB in clear sky, Es being the energy of a symbol.
     pub es_n0: f64,
-    /// Noise temperature of the receiving system in clear sky, in K; `None` if rain does not add noise.
+    /// Noise temperature of the receiving system in clear sky, in K; `None` if rain does not add
+    /// noise.
     pub system_temperature: Option<f64>,
     /// Attenuation over time.
     pub fade: Fade,
@@ -429,7 +434,8 @@ mod tests {
         }
     }
 
-    /// Rain of 3 dB shines with half of its 275 K into a receiver of 137.5 K, and doubles its noise.
+    /// Rain of 3 dB shines with half of its 275 K into a receiver of 137.5 K, and doubles its
+    /// noise.
     #[test]
     fn rain_adds_its_noise_to_its_attenuation() {
         let signal = |system_temperature| {

@@ -2,8 +2,9 @@
 //!
 //! Two kinds. A [`Fifo`] knows at arrival when a packet will leave, so a packet costs one event. A
 //! [`Discipline`] decides when the transmitter asks for the next packet, as the algorithms of `aqm`
-//! do. The start of a transmission is found when something else happens to the direction, or at the latest
-//! before anything can follow from it ([`Direction::service_slack`](crate::Direction::service_slack)).
+//! do. The start of a transmission is found when something else happens to the direction, or at the
+//! latest before anything can follow from it
+//! ([`Direction::service_slack`](crate::Direction::service_slack)).
 
 mod aqm;
 mod discipline;
@@ -21,6 +22,8 @@ pub use discipline::{AqmCounters, Content, Decisions, Discipline, Queued, Served
 pub use marker::{Marker, Marking};
 
 use sketch::Sketch;
+
+use crate::shaper::Shaper;
 
 pub(crate) use aqm::{AnyDiscipline, Surroundings};
 pub(crate) use discipline::{Next, Scheduled};
@@ -97,8 +100,8 @@ pub enum Ecn {
     NotCapable,
     /// Queues may mark it: ECT(0).
     Capable,
-    /// Queues may mark it, and its endpoints respond to each mark as scalable congestion control does:
-    /// ECT(1) (RFC 9331). No transport of the simulator sends it yet.
+    /// Queues may mark it, and its endpoints respond to each mark as scalable congestion control
+    /// does: ECT(1) (RFC 9331). No transport of the simulator sends it yet.
     Scalable,
     /// It is marked: CE.
     Marked,
@@ -136,6 +139,14 @@ impl Queue {
         match self {
             Self::Plain(fifo) | Self::Fifo(fifo) => Some(fifo),
             Self::Scheduled(_) => None,
+        }
+    }
+
+    /// The shaper behind it.
+    pub fn shaper(&self) -> Option<&Shaper> {
+        match self {
+            Self::Plain(_) | Self::Fifo(_) => None,
+            Self::Scheduled(scheduled) => scheduled.shaper.as_deref(),
         }
     }
 

@@ -73,8 +73,8 @@ mod tests {
         assert_eq!(firsts.len(), 20 * 5 * 20);
     }
 
-    /// The first numbers of SplitMix64 from the state 0, which the algorithm is tested with (Steele, Lea and
-    /// Flood, Fast splittable pseudorandom number generators, OOPSLA 2014).
+    /// The first numbers of SplitMix64 from the state 0, which the algorithm is tested with
+    /// (Steele, Lea and Flood, Fast splittable pseudorandom number generators, OOPSLA 2014).
     #[test]
     fn inputs_are_mixed_as_by_splitmix64() {
         const GAMMA: u64 = 0x9e37_79b9_7f4a_7c15;

@@ -1,17 +1,20 @@
-//! Traces: a direction that replays the rate, the delay, the losses and the outages of a measurement.
+//! Traces: a direction that replays the rate, the delay, the losses and the outages of a
+//! measurement.
 //!
-//! A trace is a [`Timeline`] of its own. The events of a scenario come after it at the same instant, so that
-//! they can change what a trace has set.
+//! A trace is a [`Timeline`] of its own. The events of a scenario come after it at the same
+//! instant, so that they can change what a trace has set.
 //!
-//! A run may start at a random time of its traces: replications of one trace are the same path at different
-//! times. A trace that repeats is turned. The state at the start is what the trace had set before then.
+//! A run may start at a random time of its traces: replications of one trace are the same path at
+//! different times. A trace that repeats is turned. The state at the start is what the trace had
+//! set before then.
 //!
 //! Decisions:
-//! - The start depends on the seed and on the length of the trace only. The directions and links of a run
-//!   whose traces have the same length start at the same time of them, so that what was measured together
-//!   stays together.
-//! - Losses are independent of each other, with the probability that the trace has at that time. A trace of
-//!   single lost packets would belong to the packets of its measurement, which other packets do not follow.
+//! - The start depends on the seed and on the length of the trace only. The directions and links of
+//!   a run whose traces have the same length start at the same time of them, so that what was
+//!   measured together stays together.
+//! - Losses are independent of each other, with the probability that the trace has at that time. A
+//!   trace of single lost packets would belong to the packets of its measurement, which other
+//!   packets do not follow.
 
 use units::{Rate, Span, Time};
 
@@ -30,8 +33,8 @@ pub(crate) const ABOUT: Mechanism = Mechanism {
             reacts to the flow, such as a scheduler of slots or a cell shared with others, is not in it.",
 };
 
-/// The time of a trace at which a run with `seed` starts: uniform from zero to below `within`. It does not
-/// depend on controllers, so that runs of one seed are paired.
+/// The time of a trace at which a run with `seed` starts: uniform from zero to below `within`. It
+/// does not depend on controllers, so that runs of one seed are paired.
 pub fn trace_start(seed: u64, within: Span) -> Span {
     up_to(seed, 1, within)
 }
@@ -89,8 +92,9 @@ impl Trace {
         })
     }
 
-    /// Means in a direction of this rate and delay. They are over the whole length, unless a part of the trace
-    /// repeats so often in it that [`MOST_CHANGES`] come first: then they are over the time until there.
+    /// Means in a direction of this rate and delay. They are over the whole length, unless a part
+    /// of the trace repeats so often in it that [`MOST_CHANGES`] come first: then they are over the
+    /// time until there.
     pub(crate) fn means(&self, rate: Rate, delay: Span) -> Means {
         let end = Time::ZERO + self.lasts;
         let bits = |rate: Rate| rate.bits_per_second() as f64;
@@ -123,8 +127,8 @@ impl Trace {
 }
 
 impl Timeline {
-    /// The timeline of a run that starts `start` after the beginning of this one, in its state at that time.
-    /// Changes that repeat are taken as if they had always repeated.
+    /// The timeline of a run that starts `start` after the beginning of this one, in its state at
+    /// that time. Changes that repeat are taken as if they had always repeated.
     #[must_use]
     pub fn started(&self, start: Span) -> Self {
         if start == Span::ZERO || self.is_empty() {

@@ -23,8 +23,8 @@ impl Transmitter {
     }
 
     /// Time spent sending until `now`, of which outages take `silent` between `now` and the end of
-    /// the last packet. The packets accepted and not yet sent are one block without gaps but those of
-    /// outages, so it is the time that remains.
+    /// the last packet. The packets accepted and not yet sent are one block without gaps but those
+    /// of outages, so it is the time that remains.
     pub fn busy_until(&self, now: Time, silent: Span) -> Span {
         self.busy.saturating_sub(self.free_at.since(now).saturating_sub(silent))
     }
@@ -85,8 +85,8 @@ impl Serialiser {
         Self { rate: rate.bits_per_second(), cached: (0, 0, 0), owed: 0 }
     }
 
-    /// From now on another rate, which must not be zero. What is owed at the old one is dropped; where
-    /// the rate is the same, nothing happens.
+    /// From now on another rate, which must not be zero. What is owed at the old one is dropped;
+    /// where the rate is the same, nothing happens.
     pub fn set_rate(&mut self, rate: Rate) {
         if self.rate != rate.bits_per_second() {
             *self = Self::new(rate);

@@ -1,7 +1,8 @@
-//! The losses of the built-in fade of `bentpipe compare`, which a channel has in addition to its own.
+//! The losses of the built-in fade of `bentpipe compare`, which a channel has in addition to its
+//! own.
 //!
-//! They are those of a modem that loses the signal: QPSK with 11 dB in clear sky behind a sequential decoder,
-//! under the event of `fade.csv`. A packet has 1500 bytes.
+//! They are those of a modem that loses the signal: QPSK with 11 dB in clear sky behind a
+//! sequential decoder, under the event of `fade.csv`. A packet has 1500 bytes.
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 

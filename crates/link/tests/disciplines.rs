@@ -1,17 +1,18 @@
-//! A direction whose queue is a discipline: what it is handed, when it is served, and what is counted.
+//! A direction whose queue is a discipline: what it is handed, when it is served, and what is
+//! counted.
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 use std::collections::VecDeque;
 
 use link::{
-    Change, Content, Direction, Discipline, Ecn, Errors, Fate, Priority, Queued, Served, Settings,
-    Timeline,
+    Change, Content, Direction, Discipline, Ecn, Errors, Fate, Framing, Priority, Queued, Served,
+    Settings, Timeline,
 };
 use units::{Rate, Span, Time};
 
-/// First in, first out. It drops what finds `most` packets waiting, and what has waited for longer than
-/// `longest` when its turn comes.
+/// First in, first out. It drops what finds `most` packets waiting, and what has waited for longer
+/// than `longest` when its turn comes.
 #[derive(Clone, Debug)]
 struct Fifo {
     packets: VecDeque<Queued>,
@@ -68,7 +69,15 @@ fn at(millis: u64) -> Time {
 
 fn enqueue(link: &mut Direction, now: Time, ticket: u32) {
     let (priority, ecn) = (Priority::Normal, Ecn::default());
-    link.enqueue(Queued { ticket, flow: 0, bytes: 1000, priority, ecn, since: now });
+    link.enqueue(Queued {
+        ticket,
+        flow: 0,
+        bytes: 1000,
+        unframed: 1000,
+        priority,
+        ecn,
+        since: now,
+    });
 }
 
 /// All that is sent until `now`: tickets and fates.
@@ -157,9 +166,10 @@ fn the_discipline_sees_bytes_with_overhead_and_the_channel_without() {
     let per = |bytes| Errors::BitErrors { ber: 0.5, ecc_threshold: 0.0 }.packet_error_rate(bytes);
     assert_eq!((per(0), per(1000)), (0.0, 1.0), "so that the channel tells them apart");
     let channel = Errors::BitErrors { ber: 0.5, ecc_threshold: 0.0 };
-    let mut link = patient(Settings { overhead: 1000, channel, ..settings() });
+    let mut link = patient(Settings { framing: Framing::overhead(1000), channel, ..settings() });
     let (priority, ecn) = (Priority::Normal, Ecn::default());
-    let empty = |ticket| Queued { ticket, flow: 0, bytes: 0, priority, ecn, since: at(0) };
+    let empty =
+        |ticket| Queued { ticket, flow: 0, bytes: 0, unframed: 0, priority, ecn, since: at(0) };
     link.enqueue(empty(0));
     assert_eq!(served(&mut link, at(0)), [(0, Fate::Arrives(at(11)))]);
     (1..3).for_each(|ticket| link.enqueue(empty(ticket)));

@@ -13,9 +13,10 @@ use queue::Outcome;
 /// Allowed difference of the two in delay and drops.
 const BOUND: f64 = 0.1;
 
-/// Rows above the bound. ns-3, as ns-2, lets RED drop only while more than one packet waits. The paper does
-/// not: after a burst the average falls slowly, and packets are dropped from a queue that is already short.
-/// With the rule of ns-3 the drops of this row differ by less than 1 %, tried by hand.
+/// Rows above the bound. ns-3, as ns-2, lets RED drop only while more than one packet waits. The
+/// paper does not: after a burst the average falls slowly, and packets are dropped from a queue
+/// that is already short. With the rule of ns-3 the drops of this row differ by less than 1 %,
+/// tried by hand.
 const BY_ANOTHER_RULE: [(&str, &str); 1] = [("red", "bursts")];
 
 /// The results of ns-3.

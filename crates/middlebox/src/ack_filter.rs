@@ -1,33 +1,34 @@
-//! ACK filter (RFC 3449 section 5.2.1): where ACKs wait in a queue, a later one makes earlier ones of
-//! the same connection needless, because ACKs are cumulative. It relieves a thin return link.
+//! ACK filter (RFC 3449 section 5.2.1): where ACKs wait in a queue, a later one makes earlier ones
+//! of the same connection needless, because ACKs are cumulative. It relieves a thin return link.
 //!
-//! Three rules. All look at the queue when a packet joins it, and compare it with packets of the same
-//! addresses and ports that wait before it.
+//! Three rules. All look at the queue when a packet joins it, and compare it with packets of the
+//! same addresses and ports that wait before it.
 //!
-//! - `cake`: that of Linux's queue CAKE. The joining packet is a segment with ACK and without SYN. A
-//!   waiting packet is a candidate if it is a pure ACK, has no flag but ACK and those of ECN, no
+//! - `cake`: that of Linux's queue CAKE. The joining packet is a segment with ACK and without SYN.
+//!   A waiting packet is a candidate if it is a pure ACK, has no flag but ACK and those of ECN, no
 //!   reserved bits, no options but padding, timestamps and SACK, an acknowledgement number and
-//!   timestamps that are not above those of the joining packet, and SACK blocks that the joining packet
-//!   covers. A duplicate ACK, with the same number and the same SACK blocks, is none. A packet with
-//!   other ECN flags than the candidate protects it. The first candidate is removed when there is a
-//!   second, so that one needless ACK stays. At most one packet is removed for each that joins.
-//! - `cake-aggressive`: the same, and a single candidate is removed if it is directly before the joining
-//!   packet and has the same ECN flags.
+//!   timestamps that are not above those of the joining packet, and SACK blocks that the joining
+//!   packet covers. A duplicate ACK, with the same number and the same SACK blocks, is none. A
+//!   packet with other ECN flags than the candidate protects it. The first candidate is removed
+//!   when there is a second, so that one needless ACK stays. At most one packet is removed for each
+//!   that joins.
+//! - `cake-aggressive`: the same, and a single candidate is removed if it is directly before the
+//!   joining packet and has the same ECN flags.
 //! - `ns-2`: that of ns-2's `semanticPacketQueue`. A pure ACK that joins removes all pure ACKs with
 //!   smaller acknowledgement numbers, whatever else is in them.
 //!
 //! Decisions:
-//! - The filter works in the queues of all links that leave its node, as both sources have it: at another
-//!   place no ACK waits for a later one.
-//! - Compared with the source code of both. CAKE also removes ACKs with an MD5 signature (RFC 2385); here they
-//!   stay, as all packets with other options. ns-2 takes every segment without payload for an ACK; here SYN, FIN
-//!   and RST stay.
-//! - "Directly before" is meant among the packets of one direction of a connection, because CAKE keeps a
-//!   queue for each of them.
-//! - A waiting packet is removed before the queue decides whether it has room for the joining one. If
-//!   the queue then drops the joining packet, the acknowledgement comes with the next one.
-//! - ns-2's option to put the joining ACK at the place of the oldest one removed is off by default there,
-//!   and is left out here.
+//! - The filter works in the queues of all links that leave its node, as both sources have it: at
+//!   another place no ACK waits for a later one.
+//! - Compared with the source code of both. CAKE also removes ACKs with an MD5 signature
+//!   (RFC 2385); here they stay, as all packets with other options. ns-2 takes every segment
+//!   without payload for an ACK; here SYN, FIN and RST stay.
+//! - "Directly before" is meant among the packets of one direction of a connection, because CAKE
+//!   keeps a queue for each of them.
+//! - A waiting packet is removed before the queue decides whether it has room for the joining one.
+//!   If the queue then drops the joining packet, the acknowledgement comes with the next one.
+//! - ns-2's option to put the joining ACK at the place of the oldest one removed is off by default
+//!   there, and is left out here.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -55,8 +56,8 @@ pub(crate) const ABOUT: Mechanism = Mechanism {
     schemars(inline)
 )]
 pub struct AckFilterSettings {
-    /// Which ACKs a later one removes. `"cake"`: the first of two that it makes needless, without loss
-    /// of SACK blocks or ECN marks. `"cake-aggressive"`: also a single one directly before it.
+    /// Which ACKs a later one removes. `"cake"`: the first of two that it makes needless, without
+    /// loss of SACK blocks or ECN marks. `"cake-aggressive"`: also a single one directly before it.
     /// `"ns-2"`: all with smaller numbers.
     pub rule: FilterRule,
 }
@@ -349,8 +350,8 @@ mod tests {
     }
 
     proptest! {
-        /// Whatever waits, the highest acknowledgement and, with CAKE, every SACK block and every mark
-        /// before a change of marks still comes out.
+        /// Whatever waits, the highest acknowledgement and, with CAKE, every SACK block and every
+        /// mark before a change of marks still comes out.
         #[test]
         fn nothing_is_lost_that_a_later_packet_does_not_say(headers in headers()) {
             for rule in [FilterRule::Cake, FilterRule::CakeAggressive, FilterRule::Ns2] {

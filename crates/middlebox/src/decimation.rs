@@ -1,16 +1,16 @@
-//! ACK decimation: of the pure ACKs of a connection, it forwards one of `every`. This is one of the policies
-//! that RFC 3449 section 5.2.1 leaves open for ACK filters. What the RFC itself calls decimation (section
-//! 5.2.2) is a router that drops ACKs from the ends of small queues.
+//! ACK decimation: of the pure ACKs of a connection, it forwards one of `every`. This is one of the
+//! policies that RFC 3449 section 5.2.1 leaves open for ACK filters. What the RFC itself calls
+//! decimation (section 5.2.2) is a router that drops ACKs from the ends of small queues.
 //!
-//! The newest ACK that has not passed is held. It passes when `every` ACKs have come, or after `hold`. So
-//! the last ACK of a flight is late, and not lost.
+//! The newest ACK that has not passed is held. It passes when `every` ACKs have come, or after
+//! `hold`. So the last ACK of a flight is late, and not lost.
 //!
-//! Only an ACK that says nothing but its number is held: no SACK blocks, no change of the window field, no
-//! ECN flags, no other options, and a number above that of the ACK before. Everything else passes at once,
-//! with the held ACK before it.
+//! Only an ACK that says nothing but its number is held: no SACK blocks, no change of the window
+//! field, no ECN flags, no other options, and a number above that of the ACK before. Everything
+//! else passes at once, with the held ACK before it.
 //!
-//! Reconstructed: RFC 3449 names the idea and gives no rules. That ACKs are held, what passes, and both
-//! defaults are our choice.
+//! Reconstructed: RFC 3449 names the idea and gives no rules. That ACKs are held, what passes, and
+//! both defaults are our choice.
 
 use std::collections::BTreeMap;
 

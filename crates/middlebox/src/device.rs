@@ -1,7 +1,8 @@
 //! Middleboxes that see the packets that a node forwards.
 //!
-//! A device gets a packet, or the time for which it has asked, and returns the packets that go on: those
-//! that pass, those that it has held, and those that it makes itself. Each goes to its own destination.
+//! A device gets a packet, or the time for which it has asked, and returns the packets that go on:
+//! those that pass, those that it has held, and those that it makes itself. Each goes to its own
+//! destination.
 
 use units::Time;
 

@@ -138,13 +138,14 @@ pub trait Visible: Clone {
     /// Its header; `None` if it is no whole TCP segment.
     fn header(&self) -> Option<Header>;
 
-    /// Its length in bytes. Only differences between packets of one connection matter, so the header
-    /// of IP may be left out.
+    /// Its length in bytes. Only differences between packets of one connection matter, so the
+    /// header of IP may be left out.
     fn bytes(&self) -> u16;
 
     /// The pure ACK of `acknowledgement` that the sender of this segment might have sent: without
-    /// payload and SACK blocks. It has `echo` for its timestamp echo reply if both are there, `window` for
-    /// its window field if it is there, and all else from the segment. `None` if it is no whole TCP segment.
+    /// payload and SACK blocks. It has `echo` for its timestamp echo reply if both are there,
+    /// `window` for its window field if it is there, and all else from the segment. `None` if it is
+    /// no whole TCP segment.
     fn pure_ack(
         &self,
         acknowledgement: u32,
@@ -152,17 +153,17 @@ pub trait Visible: Clone {
         window: Option<u16>,
     ) -> Option<Self>;
 
-    /// The same segment with this timestamp value, if it has timestamps: an old value would be discarded
-    /// by the receiver (PAWS, RFC 7323 section 5).
+    /// The same segment with this timestamp value, if it has timestamps: an old value would be
+    /// discarded by the receiver (PAWS, RFC 7323 section 5).
     #[must_use]
     fn with_timestamp(&self, value: u32) -> Self;
 
-    /// The ICMP message of a router with the address `router` about this packet, which is too long for a link
-    /// of `mtu` bytes. `None` about other messages.
+    /// The ICMP message of a router with the address `router` about this packet, which is too long
+    /// for a link of `mtu` bytes. `None` about other messages.
     fn too_big(&self, router: IpAddr, mtu: u16) -> Option<Self>;
 
-    /// The same ACK with explicit loss notification: an error has taken the data that it asks for. Packets
-    /// without room for it stay as they are.
+    /// The same ACK with explicit loss notification: an error has taken the data that it asks for.
+    /// Packets without room for it stay as they are.
     #[must_use]
     fn with_loss_notice(&self) -> Self {
         self.clone()

@@ -7,7 +7,8 @@
 //!
 //! One file per mechanism. Times and packets go in, and decisions come out.
 
-// A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it may.
+// A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it
+// may.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod ack_filter;

@@ -1,15 +1,17 @@
 //! The MTU of a link: the longest packet that it takes.
 //!
-//! All packets have DF of IPv4 set, or are of IPv6, so the router before the link cannot fragment them. It
-//! drops one that is too long and reports the MTU of the link to the sender by ICMP (RFC 1191 section 4,
-//! RFC 8201 section 3; [`wire::icmp`]), if it sends such messages. The message is a packet like others: it
-//! takes the way back, its rate and its queues, and can be lost.
+//! All packets have DF of IPv4 set, or are of IPv6, so the router before the link cannot fragment
+//! them. It drops one that is too long and reports the MTU of the link to the sender by ICMP
+//! (RFC 1191 section 4, RFC 8201 section 3; [`wire::icmp`]), if it sends such messages. The message
+//! is a packet like others: it takes the way back, its rate and its queues, and can be lost.
 //!
 //! Decisions:
-//! - The length is that of the IP packet: before header compression, and without what the link adds.
-//! - A host knows the MTU of its own links, and agrees on segments that fit them (RFC 9293 section 3.7.1).
-//! - Routers report each packet that is too long, as Linux does: its limit of messages spares this one
-//!   (`icmpv4_mask_allow`).
+//! - The length is that of the IP packet: before header compression, and without what the link
+//!   adds.
+//! - A host knows the MTU of its own links, and agrees on segments that fit them (RFC 9293
+//!   section 3.7.1).
+//! - Routers report each packet that is too long, as Linux does: its limit of messages spares this
+//!   one (`icmpv4_mask_allow`).
 //! - No message reports another message.
 
 use link::{Mechanism, Provenance};

@@ -1,25 +1,28 @@
-//! TCP packet control (Zeng and Trajković, "TCP packet control for wireless networks", 2005): a gateway before a
-//! hop with a varying delay keeps spurious retransmissions from the hop, and duplicate ACKs from the sender.
+//! TCP packet control (Zeng and Trajković, "TCP packet control for wireless networks", 2005): a
+//! gateway before a hop with a varying delay keeps spurious retransmissions from the hop, and
+//! duplicate ACKs from the sender.
 //!
 //! **Data filter.** A segment whose data has all been forwarded before is a retransmission.
 //!
-//! - Data that the receiver has acknowledged is dropped. The last ACK is repeated in its place, because the
-//!   sender may not have it: once for a series of such segments, and again when one of them is repeated.
-//! - Other data is dropped if nothing shows a loss, and its first copy may still be on its way: the first copy was
-//!   forwarded less than `patience` ago, or ACKs of new data keep coming. They do if the last one came less than
-//!   four times the average time between two ago.
-//! - A duplicate ACK or a SACK block shows a loss. Until all data is acknowledged that was forwarded before
-//!   it, retransmissions pass.
+//! - Data that the receiver has acknowledged is dropped. The last ACK is repeated in its place,
+//!   because the sender may not have it: once for a series of such segments, and again when one of
+//!   them is repeated.
+//! - Other data is dropped if nothing shows a loss, and its first copy may still be on its way: the
+//!   first copy was forwarded less than `patience` ago, or ACKs of new data keep coming. They do if
+//!   the last one came less than four times the average time between two ago.
+//! - A duplicate ACK or a SACK block shows a loss. Until all data is acknowledged that was
+//!   forwarded before it, retransmissions pass.
 //!
 //! **ACK filter.** For pure ACKs without ECN flags:
 //!
 //! - One with a number below that of an ACK before it is dropped.
 //! - A duplicate ACK is dropped if there have been more than packets that could have caused them.
-//! - From duplicate number `dupacks` on they are held for `hold`, and dropped if an ACK of new data comes in
-//!   this time. So a packet that was overtaken starts no fast retransmit.
+//! - From duplicate number `dupacks` on they are held for `hold`, and dropped if an ACK of new data
+//!   comes in this time. So a packet that was overtaken starts no fast retransmit.
 //!
-//! Reconstructed: only the abstract of the paper could be read. It names filters of ACKs and of data in
-//! routers against spurious timeouts and fast retransmits. All rules and defaults are our choice.
+//! Reconstructed: only the abstract of the paper could be read. It names filters of ACKs and of
+//! data in routers against spurious timeouts and fast retransmits. All rules and defaults are our
+//! choice.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -54,8 +57,8 @@ const MISSED: f64 = 4.0;
     schemars(inline)
 )]
 pub struct PacketControlSettings {
-    /// Time after the first copy of a segment in which its retransmissions are dropped, if nothing shows a
-    /// loss: the longest delay spike that is hidden from the link.
+    /// Time after the first copy of a segment in which its retransmissions are dropped, if nothing
+    /// shows a loss: the longest delay spike that is hidden from the link.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "0s", "x-maximum" = "60s")))]
     pub patience: Span,
     /// Number of the duplicate ACK from which on they are held.
@@ -417,7 +420,8 @@ mod tests {
         }
     }
 
-    /// A sender probes a closed window with data that it has sent before (RFC 9293 section 3.8.6.1).
+    /// A sender probes a closed window with data that it has sent before (RFC 9293
+    /// section 3.8.6.1).
     #[test]
     fn a_probe_into_a_closed_window_passes() {
         for (window, passes) in [(0, true), (9, false)] {

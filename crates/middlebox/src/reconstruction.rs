@@ -1,20 +1,21 @@
-//! ACK reconstruction (RFC 3449 section 5.3.1): behind a link on which ACKs were filtered, it sends the ACKs
-//! between two that are far apart, so that a sender that counts ACKs grows as without the filter, and sends no
-//! bursts.
+//! ACK reconstruction (RFC 3449 section 5.3.1): behind a link on which ACKs were filtered, it sends
+//! the ACKs between two that are far apart, so that a sender that counts ACKs grows as without the
+//! filter, and sends no bursts.
 //!
-//! If the number of a pure ACK jumps by more than `threshold` segments, the device sends ACKs of `step` segments
-//! each up to the new number. They are spread over the mean time between real ACKs (an average with weight
-//! 0.25), and the last of them is the real one. An ACK that comes earlier continues from the number
-//! that was sent last.
+//! If the number of a pure ACK jumps by more than `threshold` segments, the device sends ACKs of
+//! `step` segments each up to the new number. They are spread over the mean time between real ACKs
+//! (an average with weight 0.25), and the last of them is the real one. An ACK that comes earlier
+//! continues from the number that was sent last.
 //!
-//! Everything but a pure ACK with a higher number passes at once, with what is held before it: data,
-//! duplicate ACKs, SACK blocks and ECN flags.
+//! Everything but a pure ACK with a higher number passes at once, with what is held before it:
+//! data, duplicate ACKs, SACK blocks and ECN flags.
 //!
 //! Decisions:
-//! - Jumps are counted in segments as large as the largest that went the other way; ns-2 numbers segments.
+//! - Jumps are counted in segments as large as the largest that went the other way; ns-2 numbers
+//!   segments.
 //! - An ACK is late by `max_delay` at most. ns-2 has no limit.
-//! - The ACKs between have the timestamps of the real ACK, because TCP cannot send an ACK without an RTT
-//!   sample once timestamps are agreed on. ns-2's carry none.
+//! - The ACKs between have the timestamps of the real ACK, because TCP cannot send an ACK without
+//!   an RTT sample once timestamps are agreed on. ns-2's carry none.
 
 use std::collections::{BTreeMap, VecDeque};
 

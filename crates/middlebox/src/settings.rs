@@ -28,16 +28,17 @@ pub enum Middlebox {
     /// ACK filter: takes ACKs out of the queues of the node's links when a later ACK of the same
     /// connection joins them.
     AckFilter(AckFilterSettings),
-    /// ACK reconstruction: sends the ACKs between two that are far apart, behind a link on which ACKs were
-    /// filtered.
+    /// ACK reconstruction: sends the ACKs between two that are far apart, behind a link on which
+    /// ACKs were filtered.
     AckReconstruction(AckReconstructionSettings),
-    /// TCP packet control: drops retransmissions that a delay has caused, and duplicate ACKs that may be due to
-    /// packets out of order.
+    /// TCP packet control: drops retransmissions that a delay has caused, and duplicate ACKs that
+    /// may be due to packets out of order.
     PacketControl(PacketControlSettings),
-    /// Snoop: keeps copies of data, retransmits what the hop behind it loses, and hides the duplicate ACKs of
-    /// such losses.
+    /// Snoop: keeps copies of data, retransmits what the hop behind it loses, and hides the
+    /// duplicate ACKs of such losses.
     Snoop(SnoopSettings),
-    /// Spoofing proxy: acknowledges data in the receiver's name, and repairs what the hop behind it loses.
+    /// Spoofing proxy: acknowledges data in the receiver's name, and repairs what the hop behind it
+    /// loses.
     SpoofingProxy(SpoofingSettings),
 }
 
@@ -86,8 +87,8 @@ impl Middlebox {
         matches!(self, Self::Snoop(SnoopSettings { eln: true, .. }))
     }
 
-    /// Returns true if it works in the queues of the node's links, and so on the node's own packets too. All
-    /// others only see packets that the node forwards.
+    /// Returns true if it works in the queues of the node's links, and so on the node's own packets
+    /// too. All others only see packets that the node forwards.
     pub fn is_in_queues(&self) -> bool {
         match self {
             Self::AckFilter(_) => true,

@@ -1,26 +1,31 @@
-//! Snoop (Balakrishnan, Seshan, Amir and Katz, "Improving TCP/IP performance over wireless networks", 1995): a
-//! gateway before a lossy hop keeps copies of data, retransmits what the hop has lost, and hides the duplicate
-//! ACKs of such losses from the sender.
+//! Snoop (Balakrishnan, Seshan, Amir and Katz, "Improving TCP/IP performance over wireless
+//! networks", 1995): a gateway before a lossy hop keeps copies of data, retransmits what the hop
+//! has lost, and hides the duplicate ACKs of such losses from the sender.
 //!
 //! The rules are those of ns-2's `snoop.cc`, for each direction of a connection:
 //!
-//! - Data above what was seen before is copied. Data that is seen again is a retransmission of the sender:
-//!   its duplicate ACKs pass from then on, because the sender counts them.
+//! - Data above what was seen before is copied. Data that is seen again is a retransmission of the
+//!   sender: its duplicate ACKs pass from then on, because the sender counts them.
 //! - A new ACK frees copies, and gives an RTT sample if none of them was retransmitted.
-//! - Duplicate ACK number `dupacks` of a copied segment retransmits the segment at once. In ns-2 it is the second. It is
-//!   suppressed, and with it as many further ones as there are copies behind the segment. Then they pass.
-//! - The local timer is srtt + 4 rttvar, at least `min_timeout`. On expiry the oldest segment is retransmitted.
+//! - Duplicate ACK number `dupacks` of a copied segment retransmits the segment at once. In ns-2 it
+//!   is the second. It is suppressed, and with it as many further ones as there are copies behind
+//!   the segment. Then they pass.
+//! - The local timer is srtt + 4 rttvar, at least `min_timeout`. On expiry the oldest segment is
+//!   retransmitted.
 //! - A segment is retransmitted `max_retries` times at most. Then the sender has to do it.
 //!
 //! Decisions:
 //! - Three known faults of that code are not here: its counter of duplicate ACKs is shared by all
-//!   connections, the flag of a full cache is cleared with the wrong operator, and the gain of srtt is inverted.
+//!   connections, the flag of a full cache is cleared with the wrong operator, and the gain of srtt
+//!   is inverted.
 //! - A retransmitted segment gives no RTT sample (Karn's rule; ns-2 takes one).
-//! - A copy is retransmitted with the sender's latest timestamp value. A retransmission of the sender may have
-//!   passed meanwhile, and the receiver discards older values (PAWS). ns-2 has no timestamps.
+//! - A copy is retransmitted with the sender's latest timestamp value. A retransmission of the
+//!   sender may have passed meanwhile, and the receiver discards older values (PAWS). ns-2 has no
+//!   timestamps.
 //! - The timer doubles with each expiry in a row, as a sender's does. ns-2 keeps it.
 //!
-//! Explicit loss notification (`holes`) is for the other direction: data that crosses the lossy hop before the gateway.
+//! Explicit loss notification (`holes`) is for the other direction: data that crosses the lossy hop
+//! before the gateway.
 
 mod holes;
 
@@ -57,7 +62,8 @@ const VARIANCE_GAIN: f64 = 0.25;
     schemars(inline)
 )]
 pub struct SnoopSettings {
-    /// The most segments that are copied for each direction of a connection. Others pass without a copy.
+    /// The most segments that are copied for each direction of a connection. Others pass without a
+    /// copy.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 1_000_000)))]
     pub cache: u32,
     /// Number of the duplicate ACK that retransmits a segment. Those before it pass.
@@ -69,8 +75,9 @@ pub struct SnoopSettings {
     /// The most retransmissions of a segment.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 100)))]
     pub max_retries: u32,
-    /// Explicit loss notification: mark ACKs that ask for data which has not come to the gateway. A sender before
-    /// the gateway with `transport.eln` then retransmits without a reduction. In the simulator only.
+    /// Explicit loss notification: mark ACKs that ask for data which has not come to the gateway. A
+    /// sender before the gateway with `transport.eln` then retransmits without a reduction. In the
+    /// simulator only.
     pub eln: bool,
 }
 
@@ -366,7 +373,8 @@ mod tests {
         Snoop::new(SnoopSettings { dupacks: 1, ..SnoopSettings::default() })
     }
 
-    /// Sequence numbers of data, and acknowledgement numbers of ACKs, with their times in milliseconds.
+    /// Sequence numbers of data, and acknowledgement numbers of ACKs, with their times in
+    /// milliseconds.
     fn passed(packets: Vec<(u64, Plain)>, until: u64) -> Vec<(u64, char, u32)> {
         let packets = packets.into_iter().map(|(time, packet)| (at(time), packet));
         let out = drive(&mut device(), packets, at(until));
@@ -413,8 +421,8 @@ mod tests {
         assert_eq!(later, [0, 0, 1000], "the ACK, its first duplicate, the repair");
     }
 
-    /// Explicit loss notification: duplicate ACKs for what has not come have a notice, those for what was lost
-    /// behind the gateway have none.
+    /// Explicit loss notification: duplicate ACKs for what has not come have a notice, those for
+    /// what was lost behind the gateway have none.
     #[test]
     fn acks_that_ask_for_what_has_not_come_have_a_notice() {
         let settings = SnoopSettings { eln: true, ..SnoopSettings::default() };
@@ -435,7 +443,8 @@ mod tests {
         assert!(!out.iter().any(|(_, packet)| packet.is_noticed()));
     }
 
-    /// A retransmission of the sender has a later timestamp, and the receiver discards earlier ones.
+    /// A retransmission of the sender has a later timestamp, and the receiver discards earlier
+    /// ones.
     #[test]
     fn a_repair_has_the_latest_timestamp_of_the_sender() {
         let stamped =
@@ -483,8 +492,8 @@ mod tests {
         assert_eq!(out.iter().filter(|one| one.1 == 'a').count(), 1 + 5 - 2);
     }
 
-    /// RFC 6298 section 2: srtt and rttvar with gains of 1/8 and 1/4, and Karn's rule. In ns-2 the first gain is
-    /// inverted.
+    /// RFC 6298 section 2: srtt and rttvar with gains of 1/8 and 1/4, and Karn's rule. In ns-2 the
+    /// first gain is inverted.
     #[test]
     fn the_timer_follows_the_round_trip_of_the_hop() {
         let mut device = device();
@@ -525,7 +534,8 @@ mod tests {
             (1, data(1000, 1000)),
             (2, data(2000, 1000)),
             (3, ack(1000)),
-            // A copy of what came before is the retransmission of the sender, who counts duplicate ACKs.
+            // A copy of what came before is the retransmission of the sender, who counts duplicate
+            // ACKs.
             (4, data(1000, 1000)),
             (5, ack(1000)),
         ];

@@ -1,29 +1,32 @@
-//! Spoofing proxy (RFC 3135 sections 3.1.2 and 3.1.3, "local acknowledgements"): a gateway acknowledges data in the
-//! receiver's name, keeps copies of it, and repairs what the hop behind it loses.
+//! Spoofing proxy (RFC 3135 sections 3.1.2 and 3.1.3, "local acknowledgements"): a gateway
+//! acknowledges data in the receiver's name, keeps copies of it, and repairs what the hop behind it
+//! loses.
 //!
 //! For each direction of a connection whose SYNs have passed:
 //!
-//! - A segment of new data in order is copied and forwarded, and its ACK is sent at once. So the sender grows
-//!   with the round trip to the gateway.
-//! - The promise ends at `store` bytes beyond the number that the receiver has acknowledged. The window of the
-//!   sender ends there too, or at that of the receiver. So `store` is the window of the hop behind the gateway.
-//! - The receiver's pure ACKs do not pass while a promise is open, unless they report marks: ECE, and with accurate
-//!   ECN another count than the last one that passed. One with a larger window is made when
-//!   the sender may wait for it.
-//! - Copies are retransmitted after `dupacks` duplicate ACKs, after as many SACKed segments behind one, after a
-//!   partial ACK, and after srtt + 4 rttvar without an ACK, doubled with each expiry in a row, 15 of them at
-//!   most. At most two for each ACK.
-//! - A copy is retransmitted with the sender's latest timestamp value, because the receiver discards older ones
-//!   (PAWS).
-//! - A FIN is acknowledged by the receiver only, and so is all data behind a segment that has not come. Losses
-//!   before the gateway are repaired end to end.
+//! - A segment of new data in order is copied and forwarded, and its ACK is sent at once. So the
+//!   sender grows with the round trip to the gateway.
+//! - The promise ends at `store` bytes beyond the number that the receiver has acknowledged. The
+//!   window of the sender ends there too, or at that of the receiver. So `store` is the window of
+//!   the hop behind the gateway.
+//! - The receiver's pure ACKs do not pass while a promise is open, unless they report marks: ECE,
+//!   and with accurate ECN another count than the last one that passed. One with a larger window is
+//!   made when the sender may wait for it.
+//! - Copies are retransmitted after `dupacks` duplicate ACKs, after as many SACKed segments behind
+//!   one, after a partial ACK, and after srtt + 4 rttvar without an ACK, doubled with each expiry
+//!   in a row, 15 of them at most. At most two for each ACK.
+//! - A copy is retransmitted with the sender's latest timestamp value, because the receiver
+//!   discards older ones (PAWS).
+//! - A FIN is acknowledged by the receiver only, and so is all data behind a segment that has not
+//!   come. Losses before the gateway are repaired end to end.
 //!
-//! A segment whose ACK was made is `promised`. It is `kept` when the receiver acknowledges it. With `dies_at`
-//! the gateway loses copies and state at this time and forwards packets as a router does. Promised segments that
-//! the receiver does not acknowledge until the end are `broken`. A reset breaks promises too.
+//! A segment whose ACK was made is `promised`. It is `kept` when the receiver acknowledges it. With
+//! `dies_at` the gateway loses copies and state at this time and forwards packets as a router does.
+//! Promised segments that the receiver does not acknowledge until the end are `broken`. A reset
+//! breaks promises too.
 //!
-//! Reconstructed: RFC 3135 describes the idea and gives no rules. ACK numbers, windows and repairs are our
-//! choice. Data in segments that also acknowledge passes with the receiver's own window.
+//! Reconstructed: RFC 3135 describes the idea and gives no rules. ACK numbers, windows and repairs
+//! are our choice. Data in segments that also acknowledge passes with the receiver's own window.
 
 mod flow;
 
@@ -56,8 +59,9 @@ pub(crate) const ABOUT: Mechanism = Mechanism {
     schemars(inline)
 )]
 pub struct SpoofingSettings {
-    /// The most bytes of a direction of a connection that are acknowledged before the receiver does: the window of
-    /// the hop behind the gateway, about its bandwidth-delay product and some queue.
+    /// The most bytes of a direction of a connection that are acknowledged before the receiver
+    /// does: the window of the hop behind the gateway, about its bandwidth-delay product and some
+    /// queue.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB")))]
     pub store: Bytes,
     /// Number of the duplicate ACK that retransmits a segment.

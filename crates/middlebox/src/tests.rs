@@ -113,8 +113,8 @@ impl Device<Plain> for AnyDevice<Plain> {
 }
 
 proptest! {
-    /// Whatever comes, no device invents data, and none acknowledges what the receiver has not. Times
-    /// never run back, and a device comes to rest.
+    /// Whatever comes, no device invents data, and none acknowledges what the receiver has not.
+    /// Times never run back, and a device comes to rest.
     #[test]
     fn no_device_invents_data_or_acknowledges_what_never_arrived(
         packets in prop::collection::vec((0u64..200, any::<bool>(), 0u32..30, 0u32..4, any::<bool>()), 1..80),

@@ -13,8 +13,8 @@ use crate::winner_tree::WinnerTree;
 /// 1,200.
 const MANY: usize = 512;
 
-/// The next arrival of each port with packets in flight. The earliest is asked for most often, and is
-/// the same in both.
+/// The next arrival of each port with packets in flight. The earliest is asked for most often, and
+/// is the same in both.
 #[derive(Clone, Debug)]
 pub(crate) struct Arrivals {
     /// The key of the earliest.

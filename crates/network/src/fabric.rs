@@ -78,8 +78,8 @@ pub trait Fabric<B> {
         false
     }
 
-    /// Returns true if hosts have more to do with packets that arrive than to take them in: these have feedback
-    /// fields, or are perhaps messages of routers.
+    /// Returns true if hosts have more to do with packets that arrive than to take them in: these
+    /// have feedback fields, or are perhaps messages of routers.
     #[inline(always)]
     fn has_more_for_hosts(&self) -> bool
     where
@@ -99,8 +99,8 @@ pub trait Fabric<B> {
         Field::default()
     }
 
-    /// A node forwards a packet that it has received: the packet takes what limits the forwarding of
-    /// the node, and then its link.
+    /// A node forwards a packet that it has received: the packet takes what limits the forwarding
+    /// of the node, and then its link.
     fn forward(&mut self, now: Time, at: NodeId, packet: Packet<B>);
 
     /// Sets a filter for the queue of a port, before any packet is sent.
@@ -112,7 +112,8 @@ pub trait Fabric<B> {
     /// Sets a compressor for a port, before any packet is sent.
     fn set_compressor(&mut self, port: usize, compressor: Box<dyn Compressor<B>>);
 
-    /// A message for the compressor of a port has arrived, after the transmissions that start by `now`.
+    /// A message for the compressor of a port has arrived, after the transmissions that start by
+    /// `now`.
     fn compressor_feedback(&mut self, now: Time, port: usize, message: &Packet<B>);
 
     /// The compressor of a port.
@@ -139,8 +140,8 @@ pub trait Fabric<B> {
         Some(look(at, &packet, &self.arrived_field()))
     }
 
-    /// When the far end of a port receives the next corrupted packet, at `from` or later, as far as that is known;
-    /// [`Time::NEVER`] if none is on its way.
+    /// When the far end of a port receives the next corrupted packet, at `from` or later, as far as
+    /// that is known; [`Time::NEVER`] if none is on its way.
     fn next_corrupted(&self, port: usize, from: Time) -> Time;
 
     /// Totals of each link and each limited router until `now`, in the order of the topology.

@@ -1,12 +1,12 @@
 //! Filters: state machines that look at the packets that wait at a port, and take some of them out.
 //!
-//! A filter is asked when a packet is about to join the queue, before the queue decides whether it has
-//! room for it. So what the filter takes out makes room. The queue must be a discipline from which
-//! packets can be removed ([`link::Direction::deciding_at_dequeue`]).
+//! A filter is asked when a packet is about to join the queue, before the queue decides whether it
+//! has room for it. So what the filter takes out makes room. The queue must be a discipline from
+//! which packets can be removed ([`link::Direction::deciding_at_dequeue`]).
 //!
 //! Decisions:
-//! - It is a trait object and not an enum: the network carries any content, and does not know what a
-//!   filter reads in it. A port without one pays nothing.
+//! - It is a trait object and not an enum: the network carries any content, and does not know what
+//!   a filter reads in it. A port without one pays nothing.
 
 use std::fmt::Debug;
 

@@ -1,10 +1,10 @@
 //! The fast engine.
 //!
-//! A port has an event for the arrival of the first packet on its way. A port whose queue is a discipline has another
-//! one for the starts of its transmissions. They have no event each. What has started since is found
-//! when something else happens to the port, and at the latest just before its first packet can arrive, so
-//! that many are found at once. A port with a link layer (`link_layer`: ARQ or FEC) has up to four more. All other
-//! ports pay nothing for it.
+//! A port has an event for the arrival of the first packet on its way. A port whose queue is a
+//! discipline has another one for the starts of its transmissions. They have no event each. What
+//! has started since is found when something else happens to the port, and at the latest just
+//! before its first packet can arrive, so that many are found at once. A port with a link layer
+//! (`link_layer`: ARQ or FEC) has up to four more. All other ports pay nothing for it.
 //!
 //! Decisions:
 //! - No hop is skipped: collapsing uncontended hops would save a third of the events and make
@@ -44,7 +44,7 @@ pub struct Network<B> {
     hops: u64,
 }
 
-impl<B> Network<B> {
+impl<B: Clone> Network<B> {
     /// An empty network.
     pub fn new(topology: Topology) -> Self {
         let (routes, next_hop) = (Routes::new(&topology), NextHop::new(&topology));
@@ -93,7 +93,7 @@ impl<B> Network<B> {
         let Packet { flow, bytes, priority, ecn, .. } = packet;
         let ticket = port.held.hold(packet);
         let bytes = u32::from(bytes);
-        let queued = Queued { ticket, flow, bytes, priority, ecn, since: now };
+        let queued = Queued { ticket, flow, bytes, unframed: bytes, priority, ecn, since: now };
         if port.watchers.is_some() {
             port.enqueue_watched(queued);
         } else {
@@ -105,8 +105,8 @@ impl<B> Network<B> {
         self.follow_change(now, number);
     }
 
-    /// Starts the transmissions of a discipline's port that start by `now`, if nothing has changed since it
-    /// was served last.
+    /// Starts the transmissions of a discipline's port that start by `now`, if nothing has changed
+    /// since it was served last.
     fn catch_up(&mut self, now: Time, number: usize) {
         if self.ports[number].direction.next_service() <= now {
             self.serve(now, number);
@@ -145,7 +145,7 @@ impl<B> Network<B> {
         port.forget_dropped();
         if was_empty && let Some((at, _)) = port.packets.first() {
             self.arrivals.insert(number, *at);
-        } else if port.direction.settings().reorder {
+        } else if port.overtakes {
             self.arrivals.change(number, port.packets.first().map(|(at, _)| *at));
         }
         self.plan_service(number);
@@ -188,9 +188,9 @@ impl<B> Network<B> {
         }
     }
 
-    /// Enters the event of a port's transmissions, unless it is already there. It stays where it is if the
-    /// next transmission moves to a later time. Only a port without slack, for which it would come too
-    /// often, moves it.
+    /// Enters the event of a port's transmissions, unless it is already there. It stays where it is
+    /// if the next transmission moves to a later time. Only a port without slack, for which it
+    /// would come too often, moves it.
     #[inline]
     fn plan_service(&mut self, number: usize) {
         let event = self.numbers.of(PortEvent::Service, number);
@@ -266,7 +266,7 @@ impl<B> Network<B> {
     }
 }
 
-impl<B> Fabric<B> for Network<B> {
+impl<B: Clone> Fabric<B> for Network<B> {
     #[inline(always)]
     fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>) {
         let port = self.routes.out(from, packet.to);

@@ -47,18 +47,18 @@ impl QueueReport {
         Self { queueing, unqueued_packets, rate_bps, max_waiting_bytes }
     }
 
-    /// Queueing delay in nanoseconds, from the arrival of a packet to the start of its transmission,
-    /// over all packets whose transmission has started; `None` without any.
+    /// Queueing delay in nanoseconds, from the arrival of a packet to the start of its
+    /// transmission, over all packets whose transmission has started; `None` without any.
     pub fn delay(&self) -> Option<Summary> {
         self.queueing.delay.summary(self.unqueued_packets)
     }
 
-    /// Length of the queue in bytes that packets find, over the same packets: zero for one that does
-    /// not wait. `None` without any.
+    /// Length of the queue in bytes that packets find, over the same packets: zero for one that
+    /// does not wait. `None` without any.
     ///
     /// Where the rate never changes, these are the bytes that the link sends in the delay of the
-    /// packet, which is what is before it. Elsewhere they are the bytes that wait when it has joined.
-    /// The two differ by less than a packet. No percentile is above the maximum.
+    /// packet, which is what is before it. Elsewhere they are the bytes that wait when it has
+    /// joined. The two differ by less than a packet. No percentile is above the maximum.
     pub fn bytes(&self) -> Option<Summary> {
         let found = match &self.queueing.bytes {
             Some(bytes) => bytes.summary(self.unqueued_packets)?,

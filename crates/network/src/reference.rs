@@ -1,26 +1,28 @@
 //! The reference engine: the same network in a simple form, to check the fast engine.
 //!
-//! Every packet is in a queue, in transmission or in propagation. Each of these states ends with its
-//! own event in one sorted map. So there are two events per packet and hop, and no computed
-//! departures. A discipline is the same state machine as in the fast engine; when it is asked, and what
-//! becomes of its packets, is found out here (`managed`). So it is with the two ends of ARQ (`repeating`)
-//! and of FEC (`coding`).
+//! Every packet is in a queue, in transmission or in propagation. Each of these states ends with
+//! its own event in one sorted map. So there are two events per packet and hop, and no computed
+//! departures. A discipline is the same state machine as in the fast engine; when it is asked, and
+//! what becomes of its packets, is found out here (`managed`). So it is with the two ends of ARQ
+//! (`repeating`) and of FEC (`coding`).
 //!
 //! Decisions:
-//! - The reference engine checks that a packet leaves when its channel was asked about: a channel may
-//!   change while packets wait; only where low priority gives way may a packet leave earlier than
-//!   it was asked for.
+//! - The reference engine checks that a packet leaves when its channel was asked about: a channel
+//!   may change while packets wait; only where low priority gives way may a packet leave earlier
+//!   than it was asked for.
 
 mod assigned;
 mod coding;
 mod managed;
+mod propagating;
 mod repeating;
+mod shaping;
 
 use std::collections::{BTreeMap, VecDeque};
 
 use link::{
-    Change, Channel, CodedFrame, Counters, Drawn, Frame, LowPriority, Marker, Priority,
-    Propagation, QueueLimit, Queueing, Serialiser, Settings, Status,
+    Change, Channel, CodedFrame, Counters, Drawn, Frame, Framing, LowPriority, Marker, Policer,
+    Priority, Propagation, QueueLimit, Queueing, Serialiser, Settings, Status,
 };
 use sketch::Sketch;
 use units::{Rate, Span, Time};
@@ -29,6 +31,7 @@ use assigned::Assigned;
 use coding::Coding;
 use managed::Managed;
 use repeating::{Repeating, WaitingStatus};
+use shaping::Shaping;
 
 use crate::compressor::Compressor;
 use crate::fabric::{Delivery, Fabric, NodeId, Packet};
@@ -38,16 +41,16 @@ use crate::router::QueueRouter;
 use crate::routes::Routes;
 use crate::topology::{PortKind, PortSpec, Topology};
 
-/// The order of simultaneous events: first all ends of transmission and of outages, then arrivals by
-/// port.
+/// The order of simultaneous events: first all ends of transmission and of outages, then arrivals
+/// by port.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 enum Kind {
     TransmissionEnds,
     /// An outage is over in which packets had to wait.
     Resumes,
     Arrives,
-    /// A frame of ARQ or FEC arrives at the far end, or a status frame at its sender, or the sender's
-    /// timer expires, or that of the far end.
+    /// A frame of ARQ or FEC arrives at the far end, or a status frame at its sender, or the
+    /// sender's timer expires, or that of the far end.
     FrameArrives,
     StatusArrives,
     TimerExpires,
@@ -95,7 +98,7 @@ struct SlowLane<B> {
     delay: Span,
     queue: QueueLimit,
     low_priority: LowPriority,
-    overhead: u32,
+    framing: Framing,
     /// Bytes that ARQ or FEC add to each packet.
     header: u32,
     /// All changes with their times.
@@ -103,6 +106,8 @@ struct SlowLane<B> {
     propagation: Option<Propagation>,
     /// Packets overtake others where the delay falls.
     reorder: bool,
+    /// Packets overtake others that have more jitter.
+    overtakes: bool,
     /// The delay of the last packet.
     last_delay: Span,
     serialiser: Serialiser,
@@ -118,6 +123,9 @@ struct SlowLane<B> {
     coding: Option<Coding>,
     /// The terminal of demand assignment.
     assigned: Option<Assigned<B>>,
+    /// The shaper, and a packet that waits for its tokens outside of the queue.
+    shaping: Option<Shaping<B>>,
+    policer: Option<Policer>,
     /// A status frame of the other direction's ARQ that waits.
     status: Option<WaitingStatus>,
     waiting: VecDeque<Accepted<B>>,
@@ -132,6 +140,8 @@ struct SlowLane<B> {
     last_corrupted: Time,
     /// The same for those that the trace has lost.
     lost: Vec<Time>,
+    /// When copies arrive.
+    copies: Vec<Time>,
     last_lost: Time,
     busy: Span,
     report: PortReport,
@@ -163,6 +173,10 @@ impl<B: Clone> ReferenceNetwork<B> {
 
     fn enter(&mut self, now: Time, number: usize, mut packet: Packet<B>) {
         self.hops += 1;
+        let policer = &mut self.ports[number].policer;
+        if policer.as_mut().is_some_and(|policer| !policer.passes(now, packet.bytes.into())) {
+            return;
+        }
         if self.ports[number].managed.is_some() {
             return self.enter_managed(now, number, packet);
         }
@@ -171,7 +185,7 @@ impl<B: Clone> ReferenceNetwork<B> {
         if port.marker.as_mut().is_some_and(|marker| marker.on_arrival(waiting)) {
             packet.ecn = packet.ecn.marked();
         }
-        let bytes = u32::from(packet.bytes) + port.overhead;
+        let bytes = port.framing.bytes(u32::from(packet.bytes));
         if port.is_busy(now) && !port.make_room(bytes, packet.priority == Priority::Low) {
             port.report.counters.dropped_packets += 1;
             return;
@@ -244,37 +258,6 @@ impl<B: Clone> ReferenceNetwork<B> {
         self.propagate(now, number, sent);
         self.start_next(now, number);
     }
-
-    /// A transmission that leaves at `left` comes to the far end.
-    fn propagate(&mut self, left: Time, number: usize, sent: Accepted<B>) {
-        let port = &mut self.ports[number];
-        let jitter = sent.drawn.map_or(Span::ZERO, |drawn| drawn.jitter);
-        let delay = port.delay_at(left);
-        // Packets do not overtake each other, except where the delay falls.
-        if port.reorder && delay < port.last_delay {
-            port.last_arrival = Time::ZERO;
-        }
-        port.last_delay = delay;
-        let arrival = port.last_arrival.max(left + delay + jitter);
-        if sent.lost {
-            port.last_lost = port.last_lost.max(arrival);
-            port.lost.push(port.last_lost);
-        }
-        if sent.corrupted && !matches!(sent.load, Load::Packet(_)) {
-            // No packet is lost yet.
-        } else if sent.corrupted {
-            port.last_corrupted = port.last_corrupted.max(arrival);
-            port.corrupted.push(port.last_corrupted);
-        } else {
-            port.last_arrival = arrival;
-            let (kind, number) = match (&sent.load, port.reverse) {
-                (Load::Packet(_), _) => (Kind::Arrives, number),
-                (Load::Frame(_) | Load::Coded(_), _) => (Kind::FrameArrives, number),
-                (Load::Status(_), reverse) => (Kind::StatusArrives, reverse.unwrap_or(number)),
-            };
-            self.schedule(arrival, kind, number, Some(sent.load));
-        }
-    }
 }
 
 impl<B: Clone> SlowLane<B> {
@@ -287,7 +270,9 @@ impl<B: Clone> SlowLane<B> {
             queue,
             low_priority,
             ecn_marking,
-            overhead,
+            framing,
+            shaper,
+            policer,
             // The direction has a discipline for it.
             aqm: _,
             arq,
@@ -296,10 +281,13 @@ impl<B: Clone> SlowLane<B> {
             feedback: _,
             demand,
             // The direction gives them as far as they have come.
-            jitter: _,
+            ref jitter,
             channel: _,
             trace: _,
             timeline: _,
+            reordering: _,
+            duplication: _,
+            slots: _,
             reorder,
         } = direction.settings();
         Self {
@@ -309,11 +297,12 @@ impl<B: Clone> SlowLane<B> {
             delay,
             queue,
             low_priority,
-            overhead,
+            framing,
             header: direction.settings().header(),
             changes: direction.changes().into_iter().flatten().collect(),
             propagation: direction.propagation().cloned(),
             reorder,
+            overtakes: jitter.reorders(),
             last_delay: Span::ZERO,
             serialiser: Serialiser::new(rate),
             channel: direction.channel().clone(),
@@ -322,9 +311,11 @@ impl<B: Clone> SlowLane<B> {
                 .discipline()
                 .map(|discipline| Managed::new(discipline, direction.is_managed())),
             reverse: port.reverse.map(usize::from),
-            repeating: arq.map(|arq| Repeating::new(arq, overhead)),
+            repeating: arq.map(Repeating::new),
             coding: fec.map(Coding::new),
             assigned: demand.map(Assigned::new),
+            shaping: shaper.map(Shaping::new),
+            policer: policer.map(|policer| Policer::new(policer, framing)),
             status: None,
             waiting: VecDeque::new(),
             waiting_bytes: 0,
@@ -335,6 +326,7 @@ impl<B: Clone> SlowLane<B> {
             corrupted: Vec::new(),
             last_corrupted: Time::ZERO,
             lost: Vec::new(),
+            copies: Vec::new(),
             last_lost: Time::ZERO,
             busy: Span::ZERO,
             report: PortReport::default(),
@@ -385,14 +377,6 @@ impl<B: Clone> SlowLane<B> {
         past.filter_map(|(_, change)| change.loss).next().unwrap_or(0.0)
     }
 
-    /// Random decisions about a packet that leaves at `leaves`, and whether the trace loses one that is not
-    /// `corrupted`.
-    fn draw(&mut self, leaves: Time, corrupted: bool) -> (Option<Drawn>, bool) {
-        let drawn = self.propagation.as_mut().map(Propagation::draw);
-        let lost = drawn.is_some_and(|drawn| drawn.is_lost(self.loss_at(leaves)));
-        (drawn, lost && !corrupted)
-    }
-
     /// Returns true if a packet that comes now has to wait.
     fn is_busy(&self, now: Time) -> bool {
         self.sending.is_some() || !self.waiting.is_empty() || self.up_from(now) > now
@@ -429,7 +413,8 @@ impl<B: Clone> SlowLane<B> {
         true
     }
 
-    /// Returns true if there is room for `bytes` behind `packets` packets and `waiting_bytes` bytes.
+    /// Returns true if there is room for `bytes` behind `packets` packets and `waiting_bytes`
+    /// bytes.
     fn fits(&self, bytes: u32, packets: usize, waiting_bytes: u64) -> bool {
         match self.queue {
             QueueLimit::Packets(limit) => packets < limit as usize,
@@ -553,6 +538,9 @@ impl<B: Clone> Fabric<B> for ReferenceNetwork<B> {
                         let waiting = managed.map_or(0, |managed| managed.waiting().1);
                         assigned.terminal.counters(now, waiting)
                     }),
+                    impairments: port.impairments(until(&port.copies)),
+                    shaper: port.shaping.as_ref().map(|shaping| shaping.shaper.counters()),
+                    policer: port.policer.as_ref().map(Policer::counters),
                     ..port.report.counters
                 },
                 ..port.report

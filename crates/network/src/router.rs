@@ -1,11 +1,11 @@
-//! Routers at ports: state machines that read packets when they arrive at a queue, and change a field of
-//! them when they leave it.
+//! Routers at ports: state machines that read packets when they arrive at a queue, and change a
+//! field of them when they leave it.
 //!
 //! The queue must be a discipline ([`link::Direction::deciding_at_dequeue`]).
 //!
 //! Decisions:
-//! - It is a trait object and not an enum, as a filter is: the network carries any content, and does not
-//!   know where a packet has its field. A port without one pays nothing.
+//! - It is a trait object and not an enum, as a filter is: the network carries any content, and
+//!   does not know where a packet has its field. A port without one pays nothing.
 
 use std::fmt::Debug;
 

@@ -25,8 +25,8 @@ pub struct PortSpec {
     pub kind: PortKind,
     /// Queue, transmitter, channel and delay.
     pub direction: Direction,
-    /// The port of the other direction of the link; `None` without one. The status frames of ARQ take
-    /// it.
+    /// The port of the other direction of the link; `None` without one. The status frames of ARQ
+    /// take it.
     pub reverse: Option<u16>,
 }
 
@@ -35,8 +35,8 @@ pub struct PortSpec {
 pub struct Topology {
     /// All ports; their position is their number, and the order of simultaneous arrivals.
     pub ports: Vec<PortSpec>,
-    /// For each node and destination, the port of the link to take; `None` where no route leads. Destinations are the
-    /// nodes, then the addresses.
+    /// For each node and destination, the port of the link to take; `None` where no route leads.
+    /// Destinations are the nodes, then the addresses.
     pub routes: Vec<Vec<Option<u16>>>,
     /// The nodes of further addresses.
     pub addresses: Vec<NodeId>,

@@ -1,7 +1,7 @@
 //! A winner tree (tournament tree) over the next arrival of each port.
 //!
-//! Every port has one time, so nothing is inserted or removed. A change repeats the comparisons from
-//! the leaf to the root. If times are equal, the port with the lower number is first.
+//! Every port has one time, so nothing is inserted or removed. A change repeats the comparisons
+//! from the leaf to the root. If times are equal, the port with the lower number is first.
 
 use units::Time;
 
@@ -22,7 +22,8 @@ impl WinnerTree {
         Self { winners: vec![key(Time::NEVER, u64::MAX); 2 * leaves], leaves }
     }
 
-    /// The next arrival of `port` is at `at`; never, if it carries nothing. Returns the earliest key.
+    /// The next arrival of `port` is at `at`; never, if it carries nothing. Returns the earliest
+    /// key.
     #[inline]
     pub fn set(&mut self, port: usize, at: Time) -> u128 {
         let mut place = self.leaves + port;

@@ -1,10 +1,10 @@
 //! Automatic repeat request against closed forms, over a memoryless channel with PER 1e-4 to 0.2.
 //!
 //! The efficiency of go-back-N and selective repeat is that of Lin, Costello and Miller,
-//! "Automatic-repeat-request error-control schemes", IEEE Communications Magazine 22(12), 1984. Theirs
-//! is for an error that is known as soon as its frame has arrived. Here a damaged frame is not known by
-//! its number, so the gap is found when the next frame arrives intact; the forms below contain that
-//! wait. All tolerances are four standard errors of the measured mean.
+//! "Automatic-repeat-request error-control schemes", IEEE Communications Magazine 22(12), 1984.
+//! Theirs is for an error that is known as soon as its frame has arrived. Here a damaged frame is
+//! not known by its number, so the gap is found when the next frame arrives intact; the forms below
+//! contain that wait. All tolerances are four standard errors of the measured mean.
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
@@ -103,11 +103,11 @@ fn throughput_of_selective_repeat_is_one_minus_the_per() {
     }
 }
 
-/// Go-back-N: a packet takes X = 1 + sum of F rounds of K + G frame times. F is geometric, with mean
-/// p / (1 - p): its failures as the oldest frame. K is the round trip. G, geometric too, is the number of
-/// lost frames that follow at once and delay the discovery. So eta = 1 / (1 + p / (1 - p) (K + p / (1 - p))),
-/// which without G is the form of Lin, Costello and Miller, (1 - p) / (1 - p + p K). The number of
-/// arrivals is a renewal process, with variance n Var(X) / E(X)^3.
+/// Go-back-N: a packet takes X = 1 + sum of F rounds of K + G frame times. F is geometric, with
+/// mean p / (1 - p): its failures as the oldest frame. K is the round trip. G, geometric too, is
+/// the number of lost frames that follow at once and delay the discovery. So eta = 1 / (1 + p /
+/// (1 - p) (K + p / (1 - p))), which without G is the form of Lin, Costello and Miller, (1 - p) /
+/// (1 - p + p K). The number of arrivals is a renewal process, with variance n Var(X) / E(X)^3.
 #[test]
 fn throughput_of_go_back_n_is_that_of_its_rounds() {
     for per in PERS {
@@ -168,8 +168,9 @@ fn residual_loss_is_the_per_to_the_power_of_the_transmissions() {
     }
 }
 
-/// Selective repeat: the k-th repeat follows k lost transmissions, so that a packet has p + p^2 + ... + p^N of them.
-/// The empty frames of given-up packets are none of these: p^(N + 1) / (1 - p) for each packet.
+/// Selective repeat: the k-th repeat follows k lost transmissions, so that a packet has p + p^2 +
+/// ... + p^N of them. The empty frames of given-up packets are none of these: p^(N + 1) / (1 - p)
+/// for each packet.
 fn assert_repeats(counters: &ArqCounters, per: f64, persistence: u32) {
     let packets = counters.frames as f64;
     let per_packet = |lost: u32| per.powi(lost.try_into().unwrap());
@@ -187,8 +188,8 @@ fn assert_repeats(counters: &ArqCounters, per: f64, persistence: u32) {
     assert!((found - skips).abs() <= 4.0 * error, "PER {per}, {persistence}: {found}, {skips}");
 }
 
-/// Extra delays in seconds of packets that are sent `gap` apart, over that of a packet without loss, in the
-/// order of packets.
+/// Extra delays in seconds of packets that are sent `gap` apart, over that of a packet without
+/// loss, in the order of packets.
 fn delays(arq: ArqSettings, per: f64, delay: Span, gap: Span, packets: u32) -> Vec<f64> {
     let mut network = link(arq, per, delay, 3);
     let sent = |body: u32| Time::ZERO + Span::from_nanos(gap.as_nanos() * u64::from(body));
@@ -206,7 +207,8 @@ fn delays(arq: ArqSettings, per: f64, delay: Span, gap: Span, packets: u32) -> V
     extra
 }
 
-/// The mean, and its standard error from the means of 40 batches: neighbours wait for the same frame.
+/// The mean, and its standard error from the means of 40 batches: neighbours wait for the same
+/// frame.
 fn mean(values: &[f64]) -> (f64, f64) {
     let average = |values: &[f64]| values.iter().sum::<f64>() / values.len() as f64;
     let batches: Vec<_> = values.chunks(values.len() / 40).map(average).collect();
@@ -224,9 +226,10 @@ fn repeat_after(delay: Span, gap: Span) -> f64 {
 const GAP: Span = Span::from_nanos(100_000);
 const FAR: Span = Span::from_nanos(20_037_000);
 
-/// Selective repeat out of order: a packet is repeated F times, F geometric, so the mean delay is
-/// R p / (1 - p). R ends when the answer to the next frame that arrives is there: with frames `GAP` apart,
-/// between none and `GAP` / (1 - p) after the lost one, as repeats of others arrive in between.
+/// Selective repeat out of order: a packet is repeated F times, F geometric, so the mean delay is R
+/// p / (1 - p). R ends when the answer to the next frame that arrives is there: with frames `GAP`
+/// apart, between none and `GAP` / (1 - p) after the lost one, as repeats of others arrive in
+/// between.
 #[test]
 fn mean_delay_of_selective_repeat_is_a_round_trip_for_each_repeat() {
     for per in PERS {
@@ -243,9 +246,9 @@ fn mean_delay_of_selective_repeat_is_a_round_trip_for_each_repeat() {
     }
 }
 
-/// Selective repeat in order: packet n also waits for those before it. It leaves when all have arrived, so
-/// P(D <= x) is the product over k of P(F R <= x + k g), which is 1 - p^(floor((x + k g) / R) + 1). The mean is
-/// the integral of 1 - P(D <= x).
+/// Selective repeat in order: packet n also waits for those before it. It leaves when all have
+/// arrived, so P(D <= x) is the product over k of P(F R <= x + k g), which is 1 - p^(floor((x + k
+/// g) / R) + 1). The mean is the integral of 1 - P(D <= x).
 #[test]
 fn mean_delay_in_order_is_that_of_the_slowest_before() {
     for per in PERS {

@@ -1,7 +1,9 @@
-//! Demand assignment against closed forms: delay and jitter of sparse packets, and delay and rate of bulk.
+//! Demand assignment against closed forms: delay and jitter of sparse packets, and delay and rate
+//! of bulk.
 //!
-//! F is the length of a frame, s = F / S that of a slot, n the slots of a packet, and D the delay of the control loop
-//! in whole frames. A packet comes at a place in a frame that is uniform from 0 to F.
+//! F is the length of a frame, s = F / S that of a slot, n the slots of a packet, and D the delay
+//! of the control loop in whole frames. A packet comes at a place in a frame that is uniform from 0
+//! to F.
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
@@ -37,8 +39,8 @@ fn topology(demand: DemandSettings) -> Topology {
     Topology { ports: vec![port], routes, addresses: Vec::new(), forwarding: vec![None; 2] }
 }
 
-/// Offers packets of these bytes at these times. Returns the seconds from each to its arrival without
-/// propagation, and the totals.
+/// Offers packets of these bytes at these times. Returns the seconds from each to its arrival
+/// without propagation, and the totals.
 fn carry(demand: DemandSettings, packets: &[(f64, u16)]) -> (Vec<f64>, PortReport) {
     let run = |mut fabric: Box<dyn Fabric<u32>>| {
         let mut delays = vec![f64::NAN; packets.len()];
@@ -88,8 +90,9 @@ fn near(measured: f64, expected: f64) {
     assert!(error < 1e-6 + expected * 1e-4, "{measured} instead of {expected}");
 }
 
-/// A request goes out at the next start of a frame, F - u later, and the slots come D frames after it:
-/// F - u + D + n s. Its mean is F / 2 + D + n s, and its jitter that of a uniform variable, F / sqrt(12).
+/// A request goes out at the next start of a frame, F - u later, and the slots come D frames after
+/// it: F - u + D + n s. Its mean is F / 2 + D + n s, and its jitter that of a uniform variable, F /
+/// sqrt(12).
 #[test]
 fn a_sparse_packet_waits_for_half_a_frame_and_the_control_loop() {
     for (bytes, slots) in [(40, 1_u64), (250, 1), (251, 2), (1500, 6)] {
@@ -123,8 +126,8 @@ fn constant_rate_saves_the_control_loop_and_leaves_the_jitter_of_a_frame() {
     near(demand.sparse_delay(250)[0], mean);
 }
 
-/// All slots with CRA are a link whose bursts have the length of a slot: a packet waits for the start of a
-/// slot, s / 2, and takes n of them.
+/// All slots with CRA are a link whose bursts have the length of a slot: a packet waits for the
+/// start of a slot, s / 2, and takes n of them.
 #[test]
 fn with_all_slots_a_packet_waits_for_half_a_slot() {
     let demand = DemandSettings { cra: 1_000_000, ..ON_DEMAND };
@@ -138,8 +141,8 @@ fn with_all_slots_a_packet_waits_for_half_a_slot() {
     assert_eq!(counters(&report).fca_slots, 4000);
 }
 
-/// Bulk that is there at once is requested at once. After F - u + D it has all slots, and the rate of the
-/// link.
+/// Bulk that is there at once is requested at once. After F - u + D it has all slots, and the rate
+/// of the link.
 #[test]
 fn bulk_waits_once_and_then_has_the_rate_of_the_link() {
     let packets = vec![(1.01, 1000); 2000];
@@ -168,8 +171,8 @@ fn bulk_with_constant_rate_alone_has_that_rate() {
     }
 }
 
-/// Data that comes at a constant rate is requested in each frame for the bytes of that frame, and has the
-/// delay of a sparse packet.
+/// Data that comes at a constant rate is requested in each frame for the bytes of that frame, and
+/// has the delay of a sparse packet.
 #[test]
 fn a_constant_stream_is_delayed_by_the_loop_and_loses_no_slots() {
     // 250 bytes each 4 ms: half of the rate.
@@ -179,7 +182,8 @@ fn a_constant_stream_is_delayed_by_the_loop_and_loses_no_slots() {
     assert_eq!(counted.requested_slots, 5000);
     assert_eq!((counted.vbdc_slots, counted.unused_slots), (5000, 0));
     assert_eq!(counted.requests, 500);
-    // Ten packets of a frame have the first ten slots of another: F - u + D + (i + 1) s with u = i F / 10.
+    // Ten packets of a frame have the first ten slots of another: F - u + D + (i + 1) s with u = i
+    // F / 10.
     let (mean, _) = moments(&delays[100..4900]);
     let places = (0..10).map(|i| FRAME - 0.001 - f64::from(i) * 0.004 + f64::from(i + 1) * SLOT);
     near(mean, LOOP + places.sum::<f64>() / 10.0);

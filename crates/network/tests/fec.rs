@@ -1,5 +1,5 @@
-//! Forward error correction against closed forms: the binomial for independent losses, and bursts for the
-//! interleaver.
+//! Forward error correction against closed forms: the binomial for independent losses, and bursts
+//! for the interleaver.
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
@@ -65,8 +65,8 @@ fn binomial(n: u32, k: u32, p: f64) -> f64 {
     choose * p.powf(f64::from(k)) * (1.0 - p).powf(f64::from(n - k))
 }
 
-/// Lost data packets of a block: E[L] and E[L^2]. Of j > m losses in n = k + m packets, the number that
-/// hits data is hypergeometric.
+/// Lost data packets of a block: E[L] and E[L^2]. Of j > m losses in n = k + m packets, the number
+/// that hits data is hypergeometric.
 fn lost_of_block(data: u32, parity: u32, per: f64) -> (f64, f64) {
     let n = data + parity;
     let share = f64::from(data) / f64::from(n);
@@ -112,8 +112,8 @@ fn residual_loss_is_that_of_the_binomial() {
     }
 }
 
-/// Bursts of eight packets on average: four parity packets in 24 repair few of them in one block, and
-/// nearly all where eight blocks share them.
+/// Bursts of eight packets on average: four parity packets in 24 repair few of them in one block,
+/// and nearly all where eight blocks share them.
 #[test]
 fn an_interleaver_makes_bursts_repairable() {
     let mean_burst = BurstLength::Packets(8.0);
@@ -123,7 +123,8 @@ fn an_interleaver_makes_bursts_repairable() {
         counters(&report).lost_packets as f64 / 400_000.0
     };
     let [alone, deep] = [1, 16].map(residual);
-    // A burst is longer than four packets with probability (7/8)^4 = 0.59, and then most of it is lost.
+    // A burst is longer than four packets with probability (7/8)^4 = 0.59, and then most of it is
+    // lost.
     assert!((0.005..0.01).contains(&alone), "{alone}");
     assert!(deep < alone / 50.0, "{deep} instead of {alone}");
 }

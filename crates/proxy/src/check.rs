@@ -1,5 +1,7 @@
-//! `check`: what this machine lacks, with the command that mends it; then a real connection as proof.
+//! `check`: what this machine lacks, with the command that mends it; then a real connection as
+//! proof.
 
+mod buffers;
 mod proof;
 
 use std::fs;
@@ -60,6 +62,9 @@ pub fn check(loaded: &mut Loaded, file: &str) -> Vec<Finding> {
         findings.push(kernel(loaded));
     }
     findings.extend(settings(loaded));
+    let [wmem, rmem] = ["tcp_wmem", "tcp_rmem"]
+        .map(|name| fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).unwrap_or_default());
+    findings.extend(buffers::findings(loaded, &wmem, &rmem));
     findings.push(descriptors(loaded));
     findings.extend(rules_are_set(loaded, file));
     findings.push(listens(loaded, file));
@@ -95,7 +100,8 @@ fn translates() -> bool {
     of_nft || tables.lines().any(|table| table == "nat")
 }
 
-/// The connections that crossed unsplit since the start of the daemon, although the file does not exempt them.
+/// The connections that crossed unsplit since the start of the daemon, although the file does not
+/// exempt them.
 fn unsplit() -> Option<Finding> {
     let counter = output(&["nft", "list", "counter", "inet", TABLE, UNSPLIT])?;
     let mut words = counter.split_whitespace().skip_while(|word| *word != "packets").skip(1);
@@ -168,8 +174,8 @@ fn settings(loaded: &Loaded) -> Vec<Finding> {
     if machine::has_ipv6() {
         wants("net.ipv6.conf.all.forwarding".into(), &|value| value == 1, 1);
     }
-    // The kernel then looks for the way back of a packet among the routes of its mark, finds that it
-    // is this machine, and drops the packet as a martian, without a counter.
+    // The kernel then looks for the way back of a packet among the routes of its mark, finds that
+    // it is this machine, and drops the packet as a martian, without a counter.
     wants("net.ipv4.conf.all.src_valid_mark".into(), &|value| value == 0, 0);
     for side in SideName::ALL {
         for interface in &loaded.config.side(side).interfaces {

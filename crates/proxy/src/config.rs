@@ -1,7 +1,7 @@
 //! The configuration: a TOML file, checked as scenarios are.
 //!
-//! The types are the file. `check` finds what the schema cannot express. Nothing here asks the machine,
-//! which `machine` does.
+//! The types are the file. `check` finds what the schema cannot express. Nothing here asks the
+//! machine, which `machine` does.
 
 mod check;
 mod sides;
@@ -30,13 +30,14 @@ pub struct Document {
     pub terrestrial: Side,
     /// The side of the satellite.
     pub satellite: Side,
-    /// Time at which the client's connection is accepted. `"early"` is at once: a server that refuses is seen as
-    /// a reset after the handshake. `"late"` is after the server has accepted: a refused port looks refused.
-    /// `"early-if-known"` is at once for servers that have accepted a connection within `known_for`.
+    /// Time at which the client's connection is accepted. `"early"` is at once: a server that
+    /// refuses is seen as a reset after the handshake. `"late"` is after the server has accepted: a
+    /// refused port looks refused. `"early-if-known"` is at once for servers that have accepted a
+    /// connection within `known_for`.
     #[serde(default)]
     pub accept: Accept,
-    /// Time for which a server (address and port) counts as known after it has accepted a connection, with
-    /// `accept = "early-if-known"`. Default: 5min.
+    /// Time for which a server (address and port) counts as known after it has accepted a
+    /// connection, with `accept = "early-if-known"`. Default: 5min.
     #[schemars(extend("x-minimum" = "1s", "x-maximum" = "24h"))]
     pub known_for: Option<Span>,
     /// Source address of connections to servers: `"client"` keeps the client's address and port,
@@ -55,13 +56,13 @@ pub struct Document {
     #[serde(default)]
     pub ports: Vec<u16>,
     /// Local port for connections from the terrestrial side. The next one is for connections from
-    /// the satellite side. Both listen on the loopback address only. With another `accept` than `"early"`
-    /// it is also the number of the NFLOG group of the rules.
+    /// the satellite side. Both listen on the loopback address only. With another `accept` than
+    /// `"early"` it is also the number of the NFLOG group of the rules.
     #[serde(default = "port")]
     #[schemars(range(min = 1, max = 65534))]
     pub port: u16,
-    /// Firewall mark of intercepted packets. The next two numbers mark packets that the daemon sends to clients
-    /// and to servers.
+    /// Firewall mark of intercepted packets. The next two numbers mark packets that the daemon
+    /// sends to clients and to servers.
     #[serde(default = "mark")]
     #[schemars(range(min = 1, max = 2_147_483_647))]
     pub mark: u32,
@@ -72,12 +73,13 @@ pub struct Document {
     /// Number of threads. Default: one per core.
     #[schemars(range(min = 1, max = 256))]
     pub threads: Option<u16>,
-    /// Time for which a thread looks for events without sleep, after the last ones. It shortens the round trip, and
-    /// costs processor time: a thread with an event in each such time uses a whole core. Default: it sleeps at once.
+    /// Time for which a thread looks for events without sleep, after the last ones. It shortens the
+    /// round trip, and costs processor time: a thread with an event in each such time uses a whole
+    /// core. Default: it sleeps at once.
     #[schemars(extend("x-minimum" = "1us", "x-maximum" = "10ms"))]
     pub busy_poll: Option<Span>,
-    /// Time in which a server must accept. After it the client is reset. With `accept = "late"` it is left
-    /// without an answer.
+    /// Time in which a server must accept. After it the client is reset. With `accept = "late"` it
+    /// is left without an answer.
     #[serde(default = "connect_timeout")]
     #[schemars(extend("x-minimum" = "1s", "x-maximum" = "10min"))]
     pub connect_timeout: Span,
@@ -96,7 +98,7 @@ pub struct Document {
     /// Local address for Prometheus. Default: none.
     #[schemars(extend("examples" = ["127.0.0.1:9440"]))]
     pub metrics: Option<String>,
-    /// Socket of `bentpipe proxy top`. Default: none.
+    /// Socket of `bentpipe proxy top`, `reload`, `upgrade` and `stop`. Default: none.
     #[schemars(extend("examples" = ["/run/bentpipe-proxy/control"]))]
     pub control: Option<PathBuf>,
     /// Limits.
@@ -117,9 +119,9 @@ pub struct Document {
     pub log: Log,
 }
 
-/// A relay to one server, without rules: clients connect to an address of this machine, and the server sees an
-/// address of this machine. It serves where the gateway is no router: on one interface, or for a port that is
-/// forwarded.
+/// A relay to one server, without rules: clients connect to an address of this machine, and the
+/// server sees an address of this machine. It serves where the gateway is no router: on one
+/// interface, or for a port that is forwarded.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub struct Forward {
@@ -180,7 +182,8 @@ impl Default for Bypass {
 pub struct Log {
     /// File, appended to. Default: standard error.
     pub file: Option<PathBuf>,
-    /// Format: `"text"` for people, or `"json"`, one object per line.
+    /// Format: `"text"` for people, with dates in UTC, or `"json"`, one object per line, with
+    /// seconds since 1970.
     pub format: LogFormat,
     /// Logs each connection at its end.
     pub connections: bool,

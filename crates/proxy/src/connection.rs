@@ -3,10 +3,10 @@
 //! - The first bytes of a direction are read and written; after [`SPLICE_AFTER`] they are spliced
 //!   through a pipe. Splice saves a third of the processor time of long transfers, and costs more
 //!   calls for short ones.
-//! - A direction with urgent data is never spliced: splice(2) stops before the urgent byte for ever.
-//!   The byte is delivered in its place in the stream (SO_OOBINLINE), without its urgency.
-//! - After a reset from one end, the bytes that it sent before are still delivered. The other end is
-//!   reset when it has acknowledged them.
+//! - A direction with urgent data is never spliced: splice(2) stops before the urgent byte for
+//!   ever. The byte is delivered in its place in the stream (SO_OOBINLINE), without its urgency.
+//! - After a reset from one end, the bytes that it sent before are still delivered. The other end
+//!   is reset when it has acknowledged them.
 
 mod direction;
 
@@ -221,8 +221,8 @@ impl Connection {
         }
     }
 
-    /// Shares other rates from now on: what comes from a leg has the rate with its number. Returns true if one
-    /// of them is another one than before.
+    /// Shares other rates from now on: what comes from a leg has the rate with its number. Returns
+    /// true if one of them is another one than before.
     pub(crate) fn share(&mut self, rates: [Option<&Arc<SharedRate>>; 2]) -> bool {
         let [client, server] = rates;
         let [from_client, from_server] = &mut self.directions;
@@ -294,8 +294,8 @@ impl Connection {
         sys::unacknowledged(self.socket(leg.other())).unwrap_or(0) == 0
     }
 
-    /// Moves bytes that come from `leg`. Returns true if more can be moved at once. An error is the leg
-    /// that failed.
+    /// Moves bytes that come from `leg`. Returns true if more can be moved at once. An error is the
+    /// leg that failed.
     fn pump(&mut self, leg: Leg, tools: &mut Tools) -> Result<bool, Leg> {
         let was_reset = self.reset_by == Some(leg);
         let is_v4 = self.server.is_ipv4();

@@ -40,13 +40,15 @@ counters! { Counters, "Counters of the process.":
     not_held_back,
     /// Connections that crossed unsplit because of the limit, where SYNs are held back.
     passed_at_limit,
-    /// Servers that were unreachable or did not answer in time. With `accept = "early"` their clients were reset.
+    /// Servers that were unreachable or did not answer in time. With `accept = "early"` their
+    /// clients were reset.
     server_unreachable,
     /// Clients that were reset because of the limit of connections.
     refused_at_limit,
     /// Times at which new connections began to cross unsplit because of the limit.
     limit_reached,
-    /// Connections that were refused because nothing had intercepted them, or because they led back to this machine.
+    /// Connections that were refused because nothing had intercepted them, or because they led back
+    /// to this machine.
     refused_loops,
     /// Connections that were reset after the idle timeout.
     idle,

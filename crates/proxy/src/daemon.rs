@@ -1,8 +1,8 @@
 //! The daemon: set-up, threads, signals.
 //!
-//! SIGHUP reads the file again. SIGUSR2 hands the listeners over to a new process, and this one goes on
-//! until its connections have ended. SIGTERM and SIGINT let them end for `stop_within`; a second one
-//! resets them at once.
+//! SIGHUP reads the file again. SIGUSR2 hands the listeners over to a new process, and this one
+//! goes on until its connections have ended. SIGTERM and SIGINT let them end for `stop_within`; a
+//! second one resets them at once.
 
 use std::io;
 use std::net::{IpAddr, TcpListener};
@@ -16,12 +16,12 @@ use std::time::Duration;
 
 use middlebox::Accept;
 use rustix::event::{EventfdFlags, eventfd};
-use serde_json::json;
+use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::clock::{Clock, time};
 use crate::config::{Config, Document, Loaded};
-use crate::control;
+use crate::control::{self, Command, Request};
 use crate::counters::All;
 use crate::gate::{Gate, Registered};
 use crate::handover::{Inherited, Program, Sockets};
@@ -165,7 +165,8 @@ pub fn run(path: &Path) -> Result<(), DaemonError> {
     let orders = Orders(
         running.iter().map(|thread| (thread.orders.clone(), Arc::clone(&thread.wake))).collect(),
     );
-    let locals = Locals::start(page, control, &shared, &orders)?;
+    let (requests, waiting) = channel();
+    let locals = Locals::start(page, control, &shared, &orders, &requests)?;
     shared.log.write(
         "ready",
         &[
@@ -176,7 +177,9 @@ pub fn run(path: &Path) -> Result<(), DaemonError> {
     );
     notify("READY=1");
     inherited.report_ready();
-    Daemon { program, config, shared, signals, orders, locals, syns }.supervise(path, running);
+    let kept = Vec::new();
+    let daemon = Daemon { program, config, shared, signals, orders, locals, waiting, kept, syns };
+    daemon.supervise(path, running);
     Ok(())
 }
 
@@ -184,7 +187,8 @@ fn cores() -> usize {
     thread::available_parallelism().map_or(1, usize::from)
 }
 
-/// The listener of the page of metrics, if there is to be one: that of the process before, or a new one.
+/// The listener of the page of metrics, if there is to be one: that of the process before, or a new
+/// one.
 fn metrics_listener(
     config: &Config,
     inherited: Option<TcpListener>,
@@ -219,6 +223,7 @@ impl Locals {
         control: Option<UnixListener>,
         shared: &Shared,
         orders: &Orders,
+        requests: &Sender<Request>,
     ) -> Result<Self, DaemonError> {
         let copy = |fd: &dyn AsFd| fd.as_fd().try_clone_to_owned().doing("copy a descriptor");
         let metrics = metrics.map(|listener| {
@@ -228,7 +233,7 @@ impl Locals {
         });
         let control = control.map(|listener| {
             let fd = copy(&listener)?;
-            let server = control::serve(listener, orders.clone());
+            let server = control::serve(listener, orders.clone(), requests.clone());
             Ok::<_, DaemonError>((fd, server.doing("start a thread")?))
         });
         Ok(Self { metrics: metrics.transpose()?, control: control.transpose()? })
@@ -305,6 +310,9 @@ struct Daemon {
     signals: Signals,
     orders: Orders,
     locals: Locals,
+    /// Commands that came over the control socket. Their signals follow.
+    waiting: Receiver<Request>,
+    kept: Vec<Request>,
     /// For another process.
     syns: Option<OwnedFd>,
 }
@@ -365,22 +373,24 @@ impl Daemon {
         let mut read_addresses = self.shared.clock.now();
         loop {
             match self.signals.wait(Duration::from_secs(1)) {
-                Some(libc::SIGHUP) => match reload(path, &self.config, &self.shared) {
-                    Ok(new) => {
-                        self.config = Arc::new(new);
-                        self.orders.send(|| Order::Reload(Arc::clone(&self.config)));
-                        self.shared.log.write("reloaded", &[]);
-                    }
-                    Err(error) => self.refuse("reload", &error),
-                },
-                Some(libc::SIGUSR2) => match self.hand_over() {
-                    Ok(process) => {
-                        self.shared.log.write("handed over", &[("process", json!(process))]);
+                Some(libc::SIGHUP) => {
+                    let asked = self.asked(Command::Reload);
+                    reply(&asked, &self.reload(path));
+                }
+                Some(libc::SIGUSR2) => {
+                    let asked = self.asked(Command::Upgrade);
+                    let answer = self.upgrade();
+                    reply(&asked, &answer);
+                    if answer["error"].is_null() {
                         return End::HandedOver;
                     }
-                    Err(error) => self.refuse("upgrade", &error),
-                },
-                Some(_) => return End::Stopped,
+                }
+                Some(_) => {
+                    let within = self.config.document.stop_within.as_secs_f64();
+                    let answer = json!({ "done": "stopping", "within_s": within });
+                    reply(&self.asked(Command::Stop), &answer);
+                    return End::Stopped;
+                }
                 None => {}
             }
             if self.shared.clock.now() - read_addresses >= ADDRESSES_AFTER {
@@ -396,9 +406,43 @@ impl Daemon {
         }
     }
 
-    fn refuse(&self, what: &str, error: &DaemonError) {
-        let message = format!("{what} refused; nothing has changed");
+    /// The commands of a kind that have come. One that comes later has its own signal.
+    fn asked(&mut self, command: Command) -> Vec<Request> {
+        self.kept.extend(self.waiting.try_iter());
+        let all = std::mem::take(&mut self.kept).into_iter();
+        let (asked, others) = all.partition(|request| request.command == command);
+        self.kept = others;
+        asked
+    }
+
+    /// Reads the file again. Returns the outcome for a command.
+    fn reload(&mut self, path: &Path) -> Value {
+        match reload(path, &self.config, &self.shared) {
+            Ok(new) => {
+                self.config = Arc::new(new);
+                self.orders.send(|| Order::Reload(Arc::clone(&self.config)));
+                self.shared.log.write("reloaded", &[]);
+                json!({ "done": "reloaded" })
+            }
+            Err(error) => self.refuse(Command::Reload, &error),
+        }
+    }
+
+    /// Lets a new process take over. Returns the outcome for a command.
+    fn upgrade(&self) -> Value {
+        match self.hand_over() {
+            Ok(process) => {
+                self.shared.log.write("handed over", &[("process", json!(process))]);
+                json!({ "done": format!("process {process} has taken over") })
+            }
+            Err(error) => self.refuse(Command::Upgrade, &error),
+        }
+    }
+
+    fn refuse(&self, command: Command, error: &DaemonError) -> Value {
+        let message = format!("{} refused; nothing has changed", command.name());
         self.shared.log.write(&message, &[("error", json!(error.to_string()))]);
+        json!({ "error": format!("{message}: {error}") })
     }
 
     /// Starts the process that goes on. Returns its number.
@@ -411,6 +455,13 @@ impl Daemon {
         let child = self.program.start(&sockets, &self.config.document)?;
         notify(&format!("MAINPID={}", child.id()));
         Ok(child.id())
+    }
+}
+
+/// Answers commands with the outcome of what they have asked for together.
+fn reply(asked: &[Request], answer: &Value) {
+    for request in asked {
+        let _ = request.reply.send(answer.clone()); // it does not wait any more
     }
 }
 

@@ -1,10 +1,10 @@
 //! An upgrade: the listening sockets go to a new process of the program.
 //!
-//! SIGUSR2 starts the program again from its path, which may be a newer one by then, with the same file.
-//! The new process inherits the listeners, whose numbers are in an environment variable, and reports
-//! through a pipe that it relays. Only then the old process accepts no more; it ends when its
-//! connections have ended. Both share the queues of the listeners, so that no connection is refused or
-//! lost. If the new process cannot start, nothing changes.
+//! SIGUSR2 starts the program again from its path, which may be a newer one by then, with the same
+//! file. The new process inherits the listeners, whose numbers are in an environment variable, and
+//! reports through a pipe that it relays. Only then the old process accepts no more; it ends when
+//! its connections have ended. Both share the queues of the listeners, so that no connection is
+//! refused or lost. If the new process cannot start, nothing changes.
 
 use std::env;
 use std::io;
@@ -122,7 +122,8 @@ impl Program {
     /// Starts the program with the sockets, and waits until it relays.
     ///
     /// # Errors
-    /// The new process has ended, or was killed because it did not become ready. Nothing has changed.
+    /// The new process has ended, or was killed because it did not become ready. Nothing has
+    /// changed.
     pub(crate) fn start(
         &self,
         sockets: &Sockets,

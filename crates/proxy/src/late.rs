@@ -1,15 +1,16 @@
-//! Late answers: the SYN of a client waits until its server has accepted (`accept = "late"`), or goes on at
-//! once if the server is known (`"early-if-known"`).
+//! Late answers: the SYN of a client waits until its server has accepted (`accept = "late"`), or
+//! goes on at once if the server is known (`"early-if-known"`).
 //!
-//! The rules drop the SYN and send a copy here. A thread opens the connection to the server, with the
-//! client's address and port. When the server has accepted, the SYN goes to the listener, and the connection
-//! that comes from it takes the server's socket over. A server that refuses is a reset for the client, and one
-//! that a router cannot reach is the router's ICMP error. One that does not answer leaves the client without an
-//! answer.
+//! The rules drop the SYN and send a copy here. A thread opens the connection to the server, with
+//! the client's address and port. When the server has accepted, the SYN goes to the listener, and
+//! the connection that comes from it takes the server's socket over. A server that refuses is a
+//! reset for the client, and one that a router cannot reach is the router's ICMP error. One that
+//! does not answer leaves the client without an answer.
 //!
-//! Nothing is held in the kernel, as it would be by NFQUEUE: a client retransmits its SYN, and then the newest
-//! one counts. The rules hold SYNs back only while a listener is there, so nothing is lost when the process
-//! dies. Everything that waits counts as an open connection, of which there is a limit.
+//! Nothing is held in the kernel, as it would be by NFQUEUE: a client retransmits its SYN, and then
+//! the newest one counts. The rules hold SYNs back only while a listener is there, so nothing is
+//! lost when the process dies. Everything that waits counts as an open connection, of which there
+//! is a limit.
 
 pub(crate) mod syns;
 
@@ -40,8 +41,8 @@ use crate::slab::{Key, Slab};
 use crate::worker::{LISTENER, Order, WAKE, parse, token};
 use syns::{Held, Onward, Syns};
 
-/// A client completes its handshake within this time: three SYN/ACKs of the kernel, one after the other, can
-/// be lost.
+/// A client completes its handshake within this time: three SYN/ACKs of the kernel, one after the
+/// other, can be lost.
 const CLIENT_WITHIN: Duration = Duration::from_secs(15);
 /// Servers that are remembered. Beyond this number a new one stays unknown.
 const MOST_KNOWN: usize = 65_536;
@@ -102,7 +103,8 @@ impl Servers {
         locked(&self.answered).insert(pair, Answered { server, since });
     }
 
-    /// Ends connections whose client has not completed its handshake since `since`. Returns their number.
+    /// Ends connections whose client has not completed its handshake since `since`. Returns their
+    /// number.
     fn end_before(&self, since: Duration) -> usize {
         let mut answered = locked(&self.answered);
         let before = answered.len();
@@ -318,7 +320,8 @@ impl Doorman {
         }
     }
 
-    /// Gives a SYN to the listener. One that the kernel does not take is retransmitted by its client.
+    /// Gives a SYN to the listener. One that the kernel does not take is retransmitted by its
+    /// client.
     fn admit(&self, syn: &Held) {
         if self.onward.admit(syn.side, &syn.packet).is_err() {
             self.shared.counters.process.lost_syns.one();
@@ -341,8 +344,8 @@ impl Doorman {
         }
     }
 
-    /// Passes on to a client why its server cannot be reached, if a router or this machine knows. The message has
-    /// the server's address, as all answers to a client have.
+    /// Passes on to a client why its server cannot be reached, if a router or this machine knows.
+    /// The message has the server's address, as all answers to a client have.
     fn report_unreachable(&self, syn: &IpPacket, error: Option<Errno>) {
         let why = match error {
             Some(Errno::NETUNREACH) => Unreachable::Network,

@@ -142,8 +142,8 @@ pub(crate) fn keys(side: &Side) -> Value {
     serde_json::to_value(side).unwrap_or_default()
 }
 
-/// Keys of the sides that are no longer there. Connections inherit from listeners, and those keep what is
-/// not set again.
+/// Keys of the sides that are no longer there. Connections inherit from listeners, and those keep
+/// what is not set again.
 pub(crate) fn removed(old: &[Value; 2], new: &Document) -> Vec<Refused> {
     let sides = [("terrestrial", &new.terrestrial), ("satellite", &new.satellite)];
     let mut refused = Vec::new();

@@ -1,5 +1,5 @@
-//! The log. A thread of its own writes, so that a slow or full disk delays no connection. Lines that
-//! cannot be queued or written are counted.
+//! The log. A thread of its own writes, so that a slow or full disk delays no connection. Lines
+//! that cannot be queued or written are counted.
 
 use std::fs::{File, OpenOptions};
 use std::io::{self, Write};
@@ -10,7 +10,7 @@ use std::thread;
 
 use serde_json::{Map, Value};
 
-use crate::clock::time_of_day;
+use crate::clock::{time_of_day, utc};
 use crate::config::LogFormat;
 use crate::counters::All;
 
@@ -77,7 +77,7 @@ impl Output {
 fn line(format: LogFormat, time: f64, message: String, mut values: Map<String, Value>) -> String {
     match format {
         LogFormat::Text => {
-            let mut line = format!("{time:.3} {message}");
+            let mut line = format!("{} {message}", utc(time));
             for (key, value) in &values {
                 line += &match value {
                     Value::String(text) => format!(" {key}={text}"),
@@ -102,7 +102,7 @@ mod tests {
     fn a_line_is_one_line() {
         let values = || Map::from_iter([("name".to_owned(), Value::from("a\nb"))]);
         let text = line(LogFormat::Text, 1.5, "hello".into(), values());
-        assert_eq!(text, "1.500 hello name=a b\n");
+        assert_eq!(text, "1970-01-01T00:00:01.500Z hello name=a b\n");
         let json = line(LogFormat::Json, 1.5, "hello".into(), values());
         assert_eq!(json.matches('\n').count(), 1);
         assert_eq!(serde_json::from_str::<Value>(&json).unwrap()["name"], "a\nb");

@@ -19,14 +19,15 @@ use crate::sys;
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// Descriptors that are not those of connections: standard streams, log, sockets of metrics and
-/// control; copies of SYNs, and raw sockets; for each thread listeners, epoll, eventfd and empty pipes.
+/// control; copies of SYNs, and raw sockets; for each thread listeners, epoll, eventfd and empty
+/// pipes.
 const DESCRIPTORS: u64 = 48;
 const DESCRIPTORS_OF_THREAD: u64 = 4 + 2 + 2 * pipes::KEPT as u64;
 /// Two sockets, and half a pipe.
 const DESCRIPTORS_OF_CONNECTION: u64 = 3;
 
-/// Everything that the daemon needs. Names of controllers become those of the kernel. A process that
-/// inherits listeners needs no free ports.
+/// Everything that the daemon needs. Names of controllers become those of the kernel. A process
+/// that inherits listeners needs no free ports.
 pub(crate) fn check(loaded: &mut Loaded, inherits: bool) -> Result<(), DaemonError> {
     check_privileges()?;
     check_interfaces(loaded)?;
@@ -103,7 +104,8 @@ fn kernel_name(name: &str) -> Option<String> {
 fn check_ports(loaded: &Loaded) -> Result<(), Errors> {
     for side in SideName::ALL {
         let port = loaded.config.port_of(side);
-        // Another listener with SO_REUSEPORT would share connections with this one; a plain one cannot.
+        // Another listener with SO_REUSEPORT would share connections with this one; a plain one
+        // cannot.
         if let Err(error) = TcpListener::bind((Ipv4Addr::LOCALHOST, port)) {
             let expected = "two ports that are free on the loopback address";
             let problem = Refused::new("port", expected, format!("port {port}"));

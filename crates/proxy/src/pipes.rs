@@ -1,8 +1,8 @@
 //! Pipes for splice(2), borrowed only while they hold something.
 //!
-//! The pages in pipes of one user are limited (`fs.pipe-user-pages-soft`, 64 MiB by default). Beyond
-//! the limit the kernel gives pipes of one page, with which splice is slower than reading and writing.
-//! Such pipes are not used, and the relay reads and writes.
+//! The pages in pipes of one user are limited (`fs.pipe-user-pages-soft`, 64 MiB by default).
+//! Beyond the limit the kernel gives pipes of one page, with which splice is slower than reading
+//! and writing. Such pipes are not used, and the relay reads and writes.
 
 use std::os::fd::OwnedFd;
 

@@ -1,4 +1,5 @@
-//! Capabilities: what the daemon keeps, how it drops the rest, and how a process after it gets them.
+//! Capabilities: what the daemon keeps, how it drops the rest, and how a process after it gets
+//! them.
 
 use std::io;
 

@@ -1,15 +1,16 @@
 //! Rates that connections share: those of a side, or those of a subnet, over all threads.
 //!
-//! The bucket is that of the simulator (`middlebox::Bucket`). Here it holds bytes back before they are read from
-//! their source, because the daemon does not see packets. So what waits is in the receive buffer of the source,
-//! whose sender slows down.
+//! The bucket is that of the simulator (`middlebox::Bucket`). Here it holds bytes back before they
+//! are read from their source, because the daemon does not see packets. So what waits is in the
+//! receive buffer of the source, whose sender slows down.
 //!
-//! A turn is what a millisecond brings, and at least a packet: the turns of the simulator, of one packet each, would
-//! cost a thousand times as many calls at high rates. A connection takes the tokens of a turn out of the bucket
-//! before it moves bytes, and puts back what it did not use. So all threads together never exceed the rate.
+//! A turn is what a millisecond brings, and at least a packet: the turns of the simulator, of one
+//! packet each, would cost a thousand times as many calls at high rates. A connection takes the
+//! tokens of a turn out of the bucket before it moves bytes, and puts back what it did not use. So
+//! all threads together never exceed the rate.
 //!
-//! Connections of all threads wait in one line. The thread of the first one has a timer. Whoever gives the line
-//! another first connection wakes its thread.
+//! Connections of all threads wait in one line. The thread of the first one has a timer. Whoever
+//! gives the line another first connection wakes its thread.
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
@@ -44,8 +45,8 @@ impl RateOptions {
         Some(BucketSettings { rate, burst, packet: turn.min(burst) })
     }
 
-    /// The most that a socket may hold unsent if its connection has a rate. What a blocked connection had in its
-    /// send buffer would leave beyond the rate later.
+    /// The most that a socket may hold unsent if its connection has a rate. What a blocked
+    /// connection had in its send buffer would leave beyond the rate later.
     pub(crate) fn unsent(&self) -> Option<Bytes> {
         let turn = self.settings()?.packet.get();
         Some(Bytes((2 * turn).max(LEAST_UNSENT)))

@@ -2,15 +2,17 @@
 //!
 //! - A table of nftables gives SYNs that cross from one side to the other to the daemon's listeners
 //!   (TPROXY). Where no listener is, TPROXY does nothing, and the packet goes its way unsplit.
-//! - With another `accept` than "early" the SYN is dropped, and a copy goes to the daemon (nfnetlink_log). The
-//!   daemon sends it on with the mark and a priority, and then TPROXY gives it to the listener.
+//! - With another `accept` than "early" the SYN is dropped, and a copy goes to the daemon
+//!   (nfnetlink_log). The daemon sends it on with the mark and a priority, and then TPROXY gives it
+//!   to the listener.
 //! - Packets of connections that the daemon has are found by their socket, and marked. Others are
-//!   never taken over. Those of clients are not tracked (conntrack). The connection to the server often has
-//!   the same addresses and ports, and would be taken for the client's: the gateway would then not
-//!   translate its address (NAT). Answers to translated addresses are found by the kernel's socket
-//!   lookup, which knows the translation.
-//! - SYNs that cross unsplit although the file does not exempt them are counted and logged. ICMP errors about these connections have the client's address, and are found by
-//!   the header in them. Without them the daemon would not learn the path MTU (RFC 1191).
+//!   never taken over. Those of clients are not tracked (conntrack). The connection to the server
+//!   often has the same addresses and ports, and would be taken for the client's: the gateway would
+//!   then not translate its address (NAT). Answers to translated addresses are found by the
+//!   kernel's socket lookup, which knows the translation.
+//! - SYNs that cross unsplit although the file does not exempt them are counted and logged. ICMP
+//!   errors about these connections have the client's address, and are found by the header in them.
+//!   Without them the daemon would not learn the path MTU (RFC 1191).
 //! - A rule and a table of routes deliver marked packets to this machine.
 //! - Routes of the interfaces of a side get its initial window.
 
@@ -29,10 +31,12 @@ use crate::prefix::Prefix;
 /// Name of the table of nftables.
 pub const TABLE: &str = "bentpipe_proxy";
 
-/// Number of chains in the table. Each has a line with two statements, which end with a semicolon; rules have none.
+/// Number of chains in the table. Each has a line with two statements, which end with a semicolon;
+/// rules have none.
 pub const CHAINS: usize = 4;
 
-/// Name of the counter of SYNs that cross from one side to the other, although the file does not exempt them.
+/// Name of the counter of SYNs that cross from one side to the other, although the file does not
+/// exempt them.
 pub(crate) const UNSPLIT: &str = "unsplit";
 
 /// Sets of the interfaces of each side, as they are named after it, with their types.
@@ -211,9 +215,9 @@ impl Lines {
 
 /// The table for nftables.
 ///
-/// Packets between the daemon and clients have the addresses of the daemon's connections to servers. They are
-/// not tracked, so that address translation on the way to the server finds a new connection there, and not
-/// the client's.
+/// Packets between the daemon and clients have the addresses of the daemon's connections to
+/// servers. They are not tracked, so that address translation on the way to the server finds a new
+/// connection there, and not the client's.
 pub fn ruleset(config: &Config) -> String {
     let document = &config.document;
     let (mark, answers) = (document.mark, config.mark_of(Towards::Client));

@@ -55,8 +55,8 @@ impl Shared {
         }
     }
 
-    /// Begins the connection to the server of a client on `side`. With `has_data` its SYN may wait for the
-    /// client's data (TCP Fast Open). An error is counted.
+    /// Begins the connection to the server of a client on `side`. With `has_data` its SYN may wait
+    /// for the client's data (TCP Fast Open). An error is counted.
     pub(crate) fn ask(
         &self,
         config: &Config,

@@ -1,5 +1,5 @@
-//! Values by number. A number that is used again gets another generation, so that a late event never
-//! reaches another connection.
+//! Values by number. A number that is used again gets another generation, so that a late event
+//! never reaches another connection.
 
 /// Number and generation of a value.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

@@ -43,8 +43,8 @@ pub(crate) fn get(
     buffer: &mut [u8],
 ) -> io::Result<&[u8]> {
     let mut length = buffer.len() as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes, the size of the buffer, and both live through
-    // the call.
+    // SAFETY: the kernel writes at most `length` bytes, the size of the buffer, and both live
+    // through the call.
     let result = unsafe {
         libc::getsockopt(
             fd.as_fd().as_raw_fd(),
@@ -103,9 +103,10 @@ pub(crate) fn own_addresses() -> io::Result<Vec<IpAddr>> {
 pub(crate) struct Signals(libc::sigset_t);
 
 impl Signals {
-    /// Blocks the signals in the calling thread and in all threads that it starts from now on. `nohup` and other parents
-    /// leave some of them ignored, and then there would be nothing to wait for. A SIGINT that is ignored stays so: the shell
-    /// says by it that a job in the background has no terminal.
+    /// Blocks the signals in the calling thread and in all threads that it starts from now on.
+    /// `nohup` and other parents leave some of them ignored, and then there would be nothing to
+    /// wait for. A SIGINT that is ignored stays so: the shell says by it that a job in the
+    /// background has no terminal.
     pub(crate) fn block(signals: &[c_int]) -> io::Result<Self> {
         // SAFETY: `sigset_t` is plain data, which `sigemptyset` initialises.
         let mut set: libc::sigset_t = unsafe { mem::zeroed() };
@@ -137,15 +138,16 @@ impl Signals {
             tv_sec: time.as_secs() as libc::time_t,
             tv_nsec: time.subsec_nanos().into(),
         };
-        // SAFETY: set and time live through the call, and information on the signal is not asked for.
+        // SAFETY: set and time live through the call, and information on the signal is not asked
+        // for.
         let signal =
             unsafe { libc::sigtimedwait(&raw const self.0, std::ptr::null_mut(), &raw const time) };
         (signal > 0).then_some(signal)
     }
 }
 
-/// Takes descriptors that the process has inherited, by their numbers, and keeps them from processes that
-/// it starts.
+/// Takes descriptors that the process has inherited, by their numbers, and keeps them from
+/// processes that it starts.
 pub(crate) fn adopt(numbers: &[c_int]) -> io::Result<Vec<OwnedFd>> {
     let is_taken = |(at, number): (usize, &c_int)| *number < 3 || numbers[..at].contains(number);
     if numbers.iter().enumerate().any(is_taken) {

@@ -1,7 +1,7 @@
 //! A thread that accepts connections and relays them, with edge-triggered epoll.
 //!
-//! Each thread has listeners of its own (SO_REUSEPORT), so that the kernel spreads connections and no
-//! connection is handed from thread to thread.
+//! Each thread has listeners of its own (SO_REUSEPORT), so that the kernel spreads connections and
+//! no connection is handed from thread to thread.
 
 mod spin;
 mod turns;
@@ -37,7 +37,8 @@ const ACCEPTS: usize = 64;
 const SAMPLES: usize = 256;
 /// A machine without descriptors or memory is asked again after this time.
 const PAUSE: Duration = Duration::from_millis(100);
-/// An end with a reset behind its bytes waits for the other end to acknowledge them, but not longer.
+/// An end with a reset behind its bytes waits for the other end to acknowledge them, but not
+/// longer.
 const RESET_WITHIN_S: u32 = 60;
 
 /// The longest time without a look at timeouts.
@@ -243,8 +244,8 @@ impl Worker {
         }
     }
 
-    /// A client was accepted on a side, for this server if the listener is that of a relay. Others have the
-    /// address of their server, which is another machine.
+    /// A client was accepted on a side, for this server if the listener is that of a relay. Others
+    /// have the address of their server, which is another machine.
     fn open(
         &mut self,
         fd: OwnedFd,

@@ -35,7 +35,8 @@ fn upload(mut client: TcpStream, mut server: TcpStream, patience: Duration) -> V
     received
 }
 
-/// The test's path is black: large packets towards the server, and from it, are lost without a word.
+/// The test's path is black: large packets towards the server, and from it, are lost without a
+/// word.
 fn make_black(lab: &Lab, ends: &[&str]) {
     // Segments of one packet each, so that the filter sees what a link would.
     lab.gateway("ip link set sat0 gso_max_segs 1").unwrap();

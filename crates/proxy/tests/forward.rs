@@ -46,8 +46,8 @@ fn a_relay_needs_no_rules_and_the_server_sees_the_gateway() {
     }
 }
 
-/// A server that is not there resets the client, and another relay goes on. Intercepted connections are split
-/// as before, and the limit of connections closes no relay.
+/// A server that is not there resets the client, and another relay goes on. Intercepted connections
+/// are split as before, and the limit of connections closes no relay.
 #[test]
 fn relays_work_with_interception_and_missing_servers() {
     let Some(lab) = Lab::new() else { return };

@@ -1,4 +1,5 @@
-//! SYNs that wait for the server: `accept = "late"` and `"early-if-known"`. Real processes in namespaces.
+//! SYNs that wait for the server: `accept = "late"` and `"early-if-known"`. Real processes in
+//! namespaces.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where its lab does")]
 #![allow(clippy::disallowed_methods, reason = "these tests are in real time")]
@@ -78,7 +79,8 @@ fn refused_and_silent_servers_give_no_connection() {
     lab.wait_for_metric("answered_late_total", 0);
 }
 
-/// The ICMP error about the daemon's SYN is passed on. So the client fails at once, as without a proxy.
+/// The ICMP error about the daemon's SYN is passed on. So the client fails at once, as without a
+/// proxy.
 #[test]
 fn a_router_that_cannot_reach_the_server_is_heard_by_the_client() {
     let Some(lab) = Lab::new() else { return };
@@ -162,7 +164,8 @@ fn a_group_that_another_process_reads_is_refused_at_the_start() {
     let _reader = lab.inside("g", || {
         let protocol = Some(netlink::NETFILTER);
         let socket = socket(AddressFamily::NETLINK, SocketType::RAW, protocol).unwrap();
-        // linux/netfilter/nfnetlink_log.h: NFULNL_MSG_CONFIG with NFULNL_CFG_CMD_BIND for the group.
+        // linux/netfilter/nfnetlink_log.h: NFULNL_MSG_CONFIG with NFULNL_CFG_CMD_BIND for the
+        // group.
         let mut request = vec![28, 0, 0, 0, 1, 4, 5, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0, 0];
         request.extend_from_slice(&4440_u16.to_be_bytes());
         request.extend_from_slice(&[5, 0, 1, 0, 1, 0, 0, 0]);

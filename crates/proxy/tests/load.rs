@@ -134,8 +134,9 @@ fn a_soak_leaves_no_memory_and_no_sockets_behind() {
     lab.wait_for_metric("accepted_total", count);
     lab.wait_for_metric("refused_by_server_total", count / 7);
     assert!(daemon.log().contains("reloaded"));
-    // The first part is the warm-up. What 16 connections hold in their relays at one time (64 KiB in each
-    // direction) may stay with the allocator, twice because of holes; a leak grows without a bound.
+    // The first part is the warm-up. What 16 connections hold in their relays at one time (64 KiB
+    // in each direction) may stay with the allocator, twice because of holes; a leak grows without
+    // a bound.
     let growth = resident[3].saturating_sub(resident[0]);
     assert!(growth < 2 * 16 * 2 * 64, "{resident:?} KiB after {count} connections");
 }
@@ -150,8 +151,8 @@ fn begin(address: SocketAddr) -> TcpStream {
 
 #[test]
 fn thousands_of_connections_at_once_are_split_or_pass() {
-    // Fewer than the queue of a listener holds. With more of them (`make proxy-soak`) the limit is met too, and
-    // some wait for retransmissions of SYNs, for up to two minutes on a busy machine.
+    // Fewer than the queue of a listener holds. With more of them (`make proxy-soak`) the limit is
+    // met too, and some wait for retransmissions of SYNs, for up to two minutes on a busy machine.
     let connections = setting("PROXY_BURST", 2000);
     let split = 4000;
     let Some(lab) = Lab::new() else { return };

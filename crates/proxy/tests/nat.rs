@@ -43,7 +43,8 @@ fn unsplit(lab: &Lab) -> u64 {
     words.nth(1).unwrap().parse().unwrap()
 }
 
-/// Each way to accept, both families, each source: the server sees the gateway, and the connection is split.
+/// Each way to accept, both families, each source: the server sees the gateway, and the connection
+/// is split.
 #[test]
 fn connections_are_split_where_the_gateway_translates_their_source() {
     for accept in ["early", "late", "early-if-known"] {
@@ -67,7 +68,8 @@ fn connections_are_split_where_the_gateway_translates_their_source() {
     }
 }
 
-/// Without the daemon connections cross unsplit, translated as before, and are counted until it starts again.
+/// Without the daemon connections cross unsplit, translated as before, and are counted until it
+/// starts again.
 #[test]
 fn connections_without_a_daemon_are_translated_and_counted() {
     let Some(lab) = Lab::new() else { return };

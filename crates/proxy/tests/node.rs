@@ -1,5 +1,5 @@
-//! A node with a split proxy in the Linux testbed: the real daemon between real TCP of the hosts. The table of
-//! tests is that of the simulator.
+//! A node with a split proxy in the Linux testbed: the real daemon between real TCP of the hosts.
+//! The table of tests is that of the simulator.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where its lab does")]
 #![allow(clippy::disallowed_methods, reason = "these tests are in real time")]
@@ -178,7 +178,8 @@ fn play(case: &Case, hosts: &Hosts<'_>) {
             Step::Write(end, bytes) => at(end).orders.send(Some(bytes)).unwrap(),
             Step::Close(end) => at(end).orders.send(None).unwrap(),
             Step::Reset(end) => {
-                // Its threads have the socket too, so it is not closed: this resets it (connect(2)).
+                // Its threads have the socket too, so it is not closed: this resets it
+                // (connect(2)).
                 rustix::net::connect_unspec(&at(end).stream).unwrap();
             }
             Step::Read(end) => at(end).reads.store(true, Ordering::Relaxed),

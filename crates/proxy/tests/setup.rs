@@ -381,13 +381,14 @@ fn it_stops_and_lists_connections() {
     let top = lab.program(&["top", path.to_str().unwrap()]);
     let text = String::from_utf8(top.stdout).unwrap();
     let client_address = client.local_addr().unwrap();
-    assert!(text.starts_with(&format!("1 connections\n{client_address} -> 10.2.0.2:")), "{text}");
-    assert!(text.contains("bytes_received:1000"), "{text}");
+    assert!(text.starts_with("1 connection, 0.0 kB held\n"), "{text}");
+    assert!(text.contains(&format!("\n{client_address} -> 10.2.0.2:")), "{text}");
+    assert!(text.contains(" 0.001        -\n"), "{text}");
     let json = lab.program(&["top", path.to_str().unwrap(), "--json"]);
     let json: serde_json::Value = serde_json::from_slice(&json.stdout).unwrap();
     assert_eq!(json["connections"][0]["client_leg"]["received_bytes"], 1000);
     // It waits for the connection, and takes no new ones.
-    daemon.signal(Signal::TERM);
+    let stop = lab.spawn(&["stop", path.to_str().unwrap()]);
     daemon.wait_for("stopping");
     let (mut unsplit, mut unsplit_server) = lab.pair();
     unsplit.write_all(b"x").unwrap();
@@ -399,4 +400,66 @@ fn it_stops_and_lists_connections() {
     let start = Instant::now();
     assert!(daemon.child.wait().unwrap().success());
     assert!(start.elapsed() < Duration::from_secs(4));
+    let stop = stop.wait_with_output().unwrap();
+    let text = String::from_utf8(stop.stdout).unwrap();
+    assert_eq!(text, "stopping: open connections have 5 s to end\nstopped\n");
+    assert!(stop.status.success());
+    let again = lab.program(&["stop", path.to_str().unwrap()]);
+    assert_eq!(again.status.code(), Some(1));
+    assert!(String::from_utf8(again.stderr).unwrap().contains("no daemon answers"));
+}
+
+#[test]
+fn commands_answer_with_the_outcome() {
+    let Some(lab) = Lab::new() else { return };
+    let daemon = lab.proxy("user = \"65534:65534\"", "controller = \"cubic\"", "", "");
+    let path = lab.path("proxy.toml");
+    let command = |name: &str| {
+        let output = lab.program(&[name, path.to_str().unwrap()]);
+        let text = if output.status.success() { output.stdout } else { output.stderr };
+        (output.status.code().unwrap(), String::from_utf8(text).unwrap())
+    };
+    lab.file("user = \"65534:65534\"", "controller = \"reno\"", "", "");
+    assert_eq!(command("reload"), (0, "reloaded\n".to_owned()));
+    let (mut client, mut server) = lab.pair();
+    client.write_all(b"x").unwrap();
+    server.read_exact(&mut [0]).unwrap();
+    assert!(lab.gateway("ss -tinH").unwrap().contains(" reno "));
+    // The command of a program does not wait for its connection.
+    let (status, text) = command("upgrade");
+    assert_eq!(status, 0, "{text}");
+    assert!(text.starts_with("process ") && text.ends_with(" has taken over\n"), "{text}");
+    daemon.wait_for("handed over");
+    // The new process answers now, and refuses what it cannot do.
+    lab.file("port = 5000\nuser = \"65534:65534\"", "controller = \"reno\"", "", "");
+    let (status, text) = command("reload");
+    assert_eq!(status, 2);
+    assert!(text.contains("reload refused; nothing has changed: "), "{text}");
+    assert!(text.contains("proxy.toml:1:8: port: expected 4440, found 5000"), "{text}");
+    let (status, text) = command("upgrade");
+    assert_eq!(status, 2);
+    assert!(text.contains("upgrade refused; nothing has changed: "), "{text}");
+    drop((client, server));
+    assert_eq!(command("stop").0, 0);
+}
+
+#[test]
+fn lines_of_the_log_have_a_date() {
+    let Some(lab) = Lab::new() else { return };
+    let daemon = lab.proxy("", "", "", "");
+    let log = daemon.log();
+    let line = log.lines().find(|line| line.contains(" ready ")).unwrap();
+    let now = shell_date();
+    let (date, _) = line.split_once('T').unwrap();
+    assert!(now.contains(&date.to_owned()), "{line}");
+    assert!(line.split_once(' ').unwrap().0.ends_with('Z'), "{line}");
+}
+
+/// The date in UTC before and now, if a test runs at midnight.
+fn shell_date() -> Vec<String> {
+    let of = |day: &str| {
+        let output = std::process::Command::new("date").args(["-u", "-d", day, "+%F"]).output();
+        String::from_utf8(output.unwrap().stdout).unwrap().trim().to_owned()
+    };
+    vec![of("1 minute ago"), of("now")]
 }

@@ -1,5 +1,5 @@
-//! An upgrade: a new process takes the listeners over, and the old one ends with its connections. Real
-//! processes in namespaces.
+//! An upgrade: a new process takes the listeners over, and the old one ends with its connections.
+//! Real processes in namespaces.
 
 #![allow(clippy::unwrap_used, reason = "a test fails where its lab does")]
 #![allow(clippy::disallowed_methods, reason = "these tests are in real time")]
@@ -120,7 +120,7 @@ fn no_connection_is_refused_or_lost_while_processes_take_over() {
     assert!(lab.gateway("ss -tinH").unwrap().contains(" reno "));
     let path = lab.path("proxy.toml");
     let top = lab.program(&["top", path.to_str().unwrap()]);
-    assert!(String::from_utf8(top.stdout).unwrap().starts_with("1 connections\n"));
+    assert!(String::from_utf8(top.stdout).unwrap().starts_with("1 connection, "));
     drop((client, server));
     kill_process(pid(last), Signal::TERM).unwrap();
     wait_for_end(last);

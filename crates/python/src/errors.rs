@@ -1,11 +1,14 @@
 //! The exceptions of `bentpipe.errors`, made from the errors of the engine.
 
+use std::path::Path;
+
 use pyo3::import_exception;
 use pyo3::prelude::*;
 
 use crate::recording::Recording;
 use crate::values::{self, shown};
 
+import_exception!(bentpipe.errors, CaptureError);
 import_exception!(bentpipe.errors, ControllerError);
 import_exception!(bentpipe.errors, InputError);
 import_exception!(bentpipe.errors, Interrupted);
@@ -54,6 +57,20 @@ fn problems(py: Python<'_>, errors: &scenario::ScenarioErrors) -> PyResult<Vec<P
 pub fn recording_error(error: recording::LoadError) -> PyErr {
     let file = error.path.display().to_string();
     RecordingError::new_err((error.to_string(), file, error.line))
+}
+
+/// A file from which no connection can be read.
+pub fn unread_capture(path: &Path, error: &capture::CaptureError) -> PyErr {
+    let file = path.display().to_string();
+    let message = match error {
+        capture::CaptureError::Io(cause) => {
+            let cause = cause.to_string();
+            let cause = cause.split(" (os error").next().unwrap_or_default();
+            format!("cannot read {file}: {cause}")
+        }
+        _ => format!("{file}: {error}"),
+    };
+    CaptureError::new_err((message, file))
 }
 
 /// A value that no scenario can have, at a path of the scenario.

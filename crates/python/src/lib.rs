@@ -1,15 +1,19 @@
-//! The content of the extension module `bentpipe._native`. Each file is one group of Python names and
-//! does no more than translate: arguments in, engine called with the interpreter released, result or
-//! exception out. The stubs in `python/bentpipe/_native.pyi` say the same for people and checkers.
+//! The content of the extension module `bentpipe._native`. Each file is one group of Python names
+//! and does no more than translate: arguments in, engine called with the interpreter released,
+//! result or exception out. The stubs in `python/bentpipe/_native.pyi` say the same for people and
+//! checkers.
 //!
-//! The module itself is in the crate `extension`, because a library for Python cannot be linked into
-//! another one: `bentpipe wheel` builds a second module, with the controllers of a user's crate.
+//! The module itself is in the crate `extension`, because a library for Python cannot be linked
+//! into another one: `bentpipe wheel` builds a second module, with the controllers of a user's
+//! crate.
 
 mod arguments;
 mod arrow;
+mod captures;
 mod controllers;
 mod deploy;
 mod errors;
+mod hosts;
 mod kernel;
 mod logs;
 mod mechanisms;
@@ -96,6 +100,8 @@ pub fn define(
         functions
         version,
         build_profile,
+        captures::capture_graphs,
+        captures::read_capture,
         controllers::controllers,
         deploy::kernel_controllers,
         deploy::kernel_likeness,
@@ -107,6 +113,7 @@ pub fn define(
         kernel::kernel_settings,
         kernel::run_on_kernel,
         kernel::shell,
+        hosts::hosts,
         mechanisms::mechanisms,
         names::near_names,
         record_stubs,
@@ -148,6 +155,10 @@ macro_rules! records {
 }
 
 records! {
+    captures::Capture,
+    captures::CapturedConnection,
+    captures::CapturedData,
+    captures::CaptureGraph,
     controllers::ControllerEntry,
     controllers::ControllerVariant,
     controllers::Parameter,
@@ -155,6 +166,8 @@ records! {
     deploy::KernelLikeness,
     deploy::KernelParameter,
     deploy::KernelUse,
+    hosts::HostProfile,
+    hosts::HostValue,
     mechanisms::Mechanism,
     mechanisms::MechanismSetting,
     scenario::Hop,

@@ -1,10 +1,11 @@
 //! Panics of the engine as ordinary exceptions.
 //!
 //! A panic is a defect of Bentpipe. PyO3 raises it as `PanicException`, which derives from
-//! `BaseException`: `except Exception` lets it pass, and notebooks and clusters end. Its base becomes
-//! `bentpipe.errors.EngineError`, so that this holds for every function, method and attribute of the
-//! module, also for those to come. The standard library prints panics on stderr. The exception has
-//! the same text and place, so nothing is printed unless `RUST_BACKTRACE` is `full`.
+//! `BaseException`: `except Exception` lets it pass, and notebooks and clusters end. Its base
+//! becomes `bentpipe.errors.EngineError`, so that this holds for every function, method and
+//! attribute of the module, also for those to come. The standard library prints panics on stderr.
+//! The exception has the same text and place, so nothing is printed unless `RUST_BACKTRACE` is
+//! `full`.
 
 use std::panic;
 use std::sync::{Mutex, PoisonError};

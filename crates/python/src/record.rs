@@ -1,5 +1,5 @@
-//! Results as objects of Python with typed attributes. One macro makes the class, its dictionary for
-//! JSON, its text and its stub. The classes of a recording follow from its records ([`class`]).
+//! Results as objects of Python with typed attributes. One macro makes the class, its dictionary
+//! for JSON, its text and its stub. The classes of a recording follow from its records ([`class`]).
 
 use std::borrow::Cow;
 
@@ -30,7 +30,15 @@ macro_rules! plain {
     };
 }
 
-plain!(bool as "bool", u32 as "int", u64 as "int", f64 as "float", String as "str");
+plain!(
+    bool as "bool",
+    u32 as "int",
+    u64 as "int",
+    f64 as "float",
+    String as "str",
+    (f64, f64) as "tuple[float, float]",
+    (f64, i64, i64) as "tuple[float, int, int]",
+);
 
 impl Item for &'static str {
     fn item<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyAny>> {
@@ -102,7 +110,8 @@ impl<T: Native> Native for Vec<T> {
     }
 }
 
-/// The stub of a class: its name, its docstring, and the name, type and docstring of each attribute.
+/// The stub of a class: its name, its docstring, and the name, type and docstring of each
+/// attribute.
 pub type Stub = (&'static str, &'static str, Vec<(&'static str, String, &'static str)>);
 
 /// Declares a class of Python whose attributes are the fields of a struct.
@@ -160,8 +169,9 @@ macro_rules! record {
     };
 }
 
-/// Declares the class of a record of a recording: `recording::flow_record!(class { Flow of FlowRecord; })`, with
-/// further attributes as `name: Type = |record| value`.
+/// Declares the class of a record of a recording:
+/// `recording::flow_record!(class { Flow of FlowRecord; })`, with further attributes as
+/// `name: Type = |record| value`.
 macro_rules! class {
     ({ $name:ident; $($(#[doc = $more_about:tt])* $more:ident: $more_type:ty = $value:expr),* $(,)? }
      $(#[doc = $doc:tt])* $record:ident { $($(#[doc = $about:tt])* $field:ident: $type:ty,)+ }) => {

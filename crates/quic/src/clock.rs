@@ -5,7 +5,8 @@ use std::time::{Duration, Instant};
 
 use units::{Span, Time};
 
-/// Time zero of all runs. An `Instant` has no other constructor, and quinn only computes differences.
+/// Time zero of all runs. An `Instant` has no other constructor, and quinn only computes
+/// differences.
 #[expect(clippy::disallowed_methods, reason = "no result depends on which instant it is")]
 static ZERO: LazyLock<Instant> = LazyLock::new(Instant::now);
 

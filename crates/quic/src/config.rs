@@ -27,34 +27,38 @@ use crate::tls;
     schemars(inline, extend("additionalProperties" = false))
 )]
 pub struct Settings {
-    /// Source of the flow's controller: `"bentpipe"` is the controller of this laboratory, as with TCP. `"quinn"` is
-    /// quinn's own controller of that name, `newreno` or `cubic`, without parameters.
+    /// Source of the flow's controller: `"bentpipe"` is the controller of this laboratory, as with
+    /// TCP. `"quinn"` is quinn's own controller of that name, `newreno` or `cubic`, without
+    /// parameters.
     pub congestion: Congestion,
     /// Bytes of all streams that may be outstanding: the flow-control window of the connection
     /// (`initial_max_data`, RFC 9000 section 4.1).
     pub receive_window: SizeLimit,
-    /// Bytes of one stream that may be outstanding (`initial_max_stream_data`, RFC 9000 section 4.1).
+    /// Bytes of one stream that may be outstanding (`initial_max_stream_data`, RFC 9000
+    /// section 4.1).
     pub stream_receive_window: Bytes,
     /// Bytes that the sender keeps until they are acknowledged.
     pub send_window: Bytes,
     /// Assumed round-trip time before the first sample (RFC 9002 section 6.2.2).
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms")))]
     pub initial_rtt: Span,
-    /// Packets that may arrive without being acknowledged at once (draft-ietf-quic-ack-frequency section 4).
-    /// Default: the extension is off, and each second packet is acknowledged (RFC 9000 section 13.2.2).
+    /// Packets that may arrive without being acknowledged at once (draft-ietf-quic-ack-frequency
+    /// section 4). Default: the extension is off, and each second packet is acknowledged (RFC 9000
+    /// section 13.2.2).
     pub ack_threshold: Option<u32>,
-    /// Longest delay of an ACK that the sender asks for, with `ack_threshold`. Default: the receiver's own
-    /// 25 ms.
+    /// Longest delay of an ACK that the sender asks for, with `ack_threshold`. Default: the
+    /// receiver's own 25 ms.
     pub ack_delay: Option<Span>,
     /// Silence after which a connection ends (RFC 9000 section 10.1).
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms")))]
     pub idle_timeout: Span,
     /// True if larger packets than 1200 bytes are tried (RFC 9000 section 14.3).
     pub mtu_discovery: bool,
-    /// True if clients have a ticket and an address token of an earlier connection, so that the first packets already
-    /// have data (0-RTT, RFC 9001 section 4.6).
+    /// True if clients have a ticket and an address token of an earlier connection, so that the
+    /// first packets already have data (0-RTT, RFC 9001 section 4.6).
     pub zero_rtt: bool,
-    /// Saved parameters to start with: `transport.careful_resume` of the scenario, which is no key of this table.
+    /// Saved parameters to start with: `transport.careful_resume` of the scenario, which is no key
+    /// of this table.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub careful_resume: Option<SavedPath>,
 }
@@ -83,8 +87,8 @@ impl Settings {
     /// The largest flow-control window (RFC 9000 section 16).
     pub const LARGEST_WINDOW: u64 = (1 << 62) - 1;
 
-    /// Length of a packet with an ACK of one range, without the header of IP, as quinn makes it. Numbers of another
-    /// length make it a few bytes shorter or longer.
+    /// Length of a packet with an ACK of one range, without the header of IP, as quinn makes it.
+    /// Numbers of another length make it a few bytes shorter or longer.
     pub const ACK: u64 = 44;
 
     /// The largest UDP payload that quinn tries, and the one that it starts with.
@@ -100,18 +104,26 @@ impl Settings {
         payload + u64::from(wire::udp::HEADER)
     }
 
-    /// Payload of a stream in a full packet. Numbers of another length leave a few bytes more or less.
+    /// Payload of a stream in a full packet. Numbers of another length leave a few bytes more or
+    /// less.
     pub fn full_payload(&self) -> u32 {
         u32::try_from(self.full_packet() - Self::OVERHEAD).unwrap_or(u32::MAX)
     }
 
-    /// Requests that quinn's server allows at a time (`initial_max_streams_bidi`, RFC 9000 section 18.2).
+    /// Requests that quinn's server allows at a time (`initial_max_streams_bidi`, RFC 9000
+    /// section 18.2).
     pub const OPEN_REQUESTS: u64 = 100;
 
     /// Bytes that can be in flight on `streams` streams: the smallest of the windows.
     pub fn window(&self, streams: u64) -> u64 {
         let of_streams = self.stream_receive_window.get().saturating_mul(streams);
         of_streams.min(self.receive_window.get()).min(self.send_window.get())
+    }
+
+    /// Largest number of bytes of one write. quinn keeps the bytes of a write in its `send_window`
+    /// until the last of them is acknowledged, so a write is a small part of that window.
+    pub(crate) fn write_size(&self) -> u64 {
+        (self.send_window.get() / 16).max(1200)
     }
 }
 
@@ -125,7 +137,8 @@ pub struct Config {
 }
 
 impl Config {
-    /// With the controller of a scenario. `streams` is the number of streams that have data at the same time.
+    /// With the controller of a scenario. `streams` is the number of streams that have data at the
+    /// same time.
     ///
     /// # Errors
     /// When QUIC cannot have the controller.
@@ -138,7 +151,8 @@ impl Config {
         Self::with_window(settings, choice, None, settings.window(streams))
     }
 
-    /// Connections with one stream. `initial_window` in bytes replaces the default of the controller.
+    /// Connections with one stream. `initial_window` in bytes replaces the default of the
+    /// controller.
     ///
     /// # Errors
     /// When quinn lacks what the controller needs.

@@ -2,6 +2,7 @@
 //! deadline come out.
 
 mod endpoint;
+mod limits;
 mod relayed;
 
 use std::collections::BTreeMap;
@@ -16,7 +17,7 @@ use quinn_proto::{
     StreamId, Transmit, TransportConfig,
 };
 use sketch::Sketch;
-use transport::{Counters, Exchange, Streams};
+use transport::{Counters, Exchange, LimitClock, Streams};
 use units::Time;
 
 use crate::clock::{instant, time};
@@ -30,6 +31,7 @@ use crate::resumption::{self, Part};
 use crate::statistics::{ProbeTimeouts, Statistics};
 use crate::tls;
 use crate::trace::{Identity, Trace};
+use limits::Reached;
 use relayed::Relayed;
 
 /// The address of the other end. Addresses of packets are the network's.
@@ -73,6 +75,10 @@ pub struct Connection {
     failure: Option<ConnectionError>,
     counters: Counters,
     probe_timeouts: ProbeTimeouts,
+    /// Number of ACKs before the last probe timeout.
+    probed_at: Option<u64>,
+    limits: LimitClock,
+    reached: Option<Reached>,
     rtt: Sketch,
     buffer: Vec<u8>,
 }
@@ -83,8 +89,8 @@ impl Connection {
         Self::with_part(config, seed, Part::Recorded)
     }
 
-    /// Gives the connection the numbers of its flow and its own, both counted through the run, by which its trace is
-    /// known. Before that it has none.
+    /// Gives the connection the numbers of its flow and its own, both counted through the run, by
+    /// which its trace is known. Before that it has none.
     pub fn identify(&mut self, flow: u32, connection: u32) {
         if let Some(traces) = &self.config.logs().traces {
             self.trace = Trace::of(traces.clone(), Identity { flow, connection });
@@ -119,6 +125,9 @@ impl Connection {
             failure: None,
             counters: Counters::default(),
             probe_timeouts: ProbeTimeouts::default(),
+            probed_at: None,
+            limits: LimitClock::default(),
+            reached: None,
             rtt: Sketch::new(),
             buffer: Vec::new(),
         }
@@ -320,7 +329,8 @@ impl Connection {
         if connection.is_handshaking() && !connection.has_0rtt() {
             return;
         }
-        self.exchanges.hand_over(connection);
+        let write_size = self.config.settings().write_size();
+        self.exchanges.hand_over(connection, write_size);
         if self.outgoing.written == 0 && !self.outgoing.closed {
             return;
         }
@@ -328,11 +338,12 @@ impl Connection {
             self.stream = connection.streams().open(Dir::Uni);
         }
         if let Some(id) = self.stream {
-            self.outgoing.hand_over(connection, id);
+            self.outgoing.hand_over(connection, id, write_size);
         }
     }
 
-    /// Counts a datagram that leaves. `frames` is the number of stream frames that quinn had sent before.
+    /// Counts a datagram that leaves. `frames` is the number of stream frames that quinn had sent
+    /// before.
     fn count(&mut self, bytes: usize, frames: u64) {
         let Some((_, connection)) = &self.state else { return };
         let stats = connection.stats();
@@ -347,9 +358,15 @@ impl Connection {
         self.state.as_ref().map_or(0, |(_, connection)| connection.stats().frame_tx.stream)
     }
 
-    /// Nothing is to be sent: the timers are as they will be.
-    fn rest(&mut self, now: Time) {
+    /// Nothing is to be sent: the timers are as they will be. quinn has looked at the window this
+    /// number of times.
+    fn rest(&mut self, now: Time, questions: u32) {
         self.may_send = false;
+        self.note_rest(now);
+        self.look_at_limit(now, questions);
+    }
+
+    fn note_rest(&mut self, now: Time) {
         let Some((_, connection)) = &mut self.state else { return };
         // A timer of quinn may have expired before it was set.
         self.deadline = connection.poll_timeout().map_or(Time::NEVER, time).max(now);
@@ -357,7 +374,10 @@ impl Connection {
         self.counters.fast_recoveries = measured.recoveries;
         if self.probe_timeouts.is_waiting() {
             self.probe_timeouts.on_rest(&connection.stats());
-            self.counters.timeouts = self.probe_timeouts.count();
+            if self.probe_timeouts.count() > self.counters.timeouts {
+                self.counters.timeouts = self.probe_timeouts.count();
+                self.probed_at = Some(measured.acks);
+            }
         }
         measured.round_trips.drain(..).for_each(|sample| self.rtt.record(sample));
     }
@@ -404,8 +424,8 @@ impl std::fmt::Debug for Connection {
     }
 }
 
-/// Why a connection of these ends ended before its time, in quinn's words. The end that has found the error has more to
-/// say than the other one, which has a message from it.
+/// Why a connection of these ends ended before its time, in quinn's words. The end that has found
+/// the error has more to say than the other one, which has a message from it.
 pub fn reason<'a>(ends: impl Iterator<Item = &'a Connection>) -> Option<String> {
     let is_of_peer =
         |error: &&ConnectionError| !matches!(error, ConnectionError::TransportError(_));

@@ -1,8 +1,8 @@
-//! Requests and answers, each pair on a bidirectional stream of its own, as HTTP/3 has them (RFC 9114 section 4.1). A
-//! message ends with the end of its side of the stream.
+//! Requests and answers, each pair on a bidirectional stream of its own, as HTTP/3 has them
+//! (RFC 9114 section 4.1). A message ends with the end of its side of the stream.
 //!
-//! Of HTTP/3 there are the streams and the lengths of messages. Frames, QPACK and its streams, and priorities are not
-//! modelled.
+//! Of HTTP/3 there are the streams and the lengths of messages. Frames, QPACK and its streams, and
+//! priorities are not modelled.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -11,8 +11,8 @@ use transport::Exchange;
 
 use crate::outgoing::Outgoing;
 
-/// The error code with which a client closes a connection that it needs no longer (H3_NO_ERROR, RFC 9114
-/// section 8.1).
+/// The error code with which a client closes a connection that it needs no longer (H3_NO_ERROR,
+/// RFC 9114 section 8.1).
 pub(crate) const NO_ERROR: u32 = 0x100;
 
 /// The exchanges of one end.
@@ -22,7 +22,8 @@ pub(crate) struct Exchanges {
     begun: u64,
     /// Number of answers that have arrived, or whose receiver has acknowledged them.
     ended: u64,
-    /// Requests without a stream: there is no connection yet, or the server allows no more streams now.
+    /// Requests without a stream: there is no connection yet, or the server allows no more streams
+    /// now.
     waiting: VecDeque<u64>,
     /// Messages that quinn does not have completely.
     outgoing: BTreeMap<StreamId, Outgoing>,
@@ -41,6 +42,12 @@ impl Exchanges {
         self.begun > 0
     }
 
+    /// Returns true if a message waits for flow control, whose rules include the number of streams
+    /// (RFC 9000 section 4), or for room in the buffer of quinn.
+    pub(crate) fn is_held_back(&self) -> bool {
+        !self.waiting.is_empty() || !self.outgoing.is_empty()
+    }
+
     /// A request to send.
     pub(crate) fn ask(&mut self, bytes: u64) -> Exchange {
         let number = self.begun;
@@ -55,15 +62,15 @@ impl Exchanges {
         self.outgoing.insert(id, Outgoing::message(bytes));
     }
 
-    /// Hands quinn what it takes.
-    pub(crate) fn hand_over(&mut self, connection: &mut Connection) {
+    /// Hands quinn what it takes, in writes of at most `write_size` bytes.
+    pub(crate) fn hand_over(&mut self, connection: &mut Connection, write_size: u64) {
         while let Some(bytes) = self.waiting.front() {
             // Streams are opened in the order of their numbers.
             let Some(id) = connection.streams().open(Dir::Bi) else { break };
             self.outgoing.insert(id, Outgoing::message(*bytes));
             self.waiting.pop_front();
         }
-        self.outgoing.retain(|id, message| !message.hand_over(connection, *id));
+        self.outgoing.retain(|id, message| !message.hand_over(connection, *id, write_size));
     }
 
     /// A message has arrived completely.

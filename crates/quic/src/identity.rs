@@ -1,6 +1,7 @@
 //! Connection IDs and keys of endpoints, from a seed.
 //!
-//! They are no secret: all that matters is that their lengths are constant, and that two ends do not have the same.
+//! They are no secret: all that matters is that their lengths are constant, and that two ends do
+//! not have the same.
 
 use std::sync::Arc;
 use std::time::Duration;

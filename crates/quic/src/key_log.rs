@@ -1,7 +1,8 @@
 //! TLS secrets in a file, with which Wireshark decrypts a capture (`tls.keylog_file`).
 //!
-//! The format is that of SSLKEYLOGFILE (draft-ietf-tls-keylogfile section 2): a line for each secret, with its label,
-//! the random number of the client, and the secret. The secrets of a run are random and protect nothing.
+//! The format is that of SSLKEYLOGFILE (draft-ietf-tls-keylogfile section 2): a line for each
+//! secret, with its label, the random number of the client, and the secret. The secrets of a run
+//! are random and protect nothing.
 
 use std::fmt::{self, Debug, Write as _};
 use std::io::{self, Write};

@@ -1,7 +1,8 @@
-//! Looks over the shoulder of a congestion controller, because quinn's statistics lack what is in flight,
-//! ssthresh, samples of the round-trip time and the number of recoveries.
+//! Looks over the shoulder of a congestion controller, because quinn's statistics lack what is in
+//! flight, ssthresh, samples of the round-trip time and the number of recoveries.
 
 use std::any::Any;
+use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};
 use std::time::Instant;
 
@@ -15,6 +16,14 @@ use crate::clock::span;
 pub(crate) struct Measured {
     /// Bytes in flight.
     pub(crate) flight: u64,
+    /// Bytes sent since that number was known.
+    pub(crate) sent: u64,
+    /// Number of ACKs of new data.
+    pub(crate) acks: u64,
+    /// When the youngest acknowledged packet was sent.
+    pub(crate) newest_acknowledged: Option<Instant>,
+    /// No packet is acknowledged yet that was sent after the last loss (RFC 9002 section 7.3.2).
+    pub(crate) is_repairing: bool,
     /// The controller's slow start threshold, if it has one.
     pub(crate) ssthresh: Option<u64>,
     /// The controller's window, of which quinn's may be a little more.
@@ -29,22 +38,44 @@ pub(crate) struct Measured {
 
 /// Shared by quinn's connection and its owner, which do not run at the same time.
 #[derive(Clone, Debug)]
-pub(crate) struct Meter(Arc<Mutex<Measured>>);
+pub(crate) struct Meter(Arc<Shared>);
+
+#[derive(Debug)]
+struct Shared {
+    measured: Mutex<Measured>,
+    /// Number of questions for the window since the last [`Meter::forget_questions`].
+    questions: AtomicU32,
+}
 
 impl Meter {
     pub(crate) fn new() -> Self {
-        Self(Arc::new(Mutex::new(Measured {
+        let measured = Mutex::new(Measured {
             flight: 0,
+            sent: 0,
+            acks: 0,
+            newest_acknowledged: None,
+            is_repairing: false,
             ssthresh: None,
             cwnd: 0,
             recoveries: 0,
             persistent: 0,
             round_trips: Vec::new(),
-        })))
+        });
+        Self(Arc::new(Shared { measured, questions: AtomicU32::new(0) }))
+    }
+
+    /// Counts the questions for the window from now on.
+    pub(crate) fn forget_questions(&self) {
+        self.0.questions.store(0, Ordering::Relaxed);
+    }
+
+    /// Number of questions for the window.
+    pub(crate) fn questions(&self) -> u32 {
+        self.0.questions.load(Ordering::Relaxed)
     }
 
     pub(crate) fn read(&self) -> MutexGuard<'_, Measured> {
-        self.0.lock().unwrap_or_else(PoisonError::into_inner)
+        self.0.measured.lock().unwrap_or_else(PoisonError::into_inner)
     }
 }
 
@@ -84,6 +115,7 @@ impl Watcher {
         let metrics = self.inner.metrics();
         let mut measured = self.meter.read();
         measured.flight = in_flight;
+        measured.sent = 0;
         measured.ssthresh = metrics.ssthresh;
         measured.cwnd = metrics.congestion_window;
     }
@@ -92,6 +124,7 @@ impl Watcher {
 impl Controller for Watcher {
     fn on_sent(&mut self, now: Instant, bytes: u64, last_packet_number: u64) {
         self.inner.on_sent(now, bytes, last_packet_number);
+        self.meter.read().sent += bytes;
     }
 
     fn on_ack(
@@ -119,7 +152,11 @@ impl Controller for Watcher {
         if let Some(sent) = youngest.filter(|_| youngest > self.newest_acknowledged) {
             self.newest_acknowledged = youngest;
             let sample = span(now.saturating_duration_since(sent));
-            self.meter.read().round_trips.push(sample.as_nanos());
+            let mut measured = self.meter.read();
+            measured.round_trips.push(sample.as_nanos());
+            measured.acks += 1;
+            measured.newest_acknowledged = youngest;
+            measured.is_repairing &= self.reduced_at.is_some_and(|reduced_at| sent <= reduced_at);
         }
     }
 
@@ -135,9 +172,13 @@ impl Controller for Watcher {
         if is_new {
             self.reduced_at = Some(now);
         }
-        let flight = self.meter.read().flight.saturating_sub(lost_bytes);
-        self.note(flight);
         let mut measured = self.meter.read();
+        let flight = (measured.flight, measured.sent);
+        drop(measured);
+        self.note(flight.0.saturating_sub(lost_bytes));
+        measured = self.meter.read();
+        measured.sent = flight.1;
+        measured.is_repairing |= is_new && lost_bytes > 0;
         measured.recoveries += u32::from(is_new && lost_bytes > 0);
         measured.persistent += u32::from(is_persistent_congestion);
     }
@@ -147,6 +188,7 @@ impl Controller for Watcher {
     }
 
     fn window(&self) -> u64 {
+        self.meter.0.questions.fetch_add(1, Ordering::Relaxed);
         self.inner.window()
     }
 

@@ -23,11 +23,18 @@ impl Outgoing {
         Self { written: bytes, closed: true, ..Self::default() }
     }
 
-    /// Hands quinn what it takes. Returns whether it has all, and the end.
-    pub(crate) fn hand_over(&mut self, connection: &mut Connection, id: StreamId) -> bool {
+    /// Hands quinn what it takes, in writes of at most `write_size` bytes. Returns true if it has
+    /// all, and the end.
+    pub(crate) fn hand_over(
+        &mut self,
+        connection: &mut Connection,
+        id: StreamId,
+        write_size: u64,
+    ) -> bool {
         let mut stream = connection.send_stream(id);
         while self.handed_over < self.written {
-            let mut piece = [content::piece(self.handed_over, self.written - self.handed_over)];
+            let wanted = (self.written - self.handed_over).min(write_size);
+            let mut piece = [content::piece(self.handed_over, wanted)];
             let Ok(taken) = stream.write_chunks(&mut piece) else { return false };
             self.handed_over += taken.bytes as u64;
         }

@@ -1,8 +1,10 @@
-//! 0-RTT (RFC 9001 section 4.6): a client has the ticket and the address token of an earlier connection.
+//! 0-RTT (RFC 9001 section 4.6): a client has the ticket and the address token of an earlier
+//! connection.
 //!
-//! Each connection has an earlier one of its own: with the same settings and no network between its ends. Its packets
-//! are not in the recording. So no ticket is used twice, and the packets of a connection do not depend on the others.
-//! Without the token, the server could answer the first flight with three times its bytes only (RFC 9000 section 8.1).
+//! Each connection has an earlier one of its own: with the same settings and no network between its
+//! ends. Its packets are not in the recording. So no ticket is used twice, and the packets of a
+//! connection do not depend on the others. Without the token, the server could answer the first
+//! flight with three times its bytes only (RFC 9000 section 8.1).
 //!
 //! Servers compare the age of a ticket with their clock. The clock of tickets stands still.
 

@@ -1,4 +1,5 @@
-//! Counts of an end beyond those that all protocols have: quinn's own, and probe timeouts, which quinn does not count.
+//! Counts of an end beyond those that all protocols have: quinn's own, and probe timeouts, which
+//! quinn does not count.
 
 use std::ops::AddAssign;
 
@@ -21,7 +22,8 @@ pub struct Statistics {
     pub mtu_probes: u64,
     /// Those of them that were lost.
     pub mtu_probes_lost: u64,
-    /// Times that packets of the size found were lost until the end of the search was repeated (RFC 8899 section 4.3).
+    /// Times that packets of the size found were lost until the end of the search was repeated
+    /// (RFC 8899 section 4.3).
     pub black_holes: u64,
     /// Times that all packets of a longer period were lost (RFC 9002 section 7.6).
     pub persistent_congestions: u64,
@@ -75,10 +77,10 @@ impl AddAssign for Statistics {
     }
 }
 
-/// Counts probe timeouts (RFC 9002 section 6.2) by what quinn sends right after one of its timers. Probes of a
-/// connection that is set up have an IMMEDIATE_ACK frame, as quinn's peer always knows that frame. Probes of the
-/// handshake have its CRYPTO frames, or a PING, and no packet was found to be lost. Probes of the path MTU have PING
-/// and IMMEDIATE_ACK, too, and do not count.
+/// Counts probe timeouts (RFC 9002 section 6.2) by what quinn sends right after one of its timers.
+/// Probes of a connection that is set up have an IMMEDIATE_ACK frame, as quinn's peer always knows
+/// that frame. Probes of the handshake have its CRYPTO frames, or a PING, and no packet was found
+/// to be lost. Probes of the path MTU have PING and IMMEDIATE_ACK, too, and do not count.
 #[derive(Clone, Copy, Debug, Default)]
 pub(crate) struct ProbeTimeouts {
     count: u32,

@@ -1,7 +1,7 @@
 //! TLS for connections inside the simulator: one certificate, which the other end knows.
 //!
-//! Tickets for later connections are off, so connections do not depend on each other, unless the ends are made for
-//! 0-RTT.
+//! Tickets for later connections are off, so connections do not depend on each other, unless the
+//! ends are made for 0-RTT.
 
 use std::sync::{Arc, LazyLock};
 
@@ -67,7 +67,8 @@ pub(crate) struct Resuming {
 }
 
 impl Resuming {
-    /// The age of tickets is that of `clock`. `keys` gets the secrets of connections that are not earlier ones.
+    /// The age of tickets is that of `clock`. `keys` gets the secrets of connections that are not
+    /// earlier ones.
     pub(crate) fn new(clock: Arc<dyn TimeProvider>, keys: Option<Arc<dyn KeyLog>>) -> Self {
         let provider = Arc::new(ring::default_provider());
         let mut server = make_server(&provider, clock.clone());

@@ -1,10 +1,11 @@
-//! Events of connections as qlog (draft-ietf-quic-qlog-main-schema, version 0.3, as a JSON text sequence), one trace
-//! for each end.
+//! Events of connections as qlog (draft-ietf-quic-qlog-main-schema, version 0.3, as a JSON text
+//! sequence), one trace for each end.
 //!
-//! The events are quinn's: packets sent, received and lost, and what recovery and congestion control know. Its records
-//! are corrected on their way: times are those of the run to the nanosecond and not floats of 32 bits, round-trip times
-//! are in milliseconds and not in seconds, each trace names its end and has the list of logs that it comes from, which
-//! the schema requires, and the cause of a loss, which quinn 0.11.19 always gives as reordering, is left out.
+//! The events are quinn's: packets sent, received and lost, and what recovery and congestion
+//! control know. Its records are corrected on their way: times are those of the run to the
+//! nanosecond and not floats of 32 bits, round-trip times are in milliseconds and not in seconds,
+//! each trace names its end and has the list of logs that it comes from, which the schema requires,
+//! and the cause of a loss, which quinn 0.11.19 always gives as reordering, is left out.
 
 use std::fmt::{self, Debug};
 use std::io::{self, Write};
@@ -43,7 +44,8 @@ impl Traces {
         Self { open: Box::new(open), failed: Arc::default() }
     }
 
-    /// The first thing that went wrong since the run began. A trace is complete when its connection is dropped.
+    /// The first thing that went wrong since the run began. A trace is complete when its connection
+    /// is dropped.
     ///
     /// # Errors
     /// If a file could not be opened or written.

@@ -230,8 +230,8 @@ fn a_seed_gives_the_same_packets_at_the_same_times() {
     assert!(ends[CLIENT] > 100 && ends[SERVER] > 300, "{ends:?}");
 }
 
-/// RFC 9000 section 14.1: a client's first datagram has 1200 bytes or more. The transfer begins after the
-/// handshake, 1.2 s for the server's first data at the client.
+/// RFC 9000 section 14.1: a client's first datagram has 1200 bytes or more. The transfer begins
+/// after the handshake, 1.2 s for the server's first data at the client.
 #[test]
 fn the_handshake_takes_a_round_trip() {
     let mut wire = Wire::new(config(wide(), Choice::Cubic), 1, None);
@@ -243,8 +243,9 @@ fn the_handshake_takes_a_round_trip() {
     assert!((1.2..1.25).contains(&seconds), "{seconds}");
 }
 
-/// quinn's default window of a stream is 1.25 MB, which 16.7 Mbit/s fill at 600 ms. Credit returns later: another
-/// driver of the same quinn took 59.0 s for 100 MB over 250 and 10 Mbit/s, 13.6 Mbit/s.
+/// quinn's default window of a stream is 1.25 MB, which 16.7 Mbit/s fill at 600 ms. Credit returns
+/// later: another driver of the same quinn took 59.0 s for 100 MB over 250 and 10 Mbit/s, 13.6
+/// Mbit/s.
 #[test]
 fn quinns_default_window_limits_the_rate_on_a_geo_path() {
     let mut wire = Wire::new(config(Settings::default(), Choice::Cubic), 1, None);
@@ -302,8 +303,8 @@ fn a_corrupted_packet_is_not_delivered() {
     assert!(wire.ends[SERVER].counters().retransmissions > 0);
 }
 
-/// A server that answers all requests with `bytes`, until the client has `answers` of them. Returns them with the
-/// time of their arrival.
+/// A server that answers all requests with `bytes`, until the client has `answers` of them. Returns
+/// them with the time of their arrival.
 fn serve(wire: &mut Wire, bytes: u64, answers: usize) -> Vec<(Exchange, Time)> {
     let mut arrived = Vec::new();
     while arrived.len() < answers {
@@ -338,8 +339,9 @@ fn every_request_has_its_answer() {
     }
 }
 
-/// RFC 9000 section 2.2: streams are independent. One packet is lost of ten objects that are all on their way. Over
-/// streams the objects arrive without it that have no byte in it; over one stream those wait that come after it.
+/// RFC 9000 section 2.2: streams are independent. One packet is lost of ten objects that are all on
+/// their way. Over streams the objects arrive without it that have no byte in it; over one stream
+/// those wait that come after it.
 #[test]
 fn a_loss_on_one_stream_does_not_delay_the_others() {
     let (objects, bytes) = (10, 20_000);
@@ -381,8 +383,8 @@ fn a_loss_on_one_stream_does_not_delay_the_others() {
     assert!(of_one_stream >= 7, "{of_one_stream} objects are late");
 }
 
-/// A connection without open requests may end at any time, and that is no failure. A client that needs it no longer
-/// closes it (RFC 9114 section 5.2).
+/// A connection without open requests may end at any time, and that is no failure. A client that
+/// needs it no longer closes it (RFC 9114 section 5.2).
 #[test]
 fn a_connection_without_open_requests_ends_without_a_failure() {
     for closes in [false, true] {
@@ -404,8 +406,9 @@ fn a_connection_without_open_requests_ends_without_a_failure() {
     }
 }
 
-/// RFC 9001 section 4.6: with 0-RTT the first packets have the request, and its answer arrives after one round trip.
-/// The address token lets the server send more than three times the bytes of the first flight (RFC 9000 section 8.1).
+/// RFC 9001 section 4.6: with 0-RTT the first packets have the request, and its answer arrives
+/// after one round trip. The address token lets the server send more than three times the bytes of
+/// the first flight (RFC 9000 section 8.1).
 #[test]
 fn zero_rtt_saves_a_round_trip() {
     let time = |zero_rtt, answer: u64| {
@@ -483,12 +486,12 @@ fn probe_timeouts(settings: Settings, case: u64) -> (u32, u32) {
     (counted, logged.load(Ordering::Relaxed))
 }
 
-/// The count is that of quinn's own log: without losses, with lost packets of the handshake, with losses at random, with
-/// an RTT above the first timeout, with an outage, and with 0-RTT.
+/// The count is that of quinn's own log: without losses, with lost packets of the handshake, with
+/// losses at random, with an RTT above the first timeout, with an outage, and with 0-RTT.
 #[test]
 fn probe_timeouts_are_those_of_quinns_log() {
-    // Other tests of this process may meet a line of the log for the first time while the first subscriber is made, which
-    // then does not get it. The next subscriber does.
+    // Other tests of this process may meet a line of the log for the first time while the first
+    // subscriber is made, which then does not get it. The next subscriber does.
     let _ = probe_timeouts(wide(), 0);
     let mut found = Vec::new();
     for (zero_rtt, ack_threshold) in [(false, None), (true, None), (false, Some(10))] {

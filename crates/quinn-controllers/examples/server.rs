@@ -1,5 +1,5 @@
-//! A QUIC server's transport settings for a GEO path of 50 Mbit/s and 600 ms, with a controller of the
-//! laboratory. `quinn::ServerConfig` takes them as `transport_config(Arc::new(transport))`.
+//! A QUIC server's transport settings for a GEO path of 50 Mbit/s and 600 ms, with a controller of
+//! the laboratory. `quinn::ServerConfig` takes them as `transport_config(Arc::new(transport))`.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "an example")]
 

@@ -1,18 +1,19 @@
 //! quinn's interface of congestion controllers on top of that of this laboratory.
 //!
-//! Reports of quinn become the events of a TCP sender with selective acknowledgements, in the words of
-//! RFC 9002: an ACK outside of recovery is `on_ack`; a loss of data that was sent after the last
-//! reduction begins a recovery (section 7.3.2), which an ACK for younger data ends; persistent congestion
-//! (section 7.6) is a timeout. Probe timeouts do not reach controllers, as in RFC 9002.
+//! Reports of quinn become the events of a TCP sender with selective acknowledgements, in the words
+//! of RFC 9002: an ACK outside of recovery is `on_ack`; a loss of data that was sent after the last
+//! reduction begins a recovery (section 7.3.2), which an ACK for younger data ends; persistent
+//! congestion (section 7.6) is a timeout. Probe timeouts do not reach controllers, as in RFC 9002.
 //!
-//! quinn gives no samples of the delivery rate and no list of lost packets. Both are made here, from
-//! `flight` and [`Delivery`].
+//! quinn gives no samples of the delivery rate and no list of lost packets. Both are made here,
+//! from `flight` and [`Delivery`].
 //!
-//! Careful Resume (RFC 9959) overrides the window of any controller, as with TCP. The window of the jump leaves
-//! at quinn's pace, 1.25 windows per round trip: RFC 9959 requires pacing, and leaves the factor to the sender.
+//! Careful Resume (RFC 9959) overrides the window of any controller, as with TCP. The window of the
+//! jump leaves at quinn's pace, 1.25 windows per round trip: RFC 9959 requires pacing, and leaves
+//! the factor to the sender.
 //!
-//! quinn blocks a packet that would fill the window exactly, and TCP sends it. The window that quinn sees
-//! has one byte more, so that both have the same number of packets in flight.
+//! quinn blocks a packet that would fill the window exactly, and TCP sends it. The window that
+//! quinn sees has one byte more, so that both have the same number of packets in flight.
 
 use std::any::Any;
 use std::fmt;
@@ -33,8 +34,8 @@ use crate::flight::Flight;
 
 /// Datagrams that a window holds at least (RFC 9002 section 7.2, `kMinimumWindow`).
 const LEAST_DATAGRAMS: u64 = 2;
-/// Datagrams that a window made of a pacing rate has in addition: what waits for the receiver's next
-/// ACK, which covers two, and the one that is being sent.
+/// Datagrams that a window made of a pacing rate has in addition: what waits for the receiver's
+/// next ACK, which covers two, and the one that is being sent.
 const PACED_DATAGRAMS: f64 = 3.0;
 
 /// The last reduction of the window.
@@ -128,8 +129,8 @@ impl Adapter {
         self.controller.window().mss
     }
 
-    /// The window in bytes. A pacing rate becomes a window: with a rate r and a round-trip time t, a
-    /// sender has r * t in flight.
+    /// The window in bytes. A pacing rate becomes a window: with a rate r and a round-trip time t,
+    /// a sender has r * t in flight.
     fn allowed(&self) -> u64 {
         let cwnd = self.controller.window().cwnd;
         let of_controller = || self.controller.pacing_rate().filter(|_| self.needs.pacing);
@@ -163,7 +164,8 @@ impl Adapter {
         self.batch.youngest = self.batch.youngest.max(Some(sent));
     }
 
-    /// Takes the round-trip time of the ACK, if it acknowledges younger data than all before. Returns it.
+    /// Takes the round-trip time of the ACK, if it acknowledges younger data than all before.
+    /// Returns it.
     fn measure_round_trip(&mut self, now: Time) -> Option<Span> {
         let youngest = self.batch.youngest?;
         if self.newest_acknowledged.is_some_and(|newest| youngest <= newest) {
@@ -420,8 +422,8 @@ impl Controller for Adapter {
         metrics
     }
 
-    /// quinn copies the controller when the port of the other end changes. The copy has the windows, and
-    /// learns the path as a new controller does. It does not jump again.
+    /// quinn copies the controller when the port of the other end changes. The copy has the
+    /// windows, and learns the path as a new controller does. It does not jump again.
     fn clone_box(&self) -> Box<dyn Controller> {
         let mss = u16::try_from(self.mss()).unwrap_or(u16::MAX);
         let mut copy = self.factory.clone().adapter(self.epoch, mss);

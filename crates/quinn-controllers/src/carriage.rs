@@ -33,8 +33,8 @@ impl Missing {
 /// A service that quinn has in another form.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Approximation {
-    /// The controller sets a pacing rate. quinn paces at 1.25 cwnd per smoothed round-trip time, so the
-    /// rate bounds the window instead.
+    /// The controller sets a pacing rate. quinn paces at 1.25 cwnd per smoothed round-trip time, so
+    /// the rate bounds the window instead.
     Pacing,
     /// The controller needs reports of data that arrived twice. QUIC has none, so it sees none.
     DuplicateReports,

@@ -67,18 +67,18 @@ impl Factory {
         self
     }
 
-    /// The receiver's flow-control window in bytes. quinn does not report it to controllers, and a few
-    /// (ADaLR, Hybla) compare it with what is in flight. The default is no limit.
+    /// The receiver's flow-control window in bytes. quinn does not report it to controllers, and a
+    /// few (ADaLR, Hybla) compare it with what is in flight. The default is no limit.
     #[must_use]
     pub fn advertised_window(mut self, bytes: u64) -> Self {
         self.advertised = bytes;
         self
     }
 
-    /// Starts with the window that an earlier connection has found (Careful Resume, RFC 9959), with any
-    /// controller. quinn calls the factory for each path of each connection that has it. So give it to
-    /// connections to the other end of that path only: a client with `connect_with`, a server with
-    /// `Incoming::accept_with`.
+    /// Starts with the window that an earlier connection has found (Careful Resume, RFC 9959), with
+    /// any controller. quinn calls the factory for each path of each connection that has it. So
+    /// give it to connections to the other end of that path only: a client with `connect_with`, a
+    /// server with `Incoming::accept_with`.
     #[must_use]
     pub fn careful_resume(mut self, saved: SavedPath) -> Self {
         self.resumed = Some(saved);
@@ -90,8 +90,8 @@ impl Factory {
         self.resumed
     }
 
-    /// The instant that controllers see as time zero. The default is the start of each path. Controllers
-    /// that draw random numbers derive them from the time, so a simulation sets it.
+    /// The instant that controllers see as time zero. The default is the start of each path.
+    /// Controllers that draw random numbers derive them from the time, so a simulation sets it.
     #[must_use]
     pub fn epoch(mut self, epoch: Instant) -> Self {
         self.epoch = Some(epoch);

@@ -2,12 +2,13 @@
 //!
 //! quinn reports sent bytes with their instant, acknowledged bytes with the instant of their
 //! transmission, and a number of lost bytes with the instant of the youngest. From these, the place
-//! of each in the order of transmission follows: a loss concerns all that is outstanding and was sent
-//! before that instant, because packets are found to be lost in the order of their numbers (RFC 9002
-//! section 6.1). Only packets that were sent at the same instant cannot be distinguished; then the first count.
+//! of each in the order of transmission follows: a loss concerns all that is outstanding and was
+//! sent before that instant, because packets are found to be lost in the order of their numbers
+//! (RFC 9002 section 6.1). Only packets that were sent at the same instant cannot be distinguished;
+//! then the first count.
 //!
-//! Positions count all bytes ever sent. Nothing is sent twice under the same position: QUIC puts lost
-//! frames into new packets.
+//! Positions count all bytes ever sent. Nothing is sent twice under the same position: QUIC puts
+//! lost frames into new packets.
 
 use std::collections::VecDeque;
 
@@ -23,8 +24,8 @@ struct Burst {
     end: u64,
 }
 
-/// After this time quinn's own idle timeout has closed every connection that gets no ACK. What is older
-/// are packets without data, which are not acknowledged.
+/// After this time quinn's own idle timeout has closed every connection that gets no ACK. What is
+/// older are packets without data, which are not acknowledged.
 const FORGOTTEN_AFTER: Span = Span::from_secs(60);
 
 /// Outstanding packets, in the order of transmission.
@@ -66,8 +67,8 @@ impl Flight {
         }
     }
 
-    /// `bytes` of what was sent at `sent_at` are acknowledged. Returns their place; an empty one for
-    /// packets that quinn did not report as sent, such as probes of the path MTU.
+    /// `bytes` of what was sent at `sent_at` are acknowledged. Returns their place; an empty one
+    /// for packets that quinn did not report as sent, such as probes of the path MTU.
     pub(crate) fn acknowledge(&mut self, sent_at: Time, bytes: u64) -> Range {
         let index = self.bursts.partition_point(|burst| burst.sent_at < sent_at);
         let Some(burst) = self.bursts.get_mut(index).filter(|burst| burst.sent_at == sent_at)
@@ -82,8 +83,8 @@ impl Flight {
         Range { start, end }
     }
 
-    /// All that was sent before `youngest` is lost, and so much of what was sent then that it is `bytes`
-    /// together. Calls `tell` for each place.
+    /// All that was sent before `youngest` is lost, and so much of what was sent then that it is
+    /// `bytes` together. Calls `tell` for each place.
     pub(crate) fn lose(&mut self, youngest: Time, bytes: u64, mut tell: impl FnMut(Range)) {
         let mut left = bytes;
         for burst in self.bursts.iter_mut().take_while(|burst| burst.sent_at <= youngest) {

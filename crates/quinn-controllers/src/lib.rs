@@ -1,7 +1,8 @@
 //! Congestion controllers of Bentpipe in a QUIC server or client that uses quinn.
 //!
-//! quinn lets its users replace the congestion controller. This crate implements quinn's interface on
-//! top of the crate `congestion`, so that a server can use Hybla, ADaLR or BBR version 3 with one line:
+//! quinn lets its users replace the congestion controller. This crate implements quinn's interface
+//! on top of the crate `congestion`, so that a server can use Hybla, ADaLR or BBR version 3 with
+//! one line:
 //!
 //! ```
 //! # use std::sync::Arc;
@@ -10,14 +11,15 @@
 //! # Ok::<(), quinn_controllers::Unsuitable>(())
 //! ```
 //!
-//! `quinn::TransportConfig` is the same type. The README lists what quinn does not report, and what follows
-//! from it for each controller; [`carriage()`] says it of one.
+//! `quinn::TransportConfig` is the same type. The README lists what quinn does not report, and what
+//! follows from it for each controller; [`carriage()`] says it of one.
 //!
 //! - [`Factory`] makes an [`Adapter`] for each path of a connection
 //! - `flight` follows what is in the network, because quinn reports lost bytes and not lost packets
 //! - [`carriage()`] compares what a controller needs with what quinn reports
 
-// A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it may.
+// A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it
+// may.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod adapter;

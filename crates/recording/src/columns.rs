@@ -1,4 +1,5 @@
-//! A table as named columns, the common form for all readers by column (Parquet, Arrow, the digest).
+//! A table as named columns, the common form for all readers by column (Parquet, Arrow, the
+//! digest).
 
 use std::borrow::Cow;
 use std::ops::Range;
@@ -23,7 +24,8 @@ pub enum Values<'a> {
     U64(Cow<'a, [u64]>),
     /// `u64::MAX` stands for "not yet known" and is null outside.
     U64OrUnset(Cow<'a, [u64]>),
-    /// Numbers. A value that is not finite is null outside: JSON has no NaN, and statistics choke on it.
+    /// Numbers. A value that is not finite is null outside: JSON has no NaN, and statistics choke
+    /// on it.
     F64(Cow<'a, [f64]>),
     /// Names.
     Text(Vec<&'a str>),
@@ -49,8 +51,8 @@ impl Values<'_> {
         }
     }
 
-    /// Returns true if the column may hold nulls. Decided by type and not by content, so that all files of
-    /// a table have one schema.
+    /// Returns true if the column may hold nulls. Decided by type and not by content, so that all
+    /// files of a table have one schema.
     pub fn nullable(&self) -> bool {
         matches!(self, Self::U64OrUnset(_) | Self::F64(_) | Self::TextOrNone(_))
     }

@@ -36,8 +36,8 @@ fn add(hash: &mut Sha256, column: &Column<'_>) {
         Values::U64(values) | Values::U64OrUnset(values) => {
             values.iter().for_each(|v| hash.update(v.to_le_bytes()));
         }
-        // The sign of a NaN that arithmetic made depends on the processor, and what is not finite is
-        // saved as null.
+        // The sign of a NaN that arithmetic made depends on the processor, and what is not finite
+        // is saved as null.
         Values::F64(values) => values.iter().for_each(|v| {
             let value = if v.is_finite() { *v } else { f64::NAN };
             hash.update(value.to_bits().to_le_bytes());

@@ -1,5 +1,5 @@
-//! The recording as one JSON object, for scripts. Keys are in the order of the fields, and the digest
-//! is the last. Numbers that are not finite are null, because JSON has none.
+//! The recording as one JSON object, for scripts. Keys are in the order of the fields, and the
+//! digest is the last. Numbers that are not finite are null, because JSON has none.
 
 use serde::{Deserialize, Deserializer, Serialize};
 
@@ -56,9 +56,9 @@ pub(crate) fn number<'de, D: Deserializer<'de>>(source: D) -> Result<f64, D::Err
 
 const CANNOT_FAIL: &str = "a recording has only plain fields, and a string takes all of them";
 
-/// The part that the scenario and the seed decide. Written out rather than filtered from the whole object:
-/// the order of a filtered object would hang on whether some crate of the build asks `serde_json`
-/// to preserve it.
+/// The part that the scenario and the seed decide. Written out rather than filtered from the whole
+/// object: the order of a filtered object depends on whether a crate of the build sets the
+/// feature `preserve_order` of `serde_json`.
 #[derive(Serialize)]
 struct Reproducible<'a> {
     scenario: &'a str,

@@ -1,5 +1,5 @@
-//! Additional results of a run on the kernel: accuracy of the emulation, and the settings as applied
-//! by the kernel. The field names are the JSON names.
+//! Additional results of a run on the kernel: accuracy of the emulation, and the settings as
+//! applied by the kernel. The field names are the JSON names.
 
 use crate::record::record;
 

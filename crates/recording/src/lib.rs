@@ -3,10 +3,12 @@
 //! - [`Recording`] is filled in by a backend. [`Recording::to_json`] is the object for scripts,
 //!   [`Recording::digest`] is equal for equal runs.
 //! - [`Table`] gives parts of it as Parquet and Arrow.
-//! - [`OutputFolder`] saves it on disk, completely or not at all. [`load()`] reads it and finds damage.
+//! - [`OutputFolder`] saves it on disk, completely or not at all. [`load()`] reads it and finds
+//!   damage.
 //! - [`CaptureWriter`] writes packets for Wireshark.
 
-// A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it may.
+// A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it
+// may.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod arrow;
@@ -34,7 +36,7 @@ pub use load::{LoadError, load};
 pub use output::{OutputError, OutputFolder, TraceFiles};
 pub use parquet::ParquetError;
 pub use pcapng::{CaptureError, CaptureWriter};
-pub use protocols::{ProtocolRecord, QuicRecord, SctpRecord, StpRecord, TcpRecord, XtpRecord};
+pub use protocols::*;
 pub use record::{Cell, Field, FieldInfo, Record};
 pub use series::{FlowSample, FlowSeries, LinkSample, LinkSeries};
 pub use tables::Table;

@@ -1,9 +1,9 @@
-//! Loading of a saved recording. It is equal to the saved one, or refused: the sum of each file must be
-//! that of `SHA256SUMS`. Without that file the digest in `recording.json` must be that of what was
-//! read. The digest is not asked where the sums are there, because a version with more columns has
-//! another digest of the same run; these columns are null. Totals, pages and objects come from
-//! `recording.json`, which has all digits. Series come from Parquet files. Recordings of versions that
-//! saved neither digest nor sums are taken as they are.
+//! Loading of a saved recording. It is equal to the saved one, or refused: the sum of each file
+//! must be that of `SHA256SUMS`. Without that file the digest in `recording.json` must be that of
+//! what was read. The digest is not asked where the sums are there, because a version with more
+//! columns has another digest of the same run; these columns are null. Totals, pages and objects
+//! come from `recording.json`, which has all digits. Series come from Parquet files. Recordings of
+//! versions that saved neither digest nor sums are taken as they are.
 
 use std::fs;
 use std::io::ErrorKind;

@@ -2,8 +2,8 @@
 //! and its result must not be lost to a folder that cannot be written.
 //!
 //! A folder has one run at a time: others are refused while it is locked. Its files appear all at
-//! once when they are complete (`publish`). This also applies if the process is killed or the disk is
-//! full, but not in a power failure, because nothing is synced.
+//! once when they are complete (`publish`). This also applies if the process is killed or the disk
+//! is full, but not in a power failure, because nothing is synced.
 
 use std::fs::{self, File};
 use std::io::{self, BufWriter, Write};
@@ -23,8 +23,8 @@ pub(crate) const RECORDING: &str = "recording.json";
 const SCENARIO: &str = "scenario.toml";
 const CAPTURE: &str = "capture.pcapng";
 const KEY_LOG: &str = "tls-keys.log";
-/// Begin the names of files of which there may be several: copies of files that the scenario refers to, the second in
-/// earlier versions, and traces of QUIC.
+/// Begin the names of files of which there may be several: copies of files that the scenario refers
+/// to, the second in earlier versions, and traces of QUIC.
 const NUMBERED: [&str; 3] = ["input-", "attenuation-", "qlog-"];
 
 /// Why an output folder cannot be used. Each says which path.
@@ -103,10 +103,11 @@ pub struct OutputFolder {
 }
 
 impl OutputFolder {
-    /// Makes the folder if need be, locks it, and finds out whether it can be written. A folder with
-    /// contents is taken only if it holds a recording, which [`OutputFolder::save`] then replaces;
-    /// any other is refused and left as it is, unless `force` is given. Even then only files with
-    /// the names of a recording's own are touched. A folder that another run writes into is refused.
+    /// Makes the folder if need be, locks it, and finds out whether it can be written. A folder
+    /// with contents is taken only if it holds a recording, which [`OutputFolder::save`] then
+    /// replaces; any other is refused and left as it is, unless `force` is given. Even then only
+    /// files with the names of a recording's own are touched. A folder that another run writes into
+    /// is refused.
     pub fn create(path: impl Into<PathBuf>, force: bool) -> Result<Self, OutputError> {
         let path = path.into();
         // One look, because another run may remove the folder at any time.
@@ -149,16 +150,17 @@ impl OutputFolder {
         self.begin(KEY_LOG)
     }
 
-    /// Where files whose names begin with `qlog-` grow during the run. They appear with [`OutputFolder::save`].
+    /// Where files whose names begin with `qlog-` grow during the run. They appear with
+    /// [`OutputFolder::save`].
     pub fn traces(&self) -> TraceFiles {
         let unfinished = self.unfinished.as_ref().expect("only `publish` takes it, the last step");
         TraceFiles { folder: unfinished.file("") }
     }
 
-    /// Writes the recording and the scenario that it came from: `recording.json`,
-    /// `scenario.toml` and copies of the `files` that it names, `attenuation-*`, and a Parquet file
-    /// for each table that has rows. `SHA256SUMS` has the sums of all of them, but not of the
-    /// capture and of logs. Files of an earlier recording that this one does not have are removed. If anything
+    /// Writes the recording and the scenario that it came from: `recording.json`, `scenario.toml`
+    /// and copies of the `files` that it names, `attenuation-*`, and a Parquet file for each
+    /// table that has rows. `SHA256SUMS` has the sums of all of them, but not of the capture and of
+    /// logs. Files of an earlier recording that this one does not have are removed. If anything
     /// fails, the earlier recording is still there.
     pub fn save(
         mut self,

@@ -1,4 +1,5 @@
-//! Totals of one flow that only its transport protocol has. Counts of the same meaning have the names of TCP's.
+//! Totals of one flow that only its transport protocol has. Counts of the same meaning have the
+//! names of TCP's.
 
 use std::borrow::Cow;
 
@@ -11,8 +12,9 @@ use crate::record::{Cell, Field, FieldInfo, Record, record, values};
 /// Declares the protocols: variant, name, record and the method that returns the record.
 macro_rules! protocols {
     ($($variant:ident $name:literal $(, $like:ident $like_name:literal)? of $record:ident by $method:ident);+ $(;)?) => {
-        /// The part of a flow's totals that only its transport protocol has. In JSON its fields stand among
-        /// those of the flow, after `protocol`; in the table `flows` they are null for other protocols.
+        /// The part of a flow's totals that only its transport protocol has. In JSON its fields
+        /// stand among those of the flow, after `protocol`; in the table `flows` they are null for
+        /// other protocols.
         #[derive(Clone, Debug, PartialEq, Serialize, Deserialize)]
         #[serde(tag = "protocol")]
         pub enum ProtocolRecord {
@@ -69,8 +71,9 @@ impl Field for ProtocolRecord {
     }
 }
 
-/// The columns of `flows` for counts of protocols: those of TCP and QUIC, which other protocols have as far as
-/// the names are the same. The counts that only one of the others has are in the totals.
+/// The columns of `flows` for counts of protocols: those of TCP and QUIC, which other protocols
+/// have as far as the names are the same. The counts that only one of the others has are in the
+/// totals.
 pub(crate) fn columns<'a>(protocols: impl Iterator<Item = &'a ProtocolRecord>) -> Vec<Column<'a>> {
     let rows: Vec<_> = protocols.map(ProtocolRecord::cells).collect();
     let is_new = |field: &&FieldInfo| TcpRecord::FIELDS.iter().all(|tcp| tcp.name != field.name);

@@ -1,5 +1,6 @@
-//! Records of totals, each declared once. From the declaration follow the struct, its JSON, its columns and, by
-//! the macro with the name of the record, its class in Python with docstrings, stub and reference.
+//! Records of totals, each declared once. From the declaration follow the struct, its JSON, its
+//! columns and, by the macro with the name of the record, its class in Python with docstrings, stub
+//! and reference.
 
 use std::borrow::Cow;
 
@@ -126,8 +127,9 @@ impl<T> Field for Vec<T> {
     }
 }
 
-/// Declares a record: its struct with JSON, its [`Record`] and a macro that passes the declaration on, with which
-/// other crates make classes of it. The docstrings are those of Python, too. `$` comes first for that macro.
+/// Declares a record: its struct with JSON, its [`Record`] and a macro that passes the declaration
+/// on, with which other crates make classes of it. The docstrings are those of Python, too. `$`
+/// comes first for that macro.
 macro_rules! record {
     (($d:tt) $macro:ident; $(#[doc = $doc:tt])* $name:ident {
         $($(#[doc = $about:tt])* $(#[serde($($serde:tt)*)])? $field:ident: $type:ty),+ $(,)?

@@ -78,8 +78,8 @@ series! {
         /// Bits per second handed to the receiving application since the row before; NaN in a first
         /// row.
         goodput_bps: f64,
-        /// Bits per second of TCP payload sent since the row before, as `sent_bytes` counts it; NaN in a
-        /// first row.
+        /// Bits per second of TCP payload sent since the row before, as `sent_bytes` counts it; NaN
+        /// in a first row.
         throughput_bps: f64,
     }
 }

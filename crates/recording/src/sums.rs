@@ -1,5 +1,5 @@
-//! `SHA256SUMS`: the SHA-256 of each file of a saved recording, in the form that `sha256sum --check`
-//! reads. It shows damage to any of them, and files of another run.
+//! `SHA256SUMS`: the SHA-256 of each file of a saved recording, in the form that
+//! `sha256sum --check` reads. It shows damage to any of them, and files of another run.
 
 use std::fmt::Write as _;
 use std::fs::{self, File};

@@ -138,6 +138,45 @@ record! {
         /// Mean time from the start of a burst to its last byte in seconds; None without bursts.
         #[serde(skip_serializing_if = "Option::is_none")]
         burst_completion_s: Option<f64>,
+        /// Time in seconds that the shares `limited_by_...` divide; None if it is not measured.
+        ///
+        /// Sum over the connections of the flow: set-up, and the time from the first written to the
+        /// last acknowledged byte. On the kernel the time with data to send or to be acknowledged
+        /// (`tcpi_busy_time`). None of flows that a gateway splits: their legs have it.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limited_s: Option<f64>,
+        /// Share of `limited_s` limited by the set-up of connections, from 0 to 1.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limited_by_set_up: Option<f64>,
+        /// Share of `limited_s` limited by the congestion window, from 0 to 1.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limited_by_congestion_window: Option<f64>,
+        /// Share of `limited_s` limited by the window of the receiver, from 0 to 1.
+        ///
+        /// On the kernel `tcpi_rwnd_limited`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limited_by_receive_window: Option<f64>,
+        /// Share of `limited_s` limited by the send buffer, from 0 to 1.
+        ///
+        /// All in it was sent, and the application waited for room in it. Zero without
+        /// a send buffer of finite size. On the kernel `tcpi_sndbuf_limited`.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limited_by_send_buffer: Option<f64>,
+        /// Share of `limited_s` limited by the application, from 0 to 1.
+        ///
+        /// All that it had written was sent.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limited_by_application: Option<f64>,
+        /// Share of `limited_s` limited by repairs of losses, from 0 to 1.
+        ///
+        /// Fast recovery, and the time after a timeout.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limited_by_recovery: Option<f64>,
+        /// Share of `limited_s` limited by departure times, from 0 to 1.
+        ///
+        /// Both windows would have let a segment go.
+        #[serde(default, skip_serializing_if = "Option::is_none")]
+        limited_by_pacing: Option<f64>,
         /// Transport protocol: `tcp`, `quic`, `stp`, `scps-tp`, `xtp` or `sctp`.
         #[serde(flatten)]
         protocol: ProtocolRecord,
@@ -203,8 +242,8 @@ record! {
         max_queue_bytes: u64,
         /// Mean queueing delay in milliseconds, exact.
         ///
-        /// From the arrival of a packet at the queue to the start of its transmission, over all packets
-        /// that were not dropped. None without packets.
+        /// From the arrival of a packet at the queue to the start of its transmission, over all
+        /// packets that were not dropped. None without packets.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mean_queueing_delay_ms: Option<f64>,
         /// Median of the queueing delay in milliseconds; relative error at most 0.8 %.
@@ -221,7 +260,8 @@ record! {
         max_queueing_delay_ms: Option<f64>,
         /// Mean queue in bytes that packets find before them.
         ///
-        /// Over packets and not over time, with an error of less than one packet. None without packets.
+        /// Over packets and not over time, with an error of less than one packet. None without
+        /// packets.
         #[serde(default, skip_serializing_if = "Option::is_none")]
         mean_queue_bytes: Option<f64>,
         /// Median of the same queue in bytes; error at most 0.8 % and one packet.

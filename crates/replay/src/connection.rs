@@ -212,8 +212,8 @@ pub struct Connection {
 }
 
 impl Connection {
-    /// A new connection with windows in segments, whose controller is called `name` in `library` and
-    /// begins with `view`; `None` when there is no such controller.
+    /// A new connection with windows in segments, whose controller is called `name` in `library`
+    /// and begins with `view`; `None` when there is no such controller.
     ///
     /// `parameters` are those of the controller's map, in its order. They belong to the controller
     /// and not to the connection: one connection of a controller at a time.
@@ -267,8 +267,8 @@ impl Connection {
         unsafe { (self.functions.replay_view)(self.socket, view) }
     }
 
-    /// An ACK covers `acked` segments and measures `rtt` microseconds, in which `in_flight` bytes were
-    /// delivered. `echo`: it reports that what it delivers was marked.
+    /// An ACK covers `acked` segments and measures `rtt` microseconds, in which `in_flight` bytes
+    /// were delivered. `echo`: it reports that what it delivers was marked.
     pub fn pkts_acked(&mut self, acked: u32, rtt: Option<u32>, in_flight: u32, echo: bool) {
         let rtt = rtt.and_then(|rtt| i32::try_from(rtt).ok()).unwrap_or(-1);
         let functions = &self.functions;

@@ -108,8 +108,8 @@ pub fn replay(comparison: &Comparison, sequence: &Sequence) -> Option<Outcome> {
     Some(run(comparison, sequence, false)?.outcome)
 }
 
-/// The events that the definition gets in a sequence, and the windows of the one in C (`journal`). `None` when
-/// the two disagree, or when there is no such controller in C.
+/// The events that the definition gets in a sequence, and the windows of the one in C (`journal`).
+/// `None` when the two disagree, or when there is no such controller in C.
 pub fn record(comparison: &Comparison, sequence: &Sequence) -> Option<String> {
     let replay = run(comparison, sequence, true)?;
     replay.outcome.disagreement.is_none().then(|| replay.journal.into_text())
@@ -344,7 +344,8 @@ impl<'a> Replay<'a> {
                 self.grow(acked, limited);
             }
             Phase::Open if marked => self.mark(),
-            // The kernel's CWR: the answer to a mark lasts until something beyond it is acknowledged.
+            // The kernel's CWR: the answer to a mark lasts until something beyond it is
+            // acknowledged.
             Phase::Open if self.acknowledged <= self.reduced_at => {}
             Phase::Open => self.grow(acked, limited),
         }
@@ -465,8 +466,8 @@ impl<'a> Replay<'a> {
             return;
         }
         self.w_max = before;
-        // The echo is part of the last ACK, which has let nothing out yet; a definition that was told
-        // of what was sent since cannot forget it.
+        // The echo is part of the last ACK, which has let nothing out yet; a definition that has
+        // counted what was sent since cannot take it back.
         let told = if self.comparison.whole { self.sent } else { self.told };
         let sent = std::mem::replace(&mut self.sent, told);
         let loss = Loss { now: self.time(), flight: self.flight_to_reduce(), repeated: false };
@@ -550,7 +551,8 @@ impl<'a> Replay<'a> {
         self.send();
     }
 
-    /// `marked`: the interval in ACKs between two that echo a mark; the first of them does so by the middle of it.
+    /// `marked`: the interval in ACKs between two that echo a mark; the first of them does so by
+    /// the middle of it.
     fn round(&mut self, rtt: u32, each: u64, marked: Option<u64>) {
         let acks = self.flight().div_ceil(each);
         for i in 0..acks {

@@ -139,8 +139,8 @@ fn marked(mut sequence: Sequence) -> Sequence {
     sequence
 }
 
-/// Sequences that few lines record: up to 40 events, and round trips of few ACKs. Each undo comes right
-/// after a loss or a timeout, and each third round trip has marks.
+/// Sequences that few lines record: up to 40 events, and round trips of few ACKs. Each undo comes
+/// right after a loss or a timeout, and each third round trip has marks.
 pub fn short_sequences() -> impl Iterator<Item = Sequence> {
     let shape = Shape { most: 40, troubles: 2, acked: 1..=12, each: 5..=40 };
     drawn((events(shape), 2_u64..600, (2_u64..600).prop_map(Some))).map(|mut sequence| {

@@ -1,17 +1,19 @@
-//! The events that a controller of `crates/congestion` gets in a replay, and the windows of the one in C, as text.
+//! The events that a controller of `crates/congestion` gets in a replay, and the windows of the one
+//! in C, as text.
 //!
-//! The tests of `crates/congestion` play such texts (`tests/kernel_windows.rs`), so that they compare with
-//! the kernel's own controllers without the kernel's sources. Times are in microseconds since the
-//! line before, all else in segments. A line is one call, and the numbers behind `=` are the windows of
-//! the one in C after it:
+//! The tests of `crates/congestion` play such texts (`tests/kernel_windows.rs`), so that they
+//! compare with the kernel's own controllers without the kernel's sources. Times are in
+//! microseconds since the line before, all else in segments. A line is one call, and the numbers
+//! behind `=` are the windows of the one in C after it:
 //!
 //! ```text
 //! open WINDOW SSTHRESH        a connection begins; its handshake took 20 ms
 //! send SEGMENTS
-//! ack TIME ACKED NEW RTT PIPE CLOCK DELIVERED STATE    NEW: of those, the ones not reported before;
-//!                             CLOCK: milliseconds of the peer's clock since the last ACK; DELIVERED:
-//!                             bytes, while the sampled one was in flight; STATE: open or repairing, and
-//!                             echo if it reports marks; then one of
+//! ack TIME ACKED NEW RTT PIPE CLOCK DELIVERED STATE    NEW: of those, those not reported
+//!                             before; CLOCK: milliseconds of the peer's clock since the last
+//!                             ACK; DELIVERED: bytes, while the sampled one was in flight;
+//!                             STATE: open or repairing, and echo if it reports marks; then one
+//!                             of
 //!     partial                     recovery goes on
 //!     grow LIMITED                1 when cwnd holds the sender back, else 0
 //!     recovered                   recovery is over

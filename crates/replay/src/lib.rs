@@ -3,9 +3,10 @@
 //!
 //! - [`Connection`] is a socket whose controller is one of `bpf/`, or one of the kernel's own that
 //!   [`Library`] has loaded
-//! - [`driver`] gives the same events to such a socket and to the controller that it is compared with
-//! - [`pairs`] lists the kernel's own controllers with those of `crates/congestion`, for the command
-//!   `make replay-kernel` (`examples/replay_kernel`)
+//! - [`driver`] gives the same events to such a socket and to the controller that it is compared
+//!   with
+//! - [`pairs`] lists the kernel's own controllers with those of `crates/congestion`, for the
+//!   command `make replay-kernel` (`examples/replay_kernel`)
 
 mod connection;
 pub mod driver;

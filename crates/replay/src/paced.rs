@@ -1,10 +1,11 @@
-//! The same connection for a paced controller of the kernel, BBR, and for the one of `crates/congestion`.
+//! The same connection for a paced controller of the kernel, BBR, and for the one of
+//! `crates/congestion`.
 //!
-//! The behaviour of BBR depends on rate samples, which depend on when segments were sent. The events of
-//! [`driver`](crate::driver) have none, so here a sender with records of its segments sends over a
-//! bottleneck, as the definition lets it. Both controllers get the same ACKs, with the same rate samples
-//! and losses, in the order of the kernel's TCP and of the simulator's. After each ACK cwnd is compared
-//! in segments, and the pacing rate in thousandths.
+//! The behaviour of BBR depends on rate samples, which depend on when segments were sent. The
+//! events of [`driver`](crate::driver) have none, so here a sender with records of its segments
+//! sends over a bottleneck, as the definition lets it. Both controllers get the same ACKs, with the
+//! same rate samples and losses, in the order of the kernel's TCP and of the simulator's. After
+//! each ACK cwnd is compared in segments, and the pacing rate in thousandths.
 //!
 //! A random number of the definition is the kernel's one: both begin `ProbeBW` in the same phase.
 

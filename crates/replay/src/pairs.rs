@@ -1,6 +1,7 @@
 //! The kernel's own controllers, each with the one of `crates/congestion` that it is compared with.
 //!
-//! A new one is a line in [`PAIRS`]; `make replay-kernel` remakes the table of `docs/kernel-replay.md`.
+//! A new one is a line in [`PAIRS`]; `make replay-kernel` remakes the table of
+//! `docs/kernel-replay.md`.
 
 use congestion::{Specification, Value};
 
@@ -16,8 +17,8 @@ pub struct Pair {
     pub sets: &'static [(&'static str, &'static str)],
     /// Name in the kernel, as `sysctl net.ipv4.tcp_congestion_control` takes it.
     pub kernel: &'static str,
-    /// Segments by which windows may differ: 1 for a definition that counts in bytes, 0 for one that
-    /// takes the kernel's whole segments.
+    /// Segments by which windows may differ: 1 for a definition that counts in bytes, 0 for one
+    /// that takes the kernel's whole segments.
     pub bound: u64,
     /// Why windows differ by more in some of the sequences; none where they do not.
     pub reason: Option<&'static str>,
@@ -32,8 +33,8 @@ impl Pair {
         Self { controller, sets: &[], kernel, bound: 1, reason: None, whole: false, paced: false }
     }
 
-    /// They agree in each whole segment: the definition counts as the kernel does, and so it also takes
-    /// an ACK across ssthresh as one.
+    /// They agree in each whole segment: the definition counts as the kernel does, and so it also
+    /// takes an ACK across ssthresh as one.
     const fn exact(controller: &'static str, kernel: &'static str) -> Self {
         Self { bound: 0, whole: true, ..Self::new(controller, kernel) }
     }
@@ -46,7 +47,8 @@ impl Pair {
         Self { reason: Some(reason), ..self }
     }
 
-    /// Both count in whole segments, so that tests of `crates/congestion` can compare with recorded windows.
+    /// Both count in whole segments, so that tests of `crates/congestion` can compare with recorded
+    /// windows.
     pub fn is_recorded(&self) -> bool {
         self.whole
     }

@@ -1,6 +1,6 @@
 //! The controllers of `bpf/` against those of `crates/congestion` that define them: the same ACKs,
-//! losses, marks, timeouts, undos and pauses, and after each event windows that differ by less than one
-//! segment.
+//! losses, marks, timeouts, undos and pauses, and after each event windows that differ by less than
+//! one segment.
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
@@ -26,8 +26,8 @@ fn comparison(name: &str, sets: &[(&str, Value)]) -> Comparison {
     if name == "hybla" {
         definition.set("pacing", Value::Word("off".into())).unwrap();
     }
-    // The bandwidth of Westwood+ counts what duplicate ACKs announce, and in C what was delivered. With
-    // less memory than by default a single sample shows it.
+    // The bandwidth of Westwood+ counts what duplicate ACKs announce, and in C what was delivered.
+    // With less memory than by default a single sample shows it.
     let bound = if name.contains("westwood") && !sets.is_empty() { 3 } else { 1 };
     Comparison {
         definition,

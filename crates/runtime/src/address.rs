@@ -3,7 +3,8 @@
 //! Decisions:
 //! - One version of IP for a whole scenario: the header is a number of each endpoint and not of
 //!   each packet; a host has one address, and a name leads to nothing else. What has several paths
-//!   has further addresses, which lead through other nodes; their numbers follow those of the nodes.
+//!   has further addresses, which lead through other nodes; their numbers follow those of the
+//!   nodes.
 
 use std::net::{IpAddr, Ipv4Addr, Ipv6Addr};
 
@@ -11,8 +12,9 @@ use wire::IpVersion;
 
 /// The first byte of all IPv4 addresses: a network of RFC 1918.
 const IPV4_NETWORK: u8 = 10;
-/// The first word of all IPv6 addresses, whose other bits but the last 32 are zero: unique local ones
-/// (RFC 4193 section 3.1). The bits of the Global ID are not random, for nothing outside meets them.
+/// The first word of all IPv6 addresses, whose other bits but the last 32 are zero: unique local
+/// ones (RFC 4193 section 3.1). The bits of the Global ID are not random, for nothing outside meets
+/// them.
 const IPV6_NETWORK: u16 = 0xfd00;
 
 /// The address of a node: 10.0.0.1 or fd00::1 for the first.

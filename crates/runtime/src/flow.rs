@@ -5,7 +5,7 @@
 
 use congestion::Specification;
 use network::{FlowId, NodeId};
-use scenario::model::{Flow, FlowPath, GatewayEnd, Traffic, Transport};
+use scenario::model::{Flow, FlowPath, GatewayEnd, Transport};
 use units::Rate;
 
 use crate::topology::number;
@@ -82,27 +82,25 @@ fn at_gateway(end: &GatewayEnd) -> LegEnd<'_> {
     }
 }
 
-/// First sequence number of the data sender of leg number `leg`, for a flow that begins with `first`.
+/// First sequence number of the data sender of leg number `leg`, for a flow that begins with
+/// `first`.
 pub fn sequence_of_leg(first: u32, leg: u16) -> u32 {
     first.wrapping_add(BETWEEN_LEGS.wrapping_mul(leg.into()))
 }
 
 /// The legs of a flow, in the order in which its data passes them.
 pub fn legs(flow: &Flow) -> Vec<Leg<'_>> {
-    let opener = match flow.traffic {
-        Traffic::Download { .. } | Traffic::Web(_) => Side::Receiver,
-        Traffic::Bulk { .. } | Traffic::Constant { .. } | Traffic::OnOff { .. } => Side::Sender,
-    };
-    let host = LegEnd {
-        transport: &flow.transport,
+    let opener = if flow.traffic.receiver_opens() { Side::Receiver } else { Side::Sender };
+    let [sender, receiver] = flow.ends().map(|(transport, controller)| LegEnd {
+        transport,
         reader_rate: flow.reader_rate,
-        controller: &flow.controller,
+        controller,
         is_of_flow: true,
-    };
+    });
     let starts = flow.gateways.iter().map(|gateway| (gateway.node, at_gateway(&gateway.ends[1])));
     let ends = flow.gateways.iter().map(|gateway| (gateway.node, at_gateway(&gateway.ends[0])));
-    let starts = [(flow.from, host)].into_iter().chain(starts);
-    let ends = ends.chain([(flow.to, host)]);
+    let starts = [(flow.from, sender)].into_iter().chain(starts);
+    let ends = ends.chain([(flow.to, receiver)]);
     let leg = |(leg, ((from, first), (to, last))): (u16, ((usize, _), (usize, _)))| {
         let is_between_gateways = leg > 0 && usize::from(leg) < flow.gateways.len();
         Leg {
@@ -121,11 +119,11 @@ pub fn legs(flow: &Flow) -> Vec<Leg<'_>> {
 }
 
 impl Leg<'_> {
-    /// Returns true if a connection of `other` is made in the same way, so that both can share what was made
-    /// for one.
+    /// Returns true if a connection of `other` is made in the same way, so that both can share what
+    /// was made for one.
     pub fn is_like(&self, other: &Self) -> bool {
-        // Without `..`, so that a new field has to be considered here. The sequence number is of each
-        // connection.
+        // Without `..`, so that a new field has to be considered here. The sequence number is of
+        // each connection.
         let Self {
             from,
             to,

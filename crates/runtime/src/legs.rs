@@ -1,10 +1,12 @@
-//! The table of the legs of flows that gateways split: one row for each leg, and what each gateway holds.
+//! The table of the legs of flows that gateways split: one row for each leg, and what each gateway
+//! holds.
 //!
 //! Columns are named as those of flows where they have the same meaning. A row is the sum over the
 //! connections of its leg, with the RTT and the window of the connection that was opened last.
 
 use recording::{ExtraTable, extra_table};
 use scenario::Scenario;
+use transport::{Limit, Limits};
 
 extra_table! {
     /// Legs of flows.
@@ -47,11 +49,27 @@ extra_table! {
         min_rtt_ms: f64,
         /// Its congestion window in bytes.
         cwnd_bytes: u64,
-        /// Bytes of data that the gateway at the end of the leg had acknowledged, and that the next leg had
-        /// not yet delivered at the end of the run. Zero on the last leg.
+        /// Bytes of data that the gateway at the end of the leg had acknowledged, and that the next
+        /// leg had not yet delivered at the end of the run. Zero on the last leg.
         held_bytes: u64,
         /// The same bytes of connections that ended before their time: they are lost.
         discarded_bytes: u64,
+        /// Time in seconds of which the columns `limited_by_...` are shares, as of flows.
+        limited_s: f64,
+        /// Share of it that was limited by the set-up of its connections; from 0 to 1.
+        limited_by_set_up: f64,
+        /// Share of it that was limited by the congestion window of the data sender; from 0 to 1.
+        limited_by_congestion_window: f64,
+        /// Share of it that was limited by the window of the receiver; from 0 to 1.
+        limited_by_receive_window: f64,
+        /// Share of it that was limited by the send buffer; from 0 to 1.
+        limited_by_send_buffer: f64,
+        /// Share of it that was limited by the application; from 0 to 1.
+        limited_by_application: f64,
+        /// Share of it that was limited by repairs of losses; from 0 to 1.
+        limited_by_recovery: f64,
+        /// Share of it that was limited by departure times; from 0 to 1.
+        limited_by_pacing: f64,
     }
 }
 
@@ -84,10 +102,21 @@ pub struct LegTotals {
     pub held: u64,
     /// Bytes that were lost there.
     pub discarded: u64,
+    /// Time of its senders by what held them back, if they measure it.
+    pub limits: Option<Limits>,
 }
 
-/// The table of legs, from the totals of all legs of each flow that a gateway splits; `None` without such
-/// flows. `status` is the provenance of all controllers, if it is not that of the simulator's.
+impl LegTotals {
+    /// Adds the times of another connection, which it has counted.
+    pub fn add_limits(&mut self, limits: Option<Limits>) {
+        self.limits =
+            if self.connections > 1 { Limits::sum([self.limits, limits]) } else { limits };
+    }
+}
+
+/// The table of legs, from the totals of all legs of each flow that a gateway splits; `None`
+/// without such flows. `status` is the provenance of all controllers, if it is not that of the
+/// simulator's.
 pub fn legs_table(
     scenario: &Scenario,
     totals: &[Vec<LegTotals>],
@@ -100,6 +129,8 @@ pub fn legs_table(
             let [sender, _] = leg.ends;
             let protocol = sender.transport.protocol();
             let known = sender.transport.controller_status(sender.controller);
+            let limits = totals.limits;
+            let share = |limit| limits.and_then(|limits| limits.share(limit)).unwrap_or(f64::NAN);
             table.push(LegRow {
                 flow: flow.name.clone(),
                 leg: number,
@@ -122,6 +153,14 @@ pub fn legs_table(
                 cwnd_bytes: totals.cwnd,
                 held_bytes: totals.held,
                 discarded_bytes: totals.discarded,
+                limited_s: limits.map_or(f64::NAN, |limits| limits.total().as_secs_f64()),
+                limited_by_set_up: share(Limit::SetUp),
+                limited_by_congestion_window: share(Limit::CongestionWindow),
+                limited_by_receive_window: share(Limit::ReceiveWindow),
+                limited_by_send_buffer: share(Limit::SendBuffer),
+                limited_by_application: share(Limit::Application),
+                limited_by_recovery: share(Limit::Recovery),
+                limited_by_pacing: share(Limit::Pacing),
             });
         }
     }

@@ -8,13 +8,15 @@
 //! - Applications act through a trait: one browser for both backends: a page means the same on
 //!   simulated and on real TCP.
 
-// A number of the user's is never narrowed in silence: it is bounded first, and converted with a check.
+// A number of the user's is never narrowed in silence: it is bounded first, and converted with a
+// check.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod address;
 mod application;
 mod flow;
 mod legs;
+mod limits;
 mod links;
 mod mechanisms;
 mod nodes;
@@ -28,6 +30,7 @@ pub use flow::{
     ConnectionId, End, EndpointId, Ends, Leg, LegEnd, Pair, Side, legs, sequence_of_leg,
 };
 pub use legs::{LegTotals, legs_table};
+pub use limits::LimitSeries;
 pub use links::{LinkRecorder, LinkSamples, link_records, link_tables};
 pub use mechanisms::{COUNTERS, Routers, TABLES, routers, set_filters, trace_table};
 pub use nodes::{Nodes, Passing, needs_nodes};

@@ -70,7 +70,8 @@ impl LinkRecorder {
     }
 }
 
-/// The totals of the mechanisms that some links and nodes have, after a run that lasted until `end`.
+/// The totals of the mechanisms that some links and nodes have, after a run that lasted until
+/// `end`.
 pub fn link_tables(
     scenario: &Scenario,
     end: Time,
@@ -80,8 +81,8 @@ pub fn link_tables(
     mechanisms::totals(scenario, &Reports { at: end, ports, nodes })
 }
 
-/// Counts of one mechanism in each direction that has it: names of the link and of the direction, the
-/// settings and the counters.
+/// Counts of one mechanism in each direction that has it: names of the link and of the direction,
+/// the settings and the counters.
 pub(crate) fn counted<'a, S, C>(
     scenario: &'a Scenario,
     ports: &'a [PortReport],

@@ -1,4 +1,5 @@
-//! The mechanisms on links and at nodes that add tables to recordings. Each is one line of `mechanisms!`.
+//! The mechanisms on links and at nodes that add tables to recordings. Each is one line of
+//! `mechanisms!`.
 
 mod acm;
 mod aqm;
@@ -7,8 +8,11 @@ pub(crate) mod compression;
 mod demand;
 mod fec;
 pub(crate) mod feedback;
+mod impairments;
 pub(crate) mod middlebox;
 pub(crate) mod mtu;
+mod policer;
+mod shaper;
 mod trace;
 
 use network::{NodeReport, PortReport};
@@ -16,7 +20,7 @@ use recording::{ExtraTable, TableDefinition};
 use scenario::Scenario;
 use units::Time;
 
-use crate::legs;
+use crate::{legs, limits};
 
 pub use feedback::{Routers, routers};
 pub use middlebox::{COUNTERS, set_filters};
@@ -80,15 +84,30 @@ macro_rules! mechanisms {
         pub static TABLES: &[TableDefinition] = &[
             $($name::Recorder::TABLES[0], $name::Recorder::TABLES[1],)+
             legs::Legs::DEFINITION,
+            limits::Series::DEFINITION,
             trace::Starts::DEFINITION,
         ];
     };
 }
 
-mechanisms!(aqm, arq, fec, acm, feedback, demand, compression, mtu, middlebox);
+mechanisms!(
+    aqm,
+    arq,
+    fec,
+    acm,
+    feedback,
+    demand,
+    compression,
+    mtu,
+    impairments,
+    shaper,
+    policer,
+    middlebox
+);
 
-/// Declares the tables and the recorder of a mechanism from the counters that ports report: first the name of the table
-/// and of the column with its kind, then the counters, all of which are columns, and those of them that are sampled.
+/// Declares the tables and the recorder of a mechanism from the counters that ports report: first
+/// the name of the table and of the column with its kind, then the counters, all of which are
+/// columns, and those of them that are sampled.
 macro_rules! port_counters {
     (
         $table:literal of $key:ident, $counters:ident in $report:expr, $settings:expr;

@@ -1,23 +1,25 @@
-//! A network with middleboxes that see the packets that their nodes forward, with feedback fields that
-//! routers treat, with header compression on its links, and with links that do not take long packets.
+//! A network with middleboxes that see the packets that their nodes forward, with feedback fields
+//! that routers treat, with header compression on its links, and with links that do not take long
+//! packets.
 //!
-//! A packet is sent to the first node on its route that has such a middlebox, a decompressor, or a gate: the
-//! start of a link with an MTU. What
-//! comes out there is sent on in the same way. So the engines know nothing of it, a network without them
-//! pays nothing, and both engines meet the same state machines at the same instants.
+//! A packet is sent to the first node on its route that has such a middlebox, a decompressor, or a
+//! gate: the start of a link with an MTU. What comes out there is sent on in the same way. So the
+//! engines know nothing of it, a network without them pays nothing, and both engines meet the same
+//! state machines at the same instants.
 //!
-//! A decompressor comes before the middlebox of its node, and before a host. Its feedback is a packet of its
-//! own, which takes the other direction of the link.
+//! A decompressor comes before the middlebox of its node, and before a host. Its feedback is a
+//! packet of its own, which takes the other direction of the link.
 //!
 //! Decisions:
-//! - At one instant, packets that arrive are handled before timers of middleboxes, and these in the order of
-//!   their nodes.
-//! - The feedback field is next to the content of a packet here, so packets of other networks have no room
-//!   for it. Packets that a middlebox makes have an empty field.
+//! - At one instant, packets that arrive are handled before timers of middleboxes, and these in the
+//!   order of their nodes.
+//! - The feedback field is next to the content of a packet here, so packets of other networks have
+//!   no room for it. Packets that a middlebox makes have an empty field.
 //! - The fabric is behind a vtable: only scenarios with middleboxes pay for it, and the loop of the
 //!   simulator is compiled once for both engines.
-//! - The simulator's loop is compiled a second time for networks with middleboxes. Functions of the hot path
-//!   that had one caller before are `inline(always)`, or all networks would pay 5 % more instructions.
+//! - The simulator's loop is compiled a second time for networks with middleboxes. Functions of the
+//!   hot path that had one caller before are `inline(always)`, or all networks would pay 5 % more
+//!   instructions.
 
 use std::net::IpAddr;
 
@@ -186,8 +188,8 @@ struct At<B> {
     passed: (u64, u64),
 }
 
-/// Returns true if a scenario needs [`Nodes`]: a middlebox sees the packets that its node forwards, packets have
-/// feedback fields, or a link compresses headers or has an MTU.
+/// Returns true if a scenario needs [`Nodes`]: a middlebox sees the packets that its node forwards,
+/// packets have feedback fields, or a link compresses headers or has an MTU.
 pub fn needs_nodes(scenario: &Scenario) -> bool {
     has_devices(scenario)
         || feedback::is_in_use(scenario)
@@ -203,12 +205,14 @@ pub struct Nodes<B> {
     receivers: Vec<Receiver>,
     /// The starts of ports with an MTU.
     gates: Gates,
-    /// By node and destination, the next node with a middlebox, a decompressor or a gate, or the destination.
+    /// By node and destination, the next node with a middlebox, a decompressor or a gate, or the
+    /// destination.
     stops: Vec<Vec<NodeId>>,
     /// The earliest timer of a middlebox, and its place in the list.
     timer: (Time, usize),
     out: Vec<Whole<B>>,
-    /// By node and destination, the number of links between them; empty if packets have no feedback field.
+    /// By node and destination, the number of links between them; empty if packets have no feedback
+    /// field.
     links: Vec<Vec<u8>>,
     /// The field of the packet that was given out last.
     arrived: Field,
@@ -281,8 +285,8 @@ impl<B: Visible> Nodes<B> {
         false
     }
 
-    /// A packet has come to the end of a link with header compression. Returns it if its header could be
-    /// restored.
+    /// A packet has come to the end of a link with header compression. Returns it if its header
+    /// could be restored.
     fn restore(&mut self, now: Time, mut packet: Packet<Passing<B>>) -> Option<Packet<Passing<B>>> {
         let Some(on_link) = packet.body.compressed.take() else { return Some(packet) };
         let receiver = self.receivers.iter_mut().find(|one| one.port == on_link.port)?;
@@ -322,8 +326,8 @@ fn links(scenario: &Scenario) -> Vec<Vec<u8>> {
     nodes.map(|from| all.clone().map(|to| hops(from, to)).collect()).collect()
 }
 
-/// By node and destination, the next node with a middlebox, a decompressor or a gate on the way, or the
-/// destination.
+/// By node and destination, the next node with a middlebox, a decompressor or a gate on the way, or
+/// the destination.
 fn stops(scenario: &Scenario, middleboxes: &[NodeId], gates: &Gates) -> Vec<Vec<NodeId>> {
     let routes = scenario::routes(scenario);
     let (nodes, all) = (0..scenario.nodes.len(), 0..scenario.destinations());
@@ -338,8 +342,8 @@ fn stops(scenario: &Scenario, middleboxes: &[NodeId], gates: &Gates) -> Vec<Vec<
         });
         ends.unwrap_or(NodeId(number(to)))
     };
-    // A middlebox sees what its node forwards, and not what is for the node itself: the search may end
-    // there either way.
+    // A middlebox sees what its node forwards, and not what is for the node itself: the search may
+    // end there either way.
     nodes.map(|from| all.clone().map(|to| stop(from, to)).collect()).collect()
 }
 

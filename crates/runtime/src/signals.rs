@@ -1,10 +1,10 @@
-//! Signals of gateways about links (SCMP), to ends of SCPS-TP that take them: a link is out or available again, or it has
-//! corrupted a packet.
+//! Signals of gateways about links (SCMP), to ends of SCPS-TP that take them: a link is out or
+//! available again, or it has corrupted a packet.
 //!
-//! The node that sends on a link knows when it is out, and when it is available again. The node that receives knows of
-//! corrupted packets. Their signals reach the end whose packets take the link after the propagation delay of the way
-//! back. Signals take no capacity, do not queue and are not lost: a reconstruction, for the implementation sends
-//! messages of ICMP.
+//! The node that sends on a link knows when it is out, and when it is available again. The node
+//! that receives knows of corrupted packets. Their signals reach the end whose packets take the
+//! link after the propagation delay of the way back. Signals take no capacity, do not queue and are
+//! not lost: a reconstruction, for the implementation sends messages of ICMP.
 
 use link::{Settings, Timeline};
 use network::FlowId;
@@ -91,7 +91,8 @@ pub fn error_watches(scenario: &Scenario) -> Vec<ErrorWatch> {
     found
 }
 
-/// Calls `found` for the ends of all legs that take signals, with their node and that of their peers.
+/// Calls `found` for the ends of all legs that take signals, with their node and that of their
+/// peers.
 fn each_end(
     scenario: &Scenario,
     takes: impl Fn(&tcp::Config) -> bool,

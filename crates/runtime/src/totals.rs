@@ -6,7 +6,7 @@ use quic::{Connection, Statistics};
 use recording::{FlowRecord, FlowSample, ProtocolRecord, QuicRecord, TcpRecord};
 use scenario::model::Flow;
 use sketch::Summary;
-use transport::{Counters, Sample};
+use transport::{Counters, Limit, Limits, Sample};
 use units::{Span, Time};
 
 use crate::application::Application;
@@ -25,6 +25,9 @@ pub struct FlowState {
     pub is_split: bool,
     /// The sender of the connection opened last.
     pub sender: Option<Sample>,
+    /// Time of the senders by what held them back; `None` if a protocol does not measure it, and
+    /// before the end.
+    pub limits: Option<Limits>,
 }
 
 impl FlowState {
@@ -55,7 +58,8 @@ impl FlowState {
         sample
     }
 
-    /// The totals of `flow` at the `end` of a run, with the key figures of its RTT samples in nanoseconds.
+    /// The totals of `flow` at the `end` of a run, with the key figures of its RTT samples in
+    /// nanoseconds.
     pub fn record(
         &self,
         end: Time,
@@ -71,6 +75,8 @@ impl FlowState {
         let responses: Vec<_> = pages.iter().filter_map(|page| page.response_s).collect();
         let completed = application.is_completed();
         let rtt = rtt.filter(|_| !self.is_split).map(|rtt| rtt.per(NS_PER_MS));
+        let limits = self.limits.filter(|_| !self.is_split);
+        let share = |limit| limits.and_then(|limits| limits.share(limit));
         FlowRecord {
             flow: flow.name.clone(),
             controller: flow.controller.entry().name.into(),
@@ -96,6 +102,14 @@ impl FlowState {
             pages,
             offered_bytes: application.offered_bytes(),
             burst_completion_s: application.burst_completion_s(),
+            limited_s: limits.map(|limits| limits.total().as_secs_f64()),
+            limited_by_set_up: share(Limit::SetUp),
+            limited_by_congestion_window: share(Limit::CongestionWindow),
+            limited_by_receive_window: share(Limit::ReceiveWindow),
+            limited_by_send_buffer: share(Limit::SendBuffer),
+            limited_by_application: share(Limit::Application),
+            limited_by_recovery: share(Limit::Recovery),
+            limited_by_pacing: share(Limit::Pacing),
             protocol,
         }
     }
@@ -119,8 +133,8 @@ pub fn tcp_record(flow: &Flow, sent: &Counters) -> TcpRecord {
     }
 }
 
-/// The part of the totals that only QUIC has, from the connections that send the data and those that receive it, with
-/// the reason for an end before its time.
+/// The part of the totals that only QUIC has, from the connections that send the data and those
+/// that receive it, with the reason for an end before its time.
 pub fn quic_record<'a>(
     sent: &Counters,
     pairs: impl Iterator<Item = [&'a Connection; 2]>,

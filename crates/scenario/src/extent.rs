@@ -1,11 +1,11 @@
 //! The extent of a recording: how many rows it will have at most, and the memory that they take.
 //!
-//! Times come from the scenario alone: a run that ends earlier has fewer rows. Rows of `record.events`
-//! depend on the run and are estimated in `explain`.
+//! Times come from the scenario alone: a run that ends earlier has fewer rows. Rows of
+//! `record.events` depend on the run and are estimated in `explain`.
 
 use units::Span;
 
-use crate::model::{Flow, Scenario, Traffic, Way, Web};
+use crate::model::{Flow, Scenario, Way, Web};
 use crate::routes::Routes;
 
 /// Bytes in memory of a row of `flow_series`.
@@ -54,7 +54,7 @@ fn samples(time: Span, interval: Span) -> u64 {
 
 /// Objects of all pages of a flow.
 fn objects(scenario: &Scenario, routes: &Routes, flow: &Flow) -> u64 {
-    let Traffic::Web(web) = &flow.traffic else { return 0 };
+    let Some(web) = flow.traffic.web() else { return 0 };
     let time = active(scenario, flow).as_nanos();
     let page = shortest_page(scenario, routes, flow, web).as_nanos().max(1);
     // One at the start of the application, and one may start as the run ends.
@@ -68,8 +68,8 @@ pub fn active(scenario: &Scenario, flow: &Flow) -> Span {
     end.saturating_sub(flow.start)
 }
 
-/// From the start of one page to the start of the next: a page takes a round trip for its main object,
-/// and one for those embedded in it.
+/// From the start of one page to the start of the next: a page takes a round trip for its main
+/// object, and one for those embedded in it.
 fn shortest_page(scenario: &Scenario, routes: &Routes, flow: &Flow, web: &Web) -> Span {
     let way = |(from, to): Way| {
         let hops = routes.path(from, to, &scenario.links);

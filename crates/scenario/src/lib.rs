@@ -1,7 +1,7 @@
 //! The scenario language: reading of a TOML file into a complete [`Scenario`].
 //!
-//! The crate `language` reads a file, writes overrides over it, and checks it against the JSON Schema
-//! of the types in `document`. `resolve` turns the document into a scenario.
+//! The crate `language` reads a file, writes overrides over it, and checks it against the JSON
+//! Schema of the types in `document`. `resolve` turns the document into a scenario.
 //!
 //! ```
 //! let text = r#"
@@ -19,17 +19,21 @@
 //! let scenario = scenario::Scenario::parse(text, "geo.toml", &[]).unwrap();
 //! assert_eq!(scenario.flows.len(), 1);
 //!
-//! let errors = scenario::Scenario::parse(&text.replace("rate", "rat"), "geo.toml", &[]).unwrap_err();
+//! let mistyped = text.replace("rate", "rat");
+//! let errors = scenario::Scenario::parse(&mistyped, "geo.toml", &[]).unwrap_err();
 //! assert!(errors.to_string().contains("did you mean"), "{errors}");
 //! ```
 
-// A number of the user's is never narrowed in silence: it is bounded first, and converted with a check.
+// A number of the user's is never narrowed in silence: it is bounded first, and converted with a
+// check.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
+mod distribution;
 mod document;
 pub mod extent;
 mod fade;
 mod given;
+pub mod hosts;
 mod load;
 mod mechanisms;
 pub mod model;

@@ -1,16 +1,20 @@
 //! The model of a scenario for all backends: defaults filled in, names resolved, values valid.
 
+mod traffic;
 mod transport;
 
 use std::sync::Arc;
 
 use ::transport::Protocol;
 use congestion::Specification;
+use serde_json::Value as Json;
 use units::{Bytes, Rate, Span};
 use wire::IpVersion;
 
+use crate::hosts::Profile;
 use crate::routes::{Hop, Routes};
 
+pub use self::traffic::{Distribution, OnOff, Traffic, Web, Writes};
 pub use self::transport::{Lengths, Plan, Transport};
 pub use link::{
     Aqm, Arq, ArqSettings, Change, Demand, DemandSettings, Errors as Channel, Fec, FecSettings,
@@ -43,7 +47,8 @@ pub struct Scenario {
     pub links: Vec<Link>,
     /// Flows, `count` already spelt out.
     pub flows: Vec<Flow>,
-    /// Addresses of hosts besides their own. Destinations are numbered with the nodes first, then these.
+    /// Addresses of hosts besides their own. Destinations are numbered with the nodes first, then
+    /// these.
     pub addresses: Vec<Address>,
     /// Rates of routes of SCPS-TP.
     pub route_rates: Vec<RouteRate>,
@@ -89,7 +94,8 @@ impl Scenario {
     }
 }
 
-/// The rate of a route of SCPS-TP: that of the bucket which connections share whose data takes this hop first.
+/// The rate of a route of SCPS-TP: that of the bucket which connections share whose data takes this
+/// hop first.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct RouteRate {
     /// The link on which the data leaves the host.
@@ -159,8 +165,8 @@ impl Proxy {
 pub struct Gateway {
     /// Number of the node.
     pub node: usize,
-    /// Its ends of connections: towards the node that sends the data, and towards the one that receives
-    /// it.
+    /// Its ends of connections: towards the node that sends the data, and towards the one that
+    /// receives it.
     pub ends: [GatewayEnd; 2],
     /// The most that the relay holds for one direction of a connection.
     pub relay_buffer: Bytes,
@@ -234,10 +240,14 @@ pub struct Flow {
     pub start: Span,
     /// When the application stops, later than `start`; `None` is never.
     pub stop: Option<Span>,
-    /// The congestion controller of both ends.
+    /// The congestion controller of both ends; that of the sender if they have profiles.
     pub controller: Specification,
-    /// The transport protocol of both ends, with its settings.
+    /// The transport protocol of both ends, with its settings. If they have profiles, these are the
+    /// settings that its data sees: those of the sender, with the receive buffer and the ACKs of
+    /// the receiver, and the options that both have.
     pub transport: Transport,
+    /// Its ends, if one of them has a profile.
+    pub hosts: Option<Arc<Hosts>>,
     /// How fast the applications read; `None` reads at once.
     pub reader_rate: Option<Rate>,
     /// First sequence number of the side that sends the data; the other takes one more.
@@ -256,6 +266,19 @@ impl Flow {
         self.transport.protocol()
     }
 
+    /// Settings and controller of its ends: of the sender and of the receiver of the data.
+    pub fn ends(&self) -> [(&Transport, &Specification); 2] {
+        match &self.hosts {
+            None => [(&self.transport, &self.controller); 2],
+            Some(hosts) => hosts.ends.each_ref().map(|end| (&end.transport, &end.controller)),
+        }
+    }
+
+    /// The settings that the scenario writes, without those of profiles.
+    pub fn written_transport(&self) -> &Transport {
+        self.hosts.as_ref().map_or(&self.transport, |hosts| &hosts.written)
+    }
+
     /// Returns true if all its connections are of TCP, or of SCPS-TP, which is one.
     pub fn has_tcp_only(&self) -> bool {
         self.transport.is_tcp() && self.other_end().is_none()
@@ -266,7 +289,8 @@ impl Flow {
         self.transport.scps().is_some_and(|scps| scps.best_effort.is_some())
     }
 
-    /// The nodes between which its legs are: its hosts, and the gateways that split it, in the order of the data.
+    /// The nodes between which its legs are: its hosts, and the gateways that split it, in the
+    /// order of the data.
     pub fn stops(&self) -> Vec<usize> {
         let gateways = self.gateways.iter().map(|gateway| gateway.node);
         std::iter::once(self.from).chain(gateways).chain([self.to]).collect()
@@ -307,111 +331,30 @@ impl Flow {
     }
 }
 
-/// An application.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Traffic {
-    /// `to` opens the connection, sends a request and receives `size` bytes from `from`.
-    Download {
-        /// Bytes to receive.
-        size: Bytes,
-        /// Bytes of the request; zero sends as soon as the connection stands.
-        request: Bytes,
-    },
-    /// `from` opens the connection and sends.
-    Bulk {
-        /// Bytes to send; `None` sends until the run ends.
-        size: Option<Bytes>,
-    },
-    /// `to` fetches pages from `from` by HTTP/1.1.
-    Web(Web),
-    /// `from` opens the connection and writes at a constant rate.
-    Constant {
-        /// Rate, counted without headers.
-        rate: Rate,
-        /// Bytes of each write.
-        message: Bytes,
-    },
-    /// `from` opens the connection and writes in bursts.
-    OnOff {
-        /// Rate during a burst, counted without headers.
-        rate: Rate,
-        /// Bytes of each write.
-        message: Bytes,
-        /// When it writes.
-        pattern: OnOff,
-    },
+/// Ends of a flow of which one has a profile.
+#[derive(Clone, Debug)]
+pub struct Hosts {
+    /// The sender and the receiver of the data.
+    pub ends: [HostEnd; 2],
+    /// The settings without profiles, which gateways take.
+    pub written: Transport,
 }
 
-/// Bursts and silences.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct OnOff {
-    /// Mean length of a burst.
-    pub on: Span,
-    /// Mean length of a silence.
-    pub off: Span,
-    /// Distribution of both.
-    pub distribution: Distribution,
-}
-
-impl OnOff {
-    /// The share of the time that bursts take in the long run.
-    pub fn share(&self) -> f64 {
-        self.on.as_secs_f64() / (self.on.as_secs_f64() + self.off.as_secs_f64())
-    }
-}
-
-/// A distribution of lengths, given their mean.
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub enum Distribution {
-    /// Exponential.
-    Exponential,
-    /// Pareto, of this shape.
-    Pareto {
-        /// Above 1: below it there is no mean.
-        shape: f64,
-    },
-    /// Always the mean.
-    Constant,
-}
-
-/// Web pages over HTTP/1.1 (RFC 9112), or over streams as with HTTP/3 (RFC 9114).
-#[derive(Clone, Copy, Debug, PartialEq)]
-pub struct Web {
-    /// Pages to fetch; `None` goes on until the run ends.
-    pub pages: Option<u32>,
-    /// Time from the start of one page to the start of the next.
-    pub interval: Span,
-    /// Bytes of the main object.
-    pub main_object: Bytes,
-    /// Number of embedded objects.
-    pub embedded_objects: u32,
-    /// Bytes of each embedded object.
-    pub embedded_object: Bytes,
-    /// Bytes of each request.
-    pub request: Bytes,
-    /// Parallel connections.
-    pub connections: u32,
-    /// Send requests without waiting for the response to the one before.
-    pub pipelining: bool,
-    /// Close a connection that has been idle for so long; `None` keeps it open.
-    pub keep_alive: Option<Span>,
-}
-
-impl Traffic {
-    /// Streams of a connection of QUIC that may have data at the same time.
-    pub fn streams(&self) -> u64 {
-        match self {
-            Self::Web(web) if web.pipelining => {
-                let objects = web.embedded_objects.div_ceil(web.connections.max(1));
-                u64::from(objects).clamp(1, quic::Settings::OPEN_REQUESTS)
-            }
-            Self::Web(_)
-            | Self::Download { .. }
-            | Self::Bulk { .. }
-            | Self::Constant { .. }
-            | Self::OnOff { .. } => 1,
-        }
-    }
+/// One end of a flow.
+#[derive(Clone, Debug)]
+pub struct HostEnd {
+    /// Its profile; `None` for an end with the settings of the flow.
+    pub profile: Option<&'static Profile>,
+    /// True if the profile is that of its node, and not one of the flow.
+    pub is_of_node: bool,
+    /// Its settings: those of the profile, and over them those of the flow.
+    pub transport: Transport,
+    /// Its congestion controller.
+    pub controller: Specification,
+    /// Keys of the profile that the scenario overrides.
+    pub overridden: Vec<&'static str>,
+    /// Its table `transport` with every default that the language has a word for.
+    pub values: Json,
 }
 
 /// Records besides totals.

@@ -5,15 +5,23 @@ use crate::model::Direction;
 /// Bits per second that a lasting load has on a direction, `overhead` included.
 pub fn usable_rate(direction: &Direction) -> f64 {
     let rate = direction.rate.bits_per_second() as f64;
-    direction.demand.map_or(rate, |demand| rate * demand.share())
+    let line = direction.demand.map_or(rate, |demand| rate * demand.share());
+    let buckets = [direction.shaper, direction.policer].into_iter().flatten();
+    buckets.map(|bucket| bucket.rate.bits_per_second() as f64).fold(line, f64::min)
 }
 
 /// Bytes that a packet takes on a direction, with its share of parity.
 pub fn framed(direction: &Direction, packet: f64) -> f64 {
-    let plain = packet + f64::from(direction.overhead);
-    #[expect(clippy::cast_possible_truncation, reason = "a packet has at most 65535 bytes")]
-    let expansion = direction.fec.map(|fec| fec.expansion(packet as u32, direction.overhead));
-    expansion.map_or(plain + f64::from(direction.header()), |expansion| plain * expansion)
+    #[expect(
+        clippy::cast_possible_truncation,
+        clippy::cast_sign_loss,
+        reason = "a packet has at most 65535 bytes"
+    )]
+    let packet = packet as u32;
+    let framed = |bytes| f64::from(direction.framing.bytes(bytes));
+    let expansion = direction.fec.map(|fec| fec.expansion(packet, &direction.framing));
+    expansion
+        .map_or_else(|| framed(packet + direction.header()), |expansion| framed(packet) * expansion)
 }
 
 /// The rate in bit/s of IP packets of this length on a direction.

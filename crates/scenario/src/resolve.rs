@@ -2,6 +2,8 @@
 
 mod arq;
 mod bounds;
+mod buckets;
+mod buffers;
 mod changes;
 mod channels;
 mod compression;
@@ -11,6 +13,8 @@ mod fec;
 mod flows;
 mod gateway;
 mod graph;
+mod hosts;
+mod jitter;
 mod modems;
 mod mtu;
 mod paths;
@@ -25,6 +29,7 @@ mod sides;
 mod traces;
 
 pub use bounds::shortest_cycle;
+pub(crate) use hosts::CONTROLLER_OF_RFC;
 pub use rules::UNSCALED_WINDOW;
 
 use std::collections::BTreeMap;
@@ -34,7 +39,7 @@ use language::error::Problem;
 use language::tree::Tree;
 
 use crate::document::Document;
-use crate::model::{Record, Scenario};
+use crate::model::{Flow, Record, Scenario};
 
 use channels::Channels;
 
@@ -60,6 +65,7 @@ pub(crate) fn resolve(
     graph::check_overrides(tree, &mut problems);
     let sides = proxies::proxies(document, &numbers, &links, &mut nodes, &mut problems);
     protocols::check(document, tree, &mut problems);
+    hosts::check(document, tree, &mut problems);
     let (mut flows, entries) = flows::flows(document, tree, &numbers, &mut problems);
     let addresses = paths::resolve(document, &numbers, &mut flows, &entries, &mut problems);
     let record = &document.record;
@@ -85,19 +91,28 @@ pub(crate) fn resolve(
         proxies::split(&mut scenario, &entries, &sides, &mut problems);
         queues::resolve(document, &mut scenario, &mut problems);
         mtu::fit_segments(&mut scenario, &entries, tree, &mut problems);
+        buckets::check_bursts(document, &scenario, &mut problems);
         paths::check(&scenario, &entries, &mut problems);
         rules::check(&scenario, &entries, &mut problems);
         protocols::check_network(&scenario, &entries, &mut problems);
         route_rates::resolve(&mut scenario, &entries, &mut problems);
-        problems.iter_mut().for_each(|problem| name_default(problem, tree));
+        let flows = entries.iter().copied().zip(&scenario.flows);
+        problems.iter_mut().for_each(|problem| name_origin(problem, tree, flows.clone()));
     }
     Resolved { scenario, entries, problems }
 }
 
-/// A default can break a rule, too; the message then names it as a default.
-fn name_default(problem: &mut Problem, tree: &Tree) {
+/// A default or a value of a profile can break a rule, too; the message then names it so.
+fn name_origin<'a>(
+    problem: &mut Problem,
+    tree: &Tree,
+    flows: impl Iterator<Item = (usize, &'a Flow)>,
+) {
     if tree.at(&problem.path).is_none() {
-        problem.found = format!("the default {}", problem.found);
+        problem.found = match hosts::profile_of(&problem.path, flows) {
+            Some(profile) => format!("{} of host {}", problem.found, profile.name),
+            None => format!("the default {}", problem.found),
+        };
     }
 }
 

@@ -4,8 +4,9 @@
 //! node takes the first link in the file. The two directions of a flow have separate routes,
 //! because the delays of a link may differ per direction.
 //!
-//! An address of a host leads packets through a node: they take the route to that node, and then the one from there.
-//! On the second part they stay on it: each node has one next hop for an address.
+//! An address of a host leads packets through a node: they take the route to that node, and then
+//! the one from there. On the second part they stay on it: each node has one next hop for an
+//! address.
 
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
@@ -45,8 +46,9 @@ impl Hop {
     }
 }
 
-/// The next hop of every node towards every end of a flow, every address, every middlebox, every split proxy, every
-/// decompressor, and every start of a link with an MTU: packets go from one of them to the next.
+/// The next hop of every node towards every end of a flow, every address, every middlebox, every
+/// split proxy, every decompressor, and every start of a link with an MTU: packets go from one of
+/// them to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Routes {
     /// By node, then by destination.
@@ -128,8 +130,8 @@ impl Routes {
         path
     }
 
-    /// The split proxies that packets from `from` to `to` cross from one side to the other, with the sides
-    /// on which they come and go.
+    /// The split proxies that packets from `from` to `to` cross from one side to the other, with
+    /// the sides on which they come and go.
     pub fn crossed(
         &self,
         from: usize,

@@ -1,10 +1,11 @@
 //! Traces: rate, delay, losses and outages of a link direction over time, from files.
 //!
-//! - Columns: CSV or Parquet with a header. The column `t_s` has the time, and the others have the unit in their name.
-//!   A row holds until the next one. A rate of zero is an outage until then, and so is a 1 in the column `outage`.
-//! - Mahimahi's delivery traces: each line is a time in milliseconds at which 1500 bytes may leave. As bits
-//!   they are a rate in that millisecond, so that packets may be of any size. Milliseconds without a
-//!   delivery are outages.
+//! - Columns: CSV or Parquet with a header. The column `t_s` has the time, and the others have the
+//!   unit in their name. A row holds until the next one. A rate of zero is an outage until then,
+//!   and so is a 1 in the column `outage`.
+//! - Mahimahi's delivery traces: each line is a time in milliseconds at which 1500 bytes may leave.
+//!   As bits they are a rate in that millisecond, so that packets may be of any size. Milliseconds
+//!   without a delivery are outages.
 //! - Delays of LeoReplayer: each line is a one-way delay in milliseconds, one for each 10 ms.
 
 mod columns;

@@ -1,7 +1,8 @@
 //! Packets and chunks (RFC 9260 section 3), without their payload bytes.
 //!
-//! A packet is a common header of 12 bytes and chunks, each padded to a multiple of 4 bytes. The first chunk is
-//! stored in the packet, because most packets have one chunk and then need no memory elsewhere.
+//! A packet is a common header of 12 bytes and chunks, each padded to a multiple of 4 bytes. The
+//! first chunk is stored in the packet, because most packets have one chunk and then need no memory
+//! elsewhere.
 
 use units::Time;
 
@@ -15,8 +16,8 @@ const CHUNK_HEADER: u16 = 4;
 const INIT: u16 = 20;
 /// Fixed part of SACK (section 3.3.4).
 pub(crate) const SACK: u16 = 16;
-/// Our state cookie, whose layout is left to the implementation (section 5.1.3): a MAC of 20 bytes, creation 8,
-/// lifespan 4, tags 8, initial TSNs 8, window 4, streams 4.
+/// Our state cookie, whose layout is left to the implementation (section 5.1.3): a MAC of 20 bytes,
+/// creation 8, lifespan 4, tags 8, initial TSNs 8, window 4, streams 4.
 const COOKIE: u16 = 56;
 /// Our Heartbeat Information parameter (section 3.3.5): header 4, time 8, path 4.
 const HEARTBEAT_INFO: u16 = 16;
@@ -145,7 +146,8 @@ pub struct Data {
     pub flags: Flags,
 }
 
-/// The addresses that an INIT or INIT ACK lists, with the length of their parameters (section 3.3.2.1).
+/// The addresses that an INIT or INIT ACK lists, with the length of their parameters (section
+/// 3.3.2.1).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Address {
     /// Parameters of 8 bytes.

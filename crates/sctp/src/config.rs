@@ -9,7 +9,8 @@ use crate::window::Window;
 /// Most paths of an association.
 pub const MAX_PATHS: u8 = 8;
 
-/// SCTP settings of one end. The defaults are those of RFC 9260 section 16, unless the description says otherwise.
+/// SCTP settings of one end. The defaults are those of RFC 9260 section 16, unless the description
+/// says otherwise.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", serde(default, deny_unknown_fields))]
@@ -20,7 +21,8 @@ pub struct Config {
     /// Receive buffer in bytes of payload.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub receive_buffer: Bytes,
-    /// The application reads at once; otherwise it calls [`Connection::read`](crate::Connection::read).
+    /// The application reads at once; otherwise it calls
+    /// [`Connection::read`](crate::Connection::read).
     #[cfg_attr(feature = "schema", serde(skip))]
     pub reads_at_once: bool,
     /// Initial slow start threshold in bytes, at most the window that the other end advertises.
@@ -32,12 +34,12 @@ pub struct Config {
     /// Type of the addresses, which INIT and INIT ACK list if there are several paths.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub address: Address,
-    /// Number of streams in each direction. A transfer sends its messages on all of them in turn. A request and
-    /// its answer have one stream.
+    /// Number of streams in each direction. A transfer sends its messages on all of them in turn. A
+    /// request and its answer have one stream.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 65_535)))]
     pub streams: u32,
-    /// Length of the messages that an application writes. Longer ones than fit a chunk are sent in fragments, and
-    /// shorter ones share packets. Default: what fits a chunk.
+    /// Length of the messages that an application writes. Longer ones than fit a chunk are sent in
+    /// fragments, and shorter ones share packets. Default: what fits a chunk.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB")))]
     pub message_size: Option<Bytes>,
     /// Messages of transfers have no order, not even within a stream (U flag).
@@ -126,7 +128,8 @@ impl Config {
         u64::from(self.mss) + u64::from(DATA_HEADER)
     }
 
-    /// Section 6.3.1, which has the constants of RFC 6298. The granularity is that of present systems.
+    /// Section 6.3.1, which has the constants of RFC 6298. The granularity is that of present
+    /// systems.
     pub(crate) fn rto(&self) -> RtoConfig {
         RtoConfig {
             estimator: Estimator::Rfc6298,

@@ -1,10 +1,11 @@
 //! One end of an association: set-up in four packets, data both ways, heartbeats, shutdown.
 //!
-//! SCTP has no half-closed state: after an end has closed and its data has arrived, the other one may only send what
-//! it has queued (RFC 9260 section 9.2). An application that writes after that is refused.
+//! SCTP has no half-closed state: after an end has closed and its data has arrived, the other one
+//! may only send what it has queued (RFC 9260 section 9.2). An application that writes after that
+//! is refused.
 //!
-//! Both ends choose the same number of streams in both directions: the smaller of theirs. The number of paths is
-//! the smaller one too. Path i joins the i-th addresses of both ends.
+//! Both ends choose the same number of streams in both directions: the smaller of theirs. The
+//! number of paths is the smaller one too. Path i joins the i-th addresses of both ends.
 
 mod control;
 mod endpoint;
@@ -14,7 +15,7 @@ mod shutdown;
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use transport::{AbortCause, Exchange, Space};
+use transport::{AbortCause, Exchange, LimitClock, Space};
 use units::{Span, Time};
 
 use crate::chunk::{Chunk, Cookie, Kind, Packet, Sack};
@@ -77,6 +78,7 @@ pub struct Connection {
     sender: Sender,
     receiver: Receiver,
     sent: Chunks,
+    limits: LimitClock,
 }
 
 impl Connection {
@@ -100,6 +102,7 @@ impl Connection {
             sender: Sender::new(&config, u64::from(tag)),
             receiver: Receiver::new(&config),
             sent: Chunks::default(),
+            limits: LimitClock::default(),
             config,
         }
     }
@@ -115,7 +118,8 @@ impl Connection {
         self.state = State::Listen;
     }
 
-    /// The application hands over `bytes` to be sent. Refused if the other end has shut the association down.
+    /// The application hands over `bytes` to be sent. Refused if the other end has shut the
+    /// association down.
     pub fn write(&mut self, bytes: u64) {
         if self.takes_data() {
             self.sender.write(&self.config, bytes);

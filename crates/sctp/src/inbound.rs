@@ -1,7 +1,7 @@
 //! Order within streams (RFC 9260 section 6.6), and reassembly of messages (section 6.9).
 //!
-//! The application takes fragments as soon as those before them have arrived, so that a message may be longer than
-//! the receive buffer (partial delivery, section 6.9).
+//! The application takes fragments as soon as those before them have arrived, so that a message may
+//! be longer than the receive buffer (partial delivery, section 6.9).
 
 use std::collections::{BTreeMap, BTreeSet, VecDeque};
 

@@ -1,11 +1,11 @@
 //! Messages that wait, and the order in which streams send them.
 //!
-//! RFC 9260 leaves to the implementation which stream sends next. Here streams take turns, one message each
-//! (round robin, as RFC 8260 section 3.2 describes it). A message that has begun is finished first, because the
-//! fragments of a message have consecutive TSNs (section 6.9).
+//! RFC 9260 leaves to the implementation which stream sends next. Here streams take turns, one
+//! message each (round robin, as RFC 8260 section 3.2 describes it). A message that has begun is
+//! finished first, because the fragments of a message have consecutive TSNs (section 6.9).
 //!
-//! SCTP has no end of a stream. A request or an answer is a number of messages on one stream, and the payload
-//! protocol identifier of the last one says that it is the last. That is ours.
+//! SCTP has no end of a stream. A request or an answer is a number of messages on one stream, and
+//! the payload protocol identifier of the last one says that it is the last. That is ours.
 
 use std::collections::VecDeque;
 

@@ -1,4 +1,5 @@
-//! State of one path: its window, RTO, T3-rtx, errors, and heartbeats (RFC 9260 sections 6.3, 8.2 and 8.3).
+//! State of one path: its window, RTO, T3-rtx, errors, and heartbeats (RFC 9260 sections 6.3, 8.2
+//! and 8.3).
 
 use transport::{Progress, RtoConfig, RttEstimator};
 use units::{Span, Time};
@@ -169,8 +170,8 @@ impl Path {
         is_unanswered
     }
 
-    /// The RTO is added to the interval, with a jitter of half of it (section 8.3). A path that is not confirmed
-    /// has no interval.
+    /// The RTO is added to the interval, with a jitter of half of it (section 8.3). A path that is
+    /// not confirmed has no interval.
     fn schedule(&mut self, from: Time, config: &Config) {
         let period = self.period(config);
         let beats = &mut self.beats;

@@ -1,8 +1,10 @@
-//! Receiver: which TSNs have arrived, when a SACK is due, and the window (RFC 9260 sections 6.2 and 6.7).
+//! Receiver: which TSNs have arrived, when a SACK is due, and the window (RFC 9260 sections 6.2 and
+//! 6.7).
 //!
-//! A SACK is due for every second packet, after a delay for a single one, and at once while there is a gap, when one
-//! is filled, for duplicates, and if the sender requests it. Data that no space is left for is dropped, unless it
-//! fills the first gap: the window has counted it. Data that has arrived is never taken back.
+//! A SACK is due for every second packet, after a delay for a single one, and at once while there
+//! is a gap, when one is filled, for duplicates, and if the sender requests it. Data that no space
+//! is left for is dropped, unless it fills the first gap: the window has counted it. Data that has
+//! arrived is never taken back.
 
 use transport::{RangeSet, Space};
 use units::{Span, Time};
@@ -206,8 +208,8 @@ impl Receiver {
         }
     }
 
-    /// The application reads. The other end is informed if the window was small and has grown (RFC 1122
-    /// section 4.2.3.3).
+    /// The application reads. The other end is informed if the window was small and has grown
+    /// (RFC 1122 section 4.2.3.3).
     pub(crate) fn read(&mut self, bytes: u64) {
         let bytes = bytes.min(self.unread);
         self.unread -= bytes;

@@ -1,14 +1,17 @@
-//! Sender: TSNs, retransmissions, paths, and the window of the other end (RFC 9260 sections 6.1, 6.3, 7.2 and 8).
+//! Sender: TSNs, retransmissions, paths, and the window of the other end (RFC 9260 sections 6.1,
+//! 6.3, 7.2 and 8).
 //!
 //! Where the RFC leaves a choice:
-//! - a fast retransmission takes the path of the first transmission, one after a timeout an alternate path;
+//! - a fast retransmission takes the path of the first transmission, one after a timeout an
+//!   alternate path;
 //! - Max.Burst limits the number of packets that one event releases;
-//! - a zero window probe that a SACK has answered, without accepting it, does not change the window;
+//! - a zero window probe that a SACK has answered, without accepting it, does not change the
+//!   window;
 //! - what a gap block has acknowledged stays acknowledged, as no receiver here takes it back.
 
 use std::collections::VecDeque;
 
-use transport::{Counters, Exchange, RangeSet, Space};
+use transport::{Counters, Exchange, Limit, RangeSet, Space};
 use units::{Span, Time};
 
 use crate::chunk::{Data, Flags, padded_data};
@@ -102,6 +105,9 @@ pub(crate) struct Sender {
     records: VecDeque<Record>,
     /// Chunks that wait for their retransmission, and those that a gap block has acknowledged.
     lost: RangeSet,
+    /// Chunks below were sent when the last loss was found, which is repaired when all of them are
+    /// acknowledged.
+    repaired_at: u64,
     arrived: RangeSet,
     /// Miss indications of chunks below change nothing.
     settled: u64,
@@ -113,7 +119,8 @@ pub(crate) struct Sender {
     probe: Probe,
     /// End of fast recovery: everything below was sent when it began.
     recovery: Option<u64>,
-    /// The next packet is a fast retransmission, which no window holds back (section 7.2.4), and the present one.
+    /// The next packet is a fast retransmission, which no window holds back (section 7.2.4), and
+    /// the present one.
     is_fast: [bool; 2],
     /// Packets that the present event may still release.
     burst: u32,
@@ -136,6 +143,7 @@ impl Sender {
             next: 0,
             records: VecDeque::new(),
             lost: RangeSet::default(),
+            repaired_at: 0,
             arrived: RangeSet::default(),
             settled: 0,
             unacknowledged: 0,
@@ -368,7 +376,8 @@ impl Sender {
         Some(number)
     }
 
-    /// Returns true if the other end has space for `payload` more. If it has none, the time of a probe is set.
+    /// Returns true if the other end has space for `payload` more. If it has none, the time of a
+    /// probe is set.
     #[inline]
     fn fits(&mut self, now: Time, payload: u16) -> bool {
         if self.unacknowledged + u64::from(payload) <= self.window {
@@ -431,6 +440,25 @@ impl Sender {
         *self.record_mut(number) = Record { path: target, misses: 0, fate, was_fast, ..record };
         self.counters.retransmissions += 1;
         Some(number)
+    }
+
+    /// The limit that holds the open association back. There is no send buffer.
+    pub(crate) fn limit(&self) -> Limit {
+        if self.is_idle() {
+            return if self.next == 0 { Limit::Uncounted } else { Limit::Idle };
+        }
+        if self.acknowledged < self.repaired_at {
+            return Limit::Recovery;
+        }
+        let Some(payload) = self.outbound.peek(self.mss) else { return Limit::Application };
+        let path = self.path();
+        let is_full = self.unacknowledged + u64::from(payload) > self.window;
+        // All else is the bound of packets that one event may release (`max_burst`).
+        if path.window.admits(path.flight) && is_full {
+            Limit::ReceiveWindow
+        } else {
+            Limit::CongestionWindow
+        }
     }
 
     fn on_flight(path: &mut Path, now: Time, bytes: u64) {

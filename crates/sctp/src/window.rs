@@ -1,7 +1,8 @@
-//! Congestion control of one path (RFC 9260 section 7.2). All sizes are bytes of DATA chunks with their headers.
+//! Congestion control of one path (RFC 9260 section 7.2). All sizes are bytes of DATA chunks with
+//! their headers.
 //!
-//! Differences from TCP: the window grows only if it was full, slow start adds at most one chunk for each SACK,
-//! and ssthresh never falls below four chunks.
+//! Differences from TCP: the window grows only if it was full, slow start adds at most one chunk
+//! for each SACK, and ssthresh never falls below four chunks.
 
 use units::{Span, Time};
 
@@ -37,7 +38,8 @@ impl Window {
         self.ssthresh = ssthresh;
     }
 
-    /// A chunk may leave if less than the window is in flight, and may exceed it (section 6.1 rule B).
+    /// A chunk may leave if less than the window is in flight, and may exceed it (section 6.1 rule
+    /// B).
     #[inline]
     pub(crate) fn admits(&self, flight: u64) -> bool {
         flight < self.cwnd
@@ -65,8 +67,8 @@ impl Window {
         }
     }
 
-    /// A SACK that advances the cumulative TSN has acknowledged `acked` bytes of this path, of which `flight` were in
-    /// flight before.
+    /// A SACK that advances the cumulative TSN has acknowledged `acked` bytes of this path, of
+    /// which `flight` were in flight before.
     #[inline]
     pub(crate) fn on_acked(&mut self, acked: u64, flight: u64, in_recovery: bool) {
         let was_full = flight >= self.cwnd;

@@ -1,5 +1,5 @@
-//! Packets as bytes, with the layout of [`chunk`](crate::chunk). Payload is zeros, as is the MAC of the state
-//! cookie, which is left to the implementation.
+//! Packets as bytes, with the layout of [`chunk`](crate::chunk). Payload is zeros, as is the MAC of
+//! the state cookie, which is left to the implementation.
 
 use ::wire::{Addresses, crc32c};
 
@@ -12,15 +12,16 @@ pub const PROTOCOL: u8 = 132;
 const CHECKSUM: std::ops::Range<usize> = 8..12;
 /// T bit of ABORT and SHUTDOWN COMPLETE.
 const REFLECTED: u8 = 1;
-/// Types of parameters (sections 3.3.2.1, 3.3.3.1 and 3.3.5) and of the cause Stale Cookie (section 3.3.10.3).
+/// Types of parameters (sections 3.3.2.1, 3.3.3.1 and 3.3.5) and of the cause Stale Cookie (section
+/// 3.3.10.3).
 const HEARTBEAT_INFO: u16 = 1;
 const IPV4: u16 = 5;
 const IPV6: u16 = 6;
 const STATE_COOKIE: u16 = 7;
 const STALE_COOKIE: u16 = 3;
 
-/// Appends header, chunks and payload of a packet from port `ports.0` to `ports.1`. `addresses` are those of its path:
-/// an end has an address for each path, with numbers in succession.
+/// Appends header, chunks and payload of a packet from port `ports.0` to `ports.1`. `addresses` are
+/// those of its path: an end has an address for each path, with numbers in succession.
 pub fn write(packet: &Packet, addresses: Addresses, ports: (u16, u16), out: &mut Vec<u8>) {
     let start = out.len();
     put16(out, ports.0);
@@ -158,7 +159,8 @@ mod tests {
     use super::*;
     use crate::chunk::Address;
 
-    /// Each chunk has the length that the simulator counts, and the lengths of the wire lead from one to the next.
+    /// Each chunk has the length that the simulator counts, and the lengths of the wire lead from
+    /// one to the next.
     #[test]
     fn packets_have_their_lengths_on_the_wire() {
         let four = Addresses::V4(Ipv4Addr::new(10, 0, 0, 1), Ipv4Addr::new(10, 0, 0, 2));

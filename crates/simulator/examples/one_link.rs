@@ -1,12 +1,14 @@
-//! One link on its own, for `benches/link_instructions.py`: packets pass it without hosts that do any work.
+//! One link on its own, for `benches/link_instructions.py`: packets pass it without hosts that do
+//! any work.
 //!
 //!     one_link MECHANISM PER PACKETS
 //!
-//! The packets forward come in bursts of ten at 95 % of the rate, so most of them wait. Every second one
-//! that arrives is answered by a short packet, as TCP acknowledges. Each packet has the length that a
-//! segment has in the simulator. `MECHANISM` is `plain`, `drop-tail`, or a name of `bentpipe path`, and
-//! then works forward only. `drop-tail` is the plain queue as a discipline that decides at dequeue.
-//! `PER` is the packet error rate forward. The program prints one line of JSON.
+//! The packets forward come in bursts of ten at 95 % of the rate, so most of them wait. Every
+//! second one that arrives is answered by a short packet, as TCP acknowledges. Each packet has the
+//! length that a segment has in the simulator. `MECHANISM` is `plain`, `drop-tail`, or a name of
+//! `bentpipe path`, and then works forward only. `drop-tail` is the plain queue as a discipline
+//! that decides at dequeue. `PER` is the packet error rate forward. The program prints one line of
+//! JSON.
 
 #![expect(clippy::print_stdout, reason = "the output of the program")]
 
@@ -82,7 +84,8 @@ fn packet(to: u16, bytes: u16) -> Packet<Body> {
     Packet { body: [0; 16], flow: 0, to: NodeId(to), bytes, priority, ecn }
 }
 
-/// Sends the packets, and lets everything that follows from them happen. Returns the time of the last event.
+/// Sends the packets, and lets everything that follows from them happen. Returns the time of the
+/// last event.
 fn pass(network: &mut Network<Body>, packets: u64) -> Time {
     let (mut now, mut unanswered) = (Time::ZERO, false);
     let mut burst_at = Time::ZERO;

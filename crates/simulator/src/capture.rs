@@ -22,7 +22,8 @@ use crate::transports::{self, Content, OnWire};
 
 /// Name of the file's only interface.
 const INTERFACE: &str = "data-senders";
-/// Bytes kept of a packet that need not be whole: all headers and options, and no more zeros than need be.
+/// Bytes kept of a packet that need not be whole: all headers and options, and no more zeros than
+/// need be.
 pub(crate) const SNAPLEN: u16 = 128;
 /// TTL or hop limit that Linux gives packets.
 const TTL: u8 = 64;
@@ -57,8 +58,9 @@ impl<W: Write> Capture<W> {
         Ok(Self { writer, ip: scenario.ip, packet, content, failed: None })
     }
 
-    /// Writes the packet if it is seen at the host that sends the data: the packet of a connection, or the ICMP
-    /// message of a router. After the first failure nothing more is written; [`Capture::finish`] returns it.
+    /// Writes the packet if it is seen at the host that sends the data: the packet of a connection,
+    /// or the ICMP message of a router. After the first failure nothing more is written;
+    /// [`Capture::finish`] returns it.
     pub fn observe(&mut self, observed: &Observed<'_>) {
         let data_host = if observed.by_data_sender { observed.from } else { observed.to };
         if observed.node != data_host || self.failed.is_some() {
@@ -136,8 +138,9 @@ fn scps_option(segment: &Segment) -> Option<ScpsOption> {
     })
 }
 
-/// Of a router's message, the bytes that a run knows: both headers of IP, that of ICMP, and the ports and the
-/// sequence number of the quoted segment, which RFC 792 requires. The rest is not captured.
+/// Of a router's message, the bytes that a run knows: both headers of IP, that of ICMP, and the
+/// ports and the sequence number of the quoted segment, which RFC 792 requires. The rest is not
+/// captured.
 fn known_bytes(ip: IpVersion) -> usize {
     const PORTS_AND_SEQUENCE: u16 = 8;
     (2 * ip.header_bytes() + ICMP_HEADER + PORTS_AND_SEQUENCE).into()

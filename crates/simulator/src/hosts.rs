@@ -208,8 +208,8 @@ pub(crate) enum Timer {
     Endpoint(EndpointId),
     /// A timer of a flow's application.
     Application(FlowId),
-    /// The slow reader behind an endpoint has read a piece, or the server behind a gateway's end is given up if it has
-    /// not answered.
+    /// The slow reader behind an endpoint has read a piece, or the server behind a gateway's end is
+    /// given up if it has not answered.
     Reader(EndpointId),
     /// A rate that ends share has tokens for the first of those who wait.
     Rate(u32),
@@ -474,8 +474,8 @@ impl<C: Connection> Hosts<C> {
         self.receive(now, packet)
     }
 
-    /// A message about the path may have reached an endpoint. What it knows now, the other connections between
-    /// the same hosts know too.
+    /// A message about the path may have reached an endpoint. What it knows now, the other
+    /// connections between the same hosts know too.
     fn share_path(&mut self, number: EndpointId) {
         let Endpoint { connection, node, peer_node, .. } = &self.endpoints[number.index()];
         let (ends, path) = ((*node, *peer_node), (node.0, peer_node.0));
@@ -542,8 +542,9 @@ impl<C: Connection> Hosts<C> {
         self.arm(now, number);
     }
 
-    /// Arms the timer of `endpoint`. What makes its deadline count may happen after the deadline itself: XTP
-    /// asks for a report at an interval after the last request, but only once there is data to ask about.
+    /// Arms the timer of `endpoint`. What makes its deadline count may happen after the deadline
+    /// itself: XTP asks for a report at an interval after the last request, but only once there is
+    /// data to ask about.
     #[inline(always)]
     fn arm(&mut self, now: Time, number: EndpointId) {
         let endpoint = &mut self.endpoints[number.index()];

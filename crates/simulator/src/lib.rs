@@ -1,8 +1,9 @@
 //! The simulator: builds a network and its hosts from a scenario, runs them in virtual time, and
 //! fills a recording.
 //!
-//! The loop is in `simulation`, hosts and their TCP endpoints in `hosts`, gateways that split connections
-//! in `split`, records in `report`, and packet captures in `capture`. Applications are the same for all backends.
+//! The loop is in `simulation`, hosts and their TCP endpoints in `hosts`, gateways that split
+//! connections in `split`, records in `report`, and packet captures in `capture`. Applications are
+//! the same for all backends.
 //!
 //! ```
 //! # let text = r#"
@@ -22,7 +23,8 @@
 //! assert_eq!(recording.flows[0].bytes, 100_000);
 //! ```
 
-// A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it may.
+// A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it
+// may.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod build;

@@ -10,18 +10,19 @@ mod path_mtu;
 use network::{Fabric, NodeReport, PortReport, QueueReport};
 use recording::{Backend, FlowSample, FlowSeries, Recording, TableDefinition, jain_index};
 use runtime::{
-    Application, EndpointId, FlowState, LinkRecorder, LinkSamples, link_records, link_tables,
+    Application, EndpointId, FlowState, LimitSeries, LinkRecorder, LinkSamples, Pair, link_records,
+    link_tables,
 };
 use scenario::Scenario;
 use sketch::{Sketch, Summary};
-use transport::Counters;
+use transport::{Counters, Limits};
 use units::{Span, Time};
 
 use crate::hosts::{Body, Hosts};
 use crate::transports::{self, Connection};
 
-/// The tables that mechanisms add to recordings, in the simulator and on the testbed. A run has those of its
-/// mechanisms.
+/// The tables that mechanisms add to recordings, in the simulator and on the testbed. A run has
+/// those of its mechanisms.
 pub fn tables() -> impl Iterator<Item = &'static TableDefinition> {
     const OWN: [TableDefinition; 7] = [
         legs::Proxies::DEFINITION,
@@ -49,6 +50,7 @@ pub(crate) struct Recorder {
     flows: FlowSeries,
     links: LinkRecorder,
     legs: legs::Sampler,
+    limits: LimitSeries,
     delivery: delivery::Recorder,
     observes: bool,
 }
@@ -73,6 +75,7 @@ impl Recorder {
             flows: FlowSeries::default(),
             links: LinkRecorder::new(scenario),
             legs: legs::Sampler::new(scenario),
+            limits: LimitSeries::default(),
             observes: scenario.record.events || delivery.is_active(),
             delivery,
         }
@@ -115,8 +118,8 @@ impl Recorder {
         true
     }
 
-    /// The last sample, at the end of the run, so that the series ends with the totals. Those due before
-    /// have been taken.
+    /// The last sample, at the end of the run, so that the series ends with the totals. Those due
+    /// before have been taken.
     pub(crate) fn sample_end<C: Connection, F: Fabric<Body<C::Packet>>>(
         &mut self,
         end: Time,
@@ -138,12 +141,16 @@ impl Recorder {
     ) {
         for (flow, application) in applications.iter().enumerate() {
             if application.start <= at {
-                let sample = self.with_rates(flow_state(application, hosts).sample(at, flow));
+                let state = flow_state(application, hosts);
+                if !state.is_split {
+                    self.limits.push(at, flow, 0, limits(at, application, hosts));
+                }
+                let sample = self.with_rates(state.sample(at, flow));
                 self.last_rows[flow] = Some(sample);
                 self.flows.push(sample);
             }
         }
-        self.legs.sample(at, hosts);
+        self.legs.sample(at, hosts, &mut self.limits);
         self.links.sample(at, &fabric.report(at), &fabric.node_reports());
         self.last_sample = at;
     }
@@ -221,7 +228,8 @@ impl Recorder {
             .iter()
             .zip(applications)
             .map(|(flow, application)| {
-                let state = flow_state(application, hosts);
+                let limits = limits(end, application, hosts);
+                let state = FlowState { limits, ..flow_state(application, hosts) };
                 let rtt = rtt_summary(application, hosts);
                 let status = flow.transport.controller_status(&flow.controller).to_string();
                 let by_protocol = |end| hosts.connection(end).end();
@@ -238,8 +246,9 @@ impl Recorder {
         let mut tables = link_tables(scenario, end, ports, nodes);
         let LinkSamples { series: link_series, tables: sampled } = self.links.finish();
         tables.extend(sampled);
-        tables.extend(legs::table(scenario, hosts));
+        tables.extend(legs::table(scenario, hosts, end));
         tables.extend(self.legs.into_table());
+        tables.extend(self.limits.into_table());
         tables.extend(self.delivery.into_table(scenario));
         tables.extend(legs::proxies(scenario, hosts));
         tables.extend(path_mtu::table(scenario, hosts));
@@ -262,10 +271,22 @@ impl Recorder {
     }
 }
 
+/// Time until `at` by what held the senders of a flow back, on its first leg.
+fn limits(at: Time, application: &Application, hosts: &Hosts<impl Connection>) -> Option<Limits> {
+    let of_pair = |pair: &Pair| hosts.connection(pair.sender).limits(at);
+    Limits::sum(application.pairs.iter().map(of_pair))
+}
+
 /// State of the connections of a flow.
 fn flow_state<C: Connection>(application: &Application, hosts: &Hosts<C>) -> FlowState {
     let sender = application.pairs.last().map(|pair| hosts.connection(pair.sender).sample());
-    let mut state = FlowState { delivered: 0, sent: Counters::default(), is_split: false, sender };
+    let mut state = FlowState {
+        delivered: 0,
+        sent: Counters::default(),
+        is_split: false,
+        sender,
+        limits: None,
+    };
     for pair in &application.pairs {
         state.delivered += hosts.connection(pair.receiver).delivered();
         let (mut legs, mut most) = (0, 0);

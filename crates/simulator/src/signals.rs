@@ -1,7 +1,9 @@
-//! Signals of gateways on their way to ends of SCPS-TP: when they arrive, and when the far end of a link finds errors.
+//! Signals of gateways on their way to ends of SCPS-TP: when they arrive, and when the far end of a
+//! link finds errors.
 //!
-//! Outages are known before the run. Errors are not: after each event, the network is asked when the next corrupted packet
-//! reaches the far end of a port that is watched. At that time the far end signals, and is silent for a while.
+//! Outages are known before the run. Errors are not: after each event, the network is asked when
+//! the next corrupted packet reaches the far end of a port that is watched. At that time the far
+//! end signals, and is silent for a while.
 
 use network::Fabric;
 use runtime::{ErrorWatch, News, Signal};
@@ -79,7 +81,8 @@ impl Signals {
         }
     }
 
-    /// The far end of port number `number` of those watched finds an error now, unless its time has moved.
+    /// The far end of port number `number` of those watched finds an error now, unless its time has
+    /// moved.
     pub(crate) fn find_error<C: Connection>(
         &mut self,
         now: Time,

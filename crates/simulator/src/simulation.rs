@@ -34,8 +34,8 @@ pub struct Observed<'a> {
     pub from: u16,
     /// See `from`.
     pub to: u16,
-    /// Numbers of the addresses in it, among the destinations of the scenario. Those of hosts with one address are
-    /// `from` and `to`.
+    /// Numbers of the addresses in it, among the destinations of the scenario. Those of hosts with
+    /// one address are `from` and `to`.
     pub source: u16,
     /// See `source`.
     pub destination: u16,
@@ -92,19 +92,20 @@ pub struct Options<'a> {
 
 /// Gives flows other controllers than the scenario does.
 pub trait Controllers {
-    /// Name of the controller of `flow` in recordings, counted in the order of the scenario, and its
-    /// status; `None` when it has that of the scenario.
+    /// Name of the controller of `flow` in recordings, counted in the order of the scenario, and
+    /// its status; `None` when it has that of the scenario.
     fn describe(&self, flow: usize) -> Option<(&str, &str)>;
 
     /// The controller of one end of a connection of `flow`.
     fn build(&self, flow: usize, settings: &Settings) -> Option<Box<dyn External>>;
 
-    /// Returns true if one of them cannot go on. Asked after each event: the run stops, marked as partial.
+    /// Returns true if one of them cannot go on. Asked after each event: the run stops, marked as
+    /// partial.
     fn failed(&self) -> bool;
 }
 
-/// Returns true if a run has the loop of TCP: no flow has another protocol but SCPS-TP, no end has a shared rate or
-/// signals, and all data arrives.
+/// Returns true if a run has the loop of TCP: no flow has another protocol but SCPS-TP, no end has
+/// a shared rate or signals, and all data arrives.
 fn has_loop_of_tcp(scenario: &Scenario, seed: u64) -> bool {
     let has_more = has_rates(scenario)
         || has_signals(scenario, seed)
@@ -367,7 +368,8 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
         }
     }
 
-    /// An application may learn that data is missing, without reading: what it waits for has come then.
+    /// An application may learn that data is missing, without reading: what it waits for has come
+    /// then.
     fn wake_behind_hole(&mut self, number: EndpointId) {
         let endpoint = &self.hosts.endpoints[number.index()];
         if endpoint.connection.delivered() >= endpoint.wake_at {
@@ -463,7 +465,8 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
         }
     }
 
-    /// An application that reads slowly has read another piece, or a gateway looks whether a server has answered.
+    /// An application that reads slowly has read another piece, or a gateway looks whether a server
+    /// has answered.
     fn read(&mut self, number: EndpointId) {
         self.hosts.finish_reading(self.now, number);
         if let Part::Gateway(split) = self.hosts.endpoints[number.index()].part() {

@@ -1,18 +1,20 @@
 //! A split connection at a gateway: two connections, and a relay between them for each direction.
 //!
-//! The relay is that of the daemon (`middlebox::Relay`), so both move bytes by the same rules. Here the
-//! sockets are two ends of connections ([`Leg`]): of TCP, or towards another gateway of QUIC.
+//! The relay is that of the daemon (`middlebox::Relay`), so both move bytes by the same rules. Here
+//! the sockets are two ends of connections ([`Leg`]): of TCP, or towards another gateway of QUIC.
 //!
-//! - The SYN of the client is held until `middlebox::Admission` has decided. Either it is answered, and the
-//!   gateway opens the other connection when the first is established. Or the gateway opens the other one
-//!   first, and answers when that is established. A server that refuses is then a refusal for the client, and
-//!   one that never answers leaves the client without an answer.
-//! - A connection takes bytes while its send buffer has room, so a slow reader fills the send buffer, then
-//!   the relay, then the receive buffer of the other connection, which closes its window.
+//! - The SYN of the client is held until `middlebox::Admission` has decided. Either it is answered,
+//!   and the gateway opens the other connection when the first is established. Or the gateway opens
+//!   the other one first, and answers when that is established. A server that refuses is then a
+//!   refusal for the client, and one that never answers leaves the client without an answer.
+//! - A connection takes bytes while its send buffer has room, so a slow reader fills the send
+//!   buffer, then the relay, then the receive buffer of the other connection, which closes its
+//!   window.
 //! - A server that has not accepted within a time is given up.
 //! - FIN is passed on behind the last byte, for each direction alone.
-//! - When one connection ends before its time, the other is reset (RFC 9293, section 3.10.5), unless both
-//!   directions are complete. What the gateway had acknowledged and not delivered is counted.
+//! - When one connection ends before its time, the other is reset (RFC 9293, section 3.10.5),
+//!   unless both directions are complete. What the gateway had acknowledged and not delivered is
+//!   counted.
 
 mod leg;
 
@@ -72,8 +74,8 @@ pub(crate) struct Split {
     relays: [Relay; 2],
     /// A leg has ended before its time, and the other was reset.
     is_broken: bool,
-    /// For each direction, bytes that the gateway had acknowledged when a leg ended before its time, and
-    /// that the other end had not.
+    /// For each direction, bytes that the gateway had acknowledged when a leg ended before its
+    /// time, and that the other end had not.
     discarded: [u64; 2],
 }
 
@@ -112,14 +114,15 @@ impl Split {
         self.gateway
     }
 
-    /// Bytes that were lost because a leg ended before its time: those towards the receiver of the data,
-    /// and those back.
+    /// Bytes that were lost because a leg ended before its time: those towards the receiver of the
+    /// data, and those back.
     pub(crate) fn discarded(&self) -> [u64; 2] {
         self.discarded
     }
 
-    /// Bytes at the gateway: acknowledged to one end and not by the other. Those towards the receiver of
-    /// the data, and those back. `read` are the bytes that the other ends of both connections have read.
+    /// Bytes at the gateway: acknowledged to one end and not by the other. Those towards the
+    /// receiver of the data, and those back. `read` are the bytes that the other ends of both
+    /// connections have read.
     pub(crate) fn held(&self, ends: [&impl Leg; 2], read: [u64; 2]) -> [u64; 2] {
         if self.is_broken || self.is_passed() { [0; 2] } else { held(ends, read) }
     }
@@ -139,7 +142,8 @@ impl Split {
         (self.ends[self.accepts], self.accepts)
     }
 
-    /// Does everything that is possible now. `read` are the bytes that the other ends of both connections have read.
+    /// Does everything that is possible now. `read` are the bytes that the other ends of both
+    /// connections have read.
     pub(crate) fn drive<L: Leg>(
         &mut self,
         now: Time,
@@ -267,15 +271,17 @@ impl Split {
         (self.is_asking() && now >= self.give_up_at).then_some(AbortCause::UserTimeout)
     }
 
-    /// The answer came late: the client had given up, and has reset what it did not ask for any more.
+    /// The answer came late: the client had given up, and has reset what it did not ask for any
+    /// more.
     fn is_forsaken(&self, ends: &[&mut impl Leg; 2]) -> Option<AbortCause> {
         let is_so = self.opening == Opening::Open && ends[self.accepts].is_forsaken();
         is_so.then_some(AbortCause::Reset)
     }
 }
 
-/// Bytes that have arrived at one end and are not acknowledged on the other, for both directions. Where a protocol does
-/// not report what is acknowledged, those count that the other end of the connection has read.
+/// Bytes that have arrived at one end and are not acknowledged on the other, for both directions.
+/// Where a protocol does not report what is acknowledged, those count that the other end of the
+/// connection has read.
 fn held<L: Leg>([first, last]: [&L; 2], read: [u64; 2]) -> [u64; 2] {
     let of =
         |source: &L, sink: &L, read: u64| source.arrived() - sink.acknowledged().unwrap_or(read);

@@ -1,9 +1,10 @@
 //! The transport protocols that a simulated host speaks.
 //!
-//! The loop of a run is compiled for one type of connections. A run in which all flows speak TCP has that of
-//! the crate `tcp`, and its packets carry segments, so that nothing of them has to ask which protocol it is.
-//! Another protocol is a variant of enums over all protocols, one of ends, which implements [`Connection`], and
-//! one of packets. They run in a loop of their own. So do ends of gateways that have a rate.
+//! The loop of a run is compiled for one type of connections. A run in which all flows speak TCP
+//! has that of the crate `tcp`, and its packets carry segments, so that nothing of them has to ask
+//! which protocol it is. Another protocol is a variant of enums over all protocols, one of ends,
+//! which implements [`Connection`], and one of packets. They run in a loop of their own. So do ends
+//! of gateways that have a rate.
 //!
 //! This file has all that names each protocol. Their own code is in a file for each.
 
@@ -26,7 +27,7 @@ use runtime::{Leg as FlowLeg, quic_record, tcp_record};
 use scenario::model::{Flow, Transport};
 use sketch::Sketch;
 use tcp::Segment;
-use transport::{AbortCause, Counters, Endpoint, Protocol, Sample, Streams};
+use transport::{AbortCause, Counters, Endpoint, Limits, Protocol, Sample, Streams};
 use units::Time;
 use wire::IpVersion;
 use wire::feedback::Field;
@@ -159,8 +160,8 @@ pub(crate) fn snaplen(transport: &Transport) -> u16 {
     }
 }
 
-/// The part of the totals of a flow that only its protocol has, from the totals of its senders and both ends of its
-/// connections.
+/// The part of the totals of a flow that only its protocol has, from the totals of its senders and
+/// both ends of its connections.
 pub(crate) fn record(
     flow: &Flow,
     sent: &Counters,

@@ -1,7 +1,8 @@
-//! The interface of middleboxes for the packets of the simulator. They see the segments of TCP; other packets have no
-//! header for them, and are neither answered nor rewritten.
+//! The interface of middleboxes for the packets of the simulator. They see the segments of TCP;
+//! other packets have no header for them, and are neither answered nor rewritten.
 //!
-//! The two ends of a connection have neighbouring numbers, so the number of an endpoint is its address.
+//! The two ends of a connection have neighbouring numbers, so the number of an endpoint is its
+//! address.
 
 use std::net::IpAddr;
 
@@ -110,7 +111,8 @@ mod tests {
     use crate::capture::packet;
     use crate::simulation::{Observed, Options};
 
-    /// The header of the packet that a capture has of a segment, with the addresses of the simulator.
+    /// The header of the packet that a capture has of a segment, with the addresses of the
+    /// simulator.
     fn header_on_the_wire(observed: &Observed<'_>, segment: &Segment) -> Header {
         let sack = segment.sack.map(|block| (block.start, block.end));
         let mut bytes = Vec::new();
@@ -119,8 +121,8 @@ mod tests {
         Header { endpoints: Endpoints::default(), ..seen }
     }
 
-    /// Middleboxes do to packets of the simulator what they do to real ones: flows with all forms of ECN over
-    /// a queue that marks, and losses.
+    /// Middleboxes do to packets of the simulator what they do to real ones: flows with all forms
+    /// of ECN over a queue that marks, and losses.
     #[test]
     fn middleboxes_see_of_a_segment_what_they_see_of_a_real_packet() {
         let mut reports = std::collections::BTreeSet::new();
@@ -180,8 +182,8 @@ traffic = {{ download = "1MB" }}
         }
     }
 
-    /// RFC 9768 section 3.2.2: ACE is in each segment after the set-up, also where its bits are not those
-    /// of the option.
+    /// RFC 9768 section 3.2.2: ACE is in each segment after the set-up, also where its bits are not
+    /// those of the option.
     #[test]
     fn an_ack_that_a_middlebox_makes_reports_the_marks_of_the_segment() {
         let body = |flags: Flags| Body {

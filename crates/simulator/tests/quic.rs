@@ -115,8 +115,9 @@ fn a_seed_gives_one_recording_in_both_engines() {
     }
 }
 
-/// Controllers with another goodput over QUIC than over TCP, and the ratio. They answer small changes of the RTT,
-/// which follow from the pacing, and quinn paces at another rate than Linux: 1.25 cwnd per RTT at all times.
+/// Controllers with another goodput over QUIC than over TCP, and the ratio. They answer small
+/// changes of the RTT, which follow from the pacing, and quinn paces at another rate than Linux:
+/// 1.25 cwnd per RTT at all times.
 const DIFFERENT: [(&str, f64); 3] = [("cdg", 1.205), ("nv", 1.36), ("vegas", 0.941)];
 
 /// Without losses on the link, and with a window that the queue can hold.
@@ -144,7 +145,8 @@ fn every_controller_has_the_goodput_that_it_has_over_tcp() {
     assert!(failed.is_empty(), "{failed:#?}");
 }
 
-/// The key of TCP, with any controller: half of the saved window fills the link after the first round trip of data.
+/// The key of TCP, with any controller: half of the saved window fills the link after the first
+/// round trip of data.
 #[test]
 fn careful_resume_shortens_a_download_over_quic_as_over_tcp() {
     let saved = r#", careful_resume = { saved_cwnd = "600kB", saved_rtt = "600ms" }"#;
@@ -178,8 +180,8 @@ fn of_quinn() -> String {
     QUIC.replace("quic = {", r#"quic = { congestion = "quinn","#)
 }
 
-/// NewReno and CUBIC of quinn are other code than the laboratory's: same file, other recording, and the status names
-/// quinn.
+/// NewReno and CUBIC of quinn are other code than the laboratory's: same file, other recording, and
+/// the status names quinn.
 #[test]
 fn the_controllers_of_quinn_are_quinns_own() {
     let lossy = "channel = { per = 0.002 }";
@@ -207,8 +209,8 @@ fn web(settings: &str) -> String {
     )
 }
 
-/// A page takes a round trip for the connection, one for the main object and one for all others. The second page needs
-/// no connection.
+/// A page takes a round trip for the connection, one for the main object and one for all others.
+/// The second page needs no connection.
 #[test]
 fn requests_of_a_page_share_a_connection_and_each_has_a_stream() {
     for transport in [QUIC, TCP] {
@@ -227,8 +229,8 @@ fn requests_of_a_page_share_a_connection_and_each_has_a_stream() {
     }
 }
 
-/// With 0-RTT the first request leaves with the first packets: one round trip less for each connection, in pages and
-/// downloads, and the same recording for the same seed.
+/// With 0-RTT the first request leaves with the first packets: one round trip less for each
+/// connection, in pages and downloads, and the same recording for the same seed.
 #[test]
 fn zero_rtt_saves_a_round_trip_of_each_connection() {
     let zero_rtt = QUIC.replace("quic = {", "quic = { zero_rtt = true,");
@@ -279,7 +281,8 @@ fn pages_over_quic_honour_connections_and_pipelining() {
     near(time("connections = 3"), 2.4);
 }
 
-/// Connections that are idle for too long, or longer than `keep_alive`, are opened again for the next page.
+/// Connections that are idle for too long, or longer than `keep_alive`, are opened again for the
+/// next page.
 #[test]
 fn a_page_after_a_long_pause_opens_another_connection() {
     let cases = [
@@ -297,8 +300,8 @@ fn a_page_after_a_long_pause_opens_another_connection() {
     }
 }
 
-/// All objects arrive, also with more of them than quinn's server allows streams at a time. Pages take longer than their
-/// interval, so each begins with the end of the one before.
+/// All objects arrive, also with more of them than quinn's server allows streams at a time. Pages
+/// take longer than their interval, so each begins with the end of the one before.
 #[test]
 fn pages_arrive_with_losses() {
     let lossy = "channel = { per = 0.02 }";
@@ -348,9 +351,9 @@ fn counters_of_quic_are_columns() {
     }
 }
 
-/// A path that falls silent ends the connection after quinn's idle timeout of 30 s.
-/// The effective idle timeout is three probe timeouts at least (RFC 9000 section 10.1), so a shorter one has no effect
-/// on datagrams that take longer.
+/// A path that falls silent ends the connection after quinn's idle timeout of 30 s. The effective
+/// idle timeout is three probe timeouts at least (RFC 9000 section 10.1), so a shorter one has no
+/// effect on datagrams that take longer.
 #[test]
 fn datagrams_that_take_longer_than_the_idle_timeout_arrive() {
     let with = |timeout: &str| {
@@ -435,7 +438,8 @@ fn explain_takes_all_streams_of_a_page_for_its_window() {
     assert!(narrow.contains("smallest of 6 x stream_receive_window"), "{narrow}");
 }
 
-/// The example of a connection that quinn ends itself: found at the client, whose queue has lost thousands of packets.
+/// The example of a connection that quinn ends itself: found at the client, whose queue has lost
+/// thousands of packets.
 #[test]
 fn too_many_gaps_end_the_connection_of_the_example() {
     let path = concat!(env!("CARGO_MANIFEST_DIR"), "/../../examples/quic-too-many-gaps.toml");

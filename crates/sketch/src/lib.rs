@@ -34,8 +34,8 @@ pub struct Sketch {
     sum: u128,
     /// Number of the bucket of `counts[0]`.
     base: u32,
-    /// Values in each bucket, from the first of the power of two of the smallest value to the last of
-    /// that of the largest.
+    /// Values in each bucket, from the first of the power of two of the smallest value to the last
+    /// of that of the largest.
     counts: Vec<u64>,
     /// The largest value; exact.
     max: u64,

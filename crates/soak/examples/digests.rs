@@ -1,11 +1,12 @@
 //! Digests of random scenarios, to show that a change of the code's structure moves no result.
 //!
-//!     cargo run --release -p soak --example digests -- [--scenarios 2000] [--each 300] > digests.tsv
+//!     cargo run --release -p soak --example digests -- [--scenarios 2000] [--each 300]
 //!
-//! The scenarios are those of a soak with seed 1. Each line has the number of the scenario, its transports, the
-//! events of its run and the SHA-256 of all its numbers, or `refused` or `long`. After `--scenarios` only
-//! scenarios with a transport that was drawn less than `--each` times are run. Lines of two trees of the code
-//! are compared with `diff`. Names of the backend, version and wall time are left out.
+//! The scenarios are those of a soak with seed 1. Each line has the number of the scenario, its
+//! transports, the events of its run and the SHA-256 of all its numbers, or `refused` or `long`.
+//! After `--scenarios` only scenarios with a transport that was drawn less than `--each` times are
+//! run. Lines of two trees of the code are compared with `diff`. Names of the backend, version and
+//! wall time are left out.
 
 #![allow(clippy::print_stdout, reason = "a command talks")]
 

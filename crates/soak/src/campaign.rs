@@ -1,5 +1,5 @@
-//! Many examinations on all cores. Scenario number n of a seed is the same whatever came before it, so
-//! that a message with both is enough to see a finding again.
+//! Many examinations on all cores. Scenario number n of a seed is the same whatever came before it,
+//! so that a message with both is enough to see a finding again.
 
 use std::num::NonZeroUsize;
 use std::panic;
@@ -24,8 +24,8 @@ pub struct Campaign {
     pub scenarios: u64,
     /// Threads; by default one for each core.
     pub workers: Option<NonZeroUsize>,
-    /// Pairs of tables that the scenarios shall have, one after the other; by default all of the schema,
-    /// two for each scenario.
+    /// Pairs of tables that the scenarios shall have, one after the other; by default all of the
+    /// schema, two for each scenario.
     pub wanted: Option<Vec<[String; 2]>>,
 }
 
@@ -44,8 +44,8 @@ pub struct Report {
     pub findings: Vec<(u64, Json, u64, Finding)>,
 }
 
-/// Scenario number `number` of the campaign with `seed`, with the tables `wanted`, and the seed of its
-/// run. `None` if the language refuses it.
+/// Scenario number `number` of the campaign with `seed`, with the tables `wanted`, and the seed of
+/// its run. `None` if the language refuses it.
 pub fn one(
     seed: u64,
     number: u64,

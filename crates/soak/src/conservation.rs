@@ -31,10 +31,14 @@ impl Ledger {
         let (too_big, messages) = gates(scenario, recording);
         let let_pass = unsplit(scenario, recording);
         let links = 2 * scenario.links.len();
+        let policed = policed(scenario, recording);
         let record = |port: usize| &recording.links[port];
+        let copies = copies(scenario, recording);
+        // Copies are made on the way: the port was not offered them.
         let handled = |port: usize| {
             let link = record(port);
-            link.delivered_packets + link.dropped_packets + link.corrupted_packets
+            let lost = link.dropped_packets + link.corrupted_packets;
+            link.delivered_packets + lost - copies[port] + policed.get(port).copied().unwrap_or(0)
         };
         let mut forwarding = links;
         // Packets that all ports were offered: what hosts send, and what arrives to go on.
@@ -83,8 +87,31 @@ impl Ledger {
     }
 }
 
-/// Packets that were too long for a link and the messages about them, for each node. Hosts send no packets
-/// that are too long for their own links.
+/// Copies of packets that have arrived, for each port.
+pub(crate) fn copies(scenario: &Scenario, recording: &Recording) -> Vec<u64> {
+    let mut copies = vec![0; recording.links.len()];
+    let Some(table) = recording.tables.iter().find(|table| table.name() == "impairments") else {
+        return copies;
+    };
+    let columns = table.columns();
+    let column = columns.iter().find(|column| column.name == "duplicated_packets");
+    let Some(Values::U64(counts)) = column.map(|column| &column.values) else {
+        panic!("no counts of copies")
+    };
+    // One row for each direction that reorders or duplicates at random, in the order of the
+    // directions.
+    let directions = scenario.links.iter().flat_map(|link| [&link.forward, &link.backward]);
+    let impaired = directions
+        .enumerate()
+        .filter(|(_, one)| one.reordering.is_some() || one.duplication.is_some());
+    for ((port, _), count) in impaired.zip(counts.iter()) {
+        copies[port] = *count;
+    }
+    copies
+}
+
+/// Packets that were too long for a link and the messages about them, for each node. Hosts send no
+/// packets that are too long for their own links.
 fn gates(scenario: &Scenario, recording: &Recording) -> (Vec<u64>, Vec<u64>) {
     let zeros = vec![0; scenario.nodes.len()];
     let (mut too_big, mut messages) = (zeros.clone(), zeros);
@@ -109,7 +136,29 @@ fn gates(scenario: &Scenario, recording: &Recording) -> (Vec<u64>, Vec<u64>) {
     (too_big, messages)
 }
 
-/// SYNs that gateways have received and sent on, because the connection crosses them unsplit, for each node.
+/// Packets that policers have dropped, for each direction.
+fn policed(scenario: &Scenario, recording: &Recording) -> Vec<u64> {
+    let directions: Vec<_> =
+        scenario.links.iter().flat_map(|link| [&link.forward, &link.backward]).collect();
+    let mut dropped = vec![0; directions.len()];
+    let Some(table) = recording.tables.iter().find(|table| table.name() == "policer") else {
+        return dropped;
+    };
+    let columns = table.columns();
+    let column = columns.iter().find(|column| column.name == "dropped_packets");
+    let Some(Values::U64(counts)) = column.map(|column| &column.values) else {
+        panic!("no counts of packets that were policed")
+    };
+    // One row for each direction that has a policer, in the order of the directions.
+    let policers = directions.iter().enumerate().filter(|(_, one)| one.policer.is_some());
+    for ((port, _), count) in policers.zip(counts.iter()) {
+        dropped[port] = *count;
+    }
+    dropped
+}
+
+/// SYNs that gateways have received and sent on, because the connection crosses them unsplit, for
+/// each node.
 fn unsplit(scenario: &Scenario, recording: &Recording) -> Vec<u64> {
     let mut syns = vec![0; scenario.nodes.len()];
     let Some(table) = recording.tables.iter().find(|table| table.name() == "proxies") else {
@@ -131,8 +180,8 @@ fn unsplit(scenario: &Scenario, recording: &Recording) -> Vec<u64> {
 
 /// Packets that only header compression sees, for each node.
 struct Compressed {
-    /// Packets that arrived, but not at their destination: those that could not be decompressed, and
-    /// feedback.
+    /// Packets that arrived, but not at their destination: those that could not be decompressed,
+    /// and feedback.
     absorbed: Vec<u64>,
     /// Packets of feedback that were sent.
     feedback: Vec<u64>,
@@ -168,8 +217,8 @@ impl Compressed {
     }
 }
 
-/// Packets that the middlebox of a node has received and sent; `None` without one, and for those that work
-/// in queues.
+/// Packets that the middlebox of a node has received and sent; `None` without one, and for those
+/// that work in queues.
 fn passed(recording: &Recording, node: &str) -> Option<(u64, u64)> {
     let table = recording.tables.iter().find(|table| table.name() == "middlebox")?;
     let columns = table.columns();

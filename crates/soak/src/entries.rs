@@ -1,6 +1,6 @@
 //! Entry points of fuzzers. Each parser must answer with a value or an error, and what it has
-//! accepted must be taken apart without a panic. `fuzz/` has a target for each, and their corpora run as
-//! an ordinary test of this crate.
+//! accepted must be taken apart without a panic. `fuzz/` has a target for each, and their corpora
+//! run as an ordinary test of this crate.
 
 use std::fs;
 use std::path::Path;

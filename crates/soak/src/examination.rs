@@ -67,7 +67,8 @@ fn steps(loaded: &Loaded, seed: u64, fault: Option<Fault>) -> Result<Examined, F
     let slow = changed(scenario, fault == Some(Fault::OracleSeesLongerDelay));
     let mut slow = simulator::run_on_reference(&slow, seed, Options::default());
     fault.inspect(|fault| fault.spoil(&mut slow));
-    // Frames of ARQ wait in the fast engine, which looks at them each time that a short timer expires.
+    // Frames of ARQ wait in the fast engine, which looks at them each time that a short timer
+    // expires.
     let has_arq = scenario
         .links
         .iter()

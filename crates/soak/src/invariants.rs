@@ -2,7 +2,9 @@
 
 use recording::{FlowRecord, FlowSeries, LinkRecord, LinkSeries, Recording, Values};
 use scenario::Scenario;
-use scenario::model::{Flow, Traffic};
+use scenario::model::Flow;
+
+use crate::conservation::copies;
 
 /// Rounding of a sum of rates or times.
 const ROUNDING: f64 = 1e-9;
@@ -18,7 +20,7 @@ pub(crate) fn broken(scenario: &Scenario, recording: &Recording) -> Option<Strin
     });
     of_flows
         .or_else(|| links(scenario, recording))
-        .or_else(|| routers(recording))
+        .or_else(|| routers(scenario, recording))
         .or_else(|| fairness(recording))
         .or_else(|| flow_series(recording))
         .or_else(|| link_series(&recording.link_series, recording))
@@ -51,6 +53,9 @@ fn flow_record(record: &FlowRecord, flow: &Flow, missing: u64) -> Option<String>
     if let Some(text) = rtt_figures(record) {
         return Some(text);
     }
+    if let Some(text) = limits(record) {
+        return Some(text);
+    }
     if record.completed && record.aborted {
         return Some("completed and aborted".into());
     }
@@ -74,6 +79,22 @@ fn skipped(recording: &Recording, flow: &str) -> u64 {
         panic!("no counts of bytes that are missing")
     };
     flows.iter().zip(bytes.iter()).filter(|(name, _)| **name == flow).map(|(_, bytes)| bytes).sum()
+}
+
+/// The shares of what held a flow back are those of a whole.
+fn limits(record: &FlowRecord) -> Option<String> {
+    let shares = [
+        record.limited_by_set_up?,
+        record.limited_by_congestion_window?,
+        record.limited_by_receive_window?,
+        record.limited_by_send_buffer?,
+        record.limited_by_application?,
+        record.limited_by_recovery?,
+        record.limited_by_pacing?,
+    ];
+    let sum: f64 = shares.iter().sum();
+    let is_right = (sum - 1.0).abs() < ROUNDING && shares.iter().all(|share| *share >= 0.0);
+    (!is_right).then(|| format!("limits with shares of {shares:?}, whose sum is {sum}"))
 }
 
 /// Percentiles rise. The minimum is that of the last connection, so it is only compared with the
@@ -107,26 +128,20 @@ fn queueing_figures(record: &LinkRecord) -> Option<String> {
 /// Bytes that were delivered, and bytes that are missing for good, against the amount to deliver.
 fn bytes(record: &FlowRecord, flow: &Flow, missing: u64) -> Option<String> {
     let arrived = record.bytes + missing;
-    let size = match flow.traffic {
-        Traffic::Download { size, .. } | Traffic::Bulk { size: Some(size) } => Some(size.get()),
-        Traffic::Bulk { size: None } => None,
-        Traffic::Web(web) => {
-            let page =
-                web.main_object.get() + u64::from(web.embedded_objects) * web.embedded_object.get();
-            let complete = record.pages.iter().filter(|page| page.response_s.is_some()).count();
-            if arrived < page * complete as u64 {
-                return Some(format!("{complete} pages of {page} B in {} B", record.bytes));
-            }
-            Some(page * record.pages.len() as u64)
+    let transfer = flow.traffic.size().map(units::Bytes::get);
+    let pages = flow.traffic.web().map(|web| web.page() * record.pages.len() as u64);
+    if let Some(web) = flow.traffic.web() {
+        let page = web.page();
+        let complete = record.pages.iter().filter(|page| page.response_s.is_some()).count();
+        if arrived < page * complete as u64 {
+            return Some(format!("{complete} pages of {page} B in {} B", record.bytes));
         }
-        Traffic::Constant { .. } | Traffic::OnOff { .. } => record.offered_bytes,
-    };
-    let size = size?;
-    let is_transfer = matches!(flow.traffic, Traffic::Download { .. } | Traffic::Bulk { .. });
+    }
+    let size = transfer.or(pages).or(record.offered_bytes)?;
     if arrived > size {
         return Some(format!("{} B delivered and {missing} B missing of {size} B", record.bytes));
     }
-    (is_transfer && record.completed && arrived != size)
+    (transfer.is_some() && record.completed && arrived != size)
         .then(|| format!("completed with {} and {missing} B missing of {size} B", record.bytes))
 }
 
@@ -149,9 +164,10 @@ fn links(scenario: &Scenario, recording: &Recording) -> Option<String> {
     })
 }
 
-/// Routers with feedback (XCP, EBN, Quick-Start): each packet that a direction has delivered has passed its router
-/// once, a rate is lowered only in a field that was treated, and only Quick-Start denies requests.
-fn routers(recording: &Recording) -> Option<String> {
+/// Routers with feedback (XCP, EBN, Quick-Start): each packet that a direction has delivered has
+/// passed its router once, a rate is lowered only in a field that was treated, and only Quick-Start
+/// denies requests.
+fn routers(scenario: &Scenario, recording: &Recording) -> Option<String> {
     let table = recording.tables.iter().find(|table| table.name() == "feedback")?;
     let columns = table.columns();
     let values =
@@ -167,11 +183,14 @@ fn routers(recording: &Recording) -> Option<String> {
     let [links, directions, protocols] = ["link", "direction", "feedback"].map(texts);
     let [treated, lowered, denied, others] =
         ["treated_packets", "lowered_packets", "denied_packets", "other_packets"].map(counts);
+    let copies = copies(scenario, recording);
     (0..links.len()).find_map(|row| {
-        let is_here = |record: &&LinkRecord| {
+        let is_here = |record: &LinkRecord| {
             record.link == links[row] && record.direction == directions[row]
         };
-        let delivered = recording.links.iter().find(is_here)?.delivered_packets;
+        let place = recording.links.iter().position(is_here)?;
+        // A router does not see the copies that are made on the way.
+        let delivered = recording.links[place].delivered_packets - copies[place];
         let (treated, lowered, denied) = (treated[row], lowered[row], denied[row]);
         let is_right = lowered <= treated
             && denied <= lowered

@@ -1,4 +1,5 @@
-//! `soak`: random scenarios for minutes or hours. It writes each finding as a reduced scenario file.
+//! `soak`: random scenarios for minutes or hours. It writes each finding as a reduced scenario
+//! file.
 //!
 //!     soak [--minutes M | --scenarios N] [--seed S] [--first N] [--workers W] [--out DIR]
 

@@ -1,5 +1,5 @@
-//! Random scenarios: no finding. `make nightly` draws two thousand of them and more, until all of the language
-//! has been drawn. And the checks find planted faults.
+//! Random scenarios: no finding. `make nightly` draws two thousand of them and more, until all of
+//! the language has been drawn. And the checks find planted faults.
 
 #![allow(
     clippy::unwrap_used,
@@ -33,8 +33,9 @@ mod nightly {
     fn all_of_the_language_is_drawn_and_no_scenario_breaks_an_invariant() {
         let drawn = Campaign { seed: SEED, scenarios: SCENARIOS_AT_NIGHT, ..Campaign::default() };
         let mut report = campaign(drawn, |_, _, _, _| {});
-        // Keys and pairs of tables that chance has left out. Two middleboxes seldom fit a random graph: each
-        // needs a node that forwards, and a spoofing proxy one that no route goes around.
+        // Keys and pairs of tables that chance has left out. Two middleboxes seldom fit a random
+        // graph: each needs a node that forwards, and a spoofing proxy one that no route goes
+        // around.
         for round in 0..200 {
             let missing = report.coverage.missing_pairs();
             let missing: Vec<_> = missing.into_iter().map(|pair| pair.map(str::to_owned)).collect();

@@ -5,8 +5,8 @@ use units::{Bytes, Rate, SizeLimit, Span};
 
 use crate::pdu::{SD_HEADER, header_of_data};
 
-/// STP settings of one end. Timers and counts that Q.2110 leaves open have the values that are usual for
-/// SSCOP, unless their description says otherwise.
+/// STP settings of one end. Timers and counts that Q.2110 leaves open have the values that are
+/// usual for SSCOP, unless their description says otherwise.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", serde(default, deny_unknown_fields))]
@@ -14,10 +14,12 @@ pub struct Config {
     /// Largest payload of a packet in bytes, the same at both ends.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub mss: u32,
-    /// Receive buffer. The receiver takes as many packets as fit it if all are full, and at most 65535.
+    /// Receive buffer. The receiver takes as many packets as fit it if all are full, and at
+    /// most 65535.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub receive_buffer: Bytes,
-    /// The application reads at once; otherwise it calls [`Connection::read`](crate::Connection::read).
+    /// The application reads at once; otherwise it calls
+    /// [`Connection::read`](crate::Connection::read).
     #[cfg_attr(feature = "schema", serde(skip))]
     pub reads_at_once: bool,
     /// Initial congestion window in packets.
@@ -29,8 +31,8 @@ pub struct Config {
     /// Length of the IP header, which counts for the rate.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub ip_header: u16,
-    /// Rate at which data packets leave, with their headers and that of IP. No congestion window limits them
-    /// then, and losses change nothing. Default: the controller's congestion window.
+    /// Rate at which data packets leave, with their headers and that of IP. No congestion window
+    /// limits them then, and losses change nothing. Default: the controller's congestion window.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1kbit/s")))]
     pub rate: Option<Rate>,
     /// Number of data packets after which a POLL is sent (MaxPD of SSCOP).
@@ -40,7 +42,8 @@ pub struct Config {
     /// (Timer_POLL of SSCOP). No other timer finds a loss.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms")))]
     pub poll_interval: Span,
-    /// Time from the last acknowledgement to the first POLL of an idle connection (Timer_IDLE of SSCOP).
+    /// Time from the last acknowledgement to the first POLL of an idle connection (Timer_IDLE of
+    /// SSCOP).
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms")))]
     pub idle: Span,
     /// Time from one unanswered POLL of an idle connection to the next (Timer_KEEP-ALIVE of SSCOP).
@@ -53,16 +56,18 @@ pub struct Config {
     /// Time from one unanswered BGN or END to the next (Timer_CC of SSCOP).
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms")))]
     pub set_up_interval: Span,
-    /// Number of BGNs or ENDs (MaxCC of SSCOP). After the last BGN without an answer the connection is aborted.
+    /// Number of BGNs or ENDs (MaxCC of SSCOP). After the last BGN without an answer the connection
+    /// is aborted.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 65_535)))]
     pub set_up_attempts: u32,
     /// The BGN carries the first packet of the stream, if it is written before.
     pub fast_connect: bool,
-    /// Probing of XSTP: after a loss no data is sent until two probes, one round trip apart, have shown its
-    /// cause. The window falls only for congestion. Reconstructed from the idea of its authors.
+    /// Probing of XSTP: after a loss no data is sent until two probes, one round trip apart, have
+    /// shown its cause. The window falls only for congestion. Reconstructed from the idea of its
+    /// authors.
     pub probing: bool,
-    /// A probe whose round trip takes more than this multiple of the minimum RTT shows congestion. Our
-    /// choice.
+    /// A probe whose round trip takes more than this multiple of the minimum RTT shows congestion.
+    /// Our choice.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 1000)))]
     pub probe_inflation: f64,
 }
@@ -95,7 +100,8 @@ impl Config {
     /// Length of a STAT without gaps, without the header of IP.
     pub const ACK: u64 = crate::pdu::STAT as u64;
 
-    /// Length of a full SD without the header of IP, as most of them are: with a POLL if each has one.
+    /// Length of a full SD without the header of IP, as most of them are: with a POLL if each has
+    /// one.
     pub fn full_packet(&self) -> u64 {
         u64::from(self.mss) + u64::from(header_of_data(self.packets_per_poll == 1))
     }
@@ -105,8 +111,8 @@ impl Config {
         u64::from(self.mss) + u64::from(SD_HEADER)
     }
 
-    /// Settings of the controller. Growth is not limited per acknowledgement, because a STAT acknowledges
-    /// what many ACKs of TCP do.
+    /// Settings of the controller. Growth is not limited per acknowledgement, because a STAT
+    /// acknowledges what many ACKs of TCP do.
     pub fn controller(&self) -> congestion::Settings {
         congestion::Settings {
             mss: self.mss,
@@ -117,7 +123,8 @@ impl Config {
     }
 }
 
-/// A need of the controller that STP cannot serve; `None` if STP can carry the controller.
+/// A need of the controller that STP cannot serve; `None` if STP can carry the controller. The
+/// tests of all transports list those that it cannot.
 ///
 /// STP acknowledges with STATs, a few in each round trip, and has no ECN.
 pub fn missing(needs: &Needs) -> Option<&'static str> {
@@ -133,37 +140,4 @@ pub fn missing(needs: &Needs) -> Option<&'static str> {
         (needs.own_recovery, "its own window in recovery"),
     ];
     missing.into_iter().find(|(needed, _)| *needed).map(|(_, name)| name)
-}
-
-#[cfg(test)]
-mod tests {
-    use congestion::{Controller, Specification};
-
-    use super::*;
-
-    /// Each controller of the registry, and why STP cannot carry it.
-    #[test]
-    fn controllers_that_live_on_acknowledgements_and_losses_are_carried() {
-        let config = Config::default();
-        let carried: Vec<_> = congestion::entries()
-            .map(|entry| entry.name)
-            .filter(|name| {
-                let controller = Specification::named(name).unwrap().build(&config.controller());
-                missing(&controller.needs()).is_none()
-            })
-            .collect();
-        let expected = [
-            "reno",
-            "newreno",
-            "bic",
-            "ck-stp",
-            "highspeed",
-            "htcp",
-            "ledbat-plus-plus",
-            "newreno-sat",
-            "scalable",
-            "veno",
-        ];
-        assert_eq!(carried, expected);
-    }
 }

@@ -1,11 +1,13 @@
 //! One end of an STP connection: set-up, data both ways, release.
 //!
-//! BGN and BGAK open it, and END and ENDAK release it, as in SSCOP. In SSCOP, END takes back what has not arrived.
-//! Applications of TCP need both directions to end in order, which was not found for STP. Here a flag in the last
-//! SD of a direction ends its stream, so that POLL and STAT protect it like data. END follows when an end knows that
-//! both streams have arrived. An end that is released answers whatever comes with another END.
+//! BGN and BGAK open it, and END and ENDAK release it, as in SSCOP. In SSCOP, END takes back what
+//! has not arrived. Applications of TCP need both directions to end in order, which was not found
+//! for STP. Here a flag in the last SD of a direction ends its stream, so that POLL and STAT
+//! protect it like data. END follows when an end knows that both streams have arrived. An end that
+//! is released answers whatever comes with another END.
 //!
-//! Both ends have the same largest payload, and only one of them opens the connection. Neither is negotiated.
+//! Both ends have the same largest payload, and only one of them opens the connection. Neither is
+//! negotiated.
 
 mod endpoint;
 mod opening;
@@ -14,7 +16,7 @@ mod release;
 use std::sync::Arc;
 
 use congestion::AnyController;
-use transport::{AbortCause, Space};
+use transport::{AbortCause, LimitClock, Space};
 use units::Time;
 
 use crate::config::Config;
@@ -74,11 +76,12 @@ pub struct Connection {
     sender: Sender,
     receiver: Receiver,
     sent: Pdus,
+    limits: LimitClock,
 }
 
 impl Connection {
-    /// A closed connection whose first packet has the number `initial` on the wire. The controller needs nothing
-    /// that is [missing](crate::missing).
+    /// A closed connection whose first packet has the number `initial` on the wire. The controller
+    /// needs nothing that is [missing](crate::missing).
     pub fn new(config: Arc<Config>, controller: AnyController, initial: u32) -> Self {
         Self {
             state: State::Closed,
@@ -92,6 +95,7 @@ impl Connection {
             sender: Sender::new(&config, controller),
             receiver: Receiver::new(&config),
             sent: Pdus::default(),
+            limits: LimitClock::default(),
             config,
         }
     }
@@ -112,7 +116,8 @@ impl Connection {
         self.sender.write(bytes);
     }
 
-    /// The application takes back what was never sent. Returns the length of what remains of its stream.
+    /// The application takes back what was never sent. Returns the length of what remains of its
+    /// stream.
     pub fn withdraw(&mut self) -> u64 {
         self.sender.withdraw()
     }

@@ -1,12 +1,13 @@
 //! Control of the amount that is sent: a congestion window, or a rate.
 //!
-//! STP has slow start and congestion avoidance like TCP (reconstructed from the abstract of its paper). Here any
-//! controller of the laboratory that needs nothing but acknowledgements, losses and round-trip times computes the
-//! window. A STAT counts as one acknowledgement. Losses of one window count once: those below the recovery point
-//! belong to the last one (as in RFC 9002 section 7.3.2).
+//! STP has slow start and congestion avoidance like TCP (reconstructed from the abstract of its
+//! paper). Here any controller of the laboratory that needs nothing but acknowledgements, losses
+//! and round-trip times computes the window. A STAT counts as one acknowledgement. Losses of one
+//! window count once: those below the recovery point belong to the last one (as in RFC 9002
+//! section 7.3.2).
 //!
-//! With a rate, packets leave one by one, only the receiver's credit limits what is outstanding, and losses
-//! change nothing.
+//! With a rate, packets leave one by one, only the receiver's credit limits what is outstanding,
+//! and losses change nothing.
 
 use congestion::{Ack, AnyController, Controller as _, Loss, PartialAck, RecoveryStyle};
 use transport::{Pacer, Pacing};
@@ -78,7 +79,8 @@ impl Controlled {
         if self.paced.is_some() { u64::MAX } else { self.controller.window().cwnd }
     }
 
-    /// Returns true if a packet of `bytes` may leave while `flight` are in the network. One always may.
+    /// Returns true if a packet of `bytes` may leave while `flight` are in the network. One always
+    /// may.
     #[inline]
     pub(crate) fn admits(&mut self, flight: u64, bytes: u64) -> bool {
         let admits = flight == 0 || flight + bytes <= self.window();
@@ -147,8 +149,8 @@ impl Controlled {
         self.has_limited = false;
     }
 
-    /// Packet `number` is lost, the highest of those that a report names. `sent` is VT(S). Returns true for the
-    /// first loss of a window.
+    /// Packet `number` is lost, the highest of those that a report names. `sent` is VT(S). Returns
+    /// true for the first loss of a window.
     pub(crate) fn is_first_loss(&mut self, number: u64, sent: u64) -> bool {
         let is_first = self.paced.is_none() && number >= self.recovery_end;
         if is_first {
@@ -157,7 +159,8 @@ impl Controlled {
         is_first
     }
 
-    /// The network is congested: the window falls. `flight` was in the network when the loss was found.
+    /// The network is congested: the window falls. `flight` was in the network when the loss was
+    /// found.
     pub(crate) fn reduce(&mut self, now: Time, flight: u64) {
         self.is_recovering = true;
         self.controller.on_loss(&Loss { now, flight, repeated: false });

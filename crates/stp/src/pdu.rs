@@ -1,7 +1,7 @@
 //! Protocol data units (PDUs) of STP, without their payload bytes. Plain data, at most 60 bytes.
 //!
-//! The names and fields are those of SSCOP (ITU-T Q.2110). The layout on the wire is ours, because that of
-//! STP was not found: a PDU directly behind the IP header, numbers of 32 bits, big-endian.
+//! The names and fields are those of SSCOP (ITU-T Q.2110). The layout on the wire is ours, because
+//! that of STP was not found: a PDU directly behind the IP header, numbers of 32 bits, big-endian.
 //!
 //! | bytes | field |
 //! |---|---|
@@ -21,9 +21,9 @@
 //! | STAT | N(R), N(PS), N(MR), list of numbers |
 //! | USTAT | N(R), N(MR), first and end of the gap |
 
-/// Most numbers in the list of a STAT. Longer lists take several PDUs, each of which ends where the next
-/// one begins: with the start of a gap, therefore the number is odd. Q.2110 leaves it open, and 67 is usual in
-/// ATM. With 19 a simulated PDU fits the place of a TCP segment.
+/// Most numbers in the list of a STAT. Longer lists take several PDUs, each of which ends where the
+/// next one begins: with the start of a gap, therefore the number is odd. Q.2110 leaves it open,
+/// and 67 is usual in ATM. With 19 a simulated PDU fits the place of a TCP segment.
 pub const MAX_LIST: usize = 19;
 
 /// Largest distance of a number in a list from N(R), which is also the largest window in packets.
@@ -151,10 +151,11 @@ pub struct Packet {
     pub number: u32,
     /// N(PS) of POLL, STAT and SD with a poll; N(R) of BGAK.
     pub poll: u32,
-    /// N(MR) of BGAK, STAT and USTAT, the number of the first packet that the receiver does not take. Of BGN the
-    /// number of packets that it takes.
+    /// N(MR) of BGAK, STAT and USTAT, the number of the first packet that the receiver does not
+    /// take. Of BGN the number of packets that it takes.
     pub credit: u32,
-    /// The list of STAT and USTAT as distances from N(R): starts of gaps and of received runs, alternating.
+    /// The list of STAT and USTAT as distances from N(R): starts of gaps and of received runs,
+    /// alternating.
     pub list: [u16; MAX_LIST],
     /// Bytes of payload of BGN and SD.
     pub payload: u16,

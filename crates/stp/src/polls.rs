@@ -1,10 +1,11 @@
-//! POLLs of a sender: their numbers, their answers, and the timers that depend on them (Q.2110: VT(PS),
-//! VT(PA), VT(PD), Timer_POLL, Timer_KEEP-ALIVE, Timer_IDLE, Timer_NO-RESPONSE).
+//! POLLs of a sender: their numbers, their answers, and the timers that depend on them (Q.2110:
+//! VT(PS), VT(PA), VT(PD), Timer_POLL, Timer_KEEP-ALIVE, Timer_IDLE, Timer_NO-RESPONSE).
 //!
-//! A POLL is sent after a number of packets, when Timer_POLL expires, and when data waits for a window and no
-//! POLL is unanswered. In SSCOP the last one comes each time that the window closes. Here the congestion window closes
-//! after nearly every STAT, and such POLLs would multiply. While others are unanswered, one is sent only for half of
-//! the usual number of packets or more, which is our choice.
+//! A POLL is sent after a number of packets, when Timer_POLL expires, and when data waits for a
+//! window and no POLL is unanswered. In SSCOP the last one comes each time that the window closes.
+//! Here the congestion window closes after nearly every STAT, and such POLLs would multiply. While
+//! others are unanswered, one is sent only for half of the usual number of packets or more, which
+//! is our choice.
 
 use std::collections::VecDeque;
 
@@ -53,8 +54,8 @@ impl Polls {
         self.sent
     }
 
-    /// Returns true if data that waits for a window is a reason for a POLL. It is if an answer would cover packets that
-    /// earlier ones do not, or if the connection has been idle.
+    /// Returns true if data that waits for a window is a reason for a POLL. It is if an answer
+    /// would cover packets that earlier ones do not, or if the connection has been idle.
     #[inline]
     pub(crate) fn may_ask(&self, config: &Config) -> bool {
         match self.times.is_empty() {
@@ -105,8 +106,8 @@ impl Polls {
         if self.is_active { config.poll_interval } else { config.keep_alive }
     }
 
-    /// A STAT answers POLL `number`. Returns the round-trip time; `None` if the POLL was answered before. An
-    /// error if there was no such POLL, or a later one has an answer.
+    /// A STAT answers POLL `number`. Returns the round-trip time; `None` if the POLL was answered
+    /// before. An error if there was no such POLL, or a later one has an answer.
     pub(crate) fn on_stat(
         &mut self,
         now: Time,

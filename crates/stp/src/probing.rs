@@ -1,13 +1,14 @@
 //! Probing of XSTP: after a loss, data waits until probes have shown its cause.
 //!
-//! Reconstructed. The abstracts of its authors say that a connection suspends on a loss and spends a cycle of
-//! probes to distinguish corruption, hand-over, limited connectivity and congestion. The rules are ours:
+//! Reconstructed. The abstracts of its authors say that a connection suspends on a loss and spends
+//! a cycle of probes to distinguish corruption, hand-over, limited connectivity and congestion. The
+//! rules are ours:
 //!
 //! - A probe is a POLL. The second one leaves when the first is answered, one round trip later.
-//! - If one of the answers takes more than a multiple of the minimum RTT, the network is congested, and the
-//!   window falls as for any loss.
-//! - If a probe has no answer for twice the smoothed RTT, the link is down. Probes go on, one in that time, until
-//!   two in a row are answered. The window stays. A hand-over looks the same.
+//! - If one of the answers takes more than a multiple of the minimum RTT, the network is congested,
+//!   and the window falls as for any loss.
+//! - If a probe has no answer for twice the smoothed RTT, the link is down. Probes go on, one in
+//!   that time, until two in a row are answered. The window stays. A hand-over looks the same.
 //! - Otherwise packets were corrupted, and the window stays.
 
 use units::{Span, Time};
@@ -77,8 +78,8 @@ impl Probing {
         self.cycle = None;
     }
 
-    /// A loss was found while `flight` bytes were in the network. POLLs from `probe` on are probes, the first of
-    /// which leaves now, and an answer is late after `patience`.
+    /// A loss was found while `flight` bytes were in the network. POLLs from `probe` on are probes,
+    /// the first of which leaves now, and an answer is late after `patience`.
     pub(crate) fn begin(&mut self, now: Time, flight: u64, probe: u64, patience: Span) {
         self.cycle = Some(Cycle {
             flight,
@@ -103,8 +104,8 @@ impl Probing {
         }
     }
 
-    /// POLL `number` was answered after `round_trip`; `next` is the number of the next one. Congestion makes a
-    /// round trip longer than `limit`.
+    /// POLL `number` was answered after `round_trip`; `next` is the number of the next one.
+    /// Congestion makes a round trip longer than `limit`.
     pub(crate) fn on_answer(
         &mut self,
         now: Time,

@@ -1,7 +1,7 @@
 //! Receiver: order, gaps, credit, and what POLLs are answered with (Q.2110: VR(R), VR(H), VR(MR)).
 //!
-//! Over IP, packets may arrive late or twice. Where SSCOP takes that for an error of the protocol, a
-//! duplicate is ignored, and a late POLL does not take VR(H) back.
+//! Over IP, packets may arrive late or twice. Where SSCOP takes that for an error of the protocol,
+//! a duplicate is ignored, and a late POLL does not take VR(H) back.
 
 use std::collections::VecDeque;
 
@@ -167,8 +167,8 @@ impl Receiver {
         }
     }
 
-    /// The credit is as many packets as fit the buffer if all are full. It never falls: what arrives takes no
-    /// more than its share.
+    /// The credit is as many packets as fit the buffer if all are full. It never falls: what
+    /// arrives takes no more than its share.
     fn grant(&mut self) {
         let packets = (self.buffer - self.unread.min(self.buffer)) / self.mss;
         self.limit = self.next + packets.min(MAX_WINDOW);

@@ -1,13 +1,13 @@
 //! Sender: packets, retransmissions, and what STAT and USTAT change (Q.2110: VT(A), VT(S), VT(MS)).
 //!
-//! No timer runs on data, and no RTT estimate finds a loss. Each packet knows the last POLL before its last
-//! transmission. A STAT shows that a packet is lost if it was sent before the POLL that the STAT answers. A USTAT
-//! shows it for packets that were sent once.
+//! No timer runs on data, and no RTT estimate finds a loss. Each packet knows the last POLL before
+//! its last transmission. A STAT shows that a packet is lost if it was sent before the POLL that
+//! the STAT answers. A USTAT shows it for packets that were sent once.
 
 use std::collections::VecDeque;
 
 use congestion::AnyController;
-use transport::{Counters, Estimator, RangeSet, RtoConfig, RttEstimator};
+use transport::{Counters, Estimator, Limit, RangeSet, RtoConfig, RttEstimator};
 use units::{Span, Time};
 
 use crate::config::Config;
@@ -82,6 +82,9 @@ pub(crate) struct Sender {
     records: VecDeque<Record>,
     /// Numbers of lost packets, and of packets that have arrived above a gap.
     lost: RangeSet,
+    /// Packets below were sent when the last loss was found, which is repaired when all of them are
+    /// acknowledged.
+    repaired_at: u64,
     arrived: RangeSet,
     /// Bytes of the stream that are acknowledged in order, and that are in the network.
     acknowledged_bytes: u64,
@@ -108,6 +111,7 @@ impl Sender {
             limit: 0,
             records: VecDeque::new(),
             lost: RangeSet::default(),
+            repaired_at: 0,
             arrived: RangeSet::default(),
             acknowledged_bytes: 0,
             flight: 0,
@@ -231,7 +235,8 @@ impl Sender {
         self.written = self.packed;
     }
 
-    /// The first packet of the stream goes with the BGN, before there is a credit. Returns its payload.
+    /// The first packet of the stream goes with the BGN, before there is a credit. Returns its
+    /// payload.
     pub(crate) fn opening_data(&mut self) -> u16 {
         if self.packed < self.written { self.pack().payload } else { 0 }
     }
@@ -323,6 +328,27 @@ impl Sender {
         self.count(payload);
         self.counters.retransmissions += u64::from(payload > 0);
         Some(Data { number, payload, ends: self.end == Some(number), poll: None })
+    }
+
+    /// The limit that holds the open connection back. There is no send buffer.
+    pub(crate) fn limit(&self) -> Limit {
+        if self.acknowledged_bytes >= self.written {
+            return if self.written == 0 { Limit::Uncounted } else { Limit::Idle };
+        }
+        let is_suspended = self.probing.as_ref().is_some_and(|probing| probing.suspends());
+        if is_suspended || self.acknowledged < self.repaired_at {
+            return Limit::Recovery;
+        }
+        let payload = (self.written - self.packed).min(self.mss);
+        if payload == 0 {
+            return Limit::Application;
+        }
+        let credit = self.limit.saturating_sub(self.next) * self.mss;
+        let room = self.control.window().saturating_sub(self.flight);
+        if room >= payload && credit >= payload && self.is_held() {
+            return Limit::Pacing;
+        }
+        if room <= credit { Limit::CongestionWindow } else { Limit::ReceiveWindow }
     }
 
     /// The packet that only ends the stream carries no data.

@@ -168,7 +168,8 @@ mod tests {
             let at = at % bytes.len();
             bytes[at] ^= 1_u8 << bit;
             prop_assert_eq!(Pdu::read(addresses(), &bytes), None);
-            // A zero that is missing at the end changes only the length, which the pseudo header has.
+            // A zero that is missing at the end changes only the length, which the pseudo header
+            // has.
             prop_assert_eq!(Pdu::read(addresses(), &whole[..whole.len() - 1]), None);
         }
 

@@ -1,7 +1,8 @@
 //! Runs all scripts below a folder against the simulated TCP, with the rules of Linux or, on
-//! request, with those of the RFCs, and prints a manifest: name, verdict, line and first difference.
-//! `tests/drill/public.tsv` is that manifest with a reason for each that does not pass. Made for the public scripts of packetdrill
-//! and of the Linux kernel, which have licences of their own and are no part of this project:
+//! request, with those of the RFCs, and prints a manifest: name, verdict, line and first
+//! difference. `tests/drill/public.tsv` is that manifest with a reason for each that does not pass.
+//! Made for the public scripts of packetdrill and of the Linux kernel, which have licences of their
+//! own and are no part of this project:
 //!
 //! ```text
 //! cargo run -p tcp --example drill -- .../packetdrill/gtests/net/tcp [rfc]

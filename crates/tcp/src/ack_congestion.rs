@@ -7,10 +7,10 @@
 //!   an option changes it.
 //! - The sender knows R. An ACK of more than R new segments shows that ACKs were lost, unless they
 //!   come later (reordering). With ECN, ACKs leave with ECT, and a mark of an ACK counts as a loss.
-//! - R doubles after a window of data with lost or marked ACKs, and falls by one after
-//!   cwnd / (R^2 - R) windows without. It is at most half of cwnd, rounded up, so that there are
-//!   two ACKs in a window, and 2 is always allowed. These rules are those of RFC 4341 section 6.1.2,
-//!   to which RFC 5690 refers.
+//! - R doubles after a window of data with lost or marked ACKs, and falls by one after cwnd /
+//!   (R^2 - R) windows without. It is at most half of cwnd, rounded up, so that there are two ACKs
+//!   in a window, and 2 is always allowed. These rules are those of RFC 4341 section 6.1.2, to
+//!   which RFC 5690 refers.
 //!
 //! Of RFC 5690 itself only the abstract was available. Its rules are as the author of this file
 //! knows them. The rules of R were compared with CCID 2 of Linux (`ccid2_change_l_ack_ratio`).
@@ -27,7 +27,8 @@
 //! - If cwnd falls so far that R is more than twice its limit, R falls at once.
 //! - With accurate ECN, ACKs have no ECT, and only losses count.
 
-/// The smallest ACK ratio in data packets per ACK, which every receiver accepts (RFC 4341 section 6.1.2).
+/// The smallest ACK ratio in data packets per ACK, which every receiver accepts (RFC 4341
+/// section 6.1.2).
 const LEAST: u32 = 2;
 /// Largest value of the option.
 const MOST: u32 = u8::MAX as u32;

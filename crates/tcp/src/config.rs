@@ -4,6 +4,8 @@ use congestion::{Ecn, Repair};
 use transport::{MtuProbing, Pacing, RtoConfig, SavedPath};
 use units::{Bytes, Rate, SizeLimit, Span};
 
+use crate::buffers::{ReceiveBuffer, ReceiveTuning, SendTuning};
+use crate::receiver::{ReceiveOffload, SackCompression};
 use crate::scps::Scps;
 use crate::segment::TIMESTAMPS_BYTES;
 
@@ -16,8 +18,8 @@ pub enum Recovery {
     Reno,
     /// Fast recovery that lasts until everything sent before the loss is acknowledged (RFC 6582).
     NewReno,
-    /// The receiver reports what is missing, and it is retransmitted at once: SCPS-TP. Not the recovery of a flow of
-    /// TCP.
+    /// The receiver reports what is missing, and it is retransmitted at once: SCPS-TP. Not the
+    /// recovery of a flow of TCP.
     #[cfg_attr(feature = "schema", serde(skip))]
     Snack,
     /// Selective acknowledgements steer the retransmissions (RFC 2018, RFC 6675).
@@ -112,8 +114,8 @@ impl Default for DelayedAck {
 pub enum AckTiming {
     /// After a number of segments or a time, always the same.
     Fixed(DelayedAck),
-    /// As Linux: at once at the start of a connection, after a pause and after duplicates, otherwise
-    /// after a time that follows the arrivals.
+    /// As Linux: at once at the start of a connection, after a pause and after duplicates,
+    /// otherwise after a time that follows the arrivals.
     Linux,
 }
 
@@ -141,8 +143,8 @@ impl Default for AckTiming {
     }
 }
 
-/// Keep-alive. The defaults are those of Linux (tcp(7)); two hours is the least that RFC 9293 section
-/// 3.8.4 allows as a default.
+/// Keep-alive. The defaults are those of Linux (tcp(7)); two hours is the least that RFC 9293
+/// section 3.8.4 allows as a default.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", serde(default, deny_unknown_fields))]
@@ -165,8 +167,8 @@ impl Default for KeepAlive {
     }
 }
 
-/// TCP settings of one end, and what a scenario calls them. `recovery`, `delayed_ack` and `rto` have
-/// a short form or a default of their own in the language, and are skipped here.
+/// TCP settings of one end, and what a scenario calls them. `recovery`, `delayed_ack` and `rto`
+/// have a short form or a default of their own in the language, and are skipped here.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", serde(default))]
@@ -185,25 +187,32 @@ pub struct Config {
     #[cfg_attr(feature = "schema", serde(skip))]
     pub reads_at_once: bool,
     /// Amount from which ssthresh is computed after a loss: the flight size (RFC 5681 equation 4);
-    /// `"pipe"`, which excludes SACKed and lost data, as in ns-3; or `"cwnd"`, as in ns-2 and Linux.
-    /// With the recovery `"linux"`, `"flight-size"` uses cwnd.
+    /// `"pipe"`, which excludes SACKed and lost data, as in ns-3; or `"cwnd"`, as in ns-2 and
+    /// Linux. With the recovery `"linux"`, `"flight-size"` uses cwnd.
     pub ssthresh_basis: SsthreshBasis,
     /// Maximum segment size in bytes, without TCP options (RFC 9293 section 3.7.1). The default
-    /// fills an Ethernet frame. SCTP, whose headers are longer, has the default 1452, and 1432 with IPv6.
+    /// fills an Ethernet frame. SCTP, whose headers are longer, has the default 1452, and 1432 with
+    /// IPv6.
     #[cfg_attr(feature = "schema", schemars(range(min = 64, max = 65_495)))]
     pub mss: u32,
-    /// Receive buffer, which is the largest advertised window. More than 65535B requires
-    /// `window_scaling` (RFC 7323 section 2). The default is our choice: it allows 60 Mbit/s over a
-    /// GEO link.
-    #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1B", "x-maximum" = "1GiB")))]
+    /// Receive buffer, which is the largest advertised window; the largest of one that tunes
+    /// itself.
+    #[cfg_attr(feature = "schema", serde(skip))]
     pub receive_buffer: Bytes,
-    /// Send buffer, for unacknowledged and unsent data.
+    /// How the receive buffer tunes itself, if it does.
+    #[cfg_attr(feature = "schema", serde(skip))]
+    pub receive_tuning: Option<ReceiveTuning>,
+    /// Send buffer, for unacknowledged and unsent data; the largest of one that tunes itself.
+    #[cfg_attr(feature = "schema", serde(skip))]
     pub send_buffer: SizeLimit,
+    /// How the send buffer tunes itself, if it does.
+    #[cfg_attr(feature = "schema", serde(skip))]
+    pub send_tuning: Option<SendTuning>,
     /// Window scale option (RFC 7323 section 2).
     pub window_scaling: bool,
-    /// Timestamps option (RFC 7323 section 3): one RTT sample per ACK, for 12 bytes in each segment.
-    /// On by default, as in Linux. Without it, one segment at a time is timed. On a long path the RTO
-    /// is then too small while a queue fills within one RTT.
+    /// Timestamps option (RFC 7323 section 3): one RTT sample per ACK, for 12 bytes in each
+    /// segment. On by default, as in Linux. Without it, one segment at a time is timed. On a long
+    /// path the RTO is then too small while a queue fills within one RTT.
     pub timestamps: bool,
     /// Initial window in segments (RFC 6928).
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 65_535)))]
@@ -227,22 +236,22 @@ pub struct Config {
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 255)))]
     pub max_retries: u32,
     /// Keep-alive probes while both ends have nothing to send (RFC 9293 section 3.8.4). An idle end
-    /// does not notice otherwise that the other one is gone. `{}` has the defaults of Linux. Default:
-    /// off.
+    /// does not notice otherwise that the other one is gone. `{}` has the defaults of Linux.
+    /// Default: off.
     pub keep_alive: Option<KeepAlive>,
-    /// Time without progress after which the connection is aborted (RFC 9293 section 3.8.3, RFC 5482;
-    /// `TCP_USER_TIMEOUT` of Linux). It replaces `max_retries` and the number of keep-alive probes,
-    /// and also ends a connection whose receiver keeps its window closed. On the kernel backend in
-    /// whole milliseconds. Default: none.
+    /// Time without progress after which the connection is aborted (RFC 9293 section 3.8.3,
+    /// RFC 5482; `TCP_USER_TIMEOUT` of Linux). It replaces `max_retries` and the number of
+    /// keep-alive probes, and also ends a connection whose receiver keeps its window closed. On the
+    /// kernel backend in whole milliseconds. Default: none.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms", "x-maximum" = "2147483s")))]
     pub user_timeout: Option<Span>,
     /// Pacing of segments: `"controller"` paces only controllers that need it, `"linux"` paces all,
     /// like a Linux host with the `fq` queueing discipline. Without `fq`, Linux paces only BBR.
     pub pacing: Pacing,
-    /// Window with which an ACK without SACK must agree to be a duplicate: `"advertised"`, the one of
-    /// the ACK before (RFC 5681 section 2), or `"sender"`, the one that the sender uses, as in OPNET.
-    /// They differ for controllers that enlarge the window (adalr). `"sender"` requires the recovery
-    /// `"reno"` or `"newreno"`.
+    /// Window with which an ACK without SACK must agree to be a duplicate: `"advertised"`, the one
+    /// of the ACK before (RFC 5681 section 2), or `"sender"`, the one that the sender uses, as in
+    /// OPNET. They differ for controllers that enlarge the window (adalr). `"sender"` requires the
+    /// recovery `"reno"` or `"newreno"`.
     pub duplicate_window: DuplicateWindow,
     /// cwnd after a recovery: `"ssthresh"` (RFC 6582 section 3.2 step 3, second option), or
     /// `"flight-size"`, at most the flight size and one segment (first option, as in RFC 3782 and
@@ -255,38 +264,50 @@ pub struct Config {
     pub nagle: bool,
     /// Fall back to the initial window after an idle RTO (RFC 5681 section 4.1).
     pub idle_restart: bool,
-    /// Explicit congestion notification. The larger of this and what the controller needs is offered
-    /// to the other end.
+    /// Explicit congestion notification. The larger of this and what the controller needs is
+    /// offered to the other end.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub ecn: Ecn,
     /// Report data that arrived twice in the first SACK block (RFC 2883). Requires the recovery
     /// `"sack"` or `"linux"`. Always on with `"linux"`, with `ecn = "accurate"` (RFC 9768), and for
     /// controllers that need the reports.
     pub dsack: bool,
-    /// Path MTU discovery without ICMP (RFC 4821), with the rules of Linux (`tcp_mtu_probing`): `"off"`,
-    /// `"black-hole"` (segments become smaller when retransmissions time out for 3s, and then larger step by
-    /// step), or `"always"` (the connection starts with segments of 1024 bytes). Messages of routers that a
-    /// packet is too long for a `link.mtu` (RFC 1191, RFC 8201) count with each of them.
+    /// Path MTU discovery without ICMP (RFC 4821), with the rules of Linux (`tcp_mtu_probing`):
+    /// `"off"`, `"black-hole"` (segments become smaller when retransmissions time out for 3s, and
+    /// then larger step by step), or `"always"` (the connection starts with segments of 1024
+    /// bytes). Messages of routers that a packet is too long for a `link.mtu` (RFC 1191, RFC 8201)
+    /// count with each of them.
     pub mtu_probing: MtuProbing,
     /// Careful Resume (RFC 9959) with the parameters of an earlier connection over the same path.
-    /// After the first round trip, cwnd jumps to half of the saved window, paced. It falls back if the
-    /// path cannot carry it. Works with every controller. Default: off.
+    /// After the first round trip, cwnd jumps to half of the saved window, paced. It falls back if
+    /// the path cannot carry it. Works with every controller. Default: off.
     pub careful_resume: Option<SavedPath>,
-    /// Quick-Start (RFC 4782): the rate that the data sender asks the routers on its path for, in its SYN. It
-    /// is rounded down to 40 kbit/s times a power of two. Routers with `link.feedback = "quick-start"` on all
-    /// links approve or lower it. The sender starts with the window that the approved rate fills in a round
-    /// trip, paced, and falls back to the initial window if any of it is lost. Works with every controller,
-    /// and not with `careful_resume`. Default: off.
+    /// Quick-Start (RFC 4782): the rate that the data sender asks the routers on its path for, in
+    /// its SYN. It is rounded down to 40 kbit/s times a power of two. Routers with
+    /// `link.feedback = "quick-start"` on all links approve or lower it. The sender starts with the
+    /// window that the approved rate fills in a round trip, paced, and falls back to the initial
+    /// window if any of it is lost. Works with every controller, and not with `careful_resume`.
+    /// Default: off.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "80kbit/s", "x-maximum" = "1310720kbit/s")))]
     pub quick_start: Option<Rate>,
-    /// Explicit loss notification: a loss leaves the window as it is if the gateway reports that an error has caused
-    /// it. The data of the flow has to pass a node with `middlebox = { name = "snoop", eln = true }` behind the
-    /// lossy link, and its ACKs the same node. Works with every controller.
+    /// Explicit loss notification: a loss leaves the window as it is if the gateway reports that an
+    /// error has caused it. The data of the flow has to pass a node with
+    /// `middlebox = { name = "snoop", eln = true }` behind the lossy link, and its ACKs the same
+    /// node. Works with every controller.
     pub eln: bool,
-    /// ACK congestion control (RFC 5690): the data sender notices lost or marked ACKs, and asks the receiver to
-    /// acknowledge fewer segments, at least two times in a window. For return links that are slower than the
-    /// ACKs. Works with every controller, and not with `delayed_ack = "linux"`.
+    /// ACK congestion control (RFC 5690): the data sender notices lost or marked ACKs, and asks the
+    /// receiver to acknowledge fewer segments, at least two times in a window. For return links
+    /// that are slower than the ACKs. Works with every controller, and not with
+    /// `delayed_ack = "linux"`.
     pub ack_control: bool,
+    /// Receive offload of the host (GRO, LRO): segments that arrive together are acknowledged once.
+    /// `{}` has the defaults. For links whose last hop delivers bursts, as of frames or slots.
+    /// Default: off.
+    pub receive_offload: Option<ReceiveOffload>,
+    /// SACK compression of Linux: one ACK answers duplicates that arrive within a millisecond of
+    /// each other. `{}` has the defaults of Linux. For return links that are slower than the ACKs
+    /// of a recovery. Default: off.
+    pub sack_compression: Option<SackCompression>,
     /// SCPS-TP, if that is the protocol.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub scps: Option<Scps>,
@@ -301,8 +322,10 @@ impl Default for Config {
             reads_at_once: true,
             ssthresh_basis: SsthreshBasis::FlightSize,
             mss: 1460,
-            receive_buffer: Bytes(4 << 20),
+            receive_buffer: Self::RECEIVE_BUFFER,
+            receive_tuning: None,
             send_buffer: SizeLimit::UNLIMITED,
+            send_tuning: None,
             window_scaling: true,
             timestamps: true,
             initial_window: 10,
@@ -327,12 +350,17 @@ impl Default for Config {
             quick_start: None,
             eln: false,
             ack_control: false,
+            receive_offload: None,
+            sack_compression: None,
             scps: None,
         }
     }
 }
 
 impl Config {
+    /// Receive buffer of an end that names none. Our choice: it allows 60 Mbit/s over a GEO link.
+    pub const RECEIVE_BUFFER: Bytes = Bytes(4 << 20);
+
     /// Payload of a full segment in bytes: the MSS less the timestamps, which it does not count
     /// (RFC 9293 section 3.7.1, RFC 7323 appendix A).
     pub fn full_payload(&self) -> u32 {
@@ -344,8 +372,8 @@ impl Config {
         if self.timestamps { TIMESTAMPS_BYTES } else { 0 }
     }
 
-    /// Full segments for each ACK, if segments arrive every `segment_time` seconds: their number, or those of the
-    /// time between ACKs of SCPS-TP.
+    /// Full segments for each ACK, if segments arrive every `segment_time` seconds: their number,
+    /// or those of the time between ACKs of SCPS-TP.
     pub fn segments_per_ack(&self, segment_time: f64) -> f64 {
         let counted = f64::from(self.delayed_ack.segments());
         match self.time_between_acks() {
@@ -386,10 +414,21 @@ impl Config {
     /// Shift of the window scale option that this end offers (RFC 7323 section 2.2): the smallest
     /// that lets the whole receive buffer be advertised.
     pub fn window_shift(&self) -> u8 {
+        if let Some(tuning) = &self.receive_tuning {
+            return ReceiveBuffer::shift(tuning);
+        }
         let mut shift = 0;
         while shift < 14 && self.receive_buffer.get() >> shift > u64::from(u16::MAX) {
             shift += 1;
         }
         shift
+    }
+
+    /// Window of a SYN with segments of `mss` bytes.
+    pub(crate) fn first_window(&self, mss: u64) -> u64 {
+        match &self.receive_tuning {
+            Some(tuning) => ReceiveBuffer::first_window(tuning, mss),
+            None => self.receive_buffer.get(),
+        }
     }
 }

@@ -403,6 +403,7 @@ impl Connection {
             }
             if let Some(cause) = self.sender.timers().gave_up() {
                 self.cause = Some(cause);
+                self.sender.note_end(now);
                 self.state = State::Closed;
                 self.urgent = Urgent::Nothing;
                 self.slow_timer = Time::NEVER;

@@ -34,8 +34,14 @@ pub struct Info {
     pub lost: u64,
     /// Of that, retransmitted and not known to have arrived.
     pub retransmitted: u64,
-    /// Written by the application and never sent.
+    /// Written into the send buffer and never sent.
     pub not_sent: u64,
+    /// Written by the application, which waits for room in the send buffer.
+    pub not_buffered: u64,
+    /// Memory of a send buffer that tunes itself (`SO_SNDBUF`).
+    pub send_tuning: Option<u64>,
+    /// State of a receive buffer that tunes itself.
+    pub receive_tuning: Option<TunedBuffer>,
     /// Acknowledged since the start, or given up.
     pub acknowledged: u64,
     /// Received in order since the start.
@@ -76,10 +82,22 @@ pub struct Info {
     pub best_effort: Option<BestEffortCounters>,
 }
 
+/// A receive buffer that tunes itself. Amounts are in bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct TunedBuffer {
+    /// Memory (`SO_RCVBUF`).
+    pub size: u64,
+    /// Soft limit of the window (`tcpi_rcv_ssthresh`).
+    pub soft_limit: u64,
+    /// Bytes that were read in a round trip (`tcpi_rcv_space`).
+    pub in_round_trip: u64,
+}
+
 impl Connection {
     /// A look at everything that has a name in `TCP_INFO`.
     pub fn info(&self) -> Info {
         let sender = self.sender();
+        let stream = sender.stream();
         let window = sender.controller().window();
         let outstanding = sender.outstanding();
         let rtt = sender.rtt();
@@ -89,14 +107,17 @@ impl Connection {
             state: self.state(),
             phase: sender.phase(),
             reduced_by_mark: sender.is_reduced_by_mark(),
-            mss: sender.stream().mss,
+            mss: stream.mss,
             cwnd: window.cwnd,
             ssthresh: window.ssthresh,
             unacked: sender.counted_flight(),
             sacked: outstanding.sacked,
             lost: outstanding.lost,
             retransmitted: outstanding.retransmitted,
-            not_sent: sender.stream().written.saturating_sub(sender.stream().max.max(1)),
+            not_sent: stream.buffered.saturating_sub(stream.max.max(1)),
+            not_buffered: stream.written.saturating_sub(stream.buffered),
+            send_tuning: sender.tuned_buffer(),
+            receive_tuning: self.receiver.tuned_buffer(),
             acknowledged: self.acknowledged(),
             received: self.delivered() + self.unread() - self.skipped(),
             retransmissions: sender.counters().retransmissions,

@@ -13,6 +13,7 @@
 
 mod accurate_ecn;
 mod ack_congestion;
+mod buffers;
 mod config;
 mod connection;
 mod flight;
@@ -25,12 +26,14 @@ mod sender;
 mod timestamps;
 
 pub use ack_congestion::AckCounters;
+pub use buffers::{Growth, ReceiveTuning, SendTuning};
 pub use config::{
     AckTiming, Config, DelayedAck, DuplicateWindow, KeepAlive, Recovery, RecoveryExit,
     SsthreshBasis,
 };
 pub use connection::{Connection, State};
-pub use info::Info;
+pub use info::{Info, TunedBuffer};
+pub use receiver::{ReceiveOffload, SackCompression};
 pub use scps::{BestEffort, BestEffortCounters, Cause, SILENCE_OF_SIGNALS, Scps, Snack, SnackForm};
 pub use segment::{Block, EcnCounters, Flags, MAX_SACK_BLOCKS, Options, Segment};
 pub use sender::{NoticeCounters, Phase};

@@ -1,20 +1,26 @@
 //! The receiving half of a connection: what has arrived, in order and above gaps. `acks` decides
-//! when it is acknowledged, with the timing of Linux in `quick`, and `window` has the advertised
-//! window.
+//! when it is acknowledged, with the timing of Linux in `quick` and ACKs that a host holds back in
+//! `held`, and `window` has the advertised window.
 
 mod acks;
+mod held;
 mod quick;
 mod window;
 
 use units::{Span, Time};
 
+use crate::buffers::ReceiveBuffer;
 use crate::config::{AckTiming, Config};
 use crate::segment::MAX_SACK_BLOCKS;
 use transport::{Range, Reassembly};
 
 use acks::bytes_of_an_ack;
+use held::Held;
 use quick::Timing;
 
+pub(crate) use acks::Arrived;
+pub(crate) use held::Taken;
+pub use held::{ReceiveOffload, SackCompression};
 pub(crate) use quick::{LONGEST_DELAY, MOST_QUICK, Path, QUICK_AFTER_MARK};
 
 const NOTHING: Range = Range { start: 0, end: 0 };
@@ -54,8 +60,14 @@ pub(crate) struct Receiver {
     ack_delay: Span,
     /// When ACKs are due as in Linux.
     timing: Option<Box<Timing>>,
+    /// ACKs that the host holds back, if it does.
+    held: Option<Box<Held>>,
     /// Duplicate data since the last ACK; empty if there is none.
     duplicate: Range,
+    /// The buffer, if it tunes itself.
+    tuned: Option<Box<ReceiveBuffer>>,
+    /// Each segment of data is looked at once it is taken in.
+    looks_at_segments: bool,
     /// Data above a gap; `None` while there is no gap.
     gaps: Option<Box<Reassembly<MAX_SACK_BLOCKS>>>,
 }
@@ -63,11 +75,12 @@ pub(crate) struct Receiver {
 impl Receiver {
     pub(crate) fn new(config: &Config, window_limit: u64) -> Self {
         let full = u64::from(config.mss).min(SMALLEST_FULL);
+        let tuned = config.receive_tuning;
         Self {
             mss: u64::from(config.mss),
             next: 0,
             read: 1,
-            right_edge: 1 + config.receive_buffer.get().min(window_limit),
+            right_edge: 1 + config.first_window(config.mss.into()).min(window_limit),
             advertised: None,
             fin: u64::MAX,
             unacknowledged: 0,
@@ -78,7 +91,13 @@ impl Receiver {
             ack_at: Time::NEVER,
             ack_delay: config.delayed_ack.longest(),
             timing: (config.delayed_ack == AckTiming::Linux).then(Box::default),
+            held: Held::new(config),
             duplicate: NOTHING,
+            tuned: tuned.map(|one| Box::new(ReceiveBuffer::new(&one, config.mss.into()))),
+            looks_at_segments: tuned.is_some()
+                || config.delayed_ack == AckTiming::Linux
+                || config.receive_offload.is_some()
+                || config.sack_compression.is_some(),
             gaps: None,
         }
     }
@@ -89,10 +108,15 @@ impl Receiver {
         self.advertised = None;
     }
 
-    /// Both ends have agreed on a segment size.
-    pub(crate) fn agree_on_mss(&mut self, mss: u64) {
+    /// The connection is open: both ends have agreed on segments of `mss` bytes. The SYN of this
+    /// end has offered `window`, and later windows are in steps of `1 << shift`.
+    pub(crate) fn open(&mut self, now: Time, mss: u64, window: u64, shift: u8) {
         self.mss = mss;
         self.advertised = None;
+        self.right_edge = self.right_edge.max(1 + window);
+        if let Some(tuned) = &mut self.tuned {
+            tuned.open(now, mss, window, shift);
+        }
     }
 
     /// Next number expected.
@@ -124,7 +148,8 @@ impl Receiver {
         self.next.saturating_sub(1 + u64::from(self.finished()))
     }
 
-    /// The next data arrived, and all of it lies in the window.
+    /// The next data arrived, and all of it lies in the window. Not for receivers that
+    /// [look at segments](Self::looks_at_segments).
     #[inline]
     pub(crate) fn on_next_data(&mut self, now: Time, config: &Config, length: u64) {
         if self.gaps.is_some() || self.fin != u64::MAX {
@@ -150,6 +175,10 @@ impl Receiver {
         fin: bool,
     ) {
         let reached = start + length;
+        if self.tuned.as_mut().is_some_and(|tuned| !tuned.admits(length)) {
+            self.ack_now = true;
+            return;
+        }
         if fin && reached <= self.right_edge {
             self.note_fin(reached);
         }

@@ -91,5 +91,5 @@ pub fn set_socket_option(
 /// # Errors
 /// Those of getsockopt(2).
 pub fn socket_info(socket: BorrowedFd<'_>) -> io::Result<Vec<u8>> {
-    sys::tcp_info(socket).map(|info| info.to_vec())
+    sys::tcp_info(socket)
 }

@@ -83,8 +83,8 @@ fn entry(asked: String, verdict: Verdict, kernel: String) -> Entry {
     Entry { setting: "controller", asked, verdict, kernel }
 }
 
-/// The kernel's own controllers take no parameters here: all must be as by default, or as the kernel
-/// has them anyway.
+/// The kernel's own controllers take no parameters here: all must be as by default, or as the
+/// kernel has them anyway.
 fn as_brought(row: &OfLinux, asked: &Specification) -> Vec<Entry> {
     let name = asked.entry().name;
     let (verdict, kernel) = match row.likeness {

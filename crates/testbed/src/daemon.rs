@@ -1,8 +1,8 @@
 //! The daemons of gateways: each is the program of `bentpipe proxy`, in the namespace of its node.
 //!
-//! The daemon sets its rules and routes itself (`rules --apply`), and they end with the namespace. Its file
-//! is in memory. It dies with this process, even if that is killed, and its end before the run's is an
-//! error.
+//! The daemon sets its rules and routes itself (`rules --apply`), and they end with the namespace.
+//! Its file is in memory. It dies with this process, even if that is killed, and its end before the
+//! run's is an error.
 
 use std::fmt::Write as _;
 use std::fs::File;
@@ -43,7 +43,8 @@ struct Running<'scope> {
 }
 
 impl<'scope> Daemons<'scope> {
-    /// Sets the rules of all gateways and starts their daemons. Sets `broken` if one ends too early.
+    /// Sets the rules of all gateways and starts their daemons. Sets `broken` if one ends too
+    /// early.
     pub(crate) fn start<'env>(
         scope: &'scope Scope<'scope, 'env>,
         plan: &'env Plan,

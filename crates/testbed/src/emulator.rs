@@ -182,8 +182,8 @@ impl Emulator {
         self.recorder.sample(now, &self.network.report(now), &self.network.node_reports());
     }
 
-    /// Delivers all that has arrived by now, and takes the samples that are due. Returns the time up
-    /// to which that is done.
+    /// Delivers all that has arrived by now, and takes the samples that are due. Returns the time
+    /// up to which that is done.
     fn deliver_due(&mut self) -> Time {
         loop {
             let now = self.clock.now();
@@ -281,7 +281,8 @@ impl Emulator {
         self.network.send(now, from, packet);
     }
 
-    /// The packet in `bytes` and the host at which it stops next, if it is one for a host of the scenario.
+    /// The packet in `bytes` and the host at which it stops next, if it is one for a host of the
+    /// scenario.
     fn addressed(&self, from: NodeId, bytes: &[u8]) -> Option<(IpPacket, NodeId)> {
         let packet = IpPacket::read(bytes)?;
         let to = runtime::node(packet.destination())?;

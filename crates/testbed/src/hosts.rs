@@ -110,8 +110,9 @@ fn forward(ip: IpVersion) -> Result<(), KernelError> {
     }
 }
 
-/// Lets interfaces that are still to be made speak IPv6 or not. What they would say of themselves must
-/// not cross the links: no address but the one that they are given, and nobody listens for routers.
+/// Lets interfaces that are still to be made speak IPv6 or not. What they would say of themselves
+/// must not cross the links: no address but the one that they are given, and nobody listens for
+/// routers.
 fn set_ipv6(ip: IpVersion) -> Result<(), KernelError> {
     let exists = Path::new("/proc/sys/net/ipv6/conf").exists();
     match ip {

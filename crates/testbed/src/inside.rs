@@ -17,8 +17,8 @@ pub struct Hosts<'a> {
     lab: &'a Lab<'a>,
 }
 
-/// Does `work` while the network of `scenario` carries packets. `proxy` is the program `bentpipe-proxy`, which
-/// scenarios with split proxies need. No flow is started.
+/// Does `work` while the network of `scenario` carries packets. `proxy` is the program
+/// `bentpipe-proxy`, which scenarios with split proxies need. No flow is started.
 ///
 /// # Errors
 /// Those of [`crate::run()`].

@@ -25,10 +25,10 @@ const QUEUE_PACKETS: u32 = 20_000;
 const IFA_LOCAL: u16 = 2;
 const IFA_F_NODAD: u8 = 2;
 
-/// Makes the interface `name` in the namespace of the calling thread and hands out its other end and its
-/// number. `network_bits` of its address are those of a network that it leads to; all of them lead to
-/// nobody. Without an offload header every read is one packet of at most `mtu` bytes, whatever the
-/// stack joins.
+/// Makes the interface `name` in the namespace of the calling thread and hands out its other end
+/// and its number. `network_bits` of its address are those of a network that it leads to; all of
+/// them lead to nobody. Without an offload header every read is one packet of at most `mtu` bytes,
+/// whatever the stack joins.
 pub(crate) fn create(
     name: &str,
     address: IpAddr,
@@ -73,8 +73,8 @@ pub(crate) fn all_bits(address: IpAddr) -> u8 {
     if address.is_ipv4() { 32 } else { 128 }
 }
 
-/// Packets that interfaces lost on their way to and from the emulator, in the namespace of the calling
-/// thread.
+/// Packets that interfaces lost on their way to and from the emulator, in the namespace of the
+/// calling thread.
 pub(crate) fn losses() -> io::Result<u64> {
     /// Column of the received and of the sent packets that were dropped.
     const DROPPED: [usize; 2] = [3, 11];

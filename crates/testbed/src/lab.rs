@@ -73,8 +73,8 @@ impl Emulation {
     }
 }
 
-/// Sets up hosts, lets `work` happen while the network carries their packets, and leaves nothing. `proxy` is
-/// the program of split proxies.
+/// Sets up hosts, lets `work` happen while the network carries their packets, and leaves nothing.
+/// `proxy` is the program of split proxies.
 pub(crate) fn with_network<T>(
     scenario: &Scenario,
     seed: u64,
@@ -119,8 +119,8 @@ impl Drop for StopOnDrop<'_> {
     }
 }
 
-/// Each host with only one link in has its rate measured, if that is one for the whole run and packets
-/// come as they are sent.
+/// Each host with only one link in has its rate measured, if that is one for the whole run and
+/// packets come as they are sent.
 fn meter_last_hops(scenario: &Scenario, ports: &mut [Port]) {
     for port in ports {
         let node = usize::from(port.node.0);
@@ -131,12 +131,13 @@ fn meter_last_hops(scenario: &Scenario, ports: &mut [Port]) {
             && direction.fec.is_none()
             && scenario.links[output / 2].header_compression[output % 2].is_none()
         {
-            port.meter = Some(RateMeter::new(output, direction.rate, direction.overhead));
+            port.meter = Some(RateMeter::new(output, direction.rate, direction.framing));
         }
     }
 }
 
-/// The directions of all links with the numbers of their output ports and of the nodes they lead to.
+/// The directions of all links with the numbers of their output ports and of the nodes they lead
+/// to.
 fn directions(scenario: &Scenario) -> impl Iterator<Item = (usize, &Direction, usize)> {
     scenario.links.iter().enumerate().flat_map(|(number, link)| {
         [(2 * number, &link.forward, link.ends[1]), (2 * number + 1, &link.backward, link.ends[0])]

@@ -1,7 +1,7 @@
 //! The legs of flows that gateways split: totals of their connections.
 //!
-//! The kernel counts a FIN as a byte, and the SYN of a connection that it opens. What has arrived of a stream
-//! is never more than what its leg was given, which takes the FIN away again.
+//! The kernel counts a FIN as a byte, and the SYN of a connection that it opens. What has arrived
+//! of a stream is never more than what its leg was given, which takes the FIN away again.
 
 use std::net::SocketAddr;
 
@@ -75,6 +75,7 @@ fn of_flow(
             let held = bytes - acknowledged.saturating_sub(syn).min(bytes);
             let info = &start.info;
             leg.connections += 1;
+            leg.add_limits(info.limits());
             leg.aborted += u32::from(has_failed);
             leg.bytes += bytes;
             leg.segments += u64::from(info.data_segments_sent);
@@ -91,8 +92,8 @@ fn of_flow(
     totals
 }
 
-/// The counts of the legs of a flow beyond the first, and the most bytes that one of them has sent; `None` if no
-/// gateway has split a connection.
+/// The counts of the legs of a flow beyond the first, and the most bytes that one of them has sent;
+/// `None` if no gateway has split a connection.
 pub(crate) fn beyond_the_first(
     flow: &Flow,
     application: &Application,

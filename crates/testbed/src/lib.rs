@@ -1,12 +1,12 @@
-//! Real time: runs a scenario on the TCP of this machine's Linux kernel, and on QUIC over its UDP sockets,
-//! and fills a recording.
+//! Real time: runs a scenario on the TCP of this machine's Linux kernel, and on QUIC over its UDP
+//! sockets, and fills a recording.
 //!
 //! Each host is a network namespace, its interface a TUN device. The other ends of the devices are
 //! read by `emulator`, which runs the simulator's own network against the real clock. `plan` and
 //! `settings` decide what the kernel makes of a scenario, `hosts` sets the namespaces up, `lab`
-//! keeps them and the network going. A node with a split proxy is a namespace too, with the daemon in it
-//! (`daemon`) and its connections watched (`watch`). `traffic` drives the applications over `sockets`, `shell` any
-//! other program, `quality` measures how well the network was emulated.
+//! keeps them and the network going. A node with a split proxy is a namespace too, with the daemon
+//! in it (`daemon`) and its connections watched (`watch`). `traffic` drives the applications over
+//! `sockets`, `shell` any other program, `quality` measures how well the network was emulated.
 //!
 //! Namespaces have no names and devices are not kept: both vanish with the descriptors of the
 //! process, even if it is killed.

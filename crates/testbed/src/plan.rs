@@ -20,6 +20,7 @@ use crate::route::Metrics;
 use crate::settings::{self, Applied, Kernel, Verdict};
 
 pub(crate) mod gateway;
+mod hosts;
 
 use gateway::Gateway;
 
@@ -92,8 +93,9 @@ pub(crate) struct FlowPlan {
 /// Carrier of the data of a flow.
 #[derive(Clone, Debug)]
 pub(crate) enum Carrier {
-    /// The TCP of the kernel, whose sockets are set to this.
-    Tcp(Arc<Applied>),
+    /// The TCP of the kernel, whose sockets at both hosts are set to this: of the sender and of the
+    /// receiver of the data.
+    Tcp([Arc<Applied>; 2]),
     /// QUIC over UDP sockets.
     Quic {
         /// Settings of the connections.
@@ -104,7 +106,17 @@ pub(crate) enum Carrier {
 }
 
 impl Carrier {
-    /// Maker of the ends of the flow's connections in a run with this seed and these logs, if they are of QUIC.
+    /// Settings of the sockets at a side, if its sockets are of TCP.
+    pub(crate) fn sockets(&self, side: Side) -> Option<&Applied> {
+        let Self::Tcp([sender, receiver]) = self else { return None };
+        Some(match side {
+            Side::Sender => sender,
+            Side::Receiver => receiver,
+        })
+    }
+
+    /// Maker of the ends of the flow's connections in a run with this seed and these logs, if they
+    /// are of QUIC.
     pub(crate) fn maker(&self, seed: u64, logs: &Logs) -> Option<Maker> {
         match self {
             Self::Tcp(_) => None,
@@ -125,8 +137,8 @@ impl FlowPlan {
     }
 }
 
-/// Verdicts on the settings of a scenario on this machine's kernel, and the ones that a run would refuse. Nothing is
-/// set up.
+/// Verdicts on the settings of a scenario on this machine's kernel, and the ones that a run would
+/// refuse. Nothing is set up.
 ///
 /// # Errors
 /// When the system does not say which controllers the kernel has.
@@ -145,7 +157,8 @@ pub(crate) fn plan(scenario: &Scenario, kernel: &Kernel) -> Result<Plan, Vec<Ref
     if refusals.is_empty() { Ok(plan) } else { Err(refusals) }
 }
 
-/// Plans the hosts and the network of a scenario on `kernel`, where other programs run and no flow does.
+/// Plans the hosts and the network of a scenario on `kernel`, where other programs run and no flow
+/// does.
 ///
 /// # Errors
 /// Everything that a kernel cannot do, flows and their records aside.
@@ -203,8 +216,10 @@ fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Refusals) {
         let legs = runtime::legs(flow);
         let (first, last) = (legs[0], legs[legs.len() - 1]);
         let ends = [(first.from, last.to, first), (last.to, first.from, last)];
+        let mut sides = [Side::Sender, Side::Receiver].into_iter();
         let [from, to] = ends.map(|(node, peer, leg)| {
-            let Carrier::Tcp(sockets) = &carrier else {
+            let side = sides.next().unwrap_or(Side::Receiver);
+            let Some(sockets) = carrier.sockets(side) else {
                 return plan.admit_packets(node.0, scenario.packet_bytes(flow));
             };
             let host = plan.host(node.0);
@@ -228,7 +243,8 @@ fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Refusals) {
     (plan, refusals)
 }
 
-/// Sockets or connections of a flow, with the verdicts on its settings. Flows that are alike share them.
+/// Sockets or connections of a flow, with the verdicts on its settings. Flows that are alike share
+/// them.
 fn carrier(
     scenario: &Scenario,
     routes: &Routes,
@@ -246,12 +262,13 @@ fn carrier(
     };
     match (&flow.transport, alike) {
         (Transport::Tcp(_), Some(alike)) => Some(alike),
-        (Transport::Tcp(config), None) => {
+        (Transport::Tcp(_), None) => {
             let hops = hops(scenario, routes, [flow.from, flow.to]);
-            let (sockets, mut verdicts) = settings::judge(scenario, flow, config, kernel);
+            refusals.extend(hosts::refusals(scenario, (number, flow)));
+            let (sockets, mut verdicts) = hosts::judge(scenario, flow, kernel);
             verdicts.extend(low_priority(scenario, &hops));
             subject.record(verdicts, entries, refusals);
-            Some(Carrier::Tcp(Arc::new(sockets)))
+            Some(Carrier::Tcp(sockets))
         }
         (Transport::Quic(own), alike) => {
             // A scenario with a controller that QUIC cannot carry is not resolved.
@@ -262,7 +279,8 @@ fn carrier(
             }
             Some(Carrier::Quic { config: Arc::new(config), flow: flow.initial_sequence })
         }
-        (Transport::Stp(_) | Transport::Xtp(_) | Transport::Sctp(_), _) => None,
+        // No kernel has the others.
+        _ => None,
     }
 }
 
@@ -338,8 +356,8 @@ fn ours() -> String {
 }
 
 impl Plan {
-    /// Bytes of each packet that a capture gets: whole packets if some are encrypted, else all headers and
-    /// options.
+    /// Bytes of each packet that a capture gets: whole packets if some are encrypted, else all
+    /// headers and options.
     pub(crate) fn snaplen(&self) -> u16 {
         let is_encrypted = |flow: &FlowPlan| matches!(flow.carrier, Carrier::Quic { .. });
         if self.flows.iter().any(is_encrypted) { LONGEST_PACKET } else { HEADERS }

@@ -1,5 +1,6 @@
 //! Accuracy of the emulation: delay errors of packets, and rates of links.
 
+use link::Framing;
 use units::{Rate, Span, Time};
 
 /// Least busy time of a link for its rate to be reported: in less, the jitter of single packets
@@ -75,7 +76,7 @@ fn largest_of(bucket: usize) -> u64 {
 pub(crate) struct RateMeter {
     pub(crate) output: usize,
     rate: Rate,
-    overhead: u32,
+    framing: Framing,
     /// When the packet before was to come, and when it came.
     last: Option<(Time, Time)>,
     bytes: u64,
@@ -85,9 +86,9 @@ pub(crate) struct RateMeter {
 }
 
 impl RateMeter {
-    /// A meter for an output port of this rate, which adds `overhead` bytes to each packet.
-    pub(crate) fn new(output: usize, rate: Rate, overhead: u32) -> Self {
-        Self { output, rate, overhead, last: None, bytes: 0, planned: 0.0, took: 0.0 }
+    /// A meter for an output port of this rate, which adds this framing to packets.
+    pub(crate) fn new(output: usize, rate: Rate, framing: Framing) -> Self {
+        Self { output, rate, framing, last: None, bytes: 0, planned: 0.0, took: 0.0 }
     }
 
     /// As the scenario has it.
@@ -98,7 +99,7 @@ impl RateMeter {
     /// A packet of `bytes` that was to come at `planned` came at `actual`.
     #[inline]
     pub(crate) fn delivered(&mut self, planned: Time, actual: Time, bytes: u16) {
-        let bytes = u64::from(bytes) + u64::from(self.overhead);
+        let bytes = u64::from(self.framing.bytes(bytes.into()));
         // Rounded up, for links carry the remainder of a nanosecond from packet to packet.
         let duration = (bytes * 8 * 1_000_000_000).div_ceil(self.rate.bits_per_second());
         if let Some((planned_before, actual_before)) = self.last
@@ -150,7 +151,7 @@ mod tests {
 
     /// 1000 bytes take 1 ms.
     fn meter() -> RateMeter {
-        RateMeter::new(0, Rate::from_bits_per_second(8_000_000), 0)
+        RateMeter::new(0, Rate::from_bits_per_second(8_000_000), Framing::default())
     }
 
     fn at(micros: u64) -> Time {

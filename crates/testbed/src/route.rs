@@ -19,8 +19,8 @@ pub(crate) struct Metrics {
     pub(crate) initial_window: Option<u32>,
     /// Acknowledge each segment.
     pub(crate) quick_ack: bool,
-    /// The least that the retransmission timer adds to the smoothed RTT, in milliseconds; `None` is that
-    /// of the kernel.
+    /// The least that the retransmission timer adds to the smoothed RTT, in milliseconds; `None` is
+    /// that of the kernel.
     pub(crate) rto_min_ms: Option<u32>,
 }
 

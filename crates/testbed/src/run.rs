@@ -36,8 +36,8 @@ pub struct Options<'a> {
     pub proxy: Option<&'a Path>,
 }
 
-/// Runs `scenario` with `seed`, which determines the errors of links. The result also depends on this
-/// machine.
+/// Runs `scenario` with `seed`, which determines the errors of links. The result also depends on
+/// this machine.
 ///
 /// # Errors
 /// If the machine lacks something, or the kernel cannot apply the settings of the scenario.
@@ -102,6 +102,7 @@ fn record(
     let samples = std::mem::take(&mut emulation.emulated.links);
     tables.extend(samples.tables);
     tables.extend(carried.legs);
+    tables.extend(carried.limits.into_table());
     tables.extend(traces);
     Recording {
         scenario: scenario.name.clone(),

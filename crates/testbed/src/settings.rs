@@ -39,6 +39,8 @@ pub(crate) fn least_mtu(ip: IpVersion) -> u32 {
 const LARGEST_WINDOW: u64 = 1 << 28;
 /// The shortest time that its timers know: a tick at 250 Hz, the usual rate.
 const TICK: Span = Span::from_millis(4);
+/// Bytes of a write, where they do not count.
+pub(crate) const USUAL_WRITE: u64 = 1 << 18;
 /// `tcp_wmem` for a send buffer without limit: far above what any path here holds.
 const UNLIMITED_SEND_BUFFER: &str = "4096 65536 1073741824";
 
@@ -86,8 +88,12 @@ pub(crate) struct Applied {
     pub(crate) mss: u32,
     /// MTU of the interface: the longest packet.
     pub(crate) mtu: u32,
-    /// The largest window to advertise, in bytes.
+    /// The largest window to advertise, in bytes; of a buffer that tunes itself it is an estimate.
     pub(crate) window: u32,
+    /// The receive buffer tunes itself.
+    pub(crate) tunes_window: bool,
+    /// Most bytes of a write.
+    pub(crate) write: u64,
     /// Bytes for the send buffer; `None` lets it grow.
     pub(crate) send_buffer: Option<u32>,
     /// Send small segments at once.
@@ -147,6 +153,8 @@ pub(crate) struct Kernel {
     pub(crate) controllers: Controllers,
     /// The queueing discipline of new interfaces.
     pub(crate) queueing: String,
+    /// Its release, such as `6.18.44`.
+    pub(crate) release: String,
 }
 
 impl Kernel {
@@ -154,9 +162,11 @@ impl Kernel {
     pub(crate) fn running() -> Result<Self, KernelError> {
         // Kernels without queueing disciplines have no name for it.
         let queueing = fs::read_to_string("/proc/sys/net/core/default_qdisc").unwrap_or_default();
+        let release = fs::read_to_string("/proc/sys/kernel/osrelease").unwrap_or_default();
         Ok(Self {
             controllers: Controllers::of_this_kernel()?,
             queueing: queueing.trim().to_owned(),
+            release: release.trim().to_owned(),
         })
     }
 }
@@ -170,7 +180,8 @@ pub(crate) fn judge(
 ) -> (Applied, Vec<Entry>) {
     let (controller, entries) = kernel.controllers.choose(&flow.controller);
     let mtu = scenario.packet_bytes(flow) as u32;
-    // As in the simulator: on as well for the recovery of Linux and for controllers that use reports.
+    // As in the simulator: on as well for the recovery of Linux and for controllers that use
+    // reports.
     let needs = flow.controller.build(&config.controller()).needs();
     let duplicate_reports =
         config.dsack || config.recovery == Recovery::Linux || needs.duplicate_reports;
@@ -186,7 +197,8 @@ pub(crate) fn judge(
         "what the controller in the kernel halves, most often cwnd",
     );
     judge.mss(config.mss, mtu, scenario.ip);
-    judge.buffers(config.receive_buffer, config.send_buffer.size());
+    judge.receive_buffer(config, kernel);
+    judge.send_buffer(config);
     if let Some(rate) = flow.reader_rate {
         let kernel = "the sockets are read at this rate, some 1500 bytes at a time";
         judge.applied("transport.reader_rate", rate, kernel);
@@ -211,7 +223,9 @@ const _: fn(&Config) = |config| {
         ssthresh_basis: _,
         mss: _,
         receive_buffer: _,
+        receive_tuning: _,
         send_buffer: _,
+        send_tuning: _,
         // Follows from `reader_rate`.
         reads_at_once: _,
         window_scaling: _,
@@ -240,6 +254,8 @@ const _: fn(&Config) = |config| {
         quick_start: _,
         eln: _,
         ack_control: _,
+        receive_offload: _,
+        sack_compression: _,
         // The plan rejects the protocol that has it.
         scps: _,
     } = config;
@@ -263,10 +279,23 @@ fn sysctls(
         ("tcp_retries2", config.max_retries.to_string()),
         ("tcp_slow_start_after_idle", switch(config.idle_restart)),
         ("tcp_rto_max_ms", (config.rto.max.as_millis_f64() as u32).to_string()),
-        ("tcp_wmem", UNLIMITED_SEND_BUFFER.to_owned()),
+        (
+            "tcp_wmem",
+            config.send_tuning.map_or(UNLIMITED_SEND_BUFFER.to_owned(), |tuning| {
+                format!("4096 {} {}", tuning.default.get(), tuning.max.get())
+            }),
+        ),
+        ("tcp_comp_sack_nr", config.sack_compression.map_or(0, |one| one.acks).to_string()),
         // Each connection starts afresh, whatever the one before has learnt.
         ("tcp_no_metrics_save", switch(true)),
     ];
+    if let Some(tuning) = config.receive_tuning {
+        let (default, max) = (tuning.default.get(), tuning.max.get());
+        sysctls.push(("tcp_rmem", format!("4096 {default} {max}")));
+    }
+    if let Some(compression) = config.sack_compression {
+        sysctls.push(("tcp_comp_sack_delay_ns", compression.delay.as_nanos().to_string()));
+    }
     if scenario.links.iter().any(|link| link.mtu != [None; 2]) {
         // Below its usual 552, Linux would let routers fragment.
         sysctls.push(("route/min_pmtu", LEAST_MTU.to_string()));
@@ -282,12 +311,15 @@ fn applied(
     mtu: u32,
     sysctls: Vec<(&'static str, String)>,
 ) -> Applied {
-    let send_buffer = config.send_buffer.size();
+    // A buffer that tunes itself gets its sizes by a sysctl.
+    let send_buffer = config.send_buffer.size().filter(|_| config.send_tuning.is_none());
     Applied {
         controller,
         mss: config.mss,
         mtu,
         window: config.receive_buffer.get().min(LARGEST_WINDOW) as u32,
+        tunes_window: config.receive_tuning.is_some(),
+        write: config.send_tuning.map_or(USUAL_WRITE, |tuning| tuning.write.get()),
         send_buffer: send_buffer.map(|size| size.get().min(LARGEST_WINDOW) as u32),
         no_delay: !config.nagle,
         keep_alive: config.keep_alive,

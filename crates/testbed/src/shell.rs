@@ -74,7 +74,8 @@ pub fn shell(
     shell_through(scenario, seed, program, servers, None)
 }
 
-/// As [`shell`], of a scenario that may have split proxies: `proxy` is the program `bentpipe-proxy`.
+/// As [`shell`], of a scenario that may have split proxies: `proxy` is the program
+/// `bentpipe-proxy`.
 ///
 /// # Errors
 /// Those of [`shell`].

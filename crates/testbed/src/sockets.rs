@@ -1,13 +1,14 @@
-//! Sockets of the hosts. They are created inside the namespaces, configured by the plan, and read and
-//! written by one thread.
+//! Sockets of the hosts. They are created inside the namespaces, configured by the plan, and read
+//! and written by one thread.
 //!
 //! Decisions:
 //! - One thread drives all sockets, another the network: a socket stays in the namespace it was
 //!   made in, so hosts need no processes; both run under `SCHED_FIFO`, and sleep, lest the kernel
 //!   stops them for 50 ms in each second.
-//! - Received data of TCP is thrown away in the kernel (`MSG_TRUNC`): it costs no copy, and nobody looks
-//!   at it.
-//! - `quic` has the ends of QUIC connections, which are this process's own, `options` the options of TCP's.
+//! - Received data of TCP is thrown away in the kernel (`MSG_TRUNC`): it costs no copy, and nobody
+//!   looks at it.
+//! - `quic` has the ends of QUIC connections, which are this process's own, `options` the options
+//!   of TCP's.
 
 mod options;
 mod quic;
@@ -20,7 +21,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use ::quic::{Logs, Maker};
 use network::{FlowId, Schedule};
 use nix::cmsg_space;
-use runtime::{EndpointId, Ends, Pair, address};
+use runtime::{EndpointId, Ends, Pair, Side, address};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::{Errno, ioctl_fionread};
 use rustix::net::{
@@ -28,7 +29,7 @@ use rustix::net::{
     connect, getpeername, getsockname, listen, recv, send, shutdown, socket_with, sockopt,
 };
 use sketch::Sketch;
-use transport::{AbortCause, Counters, Endpoint as _, Sample, Streams as _};
+use transport::{AbortCause, Counters, Endpoint as _, Limits, Sample, Streams as _};
 use units::{Rate, Span, Time};
 use wire::IpVersion;
 
@@ -36,14 +37,14 @@ use crate::clock::Clock;
 use crate::error::{Doing, KernelError};
 use crate::namespace::Namespace;
 use crate::plan::{Carrier, FlowPlan, Plan};
-use crate::settings::Applied;
+use crate::settings::{Applied, USUAL_WRITE};
 use crate::sys;
 use crate::tcp_info::TcpInfo;
 
 use self::options::configure;
 
 /// Bytes written at a time: enough for one segment offload, and in the cache.
-const PIECE: usize = 1 << 18;
+const PIECE: usize = USUAL_WRITE as usize;
 /// Bytes that a slow reader reads at a time: about a segment, as in the simulator.
 const LARGEST_PIECE: u64 = 1500;
 /// Connections that may wait to be accepted.
@@ -55,6 +56,8 @@ const LISTENER: u64 = 1 << 32;
 #[derive(Debug)]
 pub(crate) struct Endpoint {
     pub(crate) flow: FlowId,
+    /// The largest window that it may advertise, if its socket is of TCP.
+    window: Option<u32>,
     /// Bytes received in all.
     pub(crate) received: u64,
     /// Number of received bytes at which the application is notified.
@@ -69,6 +72,8 @@ pub(crate) struct Endpoint {
     /// Bytes that the socket took.
     written: u64,
     unwritten: u64,
+    /// Most bytes of a write.
+    write: u64,
     closing: bool,
     shut: bool,
     /// The other end will send nothing more.
@@ -123,8 +128,8 @@ pub(crate) struct Sockets<'a> {
 }
 
 impl<'a> Sockets<'a> {
-    /// Begins to listen for each flow of a run with this seed and these logs. Call it in a thread of
-    /// its own: it moves from namespace to namespace.
+    /// Begins to listen for each flow of a run with this seed and these logs. Call it in a thread
+    /// of its own: it moves from namespace to namespace.
     pub(crate) fn new(
         plan: &'a Plan,
         namespaces: &'a [Namespace],
@@ -149,10 +154,8 @@ impl<'a> Sockets<'a> {
             timers: Schedule::new(),
         };
         for (number, flow) in plan.flows.iter().enumerate() {
-            let listener = match &flow.carrier {
-                Carrier::Tcp(settings) => Some(sockets.listener(number as u64, flow, settings)),
-                Carrier::Quic { .. } => None,
-            };
+            let settings = flow.carrier.sockets(flow.opener.other());
+            let listener = settings.map(|settings| sockets.listener(number as u64, flow, settings));
             let listener = listener.transpose().doing(|| format!("listen on port {}", flow.port));
             sockets.listeners.push(listener?);
         }
@@ -194,15 +197,12 @@ impl<'a> Sockets<'a> {
         // The only leg.
         let pair = self.ends.open(flow, 0);
         let plan = &self.plan.flows[flow.0 as usize];
-        let rate = match &plan.carrier {
-            Carrier::Tcp(settings) => settings.reader_rate,
-            Carrier::Quic { .. } => None,
-        };
-        self.endpoints.extend([Endpoint::new(flow, rate), Endpoint::new(flow, rate)]);
+        let sides = [Side::Sender, Side::Receiver];
+        self.endpoints.extend(sides.map(|side| Endpoint::new(flow, &plan.carrier, side)));
         let to = self.address_of(plan.host(plan.opener.other()), plan);
-        let opened = match &plan.carrier {
-            Carrier::Tcp(settings) => self.open_tcp(plan, pair, to, settings),
-            Carrier::Quic { .. } => self.open_quic(flow, pair),
+        let opened = match plan.carrier.sockets(plan.opener) {
+            Some(settings) => self.open_tcp(plan, pair, to, settings),
+            None => self.open_quic(flow, pair),
         };
         opened.doing(|| format!("connect to {to}")).map_err(|error| (pair, error))?;
         Ok(pair)
@@ -247,8 +247,8 @@ impl<'a> Sockets<'a> {
         self.pump(number)
     }
 
-    /// Takes back what the socket has not taken yet; what it has, it sends. Returns how much that is
-    /// in all.
+    /// Takes back what the socket has not taken yet; what it has, it sends. Returns how much that
+    /// is in all.
     pub(crate) fn withdraw(&mut self, number: EndpointId) -> u64 {
         let endpoint = &mut self.endpoints[number.index()];
         if let Some(end) = &mut endpoint.quic {
@@ -299,8 +299,8 @@ impl<'a> Sockets<'a> {
         self.timers.next_time()
     }
 
-    /// Lets slow readers take the pieces that they have read by `now`, does what connections of QUIC
-    /// have to do by then, and returns what has happened.
+    /// Lets slow readers take the pieces that they have read by `now`, does what connections of
+    /// QUIC have to do by then, and returns what has happened.
     pub(crate) fn expire(&mut self, now: Time, happened: &mut Vec<Event>) {
         while let Some((at, number)) = self.timers.peek().filter(|(at, _)| *at <= now) {
             self.timers.pop();
@@ -330,8 +330,9 @@ impl<'a> Sockets<'a> {
     fn accept(&mut self, flow: usize) -> io::Result<()> {
         loop {
             let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
-            let (Some(listener), Carrier::Tcp(settings)) =
-                (&self.listeners[flow], &self.plan.flows[flow].carrier)
+            let plan = &self.plan.flows[flow];
+            let (Some(listener), Some(settings)) =
+                (&self.listeners[flow], plan.carrier.sockets(plan.opener.other()))
             else {
                 return Ok(());
             };
@@ -440,11 +441,7 @@ impl<'a> Sockets<'a> {
     /// how much memory packets take.
     fn clamp(&self, number: EndpointId) -> io::Result<()> {
         let Some(socket) = self.socket_of(number) else { return Ok(()) };
-        let flow = self.endpoints[number.index()].flow;
-        let Carrier::Tcp(settings) = &self.plan.flows[flow.0 as usize].carrier else {
-            return Ok(());
-        };
-        let window = settings.window;
+        let Some(window) = self.endpoints[number.index()].window else { return Ok(()) };
         sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, window)
     }
 
@@ -453,7 +450,9 @@ impl<'a> Sockets<'a> {
         let endpoint = &mut self.endpoints[number.index()];
         let Some(socket) = &endpoint.socket else { return Ok(()) };
         while endpoint.unwritten > 0 {
-            let piece = endpoint.unwritten.min(PIECE as u64) as usize;
+            // The socket may have taken a part of the present write.
+            let left = endpoint.write - endpoint.written % endpoint.write;
+            let piece = endpoint.unwritten.min(left).min(PIECE as u64) as usize;
             match send(socket, &self.zeros[..piece], SendFlags::NOSIGNAL) {
                 Ok(length) => {
                     endpoint.written += length as u64;
@@ -483,8 +482,8 @@ impl<'a> Sockets<'a> {
         let is_reading = endpoint.reader.is_some_and(|reader| reader.piece > 0);
         flags.set(EventFlags::IN, !endpoint.ended && !is_reading);
         flags.set(EventFlags::OUT, endpoint.unwritten > 0 || (endpoint.closing && !endpoint.shut));
-        // The end of both directions is reported without a request, and as long as it lasts: once is
-        // enough.
+        // The end of both directions is reported without a request, and as long as it lasts: once
+        // is enough.
         flags.set(EventFlags::ET, flags.is_empty());
         epoll::modify(&self.epoll, socket, EventData::new_u64(number.0.into()), flags)?;
         Ok(())
@@ -527,7 +526,8 @@ impl Endpoint {
         self.written
     }
 
-    /// Returns true if a request or an answer on a stream has arrived that the application has not taken.
+    /// Returns true if a request or an answer on a stream has arrived that the application has not
+    /// taken.
     pub(crate) fn has_arrived(&self) -> bool {
         self.quic.as_ref().is_some_and(|end| end.connection.has_arrived())
     }
@@ -548,10 +548,16 @@ impl Endpoint {
         self.quic.as_ref().map_or_else(of_kernel, |end| *end.connection.counters())
     }
 
-    /// The RTT samples of the sender in nanoseconds. The kernel reports a smoothed RTT and the minimum,
-    /// and no samples.
+    /// The RTT samples of the sender in nanoseconds. The kernel reports a smoothed RTT and the
+    /// minimum, and no samples.
     pub(crate) fn rtt_samples(&self) -> Option<&Sketch> {
         self.quic.as_ref().map(|end| end.connection.rtt_samples())
+    }
+
+    /// Time of the sender by what held it back until `now`, with TCP as far as the kernel measures
+    /// it.
+    pub(crate) fn limits(&self, now: Time) -> Option<Limits> {
+        self.quic.as_ref().map_or_else(|| self.info.limits(), |end| end.connection.limits(now))
     }
 
     /// Returns true if its connection was given up.
@@ -559,9 +565,13 @@ impl Endpoint {
         self.failed
     }
 
-    fn new(flow: FlowId, reader_rate: Option<Rate>) -> Self {
+    fn new(flow: FlowId, carrier: &Carrier, side: Side) -> Self {
+        let sockets = carrier.sockets(side);
+        let write = sockets.map_or(PIECE as u64, |settings| settings.write);
+        let reader_rate = sockets.and_then(|settings| settings.reader_rate);
         Self {
             flow,
+            window: sockets.map(|settings| settings.window),
             received: 0,
             wake_at: u64::MAX,
             info: TcpInfo::default(),
@@ -570,6 +580,7 @@ impl Endpoint {
             socket: None,
             written: 0,
             unwritten: 0,
+            write,
             closing: false,
             shut: false,
             ended: false,

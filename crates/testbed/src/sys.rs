@@ -66,11 +66,11 @@ pub(crate) fn set_option(fd: impl AsFd, level: c_int, option: c_int, value: u32)
     outcome(result)
 }
 
-/// The state of a TCP connection from the kernel, as bytes. Fields that an older kernel lacks are zero.
-pub(crate) fn tcp_info(fd: BorrowedFd<'_>) -> io::Result<[u8; LONGEST_TCP_INFO]> {
-    let mut info = [0; LONGEST_TCP_INFO];
+/// The state of a TCP connection from the kernel, as bytes. An older kernel gives fewer.
+pub(crate) fn tcp_info(fd: BorrowedFd<'_>) -> io::Result<Vec<u8>> {
+    let mut info = vec![0; LONGEST_TCP_INFO];
     let mut length = LONGEST_TCP_INFO as libc::socklen_t;
-    // SAFETY: the kernel writes at most `length` bytes, the size of the array, and both live
+    // SAFETY: the kernel writes at most `length` bytes, the size of the buffer, and both live
     // through the call.
     let result = unsafe {
         libc::getsockopt(
@@ -81,7 +81,9 @@ pub(crate) fn tcp_info(fd: BorrowedFd<'_>) -> io::Result<[u8; LONGEST_TCP_INFO]>
             &raw mut length,
         )
     };
-    outcome(result).map(|()| info)
+    outcome(result)?;
+    info.truncate(length as usize);
+    Ok(info)
 }
 
 /// Puts the calling thread before all that share the machine by turns.
@@ -102,8 +104,8 @@ pub(crate) fn unshare(namespaces: UnshareFlags) -> io::Result<()> {
 
 /// Lets a program end when the calling thread does, even by a signal that nobody can handle.
 pub(crate) fn die_with_thread(command: &mut Command) {
-    // SAFETY: between fork and exec only this system call is made, which allocates nothing and takes
-    // no lock.
+    // SAFETY: between fork and exec only this system call is made, which allocates nothing and
+    // takes no lock.
     unsafe {
         command.pre_exec(|| {
             rustix::process::set_parent_process_death_signal(Some(Signal::KILL))

@@ -1,6 +1,6 @@
 //! `TCP_INFO`: the kernel's state of a connection (linux/tcp.h).
 
-use transport::{Counters, Sample};
+use transport::{Counters, Limit, Limits, Sample};
 use units::Span;
 
 /// `tcpi_ca_state` in fast recovery.
@@ -25,6 +25,9 @@ pub(crate) struct TcpInfo {
     pub(crate) cwnd_segments: u32,
     pub(crate) retransmitted_segments: u32,
     pub(crate) data_segments_sent: u32,
+    /// Microseconds with data to send or to be acknowledged, those of them that the receive window
+    /// and the send buffer have limited; `None` before Linux 4.10.
+    pub(crate) limited_us: Option<[u64; 3]>,
     pub(crate) bytes_sent: u64,
     /// The window that the other end advertises, in bytes.
     pub(crate) send_window: u32,
@@ -51,6 +54,7 @@ impl TcpInfo {
             bytes_received: u64_at(128),
             min_rtt_us: u32_at(148),
             data_segments_sent: u32_at(156),
+            limited_us: (info.len() >= 192).then(|| [168, 176, 184].map(u64_at)),
             bytes_sent: u64_at(200),
             send_window: u32_at(228),
             timeouts: u16_at(240),
@@ -90,6 +94,18 @@ impl TcpInfo {
             // No TCP of the kernel sends any.
             probes: 0,
         }
+    }
+
+    /// Time by what held the sender back, as far as the kernel measures it.
+    pub(crate) fn limits(&self) -> Option<Limits> {
+        let [busy, receive_window, send_buffer] =
+            self.limited_us?.map(|micros| Span::from_nanos(micros.saturating_mul(1000)));
+        let times = Limit::ALL.map(|limit| match limit {
+            Limit::ReceiveWindow => Some(receive_window),
+            Limit::SendBuffer => Some(send_buffer),
+            _ => None,
+        });
+        Some(Limits { times, total: Some(busy) })
     }
 
     /// Returns true if there is an RTT sample.

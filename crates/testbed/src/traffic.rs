@@ -5,12 +5,14 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use network::{FlowId, Schedule};
 use quic::Logs;
 use recording::{ExtraTable, FlowRecord, FlowSample, FlowSeries, ProtocolRecord};
-use runtime::{Application, Connections, EndpointId, FlowState, Pair, quic_record, tcp_record};
+use runtime::{
+    Application, Connections, EndpointId, FlowState, LimitSeries, Pair, quic_record, tcp_record,
+};
 use rustix::event::Timespec;
 use scenario::Scenario;
 use scenario::model::Flow;
 use sketch::Sketch;
-use transport::{Counters, Protocol, Streams};
+use transport::{Counters, Limits, Protocol, Streams};
 use units::{Span, Time};
 
 use crate::clock::Clock;
@@ -37,6 +39,7 @@ pub(crate) struct Carried {
     pub(crate) complete: bool,
     pub(crate) flows: Vec<FlowRecord>,
     pub(crate) series: FlowSeries,
+    pub(crate) limits: LimitSeries,
     /// For each flow, the largest window that its receiver advertised.
     pub(crate) windows: Vec<u32>,
     /// The table of legs, if a flow is split.
@@ -85,6 +88,7 @@ struct Run<'a> {
     next_look: Time,
     last_rows: Vec<Option<FlowSample>>,
     series: FlowSeries,
+    limits: LimitSeries,
     watches: Watches,
 }
 
@@ -114,6 +118,7 @@ impl<'a> Run<'a> {
             last_rows: vec![None; applications.len()],
             applications,
             series: FlowSeries::default(),
+            limits: LimitSeries::default(),
             watches,
         }
     }
@@ -225,7 +230,11 @@ impl<'a> Run<'a> {
             if self.applications[flow].start > now {
                 continue;
             }
-            let sample = self.totals(flow).state.sample(now, flow);
+            let state = self.totals(flow, now).state;
+            if !state.is_split {
+                self.limits.push(now, flow, 0, state.limits);
+            }
+            let sample = state.sample(now, flow);
             let last = self.last_rows[flow].as_ref();
             let sample = last.map_or(sample, |last| sample.with_rates_since(last));
             self.last_rows[flow] = Some(sample);
@@ -233,13 +242,18 @@ impl<'a> Run<'a> {
         }
     }
 
-    fn totals(&self, flow: usize) -> Totals {
+    fn totals(&self, flow: usize, now: Time) -> Totals {
         let endpoints = &self.hosts.sockets.endpoints;
         let application = &self.applications[flow];
         let sender = application.pairs.last();
         let sender = sender.map(|pair| endpoints[pair.sender.index()].sample());
-        let mut state =
-            FlowState { delivered: 0, sent: Counters::default(), is_split: false, sender };
+        let mut state = FlowState {
+            delivered: 0,
+            sent: Counters::default(),
+            is_split: false,
+            sender,
+            limits: None,
+        };
         let (mut rtt, mut window) = (Sketch::default(), 0);
         for pair in &application.pairs {
             state.delivered += endpoints[pair.receiver.index()].received;
@@ -258,6 +272,8 @@ impl<'a> Run<'a> {
             state.sent.bytes = most;
             state.is_split = true;
         }
+        let of_pair = |pair: &Pair| endpoints[pair.sender.index()].limits(now);
+        state.limits = Limits::sum(application.pairs.iter().map(of_pair));
         Totals { state, rtt, window }
     }
 
@@ -272,7 +288,9 @@ impl<'a> Run<'a> {
             end,
             complete,
             flows: flows.map(|(number, flow)| self.record(end, number, flow)).collect(),
-            windows: (0..self.applications.len()).map(|flow| self.totals(flow).window).collect(),
+            windows: (0..self.applications.len())
+                .map(|flow| self.totals(flow, end).window)
+                .collect(),
             legs: legs::table(
                 self.scenario,
                 &self.applications,
@@ -280,6 +298,7 @@ impl<'a> Run<'a> {
                 &self.watches,
             ),
             series: self.series,
+            limits: self.limits,
         }
     }
 
@@ -292,7 +311,7 @@ impl<'a> Run<'a> {
 
     fn record(&self, end: Time, number: usize, flow: &Flow) -> FlowRecord {
         let application = &self.applications[number];
-        let Totals { state, rtt, window: _ } = self.totals(number);
+        let Totals { state, rtt, window: _ } = self.totals(number, end);
         let (status, protocol) = match flow.protocol() {
             Protocol::Quic => {
                 let endpoints = &self.hosts.sockets.endpoints;

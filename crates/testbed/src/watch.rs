@@ -1,7 +1,7 @@
 //! The TCP state of all connections of a gateway, from the kernel (sock_diag(7)).
 //!
-//! The daemon closes a socket while the kernel still delivers what it holds. So the daemon is not asked: the
-//! kernel lists the sockets of the namespace, and reports each one when it is destroyed.
+//! The daemon closes a socket while the kernel still delivers what it holds. So the daemon is not
+//! asked: the kernel lists the sockets of the namespace, and reports each one when it is destroyed.
 
 use std::collections::BTreeMap;
 use std::io;
@@ -19,7 +19,8 @@ use wire::IpVersion;
 use crate::namespace::Namespace;
 use crate::tcp_info::TcpInfo;
 
-/// `SKNLGRP_INET_TCP_DESTROY` and `SKNLGRP_INET6_TCP_DESTROY` (linux/sock_diag.h) as a mask of groups.
+/// `SKNLGRP_INET_TCP_DESTROY` and `SKNLGRP_INET6_TCP_DESTROY` (linux/sock_diag.h) as a mask of
+/// groups.
 const DESTROYED: u32 = 1 << 0 | 1 << 2;
 /// linux/sock_diag.h, linux/inet_diag.h.
 const SOCK_DIAG_BY_FAMILY: u16 = 20;

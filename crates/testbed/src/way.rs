@@ -1,5 +1,5 @@
-//! Where packets stop on their way: at each gateway that they cross from one side to the other, and at
-//! their destination.
+//! Where packets stop on their way: at each gateway that they cross from one side to the other, and
+//! at their destination.
 //!
 //! A proxy keeps the addresses of both ends, so the addresses of a packet say which way it goes,
 //! also if a proxy sent it.

@@ -1,4 +1,5 @@
-//! Careful Resume: a connection starts with the saved parameters of an earlier one on the same path.
+//! Careful Resume: a connection starts with the saved parameters of an earlier one on the same
+//! path.
 //!
 //! Source: RFC 9959, read as draft-ietf-tsvwg-careful-resume (revision 24). It works with every
 //! controller, and overrides its window for a few round trips:
@@ -13,8 +14,8 @@
 //! - Safe Retreat, after a loss in these two: cwnd = `PipeSize` / 2 and no growth until the last of
 //!   the unvalidated data is acknowledged and recovery is over; then ssthresh = `PipeSize` / 2.
 //!
-//! Decisions: the saved parameters always belong to this path and are never too old. In Safe Retreat
-//! `PipeSize` counts data acknowledged by SACK, because the cumulative ACK also covers
+//! Decisions: the saved parameters always belong to this path and are never too old. In Safe
+//! Retreat `PipeSize` counts data acknowledged by SACK, because the cumulative ACK also covers
 //! retransmissions. cwnd is never below two segments.
 
 use units::{Bytes, SizeLimit, Span, Time};
@@ -111,8 +112,9 @@ impl CarefulResume {
         }
     }
 
-    /// Careful Resume of a protocol whose handshake counts as data, such as QUIC: all initial data is
-    /// acknowledged when this many bytes are, and not when the first packets of the handshake are.
+    /// Careful Resume of a protocol whose handshake counts as data, such as QUIC: all initial data
+    /// is acknowledged when this many bytes are, and not when the first packets of the handshake
+    /// are.
     #[must_use]
     pub fn after(mut self, initial_data: u64) -> Self {
         self.initial_end = Some(initial_data);

@@ -2,8 +2,8 @@
 //!
 //! Source: draft-ietf-ccwg-bbr section 4.1. Each record has the amount of delivered data, and its
 //! time, at the transmission of the segment. The acknowledgement then gives the amount delivered
-//! since. The interval of the sample is the longer of the send and the ACK interval, so that a burst
-//! of ACKs or of segments does not look like bandwidth.
+//! since. The interval of the sample is the longer of the send and the ACK interval, so that a
+//! burst of ACKs or of segments does not look like bandwidth.
 //!
 //! Records are kept only for controllers that need them. They are contiguous and sorted: added at
 //! the upper end, removed at the lower end, and found by binary search.
@@ -69,8 +69,8 @@ pub struct Delivery {
 struct RoundTrip {
     /// When the youngest segment was sent that it delivers and that was sent once.
     sent_at: Option<Time>,
-    /// It acknowledges cumulatively what was sent twice: which copy it answers is unknown, and so is
-    /// why it comes now.
+    /// It acknowledges cumulatively what was sent twice: which copy it answers is unknown, and so
+    /// is why it comes now.
     ambiguous: bool,
 }
 
@@ -194,8 +194,8 @@ impl Delivery {
     }
 
     /// The round-trip time that the ACK just processed has measured: since the youngest segment was
-    /// sent that it delivers, if that was sent once. An ACK that also acknowledges cumulatively what
-    /// was sent twice measures none, as in Linux (`tcp_clean_rtx_queue`).
+    /// sent that it delivers, if that was sent once. An ACK that also acknowledges cumulatively
+    /// what was sent twice measures none, as in Linux (`tcp_clean_rtx_queue`).
     pub fn take_round_trip(&mut self, now: Time) -> Option<Span> {
         let RoundTrip { sent_at, ambiguous } = std::mem::take(&mut self.round_trip);
         sent_at.filter(|_| !ambiguous).map(|sent| now.since(sent))
@@ -232,8 +232,8 @@ impl Delivery {
         }
     }
 
-    /// Makes two records of the one that `position` is inside of. Segments that were sent before the
-    /// path narrowed are retransmitted in parts, and only a part that is has a new stamp.
+    /// Makes two records of the one that `position` is inside of. Segments that were sent before
+    /// the path narrowed are retransmitted in parts, and only a part that is has a new stamp.
     fn split(&mut self, una: u64, position: u64) {
         let index = self.records.partition_point(|record| record.end <= position);
         let start = index.checked_sub(1).map_or(una, |before| self.records[before].end);

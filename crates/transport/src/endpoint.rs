@@ -9,6 +9,8 @@ use sketch::Sketch;
 use units::{Span, Time};
 use wire::feedback::Field;
 
+use crate::limits::Limits;
+
 /// Totals of a sender. Segments are data segments; probes of unused capacity are counted apart.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Counters {
@@ -55,8 +57,8 @@ pub enum AbortCause {
     TimedOut,
     /// Nothing arrived for the idle timeout of QUIC (RFC 9000 section 10.1).
     IdleTimeout,
-    /// One of the ends found that the other breaks the protocol, or exceeds a limit of its own (RFC 9000
-    /// section 11.1).
+    /// One of the ends found that the other breaks the protocol, or exceeds a limit of its own
+    /// (RFC 9000 section 11.1).
     ProtocolError,
 }
 
@@ -118,8 +120,8 @@ pub trait Endpoint {
         self.on_congestion_experienced();
     }
 
-    /// The feedback field of `packet`, which [`next_packet`](Self::next_packet) has just given out. Called
-    /// in networks whose packets have one.
+    /// The feedback field of `packet`, which [`next_packet`](Self::next_packet) has just given out.
+    /// Called in networks whose packets have one.
     fn take_field(&mut self, packet: &Self::Packet) -> Field {
         let _ = packet;
         Field::default()
@@ -178,4 +180,10 @@ pub trait Endpoint {
 
     /// Its RTT samples in nanoseconds.
     fn rtt_samples(&self) -> &Sketch;
+
+    /// Time until `now` by what held the sender back; `None` if the protocol does not measure it.
+    fn limits(&self, now: Time) -> Option<Limits> {
+        let _ = now;
+        None
+    }
 }

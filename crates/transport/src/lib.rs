@@ -5,6 +5,7 @@
 //! - [`Delivery`]: samples of the delivery rate
 //! - [`Pacer`]: segments leave one by one
 //! - [`CarefulResume`]: start from what an earlier connection has found
+//! - [`LimitClock`]: time of a sender by what held it back
 //! - [`PathMtu`]: the largest packet that the path takes
 //! - [`Protocol`]: the list of transport protocols
 //! - [`Space`]: sequence numbers that wrap on the wire
@@ -14,6 +15,7 @@
 mod careful_resume;
 mod delivery;
 mod endpoint;
+mod limits;
 mod pacing;
 mod path_cache;
 mod path_mtu;
@@ -28,6 +30,7 @@ mod streams;
 pub use careful_resume::{CarefulResume, ResumePhase, SavedPath};
 pub use delivery::Delivery;
 pub use endpoint::{AbortCause, Counters, Endpoint, Sample};
+pub use limits::{Limit, LimitClock, Limits};
 pub use pacing::{Pacer, Pacing, usual_rate};
 pub use path_cache::{KnownPath, PathCache};
 pub use path_mtu::{Advice, MtuProbing, Opportunity, PathMtu, PathMtuCounters};

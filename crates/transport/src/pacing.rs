@@ -1,12 +1,12 @@
 //! Pacing: segments are sent no faster than a rate.
 //!
-//! The rate is that of the controller, or that of Careful Resume. With the rules of Linux
-//! (`tcp_update_pacing_rate` and `tcp_update_skb_after_send`, used with the `fq` queueing discipline
-//! or `SO_MAX_PACING_RATE`), other controllers also have a rate: twice cwnd per smoothed RTT far below
-//! ssthresh, so that slow start can double, and 1.2 times cwnd later. The first ten segments of a
-//! connection are sent at once. Then not segments but packets wait: the segments that Linux hands down
-//! in one piece leave at once, and the next packet waits for as long as all of them take at the rate. A
-//! late packet shortens the next wait by its delay, at most by half.
+//! The rate is that of the controller, or that of Careful Resume. With the rules of
+//! Linux (`tcp_update_pacing_rate` and `tcp_update_skb_after_send`, used with the `fq` queueing
+//! discipline or `SO_MAX_PACING_RATE`), other controllers also have a rate: twice cwnd per smoothed
+//! RTT far below ssthresh, so that slow start can double, and 1.2 times cwnd later. The first ten
+//! segments of a connection are sent at once. Then not segments but packets wait: the segments that
+//! Linux hands down in one piece leave at once, and the next packet waits for as long as all of
+//! them take at the rate. A late packet shortens the next wait by its delay, at most by half.
 
 use congestion::Window;
 use units::{Span, Time};
@@ -100,8 +100,8 @@ impl Pacer {
         Some(usual_rate(window, flight, srtt))
     }
 
-    /// A segment leaves, after `segments` others. `continues`: it belongs to the same packet as the one
-    /// before it.
+    /// A segment leaves, after `segments` others. `continues`: it belongs to the same packet as the
+    /// one before it.
     pub fn on_sent(&mut self, now: Time, bytes: u64, rate: f64, segments: u64, continues: bool) {
         if !continues {
             self.packet_due = self.next_departure;

@@ -1,12 +1,13 @@
 //! The MTUs of paths that a host keeps, so that its next connection need not find them again.
 //!
-//! A report of a router is about a path, not about a connection (RFC 1191 section 6.2, RFC 8201 section 5.2).
-//! It counts for ten minutes (RFC 1191 section 6.3), for all connections from the same instant on.
+//! A report of a router is about a path, not about a connection (RFC 1191 section 6.2, RFC 8201
+//! section 5.2). It counts for ten minutes (RFC 1191 section 6.3), for all connections from the
+//! same instant on.
 //!
 //! Decisions:
 //! - A path is all that goes from one host to another. Routes of a scenario do not change.
-//! - The size that probes have found is not remembered. RFC 4821 section 5.2 recommends it; Linux does not do
-//!   it either (`tcp_mtup_probe_success`).
+//! - The size that probes have found is not remembered. RFC 4821 section 5.2 recommends it;
+//!   Linux does not do it either (`tcp_mtup_probe_success`).
 
 use std::collections::BTreeMap;
 

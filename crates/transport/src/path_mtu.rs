@@ -1,16 +1,16 @@
 //! Discovery of the path MTU: the largest packet that all links of a path take.
 //!
-//! A router that cannot send a packet on drops it and reports the MTU of its link to the sender by ICMP
-//! (RFC 1191, RFC 8201). Where these messages are filtered, packets vanish without a trace: a black hole.
-//! Packetization-layer discovery (RFC 4821) needs no messages. It sends a larger segment now and then, and
-//! takes that size once the segment is acknowledged.
+//! A router that cannot send a packet on drops it and reports the MTU of its link to the sender by
+//! ICMP (RFC 1191, RFC 8201). Where these messages are filtered, packets vanish without a trace: a
+//! black hole. Packetization-layer discovery (RFC 4821) needs no messages. It sends a larger
+//! segment now and then, and takes that size once the segment is acknowledged.
 //!
 //! Sources: the RFCs; for all that they leave open, Linux 6.1 (`tcp_sync_mss`, `tcp_mtu_probe`,
-//! `tcp_mtup_probe_success`, `tcp_mtup_probe_failed` and `tcp_mtu_probing`, with the defaults of their
-//! settings). RFC 8899 is about datagrams, and has no rules for TCP.
+//! `tcp_mtup_probe_success`, `tcp_mtup_probe_failed` and `tcp_mtu_probing`, with the defaults of
+//! their settings). RFC 8899 is about datagrams, and has no rules for TCP.
 //!
-//! All sizes are bytes of payload of a segment, as the sender counts them. They differ from a packet's by
-//! its headers and timestamps, which are the same in each segment.
+//! All sizes are bytes of payload of a segment, as the sender counts them. They differ from a
+//! packet's by its headers and timestamps, which are the same in each segment.
 
 use units::{Span, Time};
 
@@ -19,8 +19,8 @@ use crate::ranges::Range;
 
 /// Payload of the first segments while the path is searched (`tcp_base_mss`).
 const BASE: u64 = 1024;
-/// The smallest segment without timestamps that is sent on a path however narrow (`tcp_min_snd_mss`), and the
-/// end of the halving in a black hole (`tcp_mtu_probe_floor`).
+/// The smallest segment without timestamps that is sent on a path however narrow
+/// (`tcp_min_snd_mss`), and the end of the halving in a black hole (`tcp_mtu_probe_floor`).
 const LEAST: u64 = 48;
 /// The search ends with a smaller interval (`tcp_probe_threshold`).
 const LEAST_INTERVAL: u64 = 8;
@@ -30,8 +30,8 @@ const SEARCH_AGAIN: Span = Span::from_secs(600);
 const EXPIRY: Span = Span::from_secs(600);
 /// Segments of cwnd that a probe needs (`tcp_mtu_probe`).
 const LEAST_WINDOW: u64 = 11;
-/// From the first retransmission to the timeout that means a black hole: four timeouts of 200 ms that double,
-/// for `tcp_retries1 = 3` (`tcp_model_timeout`).
+/// From the first retransmission to the timeout that means a black hole: four timeouts of 200 ms
+/// that double, for `tcp_retries1 = 3` (`tcp_model_timeout`).
 const BLACK_HOLE: Span = Span::from_secs(3);
 
 /// Packetization-layer path MTU discovery (RFC 4821) of TCP.
@@ -138,7 +138,8 @@ pub struct PathMtu {
 }
 
 impl PathMtu {
-    /// Both ends have agreed on segments of `agreed` bytes, each with `options` bytes of TCP options.
+    /// Both ends have agreed on segments of `agreed` bytes, each with `options` bytes of TCP
+    /// options.
     pub fn new(now: Time, probing: MtuProbing, agreed: u64, options: u64) -> Self {
         Self {
             probing,
@@ -165,11 +166,11 @@ impl PathMtu {
         self.counters
     }
 
-    /// A router reports that its link takes segments of `size` bytes. Returns true if that is less than was
-    /// known, and so what is outstanding and larger was dropped.
+    /// A router reports that its link takes segments of `size` bytes. Returns true if that is less
+    /// than was known, and so what is outstanding and larger was dropped.
     ///
-    /// A report of more is ignored (RFC 8201 section 4), and one of less than any link takes counts as the least
-    /// segment that is sent.
+    /// A report of more is ignored (RFC 8201 section 4), and one of less than any link takes counts
+    /// as the least segment that is sent.
     pub fn on_report(&mut self, now: Time, size: u64) -> bool {
         let size = size.max(self.least);
         if size >= self.reported {
@@ -183,8 +184,8 @@ impl PathMtu {
         true
     }
 
-    /// Another connection of this host has got reports about the path. Returns true if they make segments
-    /// smaller. `options` bytes of each are no payload.
+    /// Another connection of this host has got reports about the path. Returns true if they make
+    /// segments smaller. `options` bytes of each are no payload.
     pub fn take_over(&mut self, known: KnownPath, options: u64) -> bool {
         let size = known.mss.saturating_sub(options).max(self.least);
         let is_smaller = size < self.reported;
@@ -201,7 +202,8 @@ impl PathMtu {
         self.counters.cache_hits += u64::from(self.take_over(known, options));
     }
 
-    /// Reports of routers about the path, if there are any. `options` bytes of each segment are no payload.
+    /// Reports of routers about the path, if there are any. `options` bytes of each segment are no
+    /// payload.
     pub fn known(&self, options: u64) -> Option<KnownPath> {
         let Self { reported, expires, .. } = *self;
         (expires != Time::NEVER).then_some(KnownPath { mss: reported + options, expires })
@@ -222,8 +224,9 @@ impl PathMtu {
         is_due
     }
 
-    /// The retransmission timer has expired, and the first retransmission without an answer was `since` then.
-    /// Returns true if the path is taken for a black hole, and segments may be smaller now (`tcp_mtu_probing`).
+    /// The retransmission timer has expired, and the first retransmission without an answer was
+    /// `since` then. Returns true if the path is taken for a black hole, and segments may be
+    /// smaller now (`tcp_mtu_probing`).
     pub fn on_timeout(&mut self, now: Time, since: Span) -> bool {
         if self.probing == MtuProbing::Off || since < BLACK_HOLE {
             return false;
@@ -279,7 +282,8 @@ impl PathMtu {
         self.probe = Some(Probe { size: range.len(), range });
     }
 
-    /// Everything up to `una` is acknowledged. Returns true if a probe is, so that segments are larger now.
+    /// Everything up to `una` is acknowledged. Returns true if a probe is, so that segments are
+    /// larger now.
     pub fn on_acknowledged(&mut self, una: u64) -> bool {
         let Some(probe) = self.probe.filter(|probe| probe.range.end <= una) else { return false };
         self.counters.successes += 1;
@@ -288,8 +292,9 @@ impl PathMtu {
         true
     }
 
-    /// A loss was found, and everything up to `una` is acknowledged. If what is lost is a probe, returns its
-    /// range: it was too large, and nothing says that the path is congested (RFC 4821 section 7.6.2).
+    /// A loss was found, and everything up to `una` is acknowledged. If what is lost is a probe,
+    /// returns its range: it was too large, and nothing says that the path is congested (RFC 4821
+    /// section 7.6.2).
     pub fn on_loss(&mut self, una: u64) -> Option<Range> {
         let probe = self.probe.filter(|probe| probe.range.start == una)?;
         self.counters.failures += 1;
@@ -298,8 +303,8 @@ impl PathMtu {
         Some(probe.range)
     }
 
-    /// Something is sent again while a probe is out, which tells nothing then (RFC 4821 section 7.6.3). Returns
-    /// true if one was.
+    /// Data is retransmitted while a probe is out. The probe then measures nothing (RFC 4821
+    /// section 7.6.3). Returns true if one was out.
     pub fn on_retransmission(&mut self) -> bool {
         self.probe.take().is_some()
     }

@@ -1,4 +1,5 @@
-//! The transport protocols that a flow can have: names, provenance, and the keys that each of them takes.
+//! The transport protocols that a flow can have: names, provenance, and the keys that each of them
+//! takes.
 //!
 //! This is the one list of them. Scenarios, backends, `bentpipe transports` and its page read it.
 
@@ -70,7 +71,8 @@ pub struct ProtocolEntry {
     pub status: Status,
     /// True if the kernel backend has it.
     pub on_kernel: bool,
-    /// True if flows have a congestion controller of the registry. XTP has no congestion control, and SCTP its own.
+    /// True if flows have a congestion controller of the registry. XTP has no congestion control,
+    /// and SCTP its own.
     pub takes_controller: bool,
     /// True if its packets are segments of TCP, which middleboxes and header compression read.
     pub has_segments_of_tcp: bool,
@@ -90,7 +92,8 @@ pub enum TakenKeys {
 }
 
 impl ProtocolEntry {
-    /// Returns true if the protocol takes the key `key` of `transport`, which is no table of a protocol.
+    /// Returns true if the protocol takes the key `key` of `transport`, which is no table of a
+    /// protocol.
     pub fn takes(&self, key: &str) -> bool {
         match self.keys {
             TakenKeys::AllBut(others) => !others.contains(&key),
@@ -164,6 +167,8 @@ const SCPS_TP: ProtocolEntry = ProtocolEntry {
         "careful_resume",
         "quick_start",
         "ack_control",
+        "receive_offload",
+        "sack_compression",
     ]),
 };
 

@@ -1,31 +1,34 @@
-//! Quick-Start, the sender: a connection asks the routers on its path for a rate in its SYN, and starts with
-//! the window that this rate fills.
+//! Quick-Start, the sender: a connection asks the routers on its path for a rate in its SYN, and
+//! starts with the window that this rate fills.
 //!
-//! Source: RFC 4782, sections 3 and 4, of which only excerpts could be read, and ns-2.35 (`tcp/tcp.cc`:
-//! `processQuickStart`, `endQuickStart`, `lossQuickStart`). It works with every controller, and overrides its
-//! window for the first round trip. The routers are in the crate `link`.
+//! Source: RFC 4782, sections 3 and 4, of which only excerpts could be read, and ns-2.35
+//! (`tcp/tcp.cc`: `processQuickStart`, `endQuickStart`, `lossQuickStart`). It works with every
+//! controller, and overrides its window for the first round trip. The routers are in the crate
+//! `link`.
 //!
-//! - Request: the SYN, or the SYN with ACK of an end that was called, asks for a rate. Routers lower it, and
-//!   the receiver returns it. A retransmitted SYN asks for nothing.
-//! - Response: it counts if the routers of all links have treated the request (the TTL difference of the
-//!   RFC), if its rate is above zero, and if it is no more than was asked for. Otherwise the connection
-//!   starts as without Quick-Start. The next segment reports the approved rate, or zero.
-//! - Start: cwnd = R T / (MSS + H) segments, with the RTT T of the request and headers of H bytes, if that is
-//!   more than the initial window. Its segments are paced at the approved rate.
-//! - End: with the first ACK of a segment of this window, or after one RTT. cwnd becomes the data that was
-//!   sent, and no less than the initial window.
-//! - Loss or mark in this window: cwnd is the initial window, and grows as in slow start up to ssthresh = half
-//!   of the data that has arrived. During recovery only ACKs that move on count, by a segment each: those of
-//!   retransmissions, and not of the rest of this window. After recovery the controller's rules hold.
+//! - Request: the SYN, or the SYN with ACK of an end that was called, asks for a rate. Routers
+//!   lower it, and the receiver returns it. A retransmitted SYN asks for nothing.
+//! - Response: it counts if the routers of all links have treated the request (the TTL difference
+//!   of the RFC), if its rate is above zero, and if it is no more than was asked for. Otherwise the
+//!   connection starts as without Quick-Start. The next segment reports the approved rate, or zero.
+//! - Start: cwnd = R T / (MSS + H) segments, with the RTT T of the request and headers of H bytes,
+//!   if that is more than the initial window. Its segments are paced at the approved rate.
+//! - End: with the first ACK of a segment of this window, or after one RTT. cwnd becomes the data
+//!   that was sent, and no less than the initial window.
+//! - Loss or mark in this window: cwnd is the initial window, and grows as in slow start up to
+//!   ssthresh = half of the data that has arrived. During recovery only ACKs that move on count, by
+//!   a segment each: those of retransmissions, and not of the rest of this window. After recovery
+//!   the controller's rules hold.
 //!
 //! Decisions:
 //! - The option adds no bytes to packets, and there is no QS Nonce: no receiver lies here.
-//! - Only the end that sends the data of a flow asks. Requests after idle periods (section 4 allows them) are
-//!   left out.
-//! - The rule for ssthresh after a loss is from memory of the RFC: at most half of what was sent with success.
-//!   The SACK of the recovery shows what has arrived; without SACK it is what was acknowledged before the loss.
-//! - Data that arrives from the application more than one RTT after the response starts with the initial window:
-//!   the approval belongs to the round trip that follows it.
+//! - Only the end that sends the data of a flow asks. Requests after idle periods (section 4 allows
+//!   them) are left out.
+//! - The rule for ssthresh after a loss is from memory of the RFC: at most half of what was sent
+//!   with success. The SACK of the recovery shows what has arrived; without SACK it is what was
+//!   acknowledged before the loss.
+//! - Data that arrives from the application more than one RTT after the response starts with the
+//!   initial window: the approval belongs to the round trip that follows it.
 
 use congestion::Window;
 use units::{Rate, Span, Time};
@@ -50,7 +53,8 @@ pub struct QuickStart {
     una: u64,
     /// cwnd during a retreat.
     held: u64,
-    /// Bytes of it that were acknowledged before any were selectively acknowledged, and bytes that were.
+    /// Bytes of it that were acknowledged before any were selectively acknowledged, and bytes that
+    /// were.
     acknowledged: u64,
     sacked: u64,
     /// The window of the start, and the rate in payload bytes per second at which it leaves.
@@ -146,8 +150,8 @@ impl QuickStart {
         self.report.take()
     }
 
-    /// The connection is open. The request and its response have taken `round_trip`, and segments have headers
-    /// of `headers` bytes. The data begins at `first`.
+    /// The connection is open. The request and its response have taken `round_trip`, and segments
+    /// have headers of `headers` bytes. The data begins at `first`.
     pub fn start(
         &mut self,
         now: Time,

@@ -1,9 +1,9 @@
 //! A set of disjoint ranges of sequence numbers: selectively acknowledged data at the sender, and
 //! out-of-order data at the receiver.
 //!
-//! Ranges are sorted and do not touch. Data is mostly added at the upper end and removed at the lower
-//! end, which is O(1) with a deque. Other changes cost a binary search over the gaps, not over the
-//! window.
+//! Ranges are sorted and do not touch. Data is mostly added at the upper end and removed at the
+//! lower end, which is O(1) with a deque. Other changes cost a binary search over the gaps, not
+//! over the window.
 
 use std::collections::VecDeque;
 

@@ -30,7 +30,8 @@ impl Estimator {
 #[cfg_attr(feature = "schema", serde(default))]
 pub struct RtoConfig {
     /// Estimator of the RTT variance: that of RFC 6298, with gains divided by the number of samples
-    /// per round trip (RFC 7323 appendix G), or `"linux"`: the largest mean deviation of a round trip.
+    /// per round trip (RFC 7323 appendix G), or `"linux"`: the largest mean deviation of a round
+    /// trip.
     pub estimator: Estimator,
     /// RTO before the first RTT sample (rule 2.1).
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms")))]
@@ -144,7 +145,8 @@ impl RttEstimator {
         self.rto = rto.clamp(config.min, config.max);
     }
 
-    /// A round trip that is smaller than that of the last sample, and counts for the smallest one only.
+    /// A round trip that is smaller than that of the last sample, and counts for the smallest one
+    /// only.
     pub fn note_smaller(&mut self, round_trip: Span) {
         self.min = self.min.min(round_trip);
     }
@@ -166,10 +168,10 @@ impl RttEstimator {
     }
 
     /// The gains of RFC 6298 for every sample, however many a round trip has. What keeps the RTO
-    /// above the RTT is that RTTVAR is the largest mean deviation of a round trip, follows a smaller
-    /// one only once in each, and never adds less than the lower bound. A sample below SRTT raises
-    /// the mean deviation by the product of both gains: a queue that empties is no reason for
-    /// patience. After `tcp_rtt_estimator` of Linux.
+    /// above the RTT is that RTTVAR is the largest mean deviation of a round trip, follows a
+    /// smaller one only once in each, and never adds less than the lower bound. A sample below SRTT
+    /// raises the mean deviation by the product of both gains: a queue that empties is no reason
+    /// for patience. After `tcp_rtt_estimator` of Linux.
     #[cold]
     fn smooth_like_linux(&mut self, config: &RtoConfig, r: f64, progress: Progress) {
         let least = config.min.as_nanos() as f64 / config.k;

@@ -1,7 +1,7 @@
 //! Sequence numbers: 32 bits that wrap on the wire, and 64 bits internally, which do not.
 //!
-//! TCP numbers bytes. Internally, its SYN is number 0, the first byte is number 1, and the FIN follows the
-//! last byte. STP numbers packets.
+//! TCP numbers bytes. Internally, its SYN is number 0, the first byte is number 1, and the FIN
+//! follows the last byte. STP numbers packets.
 
 /// The sequence space of one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]

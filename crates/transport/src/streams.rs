@@ -1,5 +1,5 @@
-//! Requests and answers on streams of one connection, each pair on a stream of its own (HTTP/3, RFC 9114
-//! section 4.1). A loss on one stream does not delay the others.
+//! Requests and answers on streams of one connection, each pair on a stream of its own (HTTP/3,
+//! RFC 9114 section 4.1). A loss on one stream does not delay the others.
 
 /// The number of a request and its answer, counted through the connection from 0.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]

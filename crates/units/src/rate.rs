@@ -7,7 +7,8 @@ use serde::{Deserialize, Serialize};
 
 use crate::parse::{self, UnitError};
 
-/// A data rate in bits per second. Decimal prefixes only, as links are sold: 2 Mbit/s = 2,000,000 bit/s.
+/// A data rate in bits per second. Decimal prefixes only, as links are sold: 2 Mbit/s = 2,000,000
+/// bit/s.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, PartialOrd, Ord, Hash)]
 pub struct Rate(u64);
 

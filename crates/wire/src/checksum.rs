@@ -6,8 +6,8 @@ pub(crate) fn sum_of_words(bytes: &[u8]) -> u64 {
     bytes.chunks_exact(2).map(|word| u64::from(u16::from_be_bytes([word[0], word[1]]))).sum()
 }
 
-/// The checksum of these bytes alone: zero if they have a valid one, and else what belongs into its field if that is
-/// zero.
+/// The checksum of these bytes alone: zero if they have a valid one, and else what belongs into its
+/// field if that is zero.
 pub fn internet_checksum(bytes: &[u8]) -> u16 {
     fold(sum(bytes))
 }

@@ -31,7 +31,8 @@ pub fn crc32c(bytes: &[u8]) -> u32 {
 mod tests {
     use super::*;
 
-    /// The check value of catalogues of CRCs, and the examples of RFC 3720 appendix B.4 with 32 equal bytes.
+    /// The check value of catalogues of CRCs, and the examples of RFC 3720 appendix B.4 with 32
+    /// equal bytes.
     #[test]
     fn the_published_values() {
         assert_eq!(crc32c(b"123456789"), 0xe306_9283);

@@ -1,15 +1,16 @@
-//! The feedback field of a packet: a sender asks routers for a rate, routers change what it asks for, and
-//! the receiver returns the result with its ACKs.
+//! The feedback field of a packet: a sender asks routers for a rate, routers change what it asks
+//! for, and the receiver returns the result with its ACKs.
 //!
-//! One field for all protocols with feedback from routers. [`Protocol`] says what the rate means, which
-//! routers treat the field, and how the receiver adds up several of them.
+//! One field for all protocols with feedback from routers. [`Protocol`] says what the rate means,
+//! which routers treat the field, and how the receiver adds up several of them.
 //!
 //! Decisions:
-//! - It is a model and no bit format: rates are numbers and not codes, and the field adds no bytes to a
-//!   packet. XCP's header has 20 bytes (draft-falk-xcp-spec), which is 1.3 % of a full packet.
-//! - The field counts the links whose routers have treated it, and knows how many there are. So the sender
-//!   finds routers that do not speak the protocol, as the difference of two TTL fields shows in RFC 4782
-//!   section 4.1. The queue before the first link counts: in a scenario it may be the bottleneck.
+//! - It is a model and no bit format: rates are numbers and not codes, and the field adds no bytes
+//!   to a packet. XCP's header has 20 bytes (draft-falk-xcp-spec), which is 1.3 % of a full packet.
+//! - The field counts the links whose routers have treated it, and knows how many there are. So the
+//!   sender finds routers that do not speak the protocol, as the difference of two TTL fields shows
+//!   in RFC 4782 section 4.1. The queue before the first link counts: in a scenario it may be the
+//!   bottleneck.
 
 pub mod quick_start;
 
@@ -59,11 +60,11 @@ pub struct Field {
     pub request: Option<Request>,
     /// Response in an ACK.
     pub response: Option<Response>,
-    /// Report of Approved Rate (RFC 4782 section 3.1): the rate in bytes per second that the sender has
-    /// been approved; zero if there is none.
+    /// Report of Approved Rate (RFC 4782 section 3.1): the rate in bytes per second that the sender
+    /// has been approved; zero if there is none.
     pub report: Option<f32>,
-    /// Explicit loss notification: an error on a link has taken the data that this ACK asks for, and no full
-    /// queue. On a real wire a reserved bit of the TCP header would say it.
+    /// Explicit loss notification: an error on a link has taken the data that this ACK asks for,
+    /// and no full queue. On a real wire a reserved bit of the TCP header would say it.
     pub loss_notice: bool,
 }
 

@@ -1,4 +1,5 @@
-//! Work of a gateway on whole TCP packets: it completes a checksum, forwards a SYN, answers with a reset.
+//! Work of a gateway on whole TCP packets: it completes a checksum, forwards a SYN, answers with a
+//! reset.
 
 use crate::checksum::{fold, sum_of_words, update};
 use crate::ip::PROTOCOL_TCP;
@@ -13,9 +14,9 @@ const TTL: u8 = 64;
 const CHECKSUM: usize = 16;
 
 impl IpPacket {
-    /// The same TCP packet with a complete checksum. Hosts leave the sum to their network card, and then the
-    /// field has the sum over the pseudo header only. `None` if the field has neither, so that a damaged
-    /// packet does not become a valid one, and for packets without a TCP segment.
+    /// The same TCP packet with a complete checksum. Hosts leave the sum to their network card, and
+    /// then the field has the sum over the pseudo header only. `None` if the field has neither, so
+    /// that a damaged packet does not become a valid one, and for packets without a TCP segment.
     pub fn completed(&self) -> Option<Self> {
         let fields = self.tcp()?;
         let (start, end) = span(self.bytes())?;
@@ -35,8 +36,8 @@ impl IpPacket {
         is_valid.then(|| Self::read(&bytes)).flatten()
     }
 
-    /// The packet after this hop: TTL or hop limit less by one. `None` if it ends here (RFC 1812 section
-    /// 5.3.1, RFC 8200 section 3).
+    /// The packet after this hop: TTL or hop limit less by one. `None` if it ends here (RFC 1812
+    /// section 5.3.1, RFC 8200 section 3).
     pub fn forwarded(&self) -> Option<Self> {
         let mut bytes = self.bytes().to_vec();
         let place = if bytes[0] >> 4 == 4 { 8 } else { 7 };
@@ -60,7 +61,8 @@ impl IpPacket {
 }
 
 impl TcpFields {
-    /// The reset by which a closed port answers this segment, a SYN without ACK (RFC 9293 section 3.10.7.1).
+    /// The reset by which a closed port answers this segment, a SYN without ACK (RFC 9293
+    /// section 3.10.7.1).
     pub fn refusal(&self) -> Option<IpPacket> {
         let addresses = match self.addresses {
             Addresses::V4(source, destination) => Addresses::V4(destination, source),

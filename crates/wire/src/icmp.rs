@@ -1,10 +1,11 @@
-//! ICMP messages about a packet that goes no further. If it is too long for the next link: "fragmentation
-//! needed" of IPv4 (RFC 792, RFC 1191 section 4) and "packet too big" of IPv6 (RFC 4443 section 3.2). If its
-//! destination cannot be reached: "destination unreachable" of both (RFC 792; RFC 4443 section 3.1).
+//! ICMP messages about a packet that goes no further. If it is too long for the next link:
+//! "fragmentation needed" of IPv4 (RFC 792, RFC 1191 section 4) and "packet too big" of IPv6
+//! (RFC 4443 section 3.2). If its destination cannot be reached: "destination unreachable" of both
+//! (RFC 792; RFC 4443 section 3.1).
 //!
-//! A message quotes as much of the packet as fits: the whole message has at most 576 bytes with IPv4 (RFC 1812
-//! section 4.3.2.3), 1280 with IPv6 (RFC 4443 section 2.4 c), and no more than the link takes. By the quote
-//! the sender finds its connection.
+//! A message quotes as much of the packet as fits: the whole message has at most 576 bytes with
+//! IPv4 (RFC 1812 section 4.3.2.3), 1280 with IPv6 (RFC 4443 section 2.4 c), and no more than the
+//! link takes. By the quote the sender finds its connection.
 
 use std::net::IpAddr;
 
@@ -64,9 +65,9 @@ pub fn too_big_bytes(version: IpVersion, bytes: u16, mtu: u16) -> u16 {
 }
 
 impl IpPacket {
-    /// The message of `router` about this packet, which is too long for a link of `mtu` bytes. `None` about
-    /// packets other than whole TCP segments: no error is reported about errors (RFC 1122 section 3.2.2), and
-    /// hosts send nothing else.
+    /// The message of `router` about this packet, which is too long for a link of `mtu` bytes.
+    /// `None` about packets other than whole TCP segments: no error is reported about errors
+    /// (RFC 1122 section 3.2.2), and hosts send nothing else.
     pub fn too_big(&self, router: IpAddr, mtu: u16) -> Option<Self> {
         self.error(router, mtu, mtu, |version| match version {
             IpVersion::V4 => FRAGMENTATION_NEEDED,
@@ -74,8 +75,8 @@ impl IpPacket {
         })
     }
 
-    /// The message of `router` that this packet cannot reach its destination. `None` about the same packets as
-    /// [`too_big`](Self::too_big).
+    /// The message of `router` that this packet cannot reach its destination. `None` about the same
+    /// packets as [`too_big`](Self::too_big).
     pub fn unreachable(&self, router: IpAddr, why: Unreachable) -> Option<Self> {
         self.error(router, 0, u16::MAX, |version| {
             let of = |[v4, v6]: [u8; 2]| if version == IpVersion::V4 { v4 } else { v6 };
@@ -83,8 +84,8 @@ impl IpPacket {
         })
     }
 
-    /// A message with `kind` (type and code) and with `rest` in the last two bytes of its header, of at most
-    /// `longest` bytes.
+    /// A message with `kind` (type and code) and with `rest` in the last two bytes of its header,
+    /// of at most `longest` bytes.
     fn error(
         &self,
         router: IpAddr,

@@ -101,8 +101,8 @@ impl Addresses {
         addresses + u64::from(protocol) + u64::from(length)
     }
 
-    /// The Internet checksum over the pseudo header and what follows the header of IP: zero if `bytes` have a
-    /// valid one, and else what belongs into its field if that is zero.
+    /// The Internet checksum over the pseudo header and what follows the header of IP: zero if
+    /// `bytes` have a valid one, and else what belongs into its field if that is zero.
     pub fn checksum(self, protocol: u8, bytes: &[u8]) -> u16 {
         fold(self.pseudo_header_sum(protocol, bytes.len() as u32) + sum(bytes))
     }

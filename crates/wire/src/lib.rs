@@ -6,8 +6,8 @@
 //! - [`segment`]: reading of TCP segments, and ACKs made from them.
 //! - [`icmp`]: the answer to a packet that is too long, or whose destination cannot be reached.
 //! - [`feedback`]: the field in which routers give feedback to senders.
-//! - [`IpPacket`] reads a packet that a real host has sent, and marks it. `gateway` has what a gateway does
-//!   to such packets.
+//! - [`IpPacket`] reads a packet that a real host has sent, and marks it. `gateway` has what a
+//!   gateway does to such packets.
 //!
 //! The simulator, captures and the testbed use the same sizes, so that a packet has the same length
 //! in all of them.

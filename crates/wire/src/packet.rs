@@ -45,8 +45,8 @@ impl IpPacket {
         }
     }
 
-    /// Source and destination ports of a TCP segment or UDP datagram. `None` for later fragments and
-    /// behind extension headers.
+    /// Source and destination ports of a TCP segment or UDP datagram. `None` for later fragments
+    /// and behind extension headers.
     pub fn ports(&self) -> Option<(u16, u16)> {
         let (protocol, offset, header) = match self.version {
             IpVersion::V4 => {
@@ -86,8 +86,8 @@ impl IpPacket {
         field & ECN_MASK
     }
 
-    /// Sets the ECN field to "congestion experienced" and updates the checksum that IPv4 has over its
-    /// header.
+    /// Sets the ECN field to "congestion experienced" and updates the checksum that IPv4 has over
+    /// its header.
     pub fn mark(&mut self) {
         match self.version {
             IpVersion::V4 => {

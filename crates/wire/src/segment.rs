@@ -1,8 +1,8 @@
 //! TCP segments in IP packets of real hosts: parsed for those who look at packets on their way, and
 //! pure ACKs made from them.
 //!
-//! Parsing accepts any bytes. What is no whole TCP segment is `None`; options that make no sense count
-//! as other options. Checksums are not verified: a damaged packet is discarded by its host.
+//! Parsing accepts any bytes. What is no whole TCP segment is `None`; options that make no sense
+//! count as other options. Checksums are not verified: a damaged packet is discarded by its host.
 
 use std::net::{Ipv4Addr, Ipv6Addr};
 
@@ -43,7 +43,8 @@ pub struct TcpFields {
     pub sack_blocks: u8,
     /// Window scale (RFC 7323 section 2), which a SYN may have.
     pub window_scale: Option<u8>,
-    /// True if there is any option apart from padding, timestamps and SACK, or one that makes no sense.
+    /// True if there is any option apart from padding, timestamps and SACK, or one that makes no
+    /// sense.
     pub has_other_options: bool,
 }
 
@@ -86,10 +87,10 @@ impl IpPacket {
         Some(fields)
     }
 
-    /// The pure ACK of `acknowledgement` that the sender of this TCP segment might have sent: without
-    /// payload and SACK blocks. It has `echo` for its timestamp echo reply if both are there, `window` if it
-    /// is there, and all else from the segment, also its report of ECN marks: ECE, or the three bits of
-    /// accurate ECN (RFC 9768 section 3.2.2).
+    /// The pure ACK of `acknowledgement` that the sender of this TCP segment might have sent:
+    /// without payload and SACK blocks. It has `echo` for its timestamp echo reply if both are
+    /// there, `window` if it is there, and all else from the segment, also its report of ECN marks:
+    /// ECE, or the three bits of accurate ECN (RFC 9768 section 3.2.2).
     pub fn pure_ack(
         &self,
         acknowledgement: u32,
@@ -128,8 +129,8 @@ impl IpPacket {
 }
 
 impl IpPacket {
-    /// The same packet with this timestamp value, and a checksum that fits it. Without the timestamps option
-    /// it is unchanged.
+    /// The same packet with this timestamp value, and a checksum that fits it. Without the
+    /// timestamps option it is unchanged.
     #[must_use]
     pub fn with_timestamp(&self, value: u32) -> Self {
         let place = self.timestamp_value();
@@ -215,8 +216,8 @@ impl TcpFields {
         &self.sack[..usize::from(self.sack_blocks)]
     }
 
-    /// Reads the options. `None` at the first one that is none of the known ones, or has a length that
-    /// it cannot have.
+    /// Reads the options. `None` at the first one that is none of the known ones, or has a length
+    /// that it cannot have.
     fn read_options(&mut self, mut options: &[u8]) -> Option<()> {
         const END: u8 = 0;
         const NOP: u8 = 1;
@@ -382,7 +383,8 @@ mod tests {
     }
 
     proptest! {
-        /// The packet that would have been sent with the other value. Zero and all ones are the same sum.
+        /// The packet that would have been sent with the other value. Zero and all ones are the
+        /// same sum.
         #[test]
         fn a_timestamp_is_rewritten_with_its_checksum(
             addresses in both(), value in 1..u32::MAX, new in 1..u32::MAX, echo: u32, payload_len in 0u32..9,
@@ -404,7 +406,8 @@ mod tests {
     fn fragments_and_other_protocols_are_no_segments() {
         let packet = read(&TcpPacket { payload_len: 5, ..TcpPacket::default() });
         assert!(packet.tcp().is_some());
-        // The fragment offset, the flag for more of them, the protocol, a length above the packet's.
+        // The fragment offset, the flag for more of them, the protocol, a length above the
+        // packet's.
         for (place, value) in [(7, 1), (6, 0x20), (9, 17), (3, 46)] {
             let mut bytes = packet.bytes().to_vec();
             bytes[place] = value;

@@ -105,8 +105,8 @@ pub struct TcpPacket<'a> {
     pub payload_len: u32,
 }
 
-/// An option of ACK congestion control (RFC 5690). IANA has given it no kind, so captures have that of
-/// experiments, 253 (RFC 4727).
+/// An option of ACK congestion control (RFC 5690). IANA has given it no kind, so captures have that
+/// of experiments, 253 (RFC 4727).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum AckRatio {
     /// On a SYN: this end takes part (section 4.1).
@@ -115,7 +115,8 @@ pub enum AckRatio {
     Ratio(u8),
 }
 
-/// An option of SCPS-TP (CCSDS 714.0-B) as it is on the wire: that of a SYN with the capabilities, or SNACK.
+/// An option of SCPS-TP (CCSDS 714.0-B) as it is on the wire: that of a SYN with the capabilities,
+/// or SNACK.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct ScpsOption {
     /// Kind, length and content.
@@ -125,11 +126,12 @@ pub struct ScpsOption {
 }
 
 impl ScpsOption {
-    /// The option of a SYN that offers SNACK, in both of its forms, and best-effort transport if so.
+    /// The option of a SYN that offers SNACK, in both of its forms, and best-effort transport if
+    /// so.
     pub fn capabilities(best_effort: bool) -> Self {
         let mut bytes = [0; 22];
-        // Kind, length, the bits of best-effort transport and of SNACK without and with a vector, and the number of a
-        // connection for header compression, which is not offered.
+        // Kind, length, the bits of best-effort transport and of SNACK without and with a vector,
+        // and the number of a connection for header compression, which is not offered.
         let bits = if best_effort { 0xe0 } else { 0x60 };
         bytes[..4].copy_from_slice(&[20, 4, bits, 0]);
         Self { bytes, length: 4 }
@@ -154,8 +156,8 @@ const ACK_RATIO_KIND: u8 = 253;
 
 impl TcpPacket<'_> {
     /// Replaces the content of `out` by the packet, cut off after `snaplen` bytes (0: not cut off,
-    /// as in pcapng). Returns the length of the whole packet. For lengths beyond what IP can name see
-    /// [`IpHeader::write`].
+    /// as in pcapng). Returns the length of the whole packet. For lengths beyond what IP can name
+    /// see [`IpHeader::write`].
     pub fn write(&self, snaplen: usize, out: &mut Vec<u8>) -> u32 {
         let (options, options_len) = self.options();
         let segment = (usize::from(HEADER) + options_len) as u32;
@@ -324,8 +326,8 @@ mod tests {
         assert_eq!(out[52..56], [1, 1, 5, 2 + 3 * 8]);
     }
 
-    /// RFC 9768 sections 3.1 and 3.2.3: AE is the last bit of the byte with the data offset, and the kind
-    /// gives the order of the counters.
+    /// RFC 9768 sections 3.1 and 3.2.3: AE is the last bit of the byte with the data offset, and
+    /// the kind gives the order of the counters.
     #[test]
     fn accurate_ecn_has_a_bit_and_two_counters_of_three_bytes() {
         let counters = EcnCounters { low_latency: false, unmarked: 0x0001_0203, marked: 5 };

@@ -9,15 +9,16 @@ use crate::packet::{CONTROL, HEADER, Traffic};
 #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", serde(rename_all = "kebab-case"), schemars(inline))]
 pub enum Retransmission {
-    /// The receiver keeps data above a gap and reports its spans, and the sender repairs their complement.
+    /// The receiver keeps data above a gap and reports its spans, and the sender repairs their
+    /// complement.
     #[default]
     Selective,
     /// The receiver drops data above a gap, and the sender goes back to the first missing byte.
     GoBackN,
 }
 
-/// XTP settings of one end. The values of timers and the burst are our choice, unless their description says
-/// otherwise.
+/// XTP settings of one end. The values of timers and the burst are our choice, unless their
+/// description says otherwise.
 #[derive(Clone, Debug, PartialEq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", serde(default, deny_unknown_fields))]
@@ -28,7 +29,8 @@ pub struct Config {
     /// Receive buffer.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub receive_buffer: Bytes,
-    /// The application reads at once; otherwise it calls [`Connection::read`](crate::Connection::read).
+    /// The application reads at once; otherwise it calls
+    /// [`Connection::read`](crate::Connection::read).
     #[cfg_attr(feature = "schema", serde(skip))]
     pub reads_at_once: bool,
     /// Packets that an end may send before the other end has granted a window.
@@ -37,30 +39,34 @@ pub struct Config {
     /// Length of the IP header, which counts for the rate.
     #[cfg_attr(feature = "schema", serde(skip))]
     pub ip_header: u16,
-    /// RATE: the largest rate at which data packets leave, with their headers and that of IP. Each end also takes no
-    /// more. Default: only the receive buffer limits a sender, which sends all of it at once.
+    /// RATE: the largest rate at which data packets leave, with their headers and that of IP. Each
+    /// end also takes no more. Default: only the receive buffer limits a sender, which sends all of
+    /// it at once.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1kbit/s")))]
     pub rate: Option<Rate>,
-    /// BURST: bytes that leave at once, in each interval of burst / rate. Requires `rate`. Default: one full packet.
+    /// BURST: bytes that leave at once, in each interval of burst / rate. Requires `rate`. Default:
+    /// one full packet.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1B")))]
     pub burst: Option<Bytes>,
     /// How losses are repaired: `"selective"`, from the spans of the receiver, or `"go-back-n"`.
     pub retransmission: Retransmission,
     /// FASTNAK: the receiver reports a gap when it detects it, and not only when it is asked.
     pub fast_nak: bool,
-    /// Time between the requests (SREQ) of a sender. Default: the smoothed round-trip time, and 10 ms at least. One
-    /// request in each round trip is the model of SkyX.
+    /// Time between the requests (SREQ) of a sender. Default: the smoothed round-trip time, and 10
+    /// ms at least. One request in each round trip is the model of SkyX.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms")))]
     pub request_interval: Option<Span>,
-    /// WTIMER before the first round-trip time is known: the time after an unanswered request at which the
-    /// synchronising handshake begins. Later it is twice the smoothed round-trip time, and 10 ms at least.
+    /// WTIMER before the first round-trip time is known: the time after an unanswered request at
+    /// which the synchronising handshake begins. Later it is twice the smoothed round-trip time,
+    /// and 10 ms at least.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms")))]
     pub wtimer: Span,
-    /// CTIMER: the time without an arriving packet after which an end begins a synchronising handshake.
+    /// CTIMER: the time without an arriving packet after which an end begins a synchronising
+    /// handshake.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms")))]
     pub ctimer: Span,
-    /// CTIMEOUT: the time after which a set-up, a synchronising handshake or a close without an answer is given up.
-    /// A longer outage of the link ends the connection.
+    /// CTIMEOUT: the time after which a set-up, a synchronising handshake or a close without an
+    /// answer is given up. A longer outage of the link ends the connection.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms")))]
     pub ctimeout: Span,
 }

@@ -1,12 +1,14 @@
 //! One end of an XTP connection: set-up, data both ways, close.
 //!
-//! FIRST opens a connection, and data may follow it at once. TCNTL answers it. A stream ends with WCLOSE, and the
-//! other end confirms with RCLOSE that it has arrived. When both streams have arrived, END releases the connection;
-//! it has SREQ, and an END without SREQ answers it. An END without RCLOSE and WCLOSE aborts. The names are those of
-//! XTP; that all of them are repeated until they are answered, and that an end that is released answers whatever
-//! comes with another END, is ours.
+//! FIRST opens a connection, and data may follow it at once. TCNTL answers it. A stream ends with
+//! WCLOSE, and the other end confirms with RCLOSE that it has arrived. When both streams have
+//! arrived, END releases the connection; it has SREQ, and an END without SREQ answers it. An END
+//! without RCLOSE and WCLOSE aborts. The names are those of XTP; that all of them are repeated
+//! until they are answered, and that an end that is released answers whatever comes with another
+//! END, is ours.
 //!
-//! Both ends have the same largest payload, and only one of them opens the connection. Neither is negotiated.
+//! Both ends have the same largest payload, and only one of them opens the connection. Neither is
+//! negotiated.
 
 mod closing;
 mod endpoint;
@@ -14,7 +16,7 @@ mod opening;
 
 use std::sync::Arc;
 
-use transport::{AbortCause, Space};
+use transport::{AbortCause, LimitClock, Space};
 use units::Time;
 
 use crate::config::Config;
@@ -71,6 +73,7 @@ pub struct Connection {
     sender: Sender,
     receiver: Receiver,
     sent: Sent,
+    limits: LimitClock,
 }
 
 impl Connection {
@@ -86,6 +89,7 @@ impl Connection {
             sender: Sender::new(&config),
             receiver: Receiver::new(&config),
             sent: Sent::default(),
+            limits: LimitClock::default(),
             config,
         }
     }
@@ -106,7 +110,8 @@ impl Connection {
         self.sender.write(bytes);
     }
 
-    /// The application takes back what was never sent. Returns the length of what remains of its stream.
+    /// The application takes back what was never sent. Returns the length of what remains of its
+    /// stream.
     pub fn withdraw(&mut self) -> u64 {
         self.sender.withdraw()
     }

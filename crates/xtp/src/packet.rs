@@ -1,7 +1,8 @@
 //! Packets of XTP 4.0, without their payload bytes.
 //!
-//! All packets begin with a header of 32 bytes: key (8), command with option bits and type (4), length of the data
-//! (4), checksum (2), SORT (2), SYNC (4) and SEQ (8). What follows depends on the type:
+//! All packets begin with a header of 32 bytes: key (8), command with option bits and type (4),
+//! length of the data (4), checksum (2), SORT (2), SYNC (4) and SEQ (8). What follows depends on
+//! the type:
 //!
 //! | type | behind the header |
 //! |---|---|
@@ -11,8 +12,8 @@
 //! | TCNTL | the same as CNTL, 4 reserved bytes, the other end's key (8), traffic specifier (24) |
 //! | FIRST | address segment (16 with IPv4, 40 with IPv6), traffic specifier (24), payload |
 //!
-//! Keys and addresses name the connection, which a [`Packet`] leaves to those who carry it. The length of an address
-//! segment with IPv6 is ours: no source gives it.
+//! Keys and addresses name the connection, which a [`Packet`] leaves to those who carry it. The
+//! length of an address segment with IPv6 is ours: no source gives it.
 
 /// Bytes of the common header.
 pub const HEADER: u16 = 32;
@@ -173,7 +174,8 @@ pub struct Packet {
     pub options: Options,
     /// Type.
     pub kind: Kind,
-    /// The header of IP has this many bytes more than that of IPv4. Only the length of FIRST depends on it.
+    /// The header of IP has this many bytes more than that of IPv4. Only the length of FIRST
+    /// depends on it.
     pub ip_extra: u8,
     /// The traffic specifier of FIRST and TCNTL.
     pub traffic: Traffic,

@@ -1,8 +1,8 @@
 //! Rate control: at most BURST bytes leave in an interval of RTIMER = BURST / RATE.
 //!
-//! A burst leaves at once, and what it leaves unused is lost. The two numbers are the smaller ones of those that this
-//! end has and the other end announces. Data packets count with their headers and that of IP, and others do not
-//! count, which is our choice.
+//! A burst leaves at once, and what it leaves unused is lost. The two numbers are the smaller ones
+//! of those that this end has and the other end announces. Data packets count with their headers
+//! and that of IP, and others do not count, which is our choice.
 
 use units::{Span, Time};
 
@@ -36,7 +36,8 @@ impl Gate {
         }))
     }
 
-    /// The other end takes no more than `traffic` has, but never less than a packet of `packet` bytes in a burst.
+    /// The other end takes no more than `traffic` has, but never less than a packet of `packet`
+    /// bytes in a burst.
     pub(crate) fn restrict(&mut self, traffic: &Traffic, packet: u64) {
         let (rate, burst) = (u64::from(traffic.in_rate), u64::from(traffic.in_burst));
         if rate == 0 {

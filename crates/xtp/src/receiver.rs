@@ -1,7 +1,8 @@
 //! Receiver: order, gaps, window, and when it reports (RSEQ, ALLOC, spans).
 //!
-//! It reports when it is asked (SREQ), when what was asked for has been delivered (DREQ), when a gap opens behind data
-//! with FASTNAK, and when the stream has arrived with its end. Each gap is reported once without a request.
+//! It reports when it is asked (SREQ), when what was asked for has been delivered (DREQ), when a
+//! gap opens behind data with FASTNAK, and when the stream has arrived with its end. Each gap is
+//! reported once without a request.
 
 use transport::RangeSet;
 
@@ -12,8 +13,8 @@ use crate::packet::{SpanOfBytes, spans_within};
 #[derive(Debug)]
 pub(crate) struct Receiver {
     buffer: u64,
-    /// ALLOC moves by this number of bytes or more while data is unread, so that a slow reader does not make packets
-    /// short.
+    /// ALLOC moves by this number of bytes or more while data is unread, so that a slow reader does
+    /// not make packets short.
     step: u64,
     reads_at_once: bool,
     keeps: bool,
@@ -164,7 +165,8 @@ impl Receiver {
         self.deliver(self.delivered + bytes.min(self.unread()));
     }
 
-    /// A request has arrived, with the number `sync`. What is requested on delivery is everything below `until`.
+    /// A request has arrived, with the number `sync`. What is requested on delivery is everything
+    /// below `until`.
     pub(crate) fn on_request(&mut self, sync: u64, now: bool, until: Option<u64>) {
         self.echo = self.echo.max(sync);
         self.due |= now;
@@ -183,7 +185,8 @@ impl Receiver {
         }
     }
 
-    /// A report leaves. Returns its spans, the lowest ones if not all of them fit; `None` if nothing is missing.
+    /// A report leaves. Returns its spans, the lowest ones if not all of them fit; `None` if
+    /// nothing is missing.
     pub(crate) fn take_report(&mut self) -> Option<Box<[SpanOfBytes]>> {
         self.due = false;
         if !self.has_gap() {

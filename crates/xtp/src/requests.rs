@@ -1,13 +1,16 @@
-//! Requests of a sender (SREQ), their numbers (SYNC) and answers (ECHO), and the timers that depend on them.
+//! Requests of a sender (SREQ), their numbers (SYNC) and answers (ECHO), and the timers that depend
+//! on them.
 //!
-//! WTIMER guards each request. If it expires, the synchronising handshake begins: a CNTL with SREQ and a new number,
-//! and until a report with this number arrives, those with older ones are ignored and no data leaves. WTIMER doubles
-//! with each attempt up to CTIMER, and after CTIMEOUT the connection is aborted. CTIMER begins the same handshake on a
-//! connection from which nothing has arrived for long.
+//! WTIMER guards each request. If it expires, the synchronising handshake begins: a CNTL with SREQ
+//! and a new number, and until a report with this number arrives, those with older ones are ignored
+//! and no data leaves. WTIMER doubles with each attempt up to CTIMER, and after CTIMEOUT the
+//! connection is aborted. CTIMER begins the same handshake on a connection from which nothing has
+//! arrived for long.
 //!
-//! When a request is made is reconstructed: with the first data after an idle time, with the last of a stream, with
-//! data that had one when it was lost, and otherwise once in each interval. While the window keeps data back and nothing is outstanding, the interval
-//! doubles with each answer that opens no window, up to CTIMER.
+//! When a request is made is reconstructed: with the first data after an idle time, with the last
+//! of a stream, with data that had one when it was lost, and otherwise once in each interval. While
+//! the window keeps data back and nothing is outstanding, the interval doubles with each answer
+//! that opens no window, up to CTIMER.
 
 use std::collections::VecDeque;
 
@@ -163,7 +166,8 @@ impl Requests {
         self.sent
     }
 
-    /// A report has shown that the packet of the request is lost. WTIMER begins with the next request.
+    /// A report has shown that the packet of the request is lost. WTIMER begins with the next
+    /// request.
     pub(crate) fn forget_wtimer(&mut self) {
         self.wtimer = Time::NEVER;
     }

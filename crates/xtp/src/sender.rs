@@ -6,7 +6,7 @@ mod report;
 
 use std::collections::VecDeque;
 
-use transport::{Counters, Estimator, RangeSet, RtoConfig, RttEstimator};
+use transport::{Counters, Estimator, Limit, RangeSet, RtoConfig, RttEstimator};
 use units::{Span, Time};
 
 use crate::config::{Config, Retransmission};
@@ -108,6 +108,9 @@ pub(crate) struct Sender {
     first: u64,
     /// Numbers of lost packets.
     lost: RangeSet,
+    /// Data below was sent when the last loss was found, which is repaired when all of it is
+    /// acknowledged.
+    repaired_at: u64,
     /// Bytes that have arrived above gaps.
     arrived: RangeSet,
     flight: u64,
@@ -140,6 +143,7 @@ impl Sender {
             records: VecDeque::new(),
             first: 0,
             lost: RangeSet::default(),
+            repaired_at: 0,
             arrived: RangeSet::default(),
             flight: 0,
             has_unasked: false,
@@ -296,7 +300,8 @@ impl Sender {
         self.gate.restrict(traffic, config.full_packet());
     }
 
-    /// A FIRST leaves, with data if some is written. The first of them decides how much. Returns its payload.
+    /// A FIRST leaves, with data if some is written. The first of them decides how much. Returns
+    /// its payload.
     pub(crate) fn open(&mut self, now: Time, config: &Config) -> u16 {
         let segments = u64::from(first_segments(config.ip_header));
         let sync = self.requests.sent();
@@ -421,6 +426,28 @@ impl Sender {
         self.count(payload);
         self.counters.retransmissions += 1;
         Some(Chosen { number, seq: start, payload, lost_request: asked })
+    }
+
+    /// The limit that holds the open connection back. There is no congestion window and no send
+    /// buffer.
+    pub(crate) fn limit(&self) -> Limit {
+        if self.acknowledged >= self.written {
+            return if self.written == 0 { Limit::Uncounted } else { Limit::Idle };
+        }
+        // A synchronising handshake asks what has arrived after a request without an answer.
+        if !self.requests.permits_data() || self.acknowledged < self.repaired_at {
+            return Limit::Recovery;
+        }
+        let payload = (self.written - self.next).min(self.mss);
+        if payload == 0 {
+            Limit::Application
+        } else if self.alloc.saturating_sub(self.next) >= payload
+            && self.gate.deadline() < Time::NEVER
+        {
+            Limit::Pacing
+        } else {
+            Limit::ReceiveWindow
+        }
     }
 
     fn count(&mut self, payload: u16) {

@@ -1,7 +1,7 @@
 //! Packets as bytes, with the layout of [`packet`](crate::packet). Payload is zeros.
 //!
-//! The keys of both ends are ours, because no packet of the simulator needs one: that of an end is its port and that of
-//! the other end. The checksum covers the whole packet.
+//! The keys of both ends are ours, because no packet of the simulator needs one: that of an end is
+//! its port and that of the other end. The checksum covers the whole packet.
 
 use ::wire::{Addresses, internet_checksum};
 

@@ -1,7 +1,8 @@
 """The command line. Each command imports its modules when it runs, so that it starts quickly.
 
 Exit status: 0 done, 1 a defect, 2 bad input or output that cannot be written, 130 interrupted by
-Ctrl-C or SIGTERM (completed results are kept).
+Ctrl-C or SIGTERM (completed results are kept). A pipe whose reader ends, such as `head`, ends the
+command with 0.
 """
 
 from __future__ import annotations
@@ -13,12 +14,14 @@ import click
 
 import bentpipe
 from bentpipe import signals, stdout
-from bentpipe.cli import kernel, papers, proxy, rain, running, starting, studies
+from bentpipe.cli import captures, citing, kernel, papers, proxy, rain, running, starting, studies
 from bentpipe.cli.root import BAD_INPUT, DEFECT, Completed, cli, refuse, told
 from bentpipe.signals import INTERRUPTED
 
 __all__ = [
     "Completed",
+    "captures",
+    "citing",
     "cli",
     "kernel",
     "main",
@@ -83,6 +86,9 @@ def main() -> None:
             status = end.code
         signals.end_at_once()
         sys.stdout.flush()
+    except stdout.ReaderEndedError:
+        stdout.discard()
+        status = 0
     except stdout.StdoutError as error:
         stdout.discard()
         status = told(f"cannot write to stdout: {error}{stdout.told_saved()}", BAD_INPUT)

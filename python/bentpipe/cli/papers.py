@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bentpipe.cli.root import FILE, Completed, cli, json_option
+from bentpipe.cli.root import FILE, Completed, cli, json_option, verbose_option
 from bentpipe.signals import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -42,9 +42,15 @@ def list_papers(name: str | None, as_json: bool) -> None:
 @click.option(
     "--full", is_flag=True, help="Run the larger set of `helpers`: 15 times as many runs."
 )
+@verbose_option
 @json_option
 def run_papers(
-    names: tuple[str, ...], workers: int | None, out: Path | None, full: bool, as_json: bool
+    names: tuple[str, ...],
+    workers: int | None,
+    out: Path | None,
+    full: bool,
+    verbose: bool,
+    as_json: bool,
 ) -> None:
     """Reproduce the papers NAME... (by default all) and compare each published value.
 
@@ -53,7 +59,7 @@ def run_papers(
     """
     from bentpipe.reproductions.command import run_and_print
 
-    complete = run_and_print(names, workers, out, as_json, full)
+    complete = run_and_print(names, workers, out, as_json, full, verbose)
     if not complete:
         sys.exit(INTERRUPTED)
 
@@ -75,7 +81,7 @@ def explain_paper(statement: str, results: Path | None, as_json: bool) -> None:
 
 
 @cli.command()
-@click.argument("folders", type=FILE, metavar="DIR...", nargs=-1, required=True)
+@click.argument("folders", type=FILE, metavar="DIR...", nargs=-1)
 @click.option(
     "--out",
     type=FILE,
@@ -83,11 +89,31 @@ def explain_paper(statement: str, results: Path | None, as_json: bool) -> None:
     help="File of the page; by default DIR/report.html, or report.html for several folders.",
 )
 @click.option("--figures", type=FILE, metavar="DIR", help="Write the figures as SVG, PDF and PNG.")
-def report(folders: tuple[Path, ...], out: Path | None, figures: Path | None) -> None:
+@click.option(
+    "--sheet",
+    type=FILE,
+    metavar="[FILE.pdf]",
+    is_flag=False,
+    flag_value=".",
+    help="Write the answer, figure and table on one sheet of A4; by default DIR/sheet.pdf.",
+)
+@click.pass_context
+def report(
+    context: click.Context,
+    folders: tuple[Path, ...],
+    out: Path | None,
+    figures: Path | None,
+    sheet: Path | None,
+) -> None:
     """Write one HTML page about DIR, the --out folder of another command.
 
     For several folders of `bentpipe run`, the page shows all series in common figures.
     """
-    from bentpipe.report.command import write_report
+    from bentpipe.report.command import DEFAULT, write_report
 
-    write_report(folders, out, figures)
+    if sheet and sheet != DEFAULT and sheet.suffix != ".pdf" and sheet.is_dir():
+        # `--sheet DIR` instead of `DIR --sheet`.
+        folders, sheet = (sheet, *folders), DEFAULT
+    if not folders:
+        raise click.MissingParameter(ctx=context, param=context.command.params[0])
+    write_report(folders, out, figures, sheet)

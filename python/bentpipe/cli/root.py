@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 import bentpipe
+from bentpipe.cli.groups import GROUPS, Group
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -25,6 +26,12 @@ seed_option = click.option(
     help="Seed of all random numbers.",
 )
 json_option = click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+
+verbose_option = click.option(
+    "--verbose",
+    is_flag=True,
+    help="Print all tables, with values that the short output leaves out.",
+)
 
 
 class Completed(click.ParamType[str]):
@@ -85,7 +92,10 @@ def told(message: str, status: int) -> int:
     return status
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(bentpipe.__version__, message="%(prog)s %(version)s")
 def cli() -> None:
     """A laboratory for TCP over satellite links."""
+
+
+cli.sections = GROUPS

@@ -10,6 +10,7 @@ import click
 
 import bentpipe
 from bentpipe import _native, signals, stdout
+from bentpipe.cli.groups import WithSet
 from bentpipe.cli.root import FILE, Completed, cli, json_option, refuse, sets_option
 from bentpipe.signals import INTERRUPTED
 
@@ -20,7 +21,7 @@ if TYPE_CHECKING:
     from bentpipe.prototypes import Maker
 
 
-@cli.command()
+@cli.command(cls=WithSet)
 @click.argument("file", type=FILE)
 @click.option(
     "--backend",
@@ -142,7 +143,7 @@ def loaded(
     return scenario, classes
 
 
-@cli.command()
+@cli.command(cls=WithSet)
 @click.argument("file", type=FILE)
 @click.argument("registered", type=Completed("controller"))
 @click.argument("prototype", type=Completed("controller"))
@@ -167,7 +168,7 @@ def lockstep(
     run_and_print(bentpipe.Scenario.load(file, sets), registered, prototype, seed, as_json)
 
 
-@cli.command(context_settings={"ignore_unknown_options": True})
+@cli.command(cls=WithSet, context_settings={"ignore_unknown_options": True})
 @click.argument("file", type=FILE)
 @click.argument("command", nargs=-1, type=click.UNPROCESSED, metavar="[-- COMMAND...]")
 @click.option(
@@ -213,7 +214,7 @@ def shell(
     sys.exit(status)
 
 
-@cli.command()
+@cli.command(cls=WithSet)
 @click.argument("file", type=FILE)
 @click.option(
     "--backend",
@@ -241,12 +242,16 @@ def explain(file: Path, backend: str, sets: tuple[str, ...], as_json: bool) -> N
         }
         click.echo(json.dumps(explanation.to_dict() | (linux if backend == "kernel" else {})))
         return
-    click.echo(explanation.text, nl=False)
+    from bentpipe.console import stdout_width
+    from bentpipe.printing.explanation import continued, within
+
+    columns = stdout_width()
+    click.echo(within(explanation, columns))
     if on_linux:
         click.echo("\nControllers on Linux")
         width = max(len(one.controller) for one in on_linux)
         for one in on_linux:
-            click.echo(f"  {one.controller:<{width}}  {one}")
+            click.echo("\n".join(continued(f"  {one.controller:<{width}}  {one}", columns)))
     if settings:
         from bentpipe.printing.recording import print_applied
 
@@ -255,4 +260,4 @@ def explain(file: Path, backend: str, sets: tuple[str, ...], as_json: bool) -> N
     if refused:
         click.echo("\nRejected by the kernel backend")
         for sentence in refused:
-            click.echo(f"  {sentence}")
+            click.echo("\n".join(continued(f"  {sentence}", columns)))

@@ -10,12 +10,13 @@ import click
 
 import bentpipe
 from bentpipe.cli.root import FILE, Completed, cli, json_option, refuse
+from bentpipe.cli.templates import New
 
 if TYPE_CHECKING:
     from bentpipe.new import Written
 
 
-@cli.command()
+@cli.command(cls=New)
 @click.argument("kind", type=click.Choice(["geo", "leo", "study", "controller"]))
 @click.argument("file", type=FILE, required=False)
 @click.option("--rate", metavar="RATE", help="geo, leo: rate to the client, such as 20Mbit/s.")
@@ -257,3 +258,25 @@ def transports(name: str | None, as_json: bool) -> None:
         print_transport(known[name])
     else:
         print_transports(known.values())
+
+
+@cli.command()
+@click.argument("name", type=Completed("host profile"), required=False)
+@json_option
+def hosts(name: str | None, as_json: bool) -> None:
+    """List the profiles of operating systems, or describe the profile NAME. See docs/hosts.md."""
+    from bentpipe.console import nearest
+    from bentpipe.printing.entries import print_host, print_hosts
+
+    known = {entry.name: entry for entry in bentpipe.hosts()}
+    if name is not None and name not in known:
+        refuse(f"there is no host profile {name!r}{nearest(name, known)}")
+    if as_json:
+        import json
+
+        listed = [known[name]] if name else known.values()
+        click.echo(json.dumps({"hosts": [entry.to_dict() for entry in listed]}))
+    elif name:
+        print_host(known[name])
+    else:
+        print_hosts(known.values())

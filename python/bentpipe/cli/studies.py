@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bentpipe.cli.root import FILE, Completed, cli, json_option, refuse, sets_option
+from bentpipe.cli.groups import WithSet
+from bentpipe.cli.root import FILE, Completed, cli, json_option, refuse, sets_option, verbose_option
 from bentpipe.signals import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -33,9 +34,15 @@ phase_option = click.option(
 @click.option(
     "--out", type=FILE, metavar="DIR", help="Keep rows and summary here, and continue here."
 )
+@verbose_option
 @json_option
 def study(
-    file: Path, workers: int | None, cluster: str | None, out: Path | None, as_json: bool
+    file: Path,
+    workers: int | None,
+    cluster: str | None,
+    out: Path | None,
+    verbose: bool,
+    as_json: bool,
 ) -> None:
     """Run the study FILE: a scenario over parameters and seeds, with statistics.
 
@@ -45,12 +52,12 @@ def study(
 
     if workers is not None and cluster is not None:
         refuse("--workers: threads of this machine, not used with --cluster; leave one out")
-    complete = run_and_print(file, workers, cluster, out, as_json)
+    complete = run_and_print(file, workers, cluster, out, as_json, verbose)
     if not complete:
         sys.exit(INTERRUPTED)
 
 
-@cli.command()
+@cli.command(cls=WithSet)
 @click.option(
     "--link", "link_name", type=Completed("link"), metavar="NAME", help="A built-in link."
 )
@@ -63,6 +70,14 @@ def study(
     metavar="LENGTH,...",
     help="Queue before the bottleneck: 100 (packets), 650kB or 0.5bdp. With several, such as"
     " 0.1bdp,0.5bdp,1bdp, the command recommends a controller and a queue.",
+)
+@click.option(
+    "--host",
+    "hosts",
+    type=Completed("host profile"),
+    metavar="NAME",
+    help="Profile of both hosts, or SERVER,CLIENT; `bentpipe hosts` lists them. By default"
+    " linux-6.18,linux-6.12. With fixed, buffers do not tune themselves and are large.",
 )
 @click.option(
     "--on-path",
@@ -92,6 +107,7 @@ def study(
 )
 @click.option("--workers", type=click.IntRange(1), help="Threads; by default one per core.")
 @click.option("--out", type=FILE, metavar="DIR", help="Keep the studies here, and continue here.")
+@verbose_option
 @json_option
 def compare(
     link_name: str | None,
@@ -100,6 +116,7 @@ def compare(
     rtt: str | None,
     per: float | None,
     queue: str | None,
+    hosts: str | None,
     on_path: str | None,
     transports: str | None,
     sets: tuple[str, ...],
@@ -108,6 +125,7 @@ def compare(
     replications: int,
     workers: int | None,
     out: Path | None,
+    verbose: bool,
     as_json: bool,
 ) -> None:
     """Rank the controllers on a link.
@@ -118,11 +136,12 @@ def compare(
     """
     from bentpipe.compare import mechanisms
     from bentpipe.compare import transports as of_transports
-    from bentpipe.compare.command import run_and_print, the_link
+    from bentpipe.compare.command import run_and_print
+    from bentpipe.compare.comparison import the_link
     from bentpipe.console import command_as_given
     from bentpipe.prototypes.spec import listed
 
-    link = the_link(link_name, scenario, rate, rtt, per, queue, sets, phase)
+    link = the_link(link_name, scenario, rate, rtt, per, queue, hosts, sets, phase)
     names = listed(controllers) if controllers else None
     queues = link.buffers(queue) if queue is not None and "," in queue else []
     if queues and on_path:
@@ -131,9 +150,19 @@ def compare(
         refuse("--transports: expected one length of --queue, found several")
     over = of_transports.chosen(transports, link) if transports else []
     chosen = mechanisms.chosen(on_path, over[0].link if over else link) if on_path else []
-    command = command_as_given("workers", "out", "as_json")
+    command = command_as_given("workers", "out", "verbose", "as_json")
     if not run_and_print(
-        link, names, replications, workers, out, as_json, command, queues, chosen, over
+        link,
+        names,
+        replications,
+        workers,
+        out,
+        as_json,
+        command,
+        queues,
+        chosen,
+        over,
+        verbose,
     ):
         sys.exit(INTERRUPTED)
 
@@ -179,7 +208,7 @@ def evaluate(
         sys.exit(INTERRUPTED)
 
 
-@cli.command()
+@cli.command(cls=WithSet)
 @click.argument("file", type=FILE)
 @sets_option
 @click.option(

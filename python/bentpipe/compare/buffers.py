@@ -18,6 +18,7 @@ from bentpipe.console import table
 from bentpipe.errors import InputError
 from bentpipe.numbers import FEWEST, count, ends, scaled
 from bentpipe.study import Comparison, Parameter, Quantity, Replications, Study
+from bentpipe.study.answer import NEARLY
 from bentpipe.study.quantities import shown
 from bentpipe.study.scenarios import Base
 from bentpipe.study.significance import decided, is_deterministic, is_tied
@@ -36,8 +37,6 @@ BULK = next(workload for workload in WORKLOADS if workload.name == "bulk")
 GOODPUT = BULK.quantity
 LATENCY = "flow.bulk.p95_rtt_ms"
 TIMEOUTS = "flow.bulk.timeouts"
-NEARLY = 0.95
-"""Share of the highest goodput that counts as nearly the highest. Our choice."""
 COMPARED = (
     "Compared: goodput and latency under load of one bulk flow. Not compared: page load times and"
     " sharing with NewReno (one --queue compares them)."
@@ -78,6 +77,12 @@ class Combination:
     """True if all its runs are the same."""
     warnings: tuple[str, ...] = ()
     """The warnings of `bentpipe explain` about the flow."""
+
+    @property
+    def with_queue(self) -> str:
+        """The controller and its queue in words; a length without a unit is in packets."""
+        packets = " packets" if self.queue.isdigit() else ""
+        return f"{self.controller} with a queue of {self.queue}{packets}"
 
     @property
     def title(self) -> str:
@@ -246,7 +251,7 @@ def sentence(combinations: Sequence[Combination], best: Combination | None) -> s
     highest = max(able, key=lambda one: one.goodput_bps.mean)
     full = [one for one in able if one.nearly_full]
     said = (
-        f"Recommended for one bulk flow: {best.controller} with a queue of {best.queue}:"
+        f"Recommended for one bulk flow: {best.with_queue}:"
         f" {goodput(best)} with a p95 RTT of {latency(best)}."
     )
     if len(full) > 1:
@@ -275,7 +280,7 @@ def warned(full: Sequence[Combination], best: Combination) -> str:
         return said
     other = min(quiet, key=lambda one: (one.p95_rtt_ms.mean, -one.goodput_bps.mean))
     return (
-        f"{said} Without a warning: {other.controller} with a queue of {other.queue},"
+        f"{said} Without a warning: {other.with_queue},"
         f" {goodput(other)} with a p95 RTT of {latency(other)}."
     )
 

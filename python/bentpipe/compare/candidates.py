@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 import bentpipe
 from bentpipe.console import nearest
 from bentpipe.errors import InputError
+from bentpipe.problems import UnfitError
 from bentpipe.prototypes import Prototype, Spec
-from bentpipe.study.problems import UnfitError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence

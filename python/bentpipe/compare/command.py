@@ -2,21 +2,17 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
-from bentpipe.compare import buffers, candidates, counters, links, mechanisms, parts, tables
-from bentpipe.compare.folder import run_in_turn, taken
-from bentpipe.compare.outcome import Outcome
-from bentpipe.compare.verdict import verdicts
-from bentpipe.compare.workloads import application, workloads
-from bentpipe.console import show
-from bentpipe.errors import InputError
-from bentpipe.seal import sealed
+from bentpipe.compare import buffers, candidates, counters, overview, tables
+from bentpipe.compare.comparison import run
+from bentpipe.compare.folder import LATE
+from bentpipe.console import few, show, show_labelled
 from bentpipe.stdout import about_to_print
 from bentpipe.study.significance import rule
-from bentpipe.study.store import as_json, save
+from bentpipe.study.store import as_json
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -24,13 +20,18 @@ if TYPE_CHECKING:
 
     from bentpipe.compare.buffers import Choice
     from bentpipe.compare.candidates import Candidate
+    from bentpipe.compare.comparison import Comparison
     from bentpipe.compare.links import Buffer, Link
     from bentpipe.compare.mechanisms import OnPath
-    from bentpipe.compare.parts import Part, Plan
+    from bentpipe.compare.outcome import Outcome
     from bentpipe.compare.transports import Over
     from bentpipe.compare.verdict import Verdict
-    from bentpipe.compare.workloads import Application, Workload
-    from bentpipe.study import Results, Study
+
+FRONT = (
+    "front: no other combination has at least this goodput with at most this p95 RTT"
+    " (Pareto front)."
+)
+"""What the column `front` means."""
 
 
 def run_and_print(
@@ -44,96 +45,47 @@ def run_and_print(
     queues: Sequence[Buffer] = (),
     on_path: Sequence[OnPath] = (),
     over: Sequence[Over] = (),
+    verbose: bool = False,
 ) -> bool:
     """Run the studies of all workloads and print the result; true if all runs are complete.
 
-    With `queues`, run one study of controllers and buffers instead. With `on_path`, run each
-    workload over each of these mechanisms, and with `over` over each of these transports, and rank
-    controllers, transports and mechanisms together. `command` is the command line that repeats it.
+    Arguments are those of `comparison.run`. `command` is the command line that repeats it.
     """
-    if (on_path or over) and not names:
-        names = mechanisms.CONTROLLERS
-    controllers = candidates.chosen(names, link)
-    left_out = candidates.left_out(names)
-    asked = [] if queues else workloads(link)
-    made = parts.planned(link, controllers, asked, over, on_path)
-    taking_part = controllers if queues else made.candidates
-    if not as_one_object:
-        print_sentences(made.sentences)
-    studies = studies_of(asked, made, replications)
-    plan: dict[str, Any] = {
-        "compare": link.name,
-        "controllers": [candidate.to_dict() for candidate in taking_part],
-    }
-    if queues:
-        studies = {"buffers": buffers.study(link, taking_part, queues, replications)}
-    folder = taken(out, "compare", studies, plan) if out else None
-    results = run_in_turn(f"controllers on {link.name}", studies, folder, workers)
-    complete = len(results) == len(studies)
-    whole = outcomes(asked, made, results)
-    found = verdicts(whole)
-    choice = buffers.choice(link, taking_part, queues, results[0]) if queues and complete else None
-    summary = tables.to_dict(link, taking_part, whole, found, left_out, made)
-    if choice:
-        summary["buffers"] = buffers.to_dict(choice, queues, results[0].summary["runs"])
-    summary = sealed(summary | {"complete": complete, "command": [*command]})
-    about_to_print("compare", lambda: as_json(summary).decode(), folder)
-    if folder:
-        text = tables.markdown(link, whole, found, left_out, choice, made.sentences)
-        save(folder / "compare.json", as_json(summary))
-        save(folder / "compare.md", text.encode())
+    found = run(
+        link, names, replications, workers, out, queues, on_path, over, command, progress=LATE
+    )
+    about_to_print("compare", lambda: as_json(found.summary).decode(), out)
     if as_one_object:
-        click.echo(as_json(summary).decode(), nl=False)
-        return complete
-    print_all(link, asked or [buffers.BULK], whole, found, choice)
-    print_notes(left_out, taking_part, ranked=bool(whole))
-    if not complete:
+        click.echo(as_json(found.summary).decode(), nl=False)
+        return found.complete
+    print_answer(found)
+    if verbose:
+        print_all(found.outcomes, found.verdicts, found.choice)
+    else:
+        print_overview(found.outcomes, found.choice)
+    show("")
+    show(tables.windows(link, found.workloads))
+    print_sentences([*found.plan.sentences,
+                     *tables.about_link(link, found.workloads, found.outcomes)])  # fmt: skip
+    if found.choice:
+        show(buffers.COMPARED)
+    print_notes(found.left_out, found.candidates, ranked=bool(found.outcomes))
+    if not found.complete:
         show("Interrupted: workloads that are missing here are incomplete. Run the same"
              " command with --out to continue.")  # fmt: skip
-    if folder:
-        show(f"The studies, compare.json and compare.md are in {folder}."
-             f" `bentpipe report {folder}` makes a page of them.")  # fmt: skip
-    return complete
+    show(where_the_rest_is(found.folder, verbose))
+    return found.complete
 
 
-def studies_of(asked: Sequence[Workload], plan: Plan, replications: int) -> dict[str, Study]:
-    """One study for each part of each workload, by the name of its folder."""
-    return {
-        "-".join(filter(None, (workload.name, part.slug))): workload.study(
-            part.link, part.candidates, replications, part.link.scenario.seed, part.slug
-        )
-        for workload in asked
-        for part in plan.parts[workload.name]
-    }
-
-
-def outcomes(asked: Sequence[Workload], plan: Plan, results: Sequence[Results]) -> list[Outcome]:
-    """The workloads whose studies are all complete. Others are kept for the next time."""
-    rest = [*results]
-    found = []
-    for workload in asked:
-        own = plan.parts[workload.name]
-        if len(rest) >= len(own):
-            found += by_application(workload, own, rest[: len(own)])
-        rest = rest[len(own) :]
-    return found
-
-
-def by_application(
-    workload: Workload, own: Sequence[Part], results: Sequence[Results]
-) -> list[Outcome]:
-    """One ranking for each application of the pages; one for all parts of other workloads.
-
-    Pages over HTTP/1.1 and over HTTP/3 are different workloads, so that no ranking has both.
-    """
-    groups: dict[Application | None, list[tuple[Part, Results]]] = {}
-    for part, one in zip(own, results, strict=True):
-        key = application(part.link, part.candidates[0].value) if workload.has_pages else None
-        groups.setdefault(key, []).append((part, one))
-    return [
-        Outcome(workload, [p.candidates for p, _ in group], [r for _, r in group], key)
-        for key, group in groups.items()
-    ]
+def where_the_rest_is(folder: Path | None, verbose: bool) -> str:
+    """The last sentence: the folder, the page and the options that have the rest."""
+    rest = "" if verbose else " --verbose: all rankings, counters and verdicts. --json: all."
+    if folder is None:
+        return f"--out DIR keeps the studies; `bentpipe report DIR` makes a page of them.{rest}"
+    return (
+        f"The studies, compare.json and compare.md are in {folder}."
+        f" `bentpipe report {folder}` makes a page of them.{rest}"
+    )
 
 
 def print_sentences(sentences: Sequence[str]) -> None:
@@ -142,19 +94,44 @@ def print_sentences(sentences: Sequence[str]) -> None:
         show(sentence)
 
 
-def print_all(
-    link: Link,
-    asked: Sequence[Workload],
-    whole: Sequence[Outcome],
-    found: Sequence[Verdict],
-    choice: Choice | None,
-) -> None:
-    """Print the link, the rankings with the verdicts, and the choice of a buffer."""
-    show(f"{link.name}: {tables.described(link)}")
-    show(tables.windows(link, asked))
-    print_sentences(tables.about_link(link, asked, whole))
+def print_answer(found: Comparison) -> None:
+    """Print three lines: the choice, its cost, and how sure it is; and the link they are about."""
+    show_labelled(found.labelled)
+
+
+def print_overview(whole: Sequence[Outcome], choice: Choice | None) -> None:
+    """Print one table of all workloads, and the counters that differ from the baseline."""
     if choice:
-        show(buffers.COMPARED)
+        show("")
+        show(overview.choice_table(choice))
+        print_left_out(len(choice.combinations) - overview.MOST_ROWS)
+        for name in choice.undefined:
+            show(f"Without a defined goodput and RTT in every run: {name}.")
+        show(FRONT)
+    if whole:
+        show("")
+        show(overview.legend(whole))
+        parts, left_out = overview.text_tables(whole)
+        for one in parts:
+            show(one)
+        print_left_out(left_out)
+        print_sentences([note for outcome in whole for note in tables.notes_on(outcome)])
+        listed, more = overview.different(whole[0].counted)
+        if listed:
+            show(f"\nCounters with a difference from the baseline, {whole[0].title.lower()}")
+            print_sentences([f"  {line}" for line in listed])
+            if more:
+                show(f"  {more} more: --verbose, --json")
+
+
+def print_left_out(rows: int) -> None:
+    """Print how many rows a table leaves out, if any."""
+    if rows > 0:
+        show(f"{rows} more rows: --verbose, --json")
+
+
+def print_all(whole: Sequence[Outcome], found: Sequence[Verdict], choice: Choice | None) -> None:
+    """Print the rankings, the counters, the verdicts, and the choice of a buffer."""
     for outcome in whole:
         show(f"\n{outcome.title}", tables.text_table(outcome))
         print_sentences(tables.notes_on(outcome))
@@ -182,8 +159,7 @@ def print_choice(choice: Choice) -> None:
     """Print the recommendation of controller and buffer, and how to read the table."""
     for name in choice.undefined:
         show(f"Without a defined goodput and RTT in every run: {name}.")
-    show("front: no other combination has at least this goodput with at most this p95 RTT"
-         " (Pareto front).")  # fmt: skip
+    show(FRONT)
     show(choice.sentence)
 
 
@@ -197,33 +173,5 @@ def print_notes(
         if candidate.asks:
             show(f"* {candidate.name} needs {candidate.asks}")
     for reason in dict.fromkeys(left_out.values()):
-        names = ", ".join(name for name, other in left_out.items() if other == reason)
+        names = few(name for name, other in left_out.items() if other == reason)
         show(f"Left out unless --controllers names them: {names}. They need {reason}.")
-
-
-def the_link(
-    name: str | None,
-    scenario: Path | None,
-    rate: str | None,
-    rtt: str | None,
-    per: float | None,
-    queue: str | None,
-    sets: tuple[str, ...],
-    phase: str | None,
-) -> Link:
-    """The link that the options describe."""
-    if (name is None) == (scenario is None):
-        known = ", ".join(links.presets())
-        raise InputError(f"expected --link NAME or --scenario FILE; links are {known}")
-    several = queue is not None and "," in queue
-    if scenario is None:
-        own = None if several else queue
-        made = links.of_preset(str(name), rate=rate, rtt=rtt, per=per, queue=own, sets=sets)
-        return made.in_phase(phase)
-    if any(option is not None for option in (rate, rtt, per)):
-        raise InputError("--rate, --rtt and --per change a --link;"
-                         " change a scenario with --set")  # fmt: skip
-    link = links.of_scenario(scenario, sets)
-    if queue is not None and not several:
-        link = link.with_queue(queue)
-    return link.in_phase(phase)

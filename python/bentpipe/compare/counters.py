@@ -83,6 +83,12 @@ class Counter:
         return (words if words and suffix in MEASURED else column).replace("_", " ")
 
     @property
+    def heading(self) -> str:
+        """The column in words, with a unit of time, rate or data."""
+        measured = parse(self.quantity).column.rpartition("_")[2] in MEASURED
+        return f"{self.label} {shown(self.quantity)[1]}" if measured else self.label
+
+    @property
     def is_zero(self) -> bool:
         """True if it is zero in every run."""
         return not any(value.mean for value in self.values)
@@ -153,12 +159,10 @@ def text_tables(counters: Sequence[Counter]) -> dict[str, Table]:
 
 def rows(counter: Counter) -> list[list[str]]:
     """One row for each controller."""
-    factor, unit = shown(counter.quantity)
-    measured = parse(counter.quantity).column.rpartition("_")[2] in MEASURED
-    name = f"{counter.label} {unit}" if measured else counter.label
+    factor, _ = shown(counter.quantity)
     return [
         [
-            name,
+            counter.heading,
             value.controller,
             scaled(value.mean, factor),
             ends(value.ci95, factor, n=value.n),

@@ -3,7 +3,8 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING, Any
+from contextlib import nullcontext
+from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from bentpipe.console import late_progress
 from bentpipe.errors import OutputError
@@ -15,8 +16,12 @@ if TYPE_CHECKING:
 
     from bentpipe.study import Results, Study
 
-PAGE = "report.html"
-"""The file that `bentpipe report` writes into the folder."""
+Progress: TypeAlias = "Callable[[int], object]"
+"""A function that is called with the number of finished runs."""
+LATE: Literal["late"] = "late"
+"""A progress bar on stderr instead of a function."""
+PAGES = ("report.html", "sheet.pdf")
+"""The files that `bentpipe report` writes into the folder."""
 
 
 def taken(folder: Path, name: str, studies: Collection[str], plan: Mapping[str, Any]) -> Path:
@@ -25,7 +30,7 @@ def taken(folder: Path, name: str, studies: Collection[str], plan: Mapping[str, 
     `OutputError` if the folder has other files, or a summary with other values of `plan`. Results
     of another comparison are never overwritten. Each study checks its own folder.
     """
-    own = {f"{name}.json", f"{name}.md", PAGE, *studies}
+    own = {f"{name}.json", f"{name}.md", *PAGES, *studies}
     if folder.is_dir():
         foreign = sorted(entry.name for entry in folder.iterdir() if entry.name not in own)
         if foreign:
@@ -54,19 +59,25 @@ def check(summary: Path, plan: Mapping[str, Any]) -> None:
 
 
 def run_in_turn(
-    title: str, studies: Mapping[str, Study], folder: Path | None, workers: int | None
+    title: str,
+    studies: Mapping[str, Study],
+    folder: Path | None,
+    workers: int | None,
+    progress: Progress | Literal["late"] | None = None,
 ) -> list[Results]:
-    """Run studies under one progress bar, each in its own folder below `folder`.
+    """Run studies, each in its own folder below `folder`.
 
-    After Ctrl-C, return the results of the studies that are complete.
+    `progress` is called with the number of finished runs; `LATE` is one progress bar for all. After
+    Ctrl-C, return the results of the studies that are complete.
     """
     found: list[Results] = []
     before = 0
     total = sum(study.most_runs for study in studies.values())
-    with late_progress(title, total, unit="runs") as progress:
+    bar = late_progress(title, total, unit="runs") if progress == LATE else nullcontext(progress)
+    with bar as called:
         for name, study in studies.items():
             place = folder / name if folder else None
-            results = study.run(out=place, workers=workers, progress=after(before, progress))
+            results = study.run(out=place, workers=workers, progress=after(before, called))
             if not results.complete:
                 break
             found.append(results)
@@ -74,6 +85,6 @@ def run_in_turn(
     return found
 
 
-def after(before: int, progress: Callable[[float], None] | None) -> Callable[[int], object] | None:
+def after(before: int, progress: Progress | None) -> Callable[[int], object] | None:
     """A progress callback for one study that adds the runs `before` it."""
     return None if progress is None else lambda done: progress(before + done)

@@ -28,10 +28,20 @@ SATELLITE = 1
 """The number of the satellite's link in every preset."""
 CYCLES = 5
 """Repetitions of an event in the window of a preset."""
-HONOURED = ("from", "to", "transport")
+HONOURED = ("from", "to", "host", "transport")
 """Keys of the first flow that a comparison takes from the scenario."""
+ENDS = ("from", "to")
+"""The ends of a flow: its server and its client."""
+RECONSTRUCTED = "reconstructed"
+"""The status of a profile whose buffers or controller have no source."""
 MOST_NAMES = 4
 """Flows that are named, at most."""
+FIXED = (
+    "flow.0.host=none",
+    "flow.0.transport.recovery=linux",
+    "flow.0.transport.receive_buffer=64MiB",
+)
+"""Hosts without a profile: a large receive buffer of one size, and a send buffer without an end."""
 SIZES = ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB")
 
 
@@ -74,6 +84,12 @@ class Link:
     def candidate_transport(self) -> dict[str, Any]:
         """The `transport` of the flow that is compared."""
         return self.transport if self.own_transport is None else self.own_transport
+
+    @property
+    def host(self) -> dict[str, Any]:
+        """The key `host` of a flow with profiles, as the first flow has it; nothing without."""
+        found = self.document["flow"][0].get("host")
+        return {} if found is None else {"host": found}
 
     @property
     def protocol(self) -> str:
@@ -234,7 +250,8 @@ class Link:
         if "record" in self.document:
             parts.append("record")
         name = first.get("name", "flow[0]")
-        taken = f"Taken from the scenario: nodes, links, and the ends and transport of {name}."
+        own = "ends, hosts and transport" if "host" in first else "ends and transport"
+        taken = f"Taken from the scenario: nodes, links, and the {own} of {name}."
         return f"{taken} Left out: {'; '.join(parts)}." if parts else taken
 
 
@@ -251,6 +268,20 @@ def of_scenario(file: Path, sets: tuple[str, ...]) -> Link:
     return Link(scenario.name, scenario)
 
 
+def of_object(scenario: _native.Scenario, sets: tuple[str, ...]) -> Link:
+    """The link of a scenario of a program."""
+    changed = scenario
+    for override in sets:
+        path, _, value = override.partition("=")
+        try:
+            parsed = tomllib.loads(f"it = {value}")["it"]
+        except tomllib.TOMLDecodeError:
+            parsed = value
+        changed = changed.with_({path.strip(): parsed})
+    check_sets(Link(scenario.name, scenario), sets)
+    return Link(changed.name, changed)
+
+
 def check_sets(link: Link, sets: tuple[str, ...]) -> None:
     """Reject overrides that a comparison would ignore; `InputError`."""
     first = {"0", str(link.document["flow"][0].get("name", "0"))}
@@ -262,8 +293,8 @@ def check_sets(link: Link, sets: tuple[str, ...]) -> None:
         if table == "flow" and not (len(rest) > 1 and rest[0] in first and rest[1] in HONOURED):
             raise InputError(
                 f"--set {path}: no effect, because a comparison has flows of its own. It takes"
-                " flow.0.from, flow.0.to and flow.0.transport from the scenario; --controllers"
-                " chooses the controllers"
+                " flow.0.from, flow.0.to, flow.0.host and flow.0.transport from the scenario;"
+                " --controllers chooses the controllers"
             )
 
 
@@ -274,9 +305,10 @@ def of_preset(
     rtt: str | None = None,
     per: float | None = None,
     queue: str | None = None,
+    hosts: str | None = None,
     sets: tuple[str, ...] = (),
 ) -> Link:
-    """A preset with changes to its satellite link; `InputError` for invalid values.
+    """A preset with changes to its satellite link and its hosts; `InputError` for invalid values.
 
     The queue keeps its length in bandwidth-delay products unless `queue` is set: a number of
     packets, a size, or "0.5bdp".
@@ -286,7 +318,7 @@ def of_preset(
         raise InputError(f"there is no link {name!r}{nearest(name, known)}")
     plain = Link(name, _native.Scenario.load(shipped(f"{name}.toml")), preset=True)
     path = f"link.{SATELLITE}"
-    changes: list[str] = []
+    changes: list[str] = of_hosts(hosts)
     if rate is not None:
         changes.append(f"{path}.forward.rate={rate}")
         check_rate(name, rate, changes)
@@ -300,6 +332,31 @@ def of_preset(
     whole = _native.Scenario.load(shipped(f"{name}.toml"), (*changes, *sets))
     check_sets(plain, sets)
     return Link(name, whole, preset=True)
+
+
+def of_hosts(text: str | None) -> list[str]:
+    """Overrides for `--host`: `fixed`, the profile of both hosts, or those of server and client."""
+    if text is None:
+        return []
+    if text == "fixed":
+        return list(FIXED)
+    known = {entry.name: entry.status for entry in _native.hosts()}
+    names = [part.strip() for part in text.split(",")]
+    if len(names) > len(ENDS):
+        raise InputError(f"--host: expected NAME, or SERVER,CLIENT, found {text!r}")
+    for name in names:
+        if name in known and known[name] == RECONSTRUCTED:
+            raise InputError(
+                f"--host: {name} is reconstructed, and a ranking for it would be one for hosts that"
+                " may not exist; write it into a scenario (flow.0.host) and use --scenario"
+            )
+        if name not in known:
+            raise InputError(
+                f"--host: there is no profile {name!r}{nearest(name, [*known, 'fixed'])};"
+                " `bentpipe hosts` lists them"
+            )
+    pairs = zip(ENDS, names * 2 if len(names) == 1 else names, strict=False)
+    return [f"flow.0.host.{end}={name}" for end, name in pairs]
 
 
 def check_rate(name: str, text: str, changes: list[str]) -> None:

@@ -20,8 +20,8 @@ from bentpipe import _native
 from bentpipe.compare.candidates import NONE
 from bentpipe.console import nearest
 from bentpipe.errors import InputError, ScenarioError
+from bentpipe.problems import UnfitError
 from bentpipe.prototypes.spec import Spec, listed
-from bentpipe.study.problems import UnfitError
 
 if TYPE_CHECKING:
     from bentpipe.compare.links import Link

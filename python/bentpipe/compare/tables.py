@@ -9,8 +9,9 @@ from bentpipe import _native
 from bentpipe.compare import buffers, counters, fade
 from bentpipe.compare.buffers import BULK
 from bentpipe.compare.links import fades, phase_of, phases
-from bentpipe.console import table
+from bentpipe.console import few, table
 from bentpipe.numbers import NONE, count, ends, scaled
+from bentpipe.printing.setting import hosts
 from bentpipe.study.quantities import shown
 from bentpipe.study.significance import deterministic_sentence, text
 
@@ -120,7 +121,7 @@ def markdown(
 def aborted(outcome: Outcome) -> list[str]:
     """The candidates whose connections were aborted, as a sentence; none if there are none."""
     shares = [f"{name} ({count(100 * share)} %)" for name, share in outcome.aborted.items()]
-    return [f"Connections aborted, in % of the runs: {', '.join(shares)}."] if shares else []
+    return [f"Connections aborted, in % of the runs: {few(shares)}."] if shares else []
 
 
 def notes_on(outcome: Outcome) -> list[str]:
@@ -145,20 +146,27 @@ def without_rtt(outcome: Outcome) -> list[str]:
     if RTT not in outcome.workload.also or not split:
         return []
     return [
-        f"No RTT for {', '.join(split)}: a proxy splits the connection, and none spans the path."
+        f"No RTT for {few(split)}: a proxy splits the connection, and none spans the path."
         " The counters of the mechanism have the delivery time from host to host, one way."
     ]
 
 
 def described(link: Link) -> str:
     """The link in one line. Means of traces stand with their ranges."""
-    transport = link.transport.get("recovery", "of each controller")
+    own = "of the hosts" if link.host.get("host", "none") != "none" else "of each controller"
+    transport = link.transport.get("recovery", own)
     fade = ", with the fade of the scenario" if link.own_fade else ""
     return (
         f"{link.bottleneck.rate_bps / 1e6:g} Mbit/s{of_rate(link)}, RTT {link.rtt_s * 1e3:g} ms"
         f"{of_delays(link)}, bandwidth-delay product {link.bdp_bytes / 1e3:,.0f} kB, loss recovery"
         f" {transport}{fade}"
     )
+
+
+def host(link: Link) -> str:
+    """The transport and the receive buffer of the flow that is compared."""
+    (flow, *_) = link.scenario.explain().flows
+    return hosts([flow], ["receive_buffer"])
 
 
 def of_rate(link: Link) -> str:

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.compare.ranking import Place, ranked
+from bentpipe.console import few
 from bentpipe.numbers import FEWEST, common, count, ends, scaled
 from bentpipe.study.significance import is_tied
 
@@ -102,7 +103,7 @@ def safest(outcome: Outcome) -> Verdict:
     notes = f" It gets {amount(own[first], None, outcome.unit_of(OWN_GOODPUT))} itself."
     notes += harmful(outcome)
     if starved:
-        notes += f" Starved, with less than half of a fair share: {', '.join(starved)}."
+        notes += f" Starved, with less than half of a fair share: {few(starved)}."
     pairs = {place.name: outcome.runs[place.name] for place in places}
     fixed = outcome.deterministic
     against = ranked(pairs, higher_is_better=True, baseline=first, fixed=fixed)
@@ -204,7 +205,7 @@ def harmful(outcome: Outcome) -> str:
     ]
     if not names:
         return " No controller leaves it significantly less than another NewReno does."
-    return f" Significantly less than with another NewReno: {', '.join(names)}."
+    return f" Significantly less than with another NewReno: {few(names)}."
 
 
 def alike(first: Place, tied: list[str], others: Sequence[Place], *, exact: bool) -> str:
@@ -217,11 +218,11 @@ def alike(first: Place, tied: list[str], others: Sequence[Place], *, exact: bool
     if first.n < FEWEST:
         return "Fewer than three runs show no significance; use more replications."
     if exact:
-        same = f" The same: {', '.join(tied)}." if tied else ""
+        same = f" The same: {few(tied)}." if tied else ""
         return f"It is deterministic, so differences are exact for this scenario only.{same}"
     if not tied:
         return "All others are significantly different."
-    return f"Not significantly different: {', '.join(tied)}."
+    return f"Not significantly different: {few(tied)}."
 
 
 def amount(mean: float | None, ci95: Any, unit: str) -> str:

@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
 CONTROLLER = "flow.0.controller"
 CUBIC = "cubic"
+TCP = "tcp"
 BURSTS = 0.1
 """Rate of the background bursts as a share of the bottleneck; on average they last 1 s in 4 s."""
 APART = 2.5
@@ -137,7 +138,10 @@ def base_controller(candidates: Sequence[Candidate]) -> Any:
 
 def compared(link: Link, name: str, controller: Any, traffic: dict[str, Any]) -> dict[str, Any]:
     """The flow that is compared, which may have a transport of its own."""
-    return flow(link, name, controller, traffic) | {"transport": link.candidate_transport}
+    made = flow(link, name, controller, traffic) | {"transport": link.candidate_transport}
+    if link.protocol != TCP:
+        made.pop("host", None)
+    return made
 
 
 def flow(link: Link, name: str, controller: Any, traffic: dict[str, Any]) -> dict[str, Any]:
@@ -146,6 +150,7 @@ def flow(link: Link, name: str, controller: Any, traffic: dict[str, Any]) -> dic
         "name": name,
         **link.ends,
         "controller": controller,
+        **link.host,
         "transport": link.transport,
         "traffic": traffic,
     }

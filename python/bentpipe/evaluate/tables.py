@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
 from bentpipe.compare.links import phases
-from bentpipe.console import table
+from bentpipe.console import compact_table, keep_lines, lines_of, table
 from bentpipe.evaluate.checklist import NOT_COVERED
 from bentpipe.evaluate.findings import SHOWN, sentences, shown_difference
 from bentpipe.numbers import ends, scaled
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from bentpipe.evaluate.command import Report
+    from bentpipe.evaluate.evaluation import Report
     from bentpipe.evaluate.findings import Finding
 
 HEADINGS = ("case", "<quantity", "<unit", "value", "95 % interval", "<baseline", "its value",
@@ -47,11 +47,40 @@ def rows(found: Sequence[Finding]) -> list[list[str]]:
     return listed
 
 
-def text_table(found: Sequence[Finding]) -> Table:
-    """The findings as a table for the terminal."""
+def text_table(found: Sequence[Finding], width: int | None = None) -> Table:
+    """The findings as a table for the terminal, or of at most `width` columns.
+
+    If it is too wide, intervals are below their values, and findings below the differences.
+    """
     listed = table(*HEADINGS)
     for row in rows(found):
         listed.add_row(*row)
+    return listed if lines_of(listed, width) is not None else narrow_table(found)
+
+
+def dashed(interval: str) -> str:
+    """An interval with a dash between its ends."""
+    return interval.replace(" to ", "\N{EN DASH}")
+
+
+def broken(interval: str) -> str:
+    """An interval on two lines."""
+    return interval.replace(" to ", " to\n")
+
+
+def narrow_table(found: Sequence[Finding]) -> Table:
+    """The findings in five columns with three lines in a row."""
+    listed = compact_table("case", "<quantity and unit", "<value 95 % interval",
+                           "<baseline its value", "<difference and finding")  # fmt: skip
+    for case, label, unit, value, interval, baseline, its_value, difference, finding in rows(found):
+        listed.add_row(
+            case,
+            f"{label} {unit}".strip(),
+            f"{value}\n{dashed(interval)}" if value else "",
+            f"{baseline}\n{its_value}",
+            f"{broken(difference)}\n{finding}",
+        )
+    keep_lines(listed, 2)
     return listed
 
 

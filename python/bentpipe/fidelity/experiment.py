@@ -27,6 +27,9 @@ Parameters = dict[str, str]
 SAMPLES = 600
 """Samples of cwnd in a run, unless the user sets `record.interval`."""
 
+SET_UP_S = 0.5
+"""Real time in which a kernel run sets up its namespaces and ends them."""
+
 
 @dataclass(frozen=True)
 class Experiment:
@@ -36,7 +39,8 @@ class Experiment:
     as further overrides that apply to the simulator only. Goodput is that of all flows together,
     or that of the flow with the number `flow`, from 0. Kernel runs are kept in the folder
     `kernel_runs`, and those that are there are not repeated. `own` has further overrides of models
-    for single variants, by the number of the variant and the name of the model.
+    for single variants, by the number of the variant and the name of the model. A kernel run that
+    is not valid is repeated until there are `attempts`.
     """
 
     file: Path
@@ -48,6 +52,7 @@ class Experiment:
     flow: int | None = None
     kernel_runs: Path | None = None
     own: Mapping[tuple[int, str], tuple[str, ...]] = field(default_factory=dict)
+    attempts: int = 1
 
 
 @dataclass(frozen=True)
@@ -126,6 +131,39 @@ def total_runs(experiment: Experiment) -> int:
     return len(experiment.variants) * len(experiment.seeds) * (1 + len(experiment.models))
 
 
+@dataclass(frozen=True)
+class RealTime:
+    """Real time of the kernel runs of an experiment, and of those that are not kept yet.
+
+    It is that of the first model's runs and of the set-up of each, with as many at once as the
+    experiment has. Runs that are not valid and are repeated take more.
+    """
+
+    runs: int
+    seconds: float
+    runs_left: int
+    seconds_left: float
+
+
+def real_time(experiment: Experiment) -> RealTime:
+    """Computes the real time of `compare` by running the simulator."""
+    kernel, models = _scenarios(experiment)
+    first = next(iter(experiment.models))
+    jobs = [(number, seed) for number in range(len(kernel)) for seed in experiment.seeds]
+    recordings = _native.run_many([(models[number, first], seed) for number, seed in jobs])
+    kept = KeptRuns(experiment.kernel_runs)
+    all_runs, left = [], []
+    for (number, seed), recording in zip(jobs, recordings, strict=True):
+        ends = [flow.completion_s for flow in recording.flows]
+        duration = kernel[number].duration_s
+        seconds = SET_UP_S + max(duration if end is None else end for end in ends)
+        all_runs.append(seconds)
+        if not kept.has(kernel[number], seed):
+            left.append(seconds)
+    at_once = experiment.parallel
+    return RealTime(len(all_runs), sum(all_runs) / at_once, len(left), sum(left) / at_once)
+
+
 def _scenarios(
     experiment: Experiment,
 ) -> tuple[list[_native.Scenario], dict[tuple[int, str], _native.Scenario]]:
@@ -165,7 +203,8 @@ def _on_kernel(scenarios: Sequence[_native.Scenario], experiment: Experiment) ->
     kept = KeptRuns(experiment.kernel_runs)
     with ThreadPoolExecutor(experiment.parallel) as pool:
         running = {
-            pool.submit(kept.run, scenarios[number], seed): (number, seed) for number, seed in jobs
+            pool.submit(kept.run, scenarios[number], seed, experiment.attempts): (number, seed)
+            for number, seed in jobs
         }
         try:
             while running:

@@ -25,16 +25,25 @@ class KeptRuns:
     def __init__(self, folder: Path | None) -> None:
         self.folder = folder
 
-    def run(self, scenario: _native.Scenario, seed: int) -> _native.Recording:
-        """The kept run, or a new one, which is kept if it is valid."""
-        if self.folder is None:
-            return _native.run_on_kernel(scenario, seed=seed)
-        place = self.folder / _key(scenario, seed)
-        if place.exists():
-            return _native.Recording.load(place)
-        recording = _native.run_on_kernel(scenario, seed=seed)
-        if recording.kernel is not None and recording.kernel.valid:
-            _native.OutputFolder(place).save(recording, scenario)
+    def has(self, scenario: _native.Scenario, seed: int) -> bool:
+        """Returns true if the run is kept."""
+        return self.folder is not None and (self.folder / _key(scenario, seed)).exists()
+
+    def run(self, scenario: _native.Scenario, seed: int, attempts: int = 1) -> _native.Recording:
+        """The kept run, or a new one, which is kept if it is valid.
+
+        A run that is not valid is repeated, so that there are at most `attempts`.
+        """
+        if self.folder is not None and self.has(scenario, seed):
+            return _native.Recording.load(self.folder / _key(scenario, seed))
+        for _ in range(attempts):
+            recording = _native.run_on_kernel(scenario, seed=seed)
+            if recording.kernel is not None and recording.kernel.valid:
+                if self.folder is not None:
+                    _native.OutputFolder(self.folder / _key(scenario, seed)).save(
+                        recording, scenario
+                    )
+                break
         return recording
 
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 
 import json
 import keyword
+import shlex
+import shutil
+import sys
 import tempfile
 from dataclasses import dataclass, field
 from importlib import resources
@@ -109,7 +112,7 @@ KINDS = {
         "controller.template",
         "mine.py",
         (Question("class", "Name of the class", "Mine"),),
-        ("python {file}", "bentpipe evaluate {file}:{class} --quick"),
+        ("{python} {file}", "bentpipe evaluate {file}:{class} --quick"),
     ),
 }
 
@@ -151,8 +154,18 @@ def write(kind: str, file: Path | None, answers: Mapping[str, str], *, force: bo
             raise OutputError(f"{one} exists already; choose another name or add --force")
     for one, text in texts.items():
         save(one, text)
-    about = {"file": path, "name": path.stem, "class": found.get("class", "")}
+    about = {"file": path, "name": path.stem, "class": found.get("class", ""), "python": python()}
     return Written(list(texts), [step.format(**about) for step in known.next_steps])
+
+
+def python() -> str:
+    """The command that starts the Python in which Bentpipe is: its name if the shell finds it."""
+    for name in ("python", "python3"):
+        found = shutil.which(name)
+        # A link would lead out of the environment, so the files are not compared.
+        if found and Path(found).parent == Path(sys.executable).parent:
+            return name
+    return shlex.quote(sys.executable)
 
 
 def defaults(kind: str) -> dict[str, str]:
@@ -244,6 +257,7 @@ def rain_text(answers: Mapping[str, str]) -> str:
     """The attenuation of one event in clear sky, for the whole scenario, as CSV."""
     from bentpipe.durations import seconds
     from bentpipe.rain import SPINO_DADDA, DiracLognormal, event
+    from bentpipe.rain.series import remark
 
     def option(name: str, default: str) -> float:
         try:
@@ -265,7 +279,7 @@ def rain_text(answers: Mapping[str, str]) -> str:
     fade = event(DiracLognormal.fit(SPINO_DADDA), peak_db, length, seed=1)
     wet = dict(zip((fade.time_s + start).tolist(), fade.attenuation_db.tolist(), strict=True))
     rows = (f"{at},{wet.get(float(at), 0.0):.6g}\n" for at in range(DURATION_S + 1))
-    return "time_s,attenuation_db\n" + "".join(rows)
+    return f"{remark(fade.method)}time_s,attenuation_db\n{''.join(rows)}"
 
 
 def geo(path: Path, answers: Mapping[str, str]) -> str:
@@ -310,6 +324,7 @@ def controller(path: Path, answers: Mapping[str, str]) -> str:
         "controller.template",
         file=path.name,
         class_name=name,
+        python=python(),
         rate=quoted(rate),
         bdp=queue_of(rate, 0.5),
     )
@@ -350,7 +365,12 @@ def queue_of(rate: str, seconds: float) -> str:
 
 
 def check_controller(option: str, name: str) -> None:
-    """Reject an unknown controller. Parameters follow later, in the file."""
+    """Reject an unknown controller. Parameters follow later, in the file.
+
+    A class in Python (`mine.py:Mine`) is looked for when the study is read.
+    """
+    if option == "--controllers" and ":" in name:
+        return
     known = [entry.name for entry in _native.controllers()]
     if name not in known:
         raise BentpipeError(f"{option}: there is no controller {name!r}{nearest(name, known)}")
@@ -378,7 +398,12 @@ def check_study(path: Path, answers: Mapping[str, str], scenario: str | None) ->
         try:
             Study.load(file)
         except InputError as error:
-            reason = error.errors[0].message if error.errors else str(error)
+            first = error.errors[0] if error.errors else None
+            if first and first.path.startswith("parameters.controller"):
+                raise BentpipeError(
+                    f"--controllers: expected {first.expected}, found {first.found}"
+                ) from error
+            reason = first.message if first else str(error)
             raise BentpipeError(
                 f"--scenario: {answers['scenario']} does not fit a study of controllers and packet"
                 f" errors: {reason}"

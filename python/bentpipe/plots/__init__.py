@@ -5,12 +5,14 @@ from bentpipe.plots.grid import Tile, grid_figure
 from bentpipe.plots.lines import as_points, line_figure
 from bentpipe.plots.points import Point, bar_figure, interval_figure, ranking_figure
 from bentpipe.plots.runs import Plots
+from bentpipe.plots.tradeoff import Spot, tradeoff_figure, with_front
 
 __all__ = [
     "FORMATS",
     "Figure",
     "Plots",
     "Point",
+    "Spot",
     "Tile",
     "as_points",
     "bar_figure",
@@ -19,4 +21,6 @@ __all__ = [
     "line_figure",
     "ranking_figure",
     "save_figures",
+    "tradeoff_figure",
+    "with_front",
 ]

@@ -10,6 +10,8 @@ import polars as pl
 
 from bentpipe.errors import InputError
 from bentpipe.plots.lines import band_figure, line_figure
+from bentpipe.plots.looks import MOST_SERIES
+from bentpipe.plots.marks import MOST_COLOURS, check_distinguishable
 from bentpipe.plots.runs import Plots
 from bentpipe.plots.timeline import Timeline
 
@@ -69,6 +71,11 @@ def plot(
         table = figure.data.with_columns(series=named, run=number)
         tables.append(table.with_columns(panel=pl.lit(label)) if panels else table)
     points = pl.concat(tables)
+    check_distinguishable(
+        points["series"].unique(maintain_order=True).to_list(),
+        "panels=True has a panel for each run, or give fewer runs",
+        MOST_COLOURS if band else MOST_SERIES,
+    )
     name = f"{series}-of-{len(runs)}-runs"
     if band:
         return band_figure(name, title, "time (s)", y, over_runs(points))

@@ -7,17 +7,22 @@ and select series with the parameter `shown`. Files and notebooks get `Figure.ch
 from __future__ import annotations
 
 import math
+import re
 from dataclasses import dataclass, field, replace
+from pathlib import Path, PurePath
 from typing import IO, TYPE_CHECKING, Any
 
 from bentpipe.errors import InputError
+from bentpipe.numbers import typeset
+from bentpipe.plots.looks import dressed, usual
 from bentpipe.plots.theme import DASHES, WIDTH, on_white
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from pathlib import Path
 
     import polars as pl
+
+    from bentpipe.plots.looks import Look
 
 FORMATS = ("svg", "pdf", "png")
 """Formats of figures for papers."""
@@ -27,6 +32,12 @@ PIXELS = 2
 
 PAPER_WIDTHS = {1: 333, 2: 680}
 """Pixels of one and of two columns of a paper: 88 and 180 mm, as most journals have, at 96 dpi."""
+
+PANELS_BESIDE = {1: 2, 2: 4}
+"""Panels side by side in one and in two columns of a paper."""
+
+PAPER_PANEL, CORRECTIONS = 110, 3
+"""Pixels of the height of a panel in a paper, and drawings until its width is right."""
 
 PAPER_HEIGHT, LEGEND_LINE = 200, 20
 """Pixels of the height of a figure in a paper, and of a line of its legend below."""
@@ -59,6 +70,10 @@ class Figure:
     """Pixels of the lines of the legend."""
     over_time: bool = False
     """True if the x axis is the time of the run. Pages zoom all such figures together."""
+    looks: Sequence[Look] = field(default_factory=tuple, repr=False)
+    """The looks of the series on a page; without them, those of a figure that stands alone."""
+    has_own_colours: bool = False
+    """True if its colours have a meaning of their own, which no page changes."""
 
     kind = "figure"
 
@@ -67,7 +82,19 @@ class Figure:
         """The Vega-Lite specification for pages: without data, colours and title."""
         specification: dict[str, Any] = self.drawing.to_dict()
         specification.pop("config", None)
-        return specification
+        return self.in_looks(specification)
+
+    def in_looks(self, specification: dict[str, Any]) -> dict[str, Any]:
+        """The specification with the looks of the page, if the figure has some."""
+        if not self.looks:
+            return specification
+        changed: dict[str, Any] = dressed(specification, self.series, self.looks)
+        return changed
+
+    @property
+    def shown_looks(self) -> Sequence[Look]:
+        """The looks of the series, as they are drawn."""
+        return self.looks or usual(self.series)
 
     @property
     def columns(self) -> dict[str, list[Any]]:
@@ -90,14 +117,14 @@ class Figure:
             "columns": legend_columns(self.series, self.legend_width)
         }
         filled = self.drawing.properties(
-            title=self.title, datasets={"points": self.data.to_dicts()}
+            title=typeset(self.title), datasets={"points": self.data.to_dicts()}
         )
         return filled.configure(**config)
 
     def to_dict(self) -> dict[str, Any]:
         """The Vega-Lite specification of `chart`."""
         specification: dict[str, Any] = self.chart.to_dict()
-        return specification
+        return self.in_looks(specification)
 
     def properties(self, **changes: Any) -> Figure:
         """The figure with another `title`, `width`, `height` or other property of Altair charts."""
@@ -117,6 +144,8 @@ class Figure:
         """
         if columns not in PAPER_WIDTHS:
             raise InputError.of_value("columns", "1 or 2", repr(columns))
+        if self.is_in_panels:
+            return self.panels_for_paper(columns)
         fitting = {"type": "fit", "contains": "padding"}
         width = PAPER_WIDTHS[columns]
         lines = math.ceil(len(self.series) / legend_columns(self.series, width))
@@ -125,11 +154,46 @@ class Figure:
         fitted = drawing.properties(autosize=fitting)
         return replace(self, title="", drawing=fitted, legend_width=width)
 
+    @property
+    def svg(self) -> str:
+        """The figure as SVG, with exponents as raised digits that every font has."""
+        import vl_convert
+
+        return raised(vl_convert.vegalite_to_svg(self.to_dict()))
+
+    @property
+    def is_in_panels(self) -> bool:
+        """True if the figure has several panels."""
+        import altair as alt
+
+        return isinstance(self.drawing, alt.FacetChart)
+
+    def panels_for_paper(self, columns: int) -> Figure:
+        """The figure with as many panels side by side as fit the paper's columns.
+
+        Vega fits no panels to a width, so it is drawn and then corrected.
+        """
+        width = PAPER_WIDTHS[columns]
+        beside = min(self.data["panel"].n_unique(), PANELS_BESIDE[columns])
+        figure, inner = self, width // beside - 2 * LEGEND_LINE
+        for _ in range(CORRECTIONS):
+            drawing = dashed(self.drawing, self.series).properties(columns=beside)
+            drawing.spec = drawing.spec.properties(width=inner, height=PAPER_PANEL)
+            figure = replace(self, title="", drawing=drawing, legend_width=width)
+            drawn = re.search(r'width="([\d.]+)"', figure.svg)
+            # Vega draws whole pixels.
+            inner = math.floor(inner + (width - float(drawn[1] if drawn else width)) / beside)
+        return figure
+
     def save(self, fp: str | Path | IO[Any], *arguments: Any, **options: Any) -> None:
         """Write `fp`, a `.svg`, `.png`, `.pdf`, `.html` or `.json` file. Options as in Altair.
 
         HTML contains its scripts, so that it needs no network, now or later.
         """
+        ending = str(fp).rpartition(".")[2] if isinstance(fp, str | PurePath) else ""
+        if ending in FORMATS and not arguments and not options:
+            Path(str(fp)).write_bytes(in_format(self.svg, ending))
+            return
         if "html" in (*arguments, options.get("format"), str(fp).rpartition(".")[2]):
             options = {"inline": True, **options}
         self.chart.save(fp, *arguments, **options)
@@ -140,17 +204,51 @@ class Figure:
         A renderer chosen with `altair.renderers.enable` has priority.
         """
         import altair as alt
-        import vl_convert
 
         if alt.renderers.active != "default":
             return self.chart._repr_mimebundle_(*arguments, **options)
-        return {"image/svg+xml": vl_convert.vegalite_to_svg(self.to_dict())}
+        return {"image/svg+xml": self.svg}
+
+
+SUPERSCRIPTS = re.compile("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+")
+RISE = 3.5
+"""Pixels by which an exponent is above its line."""
+PLAIN = str.maketrans("⁻⁰¹²³⁴⁵⁶⁷⁸⁹", "\N{MINUS SIGN}0123456789")
+
+
+def raised(svg: str) -> str:
+    """The SVG with raised digits instead of superscript letters, which many fonts lack."""
+
+    def text(found: re.Match[str]) -> str:
+        first, *rest = re.split(f"({SUPERSCRIPTS.pattern})", found[1])
+        for above, after in zip(rest[::2], rest[1::2], strict=True):
+            first += f'<tspan dy="-{RISE}" font-size="8px">{above.translate(PLAIN)}</tspan>'
+            first += f'<tspan dy="{RISE}">{after}</tspan>' if after else ""
+        return f">{first}</text>"
+
+    return re.sub(r">([^<>]+)</text>", text, svg)
+
+
+def in_format(svg: str, ending: str) -> bytes:
+    """The drawing as a file of one of `FORMATS`."""
+    import vl_convert
+
+    if ending == "svg":
+        return svg.encode()
+    made: bytes = (
+        vl_convert.svg_to_pdf(svg) if ending == "pdf" else vl_convert.svg_to_png(svg, scale=PIXELS)
+    )
+    return made
 
 
 def dashed(drawing: Any, series: Sequence[str], shaped: bool = False) -> Any:
     """The drawing with another dash for each of its lines, unless the series have shapes."""
     import altair as alt
 
+    if isinstance(drawing, alt.FacetChart):
+        facets = drawing.copy()
+        facets.spec = dashed(drawing.spec, series, shaped)
+        return facets
     if isinstance(drawing, alt.LayerChart):
         changed = drawing.copy()
         shaped = any("shape" in layer.to_dict(validate=False).get("encoding", {})
@@ -180,14 +278,7 @@ def save_figures(figures: Sequence[Figure], folder: Path) -> None:
 
     The figure is drawn once, as SVG, which takes longest; the others are made of that.
     """
-    import vl_convert
-
     for figure in figures:
-        svg: str = vl_convert.vegalite_to_svg(figure.to_dict())
-        drawn = {
-            "svg": svg.encode(),
-            "pdf": vl_convert.svg_to_pdf(svg),
-            "png": vl_convert.svg_to_png(svg, scale=PIXELS),
-        }
+        drawn = figure.svg
         for ending in FORMATS:
-            (folder / f"{figure.name}.{ending}").write_bytes(drawn[ending])
+            (folder / f"{figure.name}.{ending}").write_bytes(in_format(drawn, ending))

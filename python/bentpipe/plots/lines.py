@@ -6,12 +6,16 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from bentpipe.numbers import typeset
 from bentpipe.plots.figure import Figure
 from bentpipe.plots.marks import (
+    PUBLISHED,
     chosen,
     colour,
     finished,
+    number_axis,
     panels,
+    published_layers,
     range_text,
     series_encoding,
     series_text,
@@ -20,6 +24,7 @@ from bentpipe.plots.marks import (
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from bentpipe.plots.marks import PublishedValues
     from bentpipe.plots.timeline import Timeline
 
 POINTS = 1600
@@ -43,6 +48,7 @@ def line_figure(
     notes: Sequence[str] = (),
     timeline: Timeline | None = None,
     common: bool = False,
+    published: PublishedValues | None = None,
 ) -> Figure:
     """Lines through the rows of `points`, whose columns are `series`, `x` and `y`.
 
@@ -50,10 +56,12 @@ def line_figure(
     if they are `common`. `x` and `y` are
     titles with units. With `step`, a value is constant until the next one. The order of series and
     panels is that of their first rows. With `timeline`, the axis of time is that of all figures of
-    a page, from 0 to the end of the run, with its marks.
+    a page, from 0 to the end of the run, with its marks. `published` are values of a paper, drawn
+    as open diamonds in the colours of their series.
     """
     import altair as alt
 
+    points = with_typeset_names(points)
     series, cut = chosen(points["series"].unique(maintain_order=True).to_list())
     keys = ["panel", "series"] if "panel" in points.columns else ["series"]
     whole = (
@@ -75,7 +83,10 @@ def line_figure(
         .encode(
             x=x_axis(x, timeline),
             y=alt.Y(
-                "y:Q", title=y, scale=alt.Scale(domain=list(y_range)) if y_range else alt.Scale()
+                "y:Q",
+                title=y,
+                scale=alt.Scale(domain=list(y_range)) if y_range else alt.Scale(),
+                axis=number_axis(),
             ),
             tooltip=[
                 alt.Tooltip("series:N", title="series"),
@@ -89,9 +100,23 @@ def line_figure(
         names = points["panel"].unique(maintain_order=True).to_list()
         drawing = panels(chart, names, "shared" if common else "independent")
     else:
-        drawing = finished(chart, zoom=True, marks=timeline.layers() if timeline else ())
+        marks = timeline.layers() if timeline else []
+        if published:
+            channel = {"x": x_axis(x, timeline)}
+            marks += published_layers(series, published, y, channel)
+            cut = [*cut, PUBLISHED]
+        drawing = finished(chart, zoom=True, marks=marks)
     return Figure(name, title, text, drawing, data, series, True, (*notes, *cut),
                   over_time=timeline is not None)  # fmt: skip
+
+
+def with_typeset_names(points: pl.DataFrame) -> pl.DataFrame:
+    """The points with powers of ten in the names of their series."""
+    names = points["series"].cast(pl.String).unique(maintain_order=True)
+    changed = {name: typeset(name) for name in names if typeset(name) != name}
+    if not changed:
+        return points
+    return points.with_columns(pl.col("series").cast(pl.String).replace(changed))
 
 
 def x_axis(title: str, timeline: Timeline | None) -> Any:
@@ -101,7 +126,7 @@ def x_axis(title: str, timeline: Timeline | None) -> Any:
     scale = alt.Scale(nice=False, zero=False)
     if timeline:
         scale = alt.Scale(nice=False, domain=[0, timeline.end_s])
-    return alt.X("x:Q", title=title, scale=scale)
+    return alt.X("x:Q", title=title, scale=scale, axis=number_axis())
 
 
 def band_figure(name: str, title: str, x: str, y: str, points: pl.DataFrame) -> Figure:
@@ -117,7 +142,9 @@ def band_figure(name: str, title: str, x: str, y: str, points: pl.DataFrame) -> 
     )
     base = alt.Chart(alt.NamedData("points"))
     lines = base.mark_line(strokeWidth=1.6, clip=True).encode(
-        x=x_axis(x, None), y=alt.Y("y:Q", title=y), **series_encoding(series, "strokeDash")
+        x=x_axis(x, None),
+        y=alt.Y("y:Q", title=y, axis=number_axis()),
+        **series_encoding(series, "strokeDash"),
     )
     bands = base.mark_area(opacity=0.2, clip=True).encode(
         x=x_axis(x, None), y=alt.Y("low:Q", title=y), y2="high:Q", **colour(series)

@@ -3,25 +3,23 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Collection, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Literal
 
-from bentpipe.numbers import significant
+from bentpipe.errors import InputError
+from bentpipe.numbers import SMALL, significant, typeset
 from bentpipe.plots.figure import PIXELS_PER_LETTER
-from bentpipe.plots.theme import DASHES, HEIGHT, PALETTE, WIDTH
+from bentpipe.plots.looks import MOST_SERIES, ranges, usual
+from bentpipe.plots.theme import HEIGHT, PALETTE, WIDTH
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
-
     import polars as pl
 
-MOST_SERIES = len(PALETTE) * len(DASHES)
-"""Maximum number of series that readers can distinguish."""
+MOST_COLOURS = len(PALETTE)
+"""Maximum number of series that only differ by their colours: bars, boxes, bands."""
 
 MOST_TICKS = 8
 """With at most this number of positions, a logarithmic axis has its ticks there."""
-
-TINY = 1e-4
-"""Labels of a linear axis whose values are all smaller have an exponent."""
 
 PIXELS_PER_LINE = 13
 """Height of a line of labels."""
@@ -37,18 +35,29 @@ PANELS_PER_ROW = 4
 XKind = Literal["linear", "log", "nominal"]
 
 
-def chosen(series: list[str]) -> tuple[list[str], list[str]]:
+def chosen(series: list[str], most: int = MOST_SERIES) -> tuple[list[str], list[str]]:
     """The series that readers can distinguish, and a note if there are more."""
-    if len(series) <= MOST_SERIES:
+    if len(series) <= most:
         return series, []
-    return series[:MOST_SERIES], [f"The first {MOST_SERIES} of {len(series)} series are drawn."]
+    return series[:most], [
+        f"The first {most} of {len(series)} series are drawn: more cannot be distinguished."
+    ]
+
+
+def check_distinguishable(series: Collection[str], way_out: str, most: int = MOST_SERIES) -> None:
+    """Reject a figure whose series readers cannot distinguish; `InputError` with the way out."""
+    if len(series) > most:
+        raise InputError(
+            f"{len(series)} series: expected at most {most} in one figure, because more cannot be "
+            f"distinguished; {way_out}"
+        )
 
 
 def colour(series: Sequence[str]) -> dict[str, Any]:
     """The colours of the series. They do not change when other series are hidden."""
     import altair as alt
 
-    scale = alt.Scale(domain=list(series))
+    scale = alt.Scale(domain=list(series), range=ranges(usual(series))["color"])
     return {"color": alt.Color("series:N", scale=scale, **legend(series))}
 
 
@@ -64,14 +73,34 @@ def series_encoding(
     import altair as alt
 
     encoded = colour(series)
+    values = ranges(usual(series))
     if second == "shape":
-        scale = alt.Scale(domain=list(series))
+        scale = alt.Scale(domain=list(series), range=values["shape"])
         encoded["shape"] = alt.Shape("series:N", scale=scale, **legend(series))
     elif len(series) > len(PALETTE):
-        dashes = [DASHES[number // len(PALETTE)] for number in range(len(series))]
-        scale = alt.Scale(domain=list(series), range=dashes)
+        scale = alt.Scale(domain=list(series), range=values["strokeDash"])
         encoded["strokeDash"] = alt.StrokeDash("series:N", scale=scale, **legend(series))
     return encoded
+
+
+def powers() -> str:
+    """The expression of the labels of an axis: 10⁻⁵ and not 0.00001."""
+    digits = "split(format(datum.value, '.3~e'), 'e')"
+    raised = f"{digits}[1]"
+    for plain, above in zip("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹", strict=True):
+        raised = f"replace({raised}, /{plain}/g, '{above}')"
+    mantissa = f"({digits}[0] === '1' ? '' : {digits}[0] + ' \N{MULTIPLICATION SIGN} ')"
+    is_small = f"datum.value !== 0 && abs(datum.value) < {SMALL}"
+    # Logarithmic axes have empty labels where others would collide.
+    other = "datum.value === 0 && datum.label !== '' ? '0' : datum.label"
+    return f"{is_small} && datum.label !== '' ? {mantissa} + '10' + {raised} : {other}"
+
+
+def number_axis(**options: Any) -> Any:
+    """An axis of numbers with typeset powers of ten."""
+    import altair as alt
+
+    return alt.Axis(labelExpr=powers(), **options)
 
 
 def x_encoding(title: str, kind: XKind, names: Sequence[Any], series: int) -> dict[str, Any]:
@@ -84,11 +113,10 @@ def x_encoding(title: str, kind: XKind, names: Sequence[Any], series: int) -> di
     if kind != "nominal":
         scale = alt.Scale(type=kind, nice=False, zero=False, padding=12)
         if kind == "linear":
-            tiny = max(map(abs, names), default=1.0) < TINY
-            axis = alt.Axis(tickCount=8, format="~g" if tiny else alt.Undefined)
+            axis = number_axis(tickCount=8)
         else:
             at = list(names) if len(names) <= MOST_TICKS else alt.Undefined
-            axis = alt.Axis(
+            axis = number_axis(
                 format="~g", tickCount=6, labelSeparation=8, labelOverlap="greedy", values=at
             )
         return {"x": alt.X("x:Q", title=title, scale=scale, axis=axis)}
@@ -107,6 +135,50 @@ def x_encoding(title: str, kind: XKind, names: Sequence[Any], series: int) -> di
     if series > 1:
         encoded["xOffset"] = alt.XOffset("series:N", sort=None)
     return encoded
+
+
+PUBLISHED = "Open diamonds: published values."
+PublishedValues = Mapping[str, Sequence[Sequence[float | str]]]
+"""Published values by series: x, and the ends of a range, which are equal for a number."""
+
+
+def published_layers(
+    series: Sequence[str],
+    published: PublishedValues,
+    y: str,
+    channel: dict[str, Any],
+    fill: str = "transparent",
+) -> list[Any]:
+    """Open diamonds at published values, with lines over their ranges. They hide with series."""
+    import altair as alt
+
+    rows = [
+        {"series": typeset(name), "x": x, "low": low, "high": high}
+        for name, points in published.items()
+        for x, low, high in points
+        if typeset(name) in series
+    ]
+    shown = "shown === null || indexof(shown, datum.series) >= 0"
+    base = alt.Chart(alt.InlineData(values=rows)).transform_filter(shown)
+    ranges_drawn = base.mark_rule(strokeWidth=1.4, strokeDash=[2, 2]).encode(
+        y=alt.Y("low:Q", title=y), y2="high:Q", **colour(series), **channel
+    )
+    tips = [
+        alt.Tooltip("series:N", title="published"),
+        alt.Tooltip("low:Q", title="from", format=",.5~r"),
+        alt.Tooltip("high:Q", title="to", format=",.5~r"),
+    ]
+    marks = [
+        base.mark_point(
+            shape="diamond", fill=fill, size=90, strokeWidth=2, opacity=1, clip=False
+        ).encode(
+            # Both ends of a range have one, and a number has one.
+            y=alt.Y(f"{end}:Q", title=y),
+            tooltip=tips, **colour(series), **channel,
+        )
+        for end in ("low", "high")
+    ]  # fmt: skip
+    return [ranges_drawn, *marks]
 
 
 def series_text(series: Sequence[str]) -> str:
@@ -150,14 +222,17 @@ def finished_or_panels(chart: Any, data: pl.DataFrame, zoom: bool) -> Any:
 
 
 def panels(
-    chart: Any, names: Sequence[str], scales: Literal["shared", "independent"] = "independent"
+    chart: Any,
+    names: Sequence[str],
+    scales: Literal["shared", "independent"] = "independent",
+    height: int = PANEL_HEIGHT,
 ) -> Any:
     """The chart once for each panel, in rows of `PANELS_PER_ROW`. Names are not cut off."""
     import altair as alt
 
     header = alt.Header(labelLimit=0)
     return (
-        chart.properties(width=PANEL_WIDTH, height=PANEL_HEIGHT)
+        chart.properties(width=PANEL_WIDTH, height=height)
         .facet(
             facet=alt.Facet("panel:N", title=None, sort=list(names), header=header),
             columns=PANELS_PER_ROW,

@@ -11,15 +11,17 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
+from bentpipe.plots.theme import SAME, WORSE
+
 if TYPE_CHECKING:
     from collections.abc import Iterable, Sequence
 
-LOSSES = {"queue drop": "#D55E00", "corrupted": "#009E73", "retransmission": "#CC79A7"}
+LOSSES = {"queue drop": WORSE, "corrupted": "#AE8703", "retransmission": "#B16B8F"}
 """Kinds of marks at the upper edge, from the top, with their colours."""
 
-COLOURS = {"#D55E00": "red", "#009E73": "green", "#CC79A7": "purple"}
+COLOURS = {WORSE: "red", "#AE8703": "ochre", "#B16B8F": "purple"}
 
-SHADE, EVENT = "#D55E00", "#6a737d"
+SHADE, EVENT = WORSE, SAME
 ROW_PIXELS = 6
 """Height of a row of marks at the upper edge."""
 

@@ -1,4 +1,4 @@
-"""Controllers, transports and mechanisms for the terminal: their lists, and one of each."""
+"""Controllers, transports, hosts and mechanisms for the terminal: their lists, and one of each."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from bentpipe.console import show, table
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bentpipe._native import ControllerEntry, Mechanism, Transport
+    from bentpipe._native import ControllerEntry, HostProfile, Mechanism, Transport
 
 
 def print_controllers(entries: Iterable[ControllerEntry]) -> None:
@@ -53,6 +53,27 @@ def print_transport(entry: Transport) -> None:
     for row in entry.parameters:
         listed.add_row(row.name, row.default, row.allowed, row.meaning)
     show(listed)
+
+
+def print_hosts(entries: Iterable[HostProfile]) -> None:
+    """Print a table of profiles of hosts."""
+    listed = table("host", "<system", "<status", "<backends", "<summary")
+    for entry in entries:
+        backends = ", ".join(entry.backends)
+        listed.add_row(entry.name, entry.system, entry.status, backends, entry.summary)
+    show(listed)
+
+
+def print_host(entry: HostProfile) -> None:
+    """Print the values of one profile, with their sources and certainty."""
+    show(f"{entry.name}: {entry.summary}")
+    show(f"system: {entry.system}\nstatus: {entry.status}\nbackends: {', '.join(entry.backends)}")
+    listed = table("key of a flow", "<value", "<certainty", "<source")
+    for row in entry.values:
+        listed.add_row(row.name, row.value, row.certainty, row.source)
+    show(listed)
+    for note in entry.notes:
+        show(note)
 
 
 def print_mechanisms(entries: Iterable[Mechanism]) -> None:

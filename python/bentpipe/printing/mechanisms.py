@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.console import show, table
+from bentpipe.limits import held_back_by, shares
 from bentpipe.numbers import decimals
 
 if TYPE_CHECKING:
@@ -50,6 +51,11 @@ def controller_of_leg(row: Mapping[str, Any]) -> str:
     return str(row["controller"]) + ("" if protocol == "tcp" else f" ({protocol})")
 
 
+def limits_of_leg(row: Mapping[str, Any]) -> str:
+    """The limits that held a leg back. Recordings of earlier versions have none."""
+    return held_back_by(shares(row.get))
+
+
 LINK = (words("link"), words("direction"))
 """The columns of mechanisms of links."""
 LEG = (words("flow"), number("leg", "leg"))
@@ -80,6 +86,7 @@ TABLES: Mapping[str, tuple[Shown, ...]] = {
         number("timeouts", "timeouts"),
         number("RTT ms", "srtt_ms", places=1),
         number("held", "held_bytes", "discarded_bytes"),
+        Shown("<held back by", limits_of_leg),
     ),
     "delivery": (
         words("flow"),
@@ -148,6 +155,19 @@ TABLES: Mapping[str, tuple[Shown, ...]] = {
         number("mean delay ms", "mean_access_delay_ms", places=1),
         number("max ms", "max_access_delay_ms", places=1),
     ),
+    "shaper": (
+        *LINK,
+        number("sent", "sent_packets"),
+        number("sent kB", "sent_bytes", places=1, unit=1e3),
+        number("limited", "limited_packets"),
+    ),
+    "policer": (
+        *LINK,
+        number("passed", "passed_packets"),
+        number("dropped", "dropped_packets"),
+        number("passed kB", "passed_bytes", places=1, unit=1e3),
+        number("dropped kB", "dropped_bytes", places=1, unit=1e3),
+    ),
     "trace": (
         *LINK,
         number("trace starts at s", "start_s", places=3),
@@ -163,6 +183,11 @@ TABLES: Mapping[str, tuple[Shown, ...]] = {
         number("undecodable", "undecodable_packets"),
         number("refreshes", "refreshes"),
         number("feedback", "feedback_packets"),
+    ),
+    "impairments": (
+        *LINK,
+        number("sent at once", "reordered_packets"),
+        number("copies", "duplicated_packets"),
     ),
     "mtu": (
         *LINK,

@@ -6,6 +6,7 @@ from typing import IO, TYPE_CHECKING
 
 from bentpipe.console import show, table
 from bentpipe.counts import has_other_protocols, packets, timers
+from bentpipe.limits import held_back_by, is_measured, shares_of
 from bentpipe.numbers import decimals, percent
 from bentpipe.printing.mechanisms import print_on_path
 
@@ -17,8 +18,8 @@ if TYPE_CHECKING:
     from bentpipe._native import KernelQuality, KernelSetting, Recording
 
 
-def print_recording(recording: Recording) -> None:
-    """Print tables of flows and links."""
+def tables_of(recording: Recording) -> list[Table]:
+    """Tables of flows, of what held them back, and of links."""
     probing = any(flow.tcp and flow.tcp.probes_sent for flow in recording.flows)
     # The kernel reports a smoothed RTT and no samples.
     smoothed = recording.kernel is not None
@@ -63,8 +64,13 @@ def print_recording(recording: Recording) -> None:
             decimals(link.p95_queueing_delay_ms, 1),
             decimals(link.max_queue_bytes / 1e3, 1),
         )
+    return [flows, *limit_tables(recording), *quic_tables(recording), links]
+
+
+def print_recording(recording: Recording) -> None:
+    """Print tables of flows and links."""
     jain = "" if recording.jain_index is None else f", Jain index {recording.jain_index:.4f}"
-    show(flows, *quic_tables(recording), links)
+    show(*tables_of(recording))
     print_on_path(recording)
     kernel = recording.kernel
     if kernel:
@@ -79,6 +85,18 @@ def print_recording(recording: Recording) -> None:
     print_aborted(recording)
     if recording.partial:
         show("Interrupted: this recording is partial.")
+
+
+def limit_tables(recording: Recording) -> list[Table]:
+    """Limits that held the flows back, if a flow measures them."""
+    if not is_measured(recording.flows):
+        return []
+    # The kernel reports two limits, and the time with data to send or to be acknowledged.
+    whole = "time s" if recording.kernel is None else "busy s"
+    limits = table("flow", whole, "<held back by")
+    for flow in recording.flows:
+        limits.add_row(flow.flow, decimals(flow.limited_s, 2), held_back_by(shares_of(flow)))
+    return [limits]
 
 
 def quic_tables(recording: Recording) -> list[Table]:

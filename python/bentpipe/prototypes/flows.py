@@ -7,11 +7,11 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 from bentpipe import _native
 from bentpipe.errors import BentpipeError, ControllerError, EngineError
+from bentpipe.problems import UnfitError
 from bentpipe.prototypes import pool
 from bentpipe.prototypes.loading import Prototype, described, users_traceback
 from bentpipe.prototypes.spec import CONTROLLER_PATH, Spec
 from bentpipe.prototypes.watch import BlockedError, Watch, perform
-from bentpipe.study.problems import UnfitError
 from bentpipe.study.prototypes import flows_of
 
 if TYPE_CHECKING:

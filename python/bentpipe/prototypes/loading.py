@@ -21,8 +21,8 @@ from typing import TYPE_CHECKING, Any, TypeAlias
 from bentpipe._native import Controller
 from bentpipe.console import closest
 from bentpipe.errors import ControllerError
+from bentpipe.problems import UnfitError, listed, quoted
 from bentpipe.prototypes.spec import Spec
-from bentpipe.study.problems import UnfitError, listed, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Callable

@@ -16,7 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from bentpipe.study.problems import UnfitError, quoted
+from bentpipe.problems import UnfitError, quoted
 
 CONTROLLER_PATH = re.compile(r"flow\.[^.]+\.controller")
 """The paths of a scenario that name a controller."""

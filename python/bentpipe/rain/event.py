@@ -68,4 +68,4 @@ def event(
     # The requested peak is exact; the levels have rounding errors.
     attenuation = np.minimum(attenuation, peak_db)
     attenuation[[0, rise, steps]] = 0.0, peak_db, 0.0
-    return Series(times(steps, step_s), attenuation)
+    return Series(times(steps, step_s), attenuation, method.name)

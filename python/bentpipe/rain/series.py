@@ -21,16 +21,25 @@ MOST_SAMPLES = 40_000_000
 """Maximum number of samples, 15 months at 1 s. More would not fit the memory of small machines."""
 
 
+METHOD = "bentpipe rain, method"
+"""Key of the method in the metadata of Parquet, and the start of a remark in CSV."""
+
+SYNTHETIC = "# A synthetic rain event"
+"""The start of the remark of files that no method of `bentpipe rain` made."""
+
+
 @dataclass(frozen=True, eq=False)
 class Series:
     """Attenuation over time, both arrays of shape (samples,).
 
     - `time_s`: seconds from 0, in equal steps
     - `attenuation_db`: rain attenuation in dB, not negative
+    - `method`: name of the method that made it, which Parquet keeps for `bentpipe cite`
     """
 
     time_s: Array
     attenuation_db: Array
+    method: str = ""
 
     def save(self, path: str | os.PathLike[str]) -> None:
         """Write `time_s,attenuation_db` as CSV or Parquet, by the suffix of `path`.
@@ -52,7 +61,7 @@ class Series:
                 if target.suffix == ".csv":
                     frame.write_csv(file)
                 else:
-                    frame.write_parquet(file)
+                    frame.write_parquet(file, metadata={METHOD: self.method})
             # A temporary file is private to its owner; this one gets the usual permissions.
             temporary.chmod(0o666 & ~current_umask())
             temporary.replace(target)
@@ -62,6 +71,25 @@ class Series:
             if temporary is not None:
                 with contextlib.suppress(FileNotFoundError):
                     temporary.unlink()
+
+
+def remark(method: str) -> str:
+    """The first line of a CSV file of a scenario. Files of series have none, for other programs."""
+    return f"# {METHOD} {method}\n"
+
+
+def method_of(path: Path) -> str | None:
+    """The method that a file names; None if it names none. `OSError` if it cannot be read."""
+    if path.suffix == ".parquet":
+        import polars as pl
+
+        return pl.read_parquet_metadata(path).get(METHOD) or None
+    with path.open(encoding="utf-8", errors="replace") as file:
+        first = file.readline()
+    for start, method in ((f"# {METHOD} ", None), (SYNTHETIC, "synthetic")):
+        if first.startswith(start):
+            return method or first.removeprefix(start).strip()
+    return None
 
 
 def current_umask() -> int:

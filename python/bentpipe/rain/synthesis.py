@@ -102,7 +102,7 @@ class Synthesis(ABC):
         """
         steps = steps_in(duration_s, step_s)
         (x,) = stationary(generator(seed), BETA * step_s, steps + 1)
-        return Series(times(steps, step_s), self.attenuation(x))
+        return Series(times(steps, step_s), self.attenuation(x), self.name)
 
 
 @dataclass(frozen=True)

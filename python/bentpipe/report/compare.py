@@ -5,7 +5,9 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.numbers import NONE, count
-from bentpipe.plots import Point, interval_figure, ranking_figure
+from bentpipe.plots import Point, ranking_figure
+from bentpipe.plots.theme import BEST, SAME, WORSE
+from bentpipe.report.first import buffers_tradeoff, of_comparison, queue_figures
 from bentpipe.report.page import Cell, Column, Page, Section, Table, Text
 from bentpipe.report.scenarios import studies_section
 from bentpipe.report.shown import Shown
@@ -31,6 +33,8 @@ STANDS = {
     "deterministic": "worse than the best, without randomness",
 }
 """A controller compared with the best: in a table and in full."""
+COLOURS = (BEST, SAME, WORSE, WORSE)
+"""Colours of `STANDS`. The last two differ by their shape."""
 
 
 def compare_page(folder: Path) -> Page:
@@ -58,12 +62,14 @@ def compare_page(folder: Path) -> Page:
             HOW_TO_READ,
         ],
         sections=[
-            *([buffers_section(buffers)] if buffers else []),
+            *([buffers_section(folder, buffers, drawn="answer" not in found)] if buffers else []),
             *([at_a_glance(found, workloads)] if workloads else []),
             *(ranking.section() for ranking in workloads),
             studies_section(folder, names, found["bentpipe"], found["command"]),
         ],
         warnings=[] if found["complete"] else [INTERRUPTED],
+        first=of_comparison(folder, found),
+        things=[one["name"] for one in found["controllers"]],
     )
 
 
@@ -128,7 +134,7 @@ class Ranking:
             self.quantity.title,
             points,
             notes,
-            series=list(STANDS.values()),
+            series=dict(zip(STANDS.values(), COLOURS, strict=True)),
         )
 
     def table(self) -> Table:
@@ -273,46 +279,19 @@ def at_a_glance(found: dict[str, Any], workloads: list[Ranking]) -> Section:
     return Section("places", "At a glance", [table, *([Text(left)] if left else [])])
 
 
-FRONT = "Pareto front"
-
-
-def buffers_section(found: dict[str, Any]) -> Section:
-    """Goodput against latency under load of controllers and queues, and which to choose."""
+def buffers_section(folder: Path, found: dict[str, Any], *, drawn: bool) -> Section:
+    """Controllers and queues, and which to choose; with the figure if no first screen has it."""
     rows = found["combinations"]
-    goodput = Shown("flow.bulk.goodput_bps", "goodput", "bit/s", means_of(rows, "goodput_bps"))
+    goodput = Shown("flow.bulk.goodput_bps", "goodput", "bit/s")
     latency = Shown("flow.bulk.p95_rtt_ms", "latency under load, p95 RTT", "ms")
     content: list[Any] = [Text([found["sentence"]])]
+    if rows and drawn:
+        content.append(buffers_tradeoff(found, queue_figures(folder, found)))
     if rows:
-        content += [buffers_figure(rows, goodput, latency), buffers_table(found, goodput, latency)]
+        content.append(buffers_table(found, goodput, latency))
     if found["undefined"]:
         content.append(Text([f"Undefined in some run: {'; '.join(found['undefined'])}."]))
     return Section("buffers", "Controllers and buffers", content)
-
-
-def means_of(rows: list[dict[str, Any]], key: str) -> list[float]:
-    """The means of a quantity."""
-    return [row[key]["mean"] for row in rows]
-
-
-def buffers_figure(rows: list[dict[str, Any]], goodput: Shown, latency: Shown) -> Figure:
-    """The combinations as points; those of a controller are joined, and so is the front."""
-    front = [row for row in rows if row["on_front"]]
-    named = [(FRONT, row) for row in front] + [(row["controller"], row) for row in rows]
-    points = [
-        Point(
-            series,
-            row["p95_rtt_ms"]["mean"] / latency.size,
-            row["goodput_bps"]["mean"] / goodput.size,
-            *goodput.ends(row["goodput_bps"]["ci95"]),
-            row["n"],
-        )
-        for series, row in named
-    ]
-    title = "Goodput against latency under load: up and to the left is better"
-    note = "Lines join the queues of a controller. No combination is better than one on the front."
-    return interval_figure(
-        "buffers", title, latency.title, goodput.title, points, "linear", notes=[note]
-    )
 
 
 def buffers_table(found: dict[str, Any], goodput: Shown, latency: Shown) -> Table:

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.evaluate.findings import SHOWN, shown_difference
 from bentpipe.numbers import NONE, count, percent
 from bentpipe.plots import Point, interval_figure, ranking_figure
+from bentpipe.report.first import of_evaluation
 from bentpipe.report.page import Cell, Column, Page, Section, Table, Text, words
 from bentpipe.report.scenarios import studies_section
 from bentpipe.report.shown import Shown
@@ -58,6 +59,8 @@ def evaluate_page(folder: Path) -> Page:
             studies_section(folder, names, found["bentpipe"], found["command"]),
         ],
         warnings=[] if found["complete"] else [INTERRUPTED],
+        first=of_evaluation(folder, found),
+        things=[candidate, *found["against"]],
     )
 
 

@@ -6,11 +6,15 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
-from bentpipe.numbers import count, scale, significant
+from bentpipe.counts import packets, timers
+from bentpipe.numbers import NONE, count, scale, significant
 from bentpipe.plots import line_figure
 from bentpipe.report.page import Cell, Column, Section, Table, Text
 
 if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping
+
+    from bentpipe._native import Flow
     from bentpipe.plots import Figure
     from bentpipe.plots.timeline import Timeline
     from bentpipe.runs import Run
@@ -37,7 +41,8 @@ def legs_section(run: Run, timeline: Timeline) -> Section:
     if TABLES[0] not in names:
         return Section("legs", "Legs of split flows", [])
     legs = run.recording.table(TABLES[0])
-    blocks: list[Text | Table | Figure] = [Text([ABOUT]), legs_table(legs)]
+    flows = {flow.flow: flow for flow in run.recording.flows}
+    blocks: list[Text | Table | Figure] = [Text([ABOUT]), legs_table(legs, flows)]
     if TABLES[1] in names:
         series = run.recording.table(TABLES[1])
         numbers = {name: number for number, name in enumerate(run.flows["flow"])}
@@ -51,8 +56,42 @@ def legs_section(run: Run, timeline: Timeline) -> Section:
     return Section("legs", "Legs of split flows", blocks)
 
 
-def legs_table(legs: pl.DataFrame) -> Table:
-    """Totals of each leg."""
+def limited_legs(run: Run) -> dict[str, Callable[[str], float | None]]:
+    """The legs of split flows by name, with their values by column, if they have limits."""
+    if TABLES[0] not in run.recording.names:
+        return {}
+    legs = run.recording.table(TABLES[0])
+    if "limited_s" not in legs.columns:
+        return {}
+    return {
+        f"{row['flow']}: {row['from']} to {row['to']}": row.get
+        for row in legs.iter_rows(named=True)
+    }
+
+
+def whole_row(flow: Flow, first: str, last: str, size: float) -> list[Cell]:
+    """The flow from end to end, above its legs. It has no connection and no RTT of its own."""
+    found = packets(flow)
+    counts = (
+        found and found.segments_sent,
+        found and found.segments_retransmitted,
+        (timed := timers(flow)) and timed.timeouts,
+    )
+    nothing = Cell(NONE)
+    return [
+        Cell(flow.flow),
+        Cell(f"end to end, {first} to {last}"),
+        Cell(flow.protocol),
+        Cell(flow.controller),
+        Cell(significant(flow.bytes / size, 4), flow.bytes),
+        nothing,
+        *(Cell(count(value), value) for value in counts),
+        *[nothing] * 4,
+    ]
+
+
+def legs_table(legs: pl.DataFrame, flows: Mapping[str, Flow]) -> Table:
+    """Totals of each leg, below those of its flow from end to end."""
     size, unit = scale("B", legs["bytes"])
     held, held_unit = scale("B", legs["held_bytes"])
     columns = [
@@ -74,8 +113,15 @@ def legs_table(legs: pl.DataFrame) -> Table:
     def number(value: float | None, size: float = 1.0) -> Cell:
         return Cell(significant(None if value is None else value / size, 4), value)
 
-    rows = [
-        [
+    rows: list[list[Cell]] = []
+    ways = {
+        name: (own["from"][0], own["to"][-1])
+        for (name,), own in legs.group_by("flow", maintain_order=True)
+    }
+    for row in legs.iter_rows(named=True):
+        if row["flow"] in flows and not any(cells[0].text == row["flow"] for cells in rows):
+            rows.append(whole_row(flows[row["flow"]], *ways[row["flow"]], size))
+        rows.append([
             Cell(row["flow"]),
             Cell(f"{row['from']} to {row['to']}"),
             # Recordings of earlier versions do not name it.
@@ -95,10 +141,8 @@ def legs_table(legs: pl.DataFrame) -> Table:
             number(row["srtt_ms"]),
             number(row["held_bytes"], held),
             Cell(count(row["discarded_bytes"]), row["discarded_bytes"]),
-        ]
-        for row in legs.iter_rows(named=True)
-    ]
-    return Table("legs-table", "Totals of each leg", columns, rows)
+        ])  # fmt: skip
+    return Table("legs-table", "Totals of each flow and its legs", columns, rows)
 
 
 def figures(series: pl.DataFrame, run: Run, timeline: Timeline) -> list[Figure]:

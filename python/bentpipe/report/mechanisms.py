@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
-from bentpipe.numbers import count, significant
+from bentpipe.numbers import SCALES, count, on_pages, significant
 from bentpipe.plots import line_figure
 from bentpipe.plots.timeline import rises
 from bentpipe.report import legs
@@ -34,11 +34,14 @@ TITLES = {
     "feedback": "Feedback from routers",
     "demand": "Demand assignment",
     "header_compression": "Header compression",
+    "impairments": "Reordering and duplication",
     "mtu": "MTU",
     "path_mtu": "Path MTU discovery",
     "ack_control": "ACK congestion control",
     "loss_notices": "Explicit loss notices",
     "best_effort": "Best-effort transport",
+    "shaper": "Shapers",
+    "policer": "Policers",
     "trace": "Traces",
     "proxies": "Split proxies",
     "acm": "Adaptive coding and modulation",
@@ -66,10 +69,17 @@ def mechanisms_section(run: Run, directions: Sequence[str], timeline: Timeline) 
 def totals(name: str, title: str, table: pl.DataFrame) -> Table:
     """The totals of one kind of mechanism."""
     columns = []
+    sizes = []
     for column, kind in table.schema.items():
         label, unit = in_words(column)
+        # Of numbers of bytes each is shown, because they are counts.
+        size, unit = on_pages(unit, table[column]) if unit == "bit/s" else (1.0, unit)
         columns.append(Column(label, unit, numeric=kind.is_numeric()))
-    rows = [[cell(value) for value in row] for row in table.iter_rows()]
+        sizes.append(size)
+    rows = [
+        [cell(value, size) for value, size in zip(row, sizes, strict=True)]
+        for row in table.iter_rows()
+    ]
     return Table(f"{name}-table", title, columns, rows)
 
 
@@ -81,10 +91,12 @@ def in_words(column: str) -> tuple[str, str]:
     return words.replace("_", " "), UNITS[suffix]
 
 
-def cell(value: Any) -> Cell:
+def cell(value: Any, size: float = 1.0) -> Cell:
     """A cell of the table of totals, with a name, a count or another number."""
     if isinstance(value, str):
         return Cell(value)
+    if size != 1 and value is not None:
+        return Cell(significant(value / size, 4), value)
     return Cell(count(value) if isinstance(value, int) else significant(value, 4), value)
 
 
@@ -113,7 +125,8 @@ def figures(
     for column in columns:
         if column not in counted:
             label, unit = in_words(column)
-            values = samples.select(entity, "t_s", y=column).drop_nulls()
+            size, unit = on_pages(unit, samples[column]) if unit in SCALES else (1.0, unit)
+            values = samples.select(entity, "t_s", y=pl.col(column) / size).drop_nulls()
             y = f"{label} ({unit})" if unit else label
             drawn.append((column, f"{title}: {label}", y, [lines_of(values, names, "")]))
     return [

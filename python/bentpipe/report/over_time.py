@@ -7,6 +7,10 @@ from typing import TYPE_CHECKING
 import polars as pl
 
 import bentpipe
+from bentpipe.captures.beside import CAPTURE
+from bentpipe.captures.figures import ends
+from bentpipe.captures.traces import is_to_server, largest, read, with_points
+from bentpipe.errors import CaptureError
 from bentpipe.numbers import amount, significant
 from bentpipe.plots import line_figure, sequence
 from bentpipe.plots.timeline import MOST_EVENTS, Timeline, rises, spread
@@ -22,7 +26,6 @@ if TYPE_CHECKING:
     from bentpipe.report.page import Details
     from bentpipe.runs import Run
 
-CAPTURE = "capture.pcapng"
 MOST_CONNECTIONS = 3
 """Connections with a time-sequence graph: those with most data."""
 
@@ -42,11 +45,16 @@ Blocks = list["Text | Table | Details | Figure"]
 
 
 def timeline_of(
-    run: Run, explanation: Explanation | None, signals: Sequence[Signal], delay_s: float
+    run: Run,
+    explanation: Explanation | None,
+    signals: Sequence[Signal],
+    delay_s: float,
+    outages: Sequence[tuple[float, float]] = (),
 ) -> Timeline:
     """Events of links, times without signal, and losses, from the scenario and the series.
 
-    `delay_s` is the delay of all events in this run, with `phase = "random"`.
+    `delay_s` is the delay of all events in this run, with `phase = "random"`. `outages` are those
+    of traces and modems, from and to.
     """
     end_s = run.simulated_s
     losses: dict[str, list[float]] = {}
@@ -58,7 +66,8 @@ def timeline_of(
     for name, table, entity, column in sources:
         rising = rises(table, entity, column).filter(pl.col("rise") > 0)
         losses[name] = spread(rising["t_s"].sort(), end_s)
-    silences: list[tuple[float, float]] = [
+    silences: list[tuple[float, float]] = [*outages]
+    silences += [
         (lost, locked) for signal in signals
         for lost, locked in zip(signal.lost_s, signal.locked_s, strict=True) if lost < end_s
     ]  # fmt: skip
@@ -157,26 +166,32 @@ def losses_figure(run: Run, directions: Sequence[str], timeline: Timeline) -> Fi
 
 def sequence_blocks(run: Run, folder: Path, timeline: Timeline) -> Blocks:
     """Time-sequence graphs: from the capture, otherwise from the series."""
-    from bentpipe.capture import MOST_PACKETS, connections
-
     path = folder / CAPTURE
-    has_capture = path.is_file()
-    found, complete = connections(path) if has_capture else ([], True)
-    if not found:
+    try:
+        taken = read(path, "run") if path.is_file() else None
+    except CaptureError:
+        taken = None
+    if taken is None:
         lines = bytes_figure(run, timeline)
-        note = NO_CONNECTIONS if has_capture else NO_SEGMENTS
+        note = NO_CONNECTIONS if path.is_file() else NO_SEGMENTS
         return [Text([note]), lines] if lines else []
-    largest = sorted(found, key=lambda one: -len(one.sent))[:MOST_CONNECTIONS]
-    notes = []
-    if len(found) > len(largest):
-        notes.append(f"The {len(largest)} of {len(found)} connections with most segments.")
-    if not complete:
-        notes.append(f"The first {MOST_PACKETS:,} packets of the capture.")
-    blocks: Blocks = [Text([" ".join(notes)])] if notes else []
-    for number, connection in enumerate(one for one in found if one in largest):
-        blocks.append(sequence.whole(f"sequence-{number}", connection, timeline))
-        detail = sequence.first_loss(f"sequence-{number}-loss", connection)
-        blocks += [detail] if detail else []
+    found = largest(taken.capture.connections, MOST_CONNECTIONS)
+    blocks: Blocks = []
+    if len(taken.capture.connections) > len(found):
+        many = len(taken.capture.connections)
+        blocks.append(Text([f"The {len(found)} of {many} connections with most data."]))
+    for number, one in enumerate(with_points(taken, found)):
+        title = ends(one.connection, to_server=is_to_server(one.connection))
+        # Times of the run: those of the capture count from its first packet.
+        zero_s = -taken.capture.started_s
+        name = f"sequence-{number}"
+        traces = [sequence.Trace(one.whole, zero_s)]
+        blocks.append(sequence.whole(name, f"Time-sequence graph, {title}", traces, timeline))
+        if one.around:
+            words = f"Time-sequence graph around the first retransmission, {title}"
+            trace = sequence.Trace(one.around, zero_s)
+            detail = sequence.detail(f"{name}-loss", words, trace)
+            blocks += [detail] if detail else []
     return blocks
 
 

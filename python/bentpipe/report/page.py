@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.numbers import typeset
+from bentpipe.plots.looks import Wardrobe
+
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from bentpipe.plots import Figure
 
@@ -57,6 +60,10 @@ class Table:
     columns: Sequence[Column]
     rows: Sequence[Sequence[Cell]]
     notes: Sequence[str] = ()
+    strong: Sequence[int] = ()
+    """Numbers of rows in bold."""
+    is_short: bool = False
+    """True for a table of the first screen, which has no filter."""
 
     kind = "table"
 
@@ -99,6 +106,20 @@ class Section:
 
 
 @dataclass(frozen=True)
+class First:
+    """The first screen: the lines of the answer by their labels, one figure, one short table."""
+
+    answer: Mapping[str, str]
+    figure: Figure | None
+    table: Table | None
+
+    @property
+    def blocks(self) -> list[Figure | Table]:
+        """The figure and the table, as far as there are any."""
+        return [block for block in (self.figure, self.table) if block is not None]
+
+
+@dataclass(frozen=True)
 class Page:
     """A whole page. `version` is the version of Bentpipe that made the data."""
 
@@ -108,12 +129,24 @@ class Page:
     summary: Sequence[str]
     sections: Sequence[Section]
     warnings: Sequence[str] = field(default_factory=tuple)
+    first: First | None = None
+    """The first screen. With it, the summary and all sections are folded."""
+    things: Sequence[str] = ()
+    """What series are about, in the order of their colours: controllers, flows, links."""
 
     @property
     def figures(self) -> list[Figure]:
-        """The figures in the order of the page."""
-        blocks: list[Any] = [block for section in self.sections for block in section.blocks]
-        return [block for block in blocks if block.kind == "figure"]
+        """The figures in the order of the page. A thing has one colour in all of them."""
+        wardrobe = Wardrobe([typeset(thing) for thing in self.things])
+        blocks: list[Any] = [*self.first.blocks] if self.first else []
+        blocks += [block for section in self.sections for block in section.blocks]
+        return [
+            block
+            if block.has_own_colours
+            else replace(block, looks=wardrobe.looks(list(block.series)))
+            for block in blocks
+            if block.kind == "figure"
+        ]
 
 
 def words(*texts: str) -> list[Cell]:

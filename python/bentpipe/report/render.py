@@ -6,9 +6,13 @@ import json
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.plots.theme import DASHES, theme
+from bentpipe.numbers import typeset
+from bentpipe.plots.looks import ranges
+from bentpipe.plots.theme import PAIRS, theme
 
 if TYPE_CHECKING:
+    from collections.abc import Sequence
+
     from bentpipe.plots import Figure
     from bentpipe.report.page import Page
 
@@ -33,14 +37,22 @@ def html(page: Page) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
+    environment.filters["typeset"] = typeset
     config, colours = in_variables(theme(dark=False), theme(dark=True))
-    figures = {figure.name: for_script(figure, config) for figure in page.figures}
+    colours |= {variable(light): (light, dark) for light, dark in PAIRS.items()}
+    figures = {figure.name: for_script(figure) for figure in page.figures}
     return environment.get_template("page.html").render(
         page=page,
         generator=GENERATOR,
         colours=colours,
         figures=embedded(figures),
-        themes=embedded({"page": page_config(config), "file": theme(dark=False)}),
+        themes=embedded(
+            {
+                "page": page_config(config),
+                "file": theme(dark=False),
+                "light": {name: pair[0] for name, pair in colours.items()},
+            }
+        ),
         # Include the libraries only if there are figures.
         libraries=vl_convert.javascript_bundle(EVERYTHING) if figures else "",
         style=(folder / "style.css").read_text(encoding="utf-8"),
@@ -48,19 +60,58 @@ def html(page: Page) -> str:
     )
 
 
-def for_script(figure: Figure, config: dict[str, Any]) -> dict[str, Any]:
+def for_script(figure: Figure) -> dict[str, Any]:
     """The data of a figure for the script of the page."""
-    palette = config["range"]["category"]
+    specification = figure.specification
+    looks = scales_of(specification, figure.series) or ranges(figure.shown_looks)
     return {
         "title": figure.title,
-        "specification": figure.specification,
+        "specification": in_pairs(specification),
         "data": figure.columns,
         "series": figure.series,
-        "colours": [palette[n % len(palette)] for n in range(len(figure.series))],
-        "dashes": [DASHES[n // len(palette)] for n in range(len(figure.series))],
+        "colours": in_pairs(looks["color"]),
+        "dashes": looks.get("strokeDash") or [[1, 0]] * len(figure.series),
+        "shapes": looks.get("shape", []),
         "hover": figure.hover,
         "over_time": figure.over_time,
     }
+
+
+def scales_of(node: Any, series: Sequence[str]) -> dict[str, Any]:
+    """The ranges of the scales of series in a specification, by the name of their channel."""
+    found: dict[str, Any] = {}
+    for key, value in node.items() if isinstance(node, dict) else enumerate(node):
+        if key in ("color", "shape", "strokeDash") and isinstance(value, dict):
+            scale = value.get("scale") or {}
+            if scale.get("domain") == list(series) and "range" in scale:
+                found.setdefault(str(key), scale["range"])
+        elif isinstance(value, dict | list):
+            found = scales_of(value, series) | found
+    return found
+
+
+def in_pairs(node: Any) -> Any:
+    """The specification with variables for the colours that differ on a dark page.
+
+    Scales of numbers keep their colours, because a variable has no value to interpolate.
+    """
+    if isinstance(node, str):
+        return f"var({variable(node)})" if node in PAIRS else node
+    if isinstance(node, list):
+        return [in_pairs(each) for each in node]
+    if not isinstance(node, dict):
+        return node
+    numbers = isinstance(node.get("domain"), list) and all(
+        isinstance(end, int | float) for end in node["domain"]
+    )
+    return {
+        key: value if numbers and key == "range" else in_pairs(value) for key, value in node.items()
+    }
+
+
+def variable(colour: str) -> str:
+    """The name of the variable of a colour of marks."""
+    return f"--mark-{colour[1:].lower()}"
 
 
 def embedded(content: object) -> str:

@@ -2,16 +2,19 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
 
 from bentpipe._native import Recording
 from bentpipe.counts import has_other_protocols, packets, timers
-from bentpipe.numbers import amount, count, percent, scale, significant
+from bentpipe.numbers import amount, count, on_pages, percent, scale, significant
 from bentpipe.plots import Figure, line_figure
+from bentpipe.report import pages_loaded
 from bentpipe.report.kernel import kernel_section, kernel_summary
-from bentpipe.report.legs import legs_section
+from bentpipe.report.legs import legs_section, limited_legs
+from bentpipe.report.limits import limit_blocks, limit_sentence
 from bentpipe.report.mechanisms import mechanisms_section
 from bentpipe.report.over_time import (
     events_table,
@@ -28,21 +31,27 @@ from bentpipe.report.scenarios import (
     facts_table,
     scenario_section,
 )
+from bentpipe.report.traces import figures as trace_figures
+from bentpipe.report.traces import traces_of, weak_signals
 from bentpipe.runs import Run
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Collection, Sequence
     from pathlib import Path
 
     from bentpipe._native import Flow, Link, Signal
     from bentpipe.explanation import Explanation
     from bentpipe.plots.timeline import Timeline
+    from bentpipe.report.traces import Trace
 
 RECORD = (
     "No series were recorded, so there are no figures of flows and links over time. Run the "
     "scenario again with --set record.interval=100ms to record cwnd, srtt, goodput and queues "
     "every 100 ms."
 )
+
+ABOVE = 1.02
+"""Share of the rate from which a sample is above it, because samples begin within packets."""
 
 FLOW_SERIES = (
     ("cwnd", "Congestion window", "cwnd", "cwnd_bytes", "B"),
@@ -66,14 +75,26 @@ def run_page(folder: Path) -> Page:
     saved = saved_scenario(scenario)
     signals = saved.signals() if saved else []
     delay_s = saved.event_delay_s(run.seed) if saved else 0.0
-    timeline = timeline_of(run, explanation, signals, delay_s)
+    traces = traces_of(folder, run.recording, run.simulated_s)
+    silences = [span for one in traces for span in one.outages(run.simulated_s)]
+    silences += weak_signals(run.recording, run.simulated_s)
+    timeline = timeline_of(run, explanation, signals, delay_s, silences)
     directions = [direction_name(link) for link in links]
+    on_kernel = run.recording.kernel is not None
     sections = [
         Section("what", "Scenario in brief", what_was_run(run, explanation)),
-        Section("flows", "Flows", [flows_table(flows, run.recording.kernel is not None)]),
-        Section("links", "Links", [links_table(links)]),
-        Section("time", "Over time", over_time(run, signals, timeline)),
+        Section(
+            "flows",
+            "Flows",
+            [
+                flows_table(flows, on_kernel),
+                *limit_blocks(flows, on_kernel, limited_legs(run)),
+                *pages_loaded.blocks(run),
+            ],
+        ),
         legs_section(run, timeline),
+        Section("links", "Links", [links_table(links)]),
+        Section("time", "Over time", over_time(run, explanation, traces, signals, timeline)),
         mechanisms_section(run, directions, timeline),
         Section("sequence", "Time-sequence graphs", sequence_blocks(run, folder, timeline)),
     ]
@@ -92,6 +113,7 @@ def run_page(folder: Path) -> Page:
         summary=summary(run),
         sections=sections,
         warnings=run_warnings(run, endless_flows(explanation)),
+        things=[*(flow.flow for flow in flows), *directions],
     )
 
 
@@ -102,7 +124,11 @@ def summary(run: Run) -> list[str]:
     """The result in sentences."""
     flows = run.recording.flows
     lines = [flow_sentence(flows[0]) if len(flows) == 1 else flows_sentence(run)]
-    lines += [loss_sentence(flows), links_sentence(run.recording.links)]
+    lines += [
+        pages_loaded.sentence(run),
+        loss_sentence(flows),
+        links_sentence(run.recording.links),
+    ]
     kernel = run.kernel
     lines.append(kernel_summary(kernel) if kernel else effort_sentence(run))
     return [line for line in lines if line]
@@ -130,7 +156,7 @@ def flow_sentence(flow: Flow) -> str:
     return (
         f"The flow {flow.flow} with the congestion controller {flow.controller} delivered "
         f"{amount(flow.bytes, 'B', 4)}{took}. Its goodput is "
-        f"{amount(flow.goodput_bps, 'bit/s')}."
+        f"{amount(flow.goodput_bps, 'bit/s')}.{limit_sentence(flow)}"
     )
 
 
@@ -222,7 +248,7 @@ def flows_table(flows: Sequence[Flow], smoothed: bool) -> Table:
     probing = any(flow.tcp and flow.tcp.probes_sent for flow in flows)
     named = has_other_protocols(flows)
     size, bytes_unit = scale("B", (flow.bytes for flow in flows))
-    speed, speed_unit = scale("bit/s", (flow.goodput_bps for flow in flows))
+    speed, speed_unit = on_pages("bit/s", (flow.goodput_bps for flow in flows))
     columns = [
         Column("flow", numeric=False),
         Column("controller", numeric=False, choices=len({f.controller for f in flows}) > 1),
@@ -326,9 +352,23 @@ def direction_name(link: Link) -> str:
 # ------------------------------------------------------------------------------------- figures
 
 
-def over_time(run: Run, signals: Sequence[Signal], timeline: Timeline) -> list[Any]:
+def over_time(
+    run: Run,
+    explanation: Explanation | None,
+    traces: Sequence[Trace],
+    signals: Sequence[Signal],
+    timeline: Timeline,
+) -> list[Any]:
     """The figures over time with the marks that all of them have, or what to record for them."""
     drawn = figures(run, signals, timeline)
+    rates = {rate for one in traces if (rate := highest(one.table["rate_bps"]))}
+    drawn = [
+        replace(one, notes=(*one.notes, *above_rate(run, explanation, rates)))
+        if one.name == "goodput"
+        else one
+        for one in drawn
+    ]
+    drawn += trace_figures(traces, timeline)
     blocks: list[Any] = []
     if drawn and not timeline.is_empty:
         blocks.append(Text([timeline.legend()]))
@@ -336,6 +376,35 @@ def over_time(run: Run, signals: Sequence[Signal], timeline: Timeline) -> list[A
         blocks.append(Text([RECORD]))
     blocks += drawn
     return [*blocks, events_table(timeline)] if timeline.events else blocks
+
+
+def highest(values: pl.Series) -> float | None:
+    """The largest value; None without any."""
+    known = values.drop_nulls()
+    return float(known.to_numpy().max()) if len(known) else None
+
+
+def above_rate(run: Run, explanation: Explanation | None, traced: Collection[float]) -> list[str]:
+    """Why the goodput of a sample is above the rate of the bottleneck, if one is.
+
+    `traced` are the highest rates of traces. A modem changes the rate too, so that the highest
+    rate is that of its samples.
+    """
+    if explanation is None or run.flow_series.is_empty():
+        return []
+    sampled = run.recording.table("acm_series") if "acm_series" in run.recording.names else None
+    modem = highest(sampled["rate_bps"]) if sampled is not None else None
+    bottlenecks = [flow.figures.bottleneck_bps for flow in explanation.flows]
+    rate = max([*bottlenecks, *traced, *([modem] if modem else [])], default=0.0)
+    goodput = run.flow_series["goodput_bps"].drop_nulls()
+    above = int((goodput > ABOVE * rate).sum())
+    if not above or not rate:
+        return []
+    times = "One sample is" if above == 1 else f"{count(above)} samples are"
+    return [
+        f"{times} above the {amount(rate, 'bit/s')} of the bottleneck: data that arrived out of "
+        "order waits for a retransmission, and reaches the application with it all at once."
+    ]
 
 
 def figures(run: Run, signals: Sequence[Signal], timeline: Timeline) -> list[Figure]:
@@ -367,7 +436,7 @@ def series_figure(
 ) -> Figure | None:
     """A column of a series over time, with a line for each flow or link direction."""
     table = table.select(entity, "t_s", column).drop_nulls()
-    size, unit = (0.01, "%") if unit == "%" else scale(unit, table[column])
+    size, unit = (0.01, "%") if unit == "%" else on_pages(unit, table[column])
     if entity == "link":
         table = table.filter(pl.col(column).max().over(entity) > 0)
     points = table.sort(entity, maintain_order=True).select(

@@ -8,6 +8,8 @@ from bentpipe._native import Recording
 from bentpipe.counts import packets, timers
 from bentpipe.numbers import amount, count, significant
 from bentpipe.plots.comparing import Series, distinguishing, plot
+from bentpipe.plots.looks import MOST_SERIES
+from bentpipe.plots.marks import check_distinguishable
 from bentpipe.report.page import Cell, Column, Details, Page, Section, Table, Text
 from bentpipe.report.run import cell, rtt_cells, rtt_headings, whole
 from bentpipe.report.source import read_text
@@ -45,6 +47,7 @@ def several_page(folders: Sequence[Path]) -> Page:
             Section("time", "Over time", figures(runs, labels)),
             Section("scenario", "Scenarios and version", scenarios(runs, labels, folders)),
         ],
+        things=labels,
         warnings=[
             f"{label}: the run was interrupted. The page shows the results until then."
             for run, label in zip(runs, labels, strict=True)
@@ -109,11 +112,21 @@ def figures(runs: Sequence[Run], labels: Sequence[str]) -> list[Any]:
     """The series of all runs, each in one figure. They zoom together."""
     if any(run.flow_series.is_empty() or run.link_series.is_empty() for run in runs):
         return [Text([NO_SERIES])]
+    check_distinguishable(labels, "give fewer folders, or draw panels: bp.plot(runs, panels=True)")
     end_s = max(run.simulated_s for run in runs)
     return [
-        plot(runs, series, labels=labels, end_s=end_s).renamed(series, TITLES[series])
+        plot(runs, series, labels=labels, end_s=end_s, panels=in_panels(runs, series)).renamed(
+            series, TITLES[series]
+        )
         for series in get_args(Series)
     ]
+
+
+def in_panels(runs: Sequence[Run], series: Series) -> bool:
+    """True if all lines of the runs in one figure could not be distinguished."""
+    tables = [run.link_series if series == "queue" else run.flow_series for run in runs]
+    lines = sum(table[table.columns[0]].n_unique() for table in tables)
+    return lines > MOST_SERIES
 
 
 def scenarios(runs: Sequence[Run], labels: Sequence[str], folders: Sequence[Path]) -> list[Any]:

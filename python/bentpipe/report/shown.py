@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.numbers import SCALES, missing_interval, scale, significant, with_interval
 from bentpipe.report.page import Cell
+from bentpipe.study.quantities import shown
 from bentpipe.study.significance import text
 
 if TYPE_CHECKING:
@@ -13,6 +14,18 @@ if TYPE_CHECKING:
 
 SHARES = ("utilisation", "completed")
 """Quantities without a unit that are shares. They are shown in percent."""
+
+
+def in_tables(name: str, unit: str, values: Iterable[float | None]) -> tuple[float, str]:
+    """The size and name of the unit of a quantity in the tables of the terminal.
+
+    Other values have the unit in which the largest has one to three digits.
+    """
+    try:
+        factor, known = shown(name)
+    except ValueError:
+        return scale(unit, values) if unit in SCALES else (1.0, unit)
+    return (1 / factor, known) if known != unit else (1.0, unit)
 
 
 class Shown:
@@ -26,7 +39,7 @@ class Shown:
         if unit == "1" and name.rpartition(".")[2] in SHARES:
             self.size, self.unit = 0.01, "%"
         else:
-            self.size, self.unit = scale(unit, values) if unit in SCALES else (1.0, unit)
+            self.size, self.unit = in_tables(name, unit, values)
 
     @property
     def title(self) -> str:

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 import math
-from dataclasses import dataclass, replace
-from itertools import pairwise
+from dataclasses import replace
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import BentpipeError
-from bentpipe.numbers import count, percent
+from bentpipe.numbers import count, percent, plain, typeset
 from bentpipe.plots import Point, interval_figure
 from bentpipe.plots.theme import PALETTE
+from bentpipe.report import queues, study_first
+from bentpipe.report.axis import Axis, is_number, placed
 from bentpipe.report.page import Cell, Column, Details, Page, Section, Table, Text
 from bentpipe.report.scenarios import explained, scenario_section
 from bentpipe.report.shown import Shown
@@ -37,12 +38,17 @@ MOST_PANELS = 12
 def study_page(folder: Path) -> Page:
     """The page of a folder of `bentpipe study --out`."""
     plan = read_json(folder / "study.json", "bentpipe", "title", "parameters", "quantities")
+    if not (folder / "summary.json").exists():
+        raise BentpipeError(
+            f"{folder} has no results yet: summary.json is missing; the same `bentpipe study` "
+            "command with --out continues the study and writes it"
+        )
     keys = ("scenario", "runs", "complete", "cells", "comparisons")
     found = read_json(folder / "summary.json", *keys)
     if found.get("digest", plan.get("digest")) != plan.get("digest"):
         raise BentpipeError(f"{folder / 'summary.json'}: expected the summary of this study, found"
                             " that of another; the same study command writes it again")  # fmt: skip
-    axes = [Axis(**{key: row[key] for key in Axis.__annotations__}) for row in plan["parameters"]]
+    axes = [axis_of(folder, row) for row in plan["parameters"]]
     quantities = [Quantity(row, found) for row in plan["quantities"]]
     sections = [section(number, quantity, axes) for number, quantity in enumerate(quantities)]
     sections.append(made_by(folder, plan))
@@ -53,51 +59,23 @@ def study_page(folder: Path) -> Page:
         summary=summary(found, axes, quantities),
         sections=sections,
         warnings=study_warnings(found, quantities, axes),
+        first=study_first.of_study(found, axes, quantities, varied_sentence(found, axes)),
+        things=[axis.text(value) for axis in axes if not axis.numeric for value in axis.values],
     )
 
 
 # ---------------------------------------------------------------------------- what was measured
 
 
-@dataclass(frozen=True)
-class Axis:
-    """A parameter: its path in the scenario, its label, and its values."""
-
-    path: str
-    label: str
-    unit: str | None
-    values: list[Any]
-
-    @property
-    def numeric(self) -> bool:
-        """True if the values can be drawn on an axis of numbers."""
-        return len(self.values) > 1 and all(is_number(value) for value in self.values)
-
-    @property
-    def kind(self) -> XKind:
-        """Logarithmic for values that span a power of ten and are not evenly spaced."""
-        if not self.numeric:
-            return "nominal"
-        low, high = min(self.values), max(self.values)
-        steps = [after - before for before, after in pairwise(sorted(self.values))]
-        is_even = math.isclose(min(steps), max(steps), rel_tol=1e-6)
-        return "log" if low > 0 and high / low >= 10 and not is_even else "linear"
-
-    @property
-    def title(self) -> str:
-        """The title of an axis, with its unit."""
-        return f"{self.label} ({self.unit or 1})" if self.numeric else self.label
-
-    def text(self, value: Any) -> str:
-        """A value in words."""
-        if not is_number(value):
-            return str(value)
-        return f"{value:g} {self.unit}" if self.unit else f"{self.label} {value:g}"
-
-
-def is_number(value: Any) -> bool:
-    """True for numbers, but not for true and false."""
-    return isinstance(value, int | float) and not isinstance(value, bool)
+def axis_of(folder: Path, row: dict[str, Any]) -> Axis:
+    """A parameter of the plan; queues with their sizes, if these are known."""
+    values = row["values"]
+    words = {}
+    if row["path"].endswith(queues.PATH):
+        sizes = queues.of_study(folder)
+        found = dict(zip(map(str, values), map(queues.size, sizes), strict=False))
+        words = {value: size for value, size in found.items() if size}
+    return Axis(row["path"], row["label"], row["unit"], values, words)
 
 
 class Quantity(Shown):
@@ -140,8 +118,10 @@ def values_described(axis: Axis) -> str:
     """The values, or their number and range if they are many numbers."""
     unit = f" {axis.unit}" if axis.unit else ""
     if axis.numeric and len(axis.values) > FEW:
-        return f"{len(axis.values)} values from {axis.values[0]:g} to {axis.values[-1]:g}{unit}"
-    return ", ".join(f"{v:g}" if is_number(v) else str(v) for v in axis.values) + unit
+        first, last = plain(axis.values[0]), plain(axis.values[-1])
+        return f"{len(axis.values)} values from {first} to {last}{unit}"
+    values = (plain(v) if is_number(v) else typeset(str(v)) for v in axis.values)
+    return ", ".join(values) + unit
 
 
 def range_sentence(quantity: Quantity, axes: Sequence[Axis]) -> str:
@@ -271,8 +251,11 @@ def cells_figures(name: str, quantity: Quantity, axes: Sequence[Axis]) -> list[F
     for cell in quantity.cells:
         groups.setdefault(where(cell.parameters, apart), []).append(cell)
     kept = list(groups.items())[:MOST_PANELS]
+    ends = common_ends(quantity) if len(groups) > 1 else None
     figures = [
-        cells_figure(f"{name}-{number}" if place else name, quantity, cells, inner, place)
+        cells_figure(
+            f"{name}-{number}" if place else name, quantity, cells, inner, place, ends=ends
+        )
         for number, (place, cells) in enumerate(kept)
     ]
     if len(groups) > MOST_PANELS:
@@ -281,14 +264,22 @@ def cells_figures(name: str, quantity: Quantity, axes: Sequence[Axis]) -> list[F
     return figures
 
 
-def placed(axes: Sequence[Axis]) -> tuple[Axis | None, list[Axis]]:
-    """The parameter on the x axis, and the others. Numbers with most values are preferred."""
-    ranked = sorted(axes, key=lambda axis: (not axis.numeric, -len(axis.values)))
-    return (ranked[0], [axis for axis in axes if axis is not ranked[0]]) if ranked else (None, [])
+def common_ends(quantity: Quantity) -> tuple[float, float] | None:
+    """The ends of the y axis that figures of one quantity share, so that they can be compared."""
+    values = [
+        end / quantity.size
+        for cell in quantity.cells
+        if cell.mean is not None
+        for end in (cell.mean, *(cell.ci95 or ()))
+    ]
+    return (min(values), max(values)) if values and min(values) < max(values) else None
 
 
 def points(
-    quantity: Quantity, rows: Rows, axes: Sequence[Axis], series_of: Callable[..., str]
+    quantity: Quantity,
+    rows: Rows,
+    axes: Sequence[Axis],
+    series_of: Callable[..., str],
 ) -> tuple[list[Point], str, XKind]:
     """The points of a figure, with the title and the kind of its x axis."""
     x, others = placed(axes)
@@ -305,16 +296,24 @@ def points(
 
 
 def cells_figure(
-    name: str, quantity: Quantity, cells: Sequence[Estimate], axes: Sequence[Axis], place: str
+    name: str,
+    quantity: Quantity,
+    cells: Sequence[Estimate],
+    axes: Sequence[Axis],
+    place: str,
+    ends: tuple[float, float] | None = None,
 ) -> Figure:
-    """Means with intervals. `place` names the values that all of them share."""
+    """Means with intervals. `place` names the values that all of them share.
+
+    The y axis has these `ends`.
+    """
 
     def series(row: Estimate, others: Sequence[Axis]) -> str:
         return where(row.parameters, others) or quantity.label
 
     drawn, x, kind = points(quantity, cells, axes, series)
     title = f"{quantity.label}{', ' if place else ''}{place}: means with 95 % intervals"
-    return interval_figure(f"{name}-means", title, x, quantity.title, drawn, kind)
+    return interval_figure(f"{name}-means", title, x, quantity.title, drawn, kind, y_ends=ends)
 
 
 def differences_figure(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Figure:
@@ -404,7 +403,7 @@ def parameter_columns(axes: Sequence[Axis]) -> list[Column]:
 def parameter_cells(parameters: dict[str, Any], axes: Sequence[Axis]) -> list[Cell]:
     """The values of parameters."""
     values = [parameters[axis.path] for axis in axes]
-    return [Cell(f"{v:g}", v) if is_number(v) else Cell(str(v)) for v in values]
+    return [Cell(plain(v), v) if is_number(v) else Cell(str(v)) for v in values]
 
 
 def made_by(folder: Path, plan: dict[str, Any]) -> Section:

@@ -7,8 +7,9 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bentpipe.console import late_progress, nearest, show, table
+from bentpipe.console import late_progress, lines_of, nearest, show, show_labelled, table
 from bentpipe.errors import BentpipeError, OutputError
+from bentpipe.reproductions.overview import print_overview
 from bentpipe.reproductions.reproduction import Reproduction, find, names, save
 from bentpipe.reproductions.tables import print_outcome, summary_table
 from bentpipe.stdout import about_to_print
@@ -18,6 +19,10 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bentpipe.reproductions.reproduction import Outcome
+
+
+MOST_LINES = 3
+"""Lines of a statement in a table, on average. With more, each begins on a line of its own."""
 
 
 def print_list(as_json: bool) -> None:
@@ -63,7 +68,13 @@ def print_statements(name: str, as_json: bool) -> None:
     listed = table("<statement", "<kind", "<quantity", "<source")
     for one in found:
         listed.add_row(one.id, one.kind, one.quantity, one.source)
-    show(listed)
+    height = lines_of(listed)
+    if height is not None and height <= MOST_LINES * len(found):
+        show(listed)
+    else:
+        for one in found:
+            show(one.id)
+            show_labelled({"": f"{one.kind}: {one.quantity}. {one.source}"})
     show(f"bentpipe papers explain {found[0].id}")
 
 
@@ -73,6 +84,7 @@ def run_and_print(
     out: Path | None,
     as_json: bool,
     full: bool = False,
+    verbose: bool = False,
 ) -> bool:
     """Run papers in turn, print and save their rows; true if all are complete.
 
@@ -98,9 +110,10 @@ def run_and_print(
         outcomes.append(outcome)
         about_to_print("papers", lambda: as_object(outcomes))
         if not as_json:
-            print_outcome(outcome)
+            (print_outcome if verbose else print_overview)(outcome)
         if reproduction.name in folders:
-            save(outcome, folders[reproduction.name])
+            with late_progress(f"plots of {reproduction.name}", None):
+                save(outcome, folders[reproduction.name])
         if not outcome.complete:
             break
     if as_json:
@@ -108,8 +121,9 @@ def run_and_print(
         return all(outcome.complete for outcome in outcomes)
     if len(outcomes) > 1:
         show(summary_table([(one.reproduction.name, one.summary) for one in outcomes]))
-    if out:
-        show(f"Tables and plots are in {out}.")
+    rest = "" if verbose else "--verbose: all values, notes and rankings. --json: all."
+    where = f"Tables and plots are in {out}." if out else "--out DIR keeps tables and plots."
+    show(f"{where} `bentpipe papers explain ID`: one statement. {rest}".rstrip())
     return all(outcome.complete for outcome in outcomes)
 
 

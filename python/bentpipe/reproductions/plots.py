@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
@@ -11,6 +11,10 @@ if TYPE_CHECKING:
 
     from bentpipe.plots import Figure
     from bentpipe.study.statistics import Mean
+
+
+PublishedPoint = tuple[float | str, float, float]
+"""A published value: its x, and both ends of its range, which are equal for a number."""
 
 
 @dataclass(frozen=True)
@@ -22,6 +26,7 @@ class Plot:
     y: str
     lines: Mapping[str, tuple[Sequence[float], Sequence[float]]]
     y_range: tuple[float, float] | None = None
+    published: Mapping[str, Sequence[PublishedPoint]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -32,6 +37,7 @@ class Bars:
     x: str
     y: str
     bars: Mapping[str, Mapping[str, Mean]]
+    published: Mapping[str, Sequence[PublishedPoint]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -45,12 +51,37 @@ class Grid:
     notes: Sequence[str] = ()
 
 
+def published_points(
+    paper: str, ids: Mapping[str, Mapping[Any, str]], factor: float = 1.0
+) -> dict[str, list[PublishedPoint]]:
+    """The published values with these ids, by the line or bars and x that they belong to.
+
+    `factor` is that from the unit of the paper to the one of the plot. `KeyError` for an id that
+    the paper does not have, `ValueError` for one that is no number.
+    """
+    from importlib import resources
+
+    from bentpipe.reproductions.published import read
+
+    values = read(resources.files("bentpipe.reproductions") / paper / "published.toml").values
+    found: dict[str, list[PublishedPoint]] = {}
+    for name, places in ids.items():
+        for x, identifier in places.items():
+            value = values[identifier]
+            if value.low is None or value.high is None:
+                raise ValueError(f"{identifier}: expected a number, found words")
+            found.setdefault(name, []).append((x, value.low * factor, value.high * factor))
+    return found
+
+
 AnyPlot = Plot | Bars | Grid
 
 
 def as_data(plot: AnyPlot) -> dict[str, Any]:
     """All points of the plot, ready for JSON."""
     held: dict[str, Any] = {"title": plot.title, "x": plot.x, "y": plot.y}
+    if not isinstance(plot, Grid) and plot.published:
+        held["published"] = {name: [*map(list, found)] for name, found in plot.published.items()}
     if isinstance(plot, Plot):
         lines = {name: {"x": list(xs), "y": list(ys)} for name, (xs, ys) in plot.lines.items()}
         return held | {"kind": "lines", "y_range": plot.y_range, "lines": lines}
@@ -80,7 +111,10 @@ def figure(name: str, held: Mapping[str, Any]) -> Figure:
     title, x, y = held["title"], held["x"], held["y"]
     if held["kind"] == "lines":
         lines = {label: (line["x"], line["y"]) for label, line in held["lines"].items()}
-        return line_figure(name, title, x, y, as_points(lines), y_range=held["y_range"])
+        return line_figure(
+            name, title, x, y, as_points(lines), y_range=held["y_range"],
+            published=held.get("published"),
+        )  # fmt: skip
     if held["kind"] == "grid":
         tiles = [
             Tile(row, column, score, text)
@@ -93,7 +127,7 @@ def figure(name: str, held: Mapping[str, Any]) -> Figure:
         for label, groups in held["bars"].items()
         for group, (mean, ci95) in groups.items()
     ]
-    return bar_figure(name, title, x, y, points)
+    return bar_figure(name, title, x, y, points, published=held.get("published"))
 
 
 def save_plot(plot: AnyPlot, path: Path) -> None:

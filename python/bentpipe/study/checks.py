@@ -7,15 +7,15 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe._native import dotted_path
 from bentpipe.errors import StudyError
+from bentpipe.problems import listed, quoted, suggested
 from bentpipe.study.parameters import axes, identity, overlap
-from bentpipe.study.problems import listed, quoted, suggested
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
+    from bentpipe.problems import Problems
     from bentpipe.study.parameters import Parameter
     from bentpipe.study.plan import Comparison, Replications, Variant
-    from bentpipe.study.problems import Problems
     from bentpipe.study.quantities import Quantity
     from bentpipe.study.scenarios import Base
 

@@ -6,10 +6,13 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bentpipe.console import late_progress, show, table
+from bentpipe.console import late_progress, show, show_labelled, table
 from bentpipe.numbers import NONE, ends, scaled, signed
+from bentpipe.printing.setting import setting
 from bentpipe.stdout import about_to_print
 from bentpipe.study import significance
+from bentpipe.study.answer import answer
+from bentpipe.study.overview import overviews
 from bentpipe.study.plan import Study
 from bentpipe.study.quantities import shown
 from bentpipe.study.store import as_json
@@ -23,7 +26,12 @@ if TYPE_CHECKING:
 
 
 def run_and_print(
-    file: Path, workers: int | None, cluster: str | None, out: Path | None, as_one_object: bool
+    file: Path,
+    workers: int | None,
+    cluster: str | None,
+    out: Path | None,
+    as_one_object: bool,
+    verbose: bool = False,
 ) -> bool:
     """Run the study of a file and print the results; true if all runs are complete."""
     study = Study.load(file)
@@ -32,17 +40,49 @@ def run_and_print(
     about_to_print(study.name, lambda: as_json(results.summary).decode(), out)
     if as_one_object:
         click.echo(as_json(results.summary).decode(), nl=False)
-    else:
+        return results.complete
+    print_answer(results)
+    if verbose:
         print_results(results)
-        if out:
-            show(f"Rows and summary are in {out}. `bentpipe report {out}` makes a page of them.")
+    else:
+        print_overviews(results)
+    print_notes(results)
+    show(where_the_rest_is(out, verbose))
     return results.complete
 
 
+def print_answer(results: Results) -> None:
+    """Print the title, the setting, and three lines: the choice, its cost, and how sure it is."""
+    found = answer(results)
+    show(results.study.title)
+    lines = {"Choose": found.choose, "Costs": found.costs, "Sure": found.sure}
+    show_labelled(lines | {"On": setting(v.scenario for v in results.study.variants)})
+
+
+def print_overviews(results: Results) -> None:
+    """Print one table for each quantity."""
+    for one in overviews(results):
+        show("")
+        if one.title:
+            show(one.title)
+        show(one.table)
+        if one.left_out:
+            show(f"{one.left_out} more rows: --verbose, --json")
+
+
+def where_the_rest_is(out: Path | None, verbose: bool) -> str:
+    """The last sentence: the folder, the page and the options that have the rest."""
+    rest = "" if verbose else " --verbose: medians, percentiles, all differences. --json: all."
+    if out is None:
+        return (
+            f"--out DIR keeps rows and summary; `bentpipe report DIR` makes a page of them.{rest}"
+        )
+    return f"Rows and summary are in {out}. `bentpipe report {out}` makes a page of them.{rest}"
+
+
 def print_results(results: Results) -> None:
-    """Print tables of means and of differences, with notes."""
+    """Print the tables of all means and of all differences."""
     study = results.study
-    show(study.title)
     means = table(*map(heading, study.parameters), "<quantity", "n", "mean", "95 % interval",
                   "median", *percentile_columns(results), "<unit")  # fmt: skip
     for cell in results.cells:
@@ -61,6 +101,14 @@ def print_results(results: Results) -> None:
     show(means)
     if results.comparisons:
         print_comparisons(results)
+
+
+def print_notes(results: Results) -> None:
+    """Print notes on the results: significance, stopping, deterministic and undefined values."""
+    study = results.study
+    show("")
+    if results.comparisons and results.comparisons[0].family:
+        show(significance.rule("the study", results.comparisons[0].family))
     if described := describe_stopping(results):
         show(described)
     if described := significance.deterministic_sentence(*deterministic(results)):
@@ -95,7 +143,6 @@ def print_comparisons(results: Results) -> None:
             unit,
         )
     show(listed)
-    show(significance.rule("the study", results.comparisons[0].family))
 
 
 YES_OR_NO = {"significant": "yes", "not significant": "no"}

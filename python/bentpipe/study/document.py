@@ -9,11 +9,11 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bentpipe._native import StudySource
+from bentpipe.problems import Key, Problems, UnfitError, suggested
 from bentpipe.prototypes.spec import inline
 from bentpipe.study.checks import SCENARIO
 from bentpipe.study.parameters import Parameter, Value, log_spaced, spaced
 from bentpipe.study.plan import Comparison, Replications, Study
-from bentpipe.study.problems import Key, Problems, UnfitError, suggested
 from bentpipe.study.quantities import Quantity
 from bentpipe.study.scenarios import Base
 

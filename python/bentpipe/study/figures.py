@@ -8,8 +8,12 @@ import polars as pl
 
 from bentpipe.console import nearest
 from bentpipe.errors import InputError
+from bentpipe.numbers import typeset
 from bentpipe.plots import Figure, Point, as_points, interval_figure, line_figure
+from bentpipe.plots.looks import MOST_SERIES
 from bentpipe.plots.marks import (
+    MOST_COLOURS,
+    check_distinguishable,
     finished_or_panels,
     series_encoding,
     series_text,
@@ -60,6 +64,11 @@ def plot(
 
     heading = f"{axis.label} ({axis.unit})" if axis.unit else axis.label
     numeric = all(isinstance(v, int | float) and not isinstance(v, bool) for v in axis.plain)
+    check_distinguishable(
+        dict.fromkeys(group(cell.parameters) for cell in results.cells),
+        "another hue, or panel= for a parameter with a panel for each of its values",
+        MOST_COLOURS if kind == "box" else MOST_SERIES,
+    )
     if kind == "interval":
         points = []
         for cell in results.cells:
@@ -140,6 +149,8 @@ def ecdf(
         if row[quantity.name] is not None:
             lines = panels.setdefault(panel, {})
             lines.setdefault(name, []).append(row[quantity.name] * factor)
+    names = {name for lines in panels.values() for name in lines}
+    check_distinguishable(names, "panel= has a panel for each value of a parameter")
     tables = []
     for panel, lines in panels.items():
         steps = {
@@ -155,7 +166,7 @@ def ecdf(
 
 def panel_text(across: Parameter, value: Any) -> str:
     """The heading of a panel."""
-    return f"{across.label} {value}{across.unit or ''}"
+    return typeset(f"{across.label} {value}{across.unit or ''}")
 
 
 def words(quantity: Quantity) -> str:
@@ -173,7 +184,7 @@ def value_text(parameter: Parameter, value: Any) -> str:
     """A value of a parameter with its name, unless it is a word of its own."""
     if isinstance(value, str):
         return value
-    return f"{parameter.label} {value}{parameter.unit or ''}"
+    return typeset(f"{parameter.label} {value}{parameter.unit or ''}")
 
 
 def parameter(results: Results, argument: str, name: str) -> Parameter:

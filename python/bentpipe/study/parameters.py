@@ -9,8 +9,8 @@ from dataclasses import dataclass
 from decimal import Decimal, InvalidOperation
 from typing import TYPE_CHECKING
 
+from bentpipe.problems import UnfitError, quoted
 from bentpipe.prototypes.spec import CONTROLLER_PATH, Spec
-from bentpipe.study.problems import UnfitError, quoted
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence

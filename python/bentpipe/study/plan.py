@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
 from bentpipe.errors import ScenarioError, StudyError
+from bentpipe.problems import Problems
 from bentpipe.study.checks import (
     LARGEST_SEED,
     SCENARIO,
@@ -29,7 +30,6 @@ from bentpipe.study.checks import (
     check_size,
 )
 from bentpipe.study.parameters import Parameter, Value, axes, points
-from bentpipe.study.problems import Problems
 from bentpipe.study.prototypes import flows_of, named, prototypes_of
 from bentpipe.study.quantities import Quantity
 from bentpipe.study.scenarios import Base
@@ -206,6 +206,11 @@ class Study:
         from bentpipe.study.runner import run
 
         return run(self, out=out, workers=workers, cluster=cluster, progress=progress)
+
+    def _repr_html_(self) -> str:
+        from bentpipe.shown import study_html
+
+        return study_html(self)
 
     @cached_property
     def most_runs(self) -> int:

@@ -8,18 +8,18 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.console import nearest
 from bentpipe.errors import ControllerError
+from bentpipe.problems import UnfitError
 from bentpipe.prototypes.spec import table
-from bentpipe.study.problems import UnfitError
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
 
     from bentpipe._native import Scenario
+    from bentpipe.problems import Problems
     from bentpipe.prototypes import Prototype, RunFailedError
     from bentpipe.prototypes.pool import Row
     from bentpipe.study.parameters import Parameter
     from bentpipe.study.plan import Comparison, Study
-    from bentpipe.study.problems import Problems
     from bentpipe.study.runner import Job
     from bentpipe.study.store import Outcome
 

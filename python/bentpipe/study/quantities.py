@@ -17,7 +17,8 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Literal, get_args
 
 from bentpipe import _native
-from bentpipe.study.problems import UnfitError, listed, quoted, suggested
+from bentpipe.limits import LIMITS
+from bentpipe.problems import UnfitError, listed, quoted, suggested
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
@@ -48,7 +49,11 @@ WHOLE_NAMES = {
     "mtu_probes_lost": "probes",
 }
 
-SHOWN = {"utilisation": (100.0, "%"), "bytes": (1e-6, "MB")}
+SHOWN = {
+    "utilisation": (100.0, "%"),
+    "bytes": (1e-6, "MB"),
+    **dict.fromkeys(LIMITS, (100.0, "%")),
+}
 """For columns, factor and unit of all tables in the terminal."""
 SHOWN_SUFFIX = {"_bytes": (1e-3, "kB"), "_bps": (1e-6, "Mbit/s")}
 
@@ -57,6 +62,14 @@ EVENTS = frozenset({COUNT, *UNITS_OF_COUNTS.values(), *WHOLE_NAMES.values(), "pa
 SUMS = frozenset({"mean", "sum", "min", "max", "median"})
 """Aggregates of counts that are counts, or means of them."""
 
+Better = Literal["higher", "lower"]
+HIGHER = frozenset({"goodput_bps", "throughput_bps", "utilisation", "jain_index", "completed"})
+"""Columns of which more is better for the users of a link."""
+LOWER = (
+    "completion_s", "response_s", "rtt_ms", "queueing_delay_ms", "queue_bytes", "dropped_packets",
+    "corrupted_packets", "retransmitted", "timeouts", "aborted",
+)  # fmt: skip
+"""Ends of columns of which less is better."""
 Interval = Literal["student", "bootstrap"]
 
 
@@ -94,6 +107,8 @@ WORDS = {
     "delivered_bytes": "delivered data",
     "dropped_packets": "queue drops",
     "jain_index": "Jain's fairness index",
+    **{column: f"limited by {words}" for column, words in LIMITS.items()},
+    "limited_s": "time that limits share",
     "max_queue_bytes": "maximum queue",
     "min_rtt_ms": "minimum RTT",
     "page_response_s": "page load time",
@@ -160,6 +175,14 @@ class Quantity:
 def is_count(name: str) -> bool:
     """True for a quantity that is a number of events, such as timeouts."""
     return Quantity(name).is_count
+
+
+def better(name: str) -> Better | None:
+    """Which values of a quantity are better; None if that depends on the question."""
+    taken = parse(name)
+    if taken.aggregate == "jain" or taken.column in HIGHER:
+        return "higher"
+    return "lower" if taken.column.endswith(LOWER) else None
 
 
 def heading(name: str) -> str:

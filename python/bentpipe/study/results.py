@@ -37,6 +37,43 @@ class Results:
         """Mean, interval, median and percentiles of each quantity in each variant."""
         return [Estimate.read(cell) for cell in self.summary["cells"]]
 
+    @property
+    def means(self) -> pl.DataFrame:
+        """One row for each variant and quantity: its parameters by their labels, and the estimate.
+
+        `mean`, `low`, `high` (95 % interval) and `median` are in the unit of the rows.
+        """
+        import polars as pl
+
+        labels = {one.path: one.label for one in self.study.parameters}
+        rows = []
+        for cell in self.cells:
+            low, high = cell.ci95 or (None, None)
+            own = {labels[path]: value for path, value in cell.parameters.items()}
+            rows.append({**own, "quantity": cell.quantity, "unit": cell.unit, "n": cell.n,
+                         "mean": cell.mean, "low": low, "high": high,
+                         "median": cell.median})  # fmt: skip
+        return pl.DataFrame(rows, infer_schema_length=None, strict=False)
+
+    def to_pandas(self) -> Any:
+        """The rows, one for each run, as a data frame of pandas.
+
+        `BentpipeError` if pandas is not installed.
+        """
+        from bentpipe.frames import to_pandas
+
+        return to_pandas(self.rows)
+
+    def __str__(self) -> str:
+        from bentpipe.shown import as_text, results_blocks, results_labels
+
+        return as_text(results_labels(self), results_blocks(self))
+
+    def _repr_html_(self) -> str:
+        from bentpipe.shown import as_html, results_blocks, results_labels
+
+        return as_html(self.study.title, results_labels(self), results_blocks(self))
+
     def plot(
         self,
         x: str,
@@ -58,14 +95,19 @@ class Results:
 
         return plot(self, x, y, hue, kind, panel)
 
-    def table(self, form: TableFormat = "markdown", *, of: Content = "means") -> str:
+    def table(
+        self, form: TableFormat = "markdown", *, of: Content = "means", long: bool = False
+    ) -> str:
         """The means with their intervals as `markdown`, `latex` (booktabs) or `csv`.
 
-        With `of="differences"`, the paired differences of the comparisons.
+        A table of means in LaTeX has the controllers (or the other parameter that is compared) in
+        its columns, the best mean of a row in bold, and the same digits in all rows of a quantity.
+        With `long` it has one row for each mean, as Markdown and CSV. With `of="differences"`, the
+        paired differences of the comparisons.
         """
         from bentpipe.study.tables import table
 
-        return table(self, form, of)
+        return table(self, form, of, long=long)
 
     @property
     def comparisons(self) -> list[Difference]:

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Protocol
 from bentpipe import _native
 from bentpipe.errors import ControllerError
 from bentpipe.seal import sealed
+from bentpipe.study import answer
 from bentpipe.study.prototypes import run_prototypes
 from bentpipe.study.results import Results
 from bentpipe.study.statistics import is_narrow
@@ -96,7 +97,9 @@ def into(store: Store, execute: Executor, progress: Callable[[int], object] | No
     finally:
         keeper.keep()
     rows = wanted_rows(store, targets_met)
-    summary = sealed(summarise(store.study, rows, complete))
+    unsealed = summarise(store.study, rows, complete)
+    answered = answer.to_dict(Results(store.study, rows, unsealed))
+    summary = sealed(unsealed | {"answer": answered})
     store.finish(summary)
     return Results(store.study, rows, summary)
 

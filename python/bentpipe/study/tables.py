@@ -4,18 +4,22 @@ from __future__ import annotations
 
 import csv
 import io
+import math
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bentpipe.errors import InputError
-from bentpipe.numbers import missing_interval, with_interval
+from bentpipe.numbers import SMALL, missing_interval, with_interval
+from bentpipe.study.answer import chosen_parameter, ranking
 from bentpipe.study.figures import quantity_of, words
-from bentpipe.study.quantities import shown
+from bentpipe.study.quantities import better, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterable, Iterator, Sequence
 
+    from bentpipe.study.estimates import Estimate
     from bentpipe.study.parameters import Parameter
+    from bentpipe.study.quantities import Quantity
     from bentpipe.study.results import Results
 
 TableFormat = Literal["markdown", "latex", "csv"]
@@ -39,7 +43,7 @@ class Line:
     finding: str | None = None
 
 
-def table(results: Results, form: TableFormat, of: Content) -> str:
+def table(results: Results, form: TableFormat, of: Content, *, long: bool = False) -> str:
     """See `Results.table`."""
     for argument, value, known in (
         ("form", form, get_args(TableFormat)),
@@ -47,8 +51,11 @@ def table(results: Results, form: TableFormat, of: Content) -> str:
     ):
         if value not in known:
             raise InputError.of_value(argument, f"one of {', '.join(known)}", repr(value))
-    heads = [f"{p.label} ({p.unit})" if p.unit else p.label for p in results.study.parameters]
     means = of == "means"
+    across = chosen_parameter(results.study)
+    if form == "latex" and means and not long and across and not results.study.zips:
+        return pivoted(results, across)
+    heads = [head(parameter) for parameter in results.study.parameters]
     lines = list(mean_lines(results) if means else difference_lines(results))
     kinds = ["runs", "mean"] if means else ["pairs", "difference"]
     heads += ["quantity", "unit", *kinds]
@@ -63,6 +70,97 @@ def table(results: Results, form: TableFormat, of: Content) -> str:
         return "".join(f"| {' | '.join(row)} |\n" for row in whole)
     left = len(results.study.parameters) + 2
     return as_latex([heads, *rows], "l" * left + "rrr" + "l" * len(last))
+
+
+def head(parameter: Parameter) -> str:
+    """The label of a parameter, with the unit that all of its values have."""
+    return f"{parameter.label} ({parameter.unit})" if parameter.unit else parameter.label
+
+
+def pivoted(results: Results, across: Parameter) -> str:
+    """A table of booktabs with the values of a parameter, such as controllers, in its columns.
+
+    Each quantity has a part with its name and unit. All of its numbers have the same digits.
+    """
+    down = [one for one in results.study.parameters if one is not across and len(one.values) > 1]
+    heads = [*map(head, down), *(f"{value} {across.unit or ''}".strip() for value in across.plain)]
+    lines = [BOLD, rf"\begin{{tabular}}{{{'l' * len(down)}{'r' * len(across.values)}}}",
+             r"\toprule", latex_row([one.translate(LATEX) for one in heads])]  # fmt: skip
+    for quantity in results.study.quantities:
+        unit = shown(quantity.name)[1]
+        of = "" if unit in ("1", words(quantity)) else f" ({unit})"
+        title = f"{words(quantity)}{of}".translate(LATEX)
+        lines += [r"\midrule", latex_row([rf"\multicolumn{{{len(heads)}}}{{l}}{{{title}}}"])]
+        lines += part_of(results, quantity, across, down)
+    return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
+
+
+def part_of(
+    results: Results, quantity: Quantity, across: Parameter, down: Sequence[Parameter]
+) -> Iterator[str]:
+    """The rows of one quantity: one for each combination of the other parameters."""
+    factor, _ = shown(quantity.name)
+    cells = [one for one in results.cells if one.quantity == quantity.name]
+    places = same_places(one.mean * factor for one in cells if one.mean is not None)
+    places = min(places, PLACES_OF_COUNTS) if quantity.is_count else places
+    best = {
+        (repr(row.condition), name)
+        for row in (ranking(results, across, quantity) if better(quantity.name) else ())
+        for name in (row.names[0], *filter(row.is_equal, row.names[1:]))
+    }
+    rows: dict[str, tuple[list[str], dict[str, str]]] = {}
+    for cell in cells:
+        rest = {path: value for path, value in cell.parameters.items() if path != across.path}
+        name = str(cell.parameters[across.path])
+        own = [latex_value(rest[one.path]) for one in down]
+        bold = (repr(rest), f"{name} {across.unit}" if across.unit else name) in best
+        row = rows.setdefault(repr(rest), (own, {}))
+        row[1][name] = latex_cell(cell, factor, places, bold=bold)
+    for own, values in rows.values():
+        yield latex_row([*own, *(values.get(str(value), "--") for value in across.plain)])
+
+
+BOLD = (
+    "% Bold: the best mean of a row, and means that are not significantly different from it\n"
+    "% (paired t-tests at 5 %, Holm). After the sign: the larger half of the 95 % interval."
+)
+"""The comment at the head of a table with the best values in bold."""
+PLACES_OF_COUNTS = 2
+"""Decimals of means of numbers of events, at most."""
+DIGITS = 4
+"""Significant digits of the largest mean, which all numbers of a quantity follow."""
+
+
+def same_places(means: Iterable[float]) -> int:
+    """The decimals with which the largest mean has four significant digits."""
+    largest = max((abs(mean) for mean in means), default=0.0)
+    return max(DIGITS - 1 - math.floor(math.log10(largest)), 0) if largest else 0
+
+
+def latex_value(value: object) -> str:
+    """A value of a parameter in LaTeX, small numbers with a power of ten."""
+    if not isinstance(value, float) or not 0 < abs(value) < SMALL:
+        return str(value).translate(LATEX)
+    mantissa, exponent = f"{value:e}".split("e")
+    ten = rf"10^{{{int(exponent)}}}"
+    return f"${ten}$" if float(mantissa) == 1 else rf"${float(mantissa):g} \times {ten}$"
+
+
+def latex_cell(cell: Estimate, factor: float, places: int, *, bold: bool) -> str:
+    """A mean with the half width of its interval."""
+    if cell.mean is None:
+        return "--"
+    mean = f"{cell.mean * factor:.{places}f}".translate(LATEX)
+    text = rf"\textbf{{{mean}}}" if bold else mean
+    if cell.ci95 is None:
+        return text
+    half = max(cell.ci95[1] - cell.mean, cell.mean - cell.ci95[0]) * factor
+    return rf"{text} $\pm$ {half:.{places}f}"
+
+
+def latex_row(cells: Sequence[str]) -> str:
+    """A row of a table, whose cells are LaTeX already."""
+    return rf"{' & '.join(cells)} \\"
 
 
 def mean_lines(results: Results) -> Iterator[Line]:
@@ -117,8 +215,8 @@ def as_csv(rows: Sequence[Sequence[Any]]) -> str:
 
 def as_latex(rows: Sequence[Sequence[str]], columns: str) -> str:
     """The rows, the first of which has the headings, as a table of booktabs."""
-    head, *body = [" & ".join(word.translate(LATEX) for word in row) + r" \\" for row in rows]
+    first, *body = [latex_row([word.translate(LATEX) for word in row]) for row in rows]
     return "\n".join([
-        rf"\begin{{tabular}}{{{columns}}}", r"\toprule", head, r"\midrule",
+        rf"\begin{{tabular}}{{{columns}}}", r"\toprule", first, r"\midrule",
         *body, r"\bottomrule", r"\end{tabular}", "",
     ])  # fmt: skip

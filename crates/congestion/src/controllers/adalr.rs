@@ -296,7 +296,8 @@ mod tests {
 
     #[test]
     fn slow_start_is_scaled_in_each_of_the_sub_phases() {
-        // Of 44 segments of rwnd and ssthresh: cwnd, flight size, and whether both are in a sub-phase.
+        // Of 44 segments of rwnd and ssthresh: cwnd, flight size, and whether both are in a
+        // sub-phase.
         for (cwnd, flight, scaled) in [
             (10, 9, true),
             (22, 10, true),

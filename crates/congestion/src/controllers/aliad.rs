@@ -8,29 +8,31 @@
 //! - Slow start to gamma, Hoe's estimate of what the path holds, repeated in each round trip:
 //!   W_{k+1} = 2 W_k below gamma / 2, then W_{k+1} = W_k + (gamma - W_k) / 2 (equations 1, 2).
 //! - Without a loss so far, or back at Wmax, the window probes: while RTT / RTTmin < delta = 1.93
-//!   with a fast increase, beyond it by one segment in a round trip (equation 3). A loss gives Wmax.
+//!   with a fast increase, beyond it by one segment in a round trip (equation 3). A loss gives
+//!   Wmax.
 //! - A loss leaves (1 - beta) Wmax with beta = 1 - RTTmin / RTTmax, which is the rate that the
 //!   bottleneck served (equation 7). From there the gap to Wmax shrinks to 1 / alpha in each round
 //!   trip (equations 4 to 6), with a larger alpha on a longer path: [`alpha`].
 //!
-//! Reconstructed: the equations stand in the paper as images that were not available. They are derived
-//! from its prose, which hardly leaves a choice for (1), (2), (4) to (8), (10) and (11). What it
-//! leaves open are parameters: the target of the fast increase in (3), whether RTTmax is that of the
-//! connection or that since the last loss, what happens at Wmax, and alpha as a function of the RTT.
+//! Reconstructed: the equations stand in the paper as images that were not available. They are
+//! derived from its prose, which hardly leaves a choice for (1), (2), (4) to (8), (10) and (11).
+//! What it leaves open are parameters: the target of the fast increase in (3), whether RTTmax is
+//! that of the connection or that since the last loss, what happens at Wmax, and alpha as a
+//! function of the RTT.
 //!
 //! LIAD (B.-J. Chang, S.-Y. Lin, J.-Y. Jin, Computer Networks 53(14), 2009) is here A-LIAD with
-//! alpha = 2 and a slow start that doubles up to gamma. Only its abstract was available: that alpha is
-//! 2, that gamma is an estimate of the path and that the decrease depends on the RTT is known, the
-//! formulas of the latter two are A-LIAD's.
+//! alpha = 2 and a slow start that doubles up to gamma. Only its abstract was available: that alpha
+//! is 2, that gamma is an estimate of the path and that the decrease depends on the RTT is known,
+//! the formulas of the latter two are A-LIAD's.
 //!
 //! Decisions:
 //! - W_k is frozen for the round trip. With the running window in its place the gap could not
 //!   shrink below about 1/e in a round trip, whatever alpha is.
-//! - The target of the fast increase in (3) is the window at which RTT / RTTmin would reach delta. The
-//!   window and the RTT are proportional once there is a queue, but the RTT that an ACK shows is
-//!   that of the window a round trip ago: the target is delta W_{k-1} RTTmin / RTT. With W_k in its
-//!   place an empty queue lets the window grow by 46 % in a round trip instead of 26 %, and beyond
-//!   the target before the queue shows.
+//! - The target of the fast increase in (3) is the window at which RTT / RTTmin would reach delta.
+//!   The window and the RTT are proportional once there is a queue, but the RTT that an ACK shows
+//!   is that of the window a round trip ago: the target is delta W_{k-1} RTTmin / RTT. With W_k in
+//!   its place an empty queue lets the window grow by 46 % in a round trip instead of 26 %, and
+//!   beyond the target before the queue shows.
 //! - A round-trip time counts only if the next is as long, so that an ACK that waited for the
 //!   delayed ACK timer is no queue. RTTs measured during a recovery are those of the queue before
 //!   it and belong to no epoch. The RTT in alpha is RTTmin, so that a queue does not feed itself.

@@ -9,12 +9,13 @@
 //! rate, less 1 %; cwnd is a gain times the BDP, with room for three bursts and for ACKs that come
 //! together.
 //!
-//! - Startup: both gains 739/256, the kernel's step above 2 / ln 2, until the rate has grown by less
-//!   than 25 % in three rounds.
-//! - Drain: pacing gain 88/256, the step below ln 2 / 2, until no more than the BDP is in the network.
+//! - Startup: both gains 739/256, the kernel's step above 2 / ln 2, until the rate has grown by
+//!   less than 25 % in three rounds.
+//! - Drain: pacing gain 88/256, the step below ln 2 / 2, until no more than the BDP is in the
+//!   network.
 //! - `ProbeBW`: cwnd gain 2; the pacing gain goes through 1.25, 0.75 and six times 1, each for the
-//!   smallest RTT. 1.25 lasts until that much is in the network or something is lost, 0.75 no longer
-//!   than until the BDP is.
+//!   smallest RTT. 1.25 lasts until that much is in the network or something is lost, 0.75 no
+//!   longer than until the BDP is.
 //! - `ProbeRTT`: when the smallest RTT is ten seconds old, four segments for a round, at least
 //!   200 ms.
 //!
@@ -22,15 +23,15 @@
 //! (`bbr_init`).
 //!
 //! Losses: as many bytes are sent as arrive for the first round of recovery, then cwnd grows as
-//! usual; the end of recovery restores it. A timeout leaves one segment, and forgets how far Startup
-//! had come.
+//! usual; the end of recovery restores it. A timeout leaves one segment, and forgets how far
+//! Startup had come.
 //!
 //! Not here: the detection of token-bucket policers (`lt_bw`), and what Linux does about segments
-//! that its lower layers hold back. Marks of congestion are ignored, as in Linux. Decisions: `ProbeBW` begins in a phase that Linux draws at
-//! random from all but 0.75; here it follows from the time and from what was delivered, so that a run
-//! can be repeated. The largest excess of ACKs is one over ten rounds, where Linux has two periods of
-//! five. Until the first RTT is known, it is taken as 1 ms. ssthresh stays unlimited and means
-//! nothing.
+//! that its lower layers hold back. Marks of congestion are ignored, as in Linux. Decisions:
+//! `ProbeBW` begins in a phase that Linux draws at random from all but 0.75; here it follows from
+//! the time and from what was delivered, so that a run can be repeated. The largest excess of ACKs
+//! is one over ten rounds, where Linux has two periods of five. Until the first RTT is known, it is
+//! taken as 1 ms. ssthresh stays unlimited and means nothing.
 
 use units::{Span, Time};
 
@@ -42,8 +43,8 @@ use crate::parts::delivery_model::{Aggregation, Arrival, FullPipe, Progress, Win
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window, whole};
 
-/// 2 / ln 2 is the smallest pacing gain that doubles the rate with each round. The kernel counts gains
-/// in steps of 1/256: it rounds 2.885 up, and its inverse down.
+/// 2 / ln 2 is the smallest pacing gain that doubles the rate with each round. The kernel counts
+/// gains in steps of 1/256: it rounds 2.885 up, and its inverse down.
 const HIGH_GAIN: f64 = 739.0 / 256.0;
 const DRAIN_GAIN: f64 = 88.0 / 256.0;
 /// Pacing gains of the phases of `ProbeBW`.
@@ -476,6 +477,10 @@ impl Controller for Bbr {
 
     fn least_packet(&self) -> u64 {
         if self.pacing < SMALL_BURST_RATE { 1 } else { 2 }
+    }
+
+    fn windows_in_buffer(&self) -> u64 {
+        3
     }
 }
 

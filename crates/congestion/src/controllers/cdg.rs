@@ -1,24 +1,29 @@
 //! CDG: backs off at random when the round-trip time grows, and keeps up with flows that do not.
 //!
-//! Source: D. A. Hayes, G. Armitage, "Revisiting TCP congestion control using delay gradients", IFIP
-//! Networking, 2011, in the form that Linux gave it (`net/ipv4/tcp_cdg.c` of Linux 6.1, read; the paper
-//! was not). Once in each round trip, g is the change of its smallest RTT since the round before it,
-//! or of its largest one where the smallest did not grow, summed over the last `window` (8) rounds:
+//! Source: D. A. Hayes, G. Armitage, "Revisiting TCP congestion control using delay gradients",
+//! IFIP Networking, 2011, in the form that Linux gave it (`net/ipv4/tcp_cdg.c` of Linux 6.1, read;
+//! the paper was not). Once in each round trip, g is the change of its smallest RTT since the round
+//! before it, or of its largest one where the smallest did not grow, summed over the last `window`
+//! (8) rounds:
 //!
-//! - with the probability 1 - exp(-g `backoff_factor`), g in seconds, the window falls to `backoff_beta`
-//!   (0.7071) of cwnd. For the round trip after it the window stays, and delays do not count,
-//! - after `ineffectual` (5) such reductions without a falling delay there are no more until it falls:
-//!   other flows fill the queue,
+//! - with the probability 1 - exp(-g `backoff_factor`), g in seconds, the window falls to
+//!   `backoff_beta` (0.7071) of cwnd. For the round trip after it the window stays, and delays do
+//!   not count,
+//! - after `ineffectual` (5) such reductions without a falling delay there are no more until it
+//!   falls: other flows fill the queue,
 //! - the shadow window is what cwnd would be without these reductions. A loss leaves half of it, at
 //!   most cwnd and at least half of cwnd, so that competing flows which fill queues take less,
-//! - otherwise it is Reno, with a HyStart of its own: it looks at any window below ssthresh, at trains of
-//!   ACKs no more than 3 ms apart, and at a smallest RTT of a round that is an eighth longer.
+//! - otherwise it is Reno, with a HyStart of its own: it looks at any window below ssthresh, at
+//!   trains of ACKs no more than 3 ms apart, and at a smallest RTT of a round that is an eighth
+//!   longer.
 //!
-//! An ACK of one segment counts less where ACKs of several have come before: it may have been delayed.
+//! An ACK of one segment counts less where ACKs of several have come before: it may have been
+//! delayed.
 //!
-//! `loss_tolerance` is off in Linux: a loss while the gradients show no full queue then leaves cwnd.
-//! The random number follows from the time and what was acknowledged, so that a run can be repeated.
-//! exp() has the accuracy of the kernel's table, to 2^-16, without its two rounding errors.
+//! `loss_tolerance` is off in Linux: a loss while the gradients show no full queue then leaves
+//! cwnd. The random number follows from the time and what was acknowledged, so that a run can be
+//! repeated. exp() has the accuracy of the kernel's table, to 2^-16, without its two rounding
+//! errors.
 
 use crate::entry::{Entry, Repair, Status};
 use crate::events::Feedback;
@@ -32,7 +37,8 @@ const TRAIN_GAP: u64 = 3000;
 const SAMPLES: u16 = 8;
 /// Shortest times in microseconds that end slow start.
 const SHORTEST: u64 = 125;
-/// Fall of the delay in microseconds, summed over the rounds, that shows that a reduction had effect.
+/// Fall of the delay in microseconds, summed over the rounds, that shows that a reduction had
+/// effect.
 const EFFECT: i64 = -32;
 /// ACKs that may have been delayed, at most.
 const DELAYED: u8 = 5;
@@ -486,7 +492,8 @@ mod tests {
 
     #[test]
     fn small_gradients_reduce_seldom_and_large_ones_often() {
-        // Of 400 rounds: 1 ms over eight rounds is a probability of 1 - exp(-0.042 * 8) = 0.29 at most.
+        // Of 400 rounds: 1 ms over eight rounds is a probability of 1 - exp(-0.042 * 8) = 0.29 at
+        // most.
         let count = |step: u64| {
             let mut sender = sender(1000);
             reductions(&mut sender, (0..400).map(|i| 100 + (i % 40) * step))

@@ -1,9 +1,9 @@
 //! TCP-Cherry: TCP-Peach whose probes carry data that was not sent yet.
 //!
 //! Source: S. Utsumi, S. M. S. Zabir, N. Shiratori, "TCP-Cherry: a new approach for TCP congestion
-//! control over satellite IP networks", Computer Communications 31(10), 2008. Fast-Forward Start and
-//! First-Aid Recovery send supplement segments; the receiver should have a buffer of four times the
-//! largest cwnd, in which they wait.
+//! control over satellite IP networks", Computer Communications 31(10), 2008. Fast-Forward Start
+//! and First-Aid Recovery send supplement segments; the receiver should have a buffer of four times
+//! the largest cwnd, in which they wait.
 //!
 //! Reconstructed: only abstracts could be read. The counters are those of TCP-Peach, in `probing`;
 //! the supplements come from the far end of the receiver's window. The abstract promises that cwnd

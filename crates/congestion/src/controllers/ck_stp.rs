@@ -4,12 +4,13 @@
 //! of Modified TCP Control Algorithms over Rain-Faded Satellite Channels" (slides). It is New Reno
 //! with SACK, but
 //!
-//! - the window is the bandwidth-delay product at all times: no slow start, no growth, no reduction,
+//! - the window is the bandwidth-delay product at all times: no slow start, no growth, no
+//!   reduction,
 //! - one duplicate ACK begins recovery, which sends what is lost again and changes nothing else.
 //!
-//! The paper does not say what happens on a timeout. Here the timeout does not back off, one segment is sent
-//! each time while nothing comes back, and the first new ACK restores the window. The duplicate
-//! threshold is a parameter, for a path that reorders.
+//! The paper does not say what happens on a timeout. Here the timeout does not back off, one
+//! segment is sent each time while nothing comes back, and the first new ACK restores the window.
+//! The duplicate threshold is a parameter, for a path that reorders.
 
 use units::Time;
 

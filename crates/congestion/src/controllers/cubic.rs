@@ -12,15 +12,15 @@
 //! Slow start is HyStart++ unless `slow_start` says otherwise: section 4.10 has it as what CUBIC
 //! should use, the standard one as what it may use.
 //!
-//! A reduction that proves spurious is undone with all that belongs to it (section 4.9): the curve goes
-//! on where it was, and slow start, too.
+//! A reduction that proves spurious is undone with all that belongs to it (section 4.9): the curve
+//! goes on where it was, and slow start, too.
 //!
 //! Decisions where the RFC leaves room:
 //! - A stage of congestion avoidance begins with its first ACK, not with the loss, so the time in
 //!   recovery does not count.
-//! - Time does not run from an ACK that finds the window unused to the next (section 4.2), nor while
-//!   nothing is outstanding (section 5.8). After an idle period that restarts the window a new stage
-//!   begins, with the W_max that was known.
+//! - Time does not run from an ACK that finds the window unused to the next (section 4.2), nor
+//!   while nothing is outstanding (section 5.8). After an idle period that restarts the window a
+//!   new stage begins, with the W_max that was known.
 //! - When a stage begins above W_max, it begins as after a timeout: K = 0 and W_max = cwnd. This is
 //!   so before the first loss and with the smallest windows.
 //! - Growth counts the segments acknowledged, so it is the same with delayed ACKs.
@@ -224,8 +224,8 @@ impl Controller for Cubic {
         whole(BETA * loss.flight as f64).max(2 * self.window.mss)
     }
 
-    /// Sections 4.6 and 4.7; with ABE a mark in congestion avoidance leaves more of the flight size, and
-    /// all else is the same.
+    /// Sections 4.6 and 4.7; with ABE a mark in congestion avoidance leaves more of the flight
+    /// size, and all else is the same.
     fn on_congestion_mark(&mut self, loss: &Loss) {
         let (before, avoids) = (self.window.cwnd, !self.window.in_slow_start());
         standard::on_congestion_mark(self, loss);

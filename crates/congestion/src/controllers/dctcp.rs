@@ -10,12 +10,13 @@
 //! - Growth (section 3.4), loss and timeout (section 3.5) are those of Reno.
 //!
 //! Decisions:
-//! - A loss in the window of a mark halves too, because the mark may have taken very little. So does
-//!   Linux (`dctcp_state`). Section 3.5 has one reduction in a window of data.
-//! - SYNs, resets and ACKs without data are sent without ECT, as in RFC 3168. Section 3.6 recommends ECT
-//!   for SYNs and resets. Linux sends all segments of DCTCP with ECT (`tcp_ecn_send`).
-//! - The queue should mark by its length now and not by an average, as in the example of section 3.1:
-//!   `ecn_marking` of a link, or `codel` with `ce_threshold`.
+//! - A loss in the window of a mark halves too, because the mark may have taken very little. So
+//!   does Linux (`dctcp_state`). Section 3.5 has one reduction in a window of data.
+//! - SYNs, resets and ACKs without data are sent without ECT, as in RFC 3168. Section 3.6
+//!   recommends ECT for SYNs and resets. Linux sends all segments of DCTCP with ECT
+//!   (`tcp_ecn_send`).
+//! - The queue should mark by its length now and not by an average, as in the example of
+//!   section 3.1: `ecn_marking` of a link, or `codel` with `ce_threshold`.
 
 mod linux;
 

@@ -1,22 +1,26 @@
 //! TCP-EBN: routers tell the sender the rate that is available to it, and its window follows.
 //!
-//! Source: Dutta and Zhang, "An early bandwidth notification (EBN) architecture for dynamic bandwidth environment",
-//! ICC 2002. Only descriptions could be read: the sender sets its window from the rate that routers measure,
-//! and reacts promptly to its changes. The rules are reconstructed:
+//! Source: Dutta and Zhang, "An early bandwidth notification (EBN) architecture for dynamic
+//! bandwidth environment", ICC 2002. Only descriptions could be read: the sender sets its window
+//! from the rate that routers measure, and reacts promptly to its changes. The rules are
+//! reconstructed:
 //!
-//! - Request: RTT, mean time between packets (RTT / cwnd), and the rate of the receiver's window, rwnd / RTT.
-//!   Routers lower it to what is available (crate `link`).
-//! - Answer B: the window is W = B srtt, at least one segment, and segments are paced at W / srtt. cwnd rises
-//!   to W at once. It falls to W as data in flight is acknowledged, while pacing reduces the rate at once.
+//! - Request: RTT, mean time between packets (RTT / cwnd), and the rate of the receiver's window,
+//!   rwnd / RTT. Routers lower it to what is available (crate `link`).
+//! - Answer B: the window is W = B srtt, at least one segment, and segments are paced at W / srtt.
+//!   cwnd rises to W at once. It falls to W as data in flight is acknowledged, while pacing reduces
+//!   the rate at once.
 //! - Loss found by duplicate ACKs: W stays, because routers reduce it where there is congestion.
-//! - Without answers, or after those of a path on which a link does not speak EBN, it is NewReno with SACK.
+//! - Without answers, or after those of a path on which a link does not speak EBN, it is NewReno
+//!   with SACK.
 //!
 //! Decisions:
-//! - Answers count from a round trip after the first one on. Only then have routers counted the flow, and all
-//!   others have their new share.
-//! - An answer is valid for two round trips. After a timeout or an idle period the sender starts again.
-//! - Without pacing a window that jumps would be lost in the first queue, and one that falls would silence the
-//!   sender, so that routers would no longer count the flow.
+//! - Answers count from a round trip after the first one on. Only then have routers counted the
+//!   flow, and all others have their new share.
+//! - An answer is valid for two round trips. After a timeout or an idle period the sender starts
+//!   again.
+//! - Without pacing a window that jumps would be lost in the first queue, and one that falls would
+//!   silence the sender, so that routers would no longer count the flow.
 
 use units::{Span, Time};
 

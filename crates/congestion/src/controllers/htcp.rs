@@ -4,22 +4,22 @@
 //! draft-leith-tcp-htcp-06, 2008 (increase and RTT scaling); D. Leith and R. Shorten, "H-TCP: TCP
 //! for high-speed and long-distance networks", PFLDnet 2004 (adaptive backoff).
 //!
-//! Rules: for Delta_L = 1 s after a congestion event, the window grows by alpha = 1, as in
-//! standard TCP. Then it grows by alpha = 1 + 10 (Delta - Delta_L) + 0.5 (Delta - Delta_L)^2 segments for each
-//! window of ACKs. All of it is multiplied by 2 (1 - beta), below Delta_L too, so that a flow that
-//! gives up less also takes less. A loss leaves the share beta = RTTmin / RTTmax, between 0.5
+//! Rules: for Delta_L = 1 s after a congestion event, the window grows by alpha = 1, as in standard
+//! TCP. Then it grows by alpha = 1 + 10 (Delta - Delta_L) + 0.5 (Delta - Delta_L)^2 segments for
+//! each window of ACKs. All of it is multiplied by 2 (1 - beta), below Delta_L too, so that a flow
+//! that gives up less also takes less. A loss leaves the share beta = RTTmin / RTTmax, between 0.5
 //! and 0.8, so that the queue empties and no more; if the throughput has changed by more than 20 %
 //! since the congestion before (bandwidth switch), it leaves one half, and so does the loss after
 //! that: two losses in a row without a change bring the adaptive backoff back.
 //!
-//! Reconstructed: the draft leaves out the adaptive backoff, and the rest of it was not
-//! found as text but as what the implementations in Linux and FreeBSD share. RTTmax forgets 5 % of
-//! its excess over RTTmin at each congestion event. An RTT counts for RTTmax only if the one before
-//! was as long: an ACK that waited for the delayed ACK timer is no queue (Linux takes no RTT that is
-//! 20 ms above RTTmax, and so follows no queue that fills within a round trip). The throughput of an epoch is the largest that
-//! was measured over a smoothed RTT outside of recovery; without two of them to compare, a loss
-//! halves. Delta starts when the loss is found, and before the first loss with the first RTT sample
-//! or ACK. As in RFC 5681, what a loss reduces is the flight size.
+//! Reconstructed: the draft leaves out the adaptive backoff, and the rest of it was not found as
+//! text but as what the implementations in Linux and FreeBSD share. RTTmax forgets 5 % of its
+//! excess over RTTmin at each congestion event. An RTT counts for RTTmax only if the one before was
+//! as long: an ACK that waited for the delayed ACK timer is no queue (Linux takes no RTT that is 20
+//! ms above RTTmax, and so follows no queue that fills within a round trip). The throughput of an
+//! epoch is the largest that was measured over a smoothed RTT outside of recovery; without two of
+//! them to compare, a loss halves. Delta starts when the loss is found, and before the first loss
+//! with the first RTT sample or ACK. As in RFC 5681, what a loss reduces is the flight size.
 
 mod linux;
 

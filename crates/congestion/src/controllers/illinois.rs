@@ -1,22 +1,25 @@
 //! Illinois: growth and decrease follow the queueing delay, and losses say when.
 //!
 //! Source: S. Liu, T. Başar, R. Srikant, "TCP-Illinois: A loss- and delay-based congestion control
-//! algorithm for high-speed networks", Performance Evaluation 65(6-7), 2008, in the form that Linux
-//! gave it (`net/ipv4/tcp_illinois.c` of Linux 6.1, read; the paper was not). Once in each round trip,
-//! with d_a the mean RTT of the round and d_m the largest RTT of the connection, both less the smallest:
+//! algorithm for high-speed networks", Performance Evaluation 65(6-7), 2008, in the form that
+//! Linux gave it (`net/ipv4/tcp_illinois.c` of Linux 6.1, read; the paper was not). Once in each
+//! round trip, with d_a the mean RTT of the round and d_m the largest RTT of the connection, both
+//! less the smallest:
 //!
-//! - d_a at most d_1 = d_m / 100: alpha = 10. After a longer delay only from the fifth such round on,
+//! - d_a at most d_1 = d_m / 100: alpha = 10. After a longer delay only from the fifth such round
+//!   on,
 //! - otherwise alpha = (d_m - d_1) 10 / (d_m - d_1 + (d_a - d_1) (10 - 0.3) / 0.3): it falls like a
 //!   hyperbola from 10 to 0.3,
 //! - beta = 1/8 up to d_m / 10, 1/2 from 8 d_m / 10 on, and a line between the two,
 //! - below a window of 15 segments alpha = 1 and beta = 1/2, as for standard TCP.
 //!
-//! The window grows by alpha segments in a round trip, and a loss takes beta of it away. After a timeout
-//! alpha = 1 and beta = 1/2 until the next round is over. Slow start is standard.
+//! The window grows by alpha segments in a round trip, and a loss takes beta of it away. After a
+//! timeout alpha = 1 and beta = 1/2 until the next round is over. Slow start is standard.
 //!
-//! alpha has 7 bits behind the point, so 0.3 is 38/128, and beta has 6. The kernel's rounding is kept: what is
-//! counted towards the next segment begins at zero after each growth. On long paths d_m is mostly jitter until
-//! the first queue: an Illinois flow that has never seen a queue does not know how long one can be.
+//! alpha has 7 bits behind the point, so 0.3 is 38/128, and beta has 6. The kernel's rounding is
+//! kept: what is counted towards the next segment begins at zero after each growth. On long paths
+//! d_m is mostly jitter until the first queue: an Illinois flow that has never seen a queue does
+//! not know how long one can be.
 
 use crate::entry::{Entry, Repair, Status};
 use crate::events::Feedback;

@@ -2,22 +2,23 @@
 //! of the channel.
 //!
 //! Sources: K. Xu, Y. Tian, N. Ansari, "TCP-Jersey for wireless IP communications", IEEE Journal on
-//! Selected Areas in Communications 22(4), 2004; for TCP New Jersey, which is in `new_jersey`, the same, "Improving TCP performance in integrated
-//! wireless communications networks", Computer Networks 47, 2005.
+//! Selected Areas in Communications 22(4), 2004; for TCP New Jersey, which is in `new_jersey`, the
+//! same, "Improving TCP performance in integrated wireless communications networks", Computer
+//! Networks 47, 2005.
 //!
 //! - The sender estimates the rate R of delivery (`bandwidth/sliding.rs`); the window that the path
 //!   carries is ownd = R RTTmin, at least two segments. Jersey takes the times at which ACKs come;
 //!   New Jersey those at which the receiver sent them, which it reads in their timestamps, so that
 //!   ACKs that are lost or come in bunches disturb nothing.
-//! - Routers mark all packets while their average queue is long (`mark` of a link), and the receiver
-//!   echoes it as in RFC 3168.
+//! - Routers mark all packets while their average queue is long (`mark` of a link), and the
+//!   receiver echoes it as in RFC 3168.
 //! - ACK with the warning: rate control, ssthresh = cwnd = ownd, once in a round trip.
 //! - Third duplicate ACK with the warning: rate control and fast retransmit; without it the segment
 //!   is retransmitted and the window stays as it is.
 //! - Timeout: ssthresh = ownd, one segment. Growth is standard.
 //!
-//! Reconstructed: only the abstracts and a port to ns-3 were available; what follows from a warning is
-//! from memory. Decisions: RTTmin and not the last RTT makes ownd, so that a queue does not feed
+//! Reconstructed: only the abstracts and a port to ns-3 were available; what follows from a warning
+//! is from memory. Decisions: RTTmin and not the last RTT makes ownd, so that a queue does not feed
 //! itself; without timestamps New Jersey is Jersey; its clock is that of the receiver's timestamps,
 //! a millisecond.
 //!

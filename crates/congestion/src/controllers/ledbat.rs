@@ -2,22 +2,24 @@
 //!
 //! Source: RFC 6817. The rules are those of section 2.4.2:
 //!
-//! - Delay: one way, from TSval. The base delay is the smallest delay of the last `base_history` minutes in which
-//!   there were samples. The current delay is the smallest of the last `current_filter` samples. The queueing
-//!   delay is their difference.
-//! - Each ACK of N bytes: cwnd += `gain` (1 - queueing delay / `target`) N SMSS / cwnd. With a delay above
-//!   `target` the window shrinks.
-//! - cwnd is at most the flight size before the ACK and `allowed_increase` segments, and at least `min_cwnd`
-//!   segments.
-//! - Loss: half of cwnd, at least `min_cwnd` segments, and not more than before. The transport reports one loss in
-//!   a recovery, which lasts a round trip.
-//! - No ACK for a CTO: one segment, and the CTO doubles. The CTO is the RTO of the transport (RFC 6298).
+//! - Delay: one way, from TSval. The base delay is the smallest delay of the last `base_history`
+//!   minutes in which there were samples. The current delay is the smallest of the last
+//!   `current_filter` samples. The queueing delay is their difference.
+//! - Each ACK of N bytes: cwnd += `gain` (1 - queueing delay / `target`) N SMSS / cwnd. With a
+//!   delay above `target` the window shrinks.
+//! - cwnd is at most the flight size before the ACK and `allowed_increase` segments, and at least
+//!   `min_cwnd` segments.
+//! - Loss: half of cwnd, at least `min_cwnd` segments, and not more than before. The transport
+//!   reports one loss in a recovery, which lasts a round trip.
+//! - No ACK for a CTO: one segment, and the CTO doubles. The CTO is the RTO of the transport
+//!   (RFC 6298).
 //!
 //! Decisions where the RFC leaves a choice:
 //! - FILTER() is the minimum, the first of the filters that the RFC names.
-//! - Slow start is optional. `standard` is that of RFC 5681, as in the implementations for TCP (ns-3, Apple). It
-//!   ends for good when the queueing delay reaches `target`, because the RFC requires a decrease from there on.
-//!   `none` is the pseudocode, which has only the rule for each ACK.
+//! - Slow start is optional. `standard` is that of RFC 5681, as in the implementations for TCP
+//!   (ns-3, Apple). It ends for good when the queueing delay reaches `target`, because the
+//!   RFC requires a decrease from there on. `none` is the pseudocode, which has only the rule for
+//!   each ACK.
 //! - INIT_CWND is the initial window of the transport.
 //! - A decrease lowers ssthresh to cwnd. Below ssthresh, slow start would take the decrease back.
 //! - After a timeout ssthresh is half the flight size (RFC 5681 equation 4).

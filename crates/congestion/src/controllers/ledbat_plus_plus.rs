@@ -1,17 +1,18 @@
 //! LEDBAT++: background transfers that keep the queue at 60 ms, and pause for a tenth of the time.
 //!
 //! Source: draft-irtf-iccrg-ledbat-plus-plus-06. The numbers in the comments are its sections. The
-//! queueing delay is the smallest of the last four RTTs, less the base RTT. The base RTT is the smallest
-//! of the last ten minutes (RFC 6817 section 2.4.2).
+//! queueing delay is the smallest of the last four RTTs, less the base RTT. The base RTT is the
+//! smallest of the last ten minutes (RFC 6817 section 2.4.2).
 //!
 //! - GAIN = 1 / min(16, ceil(2 `target` / base RTT)). It is 1 on paths from 120 ms on (4.2).
-//! - Slow start: GAIN bytes for each byte acknowledged. The first slow start ends when the delay is above
-//!   3/4 of `target` (4.1).
-//! - Avoidance: GAIN segments in a round trip. With a delay above `target` it is GAIN - cwnd (delay /
-//!   `target` - 1) segments. At most half of cwnd goes, and at least two segments are left (4.3).
-//! - Slowdown: ssthresh = cwnd, then two segments for two round trips, then slow start to ssthresh. The
-//!   first one begins two round trips after the first slow start. Each later one begins when nine times
-//!   the length of the last slowdown is over. In a slowdown flows see the path without their queue (4.4).
+//! - Slow start: GAIN bytes for each byte acknowledged. The first slow start ends when the delay is
+//!   above 3/4 of `target` (4.1).
+//! - Avoidance: GAIN segments in a round trip. With a delay above `target` it is GAIN - cwnd (delay
+//!   / `target` - 1) segments. At most half of cwnd goes, and at least two segments are left (4.3).
+//! - Slowdown: ssthresh = cwnd, then two segments for two round trips, then slow start to ssthresh.
+//!   The first one begins two round trips after the first slow start. Each later one begins when
+//!   nine times the length of the last slowdown is over. In a slowdown flows see the path without
+//!   their queue (4.4).
 //! - Losses and timeouts: as standard TCP.
 //!
 //! Reconstructed: the text of the draft was not available. The rules are those that implementations
@@ -21,9 +22,9 @@
 //! - A timeout ends a slowdown, and the next begins when it was due.
 //! - A window that is not used may shrink, but does not grow.
 //! - A decrease lowers ssthresh to cwnd. Below ssthresh, slow start would take the decrease back.
-//! - With fewer than three segments, an ACK of one segment counts as one without a queue. It may have
-//!   waited for the timer of delayed ACKs, which is longer than `target`, and the flow would keep two
-//!   segments for ever. From three segments on, some ACKs cover two and have not waited.
+//! - With fewer than three segments, an ACK of one segment counts as one without a queue. It may
+//!   have waited for the timer of delayed ACKs, which is longer than `target`, and the flow would
+//!   keep two segments for ever. From three segments on, some ACKs cover two and have not waited.
 
 use units::{Span, Time};
 
@@ -200,7 +201,8 @@ impl LedbatPlusPlus {
         }
     }
 
-    /// The delay of the ACK may be that of the receiver, and the flow too small for ACKs without it.
+    /// The delay of the ACK may be that of the receiver, and the flow too small for ACKs without
+    /// it.
     fn may_be_delayed(&self, ack: &Ack) -> bool {
         let mss = self.window.mss;
         ack.acked <= mss && self.window.cwnd < (LEAST + 1) * mss

@@ -1,23 +1,23 @@
 //! TCP-LP: background transfers that give way when the one-way delay grows.
 //!
 //! Source: A. Kuzmanovic, E. W. Knightly, "TCP-LP: A distributed algorithm for low priority data
-//! transfer", IEEE INFOCOM, 2003. The forward delay d of each segment follows from timestamps, and is
-//! smoothed with a gain of 1/8:
+//! transfer", IEEE INFOCOM, 2003. The forward delay d of each segment follows from timestamps, and
+//! is smoothed with a gain of 1/8:
 //!
-//! - early congestion: the smoothed delay is above d_min + (d_max - d_min) `threshold` (0.15), with the
-//!   smallest and largest delay of the connection,
-//! - the first such ACK halves cwnd and begins an inference phase of three RTTs, in which cwnd does not
-//!   grow,
-//! - one more in the inference phase is a flow of normal priority: cwnd is one segment, and the phase
-//!   restarts,
-//! - otherwise growth and losses are those of NewReno. Slow start takes no notice of delays: it is where
-//!   the longest one is learnt.
+//! - early congestion: the smoothed delay is above d_min + (d_max - d_min) `threshold` (0.15), with
+//!   the smallest and largest delay of the connection,
+//! - the first such ACK halves cwnd and begins an inference phase of three RTTs, in which cwnd does
+//!   not grow,
+//! - one more in the inference phase is a flow of normal priority: cwnd is one segment, and the
+//!   phase restarts,
+//! - otherwise growth and losses are those of NewReno. Slow start takes no notice of delays: it is
+//!   where the longest one is learnt.
 //!
 //! Reconstructed: the text of the paper was not available; the rules are those that Linux restates
 //! (`net/ipv4/tcp_lp.c` of Linux 6.1, read) without its arithmetic, which is `variant = "linux"`.
-//! Decisions: d_max is learnt as Linux does, where a single longest delay does not count. What was sent
-//! before an indication gives no second one, and the smoothed delay restarts after it. Without timestamps
-//! the RTT stands in for the delay, and then queues of ACKs count too.
+//! Decisions: d_max is learnt as Linux does, where a single longest delay does not count. What was
+//! sent before an indication gives no second one, and the smoothed delay restarts after it. Without
+//! timestamps the RTT stands in for the delay, and then queues of ACKs count too.
 
 mod linux;
 
@@ -64,8 +64,8 @@ pub struct Lp {
 #[derive(Clone, Copy, Debug)]
 struct Inference {
     until: Time,
-    /// Position sent when cwnd was reduced; none when all of it is acknowledged. Its delays are those of
-    /// the old window.
+    /// Position sent when cwnd was reduced; none when all of it is acknowledged. Its delays are
+    /// those of the old window.
     sent: Option<u64>,
 }
 
@@ -127,7 +127,8 @@ impl Lp {
         self.inference.is_some_and(|inference| now < inference.until)
     }
 
-    /// Returns true for an ACK of data of the old window. The smoothed delay restarts with data of the new one.
+    /// Returns true for an ACK of data of the old window. The smoothed delay restarts with data of
+    /// the new one.
     fn drains(&mut self, acknowledged: u64, delay: f64) -> bool {
         let Some(Inference { sent: Some(sent), .. }) = self.inference else { return false };
         if acknowledged <= sent {

@@ -9,10 +9,10 @@
 //!
 //! - pacing: cwnd is spread over the smoothed RTT, so that no burst of its own ends slow start,
 //! - rapid window convergence: when slow start finds a backlog above `gamma`, the window gives up
-//!   what waits beyond `beta` and no eighth; it then grows again by a share of itself in every other
-//!   round, at first by `convergence`, and by half of the last share each time that the backlog is
-//!   above `beta`. It ends with a backlog between `alpha` and `beta`, or when the share is less than
-//!   a segment.
+//!   what waits beyond `beta` and no eighth; it then grows again by a share of itself in every
+//!   other round, at first by `convergence`, and by half of the last share each time that the
+//!   backlog is above `beta`. It ends with a backlog between `alpha` and `beta`, or when the share
+//!   is less than a segment.
 //!
 //! Missing: packet pairing, two segments at a time so that a receiver that delays its ACKs answers
 //! at once. A pacing rate cannot say that. All else is Vegas.

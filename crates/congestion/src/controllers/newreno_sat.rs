@@ -7,8 +7,8 @@
 //! - slow start counts the bytes that an ACK acknowledges, up to L segments (RFC 3465), so that it
 //!   does not halve its pace with a receiver that delays its ACKs.
 //!
-//! Recovery is SACK's. Window scaling and timestamps are the transport's business and are set there,
-//! as is a receive buffer of the bandwidth-delay product. All else is the trait's default.
+//! Recovery is SACK's. Window scaling and timestamps are the transport's business and are set
+//! there, as is a receive buffer of the bandwidth-delay product. All else is the trait's default.
 
 use crate::controller::Controller;
 use crate::entry::{Entry, Listed, Repair, Status};

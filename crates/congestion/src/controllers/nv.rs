@@ -1,27 +1,29 @@
 //! NV: keeps a few segments in the queue, and takes the window that the best rate of a round needs.
 //!
-//! Source: `net/ipv4/tcp_nv.c` of Linux 6.1 (L. Brakmo, 2016), read; there is no paper. NV stands for New
-//! Vegas, which is not the controller `new-vegas`. It was made for data centres where all flows use it.
-//! Outside of recovery, each ACK that measures an RTT gives a rate: what was delivered in that RTT, over
-//! the RTT averaged with the last average. Once in a round trip, with the largest rate of the rounds
-//! since the last decision, W = rate * RTTmin / SMSS + `pad` (10) segments is the largest window
-//! without congestion:
+//! Source: `net/ipv4/tcp_nv.c` of Linux 6.1 (L. Brakmo, 2016), read; there is no paper. NV stands
+//! for New Vegas, which is not the controller `new-vegas`. It was made for data centres where all
+//! flows use it. Outside of recovery, each ACK that measures an RTT gives a rate: what was
+//! delivered in that RTT, over the RTT averaged with the last average. Once in a round trip, with
+//! the largest rate of the rounds since the last decision, W = rate * RTTmin / SMSS + `pad` (10)
+//! segments is the largest window without congestion:
 //!
-//! - cwnd above W, after at least two rounds and 60 RTTs (30 until ssthresh is known): ssthresh = W, and
-//!   cwnd loses 30 % of what is above W, at least 2 segments. It does not grow until a round without congestion,
+//! - cwnd above W, after at least two rounds and 60 RTTs (30 until ssthresh is known): ssthresh =
+//!   W, and cwnd loses 30 % of what is above W, at least 2 segments. It does not grow until a round
+//!   without congestion,
 //! - cwnd at most W - 2, after at least 20 RTTs: it grows as Reno,
 //! - with less RTTs nothing is decided. After ten rounds with cwnd above W it does not grow either,
 //! - loss: ssthresh = 0.8 cwnd, and no growth until a round without congestion,
 //! - each timeout halves the growth, and more than eight rounds without congestion bring it back.
 //!
-//! RTTmin is the smallest average of the last period and of this one, where a period is `min_rtt_period` (5 s)
-//! by three quarters to five quarters at random, and the first takes 2 s. The first average after a
-//! loss takes RTTmin to twice itself.
+//! RTTmin is the smallest average of the last period and of this one, where a period is
+//! `min_rtt_period` (5 s) by three quarters to five quarters at random, and the first takes 2 s.
+//! The first average after a loss takes RTTmin to twice itself.
 //!
-//! On paths with fewer than 20 RTTs in a round, NV decides nothing in most rounds. A flow with a window
-//! below 20 segments, or one whose receiver acknowledges seldom, hence stays where it is.
+//! On paths with fewer than 20 RTTs in a round, NV decides nothing in most rounds. A flow with a
+//! window below 20 segments, or one whose receiver acknowledges seldom, hence stays where it is.
 //!
-//! The random number follows from the time and what was acknowledged, so that a run can be repeated.
+//! The random number follows from the time and what was acknowledged, so that a run can be
+//! repeated.
 
 use crate::entry::{Entry, Repair, Status};
 use crate::events::{Feedback, Needs};

@@ -1,9 +1,9 @@
 //! P-XCP, the sender: XCP that keeps its rate when a loss is found by duplicate ACKs.
 //!
-//! Source: Zhou, Yeung and Li, "P-XCP: a transport layer protocol for satellite IP networks", GLOBECOM 2004.
-//! Only the abstract could be read. It says that the sender keeps its rate at three duplicate ACKs, because
-//! on a satellite link they mean errors and not congestion: routers reduce the rate where there is any. All
-//! else is a reconstruction from XCP (`xcp`).
+//! Source: Zhou, Yeung and Li, "P-XCP: a transport layer protocol for satellite IP networks",
+//! GLOBECOM 2004. Only the abstract could be read. It says that the sender keeps its rate at three
+//! duplicate ACKs, because on a satellite link they mean errors and not congestion: routers reduce
+//! the rate where there is any. All else is a reconstruction from XCP (`xcp`).
 //!
 //! - Loss found by duplicate ACKs: cwnd and ssthresh are the old cwnd. Routers go on to change it.
 //! - Timeout: as XCP, which is as TCP.

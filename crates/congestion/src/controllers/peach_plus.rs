@@ -1,9 +1,9 @@
 //! TCP-Peach+: TCP-Peach whose probes repair as well.
 //!
-//! Source: I. F. Akyildiz, X. Zhang, J. Fang, "TCP-Peach+: enhancement of TCP-Peach for satellite IP
-//! networks", IEEE Communications Letters 6(7), 2002. Jump Start and Quick Recovery take the place
-//! of Sudden Start and Rapid Recovery. NIL segments carry unacknowledged data: one that fills a hole
-//! at the receiver moves the cumulative acknowledgement, and all of them probe.
+//! Source: I. F. Akyildiz, X. Zhang, J. Fang, "TCP-Peach+: enhancement of TCP-Peach for satellite
+//! IP networks", IEEE Communications Letters 6(7), 2002. Jump Start and Quick Recovery take the
+//! place of Sudden Start and Rapid Recovery. NIL segments carry unacknowledged data: one that fills
+//! a hole at the receiver moves the cumulative acknowledgement, and all of them probe.
 //!
 //! Reconstructed: only the abstract could be read. The counters are those of TCP-Peach, in
 //! `probing`; NIL segments are the oldest data that the receiver has not reported, one after the

@@ -4,28 +4,29 @@
 //! draft-briscoe-iccrg-prague-congestion-control, which describes it. The rules were read in the
 //! implementation.
 //!
-//! - Data is sent with ECT(1), and the receiver counts marks (RFC 9768). Segments are paced: cwnd in an
-//!   RTT, twice that in slow start far below ssthresh.
+//! - Data is sent with ECT(1), and the receiver counts marks (RFC 9768). Segments are paced: cwnd
+//!   in an RTT, twice that in slow start far below ssthresh.
 //! - alpha is the share of marked data as in DCTCP (`parts/marked_share`). It begins with 0 and is
 //!   updated from the first mark on, which halves the window.
-//! - Mark: cwnd = (1 - alpha / 2) cwnd. Growth: only by data that arrived without a mark, also in the round
-//!   trip of a reduction, one segment in an RTT.
-//! - RTT independence: `rounds` round trips after slow start, flows with an RTT below `target` behave as if
-//!   it were theirs. Growth in an RTT is (RTT / target)^2 segments, and alpha is updated and the window
-//!   reduced at most once in `target`.
+//! - Mark: cwnd = (1 - alpha / 2) cwnd. Growth: only by data that arrived without a mark, also in
+//!   the round trip of a reduction, one segment in an RTT.
+//! - RTT independence: `rounds` round trips after slow start, flows with an RTT below `target`
+//!   behave as if it were theirs. Growth in an RTT is (RTT / target)^2 segments, and alpha is
+//!   updated and the window reduced at most once in `target`.
 //! - Loss and timeout: half, as Reno, also in the window of a mark.
-//! - Fallback: if the other end does not count marks, data is sent with ECT(0) and a mark halves the
-//!   window, as in Reno.
+//! - Fallback: if the other end does not count marks, data is sent with ECT(0) and a mark halves
+//!   the window, as in Reno.
 //!
 //! Left out:
-//! - The other mode of the implementation, for windows below four segments, which controls a rate and the
-//!   segment size. cwnd is never below two segments.
-//! - Detection of routers that mark as RFC 3168 says (appendix of the draft; off in the implementation).
+//! - The other mode of the implementation, for windows below four segments, which controls a rate
+//!   and the segment size. cwnd is never below two segments.
+//! - Detection of routers that mark as RFC 3168 says (appendix of the draft; off in the
+//!   implementation).
 //!
 //! Decisions:
-//! - A mark that comes within `target` of a reduction is not answered, and the next one after it is. In the
-//!   implementation the kernel's state CWR follows each mark and lasts a round trip, so that with an RTT of
-//!   20 ms reductions are 40 ms apart and not 25.
+//! - A mark that comes within `target` of a reduction is not answered, and the next one after it
+//!   is. In the implementation the kernel's state CWR follows each mark and lasts a round trip, so
+//!   that with an RTT of 20 ms reductions are 40 ms apart and not 25.
 //! - The window falls at once and not by one segment for each ACK.
 
 use units::{Span, Time};

@@ -2,8 +2,8 @@
 //!
 //! Source: RFC 5681 sections 3.1 and 3.2 (slow start, congestion avoidance, window after a loss)
 //! and RFC 6582 section 3.2 (partial ACKs). The two names share this window; they differ in the
-//! recovery that finds and repairs losses. All of it is the trait's default, but for the response of
-//! `newreno` to a mark with ABE (RFC 8511), an option.
+//! recovery that finds and repairs losses. All of it is the trait's default, but for the response
+//! of `newreno` to a mark with ABE (RFC 8511), an option.
 
 mod linux;
 

@@ -1,54 +1,56 @@
 //! Vegas of SCPS-TP: the window doubles until a queue grows, and then keeps a few segments waiting.
 //!
-//! Source: the open reference implementation of SCPS (MITRE and GST), version 1.1.146: `tp_TFVegas`,
-//! `tp_xmit_timer` and `tp_TFRetransmit` in `source/tp_timers.c`, the answer to SNACK in
-//! `source/tp_process.c`, constants in `source/scpstp.h`. The paper about Vegas was not read. W is cwnd. One
-//! segment at a time is timed, and the first ACK of more than that ends the round:
+//! Source: the open reference implementation of SCPS (MITRE and GST), version 1.1.146:
+//! `tp_TFVegas`, `tp_xmit_timer` and `tp_TFRetransmit` in `source/tp_timers.c`, the answer to SNACK
+//! in `source/tp_process.c`, constants in `source/scpstp.h`. The paper about Vegas was not read. W
+//! is cwnd. One segment at a time is timed, and the first ACK of more than that ends the round:
 //!
 //! - RTT is that of this ACK, and base RTT the smallest of all rounds,
-//! - the timed segment saw w segments of the window: W less what is acknowledged behind it, at least one,
-//!   and all of W if that is more than W,
+//! - the timed segment saw w segments of the window: W less what is acknowledged behind it, at
+//!   least one, and all of W if that is more than W,
 //! - backlog = w - w * base RTT / RTT in whole segments. The quotient is rounded down.
 //!
 //! With this backlog, once in each round:
 //!
-//! - linear phase: below `alpha` W grows by one segment. Above `beta` it falls by half of what is above
-//!   `beta`, and by one segment more,
-//! - exponential phase: above `gamma` the linear phase begins, with the W that there is. Otherwise W
-//!   doubles at once, in each round or in every other. A round that does not double looks at no backlog.
-//!   A window of one segment doubles anyway,
+//! - linear phase: below `alpha` W grows by one segment. Above `beta` it falls by half of what is
+//!   above `beta`, and by one segment more,
+//! - exponential phase: above `gamma` the linear phase begins, with the W that there is. Otherwise
+//!   W doubles at once, in each round or in every other. A round that does not double looks at no
+//!   backlog. A window of one segment doubles anyway,
 //! - a W of one segment begins the exponential phase,
-//! - loss: half of W, at least one segment, and the linear phase. Only once until all that was outstanding
-//!   is acknowledged. Base RTT stays as it is in that time,
-//! - timeout: one segment, ssthresh = W / 2 but at least two segments, and the exponential phase. After
-//!   four in a row base RTT is measured again.
+//! - loss: half of W, at least one segment, and the linear phase. Only once until all that was
+//!   outstanding is acknowledged. Base RTT stays as it is in that time,
+//! - timeout: one segment, ssthresh = W / 2 but at least two segments, and the exponential phase.
+//!   After four in a row base RTT is measured again.
 //!
-//! The source does this, though it may not be meant: the segment more by which W falls follows from a missing
-//! `break`. The line that would forget base RTT after 1000 samples is a comment. ssthresh ends no phase.
+//! The source does this, though it may not be meant: the segment more by which W falls follows from
+//! a missing `break`. The line that would forget base RTT after 1000 samples is a comment. ssthresh
+//! ends no phase.
 //!
 //! Left out:
 //!
-//! - the retransmission of a segment that is old when a duplicate ACK arrives, and what duplicate ACKs add to
-//!   the window. SNACK, or the recovery of the transport, replaces them,
+//! - the retransmission of a segment that is old when a duplicate ACK arrives, and what duplicate
+//!   ACKs add to the window. SNACK, or the recovery of the transport, replaces them,
 //! - the second halving when three duplicate ACKs and no SNACK show a loss,
 //! - a duplicate ACK right behind the timed segment, which ends the round too,
-//! - base RTT is also measured again when a gateway signals that a link is available. Controllers see
-//!   neither these signals nor timeouts on routes with `cause = "corruption"`,
+//! - base RTT is also measured again when a gateway signals that a link is available. Controllers
+//!   see neither these signals nor timeouts on routes with `cause = "corruption"`,
 //! - the product of w and base RTT overflows above 8000 segments on a GEO path.
 //!
 //! Decisions:
 //!
-//! - The RTT is a sample of the transport. In the source it counts from the youngest acknowledged segment, so
-//!   an ACK that fills one of several holes measures the wait for the repair too.
-//! - Rounds that end in recovery measure nothing, as in `vegas`: cwnd is the transport's then. In the source
-//!   they adjust W.
-//! - W grows only if cwnd limits the sender (RFC 7661), and not beyond the receiver's window. In the source the
-//!   exponential phase ends with the send buffer, and the linear one has no bound.
-//! - After a timeout retransmissions are no rounds. Until all that was outstanding is acknowledged, W grows as
-//!   in standard slow start up to ssthresh.
-//! - An initial ssthresh ends the exponential phase, as the `sendpipe` of a route does in the source. In the linear
-//!   phase ssthresh is at most W, by which the transport knows the phase.
-//! - After an idle period the exponential phase begins with the initial window (RFC 5681 section 4.1).
+//! - The RTT is a sample of the transport. In the source it counts from the youngest acknowledged
+//!   segment, so an ACK that fills one of several holes measures the wait for the repair too.
+//! - Rounds that end in recovery measure nothing, as in `vegas`: cwnd is the transport's then. In
+//!   the source they adjust W.
+//! - W grows only if cwnd limits the sender (RFC 7661), and not beyond the receiver's window. In
+//!   the source the exponential phase ends with the send buffer, and the linear one has no bound.
+//! - After a timeout retransmissions are no rounds. Until all that was outstanding is acknowledged,
+//!   W grows as in standard slow start up to ssthresh.
+//! - An initial ssthresh ends the exponential phase, as the `sendpipe` of a route does in the
+//!   source. In the linear phase ssthresh is at most W, by which the transport knows the phase.
+//! - After an idle period the exponential phase begins with the initial window (RFC 5681
+//!   section 4.1).
 
 use units::Span;
 
@@ -136,8 +138,8 @@ impl Listed for ScpsVegas {
 }
 
 impl ScpsVegas {
-    /// The backlog in segments, if an ACK of new data ends a round. When no segment is timed, the first that this ACK
-    /// acknowledges was.
+    /// The backlog in segments, if an ACK of new data ends a round. When no segment is timed, the
+    /// first that this ACK acknowledges was.
     fn measure(&mut self, feedback: &Feedback) -> Option<f64> {
         let Window { cwnd, mss, .. } = self.window;
         let &Feedback { acked, acknowledged, sent, .. } = feedback;

@@ -9,14 +9,14 @@
 //! - lift window control (LWC): in avoidance, while cwnd is below ownd, each ACK adds
 //!   SMSS (ownd - cwnd) / cwnd, and otherwise grows as in standard TCP,
 //! - acknowledgement error notification (AEN): the receiver says when a segment arrives that it has
-//!   already; if all that was retransmitted since the last reduction was needless, ACKs were lost or
-//!   late and no segment was, and the reduction is undone.
+//!   already; if all that was retransmitted since the last reduction was needless, ACKs were lost
+//!   or late and no segment was, and the reduction is undone.
 //!
-//! Reconstructed: only the abstract was available, so the names of the mechanisms are the paper's and
-//! the formulas are ours. The estimate R is that of TCP-Jersey (`bandwidth/sliding.rs`), with which
-//! the paper compares itself. The notification is the duplicate report of RFC 2883, and all
-//! retransmissions have to be reported (RFC 3708) because one that repairs a loss may be followed by
-//! others that were needless.
+//! Reconstructed: only the abstract was available, so the names of the mechanisms are the paper's
+//! and the formulas are ours. The estimate R is that of TCP-Jersey (`bandwidth/sliding.rs`), with
+//! which the paper compares itself. The notification is the duplicate report of RFC 2883, and all
+//! retransmissions have to be reported (RFC 3708) because one that repairs a loss may be followed
+//! by others that were needless.
 //!
 //! Decisions:
 //! - TCP-STAR's error notification is the duplicate report of RFC 2883: the same information at the

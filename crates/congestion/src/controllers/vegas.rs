@@ -12,8 +12,8 @@
 //! - it grows only while at most two segments of it are unused,
 //! - a duplicate ACK, or the first ACK after a loss, shows a loss when the first unacknowledged
 //!   segment is older than the fine timeout; the duplicate threshold counts as well,
-//! - loss: 3/4 of cwnd, 1/2 when the segment had been retransmitted before, two segments when it was
-//!   three or less; nothing when cwnd was reduced after the segment was sent,
+//! - loss: 3/4 of cwnd, 1/2 when the segment had been retransmitted before, two segments when it
+//!   was three or less; nothing when cwnd was reduced after the segment was sent,
 //! - timeout: cwnd is two segments, ssthresh half.
 //!
 //! Decisions where ns-2 cannot be followed: a loss while recovery lasts is recovery's, so its fine
@@ -130,7 +130,8 @@ impl Vegas {
         backlog
     }
 
-    /// Returns true if this round of slow start is one with growth, and so one that looks at the backlog.
+    /// Returns true if this round of slow start is one with growth, and so one that looks at the
+    /// backlog.
     pub(crate) fn every_other_round(&mut self) -> bool {
         self.grew = !self.grew;
         self.grows = self.grew;

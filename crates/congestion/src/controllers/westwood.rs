@@ -12,10 +12,10 @@
 //! - timeout: the same ssthresh, one segment,
 //! - slow start and avoidance are standard.
 //!
-//! The rules, the filter and its constants are those of the authors' module for ns-2, version 1.3 of
-//! 2002: tau = 1 s, and silence counts after half of it; the paper is said to use tau = 0.5 s. Not
-//! followed: the module counts an ACK for two segments at most, which would forget what a lost ACK
-//! has told of. When recovery ends without cwnd having been above ssthresh, cwnd is what it was
+//! The rules, the filter and its constants are those of the authors' module for ns-2, version 1.3
+//! of 2002: tau = 1 s, and silence counts after half of it; the paper is said to use tau = 0.5 s.
+//! Not followed: the module counts an ACK for two segments at most, which would forget what a lost
+//! ACK has told of. When recovery ends without cwnd having been above ssthresh, cwnd is what it was
 //! before.
 
 mod linux;

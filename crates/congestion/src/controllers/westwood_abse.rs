@@ -2,11 +2,11 @@
 //! samples vary.
 //!
 //! Source: R. Wang, M. Valla, M. Y. Sanadidi, M. Gerla, "Adaptive bandwidth share estimation in TCP
-//! Westwood", IEEE Globecom 2002. What a loss and a timeout do is Westwood's (`westwood.rs`), and so
-//! is the accounting of the ACKs; the estimate is `bandwidth/abse.rs`.
+//! Westwood", IEEE Globecom 2002. What a loss and a timeout do is Westwood's (`westwood.rs`), and
+//! so is the accounting of the ACKs; the estimate is `bandwidth/abse.rs`.
 //!
-//! Reconstructed: the text of the paper was not available. The estimate is that of a later paper that
-//! restates it; the ranges of its two adaptations are from memory, and all its constants are
+//! Reconstructed: the text of the paper was not available. The estimate is that of a later paper
+//! that restates it; the ranges of its two adaptations are from memory, and all its constants are
 //! parameters.
 
 use crate::controllers::westwood::{EstimatingWindow, SILENCE};

@@ -1,8 +1,8 @@
 //! XCP, the sender: routers give it a change of its throughput.
 //!
-//! Source: Katabi, Handley and Rohrs, "Congestion control for high bandwidth-delay product networks",
-//! SIGCOMM 2002, as in ns-2.35 (`xcp/xcp-end-sys.cc`). The rules are in `parts/explicit_rate`; those of
-//! routers are in the crate `link`.
+//! Source: Katabi, Handley and Rohrs, "Congestion control for high bandwidth-delay product
+//! networks", SIGCOMM 2002, as in ns-2.35 (`xcp/xcp-end-sys.cc`). The rules are in
+//! `parts/explicit_rate`; those of routers are in the crate `link`.
 //!
 //! - Loss and timeout: as TCP, here NewReno with SACK.
 //! - Links need `feedback = "xcp"` or `"p-xcp"`. On a path with another link it is standard TCP.

@@ -1,19 +1,21 @@
-//! YeAH: Scalable TCP while the queue is short, Reno while it is not, and the queue is emptied early.
+//! YeAH: Scalable TCP while the queue is short, Reno while it is not, and the queue is emptied
+//! early.
 //!
-//! Source: A. Baiocchi, A. P. Castellani, F. Vacirca, "YeAH-TCP: Yet Another Highspeed TCP", PFLDnet
-//! 2007, in the form that Linux gave it (`net/ipv4/tcp_yeah.c` of Linux 6.1, read; the paper was not).
-//! At the end of a round trip with at least three RTTs, the queue is Q = cwnd (RTTmin - RTTbase) /
-//! RTTmin segments, with the smallest RTT of the round and that of the connection:
+//! Source: A. Baiocchi, A. P. Castellani, F. Vacirca, "YeAH-TCP: Yet Another Highspeed TCP",
+//! PFLDnet 2007, in the form that Linux gave it (`net/ipv4/tcp_yeah.c` of Linux 6.1, read; the
+//! paper was not). At the end of a round trip with at least three RTTs, the queue is Q = cwnd
+//! (RTTmin - RTTbase) / RTTmin segments, with the smallest RTT of the round and that of the
+//! connection:
 //!
-//! - fast mode, while Q is at most `alpha` (80) and the delay at most RTTbase / 8: one segment for each
-//!   min(cwnd, 100) acknowledged, as Scalable TCP,
+//! - fast mode, while Q is at most `alpha` (80) and the delay at most RTTbase / 8: one segment for
+//!   each min(cwnd, 100) acknowledged, as Scalable TCP,
 //! - slow mode otherwise: one segment in a round trip, as Reno. With Q above `alpha` and cwnd above
 //!   `reno_count`, Q leaves the window, at most half of it, and ssthresh is what is left (early
-//!   decongestion). `reno_count` estimates the window of a competing Reno flow: half of cwnd at first,
-//!   and one segment more for each slow round,
-//! - loss: in fast mode, and in the first 15 slow rounds in a row, Q leaves, at least an eighth and at
-//!   most half of cwnd. Later half of cwnd leaves: the flow competes with others that only losses stop.
-//!   `reno_count` is halved,
+//!   decongestion). `reno_count` estimates the window of a competing Reno flow: half of cwnd at
+//!   first, and one segment more for each slow round,
+//! - loss: in fast mode, and in the first 15 slow rounds in a row, Q leaves, at least an eighth and
+//!   at most half of cwnd. Later half of cwnd leaves: the flow competes with others that only
+//!   losses stop. `reno_count` is halved,
 //! - more than 50 fast rounds since the last loss set `reno_count` to 2.
 //!
 //! RTTbase is measured again after a pause with nothing in flight. Slow start is standard.

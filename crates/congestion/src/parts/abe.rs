@@ -1,11 +1,11 @@
 //! ABE, alternative backoff with ECN: a mark takes less of the window than a loss.
 //!
-//! Source: RFC 8511 section 3. A queue that marks is kept short, so that the window does not have to
-//! fall as far as after a loss to empty it. A mark leaves the share `beta_ecn` of the flight size, at
-//! least two segments, once in a round trip: 0.8 for NewReno, 0.85 for CUBIC. The response to a loss
-//! stays. It holds for congestion avoidance only: slow start may have sent twice what the path carries when
-//! the mark comes, so a mark in slow start has the response to a loss (abstract, section 4). It is an
-//! option, experimental in the IETF, and Linux does not have it.
+//! Source: RFC 8511 section 3. A queue that marks is kept short, so that the window does not have
+//! to fall as far as after a loss to empty it. A mark leaves the share `beta_ecn` of the flight
+//! size, at least two segments, once in a round trip: 0.8 for NewReno, 0.85 for CUBIC. The response
+//! to a loss stays. It holds for congestion avoidance only: slow start may have sent twice what the
+//! path carries when the mark comes, so a mark in slow start has the response to a loss (abstract,
+//! section 4). It is an option, experimental in the IETF, and Linux does not have it.
 
 use crate::events::Loss;
 use crate::parameters::{Allowed, Parameter, Values};

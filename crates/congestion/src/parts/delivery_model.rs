@@ -41,8 +41,8 @@ const GROWTH: f64 = 1.25;
 /// Rounds without such a rate after which it is.
 const FLAT_ROUNDS: u32 = 3;
 
-/// Finds the time when faster sending no longer makes delivery faster (draft-ietf-ccwg-bbr section 5.3.1.2;
-/// `bbr_check_full_bw_reached` in Linux).
+/// Finds the time when faster sending no longer makes delivery faster (draft-ietf-ccwg-bbr
+/// section 5.3.1.2; `bbr_check_full_bw_reached` in Linux).
 #[derive(Clone, Debug, Default)]
 pub(crate) struct FullPipe {
     /// It was full once.
@@ -135,7 +135,8 @@ pub(crate) struct Progress {
     held_back: Option<HeldBack>,
 }
 
-/// Segments of a sender that holds itself back, by the bytes that were delivered when they were sent.
+/// Segments of a sender that holds itself back, by the bytes that were delivered when they were
+/// sent.
 #[derive(Clone, Copy, Debug)]
 struct HeldBack {
     from: u64,
@@ -186,9 +187,9 @@ impl Progress {
     }
 
     /// The window is smaller than the path: samples of what is sent until now count as limited by
-    /// the sender. `pipe` is what is in the network. Between two ACKs that both hold the sender back, all
-    /// segments are sent with the mark of the first (`tcp_rate_check_app_limited`), also if the second
-    /// delivers more than was in the network then.
+    /// the sender. `pipe` is what is in the network. Between two ACKs that both hold the sender
+    /// back, all segments are sent with the mark of the first (`tcp_rate_check_app_limited`), also
+    /// if the second delivers more than was in the network then.
     pub(crate) fn hold_back(&mut self, pipe: u64) {
         let goes_on =
             |held: &HeldBack| self.delivered <= held.to || held.at == self.delivered_before;
@@ -198,9 +199,9 @@ impl Progress {
     }
 }
 
-/// Returns true if a segment was acknowledged that was sent after `end` bytes were delivered. One that had
-/// arrived before it was retransmitted gives no rate and ends no round: Linux takes it so, where the
-/// draft is silent. After a needless timeout each ACK would end one.
+/// Returns true if a segment was acknowledged that was sent after `end` bytes were delivered. One
+/// that had arrived before it was retransmitted gives no rate and ends no round: Linux takes it so,
+/// where the draft is silent. After a needless timeout each ACK would end one.
 pub(crate) fn ends_round(sample: &RateSample, end: u64) -> bool {
     sample.rate.is_some() && sample.prior_delivered >= end
 }
@@ -292,8 +293,8 @@ mod tests {
         }
     }
 
-    /// Four segments in the network, and ACKs for two that come in trains: the second ACK of a train delivers
-    /// more than was in the network at the first one.
+    /// Four segments in the network, and ACKs for two that come in trains: the second ACK of a
+    /// train delivers more than was in the network at the first one.
     #[test]
     fn all_that_is_sent_while_the_sender_holds_itself_back_is_marked() {
         let mut progress = Progress::default();

@@ -1,21 +1,24 @@
-//! The sender of XCP: it asks routers for a change of its throughput, and its window follows their answer.
+//! The sender of XCP: it asks routers for a change of its throughput, and its window follows their
+//! answer.
 //!
 //! Source: Katabi, Handley and Rohrs, SIGCOMM 2002, as in ns-2.35 (`xcp/xcp-end-sys.cc`).
 //!
-//! - Request: RTT, mean time between packets (RTT / cwnd), and the change of throughput that it wants. A
-//!   packet asks for its share of the way to the receiver's window: (rwnd - cwnd) / RTT, divided by the
-//!   packets of a window.
+//! - Request: RTT, mean time between packets (RTT / cwnd), and the change of throughput that it
+//!   wants. A packet asks for its share of the way to the receiver's window: (rwnd - cwnd) / RTT,
+//!   divided by the packets of a window.
 //! - Answer: cwnd = max(cwnd + feedback x RTT, 1 segment), for each ACK.
 //! - Growth by the rules of TCP stops. Losses have the response of TCP.
 //!
 //! Decisions:
-//! - ns-2 asks for more than any router gives. Here the receiver's window is a limit, so that routers of P-XCP
-//!   see which senders are rate-limited, and XCP gives nothing to those that cannot use it.
-//! - Where a router on the way does not speak XCP, the sender is standard TCP: until the first answer from all
-//!   links, and from an answer on that lacks one of them. In ns-2 such a sender would grow without bound.
+//! - ns-2 asks for more than any router gives. Here the receiver's window is a limit, so that
+//!   routers of P-XCP see which senders are rate-limited, and XCP gives nothing to those that
+//!   cannot use it.
+//! - Where a router on the way does not speak XCP, the sender is standard TCP: until the first
+//!   answer from all links, and from an answer on that lacks one of them. In ns-2 such a sender
+//!   would grow without bound.
 //! - During recovery the feedback changes ssthresh too, which is cwnd when recovery is over.
-//! - The window counts payload, and routers count packets with their headers: the difference of 3 % is one
-//!   of the gain alone, as in ns-2.
+//! - The window counts payload, and routers count packets with their headers: the difference of 3 %
+//!   is one of the gain alone, as in ns-2.
 
 use units::Span;
 
@@ -75,8 +78,8 @@ impl ExplicitRate {
     }
 }
 
-/// A request with the spacing of the segments of a `window`. `wanted` is the rate that it asks for, from srtt
-/// in seconds and the segments of the window; it asks for none without an RTT.
+/// A request with the spacing of the segments of a `window`. `wanted` is the rate that it asks for,
+/// from srtt in seconds and the segments of the window; it asks for none without an RTT.
 #[expect(clippy::cast_possible_truncation, reason = "the field has 32 bits")]
 pub(crate) fn request(
     protocol: Protocol,
@@ -170,8 +173,8 @@ mod tests {
         assert_eq!((sender.window.cwnd, sender.window.ssthresh), (14_000, 7_000));
     }
 
-    /// Routers replace the growth of TCP as long as all of them answer, and feedback changes ssthresh in recovery
-    /// only: for each controller that has this part.
+    /// Routers replace the growth of TCP as long as all of them answer, and feedback changes
+    /// ssthresh in recovery only: for each controller that has this part.
     fn follows_routers<C: crate::controller::Controller + crate::entry::Listed>() {
         use crate::events::samples::{ack, loss};
 

@@ -1,14 +1,14 @@
-//! The TCP of Linux as its congestion controllers see it: the window in whole segments, the clock in
-//! ticks, and the calls that it makes to them.
+//! The TCP of Linux as its congestion controllers see it: the window in whole segments, the clock
+//! in ticks, and the calls that it makes to them.
 //!
 //! Source: `net/ipv4/tcp_cong.c`, `tcp_input.c` and `tcp_output.c` of Linux 6.12. A controller of
 //! Linux implements [`Operations`], the `tcp_congestion_ops` of the kernel, and [`LinuxController`]
-//! calls it as the kernel does. It is used for `variant = "linux"` of controllers whose paper or RFC
-//! says otherwise.
+//! calls it as the kernel does. It is used for `variant = "linux"` of controllers whose paper or
+//! RFC says otherwise.
 //!
 //! Common rules, where they differ from RFC 5681:
-//! - cwnd is a number of whole segments. Segments acknowledged are counted until there are enough for
-//!   one more (`snd_cwnd_cnt`).
+//! - cwnd is a number of whole segments. Segments acknowledged are counted until there are enough
+//!   for one more (`snd_cwnd_cnt`).
 //! - All segments that an ACK covers count, so delayed ACKs do not slow growth down. The limit of
 //!   appropriate byte counting has no effect. What exceeds ssthresh counts for avoidance.
 //! - A loss reduces cwnd and not the flight size. A timeout calls the same rule.
@@ -49,7 +49,8 @@ pub const VARIANT: Parameter = Parameter {
 /// The parameters of a controller of Linux.
 pub(crate) const PARAMETERS: &[Parameter] = &[Parameter { default: LINUX, ..VARIANT }];
 
-/// The entry of Linux's variant of a controller: its name, summary, source, and the file of the kernel.
+/// The entry of Linux's variant of a controller: its name, summary, source, and the file of the
+/// kernel.
 pub(crate) const fn variant_of(
     name: &'static str,
     summary: &'static str,
@@ -105,14 +106,14 @@ pub trait Operations: Clone + Debug + Default {
         Self::default()
     }
 
-    /// The controller is reducing the window by itself, so that a mark changes nothing (the kernel's state
-    /// `CWR`).
+    /// The controller is reducing the window by itself, so that a mark changes nothing (the
+    /// kernel's state `CWR`).
     fn is_reducing(&self) -> bool {
         false
     }
 
-    /// The connection is set up, and the handshake has measured a round-trip time (`init`); called for
-    /// those that need round-trip times or feedback.
+    /// The connection is set up, and the handshake has measured a round-trip time (`init`); called
+    /// for those that need round-trip times or feedback.
     fn init(&mut self, _socket: &mut Socket) {}
 
     /// ssthresh in segments after a loss, a mark or a timeout (`ssthresh`): that of Reno.
@@ -126,12 +127,13 @@ pub trait Operations: Clone + Debug + Default {
     /// Takes the measurements of an ACK (`pkts_acked`).
     fn on_sample(&mut self, _socket: &mut Socket, _sample: Sample, _feedback: &Feedback) {}
 
-    /// Any ACK arrived (`in_ack_event`). It comes after [`on_sample`](Self::on_sample) as of Linux 6.15 and
-    /// the stable releases of that time, Debian's 6.1 among them; before, it came first.
+    /// Any ACK arrived (`in_ack_event`). It comes after [`on_sample`](Self::on_sample) as of
+    /// Linux 6.15 and the stable releases of that time, Debian's 6.1 among them; before, it came
+    /// first.
     fn on_any_ack(&mut self, _socket: &Socket, _feedback: &Feedback) {}
 
-    /// A loss was found, `ssthresh` has answered it or the mark before it, and cwnd is to be reduced
-    /// (`set_state` with `TCP_CA_Recovery`).
+    /// A loss was found, `ssthresh` has answered it or the mark before it, and cwnd is to be
+    /// reduced (`set_state` with `TCP_CA_Recovery`).
     fn on_recovery(&mut self, _socket: &mut Socket) {}
 
     /// The state of recovery becomes `socket.state` (`set_state`).

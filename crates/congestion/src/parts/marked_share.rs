@@ -1,7 +1,7 @@
 //! The share of data that arrives with a mark, as DCTCP and Prague estimate it.
 //!
-//! Source: RFC 8257 section 3.3. Once in a window of data, with M the share of its bytes that were marked,
-//! alpha = (1 - g) alpha + g M. A reduction takes alpha / 2 of the window.
+//! Source: RFC 8257 section 3.3. Once in a window of data, with M the share of its bytes that were
+//! marked, alpha = (1 - g) alpha + g M. A reduction takes alpha / 2 of the window.
 
 use crate::events::Feedback;
 use crate::window::{Window, whole};

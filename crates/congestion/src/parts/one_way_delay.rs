@@ -12,10 +12,10 @@ pub(crate) struct OneWayDelay {
 }
 
 impl OneWayDelay {
-    /// Seconds from the sending of the segment to its arrival, each by the clock of its end, with a constant
-    /// unknown offset. It may be negative. The clock of the receiver is TSval, in milliseconds, which wraps
-    /// (RFC 7323 sections 3.2 and 5.4). Without timestamps it is the RTT, and then queues of ACKs count too. `None` for
-    /// an ACK that measures nothing.
+    /// Seconds from the sending of the segment to its arrival, each by the clock of its end, with a
+    /// constant unknown offset. It may be negative. The clock of the receiver is TSval, in
+    /// milliseconds, which wraps (RFC 7323 sections 3.2 and 5.4). Without timestamps it is the RTT,
+    /// and then queues of ACKs count too. `None` for an ACK that measures nothing.
     pub(crate) fn measure(&mut self, feedback: &Feedback) -> Option<f64> {
         let rtt = feedback.round_trip?;
         let Some(clock) = feedback.peer_clock else { return Some(rtt.as_secs_f64()) };
@@ -34,8 +34,8 @@ mod tests {
     use super::*;
     use crate::parts::bandwidth::samples::acknowledged;
 
-    /// Delays of segments that are sent in each second and arrive after these milliseconds, with a clock that is
-    /// ahead by `offset`.
+    /// Delays of segments that are sent in each second and arrive after these milliseconds, with a
+    /// clock that is ahead by `offset`.
     fn delays(offset: u32, arrivals: &[u32]) -> Vec<f64> {
         let mut delay = OneWayDelay::default();
         let measured = arrivals.iter().zip(1..).map(|(&arrival, second)| {

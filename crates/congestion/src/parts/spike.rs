@@ -1,8 +1,8 @@
 //! Spike: detection of congestion from the one-way delay.
 //!
 //! Source: S. Cen, P. C. Cosman, G. M. Voelker, "End-to-end differentiation of congestion and
-//! wireless losses", IEEE/ACM Transactions on Networking 11(5), 2003. With ROTT the one-way delay up
-//! to a constant that nobody knows, ROTTmin and ROTTmax its extremes so far:
+//! wireless losses", IEEE/ACM Transactions on Networking 11(5), 2003. With ROTT the one-way delay
+//! up to a constant that nobody knows, ROTTmin and ROTTmax its extremes so far:
 //!
 //! - the path becomes congested when ROTT rises above ROTTmin + start (ROTTmax - ROTTmin), start =
 //!   1/2,

@@ -1,4 +1,5 @@
-//! The estimator of Vegas and its variants: segments that wait in queues, and a fine-grained timeout.
+//! The estimator of Vegas and its variants: segments that wait in queues, and a fine-grained
+//! timeout.
 //!
 //! Source: L. S. Brakmo, L. L. Peterson, "TCP Vegas: End to End Congestion Avoidance on a Global
 //! Internet", IEEE JSAC 13(8), 1995; the arithmetic was read in ns-2.35, `tcp/tcp-vegas.cc`.

@@ -1,5 +1,5 @@
-//! Random numbers of stimuli: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), so that a seed names the
-//! same script on every machine.
+//! Random numbers of stimuli: SplitMix64 (Steele, Lea and Flood, OOPSLA 2014), so that a seed names
+//! the same script on every machine.
 
 /// A stream of random numbers.
 pub(super) struct Dice(u64);

@@ -1,5 +1,5 @@
-//! The other end of a random script: a receiver with selective acknowledgements (RFC 2018), reports of
-//! duplicates (RFC 2883), delayed ACKs, timestamps (RFC 7323) and ECN (RFC 3168).
+//! The other end of a random script: a receiver with selective acknowledgements (RFC 2018), reports
+//! of duplicates (RFC 2883), delayed ACKs, timestamps (RFC 7323) and ECN (RFC 3168).
 
 use crate::packet::{Flags, Options, Packet};
 

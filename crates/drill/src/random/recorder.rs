@@ -1,7 +1,7 @@
 //! Plays a stimulus against a host and writes what happens as a script.
 //!
-//! The receiver answers what the host sends, so that the script has the ACKs of a real connection. The
-//! host should run in virtual time: then the script is the same each time.
+//! The receiver answers what the host sends, so that the script has the ACKs of a real connection.
+//! The host should run in virtual time: then the script is the same each time.
 
 use std::collections::{BTreeMap, BTreeSet};
 use std::fmt::Write as _;
@@ -24,14 +24,14 @@ const WATCH: i64 = 400_000;
 /// A timer of a real kernel is later than it should by up to this time, in microseconds, and by an
 /// eighth of its span (`LVL_START` of `kernel/time/timer.c`). It is earlier by up to the first.
 pub(super) const TICK: i64 = 4_000;
-/// Nothing arrives for this time around a timer, in microseconds, so that the order is never left to
-/// chance.
+/// Nothing arrives for this time around a timer, in microseconds, so that the order is never left
+/// to chance.
 const APART: i64 = 8_000;
 
 /// A real host answers within this time, in microseconds. What comes later comes from a timer.
 const PROMPT: i64 = 1_500;
-/// Additional delay of data segments compared with the SYN, in microseconds. No later RTT is the least one by chance, with
-/// which RACK compares the RTT of retransmissions.
+/// Additional delay of data segments compared with the SYN, in microseconds. No later RTT is the
+/// least one by chance, with which RACK compares the RTT of retransmissions.
 const LONGER: i64 = 1_000;
 /// Least time between two things that happen to the host, in microseconds. A kernel never sends two
 /// segments for two causes at the same time, and RACK compares these times.
@@ -88,7 +88,8 @@ struct Recorder<'a> {
     receiver: Receiver,
     text: String,
     lines: usize,
-    /// The last line, if it is an expected segment of full ones: where it begins, its time, and the segment.
+    /// The last line, if it is an expected segment of full ones: where it begins, its time, and the
+    /// segment.
     row: Option<(usize, String, Packet)>,
     /// When the event of the line before was.
     last: i64,
@@ -112,7 +113,8 @@ struct Recorder<'a> {
     ends: bool,
 }
 
-/// Plays a stimulus against `host` and returns the script. Its expected segments are those of `host`.
+/// Plays a stimulus against `host` and returns the script. Its expected segments are those of
+/// `host`.
 ///
 /// # Errors
 /// When the host does not have what the script requires.
@@ -123,8 +125,8 @@ pub fn record(stimulus: &Stimulus, host: &mut dyn Host) -> Try<String> {
     Ok(recorder.text)
 }
 
-/// The same script with the segments that `host` sends, in real time, in place of the expected ones. What
-/// arrives at the host stays.
+/// The same script with the segments that `host` sends, in real time, in place of the expected
+/// ones. What arrives at the host stays.
 ///
 /// # Errors
 /// As for [`record`].
@@ -484,8 +486,8 @@ pub(super) fn first_clock(script: &Script) -> Option<u32> {
     })
 }
 
-/// A segment that arrives, with the nearest TSval that the host has sent in place of the one that the script
-/// echoes. `first` is the first one of the script, and `clocks` those of the host.
+/// A segment that arrives, with the nearest TSval that the host has sent in place of the one that
+/// the script echoes. `first` is the first one of the script, and `clocks` those of the host.
 pub(super) fn with_clock(packet: &Packet, first: Option<u32>, clocks: &[u32]) -> Packet {
     let mut packet = packet.clone();
     let echo = packet.options.as_mut().and_then(|options| options.timestamp.as_mut());
@@ -497,7 +499,8 @@ pub(super) fn with_clock(packet: &Packet, first: Option<u32>, clocks: &[u32]) ->
     packet
 }
 
-/// The time of an event where everything comes when it should; `before` is that of the event before.
+/// The time of an event where everything comes when it should; `before` is that of the event
+/// before.
 pub(super) fn nominal(when: When, before: i64) -> i64 {
     match when {
         When::Any => before,

@@ -5,8 +5,8 @@ use super::stimulus::{AMPLE, Controller, Stimulus};
 /// Trials after which a reduction ends.
 const TRIALS: usize = 80;
 
-/// The smallest stimulus that was found for which `differs` returns something, with that; `found` is
-/// that of `stimulus` itself.
+/// The smallest stimulus that was found for which `differs` returns something, with that; `found`
+/// is that of `stimulus` itself.
 pub fn reduce<T>(
     stimulus: Stimulus,
     found: T,

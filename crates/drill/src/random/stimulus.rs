@@ -32,9 +32,9 @@ pub struct Write {
     pub bytes: u32,
 }
 
-/// A fault of the path or an act of the receiver. Data segments count in the order in which the host
-/// sends them, retransmissions included, and ACKs in the order in which the receiver sends them; both
-/// from 0. Times are microseconds.
+/// A fault of the path or an act of the receiver. Data segments count in the order in which the
+/// host sends them, retransmissions included, and ACKs in the order in which the receiver sends
+/// them; both from 0. Times are microseconds.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Fault {
     /// A data segment is lost.

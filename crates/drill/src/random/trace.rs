@@ -8,7 +8,8 @@ use crate::shell;
 
 use super::recorder::{first_clock, nominal, with_clock};
 
-/// Fields of `TCP_INFO` that are printed behind each segment that arrives, and what they are called.
+/// Fields of `TCP_INFO` that are printed behind each segment that arrives, and what they are
+/// called.
 const FIELDS: [(&str, &str); 8] = [
     ("cwnd", "tcpi_snd_cwnd"),
     ("ssthresh", "tcpi_snd_ssthresh"),
@@ -27,7 +28,8 @@ struct Tracer<'a> {
     clocks: Vec<u32>,
 }
 
-/// Everything that arrives at `host` and leaves it, with times in seconds and the state of the sender.
+/// Everything that arrives at `host` and leaves it, with times in seconds and the state of the
+/// sender.
 ///
 /// # Errors
 /// When the host does not have what the script requires.

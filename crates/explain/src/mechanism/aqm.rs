@@ -90,7 +90,7 @@ fn without_effect(aqm: Aqm, direction: &Direction) -> Option<String> {
         QueueLimit::Bytes(bytes) => bytes as f64,
         QueueLimit::Unlimited => return None,
     };
-    let full_ms = bytes * 8e3 / direction.rate.bits_per_second() as f64;
+    let full_ms = bytes * 8e3 / direction.service_rate().bits_per_second() as f64;
     let of_target = |target: Span| {
         (target.as_millis_f64() >= full_ms).then(|| {
             format!("the full queue takes {full_ms:.1}ms, not above the target of {target}")

@@ -1,5 +1,5 @@
-//! Automatic repeat request before a run: the delay and the rate that it adds, what hosts see, and where
-//! it does not fit the path.
+//! Automatic repeat request before a run: the delay and the rate that it adds, what hosts see, and
+//! where it does not fit the path.
 
 use link::{ArqSettings, Repeat};
 use serde_json::{Value as Json, json};
@@ -37,9 +37,9 @@ fn data(arq: ArqSettings) -> Json {
     data
 }
 
-/// Bytes that a direction adds to a packet.
-fn overhead(direction: &Direction) -> u32 {
-    direction.overhead.saturating_add(direction.header())
+/// Bytes on the line of a packet of `bytes`, with the header of ARQ.
+fn framed(direction: &Direction, bytes: u32) -> u32 {
+    direction.framing.bytes(bytes + direction.header())
 }
 
 /// Probability that a direction loses a packet of `bytes`, in clear sky, with all its repeats.
@@ -60,8 +60,8 @@ fn sending(direction: &Direction, bytes: u32) -> f64 {
 /// Seconds from the start of a lost transmission to its repeat, where a frame of the same length
 /// follows it at once and no other delays the status frame.
 fn repeat_after(direction: &Direction, back: &Direction, arq: &ArqSettings, bytes: u32) -> f64 {
-    let frame = sending(direction, bytes + overhead(direction));
-    let status = sending(back, arq.status_bytes() + back.overhead);
+    let frame = sending(direction, framed(direction, bytes));
+    let status = sending(back, back.framing.bytes(arq.status_bytes()));
     2.0 * frame + status + direction.delay.as_secs_f64() + back.delay.as_secs_f64()
 }
 
@@ -76,13 +76,13 @@ fn details(side: &Side<'_>) -> Vec<Setting> {
     let Some(arq) = direction.arq else { return Vec::new() };
     let bytes = longest_packet(side.scenario);
     let lost = frame_loss(direction, &arq, bytes);
-    let framed = f64::from(bytes + overhead(direction));
+    let bytes_on_line = f64::from(framed(direction, bytes));
     let again = repeat_after(direction, back, &arq, bytes);
-    let slots = again / sending(direction, bytes + overhead(direction));
+    let slots = again / sending(direction, framed(direction, bytes));
     let sent = arq.transmissions(lost, slots);
     let mean = again * arq.mean_repeats(lost);
-    let status = f64::from(arq.status_bytes() + back.overhead);
-    let frames = direction.rate.bits_per_second() as f64 / (framed * 8.0);
+    let status = f64::from(back.framing.bytes(arq.status_bytes()));
+    let frames = direction.rate.bits_per_second() as f64 / (bytes_on_line * 8.0);
     let status_rate = (frames * status * 8.0).min(back.rate.bits_per_second() as f64);
     let share = 100.0 * status_rate / back.rate.bits_per_second() as f64;
     let order = match arq.repeat {
@@ -147,7 +147,7 @@ fn warnings(side: &Side<'_>) -> Vec<(Kind, String)> {
         ),
         (
             Kind::ArqWindowBelowBdp,
-            small_window(&arq, again, sending(direction, bytes + overhead(direction))),
+            small_window(&arq, again, sending(direction, framed(direction, bytes))),
         ),
         (Kind::ArqTimerBelowRtt, short_timer(&arq, again)),
     ];

@@ -1,9 +1,10 @@
 //! Figures of a channel, computed before the run.
 
-use link::{Acm, Awgn, BurstLength, Bursts, Lock};
+use link::{Acm, Awgn, BurstLength, Bursts, CorrelatedErrors, Lock};
 use serde_json::{Value as Json, json};
 use units::{Span, Time};
 
+use super::reorder::{another_share, of_correlation, percent};
 use super::{Mechanism, Side};
 use crate::settings::{Amount, Setting};
 use crate::text::{per, rate, short};
@@ -33,6 +34,14 @@ fn details(side: &Side<'_>) -> Vec<Setting> {
     };
     match &side.direction().channel {
         Channel::Perfect | Channel::PacketErrors { .. } | Channel::BitErrors { .. } => Vec::new(),
+        &Channel::Correlated(CorrelatedErrors { per, correlation, mean_loss }) => {
+            let lost = format!("{} of the packets", percent(mean_loss));
+            vec![
+                Setting::new("mean_loss", mean_loss.into(), lost, true),
+                setting("per", per.into(), percent(per)),
+                of_correlation(correlation, per, true),
+            ]
+        }
         Channel::Bursts(bursts) => of_bursts(bursts, setting),
         Channel::Awgn { awgn, file } => of_awgn(scenario, awgn, file.as_deref(), setting),
         Channel::Acm { acm, file } => of_acm(scenario, acm, file.as_deref(), setting),
@@ -47,13 +56,26 @@ fn warnings(side: &Side<'_>) -> Vec<(Kind, String)> {
         (Kind::NoLock, lockless(side.scenario, channel)),
         (Kind::NoModcod, lost_by_fade(side.scenario, channel)),
     ];
-    found.into_iter().filter_map(|(kind, text)| Some((kind, text?))).collect()
+    let correlated = match *channel {
+        Channel::Correlated(CorrelatedErrors { per, mean_loss, .. }) => {
+            another_share(mean_loss, per, "are lost")
+        }
+        _ => None,
+    };
+    let found = found.into_iter().filter_map(|(kind, text)| Some((kind, text?)));
+    found.chain(correlated).collect()
 }
 
 fn channel_data(channel: &Channel) -> Json {
     match channel {
         Channel::Perfect => json!({ "kind": "perfect" }),
         Channel::PacketErrors { per } => json!({ "kind": "packet_errors", "per": per }),
+        Channel::Correlated(errors) => json!({
+            "kind": "correlated",
+            "per": errors.per,
+            "correlation": errors.correlation,
+            "mean_loss": errors.mean_loss,
+        }),
         Channel::BitErrors { ber, ecc_threshold } => {
             json!({ "kind": "bit_errors", "ber": ber, "ecc_threshold": ecc_threshold })
         }
@@ -75,6 +97,9 @@ fn name(channel: &Channel) -> String {
     match channel {
         Channel::Perfect => "perfect".into(),
         Channel::PacketErrors { per } => format!("PER {per:?}"),
+        Channel::Correlated(errors) => {
+            format!("correlated, loses {}", percent(errors.mean_loss))
+        }
         Channel::BitErrors { ber, ecc_threshold: 0.0 } => format!("BER {ber:?}"),
         Channel::BitErrors { ber, ecc_threshold } => {
             format!("BER {ber:?}, corrects {ecc_threshold:?}")

@@ -18,7 +18,8 @@ pub(crate) const MECHANISM: Mechanism = Mechanism {
     warnings,
 };
 
-/// Bytes of a header without compression, and on average with it, for the data of a flow or for its ACKs.
+/// Bytes of a header without compression, and on average with it, for the data of a flow or for its
+/// ACKs.
 fn header(
     settings: HeaderCompression,
     ip: IpVersion,

@@ -1,5 +1,5 @@
-//! Demand assignment before a run: the delay that it adds, the rates of its parts, and where it does not
-//! fit the path.
+//! Demand assignment before a run: the delay that it adds, the rates of its parts, and where it
+//! does not fit the path.
 
 use link::DemandSettings;
 use serde_json::{Value as Json, json};
@@ -40,10 +40,10 @@ fn data(demand: DemandSettings) -> Json {
     })
 }
 
-/// Seconds that a packet of `bytes` waits and is sent that finds the queue empty: the mean, and the shortest and
-/// the longest time.
+/// Seconds that a packet of `bytes` waits and is sent that finds the queue empty: the mean, and the
+/// shortest and the longest time.
 fn sparse(direction: &Direction, demand: &DemandSettings, bytes: u32) -> [f64; 3] {
-    demand.sparse_delay(bytes.saturating_add(direction.overhead))
+    demand.sparse_delay(direction.framing.bytes(bytes))
 }
 
 fn details(side: &Side<'_>) -> Vec<Setting> {
@@ -124,11 +124,11 @@ fn warnings(side: &Side<'_>) -> Vec<(Kind, String)> {
     found.into_iter().filter_map(|(kind, text)| Some((kind, text?))).collect()
 }
 
-/// A queue that overflows by ACKs: they take more than slots can be granted for, or more of them wait for their
-/// grants than the queue holds.
+/// A queue that overflows by ACKs: they take more than slots can be granted for, or more of them
+/// wait for their grants than the queue holds.
 ///
-/// Flows with control of their ACKs adapt to it, and one flow whose ACKs alone fill the direction has a warning of
-/// its own.
+/// Flows with control of their ACKs adapt to it, and one flow whose ACKs alone fill the direction
+/// has a warning of its own.
 fn filled_by_acks(side: &Side<'_>, demand: DemandSettings) -> Option<String> {
     let direction = side.direction();
     let adapts = |flow: &Flow| flow.transport.tcp().is_some_and(|config| config.ack_control);
@@ -143,7 +143,7 @@ fn filled_by_acks(side: &Side<'_>, demand: DemandSettings) -> Option<String> {
         let plan = flow.transport.plan();
         let payload = f64::from(plan.full_payload()) * 8.0;
         let each = payload * plan.packets_per_ack_at(figures.segment_time_ms / 1e3);
-        let ack = (side.scenario.ack_bytes(flow) as f64 + f64::from(direction.overhead)) * 8.0;
+        let ack = scenario::rates::framed(direction, side.scenario.ack_bytes(flow) as f64) * 8.0;
         bits += *count as f64 * goodput / each * ack;
         longest = longest.max(ack);
         number += count;

@@ -1,5 +1,5 @@
-//! Forward error correction before a run: the rate and the delay that it adds, what hosts see, and where it
-//! does not fit the link.
+//! Forward error correction before a run: the rate and the delay that it adds, what hosts see, and
+//! where it does not fit the link.
 
 use link::{BurstLength, FecSettings};
 
@@ -35,7 +35,8 @@ fn data(fec: FecSettings) -> Json {
     })
 }
 
-/// Probability that a direction with this code loses a packet of `bytes`, in clear sky, after decoding.
+/// Probability that a direction with this code loses a packet of `bytes`, in clear sky, after
+/// decoding.
 pub(crate) fn loss(direction: &Direction, fec: &FecSettings, bytes: u32) -> f64 {
     fec.residual_loss(packet_loss(direction, fec, bytes))
 }
@@ -47,8 +48,8 @@ fn packet_loss(direction: &Direction, fec: &FecSettings, bytes: u32) -> f64 {
 
 /// Seconds that a full group of packets of `bytes` takes, with its parity.
 fn group_time(direction: &Direction, fec: &FecSettings, bytes: u32) -> f64 {
-    let plain = f64::from(fec.group()) * f64::from(bytes + direction.overhead);
-    let bits = plain * fec.expansion(bytes, direction.overhead) * 8.0;
+    let plain = f64::from(fec.group()) * f64::from(direction.framing.bytes(bytes));
+    let bits = plain * fec.expansion(bytes, &direction.framing) * 8.0;
     bits / direction.rate.bits_per_second() as f64
 }
 
@@ -59,7 +60,7 @@ fn details(side: &Side<'_>) -> Vec<Setting> {
     let lost = packet_loss(direction, &fec, bytes);
     let residual = fec.residual_loss(lost);
     let group = group_time(direction, &fec, bytes);
-    let expansion = fec.expansion(bytes, direction.overhead);
+    let expansion = fec.expansion(bytes, &direction.framing);
     let order = match fec.in_order {
         true => "it and all packets behind it",
         false => "the packet alone, which others overtake",
@@ -131,7 +132,7 @@ fn long_bursts(scenario: &Scenario, direction: &Direction, fec: &FecSettings) ->
     let length = match bursts.mean_burst {
         BurstLength::Packets(packets) => packets,
         BurstLength::Time(time) => {
-            let bits = f64::from(arq::longest_packet(scenario) + direction.overhead) * 8.0;
+            let bits = f64::from(direction.framing.bytes(arq::longest_packet(scenario))) * 8.0;
             time.as_secs_f64() * direction.rate.bits_per_second() as f64 / bits
         }
     };

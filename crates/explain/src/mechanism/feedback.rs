@@ -1,5 +1,5 @@
-//! Feedback from routers before a run: which flows a router gives feedback to, how much, and which links
-//! keep a flow from it.
+//! Feedback from routers before a run: which flows a router gives feedback to, how much, and which
+//! links keep a flow from it.
 
 use congestion::{Controller, Protocol};
 use transport::QuickStart;
@@ -47,7 +47,8 @@ pub(crate) fn asked(wanted: Rate) -> Rate {
     Rate::from_bits_per_second(u64::from(QuickStart::asked(wanted) as u32) * 8)
 }
 
-/// The flows whose data passes a direction: those that request a rate in the router's protocol, then the rest.
+/// The flows whose data passes a direction: those that request a rate in the router's protocol,
+/// then the rest.
 fn passing<'a>(side: &Side<'a>, feedback: Feedback) -> [Vec<&'a FlowExplanation>; 2] {
     let asks = |flow| protocols(flow).any(|protocol| protocol == feedback.protocol());
     let (asking, others): (Vec<_>, Vec<_>) = side.with_data().partition(|(_, flow)| asks(flow));

@@ -1,7 +1,7 @@
-//! The queue before a link: its limit, its marks, and a limit that holds no packet; and the jitter behind it.
+//! The queue before a link: its limit, its marks, and a limit that holds no packet.
 
 use serde_json::{Value as Json, json};
-use units::{Bytes, Span};
+use units::Bytes;
 
 use super::{Mechanism, Side};
 use crate::settings::Amount;
@@ -26,13 +26,6 @@ pub(crate) const MECHANISM: Mechanism = Mechanism {
 /// ECN marks by the length of a FIFO.
 pub(crate) const MARKING: Mechanism =
     Mechanism { key: "ecn_marking", value: marking, ..Mechanism::PLAIN };
-
-/// Random delay of packets.
-pub(crate) const JITTER: Mechanism = Mechanism {
-    key: "jitter",
-    value: |side| Some((side.direction().jitter.into(), jitter(side.direction().jitter))),
-    ..Mechanism::PLAIN
-};
 
 /// The time or the bandwidth-delay products of which a limit in bytes was made.
 fn as_written(side: &Side<'_>) -> String {
@@ -81,10 +74,6 @@ fn queue(limit: QueueLimit, low_priority: LowPriority) -> String {
 
 fn mark(mark: Marking) -> String {
     format!("above {:?} packets, weight {:?}", mark.packets, mark.weight)
-}
-
-fn jitter(most: Span) -> String {
-    if most == Span::ZERO { "none".into() } else { format!("up to {most}") }
 }
 
 fn small_queue(scenario: &Scenario, queue: QueueLimit) -> Option<String> {

@@ -94,8 +94,10 @@ fn silence(trace: &Trace) -> Span {
     outages.fold(Span::ZERO, |sum, one| sum + one)
 }
 
-/// `1432 changes in 2min, rate 120kbit/s to 24Mbit/s (mean 9.21Mbit/s), delay 21ms to 44ms (mean 29.3ms),
-/// outages of 1.2s, again and again, from 12.3s on with seed 1`.
+/// Number and range of the changes, outages, and the time at which the trace begins.
+///
+/// For example `1432 changes in 2min, rate 120kbit/s to 24Mbit/s (mean 9.21Mbit/s), delay 21ms to
+/// 44ms (mean 29.3ms), outages of 1.2s, again and again, from 12.3s on with seed 1`.
 fn text(direction: &Direction, seed: u64) -> String {
     let trace = &direction.trace;
     if trace.timeline.is_empty() {

@@ -1,10 +1,11 @@
-//! Arrivals of packets at a queue, for open-loop runs: no flow responds to what becomes of its packets.
+//! Arrivals of packets at a queue, for open-loop runs: no flow responds to what becomes of its
+//! packets.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
-/// Bytes of each packet. Below 1500, so that "more than one packet waits" (RFC 8289) and "1500 bytes or more
-/// wait" (ns-3) are the same.
+/// Bytes of each packet. Below 1500, so that "more than one packet waits" (RFC 8289) and "1500
+/// bytes or more wait" (ns-3) are the same.
 pub const BYTES: u32 = 1400;
 /// Rate of the link in bit/s.
 pub const RATE: u64 = 8_000_000;
@@ -20,8 +21,8 @@ pub type Arrival = (u64, u32);
 ///
 /// - `busy`: six flows with exponential gaps, together 95 % of the rate of the link.
 /// - `overload`: the same with 125 %.
-/// - `bursts`: ten flows which send evenly for 0.5 s in the mean, and are silent for 1.5 s in the mean,
-///   together 90 % of the rate.
+/// - `bursts`: ten flows which send evenly for 0.5 s in the mean, and are silent for 1.5 s in the
+///   mean, together 90 % of the rate.
 pub fn arrivals(pattern: &str) -> Option<Vec<Arrival>> {
     let mut random = Random(Xoshiro256PlusPlus::seed_from_u64(1));
     let packets_per_s = RATE as f64 / f64::from(8 * BYTES);

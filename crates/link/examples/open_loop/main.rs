@@ -1,8 +1,8 @@
 //! Active queue management on its own, for a comparison with ns-3 (`benches/aqm.py`).
 //!
-//! `open_loop arrivals PATTERN` prints the packets of a pattern: time in ns, number of the flow, bytes.
-//! `open_loop run ALGORITHM PATTERN` sends them through the algorithm with its defaults, and prints one
-//! line of JSON.
+//! `open_loop arrivals PATTERN` prints the packets of a pattern: time in ns, number of the flow,
+//! bytes. `open_loop run ALGORITHM PATTERN` sends them through the algorithm with its defaults, and
+//! prints one line of JSON.
 
 #![expect(clippy::print_stdout, reason = "the output of the program")]
 

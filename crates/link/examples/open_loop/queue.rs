@@ -29,7 +29,15 @@ pub fn pass(aqm: Aqm, arrivals: &[Arrival], seed: u64) -> Outcome {
         now = Time::from_nanos(*at);
         drain(&mut link, now);
         let (priority, ecn) = (Priority::Normal, Ecn::NotCapable);
-        link.enqueue(Queued { ticket, flow: *flow, bytes: BYTES, priority, ecn, since: now });
+        link.enqueue(Queued {
+            ticket,
+            flow: *flow,
+            bytes: BYTES,
+            unframed: BYTES,
+            priority,
+            ecn,
+            since: now,
+        });
         drain(&mut link, now);
     }
     let end = now + Span::from_secs(600);

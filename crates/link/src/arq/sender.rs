@@ -11,7 +11,7 @@ use crate::queue::{Ecn, Queued};
 #[derive(Clone, Copy, Debug)]
 struct Outstanding {
     ticket: u32,
-    /// Bytes on the link, everything included.
+    /// Bytes without framing.
     bytes: u32,
     ecn: Ecn,
     /// Transmissions that are known to be lost.
@@ -35,8 +35,6 @@ struct Transmission {
 #[derive(Clone, Debug)]
 pub struct Sender {
     settings: ArqSettings,
-    /// Bytes of a frame without packet.
-    empty_bytes: u32,
     /// The oldest frame that is not confirmed.
     base: u64,
     /// The frames from it on.
@@ -50,18 +48,17 @@ pub struct Sender {
     transmissions: VecDeque<Transmission>,
     /// When the last status frame came.
     heard: Time,
-    /// Frames of the transmissions before this one may have been repeated because of the timer, although they
-    /// had arrived.
+    /// Frames of the transmissions before this one may have been repeated because of the timer,
+    /// although they had arrived.
     settled_from: u64,
     counters: ArqCounters,
 }
 
 impl Sender {
-    /// A sender that has sent nothing. A frame without packet has `empty_bytes` on the link.
-    pub fn new(settings: ArqSettings, empty_bytes: u32) -> Self {
+    /// A sender that has sent nothing.
+    pub fn new(settings: ArqSettings) -> Self {
         Self {
             settings,
-            empty_bytes,
             base: 0,
             frames: VecDeque::new(),
             resume: 0,
@@ -96,9 +93,9 @@ impl Sender {
         self.frames.len() + packets < self.settings.window as usize
     }
 
-    /// Returns true if each transmission whose fate is not known is the only one of a frame that the far end needs,
-    /// or comes after a lost one. So a status frame without a loss neither cancels a repeat nor leaves
-    /// transmissions behind that nothing depends on.
+    /// Returns true if each transmission whose fate is not known is the only one of a frame that
+    /// the far end needs, or comes after a lost one. So a status frame without a loss neither
+    /// cancels a repeat nor leaves transmissions behind that nothing depends on.
     #[inline]
     pub fn is_settled(&self) -> bool {
         self.settled_from <= self.first_transmission
@@ -122,7 +119,7 @@ impl Sender {
         self.first_transmission + self.transmissions.len() as u64
     }
 
-    /// The frame that is repeated next, and its bytes on the link.
+    /// The frame that is repeated next, and its bytes without framing.
     pub fn repeat(&mut self) -> Option<(Frame, u32)> {
         let number = match self.settings.repeat {
             Repeat::GoBackN if self.resume < self.next() => {
@@ -132,7 +129,7 @@ impl Sender {
             Repeat::GoBackN => return None,
             Repeat::Selective { .. } => self.repeats.pop_front()?,
         };
-        let (transmission, empty_bytes) = (self.next_transmission(), self.empty_bytes);
+        let (transmission, empty_bytes) = (self.next_transmission(), self.settings.header);
         let frame = self.frame_mut(number)?;
         frame.last = transmission;
         let bytes = if frame.is_given_up { empty_bytes } else { frame.bytes };
@@ -150,7 +147,7 @@ impl Sender {
     /// The frame of a packet that leaves the queue while the window is open.
     #[inline]
     pub fn send(&mut self, packet: &Queued) -> Frame {
-        let &Queued { ticket, bytes, ecn, .. } = packet;
+        let &Queued { ticket, unframed: bytes, ecn, .. } = packet;
         let (number, transmission) = (self.next(), self.next_transmission());
         self.frames.push_back(Outstanding {
             ticket,
@@ -218,8 +215,9 @@ impl Sender {
         }
     }
 
-    /// This number of status frames have arrived, the last of them at `at`. None of them reports a loss, and
-    /// the sender is [settled](Self::is_settled): the same as [`on_status`](Self::on_status) for each.
+    /// This number of status frames have arrived, the last of them at `at`. None of them reports a
+    /// loss, and the sender is [settled](Self::is_settled): the same as
+    /// [`on_status`](Self::on_status) for each.
     pub fn on_clean_statuses(&mut self, at: Time, last: &Status, number: u64) {
         self.heard = at;
         self.counters.received_status_frames += number;
@@ -244,7 +242,8 @@ impl Sender {
         }
     }
 
-    /// Selective repeat: the far end has frame `number`. Go-back-N discards what comes out of order.
+    /// Selective repeat: the far end has frame `number`. Go-back-N discards what comes out of
+    /// order.
     fn arrived(&mut self, number: u64) {
         if self.settings.repeat != Repeat::GoBackN
             && let Some(frame) = self.frame_mut(number)

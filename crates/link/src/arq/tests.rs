@@ -20,7 +20,8 @@ fn at(millis: u64) -> Time {
 fn send(sender: &mut Sender, ticket: u32) -> Frame {
     let (priority, ecn) = (Priority::Normal, Ecn::NotCapable);
     let since = Time::ZERO;
-    let frame = sender.send(&Queued { ticket, flow: 0, bytes: 1000, priority, ecn, since });
+    let frame =
+        sender.send(&Queued { ticket, flow: 0, bytes: 1000, unframed: 1000, priority, ecn, since });
     sender.leaves(&frame, at(ticket.into()), false);
     frame
 }
@@ -35,7 +36,7 @@ fn receive(receiver: &mut Receiver, frame: &Frame) -> (Vec<u32>, Status) {
 #[test]
 fn a_lost_srej_is_asked_again_by_the_next_frame_and_a_lost_repeat_too() {
     let settings = settings(SELECTIVE, 8, 4);
-    let (mut sender, mut receiver) = (Sender::new(settings, 14), Receiver::new(settings));
+    let (mut sender, mut receiver) = (Sender::new(settings), Receiver::new(settings));
     let frames: Vec<_> = (0..4).map(|ticket| send(&mut sender, ticket)).collect();
     assert_eq!(receive(&mut receiver, &frames[0]).0, [0]);
     // Frame 1 is lost, and so is the status frame of frame 2.
@@ -61,8 +62,8 @@ fn a_lost_srej_is_asked_again_by_the_next_frame_and_a_lost_repeat_too() {
     assert_eq!(receiver.counters(sender.counters()).held_packets, 3);
 }
 
-/// The largest windows work, and larger ones take a repeat for a new frame: all frames of a window arrive,
-/// no answer does, and the first frame is repeated.
+/// The largest windows work, and larger ones take a repeat for a new frame: all frames of a window
+/// arrive, no answer does, and the first frame is repeated.
 #[test]
 fn a_window_that_the_sequence_space_cannot_number_delivers_a_packet_twice() {
     let selective = Repeat::Selective { in_order: false };
@@ -70,7 +71,7 @@ fn a_window_that_the_sequence_space_cannot_number_delivers_a_packet_twice() {
         for more in [0, 1] {
             let window = repeat.largest_window(bits) + more;
             let settings = settings(repeat, window, bits);
-            let (mut sender, mut receiver) = (Sender::new(settings, 14), Receiver::new(settings));
+            let (mut sender, mut receiver) = (Sender::new(settings), Receiver::new(settings));
             for ticket in 0..window {
                 assert!(sender.is_open());
                 let frame = send(&mut sender, ticket);
@@ -89,7 +90,7 @@ fn a_window_that_the_sequence_space_cannot_number_delivers_a_packet_twice() {
 #[test]
 fn a_packet_is_given_up_after_its_last_repeat_and_its_number_is_sent_without_it() {
     let settings = ArqSettings { persistence: 1, ..settings(SELECTIVE, 8, 4) };
-    let (mut sender, mut receiver) = (Sender::new(settings, 14), Receiver::new(settings));
+    let (mut sender, mut receiver) = (Sender::new(settings), Receiver::new(settings));
     send(&mut sender, 0);
     let mut now = at(0);
     let mut repeats = Vec::new();
@@ -119,7 +120,7 @@ fn a_packet_is_given_up_after_its_last_repeat_and_its_number_is_sent_without_it(
 fn the_timer_runs_from_the_last_status_frame() {
     for repeat in [SELECTIVE, Repeat::GoBackN] {
         let settings = settings(repeat, 7, 4);
-        let (mut sender, mut receiver) = (Sender::new(settings, 14), Receiver::new(settings));
+        let (mut sender, mut receiver) = (Sender::new(settings), Receiver::new(settings));
         let frames = [0, 1].map(|ticket| send(&mut sender, ticket));
         assert_eq!(sender.deadline(), at(100));
         let (_, status) = receive(&mut receiver, &frames[0]);
@@ -140,7 +141,7 @@ fn the_timer_runs_from_the_last_status_frame() {
 fn what_a_late_status_frame_confirms_is_not_repeated() {
     for repeat in [SELECTIVE, Repeat::GoBackN] {
         let settings = settings(repeat, 7, 4);
-        let (mut sender, mut receiver) = (Sender::new(settings, 14), Receiver::new(settings));
+        let (mut sender, mut receiver) = (Sender::new(settings), Receiver::new(settings));
         let frames = [0, 1].map(|ticket| send(&mut sender, ticket));
         sender.on_timer(at(200));
         assert!(sender.has_repeat());
@@ -154,7 +155,7 @@ fn what_a_late_status_frame_confirms_is_not_repeated() {
 #[test]
 fn corrupted_frames_are_counted_and_skips_are_not_held_packets() {
     let settings = settings(SELECTIVE, 8, 4);
-    let (mut sender, mut receiver) = (Sender::new(settings, 14), Receiver::new(settings));
+    let (mut sender, mut receiver) = (Sender::new(settings), Receiver::new(settings));
     let frame = send(&mut sender, 0);
     sender.leaves(&frame, at(1), true);
     assert_eq!(sender.counters().corrupted_frames, 1);
@@ -163,8 +164,8 @@ fn corrupted_frames_are_counted_and_skips_are_not_held_packets() {
     assert_eq!(receiver.counters(sender.counters()).held_packets, 0);
 }
 
-/// Lin, Costello and Miller, 1984: a loss costs go-back-N a whole number of frames, those that were sent until it was
-/// known, and selective repeat one.
+/// Lin, Costello and Miller, 1984: a loss costs go-back-N a whole number of frames, those that were
+/// sent until it was known, and selective repeat one.
 #[test]
 fn the_transmissions_of_a_packet_are_those_of_the_closed_form() {
     let settings = |repeat| ArqSettings { persistence: 100, ..settings(repeat, 7, 4) };
@@ -175,7 +176,8 @@ fn the_transmissions_of_a_packet_are_those_of_the_closed_form() {
 }
 
 proptest! {
-    /// Whatever is lost on either way, each packet is passed on once, and in order if order is kept.
+    /// Whatever is lost on either way, each packet is passed on once, and in order if order is
+    /// kept.
     #[test]
     fn all_packets_arrive_once_over_any_loss(
         is_selective in any::<bool>(), in_order in any::<bool>(),
@@ -185,7 +187,7 @@ proptest! {
         let repeat = if is_selective { Repeat::Selective { in_order } } else { Repeat::GoBackN };
         let settings =
             ArqSettings { persistence: u32::MAX, ..settings(repeat, repeat.largest_window(bits), bits) };
-        let (mut sender, mut receiver) = (Sender::new(settings, 14), Receiver::new(settings));
+        let (mut sender, mut receiver) = (Sender::new(settings), Receiver::new(settings));
         let mut losses = losses.into_iter();
         let (mut now, mut next, mut taken) = (at(0), 0, Vec::new());
         while taken.len() < packets as usize || sender.deadline() != Time::NEVER {
@@ -194,7 +196,7 @@ proptest! {
                 None if sender.is_open() && next < packets => {
                     next += 1;
                     let (priority, ecn) = (Priority::Normal, Ecn::NotCapable);
-                    sender.send(&Queued { ticket: next - 1, flow: 0, bytes: 1, priority, ecn, since: now })
+                    sender.send(&Queued { ticket: next - 1, flow: 0, bytes: 1, unframed: 1, priority, ecn, since: now })
                 }
                 None => {
                     now = sender.deadline();

@@ -1,13 +1,13 @@
 //! The Gilbert-Elliott model (Gilbert, Capacity of a burst-noise channel, Bell System Technical
 //! Journal, 1960; Elliott, 1963), with one step per packet, or in continuous time.
 //!
-//! In each state a packet is lost with a fixed probability, which is zero in the good state unless Elliott's
-//! `loss_in_gap` is set. netem's `loss gemodel p r 1-h 1-k` is the chain in packets: mean burst 1 / r, loss in
-//! burst 1-h, loss in gap 1-k, mean loss (p (1-h) + r (1-k)) / (p + r).
-//! In the discrete model the state may change after each packet, so it stands still while no packet
-//! passes. In continuous time both states last for exponentially distributed times, whatever passes.
-//! The instants of the changes depend on the random stream alone, so that all controllers meet the
-//! same bursts at the same times.
+//! In each state a packet is lost with a fixed probability, which is zero in the good state unless
+//! Elliott's `loss_in_gap` is set. netem's `loss gemodel p r 1-h 1-k` is the chain in packets: mean
+//! burst 1 / r, loss in burst 1-h, loss in gap 1-k, mean loss (p (1-h) + r (1-k)) / (p + r). In the
+//! discrete model the state may change after each packet, so it stands still while no packet
+//! passes. In continuous time both states last for exponentially distributed times, whatever
+//! passes. The instants of the changes depend on the random stream alone, so that all controllers
+//! meet the same bursts at the same times.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
@@ -33,7 +33,8 @@ pub struct Bursts {
     pub mean_burst: Length,
     /// Probability that a packet in the bad state is lost.
     pub loss_in_burst: f64,
-    /// Probability that a packet in the good state is lost: below `loss_in_burst`, and at most `mean_loss`.
+    /// Probability that a packet in the good state is lost: below `loss_in_burst`, and at most
+    /// `mean_loss`.
     pub loss_in_gap: f64,
 }
 
@@ -43,7 +44,8 @@ impl Bursts {
         (self.mean_loss - self.loss_in_gap) / (self.loss_in_burst - self.loss_in_gap)
     }
 
-    /// Mean stay in the good state, in packets or in seconds as `mean_burst`; infinite without loss.
+    /// Mean stay in the good state, in packets or in seconds as `mean_burst`; infinite without
+    /// loss.
     ///
     /// As many bursts begin as end, so the two means are in the ratio of the two shares.
     pub fn mean_gap(&self) -> f64 {
@@ -54,8 +56,8 @@ impl Bursts {
         burst * (1.0 - self.bad_share()) / self.bad_share()
     }
 
-    /// The largest mean loss of any chain with these bursts: one good packet between two of them, or
-    /// no time at all.
+    /// The largest mean loss of any chain with these bursts: one good packet between two of them,
+    /// or no time at all.
     pub fn largest_mean_loss(&self) -> f64 {
         match self.mean_burst {
             Length::Packets(burst) => {
@@ -115,8 +117,8 @@ impl Chain {
         Self { bad, loses, steps }
     }
 
-    /// Returns true if the packet that passes at `now` is lost. `now` must not go back. Draws equally
-    /// often for each packet.
+    /// Returns true if the packet that passes at `now` is lost. `now` must not go back. Draws
+    /// equally often for each packet.
     #[inline(never)]
     pub fn loses(&mut self, now: Time, rng: &mut Xoshiro256PlusPlus) -> bool {
         let loss = rng.next_u64();
@@ -137,8 +139,8 @@ impl Chain {
     }
 }
 
-/// The end of a stay that begins at `start` and lasts for `mean_s` seconds on average. The end of an
-/// infinite stay is the last instant.
+/// The end of a stay that begins at `start` and lasts for `mean_s` seconds on average. The end of
+/// an infinite stay is the last instant.
 fn after(start: Time, mean_s: f64, rng: &mut Xoshiro256PlusPlus) -> Time {
     // In (0, 1], so that the logarithm is finite.
     let uniform = ((rng.next_u64() >> 11) as f64 + 1.0) / 2f64.powi(53);
@@ -192,8 +194,9 @@ mod tests {
         }
     }
 
-    /// netem's `loss gemodel 1% 16.7% 90% 0.1%` (tc-netem(8)): shares of the states and losses in the long run, and
-    /// the correlation of two packets in a row, which is that of the states, 1 - p - r.
+    /// netem's `loss gemodel 1% 16.7% 90% 0.1%` (tc-netem(8)): shares of the states and losses in
+    /// the long run, and the correlation of two packets in a row, which is that of the states, 1 -
+    /// p - r.
     #[test]
     fn four_parameters_have_the_losses_of_netems_formulas() {
         let (p, r, in_burst, in_gap) = (0.01, 0.167, 0.9, 0.001);
@@ -237,8 +240,8 @@ mod tests {
         Bursts { mean_loss, mean_burst: Length::Time(burst), loss_in_burst: 1.0, loss_in_gap: 0.0 }
     }
 
-    /// The share of time in the bad state is a renewal quotient: its relative error over n bursts is
-    /// at most the square root of 2 / n.
+    /// The share of time in the bad state is a renewal quotient: its relative error over n bursts
+    /// is at most the square root of 2 / n.
     #[test]
     fn bursts_in_time_have_their_mean_loss_and_length_whatever_passes() {
         let burst = Span::from_millis(5);

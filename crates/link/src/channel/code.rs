@@ -2,10 +2,10 @@
 //!
 //! Eb is the energy of an information bit, so that the curves of all codes stand over one axis.
 //!
-//! The uncoded curve is exact. Those of the Viterbi decoder are the union bound over the first six distances of the
-//! code: tight below a BER of 1e-3, and useless far above, where it is capped. The two modem curves
-//! are straight lines through two guaranteed points of a data sheet; between and beyond these
-//! points they are ours.
+//! The uncoded curve is exact. Those of the Viterbi decoder are the union bound over the first six
+//! distances of the code: tight below a BER of 1e-3, and useless far above, where it is capped. The
+//! two modem curves are straight lines through two guaranteed points of a data sheet; between and
+//! beyond these points they are ours.
 
 /// Error-correcting codes.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -35,9 +35,9 @@ struct Spectrum {
     paths: [(f64, f64); 6],
 }
 
-/// The code with the generators 171 and 133 (octal) and its punctured forms, as DVB-S has them (EN 300 421,
-/// table 2). The distances were computed from the trellis, and are those of Haccoun and Begin, IEEE
-/// Transactions on Communications 37(11), 1989.
+/// The code with the generators 171 and 133 (octal) and its punctured forms, as DVB-S has them (EN
+/// 300 421, table 2). The distances were computed from the trellis, and are those of Haccoun and
+/// Begin, IEEE Transactions on Communications 37(11), 1989.
 const HALF: Spectrum = Spectrum {
     rate: 1.0 / 2.0,
     period: 1.0,
@@ -197,9 +197,9 @@ mod tests {
         }
     }
 
-    /// Eb/N0 in dB for a BER of 1e-5 and of 1e-7. Soft decisions of rate 1/2 reach 1e-5 at 4.2 dB with three
-    /// bits of quantisation (Proakis, Digital Communications), a quarter of a decibel less without; weaker
-    /// codes need more.
+    /// Eb/N0 in dB for a BER of 1e-5 and of 1e-7. Soft decisions of rate 1/2 reach 1e-5 at 4.2 dB
+    /// with three bits of quantisation (Proakis, Digital Communications), a quarter of a decibel
+    /// less without; weaker codes need more.
     #[test]
     fn weaker_codes_need_more() {
         let codes = [Code::ViterbiHalf, Code::ViterbiTwoThirds, Code::Viterbi];
@@ -210,8 +210,8 @@ mod tests {
         }
         let half = needed(Code::ViterbiHalf, 1e-5);
         assert!((half - 4.2).abs() < 0.3, "{half}");
-        // DVB-S needs 4.5 and 6.4 dB for 2e-4 behind the inner decoder at rates 1/2 and 7/8, with an
-        // implementation margin of 0.8 dB and the outer code's 0.36 dB (EN 300 421, table 5).
+        // DVB-S needs 4.5 and 6.4 dB for 2e-4 behind the inner decoder at rates 1/2 and 7/8, with
+        // an implementation margin of 0.8 dB and the outer code's 0.36 dB (EN 300 421, table 5).
         for (code, required) in [(Code::ViterbiHalf, 4.5), (Code::ViterbiSevenEighths, 6.4)] {
             let found = needed(code, 2e-4) + 0.8 + 0.36;
             assert!((found - required).abs() < 0.4, "{code:?}: {found}");

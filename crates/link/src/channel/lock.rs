@@ -1,7 +1,8 @@
 //! Loss of lock of a demodulator.
 //!
-//! Attenuation is known before the run, with linear interpolation between samples. So all outages are
-//! computed in advance, with ends exact to the nanosecond, and each packet only checks for an outage.
+//! Attenuation is known before the run, with linear interpolation between samples. So all outages
+//! are computed in advance, with ends exact to the nanosecond, and each packet only checks for an
+//! outage.
 //!
 //! Decisions:
 //! - Outages of a demodulator are computed before the run: attenuation is straight between samples:

@@ -50,7 +50,8 @@ struct Open {
 #[derive(Clone, Debug)]
 pub struct Terminal {
     settings: DemandSettings,
-    /// The number of the frame that has begun, its slots, and the first of them that has not started.
+    /// The number of the frame that has begun, its slots, and the first of them that has not
+    /// started.
     frame: u64,
     plan: Plan,
     slot: u32,
@@ -157,8 +158,8 @@ impl Terminal {
         }
     }
 
-    /// Nothing waited before `at`: frames that began before it have no requests, and slots that started
-    /// before it are over.
+    /// Nothing waited before `at`: frames that began before it have no requests, and slots that
+    /// started before it are over.
     pub fn skip_to(&mut self, at: Time) {
         while self.start_of_frame(self.frame + 1) < at {
             if self.requests.is_empty() && self.credit == 0 && self.plan.vbdc == 0 {
@@ -183,8 +184,8 @@ impl Terminal {
         }
     }
 
-    /// Acts at [`next_action`](Self::next_action) while `waiting` bytes are in the queue. After a slot
-    /// has started, [`open`](Self::open) follows, unless there is an outage.
+    /// Acts at [`next_action`](Self::next_action) while `waiting` bytes are in the queue. After a
+    /// slot has started, [`open`](Self::open) follows, unless there is an outage.
     pub fn act(&mut self, waiting: u64) -> Action {
         if self.slot < self.plan.slots() {
             self.slot += 1;
@@ -217,7 +218,8 @@ impl Terminal {
         self.left = bytes;
     }
 
-    /// Puts bytes of the packet into the slot that has room. Returns the slot if nothing was in it yet.
+    /// Puts bytes of the packet into the slot that has room. Returns the slot if nothing was in it
+    /// yet.
     pub fn fill(&mut self) -> Option<(Time, Time)> {
         let mut open = self.open?;
         let first = !open.is_used;

@@ -18,8 +18,9 @@ impl Direction {
         direction
     }
 
-    /// Lets frames and slots start by `now`, until a packet leaves the queue or the terminal. `leaves` may
-    /// change the length of a packet that leaves the queue, before it is put into slots.
+    /// Lets frames and slots start by `now`, until a packet leaves the queue or the terminal.
+    /// `leaves` may change the length of a packet that leaves the queue, before it is put into
+    /// slots.
     pub(super) fn serve_assigned(
         &mut self,
         now: Time,
@@ -56,6 +57,7 @@ impl Direction {
                 scheduled.sending = self.line.dequeue(scheduled, start);
                 let Some(packet) = &mut scheduled.sending else { continue };
                 leaves(start, packet);
+                packet.bytes = self.line.framing.bytes(packet.unframed);
                 let content = Content::Begins(packet.ticket);
                 scheduled.terminal.as_mut()?.begin(packet.bytes);
                 return Some(Served { content, fate: Fate::Scheduled });
@@ -68,11 +70,14 @@ impl Direction {
             }
             let packet = scheduled.sending.take()?;
             let left = terminal.finish(packet.since);
-            let corrupted = self.line.channel.corrupts(left, packet.bytes - self.line.overhead);
+            let corrupted = self.line.channel.corrupts(left, packet.unframed);
             let Arrival { at: arrival, corrupted } = match &mut self.dynamics {
-                Some(dynamics) => {
-                    dynamics.arrival(now, left, corrupted, &mut self.line.transmitter)
-                }
+                Some(dynamics) => dynamics.arrival(
+                    now,
+                    (left, packet.bytes),
+                    corrupted,
+                    &mut self.line.transmitter,
+                ),
                 None => Arrival { at: left + self.line.delay, corrupted },
             };
             let fate = match corrupted {

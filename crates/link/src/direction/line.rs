@@ -6,6 +6,7 @@ use units::{Span, Time};
 use super::Fate;
 use crate::channel::Channel;
 use crate::far_end::FarEnd;
+use crate::framing::Framing;
 use crate::priority::Priority;
 use crate::queue::{Fifo, Queued, Scheduled};
 use crate::transmitter::Transmitter;
@@ -13,7 +14,8 @@ use crate::transmitter::Transmitter;
 /// The part of a direction behind the queue, and the totals.
 #[derive(Clone, Debug)]
 pub(super) struct Line {
-    pub(super) overhead: u32,
+    /// Plain, if the queue is a FIFO with computed departures.
+    pub(super) framing: Framing,
     pub(super) transmitter: Transmitter,
     pub(super) channel: Channel,
     pub(super) delay: Span,
@@ -33,7 +35,7 @@ impl Line {
         bytes: u32,
         priority: Priority,
     ) -> Fate {
-        let framed = bytes + self.overhead;
+        let framed = self.framing.plain_bytes(bytes);
         fifo.forget_started(now);
         if now < self.transmitter.free_at() && fifo.turns_away(framed, priority) {
             return self.turn_away(fifo, framed, priority);
@@ -57,8 +59,8 @@ impl Line {
         Fate::Corrupted(self.far_end.expect(now, arrival))
     }
 
-    /// Takes the next packet out of the queue of a discipline, at the start of its transmission. Counts it,
-    /// and those that are dropped instead.
+    /// Takes the next packet out of the queue of a discipline, at the start of its transmission.
+    /// Counts it, and those that are dropped instead.
     #[inline(always)]
     pub(super) fn dequeue(&mut self, scheduled: &mut Scheduled, start: Time) -> Option<Queued> {
         let dropped_before = scheduled.dropped.len();
@@ -74,12 +76,12 @@ impl Line {
         packet
     }
 
-    /// Sends `bytes`, overhead included, from `start` on. Returns when the last bit is sent, and whether the
-    /// channel corrupts them.
+    /// Sends `unframed` bytes, which are `bytes` on the line, from `start` on. Returns when the
+    /// last bit is sent, and whether the channel corrupts them.
     #[inline(always)]
-    pub(super) fn transmit(&mut self, start: Time, bytes: u32) -> (Time, bool) {
+    pub(super) fn transmit(&mut self, start: Time, bytes: u32, unframed: u32) -> (Time, bool) {
         let (_, left) = self.transmitter.send(start, bytes);
-        (left, self.channel.corrupts(left, bytes - self.overhead))
+        (left, self.channel.corrupts(left, unframed))
     }
 
     /// The queue does not take a packet as it is.

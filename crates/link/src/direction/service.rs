@@ -1,5 +1,5 @@
-//! The service of a direction whose queue is a [`Discipline`](crate::Discipline): packets join it, and
-//! each start of a transmission selects the next one. ARQ and FEC add frames of their own.
+//! The service of a direction whose queue is a [`Discipline`](crate::Discipline): packets join it,
+//! and each start of a transmission selects the next one. ARQ and FEC add frames of their own.
 
 use units::{Span, Time};
 
@@ -9,17 +9,20 @@ use crate::dynamics::Arrival;
 use crate::queue::{Content, Next, Queue, Queued, Served};
 
 impl Direction {
-    /// Hands a packet to the discipline, at `packet.since`; its bytes are those of the IP packet.
-    /// Everything until then must have been served.
+    /// Hands a packet to the discipline, at `packet.since`; its bytes are those of the IP packet,
+    /// without framing. Everything until then must have been served.
     #[inline(always)]
     pub fn enqueue(&mut self, mut packet: Queued) {
         let Queue::Scheduled(scheduled) = &mut self.queue else { return };
-        packet.bytes += self.line.overhead + self.settings.header();
+        packet.unframed += self.settings.header();
+        packet.bytes = self.line.framing.bytes(packet.unframed);
         // With demand assignment, slots decide which changes have happened.
         if let (Some(dynamics), None) = (&mut self.dynamics, &scheduled.terminal) {
             dynamics.before_packet(packet.since, &mut self.line.transmitter);
         }
-        let waits = packet.since < self.line.transmitter.free_at() || scheduled.holds_packets();
+        let waits = packet.since < self.line.transmitter.free_at()
+            || scheduled.holds_packets()
+            || scheduled.lacks_tokens(&packet);
         let dropped_before = scheduled.dropped.len();
         scheduled.ready = packet.since;
         scheduled.discipline.enqueue(packet, waits, &mut scheduled.dropped);
@@ -31,16 +34,18 @@ impl Direction {
             let (_, bytes) = scheduled.discipline.waiting();
             scheduled.record_length(bytes);
         }
-        // Behind others, it changes nothing about them.
+        // Behind others, it changes nothing about them, unless it has pushed out the one that waits
+        // for tokens.
         let is_first = scheduled.next_service == Time::NEVER;
-        if is_first || scheduled.terminal.is_some() || self.dynamics.is_some() {
+        let is_slotted = scheduled.terminal.is_some() || scheduled.shaper.is_some();
+        if is_first || is_slotted || self.dynamics.is_some() {
             self.plan();
         }
     }
 
-    /// Takes a packet of `flow` out of the queue that waits there. Returns whether it was there. It counts
-    /// neither as accepted nor as dropped. Everything until now must have been served, and the next
-    /// call is [`enqueue`](Self::enqueue) or [`serve`](Self::serve).
+    /// Takes a packet of `flow` out of the queue that waits there. Returns whether it was there. It
+    /// counts neither as accepted nor as dropped. Everything until now must have been served, and
+    /// the next call is [`enqueue`](Self::enqueue) or [`serve`](Self::serve).
     pub fn remove(&mut self, ticket: u32, flow: u32) -> bool {
         let Queue::Scheduled(scheduled) = &mut self.queue else { return false };
         let is_removed = scheduled.discipline.remove(ticket, flow).is_some();
@@ -49,16 +54,17 @@ impl Direction {
         is_removed
     }
 
-    /// A status frame of `bytes` is due for the other direction's ARQ. Everything until `now` must have
-    /// been served.
+    /// A status frame of `bytes` is due for the other direction's ARQ. Everything until `now` must
+    /// have been served.
     pub fn offer_status(&mut self, now: Time, bytes: u32) {
         let Queue::Scheduled(scheduled) = &mut self.queue else { return };
         scheduled.ready = now;
-        scheduled.offer_status(bytes + self.line.overhead);
+        scheduled.offer_status(bytes);
         self.plan();
     }
 
-    /// A status frame for this direction's ARQ arrives. Everything until `now` must have been served.
+    /// A status frame for this direction's ARQ arrives. Everything until `now` must have been
+    /// served.
     #[inline]
     pub fn on_status(&mut self, now: Time, status: &Status) {
         let Queue::Scheduled(scheduled) = &mut self.queue else { return };
@@ -69,8 +75,9 @@ impl Direction {
         self.plan();
     }
 
-    /// Returns true if a status frame for this direction's ARQ may decide what is sent next even if it reports no
-    /// loss: the packets that wait may close the window, or frames of a timeout may not be needed any more.
+    /// Returns true if a status frame for this direction's ARQ may decide what is sent next even if
+    /// it reports no loss: the packets that wait may close the window, or frames of a timeout may
+    /// not be needed any more.
     #[inline]
     pub fn awaits_status(&self) -> bool {
         let Queue::Scheduled(scheduled) = &self.queue else { return false };
@@ -79,8 +86,8 @@ impl Direction {
         self.dynamics.is_some() || !arq.is_settled() || !arq.is_open_for(waiting)
     }
 
-    /// Returns true if status frames without a loss may be taken in after their arrival: they would have changed
-    /// nothing of what was sent since.
+    /// Returns true if status frames without a loss may be taken in after their arrival: they would
+    /// have changed nothing of what was sent since.
     pub fn confirms_late(&self) -> bool {
         let Queue::Scheduled(scheduled) = &self.queue else { return false };
         let can_wait = |arq: &Sender| arq.is_settled() && arq.is_open();
@@ -105,7 +112,8 @@ impl Direction {
         }
     }
 
-    /// The timer of ARQ or FEC has expired, if it has. Everything until `now` must have been served.
+    /// The timer of ARQ or FEC has expired, if it has. Everything until `now` must have been
+    /// served.
     pub fn on_timer(&mut self, now: Time) {
         let Queue::Scheduled(scheduled) = &mut self.queue else { return };
         scheduled.ready = now;
@@ -118,10 +126,10 @@ impl Direction {
         self.plan();
     }
 
-    /// Something has changed that decides when the next transmission starts. With demand assignment, the
-    /// terminal decides that when it is served.
+    /// Something has changed that decides when the next transmission starts. With demand
+    /// assignment, the terminal decides that when it is served.
     #[inline(always)]
-    fn plan(&mut self) {
+    pub(super) fn plan(&mut self) {
         let Queue::Scheduled(scheduled) = &mut self.queue else { return };
         // It waits for the change, or for the end of the transmission before.
         let ready = scheduled.ready;
@@ -131,22 +139,23 @@ impl Direction {
             if let Some(dynamics) = &mut self.dynamics {
                 dynamics.before_packet(ready, &mut self.line.transmitter);
             }
-            self.line.transmitter.free_at().max(ready)
+            let free = self.line.transmitter.free_at().max(ready);
+            if scheduled.shaper.is_some() { scheduled.tokens_at(free) } else { free }
         } else {
             Time::NEVER
         };
     }
 
-    /// Returns true if [`serve_packet`](Self::serve_packet) serves it: packets of a discipline are all that is
-    /// sent, and nothing of it changes.
+    /// Returns true if [`serve_packet`](Self::serve_packet) serves it: packets of a discipline are
+    /// all that is sent, and nothing of it changes.
     #[inline]
     pub fn sends_packets_only(&self) -> bool {
         let Queue::Scheduled(scheduled) = &self.queue else { return false };
         scheduled.sends_packets_only && self.dynamics.is_none()
     }
 
-    /// The same as [`serve`](Self::serve) where only packets are sent, at less cost: the next of them, and
-    /// when it arrives, if the channel does not corrupt it.
+    /// The same as [`serve`](Self::serve) where only packets are sent, at less cost: the next of
+    /// them, and when it arrives, if the channel does not corrupt it.
     #[inline(always)]
     pub fn serve_packet(&mut self, now: Time) -> Option<(Queued, Option<Time>)> {
         let Queue::Scheduled(scheduled) = &mut self.queue else { return None };
@@ -154,7 +163,8 @@ impl Direction {
         while scheduled.next_service <= now {
             let packet = line.dequeue(scheduled, scheduled.next_service);
             let served = packet.map(|packet| {
-                let (left, corrupted) = line.transmit(scheduled.next_service, packet.bytes);
+                let (left, corrupted) =
+                    line.transmit(scheduled.next_service, packet.bytes, packet.unframed);
                 let arrival = left + line.delay;
                 if corrupted {
                     line.far_end.expect(now, arrival);
@@ -170,8 +180,9 @@ impl Direction {
         None
     }
 
-    /// The same as [`serve`](Self::serve) where ARQ sends a packet for the first time, at less cost: its
-    /// frame, and when it arrives, if the channel does not corrupt it. `None` if something else is next.
+    /// The same as [`serve`](Self::serve) where ARQ sends a packet for the first time, at less
+    /// cost: its frame, and when it arrives, if the channel does not corrupt it. `None` if
+    /// something else is next.
     #[inline(always)]
     pub fn serve_frame(&mut self, now: Time) -> Option<(Frame, Option<Time>)> {
         let Queue::Scheduled(scheduled) = &mut self.queue else { return None };
@@ -183,7 +194,8 @@ impl Direction {
             let packet = line.dequeue(scheduled, scheduled.next_service);
             let mut served = None;
             if let (Some(packet), Some(arq)) = (packet, &mut scheduled.arq) {
-                let (left, corrupted) = line.transmit(scheduled.next_service, packet.bytes);
+                let (left, corrupted) =
+                    line.transmit(scheduled.next_service, packet.bytes, packet.unframed);
                 let frame = arq.send(&packet);
                 arq.leaves(&frame, left, corrupted);
                 served = Some((frame, (!corrupted).then_some(left + line.delay)));
@@ -197,9 +209,9 @@ impl Direction {
         None
     }
 
-    /// Sends a status frame of `bytes` for the other direction's ARQ at `now`, if nothing else is sent or
-    /// waits. Returns when it arrives, if the channel does not corrupt it. `None` if the frame has to be
-    /// [offered](Self::offer_status). Everything until `now` must have been served.
+    /// Sends a status frame of `bytes` for the other direction's ARQ at `now`, if nothing else is
+    /// sent or waits. Returns when it arrives, if the channel does not corrupt it. `None` if the
+    /// frame has to be [offered](Self::offer_status). Everything until `now` must have been served.
     #[inline(always)]
     pub fn send_status(&mut self, now: Time, bytes: u32) -> Option<Option<Time>> {
         let Queue::Scheduled(scheduled) = &mut self.queue else { return None };
@@ -209,7 +221,7 @@ impl Direction {
             return None;
         }
         scheduled.ready = now;
-        let (left, corrupted) = line.transmit(now, bytes + line.overhead);
+        let (left, corrupted) = line.transmit(now, line.framing.bytes(bytes), bytes);
         Some((!corrupted).then_some(left + line.delay))
     }
 
@@ -219,8 +231,8 @@ impl Direction {
         self.serve_with(now, |_, _| {})
     }
 
-    /// The same, and `leaves` may change the length of a packet that leaves the queue, at the start of
-    /// its transmission.
+    /// The same, and `leaves` may change the length of a packet that leaves the queue, at the start
+    /// of its transmission.
     #[inline]
     pub fn serve_with(
         &mut self,
@@ -231,6 +243,9 @@ impl Direction {
         if scheduled.terminal.is_some() {
             return self.serve_assigned(now, leaves);
         }
+        if scheduled.shaper.is_some() {
+            return self.serve_shaped(now, leaves);
+        }
         loop {
             let Queue::Scheduled(scheduled) = &mut self.queue else { return None };
             let start = scheduled.next_service;
@@ -238,7 +253,7 @@ impl Direction {
                 return None;
             }
             let next = scheduled.next()?;
-            let (content, bytes) = match next {
+            let (content, unframed) = match next {
                 Next::Status(bytes) => {
                     scheduled.take_status();
                     (Content::Status, bytes)
@@ -262,13 +277,14 @@ impl Direction {
                         (None, Some(fec)) => Content::Coded(fec.send(start, &packet)),
                         (None, None) => Content::Packet(packet),
                     };
-                    (content, packet.bytes)
+                    (content, packet.unframed)
                 }
             };
-            let (left, corrupted) = self.line.transmit(start, bytes);
+            let bytes = self.line.framing.bytes(unframed);
+            let (left, corrupted) = self.line.transmit(start, bytes, unframed);
             let Arrival { at: arrival, corrupted } = match &mut self.dynamics {
                 Some(dynamics) => {
-                    dynamics.arrival(now, left, corrupted, &mut self.line.transmitter)
+                    dynamics.arrival(now, (left, bytes), corrupted, &mut self.line.transmitter)
                 }
                 None => Arrival { at: left + self.line.delay, corrupted },
             };
@@ -310,12 +326,12 @@ impl Direction {
         }
     }
 
-    /// How late a transmission of a discipline may be served, if nothing else happens to the direction. No
-    /// arrival and no timer that follows from the transmission comes earlier.
+    /// How late a transmission of a discipline may be served, if nothing else happens to the
+    /// direction. No arrival and no timer that follows from the transmission comes earlier.
     pub fn service_slack(&self) -> Span {
         let Queue::Scheduled(scheduled) = &self.queue else { return Span::ZERO };
-        // Packets with FEC are known at the far end at once, and slots of demand assignment come in any
-        // number. A direction that changes may have another delay by then.
+        // Packets with FEC are known at the far end at once, and slots of demand assignment come in
+        // any number. A direction that changes may have another delay by then.
         if scheduled.fec.is_some() || scheduled.terminal.is_some() || self.dynamics.is_some() {
             return Span::ZERO;
         }

@@ -8,7 +8,10 @@ use crate::demand::DemandSettings;
 use crate::dynamics::{Change, Timeline};
 use crate::fec::FecSettings;
 use crate::feedback::Feedback;
+use crate::framing::Framing;
+use crate::propagation::{Duplication, Jitter, Reordering, Slots};
 use crate::queue::{Aqm, LowPriority, Marking, QueueLimit};
+use crate::tokens::TokenBucket;
 use crate::trace::{Means, Trace};
 
 /// The settings of a direction.
@@ -18,8 +21,8 @@ pub struct Settings {
     pub rate: Rate,
     /// Propagation delay.
     pub delay: Span,
-    /// The most that is added to the delay of a packet at random.
-    pub jitter: Span,
+    /// Random changes of the delay of packets.
+    pub jitter: Jitter,
     /// Limit of the packets that wait, not counting the one being sent; drop-tail.
     pub queue: QueueLimit,
     /// Treatment of packets of low priority.
@@ -29,28 +32,40 @@ pub struct Settings {
     /// Active queue management; `None` for drop-tail. It excludes a rule for low priority and
     /// [`ecn_marking`](Self::ecn_marking), because it decides about drops and marks itself.
     pub aqm: Option<Aqm>,
-    /// Automatic repeat request; `None` for none. Its status frames need the other direction of the link:
-    /// see [`Direction::deciding_at_dequeue`](super::Direction::deciding_at_dequeue).
+    /// Automatic repeat request; `None` for none. Its status frames need the other direction of the
+    /// link: see [`Direction::deciding_at_dequeue`](super::Direction::deciding_at_dequeue).
     pub arq: Option<ArqSettings>,
     /// Forward error correction; `None` for none. It excludes [`arq`](Self::arq).
     pub fec: Option<FecSettings>,
-    /// Feedback of the direction's router to senders; `None` for none. The queue decides at dequeue then.
+    /// Feedback of the direction's router to senders; `None` for none. The queue decides at dequeue
+    /// then.
     pub feedback: Option<Feedback>,
-    /// Demand assignment; `None` if the direction may always send. It excludes ARQ and FEC in the same
-    /// direction, and ARQ in the other one.
+    /// Demand assignment; `None` if the direction may always send. It excludes ARQ and FEC in the
+    /// same direction, and ARQ in the other one.
     pub demand: Option<DemandSettings>,
-    /// Bytes that the link adds to each IP packet: synchronisation, coding and padding. They take
-    /// time and are not corrupted.
-    pub overhead: u32,
+    /// Bytes that the link adds to IP packets. They take time and are not corrupted.
+    pub framing: Framing,
+    /// Token bucket between the queue and the line; `None` for none. It excludes ARQ on the link,
+    /// and FEC and demand assignment in the direction.
+    pub shaper: Option<TokenBucket>,
+    /// Token bucket before the queue, which drops; `None` for none.
+    pub policer: Option<TokenBucket>,
     /// Error model of the channel.
     pub channel: Errors,
     /// Rate, delay, losses and outages of a trace.
     pub trace: Trace,
     /// Events during the run. They come after what the trace does at the same time.
     pub timeline: Timeline,
-    /// True if packets overtake others where the delay falls. It excludes ARQ and FEC, whose frames keep
-    /// their order. The queue decides at dequeue then.
+    /// True if packets overtake others where the delay falls. See [`overtakes`](Self::overtakes).
     pub reorder: bool,
+    /// Packets that are sent at once; `None` for none. See [`overtakes`](Self::overtakes).
+    pub reordering: Option<Reordering>,
+    /// Packets that arrive twice; `None` for none. It excludes ARQ and FEC, whose frames arrive
+    /// once. The queue decides at dequeue then.
+    pub duplication: Option<Duplication>,
+    /// Slots in which packets arrive; `None` for none. They exclude packets that overtake others,
+    /// and ARQ, whose timer does not know them.
+    pub slots: Option<Slots>,
 }
 
 impl Settings {
@@ -59,7 +74,7 @@ impl Settings {
         Self {
             rate,
             delay,
-            jitter: Span::ZERO,
+            jitter: Jitter::NONE,
             queue: QueueLimit::Unlimited,
             low_priority: LowPriority::Ignore,
             ecn_marking: None,
@@ -68,16 +83,22 @@ impl Settings {
             fec: None,
             feedback: None,
             demand: None,
-            overhead: 0,
+            framing: Framing::default(),
+            shaper: None,
+            policer: None,
             channel: Errors::Perfect,
             trace: Trace::default(),
             timeline: Timeline::default(),
             reorder: false,
+            reordering: None,
+            duplication: None,
+            slots: None,
         }
     }
 
-    /// The setting that changes arrivals from packet to packet, by its key in a scenario. It cannot go
-    /// together with [`LowPriority::PushOut`], because arrivals are computed as packets are accepted.
+    /// The setting that changes arrivals from packet to packet, by its key in a scenario. It cannot
+    /// go together with [`LowPriority::PushOut`], because arrivals are computed as packets are
+    /// accepted.
     pub fn dynamics(&self) -> Option<&'static str> {
         // Without `..`, so that a new setting has to be considered here.
         let Self {
@@ -92,20 +113,34 @@ impl Settings {
             fec: _,
             feedback: _,
             demand: _,
-            overhead: _,
+            framing: _,
+            shaper: _,
+            policer: _,
             channel,
             trace,
             timeline,
             // Nothing overtakes without a delay that changes.
             reorder: _,
+            reordering,
+            duplication,
+            slots,
         } = self;
         let found = [
             ("modem", channel.rates().is_some()),
             ("event", !timeline.is_empty()),
             ("trace", !trace.timeline.is_empty()),
-            ("jitter", *jitter > Span::ZERO),
+            ("jitter", !jitter.is_none()),
+            ("reorder", reordering.is_some()),
+            ("duplicate", duplication.is_some()),
+            ("slot", slots.is_some()),
         ];
         found.into_iter().find_map(|(key, is_there)| is_there.then_some(key))
+    }
+
+    /// Returns true if packets may overtake others. It excludes ARQ and FEC, whose frames keep
+    /// their order. The queue decides at dequeue then.
+    pub fn overtakes(&self) -> bool {
+        self.reorder || self.reordering.is_some() || self.jitter.reorders()
     }
 
     /// Bytes that ARQ or FEC add to each packet. They can be corrupted.
@@ -152,14 +187,21 @@ impl Settings {
 
     /// The shortest propagation delay that it may have.
     pub fn least_delay(&self) -> Span {
+        if self.reordering.is_some() {
+            return Span::ZERO;
+        }
         let changed = self.changes().filter_map(|change| change.delay);
-        changed.fold(self.delay, Span::min)
+        self.jitter.least(changed.fold(self.delay, Span::min))
     }
 
     /// The lowest rate that it may have.
     pub fn lowest_rate(&self) -> Rate {
         let changed = self.changes().filter_map(|change| change.rate);
-        changed
-            .fold(self.rate, |a, b| if b.bits_per_second() < a.bits_per_second() { b } else { a })
+        changed.chain(self.shaper.map(|shaper| shaper.rate)).fold(self.rate, Rate::min)
+    }
+
+    /// The rate at which a full queue empties: that of the line, or of the shaper before it.
+    pub fn service_rate(&self) -> Rate {
+        self.shaper.map_or(self.rate, |shaper| self.rate.min(shaper.rate))
     }
 }

@@ -5,6 +5,8 @@ use units::Rate;
 use super::*;
 use crate::channel::Errors;
 use crate::dynamics::{Change, Timeline};
+use crate::framing::Framing;
+use crate::propagation::Jitter;
 use crate::queue::{LowPriority, Marking, QueueLimit};
 
 /// 1000 bytes take 1 ms; the delay is 10 ms.
@@ -78,7 +80,7 @@ fn a_queue_in_bytes_counts_bytes() {
 
 #[test]
 fn overhead_takes_time_on_the_link() {
-    let mut link = made(Settings { overhead: 1000, ..settings() });
+    let mut link = made(Settings { framing: Framing::overhead(1000), ..settings() });
     assert_eq!(offer(&mut link, at(0), 1000), Fate::Arrives(at(12)));
 }
 
@@ -209,8 +211,15 @@ fn what_is_missing_is_what_the_channel_has_corrupted_and_what_the_trace_has_lost
                 Fate::Scheduled => {
                     let (ticket, flow, ecn) = (0, 0, crate::Ecn::NotCapable);
                     let priority = Priority::Normal;
-                    let packet =
-                        crate::Queued { ticket, flow, bytes: 500, priority, ecn, since: now };
+                    let packet = crate::Queued {
+                        ticket,
+                        flow,
+                        bytes: 500,
+                        unframed: 500,
+                        priority,
+                        ecn,
+                        since: now,
+                    };
                     link.enqueue(packet);
                     link.serve(now).unwrap().fate
                 }
@@ -271,19 +280,26 @@ fn a_long_average_queue_marks_and_a_full_one_drops() {
     assert_eq!(fates[3..], [Fate::Marked(at(14)), Fate::Dropped]);
 }
 
-/// 1000 bytes take 1 ms, and 100 of framing a tenth more. Marks and limits count what is on the link.
+/// 1000 bytes take 1 ms, and 100 of framing a tenth more. Marks and limits count what is on the
+/// link.
 #[test]
 fn framing_counts_in_times_and_limits_and_not_in_what_can_be_damaged() {
     let certain = Errors::BitErrors { ber: 1.0, ecc_threshold: 0.0 };
     let queue = QueueLimit::Bytes(2200);
-    let mut link = made(Settings { overhead: 100, queue, channel: certain.clone(), ..settings() });
+    let mut link = made(Settings {
+        framing: Framing::overhead(100),
+        queue,
+        channel: certain.clone(),
+        ..settings()
+    });
     let late = |tenths: u64| at(10) + Span::from_nanos(1_100_000 * tenths);
     assert_eq!(offer(&mut link, at(0), 1000), Fate::Corrupted(late(1)));
     assert_eq!(offer(&mut link, at(0), 1000), Fate::Corrupted(late(2)));
     assert_eq!(offer(&mut link, at(0), 1001), Fate::Dropped, "1100 of 2200 bytes are taken");
     assert_eq!(offer(&mut link, at(0), 1000), Fate::Corrupted(late(3)));
     assert_eq!(link.waiting(at(0)), (2, 2200));
-    let mut empty = made(Settings { overhead: 100, channel: certain, ..settings() });
+    let mut empty =
+        made(Settings { framing: Framing::overhead(100), channel: certain, ..settings() });
     let alone = at(10) + Span::from_nanos(100_000);
     assert_eq!(offer(&mut empty, at(0), 0), Fate::Arrives(alone), "framing alone is not damaged");
 }
@@ -303,7 +319,7 @@ fn jitter_and_changes_are_the_dynamics_of_a_direction() {
     let event =
         Change { at: Span::ZERO, every: None, rate: None, delay: None, outage: None, loss: None };
     let timeline = Timeline::new(vec![event]);
-    let jitter = Span::from_nanos(1);
+    let jitter = Jitter::UpTo(Span::from_nanos(1));
     assert_eq!(settings().dynamics(), None);
     assert_eq!(Settings { jitter, ..settings() }.dynamics(), Some("jitter"));
     assert_eq!(Settings { timeline, ..settings() }.dynamics(), Some("event"));

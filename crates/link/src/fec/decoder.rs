@@ -1,7 +1,8 @@
-//! The decoder of FEC: which packets have arrived, which of the others can be rebuilt, and which are lost.
+//! The decoder of FEC: which packets have arrived, which of the others can be rebuilt, and which
+//! are lost.
 //!
-//! A link keeps the order of packets. So what did not arrive before a later packet does not arrive any
-//! more, and only parity can bring it back.
+//! A link keeps the order of packets. So what did not arrive before a later packet does not arrive
+//! any more, and only parity can bring it back.
 
 use std::collections::VecDeque;
 
@@ -88,8 +89,8 @@ impl Decoder {
         }
     }
 
-    /// A packet arrives intact. Packets that are passed on now, or dropped as lost, go to `accepted`, each
-    /// once.
+    /// A packet arrives intact. Packets that are passed on now, or dropped as lost, go to
+    /// `accepted`, each once.
     pub fn on_frame(&mut self, now: Time, frame: &CodedFrame, accepted: &mut Vec<Accepted>) {
         self.heard = now;
         if frame.group != self.group {
@@ -191,7 +192,8 @@ impl Decoder {
         if self.held > 0 { self.heard + timer + timer } else { Time::NEVER }
     }
 
-    /// The timer has expired, if it has by `now`: what is missing before a packet that waits is lost.
+    /// The timer has expired, if it has by `now`: what is missing before a packet that waits is
+    /// lost.
     pub fn on_timer(&mut self, now: Time, accepted: &mut Vec<Accepted>) {
         if self.deadline() > now {
             return;

@@ -16,7 +16,7 @@ pub struct Encoder {
     filled: u32,
     /// When its first data packet was sent.
     opened: Time,
-    /// Bytes of the longest packet of each of its blocks, everything on the link included.
+    /// Bytes of the longest packet of each of its blocks, without framing.
     longest: Vec<u32>,
     /// The parity packets of the group that were sent; `None` while it takes data packets.
     parity: Option<u32>,
@@ -45,7 +45,7 @@ impl Encoder {
 
     /// A packet leaves the queue and is sent from `start` on. Parity packets must not be due.
     pub fn send(&mut self, start: Time, packet: &Queued) -> CodedFrame {
-        let &Queued { ticket, bytes, ecn, .. } = packet;
+        let &Queued { ticket, unframed: bytes, ecn, .. } = packet;
         if self.filled == 0 {
             self.opened = start;
             self.longest.fill(0);
@@ -83,7 +83,8 @@ impl Encoder {
         self.parity.is_some()
     }
 
-    /// The next parity packet, and its bytes on the link. After the last one, a new group begins.
+    /// The next parity packet, and its bytes without framing. After the last one, a new group
+    /// begins.
     pub fn parity(&mut self) -> Option<(CodedFrame, u32)> {
         let sent = self.parity?;
         let blocks = self.blocks();

@@ -48,12 +48,12 @@ impl Link {
         self.passed.extend(accepted.iter().map(|one| (one.ticket, one.is_skip)));
     }
 
-    /// Sends the next packet, of `bytes`, and the parity packets that are due then. `is_lost` is asked for
-    /// each of them. Returns the bytes of the parity packets.
+    /// Sends the next packet, of `bytes`, and the parity packets that are due then. `is_lost` is
+    /// asked for each of them. Returns the bytes of the parity packets.
     fn send(&mut self, now: Time, bytes: u32, mut is_lost: impl FnMut() -> bool) -> Vec<u32> {
         let (ticket, priority, ecn) = (self.sent, Priority::Normal, Ecn::NotCapable);
         self.sent += 1;
-        let packet = Queued { ticket, flow: 0, bytes, priority, ecn, since: now };
+        let packet = Queued { ticket, flow: 0, bytes, unframed: bytes, priority, ecn, since: now };
         let frame = self.encoder.send(now, &packet);
         self.carry(now, &frame, is_lost());
         self.parity(now, is_lost)
@@ -156,7 +156,8 @@ fn each_group_has_its_own_timer_and_only_blocks_with_a_gap_are_short() {
     assert_eq!((blocks, short_blocks), (4, 1), "the first block of the second group is full");
 }
 
-/// A link keeps the order, so the last parity packet of a block shows that those of the blocks before it are lost.
+/// A link keeps the order, so the last parity packet of a block shows that those of the blocks
+/// before it are lost.
 #[test]
 fn the_last_parity_packet_decides_on_all_blocks_before_its_own() {
     let mut link = Link::new(settings(2, 1, 2, true));
@@ -202,12 +203,13 @@ fn the_residual_loss_is_that_of_the_binomial_distribution() {
 
 #[test]
 fn the_default_takes_a_tenth_of_the_rate() {
-    let expansion = Fec::all()[0].settings(|_| TIMER).expansion(1500, 0);
+    let expansion = Fec::all()[0].settings(|_| TIMER).expansion(1500, &Framing::default());
     let expected = (30.0 * 1506.0 + 3.0 * 1509.0) / (30.0 * 1500.0);
     assert!((expansion - expected).abs() < 1e-12, "{expansion}");
 }
 
-/// Which packets a code must deliver: those that arrive, and all of a block of which enough arrives.
+/// Which packets a code must deliver: those that arrive, and all of a block of which enough
+/// arrives.
 fn expected(settings: &FecSettings, fates: &[Vec<bool>], groups: &[u32]) -> Vec<u32> {
     let mut all = Vec::new();
     let mut first = 0;

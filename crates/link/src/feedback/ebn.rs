@@ -1,22 +1,25 @@
 //! EBN, the router: it measures the rate that is available to each flow, and senders take it.
 //!
-//! Source: Dutta and Zhang, "An early bandwidth notification (EBN) architecture for dynamic bandwidth environment",
-//! ICC 2002. Only descriptions could be read: a router measures the rate available to a TCP flow from all its
-//! input and output interfaces, and returns it in a normalised form to the sender, which sets its window.
-//! Header, interval and formulas were not found, so all rules are reconstructed:
+//! Source: Dutta and Zhang, "An early bandwidth notification (EBN) architecture for dynamic
+//! bandwidth environment", ICC 2002. Only descriptions could be read: a router measures the rate
+//! available to a TCP flow from all its input and output interfaces, and returns it in a normalised
+//! form to the sender, which sets its window. Header, interval and formulas were not found, so all
+//! rules are reconstructed:
 //!
-//! - Once in a control interval (`intervals`), with the capacity C, the rate y of traffic that does not follow
-//!   EBN, the standing queue Q, the mean RTT d, and N flows:
-//!   share = max(0, target C - y - drain Q / d) / N.
-//! - Normalised is read as divided by the number of flows. Each flow adds the length of the interval to the
-//!   sum of spacings, RTT / cwnd, so the router needs no list of flows.
-//! - A packet leaves with the share, unless it asks for less: because its sender cannot use it, or because an
-//!   earlier router has less. Such flows do not count in N, and their bytes are part of y. So flows that need
-//!   less leave the rest to the others.
+//! - Once in a control interval (`intervals`), with the capacity C, the rate y of traffic that does
+//!   not follow EBN, the standing queue Q, the mean RTT d, and N flows: share = max(0, target C -
+//!   y - drain Q / d) / N.
+//! - Normalised is read as divided by the number of flows. Each flow adds the length of the
+//!   interval to the sum of spacings, RTT / cwnd, so the router needs no list of flows.
+//! - A packet leaves with the share, unless it asks for less: because its sender cannot use it, or
+//!   because an earlier router has less. Such flows do not count in N, and their bytes are part of
+//!   y. So flows that need less leave the rest to the others.
 //!
 //! Decisions:
-//! - A flow that a later link limits counts as one that takes its share. What it leaves stays unused.
-//! - Rates are bytes per second, and bytes include the overhead of the link. Rates are numbers and no codes.
+//! - A flow that a later link limits counts as one that takes its share. What it leaves stays
+//!   unused.
+//! - Rates are bytes per second, and bytes include the overhead of the link. Rates are numbers and
+//!   no codes.
 
 use wire::feedback::Request;
 
@@ -138,8 +141,8 @@ mod tests {
         View { now: Time::from_nanos(now_ms * 1_000_000), waiting, capacity: CAPACITY }
     }
 
-    /// Lets an interval of flows pass, each with its window in packets of 1000 bytes and its request, and
-    /// returns what the next packet of a flow without a limit gets.
+    /// Lets an interval of flows pass, each with its window in packets of 1000 bytes and its
+    /// request, and returns what the next packet of a flow without a limit gets.
     fn interval(router: &mut EbnRouter, end_ms: u64, waiting: u64, flows: &[(u16, f32)]) -> f64 {
         router.update_until(view(end_ms - 1, waiting));
         for &(window, rate) in flows {

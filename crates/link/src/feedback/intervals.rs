@@ -1,10 +1,11 @@
-//! Control intervals of a router: they are as long as the mean RTT of the packets, and have the sums of these
-//! packets and the queue that stands.
+//! Control intervals of a router: they are as long as the mean RTT of the packets, and have the
+//! sums of these packets and the queue that stands.
 //!
 //! Source: XCP in ns-2.35 (`xcp/xcpq.cc`). Routers of EBN have the same intervals.
 //!
-//! - The mean RTT is weighted with the spacing of packets, so that each flow counts once. Packets whose sender
-//!   does not know its RTT are left out. Without any, it is the first interval of 50 ms, as in ns-2.
+//! - The mean RTT is weighted with the spacing of packets, so that each flow counts once. Packets
+//!   whose sender does not know its RTT are left out. Without any, it is the first interval of 50
+//!   ms, as in ns-2.
 //! - The queue that stands is the smallest of half a round trip.
 
 use units::{Span, Time};
@@ -70,7 +71,8 @@ impl Intervals {
         }
     }
 
-    /// The next interval that ends by the view's time. The queue has not changed since the last packet.
+    /// The next interval that ends by the view's time. The queue has not changed since the last
+    /// packet.
     pub fn next_ended(&mut self, view: View) -> Option<Ended> {
         while self.ends.min(self.queue_interval_ends) <= view.now {
             if self.ends < self.queue_interval_ends {

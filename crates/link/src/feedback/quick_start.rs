@@ -1,19 +1,22 @@
-//! Quick-Start, the router: it approves, lowers or denies the rate at which a connection asks to start.
+//! Quick-Start, the router: it approves, lowers or denies the rate at which a connection asks to
+//! start.
 //!
-//! Source: RFC 4782 ("Quick-Start for TCP and IP") and its router algorithm, as in ns-2.35 (`qs/qsagent.cc`,
-//! algorithm 3). Of the RFC only excerpts could be read. The sender is in the crate `transport`.
+//! Source: RFC 4782 ("Quick-Start for TCP and IP") and its router algorithm, as in ns-2.35
+//! (`qs/qsagent.cc`, algorithm 3). Of the RFC only excerpts could be read. The sender is in the
+//! crate `transport`.
 //!
-//! - A request is approved while the used rate and the rates approved of late are together below `threshold`
-//!   of the capacity. It gets the difference at most, rounded down to a code of the protocol. If that is
-//!   below the smallest code, the request is denied: its rate becomes zero, and no later router raises it.
+//! - A request is approved while the used rate and the rates approved of late are together below
+//!   `threshold` of the capacity. It gets the difference at most, rounded down to a code of the
+//!   protocol. If that is below the smallest code, the request is denied: its rate becomes zero,
+//!   and no later router raises it.
 //! - The used rate is the largest of the last five parts of `interval` (ns-2: five of 0.2 s).
-//! - Approvals count in the interval in which they are made and in the next one, as the two buckets of ns-2.
-//!   Later their data is part of the used rate.
+//! - Approvals count in the interval in which they are made and in the next one, as the two buckets
+//!   of ns-2. Later their data is part of the used rate.
 //! - A router has no state of flows, and treats data in Quick-Start as all other data.
 //!
 //! Decisions:
-//! - `interval` is 1 s by default. The 0.2 s of ns-2 forget an approval over a GEO satellite before its first
-//!   data has come, a round trip later.
+//! - `interval` is 1 s by default. The 0.2 s of ns-2 forget an approval over a GEO satellite before
+//!   its first data has come, a round trip later.
 //! - Bytes include the overhead of the link, and are counted when their transmission starts.
 //! - The QS Nonce is left out. It protects against receivers that lie, and no endpoint here does.
 
@@ -44,12 +47,13 @@ const PARTS: usize = 5;
     schemars(inline)
 )]
 pub struct QuickStartSettings {
-    /// Share of the capacity up to which requests are approved: used rate and recent approvals together stay
-    /// below it. The default is that of ns-2.
+    /// Share of the capacity up to which requests are approved: used rate and recent approvals
+    /// together stay below it. The default is that of ns-2.
     #[cfg_attr(feature = "schema", schemars(range(max = 1), extend("exclusiveMinimum" = 0)))]
     pub threshold: f64,
-    /// Time over which the used rate is observed. Approvals are remembered for one to two of it, which
-    /// should be as long as two round trips. The default is our choice; ns-2 has 0.2 s for approvals.
+    /// Time over which the used rate is observed. Approvals are remembered for one to two of it,
+    /// which should be as long as two round trips. The default is our choice; ns-2 has 0.2 s for
+    /// approvals.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "10ms", "x-maximum" = "60s")))]
     pub interval: Span,
 }

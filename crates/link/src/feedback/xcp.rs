@@ -1,25 +1,27 @@
-//! XCP: the router gives each packet a share of the change of throughput that fills the link and empties its
-//! queue.
+//! XCP: the router gives each packet a share of the change of throughput that fills the link and
+//! empties its queue.
 //!
-//! Source: Katabi, Handley and Rohrs, "Congestion control for high bandwidth-delay product networks",
-//! SIGCOMM 2002. The rules, their order and the constants are those of ns-2.35 (`xcp/xcpq.cc`); of the paper
-//! only the abstract was read.
+//! Source: Katabi, Handley and Rohrs, "Congestion control for high bandwidth-delay product
+//! networks", SIGCOMM 2002. The rules, their order and the constants are those of ns-2.35
+//! (`xcp/xcpq.cc`); of the paper only the abstract was read.
 //!
 //! Once in a control interval, which is the mean RTT of the packets (at most 1 s each):
 //!
-//! - Efficiency: phi = alpha (C - y) - beta Q / d, with the capacity C, the input rate y, the smallest queue
-//!   Q of half a round trip, and the mean RTT d.
+//! - Efficiency: phi = alpha (C - y) - beta Q / d, with the capacity C, the input rate y, the
+//!   smallest queue Q of half a round trip, and the mean RTT d.
 //! - Shuffling: h = max(0, gamma y - |phi|) is taken from all flows and given to all flows.
-//! - Fairness: what is given (max(0, phi) + h) is shared equally among flows: a packet gets it in proportion
-//!   to its spacing, RTT / cwnd. What is taken (max(0, -phi) + h) is shared by throughput: a packet gives it
-//!   in proportion to its bytes.
-//! - A packet gets what it asks for if that is less. No interval gives or takes more than its two residues.
+//! - Fairness: what is given (max(0, phi) + h) is shared equally among flows: a packet gets it in
+//!   proportion to its spacing, RTT / cwnd. What is taken (max(0, -phi) + h) is shared by
+//!   throughput: a packet gives it in proportion to its bytes.
+//! - A packet gets what it asks for if that is less. No interval gives or takes more than its two
+//!   residues.
 //!
-//! P-XCP (Zhou, Yeung and Li, "P-XCP: a transport layer protocol for satellite IP networks", GLOBECOM 2004)
-//! scales phi with the share of rate-limited connections. Only its abstract could be read, so the rule is a
-//! reconstruction: a packet is rate-limited if it asks for less than the router would give. With N flows, of
-//! which L are rate-limited, a positive phi becomes phi N / (N - L), at most `max_scale` times phi. N and L
-//! are known from the spacings, because each flow adds the length of the interval.
+//! P-XCP (Zhou, Yeung and Li, "P-XCP: a transport layer protocol for satellite IP networks",
+//! GLOBECOM 2004) scales phi with the share of rate-limited connections. Only its abstract could be
+//! read, so the rule is a reconstruction: a packet is rate-limited if it asks for less than the
+//! router would give. With N flows, of which L are rate-limited, a positive phi becomes phi N /
+//! (N - L), at most `max_scale` times phi. N and L are known from the spacings, because each flow
+//! adds the length of the interval.
 //!
 //! Decisions:
 //! - Rates are bytes per second, and bytes include the overhead of the link.
@@ -59,8 +61,8 @@ pub(super) const P_XCP: Mechanism = Mechanism {
     schemars(inline)
 )]
 pub struct XcpSettings {
-    /// alpha: share of the spare rate that is given in a control interval. Stable for any delay with
-    /// alpha below pi / (4 sqrt 2) = 0.555 and beta = alpha^2 sqrt 2.
+    /// alpha: share of the spare rate that is given in a control interval. Stable for any delay
+    /// with alpha below pi / (4 sqrt 2) = 0.555 and beta = alpha^2 sqrt 2.
     #[cfg_attr(feature = "schema", schemars(range(max = 2), extend("exclusiveMinimum" = 0)))]
     pub alpha: f64,
     /// beta: share of the standing queue that is drained in a control interval.
@@ -234,8 +236,9 @@ mod tests {
         XcpRouter::new(XcpSettings::default(), max_scale)
     }
 
-    /// Lets an interval of flows pass, each with its window in packets of 1000 bytes and its request, and
-    /// returns the sum of what each of them is given. The first interval has 50 ms, others 100 ms.
+    /// Lets an interval of flows pass, each with its window in packets of 1000 bytes and its
+    /// request, and returns the sum of what each of them is given. The first interval has 50 ms,
+    /// others 100 ms.
     fn interval(
         router: &mut XcpRouter,
         end_ms: u64,
@@ -268,7 +271,8 @@ mod tests {
         let mut router = router(None);
         let flows = [(10, f32::INFINITY), (20, f32::INFINITY)];
         assert_eq!(interval(&mut router, 50, 0, &flows), [0.0, 0.0], "nothing is known yet");
-        // 30 packets of 1000 bytes in 50 ms are 600 kB/s; then they are 300 kB/s, less than what is shuffled.
+        // 30 packets of 1000 bytes in 50 ms are 600 kB/s; then they are 300 kB/s, less than what is
+        // shuffled.
         let found = interval(&mut router, 150, 0, &flows);
         let spare = 0.4 * (CAPACITY - 600e3);
         assert!(close(found.iter().sum(), spare), "{found:?}");
@@ -327,8 +331,9 @@ mod tests {
         assert_eq!(unknown.rate, 0.0);
     }
 
-    /// Katabi, Handley and Rohrs, equation 1, as a rate: the queue is drained over the mean RTT, however long the
-    /// interval was that has measured it. What is taken is all of that, and nothing is shuffled.
+    /// Katabi, Handley and Rohrs, equation 1, as a rate: the queue is drained over the mean RTT,
+    /// however long the interval was that has measured it. What is taken is all of that, and
+    /// nothing is shuffled.
     #[test]
     fn a_queue_is_drained_over_the_mean_rtt() {
         let mut router = router(None);
@@ -340,7 +345,8 @@ mod tests {
         assert_eq!(router.to_give, 0.0);
     }
 
-    /// Section 3.5.2 of the paper: the residues end what an interval gives and takes, whatever comes.
+    /// Section 3.5.2 of the paper: the residues end what an interval gives and takes, whatever
+    /// comes.
     #[test]
     fn no_interval_gives_more_than_was_computed_for_it() {
         let mut router = router(None);
@@ -365,7 +371,8 @@ mod tests {
             interval(&mut router, 250, 0, &flows).iter().sum::<f64>()
         };
         let spare = |flows: f64| 0.4 * (CAPACITY - flows * 100e3);
-        // With three quarters, four thirds of the feedback are shared equally, and the limited flow takes none.
+        // With three quarters, four thirds of the feedback are shared equally, and the limited flow
+        // takes none.
         assert!(close(given(1, 3), spare(4.0)), "{}", given(1, 3));
         // With a quarter it would be four times as much, and is twice: of it a quarter is taken.
         assert!(close(given(3, 1), spare(4.0) / 2.0), "{}", given(3, 1));

@@ -3,8 +3,9 @@
 //! Normal FECFRAMEs of 64,800 bits without pilots, in white Gaussian noise, at a quasi error free
 //! operation. Efficiencies contain the headers of base-band and physical layer frames.
 //!
-//! Sources: EN 302 307-1 V1.4.1, table 13; EN 302 307-2 V1.1.1, table 20a. The values of the second were
-//! taken from `pylink` (github.com/harrison-caudill/pylink, `pylink/modulation.py`), which cites it.
+//! Sources: EN 302 307-1 V1.4.1, table 13; EN 302 307-2 V1.1.1, table 20a. The values of the second
+//! were taken from `pylink` (github.com/harrison-caudill/pylink, `pylink/modulation.py`), which
+//! cites it.
 
 /// A modulation with a code.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -115,8 +116,8 @@ mod tests {
         ("9/10", 58_192.0),
     ];
 
-    /// Efficiency in bits per symbol cannot be above capacity: log2(1 + Es/N0). Codes of a standard are
-    /// within 5 dB of it.
+    /// Efficiency in bits per symbol cannot be above capacity: log2(1 + Es/N0). Codes of a standard
+    /// are within 5 dB of it.
     #[test]
     fn each_modcod_is_below_capacity_and_not_far_from_it() {
         for one in DVB_S2.iter().chain(&DVB_S2X) {

@@ -1,15 +1,17 @@
-//! Active queue management (RFC 7567): queues that drop or mark packets before they are full, so that
-//! the queue stays short.
+//! Active queue management (RFC 7567): queues that drop or mark packets before they are full, so
+//! that the queue stays short.
 //!
-//! One file per algorithm. Each is a state machine without I/O: packets and times go in, and it decides
-//! at enqueue (RED, PIE) or at dequeue (CoDel, FQ-CoDel, DualPI2), as its source says. So arrivals from a
-//! list drive it as well as a network.
+//! One file per algorithm. Each is a state machine without I/O: packets and times go in, and it
+//! decides at enqueue (RED, PIE) or at dequeue (CoDel, FQ-CoDel, DualPI2), as its source says. So
+//! arrivals from a list drive it as well as a network.
 //!
 //! Decisions:
-//! - The limit of a queue stays a setting of the direction: no algorithm has one of its own, so that a
-//!   comparison with a drop-tail queue compares the same memory.
-//! - Dispatch is an enum. A discipline from elsewhere, such as one of a test, is called through a vtable.
-//! - A mark replaces a drop: `ecn` is on by default, and only packets of flows that use ECN are marked.
+//! - The limit of a queue stays a setting of the direction: no algorithm has one of its own, so
+//!   that a comparison with a drop-tail queue compares the same memory.
+//! - Dispatch is an enum. A discipline from elsewhere, such as one of a test, is called through a
+//!   vtable.
+//! - A mark replaces a drop: `ecn` is on by default, and only packets of flows that use ECN are
+//!   marked.
 
 pub(super) mod codel;
 pub(super) mod dualpi2;
@@ -44,11 +46,11 @@ const KIND: &str = "active queue management";
     schemars(inline)
 )]
 pub enum Aqm {
-    /// CoDel: drops or marks while packets have waited longer than a target for a whole interval. It
-    /// decides at dequeue.
+    /// CoDel: drops or marks while packets have waited longer than a target for a whole interval.
+    /// It decides at dequeue.
     Codel(CodelSettings),
-    /// DualPI2: a queue of low latency for scalable flows (ECT(1)) and one for all others, coupled so
-    /// that both kinds of flows get similar rates.
+    /// DualPI2: a queue of low latency for scalable flows (ECT(1)) and one for all others, coupled
+    /// so that both kinds of flows get similar rates.
     #[cfg_attr(feature = "schema", serde(rename = "dualpi2"))]
     DualPi2(DualPi2Settings),
     /// FQ-CoDel: a queue with CoDel for each flow, served in turn, and new flows first.
@@ -56,7 +58,8 @@ pub enum Aqm {
     /// PIE: drops or marks at random at enqueue, with a probability that a proportional-integral
     /// controller adapts to the queue delay.
     Pie(PieSettings),
-    /// RED: drops or marks at random at enqueue, with a probability that grows with the average queue.
+    /// RED: drops or marks at random at enqueue, with a probability that grows with the average
+    /// queue.
     Red(RedSettings),
 }
 
@@ -153,9 +156,18 @@ impl AnyDiscipline {
         each!(self, discipline => discipline.remove(ticket, flow))
     }
 
-    /// Returns true if its decisions are those of active queue management. A discipline from elsewhere may be.
+    /// Returns true if its decisions are those of active queue management. A discipline from
+    /// elsewhere may be.
     pub fn is_managed(&self) -> bool {
         !matches!(self, Self::DropTail(_))
+    }
+
+    pub fn is_fifo(&self) -> bool {
+        each!(self, discipline => discipline.is_fifo())
+    }
+
+    pub fn next_bytes(&self) -> Option<u32> {
+        each!(self, discipline => discipline.next_bytes())
     }
 
     #[inline(always)]

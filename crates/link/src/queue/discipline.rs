@@ -11,6 +11,7 @@ use crate::demand::Terminal;
 use crate::direction::Fate;
 use crate::fec::{CodedFrame, Encoder};
 use crate::priority::Priority;
+use crate::shaper::Shaper;
 
 /// A packet in a discipline's queue. The network holds the packet itself.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -21,6 +22,9 @@ pub struct Queued {
     pub flow: u32,
     /// Its bytes on the link, overhead included.
     pub bytes: u32,
+    /// Its bytes without framing, which the channel can corrupt: those of the IP packet, and what
+    /// ARQ or FEC add.
+    pub unframed: u32,
     /// Its priority.
     pub priority: Priority,
     /// Its ECN field. A discipline marks by changing it.
@@ -36,14 +40,26 @@ pub trait Discipline: Debug + Send + Sync {
     /// queue drops go to `dropped`; the packet itself may be one of them.
     fn enqueue(&mut self, packet: Queued, waits: bool, dropped: &mut Vec<u32>);
 
-    /// Removes the next packet to be sent, at `now`. The tickets of packets that are dropped instead
-    /// go to `dropped`.
+    /// Removes the next packet to be sent, at `now`. The tickets of packets that are dropped
+    /// instead go to `dropped`.
     fn dequeue(&mut self, now: Time, dropped: &mut Vec<u32>) -> Option<Queued>;
 
     /// Takes a packet of `flow` that waits out of the queue: it is not sent, and not dropped by the
     /// queue either. `None` if none with this ticket waits, and from disciplines that cannot do it.
     fn remove(&mut self, ticket: u32, flow: u32) -> Option<Queued> {
         let _ = (ticket, flow);
+        None
+    }
+
+    /// Returns true if packets leave in the order in which they came, and
+    /// [`dequeue`](Self::dequeue) drops none: so the next one is known before its time.
+    fn is_fifo(&self) -> bool {
+        false
+    }
+
+    /// Bytes on the link of the packet that came first; `None` if none waits or the next one is not
+    /// known.
+    fn next_bytes(&self) -> Option<u32> {
         None
     }
 
@@ -116,20 +132,20 @@ impl AqmCounters {
 pub enum Content {
     /// A packet, with its ECN field behind the queue.
     Packet(Queued),
-    /// A frame of the direction's ARQ. Its packet has left the queue, and stays held until the far end has
-    /// taken it.
+    /// A frame of the direction's ARQ. Its packet has left the queue, and stays held until the far
+    /// end has taken it.
     Frame(Frame),
     /// The same once more.
     Repeat(Frame),
     /// A status frame of the other direction's ARQ.
     Status,
-    /// The packet with this ticket leaves the queue for slots of demand assignment, and stays held until
-    /// the last of them. Its fate is not known yet: [`Fate::Scheduled`].
+    /// The packet with this ticket leaves the queue for slots of demand assignment, and stays held
+    /// until the last of them. Its fate is not known yet: [`Fate::Scheduled`].
     Begins(u32),
     /// A packet in the last slot that it needs, with its ECN field behind the queue.
     Ends(Queued),
-    /// A packet of the direction's FEC. A data packet has left the queue, and stays held until the far end
-    /// has taken it, or has found that it is lost.
+    /// A packet of the direction's FEC. A data packet has left the queue, and stays held until the
+    /// far end has taken it, or has found that it is lost.
     Coded(CodedFrame),
 }
 
@@ -145,7 +161,7 @@ pub struct Served {
 /// A status frame that waits.
 #[derive(Clone, Copy, Debug)]
 struct WaitingStatus {
-    /// Bytes on the link.
+    /// Bytes without framing.
     bytes: u32,
     /// Packets that came before it and wait.
     ahead: usize,
@@ -154,7 +170,7 @@ struct WaitingStatus {
 /// The next transmission.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Next {
-    /// A status frame, with its bytes.
+    /// A status frame, with its bytes without framing.
     Status(u32),
     /// A repeat of ARQ.
     Repeat,
@@ -169,13 +185,17 @@ pub(crate) enum Next {
 pub(crate) struct Scheduled {
     pub discipline: AnyDiscipline,
     pub dropped: Vec<u32>,
-    /// True if packets of the queue are all that is sent, each as soon as the transmitter is free: without
-    /// ARQ, FEC, demand assignment, and status frames.
+    /// True if packets of the queue are all that is sent, each as soon as the transmitter is free:
+    /// without ARQ, FEC, demand assignment, and status frames.
     pub sends_packets_only: bool,
     pub arq: Option<Box<Sender>>,
     pub fec: Option<Box<Encoder>>,
-    /// Demand assignment, and the packet that is being sent in its slots.
+    /// Demand assignment.
     pub terminal: Option<Box<Terminal>>,
+    /// The shaper.
+    pub shaper: Option<Box<Shaper>>,
+    /// The packet that is being sent in slots of demand assignment, or waits for tokens outside of
+    /// the queue.
     pub sending: Option<Queued>,
     status: Option<WaitingStatus>,
     /// When something last changed that a transmission may have waited for: a packet arrived, for
@@ -197,6 +217,7 @@ impl Scheduled {
             arq: None,
             fec: None,
             terminal: None,
+            shaper: None,
             sending: None,
             status: None,
             ready: Time::ZERO,
@@ -231,6 +252,30 @@ impl Scheduled {
         self.is_closed() || self.terminal.is_some()
     }
 
+    /// Returns true if a packet that comes at its time has to wait for tokens, its own or those of
+    /// one before it. All that starts until then must have started.
+    pub fn lacks_tokens(&mut self, packet: &Queued) -> bool {
+        let Self { shaper, discipline, sending, .. } = self;
+        let Some(shaper) = shaper else { return false };
+        if sending.is_some() || discipline.waiting().0 > 0 {
+            return true;
+        }
+        // Others are chosen at once, and wait outside of the queue.
+        discipline.is_fifo() && shaper.ready_at(packet.since, packet.bytes) > packet.since
+    }
+
+    /// When the next packet may start that the line can send from `free` on: it waits for its
+    /// tokens.
+    #[cold]
+    pub fn tokens_at(&mut self, free: Time) -> Time {
+        let Self { shaper, discipline, sending, .. } = self;
+        let bytes = sending.map(|packet| packet.bytes).or_else(|| discipline.next_bytes());
+        match (shaper, bytes) {
+            (Some(shaper), Some(bytes)) => shaper.ready_at(free, bytes),
+            _ => free,
+        }
+    }
+
     /// Returns true if a packet waits.
     #[inline]
     pub fn has_packet(&self) -> bool {
@@ -247,6 +292,7 @@ impl Scheduled {
             || (self.has_packet() && !self.is_closed())
             || self.arq.as_ref().is_some_and(|arq| arq.has_repeat())
             || self.fec.as_ref().is_some_and(|fec| fec.has_parity())
+            || self.sending.is_some()
     }
 
     /// Returns true if ARQ sends a packet of the queue next, as it does mostly.
@@ -260,15 +306,15 @@ impl Scheduled {
     #[inline]
     pub fn next(&self) -> Option<Next> {
         let (waiting, _) = self.discipline.waiting();
-        let has_packet = waiting > 0 && !self.is_closed();
+        let has_packet = (waiting > 0 || self.sending.is_some()) && !self.is_closed();
         let before_packets = if self.arq.as_ref().is_some_and(|arq| arq.has_repeat()) {
             Some(Next::Repeat)
         } else {
             self.fec.as_ref().and_then(|fec| fec.has_parity().then_some(Next::Parity))
         };
         match self.status {
-            // It waits for packets that came before it. Repeats, parity packets, and packets that ARQ
-            // keeps back, let it pass.
+            // It waits for packets that came before it. Repeats, parity packets, and packets that
+            // ARQ keeps back, let it pass.
             Some(status)
                 if status.ahead.min(waiting) == 0 || before_packets.is_some() || !has_packet =>
             {
@@ -278,7 +324,8 @@ impl Scheduled {
         }
     }
 
-    /// A status frame of `bytes` is due: it waits behind the packets, unless one waits already.
+    /// A status frame of `bytes`, without framing, is due: it waits behind the packets, unless one
+    /// waits already.
     pub fn offer_status(&mut self, bytes: u32) {
         self.sends_packets_only = false;
         let (ahead, _) = self.discipline.waiting();
@@ -290,8 +337,8 @@ impl Scheduled {
         self.status = None;
     }
 
-    /// Takes the next packet out of the queue. Those that leave it, sent or dropped, are no longer ahead
-    /// of the status frame that waits.
+    /// Takes the next packet out of the queue. Those that leave it, sent or dropped, are no longer
+    /// ahead of the status frame that waits.
     #[inline(always)]
     pub fn dequeue(&mut self, now: Time) -> Option<Queued> {
         let Self { discipline, dropped, status, .. } = self;

@@ -1,8 +1,8 @@
 //! First in, first out, as a discipline that decides at dequeue.
 //!
 //! It drops, marks and gives way as the FIFO with computed departures does. It is for ports where
-//! something looks at the packets that wait and takes some of them out, or where ARQ sends more than the
-//! packets of the queue, so that departures cannot be computed.
+//! something looks at the packets that wait and takes some of them out, or where ARQ sends more
+//! than the packets of the queue, so that departures cannot be computed.
 
 use units::Time;
 
@@ -82,6 +82,14 @@ impl Discipline for DropTail {
     #[inline]
     fn dequeue(&mut self, _: Time, _: &mut Vec<u32>) -> Option<Queued> {
         self.store.pop()
+    }
+
+    fn is_fifo(&self) -> bool {
+        true
+    }
+
+    fn next_bytes(&self) -> Option<u32> {
+        self.store.first().map(|packet| packet.bytes)
     }
 
     fn remove(&mut self, ticket: u32, _: u32) -> Option<Queued> {

@@ -54,10 +54,11 @@ pub(crate) struct Fifo {
     limit: QueueLimit,
     low_priority: LowPriority,
     marker: Option<Marker>,
-    /// Packets that had to wait: those that have started and are not recorded, then those that wait.
+    /// Packets that had to wait: those that have started and are not recorded, then those that
+    /// wait.
     packets: Vec<Waiting>,
-    /// Number of those that have started. It grows when the next packet is offered, so that a packet
-    /// costs O(1) amortised.
+    /// Number of those that have started. It grows when the next packet is offered, so that a
+    /// packet costs O(1) amortised.
     started: usize,
     waiting_bytes: u64,
     max_waiting_bytes: u64,
@@ -148,7 +149,8 @@ impl Fifo {
         }
     }
 
-    /// Returns true if the average queue is so long that a packet which has just arrived is to be marked.
+    /// Returns true if the average queue is so long that a packet which has just arrived is to be
+    /// marked.
     pub fn marks(&self) -> bool {
         self.marker.as_ref().is_some_and(Marker::marks)
     }
@@ -178,8 +180,8 @@ impl Fifo {
         }
     }
 
-    /// Returns true if packets of low priority give way to a normal one of `framed` bytes, so that it finds
-    /// room.
+    /// Returns true if packets of low priority give way to a normal one of `framed` bytes, so that
+    /// it finds room.
     pub fn can_push_out_for(&self, framed: u32, priority: Priority) -> bool {
         let pushes_out = self.low_priority == LowPriority::PushOut;
         pushes_out && priority == Priority::Normal && self.can_make_room_for(framed)

@@ -1,4 +1,5 @@
-//! The contexts of a compressor: one for each connection, and that which was idle longest is used again.
+//! The contexts of a compressor: one for each connection, and that which was idle longest is used
+//! again.
 
 use crate::header::Endpoints;
 

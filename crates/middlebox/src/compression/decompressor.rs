@@ -1,7 +1,8 @@
 //! The decompressor of all schemes: which headers it can restore.
 //!
-//! A scheme differs by what it knows after a loss. With VJ, packets that do not name their connection are
-//! discarded after a loss. With feedback, the decompressor reports contexts that it has lost.
+//! A scheme differs by what it knows after a loss. With VJ, packets that do not name their
+//! connection are discarded after a loss. With feedback, the decompressor reports contexts that it
+//! has lost.
 
 use units::{Span, Time};
 

@@ -1,17 +1,19 @@
-//! Header compression: a compressor at the start of one direction of a link, and a decompressor at its end.
+//! Header compression: a compressor at the start of one direction of a link, and a decompressor at
+//! its end.
 //!
-//! The compressor sees packets as they leave the queue, so a packet that the queue drops damages no context.
-//! It gives each packet its length on the link and the [`Coded`] part that the decompressor needs. The
-//! decompressor decides whether it can restore the header. It has the rules of all schemes: which
-//! contexts it knows, and how far a header may be from the last one.
+//! The compressor sees packets as they leave the queue, so a packet that the queue drops damages no
+//! context. It gives each packet its length on the link and the [`Coded`] part that the
+//! decompressor needs. The decompressor decides whether it can restore the header. It has the rules
+//! of all schemes: which contexts it knows, and how far a header may be from the last one.
 //!
 //! Decisions:
-//! - Lengths and contexts are modelled, and not the bits. The content of a packet is carried whole, so
-//!   both backends use the same model, and a restored packet is the one that was sent.
-//! - A packet that cannot be restored is discarded at the end of the link. With VJ, a decompressor would
-//!   forward it with a wrong header, and the checksum of TCP would fail at the host.
+//! - Lengths and contexts are modelled, and not the bits. The content of a packet is carried whole,
+//!   so both backends use the same model, and a restored packet is the one that was sent.
+//! - A packet that cannot be restored is discarded at the end of the link. With VJ, a decompressor
+//!   would forward it with a wrong header, and the checksum of TCP would fail at the host.
 //! - Only TCP is compressed. Other packets keep their headers.
-//! - The identification field of IPv4 increases by one for each packet of a connection, as Linux counts it.
+//! - The identification field of IPv4 increases by one for each packet of a connection, as
+//!   Linux counts it.
 
 mod contexts;
 mod decompressor;
@@ -47,14 +49,15 @@ const KIND: &str = "header compression";
     schemars(inline)
 )]
 pub enum HeaderCompression {
-    /// ROHC for TCP/IP with feedback: the decompressor requests a refresh when it has lost its context.
+    /// ROHC for TCP/IP with feedback: the decompressor requests a refresh when it has lost its
+    /// context.
     Rohc(RohcSettings),
     /// ROHC for TCP/IP without feedback: the compressor refreshes all contexts periodically.
     RohcUnidirectional(RohcUnidirectionalSettings),
     /// Header compression of SCPS-TP: absolute values, so that a lost packet damages no context.
     Scps(ScpsSettings),
-    /// Van Jacobson's header compression: differences to the packet before. After a lost packet, the
-    /// following ones are lost too, until one with a full header arrives.
+    /// Van Jacobson's header compression: differences to the packet before. After a lost packet,
+    /// the following ones are lost too, until one with a full header arrives.
     Vj(VjSettings),
 }
 
@@ -89,15 +92,16 @@ impl HeaderCompression {
         !matches!((self, ip), (Self::Vj(_), IpVersion::V6))
     }
 
-    /// No header on the link is shorter, in bytes: every scheme keeps TCP's checksum and a byte of its own.
+    /// No header on the link is shorter, in bytes: every scheme keeps TCP's checksum and a byte of
+    /// its own.
     pub fn shortest_header(&self) -> u16 {
         3
     }
 
-    /// Bytes of a header on the link, on average over many packets of one connection in one direction, of
-    /// which none is lost: `step` is the time between two packets, `payload` their bytes of payload. Without
-    /// payload they are ACKs of two segments each. `options` are bytes of TCP options, which are timestamps
-    /// if there are any.
+    /// Bytes of a header on the link, on average over many packets of one connection in one
+    /// direction, of which none is lost: `step` is the time between two packets, `payload` their
+    /// bytes of payload. Without payload they are ACKs of two segments each. `options` are bytes of
+    /// TCP options, which are timestamps if there are any.
     pub fn mean_header(&self, ip: IpVersion, payload: u16, has_timestamps: bool) -> f64 {
         const PACKETS: u32 = 2000;
         let options = if has_timestamps { wire::tcp::TIMESTAMPS } else { 0 };
@@ -165,7 +169,8 @@ pub struct Coded {
     connection: u32,
     /// Number of the packet in its context.
     number: u32,
-    /// Number of packets before it in its context, from any of which the decompressor can restore it.
+    /// Number of packets before it in its context, from any of which the decompressor can restore
+    /// it.
     reach: u32,
 }
 
@@ -179,8 +184,8 @@ pub struct Feedback {
 }
 
 impl Feedback {
-    /// Length of a packet of feedback in bytes: FEEDBACK-2 with a small context identifier (RFC 5795
-    /// section 5.2.4).
+    /// Length of a packet of feedback in bytes: FEEDBACK-2 with a small context identifier
+    /// (RFC 5795 section 5.2.4).
     pub const BYTES: u16 = 4;
 }
 

@@ -1,26 +1,28 @@
-//! ROHC for TCP/IP (RFC 6846 on RFC 5795): values are sent with as many low bits as the decompressor needs
-//! with any of the last packets as its reference (window-based LSB encoding).
+//! ROHC for TCP/IP (RFC 6846 on RFC 5795): values are sent with as many low bits as the
+//! decompressor needs with any of the last packets as its reference (window-based LSB encoding).
 //!
-//! The first packets of a connection carry everything (IR). Then only what differs from one of the last
-//! `repeats` packets is sent, so up to `repeats - 1` lost packets in a row damage nothing. A checksum over the
-//! header protects each packet: a decompressor that has lost its reference notices, and discards the packet.
+//! The first packets of a connection carry everything (IR). Then only what differs from one of the
+//! last `repeats` packets is sent, so up to `repeats - 1` lost packets in a row damage nothing. A
+//! checksum over the header protects each packet: a decompressor that has lost its reference
+//! notices, and discards the packet.
 //!
-//! - `rohc` repairs this with feedback. The decompressor sends a NACK over the other direction of the link,
-//!   and the compressor sends all that may change (IR-DYN), `repeats` times. For a context of which nothing
-//!   is known, it is a STATIC-NACK, and the answer IR. Feedback can be lost, and is repeated after
-//!   `nack_interval` if packets still cannot be restored.
-//! - `rohc-unidirectional` has no feedback. The compressor sends IR and IR-DYN periodically, each `repeats`
-//!   times.
+//! - `rohc` repairs this with feedback. The decompressor sends a NACK over the other direction of
+//!   the link, and the compressor sends all that may change (IR-DYN), `repeats` times. For a
+//!   context of which nothing is known, it is a STATIC-NACK, and the answer IR. Feedback can be
+//!   lost, and is repeated after `nack_interval` if packets still cannot be restored.
+//! - `rohc-unidirectional` has no feedback. The compressor sends IR and IR-DYN periodically, each
+//!   `repeats` times.
 //!
-//! Lengths are those of the formats of RFC 6846 section 8: `rnd` formats for IPv6, whose packets have no
-//! identification field, and `seq` formats for IPv4. The irregular chain follows: the checksum of TCP, a byte
-//! for ECN once a connection uses it, timestamps with their changed low bits, and SACK blocks.
+//! Lengths are those of the formats of RFC 6846 section 8: `rnd` formats for IPv6, whose packets
+//! have no identification field, and `seq` formats for IPv4. The irregular chain follows: the
+//! checksum of TCP, a byte for ECN once a connection uses it, timestamps with their changed low
+//! bits, and SACK blocks.
 //!
-//! Reconstructed: RFC 6846 leaves to implementations when to refresh and when to send feedback. `repeats` and
-//! the refresh intervals are those of the ROHC library of Barvaux; the minimum time between NACKs is our
-//! choice. Options that are neither timestamps nor SACK blocks are sent in full. Packets that were overtaken
-//! cannot be restored: the modelled formats do not tolerate reordering. A wrong header never passes its
-//! checksum.
+//! Reconstructed: RFC 6846 leaves to implementations when to refresh and when to send feedback.
+//! `repeats` and the refresh intervals are those of the ROHC library of Barvaux; the minimum time
+//! between NACKs is our choice. Options that are neither timestamps nor SACK blocks are sent in
+//! full. Packets that were overtaken cannot be restored: the modelled formats do not tolerate
+//! reordering. A wrong header never passes its checksum.
 
 use std::collections::VecDeque;
 
@@ -61,8 +63,8 @@ pub(super) const ABOUT_UNIDIRECTIONAL: Mechanism = Mechanism {
     schemars(inline)
 )]
 pub struct RohcSettings {
-    /// Number of packets that carry each change, and full headers at the start (optimistic approach, RFC 6846
-    /// section 5.2.1). One less may be lost in a row without damage.
+    /// Number of packets that carry each change, and full headers at the start (optimistic
+    /// approach, RFC 6846 section 5.2.1). One less may be lost in a row without damage.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 16)))]
     pub repeats: u8,
     /// Number of connections that are compressed at a time. Up to 16 have small identifiers.
@@ -88,8 +90,8 @@ impl Default for RohcSettings {
     schemars(inline)
 )]
 pub struct RohcUnidirectionalSettings {
-    /// Number of packets that carry each change, and full headers at the start (optimistic approach, RFC 6846
-    /// section 5.2.1). One less may be lost in a row without damage.
+    /// Number of packets that carry each change, and full headers at the start (optimistic
+    /// approach, RFC 6846 section 5.2.1). One less may be lost in a row without damage.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 16)))]
     pub repeats: u8,
     /// Number of connections that are compressed at a time. Up to 16 have small identifiers.
@@ -284,8 +286,8 @@ const START: u32 = 3;
 const TCP_STATIC: u32 = 4;
 const TCP_DYNAMIC: u32 = 17;
 
-/// The parts of IP that never change and that may: version, protocol and addresses, with the flow label of
-/// IPv6; and traffic class, time to live and the identification of IPv4.
+/// The parts of IP that never change and that may: version, protocol and addresses, with the flow
+/// label of IPv6; and traffic class, time to live and the identification of IPv4.
 fn ip_bytes(ip: IpVersion) -> (u32, u32) {
     match ip {
         IpVersion::V4 => (10, 5),
@@ -462,8 +464,8 @@ fn irregular_bytes(references: &VecDeque<Shape>, shape: &Shape, has_ecn: bool) -
     CHECKSUM + u32::from(has_ecn) + timestamps + sack
 }
 
-/// Bytes of a timestamp: 7 low bits in one byte, 14 in two, 21 in three, 29 in four. A quarter of them is for
-/// the past.
+/// Bytes of a timestamp: 7 low bits in one byte, 14 in two, 21 in three, 29 in four. A quarter of
+/// them is for the past.
 fn low_bits(distance: Option<u32>) -> u32 {
     match distance.map(|distance| distance.saturating_add(distance / 3)) {
         Some(0..0x80) => 1,

@@ -1,17 +1,18 @@
-//! Header compression of SCPS-TP (CCSDS 714.0-B-2): headers without what never changes, in absolute values.
+//! Header compression of SCPS-TP (CCSDS 714.0-B-2): headers without what never changes, in absolute
+//! values.
 //!
-//! A compressed TCP header has the number of the connection (1 byte), which fields it has (1 byte, 2 with
-//! options other than timestamps), the sequence number if it has data or a FIN (4), the acknowledgement number
-//! and the window unless they are those of the segment before (6), timestamps (8), other options with
-//! their length, padding to an even length, and the checksum (2). SYN and RST have full headers. The
-//! connection is numbered by its SYN.
+//! A compressed TCP header has the number of the connection (1 byte), which fields it has (1 byte,
+//! 2 with options other than timestamps), the sequence number if it has data or a FIN (4), the
+//! acknowledgement number and the window unless they are those of the segment before (6),
+//! timestamps (8), other options with their length, padding to an even length, and the checksum
+//! (2). SYN and RST have full headers. The connection is numbered by its SYN.
 //!
 //! The header of IP stays, because routers need its addresses.
 //!
 //! Values are absolute, so a lost packet makes no other one undecodable.
 //!
-//! A segment without an acknowledgement number is restored with its own and not with that of the last
-//! segment that has arrived, which may be older.
+//! A segment without an acknowledgement number is restored with its own and not with that of the
+//! last segment that has arrived, which may be older.
 
 use link::{Mechanism, Provenance};
 use wire::IpVersion;
@@ -41,8 +42,8 @@ const TIMESTAMPS: u32 = 8;
     schemars(inline)
 )]
 pub struct ScpsSettings {
-    /// Number of connections that are compressed at a time. A further one takes the number of that which was
-    /// idle longest.
+    /// Number of connections that are compressed at a time. A further one takes the number of that
+    /// which was idle longest.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 254)))]
     pub connections: u8,
 }

@@ -59,7 +59,8 @@ fn headers(settings: HeaderCompression, packets: impl IntoIterator<Item = Seen>)
     sent.collect()
 }
 
-/// Which of the packets are restored, if those of these numbers are lost. Feedback arrives after `delay` packets.
+/// Which of the packets are restored, if those of these numbers are lost. Feedback arrives after
+/// `delay` packets.
 fn restored(
     settings: HeaderCompression,
     packets: &[Seen],
@@ -93,7 +94,8 @@ fn restored(
 
 #[test]
 fn vj_has_the_lengths_of_rfc_1144() {
-    // Data and an echo go on without changes, an ACK changes by two bytes in three, a window in one or three.
+    // Data and an echo go on without changes, an ACK changes by two bytes in three, a window in one
+    // or three.
     assert_eq!(headers(vj(), (0..3).map(data)), [40, 3, 3]);
     assert_eq!(headers(vj(), (0..3).map(ack)), [40, 6, 6]);
     let typed = (0..3).map(|n| segment(1, n, n, 1));
@@ -150,8 +152,8 @@ fn with_vj_a_loss_of_another_connection_takes_what_does_not_name_its_own() {
     assert_eq!(found, [true, true, false, false, true, true, false]);
 }
 
-/// RFC 1144 section 3.2.2: a change of 1 to 255 takes a byte, and one up to 65,535 three. Data goes on without
-/// changes if it is as far ahead as the packet before was long.
+/// RFC 1144 section 3.2.2: a change of 1 to 255 takes a byte, and one up to 65,535 three. Data goes
+/// on without changes if it is as far ahead as the packet before was long.
 #[test]
 fn vj_charges_a_change_by_its_size() {
     let acks = |numbers: [u32; 3]| numbers.map(|number| segment(1, 5, number, 0));
@@ -161,8 +163,8 @@ fn vj_charges_a_change_by_its_size() {
     assert_eq!(headers(vj(), unequal), [40, 3, 3]);
 }
 
-/// RFC 1144 section 4: after any loss the packets are tossed that name no connection, also if the lost one was a
-/// SYN, which is not compressed.
+/// RFC 1144 section 4: after any loss the packets are tossed that name no connection, also if the
+/// lost one was a SYN, which is not compressed.
 #[test]
 fn with_vj_the_loss_of_an_uncompressed_packet_takes_what_names_no_connection() {
     let syn = with(segment(2, 1, 0, 0), |header| header.flags = flags::SYN);
@@ -185,7 +187,8 @@ fn feedback_draws_as_many_refreshes_as_repeats() {
     }
 }
 
-/// A refresh with everything contains the other kind, which is next due as long after it as after one of its own.
+/// A refresh with everything contains the other kind, which is next due as long after it as after
+/// one of its own.
 #[test]
 fn refreshes_of_both_kinds_come_after_their_numbers_of_packets() {
     let hour = Span::from_secs(3600);
@@ -202,9 +205,9 @@ fn refreshes_of_both_kinds_come_after_their_numbers_of_packets() {
     assert_eq!((of(Form::Full), of(Form::Dynamic)), (vec![0, 100, 200], vec![60, 160]));
 }
 
-/// RFC 6846 section 8: 7, 14 or 21 low bits of a timestamp, of which a quarter is for the past; scaled numbers with
-/// 4 bits; a window, which only `co_common` has with a sequence number; a byte for ECN. The four packets before are
-/// references.
+/// RFC 6846 section 8: 7, 14 or 21 low bits of a timestamp, of which a quarter is for the past;
+/// scaled numbers with 4 bits; a window, which only `co_common` has with a sequence number; a byte
+/// for ECN. The four packets before are references.
 #[test]
 fn rohc_charges_what_changes_by_how_far_it_is_away() {
     let ticks = |step: u32| {
@@ -222,8 +225,8 @@ fn rohc_charges_what_changes_by_how_far_it_is_away() {
     assert_eq!(headers(rohc(), capable)[5], 6);
 }
 
-/// RFC 6846 section 7 and RFC 5795 section 5.2.2: IPv6 has addresses of 32 bytes, a flow label and a next header;
-/// large identifiers take one byte up to 127 and two above.
+/// RFC 6846 section 7 and RFC 5795 section 5.2.2: IPv6 has addresses of 32 bytes, a flow label and
+/// a next header; large identifiers take one byte up to 127 and two above.
 #[test]
 fn full_headers_of_rohc_have_addresses_and_identifiers() {
     let mut compressor = Compressor::new(rohc(), IpVersion::V6);
@@ -341,7 +344,8 @@ impl Numbers {
     }
 }
 
-/// A random packet: its step forward (or back), its acknowledgement, its window, payload, whether it is lost.
+/// A random packet: its step forward (or back), its acknowledgement, its window, payload, whether
+/// it is lost.
 type Draw = (u32, u32, u16, u32, bool, bool);
 
 fn draws() -> impl Strategy<Value = Vec<Draw>> {
@@ -370,8 +374,8 @@ fn packets(draws: &[Draw]) -> Vec<(Seen, bool)> {
 }
 
 proptest! {
-    /// A packet that the model calls restored is restored by a decoder of RFC 1144, too: after a loss it adds differences
-    /// to the wrong numbers. By chance it may come to the right ones.
+    /// A packet that the model calls restored is restored by a decoder of RFC 1144, too: after a
+    /// loss it adds differences to the wrong numbers. By chance it may come to the right ones.
     #[test]
     fn vj_restores_what_a_decoder_of_differences_restores(draws in draws()) {
         let mut compressor = Compressor::new(vj(), V4);
@@ -410,8 +414,8 @@ proptest! {
         }
     }
 
-    /// Whatever is lost, what a decompressor restores is not more than what arrives, a packet after a full
-    /// header is restored, and without losses all are.
+    /// Whatever is lost, what a decompressor restores is not more than what arrives, a packet after
+    /// a full header is restored, and without losses all are.
     #[test]
     fn every_scheme_restores_all_without_losses(draws in draws()) {
         for settings in HeaderCompression::all() {
@@ -421,8 +425,8 @@ proptest! {
         }
     }
 
-    /// A context of ROHC is never lost by fewer losses in a row than `repeats`, and always comes back with
-    /// feedback.
+    /// A context of ROHC is never lost by fewer losses in a row than `repeats`, and always comes
+    /// back with feedback.
     #[test]
     fn rohc_tolerates_what_it_promises(draws in draws(), repeats in 1u8..6) {
         let settings = HeaderCompression::Rohc(RohcSettings {

@@ -1,22 +1,23 @@
-//! Van Jacobson's header compression (RFC 1144): each header is sent as differences to that of the packet
-//! before it of the same connection.
+//! Van Jacobson's header compression (RFC 1144): each header is sent as differences to that of the
+//! packet before it of the same connection.
 //!
-//! A compressed header has 3 to 16 bytes: the change mask, the number of the connection if it is another one
-//! than before, the checksum of TCP, and the changes. A change of 1 to 255 takes one byte, any other up to
-//! 65,535 three (section 3.2.2). Data whose sequence number goes on, and an echo of typed characters, take no
-//! bytes of changes (section 3.2.2, special cases).
+//! A compressed header has 3 to 16 bytes: the change mask, the number of the connection if it is
+//! another one than before, the checksum of TCP, and the changes. A change of 1 to 255 takes one
+//! byte, any other up to 65,535 three (section 3.2.2). Data whose sequence number goes on, and an
+//! echo of typed characters, take no bytes of changes (section 3.2.2, special cases).
 //!
-//! A full header is sent if a number goes back (a retransmission), if nothing changes (a duplicate ACK or a
-//! window probe), or if anything changes that has no place in the mask: TCP options, thus timestamps
-//! and SACK blocks, and the fields of ECN. SYN, FIN and RST pass as they are, and change no context.
+//! A full header is sent if a number goes back (a retransmission), if nothing changes (a duplicate
+//! ACK or a window probe), or if anything changes that has no place in the mask: TCP options, thus
+//! timestamps and SACK blocks, and the fields of ECN. SYN, FIN and RST pass as they are, and change
+//! no context.
 //!
-//! A lost packet damages the context: all compressed packets behind it are restored wrongly, and their
-//! checksums fail, until a full header arrives. There are no duplicate ACKs meanwhile, so that is often the
-//! retransmission after an RTO. The decompressor learns from its framing that a packet was lost, and
-//! discards all until one names its connection (section 4.1).
+//! A lost packet damages the context: all compressed packets behind it are restored wrongly, and
+//! their checksums fail, until a full header arrives. There are no duplicate ACKs meanwhile, so
+//! that is often the retransmission after an RTO. The decompressor learns from its framing that a
+//! packet was lost, and discards all until one names its connection (section 4.1).
 //!
-//! RFC 1144 is older than ECN. ECE, CWR and AE are treated as fields that have no place in the mask, because a
-//! decompressor would restore them from the header before.
+//! RFC 1144 is older than ECN. ECE, CWR and AE are treated as fields that have no place in the
+//! mask, because a decompressor would restore them from the header before.
 
 use link::{Mechanism, Provenance};
 use wire::tcp::flags;
@@ -91,7 +92,8 @@ pub(super) fn changes(last: &Shape, shape: &Shape) -> Option<u32> {
     }
     let window = u32::from(new.window.wrapping_sub(old.window));
     match (window, acknowledged, sent) {
-        // A retransmitted ACK or a window probe is repeated because the other side may have missed it.
+        // A retransmitted ACK or a window probe is repeated because the other side may have missed
+        // it.
         (0, 0, 0) => (old.payload == 0 && new.payload > 0).then_some(0),
         // Special cases of the mask.
         (0, 0, sent) if sent == old.payload => Some(0),

@@ -1,14 +1,15 @@
-//! Explicit loss notification (Balakrishnan and others): the gateway notes which data has not come over the lossy hop
-//! before it, and marks the ACKs that ask for it.
+//! Explicit loss notification (Balakrishnan and others): the gateway notes which data has not come
+//! over the lossy hop before it, and marks the ACKs that ask for it.
 //!
-//! Of the papers only a summary was read: the gateway notes gaps in arriving data, and sets a bit on the ACKs that
-//! go back. The rules are a reconstruction:
+//! Of the papers only a summary was read: the gateway notes gaps in arriving data, and sets a bit
+//! on the ACKs that go back. The rules are a reconstruction:
 //!
-//! - Data beyond the highest number so far leaves a hole. A new ACK removes what is below its number.
-//! - An ACK whose number is in a hole has a notice: what its receiver misses has not come to the gateway at
-//!   first. What came and was lost behind the gateway is in no hole, and has none.
-//! - A retransmission does not close a hole: ACKs that were on their way before it arrived still ask for the data.
-//!   So a retransmission that is lost behind the gateway counts as an error too.
+//! - Data beyond the highest number so far leaves a hole. A new ACK removes what is below its
+//!   number.
+//! - An ACK whose number is in a hole has a notice: what its receiver misses has not come to the
+//!   gateway at first. What came and was lost behind the gateway is in no hole, and has none.
+//! - A retransmission does not close a hole: ACKs that were on their way before it arrived still
+//!   ask for the data. So a retransmission that is lost behind the gateway counts as an error too.
 //! - The gateway cannot see whether a hole is an error or a full queue before it.
 
 use crate::header::{is_after, is_before};
@@ -18,8 +19,8 @@ use crate::header::{is_after, is_before};
 pub(super) struct Holes(Vec<(u32, u32)>);
 
 impl Holes {
-    /// Data that begins with `start` comes; `seen` is behind the highest before it. No more than `most` holes
-    /// are kept.
+    /// Data that begins with `start` comes; `seen` is behind the highest before it. No more than
+    /// `most` holes are kept.
     pub fn on_data(&mut self, seen: u32, start: u32, most: usize) {
         if is_after(start, seen) && self.0.len() < most {
             self.0.push((seen, start));

@@ -1,9 +1,11 @@
-//! Admission of connections to a split proxy: what becomes of a SYN that has arrived, as a state machine
-//! without I/O. There is a limit of connections, above which new ones cross unsplit or are reset.
+//! Admission of connections to a split proxy: what becomes of a SYN that has arrived, as a state
+//! machine without I/O. There is a limit of connections, above which new ones cross unsplit or are
+//! reset.
 //!
-//! The three ways to accept are ours, from what users of PEPsal, HAProxy and others ask for. With an early
-//! answer the client's connection is open one round trip of the far leg sooner, and a refused port looks
-//! open. A late answer has neither. `early-if-known` answers at once for servers that have accepted lately.
+//! The three ways to accept are ours, from what users of PEPsal, HAProxy and others ask for. With
+//! an early answer the client's connection is open one round trip of the far leg sooner, and a
+//! refused port looks open. A late answer has neither. `early-if-known` answers at once for servers
+//! that have accepted lately.
 
 use std::collections::BTreeMap;
 
@@ -81,7 +83,8 @@ impl<S> Default for Known<S> {
 }
 
 impl<S: Ord> Known<S> {
-    /// Returns true if `server` has accepted a connection within the time `lately`, and has not failed since.
+    /// Returns true if `server` has accepted a connection within the time `lately`, and has not
+    /// failed since.
     pub fn includes(&self, now: Time, lately: Span, server: &S) -> bool {
         self.accepted.get(server).is_some_and(|last| now.since(*last) <= lately)
     }

@@ -1,22 +1,26 @@
-//! A token bucket that all connections of a side share (RFC 2697 has one as a meter), as a state machine without
-//! I/O. Tokens are bytes of IP packets. They arrive at a rate, and the bucket takes at most a burst of them.
+//! A token bucket that all connections of a side share (RFC 2697 has one as a meter), as a state
+//! machine without I/O. Tokens are bytes of IP packets. They arrive at a rate, and the bucket takes
+//! at most a burst of them.
 //!
-//! A packet leaves if the bucket has tokens for the longest packet, and takes tokens for its own length. So the
-//! bytes of any time are at most the burst and what arrives in it. Connections that have to wait form a line. The
-//! first one sends a packet and goes to the end of it, so all have the same number of packets.
+//! A packet leaves if the bucket has tokens for the longest packet, and takes tokens for its own
+//! length. So the bytes of any time are at most the burst and what arrives in it. Connections that
+//! have to wait form a line. The first one sends a packet and goes to the end of it, so all have
+//! the same number of packets.
 //!
-//! The gateway of the SCPS reference implementation has such a bucket for each route: it takes tokens for ACKs too,
-//! and it is full with those of 50 ms, or with five packets. The turns are our choice: there each connection sends
-//! as much as it can when it looks at the bucket.
+//! The gateway of the SCPS reference implementation has such a bucket for each route: it takes
+//! tokens for ACKs too, and it is full with those of 50 ms, or with five packets. The turns are our
+//! choice: there each connection sends as much as it can when it looks at the bucket.
 
 use std::collections::VecDeque;
 
 use units::{Bytes, Rate, Span, Time};
 
-/// The time for whose tokens a bucket has room if nothing else is set, and the least number of packets.
+/// The time for whose tokens a bucket has room if nothing else is set, and the least number of
+/// packets.
 const USUAL_TIME: Span = Span::from_millis(50);
 const USUAL_PACKETS: u64 = 5;
-/// Tokens are counted in billionths of a bit: a nanosecond brings a whole number of them at any rate.
+/// Tokens are counted in billionths of a bit: a nanosecond brings a whole number of them at any
+/// rate.
 const PER_BYTE: u128 = 8 * 1_000_000_000;
 
 /// Rate and size of a bucket.

@@ -1,5 +1,5 @@
-//! Conduct of a split connection when an end stalls, closes, fails or refuses: one table of tests, which
-//! both backends run. Only tests use it.
+//! Conduct of a split connection when an end stalls, closes, fails or refuses: one table of tests,
+//! which both backends run. Only tests use it.
 
 use super::Accept;
 
@@ -39,8 +39,8 @@ pub enum Step {
     Read(End),
     /// Time for some round trips passes.
     Pass,
-    /// All that the proxy and the far end take was acknowledged to the end: no more than their buffers
-    /// hold, and it stays so.
+    /// All that the proxy and the far end take was acknowledged to the end: no more than their
+    /// buffers hold, and it stays so.
     Stopped(End),
     /// The end has received this number of bytes in all, within some time.
     Receives(End, u64),

@@ -1,8 +1,10 @@
-//! The utilisation of a rate that connections share, as a state machine without I/O: which part of the rate was sent
-//! in an interval, and by how many connections. SaTPEP (Networking 2002, the abstract) monitors it at the gateway.
+//! The utilisation of a rate that connections share, as a state machine without I/O: which part of
+//! the rate was sent in an interval, and by how many connections. SaTPEP (Networking 2002, the
+//! abstract) monitors it at the gateway.
 //!
-//! Reconstructed: an interval lasts half a round trip of the connection that ends the one before. It ends when a
-//! connection looks at the meter, which each does when a packet arrives for it. So a meter needs no timer.
+//! Reconstructed: an interval lasts half a round trip of the connection that ends the one before.
+//! It ends when a connection looks at the meter, which each does when a packet arrives for it. So a
+//! meter needs no timer.
 
 use units::{Rate, Span, Time};
 

@@ -1,19 +1,22 @@
 //! Split proxies of papers and programs: settings of the satellite side by a name.
 //!
 //! - PEPsal (CNES, version 2.0.2): TCP Hybla towards the satellite.
-//! - CK-STP (Davoli, Spanò, Vignola and Zappatore): a constant window of one bandwidth-delay product, one
-//!   duplicate ACK, losses never reduce the window. The slides say that it is ideal inside a proxy.
-//! - AeroTCP (Shang, Hadjitheodosiou and Baras, DASC 2004): a fixed window and one duplicate ACK. The abstract
-//!   does not give the size of the window. The bandwidth-delay product of the satellite leg and NewReno's
-//!   recovery are our choice.
+//! - CK-STP (Davoli, Spanò, Vignola and Zappatore): a constant window of one bandwidth-delay
+//!   product, one duplicate ACK, losses never reduce the window. The slides say that it is ideal
+//!   inside a proxy.
+//! - AeroTCP (Shang, Hadjitheodosiou and Baras, DASC 2004): a fixed window and one duplicate ACK.
+//!   The abstract does not give the size of the window. The bandwidth-delay product of the
+//!   satellite leg and NewReno's recovery are our choice.
 //!
-//! - The gateway of the SCPS reference implementation (MITRE and GST), by the recipe of its manual: SCPS-TP between
-//!   two gateways. Towards the satellite the rate of the link, no congestion control, buffers of two
-//!   bandwidth-delay products, and no RTO below the round trip. On the other side buffers of 32 KiB and the
-//!   congestion control of Van Jacobson. `crates/tcp/src/scps.rs` has what differs from it in the protocol.
-//! - SaTPEP (Networking 2002): the window follows the measured utilisation of the satellite link, and losses are
-//!   reported by negative acknowledgements. Only the abstract was read. The rules of the window are ours
-//!   (`crates/congestion/src/link_share.rs`, `meter.rs`), and the negative acknowledgements are those of SCPS-TP.
+//! - The gateway of the SCPS reference implementation (MITRE and GST), by the recipe of its manual:
+//!   SCPS-TP between two gateways. Towards the satellite the rate of the link, no congestion
+//!   control, buffers of two bandwidth-delay products, and no RTO below the round trip. On the
+//!   other side buffers of 32 KiB and the congestion control of Van Jacobson.
+//!   `crates/tcp/src/scps.rs` has what differs from it in the protocol.
+//! - SaTPEP (Networking 2002): the window follows the measured utilisation of the satellite link,
+//!   and losses are reported by negative acknowledgements. Only the abstract was read. The rules of
+//!   the window are ours (`crates/congestion/src/link_share.rs`, `meter.rs`), and the negative
+//!   acknowledgements are those of SCPS-TP.
 
 use link::{Mechanism, Provenance};
 
@@ -34,15 +37,15 @@ const KIND: &str = "split proxy";
 pub enum Preset {
     /// PEPsal: TCP Hybla on the satellite side.
     Pepsal,
-    /// CK-STP in a proxy: a constant window of the bandwidth-delay product of the satellite leg, and recovery
-    /// at the first duplicate ACK.
+    /// CK-STP in a proxy: a constant window of the bandwidth-delay product of the satellite leg,
+    /// and recovery at the first duplicate ACK.
     CkStp,
     /// AeroTCP: a fixed window on the satellite side, and fast recovery at the first duplicate ACK.
     Aerotcp,
     /// SaTPEP: a window from the measured utilisation of the link, and negative acknowledgements.
     Satpep,
-    /// Gateway of the SCPS reference implementation: SCPS-TP at the rate of the link, without congestion control,
-    /// on the satellite side.
+    /// Gateway of the SCPS reference implementation: SCPS-TP at the rate of the link, without
+    /// congestion control, on the satellite side.
     ScpsGateway,
 }
 

@@ -56,8 +56,8 @@ impl AtLimit {
     }
 }
 
-/// TCP settings of one side of a split proxy. An absent key leaves the decision to the host's TCP. `C`
-/// names a congestion controller: on Linux a name is all that there is, in a scenario there are
+/// TCP settings of one side of a split proxy. An absent key leaves the decision to the host's TCP.
+/// `C` names a congestion controller: on Linux a name is all that there is, in a scenario there are
 /// parameters.
 #[derive(Clone, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(Serialize, Deserialize, JsonSchema))]

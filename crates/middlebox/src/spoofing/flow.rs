@@ -13,7 +13,8 @@ const GAIN: f64 = 0.125;
 const VARIANCE_GAIN: f64 = 0.25;
 /// Timeout before the first sample (RFC 6298 section 2).
 const FIRST_TIMEOUT: Span = Span::from_secs(1);
-/// Expiries of the timer in a row after which the gateway waits for an ACK, as Linux's `tcp_retries2`.
+/// Expiries of the timer in a row after which the gateway waits for an ACK, as Linux's
+/// `tcp_retries2`.
 const MOST_EXPIRIES: u32 = 15;
 /// The most retransmissions for one ACK.
 const REPAIRS: usize = 2;
@@ -197,7 +198,8 @@ impl<P: Visible> Flow<P> {
         (self.ack(settings, echo), true)
     }
 
-    /// Takes an acknowledgement of the receiver to account. Returns whether it acknowledges new data.
+    /// Takes an acknowledgement of the receiver to account. Returns whether it acknowledges new
+    /// data.
     pub(super) fn on_number(&mut self, now: Time, header: &Header, counts: &mut Counts) -> bool {
         let number = header.acknowledgement;
         if !is_after(number, self.acknowledged) {
@@ -233,9 +235,9 @@ impl<P: Visible> Flow<P> {
 
     /// Retransmits copies that are lost, at most two.
     ///
-    /// A copy is retransmitted again when its repair should have been acknowledged. This wait doubles
-    /// each time: srtt has no samples from retransmitted copies, so it stays too short when the queue
-    /// of the hop fills, and needless repairs would fill it further.
+    /// A copy is retransmitted again when its repair should have been acknowledged. This wait
+    /// doubles each time: srtt has no samples from retransmitted copies, so it stays too short when
+    /// the queue of the hop fills, and needless repairs would fill it further.
     fn repair(&mut self, now: Time, settings: &SpoofingSettings, out: &mut Vec<P>) -> u64 {
         let again = Span::from_secs_f64(1.25 * self.srtt.unwrap_or(1.0));
         let mut behind = self.copies.iter().filter(|copy| copy.sacked).count();

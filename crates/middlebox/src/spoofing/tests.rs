@@ -143,7 +143,8 @@ fn a_connection_whose_syn_has_not_passed_is_left_alone() {
     assert_eq!(counts, [0; 5]);
 }
 
-/// RFC 7323 section 2.2: windows are scaled if both SYNs have the option, by that of the end that has the window.
+/// RFC 7323 section 2.2: windows are scaled if both SYNs have the option, by that of the end that
+/// has the window.
 #[test]
 fn windows_are_scaled_as_both_ends_have_agreed() {
     let scaled = |window_scale, packet: &Plain| Plain(Header { window_scale, ..packet.0 });
@@ -189,8 +190,8 @@ fn a_sender_that_waits_for_the_store_gets_its_larger_window() {
     assert_eq!(counts[4], 1);
 }
 
-/// RFC 6298 sections 2 and 5: a second at first, twice as long after each expiry, and no sample of what was
-/// retransmitted.
+/// RFC 6298 sections 2 and 5: a second at first, twice as long after each expiry, and no sample of
+/// what was retransmitted.
 #[test]
 fn the_timer_waits_a_second_and_doubles_until_there_is_a_sample() {
     let mut packets = opened();

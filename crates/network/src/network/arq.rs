@@ -1,11 +1,12 @@
 //! ARQ in the fast engine: the way between the sender of a port and its receiver at the far end.
 //!
-//! Frames and status frames on their way wait in queues of their own, each with an event. A packet stays held until the receiver has taken its frame. It then arrives at the end
-//! of the port as any other packet, at the same instant.
+//! Frames and status frames on their way wait in queues of their own, each with an event. A packet
+//! stays held until the receiver has taken its frame. It then arrives at the end of the port as any
+//! other packet, at the same instant.
 //!
-//! Most status frames report no loss and find the window far from closed. They change nothing until something
-//! else happens, so they have no event of their own, and are taken in together. A status frame that reports a
-//! loss has its event at its arrival, and so has each one that the sender
+//! Most status frames report no loss and find the window far from closed. They change nothing until
+//! something else happens, so they have no event of their own, and are taken in together. A status
+//! frame that reports a loss has its event at its arrival, and so has each one that the sender
 //! [awaits](link::Direction::awaits_status).
 
 use std::collections::VecDeque;
@@ -100,8 +101,9 @@ pub(super) fn take_first<T>(queue: &mut VecDeque<(Time, T)>) -> (Option<T>, Opti
     (first, queue.front().map(|(at, _)| *at))
 }
 
-impl<B> Network<B> {
-    /// Starts the transmissions of packets with ARQ that start by `now`, up to the first of another kind.
+impl<B: Clone> Network<B> {
+    /// Starts the transmissions of packets with ARQ that start by `now`, up to the first of another
+    /// kind.
     #[inline]
     pub(super) fn serve_frames(&mut self, now: Time, number: usize) {
         let port = &mut self.ports[number];
@@ -178,8 +180,8 @@ impl<B> Network<B> {
         }
     }
 
-    /// A packet has joined the queue of port `number`: from a number of packets on that may close the window,
-    /// status frames have events.
+    /// A packet has joined the queue of port `number`: from a number of packets on that may close
+    /// the window, status frames have events.
     #[inline]
     pub(super) fn watch_window(&mut self, now: Time, number: usize) {
         if self.ports[number].direction.awaits_status() {
@@ -188,8 +190,8 @@ impl<B> Network<B> {
         }
     }
 
-    /// A frame arrives at the end of port `number`: its packet, and those that have waited for it, go
-    /// on, and a status frame is due.
+    /// A frame arrives at the end of port `number`: its packet, and those that have waited for it,
+    /// go on, and a status frame is due.
     pub(super) fn frame_arrives(&mut self, now: Time, number: usize) {
         let reverse = self.ports[number].reverse.map(usize::from);
         let Some(LinkLayer::Arq(arq)) = self.ports[number].link_layer.as_deref_mut() else {
@@ -229,8 +231,8 @@ impl<B> Network<B> {
         }
     }
 
-    /// A status frame for the sender of port `number` arrives that has an event, with those before it that
-    /// have none.
+    /// A status frame for the sender of port `number` arrives that has an event, with those before
+    /// it that have none.
     pub(super) fn status_arrives(&mut self, now: Time, number: usize) {
         self.arrivals.follow_earliest(None);
         if let Some(LinkLayer::Arq(arq)) = self.ports[number].link_layer.as_deref_mut() {
@@ -256,8 +258,8 @@ impl<B> Network<B> {
 }
 
 impl<B> Port<B> {
-    /// Takes in the next status frames that report no loss and have `arrived`, if the sender does not have to
-    /// act on them.
+    /// Takes in the next status frames that report no loss and have `arrived`, if the sender does
+    /// not have to act on them.
     pub(super) fn take_clean_statuses(&mut self, arrived: impl Fn(Time) -> bool) {
         let Self { link_layer, direction, .. } = self;
         let Some(LinkLayer::Arq(arq)) = link_layer.as_deref_mut() else { return };

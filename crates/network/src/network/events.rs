@@ -22,8 +22,8 @@ impl PortEvent {
         [Self::Arrival, Self::Service, Self::Frame, Self::Status, Self::Timer, Self::Hold];
 }
 
-/// The numbers of events: first those of all ports for arrivals, then those for each other kind. So the number of
-/// an arrival is that of its port.
+/// The numbers of events: first those of all ports for arrivals, then those for each other kind. So
+/// the number of an arrival is that of its port.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct EventNumbers {
     ports: usize,

@@ -1,7 +1,8 @@
 //! FEC in the fast engine: the way between the encoder of a port and its decoder at the far end.
 //!
-//! Packets on their way wait in a queue of their own, which has an event. A data packet stays held until the decoder
-//! has passed it on, or has found that it is lost. A packet that is passed on arrives at the end of the port as any other packet, at the same instant.
+//! Packets on their way wait in a queue of their own, which has an event. A data packet stays held
+//! until the decoder has passed it on, or has found that it is lost. A packet that is passed on
+//! arrives at the end of the port as any other packet, at the same instant.
 
 use std::collections::VecDeque;
 
@@ -43,7 +44,7 @@ impl Fec {
     }
 }
 
-impl<B> Network<B> {
+impl<B: Clone> Network<B> {
     /// A packet of a block of port `number` is sent; without an arrival, it is corrupted.
     pub(super) fn coded_leaves(&mut self, number: usize, frame: CodedFrame, arrival: Option<Time>) {
         let Some(LinkLayer::Fec(fec)) = self.ports[number].link_layer.as_deref_mut() else {
@@ -72,7 +73,8 @@ impl<B> Network<B> {
         self.pass(now, number);
     }
 
-    /// The event of the decoder's timer of port `number` happens. The timer itself may have moved on.
+    /// The event of the decoder's timer of port `number` happens. The timer itself may have moved
+    /// on.
     pub(super) fn hold_expires(&mut self, now: Time, number: usize) {
         self.arrivals.follow_earliest(None);
         let Some(LinkLayer::Fec(fec)) = self.ports[number].link_layer.as_deref_mut() else {

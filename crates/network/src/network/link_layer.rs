@@ -1,4 +1,5 @@
-//! The link layer of a port: ARQ or FEC, apart from its sender. A port has one or none: they exclude each other.
+//! The link layer of a port: ARQ or FEC, apart from its sender. A port has one or none: they
+//! exclude each other.
 
 use link::Counters;
 use units::Time;

@@ -19,7 +19,12 @@ pub(super) struct Port<B> {
     pub(super) packets: Ring<(Time, Packet<B>)>,
     pub(super) delivered: Delivered,
     pub(super) direction: Direction,
-    /// Packets that the queue of a discipline holds, that ARQ may repeat, or that FEC has not decided about.
+    /// Packets may overtake others on their way.
+    pub(super) overtakes: bool,
+    /// Packets may arrive twice.
+    pub(super) duplicates: bool,
+    /// Packets that the queue of a discipline holds, that ARQ may repeat, or that FEC has not
+    /// decided about.
     pub(super) held: Held<Packet<B>>,
     pub(super) watchers: Option<Box<Watchers<B>>>,
     pub(super) compressor: Option<Box<dyn Compressor<B>>>,
@@ -32,7 +37,8 @@ pub(super) struct Port<B> {
     pub(super) link_layer: Option<Box<LinkLayer>>,
 }
 
-/// The state machines that see the packets of a queue: a filter with what it has taken out, and a router.
+/// The state machines that see the packets of a queue: a filter with what it has taken out, and a
+/// router.
 #[derive(Clone, Debug)]
 pub(super) struct Watchers<B> {
     pub(super) filter: Option<Box<dyn QueueFilter<B>>>,
@@ -74,6 +80,8 @@ impl<B> Port<B> {
             reverse: spec.reverse,
             service: Time::NEVER,
             service_slack: spec.direction.service_slack(),
+            overtakes: spec.direction.settings().overtakes(),
+            duplicates: spec.direction.settings().duplication.is_some(),
             direction: spec.direction,
         }
     }
@@ -98,10 +106,36 @@ impl<B> Port<B> {
         self.watchers.is_none() && self.compressor.is_none()
     }
 
-    /// Puts a packet on its way. It overtakes packets that arrive later.
-    pub(super) fn propagate(&mut self, at: Time, packet: Packet<B>) {
+    /// Puts a packet on its way, and its copy if it has one.
+    #[inline]
+    pub(super) fn propagate(&mut self, at: Time, packet: Packet<B>)
+    where
+        B: Clone,
+    {
+        match self.duplicates {
+            true => self.propagate_twice(at, packet),
+            false => self.push(at, packet),
+        }
+    }
+
+    #[cold]
+    #[inline(never)]
+    fn propagate_twice(&mut self, at: Time, packet: Packet<B>)
+    where
+        B: Clone,
+    {
+        let copy = self.direction.take_copy().map(|at| (at, packet.clone()));
+        self.push(at, packet);
+        if let Some((at, packet)) = copy {
+            self.push(at, packet);
+        }
+    }
+
+    /// Puts a packet behind those that arrive before it.
+    #[inline]
+    fn push(&mut self, at: Time, packet: Packet<B>) {
         self.packets.push((at, packet));
-        if self.direction.settings().reorder {
+        if self.overtakes {
             self.packets.move_last(|(before, _), (at, _)| before > at);
         }
     }
@@ -208,8 +242,8 @@ impl<B> Port<B> {
         }
     }
 
-    /// Slow path of a packet that was dropped or marked, or displaces others. Where others have to give way, it is
-    /// offered again; `moved` gets the next arrival then.
+    /// Slow path of a packet that was dropped or marked, or displaces others. Where others have to
+    /// give way, it is offered again; `moved` gets the next arrival then.
     #[cold]
     #[inline(never)]
     pub(super) fn reconsider(

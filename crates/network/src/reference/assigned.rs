@@ -1,5 +1,5 @@
-//! Demand assignment in the reference engine: the terminal is the state machine of the fast engine, and
-//! each frame and slot in which it has something to do is an event.
+//! Demand assignment in the reference engine: the terminal is the state machine of the fast engine,
+//! and each frame and slot in which it has something to do is an event.
 
 use link::{Action, DemandSettings, Queued, Terminal};
 use units::{Span, Time};
@@ -61,8 +61,9 @@ impl<B: Clone> ReferenceNetwork<B> {
         let is_idle = |assigned: &Assigned<B>| assigned.sending.is_none();
         if self.ports[number].assigned.as_ref().is_some_and(is_idle) {
             let Some((load, queued)) = self.take_assigned(now, number) else { return };
-            let Some(assigned) = &mut self.ports[number].assigned else { return };
-            assigned.terminal.begin(queued.bytes);
+            let port = &mut self.ports[number];
+            let Some(assigned) = &mut port.assigned else { return };
+            assigned.terminal.begin(port.framing.bytes(queued.unframed));
             assigned.sending = Some((load, queued));
         }
         let port = &mut self.ports[number];
@@ -76,7 +77,7 @@ impl<B: Clone> ReferenceNetwork<B> {
         }
         let Some((load, queued)) = assigned.sending.take() else { return };
         let leaves = assigned.terminal.finish(queued.since);
-        let corrupted = port.channel.corrupts(leaves, queued.bytes - port.overhead);
+        let corrupted = port.channel.corrupts(leaves, queued.unframed);
         let (drawn, lost) = port.draw(leaves, corrupted);
         let (arrived, bytes, duration) = (now, queued.bytes, Span::ZERO);
         let corrupted = corrupted || lost;

@@ -3,7 +3,7 @@
 
 use std::collections::BTreeMap;
 
-use link::{AqmCounters, Discipline, FeedbackCounters, Queued, Queueing};
+use link::{AqmCounters, Discipline, FeedbackCounters, Framing, Queued, Queueing};
 use units::{Span, Time};
 
 use super::repeating::{Next, Repeating};
@@ -97,6 +97,16 @@ impl<B: Clone> Managed<B> {
         self.discipline.waiting()
     }
 
+    /// Returns true if the next packet is known before its time.
+    pub fn is_fifo(&self) -> bool {
+        self.discipline.is_fifo()
+    }
+
+    /// Bytes of the next packet on the line, if it is known.
+    pub fn next_bytes(&self) -> Option<u32> {
+        self.discipline.next_bytes()
+    }
+
     /// Those of active queue management.
     pub fn counters(&self) -> Option<AqmCounters> {
         let decisions = self.discipline.decisions();
@@ -108,13 +118,13 @@ impl<B: Clone> Managed<B> {
         self.packets.remove(&ticket)
     }
 
-    /// Returns the numbers of packets that were dropped and filtered, and whether the packet joined the
-    /// queue.
+    /// Returns the numbers of packets that were dropped and filtered, and whether the packet joined
+    /// the queue.
     fn enqueue(
         &mut self,
         now: Time,
         packet: Packet<B>,
-        overhead: u32,
+        (header, framing): (u32, Framing),
         waits: bool,
     ) -> (u64, u64, bool) {
         let ticket = self.next_ticket;
@@ -125,9 +135,10 @@ impl<B: Clone> Managed<B> {
         let filtered = self.filter(ticket, &packet);
         let Packet { flow, bytes, priority, ecn, .. } = packet;
         self.packets.insert(ticket, packet);
-        let bytes = u32::from(bytes) + overhead;
+        let unframed = u32::from(bytes) + header;
+        let bytes = framing.bytes(unframed);
         let mut dropped = Vec::new();
-        let queued = Queued { ticket, flow, bytes, priority, ecn, since: now };
+        let queued = Queued { ticket, flow, bytes, unframed, priority, ecn, since: now };
         self.discipline.enqueue(queued, waits, &mut dropped);
         self.note_queue();
         (self.forget(&dropped), filtered, !dropped.contains(&ticket))
@@ -170,7 +181,7 @@ impl<B: Clone> Managed<B> {
 
 impl<B: Clone> SlowLane<B> {
     /// Takes the next packet out of the queue; `None` if all packets were dropped.
-    fn dequeue(&mut self, now: Time) -> Option<Queued> {
+    pub(super) fn dequeue(&mut self, now: Time) -> Option<Queued> {
         let managed = self.managed.as_mut()?;
         let (before, _) = managed.waiting();
         let (queued, dropped) = managed.dequeue(now, &mut self.queueing);
@@ -189,13 +200,17 @@ impl<B: Clone> ReferenceNetwork<B> {
     pub(super) fn enter_managed(&mut self, now: Time, number: usize, packet: Packet<B>) {
         let port = &mut self.ports[number];
         let is_silent = port.up_from(now) > now;
-        let overhead = port.frame_overhead();
+        let lengths = (port.header, port.framing);
         let Some(managed) = &mut port.managed else { return };
         let is_closed = port.repeating.as_ref().is_some_and(Repeating::is_closed);
         let is_assigned = port.assigned.is_some();
         let waits = port.sending.is_some() || managed.waiting().0 > 0 || is_silent;
-        let waits = waits || is_closed || is_assigned;
-        let (dropped, filtered, joined) = managed.enqueue(now, packet, overhead, waits);
+        let framed = lengths.1.bytes(u32::from(packet.bytes) + lengths.0);
+        let lacks_tokens = port.shaping.as_mut().is_some_and(|shaping| {
+            shaping.holds() || (managed.is_fifo() && shaping.shaper.ready_at(now, framed) > now)
+        });
+        let waits = waits || is_closed || is_assigned || lacks_tokens;
+        let (dropped, filtered, joined) = managed.enqueue(now, packet, lengths, waits);
         let (_, bytes) = managed.waiting();
         let counters = &mut port.report.counters;
         counters.dropped_packets += dropped;
@@ -223,8 +238,17 @@ impl<B: Clone> ReferenceNetwork<B> {
                 self.schedule(starts, Kind::Resumes, number, None);
                 return;
             }
-            let Some((load, bytes)) = self.take_next(now, number, next) else { continue };
+            if let Some(ready) = self.ports[number].lacks_tokens_until(now) {
+                self.schedule(ready, Kind::Resumes, number, None);
+                return;
+            }
+            let taken = match self.ports[number].shaping.is_some() {
+                true => self.take_shaped(now, number),
+                false => self.take_next(now, number, next),
+            };
+            let Some((load, unframed)) = taken else { continue };
             let port = &mut self.ports[number];
+            let bytes = port.framing.bytes(unframed);
             let rate = port.rate_at(now);
             port.serialiser.set_rate(rate);
             let duration = if now > port.last_end {
@@ -233,7 +257,7 @@ impl<B: Clone> ReferenceNetwork<B> {
                 port.serialiser.next(bytes)
             };
             let leaves = now + duration;
-            let corrupted = port.channel.corrupts(leaves, bytes - port.overhead);
+            let corrupted = port.channel.corrupts(leaves, unframed);
             let (drawn, lost) = port.draw(leaves, corrupted);
             let (arrived, corrupted) = (now, corrupted || lost);
             let accepted =
@@ -247,7 +271,7 @@ impl<B: Clone> ReferenceNetwork<B> {
         }
     }
 
-    /// Takes what is sent next, with its bytes on the link; `None` if all packets were dropped.
+    /// Takes what is sent next, with its bytes without framing; `None` if all packets were dropped.
     fn take_next(&mut self, now: Time, number: usize, next: Next) -> Option<(Load<B>, u32)> {
         let port = &mut self.ports[number];
         match next {
@@ -271,7 +295,7 @@ impl<B: Clone> ReferenceNetwork<B> {
                         Load::Packet(Packet { ecn: queued.ecn, ..packet })
                     }
                 };
-                Some((load, queued.bytes))
+                Some((load, queued.unframed))
             }
         }
     }

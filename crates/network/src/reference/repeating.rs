@@ -4,6 +4,7 @@
 use link::{Accepted, ArqCounters, ArqSettings, Frame, Receiver, Sender, Status};
 use units::Time;
 
+use super::shaping::Shaping;
 use super::{Kind, Load, ReferenceNetwork, SlowLane};
 use crate::fabric::Packet;
 
@@ -34,12 +35,8 @@ pub(super) enum Next {
 }
 
 impl Repeating {
-    pub fn new(arq: ArqSettings, overhead: u32) -> Self {
-        Self {
-            sender: Sender::new(arq, arq.header + overhead),
-            receiver: Receiver::new(arq),
-            timer: Time::NEVER,
-        }
+    pub fn new(arq: ArqSettings) -> Self {
+        Self { sender: Sender::new(arq), receiver: Receiver::new(arq), timer: Time::NEVER }
     }
 
     /// Totals, with this number of status frames that arrive now.
@@ -55,14 +52,10 @@ impl Repeating {
 }
 
 impl<B: Clone> SlowLane<B> {
-    /// Bytes that the link adds to a packet.
-    pub(super) fn frame_overhead(&self) -> u32 {
-        self.overhead + self.header
-    }
-
     /// A status frame waits only while a packet that came before it is next.
     pub(super) fn next(&self) -> Option<Next> {
-        let waiting = self.managed.as_ref()?.waiting().0;
+        let held = self.shaping.as_ref().is_some_and(Shaping::holds);
+        let waiting = self.managed.as_ref()?.waiting().0 + usize::from(held);
         let repeating = self.repeating.as_ref();
         let next = if repeating.is_some_and(|repeating| repeating.sender.has_repeat()) {
             Some(Next::Repeat)
@@ -85,7 +78,7 @@ impl<B: Clone> ReferenceNetwork<B> {
     /// The status frame that port `number` sends now, with its bytes.
     pub(super) fn take_status(&mut self, number: usize) -> Option<(Load<B>, u32)> {
         let port = &mut self.ports[number];
-        let bytes = port.status.take()?.bytes + port.overhead;
+        let bytes = port.status.take()?.bytes;
         let data = port.reverse?;
         let status = self.ports[data].repeating.as_mut()?.receiver.status();
         Some((Load::Status(status), bytes))
@@ -144,8 +137,8 @@ impl<B: Clone> ReferenceNetwork<B> {
         self.start_next_managed(now, reverse);
     }
 
-    /// Status frames for the sender of port `number` that arrive at `now`, an instant whose events have not
-    /// happened yet.
+    /// Status frames for the sender of port `number` that arrive at `now`, an instant whose events
+    /// have not happened yet.
     pub(super) fn statuses_at(&self, now: Time, number: usize) -> u64 {
         let [first, last] =
             [0, u64::MAX].map(|sequence| (now, Kind::StatusArrives, number, sequence));

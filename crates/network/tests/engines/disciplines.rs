@@ -1,5 +1,5 @@
-//! Queues that decide at dequeue, through the network: a FIFO written as a discipline gives what the
-//! FIFO with computed departures gives, packet by packet.
+//! Queues that decide at dequeue, through the network: a FIFO written as a discipline gives what
+//! the FIFO with computed departures gives, packet by packet.
 
 use std::collections::VecDeque;
 
@@ -75,8 +75,9 @@ fn with_disciplines(hops: &[RandomDirection], scheduled: &[bool]) -> Network<u32
     Network::new(topology)
 }
 
-/// Packets of 1 ms that all wait for each other, over a delay of 20 ms: besides an event for each arrival
-/// there is one at the start of each 20 ms at most, and not one for each start of a transmission.
+/// Packets of 1 ms that all wait for each other, over a delay of 20 ms: besides an event for each
+/// arrival there is one at the start of each 20 ms at most, and not one for each start of a
+/// transmission.
 #[test]
 fn starts_of_transmissions_have_no_events_of_their_own() {
     let (packets, rate) = (1000, Rate::from_bits_per_second(8_000_000));

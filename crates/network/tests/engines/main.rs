@@ -1,6 +1,7 @@
 //! The fast engine and the slow one, packet by packet.
 
 mod assigned;
+mod buckets;
 mod changes;
 mod coding;
 mod disciplines;

@@ -1,7 +1,7 @@
 //! A connection through the proxy, between two namespaces that exist for it only.
 //!
-//! Client and server have addresses for documentation (RFC 5737), and interfaces that the rules know
-//! for as long as the check takes.
+//! Client and server have addresses for documentation (RFC 5737), and interfaces that the rules
+//! know for as long as the check takes.
 
 use std::fs::{self, File};
 use std::io::{self, Read, Write};
@@ -39,8 +39,8 @@ fn length(loaded: &Loaded) -> u64 {
     in_a_second.map_or(BYTES, |bytes| bytes.clamp(LEAST_BYTES, BYTES))
 }
 
-/// Sends a connection through the proxy, and compares its bytes. Returns what was seen, or what went
-/// wrong.
+/// Sends a connection through the proxy, and compares its bytes. Returns what was seen, or what
+/// went wrong.
 pub(super) fn connection(loaded: &Loaded, translation: Translation) -> Result<String, String> {
     let set_up = SetUp::new(translation)?;
     let document = &loaded.config.document;

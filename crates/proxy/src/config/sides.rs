@@ -40,13 +40,13 @@ pub struct TcpOptions {
 #[serde(default)]
 #[schemars(extend("additionalProperties" = false))]
 pub struct RateOptions {
-    /// Rate that all these connections share for what is sent to them: data, and the headers of its packets. Pure
-    /// ACKs and retransmissions do not count. Connections that wait for it have turns. That of a subnet replaces
-    /// that of the side. Default: no limit.
+    /// Rate that all these connections share for what is sent to them: data, and the headers of its
+    /// packets. Pure ACKs and retransmissions do not count. Connections that wait for it have
+    /// turns. That of a subnet replaces that of the side. Default: no limit.
     #[schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "320Gbit/s"))]
     pub rate: Option<Rate>,
-    /// Size of the bucket of `rate`: the most that is sent at once after a pause. Default: what `rate` brings in
-    /// 50 ms, and at least five packets of 1500 bytes.
+    /// Size of the bucket of `rate`: the most that is sent at once after a pause. Default: what
+    /// `rate` brings in 50 ms, and at least five packets of 1500 bytes.
     #[schemars(extend("x-minimum" = "1500B", "x-maximum" = "1GiB"))]
     pub burst: Option<Bytes>,
 }
@@ -63,14 +63,15 @@ pub struct ConnectionOptions {
     /// Time for which sent data may stay unacknowledged (RFC 5482). Default: that of the kernel.
     #[schemars(extend("x-minimum" = "1s", "x-maximum" = "24h"))]
     pub user_timeout: Option<Span>,
-    /// Upper bound of data that the socket holds unsent. Default: none, or with `rate` what it brings in 2 ms, but 16
-    /// to 128 KiB.
+    /// Upper bound of data that the socket holds unsent. Default: none, or with `rate` what it
+    /// brings in 2 ms, but 16 to 128 KiB.
     #[schemars(extend("x-minimum" = "1KiB", "x-maximum" = "1GiB"))]
     pub notsent_lowat: Option<Bytes>,
 }
 
 /// Settings for a subnet. A handshake is over before the subnet of a client is known, so `mss` and
-/// `fast_open` are keys of a side. The kernel takes `initial_window` from routes, which have interfaces.
+/// `fast_open` are keys of a side. The kernel takes `initial_window` from routes, which have
+/// interfaces.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub struct Subnet {

@@ -37,7 +37,8 @@ enum Line {
 struct Limit {
     rate: Arc<SharedRate>,
     line: Line,
-    /// Tokens that were taken out of the bucket, and what they are worth. Only while bytes are moved.
+    /// Tokens that were taken out of the bucket, and what they are worth. Only while bytes are
+    /// moved.
     tokens: u64,
     framing: Option<Framing>,
 }

@@ -1,9 +1,11 @@
-//! SYNs that the rules hold back: copies of them from the kernel (nfnetlink_log), and SYNs that go on.
+//! SYNs that the rules hold back: copies of them from the kernel (nfnetlink_log), and SYNs that go
+//! on.
 //!
-//! A rule drops the SYN and sends a copy to the NFLOG group that has the number of `port`. The messages are
-//! those of linux/netlink.h, linux/netfilter/nfnetlink.h and linux/netfilter/nfnetlink_log.h. A SYN goes on
-//! through a raw socket: with the mark and the priority of a side it is delivered to the listener of this
-//! side, without a mark it goes to the server.
+//! A rule drops the SYN and sends a copy to the NFLOG group that has the number of `port`. The
+//! messages are those of linux/netlink.h, linux/netfilter/nfnetlink.h and
+//! linux/netfilter/nfnetlink_log.h. A SYN goes on through a raw socket: with the mark and the
+//! priority of a side it is delivered to the listener of this side, without a mark it goes to the
+//! server.
 
 use std::io;
 use std::net::{IpAddr, SocketAddr};
@@ -86,8 +88,8 @@ impl Syns {
         Self { socket, buffer: vec![0; ROOM].into() }
     }
 
-    /// The SYNs of the next message, or `None` if no message waits. An error `NOBUFS` is that the kernel had
-    /// no room for some: their clients retransmit them.
+    /// The SYNs of the next message, or `None` if no message waits. An error `NOBUFS` is that the
+    /// kernel had no room for some: their clients retransmit them.
     pub(crate) fn next(&mut self) -> Result<Option<Vec<Held>>, Errno> {
         match recv(&self.socket, &mut *self.buffer, RecvFlags::empty()) {
             Ok((_, length)) => Ok(Some(held(&self.buffer[..length.min(ROOM)]))),
@@ -156,8 +158,8 @@ fn attributes(buffer: &[u8]) -> impl Iterator<Item = (u16, &[u8])> {
     })
 }
 
-/// Items with a header that has their length, each at a multiple of four bytes. It ends at the first one
-/// that is longer than the rest or shorter than its header.
+/// Items with a header that has their length, each at a multiple of four bytes. It ends at the
+/// first one that is longer than the rest or shorter than its header.
 fn items(
     mut rest: &[u8],
     header: usize,

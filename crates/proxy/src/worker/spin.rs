@@ -1,7 +1,7 @@
 //! Looks for events without sleep, for a time after the last ones (`busy_poll`).
 //!
-//! Most of the latency of a proxy without load is that of wake-ups: a thread that sleeps, on a core that may sleep
-//! too, needs longer to begin than to relay a message.
+//! Most of the latency of a proxy without load is that of wake-ups: a thread that sleeps, on a core
+//! that may sleep too, needs longer to begin than to relay a message.
 
 use std::time::Duration;
 

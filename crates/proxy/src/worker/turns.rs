@@ -57,7 +57,8 @@ impl Worker {
         }
     }
 
-    /// Lets a connection share the rates of the configuration. Returns true if one is another one than before.
+    /// Lets a connection share the rates of the configuration. Returns true if one is another one
+    /// than before.
     pub(super) fn share_rates(&mut self, key: Key) -> bool {
         let Some(connection) = self.connections.get_mut(key) else { return false };
         let rates = Leg::BOTH.map(|from| {

@@ -200,6 +200,12 @@ impl Lab {
         self.command(&[], arguments).output().unwrap()
     }
 
+    /// Starts the program on the gateway with `arguments`.
+    pub fn spawn(&self, arguments: &[&str]) -> Child {
+        let mut command = self.command(&[], arguments);
+        command.stdout(Stdio::piped()).stderr(Stdio::piped()).spawn().unwrap()
+    }
+
     /// The program with `arguments`, started by `parent`, if that is not empty.
     fn command(&self, parent: &[&str], arguments: &[&str]) -> Command {
         let mut command = Command::new("ip");
@@ -412,8 +418,8 @@ pub fn read_all(stream: &mut TcpStream) -> (Vec<u8>, Option<io::ErrorKind>) {
     (received, error)
 }
 
-/// Reads to the end of the stream, which has to bring exactly `sent`. A failure shows no contents: they are
-/// long.
+/// Reads to the end of the stream, which has to bring exactly `sent`. A failure shows no contents:
+/// they are long.
 #[track_caller]
 pub fn assert_reads(stream: &mut TcpStream, sent: &[u8], what: &str) {
     let (received, error) = read_all(stream);

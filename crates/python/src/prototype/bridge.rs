@@ -221,8 +221,9 @@ impl Bridge {
         R::read(given).ok_or_else(|| unexpected(&what(), R::EXPECTED, given))
     }
 
-    /// The rule of standard TCP for the end of a recovery sets cwnd to ssthresh, so `on_loss` of the class must have set
-    /// one. It is not called in a recovery whose losses all count as errors of links.
+    /// The rule of standard TCP for the end of a recovery sets cwnd to ssthresh, so `on_loss` of
+    /// the class must have set one. It is not called in a recovery whose losses all count as errors
+    /// of links.
     fn check_threshold(&mut self) {
         if self.had_loss && self.window.ssthresh == u64::MAX {
             self.failure.raise(ControllerError::new_err(

@@ -1,4 +1,5 @@
-//! A connection as an endpoint of a host: calls of the network, of the clock and of the application.
+//! A connection as an endpoint of a host: calls of the network, of the clock and of the
+//! application.
 
 use std::sync::Arc;
 
@@ -7,7 +8,7 @@ use quinn_proto::{
     ConnectionError, ServerConfig, Side, TransportErrorCode, ValidationTokenConfig, VarInt,
 };
 use sketch::Sketch;
-use transport::{AbortCause, Counters, Endpoint, Sample};
+use transport::{AbortCause, Counters, Endpoint, Limits, Sample};
 use units::{Span, Time};
 
 use super::{Connection, Datagram};
@@ -68,12 +69,13 @@ impl Endpoint for Connection {
             return Some(answer);
         }
         let frames = self.stream_frames();
+        self.meter.forget_questions();
         let transmit = self.state.as_mut().and_then(|(_, connection)| {
             self.buffer.clear();
             connection.poll_transmit(instant(now), 1, &mut self.buffer)
         });
         let Some(transmit) = transmit else {
-            self.rest(now);
+            self.rest(now, self.meter.questions());
             return None;
         };
         self.count(transmit.size, frames);
@@ -126,7 +128,8 @@ impl Endpoint for Connection {
         self.delivered
     }
 
-    /// A client whose requests are answered closes the connection; otherwise the stream to the other end ends.
+    /// A client whose requests are answered closes the connection; otherwise the stream to the
+    /// other end ends.
     fn close(&mut self) {
         self.may_send = true;
         if self.exchanges.is_used() {
@@ -149,8 +152,8 @@ impl Endpoint for Connection {
             ConnectionError::Reset | ConnectionError::ApplicationClosed(_) => {
                 Some(AbortCause::Reset)
             }
-            // An error of the application before the handshake is complete has the second code (RFC 9000
-            // section 10.2.3).
+            // An error of the application before the handshake is complete has the second code
+            // (RFC 9000 section 10.2.3).
             ConnectionError::ConnectionClosed(close)
                 if [
                     TransportErrorCode::CONNECTION_REFUSED,
@@ -183,6 +186,10 @@ impl Endpoint for Connection {
             min_rtt: path.filter(|_| has_rtt).map(|path| span(path.min_rtt)),
             rto: Span::ZERO,
         }
+    }
+
+    fn limits(&self, now: Time) -> Option<Limits> {
+        Some(self.limits_until(now))
     }
 
     fn rtt_samples(&self) -> &Sketch {

@@ -1,15 +1,19 @@
-//! A connection between two gateways: a relay reads its streams and writes to them, as it does with two TCP connections.
+//! A connection between two gateways: a relay reads its streams and writes to them, as it does with
+//! two TCP connections.
 //!
-//! One QUIC connection carries one TCP connection, with a unidirectional stream each way. FIN of TCP is the end of a stream.
-//! A reset is a stream error of both streams, H3_CONNECT_ERROR as in proxies of HTTP/3 (RFC 9114 section 4.4): RESET_STREAM
-//! and STOP_SENDING, which QUIC repairs when they are lost. The end that they reach closes the connection. So does the
-//! client when both streams are complete.
+//! One QUIC connection carries one TCP connection, with a unidirectional stream each way. FIN of
+//! TCP is the end of a stream. A reset is a stream error of both streams, H3_CONNECT_ERROR as in
+//! proxies of HTTP/3 (RFC 9114 section 4.4): RESET_STREAM and STOP_SENDING, which QUIC repairs when
+//! they are lost. The end that they reach closes the connection. So does the client when both
+//! streams are complete.
 //!
-//! Data that the relay does not take stays with quinn, whose flow control then holds back the other end.
+//! Data that the relay does not take stays with quinn, whose flow control then holds back the other
+//! end.
 //!
-//! - The gateway that accepts decides when the handshake begins, so that its client can wait for the server.
-//! - A relay may have nothing to move for long. The client sends PING frames, so that the connection does not end
-//!   in silence (RFC 9000 section 10.1.2).
+//! - The gateway that accepts decides when the handshake begins, so that its client can wait for
+//!   the server.
+//! - A relay may have nothing to move for long. The client sends PING frames, so that the
+//!   connection does not end in silence (RFC 9000 section 10.1.2).
 
 use std::time::Instant;
 
@@ -73,7 +77,8 @@ impl Connection {
         self
     }
 
-    /// Returns true if a connection of the other end waits for [`admit`](Self::admit) or [`turn_away`](Self::turn_away).
+    /// Returns true if a connection of the other end waits for [`admit`](Self::admit) or
+    /// [`turn_away`](Self::turn_away).
     pub fn is_held(&self) -> bool {
         self.relayed.as_ref().is_some_and(|relayed| relayed.incoming.is_some())
     }
@@ -118,7 +123,8 @@ impl Connection {
         self.may_send = true;
     }
 
-    /// Returns true if the other end takes part: it has answered a client, or its first data may be read at a server.
+    /// Returns true if the other end takes part: it has answered a client, or its first data may be
+    /// read at a server.
     pub fn is_established(&self) -> bool {
         self.state.as_ref().is_some_and(|(_, connection)| {
             let is_early = connection.side().is_server() && connection.has_0rtt();
@@ -162,7 +168,8 @@ impl Connection {
         taken
     }
 
-    /// Returns true if everything that the other end has sent was [taken](Self::take), and its stream has ended.
+    /// Returns true if everything that the other end has sent was [taken](Self::take), and its
+    /// stream has ended.
     pub fn peer_has_finished(&self) -> bool {
         self.relayed.as_ref().is_some_and(|relayed| relayed.has_ended)
     }

@@ -10,7 +10,8 @@ use transport::Endpoint;
 
 use super::{CLIENT, SERVER, Wire, config, wide};
 
-/// A run with logs, of a download of 300 kB over a lossy wire. Returns it, and its ends dropped, what they had sent.
+/// A run with logs, of a download of 300 kB over a lossy wire. Returns it, and its ends dropped,
+/// what they had sent.
 struct Run {
     keys: String,
     /// By name of the file.
@@ -69,8 +70,8 @@ fn records(sequence: &str) -> Vec<Value> {
     records.map(|one| serde_json::from_str(one.strip_suffix('\n').unwrap()).unwrap()).collect()
 }
 
-/// Lines of the format, with one random number, and all secrets that decrypt the packets of both ends. The earlier
-/// connection of 0-RTT has no packets and no secrets in the log.
+/// Lines of the format, with one random number, and all secrets that decrypt the packets of both
+/// ends. The earlier connection of 0-RTT has no packets and no secrets in the log.
 #[test]
 fn a_key_log_has_the_secrets_of_the_recorded_connection() {
     let secrets = [

@@ -10,8 +10,8 @@ use super::{CLIENT, SERVER, Wire, laboratory, wide};
 /// Half of it is the bandwidth-delay product of the wire, which the queue holds too.
 const SAVED: u64 = 1_500_000;
 
-/// Controllers that gain nothing: one has a constant window, and the first round trips of the other grow as fast as a
-/// jump.
+/// Controllers that gain nothing: one has a constant window, and the first round trips of the other
+/// grow as fast as a jump.
 const NO_SHORTER: [&str; 2] = ["ck-stp", "hybla"];
 
 /// A download of 1 MB. Returns its time in s and the packets that the queue has dropped.
@@ -29,8 +29,8 @@ fn download(choice: &Choice, saved: Option<(u64, u64)>) -> (f64, u64) {
     (wire.seconds(), wire.directions[SERVER].dropped)
 }
 
-/// The link alone takes 0.8 s for 1 MB; one and a half round trips for the handshake, one for the initial window
-/// and half of one for the last packet are 1.8 s.
+/// The link alone takes 0.8 s for 1 MB; one and a half round trips for the handshake, one for the
+/// initial window and half of one for the last packet are 1.8 s.
 #[test]
 fn a_resumed_download_is_shorter_with_every_controller() {
     let mut failed = Vec::new();
@@ -59,7 +59,8 @@ fn the_parameters_of_another_path_change_nothing() {
     }
 }
 
-/// Twice as much as the path and its queue hold: a part of the jump is lost, and the transfer goes on.
+/// Twice as much as the path and its queue hold: a part of the jump is lost, and the transfer goes
+/// on.
 #[test]
 fn a_jump_that_is_too_large_is_taken_back() {
     for name in ["newreno", "cubic", "hybla", "bbr", "bbr3"] {

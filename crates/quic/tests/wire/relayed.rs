@@ -2,7 +2,8 @@
 
 use super::*;
 
-/// A relay at each end. What it is to send is written as room appears, and what arrives is taken in pieces.
+/// A relay at each end. What it is to send is written as room appears, and what arrives is taken in
+/// pieces.
 struct Relays {
     to_send: [u64; 2],
     is_closed: [bool; 2],
@@ -125,8 +126,8 @@ fn each_direction_ends_alone() {
     wire.run_until(late(), |ends, now| relays.drive(ends, now));
 }
 
-/// Frames of a reset are retransmitted: it reaches the other end with any losses, in both directions, whether there was
-/// data or not.
+/// Frames of a reset are retransmitted: it reaches the other end with any losses, in both
+/// directions, whether there was data or not.
 #[test]
 fn a_reset_reaches_the_other_end() {
     for loss in [None, Some(3)] {

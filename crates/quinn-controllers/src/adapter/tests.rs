@@ -207,7 +207,8 @@ fn phase(path: &Path) -> ResumePhase {
     path.adapter.resume.as_ref().unwrap().phase()
 }
 
-/// The handshake and a part of the initial window allow no jump. The whole does, to half of the saved window.
+/// The handshake and a part of the initial window allow no jump. The whole does, to half of the
+/// saved window.
 #[test]
 fn careful_resume_jumps_after_the_initial_window_with_every_controller() {
     for (name, factory) in carried().filter(|(name, _)| *name != FIXED) {
@@ -232,8 +233,8 @@ fn careful_resume_jumps_after_the_initial_window_with_every_controller() {
     }
 }
 
-/// RFC 9959's example of a jump to 150 packets, of which the 64th is lost: `PipeSize` is 63 then, and the window half
-/// of it. ssthresh is half of what has arrived at the end.
+/// RFC 9959's example of a jump to 150 packets, of which the 64th is lost: `PipeSize` is 63 then,
+/// and the window half of it. ssthresh is half of what has arrived at the end.
 #[test]
 fn a_loss_of_the_jump_is_a_retreat_with_every_controller() {
     for (name, factory) in carried().filter(|(name, _)| *name != FIXED) {
@@ -256,7 +257,8 @@ fn a_loss_of_the_jump_is_a_retreat_with_every_controller() {
         assert!(path.window() >= 2 * MTU, "{name}");
         if name == "newreno" {
             let ssthresh = path.adapter.controller.window().ssthresh;
-            // 149 arrived, and the two of the ACK that has ended recovery; the three before the loss was found too.
+            // 149 arrived, and the two of the ACK that has ended recovery; the three before the
+            // loss was found too.
             assert!((73 * MTU..=76 * MTU).contains(&ssthresh), "{ssthresh}");
         }
     }

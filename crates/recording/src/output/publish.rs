@@ -1,10 +1,10 @@
 //! Unfinished recordings, and how one is published.
 //!
 //! A run writes its files into a folder of its own inside the output folder, which it locks. One
-//! rename of that folder to [`COMPLETE`] publishes all of them. What follows only moves the files to
-//! their places. If the process is killed meanwhile, the next process that opens the folder moves the rest
-//! ([`settle`]). The earlier `recording.json` is taken away first and the new one is placed last, so
-//! that a folder with this file never has tables of two runs.
+//! rename of that folder to [`COMPLETE`] publishes all of them. What follows only moves the files
+//! to their places. If the process is killed meanwhile, the next process that opens the folder
+//! moves the rest ([`settle`]). The earlier `recording.json` is taken away first and the new one is
+//! placed last, so that a folder with this file never has tables of two runs.
 
 use std::fs::{self, File, TryLockError};
 use std::io::{self, ErrorKind};
@@ -80,8 +80,8 @@ impl Lock {
     }
 }
 
-/// Returns true if nothing is in the place of a folder but perhaps the folder itself. A link that leads
-/// nowhere is something.
+/// Returns true if nothing is in the place of a folder but perhaps the folder itself. A link that
+/// leads nowhere is something.
 fn may_be_made(path: &Path) -> bool {
     match fs::symlink_metadata(path) {
         Ok(there) => there.is_dir(),

@@ -14,8 +14,8 @@ pub struct TraceFiles {
 }
 
 impl TraceFiles {
-    /// Begins the file `name`. It is open only while bytes are written, because a process may have some thousand
-    /// connections and not as many open files.
+    /// Begins the file `name`. It is open only while bytes are written, because a process may have
+    /// some thousand connections and not as many open files.
     ///
     /// # Errors
     /// If the file cannot be made.

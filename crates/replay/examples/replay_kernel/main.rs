@@ -1,15 +1,16 @@
 //! Compares the kernel's own congestion controllers with those of this project, step by step.
 //!
-//!     cargo run -p replay --example replay_kernel -- [--source PATH] [--sequences N] [--write PAGE]
-//!         [--record FOLDER] [CONTROLLER...]
+//!     cargo run -p replay --example replay_kernel -- [--source PATH] [--sequences N]
+//!         [--write PAGE] [--record FOLDER] [CONTROLLER...]
 //!
 //! It compiles `net/ipv4/tcp_*.c` of a kernel's sources as a library of this machine, gives its
-//! controllers and those of `crates/congestion` the same random events, and prints where their windows
-//! part. `PATH` is a folder of sources or an archive as in Debian's package `linux-source`, by default
-//! the newest of `/usr/src`. What is unpacked and compiled stays in a folder for temporary files.
-//! `--write` replaces the table of a page. `--record` writes short sequences with the kernel's windows
-//! into a folder, a file for each controller, and prints no table: tests of `crates/congestion` play them. The exit status is 1 when a pair disagrees without a reason,
-//! or has a reason and agrees, and 2 when nothing could be compared.
+//! controllers and those of `crates/congestion` the same random events, and prints where their
+//! windows part. `PATH` is a folder of sources or an archive as in Debian's package `linux-source`,
+//! by default the newest of `/usr/src`. What is unpacked and compiled stays in a folder for
+//! temporary files. `--write` replaces the table of a page. `--record` writes short sequences with
+//! the kernel's windows into a folder, a file for each controller, and prints no table: tests of
+//! `crates/congestion` play them. The exit status is 1 when a pair disagrees without a reason, or
+//! has a reason and agrees, and 2 when nothing could be compared.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command")]
 

@@ -22,8 +22,8 @@ pub struct Comparison {
     /// ssthresh means the same in both.
     pub thresholds: bool,
     /// The connection is one of the kernel's TCP: a handshake measures a round-trip time before the
-    /// controllers begin, a loss reduces cwnd and not the flight size, and before a pause all that was
-    /// sent is acknowledged.
+    /// controllers begin, a loss reduces cwnd and not the flight size, and before a pause all that
+    /// was sent is acknowledged.
     pub as_kernel: bool,
     /// Segments beyond which windows are not compared.
     pub largest: u64,
@@ -87,8 +87,8 @@ impl Replay<'_> {
 
     /// A phase of A-LIAD ends when the window comes within a segment of its goal, and freezes the
     /// window of that ACK for the round trip. alpha is a fixed-point number in C: where the windows
-    /// differ by a byte or two and only one of them is within that segment, the next phase begins an
-    /// ACK later in the other, and what follows differs by what an ACK adds.
+    /// differ by a byte or two and only one of them is within that segment, the next phase begins
+    /// an ACK later in the other, and what follows differs by what an ACK adds.
     fn note_bytes_at_a_goal(&mut self) {
         let defined = self.definition.window().cwnd;
         let kernel = (self.kernel.exact_cwnd() * MSS as f64).round() as u64;

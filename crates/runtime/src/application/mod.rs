@@ -34,8 +34,8 @@ pub trait Connections {
     fn wake_at(&mut self, endpoint: EndpointId, bytes: u64);
     /// Total of bytes that an endpoint has received.
     fn delivered(&self, endpoint: EndpointId) -> u64;
-    /// Streams of the connection of an endpoint, for requests and answers, if its protocol has any. The
-    /// application is called for each that has arrived.
+    /// Streams of the connection of an endpoint, for requests and answers, if its protocol has any.
+    /// The application is called for each that has arrived.
     fn streams(&mut self, endpoint: EndpointId) -> Option<&mut dyn Streams>;
     /// Sets a timer of the application.
     fn wake_application(&mut self, at: Time);

@@ -1,8 +1,8 @@
 //! A source with its own rate: constant, or in bursts (the OnOff application of ns-2 and ns-3).
 //!
-//! Times and amounts of writes depend only on the scenario and the random stream, never on TCP. Data
-//! that TCP cannot send yet waits, so that the offered load is the same for every controller. The
-//! connection stays open during pauses.
+//! Times and amounts of writes depend only on the scenario and the random stream, never on TCP.
+//! Data that TCP cannot send yet waits, so that the offered load is the same for every controller.
+//! The connection stays open during pauses.
 
 use std::collections::VecDeque;
 

@@ -4,8 +4,8 @@
 //! `connections` parallel connections. Without pipelining each connection has one request
 //! outstanding; with it, all requests are sent at once, spread evenly.
 //!
-//! Over connections with streams, each request and its answer have a stream of their own, as with HTTP/3
-//! (RFC 9114).
+//! Over connections with streams, each request and its answer have a stream of their own, as with
+//! HTTP/3 (RFC 9114).
 
 mod channel;
 
@@ -93,8 +93,8 @@ impl Browser {
         self.web.pages.is_none_or(|pages| self.pages.len() < pages as usize)
     }
 
-    /// Connections that were idle for longer than the keep-alive time were closed meanwhile, and so were those
-    /// that their transport has ended.
+    /// Connections that were idle for longer than the keep-alive time were closed meanwhile, and so
+    /// were those that their transport has ended.
     fn close_idle_channels(&mut self, context: &mut Context<'_>) {
         self.channels.retain(|channel| channel.is_open(context));
         let Some(keep_alive) = self.web.keep_alive else { return };

@@ -1,5 +1,5 @@
-//! Header compression of the links of a scenario, and what it did: a table of totals, and one of samples, in
-//! runs that have it.
+//! Header compression of the links of a scenario, and what it did: a table of totals, and one of
+//! samples, in runs that have it.
 
 use middlebox::{Coded, CompressorCounters, Decompressor, DecompressorCounters, Seen, Visible};
 use network::{Compressor, Counted, Fabric, NodeId, NodeReport, Packet};
@@ -28,8 +28,8 @@ extra_table! {
         refreshes: u64,
         /// Bytes of TCP/IP headers before compression.
         header_bytes: u64,
-        /// Bytes of the same headers on the link. It can be more, because full headers of ROHC have a checksum
-        /// of their own.
+        /// Bytes of the same headers on the link. It can be more, because full headers of ROHC have
+        /// a checksum of their own.
         sent_header_bytes: u64,
         /// Packets that arrived, but whose header could not be restored.
         undecodable_packets: u64,

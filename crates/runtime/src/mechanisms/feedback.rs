@@ -1,5 +1,5 @@
-//! Routers with feedback of a scenario in its network, and what they did: a table of totals, and one of
-//! samples, in runs that have any.
+//! Routers with feedback of a scenario in its network, and what they did: a table of totals, and
+//! one of samples, in runs that have any.
 
 use link::{FeedbackCounters, Router};
 use network::{Fabric, Packet, PortReport, QueueRouter, Topology};
@@ -29,8 +29,9 @@ port_counters! {
 /// The routers of a network, by their ports.
 pub type Routers = Vec<(usize, Router)>;
 
-/// Returns true if packets of the scenario have feedback fields: one of its links has a router that treats them, or a
-/// middlebox writes loss notices into them. Without any, no field would ever come back.
+/// Returns true if packets of the scenario have feedback fields: one of its links has a router that
+/// treats them, or a middlebox writes loss notices into them. Without any, no field would ever come
+/// back.
 pub(crate) fn is_in_use(scenario: &Scenario) -> bool {
     let mut sides = scenario.links.iter().flat_map(|link| link.sides());
     let mut middleboxes = scenario.nodes.iter().filter_map(|node| node.middlebox);

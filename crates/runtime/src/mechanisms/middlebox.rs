@@ -1,5 +1,5 @@
-//! Middleboxes of a scenario in its network, and what they did: a table of totals, and one of samples, in
-//! runs that have any.
+//! Middleboxes of a scenario in its network, and what they did: a table of totals, and one of
+//! samples, in runs that have any.
 
 use middlebox::{AckFilter, Middlebox, Visible};
 use network::{Counted, Fabric, NodeId, Packet, QueueFilter};
@@ -87,7 +87,8 @@ fn outgoing(scenario: &Scenario, node: usize) -> impl Iterator<Item = usize> {
     })
 }
 
-/// Returns true if a middlebox takes packets out of the queue before a port of a link that leaves `node`.
+/// Returns true if a middlebox takes packets out of the queue before a port of a link that leaves
+/// `node`.
 pub(crate) fn is_filtered(scenario: &Scenario, node: usize) -> bool {
     scenario.nodes[node].middlebox.is_some_and(|middlebox| middlebox.is_in_queues())
 }

@@ -1,5 +1,5 @@
-//! Links that do not take long packets, and what happened to these: a table of totals, and one of samples, in
-//! runs that have such links.
+//! Links that do not take long packets, and what happened to these: a table of totals, and one of
+//! samples, in runs that have such links.
 
 use std::net::IpAddr;
 
@@ -23,7 +23,8 @@ extra_table! {
         mtu_bytes: u64,
         /// Fate of messages: `sent` or `filtered`.
         icmp: String,
-        /// Packets that were too long. The link has never seen them, and does not count them as dropped.
+        /// Packets that were too long. The link has never seen them, and does not count them as
+        /// dropped.
         too_big_packets: u64,
         /// Messages about them that were sent.
         icmp_packets: u64,

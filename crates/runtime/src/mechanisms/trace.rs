@@ -1,4 +1,5 @@
-//! Traces of a run: a table with the time of each trace at which the run has started, and what it has lost.
+//! Traces of a run: a table with the time of each trace at which the run has started, and what it
+//! has lost.
 
 use network::PortReport;
 use recording::{ExtraTable, extra_table};
@@ -18,7 +19,8 @@ extra_table! {
         /// Length of the trace in seconds; of a round, if it repeats.
         length_s: f64,
         /// Transmissions that the trace has lost and the channel has not corrupted: packets, which
-        /// `corrupted_packets` of the links includes, and those of ARQ and FEC. Zero without a loss column.
+        /// `corrupted_packets` of the links includes, and those of ARQ and FEC. Zero without a loss
+        /// column.
         lost_packets: u64,
     }
 }

@@ -5,8 +5,11 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::{Bytes, Rate, Span};
 
+use super::channel::Channel;
+use super::impairments::{Duplicate, Jitter, Reorder, Slot};
+use super::line::{Bucket, Cells};
 use super::named::named;
-use super::words::{FileName, Hold, Interpolate, Name, Perfect, Phase, Unlimited};
+use super::words::{FileName, Name, Perfect, Phase, Unlimited};
 
 /// A full-duplex link between two nodes. The values apply to both directions; `forward` and
 /// `backward` replace them for one direction.
@@ -27,19 +30,20 @@ pub(crate) struct Link {
 }
 
 /// An event that changes a link. The values apply to both directions; `forward` and `backward`
-/// replace them for one direction. All other values, the queue and the channel do not change. A packet
-/// has the rate at the start of its transmission, and the delay at the time when its last bit is sent.
-/// If the delay decreases, packets arrive together with the last of the earlier packets, or overtake them
-/// with `reorder`. Routes depend on the delays at the start of the run only.
+/// replace them for one direction. All other values, the queue and the channel do not change. A
+/// packet has the rate at the start of its transmission, and the delay at the time when its last
+/// bit is sent. If the delay decreases, packets arrive together with the last of the earlier
+/// packets, or overtake them with `reorder`. Routes depend on the delays at the start of the run
+/// only.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub(crate) struct Event {
     /// Time of the event.
     #[schemars(extend("x-minimum" = "1ns"))]
     pub at: Span,
-    /// Period after which the event repeats. If several events happen at the same time, the last one
-    /// in the file determines rate and delay, and the longest outage applies. Default: the event
-    /// happens once.
+    /// Period after which the event repeats. If several events happen at the same time, the last
+    /// one in the file determines rate and delay, and the longest outage applies. Default: the
+    /// event happens once.
     #[schemars(extend("x-minimum" = "1ns"))]
     pub every: Option<Span>,
     #[serde(flatten)]
@@ -58,8 +62,8 @@ pub(crate) struct Changed {
     pub rate: Option<Rate>,
     /// New one-way propagation delay. Packets in propagation keep the old delay.
     pub delay: Option<Span>,
-    /// Duration in which no transmission starts. Packets wait in the queue, as long as it has space.
-    /// Packets in transmission or propagation arrive.
+    /// Duration in which no transmission starts. Packets wait in the queue, as long as it has
+    /// space. Packets in transmission or propagation arrive.
     #[schemars(extend("x-minimum" = "1ns"))]
     pub outage: Option<Span>,
 }
@@ -68,82 +72,127 @@ pub(crate) struct Changed {
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[schemars(extend("additionalProperties" = false))]
 pub(crate) struct Direction {
-    /// Data rate. Required for each direction, except where a modem of `channel` or a trace with rates
-    /// determines it.
+    /// Data rate. Required for each direction, except where a modem of `channel` or a trace with
+    /// rates determines it.
     pub rate: Option<Rate>,
-    /// One-way propagation delay. Required for each direction, except where a trace with delays has it.
+    /// One-way propagation delay. Required for each direction, except where a trace with delays has
+    /// it.
     pub delay: Option<Span>,
-    /// Maximum of a random delay that is added for each packet, with a uniform distribution. Packets
-    /// keep their order. One or two milliseconds on access links, about the serialisation time at the
-    /// bottleneck, prevent the phase effects of a network without randomness (Floyd and Jacobson, 1992).
+    /// Random delay of packets. A time is the maximum of a delay that is added for each packet,
+    /// with a uniform distribution, and packets keep their order. One or two milliseconds on access
+    /// links, about the serialisation time at the bottleneck, prevent the phase effects of a
+    /// network without randomness (Floyd and Jacobson, 1992). A table is the jitter of netem: a
+    /// distribution around `delay`, with or without order.
     #[schemars(extend("default" = Span::ZERO))]
-    pub jitter: Option<Span>,
-    /// Limit of the drop-tail queue before the link, without the packet in transmission. The default
-    /// of 100 packets is that of device queues in ns-3.
+    pub jitter: Option<Jitter>,
+    /// Limit of the drop-tail queue before the link, without the packet in transmission. The
+    /// default of 100 packets is that of device queues in ns-3.
     #[schemars(extend("default" = Queue::default()))]
     pub queue: Option<Queue>,
     /// ECN marking: mark packets of flows with `ecn` (RFC 3168), or with a controller that needs
     /// marks, while the average queue is long. Default: no marking.
     pub ecn_marking: Option<Marking>,
-    /// Active queue management (RFC 7567): drop packets, or mark those of flows with ECN, before the
-    /// queue is full. A name stands for the algorithm with its defaults, a table sets parameters, and
-    /// `"none"` is a drop-tail queue. `queue` is the limit with each of them, and cannot have
-    /// `low_priority` then. It replaces `ecn_marking`. The defaults suit RTTs around 100 ms.
+    /// Active queue management (RFC 7567): drop packets, or mark those of flows with ECN, before
+    /// the queue is full. A name stands for the algorithm with its defaults, a table sets
+    /// parameters, and `"none"` is a drop-tail queue. `queue` is the limit with each of them, and
+    /// cannot have `low_priority` then. It replaces `ecn_marking`. The defaults suit RTTs around
+    /// 100 ms.
     #[schemars(extend("default" = "none"))]
     pub aqm: Option<Aqm>,
-    /// Automatic repeat request (ARQ, RFC 3366): repeat frames that the channel has corrupted. A name
-    /// stands for the procedure with its defaults, a table sets parameters, and `"none"` repeats
-    /// nothing. Status frames take the other direction of the link: they use its rate, wait in its
-    /// queue and can be corrupted.
+    /// Automatic repeat request (ARQ, RFC 3366): repeat frames that the channel has corrupted. A
+    /// name stands for the procedure with its defaults, a table sets parameters, and `"none"`
+    /// repeats nothing. Status frames take the other direction of the link: they use its rate, wait
+    /// in its queue and can be corrupted.
     #[schemars(extend("default" = "none"))]
     pub arq: Option<Arq>,
-    /// Forward error correction over packets (FEC): add parity packets to blocks of data packets, and
-    /// rebuild packets that the channel has corrupted. A name stands for the code with its defaults, a
-    /// table sets parameters, and `"none"` adds nothing. Parity takes the rate of the direction. A
-    /// direction has `arq` or `fec`, and not both.
+    /// Forward error correction over packets (FEC): add parity packets to blocks of data packets,
+    /// and rebuild packets that the channel has corrupted. A name stands for the code with its
+    /// defaults, a table sets parameters, and `"none"` adds nothing. Parity takes the rate of the
+    /// direction. A direction has `arq` or `fec`, and not both.
     #[schemars(extend("default" = "none"))]
     pub fec: Option<Fec>,
-    /// Feedback from the router before the link: it lowers or raises the rate that senders ask for in a
-    /// field of their packets. A name stands for the protocol with its defaults, a table sets parameters,
-    /// and `"none"` leaves the field as it is. It acts on flows whose controller or `transport.quick_start`
-    /// asks in this protocol, and needs all links of their path.
+    /// Feedback from the router before the link: it lowers or raises the rate that senders ask for
+    /// in a field of their packets. A name stands for the protocol with its defaults, a table sets
+    /// parameters, and `"none"` leaves the field as it is. It acts on flows whose controller or
+    /// `transport.quick_start` asks in this protocol, and needs all links of their path.
     #[schemars(extend("default" = "none"))]
     pub feedback: Option<Feedback>,
-    /// Demand assignment (DAMA) of a return link: a terminal sends in slots of frames that a control
-    /// centre assigns to it, at a constant rate, on request, or as free capacity. It is a model of
-    /// DVB-RCS2. A name stands for the model with its defaults, a table sets parameters, and `"none"` may
-    /// always send. `rate` is that of all slots together. It cannot be combined with `arq` on the link, nor
-    /// with `fec` or `feedback` in the same direction.
+    /// Demand assignment (DAMA) of a return link: a terminal sends in slots of frames that a
+    /// control centre assigns to it, at a constant rate, on request, or as free capacity. It is a
+    /// model of DVB-RCS2. A name stands for the model with its defaults, a table sets parameters,
+    /// and `"none"` may always send. `rate` is that of all slots together. It cannot be combined
+    /// with `arq` on the link, nor with `fec` or `feedback` in the same direction.
     #[schemars(extend("default" = "none"))]
     pub demand: Option<Demand>,
-    /// MTU: the longest packet that the direction takes, in bytes with the header of IP. A packet that is longer is
-    /// dropped by the node before the link, which reports the MTU to its sender by ICMP (RFC 1191, RFC 8201).
-    /// A number stands for this, and a table can filter the messages. Hosts know the MTU of their own links,
-    /// and agree on segments that fit them. At least 88 with IPv4 and 1280 with IPv6. Default: no limit.
+    /// MTU: the longest packet that the direction takes, in bytes with the header of IP. A packet
+    /// that is longer is dropped by the node before the link, which reports the MTU to its sender
+    /// by ICMP (RFC 1191, RFC 8201). A number stands for this, and a table can filter the messages.
+    /// Hosts know the MTU of their own links, and agree on segments that fit them. At least 88 with
+    /// IPv4 and 1280 with IPv6. Default: no limit.
     pub mtu: Option<Mtu>,
-    /// Header compression of TCP/IP packets: the length of headers on the link, and what a loss takes with
-    /// it. A name stands for the scheme with its defaults, a table sets parameters, and `"none"` compresses
-    /// nothing. `vj` requires `ip = "ipv4"`. Feedback of `rohc` takes the other direction of the link.
+    /// Header compression of TCP/IP packets: the length of headers on the link, and what a loss
+    /// takes with it. A name stands for the scheme with its defaults, a table sets parameters, and
+    /// `"none"` compresses nothing. `vj` requires `ip = "ipv4"`. Feedback of `rohc` takes the other
+    /// direction of the link.
     #[schemars(extend("default" = "none"))]
     pub header_compression: Option<HeaderCompression>,
     /// Link-layer overhead: bytes that the link adds to each IP packet. They take transmission time
     /// and have no errors. Without overhead, the default, the rate is that of IP packets.
     #[schemars(extend("default" = Bytes(0), "x-maximum" = "64KiB"))]
     pub overhead: Option<Bytes>,
+    /// Shortest packet on the line, `overhead` included: shorter ones are padded, as 64 bytes on
+    /// Ethernet (`mpu` of tc). Default: no padding.
+    #[schemars(extend("default" = Bytes(0), "x-maximum" = "64KiB"))]
+    pub min_packet: Option<Bytes>,
+    /// Cells in which packets are sent after `overhead` and padding, as those of ATM:
+    /// `{ payload = "48B", header = "5B" }`. The last cell of a packet is padded. `"none"` sends
+    /// packets as they are.
+    #[schemars(extend("default" = "none"))]
+    pub cells: Option<Cells>,
+    /// Shaper: a token bucket between the queue and the line (`tbf` of tc). Packets wait in the
+    /// queue until there are tokens for all their bytes, and leave at `rate`, which is that of the
+    /// line behind it. So the long-term rate is that of the shaper, and a full bucket leaves as a
+    /// burst. Bytes are those on the line, `overhead` and cells included, and `queue` in time or
+    /// BDP is at the rate of the shaper. It cannot be combined with `arq` on the link, nor with
+    /// `fec`, `demand` or `header_compression` in the same direction; a link before that one can
+    /// have it. `"none"` shapes nothing.
+    #[schemars(extend("default" = "none"))]
+    pub shaper: Option<Bucket>,
+    /// Policer: a token bucket before the queue (`police` of tc with the action drop). Packets for
+    /// whose bytes on the line there are no tokens are dropped, and nothing waits. The
+    /// table `policer` of a recording counts them, and `dropped_packets` of links does not.
+    /// `"none"` polices nothing.
+    #[schemars(extend("default" = "none"))]
+    pub policer: Option<Bucket>,
     /// Errors of the channel. Corrupted packets are discarded at the receiving end of the link.
     #[schemars(extend("default" = Channel::Perfect(Perfect::Perfect)))]
     pub channel: Option<Channel>,
-    /// Trace: rate, delay, losses and outages over time from files. A file name stands for a file with
-    /// columns. A trace with rates replaces `rate`, and one with delays replaces `delay`: neither is required
-    /// then, and figures before a run are of its mean. `event` changes what the trace has set. `phase` of the scenario does not move it. It cannot be combined with
+    /// Trace: rate, delay, losses and outages over time from files. A file name stands for a file
+    /// with columns. A trace with rates replaces `rate`, and one with delays replaces `delay`:
+    /// neither is required then, and figures before a run are of its mean. `event` changes what the
+    /// trace has set. `phase` of the scenario does not move it. It cannot be combined with
     /// `low_priority = "push-out"`. Default: none.
     pub trace: Option<Trace>,
-    /// True if packets overtake others where an event or a trace shortens the delay, as on a path that
-    /// becomes shorter. Otherwise they arrive together with the last of the earlier packets. Packets with
-    /// the same delay keep their order, `jitter` included. It cannot be combined with `arq` on the link,
-    /// nor with `fec` or `header_compression` in the same direction, which rely on the order.
+    /// True if packets overtake others where an event or a trace shortens the delay, as on a path
+    /// that becomes shorter. Otherwise they arrive together with the last of the earlier packets.
+    /// Packets with the same delay keep their order, unless `jitter` has `reorder`. It cannot be
+    /// combined with `arq` on the link, nor with `fec` or `header_compression` in the same
+    /// direction, which rely on the order. A table is the reordering of netem: random packets are
+    /// sent at once, and overtake those that take the delay.
     #[schemars(extend("default" = false))]
-    pub reorder: Option<bool>,
+    pub reorder: Option<Reorder>,
+    /// Duplication: probability that a packet which arrives does so twice, as netem has it. The
+    /// copy is made on the way: it takes no time of the rate, and has its own jitter. A table has
+    /// the probability and a correlation. It cannot be combined with `arq` on the link, nor with
+    /// `fec` or `header_compression` in the same direction, which number their frames and headers.
+    /// The table `impairments` of a recording counts the copies.
+    #[schemars(extend("default" = 0))]
+    pub duplicate: Option<Duplicate>,
+    /// Slots, as netem has them: packets that have had their delay are held until a slot opens, and
+    /// go together. It cannot be combined with packets that overtake others, nor with `arq` on the
+    /// link. Slots of a frame that terminals share are `demand`, and a fixed grid of slots is a
+    /// `trace` with `outage`. Default: none.
+    pub slot: Option<Slot>,
 }
 
 /// A number of bytes, or a table that says what happens to the messages.
@@ -172,39 +221,42 @@ pub(crate) enum Trace {
     Files(Box<TraceFiles>),
 }
 
-/// A trace from files: `file`, or `deliveries` and `delays`. It replays the rate, the delay, the losses and
-/// the outages of a measurement.
+/// A trace from files: `file`, or `deliveries` and `delays`. It replays the rate, the delay, the
+/// losses and the outages of a measurement.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TraceFiles {
-    /// CSV or Parquet file with named columns: `t_s`, and at least one of a rate (`rate_bps`, `rate_kbps`,
-    /// `rate_mbps`), a one-way delay (`delay_s`, `delay_ms`, `delay_us`), a loss (`loss_ratio` from 0 to
-    /// 1, `loss_percent`) and an `outage` (0 or 1). A row holds until the next one, and a rate of 0 is an outage
-    /// until then. Each packet is lost independently with the probability of the row in which its last bit is
-    /// sent, in addition to the errors of the channel.
+    /// CSV or Parquet file with named columns: `t_s`, and at least one of a rate (`rate_bps`,
+    /// `rate_kbps`, `rate_mbps`), a one-way delay (`delay_s`, `delay_ms`, `delay_us`), a loss
+    /// (`loss_ratio` from 0 to 1, `loss_percent`) and an `outage` (0 or 1). A row holds until the
+    /// next one, and a rate of 0 is an outage until then. Each packet is lost independently with
+    /// the probability of the row in which its last bit is sent, in addition to the errors of the
+    /// channel.
     pub file: Option<FileName>,
     /// Names of the columns of `file` where it is a log of another program, as in
-    /// `{ t_s = "Timestamp", rtt_ms = "RTT [ms]" }`. Other columns are ignored, times count from the first row and
-    /// may be ISO 8601, a missing value is that of the row before, and rows without a time are left out.
-    /// `bentpipe explain` shows what was done.
+    /// `{ t_s = "Timestamp", rtt_ms = "RTT [ms]" }`. Other columns are ignored, times count from
+    /// the first row and may be ISO 8601, a missing value is that of the row before, and rows
+    /// without a time are left out. `bentpipe explain` shows what was done.
     pub columns: Option<Columns>,
-    /// Delivery trace of Mahimahi: each line is a time in milliseconds at which 1500 bytes may leave.
+    /// Delivery trace of Mahimahi: each line is a time in milliseconds at which 1500 bytes may
+    /// leave.
     pub deliveries: Option<FileName>,
-    /// Delays as those of LeoReplayer: each line is a one-way delay in milliseconds, one for each `step`.
+    /// Delays as those of LeoReplayer: each line is a one-way delay in milliseconds, one for each
+    /// `step`.
     pub delays: Option<FileName>,
     /// Time from one line of `delays` to the next. Default: 10 ms, as LeoReplayer has it.
     #[schemars(extend("x-minimum" = "1us"))]
     pub step: Option<Span>,
-    /// Values after the end of a trace without `loop`: `"refuse"`, which requires that it lasts for the
-    /// `duration`, or `"hold"`, the values of its last row.
+    /// Values after the end of a trace without `loop`: `"refuse"`, which requires that it lasts for
+    /// the `duration`, or `"hold"`, the values of its last row.
     #[serde(default)]
     pub outside: Outside,
     /// Repeat the trace after its end.
     #[serde(default, rename = "loop")]
     pub repeats: bool,
-    /// The part of the trace with which a run starts: `"fixed"` is its beginning, `"random"` a time that
-    /// depends on the seed, uniform over the trace. A trace without `loop` must be longer than the
-    /// `duration` then. Traces of the same length start at the same time of them.
+    /// The part of the trace with which a run starts: `"fixed"` is its beginning, `"random"` a time
+    /// that depends on the seed, uniform over the trace. A trace without `loop` must be longer than
+    /// the `duration` then. Traces of the same length start at the same time of them.
     #[serde(default)]
     pub phase: Phase,
 }
@@ -303,8 +355,8 @@ pub(crate) enum Queue {
         low_priority: LowPriority,
     },
     Time {
-        /// Time that the full queue takes at the rate of the direction, such as `"400ms"`: at the rate of the
-        /// start, or the mean of a trace.
+        /// Time that the full queue takes at the rate of the direction, such as `"400ms"`: at the
+        /// rate of the start, or the mean of a trace.
         #[schemars(extend("x-minimum" = "1us", "x-maximum" = "1h"))]
         time: Span,
         /// See the queue in packets.
@@ -312,8 +364,8 @@ pub(crate) enum Queue {
         low_priority: LowPriority,
     },
     Bdp {
-        /// Bandwidth-delay products: the rate of the direction times the longest round trip, without queues, of the
-        /// flows whose data crosses it.
+        /// Bandwidth-delay products: the rate of the direction times the longest round trip,
+        /// without queues, of the flows whose data crosses it.
         #[schemars(range(max = 1000), extend("exclusiveMinimum" = 0))]
         bdp: f64,
         /// See the queue in packets.
@@ -357,212 +409,4 @@ named! {
 named! {
     /// A kind of demand assignment by its name, or with parameters.
     Demand, DemandName, link::Demand
-}
-
-/// Packet errors, bit errors, bursts of losses, a satellite link with noise and rain, a
-/// modem that adapts to them, or `"perfect"`.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged, deny_unknown_fields)]
-pub(crate) enum Channel {
-    PacketErrors {
-        /// Packet error rate: each packet is lost independently with this probability.
-        #[schemars(range(min = 0, max = 1))]
-        per: f64,
-    },
-    BitErrors {
-        /// Bit error rate: each bit is wrong independently, PER = 1 - (1 - BER)^N for an IP
-        /// packet of N bits.
-        #[schemars(range(min = 0, max = 1))]
-        ber: f64,
-        /// The largest proportion of wrong bits in a packet that the receiver corrects.
-        #[serde(default)]
-        #[schemars(range(min = 0), extend("exclusiveMaximum" = 1))]
-        ecc_threshold: f64,
-    },
-    Bursts {
-        /// Mean share of lost packets, with losses in bursts. This is the Gilbert-Elliott model, with a
-        /// good state and a bad state. With `loss_in_burst` l and a `mean_burst` of B packets the share is at
-        /// most l B / (1 + B) without losses in the good state, because there is at least one packet in the
-        /// good state between two bursts. With bursts in time it is below l.
-        #[schemars(range(min = 0), extend("exclusiveMaximum" = 1))]
-        mean_loss: f64,
-        /// Mean length of a burst: a number of packets, or a time such as `"5ms"`. A burst in time ends
-        /// whether packets are sent or not. A burst in packets waits while nothing is sent, so a
-        /// retransmission after a timeout meets the burst that it fled from.
-        mean_burst: BurstLength,
-        /// Probability that a packet in a burst is lost.
-        #[serde(default = "certain")]
-        #[schemars(range(max = 1), extend("exclusiveMinimum" = 0))]
-        loss_in_burst: f64,
-        /// Probability that a packet between two bursts is lost (1 - k of Elliott, 1-k of netem's `gemodel`).
-        #[serde(default)]
-        #[schemars(range(min = 0), extend("exclusiveMaximum" = 1))]
-        loss_in_gap: f64,
-    },
-    Awgn(Awgn),
-    Signal(Signal),
-    Perfect(Perfect),
-}
-
-/// A number of packets, or a time.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-#[schemars(inline)]
-pub(crate) enum BurstLength {
-    Packets(#[schemars(range(min = 1))] f64),
-    Time(#[schemars(extend("x-minimum" = "1us", "x-maximum" = "24h"))] Span),
-}
-
-impl BurstLength {
-    pub fn resolve(self) -> link::BurstLength {
-        match self {
-            Self::Packets(packets) => link::BurstLength::Packets(packets),
-            Self::Time(time) => link::BurstLength::Time(time),
-        }
-    }
-}
-
-fn certain() -> f64 {
-    1.0
-}
-
-/// QPSK in white Gaussian noise, with a link budget, fading and loss of lock.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Awgn {
-    /// Eb/N0 in clear sky in dB, Eb being the energy of an information bit.
-    #[schemars(range(min = -20, max = 100))]
-    pub eb_n0: f64,
-    /// Error-correcting code: none, a sequential decoder with the values guaranteed for a modem, a
-    /// Viterbi decoder in theory, or one with the values guaranteed for a modem.
-    pub code: CodeName,
-    /// Wrong bits in one error event, e in PER = 1 - (1 - BER / e)^N for an IP packet of N bits.
-    /// Default: 1 without a code; 7 behind a decoder, whose errors come in bursts.
-    #[schemars(range(min = 1, max = 1000))]
-    pub errors_per_event: Option<f64>,
-    /// Attenuation by rain: a constant in dB, or a CSV or Parquet file with two columns: time in
-    /// seconds from the start of the run, and attenuation in dB. Any spacing is allowed, with linear
-    /// interpolation between samples. A file name in a scenario is relative to the scenario file, one
-    /// in an override to the current directory. Default: clear sky.
-    pub attenuation: Option<Attenuation>,
-    /// Noise temperature of the receiver in clear sky in K. Rain with an attenuation of A dB adds
-    /// 275 (1 - 10^(-A/10)) K. Default: rain adds no noise.
-    #[schemars(range(max = 100_000), extend("exclusiveMinimum" = 0))]
-    pub system_temperature: Option<f64>,
-    /// Loss of lock of the demodulator. All packets are lost until it has the signal again. Default:
-    /// it never loses lock.
-    pub lock: Option<Lock>,
-}
-
-/// A signal and a modem that adapts to it (ACM). The rate of the direction follows from both.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Signal {
-    /// Es/N0 in clear sky in dB, Es being the energy of a symbol.
-    #[schemars(range(min = -20, max = 100))]
-    pub es_n0: f64,
-    /// Modem with adaptive coding and modulation: it sends what the signal allows, so that a fade takes rate
-    /// before it takes packets. A name stands for the modem with its defaults, and a table sets
-    /// parameters. It replaces `rate`.
-    pub modem: Modem,
-    /// Attenuation by rain: see the channel with `eb_n0`.
-    pub attenuation: Option<Attenuation>,
-    /// Noise temperature of the receiver in clear sky in K: see the channel with `eb_n0`.
-    #[schemars(range(max = 100_000), extend("exclusiveMinimum" = 0))]
-    pub system_temperature: Option<f64>,
-}
-
-/// A modem by its name, or with parameters.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-#[schemars(inline)]
-pub(crate) enum Modem {
-    Name(ModemName),
-    Table(link::Modem),
-}
-
-/// The name of a modem.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct ModemName(String);
-
-impl JsonSchema for ModemName {
-    fn inline_schema() -> bool {
-        true
-    }
-    fn schema_name() -> std::borrow::Cow<'static, str> {
-        "ModemName".into()
-    }
-    fn json_schema(_: &mut schemars::SchemaGenerator) -> schemars::Schema {
-        let names = link::Modem::all().map(|modem| modem.name());
-        schemars::json_schema!({ "type": "string", "enum": names })
-    }
-}
-
-impl Modem {
-    /// The modem with its parameters.
-    pub fn resolve(&self) -> link::Modem {
-        let all = link::Modem::all();
-        match self {
-            Self::Name(ModemName(name)) => {
-                all.into_iter().find(|one| one.name() == name).unwrap_or(all[0])
-            }
-            Self::Table(modem) => *modem,
-        }
-    }
-}
-
-/// The name of a code.
-#[derive(Clone, Debug, Serialize, Deserialize)]
-#[serde(transparent)]
-pub(crate) struct CodeName(pub String);
-
-/// Decibels, a file, or a table with a file.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-pub(crate) enum Attenuation {
-    Constant(#[schemars(range(min = 0, max = 200))] f64),
-    File(FileName),
-    Series(Series),
-}
-
-/// A file with an attenuation series, and what to do where it has no samples.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Series {
-    /// Name of the file.
-    pub file: FileName,
-    /// `"hold"`: the first value applies before the first sample, the last one after the last sample.
-    /// Default: a series that does not cover the whole `duration` is rejected. A sample covers its
-    /// step, so one step may be missing at each end.
-    pub outside: Option<Hold>,
-    /// `"interpolate"`: missing samples are interpolated. Default: a series with the same step between
-    /// nearly all samples and a longer step between others is rejected.
-    pub gaps: Option<Interpolate>,
-}
-
-/// Loss of lock.
-#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(deny_unknown_fields)]
-pub(crate) struct Lock {
-    /// Eb/N0 in dB below which lock is lost.
-    #[schemars(range(min = -20, max = 100))]
-    pub threshold: f64,
-    /// Margin in dB by which Eb/N0 must exceed the threshold to regain lock. The default is our
-    /// choice.
-    #[serde(default = "default_hysteresis")]
-    #[schemars(range(min = 0, max = 50))]
-    pub hysteresis: f64,
-    /// Time for which Eb/N0 must stay above that level until lock is regained. The default is our
-    /// choice.
-    #[serde(default = "default_reacquisition")]
-    pub reacquisition: Span,
-}
-
-fn default_hysteresis() -> f64 {
-    1.0
-}
-
-fn default_reacquisition() -> Span {
-    Span::from_secs(5)
 }

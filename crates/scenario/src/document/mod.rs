@@ -4,6 +4,10 @@
 //! so they speak to the person who writes a scenario. Limits stand in the attributes: the check of
 //! a file reads them from the schema, and so a file and its schema cannot disagree.
 
+mod channel;
+mod hosts;
+mod impairments;
+mod line;
 mod link;
 mod named;
 mod proxy;
@@ -20,13 +24,18 @@ use wire::IpVersion;
 
 use named::named;
 
+pub(crate) use channel::{Attenuation, Awgn, Channel, CodeName, Signal};
+pub(crate) use hosts::{HostName, Hosts};
+pub(crate) use impairments::{
+    Around, Distribution as JitterDistribution, DistributionName, Jitter,
+};
+pub(crate) use line::{Bucket, Cells};
 pub(crate) use link::{
-    Aqm, Attenuation, Awgn, Changed, Channel, CodeName, Columns, Direction, Event, Feedback, Link,
-    Mtu, Outside, Queue, Signal, Trace, TraceFiles,
+    Aqm, Changed, Columns, Direction, Event, Feedback, Link, Mtu, Outside, Queue, Trace, TraceFiles,
 };
 pub(crate) use proxy::{NamedProxy, Proxy, ProxySide};
 pub(crate) use traffic::{Bulk, Distribution, KeepAlive, OnOff, Traffic};
-pub(crate) use transport::{DelayedAck, Ecn, Transport};
+pub(crate) use transport::{DelayedAck, Ecn, ReceiveBuffer, SendBuffer, SendTable, Transport};
 pub(crate) use words::{FileName, Name, Phase};
 
 /// A Bentpipe scenario: nodes joined by links, flows between nodes, and what to record.
@@ -62,8 +71,8 @@ pub(crate) struct Document {
     /// Nodes with settings of their own. All other nodes are defined by the links.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub node: Vec<Node>,
-    /// Links between nodes. Any graph is allowed. Routes have the smallest total propagation delay at
-    /// the start, then the fewest hops. At most 8192 links and 4096 nodes.
+    /// Links between nodes. Any graph is allowed. Routes have the smallest total propagation delay
+    /// at the start, then the fewest hops. At most 8192 links and 4096 nodes.
     #[schemars(length(min = 1))]
     pub link: Vec<Link>,
     /// Transport flows.
@@ -93,17 +102,23 @@ fn default_seed() -> u64 {
 pub(crate) struct Node {
     /// Name, as used by the links.
     pub name: Name,
+    /// Profile of the operating system of this node, for its ends of flows over TCP that have no
+    /// `host` of their own. `bentpipe hosts` lists the profiles. Not for a node with a `proxy`,
+    /// whose sides have settings of their own.
+    #[schemars(extend("default" = "none"))]
+    pub host: Option<HostName>,
     /// Limits of forwarding, for all directions together. Default: no limit.
     pub forwarding: Option<Forwarding>,
-    /// Middlebox (RFC 3135): what looks into the packets at this node. A name stands for the middlebox
-    /// with its defaults, a table sets parameters. An ACK filter works in the queues of the links that
-    /// leave the node. All others see the packets that the node forwards, before its `forwarding`.
+    /// Middlebox (RFC 3135): what looks into the packets at this node. A name stands for the
+    /// middlebox with its defaults, a table sets parameters. An ACK filter works in the queues of
+    /// the links that leave the node. All others see the packets that the node forwards, before its
+    /// `forwarding`.
     #[schemars(extend("default" = "none"))]
     pub middlebox: Option<Middlebox>,
-    /// Split proxy (RFC 3135): the node ends each TCP connection that crosses it from one side to the
-    /// other, and opens another one. Both directions of a flow must cross the node. A node with a proxy
-    /// has no `forwarding`, and no `middlebox` other than `"ack-filter"`. A name stands for the `preset`
-    /// with its defaults, a table sets keys, and `"none"` splits nothing.
+    /// Split proxy (RFC 3135): the node ends each TCP connection that crosses it from one side to
+    /// the other, and opens another one. Both directions of a flow must cross the node. A node with
+    /// a proxy has no `forwarding`, and no `middlebox` other than `"ack-filter"`. A name stands for
+    /// the `preset` with its defaults, a table sets keys, and `"none"` splits nothing.
     #[schemars(extend("default" = "none"))]
     pub proxy: Option<NamedProxy>,
 }
@@ -128,17 +143,26 @@ pub(crate) struct Forwarding {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Flow {
-    /// Name of the flow. Default: `flow-N`, with its position N from 0. With `count`, `.0`, `.1`, … are
-    /// appended.
+    /// Name of the flow. Default: `flow-N`, with its position N from 0. With `count`, `.0`, `.1`, …
+    /// are appended.
     pub name: Option<Name>,
     /// The node that sends the data.
     pub from: Name,
     /// The node that receives the data.
     pub to: Name,
-    /// The congestion controller: its name, or a table with its name and parameters. `"none"`, no congestion
-    /// control, is for `transport.protocol = "scps-tp"` with a `rate`, for `"xtp"`, which has none, and for `"sctp"`, which has
-    /// one of its own.
-    pub controller: Controller,
+    /// The congestion controller: its name, or a table with its name and parameters. `"none"`, no
+    /// congestion control, is for `transport.protocol = "scps-tp"` with a `rate`, for `"xtp"`,
+    /// which has none, and for `"sctp"`, which has one of its own. Default: that of the profile of
+    /// the host; a flow without a profile must have one.
+    pub controller: Option<Controller>,
+    /// Profiles of the operating systems of the hosts: one name for both ends, or a table with
+    /// `from` and `to`. Default: the `host` of the nodes. A profile sets buffers, controller,
+    /// recovery, initial window, delayed ACKs, timestamps, window scaling, ECN and the
+    /// retransmission timer of its end. A key of the flow overrides that of the profile at both
+    /// ends. An option counts only if both ends have it. `bentpipe hosts` lists the profiles. Only
+    /// with `transport.protocol = "tcp"`. Gateways take the keys of the flow, and none of a
+    /// profile.
+    pub host: Option<Hosts>,
     /// Number of such flows.
     #[serde(default = "default_count")]
     #[schemars(range(min = 1, max = 100_000))]
@@ -146,8 +170,8 @@ pub(crate) struct Flow {
     /// Start time of the application.
     #[serde(default)]
     pub start: Span,
-    /// Stop time of the application. It sends no more data and requests no more pages. Data in flight
-    /// still arrives. Default: never.
+    /// Stop time of the application. It sends no more data and requests no more pages. Data in
+    /// flight still arrives. Default: never.
     pub stop: Option<Span>,
     /// Transport protocol, with the settings of both ends.
     #[serde(default)]
@@ -189,8 +213,8 @@ pub(crate) struct Record {
     pub interval: Option<Span>,
     /// Record a row for each change of a window, estimate or timer of a flow.
     pub events: bool,
-    /// Measure the delivery times of all flows over TCP and SCPS-TP: from the first transmission of data
-    /// to the receiving application, one way (table `delivery`). Flows that a gateway splits always
-    /// have them, because they have no end-to-end RTT.
+    /// Measure the delivery times of all flows over TCP and SCPS-TP: from the first transmission of
+    /// data to the receiving application, one way (table `delivery`). Flows that a gateway splits
+    /// always have them, because they have no end-to-end RTT.
     pub delivery: bool,
 }

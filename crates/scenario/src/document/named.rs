@@ -1,8 +1,8 @@
-//! Mechanisms on the path as people write them: a name that stands for the defaults, or a table with the
-//! name and parameters.
+//! Mechanisms on the path as people write them: a name that stands for the defaults, or a
+//! table with the name and parameters.
 
-/// Makes the type of a key from the settings of its mechanisms: an enum `Key` of either form, and the
-/// names as `Names`, with `none`. The settings have `all()` and `name()`.
+/// Makes the type of a key from the settings of its mechanisms: an enum `Key` of either form, and
+/// the names as `Names`, with `none`. The settings have `all()` and `name()`.
 macro_rules! named {
     ($(#[$doc:meta])* $key:ident, $names:ident, $settings:ty) => {
         $(#[$doc])*

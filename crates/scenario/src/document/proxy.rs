@@ -52,26 +52,27 @@ impl NamedProxy {
     }
 }
 
-/// A split proxy. It ends the client's connection, opens another one to the server, and relays in both
-/// directions. End of stream (FIN) and reset are passed on.
+/// A split proxy. It ends the client's connection, opens another one to the server, and relays in
+/// both directions. End of stream (FIN) and reset are passed on.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Proxy {
-    /// A proxy of a paper or a program, which sets controller and recovery of the satellite side. Keys that
-    /// are written come before it. "scps-gateway" and "satpep" are for both ends of the satellite, and also set the
-    /// protocol and `rate`.
+    /// A proxy of a paper or a program, which sets controller and recovery of the satellite side.
+    /// Keys that are written come before it. "scps-gateway" and "satpep" are for both ends of the
+    /// satellite, and also set the protocol and `rate`.
     pub preset: Option<Preset>,
-    /// Time at which the client's connection is accepted. `"early"` is at once: a server that refuses is seen
-    /// as a reset after the handshake. `"late"` is after the server has accepted: a refused port looks
-    /// refused. `"early-if-known"` is at once for hosts that have accepted a connection within `known_for`.
+    /// Time at which the client's connection is accepted. `"early"` is at once: a server that
+    /// refuses is seen as a reset after the handshake. `"late"` is after the server has accepted: a
+    /// refused port looks refused. `"early-if-known"` is at once for hosts that have accepted a
+    /// connection within `known_for`.
     #[serde(default)]
     pub accept: Accept,
     /// Time for which a host counts as known after it has accepted a connection, with
     /// `accept = "early-if-known"`. Default: 5min.
     #[schemars(extend("x-minimum" = "1s", "x-maximum" = "24h"))]
     pub known_for: Option<Span>,
-    /// Time in which a server must accept. After it the client is reset. With `accept = "late"` it is left without
-    /// an answer. Default: 75s.
+    /// Time in which a server must accept. After it the client is reset. With `accept = "late"` it
+    /// is left without an answer. Default: 75s.
     #[schemars(extend("x-minimum" = "1s", "x-maximum" = "10min"))]
     pub connect_timeout: Option<Span>,
     /// The side that is not the satellite's.
@@ -100,37 +101,41 @@ impl Proxy {
 #[serde(default)]
 #[schemars(extend("additionalProperties" = false))]
 pub(crate) struct ProxySide {
-    /// Neighbours of the node on this side. Default: all neighbours that the other side does not have. If
-    /// neither side has them, the satellite's is the one neighbour with a proxy of its own. Without one, it is
-    /// the one neighbour over a link with a delay of at least 119 ms in a direction, as far as a geostationary
-    /// satellite is. If there is none or several, one of the sides must have them.
+    /// Neighbours of the node on this side. Default: all neighbours that the other side does not
+    /// have. If neither side has them, the satellite's is the one neighbour with a proxy of its
+    /// own. Without one, it is the one neighbour over a link with a delay of at least 119 ms in a
+    /// direction, as far as a geostationary satellite is. If there is none or several, one of the
+    /// sides must have them.
     #[schemars(length(min = 1))]
     pub towards: Option<Vec<Name>>,
-    /// Settings that the daemon has too. The default of `send_buffer` is that of the flow, or 4MiB if the
-    /// flow has no limit: the largest that Linux gives a socket (tcp_wmem), and our choice.
+    /// Settings that the daemon has too. The default of `send_buffer` is that of the flow, or 4MiB
+    /// if the flow has no limit: the largest that Linux gives a socket (tcp_wmem), and our choice.
     #[serde(flatten)]
     pub tcp: SplitSide<Controller>,
-    /// Protocol of the connections on this side: `"tcp"`, `"scps-tp"` (CCSDS 714.0-B) or `"quic"`, which carries each TCP
-    /// connection over a QUIC connection between two proxies. The last two are in the simulator only. Both ends of a leg
-    /// must have the same: for another protocol between two proxies, the satellite sides of both have it. Default:
-    /// `"tcp"`, unless the preset has another.
+    /// Protocol of the connections on this side: `"tcp"`, `"scps-tp"` (CCSDS 714.0-B) or `"quic"`,
+    /// which carries each TCP connection over a QUIC connection between two proxies. The last two
+    /// are in the simulator only. Both ends of a leg must have the same: for another protocol
+    /// between two proxies, the satellite sides of both have it. Default: `"tcp"`, unless the
+    /// preset has another.
     pub protocol: Option<SideProtocol>,
     /// Settings of SCPS-TP, with `protocol = "scps-tp"`.
     pub scps: Option<Scps>,
     /// Settings of QUIC, with `protocol = "quic"`.
     pub quic: Option<quic::Settings>,
-    /// Loss recovery. Default: the one that the `controller` of this side was designed for, or that of the
-    /// flow if this side has no `controller`. Not with `protocol = "scps-tp"`, which has its own.
+    /// Loss recovery. Default: the one that the `controller` of this side was designed for, or that
+    /// of the flow if this side has no `controller`. Not with `protocol = "scps-tp"`, which has its
+    /// own.
     pub recovery: Option<Recovery>,
-    /// Careful Resume (RFC 9959) of connections on this side, with the parameters of an earlier connection.
-    /// Default: off.
+    /// Careful Resume (RFC 9959) of connections on this side, with the parameters of an earlier
+    /// connection. Default: off.
     pub careful_resume: Option<SavedPath>,
-    /// Rate that all connections on this side share, counted over the IP packets that the gateway sends, ACKs
-    /// included: a token bucket. Connections that wait for it send one packet each in turn. Default: no limit.
+    /// Rate that all connections on this side share, counted over the IP packets that the gateway
+    /// sends, ACKs included: a token bucket. Connections that wait for it send one packet each in
+    /// turn. Default: no limit.
     #[schemars(extend("x-minimum" = "1kbit/s"))]
     pub rate: Option<Rate>,
-    /// Size of the bucket of `rate`: the most that leaves at once. At least a full packet. Default: what `rate`
-    /// brings in 50 ms, and at least five full packets.
+    /// Size of the bucket of `rate`: the most that leaves at once. At least a full packet. Default:
+    /// what `rate` brings in 50 ms, and at least five full packets.
     #[schemars(extend("x-minimum" = "100B", "x-maximum" = "1GiB"))]
     pub burst: Option<Bytes>,
 }
@@ -165,11 +170,11 @@ pub(crate) struct ProxyLimits {
     /// Maximum number of split connections at the same time. Default: no limit.
     #[schemars(range(min = 1, max = 500_000))]
     pub connections: Option<u32>,
-    /// Treatment of new connections above `connections`: `"pass"` (the default: they cross unsplit) or
-    /// `"refuse"` (they are reset).
+    /// Treatment of new connections above `connections`: `"pass"` (the default: they cross unsplit)
+    /// or `"refuse"` (they are reset).
     pub at_limit: Option<AtLimit>,
-    /// Maximum number of bytes that the relay holds for one direction of a connection, in addition to the
-    /// buffers of both connections.
+    /// Maximum number of bytes that the relay holds for one direction of a connection, in addition
+    /// to the buffers of both connections.
     #[schemars(extend("x-minimum" = "64KiB", "x-maximum" = "1MiB"))]
     pub relay_buffer: Bytes,
 }

@@ -18,10 +18,19 @@ pub(crate) enum Traffic {
         #[serde(default)]
         #[schemars(extend("x-maximum" = "1GB"))]
         request: Bytes,
+        /// Bytes of one write of `from`, where `transport.send_buffer` tunes itself. Default:
+        /// 64KiB.
+        #[serde(default)]
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
+        write: Option<Bytes>,
     },
     Bulk {
         /// Bytes to send, or `"unlimited"` until the run ends: `from` opens the connection.
         bulk: Bulk,
+        /// Bytes of one write, where `transport.send_buffer` tunes itself. Default: 64KiB.
+        #[serde(default)]
+        #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GB"))]
+        write: Option<Bytes>,
     },
     Web {
         /// `to` fetches pages from `from` by HTTP/1.1, or over streams of QUIC as HTTP/3 does.
@@ -37,6 +46,16 @@ pub(crate) enum Traffic {
     },
 }
 
+impl Traffic {
+    /// Bytes of one write, if the scenario names them.
+    pub(crate) fn write(&self) -> Option<Bytes> {
+        match self {
+            Self::Download { write, .. } | Self::Bulk { write, .. } => *write,
+            Self::Web { .. } | Self::Constant { .. } | Self::OnOff { .. } => None,
+        }
+    }
+}
+
 /// An amount, or `"unlimited"`.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, deny_unknown_fields)]
@@ -45,8 +64,8 @@ pub(crate) enum Bulk {
     Size(#[schemars(extend("x-minimum" = "1B", "x-maximum" = "1000000GB"))] Bytes),
 }
 
-/// Web pages over HTTP/1.1 (RFC 9112). Over QUIC, each request and its answer have a stream of their own, as with
-/// HTTP/3 (RFC 9114). The default page is the one of the TCP-ADaLR experiments.
+/// Web pages over HTTP/1.1 (RFC 9112). Over QUIC, each request and its answer have a stream of
+/// their own, as with HTTP/3 (RFC 9114). The default page is the one of the TCP-ADaLR experiments.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Web {
@@ -72,8 +91,8 @@ pub(crate) struct Web {
     /// Parallel connections. Default: 2, the limit of RFC 2616 section 8.1.4, and with QUIC 1.
     #[schemars(range(min = 1, max = 1000))]
     pub connections: Option<u32>,
-    /// Send requests without waiting for the previous response (RFC 9112 section 9.3.2). Default: false, and
-    /// with QUIC true.
+    /// Send requests without waiting for the previous response (RFC 9112 section 9.3.2). Default:
+    /// false, and with QUIC true.
     pub pipelining: Option<bool>,
     /// Idle time after which a connection is closed. With `"off"`, connections stay open: they are
     /// persistent (RFC 9112 section 9.3). Those of QUIC end after `idle_timeout` nevertheless.
@@ -117,8 +136,8 @@ pub(crate) struct Constant {
     pub message: Option<Bytes>,
 }
 
-/// A source of bursts and pauses over one connection, which stays open. If TCP is slower, data waits
-/// in the application without limit, and bursts can overlap.
+/// A source of bursts and pauses over one connection, which stays open. If TCP is slower, data
+/// waits in the application without limit, and bursts can overlap.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct OnOff {
@@ -134,8 +153,8 @@ pub(crate) struct OnOff {
     /// Distribution of both durations.
     #[serde(default)]
     pub distribution: Distribution,
-    /// Shape of the Pareto distribution. Smaller values have a heavier tail. Up to 2 the variance is
-    /// infinite. Default: 1.5, as in ns-2.
+    /// Shape of the Pareto distribution. Smaller values have a heavier tail. Up to 2 the variance
+    /// is infinite. Default: 1.5, as in ns-2.
     #[schemars(extend("exclusiveMinimum" = 1))]
     pub shape: Option<f64>,
     /// Bytes of each write. The last write of a burst may be smaller. Default: one full segment.

@@ -3,9 +3,9 @@
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
-use tcp::{Config, Recovery, Scps};
+use tcp::{Config, Growth, Recovery, Scps, SendTuning};
 use transport::{Protocol, RtoConfig};
-use units::{Rate, Span};
+use units::{Bytes, Rate, SizeLimit, Span};
 
 use super::words::{Accurate, Linux, Name, Off};
 
@@ -31,19 +31,29 @@ pub(crate) struct Transport {
     pub recovery: Option<Recovery>,
     #[serde(flatten)]
     pub config: Config,
+    /// Receive buffer: a size, which is the largest advertised window, or a table for one that
+    /// tunes itself as in Linux (`tcp_rmem`), of which the window is a part. `{}` has the defaults
+    /// of Linux 6.18. More than 65535B requires `window_scaling` (RFC 7323 section 2). The default
+    /// is our choice: it allows 60 Mbit/s over a GEO link.
+    pub receive_buffer: ReceiveBuffer,
+    /// Send buffer, for unacknowledged and unsent data: a size, `"unlimited"`, or a table for one
+    /// that tunes itself as in Linux (`tcp_wmem`). `{}` has the defaults of Linux 6.18. An
+    /// application that finds it full waits until a third of it is free.
+    pub send_buffer: SendBuffer,
     /// Delayed acknowledgement: a time (with every second segment), `"off"` (each segment),
     /// `"linux"` (at once at the start of a connection, after a pause longer than the RTO and after
-    /// duplicates; otherwise every second segment, or after 40ms to 200ms that follow the arrivals),
-    /// or a table. RFC 5681 section 4.2 requires at most 500ms. The default does not depend on
-    /// `recovery`.
+    /// duplicates; otherwise every second segment, or after 40ms to 200ms that follow the
+    /// arrivals), or a table. RFC 5681 section 4.2 requires at most 500ms. The default does not
+    /// depend on `recovery`.
     pub delayed_ack: DelayedAck,
     /// Retransmission timer (RFC 6298).
     pub rto: Rto,
     /// Explicit congestion notification: queues with `ecn_marking` or `aqm` mark data instead of
-    /// dropping it, and the sender reduces its window as its controller does after a mark. `true` is
-    /// RFC 3168, with one report of marks in a round trip. `"accurate"` is RFC 9768: the receiver counts
-    /// marked packets and bytes. Default: the form that the controller needs, and `false` for those that
-    /// need no marks. A controller that needs marks has its own form with `true` too, and refuses `false`.
+    /// dropping it, and the sender reduces its window as its controller does after a mark. `true`
+    /// is RFC 3168, with one report of marks in a round trip. `"accurate"` is RFC 9768: the
+    /// receiver counts marked packets and bytes. Default: the form that the controller needs, and
+    /// `false` for those that need no marks. A controller that needs marks has its own form with
+    /// `true` too, and refuses `false`.
     pub ecn: Option<Ecn>,
     /// Rate at which the application reads. Default: it reads at once.
     pub reader_rate: Option<Rate>,
@@ -52,14 +62,95 @@ pub(crate) struct Transport {
     pub initial_sequence: Option<u32>,
 }
 
-/// SCTP settings. The defaults are those of RFC 9260 section 16, unless the description says otherwise.
+/// A size, or a table.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(crate) enum ReceiveBuffer {
+    Size(#[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GiB"))] Bytes),
+    Tuned(ReceiveTable),
+}
+
+impl Default for ReceiveBuffer {
+    fn default() -> Self {
+        Self::Size(Config::RECEIVE_BUFFER)
+    }
+}
+
+impl ReceiveBuffer {
+    /// The size of a buffer that has one.
+    pub(crate) fn size(&self) -> Option<Bytes> {
+        match self {
+            Self::Size(size) => Some(*size),
+            Self::Tuned(_) => None,
+        }
+    }
+}
+
+/// A receive buffer that tunes itself. Sizes are memory: a full segment of 1448 bytes takes 2304,
+/// so the window is five eighths of it, and less for smaller segments.
+#[derive(Clone, Copy, Debug, Default, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct ReceiveTable {
+    /// Size at the start, of which half is window. Default: 131072B.
+    #[schemars(extend("x-minimum" = "4096B", "x-maximum" = "1GiB"))]
+    pub default: Option<Bytes>,
+    /// Largest size. Default: that of the version, 6MiB up to 6.15 and 32MiB from 6.16 on.
+    #[schemars(extend("x-minimum" = "4096B", "x-maximum" = "1GiB"))]
+    pub max: Option<Bytes>,
+    /// Version of Linux by whose rule the buffer grows: `"linux-4.19"` up to 6.5, where half of it
+    /// is window whatever segments cost, `"linux-6.12"` up to 6.15, `"linux-6.16"` for 6.16 and
+    /// 6.17, which let it grow every other round trip only, or `"linux-6.18"`. Not on the kernel
+    /// backend, whose kernel has its own rule.
+    pub growth: Growth,
+}
+
+/// A size, `"unlimited"`, or a table.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(crate) enum SendBuffer {
+    Size(SizeLimit),
+    Tuned(SendTable),
+}
+
+impl Default for SendBuffer {
+    fn default() -> Self {
+        Self::Size(SizeLimit::UNLIMITED)
+    }
+}
+
+/// A send buffer that tunes itself. Sizes are memory, which is the data and a twentieth of it, or
+/// more where packets are small.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(default, deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct SendTable {
+    /// Size at the start. It has room for ten segments and two congestion windows, or three with
+    /// BBR, however small it is.
+    #[schemars(extend("x-minimum" = "4096B", "x-maximum" = "1GiB"))]
+    pub default: Bytes,
+    /// Largest size.
+    #[schemars(extend("x-minimum" = "4096B", "x-maximum" = "1GiB"))]
+    pub max: Bytes,
+}
+
+impl Default for SendTable {
+    fn default() -> Self {
+        Self { default: SendTuning::DEFAULT, max: SendTuning::MAX }
+    }
+}
+
+/// SCTP settings. The defaults are those of RFC 9260 section 16, unless the description says
+/// otherwise.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("additionalProperties" = false))]
 pub(crate) struct Sctp {
-    /// Nodes through which the paths of an association lead (multihoming), the one of the primary path first. Both hosts
-    /// have an address for each path, and packets in both directions pass its node. Default: one path, with the
-    /// smallest delay.
+    /// Nodes through which the paths of an association lead (multihoming), the one of the primary
+    /// path first. Both hosts have an address for each path, and packets in both directions pass
+    /// its node. Default: one path, with the smallest delay.
     #[schemars(length(min = 1, max = 8))]
     pub paths: Option<Vec<Name>>,
     #[serde(flatten)]
@@ -95,8 +186,8 @@ impl Default for DelayedAck {
 #[serde(default)]
 #[schemars(extend("additionalProperties" = false))]
 pub(crate) struct Rto {
-    /// Lower bound of the RTO (rule 2.4). With the estimator `"linux"`, lower bound of the part that
-    /// is added to the smoothed RTT. Default: 1s, or 200ms with the estimator `"linux"`.
+    /// Lower bound of the RTO (rule 2.4). With the estimator `"linux"`, lower bound of the part
+    /// that is added to the smoothed RTT. Default: 1s, or 200ms with the estimator `"linux"`.
     #[schemars(extend("x-minimum" = "1ms"))]
     pub min: Option<Span>,
     #[serde(flatten)]

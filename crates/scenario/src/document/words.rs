@@ -23,6 +23,14 @@ word!(Accurate);
 word!(Hold);
 word!(Interpolate);
 
+/// No such mechanism.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[schemars(inline)]
+pub(crate) enum Without {
+    #[serde(rename = "none")]
+    None,
+}
+
 /// Time of the events of links in different runs.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "lowercase")]

@@ -92,7 +92,8 @@ fn cell(text: &str, separator: u8) -> Cell {
     }
 }
 
-/// The line of a record. Its position is where the reader began to look for it: before comments and empty lines.
+/// The line of a record. Its position is where the reader began to look for it: before comments and
+/// empty lines.
 fn line_of(position: &::csv::Position, text: &str) -> usize {
     let [byte, line] = [position.byte(), position.line()].map(|n| usize::try_from(n).unwrap_or(0));
     let rest = text.get(byte..).unwrap_or_default().lines();

@@ -4,9 +4,11 @@ use std::sync::Arc;
 
 use congestion::{Ecn, Specification, Status};
 use quic::Congestion;
-use tcp::Scps;
+use tcp::{Recovery, Scps};
 use transport::{Protocol, SavedPath};
 use units::{Bytes, SizeLimit, Span};
+
+use crate::resolve::UNSCALED_WINDOW;
 
 /// Lengths of the packets of an end in bytes, without the header of IP.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -15,11 +17,13 @@ pub struct Lengths {
     pub full: u64,
     /// Of the longest.
     pub longest: u64,
-    /// Of an acknowledgement without data and without gaps, as a connection with one-way data sends it.
+    /// Of an acknowledgement without data and without gaps, as a connection with one-way data sends
+    /// it.
     pub ack: u64,
 }
 
-/// Figures that follow from the settings of a protocol before a run. Each protocol implements it next to its resolution.
+/// Figures that follow from the settings of a protocol before a run. Each protocol implements it
+/// next to its resolution.
 pub trait Plan {
     /// Lengths of its packets.
     fn lengths(&self) -> Lengths;
@@ -64,8 +68,8 @@ pub trait Plan {
         None
     }
 
-    /// Settings of a controller whose needs are looked up. Protocols that make their controllers themselves have the usual
-    /// ones.
+    /// Settings of a controller whose needs are looked up. Protocols that make their controllers
+    /// themselves have the usual ones.
     fn controller(&self) -> congestion::Settings {
         let mss = self.full_payload();
         congestion::Settings {
@@ -165,14 +169,14 @@ impl Transport {
         self.tcp().map_or("", |config| config.recovery.name())
     }
 
-    /// These settings of a sender with the window that the settings of its receiver allow.
+    /// These settings of a sender as its data sees them: with the window and the ACKs of its
+    /// receiver, and the options that both have.
     #[must_use]
     pub fn towards(&self, receiver: &Self) -> Self {
         match (self, receiver) {
-            (Self::Tcp(sender), Self::Tcp(receiver)) => Self::Tcp(Arc::new(tcp::Config {
-                receive_buffer: receiver.receive_buffer,
-                ..tcp::Config::clone(sender)
-            })),
+            (Self::Tcp(sender), Self::Tcp(receiver)) => {
+                Self::Tcp(Arc::new(in_force(sender, receiver)))
+            }
             // Between gateways a connection has one stream.
             (Self::Quic(sender), Self::Quic(receiver)) => {
                 let of_stream = receiver.stream_receive_window;
@@ -200,6 +204,31 @@ impl Transport {
             Self::Xtp(_) => Protocol::Xtp.entry().status,
             Self::Tcp(_) | Self::Quic(_) | Self::Stp(_) => controller.entry().status,
         }
+    }
+}
+
+/// Settings of a connection with this sender and this receiver of the data.
+fn in_force(sender: &tcp::Config, receiver: &tcp::Config) -> tcp::Config {
+    let has_sack =
+        |config: &tcp::Config| matches!(config.recovery, Recovery::Sack | Recovery::Linux);
+    let window_scaling = sender.window_scaling && receiver.window_scaling;
+    let largest = if window_scaling { u64::MAX } else { UNSCALED_WINDOW };
+    let is_cut = receiver.receive_buffer.get() > largest;
+    tcp::Config {
+        // A sender without the reports that it needs (RFC 2018 section 2).
+        recovery: match has_sack(sender) && !has_sack(receiver) && receiver.scps.is_none() {
+            true => Recovery::NewReno,
+            false => sender.recovery,
+        },
+        receive_buffer: receiver.receive_buffer.min(Bytes(largest)),
+        receive_tuning: receiver.receive_tuning.filter(|_| !is_cut),
+        delayed_ack: receiver.delayed_ack,
+        receive_offload: receiver.receive_offload,
+        sack_compression: receiver.sack_compression.filter(|_| has_sack(sender)),
+        window_scaling,
+        timestamps: sender.timestamps && receiver.timestamps,
+        ecn: sender.ecn.min(receiver.ecn),
+        ..sender.clone()
     }
 }
 

@@ -42,13 +42,13 @@ fn large_window(arq: &ArqSettings, path: &Path) -> Option<Problem> {
     })
 }
 
-/// The default of the timer: a status frame has come back, even if it and its frame had to wait for a
-/// packet in transmission.
+/// The default of the timer: a status frame has come back, even if it and its frame had to wait for
+/// a packet in transmission.
 fn timer(directions: &[Direction; 2], header: u32) -> Span {
     let of_direction = |direction: &Direction| {
         let delays = direction.changes().filter_map(|change| change.delay);
         let delay = delays.fold(direction.delay, Span::max);
-        let bytes = 2 * (PACKET + header.saturating_add(direction.overhead));
+        let bytes = 2 * direction.framing.bytes(PACKET + header);
         delay + Serialiser::new(direction.lowest_rate()).restart(bytes)
     };
     directions.iter().map(of_direction).fold(Span::ZERO, |sum, span| sum + span)

@@ -1,12 +1,13 @@
-//! Bounds of what small numbers ask for: rows of a recording, writes and bursts of an application. Beyond
-//! them a number is a slip of its unit: the run would take all memory, or its time would stand still.
+//! Bounds of what small numbers ask for: rows of a recording, writes and bursts of an application.
+//! Beyond them a number is a slip of its unit: the run would take all memory, or its time would
+//! stand still.
 
 use language::error::Problem;
 use language::path::Path;
 use units::{Bytes, Rate, Span};
 
 use crate::extent::{Rows, active, ports};
-use crate::model::{Distribution, Flow, OnOff, Scenario, Traffic};
+use crate::model::{Distribution, Flow, OnOff, Scenario, Writes};
 use crate::routes::Routes;
 
 /// Rows of a table of a recording: two gigabytes of the largest.
@@ -42,7 +43,7 @@ pub(super) fn recorded(
         )));
     }
     if rows.objects > MOST_ROWS {
-        let web = scenario.flows.iter().position(|flow| matches!(flow.traffic, Traffic::Web(_)));
+        let web = scenario.flows.iter().position(|flow| flow.traffic.web().is_some());
         let entry = web.and_then(|flow| entries.get(flow)).copied().unwrap_or_default();
         let path = Path::entry("flow", entry).key("traffic").key("web");
         let expected = format!("pages with at most {MOST_ROWS} objects in all");
@@ -57,17 +58,10 @@ pub(super) fn recorded(
 /// Problems of the writes and bursts of an application, at any rate of TCP.
 pub(super) fn application(scenario: &Scenario, flow: &Flow, path: &Path) -> Vec<Problem> {
     let path = path.key("traffic");
-    match flow.traffic {
-        Traffic::Constant { rate, message } => {
-            writes(rate, message, &path.key("constant")).into_iter().collect()
-        }
-        Traffic::OnOff { rate, message, pattern } => {
-            let path = path.key("on_off");
-            let bursts = bursts(scenario, flow, &pattern, &path);
-            writes(rate, message, &path).into_iter().chain(bursts).collect()
-        }
-        Traffic::Download { .. } | Traffic::Bulk { .. } | Traffic::Web(_) => Vec::new(),
-    }
+    let Some(Writes { rate, message, pattern }) = flow.traffic.writes() else { return Vec::new() };
+    let path = path.key(flow.traffic.key());
+    let bursts = pattern.and_then(|pattern| bursts(scenario, flow, &pattern, &path));
+    writes(rate, message, &path).into_iter().chain(bursts).collect()
 }
 
 /// Small messages at a high rate.
@@ -80,7 +74,8 @@ fn writes(rate: Rate, message: Bytes, path: &Path) -> Option<Problem> {
     })
 }
 
-/// Short bursts and pauses. Those of Pareto are hardly longer than the shortest if the shape is near 1.
+/// Short bursts and pauses. Those of Pareto are hardly longer than the shortest if the shape is
+/// near 1.
 fn bursts(scenario: &Scenario, flow: &Flow, pattern: &OnOff, path: &Path) -> Option<Problem> {
     let least = Span::from_nanos(SECOND / MOST_BURSTS);
     let shortest = shortest_cycle(pattern);

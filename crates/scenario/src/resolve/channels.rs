@@ -7,7 +7,7 @@ use language::error::{Place, Problem};
 use language::path::Path;
 use language::suggest;
 use language::tree::Tree;
-use link::{BurstLength, Bursts, Code, Fade};
+use link::{BurstLength, Bursts, Code, CorrelatedErrors, Fade};
 use units::{Span, Time};
 
 use crate::document::{self, Attenuation, Awgn, Signal};
@@ -38,7 +38,10 @@ impl Channels<'_> {
     ) -> Channel {
         match channel {
             document::Channel::Perfect(_) => Channel::Perfect,
-            document::Channel::PacketErrors { per } => Channel::PacketErrors { per: *per },
+            &document::Channel::PacketErrors { per, correlation } => match correlation > 0.0 {
+                true => Channel::Correlated(CorrelatedErrors::new(per, correlation)),
+                false => Channel::PacketErrors { per },
+            },
             document::Channel::BitErrors { ber, ecc_threshold } => {
                 Channel::BitErrors { ber: *ber, ecc_threshold: *ecc_threshold }
             }
@@ -104,8 +107,8 @@ impl Channels<'_> {
         Channel::Awgn { awgn: Arc::new(awgn), file }
     }
 
-    /// The fade of the channel at `path`, and the name of the file that it was read from; clear sky where
-    /// it cannot be read.
+    /// The fade of the channel at `path`, and the name of the file that it was read from; clear sky
+    /// where it cannot be read.
     fn fade_or_problem(
         &self,
         attenuation: Option<&Attenuation>,

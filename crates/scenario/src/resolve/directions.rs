@@ -2,23 +2,23 @@
 
 use language::error::Problem;
 use language::path::Path;
-use link::{Acm, RedSettings};
+use link::{Acm, Cells, Framing, Jitter, RedSettings};
 use units::{Bytes, Rate, Span};
 
 use super::changes::{changes, pushed_out};
 use super::channels::Channels;
 use super::sides::{NAMES, Sides, report};
-use super::{arq, demand, fec, modems, reorder, traces};
+use super::{arq, buckets, demand, fec, jitter, modems, reorder, traces};
 use crate::document;
 use crate::model::{Aqm, Change, Channel, Direction, LowPriority, QueueLimit, Timeline};
 
 /// The two directions of a link. What is missing in both is missing once.
 pub(super) fn directions(
     sides: &Sides<'_>,
-    channels: &Channels<'_>,
+    files: &Channels<'_>,
     problems: &mut Vec<Problem>,
 ) -> [Direction; 2] {
-    let signals = Signals::of(sides, channels, problems);
+    let signals = Signals::of(sides, files, problems);
     let (rates, delays) = rates_and_delays(sides, &signals, problems);
     let Signals { channels, traces, changes, modems, is_read: _ } = signals;
     let mut parts = channels.into_iter().zip(traces).zip(changes);
@@ -30,6 +30,7 @@ pub(super) fn directions(
             channel: channel.unwrap_or(Channel::Perfect),
             trace: trace.unwrap_or_default(),
             timeline: Timeline::new(changes),
+            jitter: jitter::resolve(sides, side, files, problems),
             ..direction(sides, side)
         }
     });
@@ -45,6 +46,7 @@ pub(super) fn directions(
     directions.iter_mut().zip(codes).for_each(|(direction, fec)| direction.fec = fec);
     let assigned = demand::resolve(sides, &directions, problems);
     directions.iter_mut().zip(assigned).for_each(|(direction, demand)| direction.demand = demand);
+    buckets::exclusions(sides, &directions, problems);
     reorder::check(sides, &directions, problems);
     problems.extend(directions.iter().find_map(|side| pushed_out(side, sides.path)));
     for (side, direction) in directions.iter().enumerate() {
@@ -95,7 +97,8 @@ impl Signals {
     }
 }
 
-/// Rates and delays at the start. From its start on, a trace has the rate and the delay that it sets.
+/// Rates and delays at the start. From its start on, a trace has the rate and the delay that it
+/// sets.
 fn rates_and_delays(
     sides: &Sides<'_>,
     signals: &Signals,
@@ -125,18 +128,24 @@ fn direction(sides: &Sides<'_>, side: usize) -> Direction {
     // Without `..`, so that a new key of the language has to reach the model.
     let document::Direction {
         // Here.
-        jitter: _,
         queue: _,
         ecn_marking: _,
         aqm: _,
         feedback: _,
         overhead: _,
+        min_packet: _,
+        cells: _,
+        shaper: _,
+        policer: _,
         reorder: _,
+        duplicate: _,
+        slot: _,
         // In `directions`.
         rate: _,
         delay: _,
         channel: _,
         trace: _,
+        jitter: _,
         arq: _,
         fec: _,
         demand: _,
@@ -148,7 +157,7 @@ fn direction(sides: &Sides<'_>, side: usize) -> Direction {
     Direction {
         rate: Rate::from_bits_per_second(1),
         delay: Span::ZERO,
-        jitter: sides.value(side, |one| &one.jitter).copied().unwrap_or(Span::ZERO),
+        jitter: Jitter::NONE,
         queue: limit(queue),
         low_priority: low_priority(queue),
         ecn_marking: sides.value(side, |one| &one.ecn_marking).copied(),
@@ -157,11 +166,16 @@ fn direction(sides: &Sides<'_>, side: usize) -> Direction {
         fec: None,
         feedback: sides.value(side, |one| &one.feedback).and_then(document::Feedback::resolve),
         demand: None,
-        overhead: overhead(sides.value(side, |one| &one.overhead).copied().unwrap_or(Bytes(0))),
+        framing: framing(sides, side),
+        shaper: sides.value(side, |one| &one.shaper).and_then(document::Bucket::resolve),
+        policer: sides.value(side, |one| &one.policer).and_then(document::Bucket::resolve),
         channel: Channel::Perfect,
         trace: link::Trace::default(),
         timeline: Timeline::default(),
-        reorder: sides.value(side, |one| &one.reorder).copied().unwrap_or(false),
+        reorder: sides.value(side, |one| &one.reorder).is_some_and(|reorder| reorder.falls()),
+        reordering: sides.value(side, |one| &one.reorder).and_then(|reorder| reorder.at_once()),
+        duplication: sides.value(side, |one| &one.duplicate).and_then(|one| one.resolve()),
+        slots: sides.value(side, |one| &one.slot).map(|slot| slot.resolve()),
     }
 }
 
@@ -213,9 +227,21 @@ fn missing<T>(key: &str, expected: &str, values: [Option<T>; 2], link: &Path) ->
     Some(Problem::new(path, expected, "nothing"))
 }
 
-/// The bytes that a link adds to a packet. The schema bounds them.
-fn overhead(bytes: Bytes) -> u32 {
-    u32::try_from(bytes.get()).unwrap_or(u32::MAX)
+/// Bytes that a direction adds to packets. The schema bounds all of them.
+fn framing(sides: &Sides<'_>, side: usize) -> Framing {
+    let bytes = |bytes: Bytes| u32::try_from(bytes.get()).unwrap_or(u32::MAX);
+    let or_none = |value: Option<&Bytes>| value.map_or(0, |one| bytes(*one));
+    let cells = sides.value(side, |one| &one.cells).and_then(|cells| match cells {
+        document::Cells::Without(_) => None,
+        document::Cells::Table(cell) => {
+            Some(Cells { payload: bytes(cell.payload), header: bytes(cell.header) })
+        }
+    });
+    Framing {
+        overhead: or_none(sides.value(side, |one| &one.overhead)),
+        min_packet: or_none(sides.value(side, |one| &one.min_packet)),
+        cells,
+    }
 }
 
 fn limit(queue: document::Queue) -> QueueLimit {

@@ -46,7 +46,7 @@ fn impossible(fec: Fec, direction: &Direction, path: &Path) -> Option<Problem> {
 
 /// The default of the timer: twice the time that a full group takes.
 fn timer(fec: &FecSettings, direction: &Direction) -> Span {
-    let bytes = PACKET + fec.header.saturating_add(direction.overhead);
+    let bytes = direction.framing.bytes(PACKET + fec.header);
     let packet = Serialiser::new(direction.lowest_rate()).restart(bytes);
     Span::from_nanos(packet.as_nanos().saturating_mul(2 * u64::from(fec.group())))
 }

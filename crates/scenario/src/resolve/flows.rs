@@ -12,7 +12,7 @@ use tcp::{AckTiming, Config, DelayedAck, Recovery};
 use transport::{Protocol, RtoConfig};
 use units::{Bytes, Span};
 
-use super::{Numbers, protocols};
+use super::{Numbers, buffers, hosts, protocols};
 use crate::document::{self, Controller, Document, ParameterValue};
 use crate::model::{Distribution, Flow, Gateway, OnOff, Plan, Traffic, Web};
 
@@ -37,11 +37,12 @@ pub(super) fn flows(
         }
         let from = node(&flow.from.0, numbers, path.key("from"), problems);
         let to = node(&flow.to.0, numbers, path.key("to"), problems);
-        let controller = controller(&flow.controller, &path.key("controller"), problems);
-        let (Some(from), Some(to), Some(controller)) = (from, to, controller) else { continue };
-        let name = flow.name.as_ref().map_or_else(|| format!("flow-{i}"), |name| name.0.clone());
         let host = protocols::Host { ip: document.ip, tree };
-        let transport = protocols::settings(&flow.transport, &controller, &host, &path, problems);
+        let settings = hosts::settings(document, i, &host, problems);
+        let (Some(from), Some(to), Some(settings)) = (from, to, settings) else { continue };
+        let name = flow.name.as_ref().map_or_else(|| format!("flow-{i}"), |name| name.0.clone());
+        let settings = hosts::of_writes(settings, flow, &path, problems);
+        let hosts::Settings { transport, controller, hosts } = settings;
         protocols::check_flow(&transport, &controller, &path, problems);
         if let Some(parameter) =
             controller.only_with_marks().filter(|_| transport.ecn() == Ecn::Off)
@@ -75,6 +76,7 @@ pub(super) fn flows(
                 stop: flow.stop,
                 controller: controller.clone(),
                 transport: transport.clone(),
+                hosts: hosts.clone(),
                 reader_rate: flow.transport.reader_rate,
                 initial_sequence: initial_sequence.unwrap_or_else(|| sequence_of(flows.len())),
                 traffic,
@@ -183,7 +185,7 @@ pub(super) fn transport(written: &document::Transport, controller: &Specificatio
             Some(document::Ecn::Accurate(_)) => Ecn::Accurate,
         },
         reads_at_once: written.reader_rate.is_none(),
-        ..written.config.clone()
+        ..buffers::of(written)
     };
     if written.protocol != Protocol::ScpsTp {
         return config;
@@ -228,10 +230,10 @@ fn traffic(
     let segment = Bytes(transport.full_payload().into());
     let has_streams = transport.has_streams();
     match written {
-        document::Traffic::Download { download, request } => {
+        document::Traffic::Download { download, request, .. } => {
             Traffic::Download { size: *download, request: *request }
         }
-        document::Traffic::Bulk { bulk } => Traffic::Bulk {
+        document::Traffic::Bulk { bulk, .. } => Traffic::Bulk {
             size: match bulk {
                 document::Bulk::Unlimited(_) => None,
                 document::Bulk::Size(size) => Some(*size),

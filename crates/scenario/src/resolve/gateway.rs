@@ -1,5 +1,5 @@
-//! Ends of connections at gateways: what is written of a side, what its preset sets, and what is taken over
-//! from the flow.
+//! Ends of connections at gateways: what is written of a side, what its preset sets, and what is
+//! taken over from the flow.
 
 use std::sync::Arc;
 
@@ -19,8 +19,8 @@ use super::{flows, rules};
 use crate::document;
 use crate::model::{Flow, GatewayEnd, Preset, SideName, Transport};
 
-/// Send buffer where neither the side nor the flow has a limit: the maximum of Linux (tcp_wmem). Without
-/// any, a proxy would never press back.
+/// Send buffer where neither the side nor the flow has a limit: the maximum of Linux (tcp_wmem).
+/// Without any, a proxy would never press back.
 const SEND_BUFFER: Bytes = Bytes(4 << 20);
 
 /// The written keys of a side.
@@ -205,7 +205,7 @@ pub(super) fn end(
     protocols::check_settings(&transport, &controller, &places, problems);
     // What is wrong with the flow's own settings is reported there.
     let mut of_flow = Vec::new();
-    rules::check_transport(&flow.transport, 1, path, &mut of_flow);
+    rules::check_transport(flow.written_transport(), 1, path, &mut of_flow);
     if of_flow.is_empty() {
         rules::check_transport(&transport, 1, path, problems);
     }
@@ -215,9 +215,10 @@ pub(super) fn end(
     GatewayEnd { side: side.name, controller, has_own_controller: own.is_some(), transport, pacing }
 }
 
-/// The settings of an end: those of the flow, where the side has no other. `own` is the controller of the side.
+/// The settings of an end: those of the flow, where the side has no other. `own` is the controller
+/// of the side.
 fn transport(flow: &Flow, side: &Side, own: Option<&Specification>, values: &Values) -> Config {
-    let of_flow = flow.transport.tcp().cloned().unwrap_or_default();
+    let of_flow = flow.written_transport().tcp().cloned().unwrap_or_default();
     let host = &*of_flow;
     let scps = side.scps();
     let recovery = recovery(host, side, own, values);
@@ -228,11 +229,15 @@ fn transport(flow: &Flow, side: &Side, own: Option<&Specification>, values: &Val
         None if host.send_buffer == SizeLimit::UNLIMITED => SizeLimit::of(SEND_BUFFER),
         None => host.send_buffer,
     };
-    // Everything else is that of the flow. A test compares each option with the table of docs/path.md.
+    // Everything else is that of the flow. A test compares each option with the table of
+    // docs/path.md.
     let config = Config {
         recovery,
         reads_at_once: false,
         send_buffer,
+        // Buffers of gateways have one size.
+        send_tuning: None,
+        receive_tuning: None,
         receive_buffer: side
             .receive_buffer
             .or(values.receive_buffer)
@@ -244,6 +249,7 @@ fn transport(flow: &Flow, side: &Side, own: Option<&Specification>, values: &Val
             true => host.duplicate_window,
             false => DuplicateWindow::Advertised,
         },
+        sack_compression: host.sack_compression.filter(|_| !counts),
         recovery_exit: match recovery {
             Recovery::NewReno => host.recovery_exit,
             _ => RecoveryExit::Ssthresh,
@@ -277,6 +283,8 @@ fn from_tcp_to_scps(config: Config, values: &Values) -> Config {
         mtu_probing: of_tcp.mtu_probing,
         quick_start: of_tcp.quick_start,
         ack_control: of_tcp.ack_control,
+        receive_offload: of_tcp.receive_offload,
+        sack_compression: of_tcp.sack_compression,
         ..config
     }
 }

@@ -98,8 +98,8 @@ pub(super) fn links(
     links
 }
 
-/// The routes between all pairs of nodes are kept in memory, and nodes and output ports have numbers
-/// of 16 bits: each link has two ports, and a router with limited forwarding has one more.
+/// The routes between all pairs of nodes are kept in memory, and nodes and output ports have
+/// numbers of 16 bits: each link has two ports, and a router with limited forwarding has one more.
 pub(crate) const MOST_NODES: usize = 4096;
 pub(crate) const MOST_LINKS: usize = 8192;
 const _: () = assert!(2 * MOST_LINKS + MOST_NODES < u16::MAX as usize);

@@ -4,8 +4,8 @@ use language::error::Problem;
 
 use super::sides::{NAMES, Sides};
 
-/// Another rate of a direction with a modem. A rate of both directions is that of the other one, if only one of
-/// them has a modem of its own.
+/// Another rate of a direction with a modem. A rate of both directions is that of the other one, if
+/// only one of them has a modem of its own.
 pub(super) fn with_rate(sides: &Sides<'_>, side: usize) -> Option<Problem> {
     let Sides { link, path } = *sides;
     let own = sides.own(side);

@@ -13,8 +13,8 @@ use crate::document;
 use crate::model::{Flow, Mtu, Scenario, Transport};
 use crate::routes::{Routes, routes};
 
-/// The least MTU of IPv4 for TCP: headers, and the 48 bytes of options and data that the smallest segment of
-/// Linux has (`tcp_min_snd_mss`). RFC 791 section 3.2 has 68 for IPv4 alone.
+/// The least MTU of IPv4 for TCP: headers, and the 48 bytes of options and data that the smallest
+/// segment of Linux has (`tcp_min_snd_mss`). RFC 791 section 3.2 has 68 for IPv4 alone.
 const LEAST_IPV4: u16 = 88;
 /// The least MTU of IPv6 (RFC 8200 section 5).
 const LEAST_IPV6: u16 = 1280;
@@ -49,8 +49,9 @@ fn too_small(found: Mtu, ip: IpVersion, path: Path) -> Option<Problem> {
     })
 }
 
-/// A host knows the MTU of its own link, and neither sends nor announces larger segments (RFC 9293 section
-/// 3.7.1). The default `mss` becomes what fits. One that is written and does not fit is a problem.
+/// A host knows the MTU of its own link, and neither sends nor announces larger segments (RFC 9293
+/// section 3.7.1). The default `mss` becomes what fits. One that is written and does not fit is a
+/// problem.
 pub(super) fn fit_segments(
     scenario: &mut Scenario,
     entries: &[usize],
@@ -69,8 +70,9 @@ pub(super) fn fit_segments(
             Some((_, first)) => first.clone(),
             None => fit_flow(scenario, &routes, number, *entry, tree, problems),
         };
-        let Flow { transport, gateways, .. } = &flow;
+        let Flow { transport, gateways, hosts, .. } = &flow;
         scenario.flows[number].transport = transport.clone();
+        scenario.flows[number].hosts = hosts.clone();
         scenario.flows[number].gateways = gateways.clone();
         fitted = Some((*entry, flow));
     }
@@ -96,6 +98,11 @@ fn fit_flow(
     let path = Path::entry("flow", entry).key("transport").key("mss");
     if let Some(limit) = host {
         fit(&mut flow.transport, limit, &path, tree, problems);
+        if let Some(hosts) = &mut flow.hosts {
+            // A problem was reported with the flow.
+            let ends = Arc::make_mut(hosts).ends.iter_mut();
+            ends.for_each(|end| fit(&mut end.transport, limit, &path, tree, &mut Vec::new()));
+        }
     }
     let mut gateways = flow.gateways.to_vec();
     for (place, gateway) in gateways.iter_mut().enumerate() {
@@ -112,7 +119,8 @@ fn fit_flow(
     flow
 }
 
-/// The largest segment that fits the link on which a host sends towards another one, and the name of the link.
+/// The largest segment that fits the link on which a host sends towards another one, and the name
+/// of the link.
 fn own_limit(
     scenario: &Scenario,
     routes: &Routes,

@@ -1,4 +1,5 @@
-//! Paths of flows with several: each leads through a node that the flow names, and has an address at both ends.
+//! Paths of flows with several: each leads through a node that the flow names, and has an address
+//! at both ends.
 
 use std::collections::BTreeMap;
 use std::ops::Range;
@@ -12,8 +13,8 @@ use crate::document::Document;
 use crate::model::{Address, Flow, FlowPath, Scenario, Way};
 use crate::routes::{Hop, Routes, routes};
 
-/// Most addresses besides those of the nodes: the routes between all pairs are kept in memory, and destinations have
-/// numbers of 16 bits.
+/// Most addresses besides those of the nodes: the routes between all pairs are kept in memory, and
+/// destinations have numbers of 16 bits.
 const MOST_ADDRESSES: usize = 4096;
 const _: () = assert!(super::graph::MOST_NODES + MOST_ADDRESSES < u16::MAX as usize);
 

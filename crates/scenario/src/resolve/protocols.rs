@@ -1,5 +1,5 @@
-//! Flows with different transport protocols: the keys of `flow.transport` that each takes, its settings, and
-//! what the network must be.
+//! Flows with different transport protocols: the keys of `flow.transport` that each takes, its
+//! settings, and what the network must be.
 
 pub(super) mod quic;
 mod sctp;
@@ -244,7 +244,8 @@ pub(super) fn check_payload(mss: u32, headers: u16, transport: &Path, problems: 
     }
 }
 
-/// Mechanisms that read TCP, or that need answers to packets that are too long, know no other protocol.
+/// Mechanisms that read TCP, or that need answers to packets that are too long, know no other
+/// protocol.
 pub(super) fn check_network(scenario: &Scenario, entries: &[usize], problems: &mut Vec<Problem>) {
     let of_flow = |(entry, flow): (&usize, &Flow)| {
         if !flow.transport.is_tcp() {

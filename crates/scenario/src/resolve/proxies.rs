@@ -1,7 +1,7 @@
 //! Split proxies: which flows they split, and the TCP settings of their ends.
 //!
-//! A flow is split where it comes from a neighbour on one side of the gateway and goes on to one on the
-//! other side, as the daemon does. All other flows cross unsplit.
+//! A flow is split where it comes from a neighbour on one side of the gateway and goes on to one on
+//! the other side, as the daemon does. All other flows cross unsplit.
 
 use std::collections::BTreeMap;
 use std::sync::Arc;
@@ -119,8 +119,8 @@ struct Around<'a> {
 }
 
 impl Around<'_> {
-    /// The one of the neighbours `all` of `node` that must be on the side of the satellite, where no side is
-    /// written; the reason if there is none.
+    /// The one of the neighbours `all` of `node` that must be on the side of the satellite, where
+    /// no side is written; the reason if there is none.
     fn satellite(&self, node: usize, all: &[usize]) -> Result<usize, String> {
         let has_proxy = |number: &usize| {
             let of_number = |one: &&document::Node| self.numbers.get(&one.name.0) == Some(number);

@@ -1,8 +1,9 @@
 //! Queues in time or in bandwidth-delay products, as bytes.
 //!
-//! The rate is that of the direction at the start, and for a trace its mean; with demand assignment that of all
-//! slots. The delay of a bandwidth-delay product is the longest round trip, without queues, of the connections whose
-//! data crosses the direction. Where only their ACKs do, it is theirs.
+//! The rate is that of the direction at the start, and for a trace its mean; with demand assignment
+//! that of all slots, and with a shaper that of the shaper where it is lower. The delay of a
+//! bandwidth-delay product is the longest round trip, without queues, of the connections whose data
+//! crosses the direction. Where only their ACKs do, it is theirs.
 
 use language::error::Problem;
 use language::path::Path;
@@ -41,7 +42,7 @@ pub(super) fn resolve(document: &Document, scenario: &mut Scenario, problems: &m
             };
             let link = &mut scenario.links[number as usize];
             let direction = if side == 0 { &mut link.forward } else { &mut link.backward };
-            let bytes = direction.rate.bits_per_second() as f64 * time / 8.0;
+            let bytes = direction.service_rate().bits_per_second() as f64 * time / 8.0;
             #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "bounded")]
             let bytes = bytes.round() as u64;
             direction.queue = QueueLimit::Bytes(bytes.max(1));
@@ -65,8 +66,9 @@ fn longest_round_trip(scenario: &Scenario, routes: &Routes, hop: Hop) -> Option<
     longest(0).or_else(|| longest(1))
 }
 
-/// The ways of data and ACKs of the connections of a flow: one, or one for each leg between gateways.
-fn connections(flow: &Flow) -> Vec<[Way; 2]> {
+/// The ways of data and ACKs of the connections of a flow: one, or one for each leg between
+/// gateways.
+pub(super) fn connections(flow: &Flow) -> Vec<[Way; 2]> {
     if flow.gateways.is_empty() {
         return flow.all_ways().collect();
     }

@@ -1,7 +1,8 @@
-//! Rates of routes of SCPS-TP: the bucket that all connections share whose data leaves a host on the same link.
+//! Rates of routes of SCPS-TP: the bucket that all connections share whose data leaves a host on
+//! the same link.
 //!
-//! In the reference implementation a rate belongs to a route, and all users of SCPS-TP on a host share it. Here it is
-//! written at the flows, so flows of one route must have the same.
+//! In the reference implementation a rate belongs to a route, and all users of SCPS-TP on a host
+//! share it. Here it is written at the flows, so flows of one route must have the same.
 
 use language::error::Problem;
 use language::path::Path;

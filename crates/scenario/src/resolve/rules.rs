@@ -7,7 +7,7 @@ use language::path::Path;
 use tcp::{AckTiming, Config, DuplicateWindow, Recovery, RecoveryExit};
 use units::Bytes;
 
-use super::bounds;
+use super::{bounds, buffers};
 use crate::model::{Flow, Middlebox, Scenario, Transport};
 use crate::routes::{Routes, routes};
 
@@ -35,7 +35,20 @@ pub(super) fn check(scenario: &Scenario, entries: &[usize], problems: &mut Vec<P
             check_stop(flow, &path, problems);
             check_segments(scenario, flow, &path.key("transport"), problems);
             let streams = flow.traffic.streams();
-            check_transport(&flow.transport, streams, &path.key("transport"), problems);
+            let transport = path.key("transport");
+            match &flow.hosts {
+                None => check_transport(&flow.transport, streams, &transport, problems),
+                Some(hosts) => {
+                    let mut found = Vec::new();
+                    for end in &hosts.ends {
+                        check_transport(&end.transport, streams, &transport, &mut found);
+                    }
+                    // What the scenario writes is wrong at both ends.
+                    let mut places = BTreeSet::new();
+                    found.retain(|problem| places.insert(problem.path.to_string()));
+                    problems.extend(found);
+                }
+            }
             problems.extend(bounds::application(scenario, flow, &path));
         }
     }
@@ -95,9 +108,15 @@ fn check_recovery(transport: &Config, path: &Path, problems: &mut Vec<Problem>) 
         let expected = "\"ssthresh\", or the recovery \"newreno\"";
         problems.push(Problem::new(path.key("recovery_exit"), expected, found));
     }
+    if transport.sack_compression.is_some() && counts {
+        let expected = "none, or the recovery \"sack\" or \"linux\"";
+        let problem = Problem::new(path.key("sack_compression"), expected, found);
+        problems.push(problem.because("without SACK each duplicate ACK counts"));
+    }
 }
 
-/// Rules of the settings of connections with this number of streams. The window has room for a segment.
+/// Rules of the settings of connections with this number of streams. The window has room for a
+/// segment.
 pub(super) fn check_transport(
     transport: &Transport,
     streams: u64,
@@ -135,6 +154,7 @@ fn check_tcp(transport: &Config, path: &Path, problems: &mut Vec<Problem>) {
             problems.push(Problem::new(path.key(key), expected, format!("\"{size}B\"")));
         }
     }
+    buffers::check(transport, path, problems);
     check_recovery(transport, path, problems);
     if transport.ack_control && transport.delayed_ack == AckTiming::Linux {
         let expected = "false, or another `delayed_ack` than \"linux\"";
@@ -173,8 +193,8 @@ fn check_memory(scenario: &Scenario, routes: &Routes, problems: &mut Vec<Problem
     }
 }
 
-/// A spoofing proxy must see all packets of a connection in both directions: what it acknowledges must not
-/// take another route.
+/// A spoofing proxy must see all packets of a connection in both directions: what it acknowledges
+/// must not take another route.
 fn check_spoofing(scenario: &Scenario, routes: &Routes, node: usize, problems: &mut Vec<Problem>) {
     let links = &scenario.links;
     let name = |node: usize| format!("{:?}", scenario.nodes[node].name);
@@ -203,7 +223,8 @@ fn check_spoofing(scenario: &Scenario, routes: &Routes, node: usize, problems: &
     }
 }
 
-/// A middlebox that no packet meets would change nothing, and the user would compare two equal runs.
+/// A middlebox that no packet meets would change nothing, and the user would compare two equal
+/// runs.
 fn check_middleboxes(scenario: &Scenario, routes: &Routes, problems: &mut Vec<Problem>) {
     let links = &scenario.links;
     let ways = scenario.flows.iter().flat_map(|flow| flow.all_ways().flatten());

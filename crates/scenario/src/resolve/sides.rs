@@ -29,7 +29,8 @@ impl<'a> Sides<'a> {
         self.own(side).and_then(|own| of(own).as_ref()).or(of(&self.link.both).as_ref())
     }
 
-    /// The place of a key of a direction: in the direction if it was written there, otherwise in the link.
+    /// The place of a key of a direction: in the direction if it was written there, otherwise in
+    /// the link.
     pub fn place<T: 'a>(
         &self,
         side: usize,

@@ -20,8 +20,9 @@ use crate::document::FileName;
 pub(crate) struct StudyDocument {
     /// Title of the study. Default: the name of the file.
     pub title: Option<String>,
-    /// Scenario file, relative to the study file. Several as `{ geo = "geo.toml", leo = "leo.toml" }`
-    /// are the values of a parameter with the label `scenario`.
+    /// Scenario file, relative to the study file. Several as
+    /// `{ geo = "geo.toml", leo = "leo.toml" }` are the values of a parameter with the label
+    /// `scenario`.
     pub scenario: Scenarios,
     /// Groups of parameters that change together, value by value: `[["rate", "queue"]]`. Write it
     /// above all tables. All other parameters are combined with each other.

@@ -1,7 +1,8 @@
 //! The study language: reading of a study file, with the same front end as scenarios.
 //!
-//! The keys and values of a study are the types of `document`. What needs a scenario or the names of
-//! quantities is checked by the reader of the study (in Python), which reports what it finds with
+//! The keys and values of a study are the types of `document`. What needs a scenario or the names
+//! of quantities is checked by the reader of the study (in Python), which reports what it finds
+//! with
 //! [`StudySource::report`]: those errors have the same places and the same form.
 
 mod document;

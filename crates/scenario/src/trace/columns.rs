@@ -1,9 +1,10 @@
-//! Traces in files with columns: those of this project by their names, and logs of other programs by a table that
-//! says which column is which.
+//! Traces in files with columns: those of this project by their names, and logs of other programs
+//! by a table that says which column is which.
 //!
-//! A file whose columns are named is read to the letter: an unknown column is an error. In a log that a table
-//! describes, other columns are ignored, a missing value is that of the row before, rows without a time are left
-//! out, and times count from the first row. What was done is in the notes of the trace.
+//! A file whose columns are named is read to the letter: an unknown column is an error. In a log
+//! that a table describes, other columns are ignored, a missing value is that of the row before,
+//! rows without a time are left out, and times count from the first row. What was done is in the
+//! notes of the trace.
 
 use std::collections::BTreeMap;
 use std::path::Path as FilePath;
@@ -27,7 +28,8 @@ enum Kind {
     Outage,
 }
 
-/// Columns by name, with the factor to seconds, bit/s or a probability. One way takes half of a round trip.
+/// Columns by name, with the factor to seconds, bit/s or a probability. One way takes half of a
+/// round trip.
 const COLUMNS: [(&str, Kind, f64); 15] = [
     ("t_s", Kind::Time, 1.0),
     ("t_ms", Kind::Time, 1e-3),
@@ -273,8 +275,30 @@ fn lenient(table: &Table, places: Places, notes: &mut Vec<String>) -> Result<Vec
         let values = if held == 1 { "value" } else { "values" };
         notes.push(format!("{held} missing {values}: that of the row before"));
     }
+    notes.extend(note_of_gaps(&rows));
     notes.extend(clock.note());
     Ok(rows)
+}
+
+/// The time between two rows, as a multiple of the median, from which it is a gap of the log.
+const GAP: u64 = 3;
+
+/// Gaps between rows of a log, which the values of the row before fill.
+fn note_of_gaps(rows: &[Row]) -> Option<String> {
+    let steps = || rows.windows(2).map(|pair| pair[1].at.saturating_sub(pair[0].at));
+    let mut sorted: Vec<_> = steps().collect();
+    sorted.sort_unstable();
+    let usual = *sorted.get(sorted.len() / 2)?;
+    let is_gap = |step: &Span| usual > Span::ZERO && *step > usual * GAP;
+    let gaps = steps().filter(is_gap).count();
+    let (longest, after) = steps().zip(rows).max_by_key(|(step, _)| *step)?;
+    let number = if gaps == 1 { "1 gap".into() } else { format!("{gaps} gaps") };
+    (gaps > 0).then(|| {
+        format!(
+            "{number} (the longest {longest} after line {}, usually {usual} between rows): the row before holds",
+            after.line
+        )
+    })
 }
 
 /// Times of a log, which count from the first one.
@@ -357,7 +381,8 @@ fn in_words(cell: &Cell) -> String {
     }
 }
 
-/// Nanoseconds since 1970 of a time as in ISO 8601 (RFC 3339), with a `T` or a space, with a zone or without.
+/// Nanoseconds since 1970 of a time as in ISO 8601 (RFC 3339), with a `T` or a space, with a zone
+/// or without.
 fn iso(text: &str) -> Option<(Form, i128)> {
     let zoned = DateTime::parse_from_rfc3339(text)
         .or_else(|_| DateTime::parse_from_str(text, "%Y-%m-%d %H:%M:%S%.f%:z"))

@@ -4,7 +4,8 @@ use explain::{Explanation, explain};
 use scenario::Loaded;
 
 pub(super) fn example(name: &str, sets: &[&str]) -> Explanation {
-    // Tests run in the folder of the crate, and the place of a warning names the file as it is called.
+    // Tests run in the folder of the crate, and the place of a warning names the file as it is
+    // called.
     let path = format!("../../examples/{name}.toml");
     let sets: Vec<_> = sets.iter().map(|set| set.parse().unwrap()).collect();
     let loaded = Loaded::load(path, &sets).unwrap_or_else(|errors| panic!("{errors}"));
@@ -116,8 +117,8 @@ fn each_warning_is_shown() {
     insta::assert_snapshot!(found.join("\n"));
 }
 
-/// Cost of a run beyond its packets, found before it: small writes over QUIC, which quinn searches, and packets
-/// that XTP sends and the queue drops.
+/// Cost of a run beyond its packets, found before it: small writes over QUIC, which quinn searches,
+/// and packets that XTP sends and the queue drops.
 #[test]
 fn costs_of_other_transports_have_a_warning() {
     let protocol =
@@ -280,7 +281,8 @@ fn an_explanation_is_data() {
 #[test]
 fn the_rows_of_a_recording_and_their_memory_are_explained() {
     let rows = |sets: &[&str]| example("lossy-geo", sets).recording;
-    // 120 s have 1200 intervals, and so 1201 samples of one flow and of both directions of two links.
+    // 120 s have 1200 intervals, and so 1201 samples of one flow and of both directions of two
+    // links.
     let sampled = rows(&["record.interval=100ms"]);
     assert_eq!((sampled.flow_series_rows, sampled.link_series_rows), (1201, 4804));
     assert_eq!(sampled.memory_bytes, 1201 * 100 + 4804 * 48);

@@ -390,7 +390,8 @@ fn explain_names_the_protocol_of_each_leg_and_the_rate() {
     assert!(none.window().cwnd > 1 << 29);
 }
 
-/// A relay joins what is before and behind a hole: neither sides nor hosts of a flow that is split give data up.
+/// A relay joins what is before and behind a hole: neither sides nor hosts of a flow that is split
+/// give data up.
 #[test]
 fn no_data_is_given_up_where_a_gateway_splits() {
     let words = "expected no `best_effort` where a proxy splits connections, found the key: its relay would join what is \

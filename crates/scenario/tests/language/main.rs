@@ -5,6 +5,7 @@
 mod accepted;
 mod aqm;
 mod arq;
+mod buckets;
 mod changes;
 mod compression;
 mod demand;
@@ -13,6 +14,8 @@ mod fades;
 mod fec;
 mod gateways;
 mod given;
+mod hosts;
+mod impairments;
 mod middlebox;
 mod modems;
 mod mtu;

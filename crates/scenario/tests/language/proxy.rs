@@ -203,7 +203,8 @@ fn explain_names_the_legs_and_what_becomes_of_round_trip_and_bdp() {
     insta::assert_snapshot!(explanation.to_string());
 }
 
-/// The rate limits data that the gateway sends, and ACKs that it sends for data of the other direction.
+/// The rate limits data that the gateway sends, and ACKs that it sends for data of the other
+/// direction.
 #[test]
 fn explain_has_rates_that_connections_share_as_bottlenecks() {
     let proxy = r#"{ satellite = { towards = ["terminal"], controller = "hybla", rate = "4Mbit/s" }, terrestrial = { rate = "20kbit/s", burst = "2kB" } }"#;
@@ -319,7 +320,7 @@ enum Taken {
 }
 
 /// Each option, TOML that other options need for it, and a value that is not its default.
-const OPTIONS: [(&str, &str, &str, Taken); 34] = [
+const OPTIONS: [(&str, &str, &str, Taken); 36] = [
     ("protocol", "", "\"quic\"", Taken::Protocol),
     ("quic", "protocol = \"quic\",", "{ idle_timeout = \"9s\" }", Taken::Unsplit),
     ("recovery", "", "\"newreno\"", Taken::Side("recovery = \"sack\"")),
@@ -360,13 +361,16 @@ const OPTIONS: [(&str, &str, &str, Taken); 34] = [
     ("quick_start", "", "\"1Mbit/s\"", Taken::Flow),
     ("eln", "", "true", Taken::Flow),
     ("ack_control", "", "true", Taken::Flow),
+    ("receive_offload", "", "{}", Taken::Flow),
+    ("sack_compression", "", "{}", Taken::Flow),
     ("delayed_ack", "", "\"off\"", Taken::Flow),
     ("rto", "", "{ min = \"500ms\" }", Taken::Flow),
     ("ecn", "", "true", Taken::Flow),
     ("reader_rate", "", "\"1Mbit/s\"", Taken::Hosts),
 ];
 
-/// The settings of the flow and of the gateway's ends, line by line; none of a gateway that does not split it.
+/// The settings of the flow and of the gateway's ends, line by line; none of a gateway that does
+/// not split it.
 fn settings(options: &str, satellite: &str) -> (Vec<String>, Option<[Vec<String>; 2]>) {
     let proxy = format!("{{ satellite = {{ towards = [\"terminal\"], {satellite} }} }}");
     let text = gateway(&proxy).replace("initial_window = 4", options);

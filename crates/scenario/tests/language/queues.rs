@@ -4,7 +4,8 @@ use explain::explain;
 use scenario::Loaded;
 use scenario::model::QueueLimit;
 
-/// Two links in a row, the second one with these keys, and a flow over both in the direction of data.
+/// Two links in a row, the second one with these keys, and a flow over both in the direction of
+/// data.
 fn load(keys: &str, flows: &str) -> Result<Loaded, language::Errors> {
     let text = format!(
         "[[link]]\nbetween = [\"a\", \"m\"]\nrate = \"1Gbit/s\"\ndelay = \"20ms\"\n\
@@ -34,7 +35,8 @@ fn a_time_counts_at_the_rate_of_the_direction() {
     assert!(load(&format!("queue = {{ time = \"1s\" }}\n{trace}"), FLOW).is_err());
 }
 
-/// 8 Mbit/s and 600 ms are 600 kB. The ACKs of the flow take the other direction, whose round trip is the same.
+/// 8 Mbit/s and 600 ms are 600 kB. The ACKs of the flow take the other direction, whose round trip
+/// is the same.
 #[test]
 fn bandwidth_delay_products_have_the_longest_round_trip_of_the_flows() {
     assert_eq!(limits("queue = { bdp = 1 }", FLOW), [600_000, 600_000]);

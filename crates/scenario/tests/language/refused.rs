@@ -7,8 +7,8 @@ use language::Errors;
 
 use scenario::Scenario;
 
-/// The list of all controllers as one word, so that a new controller changes no snapshot. Names without a table end
-/// with `"none"`.
+/// The list of all controllers as one word, so that a new controller changes no snapshot. Names
+/// without a table end with `"none"`.
 fn without_controllers(found: &str) -> String {
     let mut names: Vec<_> =
         congestion::entries().map(|entry| format!("{:?}", entry.name)).collect();
@@ -537,7 +537,8 @@ fn there_are_at_most_so_many_nodes_and_links() {
     assert!(Scenario::parse(&chain(8192, 130), "large.toml", &[]).is_ok());
 }
 
-/// Small numbers that would take all memory, or in whose runs time stands still. Before, all of them ran.
+/// Small numbers that would take all memory, or in whose runs time stands still. Before, all of
+/// them ran.
 #[test]
 fn numbers_that_would_never_end() {
     let record = |interval: &str| format!("[record]\ninterval = \"{interval}\"\n\n[[node]]");

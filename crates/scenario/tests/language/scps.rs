@@ -3,7 +3,8 @@
 use explain::{WarningKind, explain};
 use scenario::{Loaded, Scenario};
 
-/// A flow over a GEO link of 2 Mbit/s. `queue`, `controller`, keys of `scps` and of `transport` are TOML.
+/// A flow over a GEO link of 2 Mbit/s. `queue`, `controller`, keys of `scps` and of `transport` are
+/// TOML.
 fn text(queue: u32, controller: &str, scps: &str, transport: &str) -> String {
     format!(
         r#"

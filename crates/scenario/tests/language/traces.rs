@@ -300,8 +300,8 @@ fn packets_overtake_only_where_a_delay_falls_and_nothing_relies_on_their_order()
     assert!(both.scenario.links[0].backward.reorder);
 }
 
-/// A log of a dish: a comment, semicolons, decimal commas, times with a date, a column that is no part of a trace,
-/// a missing value, and a row without a time.
+/// A log of a dish: a comment, semicolons, decimal commas, times with a date, a column that is no
+/// part of a trace, a missing value, and a row without a time.
 const LOG: &str = "# dish 7, firmware 2026.11\n\
     Timestamp;RTT [ms];Down Mbit/s;Loss %;Satellite\n\
     2026-11-01T12:00:00Z;40,5;100;0;A\n\
@@ -344,6 +344,21 @@ fn a_log_is_read_with_a_table_of_its_columns() {
         "times count from 2026-11-01T12:00:00Z",
     ];
     assert_eq!(notes, expected);
+}
+
+#[test]
+fn gaps_of_a_log_are_named() {
+    let notes = |rows: &str| {
+        let trace = "{ file = \"a.csv\", columns = { t_s = \"t\", rtt_ms = \"rtt\" } }";
+        let loaded = load(trace, &[("a.csv", rows)]).unwrap();
+        loaded.scenario.links[0].forward.trace.notes.clone()
+    };
+    let found = notes("t,rtt\n0,40\n15,41\n30,42\n90,43\n105,40\n150.5,42\n165,40\n180,41\n");
+    let expected =
+        "2 gaps (the longest 60s after line 4, usually 15s between rows): the row before holds";
+    assert!(found.iter().any(|note| note == expected), "{found:?}");
+    let found = notes("t,rtt\n0,40\n15,41\n30,42\n75,43\n90,40\n");
+    assert!(!found.iter().any(|note| note.contains("gap")), "{found:?}");
 }
 
 #[test]

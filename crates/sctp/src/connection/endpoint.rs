@@ -1,11 +1,23 @@
 //! An association as an endpoint of any transport.
 
 use sketch::Sketch;
-use transport::{AbortCause, Counters, Endpoint, Exchange, Sample, Streams};
+use transport::{AbortCause, Counters, Endpoint, Exchange, Limit, Limits, Sample, Streams};
 use units::Time;
 
 use super::{Connection, State};
 use crate::chunk::Packet;
+
+impl Connection {
+    /// Determines what holds the sender back from now on.
+    fn look_at_limit(&mut self, now: Time) {
+        let limit = match self.state {
+            State::Closed | State::Listen | State::Ended => Limit::Uncounted,
+            State::CookieWait | State::CookieEchoed => Limit::SetUp,
+            _ => self.sender.limit(),
+        };
+        self.limits.change(now, limit);
+    }
+}
 
 impl Endpoint for Connection {
     type Packet = Packet;
@@ -21,6 +33,7 @@ impl Endpoint for Connection {
     #[inline]
     fn on_packet(&mut self, now: Time, packet: &Packet) {
         Self::on_packet(self, now, packet);
+        self.look_at_limit(now);
     }
 
     /// RFC 9260 has no ECN, so no packet is marked.
@@ -33,7 +46,11 @@ impl Endpoint for Connection {
 
     #[inline]
     fn next_packet(&mut self, now: Time) -> Option<Packet> {
-        Self::next_packet(self, now)
+        let packet = Self::next_packet(self, now);
+        if packet.is_none() || !Endpoint::may_send(self) {
+            self.look_at_limit(now);
+        }
+        packet
     }
 
     #[inline]
@@ -52,6 +69,7 @@ impl Endpoint for Connection {
 
     fn on_deadline(&mut self, now: Time) {
         Self::on_deadline(self, now);
+        self.look_at_limit(now);
     }
 
     fn write(&mut self, bytes: u64) {
@@ -98,6 +116,10 @@ impl Endpoint for Connection {
             min_rtt: path.rtt.min(),
             rto: path.rtt.rto(),
         }
+    }
+
+    fn limits(&self, now: Time) -> Option<Limits> {
+        Some(self.limits.times(now))
     }
 
     fn rtt_samples(&self) -> &Sketch {

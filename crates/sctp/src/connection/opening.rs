@@ -1,7 +1,7 @@
 //! Set-up: INIT, INIT ACK, COOKIE ECHO and COOKIE ACK (RFC 9260 section 5.1).
 //!
-//! The end that listens keeps nothing until the COOKIE ECHO. Data may go with the COOKIE ECHO, and at once after it.
-//! INITs that have no answer take the paths in turn.
+//! The end that listens keeps nothing until the COOKIE ECHO. Data may go with the COOKIE ECHO, and
+//! at once after it. INITs that have no answer take the paths in turn.
 
 use transport::{AbortCause, Space};
 use units::Time;
@@ -158,7 +158,8 @@ impl Connection {
         self.shut_down_if_finished();
     }
 
-    /// A packet whose tag is not that of the association, or that comes before there is one (sections 8.4 and 8.5).
+    /// A packet whose tag is not that of the association, or that comes before there is one
+    /// (sections 8.4 and 8.5).
     #[cold]
     pub(super) fn on_unusual_tag(&mut self, now: Time, packet: &Packet) {
         let is_own = packet.tag == self.tag;

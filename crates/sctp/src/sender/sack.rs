@@ -65,8 +65,8 @@ impl Sender {
         }
     }
 
-    /// Everything below `next` has arrived. Returns the number behind the highest chunk that is acknowledged for
-    /// the first time, or 0.
+    /// Everything below `next` has arrived. Returns the number behind the highest chunk that is
+    /// acknowledged for the first time, or 0.
     #[inline]
     fn advance(&mut self, now: Time, config: &Config, next: u64) -> u64 {
         let mut newly = 0;
@@ -190,6 +190,7 @@ impl Sender {
             path.measured = None;
         }
         self.lost.insert(number, number + 1, 0);
+        self.repaired_at = self.next;
     }
 }
 

@@ -13,7 +13,8 @@ fn cwnd(wire: &Wire) -> u64 {
     wire.ends[A].sample().cwnd
 }
 
-/// One chunk for each SACK, which come for every second packet: the window grows by half in a round trip.
+/// One chunk for each SACK, which come for every second packet: the window grows by half in a round
+/// trip.
 #[test]
 fn slow_start_grows_by_half_in_a_round_trip() {
     let mut wire = Wire::new(&config()).opened();

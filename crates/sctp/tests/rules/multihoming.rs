@@ -1,5 +1,5 @@
-//! Two paths, a slow one (250 ms) and a fast one (50 ms): heartbeats, failover and return (RFC 9260 sections 5.4, 6.4,
-//! 8.2 and 8.3).
+//! Two paths, a slow one (250 ms) and a fast one (50 ms): heartbeats, failover and return (RFC 9260
+//! sections 5.4, 6.4, 8.2 and 8.3).
 
 use sctp::{Config, Kind};
 use transport::{AbortCause, Endpoint as _};
@@ -48,8 +48,8 @@ fn a_chunk_that_timed_out_takes_the_other_path() {
     assert_eq!(wire.ends[A].path(), 0);
 }
 
-/// Path.Max.Retrans 2: the third timeout in succession moves new data, at 1.25 + 2.5 + 5 s. A heartbeat brings it
-/// back after the outage.
+/// Path.Max.Retrans 2: the third timeout in succession moves new data, at 1.25 + 2.5 + 5 s. A
+/// heartbeat brings it back after the outage.
 #[test]
 fn new_data_moves_to_the_other_path_and_back() {
     let config = Config {
@@ -160,11 +160,12 @@ fn failover(delays: [u64; 2], path_max_retries: u32) -> Failover {
     Failover { moves: moved.unwrap(), silence, returns: returned.unwrap() }
 }
 
-/// The table of docs/sctp.md: retries, and milliseconds until data moves, without new data, and until data returns.
+/// The table of docs/sctp.md: retries, and milliseconds until data moves, without new data, and
+/// until data returns.
 ///
-/// Timeouts double from 1.2 s on, up to 60 s. With N retries N + 1 of them in succession move the data. Data that
-/// arrived before the outage is acknowledged on the other path after the first timeout, which then does not count
-/// (section 8.2).
+/// Timeouts double from 1.2 s on, up to 60 s. With N retries N + 1 of them in succession move the
+/// data. Data that arrived before the outage is acknowledged on the other path after the first
+/// timeout, which then does not count (section 8.2).
 #[test]
 fn failover_takes_the_timeouts_of_the_path() {
     let table = [

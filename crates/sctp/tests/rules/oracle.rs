@@ -1,11 +1,12 @@
-//! Data for an application, computed the slow way: all chunks that have arrived, and for each stream the messages
-//! in order.
+//! Data for an application, computed the slow way: all chunks that have arrived, and for each
+//! stream the messages in order.
 
 use std::collections::BTreeMap;
 
 use sctp::{Connection, Data, Flags, Kind, Packet, State};
 
-/// Chunks that have arrived at one end with a buffer without limit, by the distance of their TSN from the first.
+/// Chunks that have arrived at one end with a buffer without limit, by the distance of their TSN
+/// from the first.
 #[derive(Clone, Debug)]
 pub struct Oracle {
     initial: u32,
@@ -33,8 +34,8 @@ impl Oracle {
         assert_eq!(end.delivered() + end.unread(), self.deliverable());
     }
 
-    /// Each message is the fragments from its B up to its E. Those of one stream count in order, the last
-    /// one as far as its fragments go.
+    /// Each message is the fragments from its B up to its E. Those of one stream count in order,
+    /// the last one as far as its fragments go.
     fn deliverable(&self) -> u64 {
         let mut bytes = 0;
         let mut streams: BTreeMap<u16, BTreeMap<u16, (u64, bool)>> = BTreeMap::new();

@@ -1,13 +1,14 @@
 //! The SCTP of ns-2.35 over the same channel with the same losses.
 //!
-//! 2 Mbit/s, 250 ms, a queue without limit, packets of 1500 bytes. A packet of data is lost if its random number is
-//! below the error rate, so both lose the packets with the same numbers. The counts are those of 200 s from the first
-//! full packet. `ns2.tcl`, next to this file, is the script, with the settings of RFC 9260.
+//! 2 Mbit/s, 250 ms, a queue without limit, packets of 1500 bytes. A packet of data is lost if its
+//! random number is below the error rate, so both lose the packets with the same numbers. The
+//! counts are those of 200 s from the first full packet. `ns2.tcl`, next to this file, is the
+//! script, with the settings of RFC 9260.
 //!
 //! `docs/sctp.md` has both counts, and the test compares them with that table.
 //!
-//! The numbers of packets drift apart, because ns-2 and we do not always send the same packet next. Single runs
-//! differ by up to 3 %, and their sums are compared.
+//! The numbers of packets drift apart, because ns-2 and we do not always send the same packet next.
+//! Single runs differ by up to 3 %, and their sums are compared.
 
 use sctp::{Config, Kind};
 use units::{Bytes, Span, Time};

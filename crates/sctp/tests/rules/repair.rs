@@ -96,8 +96,9 @@ fn a_chunk_that_two_others_overtake_is_not_lost_and_one_that_three_overtake_is()
     assert_eq!(retransmissions_with([1, 0, 0, 0]), 1);
 }
 
-/// A SACK is an indication for what was sent before the chunks that it acknowledges for the first time (HTNA,
-/// section 7.2.4). The fourth chunk comes first, and those of the other SACKs were sent before the third.
+/// A SACK is an indication for what was sent before the chunks that it acknowledges for the first
+/// time (HTNA, section 7.2.4). The fourth chunk comes first, and those of the other SACKs were sent
+/// before the third.
 #[test]
 fn a_chunk_that_was_sent_before_is_no_indication() {
     assert_eq!(retransmissions_with([2, 1, 3, 0]), 0);

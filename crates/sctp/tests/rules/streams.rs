@@ -84,8 +84,8 @@ fn lossy(seed: u64, per: f64) -> impl FnMut(&Sent) -> Fate {
     }
 }
 
-/// Messages of 500 bytes every 100 ms for 2000 s: the mean time from writing until delivery in milliseconds, and how
-/// many of 1000 need more than 20 ms longer than the path.
+/// Messages of 500 bytes every 100 ms for 2000 s: the mean time from writing until delivery in
+/// milliseconds, and how many of 1000 need more than 20 ms longer than the path.
 fn delivery(streams: u32, per: f64) -> (u64, u64) {
     const MESSAGES: u64 = 20_000;
     let config = Config { streams, ..config() };
@@ -109,8 +109,8 @@ fn delivery(streams: u32, per: f64) -> (u64, u64) {
     (total / count, 1000 * late / count)
 }
 
-/// The table of docs/sctp.md. With streams about the lost messages wait, and with one all that were sent until the
-/// repair.
+/// The table of docs/sctp.md. With streams about the lost messages wait, and with one all that were
+/// sent until the repair.
 #[test]
 fn messages_of_other_streams_do_not_wait_for_a_lost_one() {
     let table = [

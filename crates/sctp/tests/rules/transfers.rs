@@ -1,4 +1,5 @@
-//! Whatever the wire does and however the ends are configured, every byte arrives once and in the order of its stream.
+//! Whatever the wire does and however the ends are configured, every byte arrives once and in the
+//! order of its stream.
 
 use proptest::prelude::*;
 use sctp::{Config, Kind, State};
@@ -97,8 +98,8 @@ fn by_chance(seed: u64, percent: u64) -> impl FnMut(&Sent) -> Fate {
     }
 }
 
-/// Runs until nothing happens any more. An end writes one piece after the other. Both close when all that both have
-/// written has arrived, because the first SHUTDOWN ends both directions.
+/// Runs until nothing happens any more. An end writes one piece after the other. Both close when
+/// all that both have written has arrived, because the first SHUTDOWN ends both directions.
 fn transfer(ends: &[End; 2], script: impl FnMut(&Sent) -> Fate + 'static, exact: bool) -> Wire {
     let connections = ends.each_ref().map(|end| connection(&end.config, end.initial));
     let mut wire = Wire::of(connections).scripted(script);

@@ -1,5 +1,5 @@
-//! Connections that gateways split, among those of hosts: how their legs are joined, and how a connection
-//! crosses a gateway unsplit.
+//! Connections that gateways split, among those of hosts: how their legs are joined, and how a
+//! connection crosses a gateway unsplit.
 
 use std::iter::successors;
 
@@ -87,10 +87,12 @@ impl<C: Connection> Hosts<C> {
         found
     }
 
-    /// Lets a connection cross a gateway unsplit: its SYN goes on to the server, or to the next gateway.
+    /// Lets a connection cross a gateway unsplit: its SYN goes on to the server, or to the next
+    /// gateway.
     ///
-    /// The two ends of a connection have neighbouring numbers, by which middleboxes know them. So the far
-    /// end takes the number of the gateway's end, and the application reaches it by its old one.
+    /// The two ends of a connection have neighbouring numbers, by which middleboxes know them. So
+    /// the far end takes the number of the gateway's end, and the application reaches it by its old
+    /// one.
     pub(crate) fn pass<F: Fabric<Body<C::Packet>>>(
         &mut self,
         now: Time,
@@ -127,9 +129,9 @@ impl<C: Connection> Hosts<C> {
         }
     }
 
-    /// A gateway sends on the packet that has just reached it for an endpoint which had moved: the client has
-    /// retransmitted its SYN before it was known that the connection crosses unsplit. Returns whether
-    /// there was one.
+    /// A gateway sends on the packet that has just reached it for an endpoint which had moved: the
+    /// client has retransmitted its SYN before it was known that the connection crosses unsplit.
+    /// Returns whether there was one.
     pub(crate) fn pass_astray<F: Fabric<Body<C::Packet>>>(
         &mut self,
         now: Time,

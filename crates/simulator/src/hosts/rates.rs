@@ -1,13 +1,14 @@
-//! Rates that connections share: those of a gateway's side, and of a host's route of SCPS-TP. Who waits, and whose turn it
-//! is.
+//! Rates that connections share: those of a gateway's side, and of a host's route of SCPS-TP. Who
+//! waits, and whose turn it is.
 //!
-//! A connection has a bucket of its own if the side paces connections, and one that it shares if the side or the route
-//! has a rate. It sends as long as both have tokens and nobody waits for the shared one. Then it waits for its turn, in
-//! which it sends one packet. Its timers and the packets that arrive for it do not wait. Packets without data take
-//! tokens of the shared bucket only, because pacing is of data; but they wait behind data that does.
+//! A connection has a bucket of its own if the side paces connections, and one that it shares if
+//! the side or the route has a rate. It sends as long as both have tokens and nobody waits for the
+//! shared one. Then it waits for its turn, in which it sends one packet. Its timers and the packets
+//! that arrive for it do not wait. Packets without data take tokens of the shared bucket only,
+//! because pacing is of data; but they wait behind data that does.
 //!
-//! A meter measures how much of a shared rate is used. Controllers that need the measurement get it when their end may
-//! send.
+//! A meter measures how much of a shared rate is used. Controllers that need the measurement get it
+//! when their end may send.
 
 use congestion::Controller as _;
 use link::Priority;
@@ -81,7 +82,8 @@ pub(super) fn of(scenario: &Scenario) -> Vec<SharedRate> {
     rates
 }
 
-/// For each flow, the numbers of the rates that hold back what its hosts send: the one at `from`, and the one at `to`.
+/// For each flow, the numbers of the rates that hold back what its hosts send: the one at `from`,
+/// and the one at `to`.
 pub(super) fn of_hosts(scenario: &Scenario) -> Vec<[Option<usize>; 2]> {
     if scenario.route_rates.is_empty() {
         return Vec::new();
@@ -113,8 +115,8 @@ impl<C: Connection> Endpoint<C> {
         self.limit().is_some()
     }
 
-    /// Sends one packet, of low priority if there is no other. Returns its length and whether it has data, or `None`
-    /// if there is none.
+    /// Sends one packet, of low priority if there is no other. Returns its length and whether it
+    /// has data, or `None` if there is none.
     fn send_one<F: Fabric<Body<C::Packet>>>(
         &mut self,
         now: Time,
@@ -151,7 +153,8 @@ impl<C: Connection> Hosts<C> {
         self.hold_back(end, [own, shared]);
     }
 
-    /// Lets the two ends of a connection of `flow` that are at hosts have the rates of their routes.
+    /// Lets the two ends of a connection of `flow` that are at hosts have the rates of their
+    /// routes.
     pub(super) fn limit_hosts(&mut self, flow: FlowId, ends: [EndpointId; 2]) {
         let Some(routes) = self.host_rates.get(flow.0 as usize).copied() else { return };
         for (end, route) in ends.into_iter().zip(routes) {
@@ -178,7 +181,8 @@ impl<C: Connection> Hosts<C> {
         }
     }
 
-    /// Sends what the rates of `number` allow now. If there may be more, the end waits for its turn.
+    /// Sends what the rates of `number` allow now. If there may be more, the end waits for its
+    /// turn.
     #[cold]
     #[inline(never)]
     pub(super) fn send_at_rates<F: Fabric<Body<C::Packet>>>(
@@ -211,7 +215,8 @@ impl<C: Connection> Hosts<C> {
         }
     }
 
-    /// Sends what the rates of `number` allow now. The first `passed` of them allow the next packet.
+    /// Sends what the rates of `number` allow now. The first `passed` of them allow the next
+    /// packet.
     fn send_behind<F: Fabric<Body<C::Packet>>>(
         &mut self,
         now: Time,
@@ -265,7 +270,8 @@ impl<C: Connection> Hosts<C> {
         }
     }
 
-    /// The timer of a shared rate has expired, or an end has had its turn: takes the next end whose turn it is.
+    /// The timer of a shared rate has expired, or an end has had its turn: takes the next end whose
+    /// turn it is.
     pub(crate) fn next_turn(&mut self, now: Time, number: u32) -> Option<EndpointId> {
         let rate = &mut self.rates[number as usize];
         if rate.armed <= now {
@@ -278,7 +284,8 @@ impl<C: Connection> Hosts<C> {
         first
     }
 
-    /// It is the turn of an end at rate number `rate`: it sends a packet if its other rate allows it too.
+    /// It is the turn of an end at rate number `rate`: it sends a packet if its other rate allows
+    /// it too.
     pub(crate) fn take_turn<F: Fabric<Body<C::Packet>>>(
         &mut self,
         now: Time,

@@ -10,15 +10,16 @@ use crate::transports::Connection;
 use super::legs::of_senders;
 
 extra_table! {
-    /// Congestion control of ACKs (RFC 5690), as the ends that send data see it. Counters are sums over the
-    /// connections of the leg.
+    /// Congestion control of ACKs (RFC 5690), as the ends that send data see it. Counters are sums
+    /// over the connections of the leg.
     pub(super) AckRatios("ack_control") of AckRatio {
         /// Name of the flow.
         flow: String,
-        /// Number of the leg, in the order in which the data passes; zero in flows that no gateway splits.
+        /// Number of the leg, in the order in which the data passes; zero in flows that no gateway
+        /// splits.
         leg: u32,
-        /// Segments for which the receiver sends an ACK at the end of the run: of the connection that was
-        /// opened last.
+        /// Segments for which the receiver sends an ACK at the end of the run: of the connection
+        /// that was opened last.
         ratio: u32,
         /// The largest such number.
         ratio_max: u32,

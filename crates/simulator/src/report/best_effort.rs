@@ -1,4 +1,5 @@
-//! Data that best-effort transport gave up and skipped: a table with one row for each flow that has it.
+//! Data that best-effort transport gave up and skipped: a table with one row for each flow that has
+//! it.
 
 use recording::{ExtraTable, extra_table};
 use runtime::Application;
@@ -9,7 +10,8 @@ use crate::hosts::Hosts;
 use crate::transports::Connection;
 
 extra_table! {
-    /// Best-effort transport: sums over the connections of the flow, of the data and not of requests.
+    /// Best-effort transport: sums over the connections of the flow, of the data and not of
+    /// requests.
     pub(super) Losses("best_effort") of Loss {
         /// Name of the flow.
         flow: String,

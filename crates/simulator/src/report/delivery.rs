@@ -1,9 +1,10 @@
-//! Delivery times: from the first transmission of data by the sending host until the receiving application
-//! has it, with the time in gateways and in repairs. It is a one-way time, and not an RTT.
+//! Delivery times: from the first transmission of data by the sending host until the receiving
+//! application has it, with the time in gateways and in repairs. It is a one-way time, and not an
+//! RTT.
 //!
-//! A mark is set whenever the sending host has sent data for the first time. Its time is that of the last
-//! byte of this data, and it counts once, however many bytes were sent. Only TCP and SCPS-TP report which
-//! data they have sent.
+//! A mark is set whenever the sending host has sent data for the first time. Its time is that of
+//! the last byte of this data, and it counts once, however many bytes were sent. Only TCP and
+//! SCPS-TP report which data they have sent.
 
 use std::collections::VecDeque;
 
@@ -17,8 +18,9 @@ use crate::hosts::Hosts;
 use crate::transports::Connection;
 
 extra_table! {
-    /// Delivery times of flows that a gateway splits, and of all flows with `record.delivery`: from the first
-    /// transmission by the sending host to the receiving application. One-way, gateways and repairs included.
+    /// Delivery times of flows that a gateway splits, and of all flows with `record.delivery`: from
+    /// the first transmission by the sending host to the receiving application. One-way, gateways
+    /// and repairs included.
     pub(super) Deliveries("delivery") of DeliveryRow {
         /// Name of the flow.
         flow: String,

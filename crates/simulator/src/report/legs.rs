@@ -1,9 +1,9 @@
-//! The legs of flows that gateways split: totals of their connections, and what each gateway holds. A second
-//! table has what became of the connections at each gateway.
+//! The legs of flows that gateways split: totals of their connections, and what each gateway holds.
+//! A second table has what became of the connections at each gateway.
 
 use middlebox::Admitted;
 use recording::{ExtraTable, extra_table};
-use runtime::{LegTotals, Side};
+use runtime::{LegTotals, LimitSeries, Side};
 use scenario::Scenario;
 use scenario::model::Flow;
 use tcp::Info;
@@ -64,14 +64,15 @@ extra_table! {
         t_s: f64,
         /// Bytes that have arrived in order at the end that receives the data.
         bytes: u64,
-        /// Congestion window of the end that sends the data, in bytes: of the connection that was opened
-        /// last.
+        /// Congestion window of the end that sends the data, in bytes: of the connection that was
+        /// opened last.
         cwnd_bytes: u64,
         /// Its smoothed RTT in milliseconds; NaN before the first sample.
         srtt_ms: f64,
         /// Segments that were retransmitted since the start.
         segments_retransmitted: u64,
-        /// Bytes of data at the gateway at the end of the leg: acknowledged there, and not by the next leg.
+        /// Bytes of data at the gateway at the end of the leg: acknowledged there, and not by the
+        /// next leg.
         held_bytes: u64,
     }
 }
@@ -89,13 +90,19 @@ impl Sampler {
         Self { legs: legs(scenario), series: Series::default() }
     }
 
-    /// Adds a row for each leg that has had a connection.
-    pub(super) fn sample(&mut self, at: Time, hosts: &Hosts<impl Connection>) {
+    /// Adds a row for each leg that has had a connection, here and to `limits`.
+    pub(super) fn sample(
+        &mut self,
+        at: Time,
+        hosts: &Hosts<impl Connection>,
+        limits: &mut LimitSeries,
+    ) {
         if hosts.splits.is_empty() {
             return;
         }
-        for (flow, legs) in (0..).zip(totals(&self.legs, hosts)) {
+        for (flow, legs) in (0..).zip(totals(&self.legs, hosts, at)) {
             for (leg, totals) in (0..).zip(legs).filter(|(_, totals)| totals.connections > 0) {
+                limits.push(at, flow as usize, leg, totals.limits);
                 self.series.push(SeriesRow {
                     flow,
                     leg,
@@ -116,11 +123,15 @@ impl Sampler {
 }
 
 /// The table of legs; `None` if no flow is split.
-pub(super) fn table(scenario: &Scenario, hosts: &Hosts<impl Connection>) -> Option<ExtraTable> {
+pub(super) fn table(
+    scenario: &Scenario,
+    hosts: &Hosts<impl Connection>,
+    end: Time,
+) -> Option<ExtraTable> {
     if hosts.splits.is_empty() {
         return None;
     }
-    runtime::legs_table(scenario, &totals(&legs(scenario), hosts), None)
+    runtime::legs_table(scenario, &totals(&legs(scenario), hosts, end), None)
 }
 
 /// The number of legs of each flow; zero if no gateway splits it.
@@ -132,15 +143,16 @@ fn legs(scenario: &Scenario) -> Vec<usize> {
     scenario.flows.iter().map(of).collect()
 }
 
-/// The totals of the legs of each flow, which has this number of legs.
-fn totals(legs: &[usize], hosts: &Hosts<impl Connection>) -> Vec<Vec<LegTotals>> {
+/// The totals of the legs of each flow at `at`, which has this number of legs.
+fn totals(legs: &[usize], hosts: &Hosts<impl Connection>, at: Time) -> Vec<Vec<LegTotals>> {
     let mut totals: Vec<_> = legs.iter().map(|legs| vec![LegTotals::default(); *legs]).collect();
     for (number, end) in hosts.ends.iter() {
         let Some(leg) = totals[end.flow.0 as usize].get_mut(usize::from(end.leg)) else { continue };
         let connection = &hosts.endpoints[number.index()].connection;
         match end.side {
             Side::Sender => {
-                add_sender(leg, connection, &hosts.endpoints[end.peer.index()].connection);
+                let peer = &hosts.endpoints[end.peer.index()].connection;
+                add_sender(leg, connection, peer, at);
             }
             Side::Receiver => leg.bytes += connection.delivered() + connection.unread(),
         }
@@ -157,7 +169,8 @@ fn totals(legs: &[usize], hosts: &Hosts<impl Connection>) -> Vec<Vec<LegTotals>>
     totals
 }
 
-/// A value for each leg of each flow, to which `add` adds what the data senders know: flow, leg and value.
+/// A value for each leg of each flow, to which `add` adds what the data senders know: flow, leg and
+/// value.
 pub(super) fn of_senders<'a, T: Clone + Default>(
     scenario: &'a Scenario,
     hosts: &Hosts<impl Connection>,
@@ -177,8 +190,9 @@ pub(super) fn of_senders<'a, T: Clone + Default>(
     flows.flat_map(|(flow, legs)| (0..).zip(legs).map(move |(leg, value)| (flow, leg, value)))
 }
 
-fn add_sender<C: Connection>(leg: &mut LegTotals, sender: &C, receiver: &C) {
+fn add_sender<C: Connection>(leg: &mut LegTotals, sender: &C, receiver: &C, at: Time) {
     leg.connections += 1;
+    leg.add_limits(sender.limits(at));
     let is_aborted = sender.abort_cause().or(receiver.abort_cause()).is_some();
     leg.aborted += u32::from(is_aborted);
     let sent = sender.counters();

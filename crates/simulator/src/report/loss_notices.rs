@@ -10,11 +10,13 @@ use crate::transports::Connection;
 use super::legs::of_senders;
 
 extra_table! {
-    /// Explicit loss notices, as the ends that send data see them: sums over the connections of the leg.
+    /// Explicit loss notices, as the ends that send data see them: sums over the connections of the
+    /// leg.
     pub(super) Notices("loss_notices") of Notice {
         /// Name of the flow.
         flow: String,
-        /// Number of the leg, in the order in which the data passes; zero in flows that no gateway splits.
+        /// Number of the leg, in the order in which the data passes; zero in flows that no gateway
+        /// splits.
         leg: u32,
         /// ACKs with a notice that have arrived.
         notices: u64,

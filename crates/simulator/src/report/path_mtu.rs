@@ -11,13 +11,16 @@ use crate::transports::Connection;
 use super::legs::of_senders;
 
 extra_table! {
-    /// Path MTU discovery of the ends that send data. Counters are sums over the connections of the leg.
+    /// Path MTU discovery of the ends that send data. Counters are sums over the connections of the
+    /// leg.
     pub(super) Discoveries("path_mtu") of Discovery {
         /// Name of the flow.
         flow: String,
-        /// Number of the leg, in the order in which the data passes; zero in flows that no gateway splits.
+        /// Number of the leg, in the order in which the data passes; zero in flows that no gateway
+        /// splits.
         leg: u32,
-        /// Payload of a full segment at the end of the run, in bytes: of the connection that was opened last.
+        /// Payload of a full segment at the end of the run, in bytes: of the connection that was
+        /// opened last.
         mss_bytes: u64,
         /// Messages of routers that made segments smaller.
         icmp_reductions: u64,

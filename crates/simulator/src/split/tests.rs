@@ -329,7 +329,8 @@ impl Lab {
     }
 }
 
-/// Late answers with every controller on the far side: none may depend on when the client was answered.
+/// Late answers with every controller on the far side: none may depend on when the client was
+/// answered.
 #[test]
 fn split_connections_behave_as_the_table_of_both_backends_has_it() {
     let near = specification("cubic");

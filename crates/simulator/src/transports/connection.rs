@@ -11,8 +11,8 @@ use crate::split;
 pub(crate) trait Connection:
     Endpoint<Packet: Carried> + split::Leg + std::fmt::Debug
 {
-    /// True if ends may speak another protocol than TCP, and gateways may limit their rate. Loops without such ends look
-    /// at nothing.
+    /// True if ends may speak another protocol than TCP, and gateways may limit their rate. Loops
+    /// without such ends look at nothing.
     const MAY_BE_OTHERS: bool;
 
     /// An end that is closed. One that only answers sends no data to speak of.
@@ -34,7 +34,8 @@ pub(crate) trait Connection:
         None
     }
 
-    /// Returns true if a request or an answer on a stream has arrived that the application has not taken.
+    /// Returns true if a request or an answer on a stream has arrived that the application has not
+    /// taken.
     fn has_arrived(&self) -> bool {
         false
     }

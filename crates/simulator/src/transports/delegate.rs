@@ -186,6 +186,12 @@ macro_rules! protocols {
                     $(Self::$variant(end) => Endpoint::rtt_samples(&**end),)+
                 }
             }
+
+            fn limits(&self, now: Time) -> Option<Limits> {
+                match self {
+                    $(Self::$variant(end) => Endpoint::limits(&**end, now),)+
+                }
+            }
         }
     };
 }

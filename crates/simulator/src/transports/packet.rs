@@ -1,4 +1,5 @@
-//! Content of packets: segments of TCP in runs in which all flows speak it, and packets of any protocol in others.
+//! Content of packets: segments of TCP in runs in which all flows speak it, and packets of any
+//! protocol in others.
 
 use std::fmt::Debug;
 
@@ -30,8 +31,8 @@ pub(crate) trait Carried: Clone + Debug + From<Segment> + Send + 'static {
     /// The segment of TCP, or the packet of another protocol.
     fn content(&self) -> Content<'_>;
 
-    /// Lets the next event of a network happen. Returns the result of `look` for a packet that has reached its
-    /// destination, with its feedback field.
+    /// Lets the next event of a network happen. Returns the result of `look` for a packet that has
+    /// reached its destination, with its feedback field.
     fn advance<F: Fabric<Body<Self>>, R>(
         fabric: &mut F,
         look: impl FnOnce(Time, &Packet<Body<Self>>, &Field) -> R,
@@ -97,8 +98,8 @@ pub(crate) trait OnWire: Debug {
         SNAPLEN
     }
 
-    /// Appends to `out` all that follows the header of IP, with its checksum. Payload that is not simulated is
-    /// zeros. `ports` are those of source and destination.
+    /// Appends to `out` all that follows the header of IP, with its checksum. Payload that is not
+    /// simulated is zeros. `ports` are those of source and destination.
     fn write(&self, addresses: Addresses, ports: (u16, u16), out: &mut Vec<u8>);
 }
 

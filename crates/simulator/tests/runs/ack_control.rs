@@ -5,8 +5,8 @@ use scenario::Scenario;
 
 use super::{parse, run, total};
 
-/// A download at 10 Mbit/s with an RTT of 200 ms, whose ACKs return at `back` kbit/s. Another host writes 4 kbit/s
-/// over the same return link.
+/// A download at 10 Mbit/s with an RTT of 200 ms, whose ACKs return at `back` kbit/s. Another host
+/// writes 4 kbit/s over the same return link.
 fn thin(controller: &str, back: u32, transport: &str, traffic: &str) -> String {
     format!(
         r#"
@@ -40,7 +40,8 @@ fn lost_share(recording: &Recording) -> f64 {
     lost / (lost + back.delivered_packets as f64)
 }
 
-/// The queue drops most ACKs and the packets of the other flow with them. With control it drops few.
+/// The queue drops most ACKs and the packets of the other flow with them. With control it drops
+/// few.
 #[test]
 fn acks_leave_room_for_others_on_a_thin_return_link() {
     for (back, least_goodput) in [(64, 0.95), (16, 0.75)] {
@@ -61,11 +62,13 @@ fn acks_leave_room_for_others_on_a_thin_return_link() {
     }
 }
 
-/// Controllers whose goodput falls by more than a fifth: TCP-ADaLR sends beyond the advertised window, and loses data.
+/// Controllers whose goodput falls by more than a fifth: TCP-ADaLR sends beyond the advertised
+/// window, and loses data.
 const SLOWER: [&str; 1] = ["adalr"];
 
-/// With every controller the data arrives, and where most ACKs are lost without control, few are with it. The window
-/// is that of the receiver, so that only ACKs are lost: data out of order is acknowledged at once.
+/// With every controller the data arrives, and where most ACKs are lost without control, few are
+/// with it. The window is that of the receiver, so that only ACKs are lost: data out of order is
+/// acknowledged at once.
 #[test]
 fn every_controller_loses_few_acks_with_control() {
     let mut slower = std::collections::BTreeSet::new();

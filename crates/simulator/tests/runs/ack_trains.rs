@@ -1,12 +1,13 @@
-//! ACKs that come in trains: the way back is open for a millisecond in each slot, as over Wi-Fi, cable and many
-//! satellite return channels.
+//! ACKs that come in trains: the way back is open for a millisecond in each slot, as over Wi-Fi,
+//! cable and many satellite return channels.
 
 use std::fs;
 
 use scenario::Loaded;
 use simulator::Options;
 
-/// Goodput in Mbit/s of `bbr` over 100 Mbit/s and 20 ms in 30 s, with a train of ACKs every `slot` milliseconds.
+/// Goodput in Mbit/s of `bbr` over 100 Mbit/s and 20 ms in 30 s, with a train of ACKs every `slot`
+/// milliseconds.
 fn goodput(slot: u32) -> f64 {
     let folder =
         std::env::temp_dir().join(format!("bentpipe-trains-{}-{slot}", std::process::id()));
@@ -42,9 +43,9 @@ transport = { recovery = "linux", receive_buffer = "16MiB" }
 traffic = { bulk = "unlimited" }
 "#;
 
-/// Linux 6.18 on the kernel backend, median of two runs. A train in each 20 ms is as long as ten rounds of
-/// `ProbeRTT`: the samples of four segments replaced the bandwidth of the path, and it took seconds to
-/// measure it again.
+/// Linux 6.18 on the kernel backend, median of two runs. A train in each 20 ms is as long as ten
+/// rounds of `ProbeRTT`: the samples of four segments replaced the bandwidth of the path, and it
+/// took seconds to measure it again.
 #[test]
 fn bbr_has_the_goodput_of_the_kernel_with_trains_of_acks() {
     for (slot, kernel) in [(5, 94.6), (10, 94.6), (20, 94.5), (40, 93.2), (80, 69.0)] {

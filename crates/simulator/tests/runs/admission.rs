@@ -44,8 +44,8 @@ fn every_controller_works_whenever_the_gateway_accepts() {
     }
 }
 
-/// The early gateway asks the server when the handshake of the client is complete. Until the request has
-/// come, the late one has asked too: both have the answer at the same time.
+/// The early gateway asks the server when the handshake of the client is complete. Until the
+/// request has come, the late one has asked too: both have the answer at the same time.
 #[test]
 fn a_request_has_its_answer_as_soon_with_a_late_gateway() {
     let time = |accept: &str| {
@@ -58,7 +58,8 @@ fn a_request_has_its_answer_as_soon_with_a_late_gateway() {
     assert!((1.04..1.06).contains(&early) && (early - late).abs() < 1e-3, "{early} {late}");
 }
 
-/// A server behind a link that is out: an early gateway resets the client, a late one gives up and says nothing.
+/// A server behind a link that is out: an early gateway resets the client, a late one gives up and
+/// says nothing.
 #[test]
 fn a_server_that_does_not_answer_in_time_is_given_up() {
     let run_with = |keys: &str| {

@@ -130,9 +130,9 @@ fn marks_replace_drops_where_the_flow_uses_ecn() {
 /// Controllers that use ECN without being asked for it.
 const NEED_MARKS: &[&str] = &["dctcp", "jersey", "new-jersey", "prague"];
 
-/// Controllers whose probes need routers that drop packets of low priority first (Akyildiz, Morabito and
-/// Palazzo, "TCP-Peach", IEEE/ACM Transactions on Networking 9(3), 2001). Before an algorithm that
-/// knows no priority, they are a load that does not respond.
+/// Controllers whose probes need routers that drop packets of low priority first (Akyildiz,
+/// Morabito and Palazzo, "TCP-Peach", IEEE/ACM Transactions on Networking 9(3), 2001). Before an
+/// algorithm that knows no priority, they are a load that does not respond.
 const NEED_PRIORITY: &[(&str, &str)] = &[("peach", "dualpi2"), ("peach", "red")];
 
 #[test]

@@ -1,5 +1,5 @@
-//! Controllers for background transfers: alone they use the link, and they leave it to NewReno when its
-//! queue is longer than they allow.
+//! Controllers for background transfers: alone they use the link, and they leave it to NewReno when
+//! its queue is longer than they allow.
 
 use recording::Recording;
 
@@ -58,7 +58,8 @@ interval = "100ms"
     }
 }
 
-/// On 10 Mbit/s, where NewReno does not end. On a long path one segment in each round trip takes minutes.
+/// On 10 Mbit/s, where NewReno does not end. On a long path one segment in each round trip takes
+/// minutes.
 fn shared(controller: &'static str, rtt: u64, queue: u64) -> Shared {
     let (alone, seconds) = if rtt < 300 { (60, 120) } else { (600, 600) };
     Shared { controller, rtt, queue, alone, seconds, traffic: "bulk = \"unlimited\"" }
@@ -94,7 +95,8 @@ fn waiting(path: &Shared, recording: &Recording) -> Vec<f64> {
         .collect()
 }
 
-/// RFC 6817 section 2.4.2: the window grows while the queue is shorter than 100 ms, and shrinks while it is longer.
+/// RFC 6817 section 2.4.2: the window grows while the queue is shorter than 100 ms, and shrinks
+/// while it is longer.
 #[test]
 fn ledbat_uses_an_idle_link_and_keeps_the_queue_at_its_target() {
     for (rtt, queue) in [(30, 150), (100, 220), (600, 720)] {
@@ -109,8 +111,9 @@ fn ledbat_uses_an_idle_link_and_keeps_the_queue_at_its_target() {
     }
 }
 
-/// NewReno fills the queue and halves its window. Where it leaves more than 100 ms, LEDBAT goes down by segments in a
-/// round trip, in proportion; a queue that never reaches 100 ms gives no sign but losses, and both flows share.
+/// NewReno fills the queue and halves its window. Where it leaves more than 100 ms, LEDBAT goes
+/// down by segments in a round trip, in proportion; a queue that never reaches 100 ms gives no sign
+/// but losses, and both flows share.
 #[test]
 fn ledbat_leaves_a_link_whose_queue_is_longer_than_its_target() {
     // RTT, queue and bounds of NewReno's share.
@@ -130,10 +133,11 @@ fn ledbat_leaves_a_link_whose_queue_is_longer_than_its_target() {
     }
 }
 
-/// draft-irtf-iccrg-ledbat-plus-plus section 4.3: the window falls while the queue is longer than 60 ms.
-/// NewReno fills the queue and halves its window: on a path of R ms, (Q - R) / 2 of a queue of Q ms are
-/// left. Beyond R + 120 ms the queue is always longer than the target, and LEDBAT++ keeps two segments. A
-/// queue that never reaches 60 ms gives no sign but losses, and both flows share.
+/// draft-irtf-iccrg-ledbat-plus-plus section 4.3: the window falls while the queue is longer than
+/// 60 ms. NewReno fills the queue and halves its window: on a path of R ms, (Q - R) / 2 of a queue
+/// of Q ms are left. Beyond R + 120 ms the queue is always longer than the target, and LEDBAT++
+/// keeps two segments. A queue that never reaches 60 ms gives no sign but losses, and both flows
+/// share.
 #[test]
 fn ledbat_plus_plus_leaves_a_link_whose_queue_is_longer_than_its_target() {
     // RTT, queue and bounds of NewReno's share.
@@ -156,8 +160,9 @@ fn ledbat_plus_plus_leaves_a_link_whose_queue_is_longer_than_its_target() {
     }
 }
 
-/// Sections 4.3 and 4.4: a longer queue stays at the target, and slowdowns take a tenth of the time. On a
-/// GEO path the bursts of slow start end it early, and take part of the window after each slowdown.
+/// Sections 4.3 and 4.4: a longer queue stays at the target, and slowdowns take a tenth of the
+/// time. On a GEO path the bursts of slow start end it early, and take part of the window after
+/// each slowdown.
 #[test]
 fn ledbat_plus_plus_uses_an_idle_link_and_keeps_the_queue_at_its_target() {
     for (rtt, queue, least) in

@@ -1,4 +1,5 @@
-//! Best-effort transport of SCPS-TP: what arrives, how late, and that everything ends with honest counts.
+//! Best-effort transport of SCPS-TP: what arrives, how late, and that everything ends with honest
+//! counts.
 
 use recording::{ExtraTable, FlowRecord, Recording, Values};
 use scenario::Scenario;
@@ -92,7 +93,8 @@ fn longest_stall(best_effort: &str) -> f64 {
     longest
 }
 
-/// Data behind a lost packet waits for the time of the receiver, and without best effort for a round trip.
+/// Data behind a lost packet waits for the time of the receiver, and without best effort for a
+/// round trip.
 #[test]
 fn the_time_of_the_receiver_bounds_what_a_loss_delays() {
     for (timeout, seconds) in [("50ms", 0.05), ("200ms", 0.2)] {
@@ -121,7 +123,8 @@ fn both_engines_give_the_same_recording_of_best_effort() {
     }
 }
 
-/// Losses of data and of ACKs with every controller: each transfer ends, and no byte is counted that did not arrive.
+/// Losses of data and of ACKs with every controller: each transfer ends, and no byte is counted
+/// that did not arrive.
 #[test]
 fn every_controller_delivers_what_it_does_not_skip() {
     for entry in congestion::entries() {
@@ -139,7 +142,8 @@ fn every_controller_delivers_what_it_does_not_skip() {
     }
 }
 
-/// An application counts bytes of the stream, and skipped ones are among them: pages end, and sources stop.
+/// An application counts bytes of the stream, and skipped ones are among them: pages end, and
+/// sources stop.
 #[test]
 fn pages_and_sources_end_with_holes_in_them() {
     for reader in ["", r#", reader_rate = "1Mbit/s""#] {

@@ -12,9 +12,9 @@ fn completions(mean_burst: &str) -> Vec<f64> {
     (1..=200).map(of_seed).collect()
 }
 
-/// 20 packets of 1500 bytes take 24 ms. The retransmission after a timeout of a second is beyond such a
-/// burst, and two in a row are needed for more than some seconds. A burst that waits for 20 packets
-/// takes one retransmission after another, and each waits twice as long.
+/// 20 packets of 1500 bytes take 24 ms. The retransmission after a timeout of a second is beyond
+/// such a burst, and two in a row are needed for more than some seconds. A burst that waits for 20
+/// packets takes one retransmission after another, and each waits twice as long.
 #[test]
 fn a_burst_in_time_is_over_when_the_retransmission_comes() {
     let slowest = |burst| completions(burst).into_iter().fold(0.0, f64::max);

@@ -25,8 +25,8 @@ fn lossy(ip: &str, transport: &str, traffic: &str) -> Scenario {
 }
 
 fn lossy_text(ip: &str, transport: &str, traffic: &str) -> String {
-    // They take no controller.
-    let takes_none = ["xtp", "sctp"].iter().any(|name| transport.contains(name));
+    let mut others = Protocol::ALL.iter().filter(|protocol| !protocol.takes_controller());
+    let takes_none = others.any(|one| transport.contains(&format!("{:?}", one.name())));
     let controller = if takes_none { "none" } else { "reno" };
     format!(
         r#"
@@ -179,8 +179,8 @@ fn packets_of_each_protocol_have_their_lengths_and_valid_checksums() {
     }
 }
 
-/// RFC 3168 section 5: a capture has the code point of a packet where it is captured. The queue of the slow way back
-/// marks packets with ACKs, which quinn sends as ECN-capable.
+/// RFC 3168 section 5: a capture has the code point of a packet where it is captured. The queue of
+/// the slow way back marks packets with ACKs, which quinn sends as ECN-capable.
 #[test]
 fn marks_are_in_packets_that_arrive_and_not_in_those_that_leave() {
     let text = lossy_text("ipv4", r#"protocol = "quic""#, r#"download = "300kB""#);
@@ -366,7 +366,8 @@ traffic = { bulk = "3MB" }
     }
 }
 
-/// Keys of the first packets follow from their connection ID (RFC 9001 section 5.2), so Wireshark finds both hellos.
+/// Keys of the first packets follow from their connection ID (RFC 9001 section 5.2), so Wireshark
+/// finds both hellos.
 #[test]
 fn wireshark_takes_packets_of_quic_for_quic() {
     for transport in [r#"protocol = "quic""#, r#"protocol = "quic", quic = { zero_rtt = true }"#] {
@@ -417,7 +418,8 @@ impl Write for File {
     }
 }
 
-/// With the key log, Wireshark reads every packet: the frames of the stream have all bytes, each at its position.
+/// With the key log, Wireshark reads every packet: the frames of the stream have all bytes, each at
+/// its position.
 #[test]
 fn wireshark_decrypts_quic_with_the_key_log() {
     const BYTES: usize = 50_000;
@@ -460,7 +462,8 @@ fn wireshark_decrypts_quic_with_the_key_log() {
     }
 }
 
-/// Flows that share settings, and connections of one flow, have files of their own. What is logged changes nothing.
+/// Flows that share settings, and connections of one flow, have files of their own. What is logged
+/// changes nothing.
 #[test]
 fn each_connection_has_its_traces() {
     let text = lossy_text("ipv4", r#"protocol = "quic""#, r#"download = "50kB""#);
@@ -496,7 +499,8 @@ fn each_connection_has_its_traces() {
     }
 }
 
-/// A leg of QUIC between two gateways is in captures and logs as one between hosts, at the gateway that sends the data.
+/// A leg of QUIC between two gateways is in captures and logs as one between hosts, at the gateway
+/// that sends the data.
 #[test]
 fn a_leg_of_quic_between_gateways_is_captured_and_logged() {
     let flows = flow("server", "client", "cubic", r#"download = "100kB""#);
@@ -533,7 +537,8 @@ fn a_leg_of_quic_between_gateways_is_captured_and_logged() {
     assert!(files.0.lock().unwrap().is_empty());
 }
 
-/// The length that most packets of one direction have, and of the longest. `is_first` is that of the first packet.
+/// The length that most packets of one direction have, and of the longest. `is_first` is that of
+/// the first packet.
 fn lengths(packets: &[Packet], is_first: bool) -> (u64, u64) {
     let first = packets[0].addresses();
     let mut counts = BTreeMap::new();

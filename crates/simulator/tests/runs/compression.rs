@@ -136,7 +136,8 @@ fn a_packet_that_the_queue_drops_damages_no_context() {
     assert_eq!(total(&recording, "undecodable_packets", 0), 0);
 }
 
-/// RFC 1144 for a link without errors, RFC 6846 for others: with VJ each lost packet takes those behind it.
+/// RFC 1144 for a link without errors, RFC 6846 for others: with VJ each lost packet takes those
+/// behind it.
 #[test]
 fn losses_cost_more_with_vj_than_with_rohc() {
     let with = |name: &str| {
@@ -205,8 +206,8 @@ fn both_engines_give_the_same_recording_with_every_scheme() {
     }
 }
 
-/// The field of XCP crosses a link with compression: otherwise the sender would be standard TCP, which overruns the
-/// queue in its first slow start.
+/// The field of XCP crosses a link with compression: otherwise the sender would be standard TCP,
+/// which overruns the queue in its first slow start.
 #[test]
 fn feedback_of_routers_crosses_a_compressed_link() {
     let with = |name: &str, transport: &str| {
@@ -226,7 +227,8 @@ fn feedback_of_routers_crosses_a_compressed_link() {
     assert!(standard.links[0].dropped_packets > 0);
 }
 
-/// With demand assignment, compressed ACKs take fewer slots. Requests count whole headers, so more slots stay unused.
+/// With demand assignment, compressed ACKs take fewer slots. Requests count whole headers, so more
+/// slots stay unused.
 #[test]
 fn slots_carry_compressed_packets() {
     let with = |name: &str| {
@@ -248,8 +250,8 @@ fn slots_carry_compressed_packets() {
     assert!(rohc.flows[0].completed);
 }
 
-/// Slots of both directions start at the same instants, and feedback arrives just then: it acts on packets that
-/// leave after it.
+/// Slots of both directions start at the same instants, and feedback arrives just then: it acts on
+/// packets that leave after it.
 #[test]
 fn both_engines_agree_where_feedback_arrives_at_the_start_of_a_slot() {
     let link = "demand = \"dvb-rcs2\"\nchannel = { per = 0.1 }\n\

@@ -50,14 +50,16 @@ fn a_transfer_of_every_controller_ends_with_every_kind_of_assignment() {
             let recording = run(&geo(demand, controller, "300kB"));
             assert!(recording.flows[0].completed, "{case}");
             let used = ["cra_slots", "vbdc_slots", "fca_slots"].map(|name| total(&recording, name));
-            // Of ACKs of 40 bytes two fit the longest slot. Probes of Cherry fill the queue with ACKs.
+            // Of ACKs of 40 bytes two fit the longest slot. Probes of Cherry fill the queue with
+            // ACKs.
             let delivered = recording.links[1].delivered_packets;
             assert!(delivered > 0 && used.iter().sum::<f64>() * 2.0 >= delivered as f64, "{case}");
         }
     }
 }
 
-/// The RTT without a queue is 500 ms and half a frame, 20 ms; requests add their loop of 520 ms to it.
+/// The RTT without a queue is 500 ms and half a frame, 20 ms; requests add their loop of 520 ms to
+/// it.
 #[test]
 fn a_user_meets_the_frame_and_the_control_loop_in_the_rtt() {
     let rtt = |demand: &str| run(&geo(demand, "newreno", "20kB")).flows[0].min_rtt_ms.unwrap();

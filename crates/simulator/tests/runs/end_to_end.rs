@@ -1,5 +1,5 @@
-//! Totals of flows that gateways split: counts of all legs, no RTT of one of them, and the delivery time from
-//! host to host.
+//! Totals of flows that gateways split: counts of all legs, no RTT of one of them, and the delivery
+//! time from host to host.
 
 use recording::{Recording, Values};
 
@@ -47,7 +47,8 @@ fn the_counts_of_a_split_flow_are_those_of_all_legs() {
     }
 }
 
-/// The queue is at the gateway, where the RTT of no leg shows it: half a second of the satellite link and more.
+/// The queue is at the gateway, where the RTT of no leg shows it: half a second of the satellite
+/// link and more.
 #[test]
 fn the_delivery_time_of_a_split_flow_has_the_time_in_the_gateway() {
     let keys = format!("{{ {TERMINAL}, limits = {{ relay_buffer = \"1MiB\" }} }}");
@@ -68,7 +69,8 @@ fn the_delivery_time_of_a_lone_packet_is_that_of_its_way() {
         let recording =
             run(&format!("{}\n[record]\ndelivery = true\n", satellite(proxy, 0.0, &flow)));
         assert_eq!(delivery(&recording, "samples"), f64::from(count), "{proxy:?}");
-        // 260 ms, and 1052 bytes at 100 and 10 Mbit/s. The sketch has an error of 1 %, its maximum none.
+        // 260 ms, and 1052 bytes at 100 and 10 Mbit/s. The sketch has an error of 1 %, its maximum
+        // none.
         let expected = 260.0 + 1052.0 * 8.0 * (1.0 / 100e3 + 1.0 / 10e3);
         let found = delivery(&recording, "max_ms");
         assert!((found - expected).abs() < 0.01, "{proxy:?}: {found} instead of {expected}");

@@ -1,5 +1,5 @@
-//! Routers that give feedback: XCP and P-XCP as their papers promise, EBN as it is reconstructed, paths on which
-//! not all routers answer, and both engines.
+//! Routers that give feedback: XCP and P-XCP as their papers promise, EBN as it is reconstructed,
+//! paths on which not all routers answer, and both engines.
 
 use explain::{WarningKind, explain};
 use recording::{Recording, Values, jain_index};
@@ -23,8 +23,8 @@ fn routers(controller: &str) -> &str {
     if controller == "ebn" { "ebn" } else { "xcp" }
 }
 
-/// A dumbbell: `flows` from servers at distances of `delays` in ms through one bottleneck of 20 Mbit/s with
-/// `delay` in ms, whose keys are `bottleneck`.
+/// A dumbbell: `flows` from servers at distances of `delays` in ms through one bottleneck of 20
+/// Mbit/s with `delay` in ms, whose keys are `bottleneck`.
 fn dumbbell(controller: &str, delays: &[u32], delay: u32, bottleneck: &str) -> String {
     let feedback = routers(controller);
     let mut text = format!(
@@ -65,8 +65,8 @@ fn goodputs(recording: &Recording) -> Vec<f64> {
 
 const XCP: &str = "feedback = \"xcp\"\nqueue = { packets = 1000 }";
 
-/// The abstract of the paper: high utilisation, fair, no drops, and a queue near zero. A GEO link with five
-/// flows that start one after the other.
+/// The abstract of the paper: high utilisation, fair, no drops, and a queue near zero. A GEO link
+/// with five flows that start one after the other.
 #[test]
 fn xcp_fills_a_geo_link_fairly_without_drops_and_without_a_queue() {
     let recording = run(&dumbbell("xcp", &[1, 1, 1, 1, 1], 250, XCP));
@@ -124,8 +124,8 @@ fn lossy_mb(controller: &str, per: &str, recovery: &str) -> f64 {
     run(&text).flows[0].bytes as f64 / 1e6
 }
 
-/// The claim of the abstract of P-XCP: nearly twice the throughput of XCP. It needs a recovery that finds lost
-/// retransmissions: otherwise timeouts take the window of both.
+/// The claim of the abstract of P-XCP: nearly twice the throughput of XCP. It needs a recovery that
+/// finds lost retransmissions: otherwise timeouts take the window of both.
 #[test]
 fn p_xcp_keeps_its_rate_at_losses() {
     for (per, times) in [("0.005", 1.7), ("0.02", 1.6), ("0.1", 1.4)] {
@@ -139,8 +139,8 @@ fn p_xcp_keeps_its_rate_at_losses() {
 
 const EBN: &str = "feedback = \"ebn\"\nqueue = { packets = 1000 }";
 
-/// Equal shares of 95 % of a GEO link for flows that start one after the other, without drops and, but for their
-/// starts, without a queue.
+/// Equal shares of 95 % of a GEO link for flows that start one after the other, without drops and,
+/// but for their starts, without a queue.
 #[test]
 fn ebn_shares_a_geo_link_equally_without_drops_and_without_a_queue() {
     let recording = run(&dumbbell("ebn", &[1, 1, 1, 1, 1], 250, EBN));

@@ -60,8 +60,8 @@ fn every_controller_completes_over_a_middle_leg_of_scps_tp() {
     }
 }
 
-/// The manual's recipe: losses reduce nothing. With many of them, one connection waits for repairs with its buffers of
-/// two bandwidth-delay products full.
+/// The manual's recipe: losses reduce nothing. With many of them, one connection waits for repairs
+/// with its buffers of two bandwidth-delay products full.
 #[test]
 fn the_preset_sends_at_the_rate_of_the_link() {
     for (per, count, least) in [(0.0, 1, 0.95), (0.01, 1, 0.65)] {
@@ -91,9 +91,9 @@ pub fn numbers(recording: &Recording, column: &str) -> Vec<f64> {
     }
 }
 
-/// Without losses the window settles at the bandwidth-delay product: the closed form of one connection. What has
-/// arrived behind a loss counts as in flight until the repair has arrived, so with losses the window is up to twice
-/// that, and some of the link is idle after each of them.
+/// Without losses the window settles at the bandwidth-delay product: the closed form of one
+/// connection. What has arrived behind a loss counts as in flight until the repair has arrived, so
+/// with losses the window is up to twice that, and some of the link is idle after each of them.
 #[test]
 fn satpep_has_a_window_of_the_product() {
     for (per, most, least) in [(0.0, 1.1, 0.9), (0.001, 2.2, 0.75)] {
@@ -111,7 +111,8 @@ fn satpep_has_a_window_of_the_product() {
     }
 }
 
-/// A second connection has its share from the start, and all of the link when what waits of the first has left.
+/// A second connection has its share from the start, and all of the link when what waits of the
+/// first has left.
 #[test]
 fn satpep_divides_the_link_among_those_who_send() {
     let flows = flow("server", "client", "cubic", "bulk = \"unlimited\"")
@@ -160,8 +161,8 @@ fn snack_is_between_the_gateways_only() {
     assert!(reports[&from_terminal] > 10, "{reports:?}");
 }
 
-/// With any answer to clients, and above a limit of connections: then the client speaks TCP to a gateway that
-/// offers SCPS-TP, and both do without it.
+/// With any answer to clients, and above a limit of connections: then the client speaks TCP to a
+/// gateway that offers SCPS-TP, and both do without it.
 #[test]
 fn connections_are_accepted_and_limited_as_those_of_tcp() {
     for keys in ["accept = \"late\"", "accept = \"early-if-known\""] {
@@ -191,7 +192,8 @@ fn both_engines_agree_on_gateways_with_scps_tp() {
     }
 }
 
-/// Gateways split TCP. QUIC and STP are another protocol of IP, or hide their headers, and cross unsplit.
+/// Gateways split TCP. QUIC and STP are another protocol of IP, or hide their headers, and cross
+/// unsplit.
 #[test]
 fn flows_with_other_protocols_cross_gateways_unsplit() {
     for protocol in ["quic", "stp"] {

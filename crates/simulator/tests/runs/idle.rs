@@ -2,8 +2,8 @@
 
 use crate::run;
 
-/// cwnd in bytes, sampled each round trip of 600 ms: at the end of an idle minute, and in the four round
-/// trips after it.
+/// cwnd in bytes, sampled each round trip of 600 ms: at the end of an idle minute, and in the four
+/// round trips after it.
 fn after_idle(controller: &str) -> Vec<f64> {
     let recording = run(&format!(
         r#"
@@ -29,9 +29,9 @@ interval = "600ms"
     series.cwnd_bytes[first..first + 5].iter().map(|bytes| *bytes as f64).collect()
 }
 
-/// RFC 9438 section 5.8. On its curve the window of CUBIC grows by 21 % in the round trip after the pause, in which the
-/// data of two round trips is acknowledged, and by less in each later one. With the idle minute on the
-/// curve it grew by half in each.
+/// RFC 9438 section 5.8. On its curve the window of CUBIC grows by 21 % in the round trip after the
+/// pause, in which the data of two round trips is acknowledged, and by less in each later one. With
+/// the idle minute on the curve it grew by half in each.
 #[test]
 fn idle_time_is_no_part_of_the_curve() {
     for controller in ["\"cubic\"", "{ name = \"cubic\", variant = \"linux\" }"] {

@@ -15,8 +15,8 @@ const DELAY_NS: u64 = 30_000_000;
 const IP_HEADER: u64 = 20;
 const TICK_NS: u64 = 1_000_000;
 
-/// One flow over one link whose queue overflows. Another flow elsewhere keeps the run going until all
-/// packets have arrived.
+/// One flow over one link whose queue overflows. Another flow elsewhere keeps the run going until
+/// all packets have arrived.
 fn scenario(controller: &str) -> String {
     format!(
         r#"

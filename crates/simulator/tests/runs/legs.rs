@@ -82,8 +82,8 @@ fn the_middle_leg_fills_the_link() {
     }
 }
 
-/// A client that reads slowly: the window of the QUIC stream fills, then the send buffer of the server's leg, and the
-/// server has sent what the buffers on the way take.
+/// A client that reads slowly: the window of the QUIC stream fills, then the send buffer of the
+/// server's leg, and the server has sent what the buffers on the way take.
 #[test]
 fn a_slow_reader_presses_back_over_the_middle_leg() {
     let window = 300_000;
@@ -104,7 +104,8 @@ fn a_slow_reader_presses_back_over_the_middle_leg() {
     assert_eq!(legs(&recording, "connections_aborted"), [0; 3]);
 }
 
-/// QUIC gives up after its idle timeout. Both hosts are reset, and what was acknowledged and is lost is counted.
+/// QUIC gives up after its idle timeout. Both hosts are reset, and what was acknowledged and is
+/// lost is counted.
 #[test]
 fn a_middle_leg_that_dies_is_counted() {
     for (from, to) in [("server", "client"), ("client", "server")] {
@@ -122,7 +123,8 @@ fn a_middle_leg_that_dies_is_counted() {
     }
 }
 
-/// A server that its gateway cannot reach is given up. With an early answer the client is reset, over the middle leg.
+/// A server that its gateway cannot reach is given up. With an early answer the client is reset,
+/// over the middle leg.
 #[test]
 fn a_server_out_of_reach_is_a_reset_at_the_client() {
     for (accept, aborted) in [("early", true), ("late", false)] {
@@ -139,7 +141,8 @@ fn a_server_out_of_reach_is_a_reset_at_the_client() {
     }
 }
 
-/// Pages a minute apart: the connection between the gateways lives on, although its idle timeout is shorter.
+/// Pages a minute apart: the connection between the gateways lives on, although its idle timeout is
+/// shorter.
 #[test]
 fn silence_does_not_end_the_middle_leg() {
     let traffic =

@@ -1,5 +1,5 @@
-//! Explicit loss notification: a mobile host sends over a lossy hop, and the gateway behind it says which losses are
-//! errors.
+//! Explicit loss notification: a mobile host sends over a lossy hop, and the gateway behind it says
+//! which losses are errors.
 
 use explain::{WarningKind, explain};
 use recording::{Recording, Values};
@@ -18,7 +18,8 @@ fn count(recording: &Recording, counter: &str) -> u64 {
     counts[names.iter().position(|name| *name == counter).unwrap()]
 }
 
-/// A host sends over a hop with this PER and a queue of `packets` at 10 Mbit/s with an RTT of 100 ms.
+/// A host sends over a hop with this PER and a queue of `packets` at 10 Mbit/s with an RTT of 100
+/// ms.
 fn upload(controller: &str, recovery: &str, eln: [bool; 2], hop: &str, bytes: &str) -> String {
     let [gateway, sender] = eln;
     format!(
@@ -95,8 +96,8 @@ fn losses_behind_the_gateway_reduce_the_window_as_ever() {
     }
 }
 
-/// Controllers that do not reduce the window at such losses anyway (docs/controllers.md): BBR paces at the rate that
-/// it measures; CK-STP, Jersey and New Jersey retransmit without a reduction.
+/// Controllers that do not reduce the window at such losses anyway (docs/controllers.md): BBR paces
+/// at the rate that it measures; CK-STP, Jersey and New Jersey retransmit without a reduction.
 const UNMOVED: [&str; 5] = ["bbr", "bbr3", "ck-stp", "jersey", "new-jersey"];
 
 #[test]

@@ -18,8 +18,8 @@ fn count(recording: &Recording, counter: &str) -> u64 {
     counts[place.unwrap_or_else(|| panic!("no counter {counter}"))]
 }
 
-/// A server, a terminal with `middlebox` and a client. ACKs leave the terminal at `back`. `link` are
-/// further keys of the satellite link.
+/// A server, a terminal with `middlebox` and a client. ACKs leave the terminal at `back`. `link`
+/// are further keys of the satellite link.
 fn satellite(middlebox: &str, back: &str, link: &str, flow: &str) -> String {
     format!(
         r#"
@@ -74,8 +74,8 @@ fn a_transfer_of_every_controller_ends_behind_an_ack_filter() {
     }
 }
 
-/// Counters that show a middlebox at work, and why some do none for accurate ECN, whose reports of marks
-/// are in each ACK.
+/// Counters that show a middlebox at work, and why some do none for accurate ECN, whose reports of
+/// marks are in each ACK.
 const WORK_FOR_PRAGUE: &[(&str, &str, Option<&str>)] = &[
     ("ack-decimation", "decimated", Some("an ACK with ECN flags is no ordinary one")),
     ("ack-filter", "filtered", Some("CAKE keeps ACKs with options that it does not know")),
@@ -98,8 +98,8 @@ fn every_middlebox_does_its_work_for_prague_or_says_why_not() {
     }
 }
 
-/// RFC 3449 section 5.2.1: the return link no longer limits the flow by the number of ACKs, and those
-/// that pass are young.
+/// RFC 3449 section 5.2.1: the return link no longer limits the flow by the number of ACKs, and
+/// those that pass are young.
 #[test]
 fn an_ack_filter_shortens_the_queue_of_acks_on_a_thin_return_link() {
     let with = |middlebox: &str| {
@@ -191,7 +191,8 @@ fn a_transfer_of_every_controller_ends_with_every_middlebox() {
     }
 }
 
-/// Random loss on a link on which packets overtake others, and data of both directions with the same controller.
+/// Random loss on a link on which packets overtake others, and data of both directions with the
+/// same controller.
 #[test]
 fn every_controller_and_middlebox_pass_all_bytes_over_loss_and_reordering() {
     let link = "channel = { per = 0.01 }\nreorder = true\n\
@@ -214,7 +215,8 @@ fn every_controller_and_middlebox_pass_all_bytes_over_loss_and_reordering() {
     }
 }
 
-/// Balakrishnan et al. 1995: losses of the last hop are repaired there, and the sender hardly notices.
+/// Balakrishnan et al. 1995: losses of the last hop are repaired there, and the sender hardly
+/// notices.
 #[test]
 fn snoop_repairs_the_last_hop_and_the_sender_keeps_its_window() {
     for recovery in ["reno", "newreno", "sack", "linux"] {
@@ -324,8 +326,8 @@ forward = {{ channel = {{ per = {per} }} }}"#
     behind_a_gateway(middlebox, [first, &second], flow)
 }
 
-/// RFC 3135 section 3.1.2: the sender grows with the round trip to the gateway, and does not see the losses
-/// behind it.
+/// RFC 3135 section 3.1.2: the sender grows with the round trip to the gateway, and does not see
+/// the losses behind it.
 #[test]
 fn a_spoofing_proxy_hides_the_satellite_and_keeps_its_promises() {
     for entry in congestion::entries() {
@@ -370,8 +372,8 @@ fn any_middlebox() -> impl Strategy<Value = String> {
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 150, ..ProptestConfig::default() })]
 
-    /// Two middleboxes on the way do not disturb each other: with random loss and jitter on all links, data
-    /// of both directions arrives whole, and both engines give the same run.
+    /// Two middleboxes on the way do not disturb each other: with random loss and jitter on all
+    /// links, data of both directions arrives whole, and both engines give the same run.
     #[test]
     fn transfers_end_behind_pairs_of_middleboxes(
         pair in [any_middlebox(), any_middlebox()],
@@ -430,8 +432,8 @@ traffic = {{ bulk = "20kB" }}
         prop_assert_eq!(fast, slow);
     }
 
-    /// Over random loss and jitter, with data in both directions, a transfer ends with exactly the bytes
-    /// that were sent.
+    /// Over random loss and jitter, with data in both directions, a transfer ends with exactly the
+    /// bytes that were sent.
     #[test]
     fn transfers_end_with_the_bytes_that_were_sent(
         middlebox in any_middlebox(),

@@ -70,7 +70,8 @@ fn a_transfer_of_every_controller_ends_with_every_kind_of_discovery() {
     }
 }
 
-/// RFC 1191 section 6.4: what was too large leaves again at once, and neither cwnd nor ssthresh falls.
+/// RFC 1191 section 6.4: what was too large leaves again at once, and neither cwnd nor ssthresh
+/// falls.
 #[test]
 fn a_message_costs_a_part_of_a_round_trip_and_no_window() {
     for recovery in ["reno", "newreno", "sack", "linux"] {
@@ -252,7 +253,8 @@ fn only_connections_from_the_same_host_to_the_same_host_know_the_path() {
     assert_eq!(by_flow(&recording, "icmp_reductions"), [1, 0, 1, 1]);
 }
 
-/// Connections that are set up before the first one learns it: each has a window under way, and learns it too.
+/// Connections that are set up before the first one learns it: each has a window under way, and
+/// learns it too.
 #[test]
 fn connections_that_have_data_under_way_get_messages_of_their_own() {
     let recording = successive("", &["0s", "1ms"]);
@@ -264,8 +266,8 @@ fn connections_that_have_data_under_way_get_messages_of_their_own() {
     }
 }
 
-/// Routers mark packets while the size of segments changes: accurate reports count packets and bytes, and the
-/// sender knows both sizes.
+/// Routers mark packets while the size of segments changes: accurate reports count packets and
+/// bytes, and the sender knows both sizes.
 #[test]
 fn a_transfer_of_every_controller_ends_with_accurate_ecn() {
     for entry in congestion::entries() {
@@ -283,7 +285,8 @@ fn a_transfer_of_every_controller_ends_with_accurate_ecn() {
                 assert_eq!(recording.flows[0].bytes, 1_500_000, "{case}");
                 let reductions = total(&recording, "path_mtu", "icmp_reductions");
                 assert_eq!(reductions, u64::from(mtu != FILTERED), "{case}");
-                // Without records of segments, few duplicate ACKs may be left of a window that marks reduce.
+                // Without records of segments, few duplicate ACKs may be left of a window that
+                // marks reduce.
                 if recovery == "linux" {
                     assert_eq!(tcp(&recording).timeouts, 0, "{case}");
                 }
@@ -292,8 +295,8 @@ fn a_transfer_of_every_controller_ends_with_accurate_ecn() {
     }
 }
 
-/// The start of a window that routers have approved is lost at the MTU, and leaves again in smaller segments. The
-/// next connection starts with such a window and the size.
+/// The start of a window that routers have approved is lost at the MTU, and leaves again in smaller
+/// segments. The next connection starts with such a window and the size.
 #[test]
 fn a_quick_start_finds_the_path_mtu_with_every_controller() {
     for entry in congestion::entries() {

@@ -84,7 +84,8 @@ fn over_ipv6_the_same_packets_are_twenty_bytes_longer() {
     }
 }
 
-/// Each packet that a host sends is delivered, dropped or corrupted, or still on its way when the run ends.
+/// Each packet that a host sends is delivered, dropped or corrupted, or still on its way when the
+/// run ends.
 #[test]
 fn no_packet_appears_or_disappears() {
     let text = geo(

@@ -41,7 +41,8 @@ fn where_losses_are_congestion_probes_gain_little() {
     }
 }
 
-/// Share of the fair goodput that four flows of standard TCP get when competing with four that probe.
+/// Share of the fair goodput that four flows of standard TCP get when competing with four that
+/// probe.
 fn left_to_newreno(queue: &str) -> f64 {
     let text = geo(
         &format!("rate = \"2Mbit/s\"\nqueue = {queue}"),

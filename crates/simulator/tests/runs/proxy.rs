@@ -5,7 +5,8 @@ use simulator::Options;
 
 use super::{parse, run};
 
-/// A server, a gateway and a terminal. `proxy` and `flows` are TOML; without `proxy` nothing is split.
+/// A server, a gateway and a terminal. `proxy` and `flows` are TOML; without `proxy` nothing is
+/// split.
 pub fn satellite(proxy: &str, per: f64, flows: &str) -> String {
     let node = match proxy {
         "" => String::new(),
@@ -155,8 +156,8 @@ fn median_s(proxy: &str, per: f64, traffic: &str) -> f64 {
     times[times.len() / 2]
 }
 
-/// Hybla on a leg of 500 ms is less slow after losses than CUBIC over 520 ms, and the server does not
-/// wait for the satellite.
+/// Hybla on a leg of 500 ms is less slow after losses than CUBIC over 520 ms, and the server does
+/// not wait for the satellite.
 #[test]
 fn a_split_with_hybla_shortens_downloads_over_geo() {
     for per in [0.0, 1e-4, 1e-3, 1e-2] {
@@ -215,7 +216,8 @@ traffic = { web = { pages = 1 } }
     assert_eq!(legs(&recording, "bytes"), [recording.flows[0].bytes; 3]);
 }
 
-/// A gateway that gives the satellite leg up resets the server's connection, and counts what is lost.
+/// A gateway that gives the satellite leg up resets the server's connection, and counts what is
+/// lost.
 #[test]
 fn a_leg_that_dies_is_counted() {
     let flow = flow("server", "terminal", "cubic", "bulk = \"5MB\"")

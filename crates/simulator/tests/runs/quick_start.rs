@@ -1,4 +1,5 @@
-//! Quick-Start (RFC 4782) over a whole path: how many round trips it saves, and paths that do not approve it.
+//! Quick-Start (RFC 4782) over a whole path: how many round trips it saves, and paths that do not
+//! approve it.
 
 use explain::{WarningKind, explain};
 use recording::Recording;
@@ -27,9 +28,10 @@ fn seconds(recording: &Recording) -> f64 {
     recording.flows[0].completion_s.unwrap()
 }
 
-/// Slow start from ten segments doubles in each round trip: 10, 20, ... 320 are 630 segments in six round trips,
-/// and the other 61 need a seventh. Before it, SYN and request take one and a half round trips and the last
-/// data a half. Quick-Start sends all 691 segments in the first round trip, at 20.48 Mbit/s.
+/// Slow start from ten segments doubles in each round trip: 10, 20, ... 320 are 630 segments in six
+/// round trips, and the other 61 need a seventh. Before it, SYN and request take one and a half
+/// round trips and the last data a half. Quick-Start sends all 691 segments in the first round
+/// trip, at 20.48 Mbit/s.
 #[test]
 fn a_download_over_geo_saves_six_round_trips() {
     let segments = (1e6 / MSS).ceil();
@@ -47,8 +49,9 @@ fn a_download_over_geo_saves_six_round_trips() {
     assert_eq!(asked.links[0].dropped_packets, 0);
 }
 
-/// An upload asks in the SYN, a download in the SYN with ACK. The window of a SYN with ACK is not scaled, so that
-/// an upload starts with 65535 bytes at most. 45 segments instead of ten save two round trips of doubling.
+/// An upload asks in the SYN, a download in the SYN with ACK. The window of a SYN with ACK is not
+/// scaled, so that an upload starts with 65535 bytes at most. 45 segments instead of ten save two
+/// round trips of doubling.
 #[test]
 fn an_upload_starts_with_the_unscaled_window() {
     let upload =
@@ -91,8 +94,8 @@ fn a_path_that_does_not_approve_is_that_of_the_plain_sender_with_every_controlle
     }
 }
 
-/// Ends with every byte, and a round trip earlier or more, with every controller. Some need no more than four
-/// round trips without it.
+/// Ends with every byte, and a round trip earlier or more, with every controller. Some need no more
+/// than four round trips without it.
 #[test]
 fn it_works_with_every_controller() {
     for entry in congestion::entries() {
@@ -121,8 +124,8 @@ fn it_works_with_every_controller() {
     }
 }
 
-/// The rate falls after the approval: the Quick-Start window overflows the queue, and the sender falls back
-/// to the initial window and slow start, without a timeout.
+/// The rate falls after the approval: the Quick-Start window overflows the queue, and the sender
+/// falls back to the initial window and slow start, without a timeout.
 #[test]
 fn a_loss_in_the_quick_start_window_falls_back_to_the_initial_window() {
     let fades = "queue = { packets = 60 }\nevent = [{ at = \"850ms\", rate = \"10Mbit/s\" }]";

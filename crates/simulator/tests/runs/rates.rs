@@ -45,7 +45,8 @@ fn deepest(sent: impl Iterator<Item = (Time, u64)>, rate: Rate) -> f64 {
     most
 }
 
-/// Number of the node that the packets on the side go to: the hosts are numbered in the order of the links.
+/// Number of the node that the packets on the side go to: the hosts are numbered in the order of
+/// the links.
 fn node(scenario: &str, name: &str) -> u16 {
     let nodes = parse(scenario).nodes;
     u16::try_from(nodes.iter().position(|node| node.name == name).unwrap()).unwrap()
@@ -71,8 +72,8 @@ fn connections_share_the_rate_equally_and_use_all_of_it() {
     }
 }
 
-/// A table over the registry: data towards the satellite, and ACKs back, wait for tokens. The bucket has the least
-/// size, of one packet.
+/// A table over the registry: data towards the satellite, and ACKs back, wait for tokens. The
+/// bucket has the least size, of one packet.
 #[test]
 fn every_controller_completes_and_never_exceeds_the_bucket() {
     for entry in congestion::entries() {
@@ -136,8 +137,8 @@ fn both_engines_agree_on_shared_rates() {
     assert_eq!(runs, [slow.clone(), slow]);
 }
 
-/// The data of each connection keeps to its own bucket, of one packet, and uses all of it. The shared rate divides
-/// three connections that could send more together.
+/// The data of each connection keeps to its own bucket, of one packet, and uses all of it. The
+/// shared rate divides three connections that could send more together.
 #[test]
 fn every_controller_is_paced_for_each_connection_and_by_the_shared_rate_for_all() {
     for entry in congestion::entries() {

@@ -1,5 +1,5 @@
-//! Controllers that answer the share of marks, with the queues that they are made for: DCTCP (RFC 8257) and
-//! Prague (RFC 9330 to 9332).
+//! Controllers that answer the share of marks, with the queues that they are made for: DCTCP
+//! (RFC 8257) and Prague (RFC 9330 to 9332).
 
 use std::collections::BTreeMap;
 
@@ -36,8 +36,8 @@ traffic = {{ bulk = "unlimited" }}
     text
 }
 
-/// Delays in the forward queue in ms of the data of connection 0 after `from`, in order. The propagation delay
-/// is 10 ms, and a packet of 1500 bytes takes 0.3 ms at 40 Mbit/s.
+/// Delays in the forward queue in ms of the data of connection 0 after `from`, in order. The
+/// propagation delay is 10 ms, and a packet of 1500 bytes takes 0.3 ms at 40 Mbit/s.
 fn queue_delays(text: &str, from: Time) -> Vec<f64> {
     let mut sent: BTreeMap<u32, Time> = BTreeMap::new();
     let mut delays = Vec::new();
@@ -63,8 +63,8 @@ fn percentile(sorted: &[f64], share: f64) -> f64 {
     sorted[(share * (sorted.len() - 1) as f64) as usize]
 }
 
-/// The aim of DualPI2, at 40 Mbit/s and 20 ms: rates within a factor of two, and a 99th percentile of the
-/// low-latency queue below 2 ms, with CUBIC in the other queue.
+/// The aim of DualPI2, at 40 Mbit/s and 20 ms: rates within a factor of two, and a 99th percentile
+/// of the low-latency queue below 2 ms, with CUBIC in the other queue.
 #[test]
 fn prague_and_cubic_share_a_link_with_dualpi2_and_prague_has_low_latency() {
     for (cubic, ecn) in [("\"cubic\"", "ecn = false"), ("\"cubic\"", "ecn = true")] {
@@ -92,8 +92,8 @@ fn prague_alone_fills_the_link_with_little_queue() {
     assert!(percentile(&delays, 0.99) < 2.0, "{}", percentile(&delays, 0.99));
 }
 
-/// RFC 8257 section 1: with a low threshold DCTCP keeps the link busy, and a flow that halves at each mark
-/// does not.
+/// RFC 8257 section 1: with a low threshold DCTCP keeps the link busy, and a flow that halves at
+/// each mark does not.
 #[test]
 fn dctcp_fills_a_link_that_marks_early_and_reno_does_not() {
     let utilisation = |flow| {
@@ -122,7 +122,8 @@ fn flows_of_dctcp_share_fairly() {
     assert!(jain > 0.98, "{jain}");
 }
 
-/// Accurate reports change how well a sender knows the marks, and not what it does with one of them.
+/// Accurate reports change how well a sender knows the marks, and not what it does with one of
+/// them.
 #[test]
 fn accurate_reports_work_with_every_controller_and_recovery() {
     for entry in congestion::entries() {

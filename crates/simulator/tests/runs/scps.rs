@@ -72,8 +72,8 @@ fn goodput_and_queue(per: f64, controller: &str, scps: &str) -> (f64, f64) {
     (recording.flows[0].goodput_bps / 1e6, mean)
 }
 
-/// The bounds of the reference implementation: three to five segments wait, and the one that is being sent is one of
-/// them.
+/// The bounds of the reference implementation: three to five segments wait, and the one that is
+/// being sent is one of them.
 #[test]
 fn its_own_vegas_fills_the_link_with_a_few_segments_in_the_queue() {
     let (goodput, waiting) = goodput_and_queue(0.0, "scps-vegas", r#"ack_floor = "0s""#);
@@ -81,8 +81,8 @@ fn its_own_vegas_fills_the_link_with_a_few_segments_in_the_queue() {
     assert!((2.0..=5.0).contains(&waiting), "{waiting}");
 }
 
-/// Bursts that follow ACKs, which come every 50 ms, wait at the link, and so look like a queue. The bucket of a route lets them
-/// pass, because it holds the tokens of 50 ms.
+/// Bursts that follow ACKs, which come every 50 ms, wait at the link, and so look like a queue. The
+/// bucket of a route lets them pass, because it holds the tokens of 50 ms.
 #[test]
 fn its_own_vegas_takes_the_bursts_of_the_ack_floor_for_a_queue() {
     for scps in ["", r#"rate = "2Mbit/s""#] {
@@ -123,8 +123,8 @@ fn every_controller_delivers_everything() {
     }
 }
 
-/// A start that overflows the queue costs no controller many times what it costs over TCP. What some of them send ahead of
-/// its turn to probe the path (`cherry`) must not look like a loss.
+/// A start that overflows the queue costs no controller many times what it costs over TCP. What
+/// some of them send ahead of its turn to probe the path (`cherry`) must not look like a loss.
 #[test]
 fn every_controller_recovers_from_an_overflow_as_over_tcp() {
     let time_of = |text: &str, controller: &str| {
@@ -142,13 +142,15 @@ fn every_controller_recovers_from_an_overflow_as_over_tcp() {
             [over_tcp, over_scps.clone(), over_scps.replace("vector", "simple")]
                 .map(|text| time_of(&text, entry.name));
         assert!(vector < 5.0 * over_tcp, "{}: {vector} and {over_tcp}", entry.name);
-        // One hole for each ACK: a queue that has dropped every second packet of a large window takes long.
+        // One hole for each ACK: a queue that has dropped every second packet of a large window
+        // takes long.
         let most = if entry.name == "bbr3" { 10.0 } else { 5.0 };
         assert!(simple < most * over_tcp, "{}: {simple} and {over_tcp}", entry.name);
     }
 }
 
-/// The numbers of docs/transport.md. What an ACK every 50 ms lets a window grow by depends on how its bytes count.
+/// The numbers of docs/transport.md. What an ACK every 50 ms lets a window grow by depends on how
+/// its bytes count.
 #[test]
 fn slow_start_follows_the_acks_that_the_floor_leaves() {
     let seconds = |settings: &str| {
@@ -202,8 +204,9 @@ fn connections_of_a_route_share_its_rate() {
     }
 }
 
-/// ACKs that leave on the route take tokens too: here those of an upload, each of 52 bytes. They are sent by turns with the
-/// data, so there is one for each data packet, and fewer than the 158 in a second that the upload has packets.
+/// ACKs that leave on the route take tokens too: here those of an upload, each of 52 bytes. They
+/// are sent by turns with the data, so there is one for each data packet, and fewer than the 158 in
+/// a second that the upload has packets.
 #[test]
 fn acks_take_tokens_of_the_route() {
     let goodput = |upload: &str| {
@@ -228,7 +231,8 @@ traffic = { bulk = "unlimited" }
     assert!((shared / alone / expected - 1.0).abs() < 0.002, "{} for {expected}", shared / alone);
 }
 
-/// While the link is out, only probes are sent. Without that rule the timer expires again and again.
+/// While the link is out, only probes are sent. Without that rule the timer expires again and
+/// again.
 #[test]
 fn a_link_that_is_out_is_probed_and_used_again() {
     let flow = |outage: &str| {
@@ -245,8 +249,8 @@ fn a_link_that_is_out_is_probed_and_used_again() {
     assert!(timeouts(&plain) > 10, "{}", timeouts(&plain));
 }
 
-/// An outage of 30 s of the link, or of the one behind a gateway. With signals no timer expires, nothing is sent into the
-/// outage, and data goes on at once.
+/// An outage of 30 s of the link, or of the one behind a gateway. With signals no timer expires,
+/// nothing is sent into the outage, and data goes on at once.
 #[test]
 fn a_signalled_outage_costs_no_timeout_and_no_packet() {
     let flow = |controller: &str, scps: &str| {
@@ -277,8 +281,8 @@ fn a_signalled_outage_costs_no_timeout_and_no_packet() {
     }
 }
 
-/// On a route where losses count as congestion, errors cost the window unless gateways signal them. A queue that
-/// overflows costs it all the same, because nobody signals that.
+/// On a route where losses count as congestion, errors cost the window unless gateways signal them.
+/// A queue that overflows costs it all the same, because nobody signals that.
 #[test]
 fn signalled_errors_leave_the_window_and_a_full_queue_reduces_it() {
     let flow = |controller: &str, per: f64, scps: &str| {
@@ -300,7 +304,8 @@ fn signalled_errors_leave_the_window_and_a_full_queue_reduces_it() {
     }
 }
 
-/// The signal of one error counts for a second and a round trip: losses by congestion after that reduce the window.
+/// The signal of one error counts for a second and a round trip: losses by congestion after that
+/// reduce the window.
 #[test]
 fn both_engines_signal_errors_at_the_same_times() {
     let scps = r#"corruption_signals = true, outage_signals = true"#;

@@ -84,7 +84,8 @@ fn a_browser_that_stops_starts_no_more_pages() {
     assert!(pages[0].response_s.is_some_and(|response| response > 2.0));
 }
 
-/// Between two events there may be millions of samples. Before, nobody was asked until all were taken.
+/// Between two events there may be millions of samples. Before, nobody was asked until all were
+/// taken.
 #[test]
 fn a_run_that_only_takes_samples_can_be_stopped() {
     let text =

@@ -8,8 +8,8 @@ use simulator::Options;
 
 use crate::parse;
 
-/// A bulk flow for 20 s over a link whose forward direction follows the file `name` with `content`, read as
-/// `key` again and again. Both engines must agree.
+/// A bulk flow for 20 s over a link whose forward direction follows the file `name` with `content`,
+/// read as `key` again and again. Both engines must agree.
 fn traced(name: &str, key: &str, content: &str) -> Recording {
     let scenario = scenario(name, key, content, "");
     ran(&scenario, 1)

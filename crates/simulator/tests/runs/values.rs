@@ -1,5 +1,5 @@
-//! Every controller by the numbers of its runs. A change that is meant to move no result leaves this
-//! snapshot as it is, whatever it renames; one that moves results says which in the changelog.
+//! Every controller by the numbers of its runs. A change that is meant to move no result leaves
+//! this snapshot as it is, whatever it renames; one that moves results says which in the changelog.
 
 use std::fmt::Write;
 
@@ -58,7 +58,7 @@ const PATHS: [(&str, &str, &str); 3] = [
 ];
 
 /// A controller and its variants, each with its setting in a scenario.
-fn forms(entry: &congestion::Entry) -> Vec<(String, String)> {
+pub(crate) fn forms(entry: &congestion::Entry) -> Vec<(String, String)> {
     let name = entry.name;
     let variants = congestion::variants(name).map(|(variant, _)| {
         (format!("{name}/{variant}"), format!("{{ name = {name:?}, variant = {variant:?} }}"))

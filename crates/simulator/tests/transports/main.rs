@@ -1,9 +1,10 @@
-//! Transport protocols and what they do not take: each key of `flow.transport` and each controller with each
-//! protocol. What is refused is refused with its line, and with what is possible.
+//! Transport protocols and what they do not take: each key of `flow.transport` and each controller
+//! with each protocol. What is refused is refused with its line, and with what is possible.
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod common;
+mod impairments;
 mod paths;
 mod sctp;
 mod stp;
@@ -16,7 +17,7 @@ use scenario::{Scenario, transports};
 use transport::{Protocol, ProtocolEntry};
 
 /// Values of keys without a default.
-const VALUES: [(&str, &str); 10] = [
+const VALUES: [(&str, &str); 12] = [
     ("careful_resume", r#"{ saved_cwnd = "100kB", saved_rtt = "500ms" }"#),
     ("delayed_ack", r#""200ms""#),
     ("ecn", "true"),
@@ -24,8 +25,11 @@ const VALUES: [(&str, &str); 10] = [
     ("keep_alive", "{}"),
     ("quick_start", r#""1Mbit/s""#),
     ("reader_rate", r#""1Mbit/s""#),
+    ("receive_offload", "{}"),
     ("recovery", r#""sack""#),
     ("rto", "{}"),
+    // Not with the recovery that the controller was designed for.
+    ("sack_compression", "{}\ntransport.recovery = \"sack\""),
     ("user_timeout", r#""9s""#),
 ];
 
@@ -165,8 +169,8 @@ fn impossible(protocol: Protocol) -> Vec<&'static str> {
         "quic" => {
             vec!["cherry", "dctcp", "ebn", "none", "p-xcp", "peach", "peach-plus", "prague", "xcp"]
         }
-        // The one has no congestion control, the other has its own.
-        "xtp" | "sctp" => {
+        // They have no congestion control, or their own.
+        _ if !protocol.takes_controller() => {
             let mut all: Vec<_> = entries().map(|entry| entry.name).collect();
             all.sort_unstable();
             all

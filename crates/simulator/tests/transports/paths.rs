@@ -1,4 +1,5 @@
-//! SCTP on several paths: what leads packets there, failover, captures' addresses, and what is refused.
+//! SCTP on several paths: what leads packets there, failover, captures' addresses, and what is
+//! refused.
 
 use std::collections::BTreeSet;
 
@@ -94,7 +95,8 @@ fn an_association_without_named_paths_takes_the_route_with_the_smallest_delay() 
 
 const OUTAGE: &str = r#"event = [{ at = "30s", outage = "170s" }]"#;
 
-/// In both engines, with data both over a lossy link and into an outage; copies of a flow share addresses.
+/// In both engines, with data both over a lossy link and into an outage; copies of a flow share
+/// addresses.
 #[test]
 fn both_engines_have_the_same_recording_of_several_paths() {
     let channel = "channel = { per = 0.01 }";

@@ -1,4 +1,5 @@
-//! Flows with SCTP: in both engines, with TCP on the same link, over errors, with streams, and what is refused.
+//! Flows with SCTP: in both engines, with TCP on the same link, over errors, with streams, and what
+//! is refused.
 
 use recording::{FlowRecord, SctpRecord};
 use scenario::model::Transport;
@@ -180,8 +181,9 @@ fn each_setting_has_an_effect() {
     }
 }
 
-/// Streams share one window, so without losses a page takes as long: its bytes are the same. What differs are the
-/// last packets, which are short. Each object ends later, because the streams take turns.
+/// Streams share one window, so without losses a page takes as long: its bytes are the same. What
+/// differs are the last packets, which are short. Each object ends later, because the streams take
+/// turns.
 #[test]
 fn streams_make_no_page_slower_and_its_objects_end_together() {
     let [one, ten] = [1, 10].map(|streams| {

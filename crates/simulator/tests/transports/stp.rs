@@ -20,7 +20,8 @@ fn a_download_ends_with_all_bytes_and_packets_have_their_lengths() {
     let flow = &recording.flows[0];
     assert!(flow.completed && flow.bytes == 2_000_000, "{flow:?}");
     let record = stp(flow);
-    // 1370 packets of 1460 bytes, with 12 bytes of STP and 20 of IP; each 25th has a POLL of 4 bytes.
+    // 1370 packets of 1460 bytes, with 12 bytes of STP and 20 of IP; each 25th has a POLL of 4
+    // bytes.
     assert_eq!((record.segments_sent, record.segments_retransmitted), (1370, 0));
     let data = 2_000_000 + 1370 * 32 + 4 * 1370 / 25;
     let others = recording.links[0].delivered_bytes as i64 - i64::from(data);
@@ -51,7 +52,8 @@ fn a_tenth_of_the_bytes_of_tcp_return() {
     assert!(stp * 10 < tcp, "{stp} bytes of STATs, {tcp} of ACKs");
 }
 
-/// Errors in both directions, on a return channel of 16 kbit/s: all bytes arrive, at (1-p) of the rate.
+/// Errors in both directions, on a return channel of 16 kbit/s: all bytes arrive, at (1-p) of the
+/// rate.
 #[test]
 fn errors_cost_no_more_than_the_packets_that_they_damage() {
     for per in [1e-4, 1e-3, 1e-2] {

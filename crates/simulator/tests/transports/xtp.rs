@@ -65,8 +65,8 @@ fn a_tenth_of_the_bytes_of_tcp_return() {
     assert!(xtp * 10 < tcp, "{xtp} bytes of reports, {tcp} of ACKs");
 }
 
-/// The claim about XTP without congestion control, with TCP on the same channel as measure. Data and reports are
-/// corrupted.
+/// The claim about XTP without congestion control, with TCP on the same channel as measure. Data
+/// and reports are corrupted.
 #[test]
 fn errors_cost_no_more_than_the_packets_that_they_corrupt() {
     let goodput = |per: f64, controller, transport, back| {
@@ -144,8 +144,8 @@ fn a_seed_gives_one_recording_in_both_engines() {
     assert!(record.reports_sent > record.gap_reports_sent, "{record:?}");
 }
 
-/// A request whose time has come before there is anything to ask about leaves when there is, and not at a time
-/// that is over.
+/// A request whose time has come before there is anything to ask about leaves when there is, and
+/// not at a time that is over.
 #[test]
 fn time_never_runs_backwards_where_requests_are_more_frequent_than_data() {
     let transport =
@@ -159,7 +159,8 @@ fn time_never_runs_backwards_where_requests_are_more_frequent_than_data() {
     assert!(times.len() > 200 && times.is_sorted(), "{} packets", times.len());
 }
 
-/// Without a rate a whole window leaves at once, and the queue overflows. XTP does not slow down; all bytes arrive.
+/// Without a rate a whole window leaves at once, and the queue overflows. XTP does not slow down;
+/// all bytes arrive.
 #[test]
 fn without_a_rate_the_window_leaves_at_once() {
     let transport = |buffer| format!(r#"protocol = "xtp", receive_buffer = "{buffer}""#);

@@ -2,7 +2,7 @@
 
 use congestion::Controller as _;
 use sketch::Sketch;
-use transport::{AbortCause, Counters, Endpoint, Sample};
+use transport::{AbortCause, Counters, Endpoint, Limit, Limits, Sample};
 use units::Time;
 
 use super::{Connection, Data, State, Urgent};
@@ -85,6 +85,18 @@ fn wire_poll(number: u64) -> u32 {
 
 const _: () = assert!(MAX_LIST % 2 == 1, "a list that goes on ends with the start of a gap");
 
+impl Connection {
+    /// Determines what holds the sender back from now on.
+    fn look_at_limit(&mut self, now: Time) {
+        let limit = match self.state {
+            State::Closed | State::Listen | State::Releasing | State::Released => Limit::Uncounted,
+            State::Opening => Limit::SetUp,
+            State::Open => self.sender.limit(),
+        };
+        self.limits.change(now, limit);
+    }
+}
+
 impl Endpoint for Connection {
     type Packet = Packet;
 
@@ -99,6 +111,7 @@ impl Endpoint for Connection {
     #[inline]
     fn on_packet(&mut self, now: Time, packet: &Packet) {
         Self::on_packet(self, now, packet);
+        self.look_at_limit(now);
     }
 
     /// STP has no ECN, so no packet of it is marked.
@@ -111,7 +124,11 @@ impl Endpoint for Connection {
 
     #[inline]
     fn next_packet(&mut self, now: Time) -> Option<Packet> {
-        Self::next_packet(self, now)
+        let packet = Self::next_packet(self, now);
+        if packet.is_none() || !Endpoint::may_send(self) {
+            self.look_at_limit(now);
+        }
+        packet
     }
 
     #[inline]
@@ -130,6 +147,7 @@ impl Endpoint for Connection {
 
     fn on_deadline(&mut self, now: Time) {
         Self::on_deadline(self, now);
+        self.look_at_limit(now);
     }
 
     fn write(&mut self, bytes: u64) {
@@ -165,8 +183,8 @@ impl Endpoint for Connection {
         self.sender.counters()
     }
 
-    /// With a rate, the window is the credit of the other end. The place of the RTO has Timer_POLL, after which
-    /// a sender asks what has arrived.
+    /// With a rate, the window is the credit of the other end. The place of the RTO has Timer_POLL,
+    /// after which a sender asks what has arrived.
     fn sample(&self) -> Sample {
         let (control, rtt) = (self.sender.control(), self.sender.rtt());
         let window = control.controller().window();
@@ -182,6 +200,10 @@ impl Endpoint for Connection {
             min_rtt: rtt.min(),
             rto: self.config.poll_interval,
         }
+    }
+
+    fn limits(&self, now: Time) -> Option<Limits> {
+        Some(self.limits.times(now))
     }
 
     fn rtt_samples(&self) -> &Sketch {

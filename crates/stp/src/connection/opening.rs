@@ -1,4 +1,5 @@
-//! Set-up: BGN and BGAK (Q.2110), with data on the BGN ("fast connect", reconstructed from its idea).
+//! Set-up: BGN and BGAK (Q.2110), with data on the BGN ("fast connect", reconstructed from its
+//! idea).
 
 use transport::{AbortCause, Space};
 use units::Time;
@@ -34,7 +35,8 @@ impl Connection {
         match packet.kind {
             Kind::BeginAck => self.on_begin_ack(now, packet),
             Kind::End => self.on_end(packet),
-            // The other end is open, but the BGAK is late or lost. A POLL will show what is missing.
+            // The other end is open, but the BGAK is late or lost. A POLL will show what is
+            // missing.
             _ => {}
         }
     }
@@ -91,7 +93,8 @@ impl Connection {
         }
     }
 
-    /// The credit of a BGN is a number of packets, because the other end has yet to choose its first number.
+    /// The credit of a BGN is a number of packets, because the other end has yet to choose its
+    /// first number.
     #[expect(clippy::cast_possible_truncation, reason = "a window has at most 65535 packets")]
     fn begin(&mut self, now: Time) -> Packet {
         self.attempts += 1;

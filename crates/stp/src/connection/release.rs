@@ -6,7 +6,8 @@ use super::{Connection, State, Urgent};
 use crate::pdu::{Flags, Kind, Packet};
 
 impl Connection {
-    /// Releases the connection if both streams have arrived with their ends, as far as this end knows.
+    /// Releases the connection if both streams have arrived with their ends, as far as this end
+    /// knows.
     pub(super) fn release_if_finished(&mut self) {
         if self.sender.finished() && self.receiver.finished() {
             self.stop();

@@ -77,8 +77,8 @@ impl Sender {
         self.conclude(now, flight, &change);
     }
 
-    /// The BGAK has arrived. `round_trip` is known if one BGN was sent. If the BGN had data that did not fit, it is
-    /// lost, but nothing says that the network is congested.
+    /// The BGAK has arrived. `round_trip` is known if one BGN was sent. If the BGN had data that
+    /// did not fit, it is lost, but nothing says that the network is congested.
     pub(crate) fn on_begin_ack(
         &mut self,
         now: Time,
@@ -141,8 +141,8 @@ impl Sender {
         }
     }
 
-    /// The packets from `start` up to `end` have arrived above a gap. Those that are known to have are
-    /// skipped.
+    /// The packets from `start` up to `end` have arrived above a gap. Those that are known to have
+    /// are skipped.
     fn arrive(&mut self, start: u64, end: u64, change: &mut Change) {
         let mut number = start.max(self.acknowledged);
         while number < end {
@@ -181,6 +181,7 @@ impl Sender {
             let payload = u64::from(record.payload);
             self.flight -= payload;
             self.lost.insert(number, number + 1, 0);
+            self.repaired_at = self.next;
             change.last_lost = change.last_lost.max(Some(number));
         }
     }

@@ -1,6 +1,6 @@
-//! Claims of the authors of STP, over a bottleneck with a queue in each direction and packets that are
-//! corrupted at random: throughput does not depend on the RTT, little traffic returns, and an explicit rate holds at
-//! a severe error rate.
+//! Claims of the authors of STP, over a bottleneck with a queue in each direction and packets that
+//! are corrupted at random: throughput does not depend on the RTT, little traffic returns, and an
+//! explicit rate holds at a severe error rate.
 
 use stp::{Config, Kind};
 use units::{Bytes, Rate, Span, Time};
@@ -104,8 +104,8 @@ fn an_explicit_rate_delivers_all_but_the_corrupted_packets_at_every_error_rate()
     }
 }
 
-/// A TCP that acknowledges every second segment of 1460 bytes, at the rate of 2 Mbit/s, returns 83 ACKs of 52
-/// bytes in a second: 35 kbit/s.
+/// A TCP that acknowledges every second segment of 1460 bytes, at the rate of 2 Mbit/s, returns 83
+/// ACKs of 52 bytes in a second: 35 kbit/s.
 #[test]
 fn little_traffic_returns_and_it_grows_with_the_losses() {
     let [none, few, many] =

@@ -78,7 +78,8 @@ fn losses_do_not_change_a_rate() {
     assert!((goodput / expected - 1.0).abs() < 0.02, "{goodput} bit/s, expected {expected}");
 }
 
-/// Each controller that STP carries fills its window and reduces it after a loss, or does not by its own rule.
+/// Each controller that STP carries fills its window and reduces it after a loss, or does not by
+/// its own rule.
 #[test]
 fn every_controller_that_is_carried_moves_data() {
     let mut carried = 0;

@@ -84,6 +84,7 @@ impl Connection {
                 self.answer_old_or_far(now, segment, sequence);
             } else if self.resets_like_linux(sequence) {
                 self.end_by_reset();
+                self.sender.note_end(now);
             }
             return !reset && self.lags(segment, sequence);
         }
@@ -184,6 +185,7 @@ impl Connection {
     fn on_reset(&mut self, now: Time, segment: &Segment, sequence: u64) {
         if sequence == self.receiver.next() || self.resets_like_linux(sequence) {
             self.end_by_reset();
+            self.sender.note_end(now);
         } else {
             self.answer_what_is_out_of_place(now, segment);
         }

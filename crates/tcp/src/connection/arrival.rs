@@ -4,7 +4,7 @@
 use congestion::Ecn;
 use units::Time;
 
-use crate::receiver::{Path, QUICK_AFTER_MARK};
+use crate::receiver::{Arrived, Path, QUICK_AFTER_MARK, Taken};
 use crate::segment::{Block, Flags, Options, Segment, TIMESTAMPS_BYTES};
 use crate::sender::Acknowledgement;
 use crate::timestamps::round_trip;
@@ -44,9 +44,12 @@ impl Connection {
         self.take_timestamp(segment, sequence);
         self.take_acknowledgement(now, segment, sequence, number);
         if segment.payload > 0 {
-            self.receiver.on_next_data(now, &self.config, u64::from(segment.payload));
-            if self.receiver.times_acks() {
-                self.time_ack(now, segment, sequence);
+            let length = u64::from(segment.payload);
+            if self.receiver.looks_at_segments() {
+                self.receiver.on_data(now, &self.config, sequence, length, false);
+                self.look_at_data(now, segment, sequence, sequence);
+            } else {
+                self.receiver.on_next_data(now, &self.config, length);
             }
         }
         if self.closing || self.receiver.finished() {
@@ -93,8 +96,8 @@ impl Connection {
         if segment.payload > 0 || fin {
             let length = u64::from(segment.payload);
             self.receiver.on_data(now, &self.config, sequence, length, fin);
-            if self.receiver.times_acks() {
-                self.time_ack(now, segment, expected);
+            if self.receiver.looks_at_segments() {
+                self.look_at_data(now, segment, sequence, expected);
             }
         }
     }
@@ -111,10 +114,30 @@ impl Connection {
         }
     }
 
-    /// Data was taken in, and `expected` was the next number before. Decides when Linux
-    /// acknowledges it.
+    /// Data from `sequence` on was taken in, and `expected` was the next number before.
     #[cold]
-    fn time_ack(&mut self, now: Time, segment: &Segment, expected: u64) {
+    fn look_at_data(&mut self, now: Time, segment: &Segment, sequence: u64, expected: u64) {
+        let echo = (self.agreed.timestamps).then(|| (segment.echo, round_trip(now, segment.echo)));
+        let may_grow = self.receiver.tune(now, &self.config, u64::from(segment.payload), echo);
+        if self.receiver.times_acks() {
+            self.time_ack(now, segment, expected, may_grow);
+        }
+        if self.receiver.holds_acks() {
+            let taken = Taken {
+                start: sequence,
+                length: u64::from(segment.payload),
+                timestamp: segment.timestamp,
+                ends: segment.flags.contains(Flags::PSH) || segment.flags.contains(Flags::FIN),
+                sack: self.agreed.sack,
+                echo,
+                srtt: self.sender.rtt().srtt(),
+            };
+            self.receiver.hold_back(now, &taken, expected);
+        }
+    }
+
+    /// Decides when Linux acknowledges data, which lets the window grow or not.
+    fn time_ack(&mut self, now: Time, segment: &Segment, expected: u64, may_grow: bool) {
         if self.agreed.ecn != Ecn::Off {
             self.receiver.note_markable(segment.is_ecn_capable());
             if self.agreed.ecn == Ecn::Classic && segment.flags.contains(Flags::CWR) {
@@ -128,7 +151,8 @@ impl Connection {
         let in_order = self.receiver.next() > expected;
         let push = segment.flags.contains(Flags::PSH);
         let length = u64::from(segment.payload);
-        self.receiver.time_ack(now, &self.config, path, length, push, in_order);
+        let arrived = Arrived { length, push, in_order, may_grow };
+        self.receiver.time_ack(now, &self.config, path, arrived);
     }
 
     /// RFC 7323 section 4.3: remember the timestamp of the segment that the last ACK asked for,

@@ -2,7 +2,7 @@
 
 use congestion::Controller;
 use sketch::Sketch;
-use transport::{AbortCause, Counters, Endpoint, Sample};
+use transport::{AbortCause, Counters, Endpoint, Limits, Sample};
 use units::Time;
 use wire::feedback::Field;
 
@@ -119,6 +119,10 @@ impl Endpoint for Connection {
 
     fn rtt_samples(&self) -> &Sketch {
         self.rtt().samples()
+    }
+
+    fn limits(&self, now: Time) -> Option<Limits> {
+        Some(self.sender().limits(now))
     }
 
     fn sample(&self) -> Sample {

@@ -52,6 +52,7 @@ impl Connection {
         } else if segment.flags.contains(Flags::RST) {
             if has_ack {
                 self.end_by_reset();
+                self.sender.note_end(now);
             }
         } else if segment.flags.contains(Flags::SYN) {
             self.take_syn_options(segment);
@@ -89,6 +90,7 @@ impl Connection {
         if segment.flags.contains(Flags::RST) {
             if sequence == next {
                 self.end_set_up_by_reset();
+                self.sender.note_end(now);
             }
             return;
         }
@@ -163,7 +165,8 @@ impl Connection {
             if self.agreed.peer_mss == 0 { DEFAULT_MSS } else { u32::from(self.agreed.peer_mss) };
         let options = if self.agreed.timestamps { TIMESTAMPS_BYTES } else { 0 };
         let mss = u64::from(self.config.mss.min(peer_mss) - options);
-        self.receiver.agree_on_mss(mss);
+        let offered = self.window_of_syn(self.opening.passive);
+        self.receiver.open(now, mss, offered, self.agreed.shift);
         let echoed = self.agreed.timestamps.then(|| round_trip(now, segment.echo));
         if !self.agreed.sack {
             self.sender.do_without_sack();
@@ -180,13 +183,24 @@ impl Connection {
         self.sender.agree_on_ecn(self.agreed.ecn);
     }
 
+    /// Payload of a full segment that the other end may send, as far as that is known with a SYN.
+    fn advertised_segment(&self, answers: bool) -> u64 {
+        let options = if answers && self.agreed.timestamps { TIMESTAMPS_BYTES } else { 0 };
+        u64::from(self.config.mss - options)
+    }
+
+    /// Window of a SYN, or of one that answers another.
+    fn window_of_syn(&self, answers: bool) -> u64 {
+        self.config.first_window(self.advertised_segment(answers)).min(u64::from(u16::MAX))
+    }
+
     pub(super) fn next_syn(&mut self, now: Time) -> Option<Segment> {
         self.urgent = Urgent::Nothing;
         let answer = self.state == State::SynReceived;
         self.opening.syns += 1;
         self.sender.syn_sent(now, &self.config, self.opening.syns > 1);
         #[expect(clippy::cast_possible_truncation, reason = "no more than the largest")]
-        let window = self.config.receive_buffer.get().min(u64::from(u16::MAX)) as u16;
+        let window = self.window_of_syn(answer) as u16;
         #[expect(clippy::cast_possible_truncation, reason = "a packet has at most 65535 bytes")]
         let mss = self.config.mss as u16;
         let flags = self.bits_of_syn(answer);

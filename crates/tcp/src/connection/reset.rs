@@ -103,6 +103,7 @@ impl Connection {
     }
 
     pub(super) fn next_reset(&mut self, now: Time, reset: Reset) -> Segment {
+        self.sender.note_end(now);
         self.urgent = Urgent::Nothing;
         let has_ack = reset.acknowledgement.is_some();
         Segment {

@@ -8,6 +8,19 @@ use crate::config::{AckTiming, Config, Recovery};
 use super::Receiver;
 use super::quick::{Path, QUICK_AFTER_MARK};
 
+/// A segment of data that has been taken in.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Arrived {
+    /// Bytes of data.
+    pub(crate) length: u64,
+    /// It has PSH.
+    pub(crate) push: bool,
+    /// It continues what has arrived in order.
+    pub(crate) in_order: bool,
+    /// The window may grow because of it.
+    pub(crate) may_grow: bool,
+}
+
 impl Receiver {
     /// A probe brought data. Its answer tells so, and all that is due besides stays due: the answer
     /// is of low priority and may not arrive.
@@ -59,34 +72,44 @@ impl Receiver {
         self.ack_now |= self.unacknowledged >= self.ack_at_once;
     }
 
-    /// Returns true if [`time_ack`](Self::time_ack) is to be called for data.
+    /// Returns true if data is to be looked at once it is taken in: by [`tune`](Self::tune), where
+    /// [`times_acks`](Self::times_acks) by [`time_ack`](Self::time_ack), and where
+    /// [`holds_acks`](Self::holds_acks) by [`hold_back`](Self::hold_back).
     #[inline]
+    pub(crate) fn looks_at_segments(&self) -> bool {
+        self.looks_at_segments
+    }
+
+    /// Returns true if [`time_ack`](Self::time_ack) is to be called for data.
     pub(crate) fn times_acks(&self) -> bool {
         self.timing.is_some()
     }
 
-    /// A segment has been taken in: `length` bytes, in order where `in_order`. Decides when it is
-    /// acknowledged, where Linux does not do so after a fixed time.
+    /// Returns true if [`hold_back`](Self::hold_back) is to be called for data.
+    pub(crate) fn holds_acks(&self) -> bool {
+        self.held.is_some()
+    }
+
+    /// A segment has been taken in. Decides when it is acknowledged, where Linux does not do so
+    /// after a fixed time.
     #[cold]
-    pub(crate) fn time_ack(
-        &mut self,
-        now: Time,
-        config: &Config,
-        path: Path,
-        length: u64,
-        push: bool,
-        in_order: bool,
-    ) {
+    pub(crate) fn time_ack(&mut self, now: Time, config: &Config, path: Path, arrived: Arrived) {
+        let Arrived { length, push, in_order, may_grow } = arrived;
         let (window, timer) = (self.last_window(), self.ack_at);
+        // Where nobody reads, the ACK of two segments would take window back.
+        let free = self.offered_edge(config).saturating_sub(self.next);
         let Some(timing) = &mut self.timing else { return };
+        if in_order {
+            self.full = timing.measure(length, self.full, push);
+            timing.on_data(now, path.rto, window, self.full);
+        }
+        if may_grow {
+            timing.tell_of_growth();
+        }
         if !in_order {
             return;
         }
-        self.full = timing.measure(length, self.full, push);
-        timing.on_data(now, path.rto, window, self.full);
         let delay = timing.delay(path);
-        // Where nobody reads, the ACK of two segments would take window back.
-        let free = (self.read + config.receive_buffer.get()).saturating_sub(self.next);
         self.ack_now |= self.unacknowledged > self.full && free >= window;
         // A timer that is about to expire counts as expired, and no timer is put off.
         let expires = timer <= now + Span::from_nanos(delay.as_nanos() / 4);
@@ -138,12 +161,23 @@ impl Receiver {
     /// An ACK has been sent, alone or with data.
     #[inline]
     pub(crate) fn ack_sent(&mut self) {
-        if let Some(timing) = &mut self.timing {
-            timing.on_ack_sent(self.ack_now || self.ack_at != Time::NEVER);
+        if self.looks_at_segments {
+            self.note_ack();
         }
         self.ack_now = false;
         self.ack_at = Time::NEVER;
         self.unacknowledged = 0;
+    }
+
+    /// An ACK leaves, one that was due or another.
+    #[inline(never)]
+    fn note_ack(&mut self) {
+        if let Some(timing) = &mut self.timing {
+            timing.on_ack_sent(self.ack_now || self.ack_at != Time::NEVER);
+        }
+        if let Some(held) = &mut self.held {
+            held.clear();
+        }
     }
 
     #[inline]
@@ -156,9 +190,12 @@ impl Receiver {
         self.ack_at
     }
 
-    /// The delayed ACK timer expired. `rto` is that of this end's data.
+    /// The time of an ACK that waits has come. `rto` is that of this end's data.
     pub(crate) fn on_deadline(&mut self, rto: Span) {
-        if let Some(timing) = &mut self.timing {
+        let was_held = self.held.as_ref().is_some_and(|held| held.until() <= self.ack_at);
+        if let Some(timing) = &mut self.timing
+            && !was_held
+        {
             timing.on_waited(rto);
         }
         self.ack_now = true;

@@ -15,8 +15,7 @@
 //! Decisions:
 //! - Times are not rounded to ticks. The bound by the shortest RTO (`tcp_delack_max`) is `rto.min`
 //!   itself and not a tick less.
-//! - SACK compression (`tcp_comp_sack_delay_ns`) is left out. It merges duplicate ACKs after the
-//!   third that arrive within 1 ms of each other, or 5 % of a shorter RTT.
+//! - SACK compression (`tcp_comp_sack_delay_ns`) is a setting of its own: `held`.
 
 use units::{Span, Time};
 
@@ -78,6 +77,11 @@ impl Timing {
         if self.delay > Span::ZERO {
             self.delay = SHORTEST_DELAY;
         }
+    }
+
+    /// The window may grow: the next ACK does not wait (`tcp_grow_window`).
+    pub(super) fn tell_of_growth(&mut self) {
+        self.quick |= 1;
     }
 
     /// Data arrived that routers may have marked or not. Unmarkable data behind markable data is

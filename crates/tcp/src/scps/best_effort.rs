@@ -62,17 +62,19 @@ use units::{Bytes, Span};
 #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", serde(deny_unknown_fields))]
 pub struct BestEffort {
-    /// Number of retransmissions of a segment after which the sender gives it up. 0 gives it up after its first
-    /// transmission. Less than `max_retries`, unless `user_timeout` takes its place. The reference implementation has 32.
+    /// Number of retransmissions of a segment after which the sender gives it up. 0 gives it up
+    /// after its first transmission. Less than `max_retries`, unless `user_timeout` takes its
+    /// place. The reference implementation has 32.
     #[cfg_attr(feature = "schema", schemars(range(max = 32)))]
     pub retransmissions: u32,
-    /// Time that the receiver waits for missing data, from the first data behind it on. Then the application reads on
-    /// behind the hole. The default is that of the reference implementation, about 1.05s.
+    /// Time that the receiver waits for missing data, from the first data behind it on. Then the
+    /// application reads on behind the hole. The default is that of the reference implementation,
+    /// about 1.05s.
     #[cfg_attr(feature = "schema", serde(default = "BestEffort::default_timeout"))]
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms", "x-maximum" = "600s")))]
     pub receive_timeout: Span,
-    /// Bytes out of order at which the receiver does not wait any longer, and passes the first hole at once. Less than
-    /// `receive_buffer`. Default: none, it waits for `receive_timeout`.
+    /// Bytes out of order at which the receiver does not wait any longer, and passes the first hole
+    /// at once. Less than `receive_buffer`. Default: none, it waits for `receive_timeout`.
     #[cfg_attr(feature = "schema", serde(default))]
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1B", "x-maximum" = "1GiB")))]
     pub receive_threshold: Option<Bytes>,
@@ -98,7 +100,8 @@ pub struct BestEffortCounters {
     pub given_up_bytes: u64,
     /// Holes that they make. Those that touch are one.
     pub given_up_holes: u64,
-    /// Bytes of the other end's stream that this end has passed over: the application does not get them.
+    /// Bytes of the other end's stream that this end has passed over: the application does not get
+    /// them.
     pub skipped_bytes: u64,
     /// Holes that they make.
     pub skipped_holes: u64,

@@ -34,53 +34,58 @@ pub use best_effort::{BestEffort, BestEffortCounters};
 pub(crate) use recovery::SnackRecovery;
 pub(crate) use reports::Reports;
 
-/// SCPS-TP on a route. All defaults but those of `snack`, `outage_timeouts` and the signals are those of the reference
-/// implementation.
+/// SCPS-TP on a route. All defaults but those of `snack`, `outage_timeouts` and the signals are
+/// those of the reference implementation.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", serde(default, deny_unknown_fields))]
 pub struct Scps {
-    /// Form of the SNACK option: `"simple"` reports one hole in each ACK, `"vector"` also what has arrived behind
-    /// it, with a bit for each full segment. The reference implementation has the simple form only. The vector is
-    /// a reconstruction.
+    /// Form of the SNACK option: `"simple"` reports one hole in each ACK, `"vector"` also what has
+    /// arrived behind it, with a bit for each full segment. The reference implementation has the
+    /// simple form only. The vector is a reconstruction.
     pub snack: SnackForm,
-    /// Cause of losses on the route. After `"congestion"`, the controller reduces the window, once in a round
-    /// trip, and a timeout doubles the next. After `"corruption"`, window and retransmission timer stay as they
-    /// are, and what is missing is retransmitted.
+    /// Cause of losses on the route. After `"congestion"`, the controller reduces the window, once
+    /// in a round trip, and a timeout doubles the next. After `"corruption"`, window and
+    /// retransmission timer stay as they are, and what is missing is retransmitted.
     pub cause: Cause,
-    /// Rate of the route, counted over IP packets: the token bucket that all connections of SCPS-TP share whose data
-    /// leaves the host on the same link. It holds 50 ms of the rate, or five packets if those are more. ACKs that leave
-    /// there take tokens too. Flows that share a route have the same rate, and the controller `"none"` requires one. A
-    /// side of a split proxy has its own `rate` instead. Default: no bound.
+    /// Rate of the route, counted over IP packets: the token bucket that all connections of SCPS-TP
+    /// share whose data leaves the host on the same link. It holds 50 ms of the rate, or five
+    /// packets if those are more. ACKs that leave there take tokens too. Flows that share a route
+    /// have the same rate, and the controller `"none"` requires one. A side of a split proxy has
+    /// its own `rate` instead. Default: no bound.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1kbit/s", "x-maximum" = "320Gbit/s")))]
     pub rate: Option<Rate>,
-    /// Minimum time between two ACKs without data. ACKs of the FIN, and of data that fills the window, do not
-    /// wait.
+    /// Minimum time between two ACKs without data. ACKs of the FIN, and of data that fills the
+    /// window, do not wait.
     #[cfg_attr(feature = "schema", schemars(extend("x-maximum" = "60s")))]
     pub ack_floor: Span,
-    /// Strictly delayed ACKs (ACK frequency 0): data in order is acknowledged by the timer of `delayed_ack` only,
-    /// whatever the number of segments is. Reports of missing data, ACKs of the FIN, and of data that fills the
-    /// window, do not wait for it. `delayed_ack` has no number of segments then.
+    /// Strictly delayed ACKs (ACK frequency 0): data in order is acknowledged by the timer of
+    /// `delayed_ack` only, whatever the number of segments is. Reports of missing data, ACKs of the
+    /// FIN, and of data that fills the window, do not wait for it. `delayed_ack` has no number of
+    /// segments then.
     pub strictly_delayed: bool,
-    /// Number of consecutive timeouts of the same segment after which the link counts as out. Then nothing is sent
-    /// but probes, after 0, 5, 6, 12, 24, 48 and 60s, until a packet of the other end arrives. After 32 probes the
-    /// connection is aborted. Default: never.
+    /// Number of consecutive timeouts of the same segment after which the link counts as out. Then
+    /// nothing is sent but probes, after 0, 5, 6, 12, 24, 48 and 60s, until a packet of the other
+    /// end arrives. After 32 probes the connection is aborted. Default: never.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 32)))]
     pub outage_timeouts: Option<u32>,
-    /// Gateways signal outages of links (SCMP): from the signal on nothing is sent but probes, and when the link is
-    /// available again, the rest follows at once. The node that sends on a link knows its outages by `event` and by
-    /// `trace`, and its signal needs the propagation delay of the way back. It takes no capacity and is not lost, which
-    /// is a reconstruction. Connections that open during an outage do not know of it.
+    /// Gateways signal outages of links (SCMP): from the signal on nothing is sent but probes, and
+    /// when the link is available again, the rest follows at once. The node that sends on a link
+    /// knows its outages by `event` and by `trace`, and its signal needs the propagation delay of
+    /// the way back. It takes no capacity and is not lost, which is a reconstruction. Connections
+    /// that open during an outage do not know of it.
     pub outage_signals: bool,
-    /// Gateways signal errors of links (SCMP, "corruption experienced"): losses count as corruption until a second and a
-    /// smoothed RTT after the last signal, and then again as `cause` has it. The node at the far end of a link signals
-    /// to all senders whose data crosses it when a packet is corrupted, at most once in a second. A signal needs the
-    /// propagation delay of the way back, takes no capacity and is not lost. How long a signal counts is a
-    /// reconstruction. Errors that ARQ or FEC hide from the network are not signalled.
+    /// Gateways signal errors of links (SCMP, "corruption experienced"): losses count as corruption
+    /// until a second and a smoothed RTT after the last signal, and then again as `cause` has it.
+    /// The node at the far end of a link signals to all senders whose data crosses it when a packet
+    /// is corrupted, at most once in a second. A signal needs the propagation delay of the way
+    /// back, takes no capacity and is not lost. How long a signal counts is a reconstruction.
+    /// Errors that ARQ or FEC hide from the network are not signalled.
     pub corruption_signals: bool,
-    /// Best-effort transport (BETS): the sender gives data up after a number of retransmissions, and the receiver does
-    /// not wait for it for ever. Some of the data does not arrive, and what arrives is in order. Not for flows that
-    /// gateways split, whose relays would join what is before and behind a hole. Default: off, all data arrives.
+    /// Best-effort transport (BETS): the sender gives data up after a number of retransmissions,
+    /// and the receiver does not wait for it for ever. Some of the data does not arrive, and what
+    /// arrives is in order. Not for flows that gateways split, whose relays would join what is
+    /// before and behind a hole. Default: off, all data arrives.
     pub best_effort: Option<BestEffort>,
 }
 
@@ -128,7 +133,8 @@ pub const SILENCE_OF_SIGNALS: Span = Span::from_secs(1);
 /// Bits of a SNACK option at most: what fits next to timestamps.
 pub const MOST_BITS: u16 = 128;
 
-/// The SNACK option: what the receiver misses, in units of a full segment behind the number that it acknowledges.
+/// The SNACK option: what the receiver misses, in units of a full segment behind the number that it
+/// acknowledges.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Snack {
     /// Start of the hole, in whole units, rounded down.
@@ -147,7 +153,8 @@ impl Snack {
         (6 + self.bits / 8).next_multiple_of(4)
     }
 
-    /// Missing data, in bytes behind the number that is acknowledged: the hole, and those that the vector shows.
+    /// Missing data, in bytes behind the number that is acknowledged: the hole, and those that the
+    /// vector shows.
     pub fn holes(self, unit: u64) -> impl Iterator<Item = (u64, u64)> {
         let first = (u64::from(self.offset), u64::from(self.offset) + u64::from(self.size));
         let mut bit = 0;
@@ -167,7 +174,8 @@ impl Snack {
         std::iter::once(first).chain(others).map(move |(start, end)| (start * unit, end * unit))
     }
 
-    /// The option as it is on the wire: kind 21, length, offset, size and vector, the first bit first.
+    /// The option as it is on the wire: kind 21, length, offset, size and vector, the first bit
+    /// first.
     pub fn encode(self) -> ([u8; 6 + MOST_BITS as usize / 8], u8) {
         #[expect(clippy::cast_possible_truncation, reason = "at most 22")]
         let length = 6 + (self.bits / 8) as u8;

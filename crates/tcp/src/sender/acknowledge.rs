@@ -169,7 +169,7 @@ fn on_new_data<R: LossRecovery>(
         core.judge_mtu_probe(ack.number);
     }
     core.stream.una = ack.number;
-    core.stream.fill_buffer(config.send_buffer);
+    core.fill_buffer(config);
     core.scoreboard.acknowledge(ack.number);
     let timed = core.take_timed(now, ack.number);
     recovery.sample_rtt(core, now, config, ack, acked, timed);

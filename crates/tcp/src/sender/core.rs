@@ -1,7 +1,7 @@
 //! Parts of the sender that all recoveries share. A recovery gets them with each call.
 
 use congestion::{AnyController, Controller, SendState, Sizing, TcpPolicy};
-use transport::{Counters, Pacing, Progress, RttEstimator};
+use transport::{Counters, LimitClock, Pacing, Progress, RttEstimator};
 use units::{Span, Time};
 use wire::feedback::Response;
 
@@ -10,6 +10,7 @@ use crate::scoreboard::Scoreboard;
 
 use super::episode::{Episode, LastReduction, Phase};
 use super::features::Features;
+use super::limits::Reached;
 use super::offload::Packet;
 use super::peer::Peer;
 use super::stream::Stream;
@@ -45,6 +46,11 @@ pub(crate) struct Core {
     pub(crate) counters: Counters,
     /// Response of this end to the requests that routers have seen.
     pub(crate) response: Option<Response>,
+    /// Time by what held the sender back.
+    pub(super) limits: LimitClock,
+    pub(super) reached: Reached,
+    /// The connection is over.
+    pub(super) is_stopped: bool,
 }
 
 impl Core {
@@ -52,8 +58,10 @@ impl Core {
         let features = Features::needed(config, controller.needs());
         controller.window_mut().paced = features.as_ref().is_some_and(|one| one.needs.pacing);
         let is_linux = config.recovery == Recovery::Linux;
-        let has_packets =
-            is_linux || config.delayed_ack == AckTiming::Linux || config.pacing == Pacing::Linux;
+        let has_packets = is_linux
+            || config.delayed_ack == AckTiming::Linux
+            || config.pacing == Pacing::Linux
+            || config.send_tuning.is_some();
         Self {
             stream: Stream::new(config.mss.into()),
             peer: Peer::default(),
@@ -76,6 +84,9 @@ impl Core {
             packet: has_packets.then(Packet::default),
             counters: Counters::default(),
             response: None,
+            limits: LimitClock::default(),
+            reached: Reached::default(),
+            is_stopped: false,
         }
     }
 

@@ -5,6 +5,7 @@ use congestion::{Controller, Needs, Sent};
 use transport::{CarefulResume, KnownPath, MtuProbing, Pacer, Pacing, QuickStart, Range};
 use units::Time;
 
+use crate::buffers::{Positions, SendBuffer};
 use crate::config::Config;
 
 use super::core::Core;
@@ -13,6 +14,7 @@ use super::loss_notice::Notices;
 use super::measurement::Measurement;
 use super::path_mtu::Discovery;
 use super::probes::Probes;
+use super::stream::Stream;
 use super::usage::HeldBy;
 
 /// Parts that the controller or the configuration of a connection requires.
@@ -33,6 +35,8 @@ pub(super) struct Features {
     /// Path MTU discovery, on paths that are searched or on which a router has found a segment too
     /// large.
     pub(super) path_mtu: Option<Box<Discovery>>,
+    /// The send buffer, if it tunes itself.
+    pub(super) send_buffer: Option<SendBuffer>,
     /// The path as another connection has found it, until this one is open.
     pub(super) known_path: Option<KnownPath>,
 }
@@ -49,6 +53,7 @@ impl Features {
             || features.notices.is_some()
             || features.jump.is_some()
             || config.scps.is_some()
+            || config.send_tuning.is_some()
             || config.mtu_probing != MtuProbing::Off;
         is_needed.then(|| Box::new(features))
     }
@@ -63,11 +68,16 @@ impl Features {
         Self {
             needs,
             measurement: Measurement::new(needs),
-            pacer: Pacer::new(config.pacing),
+            // The memory of a send buffer is that of packets, so packets are what is paced.
+            pacer: Pacer::new(match config.send_tuning {
+                Some(_) => Pacing::Linux,
+                None => config.pacing,
+            }),
             probes: needs.probes.then(Probes::new),
             jump,
             notices: config.eln.then(Notices::default),
             path_mtu: None,
+            send_buffer: config.send_tuning.as_ref().map(SendBuffer::new),
             known_path: None,
         }
     }
@@ -100,7 +110,91 @@ impl Features {
     }
 }
 
+/// Positions in the stream that a send buffer needs.
+fn positions(stream: &Stream) -> Positions {
+    Positions {
+        acknowledged: stream.una,
+        sent: stream.max.max(1),
+        buffered: stream.buffered,
+        written: stream.written,
+    }
+}
+
 impl Core {
+    /// Lets as much of the written data into the send buffer as it has room for, if it has one
+    /// size.
+    #[inline]
+    pub(super) fn fill_buffer(&mut self, config: &Config) {
+        if config.send_tuning.is_none() {
+            self.stream.fill_buffer(config.send_buffer);
+        } else {
+            self.take_acknowledged();
+        }
+    }
+
+    /// Data was acknowledged, which has left the send buffer.
+    #[cold]
+    fn take_acknowledged(&mut self) {
+        let Self { features, stream, .. } = self;
+        if let Some(buffer) = features.as_mut().and_then(|features| features.send_buffer.as_mut()) {
+            buffer.on_acknowledged(stream.una, stream.max);
+        }
+    }
+
+    /// The connection is open: the send buffer has room for the initial window.
+    pub(super) fn open_buffer(&mut self) {
+        let Self { features, stream, controller, .. } = self;
+        if let Some(buffer) = features.as_mut().and_then(|features| features.send_buffer.as_mut()) {
+            buffer.open(stream.mss, controller.windows_in_buffer());
+        }
+    }
+
+    /// The application has taken back what was never sent.
+    pub(super) fn withdraw_from_buffer(&mut self, config: &Config) {
+        let Self { features, stream, .. } = self;
+        if let Some(buffer) = features.as_mut().and_then(|features| features.send_buffer.as_mut()) {
+            buffer.withdraw();
+            stream.buffered = stream.buffered.min(stream.written);
+        } else {
+            stream.fill_buffer(config.send_buffer);
+        }
+    }
+
+    /// All that may leave has left: the application goes on writing, if it is not asleep or wakes
+    /// up. Returns true if it has written something.
+    #[cold]
+    pub(super) fn write_on(&mut self) -> bool {
+        let (segment, cwnd) = (self.stream.mss, self.controller.window().cwnd);
+        let open = self
+            .peer
+            .usable
+            .saturating_sub(self.stream.flight())
+            .min(cwnd.saturating_sub(self.pipe()));
+        let packet = self.segments_of_packet() * segment;
+        let Self { features, stream, controller, .. } = self;
+        let Some(buffer) = features.as_mut().and_then(|features| features.send_buffer.as_mut())
+        else {
+            return false;
+        };
+        if stream.una == 0 || stream.buffered >= stream.written {
+            return false;
+        }
+        let runs_dry = stream.unsent() < segment;
+        let at = positions(stream);
+        buffer.check(&at, open >= segment, cwnd, controller.windows_in_buffer());
+        if buffer.is_blocked() {
+            return false;
+        }
+        let bytes = buffer.fill(&at, open, packet);
+        // The application has let the sender run out of data (`tcp_rate_check_app_limited` in
+        // `tcp_sendmsg`).
+        if runs_dry {
+            self.note_application_limit();
+        }
+        self.stream.buffered += bytes;
+        bytes > 0
+    }
+
     /// Returns true if pacing, or a search of the path MTU, holds back whatever would be sent now.
     /// A paced rate follows from cwnd, so it is cwnd that limits the sender then.
     pub(super) fn waits_for_departure(&mut self, now: Time) -> bool {
@@ -128,6 +222,17 @@ impl Core {
         let Self { features, stream, controller, rtt, packet, counters, .. } = self;
         let Some(features) = features else { return };
         let bytes = range.len();
+        if let Some(buffer) = &mut features.send_buffer
+            && !again
+            && !packet.as_ref().is_some_and(|packet| packet.continues(now))
+        {
+            if buffer.looks_between_packets(now) {
+                let cwnd = controller.window().cwnd;
+                let has_room = pipe_before < cwnd;
+                buffer.check(&positions(stream), has_room, cwnd, controller.windows_in_buffer());
+            }
+            buffer.on_packet(now, range.start);
+        }
         if let Some(probes) = &mut features.probes {
             probes.last = range;
         }

@@ -6,6 +6,7 @@
 //! - `timers`: retransmission and persist
 //! - `episode`: the loss that is being repaired, and the last reduction of the window
 //! - `usage`: use of cwnd
+//! - `limits`: time by what holds the sender back
 //! - `offload`: which segments end what Linux hands down in one piece
 //! - `features`: parts that only some connections need. They are `measurement`, samples for the
 //!   controller; pacing; `probes`, segments of low priority; `jump`, a larger window at the start;
@@ -30,6 +31,7 @@ pub(crate) mod core;
 pub(crate) mod episode;
 mod features;
 mod jump;
+mod limits;
 mod linux;
 mod loss_notice;
 pub(crate) mod measurement;
@@ -46,9 +48,10 @@ pub(crate) mod transmit;
 pub(crate) mod usage;
 
 use congestion::{AnyController, Controller, Ecn, Utilisation};
-use transport::{AbortCause, Counters, Range, RttEstimator};
+use transport::{AbortCause, Counters, Limit, Range, RttEstimator};
 use units::{Span, Time};
 
+use crate::buffers::SendBuffer;
 use crate::config::{Config, Recovery};
 use crate::info::Outstanding;
 use crate::scoreboard::Scoreboard;
@@ -88,11 +91,15 @@ impl Sender {
 
     /// The SYN was sent at `now`. `retry`: not for the first time.
     pub(crate) fn syn_sent(&mut self, now: Time, config: &Config, retry: bool) {
-        let Core { stream, timed, timers, rtt, .. } = &mut self.core;
+        let Core { stream, timed, timers, rtt, limits, is_stopped, .. } = &mut self.core;
         stream.max = 1;
         *timed = if retry { None } else { Some((1, now)) };
         timers.deadline = now + rtt.rto();
         timers.last_sent = now;
+        if limits.limit() == Limit::Uncounted {
+            *is_stopped = false;
+            limits.change(now, Limit::SetUp);
+        }
         if retry {
             timers.bound_by_user_timeout(now);
         } else {
@@ -133,9 +140,10 @@ impl Sender {
         // Only connections with timestamps have this one.
         let options = if echoed.is_some() { config.timestamps_bytes() } else { 0 };
         core.stream.una = 1;
-        core.stream.fill_buffer(config.send_buffer);
         core.controller.window_mut().agree_on_mss(mss);
         core.count_segments_of(mss);
+        core.open_buffer();
+        core.fill_buffer(config);
         core.scoreboard.acknowledge(1);
         core.timers.deadline = Time::NEVER;
         core.timers.retries = 0;
@@ -155,9 +163,19 @@ impl Sender {
         let core = &mut self.core;
         core.peer.advertise(window);
         core.peer.usable = window;
+        if config.send_tuning.is_some() {
+            core.write_on();
+        }
         self.search_path(now, config, options.into());
         with_recovery!(&mut self.recovery, recovery => recovery.note_change_of_window(now));
         self.start_quickly(now, config, timed);
+        self.core.look_at_limit(now);
+    }
+
+    /// Memory of a send buffer that tunes itself.
+    pub(crate) fn tuned_buffer(&self) -> Option<u64> {
+        let features = self.core.features.as_ref();
+        features.and_then(|features| features.send_buffer.as_ref()).map(SendBuffer::size)
     }
 
     /// The connection is open, and its SYN has taken `round_trip` if only one was sent.
@@ -229,7 +247,10 @@ impl Sender {
             core.note_application_limit();
         }
         core.stream.written += bytes;
-        core.stream.fill_buffer(config.send_buffer);
+        core.fill_buffer(config);
+        if config.send_tuning.is_some() {
+            core.write_on();
+        }
         offload::look_again(&mut core.packet);
         with_recovery!(&mut self.recovery, recovery => recovery.look_at_idle_time(core));
     }
@@ -241,8 +262,8 @@ impl Sender {
         let Core { stream, timers, .. } = &mut self.core;
         let sent = (stream.max.max(1) + u64::from(timers.probing)).max(probed);
         stream.written = stream.written.min(sent);
-        stream.fill_buffer(config.send_buffer);
-        stream.written - 1
+        self.core.withdraw_from_buffer(config);
+        self.core.stream.written - 1
     }
 
     /// The application will write no more.
@@ -304,6 +325,10 @@ impl Sender {
                 acknowledge::process_apart(core, &mut **snack, now, config, ack, blocks);
             }
         }
+        if core.packet.is_some() && config.send_tuning.is_some() && core.stream.unsent() == 0 {
+            core.write_on();
+        }
+        core.note_end_of_ack(now);
     }
 
     /// An ACK that was overtaken.
@@ -319,6 +344,7 @@ impl Sender {
         with_recovery!(&mut self.recovery, recovery => {
             acknowledge::process_old(core, recovery, now, config, ack, blocks);
         });
+        core.look_at_limit(now);
     }
 
     /// The deadline has passed. The last segment of the other end came at `heard`.
@@ -340,20 +366,47 @@ impl Sender {
                 recovery.on_retransmission_timeout(core, now, config, heard);
             }
         });
+        core.look_at_limit(now);
     }
 
     /// The next piece to be sent, or `None` when the sender has to wait for an ACK, for the
     /// window, for the application or for a timer.
     #[inline(always)]
     pub(crate) fn next_chunk(&mut self, now: Time, config: &Config) -> Option<Chunk> {
+        if self.core.packet.is_some() {
+            return self.next_chunk_of_packet(now, config);
+        }
         let core = &mut self.core;
         match &mut self.recovery {
-            AnyRecovery::Classic(classic) => transmit::next_chunk(core, classic, now, config),
+            AnyRecovery::Classic(classic) => {
+                transmit::next_chunk::<_, false>(core, classic, now, config)
+            }
             AnyRecovery::Linux(linux) => {
                 transmit::next_chunk_apart(core, &mut **linux, now, config)
             }
             AnyRecovery::Snack(snack) => {
                 transmit::next_chunk_apart(core, &mut **snack, now, config)
+            }
+        }
+    }
+
+    /// Likewise where packets of several segments are modelled. Once nothing is left to be sent, or
+    /// no window lets it, an application with a send buffer that tunes itself writes on until it
+    /// sleeps or something may leave. After the last segment it writes at once, because a sender
+    /// that has nothing is not requested again.
+    #[inline(never)]
+    fn next_chunk_of_packet(&mut self, now: Time, config: &Config) -> Option<Chunk> {
+        let core = &mut self.core;
+        loop {
+            let chunk = with_recovery!(&mut self.recovery, recovery => {
+                transmit::next_chunk_apart(core, recovery, now, config)
+            });
+            if config.send_tuning.is_none() {
+                return chunk;
+            }
+            let wrote = (chunk.is_none() || core.stream.unsent() == 0) && core.write_on();
+            if chunk.is_some() || !wrote {
+                return chunk;
             }
         }
     }
@@ -418,6 +471,7 @@ impl Sender {
     pub(crate) fn stop(&mut self) {
         let core = &mut self.core;
         core.timers.stop();
+        core.is_stopped = true;
         core.features = None;
         core.may_probe = false;
         core.episode.resend_head = false;

@@ -216,7 +216,7 @@ impl Core {
         head.sent_at + srtt <= now + soon
     }
 
-    fn segments_of_packet(&self) -> u64 {
+    pub(super) fn segments_of_packet(&self) -> u64 {
         let Some(srtt) = self.rtt.srtt().filter(|srtt| *srtt > Span::ZERO) else {
             return self.controller.least_packet();
         };

@@ -1,8 +1,8 @@
 //! Path MTU discovery: segments of another size, and what was too large sent again.
 //!
 //! [`transport::PathMtu`] decides; this file acts on it. Data that was too large is not lost to
-//! congestion: it is retransmitted without a reduction of cwnd (RFC 1191 section 6.4, RFC 4821 section
-//! 7.6.2), in segments of the new size, as after a timeout and as cwnd allows.
+//! congestion: it is retransmitted without a reduction of cwnd (RFC 1191 section 6.4, RFC 4821
+//! section 7.6.2), in segments of the new size, as after a timeout and as cwnd allows.
 //!
 //! Source of what the RFCs leave open: Linux 6.1 (`tcp_v4_mtu_reduced`, `tcp_simple_retransmit`,
 //! `tcp_mtu_probe`, `tcp_fastretrans_alert`, `tcp_retransmit_skb`).
@@ -146,6 +146,7 @@ fn send_too_large_again<R: LossRecovery>(
     window.ssthresh = window.ssthresh.max(window.cwnd / 4 * 3);
     recovery.lose_too_large(core, now, range);
     core.restart_timer(now);
+    core.look_at_limit(now);
 }
 
 /// The probe that is due. cwnd has a segment less for it, because it carries more than one

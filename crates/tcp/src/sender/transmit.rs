@@ -26,16 +26,17 @@ pub(crate) struct Chunk {
     pub(crate) again: bool,
 }
 
-/// The next piece to be sent, or `None` when the sender has to wait for an ACK, for the
-/// window, for the application or for a timer.
+/// The next piece to be sent, or `None` when the sender has to wait for an ACK, for the window, for
+/// the application or for a timer. Packets of several segments are modelled only with `PACKETS`.
 #[inline(always)]
-pub(crate) fn next_chunk<R: LossRecovery>(
+pub(crate) fn next_chunk<R: LossRecovery, const PACKETS: bool>(
     core: &mut Core,
     recovery: &mut R,
     now: Time,
     config: &Config,
 ) -> Option<Chunk> {
     if core.features.is_some() && core.waits_for_departure(now) {
+        core.look_at_limit(now);
         return None;
     }
     if std::mem::take(&mut core.episode.resend_head) {
@@ -59,7 +60,7 @@ pub(crate) fn next_chunk<R: LossRecovery>(
         core.held_by = HeldBy::CongestionWindow;
         return None;
     }
-    let chunk = next_new_data(core, recovery, now, config);
+    let chunk = next_new_data::<R, PACKETS>(core, recovery, now, config);
     if chunk.is_some() {
         return chunk;
     }
@@ -78,7 +79,7 @@ pub(crate) fn next_chunk_apart<R: LossRecovery>(
     now: Time,
     config: &Config,
 ) -> Option<Chunk> {
-    next_chunk(core, recovery, now, config)
+    next_chunk::<R, true>(core, recovery, now, config)
 }
 
 /// One byte beyond a closed window, or what fits a window that is smaller than a segment
@@ -171,7 +172,7 @@ fn note_sending<R: LossRecovery>(
 }
 
 #[inline(always)]
-fn next_new_data<R: LossRecovery>(
+fn next_new_data<R: LossRecovery, const PACKETS: bool>(
     core: &mut Core,
     recovery: &mut R,
     now: Time,
@@ -189,7 +190,7 @@ fn next_new_data<R: LossRecovery>(
     }
     core.scale_window(Sizing::Segment, core.peer.usable);
     let by_receiver = (core.stream.una + core.peer.usable).saturating_sub(core.stream.max);
-    if core.packet.is_some() {
+    if PACKETS && core.packet.is_some() {
         return next_of_packet(core, recovery, now, config, available, by_receiver);
     }
     let by_congestion = recovery.room(core, config);
@@ -199,7 +200,7 @@ fn next_new_data<R: LossRecovery>(
         core.episode.count_limited(length);
         return Some(send_new(core, recovery, now, length));
     }
-    core.held_by = limit(available, by_receiver, by_congestion);
+    core.note_stop(now, limit(available, by_receiver, by_congestion));
     None
 }
 
@@ -216,6 +217,7 @@ fn next_of_packet<R: LossRecovery>(
 ) -> Option<Chunk> {
     let by_congestion = recovery.room(core, config);
     if core.defers(now, available, by_receiver, by_congestion) {
+        core.note_stop(now, core.held_by);
         return None;
     }
     let usable = by_receiver.min(by_congestion);
@@ -225,9 +227,12 @@ fn next_of_packet<R: LossRecovery>(
         core.episode.count_limited(length);
         let ends = core.ends_packet(now, available.min(usable));
         let chunk = send_new(core, recovery, now, length);
+        // A write ends there, and the next has not begun.
+        let ends =
+            ends || (config.send_tuning.is_some() && core.stream.max == core.stream.buffered);
         return Some(Chunk { push: chunk.push | ends, ..chunk });
     }
-    core.held_by = limit(available, by_receiver, by_congestion);
+    core.note_stop(now, limit(available, by_receiver, by_congestion));
     None
 }
 
@@ -291,6 +296,9 @@ pub(crate) fn send_new<R: LossRecovery>(
     if length > 0 {
         core.counters.segments += 1;
         core.counters.bytes += length;
+    }
+    if reached >= core.stream.buffered {
+        core.look_at_limit(now);
     }
     Chunk { start, length, fin, push: reached == core.stream.written, again: false }
 }

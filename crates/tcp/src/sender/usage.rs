@@ -11,15 +11,17 @@
 //! five minutes (section 4.4.3).
 
 use congestion::Window;
+use transport::Limit;
 
 use super::stream::Stream;
 
 /// Limit that held the sender back when it last stopped.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[repr(u8)]
 pub(crate) enum HeldBy {
-    CongestionWindow,
-    AdvertisedWindow,
-    Application,
+    CongestionWindow = Limit::CongestionWindow as u8,
+    AdvertisedWindow = Limit::ReceiveWindow as u8,
+    Application = Limit::Application as u8,
 }
 
 /// How far cwnd was used.

@@ -18,8 +18,8 @@ fn text_of(stimulus: &Stimulus) -> String {
     record(stimulus, &mut Simulated::new(Profile::Linux, &calls)).unwrap()
 }
 
-/// Recorded scripts on which the simulated TCP differs from the kernel, and the rule of Linux that it does not
-/// have.
+/// Recorded scripts on which the simulated TCP differs from the kernel, and the rule of Linux that
+/// it does not have.
 const KNOWN: [(u64, &str); 1] =
     [(4, "HZ: timers of the kernel expire with a tick, later than here")];
 

@@ -42,8 +42,9 @@ fn with_controller(config: &Config, name: &str) -> Wire {
     Wire::of(ends).open()
 }
 
-/// Section 3.1: 111 in the SYN asks; 010 in the SYN with ACK agrees and says that the SYN came without ECT.
-/// The ACK says the same of the SYN with ACK, and 5 is the first number of all counters.
+/// Section 3.1: 111 in the SYN asks; 010 in the SYN with ACK agrees and says that the SYN came
+/// without ECT. The ACK says the same of the SYN with ACK, and 5 is the first number of all
+/// counters.
 #[test]
 fn the_set_up_agrees_on_accurate_reports() {
     let mut wire = Wire::established(&accurate());
@@ -102,7 +103,8 @@ fn an_answer_that_repeats_the_question_is_none() {
     }
 }
 
-/// How a set-up went in which `change` sees each segment: the ends, and AE, CWR and ECE of its three segments.
+/// How a set-up went in which `change` sees each segment: the ends, and AE, CWR and ECE of its
+/// three segments.
 fn set_up(mut change: impl FnMut(usize, &mut Segment) -> bool) -> (Wire, Vec<u8>) {
     let mut wire = Wire::new(&accurate());
     wire.ends[A].connect();
@@ -129,8 +131,8 @@ fn data_of(wire: &mut Wire, end: usize) -> Vec<Segment> {
     std::iter::from_fn(|| wire.ends[end].next_segment(now)).filter(|s| s.payload > 0).collect()
 }
 
-/// Section 3.1.3: combinations that are reserved are taken for 111 in a SYN, and for a SYN that arrived
-/// unchanged in its answer.
+/// Section 3.1.3: combinations that are reserved are taken for 111 in a SYN, and for a SYN that
+/// arrived unchanged in its answer.
 #[test]
 fn reserved_combinations_agree_on_accurate_reports() {
     for asked in [0b001, 0b010, 0b100, 0b101, 0b110, 0b111] {
@@ -151,8 +153,8 @@ fn reserved_combinations_agree_on_accurate_reports() {
     assert!(data_of(&mut wire, A).iter().all(|s| bits(s) == 5 && s.is_ecn_capable()));
 }
 
-/// Section 3.2.2.2: the SYN with ACK reports a mark of the SYN, and no counter does. The window is one
-/// segment, as after a lost SYN.
+/// Section 3.2.2.2: the SYN with ACK reports a mark of the SYN, and no counter does. The window is
+/// one segment, as after a lost SYN.
 #[test]
 fn a_marked_syn_is_reported_by_its_answer_alone() {
     let (mut wire, seen) = set_up(|number, _| number == 0);
@@ -175,8 +177,8 @@ fn a_marked_answer_is_reported_by_the_first_ack_and_counted() {
     assert_eq!(wire.ends[B].controller().window().ssthresh, u64::MAX);
 }
 
-/// The ACK that opens the connection is lost, and data of its sender as well: the answer to the SYN with ACK
-/// that comes again says what the first ACK said, and not how many marks there were.
+/// The ACK that opens the connection is lost, and data of its sender as well: the answer to the SYN
+/// with ACK that comes again says what the first ACK said, and not how many marks there were.
 #[test]
 fn a_repeated_answer_is_acknowledged_with_how_the_first_one_arrived() {
     for marked in [false, true] {
@@ -283,7 +285,8 @@ fn each_ack_carries_the_number_of_marked_packets() {
     assert_eq!(u64::from(bits(&last.segment)), (5 + 40 / 3) % 8);
 }
 
-/// Section 3.2.3: 5 with the bytes of ECT(0), then those of CE; 24 bits each, and they begin with 1 and 0.
+/// Section 3.2.3: 5 with the bytes of ECT(0), then those of CE; 24 bits each, and they begin with 1
+/// and 0.
 #[test]
 fn acks_carry_the_bytes_that_were_marked_and_those_that_were_not() {
     let mut wire = Wire::established(&accurate()).scripted(marking(|nth| nth % 4 == 0));
@@ -326,7 +329,8 @@ fn the_first_mark_does_not_wait_for_a_second_segment() {
     assert_eq!((acks(99), acks(1)), (1, 2));
 }
 
-/// A mark reduces once in a round trip, and whether another came is not said by a latch: the number is.
+/// A mark reduces once in a round trip, and whether another came is not said by a latch: the number
+/// is.
 #[test]
 fn a_reported_mark_halves_and_the_sender_does_not_answer_with_cwr() {
     let mut wire = Wire::established(&accurate()).scripted(marking(|nth| nth <= 10));
@@ -336,7 +340,8 @@ fn a_reported_mark_halves_and_the_sender_does_not_answer_with_cwr() {
     assert!(wire.sent(A, Sent::is_data).all(|sent| bits(&sent.segment) == 5));
 }
 
-/// Section 3.2.2.5: an ACK that was overtaken has an old number, which is not read as seven new marks.
+/// Section 3.2.2.5: an ACK that was overtaken has an old number, which is not read as seven new
+/// marks.
 #[test]
 fn a_late_ack_reports_no_marks() {
     let mut wire = Wire::established(&accurate()).scripted(marking(|nth| nth == 3));
@@ -380,7 +385,8 @@ fn a_scalable_sender_uses_ect_1_only_if_marks_are_counted() {
     assert!(data.iter().all(|s| s.is_ecn_capable() && !s.is_low_latency()));
 }
 
-/// RFC 8257 section 3.2: ECE is that of the data which an ACK acknowledges, whether it waited or not.
+/// RFC 8257 section 3.2: ECE is that of the data which an ACK acknowledges, whether it waited or
+/// not.
 #[test]
 fn the_receiver_of_dctcp_reports_each_mark_and_delays_other_acks() {
     let mut wire =
@@ -400,8 +406,8 @@ fn the_receiver_of_dctcp_reports_each_mark_and_delays_other_acks() {
     assert_eq!(relative, expected);
 }
 
-/// Both, with every recovery and delayed ACKs or none: the share of marks that the sender sees is that of the
-/// network.
+/// Both, with every recovery and delayed ACKs or none: the share of marks that the sender sees is
+/// that of the network.
 #[test]
 fn the_sender_sees_the_share_of_marks_of_the_network() {
     for recovery in [Recovery::NewReno, Recovery::Sack, Recovery::Linux] {

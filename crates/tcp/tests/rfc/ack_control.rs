@@ -1,5 +1,5 @@
-//! ACK congestion control (RFC 5690): both SYNs permit it, and the receiver sends an ACK for as many segments as the
-//! data sender asks for.
+//! ACK congestion control (RFC 5690): both SYNs permit it, and the receiver sends an ACK for as
+//! many segments as the data sender asks for.
 
 use congestion::Ecn;
 use tcp::{Config, Recovery};
@@ -87,7 +87,8 @@ fn the_acks_of_a_repair_show_no_lost_acks() {
     }
 }
 
-/// ACKs have ECT, and their marks raise R and nothing else (RFC 3168 would echo them to the receiver).
+/// ACKs have ECT, and their marks raise R and nothing else (RFC 3168 would echo them to the
+/// receiver).
 #[test]
 fn marks_of_acks_raise_the_ratio_and_are_not_echoed() {
     for (ecn, marks) in [(Ecn::Classic, true), (Ecn::EachMark, true), (Ecn::Accurate, false)] {

@@ -105,7 +105,8 @@ fn best_effort_is_used_only_if_both_ends_offer_it() {
     }
 }
 
-/// Reports that follow an embargo count, and so does the timer. The byte behind the hole shows that it is missing.
+/// Reports that follow an embargo count, and so does the timer. The byte behind the hole shows that
+/// it is missing.
 #[test]
 fn a_segment_has_all_its_retransmissions() {
     for retransmissions in 0..4 {
@@ -228,7 +229,8 @@ fn a_stream_of_which_nothing_arrives_ends() {
     }
 }
 
-/// The last data in the window counts as last: otherwise SND.UNA would reach its end, and nothing could be sent.
+/// The last data in the window counts as last: otherwise SND.UNA would reach its end, and nothing
+/// could be sent.
 #[test]
 fn the_last_segment_in_the_window_is_not_given_up() {
     for retransmissions in [0, 1] {

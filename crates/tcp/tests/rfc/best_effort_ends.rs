@@ -48,7 +48,8 @@ fn an_outage_gives_nothing_up() {
     }
 }
 
-/// The link is out with only the FIN outstanding, and the receiver behind: it answers no other probe.
+/// The link is out with only the FIN outstanding, and the receiver behind: it answers no other
+/// probe.
 #[test]
 fn a_fin_is_the_probe_of_a_receiver_that_is_behind() {
     let route = Scps { outage_timeouts: Some(1), ..route(0, 30_000) };
@@ -71,7 +72,8 @@ fn a_fin_is_the_probe_of_a_receiver_that_is_behind() {
     assert_eq!(wire.ends[B].delivered(), 5 * MSS);
 }
 
-/// The other end is gone. What is given up delays the end of the connection, and does not prevent it.
+/// The other end is gone. What is given up delays the end of the connection, and does not prevent
+/// it.
 #[test]
 fn an_end_that_is_gone_ends_the_connection() {
     for retransmissions in [0, 1] {
@@ -99,7 +101,8 @@ fn an_end_that_is_gone_ends_the_connection() {
     }
 }
 
-/// The receiver moves, so the user timeout begins again, although its ACKs stay below what was given up.
+/// The receiver moves, so the user timeout begins again, although its ACKs stay below what was
+/// given up.
 #[test]
 fn the_user_timeout_counts_from_the_progress_of_the_receiver() {
     let config = Config { user_timeout: Some(ms(900)), ..best_effort(0, 800) };
@@ -269,7 +272,8 @@ fn noisy(seed: u64, percent: u64, arrivals: [Arrivals; 2]) -> impl FnMut(&Sent) 
             return Fate::Lost;
         }
         if chance < percent + 5 {
-            // It may have an acknowledgement that is too old by then, and is no arrival (RFC 5961 section 5.2).
+            // It may have an acknowledgement that is too old by then, and is no arrival (RFC 5961
+            // section 5.2).
             return Fate::Late(late);
         }
         if sent.is_data() {
@@ -282,8 +286,8 @@ fn noisy(seed: u64, percent: u64, arrivals: [Arrivals; 2]) -> impl FnMut(&Sent) 
 proptest! {
     #![proptest_config(ProptestConfig { failure_persistence: None, cases: 400, ..ProptestConfig::default() })]
 
-    /// Losses, late packets and duplicates in both directions. Every byte is delivered at most once and in order, or
-    /// skipped before it arrives, and both streams end.
+    /// Losses, late packets and duplicates in both directions. Every byte is delivered at most once
+    /// and in order, or skipped before it arrives, and both streams end.
     #[test]
     fn what_is_delivered_and_what_is_skipped_is_what_was_sent(
         configs in [configs(), configs()],

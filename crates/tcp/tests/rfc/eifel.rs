@@ -1,5 +1,6 @@
-//! Undo by the echoed timestamp (Eifel, RFC 3522 and RFC 4015), with each controller: a reduction for an original
-//! that was only late leaves no smaller window behind, and nothing is retransmitted after it.
+//! Undo by the echoed timestamp (Eifel, RFC 3522 and RFC 4015), with each controller: a reduction
+//! for an original that was only late leaves no smaller window behind, and nothing is retransmitted
+//! after it.
 
 #![expect(clippy::single_range_in_vec_init, reason = "a list of one SACK block")]
 
@@ -69,7 +70,8 @@ fn stamped(script: &Script, mut segment: Segment, sent: u32) -> Segment {
     segment
 }
 
-/// A round trip of 100 ms in which everything that is outstanding is acknowledged, four segments at a time.
+/// A round trip of 100 ms in which everything that is outstanding is acknowledged, four segments at
+/// a time.
 fn round(script: &mut Script) -> Vec<u64> {
     let stamp = (script.now.as_nanos() / 1_000_000) as u32;
     let mut sent = script.wait(ms(100));

@@ -9,7 +9,8 @@ use crate::wire::{MSS, config, connection, ms};
 
 const DELAY: Span = Span::from_millis(50);
 
-/// Lets two ends talk until nothing is on its way and no timer is due for a second. Knows nothing of TCP.
+/// Lets two ends talk until nothing is on its way and no timer is due for a second. Knows nothing
+/// of TCP.
 fn talk<E: Endpoint>(now: &mut Time, ends: &mut [E; 2], mut lost: impl FnMut(&E::Packet) -> bool) {
     let until = *now + Span::from_secs(10);
     let mut flying: Vec<(Time, usize, E::Packet)> = Vec::new();

@@ -96,8 +96,8 @@ fn after_many_losses_the_window_climbs_back_with_each_ack_that_makes_progress() 
     assert_eq!(script.sack(12, &[23..30]), [19, 20]);
 }
 
-/// Linux: the timer restarts with the retransmission of the first segment, and with a SACK of data that was sent
-/// before it (`tcp_clean_rtx_queue`). A SACK of later data does not restart it.
+/// Linux: the timer restarts with the retransmission of the first segment, and with a SACK of data
+/// that was sent before it (`tcp_clean_rtx_queue`). A SACK of later data does not restart it.
 #[test]
 fn the_timer_starts_with_the_retransmission_of_the_first_segment() {
     let mut script = sender();
@@ -240,7 +240,8 @@ fn a_reduction_for_a_segment_that_was_only_late_is_taken_back() {
 /// RFC 5682 section 3: the originals arrive after all.
 #[test]
 fn a_timeout_for_segments_that_were_only_late_is_taken_back() {
-    // Timestamps tell which copy of the first segment is acknowledged (RFC 8985 section 6.2 step 2).
+    // Timestamps tell which copy of the first segment is acknowledged (RFC 8985 section 6.2 step
+    // 2).
     let mut wire = Wire::established(&Config { timestamps: true, ..linux() });
     wire.write(A, 20 * MSS);
     wire.run();
@@ -296,8 +297,8 @@ fn a_timeout_spares_what_was_sent_a_moment_ago() {
     assert_eq!(script.wait(ms(950)), [14]);
     script.end.write(2 * MSS);
     assert_eq!(script.sent(), [15, 16]);
-    // The timer waits for another probe, at the latest an RTO after the first segment was sent. There is none,
-    // because one is out.
+    // The timer waits for another probe, at the latest an RTO after the first segment was sent.
+    // There is none, because one is out.
     assert_eq!(script.wait(ms(50)), NONE);
     assert_eq!(script.wait(ms(1)), [10]);
     let mut sent = script.ack(11);
@@ -397,7 +398,8 @@ fn an_idle_window_leaves_three_quarters_as_ssthresh() {
     }
 }
 
-/// Timeouts of a sender whose RTT is 1.1 s, with an ACK each 22 ms, when `pauses` times 120 ms pass without one.
+/// Timeouts of a sender whose RTT is 1.1 s, with an ACK each 22 ms, when `pauses` times 120 ms pass
+/// without one.
 fn timeouts_after_pauses(estimator: Estimator, pauses: u32) -> u32 {
     let rto = match estimator {
         Estimator::Rfc6298 => RtoConfig::default(),
@@ -425,8 +427,8 @@ fn timeouts_after_pauses(estimator: Estimator, pauses: u32) -> u32 {
     script.end.counters().timeouts - before
 }
 
-/// RFC 6298 section 5 rule 5.3: an RTO without Linux's 200 ms counts from the last ACK of new data. From the
-/// departure of the first segment it would be over with the RTT.
+/// RFC 6298 section 5 rule 5.3: an RTO without Linux's 200 ms counts from the last ACK of new data.
+/// From the departure of the first segment it would be over with the RTT.
 #[test]
 fn a_pause_of_less_than_the_rtt_is_no_timeout_with_either_rto() {
     for estimator in [Estimator::Rfc6298, Estimator::Linux] {

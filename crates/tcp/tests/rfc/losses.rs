@@ -48,9 +48,9 @@ fn no_single_loss_keeps_a_transfer_from_its_end() {
     }
 }
 
-/// RFC 5681 section 3.2 and RFC 6675 section 5 step 4.3: the fast retransmit leaves at once, however much of the
-/// window the controller takes at the loss. Data that is still in the network may fill it for a round trip, and
-/// the timer would be faster.
+/// RFC 5681 section 3.2 and RFC 6675 section 5 step 4.3: the fast retransmit leaves at once,
+/// however much of the window the controller takes at the loss. Data that is still in the network
+/// may fill it for a round trip, and the timer would be faster.
 #[test]
 fn the_first_lost_segment_leaves_at_once_with_every_controller() {
     let mut late = Vec::new();
@@ -72,7 +72,8 @@ fn the_first_lost_segment_leaves_at_once_with_every_controller() {
             // Those that are paced need time, and more leaves after the lost segment.
             script.wait(ms(100));
             let first = script.first();
-            // Three whole segments at least: a short one may lie among them, cut at the edge of the window.
+            // Three whole segments at least: a short one may lie among them, cut at the edge of the
+            // window.
             let arrived = first + 1..first + 6;
             let mut sent = script.sack(first, std::slice::from_ref(&arrived));
             sent.extend(script.wait(ms(10)));

@@ -1,4 +1,5 @@
-//! Messages that do not depend on each other over the one stream of TCP, as in docs/sctp.md: all wait for a lost one.
+//! Messages that do not depend on each other over the one stream of TCP, as in docs/sctp.md: all
+//! wait for a lost one.
 
 use tcp::{Config, Recovery};
 
@@ -15,8 +16,9 @@ fn lossy(seed: u64, per: f64) -> impl FnMut(&Sent) -> Fate {
     }
 }
 
-/// Messages of `bytes` every 100 ms for 2000 s over a path with a delay of 250 ms: the mean time from writing until
-/// delivery in milliseconds, and how many of 1000 need more than 20 ms longer than the path.
+/// Messages of `bytes` every 100 ms for 2000 s over a path with a delay of 250 ms: the mean time
+/// from writing until delivery in milliseconds, and how many of 1000 need more than 20 ms longer
+/// than the path.
 fn delivery(recovery: Recovery, bytes: u64, per: f64) -> (u64, u64) {
     const MESSAGES: u64 = 20_000;
     let config = Config { recovery, ..config() };

@@ -73,8 +73,8 @@ fn a_mark_halves_the_window_once_in_a_round_trip() {
     assert_eq!(wire.ends[A].counters().retransmissions, 0);
 }
 
-/// Section 6.1.2: the echo that reduces the window and those that follow it in the same round trip let
-/// it grow no further.
+/// Section 6.1.2: the echo that reduces the window and those that follow it in the same round trip
+/// let it grow no further.
 #[test]
 fn an_echo_of_a_mark_lets_no_window_grow() {
     let mut wire = Wire::established(&ecn());
@@ -221,7 +221,8 @@ impl Controller for Noting {
 
 impl TcpPolicy for Noting {}
 
-/// Reports of ACKs to the controller while ten segments are acknowledged, of which the first was marked.
+/// Reports of ACKs to the controller while ten segments are acknowledged, of which the first was
+/// marked.
 fn noted_after_a_mark(recovery: Recovery, own_recovery: bool) -> Vec<bool> {
     let config = Arc::new(Config { recovery, ..ecn() });
     let noted = Arc::<Mutex<Vec<bool>>>::default();

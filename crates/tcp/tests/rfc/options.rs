@@ -34,7 +34,8 @@ fn an_option_is_used_only_if_both_ends_offer_it() {
     }
 }
 
-/// RFC 2018 section 2: without the permission there are no blocks, so losses show in duplicate ACKs.
+/// RFC 2018 section 2: without the permission there are no blocks, so losses show in duplicate
+/// ACKs.
 #[test]
 fn a_sack_sender_falls_back_to_newreno_when_the_other_end_does_not_permit_sack() {
     let mut wire = Wire::between(&config(), &Config { recovery: Recovery::NewReno, ..config() });

@@ -1,5 +1,5 @@
-//! An end that is gone: keep-alive and the user timeout (RFC 9293 sections 3.8.3 and 3.8.4, RFC 5482), with
-//! every recovery.
+//! An end that is gone: keep-alive and the user timeout (RFC 9293 sections 3.8.3 and 3.8.4,
+//! RFC 5482), with every recovery.
 
 use tcp::{Config, Flags, KeepAlive, Recovery, State};
 use transport::AbortCause;

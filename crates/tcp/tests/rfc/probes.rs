@@ -202,8 +202,8 @@ fn a_supplement_that_was_passed_over_is_not_sent_again_after_a_timeout() {
     assert!(twice.is_empty(), "{twice:?}");
 }
 
-/// Data that is too large for a link counts as lost, and with `recovery = "linux"` it is joined before it is
-/// cut: not across what arrived ahead of its turn, which the receiver does not lack.
+/// Data that is too large for a link counts as lost, and with `recovery = "linux"` it is joined
+/// before it is cut: not across what arrived ahead of its turn, which the receiver does not lack.
 #[test]
 fn lost_segments_are_not_joined_across_a_supplement_that_was_passed_over() {
     let small = MSS - 100;

@@ -285,8 +285,8 @@ fn a_mark_reduces_the_window_whatever_the_cause_of_losses_is() {
     }
 }
 
-/// The first flight of a controller with this configuration. Of its segments the third is marked and the seventh is
-/// lost, if so.
+/// The first flight of a controller with this configuration. Of its segments the third is marked
+/// and the seventh is lost, if so.
 fn flight(controller: &str, config: &Config, is_marked: bool, is_lossy: bool) -> Wire {
     let ends = [1, 2].map(|initial_sequence| {
         let settings = config.controller();
@@ -308,8 +308,8 @@ fn flight(controller: &str, config: &Config, is_marked: bool, is_lossy: bool) ->
     wire
 }
 
-/// On a route whose losses are corruption, a mark has the answer of each controller over TCP, and a loss in the same
-/// flight adds nothing to it.
+/// On a route whose losses are corruption, a mark has the answer of each controller over TCP, and a
+/// loss in the same flight adds nothing to it.
 #[test]
 fn every_controller_answers_marks_on_a_route_with_corruption() {
     for entry in congestion::entries() {
@@ -375,7 +375,8 @@ fn a_feature_is_used_only_if_both_ends_offer_it() {
     }
 }
 
-/// The floor bounds the ACKs of data that comes steadily, whatever the frequency of delayed ACKs is.
+/// The floor bounds the ACKs of data that comes steadily, whatever the frequency of delayed ACKs
+/// is.
 #[test]
 fn acks_keep_their_distance() {
     for floor in [0, 50, 120] {
@@ -412,7 +413,8 @@ fn acks_of_a_full_window_and_of_the_fin_do_not_wait_for_the_floor() {
     assert_eq!(wire.sent(B, is_of_fin).count(), 1);
 }
 
-/// ACK frequency 0: data in order is acknowledged by the timer only. What is missing is reported at once.
+/// ACK frequency 0: data in order is acknowledged by the timer only. What is missing is reported at
+/// once.
 #[test]
 fn strictly_delayed_acks_leave_by_the_timer() {
     for (delay, floor) in [(100, 50), (250, 50), (50, 120)] {

@@ -9,7 +9,8 @@ use transport::AbortCause;
 use crate::scps::{corruption, is_data_at, retransmissions, routes, scps, timeouts};
 use crate::wire::{A, B, Fate, MSS, Sent, Wire, config, ms};
 
-/// After two timeouts, probes of a byte go after 0, 5, 6, 12, 24, 48 and 60 s, until something arrives.
+/// After two timeouts, probes of a byte go after 0, 5, 6, 12, 24, 48 and 60 s, until something
+/// arrives.
 #[test]
 fn a_link_that_is_out_is_probed_with_one_byte() {
     let route = Scps { outage_timeouts: Some(2), ..corruption() };
@@ -32,7 +33,8 @@ fn a_link_that_is_out_is_probed_with_one_byte() {
     assert_eq!(timeouts(&wire), 2, "probes are no timeouts");
 }
 
-/// The timeout that finds the link out is no sign of congestion, and the answer to a probe measures no RTT.
+/// The timeout that finds the link out is no sign of congestion, and the answer to a probe measures
+/// no RTT.
 #[test]
 fn the_timeout_that_begins_an_outage_leaves_window_and_timer() {
     for (timestamps, bytes) in [(true, 10 * MSS), (false, 10 * MSS), (false, 1)] {
@@ -115,8 +117,8 @@ fn a_retransmission_of_the_first_hole_restarts_the_timer() {
     assert_eq!((timeouts(&wire), retransmissions(&wire)), (0, 1));
 }
 
-/// A signal stops everything but probes, with every controller, although packets of the other end still arrive. The
-/// next signal lets the rest follow at once.
+/// A signal stops everything but probes, with every controller, although packets of the other end
+/// still arrive. The next signal lets the rest follow at once.
 #[test]
 fn a_signalled_outage_leaves_probes_until_the_next_signal() {
     for entry in congestion::entries() {
@@ -171,11 +173,13 @@ fn an_idle_connection_waits_for_the_end_of_a_signalled_outage() {
     assert_eq!(wire.ends[B].delivered(), 10 * MSS);
 }
 
-/// A signal of errors counts for the second in which the gateway is silent, and a smoothed RTT of 100 ms.
+/// A signal of errors counts for the second in which the gateway is silent, and a smoothed RTT of
+/// 100 ms.
 #[test]
 fn losses_are_corruption_for_a_second_and_a_round_trip_after_a_signal_of_errors() {
-    // Segment 50 leaves with the signal, and its loss is reported at least 116 ms later.
-    // The second after it ends with segment 175. The loss of 160 is reported later, within the smoothed RTT more.
+    // Segment 50 leaves with the signal, and its loss is reported at least 116 ms later. The second
+    // after it ends with segment 175. The loss of 160 is reported later, within the smoothed RTT
+    // more.
     let cases = [(50, true, 0), (140, true, 0), (160, true, 0), (190, true, 1), (50, false, 1)];
     for (lost, takes, reductions) in cases {
         let route = Scps { corruption_signals: takes, ..Scps::default() };

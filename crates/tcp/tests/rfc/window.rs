@@ -67,7 +67,8 @@ fn a_reader_in_small_steps_makes_no_silly_windows() {
     assert!(small * 50 < all, "{small} of {all} segments are small");
 }
 
-/// RFC 9293 section 3.8.6.2.2 leaves the moment of an update open: here two segments, or half of the buffer.
+/// RFC 9293 section 3.8.6.2.2 leaves the moment of an update open: here two segments, or half of
+/// the buffer.
 #[test]
 fn an_update_is_sent_when_the_window_has_opened_by_two_segments() {
     let config = Config { receive_buffer: Bytes(20 * MSS), reads_at_once: false, ..config() };

@@ -6,12 +6,13 @@
 //!     cargo run -p testbed --example drill_random -- --show [--scripts N] [--seed N]
 //!     cargo run -p testbed --example drill_random -- --trace SCRIPT
 //!
-//! Each script has a seed of its own, from that of `--seed` on. Each difference is reduced and written to
-//! `--out`, by default `out/drill`. It is in a group with others, with the rule of Linux if that is known, by what
-//! differs first when the script is traced on both. `--keep` writes all scripts with what the kernel sends, as in
-//! `crates/tcp/tests/drill/random`. `--show` prints scripts and plays none. `--trace` prints what both do with a
-//! script, with fields of `TCP_INFO` behind each segment that arrives. The exit status is 1 when a script differs or cannot be played, and 2 when this
-//! machine cannot play scripts.
+//! Each script has a seed of its own, from that of `--seed` on. Each difference is reduced and
+//! written to `--out`, by default `out/drill`. It is in a group with others, with the rule of
+//! Linux if that is known, by what differs first when the script is traced on both. `--keep` writes
+//! all scripts with what the kernel sends, as in `crates/tcp/tests/drill/random`. `--show` prints
+//! scripts and plays none. `--trace` prints what both do with a script, with fields of `TCP_INFO`
+//! behind each segment that arrives. The exit status is 1 when a script differs or cannot be
+//! played, and 2 when this machine cannot play scripts.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command")]
 #![allow(missing_docs, reason = "a command")]

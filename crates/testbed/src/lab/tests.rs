@@ -15,8 +15,8 @@ const PINGS: u16 = 5;
 /// section 4).
 fn ping(lab: &Lab<'_>, to: IpAddr, sequence: u16) -> Result<f64, KernelError> {
     let doing = || format!("ping {to}");
-    // Types of the echo and of its answer, and the header that stands before the answer: a raw socket
-    // shows that of IPv4 only (raw(7)).
+    // Types of the echo and of its answer, and the header that stands before the answer: a raw
+    // socket shows that of IPv4 only (raw(7)).
     let (family, protocol, [asks, answers], header) = match to {
         IpAddr::V4(_) => (AddressFamily::INET, ipproto::ICMP, [8, 0], 20),
         IpAddr::V6(_) => (AddressFamily::INET6, ipproto::ICMPV6, [128, 129], 0),

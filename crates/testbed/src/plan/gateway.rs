@@ -1,14 +1,15 @@
-//! Split proxies: what becomes of the settings of a gateway's sides, which the daemon gets as its file.
+//! Split proxies: what becomes of the settings of a gateway's sides, which the daemon gets as its
+//! file.
 //!
-//! The daemon has one file for all connections. So all flows that a gateway splits must agree on the
-//! settings of a side, and what the daemon has no key for is approximated or rejected.
+//! The daemon has one file for all connections. So all flows that a gateway splits must agree on
+//! the settings of a side, and what the daemon has no key for is approximated or rejected.
 
 use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use scenario::model::{
     Accept, AtLimit, BucketSettings, Flow, Gateway as Crossing, GatewayEnd, Policy, Preset,
-    SideName, Traffic,
+    SideName,
 };
 use scenario::{Routes, Scenario};
 use tcp::{AckTiming, Config};
@@ -87,10 +88,7 @@ impl Plan {
             return;
         }
         let name = &scenario.nodes[gateway.node].name;
-        let connections = match flow.traffic {
-            Traffic::Web(web) => web.connections as usize,
-            _ => 1,
-        };
+        let connections = flow.traffic.connections() as usize;
         let planned = self.hosts[host].gateway.get_or_insert_with(|| Gateway {
             name: name.clone(),
             sides: [None, None],
@@ -128,8 +126,8 @@ impl Plan {
         }
     }
 
-    /// Settles what the daemon has on a side of a gateway: the settings of the first flow, which the others have to
-    /// share.
+    /// Settles what the daemon has on a side of a gateway: the settings of the first flow, which
+    /// the others have to share.
     fn settle(
         &mut self,
         host: usize,
@@ -289,7 +287,8 @@ fn judged(entry: Entry, config: &Config) -> Entry {
 
 impl SideSettings {
     fn of(sockets: &Applied, end: &GatewayEnd, shared: Option<BucketSettings>) -> Self {
-        // A rate makes the kernel pace a socket at the rate that it computes from cwnd, or at this one.
+        // A rate makes the kernel pace a socket at the rate that it computes from cwnd, or at this
+        // one.
         let paced = sockets.paced.then_some(Rate::LARGEST);
         Self {
             controller: sockets.controller.clone(),

@@ -1,3 +1,4 @@
+use scenario::hosts::{PROFILES, System};
 use serde_json::{Value, json};
 
 use super::*;
@@ -116,8 +117,8 @@ fn all_that_is_wrong_is_told_at_once() {
     );
 }
 
-/// The settings of QUIC are of connections, so flows with others share a host, and TCP too. No kernel needs
-/// their controllers.
+/// The settings of QUIC are of connections, so flows with others share a host, and TCP too. No
+/// kernel needs their controllers.
 #[test]
 fn quic_asks_nothing_of_a_host_but_its_mtu() {
     let quic = |settings: Value| {
@@ -166,7 +167,8 @@ fn other_protocols_than_tcp_are_rejected_with_their_key() {
     assert_eq!(refusals[0].key, Some(key));
 }
 
-/// Programs that run across the links use no flow, so what no kernel can do for flows does not matter to them.
+/// Programs that run across the links use no flow, so what no kernel can do for flows does not
+/// matter to them.
 #[test]
 fn without_flows_only_the_network_is_refused() {
     let others = Protocol::ALL.iter().filter(|one| !one.entry().on_kernel);
@@ -174,7 +176,7 @@ fn without_flows_only_the_network_is_refused() {
         .map(|protocol| {
             let mut other = flow("a", "b", json!({ "protocol": protocol.name() }));
             other["controller"] = match protocol {
-                Protocol::Xtp | Protocol::Sctp => json!("none"),
+                _ if !protocol.takes_controller() => json!("none"),
                 Protocol::Stp => json!("ck-stp"),
                 _ => json!("newreno"),
             };
@@ -291,7 +293,8 @@ fn the_time_of_the_answer_is_the_daemons() {
     }
 }
 
-/// Settings as `explain` shows them: each key of both sides in the daemon's file, also of a scenario that a run would refuse.
+/// Settings as `explain` shows them: each key of both sides in the daemon's file, also of a
+/// scenario that a run would refuse.
 #[test]
 fn settings_of_gateways_are_known_without_a_run() {
     let side = json!({ "towards": ["c"], "controller": "hybla", "initial_window": 30, "receive_buffer": "256KiB",
@@ -395,6 +398,59 @@ fn gateways_with_another_protocol_are_rejected_at_their_key() {
         let expected = [0, 1].map(|node| Key { of: Of::Node(node), path: key.to_owned() });
         assert_eq!(keys, expected, "{refusals:?}");
         assert!(refusals.iter().all(|one| one.asked == protocol), "{refusals:?}");
+    }
+}
+
+#[test]
+fn both_hosts_of_a_flow_have_the_settings_of_their_profiles() {
+    let scenario = crate::tests::scenario(json!({
+        "link": [{ "between": ["a", "b"], "rate": "1Mbit/s", "delay": "10ms" }],
+        "flow": [{ "from": "a", "to": "b", "host": { "from": "linux-6.18", "to": "linux-4.19" },
+                   "traffic": { "download": "1MB" } }],
+    }));
+    let plan = plan(&scenario, &kernel_of(&["reno", "cubic"])).unwrap();
+    let rmem = |host: usize| plan.hosts[host].sysctls["tcp_rmem"].value.clone();
+    let flow = &plan.flows[0];
+    assert_eq!(rmem(flow.from), "4096 131072 33554432");
+    assert_eq!(rmem(flow.to), "4096 87380 6291456");
+    let [sender, receiver] = [Side::Sender, Side::Receiver].map(|side| flow.carrier.sockets(side));
+    // No socket gets a buffer of its own.
+    for sockets in [sender.unwrap(), receiver.unwrap()] {
+        assert_eq!((sockets.tunes_window, sockets.send_buffer), (true, None));
+    }
+    // Where the verdicts differ, each names its host.
+    let asked = |setting: &str| -> Vec<&str> {
+        let found = plan.settings.iter().filter(|one| one.setting == setting);
+        found.map(|one| one.asked.as_str()).collect()
+    };
+    assert_eq!(asked("transport.receive_buffer"), ["128KiB to 32MiB at a", "87380B to 6MiB at b"]);
+    assert_eq!(asked("transport.recovery"), ["linux"]);
+}
+
+#[test]
+fn a_profile_of_another_system_is_rejected_where_it_is_written() {
+    let refusals = |node: Value, flow: Value| {
+        let mut whole = json!({
+            "link": [{ "between": ["a", "b"], "rate": "1Mbit/s", "delay": "10ms" }],
+            "flow": [{ "from": "a", "to": "b", "controller": "cubic", "traffic": { "download": "1MB" } }],
+        });
+        if !node.is_null() {
+            whole["node"] = json!([{ "name": "b", "host": node }]);
+        }
+        if !flow.is_null() {
+            whole["flow"][0]["host"] = flow;
+        }
+        plan(&crate::tests::scenario(whole), &kernel_of(&["reno", "cubic"])).unwrap_err()
+    };
+    for profile in PROFILES.iter().filter(|profile| profile.system != System::Linux) {
+        let of_flow = refusals(Value::Null, json!({ "from": "linux-6.18", "to": profile.name }));
+        let one = of_flow.iter().find(|one| one.asked == profile.name).unwrap();
+        assert_eq!(one.key, Some(Key { of: Of::Flow(0), path: "host.to".to_owned() }));
+        assert!(one.possible.contains("linux-2.4, linux-4.19"), "{one}");
+        let of_node = refusals(profile.name.into(), Value::Null);
+        let one = of_node.iter().find(|one| one.asked == profile.name).unwrap();
+        assert_eq!(one.key.as_ref().unwrap().path, "host");
+        assert!(matches!(one.key.as_ref().unwrap().of, Of::Node(_)), "{one}");
     }
 }
 

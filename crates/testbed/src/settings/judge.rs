@@ -6,7 +6,7 @@ use transport::{Estimator, Pacing, RtoConfig};
 use units::{Bytes, Span};
 use wire::IpVersion;
 
-use super::{Entry, LARGEST_WINDOW, LEAST_IPV6_MTU, TICK, Verdict};
+use super::{Entry, Kernel, LARGEST_WINDOW, LEAST_IPV6_MTU, TICK, USUAL_WRITE, Verdict};
 
 /// Range of `TCP_MAXSEG` (tcp(7)).
 const MSS: std::ops::RangeInclusive<u32> = 88..=32_767;
@@ -47,8 +47,8 @@ impl Judge {
         self.enter(setting, asked, Verdict::Rejected, possible);
     }
 
-    /// A rule that can be turned off. The kernel's differs from that of the RFC, which applies in the
-    /// simulator unless `recovery` is `"linux"`.
+    /// A rule that can be turned off. The kernel's differs from that of the RFC, which applies in
+    /// the simulator unless `recovery` is `"linux"`.
     pub(super) fn rule_of_linux(
         &mut self,
         setting: &'static str,
@@ -190,6 +190,23 @@ impl Judge {
             let possible = "false: the TCP of Linux has no ACK congestion control (RFC 5690); use the simulator";
             self.rejected("transport.ack_control", true, possible);
         }
+        if let Some(offload) = config.receive_offload {
+            let possible = "none: the devices of the kernel backend give each packet to TCP alone; use the simulator";
+            self.rejected(
+                "transport.receive_offload",
+                format!("a window of {}", offload.window),
+                possible,
+            );
+        }
+        let compression = match config.sack_compression {
+            Some(one) => format!("up to {} ACKs for at most {}", one.acks, one.delay),
+            None => "off".to_owned(),
+        };
+        self.applied(
+            "transport.sack_compression",
+            compression,
+            "tcp_comp_sack_nr and tcp_comp_sack_delay_ns",
+        );
     }
 
     pub(super) fn mss(&mut self, asked: u32, mtu: u32, ip: IpVersion) {
@@ -224,25 +241,48 @@ impl Judge {
         self.approximated(setting, recovery.name(), kernel);
     }
 
-    pub(super) fn buffers(&mut self, receive: Bytes, send: Option<Bytes>) {
-        let largest = Bytes(LARGEST_WINDOW);
-        if receive > largest {
-            self.rejected("transport.receive_buffer", receive, &format!("at most {largest}"));
+    pub(super) fn receive_buffer(&mut self, config: &Config, kernel: &Kernel) {
+        let (setting, largest) = ("transport.receive_buffer", Bytes(LARGEST_WINDOW));
+        let receive = config.receive_buffer;
+        if let Some(tuning) = config.receive_tuning {
+            let asked = format!("{} to {}", tuning.default, tuning.max);
+            let by = format!(
+                "tcp_rmem; it grows by the rule of this kernel, {}, whatever `growth` says",
+                kernel.release
+            );
+            self.approximated(setting, asked, &by);
+        } else if receive > largest {
+            self.rejected(setting, receive, &format!("at most {largest}"));
         } else {
             self.approximated(
-                "transport.receive_buffer",
+                setting,
                 receive,
                 "TCP_WINDOW_CLAMP; the window opens to it as data arrives, at first perhaps by two segments \
                  too far",
             );
         }
-        match send {
-            None => self.applied("transport.send_buffer", "unlimited", "it grows with cwnd"),
+    }
+
+    pub(super) fn send_buffer(&mut self, config: &Config) {
+        let (setting, largest) = ("transport.send_buffer", Bytes(LARGEST_WINDOW));
+        if let Some(tuning) = config.send_tuning {
+            if tuning.write.get() > USUAL_WRITE {
+                let most = Bytes(USUAL_WRITE);
+                self.rejected("traffic.write", tuning.write, &format!("at most {most}"));
+            }
+            return self.applied(
+                setting,
+                format!("{} to {}", tuning.default, tuning.max),
+                "tcp_wmem",
+            );
+        }
+        match config.send_buffer.size() {
+            None => self.applied(setting, "unlimited", "it grows with cwnd"),
             Some(size) if size > largest => {
-                self.rejected("transport.send_buffer", size, &format!("at most {largest}"));
+                self.rejected(setting, size, &format!("at most {largest}"));
             }
             Some(size) => self.approximated(
-                "transport.send_buffer",
+                setting,
                 size,
                 "SO_SNDBUF: twice as much, which counts the memory of packets and not their data",
             ),

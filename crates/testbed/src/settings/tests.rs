@@ -14,7 +14,11 @@ fn scenario(controller: Value, transport: Value) -> Scenario {
 
 /// A kernel that brings these controllers.
 pub(crate) fn kernel_of(names: &[&str]) -> Kernel {
-    Kernel { controllers: kernel_with(names, &[]), queueing: "pfifo_fast".to_owned() }
+    Kernel {
+        controllers: kernel_with(names, &[]),
+        queueing: "pfifo_fast".to_owned(),
+        release: "6.18.44".to_owned(),
+    }
 }
 
 /// Verdicts of a kernel that has `controllers` on the only flow.
@@ -46,10 +50,23 @@ fn every_setting_has_exactly_one_verdict_and_defaults_are_not_rejected() {
     names.sort_unstable();
     names.dedup();
     assert_eq!(names.len(), entries.len(), "{entries:?}");
-    // All but the reader's rate, Careful Resume and Quick-Start, which have no default to honour; RTO and
-    // controller are several.
-    assert_eq!(names.len(), 25 + 7 + 1, "{names:?}");
+    // All but the reader's rate, Careful Resume and Quick-Start, which have no default to honour;
+    // RTO and controller are several.
+    assert_eq!(names.len(), 26 + 7 + 1, "{names:?}");
     assert!(entries.iter().all(|entry| entry.verdict != Verdict::Rejected), "{entries:?}");
+}
+
+#[test]
+fn sack_compression_is_that_of_the_scenario_or_off() {
+    let values = |transport: Value| {
+        let sysctls = applied(transport).sysctls;
+        let of = |name: &str| sysctls.iter().find(|(one, _)| *one == name).map(|(_, v)| v.clone());
+        [of("tcp_comp_sack_nr"), of("tcp_comp_sack_delay_ns")]
+    };
+    let some = |text: &str| Some(text.to_owned());
+    assert_eq!(values(json!({})), [some("0"), None]);
+    let compression = json!({ "sack_compression": { "delay": "2ms", "acks": 10 } });
+    assert_eq!(values(compression), [some("10"), some("2000000")]);
 }
 
 #[test]
@@ -70,6 +87,7 @@ fn what_a_kernel_cannot_do_is_rejected_with_what_it_can() {
         (json!({ "quick_start": "5Mbit/s" }), "transport.quick_start", "none: "),
         (json!({ "eln": true }), "transport.eln", "false: "),
         (json!({ "ack_control": true }), "transport.ack_control", "false: "),
+        (json!({ "receive_offload": {} }), "transport.receive_offload", "none: "),
         (
             json!({ "keep_alive": { "idle": "1500ms" } }),
             "transport.keep_alive.idle",

@@ -10,8 +10,8 @@ use units::Span;
 use crate::settings::Applied;
 use crate::sys;
 
-/// Bytes per second. Any bound makes the kernel pace a socket by itself, at the rate that it computes
-/// from cwnd; the largest number would be no bound.
+/// Bytes per second. Any bound makes the kernel pace a socket by itself, at the rate that it
+/// computes from cwnd; the largest number would be no bound.
 const UNREACHED_RATE: u32 = u32::MAX - 1;
 /// Of linux/tcp.h; libc does not have it yet.
 const TCP_DELACK_MAX_US: i32 = 46;
@@ -23,12 +23,9 @@ pub(super) fn configure(socket: &OwnedFd, settings: &Applied) -> io::Result<()> 
     sockopt::set_tcp_congestion(socket, &settings.controller)?;
     sockopt::set_tcp_nodelay(socket, settings.no_delay)?;
     tcp(libc::TCP_MAXSEG, settings.mss)?;
-    // Twice the window, which the kernel doubles again: packets take more memory than their data,
-    // and it is the bound of the window that shall hold and not the memory. Before a slow reader it is
-    // the memory that closes the window: once it is doubled, it is about that of so much data.
-    let memory = if settings.reader_rate.is_some() { 1 } else { 2 } * settings.window as usize;
-    sockopt::set_socket_recv_buffer_size_force(socket, memory)?;
-    tcp(libc::TCP_WINDOW_CLAMP, settings.window)?;
+    if !settings.tunes_window {
+        bound_window(socket, settings)?;
+    }
     if settings.paced {
         sys::set_option(socket, libc::SOL_SOCKET, libc::SO_MAX_PACING_RATE, UNREACHED_RATE)?;
     }
@@ -51,6 +48,17 @@ pub(super) fn configure(socket: &OwnedFd, settings: &Applied) -> io::Result<()> 
         Err(error) if error.raw_os_error() == Some(libc::ENOPROTOOPT) => Ok(()),
         outcome => outcome,
     }
+}
+
+/// Bounds the window that the socket advertises.
+fn bound_window(socket: &OwnedFd, settings: &Applied) -> io::Result<()> {
+    // Twice the window, which the kernel doubles again: packets take more memory than their data,
+    // and it is the bound of the window that shall hold and not the memory. Before a slow reader it
+    // is the memory that closes the window: once it is doubled, it is about that of so much data.
+    let memory = if settings.reader_rate.is_some() { 1 } else { 2 } * settings.window as usize;
+    sockopt::set_socket_recv_buffer_size_force(socket, memory)?;
+    sys::set_option(socket, libc::IPPROTO_TCP, libc::TCP_WINDOW_CLAMP, settings.window)?;
+    Ok(())
 }
 
 fn std_duration(span: Span) -> Duration {

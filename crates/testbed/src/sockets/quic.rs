@@ -1,8 +1,8 @@
 //! Ends of QUIC connections: those of the crate `quic` over UDP sockets.
 //!
-//! Each end has a socket of its own that is connected to the other end's, so the kernel finds the connection
-//! of a datagram, and hosts need no listener. A system call carries one datagram, without segmentation
-//! offload: each datagram is a packet on the link.
+//! Each end has a socket of its own that is connected to the other end's, so the kernel finds the
+//! connection of a datagram, and hosts need no listener. A system call carries one datagram,
+//! without segmentation offload: each datagram is a packet on the link.
 
 use std::io::{self, IoSliceMut};
 use std::net::SocketAddr;
@@ -25,8 +25,8 @@ use wire::ip::{CE, ECT_0};
 
 use super::{Event, Sockets};
 
-/// For each direction of a socket: more than the queues of a path hold, so that datagrams are lost there and
-/// not here.
+/// For each direction of a socket: more than the queues of a path hold, so that datagrams are lost
+/// there and not here.
 const BUFFER: usize = 16 << 20;
 /// The bits of a traffic class that are the ECN field (RFC 3168 section 5).
 const ECN_FIELD: u8 = 0b11;
@@ -114,7 +114,8 @@ impl Sockets<'_> {
         self.flush(number).map(|()| Some(acted))
     }
 
-    /// Streams of an endpoint of QUIC. What the application does with them is sent in this turn of the loop.
+    /// Streams of an endpoint of QUIC. What the application does with them is sent in this turn of
+    /// the loop.
     pub(crate) fn streams(&mut self, number: EndpointId) -> Option<&mut dyn Streams> {
         let end = self.endpoints[number.index()].quic.as_mut()?;
         self.timers.push(self.clock.now(), number.0.into());
@@ -181,7 +182,8 @@ impl Sockets<'_> {
                     break;
                 }
                 Err(Errno::INTR) => end.unsent = Some(datagram),
-                // The interface had no room, which it counts, or an ICMP message took the call's place: lost.
+                // The interface had no room, which it counts, or an ICMP message took the call's
+                // place: lost.
                 Ok(_) | Err(Errno::NOBUFS | Errno::CONNREFUSED) => {}
                 Err(error) => return Err(error.into()),
             }

@@ -51,6 +51,12 @@ fn text(error: impl std::fmt::Display) -> String {
     error.to_string()
 }
 
+fn is_writable(fd: &OwnedFd) -> Try<bool> {
+    let mut fds = [PollFd::new(fd, PollFlags::OUT)];
+    let now = Timespec { tv_sec: 0, tv_nsec: 0 };
+    Ok(poll(&mut fds, Some(&now)).map_err(text)? > 0)
+}
+
 fn failed(error: Errno) -> Outcome {
     Outcome::Failed(match error {
         Errno::AGAIN => "EAGAIN",
@@ -178,6 +184,10 @@ impl Kernel {
             self.unwritten = bytes;
         }
         let socket = self.socket(call)?;
+        // A writer that waits is woken when a third of the buffer is free.
+        if !first && !is_writable(&socket.fd)? {
+            return Ok(Outcome::Blocks);
+        }
         let zeros = vec![0; self.unwritten as usize];
         match send(&socket.fd, &zeros, SendFlags::NOSIGNAL) {
             Ok(length) if (length as i64) < self.unwritten && !socket.non_blocking => {
@@ -203,9 +213,7 @@ impl Kernel {
 
     fn connected(&mut self, call: &Call) -> Try<Outcome> {
         let fd = &self.socket(call)?.fd;
-        let mut fds = [PollFd::new(fd, PollFlags::OUT)];
-        let now = Timespec { tv_sec: 0, tv_nsec: 0 };
-        if poll(&mut fds, Some(&now)).map_err(text)? == 0 {
+        if !is_writable(fd)? {
             return Ok(Outcome::Blocks);
         }
         Ok(match sockopt::socket_error(fd).map_err(text)? {
@@ -271,6 +279,15 @@ impl Host for Kernel {
                         return Err(format!("SO_ERROR {expected}, found {found}"));
                     }
                     Outcome::Returned(0)
+                }
+                (Some(option @ ("SO_RCVBUF" | "SO_SNDBUF")), Some(expected)) => {
+                    let fd = &self.socket(call)?.fd;
+                    let found = match option {
+                        "SO_RCVBUF" => sockopt::socket_recv_buffer_size(fd),
+                        _ => sockopt::socket_send_buffer_size(fd),
+                    };
+                    let found = found.map_err(text)? as i64;
+                    Outcome::Returned(if found == expected { 0 } else { found })
                 }
                 (option, _) => return Err(format!("getsockopt of {option:?}")),
             },

@@ -24,8 +24,8 @@ use std::time::Duration;
 use drill::{Follows, Rigour, Script};
 use host::Kernel;
 
-/// That of packetdrill, but nothing more than what the script says may be sent, and the push bit does
-/// not count: Linux sets it where its segmentation offload ends a burst.
+/// That of packetdrill, but nothing more than what the script says may be sent, and the push bit
+/// does not count: Linux sets it where its segmentation offload ends a burst.
 const RIGOUR: Rigour = Rigour { complete: true, push: false, ..Rigour::PACKETDRILL };
 /// How often a script may be late among others, and how often alone.
 const TRIES: [u32; 2] = [3, 10];
@@ -49,7 +49,18 @@ fn scripts() -> Vec<Script> {
         drill::parse(&name, &fs::read_to_string(path).unwrap()).unwrap()
     };
     let of_linux = |script: &Script| matches!(script.follows, Some(Follows::Linux | Follows::Both));
-    paths.iter().map(read).filter(of_linux).collect()
+    let rules = rules_of_this_kernel();
+    let of_version = |script: &Script| script.version.as_deref().is_none_or(|one| one == rules);
+    paths.iter().map(read).filter(of_linux).filter(of_version).collect()
+}
+
+/// The version of Linux whose rules of buffers the kernel of this machine has. A rule of an earlier
+/// version may have been replaced in its stable releases, so only that of the newest is played.
+fn rules_of_this_kernel() -> &'static str {
+    let uname = rustix::system::uname();
+    let mut numbers = uname.release().to_str().unwrap().split('.').map(str::parse::<u32>);
+    let mut next = || numbers.next().and_then(Result::ok).unwrap_or_default();
+    if (next(), next()) >= (6, 18) { "6.18" } else { "none of those that are played" }
 }
 
 fn play(script: &Script, tries: u32, pause: Duration) -> Result<(), String> {

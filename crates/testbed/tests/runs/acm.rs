@@ -1,5 +1,5 @@
-//! Adaptive coding and modulation under real TCP: the rate follows a fade, and the payload arrives as it was
-//! sent.
+//! Adaptive coding and modulation under real TCP: the rate follows a fade, and the payload arrives
+//! as it was sent.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! Header compression of real packets: headers become shorter, and the payload arrives as it was sent.
+//! Header compression of real packets: headers become shorter, and the payload arrives as it was
+//! sent.
 
 use std::fs;
 

@@ -1,4 +1,5 @@
-//! Demand assignment under real TCP: packets wait for their slots, and the payload arrives as it was sent.
+//! Demand assignment under real TCP: packets wait for their slots, and the payload arrives as it
+//! was sent.
 
 use std::fs;
 

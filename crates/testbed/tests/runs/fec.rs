@@ -1,4 +1,5 @@
-//! Forward error correction under real TCP: it rebuilds packets, and the payload arrives as it was sent.
+//! Forward error correction under real TCP: it rebuilds packets, and the payload arrives as it was
+//! sent.
 
 use std::fs;
 

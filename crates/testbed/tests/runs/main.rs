@@ -6,10 +6,14 @@
 mod acm;
 mod aqm;
 mod arq;
+mod buckets;
 mod changes;
 mod compression;
 mod demand;
 mod fec;
+mod hosts;
+mod impairments;
+mod limits;
 mod mechanisms;
 mod middlebox;
 mod mtu;
@@ -66,7 +70,8 @@ fn merge(into: &mut Value, from: Value) {
     }
 }
 
-/// A server of the file `payload` in a folder, and a client that compares what it gets with the file.
+/// A server of the file `payload` in a folder, and a client that compares what it gets with the
+/// file.
 fn fetching(folder: &Path) -> (Program, Program) {
     let serve =
         format!("python3 -m http.server 8000 --bind server --directory {}", folder.display());
@@ -194,6 +199,30 @@ fn the_receive_buffer_bounds_the_throughput() {
     assert!((24 << 10..=(32 << 10) + 2 * 1460).contains(&largest), "{largest}");
 }
 
+/// A send buffer of 400 kB of memory, and 600 ms for a round trip. The kernel tunes it by its own
+/// rules, with the values of the scenario.
+#[test]
+fn a_send_buffer_that_tunes_itself_bounds_the_throughput_as_in_the_simulator() {
+    if is_skipped() {
+        return;
+    }
+    let send = json!({ "default": "16KiB", "max": "400kB" });
+    let transport = json!({ "receive_buffer": { "max": "8MiB" }, "send_buffer": send, "recovery": "linux",
+                            "delayed_ack": "linux", "nagle": true });
+    let traffic = json!({ "bulk": "3MB", "write": "64KiB" });
+    let flow = json!({ "transport": transport, "traffic": traffic });
+    let link = json!({ "delay": "300ms", "rate": "50Mbit/s", "queue": { "packets": 4000 } });
+    let scenario = scenario(link, flow);
+    let recording = recorded(&scenario);
+    // That of the simulator, whose test has the same number: `buffers::a_small_send_buffer_...`.
+    let found = recording.flows[0].completion_s.unwrap();
+    assert!((found / 6.03 - 1.0).abs() < 0.1, "{found} s");
+    let settings = &recording.kernel.as_ref().unwrap().settings;
+    let verdict = |name: &str| settings.iter().find(|s| s.setting == name).unwrap();
+    assert_eq!(verdict("transport.send_buffer").asked, "16KiB to 400kB");
+    assert!(verdict("transport.receive_buffer").kernel.contains("tcp_rmem"));
+}
+
 #[test]
 fn a_slow_reader_closes_the_window() {
     if is_skipped() {
@@ -209,8 +238,8 @@ fn a_slow_reader_closes_the_window() {
     assert!(flow.completed && flow.tcp().unwrap().segments_retransmitted == 0, "{flow:?}");
     // 3 s of reading, and a round trip and a half before it.
     assert!((3.05..3.2).contains(&flow.completion_s.unwrap()), "{flow:?}");
-    // Sent and not read: no more than the buffer, but for what the kernel takes of the memory of its
-    // packets.
+    // Sent and not read: no more than the buffer, but for what the kernel takes of the memory of
+    // its packets.
     let unread = series.sent_bytes.iter().zip(&series.delivered_bytes).map(|(s, d)| s - d);
     let most = unread.max().unwrap();
     assert!((buffer / 2..=buffer * 3 / 2).contains(&most), "{most}");

@@ -1,9 +1,10 @@
 //! Every mechanism of `bentpipe path` has a test with real TCP.
 
-use super::{acm, aqm, arq, compression, demand, fec, middlebox, mtu, traces};
+use super::{acm, aqm, arq, buckets, compression, demand, fec, middlebox, mtu, traces};
 
-/// The tests by the key of a scenario that takes their mechanisms. Each of them runs all mechanisms of its key.
-const TESTS: [(&str, fn()); 9] = [
+/// The tests by the key of a scenario that takes their mechanisms. Each of them runs all mechanisms
+/// of its key.
+const TESTS: [(&str, fn()); 11] = [
     ("link.aqm", aqm::each_algorithm_decides_before_real_tcp_and_the_payload_is_whole),
     ("link.arq", arq::each_procedure_repeats_packets_of_real_tcp_and_the_payload_is_whole),
     (
@@ -18,10 +19,13 @@ const TESTS: [(&str, fn()); 9] = [
     ),
     ("link.mtu", mtu::real_tcp_finds_the_path_mtu_and_the_payload_is_whole),
     ("link.trace", traces::a_trace_loses_and_reorders_packets_of_real_tcp_and_the_payload_is_whole),
+    ("link.shaper", buckets::real_tcp_has_the_rate_of_the_tokens_and_of_cells),
+    ("link.policer", buckets::a_policer_drops_packets_of_real_tcp_and_the_payload_is_whole),
     ("node.middlebox", middlebox::each_middlebox_acts_on_real_tcp_and_the_payload_is_whole),
 ];
 
-/// Keys whose mechanisms the kernel backend rejects, because Linux cannot take part: tests of `plan`.
+/// Keys whose mechanisms the kernel backend rejects, because Linux cannot take part: tests of
+/// `plan`.
 const REJECTED: [&str; 1] = ["link.feedback"];
 
 /// Keys whose tests need a program of another crate and loaded controllers: tests/test_gateway.py.

@@ -23,8 +23,8 @@ fn most(tables: &[ExtraTable]) -> u64 {
     own.map(|(_, count)| *count).max().unwrap()
 }
 
-/// A middlebox between server and client that has something to do: losses on the last hop, and ACKs that
-/// leave it on a thin link. For packet control, delay spikes.
+/// A middlebox between server and client that has something to do: losses on the last hop, and ACKs
+/// that leave it on a thin link. For packet control, delay spikes.
 fn scenario(middlebox: Middlebox) -> Scenario {
     let name = middlebox.name();
     let (middlebox, rate, back, per, events) = match middlebox {

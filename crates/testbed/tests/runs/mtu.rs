@@ -1,5 +1,5 @@
-//! Links that do not take long packets under real TCP: it answers the ICMP messages, or finds the size by
-//! probes, and the payload arrives as it was sent.
+//! Links that do not take long packets under real TCP: it answers the ICMP messages, or finds the
+//! size by probes, and the payload arrives as it was sent.
 
 use std::fs;
 

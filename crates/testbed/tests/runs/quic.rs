@@ -1,5 +1,5 @@
-//! QUIC over UDP sockets in the namespaces. The receiving end compares each byte with that of its position, and
-//! panics if they differ.
+//! QUIC over UDP sockets in the namespaces. The receiving end compares each byte with that of its
+//! position, and panics if they differ.
 
 use std::io::Write;
 use std::process::Command;
@@ -194,7 +194,8 @@ fn what_a_link_loses_is_retransmitted() {
     assert!(counts.segments_retransmitted > 0 && counts.fast_recoveries > 0, "{counts:?}");
 }
 
-/// The traffic class of packets reaches quinn: it reduces the window at a mark, long before the queue is full.
+/// The traffic class of packets reaches quinn: it reduces the window at a mark, long before the
+/// queue is full.
 #[test]
 fn marks_of_a_queue_reach_the_sender() {
     if is_skipped() {
@@ -235,8 +236,8 @@ fn a_connection_ends_when_nothing_arrives_any_more() {
     assert!(recording.simulated_s < 19.0, "{}", recording.simulated_s);
 }
 
-/// A program that knows QUIC finds both hellos in a capture, and with the key log the frames of the stream. Traces have
-/// the packets of both ends.
+/// A program that knows QUIC finds both hellos in a capture, and with the key log the frames of the
+/// stream. Traces have the packets of both ends.
 #[test]
 fn a_capture_has_whole_packets_that_tshark_takes_for_quic() {
     if is_skipped() {

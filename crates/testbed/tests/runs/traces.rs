@@ -1,5 +1,5 @@
-//! Traces under real TCP: packets are lost and overtake each other as the trace has it, and the payload arrives as
-//! it was sent.
+//! Traces under real TCP: packets are lost and overtake each other as the trace has it, and the
+//! payload arrives as it was sent.
 
 use std::fs;
 

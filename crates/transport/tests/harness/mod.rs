@@ -1,5 +1,5 @@
-//! Two ends of any protocol with a scripted network between them, in virtual time: what the tests of protocols share.
-//! They include this file, so that each of them can say what its packets are.
+//! Two ends of any protocol with a scripted network between them, in virtual time: what the tests
+//! of protocols share. They include this file, so that each of them can say what its packets are.
 
 use std::collections::BTreeMap;
 
@@ -245,7 +245,8 @@ impl Application {
     }
 }
 
-/// Runs until nothing happens any more; the applications write one piece after the other and then close.
+/// Runs until nothing happens any more; the applications write one piece after the other and then
+/// close.
 pub fn transfer<E: Tested>(wire: Wire<E>, applications: [&Application; 2]) -> Wire<E> {
     let mut wire = wire.open();
     let mut next = [0, 0];
@@ -275,8 +276,8 @@ pub fn transfer<E: Tested>(wire: Wire<E>, applications: [&Application; 2]) -> Wi
     }
 }
 
-/// The application at `end` reads, and writes its next piece when half of the others have arrived. Returns
-/// whether it did anything.
+/// The application at `end` reads, and writes its next piece when half of the others have arrived.
+/// Returns whether it did anything.
 fn act<E: Tested>(
     wire: &mut Wire<E>,
     application: &Application,

@@ -1,6 +1,8 @@
-//! Codes of rates in Quick-Start (RFC 4782 section 3.1): four bits, and code N above zero is 40 kbit/s x 2^N.
+//! Codes of rates in Quick-Start (RFC 4782 section 3.1): four bits, and code N above zero is 40
+//! kbit/s x 2^N.
 //!
-//! Rates are bytes per second. All of these are whole numbers that 32 bits of floating point hold exactly.
+//! Rates are bytes per second. All of these are whole numbers that 32 bits of floating point hold
+//! exactly.
 
 /// Rate of code zero, if it had one: 40 kbit/s.
 const UNIT: f32 = 5000.0;

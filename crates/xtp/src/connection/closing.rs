@@ -25,7 +25,8 @@ impl Connection {
         self.ends += 1;
     }
 
-    /// END has no answer. After CTIMEOUT it needs none: everything has arrived, whatever the other end knows.
+    /// END has no answer. After CTIMEOUT it needs none: everything has arrived, whatever the other
+    /// end knows.
     pub(super) fn end_again(&mut self, now: Time) {
         if now.since(self.ended) >= self.config.ctimeout {
             self.stop();

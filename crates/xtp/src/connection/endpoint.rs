@@ -1,7 +1,7 @@
 //! A connection as an endpoint of any transport, and what it sends.
 
 use sketch::Sketch;
-use transport::{AbortCause, Counters, Endpoint, Sample};
+use transport::{AbortCause, Counters, Endpoint, Limit, Limits, Sample};
 use units::Time;
 
 use super::{Connection, REQUESTS, State, Urgent};
@@ -100,6 +100,18 @@ impl Connection {
     }
 }
 
+impl Connection {
+    /// Determines what holds the sender back from now on.
+    fn look_at_limit(&mut self, now: Time) {
+        let limit = match self.state {
+            State::Closed | State::Listen | State::Releasing | State::Released => Limit::Uncounted,
+            State::Opening => Limit::SetUp,
+            State::Open => self.sender.limit(),
+        };
+        self.limits.change(now, limit);
+    }
+}
+
 impl Endpoint for Connection {
     type Packet = Packet;
 
@@ -114,6 +126,7 @@ impl Endpoint for Connection {
     #[inline]
     fn on_packet(&mut self, now: Time, packet: &Packet) {
         Self::on_packet(self, now, packet);
+        self.look_at_limit(now);
     }
 
     /// XTP has no ECN, so no packet of it is marked.
@@ -126,7 +139,11 @@ impl Endpoint for Connection {
 
     #[inline]
     fn next_packet(&mut self, now: Time) -> Option<Packet> {
-        Self::next_packet(self, now)
+        let packet = Self::next_packet(self, now);
+        if packet.is_none() || !Endpoint::may_send(self) {
+            self.look_at_limit(now);
+        }
+        packet
     }
 
     #[inline]
@@ -145,6 +162,7 @@ impl Endpoint for Connection {
 
     fn on_deadline(&mut self, now: Time) {
         Self::on_deadline(self, now);
+        self.look_at_limit(now);
     }
 
     fn write(&mut self, bytes: u64) {
@@ -191,6 +209,10 @@ impl Endpoint for Connection {
             min_rtt: rtt.min(),
             rto: self.sender.wtimer(&self.config),
         }
+    }
+
+    fn limits(&self, now: Time) -> Option<Limits> {
+        Some(self.limits.times(now))
     }
 
     fn rtt_samples(&self) -> &Sketch {

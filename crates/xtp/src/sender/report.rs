@@ -1,9 +1,10 @@
 //! Changes by reports: acknowledgement, window, spans, and lost data.
 //!
-//! A report shows that data is lost in two ways, both of which are reconstructed. Data that was last sent before the
-//! request that the report echoes, and is not in the report, is lost. Data that was sent once, and is missing below
-//! data that has arrived, is lost too. Later transmissions of it wait for the next request. So nothing is
-//! retransmitted twice for one loss, if the network keeps the order.
+//! A report shows that data is lost in two ways, both of which are reconstructed. Data that was
+//! last sent before the request that the report echoes, and is not in the report, is lost. Data
+//! that was sent once, and is missing below data that has arrived, is lost too. Later transmissions
+//! of it wait for the next request. So nothing is retransmitted twice for one loss, if the network
+//! keeps the order.
 
 use transport::Progress;
 use units::Time;
@@ -150,6 +151,7 @@ impl Sender {
                 self.flight -= u64::from(record.payload);
                 let number = self.first + index as u64;
                 self.lost.insert(number, number + 1, 0);
+                self.repaired_at = self.next;
             }
         }
     }

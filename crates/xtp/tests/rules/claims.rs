@@ -1,6 +1,6 @@
-//! XTP without congestion control over a bottleneck with a queue in each direction and data packets that
-//! are corrupted at random: an explicit rate is kept at every error rate and round-trip time, and little traffic
-//! returns. Going back N, each loss costs a round trip of data.
+//! XTP without congestion control over a bottleneck with a queue in each direction and data packets
+//! that are corrupted at random: an explicit rate is kept at every error rate and round-trip time,
+//! and little traffic returns. Going back N, each loss costs a round trip of data.
 
 use units::{Bytes, Rate, Span, Time};
 use xtp::{Config, Kind, Retransmission};
@@ -110,8 +110,8 @@ fn throughput_does_not_depend_on_the_round_trip_time() {
     assert!((far / near - 1.0).abs() < 0.005, "{near} and {far} bit/s");
 }
 
-/// A TCP that acknowledges every second segment of 1460 bytes, at the rate of 2 Mbit/s, returns 83 ACKs of 52
-/// bytes in a second: 35 kbit/s, of which 16 kbit/s carry less than half.
+/// A TCP that acknowledges every second segment of 1460 bytes, at the rate of 2 Mbit/s, returns 83
+/// ACKs of 52 bytes in a second: 35 kbit/s, of which 16 kbit/s carry less than half.
 #[test]
 fn sixteen_kilobits_are_enough_for_the_reports_of_two_megabits() {
     for error_rate in [0.0, 1e-3, 1e-2] {

@@ -113,7 +113,8 @@ fn a_report_with_another_number_does_not_end_a_handshake() {
     wire.run_until(at(20_000));
     assert_eq!(wire.ends[B].delivered(), 600_000);
     assert_eq!((wire.ends[A].sent().handshakes, retransmissions(&wire)), (1, 0));
-    // The report of the request before arrives 400 ms after the handshake has begun, and its own after a round trip.
+    // The report of the request before arrives 400 ms after the handshake has begun, and its own
+    // after a round trip.
     let begins = wire.sent(A, Kind::Cntl).find(|sent| sent.at > at(3_000)).unwrap().at;
     let resumes = wire.sent(A, Kind::Data).find(|sent| sent.at > begins).unwrap().at;
     assert!(resumes >= begins + ms(500), "{begins:?} {resumes:?}");

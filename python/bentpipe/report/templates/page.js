@@ -96,13 +96,26 @@ function specification(figure) {
   return { ...figure.specification, datasets };
 }
 
-function swatch(colour, dash) {
+const SHAPES = {
+  circle: "M 11 1 a 4 4 0 1 0 0.01 0 z",
+  square: "M 7 1 h 8 v 8 h -8 z",
+  cross: "M 9.5 1 h 3 v 2.5 h 2.5 v 3 h -2.5 v 2.5 h -3 v -2.5 h -2.5 v -3 h 2.5 z",
+  diamond: "M 11 0 l 4 5 l -4 5 l -4 -5 z",
+  "triangle-up": "M 11 1 l 5 8 h -10 z",
+  "triangle-down": "M 11 9 l 5 -8 h -10 z",
+  "triangle-right": "M 15 5 l -8 5 v -10 z",
+  "triangle-left": "M 7 5 l 8 5 v -10 z",
+};
+
+function swatch(colour, dash, shape) {
   const box = document.createElement("span");
-  box.innerHTML =
-    '<svg width="22" height="10" aria-hidden="true"><line x1="0" x2="22" y1="5" y2="5" stroke-width="3"/></svg>';
-  const line = box.querySelector("line");
-  line.style.stroke = colour;
-  line.style.strokeDasharray = dash[1] ? dash.join(" ") : "none";
+  const mark = shape
+    ? `<path d="${SHAPES[shape]}"/>`
+    : '<line x1="0" x2="22" y1="5" y2="5" stroke-width="3"/>';
+  box.innerHTML = `<svg width="22" height="10" aria-hidden="true">${mark}</svg>`;
+  const drawn = box.querySelector(shape ? "path" : "line");
+  drawn.style[shape ? "fill" : "stroke"] = colour;
+  if (!shape) drawn.style.strokeDasharray = dash[1] ? dash.join(" ") : "none";
   return box.firstChild;
 }
 
@@ -112,7 +125,7 @@ function legend(box, figure, show) {
   const buttons = figure.series.map((name, number) => {
     const button = document.createElement("button");
     button.type = "button";
-    button.append(swatch(figure.colours[number], figure.dashes[number]), name);
+    button.append(swatch(figure.colours[number], figure.dashes[number], figure.shapes[number]), name);
     button.addEventListener("click", (event) => {
       const alone = shown.size === 1 && shown.has(name);
       if (event.shiftKey) shown = new Set(alone ? figure.series : [name]);
@@ -234,21 +247,35 @@ async function save(name, figure, view) {
   const { view: drawn } = await vegaEmbed(unseen, whole, { config, renderer: "svg", actions: false });
   drawn.signal("shown", shown);
   const link = document.createElement("a");
-  link.href = URL.createObjectURL(new Blob([await drawn.toSVG()], { type: "image/svg+xml" }));
+  // A file has no variables of a page.
+  const text = (await drawn.toSVG()).replace(/var\((--[\w-]+)\)/g, (_, name) => themes.light[name]);
+  link.href = URL.createObjectURL(new Blob([text], { type: "image/svg+xml" }));
   link.download = `${name}.svg`;
   link.click();
   URL.revokeObjectURL(link.href);
   drawn.finalize();
 }
 
+const PANEL = { least: 230, axes: 62 };
+
+// Panels have no width of their container: as many stand side by side as are wide enough.
+function sized(specification, plot) {
+  if (!specification.facet) return { ...specification, width: "container" };
+  const columns = Math.max(1, Math.min(specification.columns, Math.floor(plot.clientWidth / PANEL.least)));
+  const width = Math.floor(plot.clientWidth / columns) - PANEL.axes;
+  return { ...specification, columns, spec: { ...specification.spec, width } };
+}
+
 async function draw(element) {
   const name = element.dataset.figure;
   const figure = figures[name];
   const plot = element.querySelector(".plot");
-  const wide = { ...specification(figure), width: "container" };
+  const wide = sized(specification(figure), plot);
   // Lines have the nearest point of `hover` instead of tooltips.
   const tooltip = !figure.hover;
-  const options = { config: themes.page, renderer: "svg", actions: false, tooltip };
+  // Panels cannot be fitted to a width: `sized` has chosen theirs.
+  const config = wide.facet ? { ...themes.page, autosize: "pad" } : themes.page;
+  const options = { config, renderer: "svg", actions: false, tooltip };
   const { view } = await vegaEmbed(plot, wide, options);
   legend(element.querySelector(".legend"), figure, (shown) => view.signal("shown", shown).runAsync());
   if (figure.hover) hover(plot, figure, view);
@@ -266,5 +293,25 @@ async function draw(element) {
   }
 }
 
-for (const element of document.querySelectorAll("figure")) await draw(element);
+// A figure in a folded part has no width: it is drawn when the part is opened.
+const waiting = new Set(document.querySelectorAll("figure"));
+
+async function drawShown() {
+  for (const element of [...waiting]) {
+    if (element.closest("details:not([open])")) continue;
+    waiting.delete(element);
+    await draw(element);
+  }
+}
+
+function unfold() {
+  const target = document.getElementById(decodeURIComponent(location.hash.slice(1)));
+  for (let part = target?.closest("details"); part; part = part.parentElement.closest("details")) part.open = true;
+  target?.scrollIntoView();
+}
+
+for (const part of document.querySelectorAll("details")) part.addEventListener("toggle", drawShown);
+addEventListener("hashchange", unfold);
+unfold();
+await drawShown();
 root.dataset.ready = "";

@@ -10,7 +10,7 @@ from fnmatch import fnmatchcase
 from typing import TYPE_CHECKING
 
 from bentpipe.reproductions.judgement import Measured
-from bentpipe.reproductions.plots import Plot
+from bentpipe.reproductions.plots import Bars, Plot, published_points
 from bentpipe.reproductions.reproduction import Job
 from bentpipe.study.statistics import Mean, gains, mean, savings
 
@@ -69,9 +69,9 @@ def measure(results: Results) -> Iterator[Measured]:
     yield from _gains_with_errors(results)
 
 
-def plots(results: Results) -> Mapping[str, Plot]:
-    """Goodput, utilisation and cwnd against time, as in the slides."""
-    drawn: dict[str, Plot] = {}
+def plots(results: Results) -> Mapping[str, Plot | Bars]:
+    """Goodput, utilisation and cwnd against time as in the slides, and the printed values."""
+    drawn: dict[str, Plot | Bars] = {}
     for losses in ("no-loss", "congestion"):
         runs = {
             f"{LABELS[variant]}, {LABELS[acks]}": results[f"ftp/{losses}/{variant}/{acks}"][0]
@@ -80,7 +80,11 @@ def plots(results: Results) -> Mapping[str, Plot]:
         }
         drawn |= _plots_against_time(losses, runs)
     drawn["ftp-errors-time"] = _plot_over_ber(results)
-    return drawn
+    return drawn | {
+        "ftp-time": _plot_times(results),
+        "ftp-rtt-time": _plot_over_rtt(results),
+        "fairness-goodput": _plot_fairness(results),
+    }
 
 
 # ---------------------------------------------------------------------------------------- runs
@@ -405,6 +409,61 @@ def _smooth(
     """Mean over the last `window` samples."""
     means = [sum(values[i - window : i]) / window for i in range(window, len(values))]
     return list(times[window:]), means
+
+
+def _plot_times(results: Results) -> Bars:
+    """Download times with and without losses, with the printed ones."""
+    place = "ftp/{losses}/{variant}/{acks}"
+    groups = {
+        f"{LABELS[losses]}, {LABELS[acks]}": {"losses": losses, "acks": acks}
+        for losses in ("no-loss", "congestion")
+        for acks in ACKS
+    }
+    bars = {
+        LABELS[variant]: {
+            group: mean(_values(results[place.format(variant=variant, **at)], _completion))
+            for group, at in groups.items()
+        }
+        for variant in VARIANTS
+    }
+    ids = {
+        LABELS[variant]: {
+            group: place.format(variant=variant, **at) for group, at in groups.items()
+        }
+        for variant in VARIANTS
+    }
+    published = published_points("adalr", ids)
+    return Bars("50 MB over GEO", "", "download time (s)", bars, published)
+
+
+def _plot_over_rtt(results: Results) -> Plot:
+    times = [mean(_values(results[f"rtt/{rtt}"], _completion)).value for rtt in RTTS]
+    ids = {LABELS["sack"]: {rtt: f"ftp/rtt/baseline/{rtt}-ms" for rtt in RTTS}}
+    return Plot(
+        "50 MB without losses, with delayed ACK",
+        "RTT (ms)",
+        "download time (s)",
+        {LABELS["sack"]: (RTTS, times)},
+        published=published_points("adalr", ids),
+    )
+
+
+def _plot_fairness(results: Results) -> Plot:
+    variants = ("adalr-newreno", "newreno")
+    lines = {
+        LABELS[variant]: (
+            FLOW_RTTS,
+            [flow.goodput_bps / 8e3 for flow in results[f"fair/{variant}"][0].flows],
+        )
+        for variant in variants
+    }
+    ids = {
+        LABELS[variant]: {rtt: f"fairness/{variant}/{rtt}-ms" for rtt in FLOW_RTTS}
+        for variant in variants
+    }
+    published = published_points("adalr", ids, 1e-3)
+    return Plot("Six flows with different RTTs", "RTT (ms)", "goodput (kB/s)", lines,
+                published=published)  # fmt: skip
 
 
 def _plot_over_ber(results: Results) -> Plot:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 from bentpipe.reproductions.aliad import response
 from bentpipe.reproductions.judgement import Measured
-from bentpipe.reproductions.plots import Bars, Plot
+from bentpipe.reproductions.plots import Bars, Plot, published_points
 from bentpipe.reproductions.reproduction import Job
 from bentpipe.study.statistics import Mean, mean, savings
 
@@ -470,7 +470,9 @@ def _plot_losses(results: Results) -> Bars:
         }
         for variant, label in LABELS.items()
     }
-    return Bars("RTT 600 ms", "", "goodput (% of 10 Mb/s)", bars)
+    ids = {LABELS["aliad"]: {"PER 1 %": "fig10/utilisation/aliad/1-%"}}
+    published = published_points("aliad", ids)
+    return Bars("RTT 600 ms", "", "goodput (% of 10 Mb/s)", bars, published)
 
 
 def _plot_cwnd_with_losses(results: Results) -> Plot:
@@ -485,7 +487,11 @@ def _plot_friendliness(results: Results) -> Bars:
         for variant in OTHERS_TO_NEWRENO
     }
     title = "Goodput that five NewReno flows lose to one flow of another kind"
-    return Bars(title, "", "loss (%)", bars)
+    ids = {
+        LABELS[variant]: {"RTT 25 ms": f"fig12/newreno-loses/{variant}/25-ms"}
+        for variant in ("scalable", "aliad", "cubic")
+    }
+    return Bars(title, "", "loss (%)", bars, published_points("aliad", ids))
 
 
 def _plot_aggressiveness(results: Results) -> Plot:

@@ -296,6 +296,8 @@ LEFT_OUT = {
     "ck-stp": "it is `split, ck-stp`",
     "satpep": "it needs a gateway at both ends, and the terminal is a host",
     "scps-gateway": "it needs a gateway at both ends, and the terminal is a host",
+    "policer": "it drops what exceeds a contract, and helps nothing",
+    "shaper": "it limits a link to a contract, and helps nothing",
     "trace": "it replays a measurement, and helps nothing",
 }
 """Mechanisms of `bentpipe path` that are no helpers, with the reason."""

@@ -1,8 +1,10 @@
 """Runs of the reproduction of Luglio, Roseti and Gerla, and its quantities computed from them.
 
-A run is named by figure, controller and what varies: `fig1/westwood/64`, `ten/newreno/1e-2`. All
-figures with several flows are run at two packet error rates: the printed one, which cannot give
-the printed throughputs, and the one that explains them (README.md).
+A run is named by figure, controller and what varies: `fig1/westwood/64`, `ten/newreno/1e-2`. The
+systems of figure 1 are receivers by their host profiles: `fig1/hosts/newreno/bsd-os` takes the
+buffer of the profile, and `fig1/hosts-delayed/newreno/bsd-os` its delayed ACKs as well. All figures
+with several flows are run at two packet error rates: the printed one, which cannot give the printed
+throughputs, and the one that explains them (README.md).
 """
 
 from __future__ import annotations
@@ -11,7 +13,7 @@ from statistics import fmean
 from typing import TYPE_CHECKING
 
 from bentpipe.reproductions.judgement import Measured
-from bentpipe.reproductions.plots import Bars, Plot
+from bentpipe.reproductions.plots import Bars, Plot, published_points
 from bentpipe.reproductions.reproduction import Job
 from bentpipe.study.statistics import Mean, mean
 
@@ -25,6 +27,20 @@ CONTROLLERS = {"newreno": "newreno", "westwood": "westwood-abse"}
 LABELS = {"newreno": "New Reno", "westwood": "Westwood ABSE"}
 BUFFERS = (64, 128, 256)
 """Receiver buffers in kB of 1024 bytes."""
+
+SYSTEMS = {
+    "windows-nt": ("Windows NT", 64),
+    "linux-2.4": ("Linux 2.4", 64),
+    "digital-unix-4.0": ("Digital Unix 4.0", 128),
+    "bsd-os": ("BSD/OS", 256),
+}
+"""The host profiles of section 5: name -> the paper's name, and its receiver buffer in kB."""
+
+DELAYED = "the system's delayed ACKs"
+"""The case of a receiver with the delayed ACKs of its profile, and not with the buffer alone."""
+
+ACKS = {"": "", DELAYED: "-delayed"}
+"""Both cases of a system as receiver -> what the names of their jobs end with."""
 
 PERS = {"5e-5": "PER 5e-5 (printed)", "1e-2": "PER 1e-2 (inferred)"}
 SEEDS = range(1, 21)
@@ -44,12 +60,14 @@ FIRST, SECOND, THIRD = range(5), range(5, 10), range(10, 15)
 
 def plan() -> Plan:
     """All runs."""
-    return {**dict(_one_flow()), **dict(_several_flows())}
+    return {**dict(_one_flow()), **dict(_hosts()), **dict(_several_flows())}
 
 
 def measure(results: Results) -> Iterator[Measured]:
     """The measured value for each published value whose runs are in `results`."""
     yield from _buffers(results)
+    for case in ACKS:
+        yield from _systems(results, case)
     yield Measured("per/printed/several-flows", Mean(_implied_per(280.0)))
     for per in PERS:
         yield from _fairness(results, per)
@@ -59,7 +77,10 @@ def measure(results: Results) -> Iterator[Measured]:
 
 def plots(results: Results) -> Mapping[str, Plot | Bars]:
     """The paper's figures, those with several flows once for each packet error rate."""
-    drawn: dict[str, Plot | Bars] = {"figure-1": _figure_1(results)}
+    drawn: dict[str, Plot | Bars] = {
+        "figure-1": _figure_1(results),
+        "figure-1-hosts": _figure_1_hosts(results),
+    }
     for per, label in PERS.items():
         drawn[f"figure-2-per-{per}"] = _figure_2(results, per, label)
         drawn[f"figure-3-per-{per}"] = _figure_3(results, per, label)
@@ -80,6 +101,25 @@ def _one_flow() -> Iterator[tuple[str, Job]]:
                 f"flow.0.transport.initial_ssthresh={buffer}KiB",
             )
             yield f"fig1/{name}/{buffer}", Job("alike.toml", sets, SEEDS)
+
+
+def _hosts() -> Iterator[tuple[str, Job]]:
+    """One flow to each system, with its buffer alone and with its delayed ACKs as well."""
+    for name, controller in CONTROLLERS.items():
+        for system, (_, buffer) in SYSTEMS.items():
+            delayed = (
+                f"flow.0.controller={controller}",
+                f'flow.0.host={{ to = "{system}" }}',
+                f"flow.0.transport.initial_ssthresh={buffer}KiB",
+            )
+            undelayed = (*delayed, "flow.0.transport.delayed_ack=off")
+            yield _to(name, system), Job("hosts.toml", undelayed, SEEDS)
+            yield _to(name, system, DELAYED), Job("hosts.toml", delayed, SEEDS)
+
+
+def _to(name: str, system: str, case: str = "") -> str:
+    """The name of the job of a controller with a system as receiver."""
+    return f"fig1/hosts{ACKS[case]}/{name}/{system}"
 
 
 def _several_flows() -> Iterator[tuple[str, Job]]:
@@ -202,6 +242,19 @@ def _buffers(results: Results) -> Iterator[Measured]:
         yield Measured(f"fig1/ratio/newreno-to-westwood/{column}", ratio)
 
 
+def _systems(results: Results, case: str) -> Iterator[Measured]:
+    for system, (_, buffer) in SYSTEMS.items():
+        westwood = _each(results[_to("westwood", system, case)])
+        newreno = _each(results[_to("newreno", system, case)])
+        measured = {
+            "throughput/westwood": westwood,
+            "share-of-limit/newreno": [rate / _limit(buffer) for rate in newreno],
+            "ratio/newreno-to-westwood": _ratios(newreno, westwood),
+        }
+        for row, values in measured.items():
+            yield Measured(f"fig1/hosts/{row}/{system}", mean(values), case)
+
+
 def _at(per: str, identity: str, values: Sequence[float]) -> Measured:
     """A measurement at a packet error rate."""
     return Measured(identity, mean(values), PERS[per])
@@ -261,6 +314,20 @@ def _figure_1(results: Results) -> Bars:
     return Bars("Figure 1: one flow, PER 1e-4", "receiver buffer", THROUGHPUT, bars)
 
 
+def _figure_1_hosts(results: Results) -> Bars:
+    bars: dict[str, dict[str, Mean]] = {}
+    for name in CONTROLLERS:
+        for case in ACKS:
+            bars[", with ".join(filter(None, (LABELS[name], case)))] = {
+                label: mean(_each(results[_to(name, system, case)]))
+                for system, (label, _) in SYSTEMS.items()
+            }
+    limits = {label: Mean(_limit(buffer)) for label, buffer in SYSTEMS.values()}
+    bars["limit of the buffer"] = limits
+    title = "Figure 1 by operating system: one flow, PER 1e-4"
+    return Bars(title, "system of the receiver", THROUGHPUT, bars)
+
+
 def _figure_2(results: Results, per: str, label: str) -> Bars:
     bars = {}
     for name in CONTROLLERS:
@@ -269,7 +336,9 @@ def _figure_2(results: Results, per: str, label: str) -> Bars:
             "fairness index": mean(_jains(runs)),
             "utilisation": mean(_utilisations(runs)),
         }
-    return Bars(f"Figure 2: five flows of one kind, {label}", "", "index, share", bars)
+    ids = {LABELS["newreno"]: {"utilisation": "fig2/utilisation/newreno/five-flows"}}
+    published = published_points("luglio", ids)
+    return Bars(f"Figure 2: five flows of one kind, {label}", "", "index, share", bars, published)
 
 
 def _figure_ten(results: Results) -> Bars:
@@ -277,7 +346,10 @@ def _figure_ten(results: Results) -> Bars:
     for per, label in PERS.items():
         runs = results[f"ten/newreno/{per}"]
         bars[label] = {str(flow + 1): mean(_each(runs, [flow])) for flow in range(10)}
-    return Bars("Ten New Reno flows", "flow", THROUGHPUT, bars)
+    # The paper prints one value for each of the ten flows.
+    flows = {str(flow + 1): "ten/throughput/newreno/ten-flows" for flow in range(10)}
+    published = published_points("luglio", dict.fromkeys(PERS.values(), flows))
+    return Bars("Ten New Reno flows", "flow", THROUGHPUT, bars, published)
 
 
 def _figure_3(results: Results, per: str, label: str) -> Bars:
@@ -291,7 +363,13 @@ def _figure_3(results: Results, per: str, label: str) -> Bars:
         LABELS["westwood"]: {mixed: mean(_each(together, SECOND))},
     }
     title = f"Figure 3: flows that start together, {label}"
-    return Bars(title, "flows", f"{THROUGHPUT} of each flow", bars)
+    ids = {
+        LABELS[name]: {mixed: f"fig3/throughput/{name}/together"}
+        for name in ("newreno", "westwood")
+    }
+    ids[LABELS["newreno"]]["ten New Reno"] = "ten/throughput/newreno/ten-flows"
+    published = published_points("luglio", ids)
+    return Bars(title, "flows", f"{THROUGHPUT} of each flow", bars, published)
 
 
 def _figure_4(results: Results, per: str, label: str) -> Plot:

@@ -9,7 +9,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING
 
 from bentpipe.reproductions.judgement import Measured
-from bentpipe.reproductions.plots import Bars
+from bentpipe.reproductions.plots import Bars, published_points
 from bentpipe.reproductions.reproduction import Job
 from bentpipe.study.statistics import Mean, mean
 
@@ -253,4 +253,19 @@ def plots(results: Results) -> Mapping[str, Bars]:
         shown = SHOWN.get(case)
         if shown and name != "loss/cubic" and times:
             bars.setdefault(LABELS[controller], {})[shown] = times
-    return {"downloads": Bars("100 MB over GEO with QUIC", "rates (Mbit/s)", "time (s)", bars)}
+    resumed = {
+        RESUME[case]: times
+        for case in RESUME
+        if (found := results.get(f"{case}/cubic")) and (times := _times(found)[0])
+    }
+    ids = {LABELS["cubic"]: {name: f"resume/cubic/{name}" for name in RESUME.values()}}
+    return {
+        "downloads": Bars("100 MB over GEO with QUIC", "rates (Mbit/s)", "time (s)", bars),
+        "resume": Bars(
+            "5.3 MB over GEO with and without Careful Resume",
+            "",
+            "time (s)",
+            {LABELS["cubic"]: resumed},
+            published_points("quic", ids),
+        ),
+    }

@@ -8,10 +8,10 @@
 //! - `probe_bw`: the cycle of DOWN, CRUISE, REFILL and UP (5.3.3)
 //! - `probe_rtt`: the smallest RTT and how it is measured again (5.3.4)
 //!
-//! Rules: the bandwidth is the largest delivery rate of two cycles. Once in 2 to 3 s, or 63
-//! rounds, the flow probes for more: it fills the pipe, sends 25 % faster until the rate stands
-//! still or more than 2 % are lost, and then yields until the queue is empty. Too much loss while it
-//! probes sets a long-term bound of what may be in flight. Any loss while it does not probe lowers
+//! Rules: the bandwidth is the largest delivery rate of two cycles. Once in 2 to 3 s, or 63 rounds,
+//! the flow probes for more: it fills the pipe, sends 25 % faster until the rate stands still or
+//! more than 2 % are lost, and then yields until the queue is empty. Too much loss while it probes
+//! sets a long-term bound of what may be in flight. Any loss while it does not probe lowers
 //! short-term bounds, of rate and volume, to what arrived in the round or 0.7 of the bound before.
 //! The next probe forgets these.
 //!
@@ -22,10 +22,11 @@
 //! Decisions where the draft leaves room:
 //! - The six separate losses that end Startup (5.3.1.3) are counted as ACKs that find losses.
 //! - A sample without a reliable rate ends no round.
-//! - The RTT of the handshake begins the filter of `min_rtt` (5.2.1). The draft does not say what begins
-//!   that of `probe_rtt_min_delay`: here it is the same sample, as in the authors' BBRv3 for Linux.
-//! - The random part of the wait for a probe follows from the time and what was delivered, so that a
-//!   run can be repeated.
+//! - The RTT of the handshake begins the filter of `min_rtt` (5.2.1). The draft does not say what
+//!   begins that of `probe_rtt_min_delay`: here it is the same sample, as in the authors' BBRv3 for
+//!   Linux.
+//! - The random part of the wait for a probe follows from the time and what was delivered, so that
+//!   a run can be repeated.
 //! - A segment is sent for itself; the send quantum (5.6.3) only enters the room for bursts.
 //! - cwnd limits the sender when, in this or the last round, less than a segment fitted below it.
 //! - A probe has reached the long-term bound (5.3.3.7) when no segment more fitted below it before
@@ -263,8 +264,8 @@ impl Bbr3 {
         rtt.map_or(self.window.initial as f64, |rtt| self.model.bandwidth() * rtt.as_secs_f64())
     }
 
-    /// Bound of bytes in the network at `gain` times the BDP and `excess` bytes more, with room for the
-    /// bursts of both hosts (5.5.8, 5.6.4.2).
+    /// Bound of bytes in the network at `gain` times the BDP and `excess` bytes more, with room for
+    /// the bursts of both hosts (5.5.8, 5.6.4.2).
     fn inflight(&self, gain: f64, excess: f64) -> f64 {
         let two_segments = (2 * self.window.mss) as f64;
         let quantum = (self.pacing * QUANTUM_TIME).min(LARGEST_QUANTUM).max(two_segments);
@@ -435,6 +436,10 @@ impl Controller for Bbr3 {
     }
 
     fn on_idle(&mut self) {}
+
+    fn windows_in_buffer(&self) -> u64 {
+        3
+    }
 
     fn pacing_rate(&self) -> Option<f64> {
         Some(self.pacing)

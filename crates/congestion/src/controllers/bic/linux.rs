@@ -1,10 +1,11 @@
 //! BIC of Linux.
 //!
-//! Source: `net/ipv4/tcp_bic.c` of Linux 6.12. It differs from the paper: a loss keeps 819/1024 of cwnd;
-//! the window goes a quarter of the way to W_max in a round trip and not half, by at most 16
+//! Source: `net/ipv4/tcp_bic.c` of Linux 6.12. It differs from the paper: a loss keeps 819/1024 of
+//! cwnd; the window goes a quarter of the way to W_max in a round trip and not half, by at most 16
 //! segments; near W_max, on both sides, by a fifth of a segment; before the first loss by 5 % or
-//! more. The pace is chosen again when cwnd has changed, or after a 32nd of a second, and takes into account how many
-//! segments an ACK covers. A timeout forgets W_max, and takes the share of a loss, too.
+//! more. The pace is chosen again when cwnd has changed, or after a 32nd of a second, and takes
+//! into account how many segments an ACK covers. A timeout forgets W_max, and takes the share of a
+//! loss, too.
 
 use crate::entry::Entry;
 use crate::events::Feedback;

@@ -2,8 +2,8 @@
 //!
 //! Source: `net/ipv4/tcp_cubic.c` of Linux 6.12. It differs from RFC 9438:
 //! - windows are whole segments, and cwnd is reduced, to 717/1024, and not the flight size,
-//! - the target looks ahead by the smallest RTT and not the smoothed one; where it is not above cwnd,
-//!   the window still grows, by a hundredth of a segment in a round trip,
+//! - the target looks ahead by the smallest RTT and not the smoothed one; where it is not above
+//!   cwnd, the window still grows, by a hundredth of a segment in a round trip,
 //! - before the first loss the window grows by 5 % or more in a round trip,
 //! - W_est always grows with the slope of `alpha_cubic`,
 //! - a stage goes on after a pause, which does not count,
@@ -11,9 +11,10 @@
 //! - the end of a spurious reduction restores the windows and not W_max,
 //! - slow start is HyStart, with 1 ms for what the receiver's interface holds back.
 //!
-//! Not followed: the kernel's cube root comes from a table and one step of Newton's method. Here it is
-//! exact, and K differs by 5 ms on average. With the kernel's root the windows are the same in each step
-//! of the replay. The millisecond is the kernel's upper bound, which it takes below 262 MB/s.
+//! Not followed: the kernel's cube root comes from a table and one step of Newton's method. Here it
+//! is exact, and K differs by 5 ms on average. With the kernel's root the windows are the same in
+//! each step of the replay. The millisecond is the kernel's upper bound, which it takes below 262
+//! MB/s.
 
 use units::Span;
 
@@ -207,7 +208,8 @@ mod tests {
         }
     }
 
-    /// The curve is computed again after a thirty-second of a second, or when the window has changed.
+    /// The curve is computed again after a thirty-second of a second, or when the window has
+    /// changed.
     #[test]
     fn an_unchanged_window_keeps_its_pace_for_eight_ticks() {
         let mut curve = Curve::default();

@@ -2,12 +2,14 @@
 //!
 //! Source: `net/ipv4/tcp_dctcp.c` of Linux 6.1. What differs from RFC 8257:
 //!
-//! - alpha is a whole number of 1/1024. A sixteenth of it is taken off in each window of data, at least 1.
-//!   The share of marks is added as a whole number, too: less than one mark in 64 segments adds nothing.
-//!   Under such marks alpha is 0 after a while, and a mark takes nothing from the window.
+//! - alpha is a whole number of 1/1024. A sixteenth of it is taken off in each window of data, at
+//!   least 1. The share of marks is added as a whole number, too: less than one mark in 64 segments
+//!   adds nothing. Under such marks alpha is 0 after a while, and a mark takes nothing from the
+//!   window.
 //! - Marked and all data are counted in segments delivered, cumulatively or selectively.
 //! - A window of data is over when all of it is acknowledged, and not when more is.
-//! - A loss halves cwnd and not the flight size, in the window of a mark too. A timeout calls the same rule.
+//! - A loss halves cwnd and not the flight size, in the window of a mark too. A timeout calls the
+//!   same rule.
 //!
 //! The kernel's parameters `dctcp_shift_g` and `dctcp_alpha_on_init` have their defaults.
 

@@ -1,9 +1,10 @@
 //! HighSpeed TCP of Linux.
 //!
-//! Source: `net/ipv4/tcp_highspeed.c` of Linux 6.12. It takes the windows of RFC 3649 Appendix B and
-//! not the equations: between two rows growth is that of the upper row, a whole number of segments in
-//! a round trip, and the share that a loss takes is that of the row in units of 1/256. Growth is for
-//! each ACK, however many segments it covers. A loss and a timeout take the row of the last ACK.
+//! Source: `net/ipv4/tcp_highspeed.c` of Linux 6.12. It takes the windows of RFC 3649 Appendix B
+//! and not the equations: between two rows growth is that of the upper row, a whole number of
+//! segments in a round trip, and the share that a loss takes is that of the row in units of 1/256.
+//! Growth is for each ACK, however many segments it covers. A loss and a timeout take the row of
+//! the last ACK.
 
 use crate::entry::Entry;
 use crate::events::Needs;

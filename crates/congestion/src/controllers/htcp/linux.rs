@@ -1,18 +1,19 @@
 //! H-TCP of Linux.
 //!
 //! Source: `net/ipv4/tcp_htcp.c` of Linux 6.12. It differs from draft-leith-tcp-htcp-06:
-//! - alpha rises in whole segments, with a quarter of Delta squared, and is chosen again whenever cwnd
-//!   has grown by a segment,
+//! - alpha rises in whole segments, with a quarter of Delta squared, and is chosen again whenever
+//!   cwnd has grown by a segment,
 //! - alpha is multiplied by RTT / 100 ms between 1/10 and 2, below Delta_L too, and rounded down,
 //! - Delta starts when recovery is over,
 //! - the backoff is adaptive from the second loss on that comes without a change of throughput, on
 //!   paths of more than 10 ms,
-//! - RTTmax takes no RTT that is 20 ms above it; throughput counts what a window of segments took, and
-//!   is averaged over windows,
+//! - RTTmax takes no RTT that is 20 ms above it; throughput counts what a window of segments took,
+//!   and is averaged over windows,
 //! - a loss reduces cwnd and not the flight size; so does a timeout.
 //!
-//! RTTs are in ticks of 4 ms. A spurious timeout restores the time of the last congestion. The kernel
-//! does so too when a recovery proves spurious before its end; here a recovery has ended by then.
+//! RTTs are in ticks of 4 ms. A spurious timeout restores the time of the last congestion. The
+//! kernel does so too when a recovery proves spurious before its end; here a recovery has ended by
+//! then.
 
 use crate::entry::Entry;
 use crate::events::Feedback;
@@ -48,13 +49,13 @@ pub struct Htcp {
     min_rtt: Option<u64>,
     max_rtt: u64,
     last_congestion: u64,
-    /// Throughput in segments per second: the mean since the last congestion event, its largest value,
-    /// and that between the two events before.
+    /// Throughput in segments per second: the mean since the last congestion event, its largest
+    /// value, and that between the two events before.
     rate: u64,
     max_rate: u64,
     old_max_rate: u64,
-    /// RTTmax, the rate before and the time of congestion that a spurious event restores, until it is
-    /// over.
+    /// RTTmax, the rate before and the time of congestion that a spurious event restores, until it
+    /// is over.
     undo: Option<(u64, u64, u64)>,
 }
 

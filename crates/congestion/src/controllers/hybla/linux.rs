@@ -1,10 +1,11 @@
 //! Hybla of Linux.
 //!
-//! Source: `net/ipv4/tcp_hybla.c` of Linux 6.12. It differs from the paper: the window starts with rho
-//! segments, there is no estimate of ssthresh, and segments are not spaced out. rho is that of the
-//! smallest smoothed RTT, in eighths; powers of two have steps of an eighth, and rho counts as 16 at
-//! most in slow start. Growth is for each ACK, however many segments it covers, and at most to 65,535 segments.
-//! Until a loss is repaired and all is acknowledged in order, growth is that of Reno.
+//! Source: `net/ipv4/tcp_hybla.c` of Linux 6.12. It differs from the paper: the window starts with
+//! rho segments, there is no estimate of ssthresh, and segments are not spaced out. rho is that of
+//! the smallest smoothed RTT, in eighths; powers of two have steps of an eighth, and rho counts as
+//! 16 at most in slow start. Growth is for each ACK, however many segments it covers, and at most
+//! to 65,535 segments. Until a loss is repaired and all is acknowledged in order, growth is that of
+//! Reno.
 
 use crate::entry::Entry;
 use crate::parts::linux::{self, Growth, LinuxController, Operations, Socket, State};

@@ -1,17 +1,18 @@
 //! TCP-LP of Linux.
 //!
-//! Source: `net/ipv4/tcp_lp.c` of Linux 6.1. The delay is the receiver's timestamp less the sender's, both
-//! scaled to milliseconds. It differs from the paper:
-//! - the receiver's clock is taken to run at an estimated rate. The scale is 1000 over that rate in whole
-//!   numbers, so a rate of 1001 a second gives zero, and the delay is then the time of day,
-//! - all is in 32 bits, three of which are behind the point of the smoothed delay. The offset of a peer's
-//!   clock is random in today's systems, and seven eighths of all offsets overflow,
-//! - the smallest and largest delay are set to once and twice the smoothed one after each indication,
+//! Source: `net/ipv4/tcp_lp.c` of Linux 6.1. The delay is the receiver's timestamp less the
+//! sender's, both scaled to milliseconds. It differs from the paper:
+//! - the receiver's clock is taken to run at an estimated rate. The scale is 1000 over that rate in
+//!   whole numbers, so a rate of 1001 a second gives zero, and the delay is then the time of day,
+//! - all is in 32 bits, three of which are behind the point of the smoothed delay. The offset of a
+//!   peer's clock is random in today's systems, and seven eighths of all offsets overflow,
+//! - the smallest and largest delay are set to once and twice the smoothed one after each
+//!   indication,
 //! - an indication in the same round trip counts as one more, and takes cwnd to one segment,
 //! - ssthresh stays, so that slow start follows.
 //!
-//! The kernel's modules hence give way to nobody or to everybody, by chance. Use it to see what a kernel
-//! would do.
+//! The kernel's modules hence give way to nobody or to everybody, by chance. Use it to see what a
+//! kernel would do.
 
 use crate::entry::Entry;
 use crate::events::Feedback;

@@ -1,9 +1,9 @@
 //! Reno of Linux.
 //!
-//! Source: `net/ipv4/tcp_cong.c` of Linux 6.12 (`tcp_reno_ssthresh`, `tcp_reno_cong_avoid`). Its rules
-//! are those of RFC 5681, in whole segments: half of cwnd is rounded down, and the count of
-//! acknowledged segments begins again with each reduction. So all windows of a saw-tooth are the same,
-//! and a queue that marks meets the same segment of a burst each time.
+//! Source: `net/ipv4/tcp_cong.c` of Linux 6.12 (`tcp_reno_ssthresh`, `tcp_reno_cong_avoid`). Its
+//! rules are those of RFC 5681, in whole segments: half of cwnd is rounded down, and the count of
+//! acknowledged segments begins again with each reduction. So all windows of a saw-tooth are the
+//! same, and a queue that marks meets the same segment of a burst each time.
 
 use crate::entry::Entry;
 use crate::events::Needs;

@@ -2,11 +2,13 @@
 //!
 //! Source: `net/ipv4/tcp_vegas.c` of Linux 6.12. It differs from ns-2's and the paper's rules:
 //! - alpha is 2 and beta 4 segments; the RTT of a round is its smallest,
-//! - slow start doubles the window in each round trip, and ends with the window that the rate fills,
+//! - slow start doubles the window in each round trip, and ends with the window that the rate
+//!   fills,
 //! - there is no fine timeout, and a loss halves,
 //! - the window grows by a whole segment at the end of a round, whether it was used or not,
 //! - after a pause without anything in flight, and after a timeout, BaseRTT is measured again,
-//! - a round with less than three RTTs, and all while segments are acknowledged out of order, is Reno's.
+//! - a round with less than three RTTs, and all while segments are acknowledged out of order, is
+//!   Reno's.
 
 use crate::entry::Entry;
 use crate::events::Feedback;

@@ -1,10 +1,11 @@
 //! Veno of Linux.
 //!
-//! Source: `net/ipv4/tcp_veno.c` of Linux 6.12. It differs from the paper: the backlog is counted in
-//! half segments, from the smallest RTT since the last ACK that could let the window grow; BaseRTT is
-//! measured again after a pause and a timeout, not after a loss; the share of a random loss holds for timeouts too.
-//! On a congested path the window grows by a segment in two round trips and a bit. Before three RTTs,
-//! and while segments are acknowledged out of order, growth is that of Reno.
+//! Source: `net/ipv4/tcp_veno.c` of Linux 6.12. It differs from the paper: the backlog is counted
+//! in half segments, from the smallest RTT since the last ACK that could let the window grow;
+//! BaseRTT is measured again after a pause and a timeout, not after a loss; the share of a random
+//! loss holds for timeouts too. On a congested path the window grows by a segment in two round
+//! trips and a bit. Before three RTTs, and while segments are acknowledged out of order, growth is
+//! that of Reno.
 
 use crate::entry::Entry;
 use crate::events::Feedback;

@@ -1,13 +1,14 @@
 //! Westwood of Linux, which is Westwood+.
 //!
 //! Source: `net/ipv4/tcp_westwood.c` of Linux 6.12. It is not the Westwood of 2002: a sample of the
-//! bandwidth is what an interval of an RTT, at least 50 ms, has delivered, and goes through two filters that
-//! keep 7/8. The first sample is taken as it is. During recovery the window is that of Reno, half of
-//! cwnd; at its end, and at the end of the reduction for a mark, it is BWE * RTTmin, even where that
-//! is more than before. A timeout leaves that as ssthresh, and RTTmin is learnt again.
+//! bandwidth is what an interval of an RTT, at least 50 ms, has delivered, and goes through two
+//! filters that keep 7/8. The first sample is taken as it is. During recovery the window is that of
+//! Reno, half of cwnd; at its end, and at the end of the reduction for a mark, it is BWE * RTTmin,
+//! even where that is more than before. A timeout leaves that as ssthresh, and RTTmin is learnt
+//! again.
 //!
-//! Decided here: an ACK that comes in order, without new SACK blocks and without ECE takes the kernel's fast
-//! path, where duplicate ACKs counted before are not deducted.
+//! Decided here: an ACK that comes in order, without new SACK blocks and without ECE takes the
+//! kernel's fast path, where duplicate ACKs counted before are not deducted.
 
 use crate::entry::Entry;
 use crate::events::Feedback;

@@ -15,8 +15,8 @@
 //!
 //! Reconstructed: read in a paper that restates it, and garbled there as to which RTT in T is the
 //! smallest one; here the one that makes T vanish without a queue. N and the ten are from memory.
-//! Decisions: RTT is the smoothed one; ACKs that arrive at one instant are one sample with the next;
-//! without any spread tau is the RTT.
+//! Decisions: RTT is the smoothed one; ACKs that arrive at one instant are one sample with the
+//! next; without any spread tau is the RTT.
 
 use std::collections::VecDeque;
 

@@ -1,8 +1,8 @@
 //! Bandwidth estimators from ACKs, for controllers that set their window from a rate.
 //!
-//! [`accounting`] computes the bytes delivered by each ACK. An [`Estimator`] computes a rate in bytes
-//! per second, and [`Share`] a window from the rate. The members of the Westwood family differ in the
-//! estimator.
+//! [`accounting`] computes the bytes delivered by each ACK. An [`Estimator`] computes a rate in
+//! bytes per second, and [`Share`] a window from the rate. The members of the Westwood family
+//! differ in the estimator.
 
 mod abse;
 mod accounting;

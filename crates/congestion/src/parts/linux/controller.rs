@@ -1,4 +1,5 @@
-//! A controller of Linux behind the interface of this crate: which of its calls the kernel makes for an event.
+//! A controller of Linux behind the interface of this crate: which of its calls the kernel makes
+//! for an event.
 
 use units::{Span, Time};
 

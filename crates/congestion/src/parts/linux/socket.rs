@@ -1,5 +1,5 @@
-//! A connection as controllers of Linux see it: the clock in ticks, the state of recovery, and the window in
-//! whole segments, with the rules of growth that several controllers call.
+//! A connection as controllers of Linux see it: the clock in ticks, the state of recovery, and the
+//! window in whole segments, with the rules of growth that several controllers call.
 
 use units::{Span, Time};
 

@@ -1,21 +1,22 @@
 //! HyStart: slow start ends when ACKs show that the pipe is full.
 //!
 //! Source: S. Ha, I. Rhee, "Taming the elephants: New TCP slow start", Computer Networks 55(9),
-//! 2011, in the form that Linux gave it (`hystart_update` in `net/ipv4/tcp_cubic.c` of Linux 6.1; the
-//! paper was not read). Rounds are counted from the first ACK on. From a window of 16 segments on, it
-//! looks at each ACK that measures an RTT:
+//! 2011, in the form that Linux gave it (`hystart_update` in `net/ipv4/tcp_cubic.c` of Linux 6.1;
+//! the paper was not read). Rounds are counted from the first ACK on. From a window of 16 segments
+//! on, it looks at each ACK that measures an RTT:
 //!
-//! - ACK train: a train of ACKs, none more than 2 ms after the one before it, that has lasted
-//!   since the round began for half of the smallest RTT: what is in flight fills the forward path.
-//!   Pacing spreads a window over as much as half an RTT, and so a paced sender waits for a whole one.
-//!   A round that began below 16 segments has no train unless it began a moment ago,
+//! - ACK train: a train of ACKs, none more than 2 ms after the one before it, that has lasted since
+//!   the round began for half of the smallest RTT: what is in flight fills the forward path. Pacing
+//!   spreads a window over as much as half an RTT, and so a paced sender waits for a whole one. A
+//!   round that began below 16 segments has no train unless it began a moment ago,
 //! - delay: the smallest of at least eight RTTs of the round is longer than the smallest RTT by an
 //!   eighth of that, between 4 and 16 ms.
 //!
-//! Either sets ssthresh to cwnd, once until the next timeout. The smallest RTT is that of data: the SYN
-//! is shorter. Nothing here aggregates segments, so that there is no allowance for receive offload,
-//! unless the controller is that of Linux. That one also looks at ACKs that only acknowledge selectively
-//! (`tcp_clean_rtx_queue` calls `cubictcp_acked` for each ACK, which takes those with an RTT).
+//! Either sets ssthresh to cwnd, once until the next timeout. The smallest RTT is that of data: the
+//! SYN is shorter. Nothing here aggregates segments, so that there is no allowance for receive
+//! offload, unless the controller is that of Linux. That one also looks at ACKs that only
+//! acknowledge selectively (`tcp_clean_rtx_queue` calls `cubictcp_acked` for each ACK, which takes
+//! those with an RTT).
 
 use units::{Span, Time};
 

@@ -2,9 +2,9 @@
 //!
 //! Source: RFC 9406 sections 4.2 and 4.3. Names in the comments are its own.
 //!
-//! - Slow start: cwnd += min(N, L * SMSS) for an ACK of N bytes, and all of N when paced. When the smallest of at least
-//!   eight RTTs of a round is longer than that of the round before by RttThresh, Conservative Slow
-//!   Start (CSS) begins.
+//! - Slow start: cwnd += min(N, L * SMSS) for an ACK of N bytes, and all of N when paced. When the
+//!   smallest of at least eight RTTs of a round is longer than that of the round before by
+//!   RttThresh, Conservative Slow Start (CSS) begins.
 //! - CSS: a quarter of that growth. When the smallest RTT of a round falls below that which began
 //!   it, slow start goes on; after five rounds ssthresh = cwnd.
 //! - A loss or a mark ends both.

@@ -1,23 +1,23 @@
 //! SEARCH: slow start ends when twice as much was sent as a round trip before, and not as much more
 //! is delivered.
 //!
-//! Source: draft-chung-ccwg-search, "SEARCH -- a New Slow Start Algorithm for TCP and QUIC", in the form
-//! of its authors' module for Linux, version 3.1, from which the rules were read. It was made for
-//! satellite links, on which the RTT varies for other reasons than a queue.
+//! Source: draft-chung-ccwg-search, "SEARCH -- a New Slow Start Algorithm for TCP and QUIC", in the
+//! form of its authors' module for Linux, version 3.1, from which the rules were read. It was made
+//! for satellite links, on which the RTT varies for other reasons than a queue.
 //!
 //! - Bytes acknowledged are noted at the end of each bin. A bin lasts for 0.35 of the first RTT, so
 //!   that ten bins are a window of 3.5 RTTs.
 //! - At the end of a bin, with the RTT of that ACK: what the last window has delivered is compared
-//!   with twice what the window an RTT earlier has, for slow start doubles. Where it is less by 35 %
-//!   or more, ssthresh = cwnd.
+//!   with twice what the window an RTT earlier has, for slow start doubles. Where it is less by 35
+//!   % or more, ssthresh = cwnd.
 //! - An RTT that is no whole number of bins is interpolated between them. With one longer than 14
 //!   bins, nothing can be said.
 //! - When more bins have passed than two of the first RTTs have, or the window was not used, all
 //!   restarts.
 //!
-//! Decided here: the window grows by all bytes that are acknowledged, as in Linux. With an ACK for every
-//! second segment and L = 1 (RFC 3465) it would not double, and SEARCH would end at a fraction of the
-//! bandwidth-delay product.
+//! Decided here: the window grows by all bytes that are acknowledged, as in Linux. With an ACK for
+//! every second segment and L = 1 (RFC 3465) it would not double, and SEARCH would end at a
+//! fraction of the bandwidth-delay product.
 //!
 //! Not here: the rollback of cwnd to what it was two RTTs before, which is off in the module too.
 
@@ -144,8 +144,8 @@ mod tests {
     use super::*;
     use crate::parts::vegas_estimator::tests::feedback;
 
-    /// Ten ACKs in each round trip of 100 ms, by which `windows` segments are acknowledged. The round
-    /// in which slow start ends.
+    /// Ten ACKs in each round trip of 100 ms, by which `windows` segments are acknowledged. The
+    /// round in which slow start ends.
     fn ended_in(windows: impl Iterator<Item = u64>, rtt: impl Fn(u64) -> u64) -> Option<u64> {
         let mut search = Search::default();
         let mut acknowledged = 0;

@@ -1,4 +1,5 @@
-//! Requests and assignments of a terminal, frame by frame. Delays against closed forms are tests of the network.
+//! Requests and assignments of a terminal, frame by frame. Delays against closed forms are tests of
+//! the network.
 
 use super::*;
 

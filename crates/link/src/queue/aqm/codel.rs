@@ -1,14 +1,14 @@
-//! CoDel, controlled delay (RFC 8289): a queue that drops at dequeue while packets have waited longer
-//! than `target` for at least `interval`.
+//! CoDel, controlled delay (RFC 8289): a queue that drops at dequeue while packets have waited
+//! longer than `target` for at least `interval`.
 //!
-//! The time that a packet has waited is its sojourn time. It is above the target for an interval only
-//! if the queue does not drain, so a burst is no reason to drop. Then one packet is dropped, and the next
-//! ones after interval / sqrt(n), n being the number of drops so far, until a packet has waited less
-//! than the target (section 5).
+//! The time that a packet has waited is its sojourn time. It is above the target for an interval
+//! only if the queue does not drain, so a burst is no reason to drop. Then one packet is dropped,
+//! and the next ones after interval / sqrt(n), n being the number of drops so far, until a packet
+//! has waited less than the target (section 5).
 //!
 //! Decisions:
-//! - MAXPACKET, the bytes that may always wait, is the largest packet that the queue has seen. The RFC
-//!   proposes the MTU of the interface; a link of this laboratory has none.
+//! - MAXPACKET, the bytes that may always wait, is the largest packet that the queue has seen. The
+//!   RFC proposes the MTU of the interface; a link of this laboratory has none.
 //! - With `ecn`, the packet that would be dropped is marked and sent, and no other is looked at in
 //!   the same dequeue. RFC 8289 has no code for marks. This is the rule of Linux (`codel_dequeue`).
 //! - `ce_threshold` marks each ECN-capable packet that has waited longer. It is Linux's, for data
@@ -42,8 +42,9 @@ pub struct CodelSettings {
     /// Queue delay that may stay for an interval: 5 to 10 % of `interval`.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ns")))]
     pub target: Span,
-    /// Time for which the queue delay must exceed the target before the first drop: about the largest
-    /// usual RTT of the flows. The default suits 10 ms to 300 ms, and no geostationary link.
+    /// Time for which the queue delay must exceed the target before the first drop: about the
+    /// largest usual RTT of the flows. The default suits 10 ms to 300 ms, and no geostationary
+    /// link.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ns")))]
     pub interval: Span,
     /// Mark packets of flows with ECN (RFC 3168) and drop only others.
@@ -67,7 +68,8 @@ impl Default for CodelSettings {
 /// The state of CoDel for one queue, apart from its packets.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Codel {
-    /// When the sojourn time will have been above the target for an interval; `None` while it is below.
+    /// When the sojourn time will have been above the target for an interval; `None` while it is
+    /// below.
     first_above: Option<Time>,
     /// When the next packet is dropped, while dropping.
     drop_next: Time,
@@ -266,7 +268,8 @@ mod tests {
         }
     }
 
-    /// 105, then 100 / sqrt(1, 2, 3 ...) ms apart, each at the next millisecond (RFC 8289 section 5.3).
+    /// 105, then 100 / sqrt(1, 2, 3 ...) ms apart, each at the next millisecond (RFC 8289
+    /// section 5.3).
     fn drop_times(number: usize) -> Vec<u64> {
         let mut next = 105.0;
         let later = (1..number).map(|count| {
@@ -325,8 +328,8 @@ mod tests {
 
     #[test]
     fn dropping_that_starts_again_soon_goes_on_at_its_rate_and_later_from_the_start() {
-        // 16 intervals (RFC 8289 section 5.4) end between the third and the fourth: the next drop was due at 469 ms,
-        // and the first one comes 105 ms after the pause.
+        // 16 intervals (RFC 8289 section 5.4) end between the third and the fourth: the next drop
+        // was due at 469 ms, and the first one comes 105 ms after the pause.
         let pauses = [(200, 5), (1200, 5), (1500, 5), (1530, 1), (3000, 1)];
         for (pause, expected) in pauses.map(|(ms, count)| (Span::from_millis(ms), count)) {
             let mut queue = queue(CodelSettings::default());

@@ -1,21 +1,22 @@
-//! DualPI2, coupled dual queues (RFC 9332, appendix A): one queue for scalable flows of low latency, one
-//! for all others.
+//! DualPI2, coupled dual queues (RFC 9332, appendix A): one queue for scalable flows of low
+//! latency, one for all others.
 //!
-//! Packets with ECT(1) and marked ones enter the L queue (RFC 9331 section 5.1), all others the C queue. A
-//! proportional-integral controller follows the delay of the C queue and gives a base probability p'. The
-//! C queue drops or marks with p'^2, the L queue marks with k p' or by its own delay, whichever is more.
-//! The square makes rates of both kinds of flows similar. Both choices are deterministic: a sum of
-//! probabilities overflows (`recur`).
+//! Packets with ECT(1) and marked ones enter the L queue (RFC 9331 section 5.1), all others the C
+//! queue. A proportional-integral controller follows the delay of the C queue and gives a base
+//! probability p'. The C queue drops or marks with p'^2, the L queue marks with k p' or by its own
+//! delay, whichever is more. The square makes rates of both kinds of flows similar. Both choices
+//! are deterministic: a sum of probabilities overflows (`recur`).
 //!
 //! Decisions:
-//! - The scheduler is a weighted round robin by bytes, in which the C queue gets `classic_share` while
-//!   both queues wait; the RFC leaves it open (section 4.2.2). A time-shifted FIFO is not built.
+//! - The scheduler is a weighted round robin by bytes, in which the C queue gets `classic_share`
+//!   while both queues wait; the RFC leaves it open (section 4.2.2). A time-shifted FIFO is not
+//!   built.
 //! - The controller takes the longer of the two waits of the first packets, so that an L queue
 //!   that does not respond is limited too (appendix A.2).
-//! - Overload (appendix A.2): when k p' reaches 1, both queues drop with p'^2, and packets of the C queue
-//!   are dropped even if they could be marked.
-//! - Updates need no event: those that were due are made before the next packet comes or goes, with the
-//!   waits at the times of the updates.
+//! - Overload (appendix A.2): when k p' reaches 1, both queues drop with p'^2, and packets of the C
+//!   queue are dropped even if they could be marked.
+//! - Updates need no event: those that were due are made before the next packet comes or goes, with
+//!   the waits at the times of the updates.
 
 use units::{Span, Time};
 
@@ -45,17 +46,18 @@ pub struct DualPi2Settings {
     /// Queue delay at which the control loop of the C queue aims.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms")))]
     pub target: Span,
-    /// Largest usual RTT (RTT_max). It determines the gains, alpha = 0.1 T / RTT_max^2 and beta = 0.3 /
-    /// RTT_max, and the time between two updates, T = min(target, RTT_max / 3).
+    /// Largest usual RTT (RTT_max). It determines the gains, alpha = 0.1 T / RTT_max^2 and beta =
+    /// 0.3 / RTT_max, and the time between two updates, T = min(target, RTT_max / 3).
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "10ms", "x-maximum" = "1min")))]
     pub max_rtt: Span,
-    /// Coupling factor k: the L queue marks with k times the square root of the probability of the C
-    /// queue.
+    /// Coupling factor k: the L queue marks with k times the square root of the probability of the
+    /// C queue.
     #[cfg_attr(feature = "schema", schemars(range(min = 1, max = 16)))]
     pub coupling: f64,
     /// Queue delay from which the L queue marks.
     pub l4s_threshold: Span,
-    /// From `l4s_threshold` on, the range of queue delay in which the probability of a mark grows to 1.
+    /// From `l4s_threshold` on, the range of queue delay in which the probability of a mark grows
+    /// to 1.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ns")))]
     pub l4s_range: Span,
     /// Share of the bytes for the C queue while packets of both queues wait.
@@ -171,7 +173,8 @@ impl DualPi2Queue {
         overflows
     }
 
-    /// Probability of a mark by the delay of the L queue itself: a ramp. A single packet is not marked.
+    /// Probability of a mark by the delay of the L queue itself: a ramp. A single packet is not
+    /// marked.
     fn ramp(&self, sojourn: Span) -> f64 {
         let DualPi2Settings { l4s_threshold, l4s_range, .. } = self.settings;
         if self.low_latency.is_empty() {
@@ -416,7 +419,8 @@ mod tests {
         assert_eq!(settings.update_interval(), Span::from_millis(40));
     }
 
-    /// RFC 9332 section 2.5.1.2: marks by the own delay of the L queue and by coupling, the larger of both.
+    /// RFC 9332 section 2.5.1.2: marks by the own delay of the L queue and by coupling, the larger
+    /// of both.
     #[test]
     fn the_low_latency_queue_marks_by_its_ramp_and_by_coupling() {
         // The base probability, microseconds in the queue, and marks of a hundred packets.

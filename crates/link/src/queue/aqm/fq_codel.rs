@@ -1,12 +1,13 @@
-//! FQ-CoDel, flow queueing with CoDel (RFC 8290): packets are hashed into queues by flow, each queue has
-//! its own CoDel, and the queues are served by deficit round robin.
+//! FQ-CoDel, flow queueing with CoDel (RFC 8290): packets are hashed into queues by flow, each
+//! queue has its own CoDel, and the queues are served by deficit round robin.
 //!
-//! A queue that becomes active is a new one and is served before all old ones, for one quantum. So a
-//! flow that sends less than its share waits for no other (section 4.2).
+//! A queue that becomes active is a new one and is served before all old ones, for one quantum. So
+//! a flow that sends less than its share waits for no other (section 4.2).
 //!
 //! Decisions:
-//! - A flow is what a router sees as one: addresses, protocol and ports. The network hands in one number
-//!   for them. The hash is that of the run's seed, so two flows may share a queue, as in a router.
+//! - A flow is what a router sees as one: addresses, protocol and ports. The network hands in one
+//!   number for them. The hash is that of the run's seed, so two flows may share a queue, as in a
+//!   router.
 //! - A packet that exceeds the limit drops half of the packets of the queue with the most bytes, at
 //!   most 64, from its head (section 4.1). These are drops of a full queue and not of CoDel.
 
@@ -45,8 +46,8 @@ pub struct FqCodelSettings {
     /// Queue delay that may stay for an interval, in the queue of each flow.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ns")))]
     pub target: Span,
-    /// Time for which the queue delay of a flow must exceed the target before its first drop: about the
-    /// largest usual RTT. The default suits no geostationary link.
+    /// Time for which the queue delay of a flow must exceed the target before its first drop: about
+    /// the largest usual RTT. The default suits no geostationary link.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ns")))]
     pub interval: Span,
     /// Number of queues into which flows are hashed.

@@ -1,21 +1,23 @@
-//! PIE, proportional integral controller enhanced (RFC 8033): a queue that drops at enqueue, at random,
-//! with a probability that is adapted every `update_interval` to the queue delay and to its change.
+//! PIE, proportional integral controller enhanced (RFC 8033): a queue that drops at enqueue, at
+//! random, with a probability that is adapted every `update_interval` to the queue delay and to its
+//! change.
 //!
-//! probability += alpha (delay - target) + beta (delay - delay before), where alpha and beta are scaled
-//! down while the probability is small (section 4.2). Bursts of up to `max_burst` pass (section 4.4).
+//! probability += alpha (delay - target) + beta (delay - delay before), where alpha and beta are
+//! scaled down while the probability is small (section 4.2). Bursts of up to `max_burst` pass
+//! (section 4.4).
 //!
 //! Decisions:
-//! - The queue delay is the sojourn time of the packet that left last, and zero when the queue is empty:
-//!   timestamps (section 4.3), not the estimate of the departure rate of section 5.2.
-//! - Drops are spread as in section 5.4: none before the sum of the probabilities since the last drop
-//!   reaches 0.85, and one at 8.5.
+//! - The queue delay is the sojourn time of the packet that left last, and zero when the queue is
+//!   empty: timestamps (section 4.3), not the estimate of the departure rate of section 5.2.
+//! - Drops are spread as in section 5.4: none before the sum of the probabilities since the last
+//!   drop reaches 0.85, and one at 8.5.
 //! - The other additions of section 5 are in: above a probability of 10 % a step is at most 2 %
 //!   (section 5.5), and packets with ECN are marked while the probability is below `ecn_threshold`
 //!   (section 5.1). A full queue does not switch PIE on or off (section 5.3): it is always on.
-//! - The allowance for bursts is renewed at an update, as in Linux. The pseudocode of appendix A does it
-//!   at an arrival.
-//! - Updates need no event. Those that were due are made before the next packet comes or goes, with what
-//!   the queue has been since the last one.
+//! - The allowance for bursts is renewed at an update, as in Linux. The pseudocode of appendix A
+//!   does it at an arrival.
+//! - Updates need no event. Those that were due are made before the next packet comes or goes, with
+//!   what the queue has been since the last one.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::{Span, Time};
@@ -226,6 +228,14 @@ impl Discipline for PieQueue {
         Some(packet)
     }
 
+    fn is_fifo(&self) -> bool {
+        true
+    }
+
+    fn next_bytes(&self) -> Option<u32> {
+        self.store.first().map(|packet| packet.bytes)
+    }
+
     fn remove(&mut self, ticket: u32, _: u32) -> Option<Queued> {
         self.store.remove(ticket)
     }
@@ -305,7 +315,8 @@ mod tests {
         assert!((0..1000).all(|_| !queue.chooses()), "less than half of the target");
     }
 
-    /// Section 4.4: renewed when the probability is zero and both delays are below half of the target.
+    /// Section 4.4: renewed when the probability is zero and both delays are below half of the
+    /// target.
     #[test]
     fn the_allowance_for_bursts_is_renewed_by_an_idle_queue_and_no_other() {
         let idle = (0.0, 7, 7);
@@ -337,7 +348,8 @@ mod tests {
         assert_eq!(queue.accumulated, 0.0);
     }
 
-    /// Section 5.4: between 0.85 / p and 8.5 / p packets from one drop to the next, but for rounding.
+    /// Section 5.4: between 0.85 / p and 8.5 / p packets from one drop to the next, but for
+    /// rounding.
     #[test]
     fn drops_are_neither_close_together_nor_far_apart() {
         let mut queue = queue();

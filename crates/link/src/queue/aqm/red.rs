@@ -1,21 +1,24 @@
 //! RED, random early detection (Floyd and Jacobson, "Random early detection gateways for congestion
-//! avoidance", IEEE/ACM Transactions on Networking 1(4), 1993), in the form that RFC 2309 recommended.
-//! RFC 7567 has replaced that recommendation and prefers no algorithm.
+//! avoidance", IEEE/ACM Transactions on Networking 1(4), 1993), in the form that RFC 2309
+//! recommended. RFC 7567 has replaced that recommendation and prefers no algorithm.
 //!
-//! At each arrival the average queue is updated. Between `min_threshold` and `max_threshold`, packets are
-//! dropped or marked with a probability that grows to `max_probability`; above, all are dropped. Drops
-//! are spread evenly: p / (1 - n p), n being the packets since the last drop (section 4 of the paper).
+//! At each arrival the average queue is updated. Between `min_threshold` and `max_threshold`,
+//! packets are dropped or marked with a probability that grows to `max_probability`; above, all are
+//! dropped. Drops are spread evenly: p / (1 - n p), n being the packets since the last drop
+//! (section 4 of the paper).
 //!
-//! With `gentle` (Floyd, "Recommendation on using the gentle_ variant of RED", 2000) the probability grows
-//! from `max_probability` to 1 between `max_threshold` and twice of it.
+//! With `gentle` (Floyd, "Recommendation on using the gentle_ variant of RED", 2000) the
+//! probability grows from `max_probability` to 1 between `max_threshold` and twice of it.
 //!
 //! Decisions:
 //! - The average counts packets that wait, without the one in transmission, as ns-2 does.
-//! - While the queue is empty, the average falls as if small packets had passed: m = idle time over the
-//!   time of a packet of [`TYPICAL_PACKET`] bytes at the rate of the link at the start of the run.
+//! - While the queue is empty, the average falls as if small packets had passed: m = idle time over
+//!   the time of a packet of [`TYPICAL_PACKET`] bytes at the rate of the link at the start of the
+//!   run.
 //! - Above the thresholds packets are dropped, also those of flows with ECN (RFC 3168 section 7).
-//! - The defaults are Floyd's ("RED: discussions of setting parameters", 1997): a largest threshold of
-//!   three times the smallest, and a `max_probability` of 0.1. The paper's own experiments have 0.02.
+//! - The defaults are Floyd's ("RED: discussions of setting parameters", 1997): a largest threshold
+//!   of three times the smallest, and a `max_probability` of 0.1. The paper's own experiments have
+//!   0.02.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::{Rate, Time};
@@ -25,7 +28,8 @@ use super::{KEY, KIND, Surroundings, unit};
 use crate::mechanism::{Mechanism, Provenance};
 use crate::queue::{Decisions, Discipline, QueueLimit, Queued};
 
-/// Bytes of a typical packet, for the decay of the average while the queue is empty: ns-2's default.
+/// Bytes of a typical packet, for the decay of the average while the queue is empty: ns-2's
+/// default.
 const TYPICAL_PACKET: f64 = 500.0;
 
 pub(super) const ABOUT: Mechanism = Mechanism {
@@ -49,8 +53,8 @@ pub struct RedSettings {
     /// Average queue in packets below which no packet is dropped.
     #[cfg_attr(feature = "schema", schemars(range(min = 0, max = 1_000_000)))]
     pub min_threshold: f64,
-    /// Average queue in packets at which the probability is `max_probability`; above `min_threshold`,
-    /// at least three times of it by rule of thumb.
+    /// Average queue in packets at which the probability is `max_probability`; above
+    /// `min_threshold`, at least three times of it by rule of thumb.
     #[cfg_attr(feature = "schema", schemars(range(max = 1_000_000), extend("exclusiveMinimum" = 0)))]
     pub max_threshold: f64,
     /// Probability of a drop at `max_threshold`.
@@ -61,7 +65,8 @@ pub struct RedSettings {
     pub weight: f64,
     /// Let the probability grow to 1 at twice `max_threshold`, rather than jump to 1 above it.
     pub gentle: bool,
-    /// Mark packets of flows with ECN (RFC 3168) while the probability is below 1, and drop only others.
+    /// Mark packets of flows with ECN (RFC 3168) while the probability is below 1, and drop only
+    /// others.
     pub ecn: bool,
 }
 
@@ -87,7 +92,8 @@ pub(crate) struct RedQueue {
     random: Xoshiro256PlusPlus,
     store: Store,
     average: f64,
-    /// Packets since the last drop or mark, or since the average exceeded `min_threshold`; `None` below.
+    /// Packets since the last drop or mark, or since the average exceeded `min_threshold`; `None`
+    /// below.
     count: Option<u32>,
     /// Since when the queue has been empty.
     empty_since: Option<Time>,
@@ -196,6 +202,14 @@ impl Discipline for RedQueue {
             self.empty_since = Some(now);
         }
         packet
+    }
+
+    fn is_fifo(&self) -> bool {
+        true
+    }
+
+    fn next_bytes(&self) -> Option<u32> {
+        self.store.first().map(|packet| packet.bytes)
     }
 
     fn remove(&mut self, ticket: u32, _: u32) -> Option<Queued> {
@@ -310,7 +324,8 @@ mod tests {
         assert_eq!(queue.decisions(), Decisions { dropped_packets: 1, marked_packets: 0 });
     }
 
-    /// Section 4 of the paper: the count starts again when the average rises above the smaller threshold.
+    /// Section 4 of the paper: the count starts again when the average rises above the smaller
+    /// threshold.
     #[test]
     fn packets_before_a_short_average_do_not_count() {
         let mut queue = queue(RedSettings::default());

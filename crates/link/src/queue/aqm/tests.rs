@@ -51,7 +51,7 @@ pub(super) fn surroundings(limit: QueueLimit) -> Surroundings {
 
 pub(super) fn packet(ticket: u32, since: Time) -> Queued {
     let (priority, ecn) = (Priority::Normal, Ecn::NotCapable);
-    Queued { ticket, flow: 0, bytes: 1000, priority, ecn, since }
+    Queued { ticket, flow: 0, bytes: 1000, unframed: 1000, priority, ecn, since }
 }
 
 /// Packets of 1000 bytes of one flow, one every `micros`, from 0 to before `until`.
@@ -93,7 +93,7 @@ pub(super) fn drive(
         waits[ticket as usize] = at;
         serve(&mut link, at, &waits);
         let priority = Priority::Normal;
-        link.enqueue(Queued { ticket, flow, bytes, priority, ecn, since: at });
+        link.enqueue(Queued { ticket, flow, bytes, unframed: bytes, priority, ecn, since: at });
         serve(&mut link, at, &waits);
     }
     let end = Time::from_nanos(u64::MAX / 4);
@@ -149,7 +149,8 @@ fn all_algorithms_keep_an_overloaded_queue_shorter_than_its_limit() {
     }
 }
 
-/// RFC 8289 section 4.4: a queue that holds no more than a largest packet is good, however long it waits.
+/// RFC 8289 section 4.4: a queue that holds no more than a largest packet is good, however long it
+/// waits.
 #[test]
 fn codel_spares_a_queue_of_one_packet_that_never_empties() {
     for aqm in [Aqm::Codel(CodelSettings::default()), Aqm::FqCodel(FqCodelSettings::default())] {

@@ -123,8 +123,9 @@ fn bursts_below_a_byte_are_not_lost() {
     assert_eq!(source.offered(), 12_500);
 }
 
-/// The share of the time that renewals spend in their first phase has, over a time T, the asymptotic
-/// variance ((1-p)^2 Var(on) + p^2 Var(off)) / (T E(on + off)) (Cox, Renewal Theory, 1962).
+/// The share of the time that renewals spend in their first phase has, over a time T, the
+/// asymptotic variance ((1-p)^2 Var(on) + p^2 Var(off)) / (T E(on + off)) (Cox, Renewal Theory,
+/// 1962).
 #[test]
 fn the_mean_rate_is_within_the_bounds_of_chance() {
     let (on, off, time) = (0.2, 0.6, 20_000.0);

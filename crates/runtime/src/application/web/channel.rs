@@ -46,7 +46,8 @@ impl Channel {
         Self { pair, carriage, idle_since: None }
     }
 
-    /// Returns false once a connection with streams has ended, for example because it was idle for too long.
+    /// Returns false once a connection with streams has ended, for example because it was idle for
+    /// too long.
     pub(super) fn is_open(&self, context: &mut Context<'_>) -> bool {
         context.connections.streams(self.pair.receiver).is_none_or(|streams| streams.is_open())
     }
@@ -83,7 +84,8 @@ impl Channel {
         }
     }
 
-    /// Requests a notification at the next end of a request, and of an object. Streams notify of each.
+    /// Requests a notification at the next end of a request, and of an object. Streams notify of
+    /// each.
     pub(super) fn watch(&self, context: &mut Context<'_>) {
         let Carriage::InOrder(order) = &self.carriage else { return };
         let object = order.expected.front().map_or(u64::MAX, |(_, end)| *end);

@@ -11,7 +11,8 @@ use transport::SavedPath;
 use crate::document;
 use crate::model::{Lengths, Plan};
 
-/// The settings of connections with QUIC. `place` is the key of their controller, and `path` their table.
+/// The settings of connections with QUIC. `place` is the key of their controller, and `path` their
+/// table.
 pub(in crate::resolve) fn settings(
     settings: Settings,
     controller: &Specification,

@@ -1,4 +1,5 @@
-//! Flows with SCTP: what their settings must be, and that its congestion control is no controller of the registry.
+//! Flows with SCTP: what their settings must be, and that its congestion control is no controller
+//! of the registry.
 
 use std::sync::Arc;
 
@@ -12,6 +13,7 @@ use wire::IpVersion;
 use super::Host;
 use crate::document;
 use crate::model::{Lengths, Plan};
+use crate::resolve::buffers;
 
 /// MTU of Ethernet.
 const ETHERNET: u16 = 1500;
@@ -28,7 +30,7 @@ pub(super) fn settings(
     let is_written = host.tree.at(&path.key("transport").key("mss")).is_some();
     let config = Config {
         mss: if is_written { tcp.mss } else { default_mss(host.ip) },
-        receive_buffer: tcp.receive_buffer,
+        receive_buffer: buffers::fixed(written, path, problems),
         reads_at_once: written.reader_rate.is_none(),
         initial_ssthresh: tcp.initial_ssthresh,
         paths: written.sctp.paths.as_ref().map_or(1, Vec::len).try_into().unwrap_or(MAX_PATHS),
@@ -53,7 +55,8 @@ pub(super) fn settings(
     Arc::new(config)
 }
 
-/// The default of TCP has no space for the headers of SCTP, which are longer: what fills an Ethernet frame.
+/// The default of TCP has no space for the headers of SCTP, which are longer: what fills an
+/// Ethernet frame.
 fn default_mss(ip: IpVersion) -> u32 {
     u32::from(ETHERNET - ip.header_bytes() - COMMON_HEADER - DATA_HEADER)
 }

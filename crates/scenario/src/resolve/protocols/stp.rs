@@ -9,6 +9,7 @@ use stp::Config;
 
 use crate::document;
 use crate::model::{Lengths, Plan};
+use crate::resolve::buffers;
 
 /// The settings of a flow with STP.
 pub(super) fn settings(
@@ -20,7 +21,7 @@ pub(super) fn settings(
     let tcp = &written.config;
     let config = Config {
         mss: tcp.mss,
-        receive_buffer: tcp.receive_buffer,
+        receive_buffer: buffers::fixed(written, path, problems),
         reads_at_once: written.reader_rate.is_none(),
         initial_window: tcp.initial_window,
         initial_ssthresh: tcp.initial_ssthresh,

@@ -11,6 +11,7 @@ use xtp::Config;
 
 use crate::document;
 use crate::model::{Lengths, Plan};
+use crate::resolve::buffers;
 
 /// The settings of a flow with XTP.
 pub(super) fn settings(
@@ -23,7 +24,7 @@ pub(super) fn settings(
     let tcp = &written.config;
     let config = Config {
         mss: tcp.mss,
-        receive_buffer: tcp.receive_buffer,
+        receive_buffer: buffers::fixed(written, path, problems),
         reads_at_once: written.reader_rate.is_none(),
         initial_window: tcp.initial_window,
         ip_header: ip.header_bytes(),

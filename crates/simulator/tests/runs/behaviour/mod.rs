@@ -1,7 +1,8 @@
 //! Controllers in whole runs: on round trips from 10 to 600 ms, with and without
 //! delayed ACKs and timestamps, within bounds that the algorithms give.
 //!
-//! The path is a bottleneck of 10 Mbit/s with a queue in front of it, on which a bulk flow is alone.
+//! The path is a bottleneck of 10 Mbit/s with a queue in front of it, on which a bulk flow is
+//! alone.
 
 mod queueing;
 
@@ -117,8 +118,9 @@ fn steady(recording: &Recording, seconds: u64) -> (f64, f64) {
     (utilisation, mean(rows().map(|i| f64::from(series.queue_packets[i]))))
 }
 
-/// Brakmo and Peterson 1995: between alpha = 1 and beta = 3 segments wait, and so the link is busy. The
-/// one that is being sent is one of them. A segment in each round trip fills a GEO path in minutes.
+/// Brakmo and Peterson 1995: between alpha = 1 and beta = 3 segments wait, and so the link is busy.
+/// The one that is being sent is one of them. A segment in each round trip fills a GEO path in
+/// minutes.
 #[test]
 fn vegas_fills_an_empty_link_and_keeps_alpha_to_beta_segments_in_the_queue() {
     for path in Path::each("vegas", 4.0, 60) {
@@ -130,8 +132,8 @@ fn vegas_fills_an_empty_link_and_keeps_alpha_to_beta_segments_in_the_queue() {
 }
 
 /// Ha and Rhee 2011: the window that ends slow start is one that the path carries. An ACK for every
-/// segment shows a train, 1.2 ms apart. Those for every second one come too late for a train, and the
-/// delay shows one round trip later.
+/// segment shows a train, 1.2 ms apart. Those for every second one come too late for a train, and
+/// the delay shows one round trip later.
 #[test]
 fn hystart_leaves_slow_start_beside_the_bandwidth_delay_product() {
     for path in Path::each("cubic", 1.0, 20) {
@@ -145,8 +147,8 @@ fn hystart_leaves_slow_start_beside_the_bandwidth_delay_product() {
     }
 }
 
-/// draft-chung-ccwg-search: slow start does not end before the pipe is full. It looks back by the RTT
-/// that there is, which grows with the queue, and so a loss may come first.
+/// draft-chung-ccwg-search: slow start does not end before the pipe is full. It looks back by the
+/// RTT that there is, which grows with the queue, and so a loss may come first.
 #[test]
 fn search_leaves_slow_start_beyond_the_bandwidth_delay_product() {
     for path in Path::each("cubic", 3.5, 15) {
@@ -170,8 +172,8 @@ fn htcp_leaves_the_ratio_of_the_round_trips() {
     for (queue, beta) in [(0.1, 0.8), (0.5, 0.667), (1.0, 0.5)] {
         for path in Path::each("htcp", queue, 240) {
             if path.rtt == 10 || path.recovery == "sack" {
-                // A queue of four packets is none of 0.1 products; and with this recovery, cwnd goes
-                // through values of its own.
+                // A queue of four packets is none of 0.1 products; and with this recovery, cwnd
+                // goes through values of its own.
                 continue;
             }
             let recording = path.run();
@@ -211,8 +213,8 @@ fn bbr_keeps_two_products_in_flight_and_probes_the_round_trip() {
     }
 }
 
-/// RFC 9438 equation 1: between two losses cwnd is C (t - K)^3 + W_max, whatever the round trip, K and
-/// W_max are. The third difference of a cubic function is 6 C h^3.
+/// RFC 9438 equation 1: between two losses cwnd is C (t - K)^3 + W_max, whatever the round trip, K
+/// and W_max are. The third difference of a cubic function is 6 C h^3.
 #[test]
 fn cubic_follows_its_curve() {
     let mut seen = [0, 0];

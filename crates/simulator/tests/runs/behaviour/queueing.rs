@@ -63,15 +63,15 @@ fn queue_before(recording: &Recording, row: usize, path: &Path) -> f64 {
     )
 }
 
-/// A path on which NV never measures. Each recovery restarts it (`tcpnv_state` of Linux), and the next one
-/// comes before the round trips have passed that it waits for. Whether it finds a way out after the losses of
-/// slow start depends on their number.
+/// A path on which NV never measures. Each recovery restarts it (`tcpnv_state` of Linux), and the
+/// next one comes before the round trips have passed that it waits for. Whether it finds a way out
+/// after the losses of slow start depends on their number.
 fn starts_over(path: &Path) -> bool {
     path.rtt == 10 && path.recovery == "linux" && path.delayed_ack
 }
 
-/// W = rate * RTTmin + 10: as long as RTTmin is that of the empty path, `pad` segments wait. The window
-/// may be two below W, and a delayed ACK lets two packets out at once.
+/// W = rate * RTTmin + 10: as long as RTTmin is that of the empty path, `pad` segments wait. The
+/// window may be two below W, and a delayed ACK lets two packets out at once.
 #[test]
 fn nv_keeps_its_pad_in_the_queue_while_it_knows_the_shortest_round_trip() {
     for path in Path::each("nv", 4.0, 60) {
@@ -89,8 +89,8 @@ fn nv_keeps_its_pad_in_the_queue_while_it_knows_the_shortest_round_trip() {
     }
 }
 
-/// RTTmin is the smallest of two periods, and then that of a path with the flow's own queue: `pad` more
-/// segments wait. A period is 3.75 to 6.25 s, so this takes 7.5 to 12.5 s.
+/// RTTmin is the smallest of two periods, and then that of a path with the flow's own queue: `pad`
+/// more segments wait. A period is 3.75 to 6.25 s, so this takes 7.5 to 12.5 s.
 #[test]
 fn nv_takes_its_own_queue_for_the_path_after_two_periods() {
     for path in Path::each("nv", 4.0, 60) {
@@ -105,12 +105,13 @@ fn nv_takes_its_own_queue_for_the_path_after_two_periods() {
     }
 }
 
-/// Q above `alpha` leaves the window. Q is that of the end of a round trip, and fast mode adds a hundredth
-/// of cwnd until then: 6 segments at most.
+/// Q above `alpha` leaves the window. Q is that of the end of a round trip, and fast mode adds a
+/// hundredth of cwnd until then: 6 segments at most.
 ///
-/// `alpha` of 80 is for long paths. An `alpha` of a tenth of the product is as far below RTTbase / 8, where
-/// slow mode begins, as it is there. In a queue of several products the window after slow start is
-/// `reno_count`, and more than the path holds with a short queue: YeAH then competes with itself as Reno.
+/// `alpha` of 80 is for long paths. An `alpha` of a tenth of the product is as far below RTTbase /
+/// 8, where slow mode begins, as it is there. In a queue of several products the window after slow
+/// start is `reno_count`, and more than the path holds with a short queue: YeAH then competes with
+/// itself as Reno.
 #[test]
 fn yeah_keeps_the_queue_below_its_bound() {
     for path in Path::each("yeah", 1.0, 100) {
@@ -131,8 +132,8 @@ fn yeah_keeps_the_queue_below_its_bound() {
     }
 }
 
-/// Times at which an Illinois flow grows undisturbed for `rounds` round trips, with the packets that wait
-/// and the segments that a round trip adds.
+/// Times at which an Illinois flow grows undisturbed for `rounds` round trips, with the packets
+/// that wait and the segments that a round trip adds.
 fn growths(recording: &Recording, path: &Path, rounds: f64) -> Vec<(f64, f64)> {
     let (flow, link) = (&recording.flow_series, &recording.link_series);
     let queues: Vec<f64> = (0..link.t_s.len())
@@ -158,7 +159,8 @@ fn growths(recording: &Recording, path: &Path, rounds: f64) -> Vec<(f64, f64)> {
     growths
 }
 
-/// From a delay of 80 % of the longest on, alpha is 0.37 segments in a round trip and less, down to 0.3.
+/// From a delay of 80 % of the longest on, alpha is 0.37 segments in a round trip and less, down to
+/// 0.3.
 #[test]
 fn illinois_grows_slowly_with_a_long_queue() {
     for path in Path::each("illinois", 1.0, 120) {
@@ -175,8 +177,9 @@ fn illinois_grows_slowly_with_a_long_queue() {
     }
 }
 
-/// Without a queue alpha is 10, and a loss takes an eighth of cwnd. It takes half from a delay of 80 % of the
-/// longest on. On 100 ms the queue is seldom empty for longer than alpha takes to be 10 again.
+/// Without a queue alpha is 10, and a loss takes an eighth of cwnd. It takes half from a delay of
+/// 80 % of the longest on. On 100 ms the queue is seldom empty for longer than alpha takes to be 10
+/// again.
 #[test]
 fn illinois_grows_fast_and_leaves_more_without_a_queue() {
     for path in Path::each("illinois", 1.0, 240) {
@@ -205,8 +208,8 @@ fn illinois_grows_fast_and_leaves_more_without_a_queue() {
     }
 }
 
-/// Delays that grow reduce cwnd to 724/1024 long before a queue of four products is full, and so nothing
-/// is lost.
+/// Delays that grow reduce cwnd to 724/1024 long before a queue of four products is full, and so
+/// nothing is lost.
 #[test]
 fn cdg_backs_off_on_growing_delays_before_anything_is_lost() {
     for path in Path::each("cdg", 4.0, 60) {
@@ -232,8 +235,9 @@ fn goodput(parameters: &'static str, path: Path) -> f64 {
     Path { parameters, loss: 2e-3, ..path }.run().flows[0].goodput_bps
 }
 
-/// A loss leaves cwnd while delays fall, or grow without an end in sight. An empty queue has no gradients, and
-/// there each loss counts: what this gains is a tenth to the double, and not the whole link.
+/// A loss leaves cwnd while delays fall, or grow without an end in sight. An empty queue has no
+/// gradients, and there each loss counts: what this gains is a tenth to the double, and not the
+/// whole link.
 #[test]
 fn cdg_with_loss_tolerance_keeps_more_of_a_link_with_errors() {
     for path in Path::each("cdg", 4.0, 120) {

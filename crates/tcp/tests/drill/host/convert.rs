@@ -89,7 +89,7 @@ pub(super) fn fields(info: &Info) -> BTreeMap<&'static str, i64> {
     } else {
         (info.ssthresh / info.mss.max(1)) as i64
     };
-    BTreeMap::from([
+    let mut fields = BTreeMap::from([
         ("tcpi_state", state),
         ("tcpi_ca_state", recovery),
         ("tcpi_retransmits", i64::from(info.timeouts_in_a_row)),
@@ -119,5 +119,10 @@ pub(super) fn fields(info: &Info) -> BTreeMap<&'static str, i64> {
         ("tcpi_bytes_received", info.received as i64),
         ("tcpi_notsent_bytes", info.not_sent as i64),
         ("tcpi_snd_wnd", info.advertised as i64),
-    ])
+    ]);
+    if let Some(buffer) = info.receive_tuning {
+        fields.insert("tcpi_rcv_ssthresh", buffer.soft_limit as i64);
+        fields.insert("tcpi_rcv_space", buffer.in_round_trip as i64);
+    }
+    fields
 }

@@ -8,7 +8,10 @@ use std::sync::Arc;
 
 use congestion::{Settings, Specification, Value};
 use drill::{Action, Call, Ecn, Host, Live, Outcome, Packet, Script, Setting};
-use tcp::{AckTiming, Config, Connection, DelayedAck, Recovery, State};
+use tcp::{
+    AckTiming, Config, Connection, DelayedAck, Growth, ReceiveTuning, Recovery, SackCompression,
+    SendTuning, State,
+};
 use transport::{AbortCause, Estimator, Pacing, RtoConfig};
 use units::{Bytes, Span, Time};
 
@@ -45,8 +48,26 @@ pub fn config(profile: Profile) -> Config {
         },
         persist_timeout: ms(if linux { 200 } else { 1000 }),
         nagle: true,
+        sack_compression: linux.then(SackCompression::default),
         ..Config::default()
     }
+}
+
+/// The buffers of a version of Linux, with sizes that a script may change.
+fn tune(config: &mut Config, version: &str) {
+    let growth = match version {
+        "4.19" => Growth::Linux4_19,
+        "6.12" => Growth::Linux6_12,
+        "6.16" => Growth::Linux6_16,
+        "6.18" => Growth::Linux6_18,
+        other => panic!("a script of Linux {other}"),
+    };
+    let (default, max) = (ReceiveTuning::DEFAULT, growth.usual_maximum());
+    config.receive_tuning = Some(ReceiveTuning { default, max, growth });
+    // A call of a script is one write.
+    let write = Bytes(u64::MAX);
+    config.send_tuning =
+        Some(SendTuning { default: SendTuning::DEFAULT, max: SendTuning::MAX, write });
 }
 
 /// `TCP_DELACK_MIN` of Linux.
@@ -78,8 +99,8 @@ pub struct Simulated {
     deaf: bool,
     /// A close throws everything away.
     aborts: bool,
-    /// Nothing has happened since the connection had nothing to send. Like the kernel it is not asked
-    /// again before: a segment that waits for an ACK does not leave because time has passed.
+    /// Nothing has happened since the connection had nothing to send. Like the kernel it is not
+    /// asked again before: a segment that waits for an ACK does not leave because time has passed.
     quiet: bool,
 }
 
@@ -89,6 +110,9 @@ impl Simulated {
     /// A host that follows `profile`.
     pub fn new(profile: Profile, script: &Script) -> Self {
         let mut config = config(profile);
+        if let Some(version) = &script.version {
+            tune(&mut config, version);
+        }
         config.nagle = !sets_no_delay_before_it_writes(script);
         if profile == Profile::Linux && delays_acks(script) {
             config.delayed_ack = AckTiming::Fixed(DelayedAck { segments: 2, timeout: LEAST_DELAY });
@@ -181,7 +205,17 @@ impl Simulated {
             return Ok(Outcome::Failed("EPIPE"));
         }
         connection.write(bytes as u64);
-        Ok(Outcome::Returned(bytes))
+        Ok(self.end_of_write(bytes))
+    }
+
+    /// A write blocks until all of it is in the send buffer.
+    fn end_of_write(&self, bytes: i64) -> Outcome {
+        let waits = |connection: &Connection| connection.info().not_buffered > 0;
+        let is_tuned = self.config.send_tuning.is_some();
+        if is_tuned && self.connection.as_ref().is_some_and(waits) {
+            return Outcome::Blocks;
+        }
+        Outcome::Returned(bytes)
     }
 
     fn read(&mut self, call: &Call) -> Try<Outcome> {
@@ -228,6 +262,7 @@ impl Simulated {
         match call.name.as_str() {
             "accept" => Ok(self.accept(call)),
             "read" | "recv" => self.read(call),
+            "write" | "send" | "sendto" => Ok(self.end_of_write(call.number(2).unwrap_or(0))),
             "connect" => {
                 let connection = self.live()?;
                 Ok(match connection.state() {
@@ -343,6 +378,15 @@ impl Host for Simulated {
                 (Some("SO_ERROR"), Some(0)) => Ok(Outcome::Returned(0)),
                 (Some("TCP_MAXSEG"), Some(expected)) => {
                     let found = i64::from(self.full_segment().unwrap_or(self.config.mss));
+                    Ok(Outcome::Returned(if found == expected { 0 } else { found }))
+                }
+                (Some(option @ ("SO_RCVBUF" | "SO_SNDBUF")), Some(expected)) => {
+                    let info = self.live()?.info();
+                    let size = match option {
+                        "SO_RCVBUF" => info.receive_tuning.map(|tuned| tuned.size),
+                        _ => info.send_tuning,
+                    };
+                    let found = size.ok_or("a buffer of one size")? as i64;
                     Ok(Outcome::Returned(if found == expected { 0 } else { found }))
                 }
                 (option, _) => Err(format!("getsockopt of {option:?}")),

@@ -98,8 +98,24 @@ impl Simulated {
                     (true, true) => Recovery::Linux,
                 };
             }
+            ("comp_sack_nr", Some(0)) => self.config.sack_compression = None,
+            ("comp_sack_nr", Some(number)) => {
+                self.config.sack_compression.get_or_insert_default().acks = number as u32;
+            }
+            ("comp_sack_delay_ns", Some(number)) => {
+                self.config.sack_compression.get_or_insert_default().delay =
+                    Span::from_nanos(number);
+            }
             ("reordering", Some(number)) => self.config.dupthresh = number as u32,
-            ("rmem", Some(bytes)) => self.config.receive_buffer = Bytes(bytes),
+            ("rmem", Some(bytes)) => match &mut self.config.receive_tuning {
+                Some(tuning) => (tuning.default, tuning.max) = (second(value)?, Bytes(bytes)),
+                None => self.config.receive_buffer = Bytes(bytes),
+            },
+            ("wmem", Some(bytes)) => {
+                if let Some(tuning) = &mut self.config.send_tuning {
+                    (tuning.default, tuning.max) = (second(value)?, Bytes(bytes));
+                }
+            }
             ("syn_retries" | "synack_retries" | "retries2", Some(number)) => {
                 self.config.max_retries = number as u32;
             }
@@ -109,14 +125,20 @@ impl Simulated {
             }
             // Of no effect on what a simulated TCP does.
             (
-                "wmem" | "pacing_ss_ratio" | "pacing_ca_ratio" | "tso_win_divisor"
-                | "notsent_lowat" | "min_tso_segs" | "moderate_rcvbuf" | "no_metrics_save",
+                "pacing_ss_ratio" | "pacing_ca_ratio" | "tso_win_divisor" | "notsent_lowat"
+                | "min_tso_segs" | "moderate_rcvbuf" | "no_metrics_save",
                 Some(_),
             ) => {}
             _ => return Err(unknown()),
         }
         Ok(())
     }
+}
+
+/// The second number of a parameter that has three.
+fn second(value: &str) -> Try<Bytes> {
+    let number = value.split_whitespace().nth(1).and_then(|word| word.parse().ok());
+    number.map(Bytes).ok_or_else(|| format!("three numbers, found {value}"))
 }
 
 fn seconds_of(number: i64) -> Span {

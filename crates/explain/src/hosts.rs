@@ -1,0 +1,60 @@
+//! Buffers of hosts that tune themselves: what they let through on a path, and the command that
+//! mends it.
+
+use scenario::model::Flow;
+
+use crate::figures::Figures;
+use crate::text::{bytes, rate};
+
+/// Share of the memory of a send buffer that is data, with packets of a millisecond.
+const DATA: f64 = 0.95;
+/// Memory of a send buffer for each byte of the BDP: the data, a third that is free before a writer
+/// wakes up, and some room.
+const SEND: f64 = 1.6;
+/// Window for each byte of the BDP that repairs a loss without a pause.
+const RECEIVE: f64 = 2.0;
+/// Sizes are whole mebibytes.
+const MIB: f64 = 1_048_576.0;
+
+/// A send buffer whose largest size is below what the path holds.
+pub(crate) fn send_buffer(flow: &Flow, figures: &Figures) -> Option<String> {
+    let tuning = flow.transport.tcp()?.send_tuning?;
+    let data = tuning.max.get() as f64 * DATA;
+    let most = data * 8.0 / figures.base_rtt_ms * 1e3;
+    let is_enough = 2.0 / 3.0 * most * figures.bottleneck_flows as f64 >= figures.capacity_bps;
+    if is_enough || 2.0 / 3.0 * most >= figures.wanted() {
+        return None;
+    }
+    let wanted = (SEND * figures.bdp_bytes / MIB).ceil() * MIB;
+    Some(format!(
+        "the send buffer grows to {} of memory, of which two thirds to all are in flight: {} to {} of {} over this path. \
+         `sysctl -w net.ipv4.tcp_wmem=\"4096 16384 {wanted:.0}\"` on the sender mends it",
+        tuning.max,
+        rate(2.0 / 3.0 * most),
+        rate(most),
+        rate(figures.capacity_bps),
+    ))
+}
+
+/// A receive buffer whose largest window is below what the path holds.
+pub(crate) fn receive_buffer(flow: &Flow, figures: &Figures) -> Option<String> {
+    let config = flow.transport.tcp()?;
+    let tuning = config.receive_tuning?;
+    let window = config.receive_buffer.get() as f64;
+    let most = window * 8.0 / figures.base_rtt_ms * 1e3;
+    if most * figures.bottleneck_flows as f64 >= 0.95 * figures.capacity_bps
+        || most >= figures.wanted()
+    {
+        return None;
+    }
+    let wanted = RECEIVE * figures.bdp_bytes * tuning.max.get() as f64 / window;
+    let wanted = (wanted / MIB).ceil() * MIB;
+    Some(format!(
+        "the receive buffer grows to {} of memory, of which {} are window: at most {} of {} over this path. \
+         `sysctl -w net.ipv4.tcp_rmem=\"4096 131072 {wanted:.0}\"` on the receiver mends it",
+        tuning.max,
+        bytes(window),
+        rate(most),
+        rate(figures.capacity_bps),
+    ))
+}

@@ -1,0 +1,200 @@
+//! Applications of flows. All that the laboratory needs to know of one stands here: its amount of
+//! data, its connections, its writes, and its description.
+
+use units::{Bytes, Rate, Span};
+
+/// An application.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Traffic {
+    /// `to` opens the connection, sends a request and receives `size` bytes from `from`.
+    Download {
+        /// Bytes to receive.
+        size: Bytes,
+        /// Bytes of the request; zero sends as soon as the connection stands.
+        request: Bytes,
+    },
+    /// `from` opens the connection and sends.
+    Bulk {
+        /// Bytes to send; `None` sends until the run ends.
+        size: Option<Bytes>,
+    },
+    /// `to` fetches pages from `from` by HTTP/1.1.
+    Web(Web),
+    /// `from` opens the connection and writes at a constant rate.
+    Constant {
+        /// Rate, counted without headers.
+        rate: Rate,
+        /// Bytes of each write.
+        message: Bytes,
+    },
+    /// `from` opens the connection and writes in bursts.
+    OnOff {
+        /// Rate during a burst, counted without headers.
+        rate: Rate,
+        /// Bytes of each write.
+        message: Bytes,
+        /// When it writes.
+        pattern: OnOff,
+    },
+}
+
+/// Bursts and silences.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct OnOff {
+    /// Mean length of a burst.
+    pub on: Span,
+    /// Mean length of a silence.
+    pub off: Span,
+    /// Distribution of both.
+    pub distribution: Distribution,
+}
+
+impl OnOff {
+    /// The share of the time that bursts take in the long run.
+    pub fn share(&self) -> f64 {
+        self.on.as_secs_f64() / (self.on.as_secs_f64() + self.off.as_secs_f64())
+    }
+}
+
+/// A distribution of lengths, given their mean.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Distribution {
+    /// Exponential.
+    Exponential,
+    /// Pareto, of this shape.
+    Pareto {
+        /// Above 1: below it there is no mean.
+        shape: f64,
+    },
+    /// Always the mean.
+    Constant,
+}
+
+/// Web pages over HTTP/1.1 (RFC 9112), or over streams as with HTTP/3 (RFC 9114).
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Web {
+    /// Pages to fetch; `None` goes on until the run ends.
+    pub pages: Option<u32>,
+    /// Time from the start of one page to the start of the next.
+    pub interval: Span,
+    /// Bytes of the main object.
+    pub main_object: Bytes,
+    /// Number of embedded objects.
+    pub embedded_objects: u32,
+    /// Bytes of each embedded object.
+    pub embedded_object: Bytes,
+    /// Bytes of each request.
+    pub request: Bytes,
+    /// Parallel connections.
+    pub connections: u32,
+    /// Send requests without waiting for the response to the one before.
+    pub pipelining: bool,
+    /// Close a connection that has been idle for so long; `None` keeps it open.
+    pub keep_alive: Option<Span>,
+}
+
+/// Writes of an application with a rate of its own.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Writes {
+    /// Rate while it writes, counted without headers.
+    pub rate: Rate,
+    /// Bytes of each write.
+    pub message: Bytes,
+    /// Bursts and silences; `None` writes all the time.
+    pub pattern: Option<OnOff>,
+}
+
+impl Writes {
+    /// Share of the time during which it writes, from 0 to 1.
+    pub fn share(&self) -> f64 {
+        self.pattern.map_or(1.0, |pattern| pattern.share())
+    }
+}
+
+impl Web {
+    /// Bytes of all objects of a page.
+    pub fn page(&self) -> u64 {
+        self.main_object.get() + u64::from(self.embedded_objects) * self.embedded_object.get()
+    }
+}
+
+impl Traffic {
+    /// Its key in the table `traffic` of a scenario.
+    pub fn key(&self) -> &'static str {
+        match self {
+            Self::Download { .. } => "download",
+            Self::Bulk { .. } => "bulk",
+            Self::Web(_) => "web",
+            Self::Constant { .. } => "constant",
+            Self::OnOff { .. } => "on_off",
+        }
+    }
+
+    /// Bytes of a transfer with an end.
+    pub fn size(&self) -> Option<Bytes> {
+        match *self {
+            Self::Download { size, .. } => Some(size),
+            Self::Bulk { size } => size,
+            Self::Web(_) | Self::Constant { .. } | Self::OnOff { .. } => None,
+        }
+    }
+
+    /// Writes of an application with a rate of its own.
+    pub fn writes(&self) -> Option<Writes> {
+        match *self {
+            Self::Constant { rate, message } => Some(Writes { rate, message, pattern: None }),
+            Self::OnOff { rate, message, pattern } => {
+                Some(Writes { rate, message, pattern: Some(pattern) })
+            }
+            Self::Download { .. } | Self::Bulk { .. } | Self::Web(_) => None,
+        }
+    }
+
+    /// Pages that it fetches.
+    pub fn web(&self) -> Option<&Web> {
+        if let Self::Web(web) = self { Some(web) } else { None }
+    }
+
+    /// Returns true if the receiver of the data, `to`, opens the connections.
+    pub fn receiver_opens(&self) -> bool {
+        match self {
+            Self::Download { .. } | Self::Web(_) => true,
+            Self::Bulk { .. } | Self::Constant { .. } | Self::OnOff { .. } => false,
+        }
+    }
+
+    /// Returns true if it goes on until the run ends.
+    pub fn is_endless(&self) -> bool {
+        self.web().map_or(self.size().is_none(), |web| web.pages.is_none())
+    }
+
+    /// Parallel connections.
+    pub fn connections(&self) -> u32 {
+        self.web().map_or(1, |web| web.connections)
+    }
+
+    /// Streams of a connection of QUIC that may have data at the same time.
+    pub fn streams(&self) -> u64 {
+        let Some(web) = self.web().filter(|web| web.pipelining) else { return 1 };
+        let objects = web.embedded_objects.div_ceil(web.connections.max(1));
+        u64::from(objects).clamp(1, quic::Settings::OPEN_REQUESTS)
+    }
+
+    /// Description of the application between the nodes `from`, which has the data, and `to`.
+    pub fn summary(&self, from: &str, to: &str) -> String {
+        match self {
+            Self::Download { size, .. } => format!("{to} downloads {size} from {from}"),
+            Self::Bulk { size: Some(size) } => format!("{from} sends {size} to {to}"),
+            Self::Bulk { size: None } => format!("{from} sends to {to} without end"),
+            Self::Web(web) => format!(
+                "{to} fetches pages of {} + {} x {} from {from}",
+                web.main_object, web.embedded_objects, web.embedded_object
+            ),
+            Self::Constant { rate, .. } => format!("{from} writes {rate} to {to}"),
+            Self::OnOff { rate, pattern, .. } => format!(
+                "{from} writes {rate} to {to} for {} at a time, with {} between, on average",
+                pattern.on, pattern.off
+            ),
+        }
+    }
+}

@@ -1,0 +1,49 @@
+//! Hosts with profiles of Linux on the kernel of this machine.
+
+use serde_json::json;
+use testbed::{Program, shell};
+
+use super::{is_skipped, program, recorded, scenario};
+
+#[test]
+fn a_profile_sets_the_sysctls_of_its_namespace() {
+    if is_skipped() {
+        return;
+    }
+    let hosts = json!({ "from": "linux-6.18", "to": "linux-6.12" });
+    let scenario = scenario(json!({}), json!({ "host": hosts }));
+    for (host, rmem) in [("server", "4096 131072 33554432"), ("client", "4096 131072 6291456")] {
+        for (file, expected) in
+            [("tcp_rmem", rmem), ("tcp_wmem", "4096 16384 4194304"), ("tcp_rto_max_ms", "120000")]
+        {
+            let text =
+                format!("test \"$(tr '\\t' ' ' < /proc/sys/net/ipv4/{file})\" = '{expected}'");
+            let read = Program { host: Some(host.to_owned()), ..program(&text) };
+            let ran = shell(&scenario, 1, &read, &[]).unwrap();
+            assert_eq!(ran.status, 0, "{host}: {file} is not {expected}");
+        }
+    }
+}
+
+#[test]
+fn a_download_between_hosts_of_linux_6_18_tunes_the_buffers_of_the_kernel() {
+    if is_skipped() {
+        return;
+    }
+    let link = json!({ "delay": "100ms", "rate": "20Mbit/s" });
+    let scenario =
+        scenario(link, json!({ "host": "linux-6.18", "traffic": { "download": "2MB" } }));
+    let recording = recorded(&scenario);
+    assert!(recording.flows[0].completed, "{:?}", recording.flows[0]);
+    let settings = &recording.kernel.as_ref().unwrap().settings;
+    let by = |name: &str| {
+        let found: Vec<_> = settings.iter().filter(|one| one.setting == name).collect();
+        // Both ends have the same, so each verdict is there once.
+        assert_eq!(found.len(), 1, "{name}");
+        (found[0].verdict.clone(), found[0].kernel.clone())
+    };
+    assert_eq!(by("transport.send_buffer"), ("applied".to_owned(), "tcp_wmem".to_owned()));
+    assert!(by("transport.receive_buffer").1.contains("the rule of this kernel, "));
+    assert_eq!(by("transport.recovery").0, "applied");
+    assert_eq!(by("transport.delayed_ack").0, "applied");
+}

@@ -1,0 +1,151 @@
+"""The methods paragraph of a paper, as LaTeX."""
+
+from __future__ import annotations
+
+from collections import defaultdict
+from typing import TYPE_CHECKING
+
+from bentpipe.cite.bibtex import escaped
+from bentpipe.cite.library import Thing, cited, key_of, library
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator, Sequence
+
+    from bentpipe.cite.work import Part, Work
+
+TOOL = "bentpipe"
+"""The key of the tool."""
+MADE_UP = ("methods", "papers")
+"""Kinds of things that have sentences of their own."""
+HEADINGS = {
+    "controllers": "Congestion controllers",
+    "python": "Controllers of our own in Python",
+    "transports": "Transport protocols",
+    "recoveries": "Loss recovery",
+    "hosts": "Host profiles",
+    "settings": "Settings",
+    "channels": "Channels",
+    "rain": "Rain models",
+    "series": "Series of attenuation",
+    "traces": "Traces",
+    "mechanisms": "Mechanisms on the path",
+}
+"""Kinds of things in the order of the paragraph."""
+INTERVALS = {
+    "student": r"Student's $t$ distribution on the logarithmic scale",
+    "bootstrap": "the bootstrap (BCa)",
+    "count": "the score interval of a Poisson mean",
+}
+"""Methods of intervals in words."""
+RECONSTRUCTED = "reconstructed"
+"""The status of things some of whose rules are a choice of Bentpipe."""
+
+
+def keys(thing: Thing) -> list[str]:
+    """The keys of the publications and programs that a thing cites."""
+    found = cited(thing)
+    listed = [*found] if isinstance(found, list) else []
+    if thing.implementation:
+        listed.append(thing.implementation)
+    known = library()["entries"]
+    return list(dict.fromkeys(one if one in known else key_of(one) for one in listed))
+
+
+def cite(*names: str) -> str:
+    """The command that cites keys; nothing without any."""
+    return rf"~\\cite{{{','.join(names)}}}".replace("\\\\", "\\") if names else ""
+
+
+def paragraph(work: Work) -> str:
+    """The methods: version, seeds, replications, intervals, and what was used."""
+    return " ".join([*about_runs(work), *about_things(work.things)])
+
+
+def about_runs(work: Work) -> Iterator[str]:
+    """Sentences on the tool and on its runs."""
+    tool = f"Bentpipe {escaped(work.version)}{cite(TOOL)}"
+    names = escaped(work.name)
+    if work.backend == "kernel":
+        yield (
+            f"The scenario {names} ran on the TCP of Linux {escaped(work.kernel or '')} over links"
+            f" that {tool} emulates."
+        )
+    elif work.kind in ("scenario", "study file"):
+        yield f"{tool} simulates the {work.kind.removesuffix(' file')} {names}."
+    else:
+        what = {
+            "run": f"the scenario {names}",
+            "compare": f"congestion controllers on the link {names}",
+            "evaluate": f"the checklist of RFC 9743{cite('rfc9743')} for {names}",
+            "papers": f"reproductions of published experiments ({names})",
+        }.get(work.kind, f"the study {names}")
+        yield f"{tool} simulated {what}."
+    yield from about_parts(work.parts)
+    kinds = sorted({kind for part in work.parts for kind in part.intervals})
+    if kinds:
+        words = [f"{INTERVALS[k]}{cite(*keys(Thing('methods', k)))}" for k in kinds]
+        yield rf"Intervals are 95\,\% intervals of means, by {', or '.join(words)}."
+    if any(part.compared for part in work.parts):
+        yield (
+            "Differences are those of pairs of runs with the same seed, tested by paired"
+            rf" $t$-tests at 5\,\%, corrected by the method of Holm{cite('holm1979')}."
+        )
+    if any(thing == Thing("methods", "jain") for thing in work.things):
+        yield f"Fairness is Jain's index{cite('jain1984')}."
+
+
+def about_parts(parts: Sequence[Part]) -> Iterator[str]:
+    """Sentences on variants, replications and seeds; one for parts that have the same."""
+    groups: dict[str, list[str]] = defaultdict(list)
+    for part in parts:
+        groups[" ".join(sentences_of(part))].append(escaped(part.name))
+    for text, of in groups.items():
+        if text:
+            yield f"{', '.join(of)}: {text}" if len(parts) > 1 else text
+
+
+def sentences_of(part: Part) -> Iterator[str]:
+    """Sentences on one study or run."""
+    planned = part.replications
+    count, seed = planned.get("count"), planned.get("seed")
+    if part.variants > 1 or (count or 0) > 1 or "quantity" in planned:
+        noun = "variant" if part.variants == 1 else "variants"
+        runs = "" if part.runs is None else f", {part.runs} runs in all"
+        if count is None and "quantity" in planned:
+            yield (
+                f"{part.variants} {noun} ran until the half width of the interval of"
+                f" {escaped(str(planned['quantity']))} was at most"
+                rf" {planned['relative_half_width'] * 100:g}\,\% of the mean, with at most"
+                f" {planned['maximum']} replications{runs}."
+            )
+        elif count is not None:
+            each = "replication" if count == 1 else "replications"
+            yield f"{part.variants} {noun} had {count} {each} each{runs}."
+        else:
+            yield f"{part.variants} {noun}{runs}."
+        if seed is not None:
+            last = f" to {seed + count - 1}" if count and count > 1 else ""
+            to = last or ("" if count else " and up")
+            yield (
+                f"Replications have the seeds {seed}{to}, the same for all variants, so that all"
+                " meet the same random losses."
+            )
+    elif seed is not None:
+        yield f"Its random numbers have the seed {seed}."
+    if not part.complete:
+        yield "The runs were interrupted, and the results are partial."
+
+
+def about_things(things: set[Thing]) -> Iterator[str]:
+    """One sentence for each kind of things."""
+    groups: dict[str, dict[str, None]] = defaultdict(dict)
+    for thing in sorted(things, key=lambda one: (one.kind, one.name, one.implementation or "")):
+        first = thing.kind.partition(".")[0]
+        if first in MADE_UP:
+            continue
+        label = thing.label if first == "mechanisms" else thing.words
+        note = f" ({RECONSTRUCTED})" if thing.status == RECONSTRUCTED else ""
+        groups[first][f"{escaped(label)}{cite(*keys(thing))}{note}"] = None
+    for kind, heading in HEADINGS.items():
+        if kind in groups:
+            yield f"{heading}: {', '.join(groups[kind])}."

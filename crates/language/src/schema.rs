@@ -3,7 +3,7 @@
 use schemars::generate::SchemaSettings;
 use schemars::transform::{Transform, transform_subschemas};
 use schemars::{JsonSchema, Schema};
-use serde_json::Value;
+use serde_json::{Map, Value};
 
 /// A schema with an identifier of its subject and of this version.
 pub fn published(name: &str, schema: &Value) -> Value {
@@ -12,12 +12,34 @@ pub fn published(name: &str, schema: &Value) -> Value {
     published
 }
 
-/// The schema of a file whose content is a `T`.
+/// The schema of a file whose content is a `T`, without references.
+///
+/// The generator makes each type once. It could put the schema of a type wherever a field has that
+/// type, but would then go through the schemas of inner types again for each type around them.
 pub fn of<T: JsonSchema>() -> Value {
-    let settings = SchemaSettings::draft2020_12()
-        .with(|settings| settings.inline_subschemas = true)
-        .with_transform(Tidy);
-    settings.into_generator().into_root_schema_for::<T>().to_value()
+    let settings = SchemaSettings::draft2020_12().with_transform(Tidy);
+    let mut schema = settings.into_generator().into_root_schema_for::<T>().to_value();
+    let types = schema.as_object_mut().and_then(|root| root.remove("$defs"));
+    if let Some(Value::Object(types)) = types {
+        inline(&mut schema, &types);
+    }
+    schema
+}
+
+/// Puts the schema of a type where a schema refers to it. Keywords beside the reference take
+/// precedence.
+fn inline(schema: &mut Value, types: &Map<String, Value>) {
+    let Value::Object(object) = schema else {
+        schema.as_array_mut().into_iter().flatten().for_each(|each| inline(each, types));
+        return;
+    };
+    if let Some(Value::String(reference)) = object.remove("$ref") {
+        let name = reference.trim_start_matches("#/$defs/");
+        for (key, value) in types.get(name).and_then(Value::as_object).into_iter().flatten() {
+            object.entry(key.clone()).or_insert_with(|| value.clone());
+        }
+    }
+    object.values_mut().for_each(|value| inline(value, types));
 }
 
 /// Makes schemas simpler. TOML has no null, so a value that may be absent is only not required. A

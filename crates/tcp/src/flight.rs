@@ -176,6 +176,10 @@ impl Flight {
     }
 
     fn note_departure(&mut self, departure: Departure) {
+        if self.departures.back().is_none_or(|last| *last <= departure) {
+            self.departures.push_back(departure);
+            return;
+        }
         let later = self.departures.iter().rev().take_while(|other| **other > departure).count();
         self.departures.insert(self.departures.len() - later, departure);
     }
@@ -269,9 +273,16 @@ impl Flight {
         patience: Span,
         mut tell: impl FnMut(&Segment),
     ) -> Option<Time> {
+        let first = self.segments.front().map_or(u64::MAX, |segment| segment.end);
         while let Some(departure) = self.departures.front().copied().filter(|d| *d < latest) {
             self.departures.pop_front();
-            self.doubtful.push(departure);
+            // Most segments before are acknowledged by now.
+            if departure.end >= first {
+                self.doubtful.push(departure);
+            }
+        }
+        if self.doubtful.is_empty() {
+            return None;
         }
         let mut wait = None;
         let mut doubtful = std::mem::take(&mut self.doubtful);

@@ -148,11 +148,11 @@ impl Receiver {
         self.next.saturating_sub(1 + u64::from(self.finished()))
     }
 
-    /// The next data arrived, and all of it lies in the window. Not for receivers that
-    /// [look at segments](Self::looks_at_segments).
+    /// The next data arrived, and all of it lies in the window.
     #[inline]
     pub(crate) fn on_next_data(&mut self, now: Time, config: &Config, length: u64) {
-        if self.gaps.is_some() || self.fin != u64::MAX {
+        let is_full = self.tuned.as_ref().is_some_and(|tuned| tuned.is_full());
+        if self.gaps.is_some() || self.fin != u64::MAX || is_full {
             self.on_data(now, config, self.next, length, false);
             return;
         }
@@ -276,6 +276,12 @@ impl Receiver {
         self.close_gap();
         self.read = if config.reads_at_once { 1 + self.in_order() } else { end };
         Some(hole)
+    }
+
+    /// Returns true if data has arrived for the second time since the last ACK.
+    #[inline]
+    pub(crate) fn has_duplicate(&self) -> bool {
+        self.duplicate.start < self.duplicate.end
     }
 
     /// Data that arrived for the second time since the last ACK, to be reported once (RFC 2883

@@ -8,7 +8,7 @@
 //! - Linux collapses queued data before it drops any. Here a buffer that is full of small segments
 //!   counts as collapsed: their memory becomes that of full pages.
 
-use units::{Span, Time};
+use units::Time;
 
 use crate::info::TunedBuffer;
 
@@ -102,8 +102,8 @@ pub(crate) struct Arrival {
     pub(crate) length: u64,
     /// Bytes that have arrived so far, in order and above gaps.
     pub(crate) received: u64,
-    /// Its echo of a timestamp, and the round trip that it shows.
-    pub(crate) echo: Option<(u32, Span)>,
+    /// Its echo of a timestamp, which shows a round trip.
+    pub(crate) echo: Option<u32>,
     /// Behind the last byte that has arrived in order.
     pub(crate) next: u64,
     /// Behind the last number that the other end may send.
@@ -169,10 +169,16 @@ impl ReceiveBuffer {
         window_of(self.size.saturating_sub(self.memory), self.ratio)
     }
 
+    /// Returns true if its memory is more than its size, so that not every segment is taken in.
+    #[inline]
+    pub(crate) fn is_full(&self) -> bool {
+        self.memory > self.size
+    }
+
     /// Memory for a segment of `length` bytes of data, which is about to be queued. Returns false
     /// if there is none, and the segment is dropped (`tcp_try_rmem_schedule`).
     pub(crate) fn admits(&mut self, length: u64) -> bool {
-        if self.memory <= self.size {
+        if !self.is_full() {
             return true;
         }
         // `tcp_clamp_window`.
@@ -264,8 +270,8 @@ impl ReceiveBuffer {
     /// of the last segment.
     pub(crate) fn on_read(&mut self, bytes: u64, read: u64, next: u64, span: u64) {
         self.memory = match self.queued {
-            0 => 0,
-            queued => self.memory - self.memory * bytes.min(queued) / queued,
+            queued if bytes >= queued => 0,
+            queued => self.memory - self.memory * bytes / queued,
         };
         self.queued = self.queued.saturating_sub(bytes);
         self.adjust(read, next, span);
@@ -332,7 +338,8 @@ impl ReceiveBuffer {
 }
 
 fn round_up(window: u64, shift: u8) -> u64 {
-    window.div_ceil(1 << shift) << shift
+    let step = 1 << shift;
+    (window + (step - 1)) >> shift << shift
 }
 
 /// Window for `read` bytes in the last round trip and `before` in the one before it, with segments

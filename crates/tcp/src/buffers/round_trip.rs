@@ -3,6 +3,7 @@
 use units::{Span, Time};
 
 use super::Arrival;
+use crate::timestamps::round_trip;
 
 /// The round trip of an end that may send nothing.
 #[derive(Clone, Debug, Default)]
@@ -24,13 +25,13 @@ impl RoundTrip {
     /// A segment has arrived, and a full one has `full` bytes (`tcp_rcv_rtt_measure_ts`, and
     /// without timestamps `tcp_rcv_rtt_measure`).
     pub(crate) fn measure(&mut self, now: Time, arrival: &Arrival, full: u64) {
-        let Some((echo, round_trip)) = arrival.echo else {
+        let Some(echo) = arrival.echo else {
             return self.measure_window(now, arrival);
         };
         if self.echo.replace(echo) == Some(echo) || arrival.length < full {
             return;
         }
-        let sample = micros(round_trip);
+        let sample = micros(round_trip(now, echo));
         if sample == 0 {
             return;
         }

@@ -56,6 +56,8 @@ pub(crate) struct SendBuffer {
     per_segment: u64,
     /// Payload of a full segment.
     mss: u64,
+    /// Most payload of a packet buffer: whole segments (`tcp_xmit_size_goal`).
+    largest: u64,
     /// The application sleeps in a write.
     is_blocked: bool,
     /// Bytes that remain of the present write.
@@ -77,6 +79,7 @@ impl SendBuffer {
             size: tuning.default.get(),
             per_segment: 0,
             mss: 0,
+            largest: 1,
             is_blocked: false,
             left: 0,
             tail: 0,
@@ -89,6 +92,7 @@ impl SendBuffer {
     /// windows (`sndbuf_expand`).
     pub(crate) fn open(&mut self, mss: u64, windows: u64) {
         self.mss = mss;
+        self.largest = (LARGEST / mss.max(1)).max(1) * mss.max(1);
         self.per_segment = (mss + HEADERS + SHARED_INFO).next_power_of_two() + SK_BUFF;
         self.expand(0, windows);
     }
@@ -106,13 +110,8 @@ impl SendBuffer {
     pub(crate) fn memory(&self, at: &Positions) -> u64 {
         let unsent = at.buffered - at.sent;
         let tail = self.tail.min(unsent);
-        let waiting = (unsent - tail).div_ceil(self.largest()) + u64::from(tail > 0);
+        let waiting = (unsent - tail).div_ceil(self.largest) + u64::from(tail > 0);
         at.buffered - at.acknowledged + HEAD * (self.packets.len() as u64 + waiting)
-    }
-
-    /// Most payload of a packet buffer: whole segments (`tcp_xmit_size_goal`).
-    fn largest(&self) -> u64 {
-        (LARGEST / self.mss.max(1)).max(1) * self.mss.max(1)
     }
 
     /// A packet leaves whose first byte is `start`, for the first time.
@@ -149,7 +148,7 @@ impl SendBuffer {
         if self.left == 0 {
             self.left = self.write.min(at.written - at.buffered);
         }
-        let largest = self.largest();
+        let largest = self.largest;
         while self.left > 0 {
             let is_first = self.tail == now.buffered - now.sent;
             if self.tail == largest && is_first && open >= self.mss {

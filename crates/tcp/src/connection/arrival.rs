@@ -45,11 +45,9 @@ impl Connection {
         self.take_acknowledgement(now, segment, sequence, number);
         if segment.payload > 0 {
             let length = u64::from(segment.payload);
+            self.receiver.on_next_data(now, &self.config, length);
             if self.receiver.looks_at_segments() {
-                self.receiver.on_data(now, &self.config, sequence, length, false);
                 self.look_at_data(now, segment, sequence, sequence);
-            } else {
-                self.receiver.on_next_data(now, &self.config, length);
             }
         }
         if self.closing || self.receiver.finished() {
@@ -117,7 +115,7 @@ impl Connection {
     /// Data from `sequence` on was taken in, and `expected` was the next number before.
     #[cold]
     fn look_at_data(&mut self, now: Time, segment: &Segment, sequence: u64, expected: u64) {
-        let echo = (self.agreed.timestamps).then(|| (segment.echo, round_trip(now, segment.echo)));
+        let echo = self.agreed.timestamps.then_some(segment.echo);
         let may_grow = self.receiver.tune(now, &self.config, u64::from(segment.payload), echo);
         if self.receiver.times_acks() {
             self.time_ack(now, segment, expected, may_grow);

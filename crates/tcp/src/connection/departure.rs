@@ -120,7 +120,7 @@ impl Connection {
             window_scale: Segment::NO_SCALE,
             ..Segment::default()
         };
-        if self.agreed.sack && (self.receiver.has_gaps() || self.agreed.dsack) {
+        if self.agreed.sack && (self.receiver.has_gaps() || self.reports_duplicate()) {
             (segment.sack, segment.sack_blocks) = self.sack_option();
         }
         if self.agreed.timestamps {
@@ -131,6 +131,12 @@ impl Connection {
         self.last_ack_sent = next;
         self.receiver.ack_sent();
         segment
+    }
+
+    /// Returns true if data has arrived twice and both ends report it.
+    #[inline]
+    fn reports_duplicate(&self) -> bool {
+        self.agreed.dsack && self.receiver.has_duplicate()
     }
 
     /// SACK blocks and their number. The report of what arrived twice stands before all others

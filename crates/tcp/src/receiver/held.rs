@@ -84,8 +84,8 @@ pub(crate) struct Taken {
     pub(crate) ends: bool,
     /// Both ends have agreed on SACK.
     pub(crate) sack: bool,
-    /// Its echo of a timestamp, and the round trip that it shows.
-    pub(crate) echo: Option<(u32, Span)>,
+    /// Its echo of a timestamp, which shows a round trip.
+    pub(crate) echo: Option<u32>,
     /// Smoothed round trip of this end's data, if it is known.
     pub(crate) srtt: Option<Span>,
 }

@@ -1,7 +1,7 @@
 //! The advertised window: what the buffer has room for, without silly windows (RFC 9293 section
 //! 3.8.6.2.2).
 
-use units::{Span, Time};
+use units::Time;
 
 use crate::buffers::Arrival;
 use crate::config::Config;
@@ -33,15 +33,14 @@ impl Receiver {
         (self.right_edge + self.unacknowledged).saturating_sub(self.next)
     }
 
-    /// A segment with `length` bytes of data was taken in, with this echo of a timestamp and the
-    /// round trip that it shows. The buffer follows it, if it tunes itself. Returns true if the
+    /// A segment with `length` bytes of data was taken in, with this echo of a timestamp. The buffer follows it, if it tunes itself. Returns true if the
     /// window may grow.
     pub(crate) fn tune(
         &mut self,
         now: Time,
         config: &Config,
         length: u64,
-        echo: Option<(u32, Span)>,
+        echo: Option<u32>,
     ) -> bool {
         let (next, edge, span) = (self.next, self.right_edge, self.span_above_gap());
         let (kept, window) = (self.bytes_out_of_order(), self.last_window());

@@ -35,8 +35,7 @@ pub(crate) struct Core {
     pub(crate) controller: AnyController,
     /// Parts that only some connections need.
     pub(super) features: Option<Box<Features>>,
-    /// A probe of capacity may have to leave. It is false only for plain connections. Others take a
-    /// turn at the token bucket of their host by this.
+    /// A probe of capacity may have to leave.
     pub(super) may_probe: bool,
     pub(crate) rtt: RttEstimator,
     pub(super) usage: Usage,
@@ -76,7 +75,7 @@ impl Core {
                 Scoreboard::default()
             },
             controller,
-            may_probe: features.is_some() || is_linux,
+            may_probe: features.as_ref().is_some_and(|features| features.probes.is_some()),
             features,
             rtt: RttEstimator::new(&config.rto),
             usage: Usage::default(),

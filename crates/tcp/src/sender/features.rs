@@ -39,6 +39,8 @@ pub(super) struct Features {
     pub(super) send_buffer: Option<SendBuffer>,
     /// The path as another connection has found it, until this one is open.
     pub(super) known_path: Option<KnownPath>,
+    /// Each segment that leaves is looked at, and not only the packets of a send buffer.
+    follows_segments: bool,
 }
 
 impl Features {
@@ -65,9 +67,11 @@ impl Features {
             Some(Jump::QuickStart(_)) | None => needs,
         };
         needs.pacing |= config.pacing == Pacing::Linux;
+        let measurement = Measurement::new(needs);
         Self {
+            follows_segments: measurement.is_on() || needs.pacing || needs.probes || jump.is_some(),
             needs,
-            measurement: Measurement::new(needs),
+            measurement,
             // The memory of a send buffer is that of packets, so packets are what is paced.
             pacer: Pacer::new(match config.send_tuning {
                 Some(_) => Pacing::Linux,
@@ -80,6 +84,12 @@ impl Features {
             send_buffer: config.send_tuning.as_ref().map(SendBuffer::new),
             known_path: None,
         }
+    }
+
+    /// Returns true if each segment that leaves is looked at.
+    #[inline]
+    pub(super) fn follows_segments(&self) -> bool {
+        self.follows_segments
     }
 
     /// Quick-Start, if the connection has it.
@@ -164,28 +174,29 @@ impl Core {
     /// up. Returns true if it has written something.
     #[cold]
     pub(super) fn write_on(&mut self) -> bool {
+        if self.stream.una == 0 || self.stream.buffered >= self.stream.written {
+            return false;
+        }
         let (segment, cwnd) = (self.stream.mss, self.controller.window().cwnd);
         let open = self
             .peer
             .usable
             .saturating_sub(self.stream.flight())
             .min(cwnd.saturating_sub(self.pipe()));
-        let packet = self.segments_of_packet() * segment;
         let Self { features, stream, controller, .. } = self;
         let Some(buffer) = features.as_mut().and_then(|features| features.send_buffer.as_mut())
         else {
             return false;
         };
-        if stream.una == 0 || stream.buffered >= stream.written {
-            return false;
-        }
         let runs_dry = stream.unsent() < segment;
         let at = positions(stream);
         buffer.check(&at, open >= segment, cwnd, controller.windows_in_buffer());
         if buffer.is_blocked() {
             return false;
         }
-        let bytes = buffer.fill(&at, open, packet);
+        let packet = self.segments_of_packet() * segment;
+        let buffer = self.features.as_mut().and_then(|features| features.send_buffer.as_mut());
+        let bytes = buffer.map_or(0, |buffer| buffer.fill(&at, open, packet));
         // The application has let the sender run out of data (`tcp_rate_check_app_limited` in
         // `tcp_sendmsg`).
         if runs_dry {
@@ -218,21 +229,25 @@ impl Core {
     /// A segment leaves, new or again, and nothing counts it as sent yet.
     #[inline(never)]
     pub(super) fn record_sending(&mut self, now: Time, range: Range, again: bool) {
-        let pipe_before = self.pipe();
-        let Self { features, stream, controller, rtt, packet, counters, .. } = self;
+        let Self { features, stream, controller, rtt, packet, counters, scoreboard, .. } = self;
         let Some(features) = features else { return };
         let bytes = range.len();
+        let pipe_before = || scoreboard.pipe(stream.una, stream.max);
         if let Some(buffer) = &mut features.send_buffer
             && !again
             && !packet.as_ref().is_some_and(|packet| packet.continues(now))
         {
             if buffer.looks_between_packets(now) {
                 let cwnd = controller.window().cwnd;
-                let has_room = pipe_before < cwnd;
+                let has_room = pipe_before() < cwnd;
                 buffer.check(&positions(stream), has_room, cwnd, controller.windows_in_buffer());
             }
             buffer.on_packet(now, range.start);
         }
+        if !features.follows_segments {
+            return;
+        }
+        let pipe_before = pipe_before();
         if let Some(probes) = &mut features.probes {
             probes.last = range;
         }

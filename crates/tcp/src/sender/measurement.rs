@@ -168,6 +168,9 @@ impl Core {
 
     #[inline(never)]
     fn describe_ack(&mut self, now: Time, ack: &Acknowledgement, news: AckedBytes) -> bool {
+        if !self.features.as_ref().is_some_and(|features| features.follows_segments()) {
+            return false;
+        }
         let min_rtt = self.min_rtt();
         let reduced_by_mark = self.is_reduced_by_mark();
         let mut pipe = self.pipe();

@@ -78,7 +78,6 @@ impl Sender {
 
     fn features_for_path(&mut self, config: &Config) -> &mut Features {
         let needs = self.core.controller.needs();
-        self.core.may_probe = true;
         self.core.features.get_or_insert_with(|| Box::new(Features::of(config, needs)))
     }
 

@@ -3,7 +3,8 @@
 
 use super::*;
 use crate::buffers::Growth::{Linux4_19, Linux6_12, Linux6_16, Linux6_18};
-use units::Bytes;
+use crate::timestamps::echoed;
+use units::{Bytes, Span};
 
 const MSS: u64 = 1448;
 
@@ -19,7 +20,6 @@ fn at(millis: u64) -> Time {
 struct End {
     buffer: ReceiveBuffer,
     next: u64,
-    echo: u32,
 }
 
 impl End {
@@ -27,17 +27,16 @@ impl End {
         let tuning = tuning(growth);
         let mut buffer = ReceiveBuffer::new(&tuning, 1460);
         buffer.open(at(0), MSS, 65_160, ReceiveBuffer::shift(&tuning));
-        Self { buffer, next: 1, echo: 0 }
+        Self { buffer, next: 1 }
     }
 
     /// A round of `segments` full segments, one round trip of 600 ms after the other. Returns the
     /// window.
     fn round(&mut self, number: u64, segments: u64) -> u64 {
         let now = at(600 * number);
-        self.echo += 1;
         for _ in 0..segments {
             self.next += MSS;
-            let echo = Some((self.echo, Span::from_millis(600)));
+            let echo = Some(echoed(now, Span::from_millis(600)));
             let next = self.next;
             let arrival = Arrival { length: MSS, received: next, echo, next, edge: next };
             self.buffer.on_arrival(now, &arrival, 65_160);
@@ -144,7 +143,7 @@ fn a_fixed_maximum_ends_growth() {
     let fixed = ReceiveTuning { max: Bytes(200_000), ..tuning(Linux6_18) };
     let mut buffer = ReceiveBuffer::new(&fixed, 1460);
     buffer.open(at(0), MSS, 65_160, 10);
-    let mut end = End { buffer, next: 1, echo: 0 };
+    let mut end = End { buffer, next: 1 };
     for round in 1..=12 {
         end.round(round, 1000);
     }

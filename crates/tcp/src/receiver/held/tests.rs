@@ -1,5 +1,6 @@
 use super::*;
 use crate::config::Recovery;
+use crate::timestamps::echoed;
 
 const MSS: u64 = 1000;
 
@@ -51,7 +52,7 @@ impl Host {
         let (now, start) = (Self::at(micros), 1 + n * MSS);
         let expected = self.receiver.next();
         self.receiver.on_data(now, &self.config, start, length, false);
-        let echo = Some((timestamp, Span::from_millis(600)));
+        let echo = Some(echoed(now, Span::from_millis(600)));
         let srtt = Some(Span::from_millis(600));
         let taken = Taken { start, length, timestamp, ends, sack: true, echo, srtt };
         self.receiver.hold_back(now, &taken, expected);

@@ -41,12 +41,25 @@ CASES: dict[str, tuple[str, list[str]]] = {
     # At the bottleneck, one of two links; benches/link_instructions.py has all mechanisms.
     "aqm": (
         "geo-download.toml",
-        ["flow.0.traffic.download=500kB", "link.1.forward.aqm=codel"],
+        ["flow.0.traffic.download=2MB", "link.1.forward.aqm=codel"],
     ),
     "arq": (
         "geo-download.toml",
-        ["flow.0.traffic.download=500kB", "link.1.forward.arq=selective-repeat"],
+        ["flow.0.traffic.download=2MB", "link.1.forward.arq=selective-repeat"],
     ),
+    "linux": (
+        "geo-download.toml",
+        ["flow.0.traffic.download=2MB", "flow.0.transport={recovery='linux'}"],
+    ),
+    # The same recovery, with buffers that tune themselves: at most a tenth more for each segment.
+    "tuned": (
+        "geo-download.toml",
+        [
+            "flow.0.traffic.download=2MB",
+            "flow.0.transport={recovery='linux', receive_buffer={}, send_buffer={}}",
+        ],
+    ),
+    "hosts": ("geo-download.toml", ["flow.0.traffic.download=2MB", "flow.0.host=linux-6.18"]),
 }
 TOLERANCE = 0.03
 REPEATS = 2

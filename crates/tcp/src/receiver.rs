@@ -148,11 +148,10 @@ impl Receiver {
         self.next.saturating_sub(1 + u64::from(self.finished()))
     }
 
-    /// The next data arrived, and all of it lies in the window.
+    /// The next data arrived, and all of it lies in the window. There is memory for it.
     #[inline]
     pub(crate) fn on_next_data(&mut self, now: Time, config: &Config, length: u64) {
-        let is_full = self.tuned.as_ref().is_some_and(|tuned| tuned.is_full());
-        if self.gaps.is_some() || self.fin != u64::MAX || is_full {
+        if self.gaps.is_some() || self.fin != u64::MAX {
             self.on_data(now, config, self.next, length, false);
             return;
         }
@@ -162,6 +161,16 @@ impl Receiver {
             self.read = self.next;
         }
         self.count_for_ack(now, config, length);
+    }
+
+    /// Likewise, where a buffer that tunes itself may have no memory for it.
+    #[inline]
+    pub(crate) fn on_next_data_if_it_fits(&mut self, now: Time, config: &Config, length: u64) {
+        if self.tuned.as_ref().is_some_and(|tuned| tuned.is_full()) {
+            self.on_data(now, config, self.next, length, false);
+        } else {
+            self.on_next_data(now, config, length);
+        }
     }
 
     /// Data arrived: `length` bytes at `start`, then a FIN or not.

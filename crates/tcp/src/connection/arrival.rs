@@ -45,9 +45,11 @@ impl Connection {
         self.take_acknowledgement(now, segment, sequence, number);
         if segment.payload > 0 {
             let length = u64::from(segment.payload);
-            self.receiver.on_next_data(now, &self.config, length);
             if self.receiver.looks_at_segments() {
+                self.receiver.on_next_data_if_it_fits(now, &self.config, length);
                 self.look_at_data(now, segment, sequence, sequence);
+            } else {
+                self.receiver.on_next_data(now, &self.config, length);
             }
         }
         if self.closing || self.receiver.finished() {

@@ -73,11 +73,16 @@ impl Default for Packet {
 }
 
 impl Packet {
-    /// A segment leaves, when there is room for `room` of them and a packet holds at most `most`.
-    /// Returns whether it is the last of a packet that was cut.
-    fn cut(&mut self, now: Time, room: u64, most: impl FnOnce() -> u64) -> bool {
-        if self.left == 0 || self.at != now || self.again.is_some() {
-            let left = room.min(most());
+    /// Returns true if the next new segment begins another packet.
+    fn is_over(&self, now: Time) -> bool {
+        self.left == 0 || self.at != now || self.again.is_some()
+    }
+
+    /// A segment leaves, when there is room for `room` of them. A packet that it begins holds at
+    /// most `most`. Returns whether it is the last of a packet that was cut.
+    fn cut(&mut self, now: Time, room: u64, most: u64) -> bool {
+        if self.is_over(now) {
+            let left = room.min(most);
             *self = Self { at: now, left, is_cut: left > 1, ..Self::default() };
         }
         self.left = self.left.saturating_sub(1);
@@ -113,10 +118,10 @@ impl Core {
     /// A new segment leaves where `room` bytes may. Returns whether it ends a packet.
     #[cold]
     pub(super) fn ends_packet(&mut self, now: Time, room: u64) -> bool {
-        let Some(mut packet) = self.packet else { return false };
-        let ends = packet.cut(now, room.div_ceil(self.stream.mss), || self.segments_of_packet());
-        self.packet = Some(packet);
-        ends
+        let Some(packet) = &self.packet else { return false };
+        let most = if packet.is_over(now) { self.segments_of_packet() } else { 0 };
+        let Self { packet: Some(packet), stream, .. } = self else { return false };
+        packet.cut(now, room.div_ceil(stream.mss), most)
     }
 
     /// The next lost segment leaves again. Segments of one packet that were lost together are one
@@ -243,7 +248,7 @@ mod tests {
 
     fn ends(packet: &mut Packet, at: u64, room: u64, most: u64) -> Vec<bool> {
         let now = Time::ZERO + Span::from_millis(at);
-        (0..room).map(|sent| packet.cut(now, room - sent, || most)).collect()
+        (0..room).map(|sent| packet.cut(now, room - sent, most)).collect()
     }
 
     #[test]
@@ -258,7 +263,7 @@ mod tests {
     #[test]
     fn what_is_left_of_a_packet_does_not_count_later() {
         let mut packet = Packet::default();
-        assert!(!packet.cut(Time::ZERO + Span::from_millis(1), 8, || 8));
+        assert!(!packet.cut(Time::ZERO + Span::from_millis(1), 8, 8));
         assert_eq!(ends(&mut packet, 2, 2, 8), [false, true]);
     }
 

@@ -222,8 +222,10 @@ fn next_of_packet<R: LossRecovery>(
     }
     let usable = by_receiver.min(by_congestion);
     let length = available.min(usable).min(core.stream.mss);
-    let all_fits = available <= usable || (length < by_congestion && core.fills_packet(now));
-    if length == core.stream.mss || core.sends_small(config, length, all_fits) {
+    let is_full = length == core.stream.mss;
+    let all_fits =
+        is_full || available <= usable || (length < by_congestion && core.fills_packet(now));
+    if is_full || core.sends_small(config, length, all_fits) {
         core.episode.count_limited(length);
         let ends = core.ends_packet(now, available.min(usable));
         let chunk = send_new(core, recovery, now, length);

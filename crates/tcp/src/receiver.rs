@@ -68,6 +68,8 @@ pub(crate) struct Receiver {
     tuned: Option<Box<ReceiveBuffer>>,
     /// Each segment of data is looked at once it is taken in.
     looks_at_segments: bool,
+    /// Each ACK that leaves is looked at, too.
+    looks_at_acks: bool,
     /// Data above a gap; `None` while there is no gap.
     gaps: Option<Box<Reassembly<MAX_SACK_BLOCKS>>>,
 }
@@ -76,6 +78,9 @@ impl Receiver {
     pub(crate) fn new(config: &Config, window_limit: u64) -> Self {
         let full = u64::from(config.mss).min(SMALLEST_FULL);
         let tuned = config.receive_tuning;
+        let looks_at_acks = config.delayed_ack == AckTiming::Linux
+            || config.receive_offload.is_some()
+            || config.sack_compression.is_some();
         Self {
             mss: u64::from(config.mss),
             next: 0,
@@ -94,10 +99,8 @@ impl Receiver {
             held: Held::new(config),
             duplicate: NOTHING,
             tuned: tuned.map(|one| Box::new(ReceiveBuffer::new(&one, config.mss.into()))),
-            looks_at_segments: tuned.is_some()
-                || config.delayed_ack == AckTiming::Linux
-                || config.receive_offload.is_some()
-                || config.sack_compression.is_some(),
+            looks_at_segments: tuned.is_some() || looks_at_acks,
+            looks_at_acks,
             gaps: None,
         }
     }

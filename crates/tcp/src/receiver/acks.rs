@@ -161,7 +161,7 @@ impl Receiver {
     /// An ACK has been sent, alone or with data.
     #[inline]
     pub(crate) fn ack_sent(&mut self) {
-        if self.looks_at_segments {
+        if self.looks_at_acks {
             self.note_ack();
         }
         self.ack_now = false;

@@ -161,7 +161,7 @@ fn on_new_data<R: LossRecovery>(
     let acked = ack.number - core.stream.una;
     let full =
         !config.window_validation || core.usage.note(&core.stream, core.controller.window().cwnd);
-    if core.features.is_some() {
+    if core.follows_segments() {
         core.record_acknowledgement(now, ack.number);
     }
     recovery.on_acknowledged(core, now, ack);
@@ -211,7 +211,7 @@ pub(crate) fn take_block<R: LossRecovery>(
 ) -> u64 {
     let start = block.start.max(acknowledged);
     let end = block.end.min(core.stream.max);
-    if core.features.is_some() {
+    if core.follows_segments() {
         core.record_block(now, Range { start, end: block.end }, Range { start, end });
     }
     recovery.on_block(core, now, Range { start, end });

@@ -39,7 +39,8 @@ pub(super) struct Features {
     pub(super) send_buffer: Option<SendBuffer>,
     /// The path as another connection has found it, until this one is open.
     pub(super) known_path: Option<KnownPath>,
-    /// Each segment that leaves is looked at, and not only the packets of a send buffer.
+    /// Something follows each segment and its acknowledgement, and not only the packets that are in
+    /// a send buffer.
     follows_segments: bool,
 }
 
@@ -86,12 +87,6 @@ impl Features {
         }
     }
 
-    /// Returns true if each segment that leaves is looked at.
-    #[inline]
-    pub(super) fn follows_segments(&self) -> bool {
-        self.follows_segments
-    }
-
     /// Quick-Start, if the connection has it.
     pub(super) fn quick_start(&mut self) -> Option<&mut QuickStart> {
         match &mut self.jump {
@@ -131,6 +126,12 @@ fn positions(stream: &Stream) -> Positions {
 }
 
 impl Core {
+    /// Returns true if something follows each segment and its acknowledgement.
+    #[inline(always)]
+    pub(super) fn follows_segments(&self) -> bool {
+        self.features.as_ref().is_some_and(|features| features.follows_segments)
+    }
+
     /// Lets as much of the written data into the send buffer as it has room for, if it has one
     /// size.
     #[inline]

@@ -136,11 +136,11 @@ pub(crate) fn give_feedback<R: LossRecovery>(
         core.discard_samples(now);
         return false;
     }
-    if core.features.is_some() {
+    if core.follows_segments() {
         core.measure_round_trip(now, ack, news.acked);
     }
     recovery.judge(core, now, config, ack, news.acked);
-    core.features.is_some() && core.describe_ack(now, ack, recovery.counted(news))
+    core.follows_segments() && core.describe_ack(now, ack, recovery.counted(news))
 }
 
 impl Core {
@@ -168,9 +168,6 @@ impl Core {
 
     #[inline(never)]
     fn describe_ack(&mut self, now: Time, ack: &Acknowledgement, news: AckedBytes) -> bool {
-        if !self.features.as_ref().is_some_and(|features| features.follows_segments()) {
-            return false;
-        }
         let min_rtt = self.min_rtt();
         let reduced_by_mark = self.is_reduced_by_mark();
         let mut pipe = self.pipe();

@@ -33,8 +33,8 @@ impl Receiver {
         (self.right_edge + self.unacknowledged).saturating_sub(self.next)
     }
 
-    /// A segment with `length` bytes of data was taken in, with this echo of a timestamp. The buffer follows it, if it tunes itself. Returns true if the
-    /// window may grow.
+    /// A segment with `length` bytes of data was taken in, with this echo of a timestamp. The
+    /// buffer follows it, if it tunes itself. Returns true if the window may grow.
     pub(crate) fn tune(
         &mut self,
         now: Time,

@@ -273,7 +273,7 @@ fn sysctls(
         ("tcp_dsack", switch(duplicate_reports)),
         ("tcp_window_scaling", switch(config.window_scaling)),
         ("tcp_timestamps", switch(config.timestamps)),
-        ("tcp_ecn", switch(config.ecn != Ecn::Off)),
+        ("tcp_ecn", number_of(config.ecn).to_string()),
         ("tcp_mtu_probing", (config.mtu_probing as u8).to_string()),
         ("tcp_reordering", config.dupthresh.to_string()),
         ("tcp_retries2", config.max_retries.to_string()),
@@ -301,6 +301,15 @@ fn sysctls(
         sysctls.push(("route/min_pmtu", LEAST_MTU.to_string()));
     }
     sysctls
+}
+
+/// The value of `tcp_ecn`.
+fn number_of(ecn: Ecn) -> u8 {
+    match ecn {
+        Ecn::Off => 0,
+        Ecn::Passive => 2,
+        Ecn::Classic | Ecn::EachMark | Ecn::Accurate | Ecn::LowLatency => 1,
+    }
 }
 
 /// Settings of the sockets and hosts of a flow.

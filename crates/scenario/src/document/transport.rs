@@ -7,7 +7,7 @@ use tcp::{Config, Growth, Recovery, Scps, SendTuning};
 use transport::{Protocol, RtoConfig};
 use units::{Bytes, Rate, SizeLimit, Span};
 
-use super::words::{Accurate, Linux, Name, Off};
+use super::words::{EcnForm, Linux, Name, Off};
 
 /// Transport protocol of a flow, with the settings of both ends. The settings are those of TCP.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -51,7 +51,11 @@ pub(crate) struct Transport {
     /// Explicit congestion notification: queues with `ecn_marking` or `aqm` mark data instead of
     /// dropping it, and the sender reduces its window as its controller does after a mark. `true`
     /// is RFC 3168, with one report of marks in a round trip. `"accurate"` is RFC 9768: the
-    /// receiver counts marked packets and bytes. Default: the form that the controller needs, and
+    /// receiver counts marked packets and bytes. `"passive"` agrees to RFC 3168 if the other end
+    /// requests ECN, and requests nothing itself, as Linux does (`tcp_ecn = 2`). The end that opens
+    /// the connection requests. A table with `from` and `to` has one form for each end: `{ from =
+    /// "passive", to = true }` is a client that requests ECN from a server of Linux. Gateways of a
+    /// flow with such a table are passive. Default: the form that the controller needs, and
     /// `false` for those that need no marks. A controller that needs marks has its own form with
     /// `true` too, and refuses `false`.
     pub ecn: Option<Ecn>,
@@ -157,12 +161,54 @@ pub(crate) struct Sctp {
     pub config: sctp::Config,
 }
 
-/// `true`, `false` or `"accurate"`.
+/// One form for both ends, or a table.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(inline)]
 pub(crate) enum Ecn {
+    Both(EcnOfEnd),
+    Ends(EcnOfEnds),
+}
+
+impl Ecn {
+    /// At `from` and at `to`.
+    pub(crate) fn ends(self) -> [EcnOfEnd; 2] {
+        match self {
+            Self::Both(form) => [form, form],
+            Self::Ends(EcnOfEnds { from, to }) => [from, to],
+        }
+    }
+}
+
+/// ECN of ends that differ.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct EcnOfEnds {
+    /// At the sender of the data.
+    pub from: EcnOfEnd,
+    /// At its receiver.
+    pub to: EcnOfEnd,
+}
+
+/// `true`, `false`, `"accurate"` or `"passive"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(crate) enum EcnOfEnd {
     Switch(bool),
-    Accurate(Accurate),
+    Form(EcnForm),
+}
+
+impl From<EcnOfEnd> for congestion::Ecn {
+    fn from(form: EcnOfEnd) -> Self {
+        match form {
+            EcnOfEnd::Switch(false) => Self::Off,
+            EcnOfEnd::Switch(true) => Self::Classic,
+            EcnOfEnd::Form(EcnForm::Accurate) => Self::Accurate,
+            EcnOfEnd::Form(EcnForm::Passive) => Self::Passive,
+        }
+    }
 }
 
 /// `"off"`, `"linux"`, a time, or a table.

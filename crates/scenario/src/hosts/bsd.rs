@@ -96,7 +96,12 @@ pub(super) const FREEBSD_14: Profile = Profile {
         ),
         switch("transport.timestamps", true, Secondary, "tcp(4): rfc1323"),
         switch("transport.window_scaling", true, Secondary, "tcp(4): rfc1323"),
-        switch("transport.ecn", false, Secondary, "tcp(4): ecn.enable = 2, which requests no ECN"),
+        text(
+            "transport.ecn",
+            "passive",
+            Secondary,
+            "tcp(4): ecn.enable = 2, which agrees to ECN and does not request it",
+        ),
         text(
             "transport.rto.min",
             "30ms",

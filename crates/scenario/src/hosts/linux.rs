@@ -25,11 +25,11 @@ const COMMON: &[ProfileValue] = &[
     ),
     switch("transport.timestamps", true, Source, "net/ipv4/tcp_ipv4.c: tcp_timestamps = 1"),
     switch("transport.window_scaling", true, Source, "net/ipv4/tcp_ipv4.c: tcp_window_scaling = 1"),
-    switch(
+    text(
         "transport.ecn",
-        false,
+        "passive",
         Source,
-        "net/ipv4/tcp_ipv4.c: tcp_ecn = 2, which requests no ECN; that it accepts requests is not modelled",
+        "net/ipv4/tcp_ipv4.c: tcp_ecn = 2, which agrees to ECN and does not request it",
     ),
     text("transport.rto.estimator", "linux", Source, "net/ipv4/tcp_input.c: tcp_rtt_estimator"),
     text("transport.rto.min", "200ms", Source, "include/net/tcp.h: TCP_RTO_MIN"),

@@ -159,9 +159,11 @@ impl Transport {
         self.tcp()?.scps
     }
 
-    /// ECN of the settings. Protocols without such a key have what their controllers need.
+    /// ECN that the settings request. Protocols without such a key have what their controllers
+    /// need.
     pub fn ecn(&self) -> Ecn {
-        self.tcp().map_or(Ecn::Off, |config| config.ecn)
+        let ecn = self.tcp().map_or(Ecn::Off, |config| config.ecn);
+        if ecn == Ecn::Passive { Ecn::Off } else { ecn }
     }
 
     /// Name of the loss recovery; empty for protocols whose recovery is not a setting.
@@ -170,12 +172,13 @@ impl Transport {
     }
 
     /// These settings of a sender as its data sees them: with the window and the ACKs of its
-    /// receiver, and the options that both have.
+    /// receiver, and the options that both have. ECN also depends on which of them opens the
+    /// connection.
     #[must_use]
-    pub fn towards(&self, receiver: &Self) -> Self {
+    pub fn towards(&self, receiver: &Self, receiver_opens: bool) -> Self {
         match (self, receiver) {
             (Self::Tcp(sender), Self::Tcp(receiver)) => {
-                Self::Tcp(Arc::new(in_force(sender, receiver)))
+                Self::Tcp(Arc::new(in_force(sender, receiver, receiver_opens)))
             }
             // Between gateways a connection has one stream.
             (Self::Quic(sender), Self::Quic(receiver)) => {
@@ -208,7 +211,7 @@ impl Transport {
 }
 
 /// Settings of a connection with this sender and this receiver of the data.
-fn in_force(sender: &tcp::Config, receiver: &tcp::Config) -> tcp::Config {
+fn in_force(sender: &tcp::Config, receiver: &tcp::Config, receiver_opens: bool) -> tcp::Config {
     let has_sack =
         |config: &tcp::Config| matches!(config.recovery, Recovery::Sack | Recovery::Linux);
     let window_scaling = sender.window_scaling && receiver.window_scaling;
@@ -227,7 +230,10 @@ fn in_force(sender: &tcp::Config, receiver: &tcp::Config) -> tcp::Config {
         sack_compression: receiver.sack_compression.filter(|_| has_sack(sender)),
         window_scaling,
         timestamps: sender.timestamps && receiver.timestamps,
-        ecn: sender.ecn.min(receiver.ecn),
+        ecn: match receiver_opens {
+            true => Ecn::agreed(receiver.ecn, sender.ecn),
+            false => Ecn::agreed(sender.ecn, receiver.ecn),
+        },
         ..sender.clone()
     }
 }

@@ -51,7 +51,8 @@ pub(super) fn flows(
             let problem = Problem::new(path, "\"off\" without ECN", "\"on\"");
             problems.push(problem.because("it has an effect with transport.ecn = true only"));
         }
-        let is_off = matches!(flow.transport.ecn, Some(document::Ecn::Switch(false)));
+        let off = document::EcnOfEnd::Switch(false);
+        let is_off = flow.transport.ecn.is_some_and(|ecn| ecn.ends().contains(&off));
         if is_off && controller.build(&transport.plan().controller()).needs().marks != Ecn::Off {
             let name = controller.entry().name;
             let path = path.key("transport").key("ecn");
@@ -180,9 +181,10 @@ pub(super) fn transport(written: &document::Transport, controller: &Specificatio
         delayed_ack: delayed_ack(written.delayed_ack),
         rto: RtoConfig { min: written.rto.min.unwrap_or(rto.estimator.least_rto()), ..rto },
         ecn: match written.ecn {
-            None | Some(document::Ecn::Switch(false)) => Ecn::Off,
-            Some(document::Ecn::Switch(true)) => Ecn::Classic,
-            Some(document::Ecn::Accurate(_)) => Ecn::Accurate,
+            None => Ecn::Off,
+            Some(document::Ecn::Both(form)) => form.into(),
+            // Each end has its own, which `hosts` writes in place of the table.
+            Some(document::Ecn::Ends(_)) => Ecn::Passive,
         },
         reads_at_once: written.reader_rate.is_none(),
         ..buffers::of(written)

@@ -54,18 +54,22 @@ pub(super) fn settings(
             return None;
         };
         let controller = flows::controller(written, &path.key("controller"), problems)?;
-        let transport = protocols::settings(&flow.transport, &controller, host, &path, problems);
-        return Some(Settings { transport, controller, hosts: None });
+        if !matches!(flow.transport.ecn, Some(document::Ecn::Ends(_))) {
+            let transport =
+                protocols::settings(&flow.transport, &controller, host, &path, problems);
+            return Some(Settings { transport, controller, hosts: None });
+        }
     }
     let table = host.tree.at(&path).map(Tree::to_json).unwrap_or_default();
     let mut ends = Vec::new();
-    for chosen in profiles {
-        ends.push(end(chosen, &table, host, &path, problems)?);
+    for (number, chosen) in profiles.into_iter().enumerate() {
+        let ecn = flow.transport.ecn.map(|ecn| ecn.ends()[number]);
+        ends.push(end(chosen, &table, ecn, host, &path, problems)?);
     }
     let ends: [HostEnd; 2] = ends.try_into().ok()?;
     let controller = ends[0].controller.clone();
     let written = protocols::settings(&flow.transport, &controller, host, &path, problems);
-    let transport = ends[0].transport.towards(&ends[1].transport);
+    let transport = ends[0].transport.towards(&ends[1].transport, flow.traffic.receiver_opens());
     Some(Settings { transport, controller, hosts: Some(Arc::new(Hosts { ends, written })) })
 }
 
@@ -116,10 +120,11 @@ fn profiles(
 }
 
 /// One end of a flow, with its profile beneath `table`, the keys that the scenario writes for the
-/// flow.
+/// flow, of which `ecn` is that of the end.
 fn end(
     Chosen { profile, is_of_node }: Chosen,
     table: &Json,
+    ecn: Option<document::EcnOfEnd>,
     host: &Host<'_>,
     path: &Path,
     problems: &mut Vec<Problem>,
@@ -142,6 +147,7 @@ fn end(
         problems.push(problem.because(format!("the profile {name:?} does not fit the flow")));
         return None;
     };
+    transport.ecn = ecn.map(document::Ecn::Both).or(transport.ecn);
     fit_window(&mut transport, table);
     fit_recovery(&mut transport, table);
     let controller = flows::controller(&written, &path.key("controller"), problems)?;

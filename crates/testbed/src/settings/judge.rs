@@ -70,10 +70,11 @@ impl Judge {
             Ecn::Off | Ecn::Classic => {
                 self.applied("transport.ecn", ecn != Ecn::Off, "tcp_ecn");
             }
+            Ecn::Passive => self.applied("transport.ecn", "passive", "tcp_ecn = 2"),
             Ecn::EachMark | Ecn::Accurate | Ecn::LowLatency => self.rejected(
                 "transport.ecn",
                 "\"accurate\"",
-                "true or false: reports of each mark are in the simulator only",
+                "true, false or \"passive\": reports of each mark are in the simulator only",
             ),
         }
     }

@@ -3,7 +3,7 @@
 use serde_json::json;
 use testbed::{Program, shell};
 
-use super::{is_skipped, program, recorded, scenario};
+use super::{is_skipped, program, recorded, scenario, total};
 
 #[test]
 fn a_profile_sets_the_sysctls_of_its_namespace() {
@@ -46,4 +46,28 @@ fn a_download_between_hosts_of_linux_6_18_tunes_the_buffers_of_the_kernel() {
     assert!(by("transport.receive_buffer").1.contains("the rule of this kernel, "));
     assert_eq!(by("transport.recovery").0, "applied");
     assert_eq!(by("transport.delayed_ack").0, "applied");
+}
+
+#[test]
+fn the_kernel_agrees_on_ecn_as_the_ends_have_it() {
+    if is_skipped() {
+        return;
+    }
+    let link = json!({ "delay": "20ms", "rate": "5Mbit/s", "forward": { "aqm": "codel" } });
+    let marks = |ecn: serde_json::Value| {
+        let flow = json!({ "host": "linux-6.18", "transport": { "ecn": ecn },
+                           "traffic": { "download": "2MB" } });
+        let recording = recorded(&scenario(link.clone(), flow));
+        assert!(recording.flows[0].completed, "{:?}", recording.flows[0]);
+        let settings = &recording.kernel.as_ref().unwrap().settings;
+        let found = settings.iter().filter(|one| one.setting == "transport.ecn");
+        assert!(found.clone().all(|one| one.verdict == "applied"), "{settings:?}");
+        let asked: Vec<_> = found.map(|one| one.asked.clone()).collect();
+        (total(&recording.tables, "aqm", "marked_packets", 0), asked)
+    };
+    let (marked, asked) = marks(json!({ "from": "passive", "to": true }));
+    assert_eq!(asked, ["passive at server", "true at client"]);
+    assert!(marked > 0);
+    assert_eq!(marks(json!("passive")), (0, vec!["passive".to_owned()]));
+    assert_eq!(marks(json!({ "from": true, "to": "passive" })).0, 0);
 }

@@ -93,8 +93,6 @@ pub struct Simulated {
     connection: Option<Connection>,
     /// It has passed from the listener to a descriptor of its own.
     accepted: bool,
-    /// ECN is agreed to and not asked for.
-    answers_ecn: bool,
     /// The application has shut down its reading half.
     deaf: bool,
     /// A close throws everything away.
@@ -127,7 +125,6 @@ impl Simulated {
             non_blocking: Vec::new(),
             connection: None,
             accepted: false,
-            answers_ecn: false,
             deaf: false,
             aborts: false,
             quiet: false,
@@ -336,9 +333,6 @@ impl Host for Simulated {
         if self.connection.is_none() {
             if !self.sockets.values().any(|socket| *socket == Socket::Listener) {
                 return Err("a segment for nobody".to_owned());
-            }
-            if self.answers_ecn {
-                self.config.ecn = congestion::Ecn::Classic;
             }
             self.build()?.listen();
         }

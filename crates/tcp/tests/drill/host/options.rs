@@ -89,8 +89,7 @@ impl Simulated {
                 self.config.ecn =
                     if switch()? { congestion::Ecn::Classic } else { congestion::Ecn::Off }
             }
-            // Answers, and does not ask.
-            ("ecn", Some(2)) => self.answers_ecn = true,
+            ("ecn", Some(2)) => self.config.ecn = congestion::Ecn::Passive,
             ("sack", _) => {
                 self.config.recovery = match (switch()?, linux) {
                     (false, _) => Recovery::NewReno,

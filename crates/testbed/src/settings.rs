@@ -285,6 +285,7 @@ fn sysctls(
                 format!("4096 {} {}", tuning.default.get(), tuning.max.get())
             }),
         ),
+        ("tcp_notsent_lowat", lowat(config).to_string()),
         ("tcp_comp_sack_nr", config.sack_compression.map_or(0, |one| one.acks).to_string()),
         // Each connection starts afresh, whatever the one before has learnt.
         ("tcp_no_metrics_save", switch(true)),
@@ -301,6 +302,12 @@ fn sysctls(
         sysctls.push(("route/min_pmtu", LEAST_MTU.to_string()));
     }
     sysctls
+}
+
+/// The value of `tcp_notsent_lowat`; without a limit that of the kernel.
+fn lowat(config: &Config) -> u32 {
+    let limit = config.send_tuning.and_then(|tuning| tuning.notsent_lowat.size());
+    limit.map_or(u32::MAX, |size| size.get() as u32)
 }
 
 /// The value of `tcp_ecn`.

@@ -138,11 +138,21 @@ pub(crate) struct SendTable {
     /// Largest size.
     #[schemars(extend("x-minimum" = "4096B", "x-maximum" = "1GiB"))]
     pub max: Bytes,
+    /// Unsent data in the buffer at which the application waits, whatever its size
+    /// (`tcp_notsent_lowat`, or the socket option `TCP_NOTSENT_LOWAT`). It goes on when less than
+    /// half of it is unsent. Linux tests it when a packet buffer begins, so up to 64 kB more are
+    /// unsent.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GiB"))]
+    pub notsent_lowat: SizeLimit,
 }
 
 impl Default for SendTable {
     fn default() -> Self {
-        Self { default: SendTuning::DEFAULT, max: SendTuning::MAX }
+        Self {
+            default: SendTuning::DEFAULT,
+            max: SendTuning::MAX,
+            notsent_lowat: SizeLimit::UNLIMITED,
+        }
     }
 }
 

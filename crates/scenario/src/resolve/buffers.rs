@@ -25,8 +25,8 @@ pub(super) fn of(written: &document::Transport) -> Config {
     let (send_buffer, send_tuning) = match written.send_buffer {
         SendBuffer::Size(size) => (size, None),
         SendBuffer::Tuned(table) => {
-            let document::SendTable { default, max } = table;
-            let tuning = SendTuning { default, max, write: SendTuning::WRITE };
+            let document::SendTable { default, max, notsent_lowat } = table;
+            let tuning = SendTuning { default, max, write: SendTuning::WRITE, notsent_lowat };
             (SizeLimit::of(max), Some(tuning))
         }
     };

@@ -18,7 +18,7 @@ mod receive;
 mod round_trip;
 mod send;
 
-use units::Bytes;
+use units::{Bytes, SizeLimit};
 
 pub(crate) use receive::{Arrival, ReceiveBuffer};
 pub(crate) use round_trip::RoundTrip;
@@ -88,6 +88,9 @@ pub struct SendTuning {
     pub max: Bytes,
     /// Bytes that the application hands over with one write. It waits in a write that does not fit.
     pub write: Bytes,
+    /// Unsent data at which the application waits too (`tcp_notsent_lowat`), until less than half
+    /// of it is unsent.
+    pub notsent_lowat: SizeLimit,
 }
 
 impl SendTuning {

@@ -271,6 +271,9 @@ impl Judge {
                 let most = Bytes(USUAL_WRITE);
                 self.rejected("traffic.write", tuning.write, &format!("at most {most}"));
             }
+            if let Some(size) = tuning.notsent_lowat.size() {
+                self.applied("transport.send_buffer.notsent_lowat", size, "tcp_notsent_lowat");
+            }
             return self.applied(
                 setting,
                 format!("{} to {}", tuning.default, tuning.max),

@@ -39,7 +39,7 @@ fn entry(transport: Value, setting: &str) -> Entry {
 }
 
 /// Settings of the sockets and hosts of a flow.
-fn applied(transport: Value) -> Applied {
+pub(crate) fn applied(transport: Value) -> Applied {
     judged(&scenario(json!("cubic"), transport), &["cubic"]).0
 }
 

@@ -13,7 +13,7 @@ use tcp::{
     SendTuning, State,
 };
 use transport::{AbortCause, Estimator, Pacing, RtoConfig};
-use units::{Bytes, Span, Time};
+use units::{Bytes, SizeLimit, Span, Time};
 
 use self::convert::{fields, packet_of, segment_of};
 
@@ -66,8 +66,9 @@ fn tune(config: &mut Config, version: &str) {
     config.receive_tuning = Some(ReceiveTuning { default, max, growth });
     // A call of a script is one write.
     let write = Bytes(u64::MAX);
-    config.send_tuning =
-        Some(SendTuning { default: SendTuning::DEFAULT, max: SendTuning::MAX, write });
+    let (default, max) = (SendTuning::DEFAULT, SendTuning::MAX);
+    let notsent_lowat = SizeLimit::UNLIMITED;
+    config.send_tuning = Some(SendTuning { default, max, write, notsent_lowat });
 }
 
 /// `TCP_DELACK_MIN` of Linux.

@@ -97,16 +97,19 @@ impl ReceiveBuffer {
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct ReceiveTable {
-    /// Size at the start, of which half is window. Default: 131072B.
+    /// Size at the start, of which half is window. Default: that of the version, 131072B, or 87380B up
+    /// to 4.19 and 65536B for FreeBSD, where all of it is window.
     #[schemars(extend("x-minimum" = "4096B", "x-maximum" = "1GiB"))]
     pub default: Option<Bytes>,
-    /// Largest size. Default: that of the version, 6MiB up to 6.15 and 32MiB from 6.16 on.
+    /// Largest size. Default: that of the version, 6MiB up to 6.15, 32MiB from 6.16 on, and 2MiB for
+    /// FreeBSD.
     #[schemars(extend("x-minimum" = "4096B", "x-maximum" = "1GiB"))]
     pub max: Option<Bytes>,
-    /// Version of Linux by whose rule the buffer grows: `"linux-4.19"` up to 6.5, where half of it
-    /// is window whatever segments cost, `"linux-6.12"` up to 6.15, `"linux-6.16"` for 6.16 and
-    /// 6.17, which let it grow every other round trip only, or `"linux-6.18"`. Not on the kernel
-    /// backend, whose kernel has its own rule.
+    /// System by whose rule the buffer grows: `"linux-4.19"` up to 4.19, whose first window has 20
+    /// segments, `"linux-5.15"` up to 6.5, where half of it is window whatever segments cost,
+    /// `"linux-6.12"` up to 6.15, `"linux-6.16"` for 6.16 and 6.17, which let it grow every other
+    /// round trip only, `"linux-6.18"`, or `"freebsd-14"`, where all of it is window. Not on the
+    /// kernel backend, whose kernel has its own rule.
     pub growth: Growth,
 }
 

@@ -76,10 +76,22 @@ pub(super) const FREEBSD_14: Profile = Profile {
             "sys/netinet/tcp_sack.c: RFC 6675; RACK is another stack",
         ),
         text(
-            "transport.receive_buffer",
+            "transport.receive_buffer.default",
+            "64KiB",
+            Source,
+            "sys/netinet/tcp_usrreq.c: tcp_recvspace",
+        ),
+        text(
+            "transport.receive_buffer.max",
             "2MiB",
             Source,
-            "sys/netinet/tcp_input.c: tcp_autorcvbuf_max, from 64 KiB (tcp_recvspace)",
+            "sys/netinet/tcp_input.c: tcp_autorcvbuf_max",
+        ),
+        text(
+            "transport.receive_buffer.growth",
+            "freebsd-14",
+            Source,
+            "sys/netinet/tcp_input.c: tcp_autorcvbuf",
         ),
         text(
             "transport.send_buffer",
@@ -109,5 +121,8 @@ pub(super) const FREEBSD_14: Profile = Profile {
             "sys/netinet/tcp_timer.h: TCPTV_MIN is hz / 33",
         ),
     ]],
-    notes: &[NO_GROWTH],
+    notes: &[
+        "The send buffer has the size to which it grows: 8 KiB with each segment that leaves while it is nearly full.",
+        "The receive buffer compares with the round trip that a receiver of Linux measures.",
+    ],
 };

@@ -16,7 +16,7 @@ pub(super) fn of(written: &document::Transport) -> Config {
     let receive_tuning = match written.receive_buffer {
         ReceiveBuffer::Size(_) => None,
         ReceiveBuffer::Tuned(table) => Some(ReceiveTuning {
-            default: table.default.unwrap_or(ReceiveTuning::DEFAULT),
+            default: table.default.unwrap_or(table.growth.usual_default()),
             max: table.max.unwrap_or(table.growth.usual_maximum()),
             growth: table.growth,
         }),

@@ -57,12 +57,13 @@ pub fn config(profile: Profile) -> Config {
 fn tune(config: &mut Config, version: &str) {
     let growth = match version {
         "4.19" => Growth::Linux4_19,
+        "5.15" => Growth::Linux5_15,
         "6.12" => Growth::Linux6_12,
         "6.16" => Growth::Linux6_16,
         "6.18" => Growth::Linux6_18,
         other => panic!("a script of Linux {other}"),
     };
-    let (default, max) = (ReceiveTuning::DEFAULT, growth.usual_maximum());
+    let (default, max) = (growth.usual_default(), growth.usual_maximum());
     config.receive_tuning = Some(ReceiveTuning { default, max, growth });
     // A call of a script is one write.
     let write = Bytes(u64::MAX);

@@ -6,10 +6,12 @@ A line for each value takes half as many bytes again. No digit is left out.
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from suites.suite import ROOT
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable
 
 RESULTS = ROOT / "docs" / "fidelity.json"
 

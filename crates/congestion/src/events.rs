@@ -98,7 +98,7 @@ impl Ecn {
         matches!(self, Self::EachMark | Self::Accurate | Self::LowLatency)
     }
 
-    /// What a connection has whose ends offer this: `opener`, which sends the SYN, and `listener`.
+    /// Form of a connection between an end that sends the SYN, `opener`, and one that answers it.
     #[must_use]
     pub fn agreed(opener: Self, listener: Self) -> Self {
         match (opener, listener) {

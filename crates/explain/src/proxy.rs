@@ -104,7 +104,7 @@ pub(crate) fn legs(scenario: &Scenario, routes: &Routes, load: &Load, flow: &Flo
     type End = (usize, (Transport, Specification));
     let leg = |(number, (start, end)): (usize, (End, End))| {
         let ((from, (sender, controller)), (to, (receiver, _))) = (start, end);
-        let transport = sender.towards(&receiver, flow.traffic.receiver_opens());
+        let transport = sender.towards(&receiver);
         let reader_rate = flow.reader_rate.filter(|_| number == last);
         let gateways = Arc::default();
         let flow = Flow { from, to, controller, transport, reader_rate, gateways, ..flow.clone() };

@@ -1,6 +1,6 @@
-//! Settings of flows for the programs of `bentpipe shell`, which open their own sockets: sysctls and
-//! routes of the host, its default congestion control, and what only an option of a socket could
-//! set.
+//! Settings of flows for the programs of `bentpipe shell`, which open their own sockets: sysctls
+//! and routes of the host, its default congestion control, and what only an option of a socket
+//! could set.
 
 use std::fs;
 
@@ -12,8 +12,8 @@ use crate::hosts;
 use crate::plan::{Plan, plan_without_flows};
 use crate::settings::{Applied, Kernel};
 
-/// The controllers that a namespace may have as its default. One can be added in the first namespace
-/// only.
+/// The controllers that a namespace may have as its default. One can be added in the first
+/// namespace only.
 const ALLOWED: &str = "/proc/sys/net/ipv4/tcp_allowed_congestion_control";
 
 /// The default congestion control of a host.

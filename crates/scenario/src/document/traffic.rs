@@ -47,14 +47,6 @@ pub(crate) enum Traffic {
 }
 
 impl Traffic {
-    /// Returns true if `to` opens the connections.
-    pub(crate) fn receiver_opens(&self) -> bool {
-        match self {
-            Self::Download { .. } | Self::Web { .. } => true,
-            Self::Bulk { .. } | Self::Constant { .. } | Self::OnOff { .. } => false,
-        }
-    }
-
     /// Bytes of one write, if the scenario names them.
     pub(crate) fn write(&self) -> Option<Bytes> {
         match self {

@@ -97,12 +97,12 @@ impl ReceiveBuffer {
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct ReceiveTable {
-    /// Size at the start, of which half is window. Default: that of the version, 131072B, or 87380B up
-    /// to 4.19 and 65536B for FreeBSD, where all of it is window.
+    /// Size at the start, of which half is window. Default: that of the version, 131072B, or 87380B
+    /// up to 4.19 and 65536B for FreeBSD, where all of it is window.
     #[schemars(extend("x-minimum" = "4096B", "x-maximum" = "1GiB"))]
     pub default: Option<Bytes>,
-    /// Largest size. Default: that of the version, 6MiB up to 6.15, 32MiB from 6.16 on, and 2MiB for
-    /// FreeBSD.
+    /// Largest size. Default: that of the version, 6MiB up to 6.15, 32MiB from 6.16 on, and 2MiB
+    /// for FreeBSD.
     #[schemars(extend("x-minimum" = "4096B", "x-maximum" = "1GiB"))]
     pub max: Option<Bytes>,
     /// System by whose rule the buffer grows: `"linux-4.19"` up to 4.19, whose first window has 20

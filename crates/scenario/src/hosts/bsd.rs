@@ -3,8 +3,8 @@
 use super::Certainty::{Reconstructed, Secondary, Source};
 use super::{Profile, System, number, switch, text};
 
-const NO_GROWTH: &str =
-    "Buffers have the size to which they grow: how the system lets them grow is not modelled.";
+const NO_GROWTH: &str = "Buffers have the size to which they grow. The rule by which the receive buffer grows \
+     (tcp_sbrcv_grow) differs between versions of XNU, and is not modelled.";
 
 pub(super) const MACOS: Profile = Profile {
     name: "macos",

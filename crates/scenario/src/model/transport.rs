@@ -172,13 +172,12 @@ impl Transport {
     }
 
     /// These settings of a sender as its data sees them: with the window and the ACKs of its
-    /// receiver, and the options that both have. ECN also depends on which of them opens the
-    /// connection.
+    /// receiver, and the options that both have. ECN is that of [`opened_by`](Self::opened_by).
     #[must_use]
-    pub fn towards(&self, receiver: &Self, receiver_opens: bool) -> Self {
+    pub fn towards(&self, receiver: &Self) -> Self {
         match (self, receiver) {
             (Self::Tcp(sender), Self::Tcp(receiver)) => {
-                Self::Tcp(Arc::new(in_force(sender, receiver, receiver_opens)))
+                Self::Tcp(Arc::new(in_force(sender, receiver)))
             }
             // Between gateways a connection has one stream.
             (Self::Quic(sender), Self::Quic(receiver)) => {
@@ -189,6 +188,18 @@ impl Transport {
                     receive_window: SizeLimit::of(Bytes(window)),
                     ..**sender
                 }))
+            }
+            _ => self.clone(),
+        }
+    }
+
+    /// These settings with the ECN of a connection that `opener` opens to `listener`.
+    #[must_use]
+    pub fn opened_by(&self, opener: &Self, listener: &Self) -> Self {
+        match (self, opener, listener) {
+            (Self::Tcp(config), Self::Tcp(opener), Self::Tcp(listener)) => {
+                let ecn = Ecn::agreed(opener.ecn, listener.ecn);
+                Self::Tcp(Arc::new(tcp::Config { ecn, ..(**config).clone() }))
             }
             _ => self.clone(),
         }
@@ -211,7 +222,7 @@ impl Transport {
 }
 
 /// Settings of a connection with this sender and this receiver of the data.
-fn in_force(sender: &tcp::Config, receiver: &tcp::Config, receiver_opens: bool) -> tcp::Config {
+fn in_force(sender: &tcp::Config, receiver: &tcp::Config) -> tcp::Config {
     let has_sack =
         |config: &tcp::Config| matches!(config.recovery, Recovery::Sack | Recovery::Linux);
     let window_scaling = sender.window_scaling && receiver.window_scaling;
@@ -230,10 +241,7 @@ fn in_force(sender: &tcp::Config, receiver: &tcp::Config, receiver_opens: bool) 
         sack_compression: receiver.sack_compression.filter(|_| has_sack(sender)),
         window_scaling,
         timestamps: sender.timestamps && receiver.timestamps,
-        ecn: match receiver_opens {
-            true => Ecn::agreed(receiver.ecn, sender.ecn),
-            false => Ecn::agreed(sender.ecn, receiver.ecn),
-        },
+        ecn: sender.ecn.min(receiver.ecn),
         ..sender.clone()
     }
 }

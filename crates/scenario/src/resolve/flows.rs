@@ -43,6 +43,8 @@ pub(super) fn flows(
         let name = flow.name.as_ref().map_or_else(|| format!("flow-{i}"), |name| name.0.clone());
         let settings = hosts::of_writes(settings, flow, &path, problems);
         let hosts::Settings { transport, controller, hosts } = settings;
+        let traffic = traffic(&flow.traffic, transport.plan(), &path.key("traffic"), problems);
+        let transport = hosts::opened(transport, hosts.as_deref(), &traffic);
         protocols::check_flow(&transport, &controller, &path, problems);
         if let Some(parameter) =
             controller.only_with_marks().filter(|_| transport.ecn() == Ecn::Off)
@@ -66,7 +68,6 @@ pub(super) fn flows(
             let problem = Problem::new(path, "no quick_start", format!("\"{asked}\""));
             problems.push(problem.because("the window of the start is that of careful_resume"));
         }
-        let traffic = traffic(&flow.traffic, transport.plan(), &path.key("traffic"), problems);
         for copy in 0..flow.count {
             let initial_sequence = flow.transport.initial_sequence;
             flows.push(Flow {

@@ -22,7 +22,7 @@ use super::rules::UNSCALED_WINDOW;
 use super::{buffers, flows};
 use crate::document::{self, Controller, Document};
 use crate::hosts::{Profile, is_in};
-use crate::model::{Flow, HostEnd, Hosts, Transport};
+use crate::model::{Flow, HostEnd, Hosts, Traffic, Transport};
 use crate::schema;
 use congestion::Specification;
 
@@ -69,7 +69,7 @@ pub(super) fn settings(
     let ends: [HostEnd; 2] = ends.try_into().ok()?;
     let controller = ends[0].controller.clone();
     let written = protocols::settings(&flow.transport, &controller, host, &path, problems);
-    let transport = ends[0].transport.towards(&ends[1].transport, flow.traffic.receiver_opens());
+    let transport = ends[0].transport.towards(&ends[1].transport);
     Some(Settings { transport, controller, hosts: Some(Arc::new(Hosts { ends, written })) })
 }
 
@@ -235,6 +235,16 @@ pub(super) fn of_writes(
         sender.transport = buffers::of_writes(ended, &flow.traffic, path, &mut Vec::new());
     }
     Settings { transport, controller, hosts }
+}
+
+/// The settings of a flow whose ends differ, with the ECN on which they agree.
+pub(super) fn opened(transport: Transport, hosts: Option<&Hosts>, traffic: &Traffic) -> Transport {
+    let Some(Hosts { ends: [sender, receiver], .. }) = hosts else { return transport };
+    let [opener, listener] = match traffic.receiver_opens() {
+        true => [receiver, sender],
+        false => [sender, receiver],
+    };
+    transport.opened_by(&opener.transport, &listener.transport)
 }
 
 /// The profile that sets the value at a path of a flow; each flow has the number of its entry.

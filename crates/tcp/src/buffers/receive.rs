@@ -5,11 +5,12 @@
 //! Decisions:
 //! - An application that reads later than data arrives is seen by the measurement with the next
 //!   segment that arrives.
-//! - Before 5.10 the first measurement expects the whole first window (`tcp_init_buffer_space`). Only the
-//!   rule of 4.19 does so here.
-//! - FreeBSD begins a measurement with the next ACK that it sends, and compares with half of the smoothed
-//!   RTT of what it sends itself. Here a measurement begins where the last one ends, and the round
-//!   trip is that which a receiver of Linux sees. Windows are rounded up to their scale as in Linux.
+//! - Before 5.10 the first measurement expects the whole first window
+//!   (`tcp_init_buffer_space`). Only the rule of 4.19 does so here.
+//! - FreeBSD begins a measurement with the next ACK that it sends, and compares with half of the
+//!   smoothed RTT of what it sends itself. Here a measurement begins where the last one ends, and
+//!   the round trip is that which a receiver of Linux sees. Windows are rounded up to their scale
+//!   as in Linux.
 //! - Linux collapses queued data before it drops any. Here a buffer that is full of small segments
 //!   counts as collapsed: their memory becomes that of full pages.
 
@@ -24,7 +25,7 @@ use super::{Growth, ReceiveTuning};
 const FIRST_RATIO: u64 = 128;
 /// The same if all memory is window.
 const ALL: u64 = 256;
-/// Room for headers before the data (`MAX_TCP_HEADER`) of a kernel with wireless networks and tunnels.
+/// Room for headers before the data (`MAX_TCP_HEADER`), with wireless networks and tunnels.
 const MAX_TCP_HEADER: u64 = 320;
 /// Segments of the first measurement (`TCP_INIT_CWND`).
 const FIRST_SEGMENTS: u64 = 10;
@@ -357,7 +358,7 @@ impl ReceiveBuffer {
         self.since = (read, self.now);
     }
 
-    /// Memory for a window. Before 6.6 each of its segments counts with what it is expected to cost,
+    /// Memory for a window. Before 6.6 each of its segments counts with what it is likely to cost,
     /// in steps of 128 bytes.
     fn space_for(&self, window: u64) -> u64 {
         if !matches!(self.growth, Growth::Linux4_19 | Growth::Linux5_15) {

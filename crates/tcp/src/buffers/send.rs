@@ -7,13 +7,13 @@
 //! nothing is tested: the queue overshoots its limit.
 //!
 //! `tcp_notsent_lowat` is tested in the same places (`tcp_stream_memory_free`): a packet buffer
-//! begins only while less than it is unsent, and a sleeping application wakes up only when less than
-//! half of it is.
+//! begins only while less than it is unsent, and a sleeping application wakes up only when less
+//! than half of it is.
 //!
 //! Decisions:
-//! - A blocking write of Linux that finds room as soon as it waits sleeps until the next ACK, or for a
-//!   random time of up to a fifth of a second (`sk_stream_wait_memory`). It can do so only with
-//!   `tcp_notsent_lowat`, where the window lets all data leave. Here it goes on at once, as an
+//! - A blocking write of Linux that finds room as soon as it waits sleeps until the next ACK, or
+//!   for a random time of up to a fifth of a second (`sk_stream_wait_memory`). It can do so only
+//!   with `tcp_notsent_lowat`, where the window lets all data leave. Here it goes on at once, as an
 //!   application does that polls.
 //! - An application writes as fast as it may. All that may leave after a write leaves before the
 //!   next one.

@@ -18,7 +18,6 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
-import json
 import os
 import platform
 import statistics
@@ -34,7 +33,8 @@ from bentpipe.fidelity.plots import figure
 from bentpipe.fidelity.tables import to_dict
 from bentpipe.numbers import count, decimals
 from suites import GROUPS, OF_PROGRAMS, SUITES
-from suites.page import PAGE, README, RESULTS, page_with, readme_sentence
+from suites.page import PAGE, README, page_with, readme_sentence
+from suites.results import RESULTS, load, save
 from suites.suite import ROOT, like_linux
 
 if TYPE_CHECKING:
@@ -168,7 +168,7 @@ def main() -> None:
     options = parser.parse_args()
     if unknown := [name for name in options.suites if name not in NAMES]:
         parser.error(f"no suite {unknown[0]}: expected {', '.join(NAMES)}")
-    results = json.loads(RESULTS.read_text()) if RESULTS.exists() else {}
+    results = load()
     if options.check:
         if page_with(results) != PAGE.read_text():
             sys.exit(f"{PAGE}: not the tables of {RESULTS.name}; run fidelity.py --tables")
@@ -183,7 +183,7 @@ def main() -> None:
             for name in names:
                 found = run(name, SUITES[name]) if name in SUITES else OF_PROGRAMS[name].run()
                 results[name] = about_now() | found
-                RESULTS.write_text(json.dumps(results, indent=1) + "\n")
+                save(results)
     PAGE.write_text(page_with(results))
 
 

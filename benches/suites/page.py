@@ -10,7 +10,6 @@ from bentpipe.numbers import decimals, signed
 from suites import OF_PROGRAMS
 from suites.suite import ROOT
 
-RESULTS = ROOT / "docs" / "fidelity.json"
 PAGE = ROOT / "docs" / "fidelity.md"
 README = ROOT / "README.md"
 

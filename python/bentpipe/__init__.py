@@ -43,6 +43,7 @@ from bentpipe._native import (
     schema,
     shell,
     transports,
+    unset_for_programs,
     version,
 )
 from bentpipe.errors import (
@@ -172,5 +173,6 @@ __all__ = [
     "schema",
     "shell",
     "transports",
+    "unset_for_programs",
     "version",
 ]

@@ -95,6 +95,7 @@ __all__ = [
     "study_schema",
     "tables_of_directions",
     "transports",
+    "unset_for_programs",
     "version",
 ]
 
@@ -2577,6 +2578,13 @@ def build_profile() -> str:
 
 def hosts() -> list[HostProfile]:
     """All profiles of hosts, in the order of `bentpipe hosts`."""
+
+def unset_for_programs(scenario: Scenario) -> list[str]:
+    """Settings of the flows of a scenario that programs of `shell` on its hosts do not get, in words.
+
+    Sysctls and routes are those of the scenario. Options of sockets are the choice of each program,
+    and a machine may restrict controllers. Raises `KernelError` as `shell`.
+    """
 
 def transports() -> list[Transport]:
     """All transport protocols, in the order of `bentpipe transports`."""

@@ -76,6 +76,9 @@ pub enum Ecn {
     /// Routers drop packets and do not mark them.
     #[default]
     Off,
+    /// An end that agrees to a request of the other end, and requests nothing itself (`tcp_ecn = 2`
+    /// of Linux). An open connection has one of the other forms.
+    Passive,
     /// The receiver echoes a mark until the sender has answered it: one report in a round trip
     /// (RFC 3168 section 6.1).
     Classic,
@@ -93,6 +96,16 @@ impl Ecn {
     /// Returns true if each mark is reported, and not only one in a round trip.
     pub const fn reports_each_mark(self) -> bool {
         matches!(self, Self::EachMark | Self::Accurate | Self::LowLatency)
+    }
+
+    /// Form of a connection between an end that sends the SYN, `opener`, and one that answers it.
+    #[must_use]
+    pub fn agreed(opener: Self, listener: Self) -> Self {
+        match (opener, listener) {
+            (Self::Off | Self::Passive, _) | (_, Self::Off) => Self::Off,
+            (_, Self::Passive) => Self::Classic,
+            (opener, listener) => opener.min(listener),
+        }
     }
 
     /// Returns true if marks are counted as in RFC 9768.

@@ -58,11 +58,16 @@ pub(crate) fn explain(scenario: &Scenario, flow: &Flow) -> Vec<HostExplanation> 
     nodes.into_iter().zip(&hosts.ends).map(explain).collect()
 }
 
-/// The keys that the profiles of a flow set.
+/// The keys that the profiles of a flow set, and ECN if the scenario has it for each end.
 fn keys(flow: &Flow) -> Vec<&'static str> {
-    let ends = flow.hosts.iter().flat_map(|hosts| &hosts.ends);
-    let profiles = ends.filter_map(|end| end.profile);
+    let ends: Vec<_> = flow.hosts.iter().flat_map(|hosts| &hosts.ends).collect();
+    let profiles = ends.iter().filter_map(|end| end.profile);
     let mut keys = Vec::new();
+    if let [from, to] = &*ends
+        && from.values["ecn"] != to.values["ecn"]
+    {
+        keys.push("transport.ecn");
+    }
     for value in profiles.flat_map(Profile::values) {
         if !keys.contains(&value.key) {
             keys.push(value.key);
@@ -115,6 +120,8 @@ fn setting(host: &HostEnd, name: String, value: &Json) -> HostSetting {
     let origin = match (host.profile, &*values) {
         (Some(profile), [_, ..]) if is_overridden => format!("override of host {}", profile.name),
         (Some(profile), [_, ..]) => format!("host {}", profile.name),
+        // It has no default of its own.
+        _ if name == "transport.ecn" && !value.is_null() => "scenario".to_owned(),
         _ => "default".to_owned(),
     };
     let overridden = is_overridden.then(|| {

@@ -230,7 +230,7 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
         "transport.ecn" => {
             let marks = flow.controller.build(&flow.transport.plan().controller()).needs().marks;
             let (value, text): (Json, _) = match marks {
-                Ecn::Off => (false.into(), "false"),
+                Ecn::Off | Ecn::Passive => (false.into(), "false"),
                 Ecn::Classic => (true.into(), "true, for the controller"),
                 Ecn::EachMark => ("each-mark".into(), "a report of each mark, for the controller"),
                 Ecn::Accurate => ("accurate".into(), "accurate, for the controller"),

@@ -125,6 +125,15 @@ pub fn run_on_kernel(
     }
 }
 
+/// Settings of the flows of a scenario that programs of `shell` on its hosts do not get, in words.
+///
+/// Sysctls and routes are those of the scenario. Options of sockets are the choice of each program,
+/// and a machine may restrict controllers. Raises `KernelError` as `shell`.
+#[pyfunction]
+pub fn unset_for_programs(scenario: &Scenario) -> PyResult<Vec<String>> {
+    testbed::unset_for_programs(&scenario.inner).map_err(|error| placed(scenario, error))
+}
+
 /// Run a program on a host of a scenario, by default the one that receives the first flow.
 ///
 /// The ends of all flows are reached by name. `servers` are hosts and programs that run meanwhile

@@ -113,6 +113,7 @@ pub fn define(
         kernel::kernel_settings,
         kernel::run_on_kernel,
         kernel::shell,
+        kernel::unset_for_programs,
         hosts::hosts,
         mechanisms::mechanisms,
         names::near_names,

@@ -207,6 +207,9 @@ impl Connection {
 
     /// Active open.
     pub fn connect(&mut self) {
+        if self.agreed.ecn == Ecn::Passive {
+            self.agreed.ecn = Ecn::Off;
+        }
         self.state = State::SynSent;
         self.urgent = Urgent::Syn;
     }

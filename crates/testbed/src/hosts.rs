@@ -134,7 +134,7 @@ fn set_ipv6(ip: IpVersion) -> Result<(), KernelError> {
 }
 
 /// Writes a value of the namespace of the calling thread.
-fn set(name: &str, value: &str) -> Result<(), KernelError> {
+pub(crate) fn set(name: &str, value: &str) -> Result<(), KernelError> {
     let path = format!("/proc/sys/net/{name}");
     fs::write(&path, value).map_err(|source| match source.kind() {
         io::ErrorKind::NotFound => {

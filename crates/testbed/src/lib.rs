@@ -26,6 +26,7 @@ mod legs;
 mod namespace;
 mod netlink;
 mod plan;
+mod programs;
 mod quality;
 mod route;
 mod run;
@@ -43,6 +44,7 @@ pub use error::{KernelError, Key, Of, Refusal};
 pub use hosts::available;
 pub use inside::{Hosts, with_hosts};
 pub use plan::explain;
+pub use programs::unset_for_programs;
 pub use run::{Options, run};
 pub use shell::{Program, Ran, shell, shell_through};
 

@@ -273,7 +273,7 @@ fn sysctls(
         ("tcp_dsack", switch(duplicate_reports)),
         ("tcp_window_scaling", switch(config.window_scaling)),
         ("tcp_timestamps", switch(config.timestamps)),
-        ("tcp_ecn", switch(config.ecn != Ecn::Off)),
+        ("tcp_ecn", number_of(config.ecn).to_string()),
         ("tcp_mtu_probing", (config.mtu_probing as u8).to_string()),
         ("tcp_reordering", config.dupthresh.to_string()),
         ("tcp_retries2", config.max_retries.to_string()),
@@ -285,6 +285,7 @@ fn sysctls(
                 format!("4096 {} {}", tuning.default.get(), tuning.max.get())
             }),
         ),
+        ("tcp_notsent_lowat", lowat(config).to_string()),
         ("tcp_comp_sack_nr", config.sack_compression.map_or(0, |one| one.acks).to_string()),
         // Each connection starts afresh, whatever the one before has learnt.
         ("tcp_no_metrics_save", switch(true)),
@@ -301,6 +302,21 @@ fn sysctls(
         sysctls.push(("route/min_pmtu", LEAST_MTU.to_string()));
     }
     sysctls
+}
+
+/// The value of `tcp_notsent_lowat`; without a limit that of the kernel.
+fn lowat(config: &Config) -> u32 {
+    let limit = config.send_tuning.and_then(|tuning| tuning.notsent_lowat.size());
+    limit.map_or(u32::MAX, |size| size.get() as u32)
+}
+
+/// The value of `tcp_ecn`.
+fn number_of(ecn: Ecn) -> u8 {
+    match ecn {
+        Ecn::Off => 0,
+        Ecn::Passive => 2,
+        Ecn::Classic | Ecn::EachMark | Ecn::Accurate | Ecn::LowLatency => 1,
+    }
 }
 
 /// Settings of the sockets and hosts of a flow.

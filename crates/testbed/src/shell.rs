@@ -24,6 +24,7 @@ use wire::IpVersion;
 use crate::error::{Doing, KernelError, Refusal};
 use crate::lab::{Lab, joined, with_network};
 use crate::plan;
+use crate::programs;
 use crate::settings::Kernel;
 use crate::sys;
 
@@ -109,6 +110,7 @@ pub fn shell_through(
     let on = host(program)?;
     let names = names(scenario, &plan);
     let ((status, end), emulation) = with_network(scenario, seed, &plan, None, proxy, |lab| {
+        programs::set_defaults(&plan, lab.namespaces)?;
         thread::scope(|scope| {
             let mut serving = Vec::new();
             let mut all_started = true;

@@ -197,12 +197,15 @@ def shell(
 ) -> None:
     """Run COMMAND (your shell by default) across the links of FILE, on this machine's kernel.
 
-    Programs reach hosts by their names in the scenario. The flows of the scenario do not run.
+    Programs reach hosts by their names in the scenario. The flows of the scenario do not run. Hosts
+    have their sysctls and their congestion control; notes name what programs do not get.
     """
     from bentpipe.printing.recording import print_quality
 
     scenario = bentpipe.Scenario.load(file, sets)
     signals.leave_termination()
+    for line in bentpipe.unset_for_programs(scenario):
+        click.echo(f"note: {line}", err=True)
     status, quality = bentpipe.shell(
         scenario,
         command or (os.environ.get("SHELL", "/bin/sh"),),

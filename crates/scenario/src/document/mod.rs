@@ -35,7 +35,9 @@ pub(crate) use link::{
 };
 pub(crate) use proxy::{NamedProxy, Proxy, ProxySide};
 pub(crate) use traffic::{Bulk, Distribution, KeepAlive, OnOff, Traffic};
-pub(crate) use transport::{DelayedAck, Ecn, ReceiveBuffer, SendBuffer, SendTable, Transport};
+pub(crate) use transport::{
+    DelayedAck, Ecn, EcnOfEnd, ReceiveBuffer, SendBuffer, SendTable, Transport,
+};
 pub(crate) use words::{FileName, Name, Phase};
 
 /// A Bentpipe scenario: nodes joined by links, flows between nodes, and what to record.

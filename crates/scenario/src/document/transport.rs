@@ -7,7 +7,7 @@ use tcp::{Config, Growth, Recovery, Scps, SendTuning};
 use transport::{Protocol, RtoConfig};
 use units::{Bytes, Rate, SizeLimit, Span};
 
-use super::words::{Accurate, Linux, Name, Off};
+use super::words::{EcnForm, Linux, Name, Off};
 
 /// Transport protocol of a flow, with the settings of both ends. The settings are those of TCP.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
@@ -51,7 +51,11 @@ pub(crate) struct Transport {
     /// Explicit congestion notification: queues with `ecn_marking` or `aqm` mark data instead of
     /// dropping it, and the sender reduces its window as its controller does after a mark. `true`
     /// is RFC 3168, with one report of marks in a round trip. `"accurate"` is RFC 9768: the
-    /// receiver counts marked packets and bytes. Default: the form that the controller needs, and
+    /// receiver counts marked packets and bytes. `"passive"` agrees to RFC 3168 if the other end
+    /// requests ECN, and requests nothing itself, as Linux does (`tcp_ecn = 2`). The end that opens
+    /// the connection requests. A table with `from` and `to` has one form for each end: `{ from =
+    /// "passive", to = true }` is a client that requests ECN from a server of Linux. Gateways of a
+    /// flow with such a table are passive. Default: the form that the controller needs, and
     /// `false` for those that need no marks. A controller that needs marks has its own form with
     /// `true` too, and refuses `false`.
     pub ecn: Option<Ecn>,
@@ -93,16 +97,19 @@ impl ReceiveBuffer {
 #[serde(default, deny_unknown_fields)]
 #[schemars(inline)]
 pub(crate) struct ReceiveTable {
-    /// Size at the start, of which half is window. Default: 131072B.
+    /// Size at the start, of which half is window. Default: that of the version, 131072B, or 87380B
+    /// up to 4.19 and 65536B for FreeBSD, where all of it is window.
     #[schemars(extend("x-minimum" = "4096B", "x-maximum" = "1GiB"))]
     pub default: Option<Bytes>,
-    /// Largest size. Default: that of the version, 6MiB up to 6.15 and 32MiB from 6.16 on.
+    /// Largest size. Default: that of the version, 6MiB up to 6.15, 32MiB from 6.16 on, and 2MiB
+    /// for FreeBSD.
     #[schemars(extend("x-minimum" = "4096B", "x-maximum" = "1GiB"))]
     pub max: Option<Bytes>,
-    /// Version of Linux by whose rule the buffer grows: `"linux-4.19"` up to 6.5, where half of it
-    /// is window whatever segments cost, `"linux-6.12"` up to 6.15, `"linux-6.16"` for 6.16 and
-    /// 6.17, which let it grow every other round trip only, or `"linux-6.18"`. Not on the kernel
-    /// backend, whose kernel has its own rule.
+    /// System by whose rule the buffer grows: `"linux-4.19"` up to 4.19, whose first window has 20
+    /// segments, `"linux-5.15"` up to 6.5, where half of it is window whatever segments cost,
+    /// `"linux-6.12"` up to 6.15, `"linux-6.16"` for 6.16 and 6.17, which let it grow every other
+    /// round trip only, `"linux-6.18"`, or `"freebsd-14"`, where all of it is window. Not on the
+    /// kernel backend, whose kernel has its own rule.
     pub growth: Growth,
 }
 
@@ -134,11 +141,21 @@ pub(crate) struct SendTable {
     /// Largest size.
     #[schemars(extend("x-minimum" = "4096B", "x-maximum" = "1GiB"))]
     pub max: Bytes,
+    /// Unsent data in the buffer at which the application waits, whatever its size
+    /// (`tcp_notsent_lowat`, or the socket option `TCP_NOTSENT_LOWAT`). It goes on when less than
+    /// half of it is unsent. Linux tests it when a packet buffer begins, so up to 64 kB more are
+    /// unsent.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GiB"))]
+    pub notsent_lowat: SizeLimit,
 }
 
 impl Default for SendTable {
     fn default() -> Self {
-        Self { default: SendTuning::DEFAULT, max: SendTuning::MAX }
+        Self {
+            default: SendTuning::DEFAULT,
+            max: SendTuning::MAX,
+            notsent_lowat: SizeLimit::UNLIMITED,
+        }
     }
 }
 
@@ -157,12 +174,54 @@ pub(crate) struct Sctp {
     pub config: sctp::Config,
 }
 
-/// `true`, `false` or `"accurate"`.
+/// One form for both ends, or a table.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
+#[schemars(inline)]
 pub(crate) enum Ecn {
+    Both(EcnOfEnd),
+    Ends(EcnOfEnds),
+}
+
+impl Ecn {
+    /// At `from` and at `to`.
+    pub(crate) fn ends(self) -> [EcnOfEnd; 2] {
+        match self {
+            Self::Both(form) => [form, form],
+            Self::Ends(EcnOfEnds { from, to }) => [from, to],
+        }
+    }
+}
+
+/// ECN of ends that differ.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+#[schemars(inline)]
+pub(crate) struct EcnOfEnds {
+    /// At the sender of the data.
+    pub from: EcnOfEnd,
+    /// At its receiver.
+    pub to: EcnOfEnd,
+}
+
+/// `true`, `false`, `"accurate"` or `"passive"`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(crate) enum EcnOfEnd {
     Switch(bool),
-    Accurate(Accurate),
+    Form(EcnForm),
+}
+
+impl From<EcnOfEnd> for congestion::Ecn {
+    fn from(form: EcnOfEnd) -> Self {
+        match form {
+            EcnOfEnd::Switch(false) => Self::Off,
+            EcnOfEnd::Switch(true) => Self::Classic,
+            EcnOfEnd::Form(EcnForm::Accurate) => Self::Accurate,
+            EcnOfEnd::Form(EcnForm::Passive) => Self::Passive,
+        }
+    }
 }
 
 /// `"off"`, `"linux"`, a time, or a table.

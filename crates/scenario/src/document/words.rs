@@ -19,9 +19,17 @@ word!(Unlimited);
 word!(Perfect);
 word!(Off);
 word!(Linux);
-word!(Accurate);
 word!(Hold);
 word!(Interpolate);
+
+/// Forms of ECN that are neither `true` nor `false`.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum EcnForm {
+    Accurate,
+    Passive,
+}
 
 /// No such mechanism.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -3,8 +3,8 @@
 use super::Certainty::{Reconstructed, Secondary, Source};
 use super::{Profile, System, number, switch, text};
 
-const NO_GROWTH: &str =
-    "Buffers have the size to which they grow: how the system lets them grow is not modelled.";
+const NO_GROWTH: &str = "Buffers have the size to which they grow. The rule by which the receive buffer grows \
+     (tcp_sbrcv_grow) differs between versions of XNU, and is not modelled.";
 
 pub(super) const MACOS: Profile = Profile {
     name: "macos",
@@ -76,10 +76,22 @@ pub(super) const FREEBSD_14: Profile = Profile {
             "sys/netinet/tcp_sack.c: RFC 6675; RACK is another stack",
         ),
         text(
-            "transport.receive_buffer",
+            "transport.receive_buffer.default",
+            "64KiB",
+            Source,
+            "sys/netinet/tcp_usrreq.c: tcp_recvspace",
+        ),
+        text(
+            "transport.receive_buffer.max",
             "2MiB",
             Source,
-            "sys/netinet/tcp_input.c: tcp_autorcvbuf_max, from 64 KiB (tcp_recvspace)",
+            "sys/netinet/tcp_input.c: tcp_autorcvbuf_max",
+        ),
+        text(
+            "transport.receive_buffer.growth",
+            "freebsd-14",
+            Source,
+            "sys/netinet/tcp_input.c: tcp_autorcvbuf",
         ),
         text(
             "transport.send_buffer",
@@ -96,7 +108,12 @@ pub(super) const FREEBSD_14: Profile = Profile {
         ),
         switch("transport.timestamps", true, Secondary, "tcp(4): rfc1323"),
         switch("transport.window_scaling", true, Secondary, "tcp(4): rfc1323"),
-        switch("transport.ecn", false, Secondary, "tcp(4): ecn.enable = 2, which requests no ECN"),
+        text(
+            "transport.ecn",
+            "passive",
+            Secondary,
+            "tcp(4): ecn.enable = 2, which agrees to ECN and does not request it",
+        ),
         text(
             "transport.rto.min",
             "30ms",
@@ -104,5 +121,8 @@ pub(super) const FREEBSD_14: Profile = Profile {
             "sys/netinet/tcp_timer.h: TCPTV_MIN is hz / 33",
         ),
     ]],
-    notes: &[NO_GROWTH],
+    notes: &[
+        "The send buffer has the size to which it grows: 8 KiB with each segment that leaves while it is nearly full.",
+        "The receive buffer compares with the round trip that a receiver of Linux measures.",
+    ],
 };

@@ -25,11 +25,11 @@ const COMMON: &[ProfileValue] = &[
     ),
     switch("transport.timestamps", true, Source, "net/ipv4/tcp_ipv4.c: tcp_timestamps = 1"),
     switch("transport.window_scaling", true, Source, "net/ipv4/tcp_ipv4.c: tcp_window_scaling = 1"),
-    switch(
+    text(
         "transport.ecn",
-        false,
+        "passive",
         Source,
-        "net/ipv4/tcp_ipv4.c: tcp_ecn = 2, which requests no ECN; that it accepts requests is not modelled",
+        "net/ipv4/tcp_ipv4.c: tcp_ecn = 2, which agrees to ECN and does not request it",
     ),
     text("transport.rto.estimator", "linux", Source, "net/ipv4/tcp_input.c: tcp_rtt_estimator"),
     text("transport.rto.min", "200ms", Source, "include/net/tcp.h: TCP_RTO_MIN"),
@@ -79,7 +79,7 @@ const RECEIVE_DEFAULT: ProfileValue = text(
 /// Versions up to 6.5, of whose buffers half is window.
 const HALF: ProfileValue = text(
     "transport.receive_buffer.growth",
-    "linux-4.19",
+    "linux-5.15",
     Source,
     "net/ipv4/tcp_ipv4.c before 6.6: tcp_adv_win_scale = 1, so tcp_win_from_space is half",
 );
@@ -161,10 +161,15 @@ pub(super) const LINUX_4_19: Profile = Profile {
                 "net/ipv4/tcp.c: tcp_rmem[1] before 4.20",
             ),
             RECEIVE_6_MIB,
-            HALF,
+            text(
+                "transport.receive_buffer.growth",
+                "linux-4.19",
+                Source,
+                "the change of 4.20 (a337531b942b): tcp_default_init_rwnd and tcp_fixup_rcvbuf before it",
+            ),
         ],
     ],
-    notes: &[BEFORE_6_6],
+    notes: &[BEFORE_6_6, "The first window has 20 segments, 29,200 bytes."],
 };
 
 pub(super) const LINUX_5_15: Profile = Profile {
@@ -254,7 +259,7 @@ pub(super) const ANDROID: Profile = Profile {
             ),
             text(
                 "transport.receive_buffer.growth",
-                "linux-4.19",
+                "linux-5.15",
                 Reconstructed,
                 "kernels before 6.6, see linux-6.1",
             ),

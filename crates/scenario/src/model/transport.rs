@@ -159,9 +159,11 @@ impl Transport {
         self.tcp()?.scps
     }
 
-    /// ECN of the settings. Protocols without such a key have what their controllers need.
+    /// ECN that the settings request. Protocols without such a key have what their controllers
+    /// need.
     pub fn ecn(&self) -> Ecn {
-        self.tcp().map_or(Ecn::Off, |config| config.ecn)
+        let ecn = self.tcp().map_or(Ecn::Off, |config| config.ecn);
+        if ecn == Ecn::Passive { Ecn::Off } else { ecn }
     }
 
     /// Name of the loss recovery; empty for protocols whose recovery is not a setting.
@@ -170,7 +172,7 @@ impl Transport {
     }
 
     /// These settings of a sender as its data sees them: with the window and the ACKs of its
-    /// receiver, and the options that both have.
+    /// receiver, and the options that both have. ECN is that of [`opened_by`](Self::opened_by).
     #[must_use]
     pub fn towards(&self, receiver: &Self) -> Self {
         match (self, receiver) {
@@ -186,6 +188,18 @@ impl Transport {
                     receive_window: SizeLimit::of(Bytes(window)),
                     ..**sender
                 }))
+            }
+            _ => self.clone(),
+        }
+    }
+
+    /// These settings with the ECN of a connection that `opener` opens to `listener`.
+    #[must_use]
+    pub fn opened_by(&self, opener: &Self, listener: &Self) -> Self {
+        match (self, opener, listener) {
+            (Self::Tcp(config), Self::Tcp(opener), Self::Tcp(listener)) => {
+                let ecn = Ecn::agreed(opener.ecn, listener.ecn);
+                Self::Tcp(Arc::new(tcp::Config { ecn, ..(**config).clone() }))
             }
             _ => self.clone(),
         }

@@ -16,7 +16,7 @@ pub(super) fn of(written: &document::Transport) -> Config {
     let receive_tuning = match written.receive_buffer {
         ReceiveBuffer::Size(_) => None,
         ReceiveBuffer::Tuned(table) => Some(ReceiveTuning {
-            default: table.default.unwrap_or(ReceiveTuning::DEFAULT),
+            default: table.default.unwrap_or(table.growth.usual_default()),
             max: table.max.unwrap_or(table.growth.usual_maximum()),
             growth: table.growth,
         }),
@@ -25,8 +25,8 @@ pub(super) fn of(written: &document::Transport) -> Config {
     let (send_buffer, send_tuning) = match written.send_buffer {
         SendBuffer::Size(size) => (size, None),
         SendBuffer::Tuned(table) => {
-            let document::SendTable { default, max } = table;
-            let tuning = SendTuning { default, max, write: SendTuning::WRITE };
+            let document::SendTable { default, max, notsent_lowat } = table;
+            let tuning = SendTuning { default, max, write: SendTuning::WRITE, notsent_lowat };
             (SizeLimit::of(max), Some(tuning))
         }
     };

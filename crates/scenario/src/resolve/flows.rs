@@ -43,6 +43,8 @@ pub(super) fn flows(
         let name = flow.name.as_ref().map_or_else(|| format!("flow-{i}"), |name| name.0.clone());
         let settings = hosts::of_writes(settings, flow, &path, problems);
         let hosts::Settings { transport, controller, hosts } = settings;
+        let traffic = traffic(&flow.traffic, transport.plan(), &path.key("traffic"), problems);
+        let transport = hosts::opened(transport, hosts.as_deref(), &traffic);
         protocols::check_flow(&transport, &controller, &path, problems);
         if let Some(parameter) =
             controller.only_with_marks().filter(|_| transport.ecn() == Ecn::Off)
@@ -51,7 +53,8 @@ pub(super) fn flows(
             let problem = Problem::new(path, "\"off\" without ECN", "\"on\"");
             problems.push(problem.because("it has an effect with transport.ecn = true only"));
         }
-        let is_off = matches!(flow.transport.ecn, Some(document::Ecn::Switch(false)));
+        let off = document::EcnOfEnd::Switch(false);
+        let is_off = flow.transport.ecn.is_some_and(|ecn| ecn.ends().contains(&off));
         if is_off && controller.build(&transport.plan().controller()).needs().marks != Ecn::Off {
             let name = controller.entry().name;
             let path = path.key("transport").key("ecn");
@@ -65,7 +68,6 @@ pub(super) fn flows(
             let problem = Problem::new(path, "no quick_start", format!("\"{asked}\""));
             problems.push(problem.because("the window of the start is that of careful_resume"));
         }
-        let traffic = traffic(&flow.traffic, transport.plan(), &path.key("traffic"), problems);
         for copy in 0..flow.count {
             let initial_sequence = flow.transport.initial_sequence;
             flows.push(Flow {
@@ -180,9 +182,10 @@ pub(super) fn transport(written: &document::Transport, controller: &Specificatio
         delayed_ack: delayed_ack(written.delayed_ack),
         rto: RtoConfig { min: written.rto.min.unwrap_or(rto.estimator.least_rto()), ..rto },
         ecn: match written.ecn {
-            None | Some(document::Ecn::Switch(false)) => Ecn::Off,
-            Some(document::Ecn::Switch(true)) => Ecn::Classic,
-            Some(document::Ecn::Accurate(_)) => Ecn::Accurate,
+            None => Ecn::Off,
+            Some(document::Ecn::Both(form)) => form.into(),
+            // Each end has its own, which `hosts` writes in place of the table.
+            Some(document::Ecn::Ends(_)) => Ecn::Passive,
         },
         reads_at_once: written.reader_rate.is_none(),
         ..buffers::of(written)

@@ -22,7 +22,7 @@ use super::rules::UNSCALED_WINDOW;
 use super::{buffers, flows};
 use crate::document::{self, Controller, Document};
 use crate::hosts::{Profile, is_in};
-use crate::model::{Flow, HostEnd, Hosts, Transport};
+use crate::model::{Flow, HostEnd, Hosts, Traffic, Transport};
 use crate::schema;
 use congestion::Specification;
 
@@ -54,13 +54,17 @@ pub(super) fn settings(
             return None;
         };
         let controller = flows::controller(written, &path.key("controller"), problems)?;
-        let transport = protocols::settings(&flow.transport, &controller, host, &path, problems);
-        return Some(Settings { transport, controller, hosts: None });
+        if !matches!(flow.transport.ecn, Some(document::Ecn::Ends(_))) {
+            let transport =
+                protocols::settings(&flow.transport, &controller, host, &path, problems);
+            return Some(Settings { transport, controller, hosts: None });
+        }
     }
     let table = host.tree.at(&path).map(Tree::to_json).unwrap_or_default();
     let mut ends = Vec::new();
-    for chosen in profiles {
-        ends.push(end(chosen, &table, host, &path, problems)?);
+    for (number, chosen) in profiles.into_iter().enumerate() {
+        let ecn = flow.transport.ecn.map(|ecn| ecn.ends()[number]);
+        ends.push(end(chosen, &table, ecn, host, &path, problems)?);
     }
     let ends: [HostEnd; 2] = ends.try_into().ok()?;
     let controller = ends[0].controller.clone();
@@ -116,10 +120,11 @@ fn profiles(
 }
 
 /// One end of a flow, with its profile beneath `table`, the keys that the scenario writes for the
-/// flow.
+/// flow, of which `ecn` is that of the end.
 fn end(
     Chosen { profile, is_of_node }: Chosen,
     table: &Json,
+    ecn: Option<document::EcnOfEnd>,
     host: &Host<'_>,
     path: &Path,
     problems: &mut Vec<Problem>,
@@ -142,6 +147,7 @@ fn end(
         problems.push(problem.because(format!("the profile {name:?} does not fit the flow")));
         return None;
     };
+    transport.ecn = ecn.map(document::Ecn::Both).or(transport.ecn);
     fit_window(&mut transport, table);
     fit_recovery(&mut transport, table);
     let controller = flows::controller(&written, &path.key("controller"), problems)?;
@@ -229,6 +235,16 @@ pub(super) fn of_writes(
         sender.transport = buffers::of_writes(ended, &flow.traffic, path, &mut Vec::new());
     }
     Settings { transport, controller, hosts }
+}
+
+/// The settings of a flow whose ends differ, with the ECN on which they agree.
+pub(super) fn opened(transport: Transport, hosts: Option<&Hosts>, traffic: &Traffic) -> Transport {
+    let Some(Hosts { ends: [sender, receiver], .. }) = hosts else { return transport };
+    let [opener, listener] = match traffic.receiver_opens() {
+        true => [receiver, sender],
+        false => [sender, receiver],
+    };
+    transport.opened_by(&opener.transport, &listener.transport)
 }
 
 /// The profile that sets the value at a path of a flow; each flow has the number of its entry.

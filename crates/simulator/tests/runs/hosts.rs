@@ -186,6 +186,62 @@ fn an_override_that_takes_window_scaling_away_leaves_a_window_that_fits_its_fiel
     assert!(flow(&run(&text)).completion_s.is_some());
 }
 
+/// Packets that CoDel marks on the way to the client in a download or an upload.
+fn marks(flow: &str, opened_by_receiver: bool) -> u64 {
+    let text = download(flow, "3MB").replace("queue", "forward = { aqm = \"codel\" }\nqueue");
+    let text = match opened_by_receiver {
+        true => text,
+        false => text.replace("{ download = \"3MB\", request = \"100B\" }", "{ bulk = \"3MB\" }"),
+    };
+    let scenario = parse(&text);
+    let fast = simulator::run(&scenario, 1, Options::default());
+    let slow = simulator::run_on_reference(&scenario, 1, Options::default());
+    assert_eq!(fast.flows, slow.flows, "{flow}");
+    crate::total(&fast, "aqm", "marked_packets")
+}
+
+#[test]
+fn an_end_that_is_passive_agrees_to_ecn_and_does_not_request_it() {
+    for host in ["controller = \"cubic\"", "host = \"linux-6.18\""] {
+        let of = |ecn: &str, opened_by_receiver: bool| {
+            marks(&format!("{host}\ntransport.ecn = {ecn}"), opened_by_receiver)
+        };
+        // The receiver opens a download, and the sender opens an upload.
+        let asks = "{ from = \"passive\", to = true }";
+        assert!(of(asks, true) > 0, "{host}");
+        assert_eq!(of(asks, false), 0, "{host}");
+        let asks = "{ from = true, to = \"passive\" }";
+        assert_eq!(of(asks, true), 0, "{host}");
+        assert!(of(asks, false) > 0, "{host}");
+        assert_eq!(of("\"passive\"", true), 0, "{host}");
+        assert_eq!(of("{ from = false, to = true }", true), 0, "{host}");
+        // Who agrees to classic ECN only gets it from one who would have counted marks.
+        assert!(of("{ from = \"passive\", to = \"accurate\" }", true) > 0, "{host}");
+    }
+    assert_eq!(marks("host = \"linux-6.18\"", true), 0);
+}
+
+#[test]
+fn explain_shows_the_ecn_of_each_end_and_what_both_have() {
+    let text = download(
+        "controller = \"cubic\"\ntransport.ecn = { from = \"passive\", to = true }",
+        "1MB",
+    );
+    let loaded = Loaded::parse(&text, "hosts.toml", &[]).unwrap();
+    assert_eq!(loaded.scenario.flows[0].transport.ecn(), congestion::Ecn::Classic);
+    let explained = explain::explain(&loaded.scenario, &loaded.written);
+    let of = |end: usize| {
+        let settings = &explained.flows[0].hosts[end].settings;
+        let found = settings.iter().find(|one| one.setting.name == "transport.ecn").unwrap();
+        (found.setting.text.clone(), found.origin.clone())
+    };
+    assert_eq!(of(0), ("passive".to_owned(), "scenario".to_owned()));
+    assert_eq!(of(1), ("true".to_owned(), "scenario".to_owned()));
+    let without = text.replace("controller = \"cubic\"\n", "");
+    let error = Loaded::parse(&without, "hosts.toml", &[]).unwrap_err().to_string();
+    assert!(error.contains("flow[0].controller"), "{error}");
+}
+
 #[test]
 fn a_node_has_a_profile_for_its_ends_of_flows() {
     let nodes = "[[node]]\nname = \"server\"\nhost = \"linux-6.18\"\n[[node]]\nname = \"client\"\nhost = \"windows-11\"\n";

@@ -18,7 +18,7 @@ mod receive;
 mod round_trip;
 mod send;
 
-use units::Bytes;
+use units::{Bytes, SizeLimit};
 
 pub(crate) use receive::{Arrival, ReceiveBuffer};
 pub(crate) use round_trip::RoundTrip;
@@ -29,10 +29,15 @@ pub(crate) use send::{Positions, SendBuffer};
 #[cfg_attr(feature = "schema", derive(serde::Serialize, serde::Deserialize, schemars::JsonSchema))]
 #[cfg_attr(feature = "schema", schemars(inline))]
 pub enum Growth {
-    /// Linux up to 6.5: as 6.12, and half of the buffer is window, whatever segments cost
-    /// (`tcp_adv_win_scale`).
+    /// Linux up to 4.19: as 5.15, and the first window has 20 segments
+    /// (`tcp_default_init_rwnd`). The buffer then begins with room for eight times as many
+    /// (`tcp_fixup_rcvbuf`).
     #[cfg_attr(feature = "schema", serde(rename = "linux-4.19"))]
     Linux4_19,
+    /// Linux up to 6.5: as 6.12, and half of the buffer is window, whatever segments cost
+    /// (`tcp_adv_win_scale`).
+    #[cfg_attr(feature = "schema", serde(rename = "linux-5.15"))]
+    Linux5_15,
     /// Linux up to 6.15: twice what was read in a round trip, sixteen segments, and more while the
     /// rate grows.
     #[cfg_attr(feature = "schema", serde(rename = "linux-6.12"))]
@@ -45,14 +50,28 @@ pub enum Growth {
     #[default]
     #[cfg_attr(feature = "schema", serde(rename = "linux-6.18"))]
     Linux6_18,
+    /// FreeBSD 14: half as much again when three eighths of the buffer arrive in half a round trip
+    /// (`tcp_autorcvbuf`). All of the buffer is window.
+    #[cfg_attr(feature = "schema", serde(rename = "freebsd-14"))]
+    FreeBsd14,
 }
 
 impl Growth {
-    /// The maximum of `tcp_rmem` of the version.
+    /// The maximum of `tcp_rmem` of the version, or `tcp_autorcvbuf_max` of FreeBSD.
     pub fn usual_maximum(self) -> Bytes {
         match self {
-            Self::Linux4_19 | Self::Linux6_12 => Bytes(6 << 20),
+            Self::FreeBsd14 => Bytes(2 << 20),
+            Self::Linux4_19 | Self::Linux5_15 | Self::Linux6_12 => Bytes(6 << 20),
             Self::Linux6_16 | Self::Linux6_18 => Bytes(32 << 20),
+        }
+    }
+
+    /// The second value of `tcp_rmem` of the version, or `tcp_recvspace` of FreeBSD.
+    pub fn usual_default(self) -> Bytes {
+        match self {
+            Self::FreeBsd14 => Bytes(65_536),
+            Self::Linux4_19 => Bytes(87_380),
+            _ => ReceiveTuning::DEFAULT,
         }
     }
 }
@@ -88,6 +107,9 @@ pub struct SendTuning {
     pub max: Bytes,
     /// Bytes that the application hands over with one write. It waits in a write that does not fit.
     pub write: Bytes,
+    /// Unsent data at which the application waits too (`tcp_notsent_lowat`), until less than half
+    /// of it is unsent.
+    pub notsent_lowat: SizeLimit,
 }
 
 impl SendTuning {

@@ -5,6 +5,12 @@
 //! Decisions:
 //! - An application that reads later than data arrives is seen by the measurement with the next
 //!   segment that arrives.
+//! - Before 5.10 the first measurement expects the whole first window
+//!   (`tcp_init_buffer_space`). Only the rule of 4.19 does so here.
+//! - FreeBSD begins a measurement with the next ACK that it sends, and compares with half of the
+//!   smoothed RTT of what it sends itself. Here a measurement begins where the last one ends, and
+//!   the round trip is that which a receiver of Linux sees. Windows are rounded up to their scale
+//!   as in Linux.
 //! - Linux collapses queued data before it drops any. Here a buffer that is full of small segments
 //!   counts as collapsed: their memory becomes that of full pages.
 
@@ -17,6 +23,10 @@ use super::{Growth, ReceiveTuning};
 
 /// Window and memory of a segment before any has arrived (`TCP_DEFAULT_SCALING_RATIO`), in 256ths.
 const FIRST_RATIO: u64 = 128;
+/// The same if all memory is window.
+const ALL: u64 = 256;
+/// Room for headers before the data (`MAX_TCP_HEADER`), with wireless networks and tunnels.
+const MAX_TCP_HEADER: u64 = 320;
 /// Segments of the first measurement (`TCP_INIT_CWND`).
 const FIRST_SEGMENTS: u64 = 10;
 /// A segment with less does not let the soft limit grow (`tcp_event_data_recv`).
@@ -46,9 +56,25 @@ pub(super) fn ratio(payload: u64) -> u64 {
     (payload * 256 / memory_of(payload)).clamp(1, 255)
 }
 
-/// The same by the rule of a version: before 6.6 it was half, whatever arrived.
+/// The same by the rule of a version: before 6.6 it was half, whatever arrived, and FreeBSD counts
+/// data.
 pub(super) fn ratio_of(growth: Growth, payload: u64) -> u64 {
-    if growth == Growth::Linux4_19 { FIRST_RATIO } else { ratio(payload) }
+    match growth {
+        Growth::Linux4_19 | Growth::Linux5_15 => FIRST_RATIO,
+        Growth::FreeBsd14 => ALL,
+        _ => ratio(payload),
+    }
+}
+
+/// `SKB_TRUESIZE` of a full segment, as versions before 6.6 calculate it.
+fn estimated_memory(mss: u64) -> u64 {
+    mss + MAX_TCP_HEADER + SHARED_INFO + SK_BUFF
+}
+
+/// `tcp_default_init_rwnd`: segments of the first window before 4.20.
+fn first_window_segments(mss: u64) -> u64 {
+    let segments = 2 * FIRST_SEGMENTS;
+    if mss > 1460 { (1460 * segments / mss).max(2) } else { segments }
 }
 
 /// Window of `space` bytes of memory (`tcp_win_from_space`).
@@ -118,7 +144,7 @@ impl ReceiveBuffer {
             growth: tuning.growth,
             max: tuning.max.get(),
             size,
-            ratio: FIRST_RATIO,
+            ratio: if tuning.growth == Growth::FreeBsd14 { ALL } else { FIRST_RATIO },
             clamp: u64::MAX,
             soft: window,
             shift: 0,
@@ -137,7 +163,12 @@ impl ReceiveBuffer {
     /// The window of a SYN: whole segments (`tcp_select_initial_window`).
     pub(crate) fn first_window(tuning: &ReceiveTuning, mss: u64) -> u64 {
         let window = window_of(tuning.default.get(), FIRST_RATIO);
-        if window > mss { window - window % mss } else { window }
+        let whole = if window > mss { window - window % mss } else { window };
+        match tuning.growth {
+            Growth::FreeBsd14 => tuning.default.get(),
+            Growth::Linux4_19 => whole.min(first_window_segments(mss) * mss),
+            _ => whole,
+        }
     }
 
     /// Window scale that is offered: that of the largest buffer.
@@ -153,13 +184,23 @@ impl ReceiveBuffer {
         self.shift = shift;
         self.offered = mss;
         self.full = self.full.min(mss);
+        if self.growth == Growth::FreeBsd14 {
+            (self.clamp, self.soft, self.since) = (self.size, u64::MAX, (1, now));
+            return;
+        }
+        if self.growth == Growth::Linux4_19 {
+            // `tcp_fixup_rcvbuf`.
+            let room = 8 * estimated_memory(mss) * first_window_segments(mss);
+            (self.size, self.soft) = (self.size.max(room.min(self.max)), window);
+        }
         let most = window_of(self.size, self.ratio);
         self.clamp = self.clamp.min(most);
         if self.clamp > 2 * mss && self.clamp + mss > most {
             self.clamp = (most - mss).max(2 * mss);
         }
         self.soft = self.soft.min(self.clamp);
-        self.expected = self.soft.min(window).min(FIRST_SEGMENTS * mss);
+        let first = if self.growth == Growth::Linux4_19 { window } else { FIRST_SEGMENTS * mss };
+        self.expected = self.soft.min(window).min(first);
         self.since = (1, now);
         self.now = now;
     }
@@ -199,6 +240,10 @@ impl ReceiveBuffer {
     /// A segment was queued, when the last ACK had offered `window`. Returns true if the window may
     /// grow, which the other end is to know soon.
     pub(crate) fn on_arrival(&mut self, now: Time, arrival: &Arrival, window: u64) -> bool {
+        if self.growth == Growth::FreeBsd14 {
+            self.on_arrival_of_bsd(now, arrival);
+            return false;
+        }
         self.now = now;
         let memory = memory_of(arrival.length);
         self.memory += memory;
@@ -207,6 +252,29 @@ impl ReceiveBuffer {
         self.measure_segment(arrival.length, window);
         self.round_trip.measure(now, arrival, self.full);
         arrival.length >= LEAST_GROWING && self.grow(arrival.length, memory)
+    }
+
+    /// `tcp_autorcvbuf` of FreeBSD, which looks at data in order only.
+    #[cold]
+    fn on_arrival_of_bsd(&mut self, now: Time, arrival: &Arrival) {
+        let news = arrival.received.saturating_sub(self.received);
+        (self.memory, self.queued) = (self.memory + news, self.queued + news);
+        self.received = arrival.received;
+        self.full = self.full.max(arrival.length).min(self.offered);
+        self.round_trip.measure(now, arrival, self.full);
+        let rtt = self.round_trip.known();
+        if arrival.next != arrival.received {
+            return;
+        }
+        if rtt.is_none_or(|rtt| now.since(self.since.1) * 2 <= rtt) {
+            self.expected += arrival.length;
+            return;
+        }
+        if self.expected > self.size / 2 / 4 * 3 {
+            self.size = (self.size + self.size / 2).min(self.max.max(self.size));
+            self.clamp = self.size;
+        }
+        (self.expected, self.since.1) = (0, now);
     }
 
     /// `tcp_measure_rcv_mss`. `window` was advertised last.
@@ -286,7 +354,7 @@ impl ReceiveBuffer {
         let copied = (read - from).saturating_sub(next - read);
         if copied > self.expected {
             let window = wanted(self.growth, self.expected, copied, self.offered, span);
-            let size = space_of(window, self.ratio).min(self.max);
+            let size = self.space_for(window).min(self.max);
             if size > self.size {
                 self.size = size;
                 self.clamp = window_of(size, self.ratio);
@@ -294,6 +362,18 @@ impl ReceiveBuffer {
             self.expected = copied;
         }
         self.since = (read, self.now);
+    }
+
+    /// Memory for a window. Before 6.6 each of its segments counts with what it is likely to cost,
+    /// in steps of 128 bytes.
+    fn space_for(&self, window: u64) -> u64 {
+        if !matches!(self.growth, Growth::Linux4_19 | Growth::Linux5_15) {
+            return space_of(window, self.ratio);
+        }
+        let least = space_of(self.offered, self.ratio);
+        let estimated = estimated_memory(self.offered);
+        let each = estimated + least.saturating_sub(estimated).div_ceil(128) * 128;
+        window / self.offered * each
     }
 
     /// The window to offer, of which `promised` bytes were offered before (`__tcp_select_window`,
@@ -306,7 +386,8 @@ impl ReceiveBuffer {
         let mut free = self.free();
         if free < most / 2 {
             free = free >> shift << shift;
-            if free < allowed / 16 || free < full {
+            let is_little = free < allowed / 16 && self.growth != Growth::FreeBsd14;
+            if is_little || free < full {
                 return round_up(promised, shift);
             }
         }
@@ -349,9 +430,11 @@ fn wanted(growth: Growth, before: u64, read: u64, mss: u64, span: u64) -> u64 {
     // next.
     let growing = |window: u64| window + 2 * (window * (read - before) / before.max(1));
     match growth {
-        Growth::Linux4_19 | Growth::Linux6_12 => growing(2 * read + 16 * mss),
+        Growth::Linux4_19 | Growth::Linux5_15 | Growth::Linux6_12 => growing(2 * read + 16 * mss),
         Growth::Linux6_16 => 2 * read + span,
         Growth::Linux6_18 => growing(2 * read) + span,
+        // It has a rule of its own.
+        Growth::FreeBsd14 => 0,
     }
 }
 

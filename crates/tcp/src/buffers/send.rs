@@ -6,7 +6,15 @@
 //! it, and as long as the congestion window lets all full segments leave, no buffer is begun and
 //! nothing is tested: the queue overshoots its limit.
 //!
+//! `tcp_notsent_lowat` is tested in the same places (`tcp_stream_memory_free`): a packet buffer
+//! begins only while less than it is unsent, and a sleeping application wakes up only when less
+//! than half of it is.
+//!
 //! Decisions:
+//! - A blocking write of Linux that finds room as soon as it waits sleeps until the next ACK, or
+//!   for a random time of up to a fifth of a second (`sk_stream_wait_memory`). It can do so only
+//!   with `tcp_notsent_lowat`, where the window lets all data leave. Here it goes on at once, as an
+//!   application does that polls.
 //! - An application writes as fast as it may. All that may leave after a write leaves before the
 //!   next one.
 //! - Packet buffers are split where packets leave, and not merged again.
@@ -50,6 +58,8 @@ pub(crate) struct SendBuffer {
     max: u64,
     /// Bytes of a write.
     write: u64,
+    /// `tcp_notsent_lowat`.
+    lowat: u64,
     /// `sk_sndbuf`.
     size: u64,
     /// Memory of a segment that has a packet buffer of its own.
@@ -76,6 +86,7 @@ impl SendBuffer {
         Self {
             max: tuning.max.get(),
             write: tuning.write.get(),
+            lowat: tuning.notsent_lowat.get(),
             size: tuning.default.get(),
             per_segment: 0,
             mss: 0,
@@ -157,7 +168,7 @@ impl SendBuffer {
                 self.tail -= leaves;
             }
             if self.tail == 0 || self.tail >= largest {
-                if self.memory(&now) >= self.size {
+                if self.memory(&now) >= self.size || now.buffered - now.sent >= self.lowat {
                     self.is_blocked = true;
                     break;
                 }
@@ -182,7 +193,8 @@ impl SendBuffer {
             self.expand(cwnd, windows);
         }
         let memory = self.memory(at);
-        if self.size.saturating_sub(memory) >= memory / 2 {
+        let is_little = 2 * (at.buffered - at.sent) < self.lowat;
+        if self.size.saturating_sub(memory) >= memory / 2 && is_little {
             self.is_blocked = false;
         }
     }
@@ -206,7 +218,7 @@ impl SendBuffer {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use units::Bytes;
+    use units::{Bytes, SizeLimit};
 
     const MSS: u64 = 1448;
     /// A packet buffer of 45 segments.
@@ -224,6 +236,7 @@ mod tests {
                 default: SendTuning::DEFAULT,
                 max: SendTuning::MAX,
                 write: Bytes(write),
+                notsent_lowat: SizeLimit::UNLIMITED,
             };
             let mut buffer = SendBuffer::new(&tuning);
             buffer.open(MSS, 2);

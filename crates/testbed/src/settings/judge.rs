@@ -70,10 +70,11 @@ impl Judge {
             Ecn::Off | Ecn::Classic => {
                 self.applied("transport.ecn", ecn != Ecn::Off, "tcp_ecn");
             }
+            Ecn::Passive => self.applied("transport.ecn", "passive", "tcp_ecn = 2"),
             Ecn::EachMark | Ecn::Accurate | Ecn::LowLatency => self.rejected(
                 "transport.ecn",
                 "\"accurate\"",
-                "true or false: reports of each mark are in the simulator only",
+                "true, false or \"passive\": reports of each mark are in the simulator only",
             ),
         }
     }
@@ -269,6 +270,9 @@ impl Judge {
             if tuning.write.get() > USUAL_WRITE {
                 let most = Bytes(USUAL_WRITE);
                 self.rejected("traffic.write", tuning.write, &format!("at most {most}"));
+            }
+            if let Some(size) = tuning.notsent_lowat.size() {
+                self.applied("transport.send_buffer.notsent_lowat", size, "tcp_notsent_lowat");
             }
             return self.applied(
                 setting,

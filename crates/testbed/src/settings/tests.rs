@@ -39,7 +39,7 @@ fn entry(transport: Value, setting: &str) -> Entry {
 }
 
 /// Settings of the sockets and hosts of a flow.
-fn applied(transport: Value) -> Applied {
+pub(crate) fn applied(transport: Value) -> Applied {
     judged(&scenario(json!("cubic"), transport), &["cubic"]).0
 }
 
@@ -262,6 +262,7 @@ fn switches_become_settings_of_the_host() {
             assert_eq!(sysctl(transport, name), Some(u8::from(on).to_string()), "{setting}");
         }
     }
+    assert_eq!(sysctl(json!({ "ecn": "passive" }), "tcp_ecn"), Some("2".to_owned()));
     // The recovery of Linux has duplicate reports in the simulator, whatever `dsack` says.
     assert_eq!(sysctl(json!({ "recovery": "linux" }), "tcp_dsack"), Some("1".to_owned()));
     let counted = entry(json!({ "ecn": "accurate" }), "transport.ecn").verdict;

@@ -7,21 +7,17 @@ use recording::{ExtraTable, Values};
 use serde_json::json;
 use testbed::shell;
 
-use super::{fetching, is_skipped, scenario};
+use super::{fetching, is_skipped, scenario, total};
 
 /// Packets that active queue management dropped and marked in a direction.
 fn decisions(tables: &[ExtraTable], aqm: &str) -> u64 {
     let table = tables.iter().find(|table| table.name() == "aqm").unwrap();
     let columns = table.columns();
-    let counts = |name: &str| match &columns.iter().find(|c| c.name == name).unwrap().values {
-        Values::U64(counts) => counts[0],
-        _ => panic!("{name} is a count"),
-    };
     match &columns.iter().find(|column| column.name == "aqm").unwrap().values {
         Values::Text(names) => assert_eq!(names[..], [aqm]),
         _ => panic!("a name"),
     }
-    counts("dropped_packets") + counts("marked_packets")
+    ["dropped_packets", "marked_packets"].map(|name| total(tables, "aqm", name, 0)).iter().sum()
 }
 
 #[test]

@@ -3,7 +3,6 @@
 
 use std::fs;
 
-use recording::Values;
 use scenario::model::HeaderCompression;
 use serde_json::json;
 use testbed::shell;
@@ -13,12 +12,7 @@ use super::{fetching, is_skipped, over_both, recorded, scenario};
 
 /// A cell of the table `header_compression`, in the row of a direction.
 fn total(tables: &[recording::ExtraTable], column: &str, row: usize) -> u64 {
-    let table = tables.iter().find(|table| table.name() == "header_compression").unwrap();
-    let columns = table.columns();
-    match &columns.iter().find(|one| one.name == column).unwrap().values {
-        Values::U64(counts) => counts[row],
-        _ => panic!("{column} is a count"),
-    }
+    super::total(tables, "header_compression", column, row)
 }
 
 #[test]

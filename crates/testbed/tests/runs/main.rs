@@ -25,7 +25,7 @@ use std::io::Write;
 use std::path::Path;
 use std::{io, thread};
 
-use recording::Recording;
+use recording::{ExtraTable, Recording, Values};
 use scenario::Scenario;
 use serde_json::{Value, json};
 use testbed::{Options, Program, run};
@@ -87,6 +87,16 @@ fn fetching(folder: &Path) -> (Program, Program) {
     let command = ["python3", "-c", fetch].map(Into::into).into_iter().chain([file]).collect();
     let client = Program { host: Some("client".to_owned()), command };
     (server, client)
+}
+
+/// A cell of the table of a mechanism, in this row.
+fn total(tables: &[ExtraTable], table: &str, column: &str, row: usize) -> u64 {
+    let table = tables.iter().find(|one| one.name() == table).unwrap();
+    let columns = table.columns();
+    match &columns.iter().find(|one| one.name == column).unwrap().values {
+        Values::U64(counts) => counts[row],
+        _ => panic!("{column} is a count"),
+    }
 }
 
 fn recorded(scenario: &Scenario) -> Recording {

@@ -3,7 +3,7 @@
 
 use std::fs;
 
-use recording::{ExtraTable, Values};
+use recording::ExtraTable;
 use scenario::Scenario;
 use serde_json::{Value, json};
 use testbed::shell;
@@ -30,12 +30,7 @@ fn tunnel(mtu: &Value, probing: &str, duration: &str) -> Scenario {
 
 /// A cell of the table `mtu`, in the row of the data.
 fn total(tables: &[ExtraTable], column: &str) -> u64 {
-    let table = tables.iter().find(|table| table.name() == "mtu").unwrap();
-    let columns = table.columns();
-    match &columns.iter().find(|one| one.name == column).unwrap().values {
-        Values::U64(counts) => counts[0],
-        _ => panic!("{column} is a count"),
-    }
+    super::total(tables, "mtu", column, 0)
 }
 
 fn filtered() -> Value {

@@ -2,14 +2,14 @@
 //! of 256.
 
 use super::*;
-use crate::buffers::Growth::{Linux4_19, Linux6_12, Linux6_16, Linux6_18};
+use crate::buffers::Growth::{FreeBsd14, Linux4_19, Linux5_15, Linux6_12, Linux6_16, Linux6_18};
 use crate::timestamps::echoed;
 use units::{Bytes, Span};
 
 const MSS: u64 = 1448;
 
 fn tuning(growth: Growth) -> ReceiveTuning {
-    ReceiveTuning { default: ReceiveTuning::DEFAULT, max: growth.usual_maximum(), growth }
+    ReceiveTuning { default: growth.usual_default(), max: growth.usual_maximum(), growth }
 }
 
 fn at(millis: u64) -> Time {
@@ -26,7 +26,8 @@ impl End {
     fn new(growth: Growth) -> Self {
         let tuning = tuning(growth);
         let mut buffer = ReceiveBuffer::new(&tuning, 1460);
-        buffer.open(at(0), MSS, 65_160, ReceiveBuffer::shift(&tuning));
+        let window = ReceiveBuffer::first_window(&tuning, MSS);
+        buffer.open(at(0), MSS, window, ReceiveBuffer::shift(&tuning));
         Self { buffer, next: 1 }
     }
 
@@ -79,14 +80,72 @@ fn a_full_segment_costs_2304_bytes_and_a_small_one_hardly_less() {
 
 #[test]
 fn half_of_a_buffer_before_6_6_is_window_whatever_segments_cost() {
-    assert_eq!(tuning(Linux4_19).largest_window(1448), 3 << 20);
-    assert_eq!(tuning(Linux4_19).largest_window(536), 3 << 20);
     assert_eq!(tuning(Linux6_12).largest_window(1448), (6 << 20) * 160 / 256);
-    let mut end = End::new(Linux4_19);
-    for number in 1..12 {
-        end.round(number, 10 << number);
+    for growth in [Linux4_19, Linux5_15] {
+        assert_eq!(tuning(growth).largest_window(1448), 3 << 20);
+        assert_eq!(tuning(growth).largest_window(536), 3 << 20);
+        let mut end = End::new(growth);
+        for number in 1..12 {
+            end.round(number, 10 << number);
+        }
+        assert_eq!((end.buffer.size, end.buffer.clamp), (6 << 20, 3 << 20));
     }
-    assert_eq!((end.buffer.size, end.buffer.clamp), (6 << 20, 3 << 20));
+}
+
+#[test]
+fn before_4_20_the_first_window_has_twenty_segments_and_the_buffer_room_for_more() {
+    let oldest = tuning(Linux4_19);
+    assert_eq!(ReceiveBuffer::first_window(&oldest, 1460), 29_200);
+    assert_eq!(ReceiveBuffer::first_window(&oldest, 8960), 3 * 8960);
+    assert_eq!(ReceiveBuffer::first_window(&tuning(Linux5_15), 1460), 64_240);
+    let end = End::new(Linux4_19);
+    // 1448 bytes, room for 320 of headers, 320 behind and 256 of the description, 160 times.
+    assert_eq!((end.buffer.size, end.buffer.clamp), (375_040, 187_520 - MSS));
+    assert_eq!((end.buffer.soft, end.buffer.expected), (28_960, 28_960));
+    // A segment counts with 2984 bytes, of which half are at least 1448.
+    assert_eq!(End::new(Linux5_15).buffer.space_for(10 * MSS + 1), 29_840);
+}
+
+#[test]
+fn freebsd_grows_by_half_when_three_eighths_arrive_in_half_a_round_trip() {
+    let bsd = tuning(FreeBsd14);
+    assert_eq!((ReceiveBuffer::first_window(&bsd, MSS), ReceiveBuffer::shift(&bsd)), (65_536, 6));
+    assert_eq!(bsd.largest_window(MSS as u32), 2 << 20);
+    let mut end = End::new(FreeBsd14);
+    assert_eq!(end.buffer.window(0), 65_536);
+    // 17 segments have 24,616 bytes, and three eighths are 24,576. The one that ends the
+    // measurement does not count.
+    for (segments, size) in [(16, 65_536), (17, 98_304), (25, 98_304), (26, 147_456)] {
+        let number = end.buffer.since.1.since(Time::ZERO).as_nanos() / 600_000_000 + 1;
+        end.round(number, 1);
+        end.round(number, segments);
+        end.round(number + 1, 1);
+        assert_eq!((end.buffer.size, end.buffer.window(0)), (size, size), "{segments}");
+    }
+    for number in 20..60 {
+        end.round(number, 5000);
+    }
+    assert_eq!((end.buffer.size, end.buffer.window(0)), (2 << 20, 2 << 20));
+}
+
+#[test]
+fn freebsd_does_not_grow_while_there_is_a_gap_and_closes_the_window_of_data_that_nobody_reads() {
+    let mut end = End::new(FreeBsd14);
+    end.round(1, 100);
+    let before = end.buffer.size;
+    let (next, received) = (end.next, end.next + 500 * MSS);
+    let echo = Some(echoed(at(1200), Span::from_millis(600)));
+    let arrival = Arrival { length: MSS, received, echo, next, edge: received };
+    end.buffer.on_arrival(at(1200), &arrival, 0);
+    assert_eq!(end.buffer.size, before);
+    let mut full = End::new(FreeBsd14);
+    for number in 1..=44 {
+        let next = 1 + number * MSS;
+        let arrival = Arrival { length: MSS, received: next, echo, next, edge: next };
+        full.buffer.on_arrival(at(0), &arrival, 0);
+    }
+    // 1824 bytes are free: FreeBSD offers a segment where Linux offers nothing below a sixteenth.
+    assert_eq!(full.buffer.window(0), 1792);
 }
 
 #[test]

@@ -13,7 +13,7 @@ use tcp::{
     SendTuning, State,
 };
 use transport::{AbortCause, Estimator, Pacing, RtoConfig};
-use units::{Bytes, Span, Time};
+use units::{Bytes, SizeLimit, Span, Time};
 
 use self::convert::{fields, packet_of, segment_of};
 
@@ -57,17 +57,19 @@ pub fn config(profile: Profile) -> Config {
 fn tune(config: &mut Config, version: &str) {
     let growth = match version {
         "4.19" => Growth::Linux4_19,
+        "5.15" => Growth::Linux5_15,
         "6.12" => Growth::Linux6_12,
         "6.16" => Growth::Linux6_16,
         "6.18" => Growth::Linux6_18,
         other => panic!("a script of Linux {other}"),
     };
-    let (default, max) = (ReceiveTuning::DEFAULT, growth.usual_maximum());
+    let (default, max) = (growth.usual_default(), growth.usual_maximum());
     config.receive_tuning = Some(ReceiveTuning { default, max, growth });
     // A call of a script is one write.
     let write = Bytes(u64::MAX);
-    config.send_tuning =
-        Some(SendTuning { default: SendTuning::DEFAULT, max: SendTuning::MAX, write });
+    let (default, max) = (SendTuning::DEFAULT, SendTuning::MAX);
+    let notsent_lowat = SizeLimit::UNLIMITED;
+    config.send_tuning = Some(SendTuning { default, max, write, notsent_lowat });
 }
 
 /// `TCP_DELACK_MIN` of Linux.
@@ -93,8 +95,6 @@ pub struct Simulated {
     connection: Option<Connection>,
     /// It has passed from the listener to a descriptor of its own.
     accepted: bool,
-    /// ECN is agreed to and not asked for.
-    answers_ecn: bool,
     /// The application has shut down its reading half.
     deaf: bool,
     /// A close throws everything away.
@@ -127,7 +127,6 @@ impl Simulated {
             non_blocking: Vec::new(),
             connection: None,
             accepted: false,
-            answers_ecn: false,
             deaf: false,
             aborts: false,
             quiet: false,
@@ -336,9 +335,6 @@ impl Host for Simulated {
         if self.connection.is_none() {
             if !self.sockets.values().any(|socket| *socket == Socket::Listener) {
                 return Err("a segment for nobody".to_owned());
-            }
-            if self.answers_ecn {
-                self.config.ecn = congestion::Ecn::Classic;
             }
             self.build()?.listen();
         }

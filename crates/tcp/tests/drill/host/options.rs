@@ -89,8 +89,7 @@ impl Simulated {
                 self.config.ecn =
                     if switch()? { congestion::Ecn::Classic } else { congestion::Ecn::Off }
             }
-            // Answers, and does not ask.
-            ("ecn", Some(2)) => self.answers_ecn = true,
+            ("ecn", Some(2)) => self.config.ecn = congestion::Ecn::Passive,
             ("sack", _) => {
                 self.config.recovery = match (switch()?, linux) {
                     (false, _) => Recovery::NewReno,
@@ -116,6 +115,11 @@ impl Simulated {
                     (tuning.default, tuning.max) = (second(value)?, Bytes(bytes));
                 }
             }
+            ("notsent_lowat", Some(bytes)) => {
+                if let Some(tuning) = &mut self.config.send_tuning {
+                    tuning.notsent_lowat = SizeLimit::of(Bytes(bytes));
+                }
+            }
             ("syn_retries" | "synack_retries" | "retries2", Some(number)) => {
                 self.config.max_retries = number as u32;
             }
@@ -125,8 +129,8 @@ impl Simulated {
             }
             // Of no effect on what a simulated TCP does.
             (
-                "pacing_ss_ratio" | "pacing_ca_ratio" | "tso_win_divisor" | "notsent_lowat"
-                | "min_tso_segs" | "moderate_rcvbuf" | "no_metrics_save",
+                "pacing_ss_ratio" | "pacing_ca_ratio" | "tso_win_divisor" | "min_tso_segs"
+                | "moderate_rcvbuf" | "no_metrics_save",
                 Some(_),
             ) => {}
             _ => return Err(unknown()),

@@ -311,6 +311,28 @@ VANGUARD 1
         assert!((error.days - 10.0).abs() < 1e-9);
     }
 
+    proptest::proptest! {
+        #[test]
+        fn changed_texts_are_read_or_answered(
+            place in 0..VANGUARD.len(),
+            new in proptest::prelude::any::<char>(),
+            cut in 0..VANGUARD.len(),
+        ) {
+            let mut text: Vec<char> = VANGUARD.chars().collect();
+            text[place] = new;
+            let changed: String = text.iter().collect();
+            let lines = changed.lines().count();
+            if let Err(error) = parse(&changed) {
+                proptest::prop_assert!((1..=lines + 1).contains(&error.line), "{error}");
+            }
+            let _ = parse(&text[..cut].iter().collect::<String>());
+            let twice = format!("{changed}{changed}");
+            if let Ok(found) = parse(&twice) {
+                proptest::prop_assert_eq!(found.len(), 2);
+            }
+        }
+    }
+
     #[test]
     fn mean_motion_and_radius_are_inverse() {
         assert!((mean_motion(radius_km(14.8)) - 14.8).abs() < 1e-12);

@@ -56,6 +56,12 @@ impl OrbitFile {
     }
 }
 
+/// Names of the columns of a saved series: those that a link needs, then those that describe the
+/// path, which a link ignores.
+pub fn columns() -> Vec<&'static str> {
+    ["t_s", "delay_ms", "outage"].into_iter().chain(orbit::series::DESCRIPTIVE).collect()
+}
+
 /// The JSON Schema of the files.
 pub fn schema() -> serde_json::Value {
     TypedFile::<Document>::schema()

@@ -1,4 +1,4 @@
-"""Writes the lists of `docs/path.md`, `docs/controllers.md` and `docs/hosts.md`.
+"""Writes the lists of `docs/path.md`, `docs/controllers.md`, `docs/hosts.md` and `docs/orbit.md`.
 
 Each mechanism and each controller has a page beside its code, which says how it works. Its source,
 its status and when it hurts are declared in the code, and its parameters in the schema. The lists
@@ -11,11 +11,13 @@ import re
 from pathlib import Path
 
 import bentpipe
+from bentpipe import _native
 
 ROOT = Path(__file__).resolve().parent.parent
 PATH = ROOT / "docs" / "path.md"
 CONTROLLERS = ROOT / "docs" / "controllers.md"
 HOSTS = ROOT / "docs" / "hosts.md"
+ORBIT = ROOT / "docs" / "orbit.md"
 LIST = re.compile(r"<!-- list of (\S+) -->\n.*?<!-- end of list -->", re.DOTALL)
 TITLE = re.compile(r"`([^`]+)`")
 
@@ -76,7 +78,20 @@ def hosts(name: str) -> str:
     return "\n".join(head + rows)
 
 
-MAKERS = {PATH: mechanisms, CONTROLLERS: controllers, HOSTS: hosts}
+def orbit(name: str) -> str:
+    """The list of constellations, or the keys of a file of `bentpipe orbit`."""
+    if name == "keys":
+        return _native.orbit_reference().strip()
+    head = ["| name | satellites | certainty | source | notes |", "|---|---|---|---|---|"]
+    rows = [
+        f"| `{one.name}` | {one.satellites:,} | {one.certainty} | {one.source} |"
+        f" {'; '.join(one.notes)} |"
+        for one in bentpipe.constellations()
+    ]
+    return "\n".join(head + rows)
+
+
+MAKERS = {PATH: mechanisms, CONTROLLERS: controllers, HOSTS: hosts, ORBIT: orbit}
 
 
 def written(page: Path) -> str:

@@ -2588,3 +2588,18 @@ def unset_for_programs(scenario: Scenario) -> list[str]:
 
 def transports() -> list[Transport]:
     """All transport protocols, in the order of `bentpipe transports`."""
+
+def constellations() -> list[Constellation]:
+    """All constellations with a name, in the order of `bentpipe constellations`."""
+
+def orbit(file: str | PathLike[str]) -> OrbitSeries:
+    """Compute the path of a file of `bentpipe orbit`; `OrbitError` with the places of errors."""
+
+def orbit_columns() -> list[str]:
+    """The names of the columns of an `OrbitSeries`, in the order of its files."""
+
+def orbit_schema() -> str:
+    """The JSON Schema of files of `bentpipe orbit`."""
+
+def orbit_reference() -> str:
+    """The reference of the keys of these files in Markdown, a part of `docs/orbit.md`."""

@@ -196,6 +196,13 @@ def host_values(context: click.Context, word: str) -> Iterator[CompletionItem[st
             yield CompletionItem(entry.name, help=entry.summary)
 
 
+def constellation_values(context: click.Context, word: str) -> Iterator[CompletionItem[str]]:
+    """Names of constellations."""
+    for entry in _native.constellations():
+        if entry.name.startswith(word):
+            yield CompletionItem(entry.name, help=entry.summary)
+
+
 def several(values: Completer) -> Completer:
     """The last of several values with commas between them."""
 
@@ -353,6 +360,7 @@ VALUES: dict[str, Completer] = {
     "host": hosts,
     "override": overrides,
     "host profile": host_values,
+    "constellation": constellation_values,
     "transport": transport_values,
     "transports": several(transport_values),
 }

@@ -83,6 +83,10 @@ class StudyError(InputError):
     """Invalid study."""
 
 
+class OrbitError(InputError):
+    """Invalid file of `bentpipe orbit`, or one whose places have no path."""
+
+
 class CaptureError(InputError):
     """A file that cannot be read, is no capture, or has no packets of TCP. `file` is its name."""
 

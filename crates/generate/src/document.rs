@@ -510,6 +510,7 @@ fn file(path: &str) -> &'static str {
     }
     match path {
         path if path.ends_with("trace.deliveries") => here!("deliveries.txt"),
+        path if path.ends_with("trace.orbit") => here!("orbit.toml"),
         path if path.ends_with("trace.delays") => here!("delays.txt"),
         path if path.contains(".trace") => here!("trace.csv"),
         path if path.contains(".distribution") => here!("steps.dist"),

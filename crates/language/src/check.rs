@@ -50,7 +50,7 @@ pub(crate) fn admits_kind(schema: &Json, value: &Value) -> bool {
         Value::Integer(_) => matches!(kind, "integer" | "number"),
         Value::Float(_) => kind == "number",
         Value::String(_) => kind == "string",
-        Value::Date(_) => false,
+        Value::Date(_) => kind == "string" && schema["x-format"] == "date",
         Value::List(_) => kind == "array",
         Value::Table(_) => kind == "object",
     }

@@ -45,6 +45,7 @@ fn expected_one(schema: &Json) -> String {
 
 fn string(schema: &Json) -> String {
     let kind = match schema["x-format"].as_str() {
+        Some("date") => "a date and time",
         Some("rate") => "a data rate",
         Some("time") => "a time",
         Some("size") => "a size",

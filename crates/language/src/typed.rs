@@ -31,23 +31,31 @@ pub struct Refused {
     found: String,
     reason: Option<String>,
     suggestion: Option<String>,
+    elsewhere: Option<Box<Place>>,
 }
 
 impl Refused {
     /// `found` at a path with indices as numbers (`subnet.0.prefix`), where `expected` was
-    /// expected.
+    /// expected. The file as a whole has no path.
     pub fn new(path: &str, expected: impl Into<String>, found: impl Into<String>) -> Self {
         let step = |text: &str| match text.parse() {
             Ok(index) => Step::Index(index),
             Err(_) => Step::Key(text.to_owned()),
         };
         Self {
-            path: path.split('.').map(step).collect(),
+            path: path.split('.').filter(|part| !part.is_empty()).map(step).collect(),
             expected: expected.into(),
             found: found.into(),
             reason: None,
             suggestion: None,
+            elsewhere: None,
         }
+    }
+
+    /// Sets the place in another file, which the value at the path names.
+    pub fn elsewhere(mut self, place: Place) -> Self {
+        self.elsewhere = Some(Box::new(place));
+        self
     }
 
     /// Adds the reason.
@@ -112,10 +120,16 @@ impl<T> TypedFile<T> {
     /// Errors at the places of `refused`, in the order of the file.
     pub fn report(&self, refused: Vec<Refused>) -> Errors {
         let problems = refused.into_iter().map(|refused| {
-            let Refused { path, expected, found, reason, suggestion } = refused;
-            Problem { reason, suggestion, ..Problem::new(Path(path), expected, found) }
+            let Refused { path, expected, found, reason, suggestion, elsewhere } = refused;
+            let problem = Problem::new(Path(path), expected, found);
+            Problem { reason, suggestion, elsewhere, ..problem }
         });
         self.source.report(&self.tree, problems.collect())
+    }
+
+    /// The folder of the file: names of other files in it are relative to this folder.
+    pub fn directory(&self) -> &FilePath {
+        self.source.directory()
     }
 
     /// The place of the value at `path` (as in [`Refused::new`]).
@@ -146,6 +160,10 @@ mod tests {
         assert!(error.contains("did you mean"), "{error}");
         let read = TypedFile::<File>::parse("ports = [1,\n 2]", file).unwrap();
         assert_eq!(read.value.ports, [1, 2]);
+        let place = Place { file: Some("list.txt".into()), line: Some(7), ..Place::default() };
+        let other = Refused::new("ports", "a list of ports", "a letter").elsewhere(place);
+        let error = read.report(vec![other]).to_string();
+        assert_eq!(error, "list.txt:7: ports: expected a list of ports, found a letter");
         let refused = Refused::new("ports.1", "an odd port", "2").because("even is taken");
         let error = read.report(vec![refused]).to_string();
         assert!(

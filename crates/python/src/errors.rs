@@ -13,6 +13,7 @@ import_exception!(bentpipe.errors, ControllerError);
 import_exception!(bentpipe.errors, InputError);
 import_exception!(bentpipe.errors, Interrupted);
 import_exception!(bentpipe.errors, KernelError);
+import_exception!(bentpipe.errors, OrbitError);
 import_exception!(bentpipe.errors, OutputError);
 import_exception!(bentpipe.errors, RecordingError);
 import_exception!(bentpipe.errors, ScenarioError);
@@ -26,6 +27,11 @@ pub fn scenario_error(errors: scenario::ScenarioErrors) -> PyErr {
 /// Everything that is wrong with a study.
 pub fn study_error(errors: scenario::ScenarioErrors) -> PyErr {
     input_error(&errors, StudyError::new_err)
+}
+
+/// Everything that is wrong with a file of `bentpipe orbit`.
+pub fn orbit_error(errors: scenario::ScenarioErrors) -> PyErr {
+    input_error(&errors, OrbitError::new_err)
 }
 
 /// The arguments of `bentpipe.errors.InputError`.

@@ -18,6 +18,7 @@ mod kernel;
 mod logs;
 mod mechanisms;
 mod names;
+mod orbit;
 mod output;
 mod panics;
 mod prototype;
@@ -117,6 +118,11 @@ pub fn define(
         hosts::hosts,
         mechanisms::mechanisms,
         names::near_names,
+        orbit::constellations,
+        orbit::orbit,
+        orbit::orbit_columns,
+        orbit::orbit_reference,
+        orbit::orbit_schema,
         record_stubs,
         panics::_panic,
         prototype::lockstep,
@@ -171,6 +177,10 @@ records! {
     hosts::HostValue,
     mechanisms::Mechanism,
     mechanisms::MechanismSetting,
+    orbit::Constellation,
+    orbit::OrbitGap,
+    orbit::OrbitHandover,
+    orbit::OrbitSeries,
     scenario::Hop,
     scenario::Signal,
     totals::Flow,

@@ -38,6 +38,7 @@ mod load;
 mod mechanisms;
 pub mod model;
 mod names;
+pub mod orbit;
 pub mod rates;
 mod reference;
 mod resolve;

@@ -19,8 +19,8 @@ GROUPS = {
     "Studies": ("study", "evaluate", "report", "fidelity"),
     "Kernel and proxy": ("kernel", "shell", "proxy"),
     "Papers": ("papers", "cite"),
-    "Links and files of other tools": ("rain", "import", "capture"),
-    "Lists": ("controllers", "path", "transports", "hosts", "examples"),
+    "Links and files of other tools": ("rain", "orbit", "import", "capture"),
+    "Lists": ("controllers", "path", "transports", "hosts", "constellations", "examples"),
     "For developers": ("lockstep", "wheel", "schema", "completion"),
 }
 """The commands by what they are for."""

@@ -2,21 +2,20 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 from dataclasses import dataclass
 from pathlib import Path
-from tempfile import NamedTemporaryFile
 from typing import TYPE_CHECKING
 
 import numpy as np
 
-from bentpipe.errors import OutputError, RainError
+from bentpipe.errors import RainError
+from bentpipe.tables import SUFFIXES, save_table
 
 if TYPE_CHECKING:
+    import os
+
     from bentpipe.rain.gaussian import Array
 
-SUFFIXES = (".csv", ".parquet")
 MOST_SAMPLES = 40_000_000
 """Maximum number of samples, 15 months at 1 s. More would not fit the memory of small machines."""
 
@@ -52,25 +51,7 @@ class Series:
         target = Path(path)
         check_suffix(target)
         frame = pl.DataFrame({"time_s": self.time_s, "attenuation_db": self.attenuation_db})
-        temporary = None
-        try:
-            with NamedTemporaryFile(
-                dir=target.parent, prefix=f".{target.name}.", delete=False
-            ) as file:
-                temporary = Path(file.name)
-                if target.suffix == ".csv":
-                    frame.write_csv(file)
-                else:
-                    frame.write_parquet(file, metadata={METHOD: self.method})
-            # A temporary file is private to its owner; this one gets the usual permissions.
-            temporary.chmod(0o666 & ~current_umask())
-            temporary.replace(target)
-        except OSError as error:
-            raise OutputError(f"cannot write {target}: {error.strerror}") from error
-        finally:
-            if temporary is not None:
-                with contextlib.suppress(FileNotFoundError):
-                    temporary.unlink()
+        save_table(frame, target, {METHOD: self.method})
 
 
 def remark(method: str) -> str:
@@ -90,13 +71,6 @@ def method_of(path: Path) -> str | None:
         if first.startswith(start):
             return method or first.removeprefix(start).strip()
     return None
-
-
-def current_umask() -> int:
-    """The umask. It can only be read by setting it."""
-    umask = os.umask(0o077)
-    os.umask(umask)
-    return umask
 
 
 def check_suffix(path: Path) -> None:

@@ -1,6 +1,8 @@
 //! Traces of link directions, with the files that they read.
 
-use language::error::Problem;
+use std::path::Path as FilePath;
+
+use language::error::{Errors, Problem};
 use language::path::Path;
 use units::Span;
 
@@ -8,9 +10,23 @@ use super::channels::{Channels, unreadable};
 use crate::document::{self, Outside, Phase};
 use crate::fade::Fault;
 use crate::given::located;
+use crate::orbit::OrbitFile;
 use crate::trace::{self, Trace};
 
-type Read = Result<Trace, Box<Fault>>;
+type Read = Result<Trace, Unread>;
+
+/// Why a file has no trace.
+enum Unread {
+    Fault(Box<Fault>),
+    /// Errors of a file of `bentpipe orbit`.
+    Errors(Errors),
+}
+
+impl From<Box<Fault>> for Unread {
+    fn from(fault: Box<Fault>) -> Self {
+        Self::Fault(fault)
+    }
+}
 
 /// The changes of the trace at `path`. A trace with a problem has none.
 pub(super) fn resolve(
@@ -32,10 +48,11 @@ pub(super) fn resolve(
         (
             "file",
             &table.file,
-            &(|file: &_| trace::columns(file, names.as_ref())) as &dyn Fn(&_) -> Read,
+            &(|file: &_| Ok(trace::columns(file, names.as_ref())?)) as &dyn Fn(&_) -> Read,
         ),
-        ("deliveries", &table.deliveries, &|file: &_| trace::deliveries(file, repeats)),
-        ("delays", &table.delays, &|file: &_| trace::delays(file, step)),
+        ("deliveries", &table.deliveries, &|file: &_| Ok(trace::deliveries(file, repeats)?)),
+        ("delays", &table.delays, &|file: &_| Ok(trace::delays(file, step)?)),
+        ("orbit", &table.orbit, &over_satellites),
     ];
     let mut traces = Vec::new();
     let mut notes = Vec::new();
@@ -44,7 +61,8 @@ pub(super) fn resolve(
         let path = if is_alone { path.clone() } else { path.key(key) };
         let file = located(channels.tree.nearest(&path), channels.directory, &name.0);
         match read(&file) {
-            Err(fault) => problems.push(*unreadable(*fault, &file, &path)),
+            Err(Unread::Fault(fault)) => problems.push(*unreadable(*fault, &file, &path)),
+            Err(Unread::Errors(errors)) => problems.extend(orbit_problems(errors, &path)),
             Ok(mut trace) if repeats => {
                 notes.append(&mut trace.notes);
                 traces.push(trace.repeated());
@@ -82,6 +100,26 @@ pub(super) fn resolve(
     link::Trace { timeline, lasts, phase, notes }
 }
 
+/// The trace of a file of `bentpipe orbit`.
+fn over_satellites(file: &FilePath) -> Read {
+    let series = OrbitFile::load(file).and_then(|file| file.run()).map_err(Unread::Errors)?;
+    Ok(series.trace())
+}
+
+/// Errors of a file of `bentpipe orbit`, at their places in it.
+fn orbit_problems(errors: Errors, path: &Path) -> impl Iterator<Item = Problem> {
+    errors.0.into_iter().map(|error| {
+        let reason = match (error.path.as_str(), error.reason) {
+            ("", reason) => reason,
+            (key, None) => Some(format!("`{key}` of the orbit")),
+            (key, Some(reason)) => Some(format!("`{key}` of the orbit, {reason}")),
+        };
+        let problem = Problem::new(path.clone(), error.expected, error.found);
+        let elsewhere = Some(Box::new(error.place));
+        Problem { reason, elsewhere, suggestion: error.suggestion, ..problem }
+    })
+}
+
 /// A table without a file, with two for the same, or with a key that has no effect.
 fn contradiction(table: &document::TraceFiles, path: &Path) -> Option<Problem> {
     let document::TraceFiles {
@@ -89,19 +127,21 @@ fn contradiction(table: &document::TraceFiles, path: &Path) -> Option<Problem> {
         columns,
         deliveries,
         delays,
+        orbit,
         step,
         outside,
         repeats,
         phase: _,
     } = table;
-    let other = match (deliveries, delays) {
-        (Some(_), _) => Some("deliveries"),
-        (_, Some(_)) => Some("delays"),
+    let other = match (deliveries, delays, orbit) {
+        (Some(_), ..) => Some("deliveries"),
+        (_, Some(_), _) => Some("delays"),
+        (.., Some(_)) => Some("orbit"),
         _ => None,
     };
     match (file, other) {
         (None, None) => {
-            let expected = "`file`, `deliveries` or `delays`";
+            let expected = "`file`, `deliveries`, `delays` or `orbit`";
             return Some(Problem::new(path.clone(), expected, "none of them"));
         }
         (Some(_), Some(key)) => {
@@ -113,6 +153,10 @@ fn contradiction(table: &document::TraceFiles, path: &Path) -> Option<Problem> {
     let without = |key: &str, other: &str| {
         Problem::new(path.key(key), format!("no `{key}` without `{other}`"), "one")
     };
+    if delays.is_some() && orbit.is_some() {
+        let problem = Problem::new(path.key("orbit"), "no `orbit` with `delays`", "one");
+        return Some(problem.because("both set the delay"));
+    }
     if columns.is_some() && file.is_none() {
         return Some(without("columns", "file"));
     }

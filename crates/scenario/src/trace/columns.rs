@@ -1,7 +1,8 @@
 //! Traces in files with columns: those of this project by their names, and logs of other programs
 //! by a table that says which column is which.
 //!
-//! A file whose columns are named is read to the letter: an unknown column is an error. In a log
+//! A file whose columns are named is read to the letter: an unknown column is an error, except those
+//! in which `bentpipe orbit` describes a path. In a log
 //! that a table describes, other columns are ignored, a missing value is that of the row before,
 //! rows without a time are left out, and times count from the first row. What was done is in the
 //! notes of the trace.
@@ -123,7 +124,10 @@ fn all(places: [Option<Place>; 5]) -> Result<Places, Box<Fault>> {
 fn known(table: &Table) -> Result<Places, Box<Fault>> {
     let mut places = [None; 5];
     for (column, name) in table.names.iter().enumerate() {
-        place(&mut places, name, column)?;
+        // Columns of `bentpipe orbit` that describe its path.
+        if !orbit::series::DESCRIPTIVE.contains(&name.as_str()) {
+            place(&mut places, name, column)?;
+        }
     }
     all(places)
 }

@@ -223,7 +223,10 @@ fn what_is_wrong_with_a_trace_is_answered() {
         ("\"a.csv\"", "t_s,delay_ms\n0,2\n0,3\n", "a time after"),
         ("\"a.csv\"", "t_s,delay_ms\n0,2\n1\n", "2 columns, as in the header"),
         ("\"b.csv\"", long, "no such file"),
-        ("{ loop = true }", long, "`file`, `deliveries` or `delays`"),
+        ("{ loop = true }", long, "`file`, `deliveries`, `delays` or `orbit`"),
+        ("{ delays = \"a.csv\", orbit = \"a.csv\" }", "1\n", "no `orbit` with `delays`"),
+        ("{ file = \"a.csv\", orbit = \"a.csv\" }", long, "no other file with `file`"),
+        ("{ orbit = \"a.csv\" }", long, "valid TOML"),
         ("{ file = \"a.csv\", delays = \"a.csv\" }", long, "no other file with `file`"),
         ("{ deliveries = \"a.csv\", loop = true }", long, "times in whole milliseconds"),
         ("{ deliveries = \"a.csv\", loop = true }", "5\n4\n", "a time of at least 5 ms"),
@@ -236,6 +239,44 @@ fn what_is_wrong_with_a_trace_is_answered() {
         assert!(message.contains(expected), "{trace} {text:?}: {message}");
         assert!(errors.0[0].path.starts_with("link[0].forward.trace"), "{message}");
     }
+}
+
+/// A geostationary satellite over a place on the equator: 35,786 km up, and a little more down.
+const ORBIT: &str = "geostationary = [10]\nminimum_elevation_deg = 10\nfrom = \"below\"\n\
+    to = \"Nairobi\"\nepoch = 2026-11-27T12:00:00Z\nstep = \"500ms\"\n\
+    place = [{ name = \"below\", latitude_deg = 0, longitude_deg = 10 }]\n";
+
+#[test]
+fn an_orbit_gives_delays() {
+    let orbit = format!("duration = \"3s\"\n{ORBIT}");
+    let found = changes(&timeline("{ orbit = \"a.toml\" }", &[("a.toml", &orbit)]));
+    let times: Vec<_> = found.iter().map(|(at, ..)| *at).collect();
+    assert_eq!(times, [0, 500, 1000, 1500, 2000, 2500]);
+    // 119.4 ms up, and at most 10 ms more on the way down.
+    assert!(found.iter().all(|row| row.2.is_some_and(|delay| (238..250).contains(&delay))));
+    assert!(found.iter().all(|row| (row.1, row.3) == (None, None)));
+    // A rate from another program with the delay of the orbit.
+    let both = "{ orbit = \"a.toml\", deliveries = \"d.txt\", loop = true }";
+    let found = changes(&timeline(both, &[("a.toml", &orbit), ("d.txt", "1\n3\n")]));
+    assert!(found.iter().any(|row| row.1.is_some()) && found.iter().any(|row| row.2.is_some()));
+    // One that is too short, and one with an error, whose place is in the file of the orbit.
+    let short = format!("duration = \"1s\"\n{ORBIT}");
+    for (orbit, expected) in [
+        (short, "a trace that lasts for the `duration` of 2s"),
+        (orbit.replace("Nairobi", "Nairoby"), "a.toml:5:6: link[0].forward.trace.orbit: expected"),
+    ] {
+        let errors = load("{ orbit = \"a.toml\" }", &[("a.toml", &orbit)]).unwrap_err();
+        assert!(errors.to_string().contains(expected), "{errors}");
+    }
+}
+
+#[test]
+fn columns_that_describe_an_orbit_are_ignored() {
+    let plain = "t_s,delay_ms,outage\n0,20,0\n1,30,1\n";
+    let described = "t_s,delay_ms,outage,elevation_deg,satellite,to\n0,20,0,45.5,s/1.2,Paris\n\
+        1,30,1,,,\n";
+    let read = |rows| changes(&timeline("{ file = \"a.csv\" }", &[("a.csv", rows)]));
+    assert_eq!(read(plain), read(described));
 }
 
 #[test]

@@ -1,0 +1,76 @@
+//! Paths over satellites that move: the files of `bentpipe orbit`, and the series that they give.
+//!
+//! The crate `orbit` computes. This module reads its files, has the constellations with a name, and
+//! puts results in words.
+
+mod constellations;
+mod document;
+mod resolve;
+mod result;
+
+use std::path::Path as FilePath;
+
+use language::{Errors, TypedFile};
+
+pub use constellations::{CONSTELLATIONS, Constellation};
+use document::Document;
+use resolve::Setup;
+pub use result::{OrbitGap, OrbitHandover, OrbitRow, OrbitSeries};
+
+/// A file of `bentpipe orbit` without errors.
+#[derive(Clone, Debug)]
+pub struct OrbitFile {
+    file: TypedFile<Document>,
+    setup: Setup,
+}
+
+impl OrbitFile {
+    /// Reads a file, and the elements that it names.
+    ///
+    /// # Errors
+    /// All errors of keys and values, or the first one of the elements.
+    pub fn load(path: &FilePath) -> Result<Self, Errors> {
+        let file = TypedFile::load(path, "a file with an orbit")?;
+        resolve::resolve(&file)
+            .map_err(|refused| file.report(refused))
+            .map(|setup| Self { file, setup })
+    }
+
+    /// Reads a text; errors name it `file`, and other files are relative to it.
+    ///
+    /// # Errors
+    /// All errors of keys and values, or the first one of the elements.
+    pub fn parse(text: &str, file: &FilePath) -> Result<Self, Errors> {
+        let file = TypedFile::parse(text, file)?;
+        resolve::resolve(&file)
+            .map_err(|refused| file.report(refused))
+            .map(|setup| Self { file, setup })
+    }
+
+    /// Computes the path over time.
+    ///
+    /// # Errors
+    /// If a satellite has decayed, or if there is no path at any time.
+    pub fn run(&self) -> Result<OrbitSeries, Errors> {
+        result::run(&self.file, &self.setup)
+    }
+}
+
+/// Names of the columns of a saved series: those that a link needs, then those that describe the
+/// path, which a link ignores.
+pub fn columns() -> Vec<&'static str> {
+    ["t_s", "delay_ms", "outage"].into_iter().chain(orbit::series::DESCRIPTIVE).collect()
+}
+
+/// The JSON Schema of the files.
+pub fn schema() -> serde_json::Value {
+    TypedFile::<Document>::schema()
+}
+
+/// The reference of the keys in Markdown, a part of `docs/orbit.md`.
+pub fn reference() -> String {
+    TypedFile::<Document>::reference(3)
+}
+
+#[cfg(test)]
+mod tests;

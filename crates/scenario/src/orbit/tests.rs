@@ -1,0 +1,246 @@
+use std::path::Path as FilePath;
+
+use super::*;
+
+const FILE: &str = r#"
+epoch = 2026-11-27T10:00:00Z
+duration = "5min"
+constellation = "starlink-550"
+from = "Paris"
+to = "Frankfurt"
+choice = "highest"
+when = "slot"
+outage = "250ms"
+
+[[place]]
+name = "Frankfurt"
+latitude_deg = 50.11
+longitude_deg = 8.68
+"#;
+
+const VANGUARD: &str = "\
+VANGUARD 1
+1 00005U 58002B   00179.78495062  .00000023  00000-0  28098-4 0  4753
+2 00005  34.2682 348.7242 1859667 331.7664  19.3264 10.82419157413667
+";
+
+fn parse(text: &str) -> Result<OrbitFile, String> {
+    OrbitFile::parse(text, FilePath::new("orbit.toml")).map_err(|errors| errors.to_string())
+}
+
+fn series(text: &str) -> OrbitSeries {
+    parse(text).unwrap().run().unwrap()
+}
+
+/// The message of a changed file, without its excerpt.
+fn message(from: &str, to: &str) -> String {
+    let text = FILE.replace(from, to);
+    assert_ne!(text, FILE, "{from}");
+    let errors = match OrbitFile::parse(&text, FilePath::new("orbit.toml")) {
+        Ok(file) => file.run().unwrap_err(),
+        Err(errors) => errors,
+    };
+    errors.to_string().lines().next().unwrap().to_owned()
+}
+
+#[test]
+fn a_series_has_a_row_for_each_step_and_end_of_an_outage() {
+    let found = series(FILE);
+    assert_eq!((found.satellites, found.source.as_str()), (1584, "starlink-550"));
+    let with_outage = found.handovers.iter().filter(|one| one.outage.as_secs_f64() > 0.0).count();
+    assert!(with_outage > 2);
+    assert_eq!(found.rows.len(), 300 + with_outage);
+    let row = &found.rows[0];
+    assert_eq!((row.lasers, row.to.as_deref()), (Some(0), Some("Frankfurt")));
+    assert!(row.elevation_deg.unwrap() > 25.0 && row.visible > 0);
+    assert!(row.satellite.as_ref().unwrap().starts_with("starlink-550/"));
+    // Two hops of at least 550 km.
+    assert!(row.delay.as_millis_f64() > 3.6 && row.delay.as_millis_f64() < 8.0, "{}", row.delay);
+    assert!(found.notes[0].contains("FCC 21-48 (first generation, 4,408 satellites) (secondary"));
+    assert!(found.gaps.is_empty());
+}
+
+#[test]
+fn the_trace_of_a_series_has_its_delays_and_outages() {
+    let found = series(FILE);
+    let trace = found.trace();
+    assert_eq!(trace.lasts, found.duration);
+    assert_eq!(trace.changes.len(), found.rows.len());
+    for (change, row) in trace.changes.iter().zip(&found.rows) {
+        assert_eq!((change.at, change.delay), (row.at, Some(row.delay)));
+        assert_eq!(change.outage.is_some(), row.outage);
+    }
+    let outages: Vec<_> = trace.changes.iter().filter_map(|change| change.outage).collect();
+    assert!(outages.iter().all(|outage| outage.as_millis_f64() == 250.0) && !outages.is_empty());
+}
+
+#[test]
+fn bad_input_is_answered_with_its_place() {
+    let rows = [
+        (
+            "\"starlink-550\"",
+            "\"starlink550\"",
+            "orbit.toml:4:17: constellation: expected the name of a constellation, found \"starlink550\": `bentpipe constellations` lists them; did you mean \"starlink-550\"?",
+        ),
+        (
+            "\"Paris\"",
+            "\"Pari\"",
+            "orbit.toml:5:8: from: expected the name of a place, found \"Pari\": [[place]] gives a name to coordinates; did you mean \"Paris\"?",
+        ),
+        (
+            "to = \"Frankfurt\"",
+            "to = [\"Frankfurt\", \"Paris\"]",
+            "orbit.toml:6:6: to: expected a place other than `from`, found \"Paris\"",
+        ),
+        (
+            "10:00:00Z",
+            "10:00:00",
+            "orbit.toml:2:9: epoch: expected a date and time with its zone, as \"2026-11-27T12:00:00Z\", found \"2026-11-27T10:00:00\"",
+        ),
+        (
+            "\"5min\"",
+            "\"1s\"",
+            "orbit.toml:3:12: duration: expected 2 to 4000000 steps of 1s, found 1s",
+        ),
+        (
+            "constellation",
+            "walker = []\n#",
+            ": expected one of `constellation`, `walker`, `elements` and `geostationary`, found none",
+        ),
+        ("choice", "geostationary = [13]\nchoice", "found constellation and geostationary"),
+        (
+            "choice",
+            "seam = true\nchoice",
+            "seam: expected no `seam` without relay = \"lasers\", found one",
+        ),
+        (
+            "choice",
+            "range_km = 1000\nminimum_elevation_deg = 30\nchoice",
+            "range_km: expected no `range_km` with",
+        ),
+        ("50.11", "95", "latitude_deg: expected"),
+        (
+            "constellation = \"starlink-550\"",
+            "elements = \"none.tle\"",
+            "orbit.toml:4:12: elements: expected a file with two-line elements, found no such file",
+        ),
+        (
+            "constellation = \"starlink-550\"",
+            "geostationary = [13]",
+            "expected `minimum_elevation_deg` or `range_km`, found none of them",
+        ),
+    ];
+    for (from, to, expected) in rows {
+        let found = message(from, to);
+        assert!(found.contains(expected), "{found}\n{expected}");
+    }
+}
+
+#[test]
+fn bad_walker_descriptions_are_answered() {
+    let walker = |keys: &str| {
+        let text = FILE.replace("constellation = \"starlink-550\"", "minimum_elevation_deg = 25");
+        let text = format!(
+            "{text}\n[[walker]]\ninclination_deg = 53\nplanes = 72\nper_plane = 22\n{keys}"
+        );
+        match parse(&text) {
+            Ok(_) => "valid".to_owned(),
+            Err(errors) => errors.lines().next().unwrap().to_owned(),
+        }
+    };
+    assert_eq!(walker("altitude_km = 550\ntotal = 1584"), "valid");
+    assert_eq!(walker("altitude_km = 630\nmean_motion = 14.80"), "valid");
+    let rows = [
+        (
+            "altitude_km = 550\ntotal = 1600",
+            "total: expected 1584, which is 72 planes times 22, found 1600",
+        ),
+        (
+            "altitude_km = 550\nmean_motion = 15.19",
+            "altitude_km: expected 508.9, the altitude of 15.19 revolutions",
+        ),
+        ("altitude_km = 550\nmean_motion = 15.19", "found 550: an altitude of 550 km has 15.0"),
+        ("", "walker[0]: expected `altitude_km` or `mean_motion`, found none of them"),
+        (
+            "altitude_km = 550\nphasing = 72",
+            "phasing: expected a phasing from 0 to below the 72 planes, found 72",
+        ),
+        ("altitude_km = 50", "altitude_km: expected"),
+    ];
+    for (keys, expected) in rows {
+        let found = walker(keys);
+        assert!(found.contains(expected), "{found}\n{expected}");
+    }
+}
+
+#[test]
+fn errors_of_elements_have_their_file_and_line() {
+    let folder = tempfile::tempdir().unwrap();
+    let text = FILE
+        .replace(
+            "constellation = \"starlink-550\"",
+            "elements = \"v.tle\"\nminimum_elevation_deg = 0",
+        )
+        .replace("2026-11-27", "2000-06-28")
+        .replace("\"highest\"", "\"longest\"");
+    let file = folder.path().join("orbit.toml");
+    let load = |elements: &str| {
+        std::fs::write(folder.path().join("v.tle"), elements).unwrap();
+        std::fs::write(&file, &text).unwrap();
+        OrbitFile::load(&file).and_then(|file| file.run())
+    };
+    let wrong = load(&VANGUARD.replace("4753", "4759")).unwrap_err().to_string();
+    let place = format!("{}:2: elements: ", folder.path().join("v.tle").display());
+    assert_eq!(wrong, format!("{place}expected the checksum 3 in column 69, found 9"));
+    // One satellite is not always in sight: an error if it never is, and gaps otherwise.
+    match load(VANGUARD) {
+        Ok(series) => assert!(series.rows.iter().any(|row| row.satellite.is_some())),
+        Err(errors) => assert!(errors.to_string().contains("none at any time"), "{errors}"),
+    }
+    // A low one with much drag has decayed after some days.
+    let low = "\
+1 00005U 58002B   00100.00000000  .00000000  00000-0  50000-1 0  4752
+2 00005  34.2682 348.7242 0010000 331.7664  19.3264 16.30000000413667
+";
+    let fixed: String = low.lines().map(with_checksum).collect();
+    let errors = load(&fixed).unwrap_err().to_string();
+    assert!(errors.contains("v.tle:1: elements: expected satellites with an orbit"), "{errors}");
+    assert!(errors.contains("it has decayed"), "{errors}");
+}
+
+fn with_checksum(line: &str) -> String {
+    let content = &line[..68];
+    let digit = |c: char| c.to_digit(10).unwrap_or(u32::from(c == '-'));
+    format!("{content}{}\n", content.chars().map(digit).sum::<u32>() % 10)
+}
+
+#[test]
+fn places_that_see_nothing_are_an_error_with_the_miss() {
+    let found = message("latitude_deg = 50.11", "latitude_deg = 89");
+    let start =
+        "orbit.toml:6:6: to: expected places with a path within 300s, found none at any time: ";
+    assert!(found.contains("Frankfurt sees no satellite: starlink-550/"), "{found}");
+    assert!(found.contains("degrees below the minimum elevation of 25"), "{found}");
+    assert!(
+        found.starts_with(&start.replace("300s", "5min")) || found.starts_with(start),
+        "{found}"
+    );
+    let both = message(
+        "\"Paris\"",
+        "\"Far\"\n[[place]]\nname = \"Far\"\nlatitude_deg = -89\nlongitude_deg = 0\n#",
+    );
+    assert!(both.contains("did you mean") || both.contains("expected"), "{both}");
+}
+
+#[test]
+fn a_geostationary_satellite_and_lasers_without_planes() {
+    let geo = FILE.replace(
+        "constellation = \"starlink-550\"",
+        "geostationary = [13]\nminimum_elevation_deg = 5",
+    );
+    let found = series(&geo);
+    assert!(found.handovers.is_empty());
+    assert!((found.rows[0].delay.as_millis_f64() - 250.0).abs() < 10.0, "{}", found.rows[0].delay);
+    let lasers = parse(&geo.replace("choice", "relay = \"lasers\"\nchoice")).unwrap_err();
+    assert!(lasers.contains("relay: expected \"bent-pipe\", or the planes"), "{lasers}");
+}

@@ -1,0 +1,1 @@
+"""Paths over satellites that move: tables, figures and files of `bentpipe orbit`."""

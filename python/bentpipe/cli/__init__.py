@@ -14,7 +14,7 @@ import click
 
 import bentpipe
 from bentpipe import signals, stdout
-from bentpipe.cli import captures, citing, kernel, papers, proxy, rain, running, starting, studies
+from bentpipe.cli import captures, citing, kernel, lab, papers, proxy, rain, running, starting, studies
 from bentpipe.cli.root import BAD_INPUT, DEFECT, Completed, cli, refuse, told
 from bentpipe.signals import INTERRUPTED
 
@@ -24,6 +24,7 @@ __all__ = [
     "citing",
     "cli",
     "kernel",
+    "lab",
     "main",
     "papers",
     "proxy",

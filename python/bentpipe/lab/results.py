@@ -1,0 +1,237 @@
+"""Results of a run for the page: coarse series, totals, and the limits of the first flow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+import polars as pl
+
+from bentpipe.compare.links import Link
+from bentpipe.counts import packets
+from bentpipe.limits import LIMITS, held_back_by, shares_of
+from bentpipe.numbers import count, percent, signed, significant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from bentpipe._native import Recording, Scenario
+
+MOST_POINTS = 300
+"""Points of a line, at most: two pixels for each on a wide screen."""
+SAMPLES = 2400
+"""Samples of a run that lasts its whole duration. A run that ends early has fewer, so it has more
+samples than points."""
+LEAST_INTERVAL_S = 0.001
+WINDOWS = 50
+"""Windows of the goodput in a run."""
+DIGITS = 4
+"""Significant digits of points, which are drawn and not computed with."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """A figure of the page."""
+
+    id: str
+    label: str
+    unit: str
+    step: bool = True
+    """True if a value stays until the next one."""
+
+
+SERIES = (
+    Series("goodput", "Goodput", "Mbit/s", step=False),
+    Series("cwnd", "Congestion window", "kB"),
+    Series("rtt", "Smoothed RTT", "ms"),
+    Series("queue", "Queue at the bottleneck", "kB"),
+    Series("lost", "Lost so far", "packets"),
+)
+"""The figures of the page, in their order."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A row of the table of differences."""
+
+    id: str
+    label: str
+    unit: str
+    lower_is_better: bool = False
+
+    @property
+    def is_count(self) -> bool:
+        """True if its values are whole numbers."""
+        return self.unit in ("segments", "packets")
+
+
+METRICS = (
+    Metric("goodput", "Goodput", "Mbit/s"),
+    Metric("completion", "Flow completion time", "s", lower_is_better=True),
+    Metric("median_rtt", "Median RTT", "ms", lower_is_better=True),
+    Metric("p95_rtt", "95th percentile of the RTT", "ms", lower_is_better=True),
+    Metric("retransmitted", "Retransmitted", "segments", lower_is_better=True),
+    Metric("lost", "Lost", "packets", lower_is_better=True),
+    Metric("utilisation", "Utilisation of the bottleneck", "%"),
+    Metric("others", "Goodput of all other flows", "Mbit/s"),
+)
+"""The rows of the table, in their order. Rows without values are left out."""
+
+
+def recorded(scenario: Scenario) -> Scenario:
+    """The scenario with the series of the page, and nothing else recorded."""
+    interval = max(scenario.duration_s / SAMPLES, LEAST_INTERVAL_S)
+    changes = {"record.interval": f"{round(interval * 1e9)}ns", "record.events": False}
+    return scenario.with_(changes)
+
+
+def result(scenario: Scenario, recording: Recording) -> dict[str, Any]:
+    """Series, totals and limits of a run, as the page gets them."""
+    link = Link(scenario.name, scenario)
+    flow = recording.flows[0]
+    return {
+        "simulated_s": recording.simulated_s,
+        "wall_ms": round(recording.wall_s * 1e3, 1),
+        "series": series(link, recording),
+        "totals": totals(link, recording),
+        "limits": {words: share for words, share in shares_of(flow).items()},
+        "held_back": held_back_by(shares_of(flow)),
+    }
+
+
+def series(link: Link, recording: Recording) -> dict[str, Any]:
+    """The lines of the first flow: times in `t`, and values with the names of `SERIES`."""
+    flow = recording.table("flow_series").filter(pl.col("flow") == 0)
+    links = recording.table("link_series")
+    t = flow["t_s"].to_numpy()
+    if not t.size:
+        return {"t": [], **{one.id: [] for one in SERIES}, "window_s": 0.0}
+    step = -(-t.size // MOST_POINTS)
+    kept = np.arange((t.size - 1) % step, t.size, step)
+    route = [of_hop(links, hop.link, hop.direction) for hop in link.hops]
+    bottleneck = of_hop(links, link.bottleneck.link, link.bottleneck.direction)
+    lost = sum(
+        at(one, column, t)
+        for one in route
+        for column in ("dropped_packets", "corrupted_packets")
+    )
+    goodput, window_s = rate(t, flow["delivered_bytes"].to_numpy(), step)
+    values = {
+        "t": t,
+        "goodput": goodput / 1e6,
+        "cwnd": flow["cwnd_bytes"].to_numpy() / 1e3,
+        "rtt": flow["srtt_ms"].to_numpy(),
+        "queue": at(bottleneck, "queue_bytes", t) / 1e3,
+        "lost": lost,
+    }
+    return {name: rounded(one[kept]) for name, one in values.items()} | {"window_s": window_s}
+
+
+def of_hop(links: pl.DataFrame, number: int, direction: str) -> pl.DataFrame:
+    """The series of a direction of a link."""
+    return links.filter(pl.col("link") == 2 * number + (direction == "backward"))
+
+
+def at(table: pl.DataFrame, column: str, t: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+    """Values of a column at these times, each that of the last sample until then."""
+    times = table["t_s"].to_numpy()
+    found = np.searchsorted(times, t + 1e-9, side="right") - 1
+    values: np.ndarray[Any, Any] = table[column].to_numpy()[np.maximum(found, 0)].astype(float)
+    return values
+
+
+def rate(
+    t: np.ndarray[Any, Any], delivered: np.ndarray[Any, Any], step: int
+) -> tuple[np.ndarray[Any, Any], float]:
+    """Mean goodput of the window before each time in bit/s, and the window in seconds.
+
+    The window is a fiftieth of the run, and at least the distance of two points.
+    """
+    back = max(step, round(t.size / WINDOWS), 1)
+    before = np.maximum(np.arange(t.size) - back, 0)
+    span = t - t[before]
+    moved = delivered.astype(float) - delivered[before]
+    values = np.divide(8 * moved, span, out=np.zeros_like(span), where=span > 0)
+    return values, float(t[min(back, t.size - 1)] - t[0])
+
+
+def rounded(values: np.ndarray[Any, Any]) -> list[float | None]:
+    """Numbers with few digits, and None for those that are not known."""
+    texts = (f"{one:.{DIGITS}g}" for one in values.tolist())
+    return [None if text == "nan" else int(text) if text.isdigit() else float(text) for text in texts]
+
+
+def totals(link: Link, recording: Recording) -> dict[str, float | None]:
+    """Values of the table by the names of `METRICS`."""
+    flow = recording.flows[0]
+    counted = packets(flow)
+    hops = [recording.links[2 * hop.link + (hop.direction == "backward")] for hop in link.hops]
+    slowest = link.bottleneck
+    of_slowest = recording.links[2 * slowest.link + (slowest.direction == "backward")]
+    others = recording.flows[1:]
+    return {
+        "goodput": flow.goodput_bps / 1e6,
+        "completion": flow.completion_s,
+        "median_rtt": flow.median_rtt_ms,
+        "p95_rtt": flow.p95_rtt_ms,
+        "retransmitted": counted.segments_retransmitted if counted else None,
+        "lost": sum(one.dropped_packets + one.corrupted_packets for one in hops),
+        "utilisation": of_slowest.utilisation * 100,
+        "others": sum(one.goodput_bps for one in others) / 1e6 if others else None,
+    }
+
+
+def table(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Rows of metrics over controllers, with the differences from the first controller."""
+    names = list(found)
+    rows = []
+    for metric in METRICS:
+        values = [found[name]["totals"][metric.id] for name in names]
+        if all(one is None for one in values):
+            continue
+        rows.append({
+            "label": metric.label,
+            "unit": metric.unit,
+            "cells": [cell(metric, one, values[0], first=n == 0) for n, one in enumerate(values)],
+        })  # fmt: skip
+    return {"columns": names, "rows": rows}
+
+
+def cell(metric: Metric, value: float | None, base: float | None, *, first: bool) -> dict[str, Any]:
+    """A value, its difference from the first controller, and which of both is better."""
+    text = {"text": count(value) if metric.is_count else significant(value)}
+    if first or value is None or base is None:
+        return text
+    difference = value - base
+    share = f", {signed(100 * difference / base, 3)} %" if base else ""
+    absolute = signed(difference, places=0) if metric.is_count else signed(difference)
+    found = text | {"difference": f"{absolute}{share}"}
+    if difference:
+        found["is_better"] = (difference < 0) is metric.lower_is_better  # type: ignore[assignment]
+    return found
+
+
+def limits(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Shares of the time of each controller that each limit held it back."""
+    names = [words for words in LIMITS.values()
+             if any(one["limits"].get(words) for one in found.values())]  # fmt: skip
+    rows = [
+        {
+            "label": controller,
+            "cells": [
+                {"text": percent(share, 2), "share": share}
+                for share in (one["limits"].get(words) for words in names)
+            ],
+        }
+        for controller, one in found.items()
+    ]
+    return {"columns": names, "rows": rows}
+
+
+def summary(found: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> str:
+    """A sentence with the goodput of each controller, for those who do not see the figures."""
+    form: Callable[[str], str] = lambda name: (  # noqa: E731
+        f"{name} {significant(found[name]['totals']['goodput'], 3)} Mbit/s"
+    )
+    return f"Goodput: {', '.join(form(name) for name in names if name in found)}."

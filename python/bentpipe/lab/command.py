@@ -31,9 +31,6 @@ def serve(
         click.echo(f"{server.address}\nCtrl-C ends the page.")
         if browse:
             webbrowser.open(server.address)
-        # Loads data frames while the browser opens.
-        import polars  # noqa: F401
-
         while True:
             threading.Event().wait(3600)
     except KeyboardInterrupt:

@@ -134,7 +134,7 @@ def of_path(link: Link) -> Iterator[Control]:
     slow, slow_back = link.bottleneck, min(link.back, key=lambda hop: hop.rate_bps)
     for name, label, hop in (
         ("rate", "Rate", slow),
-        ("return_rate", "Rate of the return link", slow_back),
+        ("return_rate", "Return rate", slow_back),
     ):
         yield slider(
             name, "Path", label, around(hop.rate_bps), hop.rate_bps, lambda v: unspaced(short(v, "bit/s")),

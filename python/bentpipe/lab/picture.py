@@ -4,10 +4,10 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.compare.links import Link
 from bentpipe.lab.controls import short, spaced
 
 if TYPE_CHECKING:
+    from bentpipe.compare.links import Link
     from bentpipe.explanation import Direction, Explanation, Flow, Node
 
 ALWAYS = ("rate", "delay", "queue")
@@ -16,9 +16,8 @@ WORDS = {"channel": "losses", "aqm": "AQM", "arq": "ARQ", "fec": "FEC", "mtu": "
 """Names of settings for people; the others are the keys."""
 
 
-def picture(link: Link) -> dict[str, Any]:
+def picture(link: Link, found: Explanation) -> dict[str, Any]:
     """Nodes and links on the route of the first flow, and a sentence on what it leaves out."""
-    found = link.scenario.explain()
     flow = found.flows[0]
     nodes = {one.name: one for one in found.nodes}
     route = [box(nodes[name], flow) for name in flow.route]

@@ -5,9 +5,6 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-import numpy as np
-import polars as pl
-
 from bentpipe.compare.links import Link
 from bentpipe.counts import packets
 from bentpipe.limits import LIMITS, held_back_by, shares_of
@@ -18,16 +15,10 @@ if TYPE_CHECKING:
 
     from bentpipe._native import Recording, Scenario
 
-MOST_POINTS = 300
-"""Points of a line, at most: two pixels for each on a wide screen."""
 SAMPLES = 2400
-"""Samples of a run that lasts its whole duration. A run that ends early has fewer, so it has more
-samples than points."""
+"""Samples of a run that lasts its whole duration. A run that ends early has fewer, so there are more
+samples than points of a line."""
 LEAST_INTERVAL_S = 0.001
-WINDOWS = 50
-"""Windows of the goodput in a run."""
-DIGITS = 4
-"""Significant digits of points, which are drawn and not computed with."""
 
 
 @dataclass(frozen=True)
@@ -88,6 +79,8 @@ def recorded(scenario: Scenario) -> Scenario:
 
 def result(scenario: Scenario, recording: Recording) -> dict[str, Any]:
     """Series, totals and limits of a run, as the page gets them."""
+    from bentpipe.lab.series import series
+
     link = Link(scenario.name, scenario)
     flow = recording.flows[0]
     return {
@@ -98,68 +91,6 @@ def result(scenario: Scenario, recording: Recording) -> dict[str, Any]:
         "limits": {words: share for words, share in shares_of(flow).items()},
         "held_back": held_back_by(shares_of(flow)),
     }
-
-
-def series(link: Link, recording: Recording) -> dict[str, Any]:
-    """The lines of the first flow: times in `t`, and values with the names of `SERIES`."""
-    flow = recording.table("flow_series").filter(pl.col("flow") == 0)
-    links = recording.table("link_series")
-    t = flow["t_s"].to_numpy()
-    if not t.size:
-        return {"t": [], **{one.id: [] for one in SERIES}, "window_s": 0.0}
-    step = -(-t.size // MOST_POINTS)
-    kept = np.arange((t.size - 1) % step, t.size, step)
-    route = [of_hop(links, hop.link, hop.direction) for hop in link.hops]
-    bottleneck = of_hop(links, link.bottleneck.link, link.bottleneck.direction)
-    lost = sum(
-        at(one, column, t)
-        for one in route
-        for column in ("dropped_packets", "corrupted_packets")
-    )
-    goodput, window_s = rate(t, flow["delivered_bytes"].to_numpy(), step)
-    values = {
-        "t": t,
-        "goodput": goodput / 1e6,
-        "cwnd": flow["cwnd_bytes"].to_numpy() / 1e3,
-        "rtt": flow["srtt_ms"].to_numpy(),
-        "queue": at(bottleneck, "queue_bytes", t) / 1e3,
-        "lost": lost,
-    }
-    return {name: rounded(one[kept]) for name, one in values.items()} | {"window_s": window_s}
-
-
-def of_hop(links: pl.DataFrame, number: int, direction: str) -> pl.DataFrame:
-    """The series of a direction of a link."""
-    return links.filter(pl.col("link") == 2 * number + (direction == "backward"))
-
-
-def at(table: pl.DataFrame, column: str, t: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
-    """Values of a column at these times, each that of the last sample until then."""
-    times = table["t_s"].to_numpy()
-    found = np.searchsorted(times, t + 1e-9, side="right") - 1
-    values: np.ndarray[Any, Any] = table[column].to_numpy()[np.maximum(found, 0)].astype(float)
-    return values
-
-
-def rate(
-    t: np.ndarray[Any, Any], delivered: np.ndarray[Any, Any], step: int
-) -> tuple[np.ndarray[Any, Any], float]:
-    """Mean goodput of the window before each time in bit/s, and the window in seconds.
-
-    The window is a fiftieth of the run, and at least the distance of two points.
-    """
-    back = max(step, round(t.size / WINDOWS), 1)
-    before = np.maximum(np.arange(t.size) - back, 0)
-    span = t - t[before]
-    moved = delivered.astype(float) - delivered[before]
-    values = np.divide(8 * moved, span, out=np.zeros_like(span), where=span > 0)
-    return values, float(t[min(back, t.size - 1)] - t[0])
-
-
-def rounded(values: np.ndarray[Any, Any]) -> list[float | None]:
-    """Numbers with few digits, and None for those that are not known."""
-    texts = (f"{one:.{DIGITS}g}" for one in values.tolist())
-    return [None if text == "nan" else int(text) if text.isdigit() else float(text) for text in texts]
 
 
 def totals(link: Link, recording: Recording) -> dict[str, float | None]:

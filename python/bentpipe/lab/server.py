@@ -30,7 +30,7 @@ from bentpipe.lab import page, results
 from bentpipe.lab.picture import picture
 from bentpipe.lab.runner import Runner
 from bentpipe.lab.saving import saved_scenario, saved_study
-from bentpipe.lab.state import State, choices
+from bentpipe.lab.state import MOST_CONTROLLERS, State
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -132,6 +132,7 @@ class Start(Handler):
             "state": self.lab.state.to_json(),
             "file": self.lab.state.source.file.name,
             "presets": links.presets(),
+            "most_controllers": MOST_CONTROLLERS,
             "series": [asdict(one) for one in results.SERIES],
             **page.looks(),
         })  # fmt: skip
@@ -255,16 +256,17 @@ def shown(state: State) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
             failed[name] = str(error)
     if not runs:
         raise InputError("\n".join(failed.values()))
+    explained = scenario.explain()
     found = {
         "name": scenario.name,
         "toml": state.toml,
         "duration_s": scenario.duration_s,
         "seed": scenario.seed,
-        "path": picture(link),
+        "path": picture(link, explained),
         "controls": [one.to_dict() for one in state.source.controls],
-        "choices": choices(state.source.scenario),
+        "choices": state.source.choices,
         "failed": failed,
-        "warnings": [one.sentence for one in scenario.explain().warnings],
+        "warnings": [one.sentence for one in explained.warnings],
     }
     return found, runs
 

@@ -18,7 +18,6 @@ from bentpipe.compare.fade import shipped
 from bentpipe.console import nearest
 from bentpipe.errors import InputError
 from bentpipe.lab.controls import Control, changed, controls
-from bentpipe.plots.theme import PALETTE
 from bentpipe.prototypes import Spec
 
 if TYPE_CHECKING:
@@ -32,8 +31,8 @@ DURATION = "60s"
 """Duration of a preset, which has none of its own."""
 CONTROLLERS = ("cubic", "bbr", "hybla", "newreno")
 """Controllers of a page that names none."""
-MOST_CONTROLLERS = len(PALETTE)
-"""Lines of more could not be distinguished by their colours."""
+MOST_CONTROLLERS = 8
+"""More lines in a figure cannot be told apart at a glance."""
 MOST_SEED = 2**63 - 1
 
 
@@ -65,6 +64,11 @@ class Source:
     def controls(self) -> list[Control]:
         """The controls of the scenario."""
         return controls(self.scenario)
+
+    @cached_property
+    def choices(self) -> list[dict[str, str]]:
+        """The controllers that the first flow takes, with what they need."""
+        return choices(self.scenario)
 
 
 @lru_cache(maxsize=64)

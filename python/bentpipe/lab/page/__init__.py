@@ -6,8 +6,6 @@ from functools import cache
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.plots.theme import DARK, DARK_PALETTE, DASHES, LIGHT, PALETTE
-
 if TYPE_CHECKING:
     from importlib.resources.abc import Traversable
 
@@ -29,6 +27,8 @@ def files() -> dict[str, Traversable]:
 
 def looks() -> dict[str, Any]:
     """Colours of lines, axes and grids on light and dark pages, and dashes."""
+    from bentpipe.plots.theme import DARK, DARK_PALETTE, DASHES, LIGHT, PALETTE
+
     return {
         "palettes": {"light": PALETTE, "dark": DARK_PALETTE},
         "inks": {"light": LIGHT, "dark": DARK},

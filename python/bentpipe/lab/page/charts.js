@@ -15,10 +15,11 @@ export class Charts {
     this.figures = series.map((one) => {
       const readout = make("output", { class: "readout", "aria-hidden": "true" });
       const unit = make("span", { class: "unit" }, one.unit);
+      const about = make("span", { class: "unit" });
       const plot = make("div", { class: "plot", role: "img", id: `chart-${one.id}` });
-      const caption = make("figcaption", {}, make("span", {}, `${one.label} `, unit), readout);
+      const caption = make("figcaption", {}, make("span", {}, `${one.label} `, unit, about), readout);
       box.append(make("figure", {}, caption, plot));
-      return { plot, readout };
+      return { plot, readout, about };
     });
     new ResizeObserver(() => this.resize()).observe(box);
   }
@@ -48,6 +49,7 @@ export class Charts {
     this.series.forEach((one, number) => {
       this.charts[number].setData(this.data(one), false);
       this.charts[number].setScale("x", this.shownRange());
+      this.figures[number].about.textContent = one.step ? "" : this.window();
       this.figures[number].plot.setAttribute("aria-label", this.description(one));
     });
     this.redraws += 1;
@@ -57,6 +59,12 @@ export class Charts {
     if (!this.runs.length) return [[0], []];
     const tables = this.runs.map(([, , found]) => [found.series.t, found.series[one.id]]);
     return tables.length === 1 ? tables[0] : uPlot.join(tables);
+  }
+
+  // The time over which rates are means.
+  window() {
+    const windows = this.runs.map(([, , found]) => found.series.window_s);
+    return windows.length ? `, mean over ${Number(Math.max(...windows).toPrecision(2))} s` : "";
   }
 
   description(one) {

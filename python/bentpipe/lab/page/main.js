@@ -220,7 +220,7 @@ function showChips() {
   }
   for (const name of state.controllers) {
     if (kept[name] === undefined) {
-      kept[name] = start.palettes.light.findIndex((_, number) => !used.has(number));
+      kept[name] = [...Array(start.most_controllers).keys()].find((number) => !used.has(number));
       used.add(kept[name]);
     }
   }
@@ -229,7 +229,7 @@ function showChips() {
   const free = setup.choices.filter((one) => !state.controllers.includes(one.name));
   const options = free.map((one) => make("option", { value: one.name, title: one.about }, one.name));
   by("add").replaceChildren(make("option", { value: "" }, "…"), ...options);
-  by("add").disabled = state.controllers.length >= start.palettes.light.length;
+  by("add").disabled = state.controllers.length >= start.most_controllers;
 }
 
 function chip(name) {

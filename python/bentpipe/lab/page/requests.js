@@ -1,7 +1,7 @@
 // Requests for pictures. At most one is under way, and of those that come meanwhile only the newest
 // is sent. A request that takes longer than PATIENCE_MS gives way to a newer one.
 
-const PATIENCE_MS = 400;
+const PATIENCE_MS = 1000;
 
 export const page = crypto.randomUUID();
 

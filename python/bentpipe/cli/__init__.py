@@ -14,7 +14,18 @@ import click
 
 import bentpipe
 from bentpipe import signals, stdout
-from bentpipe.cli import captures, citing, kernel, lab, papers, proxy, rain, running, starting, studies
+from bentpipe.cli import (
+    captures,
+    citing,
+    kernel,
+    lab,
+    papers,
+    proxy,
+    rain,
+    running,
+    starting,
+    studies,
+)
 from bentpipe.cli.root import BAD_INPUT, DEFECT, Completed, cli, refuse, told
 from bentpipe.signals import INTERRUPTED
 

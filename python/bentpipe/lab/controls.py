@@ -11,6 +11,7 @@ from __future__ import annotations
 import math
 import re
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
@@ -44,6 +45,8 @@ MANTISSAS = (1.0, 1.2, 1.5, 2.0, 2.5, 3.0, 4.0, 5.0, 6.0, 8.0)
 RATIO = 20.0
 """Rates and delays go from the scenario's value divided by this to the value times this."""
 RECOVERIES = ("reno", "newreno", "sack", "linux")
+ORIGINS = frozenset({"default", "origin", "overridden", "source", "certainty", "text"})
+"""Keys of settings that say where a value comes from and how it is written."""
 RULED_OUT = frozenset({"link.feedback", "node.proxy"})
 """Keys of mechanisms that are not in the list: special routers, and split proxies."""
 
@@ -70,8 +73,8 @@ class Control:
     changes: Callable[[Any, Link], Changes] = field(repr=False)
     """Changes that set a value, on a link with the changes of all controls before."""
     help: str = ""
-    relative: bool = False
-    """True if the effect of a value depends on other controls, so that none is left out."""
+    compared: bool = False
+    """True if a value can be the scenario's own one, written differently."""
 
     def to_dict(self) -> dict[str, Any]:
         """The control for the page."""
@@ -89,19 +92,37 @@ def controls(scenario: Scenario) -> list[Control]:
 
 def fitting(control: Control, link: Link) -> Control | None:
     """The control with those values that the scenario takes and that change it; None without."""
-    options = [one for one in control.options if one.value is None or has_effect(control, one, link)]
+    options = [
+        one for one in control.options if one.value is None or has_effect(control, one, link)
+    ]
     if len(options) < 2:
         return None
     return replace(control, options=options)
 
 
 def has_effect(control: Control, option: Option, link: Link) -> bool:
-    """True if the scenario takes the value and is another one with it."""
+    """True if the scenario takes the value and is explained differently with it."""
     try:
         changed = link.scenario.with_(control.changes(option.value, link))
     except InputError:
         return False
-    return control.relative or changed != link.scenario
+    return not control.compared or meaning(changed) != meaning(link.scenario)
+
+
+@lru_cache(maxsize=8)
+def meaning(scenario: Scenario) -> Any:
+    """The values of a scenario, without where they come from."""
+    found = scenario.explain().to_dict()
+    return without_origins([found[key] for key in ("settings", "nodes", "links", "flows")])
+
+
+def without_origins(node: Any) -> Any:
+    """The data without the keys that say where a value comes from and how it is written."""
+    if isinstance(node, list):
+        return [without_origins(one) for one in node]
+    if isinstance(node, dict):
+        return {key: without_origins(one) for key, one in node.items() if key not in ORIGINS}
+    return node
 
 
 def candidates(link: Link) -> Iterator[Control]:
@@ -137,8 +158,9 @@ def of_path(link: Link) -> Iterator[Control]:
         ("return_rate", "Return rate", slow_back),
     ):
         yield slider(
-            name, "Path", label, around(hop.rate_bps), hop.rate_bps, lambda v: unspaced(short(v, "bit/s")),
-            lambda v: short(v, "bit/s"), at(hop, "rate"), link.name_of(hop),
+            name, "Path", label, around(hop.rate_bps), hop.rate_bps,
+            lambda v: unspaced(short(v, "bit/s")), lambda v: short(v, "bit/s"), at(hop, "rate"),
+            link.name_of(hop),
         )  # fmt: skip
     yield delay(link)
     yield from loss(link, slow)
@@ -146,18 +168,17 @@ def of_path(link: Link) -> Iterator[Control]:
 
 
 def queue(link: Link, hop: Hop) -> Control:
-    """The queue of the bottleneck. The scenario's own one keeps its unit and stands in its place."""
+    """The queue of the bottleneck, with the scenario's own one in its place and unit."""
     own = setting_of(link, hop, "queue")
     limits = own.value if isinstance(own.value, dict) else {}
     size = limits.get("bytes") or limits.get("packets", 0) * PACKET_BYTES
     about = f"{link.name_of(hop)}, in bandwidth-delay products"
-    made = slider(
+    return slider(
         "queue", "Path", "Queue", QUEUES, size / link.bdp_bytes, lambda v: f"{v:g}",
         lambda v: f"{v:g} BDP",
         lambda value, now: {f"{place(hop)}.queue": {"bdp": float(value)} | rule_of(now)}, about,
         spaced(own.text),
     )  # fmt: skip
-    return replace(made, relative=True)
 
 
 def rule_of(link: Link) -> Changes:
@@ -203,8 +224,8 @@ def loss(link: Link, hop: Hop) -> Iterator[Control]:
         steps = [now + half / 2 for half in range(-16, 9)]
         yield slider(
             "signal", "Path", "Signal in clear sky", steps, now, str,
-            lambda v: f"{v:g} dB", lambda value, _: {f"{own_channel(link, hop)}.{key}": float(value)},
-            name,
+            lambda v: f"{v:g} dB",
+            lambda value, _: {f"{own_channel(link, hop)}.{key}": float(value)}, name,
         )  # fmt: skip
 
 
@@ -236,7 +257,7 @@ def of_hosts(link: Link, flow: Flow, values: dict[str, Setting]) -> Iterator[Con
         kinds = [Option(one, one) for one in RECOVERIES if one != now_text]
         yield Control(
             "recovery", "Hosts", "Loss recovery", "choice", [Option(None, now_text), *kinds],
-            lambda value, _: {"flow.0.transport.recovery": value},
+            lambda value, _: {"flow.0.transport.recovery": value}, compared=True,
         )  # fmt: skip
     elif protocol == "quic":
         yield window(values, "transport.quic.stream_receive_window")
@@ -270,27 +291,31 @@ def window(values: dict[str, Setting], key: str) -> Control:
     found = values.get(key)
     now = found.value if found and isinstance(found.value, int) else None
     text = spaced(found.text) if found else "of the system"
-    return slider(
+    made = slider(
         "window", "Hosts", "Receive buffer", [2.0**power for power in range(14, 27)], now,
         lambda v: f"{v / 1024:.0f}KiB",
         lambda v: f"{v / 2**20:g} MiB" if v >= 2**20 else f"{v / 2**10:g} KiB",
         lambda value, _: {f"flow.0.{key}": value}, "of a size that does not grow", text,
     )  # fmt: skip
+    return replace(made, compared=True)
 
 
 def mechanism(link: Link) -> Control:
     """A mechanism at the place where it can help most, as `compare --on-path` has it."""
     entries = [one for one in _native.mechanisms() if one.key not in RULED_OUT]
-    options = [Option(one.name, f"{one.name} ({one.kind})") for one in entries]
+    options = [Option(None, "none added")]
+    options += [Option(one.name, f"{one.name} ({one.kind})") for one in entries]
     return Control(
-        "mechanism", "Path", "Mechanism on the path", "choice", [Option(None, "none added"), *options],
+        "mechanism", "Path", "Mechanism on the path", "choice", options,
         lambda value, now: mechanisms.of_name(value, now).changes,
     )  # fmt: skip
 
 
 def proxy(link: Link) -> Control:
     """A split proxy at the end of the slowest link; the scenario's own one can be taken away."""
-    own = [one["name"] for one in link.document.get("node", []) if one.get("proxy", "none") != "none"]
+    own = [
+        one["name"] for one in link.document.get("node", []) if one.get("proxy", "none") != "none"
+    ]
     if own:
         options = [Option(None, "as in the scenario"), Option("none", "none")]
     else:
@@ -375,8 +400,8 @@ def slider(
 ) -> Control:
     """A slider over numbers, with the scenario's own value in its place among them.
 
-    With `now_text`, the own value is in another notation than the others. Without a number it stands
-    first.
+    With `now_text`, the own value is in another notation than the others. Without a number it
+    stands first.
     """
     shown = [one for one in numbers if now_text or one != now]
     others = [Option(notation(one), text(one)) for one in shown]

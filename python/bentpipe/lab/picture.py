@@ -49,10 +49,7 @@ def left_out(links: int, flows: int, flow: Flow) -> str:
 
 def box(node: Node, flow: Flow) -> dict[str, Any]:
     """A node with its profile, middlebox, proxy and forwarding."""
-    about = []
-    for host in flow.hosts:
-        if host.node == node.name and host.profile:
-            about.append(host.profile)
+    about = [one.profile for one in flow.hosts if one.node == node.name and one.profile]
     if node.middlebox:
         about.append(node.middlebox.name)
     if node.proxy:

@@ -16,8 +16,8 @@ if TYPE_CHECKING:
     from bentpipe._native import Recording, Scenario
 
 SAMPLES = 2400
-"""Samples of a run that lasts its whole duration. A run that ends early has fewer, so there are more
-samples than points of a line."""
+"""Samples of a run that lasts its whole duration: more than points of a line, because a run that
+ends early has fewer."""
 LEAST_INTERVAL_S = 0.001
 
 
@@ -88,7 +88,7 @@ def result(scenario: Scenario, recording: Recording) -> dict[str, Any]:
         "wall_ms": round(recording.wall_s * 1e3, 1),
         "series": series(link, recording),
         "totals": totals(link, recording),
-        "limits": {words: share for words, share in shares_of(flow).items()},
+        "limits": shares_of(flow),
         "held_back": held_back_by(shares_of(flow)),
     }
 

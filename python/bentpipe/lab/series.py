@@ -13,6 +13,8 @@ if TYPE_CHECKING:
     from bentpipe._native import Recording
     from bentpipe.compare.links import Link
 
+    Values = np.ndarray[Any, Any]
+
 MOST_POINTS = 300
 """Points of a line, at most: two pixels for each on a wide screen."""
 WINDOWS = 50
@@ -32,13 +34,11 @@ def series(link: Link, recording: Recording) -> dict[str, Any]:
     kept = np.arange((t.size - 1) % step, t.size, step)
     route = [of_hop(links, hop.link, hop.direction) for hop in link.hops]
     bottleneck = of_hop(links, link.bottleneck.link, link.bottleneck.direction)
-    lost = sum(
-        at(one, column, t)
-        for one in route
-        for column in ("dropped_packets", "corrupted_packets")
-    )
+    lost = np.zeros_like(t)
+    for one in route:
+        lost += at(one, "dropped_packets", t) + at(one, "corrupted_packets", t)
     goodput, window_s = rate(t, flow["delivered_bytes"].to_numpy(), step)
-    values = {
+    values: dict[str, Values] = {
         "t": t,
         "goodput": goodput / 1e6,
         "cwnd": flow["cwnd_bytes"].to_numpy() / 1e3,
@@ -54,17 +54,15 @@ def of_hop(links: pl.DataFrame, number: int, direction: str) -> pl.DataFrame:
     return links.filter(pl.col("link") == 2 * number + (direction == "backward"))
 
 
-def at(table: pl.DataFrame, column: str, t: np.ndarray[Any, Any]) -> np.ndarray[Any, Any]:
+def at(table: pl.DataFrame, column: str, t: Values) -> Values:
     """Values of a column at these times, each that of the last sample until then."""
     times = table["t_s"].to_numpy()
     found = np.searchsorted(times, t + 1e-9, side="right") - 1
-    values: np.ndarray[Any, Any] = table[column].to_numpy()[np.maximum(found, 0)].astype(float)
+    values: Values = table[column].to_numpy()[np.maximum(found, 0)].astype(float)
     return values
 
 
-def rate(
-    t: np.ndarray[Any, Any], delivered: np.ndarray[Any, Any], step: int
-) -> tuple[np.ndarray[Any, Any], float]:
+def rate(t: Values, delivered: Values, step: int) -> tuple[Values, float]:
     """Mean goodput of the window before each time in bit/s, and the window in seconds.
 
     The window is a fiftieth of the run, and at least the distance of two points.
@@ -77,7 +75,9 @@ def rate(
     return values, float(t[min(back, t.size - 1)] - t[0])
 
 
-def rounded(values: np.ndarray[Any, Any]) -> list[float | None]:
+def rounded(values: Values) -> list[float | None]:
     """Numbers with few digits, and None for those that are not known."""
     texts = (f"{one:.{DIGITS}g}" for one in values.tolist())
-    return [None if text == "nan" else int(text) if text.isdigit() else float(text) for text in texts]
+    return [
+        None if text == "nan" else int(text) if text.isdigit() else float(text) for text in texts
+    ]

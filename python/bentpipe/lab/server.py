@@ -16,8 +16,6 @@ import secrets
 import socket
 import threading
 from dataclasses import asdict
-from importlib import resources
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import tornado.web
@@ -25,7 +23,7 @@ from tornado.httpserver import HTTPServer
 from tornado.iostream import StreamClosedError
 
 from bentpipe.compare import links
-from bentpipe.errors import BentpipeError, EngineError, InputError
+from bentpipe.errors import BentpipeError, InputError
 from bentpipe.lab import page, results
 from bentpipe.lab.picture import picture
 from bentpipe.lab.runner import Runner
@@ -80,7 +78,7 @@ class Handler(tornado.web.RequestHandler):
         origins = [f"http://{name}" for name in allowed]
         if any(one not in origins for one in self.request.headers.get_list("Origin")):
             raise tornado.web.HTTPError(403, reason="Only the page itself may ask")
-        token = self.path_args[0] or ""
+        token = f"{self.request.path}/".split("/")[1]
         if not hmac.compare_digest(token.encode(), self.lab.token.encode()):
             raise tornado.web.HTTPError(403, reason="The token is missing or wrong")
         return None
@@ -232,11 +230,6 @@ class Counted(Handler):
 class Unknown(Handler):
     """Any other path: checked as all, so that nothing differs without the token."""
 
-    def initialize(self, lab: Server) -> None:
-        """Keep the server, and take the first part of the path for a token."""
-        super().initialize(lab)
-        self.path_args = [self.request.path.split("/")[1]]
-
     def get(self, *_: str) -> None:
         """Answer that there is nothing."""
         raise tornado.web.HTTPError(404, reason="There is no such page")
@@ -351,7 +344,7 @@ def bound(port: int | None) -> socket.socket:
         try:
             return listening(number)
         except OSError as error:
-            reason = error.strerror
+            reason = error.strerror or str(error)
     if port is None:
         raise InputError(f"no port from {PORT} to {PORT + PORTS - 1} is free; choose one by --port")
     free = next((one for one in range(port + 1, 65_536) if is_free(one)), None)

@@ -15,7 +15,10 @@ SUFFIXES = (".html", ".js", ".css")
 @cache
 def files() -> dict[str, Traversable]:
     """The files of the page by their names, with the style of reports and the charts."""
-    folders = [resources.files("bentpipe.lab") / "page", resources.files("bentpipe.lab") / "page/uplot"]
+    folders = [
+        resources.files("bentpipe.lab") / "page",
+        resources.files("bentpipe.lab") / "page/uplot",
+    ]
     found = {
         one.name: one
         for folder in folders

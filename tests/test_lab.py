@@ -1,0 +1,497 @@
+"""`bentpipe lab`: the server of the live page, and its state and controls, over real sockets."""
+
+from __future__ import annotations
+
+import http.client
+import io
+import json
+import re
+import signal
+import socket
+import subprocess
+import sys
+import time
+import zipfile
+from contextlib import closing, contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import bentpipe as bp
+from bentpipe.compare import links
+from bentpipe.lab.controls import controls, meaning
+from bentpipe.lab.series import MOST_POINTS
+from bentpipe.lab.server import Server
+from bentpipe.lab.state import CONTROLLERS, State, initial
+from conftest import EXAMPLES, SMALL
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+    from email.message import Message
+
+    from conftest import Bentpipe
+
+LONG = re.sub("channel.*\n", "", SMALL.replace("60s", "3600s").replace("2Mbit/s", "300Mbit/s"))
+LONG = LONG.replace('download = "300kB"', 'bulk = "unlimited"')
+"""A scenario that runs for many seconds."""
+
+
+@dataclass
+class Answer:
+    """A whole answer of the server."""
+
+    status: int
+    headers: Message
+    content: bytes
+
+
+@dataclass
+class Client:
+    """Asks a server as another program would."""
+
+    server: Server
+    page: str = "tests"
+
+    @contextmanager
+    def opened(
+        self, method: str, path: str, content: Any = None, **headers: str
+    ) -> Iterator[http.client.HTTPResponse]:
+        """The answer to one request; `path` is below the token unless it begins with `/`."""
+        connection = http.client.HTTPConnection("127.0.0.1", self.server.port, timeout=60)
+        whole = path if path.startswith("/") else f"/{self.server.token}/{path}"
+        body = None if content is None else json.dumps(content)
+        named = {name.replace("_", "-"): value for name, value in headers.items()}
+        kind = {} if body is None else {"Content-Type": "application/json"}
+        connection.request(method, whole, body, kind | named)
+        with closing(connection), connection.getresponse() as answer:
+            yield answer
+
+    def ask(self, method: str, path: str, content: Any = None, **headers: str) -> Answer:
+        """The whole answer to one request."""
+        with self.opened(method, path, content, **headers) as answer:
+            return Answer(answer.status, answer.headers, answer.read())
+
+    def run(self, state: Any) -> list[dict[str, Any]]:
+        """The lines of a picture."""
+        answer = self.ask("POST", "run", {"page": self.page, "state": state})
+        assert answer.status == 200
+        return [json.loads(line) for line in answer.content.splitlines()]
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    server = Server(initial(None, (), None, None))
+    yield Client(server)
+    server.close()
+
+
+PRESET = {"preset": "geo-ku", "controllers": ["cubic", "bbr"], "values": {"duration": "5s"}}
+
+
+def of_kind(lines: list[dict[str, Any]], kind: str) -> list[dict[str, Any]]:
+    return [one for one in lines if one["kind"] == kind]
+
+
+# ---------------------------------------------------------------------------------- who may ask
+
+
+@pytest.mark.parametrize(
+    ("method", "path"),
+    [("GET", ""), ("GET", "start"), ("POST", "run"), ("POST", "save/study"), ("GET", "x/y")],
+)
+def test_without_the_token_nothing_is_answered(client: Client, method: str, path: str) -> None:
+    for token in ("", "wrong", client.server.token[:-1], client.server.token + "x"):
+        answer = client.ask(method, f"/{token}/{path}", {} if method == "POST" else None)
+        assert answer.status == 403, (token, path)
+        assert b"token" in answer.content
+    assert client.ask("GET", "").status == 200
+
+
+@pytest.mark.parametrize("host", ["example.org", "example.org:{port}", "127.0.0.1", "127.0.0.1:1"])
+def test_another_host_is_refused(client: Client, host: str) -> None:
+    answer = client.ask("GET", "", Host=host.format(port=client.server.port))
+    assert (answer.status, answer.content) == (403, b"This is not the host of this page\n")
+    assert client.ask("GET", "", Host=f"localhost:{client.server.port}").status == 200
+
+
+@pytest.mark.parametrize("origin", ["http://example.org", "null", "http://127.0.0.1:1"])
+def test_another_origin_is_refused(client: Client, origin: str) -> None:
+    content = {"page": "x", "state": PRESET}
+    assert client.ask("POST", "run", content, Origin=origin).status == 403
+    own = f"http://127.0.0.1:{client.server.port}"
+    assert client.ask("POST", "run", content, Origin=own).status == 200
+
+
+def test_a_form_of_another_page_is_no_request(client: Client) -> None:
+    """A form needs no permission of the server, but cannot send JSON."""
+    answer = client.ask("POST", "stop", {"page": "x"}, Content_Type="text/plain")
+    assert answer.status == 400
+
+
+def test_the_server_is_on_the_loopback_address_only(client: Client) -> None:
+    assert client.server.socket.getsockname()[0] == "127.0.0.1"
+    policy = client.ask("GET", "").headers["Content-Security-Policy"]
+    assert "default-src 'none'" in policy
+    assert "unsafe" not in policy
+
+
+def test_only_files_of_the_page_are_served(client: Client) -> None:
+    for name in ("main.js", "style.css", "uPlot.iife.min.js", "lab.css"):
+        assert client.ask("GET", name).status == 200, name
+    for name in ("__init__.py", "..", "%2e%2e%2fserver.py", "server.py", "../server.py"):
+        assert client.ask("GET", name).status in (403, 404), name
+
+
+def test_a_port_in_use_names_the_next_free_one(bentpipe: Bentpipe, client: Client) -> None:
+    done = bentpipe("lab", "--port", str(client.server.port))
+    assert done.returncode == 2
+    found = re.search(r"address already in use; the next free one is (\d+): --port \1", done.stderr)
+    assert found
+    with socket.socket() as free:
+        free.bind(("127.0.0.1", int(found[1])))
+
+
+def test_without_a_port_a_free_one_is_found(client: Client) -> None:
+    other = Server(client.server.state)
+    try:
+        assert other.port != client.server.port
+        assert other.token != client.server.token
+    finally:
+        other.close()
+
+
+def test_bad_input_on_the_command_line_ends_it_at_once(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    (tmp_path / "bad.toml").write_text(SMALL.replace("rate", "rat"))
+    for arguments, expected in (
+        (("bad.toml",), "bad.toml:6:1: link[0].rat: expected a key of `link[0]`"),
+        (("--controllers", "cubik"), "there is no controller 'cubik'; did you mean 'cubic'?"),
+        (("--controllers", "mine.py:Mine"), "the page has no controllers in Python"),
+        (("--set", "link.0.rat=1Mbit/s"), "did you mean `rate`?"),
+        (("missing.toml",), "missing.toml"),
+    ):
+        done = bentpipe("lab", *arguments)
+        assert done.returncode == 2, arguments
+        assert expected in done.stderr
+        assert done.stdout == ""
+
+
+def test_the_command_serves_the_page_until_ctrl_c(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SMALL)
+    command = [sys.executable, "-m", "bentpipe", "lab", "small.toml", "--controllers", "hybla"]
+    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout
+        address = process.stdout.readline().strip()
+        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)(/[\w-]{20,}/)", address)
+        assert found
+        connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=60)
+        connection.request("GET", f"{found[2]}start")
+        start = json.loads(connection.getresponse().read())
+        assert start["state"] == {"toml": SMALL, "values": {}, "controllers": ["hybla"]}
+        assert start["file"] == "small.toml"
+        connection.close()
+        process.send_signal(signal.SIGINT)
+        assert process.wait(timeout=60) == 0
+
+
+# ------------------------------------------------------------------------------------ pictures
+
+
+def test_a_picture_has_the_scenario_and_a_run_of_each_controller(client: Client) -> None:
+    lines = client.run(PRESET)
+    assert lines[0]["kind"] == "setup"
+    assert lines[-1]["kind"] == "end"
+    (setup,) = of_kind(lines, "setup")
+    assert [one["name"] for one in setup["path"]["nodes"]] == ["server", "gateway", "client"]
+    results = {one["controller"]: one for one in of_kind(lines, "result")}
+    assert set(results) == {"cubic", "bbr"}
+    # The same numbers as those of a run by any other way.
+    scenario = bp.Scenario.parse(setup["toml"]).with_({"flow.0.controller": "bbr"})
+    run = bp.run(scenario)
+    assert results["bbr"]["totals"]["goodput"] == run.flows["goodput_bps"][0] / 1e6
+    assert results["bbr"]["totals"]["lost"] == sum(
+        one.dropped_packets + one.corrupted_packets
+        for one in run.recording.links
+        if one.direction == "forward"
+    )
+    (tables,) = of_kind(lines, "tables")
+    assert tables["differences"]["columns"] == ["cubic", "bbr"]
+
+
+def test_series_are_those_of_the_run_with_few_points(client: Client) -> None:
+    (found,) = of_kind(client.run(PRESET | {"controllers": ["cubic"]}), "result")
+    series = found["series"]
+    scenario = State.of_json(PRESET, Path("x.toml")).scenario
+    interval = round(scenario.duration_s / 2400 * 1e9)
+    changes = {"record.interval": f"{interval}ns", "flow.0.controller": "cubic"}
+    run = bp.run(scenario.with_(changes))
+    flow = {round(t, 6): row for t, *row in run.flow_series.select(
+        "t_s", "cwnd_bytes", "srtt_ms").iter_rows()}  # fmt: skip
+    assert 100 < len(series["t"]) <= MOST_POINTS
+    for t, cwnd, rtt in zip(series["t"], series["cwnd"], series["rtt"], strict=True):
+        near = min(flow, key=lambda one: abs(one - t))
+        assert cwnd == pytest.approx(flow[near][0] / 1e3, rel=1e-3)
+        assert rtt == (None if flow[near][1] is None else pytest.approx(flow[near][1], rel=1e-3))
+    assert series["lost"][-1] == found["totals"]["lost"]
+    assert sum(series["goodput"]) > 0
+
+
+def test_an_equal_request_runs_nothing_again_and_another_does(client: Client) -> None:
+    state = PRESET | {"seed": 12345}
+    before = client.server.runner.counts.started
+    first = of_kind(client.run(state), "result")
+    assert client.server.runner.counts.started == before + 2
+    again = of_kind(client.run(state), "result")
+    assert client.server.runner.counts.started == before + 2
+    key = lambda one: one["controller"]  # noqa: E731
+    assert sorted(again, key=key) == sorted(first, key=key)
+    client.run(state | {"seed": 12346})
+    assert client.server.runner.counts.started == before + 4
+
+
+def test_a_picture_is_small(client: Client) -> None:
+    lines = client.run(PRESET | {"controllers": list(CONTROLLERS)})
+    sizes = [len(json.dumps(one)) for one in of_kind(lines, "result")]
+    assert max(sizes) < 20_000
+    assert len(json.dumps(lines)) < 150_000
+
+
+BAD = SMALL.replace("rate", "rat")
+
+
+def test_errors_are_those_of_the_command_line(
+    client: Client, bentpipe: Bentpipe, tmp_path: Path
+) -> None:
+    name = client.server.state.source.file.name
+    (tmp_path / name).write_text(BAD)
+    lines = client.run({"toml": BAD, "controllers": ["cubic"]})
+    (error,) = lines
+    assert error["kind"] == "error"
+    messages = [one["message"] for one in error["problems"]]
+    done = bentpipe("run", name)
+    assert done.stderr == f"bentpipe: {chr(10).join(messages)}\n"
+    assert error["problems"][0]["line"] == 6
+
+
+@pytest.mark.parametrize(
+    ("state", "expected"),
+    [
+        ({"preset": "geo-k", "controllers": ["cubic"]}, "did you mean 'geo-ka'"),
+        ({"preset": "geo-ku", "controllers": ["cubik"]}, "did you mean 'cubic'?"),
+        ({"preset": "geo-ku", "controllers": ["m.py:M"]}, "no controllers in Python"),
+        ({"preset": "geo-ku", "controllers": []}, "expected from 1 to 8 controllers, found 0"),
+        ({"preset": "geo-ku"}, "expected from 1 to 8 controllers, found 0"),
+        ({"controllers": ["cubic"]}, "expected `preset` or `toml`"),
+        (PRESET | {"values": {"rat": 1}}, "no control 'rat'; did you mean 'rate'?"),
+        (PRESET | {"values": {"rate": "1"}}, "the unit is missing"),
+        (PRESET | {"values": {"queue": []}}, "queue: expected a value of the slider, found []"),
+        (PRESET | {"values": {"mechanism": "codell"}}, "did you mean 'codel'?"),
+        (PRESET | {"values": 3}, "state.values: expected an object, found 3"),
+        (PRESET | {"seed": -1}, "seed: expected a whole number"),
+        (PRESET | {"sed": 1}, "there is no key 'sed'; did you mean 'seed'?"),
+        ([], "state: expected an object, found list"),
+    ],
+)
+def test_a_state_that_is_wrong_says_what_was_expected(
+    client: Client, state: Any, expected: str
+) -> None:
+    (line,) = client.run(state)
+    assert line["kind"] == "error"
+    assert expected in line["problems"][0]["message"]
+
+
+def test_what_is_no_json_is_refused(client: Client) -> None:
+    assert client.ask("POST", "run", []).status == 400
+    assert client.ask("POST", "run", {"state": PRESET}).status == 400
+    assert client.ask("POST", "run", {"state": PRESET, "page": "../x"}).status == 400
+
+
+def test_a_controller_that_does_not_fit_leaves_the_others(client: Client) -> None:
+    state = {"toml": (EXAMPLES / "sctp-two-paths.toml").read_text(), "values": {"duration": "5s"},
+             "controllers": ["none", "cubic"]}  # fmt: skip
+    lines = client.run(state)
+    (setup,) = of_kind(lines, "setup")
+    assert list(setup["failed"]) == ["cubic"]
+    assert [one["controller"] for one in of_kind(lines, "result")] == ["none"]
+
+
+# --------------------------------------------------------------------------- stopping, and newer
+
+
+@contextmanager
+def started(client: Client, state: dict[str, Any], page: str) -> Iterator[http.client.HTTPResponse]:
+    """An answer whose first run has begun."""
+    with client.opened("POST", "run", {"page": page, "state": state}) as answer:
+        while b'"progress"' not in (line := answer.readline()):
+            assert line, "the run has ended"
+        yield answer
+
+
+def wait_until_idle(client: Client) -> float:
+    """The seconds until no run is under way."""
+    began = time.monotonic()
+    while client.server.runner.counts.under_way:
+        assert time.monotonic() - began < 60
+        time.sleep(0.01)
+    return time.monotonic() - began
+
+
+STATE = {"toml": LONG, "controllers": ["cubic"]}
+
+
+def test_a_long_run_shows_progress_and_can_be_stopped(client: Client) -> None:
+    with started(client, STATE, "one") as answer:
+        assert client.ask("POST", "stop", {"page": "another"}).status == 200
+        assert b'"progress"' in answer.readline()
+        assert client.ask("POST", "stop", {"page": "one"}).status == 200
+        rest = [json.loads(line) for line in answer.read().splitlines()]
+    assert [one["kind"] for one in rest if one["kind"] != "progress"] == ["stopped", "end"]
+    assert client.server.runner.counts.under_way == 0
+
+
+def test_a_page_that_is_gone_stops_its_runs(client: Client) -> None:
+    with started(client, STATE, "gone"):
+        assert client.server.runner.counts.under_way == 1
+    wait_until_idle(client)
+
+
+def test_the_newest_request_of_a_page_wins(client: Client) -> None:
+    counts = client.server.runner.counts
+    with started(client, STATE, "tests") as answer:
+        stopped = counts.stopped
+        lines = client.run(PRESET | {"seed": 77, "controllers": ["cubic"]})
+        assert of_kind(lines, "result")
+        assert counts.stopped == stopped + 1
+        assert b'"stopped"' in answer.read()
+
+
+def test_the_end_of_the_server_ends_long_runs() -> None:
+    server = Server(initial(None, (), None, None))
+    with started(Client(server), STATE, "one"):
+        began = time.monotonic()
+        server.close()
+        assert time.monotonic() - began < 30
+    assert not server.thread.is_alive()
+    server.close()
+
+
+# -------------------------------------------------------------------------------------- controls
+
+
+SCENARIOS = sorted(path for path in EXAMPLES.glob("*.toml") if not path.name.startswith("study-"))
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_every_value_of_every_control_fits_and_has_an_effect(path: Path) -> None:
+    scenario = bp.Scenario.load(path)
+    state = initial(path, (), None, None)
+    found = state.source.controls
+    assert {"duration", "rate", "delay", "queue"} <= {one.id for one in found}
+    for control in found:
+        assert sum(one.value is None for one in control.options) == 1
+        assert len({one.text for one in control.options}) == len(control.options), control.id
+        for option in control.options:
+            if option.value is None:
+                continue
+            if control.id == "queue":  # a length in BDP changes with the rate and the delay
+                continue
+            changed = State(state.source, {control.id: option.value}, ("cubic",)).scenario
+            assert meaning(changed) != meaning(scenario), (control.id, option)
+
+
+def values_of(state: State, name: str) -> list[Any]:
+    control = next(one for one in state.source.controls if one.id == name)
+    return [one.value for one in control.options]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("rate", "5Mbit/s"), ("return_rate", "100kbit/s"), ("delay", "50ms"), ("loss", "0.01"),
+        ("queue", "0.1"), ("host_from", "none"), ("host_to", "linux-2.4"), ("window", "64KiB"),
+        ("recovery", "newreno"), ("mechanism", "codel"), ("proxy", "pepsal"), ("outage", "5s"),
+        ("fade", True), ("duration", "30s"),
+    ],
+)  # fmt: skip
+def test_every_control_of_a_preset_changes_the_run(name: str, value: Any) -> None:
+    plain = State.of_json({"preset": "geo-ku", "controllers": ["cubic"]}, Path("x.toml"))
+    assert value in values_of(plain, name)
+    assert {one.id for one in plain.source.controls} == {
+        "rate", "return_rate", "delay", "loss", "queue", "host_from", "host_to", "window",
+        "recovery", "mechanism", "proxy", "outage", "fade", "duration",
+    }  # fmt: skip
+    moved = State(plain.source, {name: value}, ("cubic",))
+    before, after = (bp.run(one.of_controller("cubic")).digest() for one in (plain, moved))
+    assert before != after
+
+
+def test_controls_without_an_effect_are_not_shown() -> None:
+    def names(file: str) -> set[str]:
+        return {one.id for one in controls(bp.Scenario.load(EXAMPLES / file))}
+
+    # A flow over SCTP has no profiles, recovery of TCP or proxy; QUIC has a window.
+    assert not {"host_from", "recovery", "window", "proxy"} & names("sctp-two-paths.toml")
+    assert "window" in names("quic-and-tcp.toml")
+    assert not {"host_from", "recovery", "proxy"} & names("quic-and-tcp.toml")
+    # A modem has a signal, and no error rate beside it; the fade is its own.
+    assert "signal" in names("fade.toml")
+    assert not {"loss", "fade"} & names("fade.toml")
+    # Events can be left out where there are some.
+    assert "no_events" in names("handover.toml")
+    assert "no_events" not in names("lossy-geo.toml")
+    # Without window scaling, larger buffers change nothing.
+    state = initial(EXAMPLES / "geo-download.toml", (), None, None)
+    assert values_of(state, "window") == ["16KiB", "32KiB", None]
+
+
+@pytest.mark.parametrize("name", links.presets())
+def test_all_presets_have_controls_and_run(client: Client, name: str) -> None:
+    lines = client.run({"preset": name, "controllers": ["cubic"], "values": {"duration": "5s"}})
+    assert of_kind(lines, "result")
+    assert "bentpipe/compare" not in json.dumps(lines)
+
+
+def test_several_controls_together_give_a_valid_file(tmp_path: Path) -> None:
+    values = {"rate": "5Mbit/s", "queue": "0.5", "proxy": "pepsal", "mechanism": "ack-filter",
+              "outage": "1s", "host_from": "none", "window": "64KiB", "fade": True}  # fmt: skip
+    state = State.of_json(PRESET | {"values": values}, Path("x.toml"))
+    (tmp_path / "saved.toml").write_text(state.toml)
+    saved = bp.Scenario.load(tmp_path / "saved.toml")
+    assert bp.run(saved).digest() == bp.run(state.scenario).digest()
+    assert saved.duration_s == 120
+
+
+# --------------------------------------------------------------------------------------- saving
+
+
+def test_a_saved_scenario_gives_the_same_run(client: Client, tmp_path: Path) -> None:
+    state = PRESET | {"values": {"duration": "5s", "loss": "0.01"}, "seed": 5}
+    answer = client.ask("POST", "save/scenario", {"state": state})
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="geo-ku.toml"'
+    (tmp_path / "geo-ku.toml").write_bytes(answer.content)
+    run = bp.run(bp.Scenario.load(tmp_path / "geo-ku.toml"))
+    (shown,) = of_kind(client.run(state | {"controllers": ["cubic"]}), "result")
+    assert shown["totals"]["goodput"] == run.flows["goodput_bps"][0] / 1e6
+
+
+def test_a_saved_study_compares_the_controllers(
+    client: Client, bentpipe: Bentpipe, tmp_path: Path
+) -> None:
+    named = ["cubic", "hybla:rtt0=0.05"]
+    answer = client.ask("POST", "save/study", {"state": PRESET | {"controllers": named}})
+    content = answer.content
+    again = client.ask("POST", "save/study", {"state": PRESET | {"controllers": named}}).content
+    assert content == again
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        archive.extractall(tmp_path)
+    done = bentpipe("study", "geo-ku-study.toml", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["runs"] == 40
+
+
+def test_what_cannot_be_saved_says_why(client: Client) -> None:
+    answer = client.ask("POST", "save/study", {"state": {"toml": BAD, "controllers": ["cubic"]}})
+    assert answer.status == 422
+    assert "did you mean `rate`?" in json.loads(answer.content)["problems"][0]["message"]

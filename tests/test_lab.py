@@ -150,6 +150,7 @@ def test_a_port_in_use_names_the_next_free_one(bentpipe: Bentpipe, client: Clien
     found = re.search(r"address already in use; the next free one is (\d+): --port \1", done.stderr)
     assert found
     with socket.socket() as free:
+        free.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
         free.bind(("127.0.0.1", int(found[1])))
 
 

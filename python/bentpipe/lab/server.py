@@ -157,7 +157,7 @@ class Runs(Handler):
         try:
             await self.line("setup", **found)
             await self.results(job.reports, [name for name, _ in runs])
-        except StreamClosedError:
+        except (StreamClosedError, asyncio.CancelledError):  # the page, or the server, has ended
             job.stopped = True
         await work
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import http.client
 import io
 import json
@@ -21,11 +22,12 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.compare import links
+from bentpipe.lab import Lab
 from bentpipe.lab.controls import controls, meaning
 from bentpipe.lab.series import MOST_POINTS
 from bentpipe.lab.server import Server
 from bentpipe.lab.state import CONTROLLERS, State, initial
-from conftest import EXAMPLES, SMALL
+from conftest import EXAMPLES, ROOT, SMALL
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -178,22 +180,83 @@ def test_bad_input_on_the_command_line_ends_it_at_once(bentpipe: Bentpipe, tmp_p
         assert done.stdout == ""
 
 
-def test_the_command_serves_the_page_until_ctrl_c(tmp_path: Path) -> None:
-    (tmp_path / "small.toml").write_text(SMALL)
-    command = [sys.executable, "-m", "bentpipe", "lab", "small.toml", "--controllers", "hybla"]
-    with subprocess.Popen(command, cwd=tmp_path, stdout=subprocess.PIPE, text=True) as process:
+def documented() -> list[str]:
+    """The commands of the page about the live page."""
+    block = (ROOT / "docs/lab.md").read_text().split("```sh\n")[1].split("```")[0]
+    return [line.partition("#")[0].strip() for line in block.splitlines()]
+
+
+@contextmanager
+def serving(folder: Path, *arguments: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
+    """The command in a folder with the examples, and the address that it has printed."""
+    (folder / "examples").symlink_to(EXAMPLES)
+    command = [sys.executable, "-m", "bentpipe", *arguments]
+    pipes: dict[str, Any] = {"stdout": subprocess.PIPE, "stderr": subprocess.PIPE, "text": True}
+    with subprocess.Popen(command, cwd=folder, **pipes) as process:
         assert process.stdout
-        address = process.stdout.readline().strip()
-        found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)(/[\w-]{20,}/)", address)
-        assert found
-        connection = http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=60)
-        connection.request("GET", f"{found[2]}start")
-        start = json.loads(connection.getresponse().read())
-        assert start["state"] == {"toml": SMALL, "values": {}, "controllers": ["hybla"]}
-        assert start["file"] == "small.toml"
-        connection.close()
+        try:
+            yield process, process.stdout.readline().strip()
+        finally:
+            process.kill()
+
+
+def of_address(address: str, path: str) -> Any:
+    """The object at a path below an address."""
+    found = re.fullmatch(r"http://127\.0\.0\.1:(\d+)(/[\w-]{20,}/)", address)
+    assert found, address
+    with closing(http.client.HTTPConnection("127.0.0.1", int(found[1]), timeout=60)) as asked:
+        asked.request("GET", f"{found[2]}{path}")
+        return json.loads(asked.getresponse().read())
+
+
+@pytest.mark.parametrize("command", documented())
+def test_the_command_serves_the_page_until_ctrl_c(command: str, tmp_path: Path) -> None:
+    program, *arguments = command.split()
+    assert program == "bentpipe"
+    with serving(tmp_path, *arguments) as (process, address):
+        start = of_address(address, "start")
+        names = [one for one in arguments if one.endswith(".toml")]
+        assert start["file"] == (Path(names[0]).name if names else "geo-ku.toml")
+        assert start["state"].get("preset") == (None if names else "geo-ku")
         process.send_signal(signal.SIGINT)
+        assert process.communicate(timeout=60) == ("ended\n", "")
+        assert process.returncode == 0
+
+
+def test_options_of_the_command_are_in_the_page(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SMALL)
+    options = ("--controllers", "hybla", "--seed", "9", "--set", "link.0.rate=1Mbit/s")
+    with serving(tmp_path, "lab", "small.toml", *options) as (process, address):
+        state = of_address(address, "start")["state"]
+        assert (state["controllers"], state["seed"]) == (["hybla"], 9)
+        assert "1Mbit/s" in state["toml"]
+        process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=60) == 0
+
+
+def test_the_page_is_an_object_for_programs(tmp_path: Path) -> None:
+    (tmp_path / "small.toml").write_text(SMALL)
+    scenario = bp.Scenario.load(tmp_path / "small.toml")
+    for given in (scenario, tmp_path / "small.toml", str(tmp_path / "small.toml")):
+        with Lab(given, controllers=["cubic"]) as lab:
+            assert of_address(lab.address, "start")["state"]["controllers"] == ["cubic"]
+            assert lab.address in lab._repr_html_()
+            assert "<Lab of 'small' at" in repr(lab)
+        with pytest.raises(OSError, match="refused"):
+            of_address(lab.address, "start")
+    with Lab("meo") as lab:
+        assert of_address(lab.address, "start")["state"]["preset"] == "meo"
+    with pytest.raises(bp.InputError, match="did you mean 'cubic'"):
+        Lab("meo", controllers=["cubik"])
+
+
+def test_the_charts_are_those_of_their_package() -> None:
+    folder = ROOT / "python/bentpipe/lab/page/uplot"
+    sums = dict(re.findall(r"\| `([^`]+)` \| `(\w{64})` \|", (folder / "SOURCE.md").read_text()))
+    files = {one.name for one in folder.iterdir()} - {"SOURCE.md"}
+    assert set(sums) == files
+    for name in files:
+        assert hashlib.sha256((folder / name).read_bytes()).hexdigest() == sums[name]
 
 
 # ------------------------------------------------------------------------------------ pictures

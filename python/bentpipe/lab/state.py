@@ -174,16 +174,30 @@ def initial(
 
     Without names of controllers it has the usual ones, and first that of the scenario.
     """
-    if file is None:
-        found = source(DEFAULT, None, Path(f"{DEFAULT}.toml"))
-        if sets:
-            preset = shipped(f"{DEFAULT}.toml")
-            scenario = _native.Scenario.load(preset, (f"duration={DURATION}", *sets))
-            found = source(None, scenario.to_toml(), found.file)
-    else:
+    if file is not None:
         scenario = _native.Scenario.load(file, sets)
         text = scenario.to_toml() if sets else file.read_text(encoding="utf-8")
-        found = source(None, text, file)
+        return of_source(source(None, text, file), names, seed)
+    if sets:
+        preset = shipped(f"{DEFAULT}.toml")
+        return initial_of(
+            _native.Scenario.load(preset, (f"duration={DURATION}", *sets)), names, seed
+        )
+    return initial_of(DEFAULT, names, seed)
+
+
+def initial_of(
+    scenario: Scenario | str, names: Sequence[str] | None, seed: int | None = None
+) -> State:
+    """The first state of a page of a scenario, or of a preset by its name."""
+    if isinstance(scenario, str):
+        return of_source(source(scenario, None, Path(f"{scenario}.toml")), names, seed)
+    file = Path(f"{scenario.name}.toml")
+    return of_source(source(None, scenario.to_toml(), file), names, seed)
+
+
+def of_source(found: Source, names: Sequence[str] | None, seed: int | None) -> State:
+    """The first state of a page of a source."""
     if names is None:
         flow = links.Link(found.scenario.name, found.scenario).document["flow"][0]
         own = flow.get("controller", CONTROLLERS[0])

@@ -147,6 +147,7 @@ function takeTables(found) {
   draw();
   drawDifferences(by("differences"), found.differences);
   drawLimits(by("limits"), found.limits);
+  counts.pictures += 1;
   clearTimeout(takeTables.timer);
   takeTables.timer = setTimeout(() => (by("status").textContent = found.summary), 500);
 }

@@ -14,7 +14,7 @@ export async function post(path, content) {
 }
 
 // Counts for tests and for those who want to know.
-export const counts = { requests: 0, bytes: 0 };
+export const counts = { requests: 0, bytes: 0, pictures: 0 };
 
 export class Requests {
   constructor(state, take) {

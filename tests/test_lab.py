@@ -27,6 +27,7 @@ from bentpipe.lab.controls import controls, meaning
 from bentpipe.lab.series import MOST_POINTS
 from bentpipe.lab.server import Server
 from bentpipe.lab.state import CONTROLLERS, State, initial
+from bentpipe.study.statistics import student_interval
 from conftest import EXAMPLES, ROOT, SMALL
 
 if TYPE_CHECKING:
@@ -378,6 +379,47 @@ def test_a_controller_that_does_not_fit_leaves_the_others(client: Client) -> Non
     (setup,) = of_kind(lines, "setup")
     assert list(setup["failed"]) == ["cubic"]
     assert [one["controller"] for one in of_kind(lines, "result")] == ["none"]
+
+
+def test_a_band_has_the_range_of_all_seeds_and_paired_differences(client: Client) -> None:
+    state = {"preset": "geo-lossy", "controllers": ["cubic", "bbr"],
+             "values": {"duration": "20s"}, "seed": 3}  # fmt: skip
+    asked = {"page": "tests", "state": state, "seeds": 4}
+    answer = client.ask("POST", "run", asked)
+    found = [json.loads(line) for line in answer.content.splitlines()]
+    assert [one["share"] for one in of_kind(found, "part")][-1] == 1
+    (bands,) = of_kind(found, "bands")
+    singles = [of_kind(client.run(state | {"seed": seed}), "result") for seed in (3, 4, 5, 6)]
+    for name in ("cubic", "bbr"):
+        totals = [one["totals"] for runs in singles for one in runs if one["controller"] == name]
+        lost = bands["lines"][name]["lost"]
+        assert lost["low"][-1] == min(one["lost"] for one in totals)
+        assert lost["high"][-1] == max(one["lost"] for one in totals)
+        sides = zip(lost["low"], lost["mid"], lost["high"], strict=True)
+        known = [one for one in sides if None not in one]
+        assert len(known) > 100
+        assert all(low <= mid <= high for low, mid, high in known)
+        column = bands["differences"]["columns"].index(name)
+        goodput = bands["differences"]["rows"][0]["cells"][column]
+        mean = sum(one["goodput"] for one in totals) / 4
+        assert float(goodput["text"]) == pytest.approx(mean, rel=1e-3)
+    (low, high) = map(float, goodput["difference"].replace(",", "").split(" to "))
+    by_seed = [
+        [next(one["totals"]["goodput"] for one in runs if one["controller"] == name)
+         for name in ("bbr", "cubic")]
+        for runs in singles
+    ]  # fmt: skip
+    differences = [bbr - cubic for bbr, cubic in by_seed]
+    expected = student_interval(differences)
+    assert (low, high) == pytest.approx(expected, rel=1e-3)
+    assert goodput["is_better"]
+
+
+@pytest.mark.parametrize("seeds", [0, 51, "3", True, 1.5])
+def test_a_number_of_seeds_that_is_none_is_refused(client: Client, seeds: Any) -> None:
+    answer = client.ask("POST", "run", {"page": "tests", "state": PRESET, "seeds": seeds})
+    (line,) = [json.loads(line) for line in answer.content.splitlines()]
+    assert "seeds: expected a whole number from 1 to 50" in line["problems"][0]["message"]
 
 
 # --------------------------------------------------------------------------- stopping, and newer

@@ -166,6 +166,21 @@ def test_controllers_come_and_go_and_keep_their_colours(browser: Browser, server
         assert "cubic" not in " ".join(opened.locator(heads).all_inner_texts())
 
 
+def test_a_band_is_drawn_on_demand_and_goes_with_the_next_change(
+    browser: Browser, server: Server
+) -> None:
+    with tab(browser, server) as opened:
+        before = picture(opened)
+        opened.click("#band")
+        settled(opened)
+        assert "Means over 10 seeds" in opened.inner_text("#differences-note")
+        assert all(one != other for one, other in zip(before, picture(opened), strict=True))
+        move(opened, "loss", 1)
+        assert "One seed proves little" in opened.inner_text("#differences-note")
+        move(opened, "loss", -1)
+        assert picture(opened) == before
+
+
 def test_errors_of_the_file_stand_beside_the_last_good_picture(
     browser: Browser, server: Server
 ) -> None:

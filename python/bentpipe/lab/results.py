@@ -131,7 +131,7 @@ def table(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 def cell(metric: Metric, value: float | None, base: float | None, *, first: bool) -> dict[str, Any]:
     """A value, its difference from the first controller, and which of both is better."""
-    text = {"text": count(value) if metric.is_count else significant(value)}
+    text = {"text": written(metric, value)}
     if first or value is None or base is None:
         return text
     difference = value - base
@@ -141,6 +141,11 @@ def cell(metric: Metric, value: float | None, base: float | None, *, first: bool
     if difference:
         found["is_better"] = (difference < 0) is metric.lower_is_better  # type: ignore[assignment]
     return found
+
+
+def written(metric: Metric, value: float | None) -> str:
+    """A value of a metric for people."""
+    return count(value) if metric.is_count else significant(value)
 
 
 def limits(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:

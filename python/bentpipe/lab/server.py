@@ -41,6 +41,9 @@ PORTS = 100
 """Ports after it that are tried."""
 MOST_BODY = 2_000_000
 """Bytes of a request."""
+SEEDS = 10
+"""Seeds of a band."""
+MOST_SEEDS = 50
 PAGE_ID = re.compile(r"[\w-]{1,64}")
 POLICY = (
     "default-src 'none'; script-src 'self'; style-src 'self'; connect-src 'self';"
@@ -131,6 +134,7 @@ class Start(Handler):
             "file": self.lab.state.source.file.name,
             "presets": links.presets(),
             "most_controllers": MOST_CONTROLLERS,
+            "seeds": SEEDS,
             "series": [asdict(one) for one in results.SERIES],
             **page.looks(),
         })  # fmt: skip
@@ -149,14 +153,25 @@ class Runs(Handler):
         try:
             state = State.of_json(data.get("state"), self.lab.state.source.file)
             found, runs = shown(state)
+            seeds = number_of_seeds(data.get("seeds", 1))
         except BentpipeError as error:
             await self.line("error", problems=problems(error))
             return
         job = await self.lab.runner.begin(self.page)
-        work = asyncio.ensure_future(self.lab.runner.run(self.page, job, runs))
+        repeated = [
+            (f"{number} {name}", scenario.with_({"seed": scenario.seed + number}))
+            for number in range(seeds)
+            for name, scenario in runs
+        ]
+        todo = runs if seeds == 1 else repeated
+        work = asyncio.ensure_future(self.lab.runner.run(self.page, job, todo))
         try:
             await self.line("setup", **found)
-            await self.results(job.reports, [name for name, _ in runs])
+            names = [name for name, _ in runs]
+            if seeds == 1:
+                await self.results(job.reports, names)
+            else:
+                await self.bands(job.reports, names, seeds)
         except (StreamClosedError, asyncio.CancelledError):  # the page, or the server, has ended
             job.stopped = True
         await work
@@ -180,6 +195,32 @@ class Runs(Handler):
             await self.line("tables", differences=results.table(ordered),
                             limits=results.limits(ordered),
                             summary=results.summary(ordered, names))  # fmt: skip
+        await self.line("end")
+
+    async def bands(self, reports: asyncio.Queue[Any], names: list[str], seeds: int) -> None:
+        """Write how many runs are complete, and at the end the bands of all seeds."""
+        done: dict[str, dict[str, Any]] = {}
+        failed = ""
+        ended = 0
+        while ended < seeds * len(names):
+            kind, label, content = await reports.get()
+            if kind == "progress":
+                continue
+            ended += 1
+            if kind == "result":
+                done[label] = content
+            else:
+                failed = kind if content is None else f"{label.partition(' ')[2]}: {content}"
+            await self.line("part", share=round(ended / (seeds * len(names)), 3))
+        if failed:
+            await self.line("stopped" if failed == "stopped" else "failed", controller="",
+                            message=failed)  # fmt: skip
+        else:
+            from bentpipe.lab import bands
+
+            found = {name: [done[f"{number} {name}"] for number in range(seeds)] for name in names}
+            await self.line("bands", seeds=seeds, lines=bands.lines(found),
+                            differences=bands.table(found))  # fmt: skip
         await self.line("end")
 
     def on_connection_close(self) -> None:
@@ -262,6 +303,13 @@ def shown(state: State) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
         "warnings": [one.sentence for one in explained.warnings],
     }
     return found, runs
+
+
+def number_of_seeds(found: Any) -> int:
+    """The number of seeds of a request; `InputError` if it is none."""
+    if type(found) is not int or not 1 <= found <= MOST_SEEDS:
+        raise InputError.of_value("seeds", f"a whole number from 1 to {MOST_SEEDS}", repr(found))
+    return found
 
 
 def problems(error: BentpipeError) -> list[dict[str, Any]]:

@@ -3,6 +3,7 @@
 import { make } from "./elements.js";
 
 const HEIGHT = 150;
+const EDGE = { stroke: "transparent", width: 0, spanGaps: true, points: { show: false } };
 
 export class Charts {
   constructor(box, series, looks) {
@@ -39,11 +40,13 @@ export class Charts {
     return this.looks.dashes[turn % this.looks.dashes.length];
   }
 
-  // `runs` are [name, number of its look, result]; `end` is the duration in seconds.
-  draw(runs, end) {
+  // `runs` are [name, number of its look, result]; `end` is the duration in seconds. With `bands`,
+  // lines are medians over seeds.
+  draw(runs, end, bands = null) {
     this.runs = runs;
+    this.bands = bands && runs.every(([name]) => bands[name]) ? bands : null;
     this.end = end;
-    const key = JSON.stringify([runs.map(([name, look]) => [name, look]), this.isDark()]);
+    const key = JSON.stringify([runs.map(([name, look]) => [name, look]), this.isDark(), Boolean(this.bands)]);
     if (key !== this.key) this.rebuild();
     this.key = key;
     this.series.forEach((one, number) => {
@@ -57,7 +60,11 @@ export class Charts {
 
   data(one) {
     if (!this.runs.length) return [[0], []];
-    const tables = this.runs.map(([, , found]) => [found.series.t, found.series[one.id]]);
+    const tables = this.runs.map(([name, , found]) => {
+      if (!this.bands) return [found.series.t, found.series[one.id]];
+      const { mid, low, high } = this.bands[name][one.id];
+      return [this.bands[name].t, mid, high, low];
+    });
     return tables.length === 1 ? tables[0] : uPlot.join(tables);
   }
 
@@ -99,16 +106,20 @@ export class Charts {
       ],
       series: [
         {},
-        ...this.runs.map(([name, look]) => ({
+        ...this.runs.flatMap(([name, look]) => [{
           label: name,
           stroke: this.colour(look),
           width: 2,
           dash: this.dash(look),
           spanGaps: true,
           points: { show: false },
-          paths: one.step ? uPlot.paths.stepped({ align: 1 }) : undefined,
-        })),
+          paths: one.step && !this.bands ? uPlot.paths.stepped({ align: 1 }) : undefined,
+        }, ...(this.bands ? [EDGE, EDGE] : [])]),
       ],
+      bands: this.bands ? this.runs.map(([, look], number) => ({
+        series: [3 * number + 2, 3 * number + 3],
+        fill: `${this.colour(look)}38`,
+      })) : undefined,
       hooks: {
         setCursor: [(chart) => this.read(chart, one, number)],
         setScale: [(chart, key) => key === "x" && this.zoomed(chart)],
@@ -150,7 +161,7 @@ export class Charts {
     const { readout } = this.figures[number];
     const at = chart.cursor.idx;
     if (at === null || at === undefined || !this.runs.length) return void (readout.textContent = "");
-    const values = this.runs.map(([name], line) => `${name} ${shown(before(chart.data[line + 1], at))}`);
+    const values = this.runs.map(([name], line) => `${name} ${shown(before(chart.data[line * (this.bands ? 3 : 1) + 1], at))}`);
     readout.textContent = `${chart.data[0][at].toFixed(1)} s: ${values.join(", ")}`;
   }
 

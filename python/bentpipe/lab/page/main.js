@@ -10,6 +10,8 @@ import { drawDifferences, drawLimits } from "./tables.js";
 
 const EDIT_MS = 300; // until typing has paused
 const LINK_MS = 200;
+const ONE_SEED =
+  "Differences from the first controller, with the same seed. One seed proves little: a band shows several, and a study has intervals.";
 const SLOW_MS = 300; // from here on results are drawn one by one, with progress
 
 const root = document.documentElement;
@@ -19,6 +21,7 @@ let asked = ""; // the link that was set last
 let setup = null; // of the last good picture
 let looks = {}; // numbers of colours by controller, kept while it is on the page
 let results = new Map(); // what is drawn
+let bands = null; // lines over several seeds, until something changes
 let incoming = null; // what has come of the request under way
 let isEdited = false; // the text has changes that are not in the picture
 
@@ -108,8 +111,10 @@ function take(answer) {
     begin: () => (incoming = { results: new Map(), shares: {}, began: performance.now() }),
     setup: () => takeSetup(answer),
     progress: () => (incoming.shares[answer.controller] = answer.share),
+    part: () => (incoming.share = answer.share),
+    bands: () => takeBands(answer),
     result: () => incoming.results.set(answer.controller, answer),
-    failed: () => say(`${answer.controller}: ${answer.message}`),
+    failed: () => say([answer.controller, answer.message].filter(Boolean).join(": ")),
     stopped: () => say("Stopped. The figures show the last complete runs."),
     tables: () => takeTables(answer),
     error: () => showErrors(answer.problems),
@@ -144,6 +149,8 @@ function takeSetup(found) {
 // All results have come: one picture of them.
 function takeTables(found) {
   results = incoming.results;
+  bands = null;
+  by("differences-note").textContent = ONE_SEED;
   draw();
   drawDifferences(by("differences"), found.differences);
   drawLimits(by("limits"), found.limits);
@@ -152,15 +159,25 @@ function takeTables(found) {
   takeTables.timer = setTimeout(() => (by("status").textContent = found.summary), 500);
 }
 
+function takeBands({ lines, differences, seeds }) {
+  bands = lines;
+  draw();
+  drawDifferences(by("differences"), differences);
+  by("differences-note").textContent = `Means over ${seeds} seeds. Below them are 95 % intervals of the paired differences from the first controller. (n.s.): not significant, with Holm's correction for all differences of the table.`;
+  say(`Lines are medians of ${seeds} seeds, bands their whole range.`);
+  counts.pictures += 1;
+}
+
 // Of a slow request, those results that have come, and the others from before.
 function showSome() {
   results = new Map([...results, ...incoming.results]);
+  bands = null;
   draw();
 }
 
 function draw() {
   const names = state.controllers.filter((name) => results.has(name));
-  charts.draw(names.map((name) => [name, looks[name], results.get(name)]), setup.duration_s);
+  charts.draw(names.map((name) => [name, looks[name], results.get(name)]), setup.duration_s, bands);
 }
 
 function showBusy(isBusy) {
@@ -173,10 +190,12 @@ function showBusy(isBusy) {
   }
   if (!isShown) return;
   const shares = state.controllers.map((name) => (incoming.results.has(name) ? 1 : incoming.shares[name] ?? 0));
-  by("progress").value = shares.reduce((sum, one) => sum + one, 0) / shares.length;
+  by("progress").value = incoming.share ?? shares.reduce((sum, one) => sum + one, 0) / shares.length;
   by("progress-text").textContent = `${Math.floor(100 * by("progress").value)} %`;
 }
 
+by("band").textContent = `Band over ${start.seeds} seeds`;
+by("band").addEventListener("click", () => requests.ask({ seeds: start.seeds }));
 by("stop").addEventListener("click", () => post("stop", { page }));
 
 function showErrors(problems) {

@@ -24,7 +24,8 @@ export class Requests {
     this.waiting = false;
   }
 
-  ask() {
+  ask(more = {}) {
+    this.more = more;
     if (!this.current) return void this.send();
     this.waiting = true;
     const { abort, began } = this.current;
@@ -53,7 +54,7 @@ export class Requests {
     const answer = await fetch("run", {
       method: "POST",
       headers: { "Content-Type": "application/json" },
-      body: JSON.stringify({ page, state: this.state() }),
+      body: JSON.stringify({ page, state: this.state(), ...this.more }),
       signal: abort.signal,
     });
     if (!answer.ok) throw new Error(await answer.text());

@@ -24,6 +24,7 @@ import bentpipe as bp
 from bentpipe.compare import links
 from bentpipe.lab import Lab
 from bentpipe.lab.controls import controls, meaning
+from bentpipe.lab.lessons import PREDICTIONS, lesson
 from bentpipe.lab.series import MOST_POINTS
 from bentpipe.lab.server import Server
 from bentpipe.lab.state import CONTROLLERS, State, initial
@@ -566,6 +567,55 @@ def test_several_controls_together_give_a_valid_file(tmp_path: Path) -> None:
     saved = bp.Scenario.load(tmp_path / "saved.toml")
     assert bp.run(saved).digest() == bp.run(state.scenario).digest()
     assert saved.duration_s == 120
+
+
+# -------------------------------------------------------------------------------------- lessons
+
+
+def test_predictions_cover_all_ratios_once() -> None:
+    ends = [(one.least, one.most) for one in PREDICTIONS]
+    assert ends[0][0] == 0
+    assert ends[-1][1] == float("inf")
+    assert [most for _, most in ends[:-1]] == [least for least, _ in ends[1:]]
+
+
+RIGHT = {
+    "window": 4, "slow-start": 0, "bufferbloat": 4, "fade": 0, "rtt-unfairness": 4,
+    "thin-return": 0, "handover": 3, "proxy": 4, "quic-proxy": 0, "aqm-target": 0,
+    "default-hosts": 0, "controller": 4,
+}  # fmt: skip
+"""The numbers of the predictions that come true; the texts of the lessons explain them."""
+
+
+def test_there_are_twelve_lessons_without_their_answers(client: Client) -> None:
+    found = json.loads(client.ask("GET", "lessons").content)
+    assert [one["id"] for one in found["lessons"]] == list(RIGHT)
+    assert len(found["predictions"]) == 5
+    for one in found["lessons"]:
+        assert not {"why", "right"} & one.keys()
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_the_runs_of_a_lesson_answer_it(client: Client, name: str) -> None:
+    content = {"page": "lesson", "lesson": name}
+    answer = json.loads(client.ask("POST", "lessons", content).content)
+    assert PREDICTIONS[answer["right"]].least <= answer["ratio"]
+    assert answer["right"] == RIGHT[name], answer["measured"]
+    one = lesson(name)
+    values = []
+    for side in (one.before, one.after):
+        run = bp.run(side.state.of_controller(side.state.controllers[0]))
+        totals = {"goodput": "goodput_bps", "p95_rtt": "p95_rtt_ms", "completion": "completion_s"}
+        values.append(run.flows[totals[one.metric.id]][0])
+    assert answer["ratio"] == pytest.approx(values[1] / values[0])
+    if one.control:
+        assert one.control in {control.id for control in one.before.state.source.controls}
+
+
+def test_a_lesson_that_does_not_exist_names_the_nearest(client: Client) -> None:
+    answer = client.ask("POST", "lessons", {"page": "x", "lesson": "fades"})
+    assert answer.status == 404
+    assert b"did you mean 'fade'?" in answer.content
 
 
 # --------------------------------------------------------------------------------------- saving

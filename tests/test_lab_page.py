@@ -181,6 +181,24 @@ def test_a_band_is_drawn_on_demand_and_goes_with_the_next_change(
         assert picture(opened) == before
 
 
+def test_a_lesson_asks_and_its_runs_answer(browser: Browser, server: Server) -> None:
+    with tab(browser, server) as opened:
+        opened.click("#lessons summary")
+        opened.select_option("#lesson", label="1. Window and bandwidth-delay product")
+        settled(opened)
+        assert opened.input_value("#toml").count("64KiB") == 1
+        assert opened.is_disabled("#lesson-answer")
+        opened.get_by_label("It stays within 5 %.").check()
+        opened.click("#lesson-answer")
+        told = opened.locator("#lesson-body [role=status]")
+        told.get_by_text("Not quite. It grows to double or more.").wait_for(timeout=PATIENCE_MS)
+        assert "Goodput: 64 KiB: 0.8" in told.inner_text()
+        opened.get_by_role("button", name="Show: 4 MiB").click()
+        settled(opened)
+        assert "4MiB" in opened.input_value("#toml")
+        assert opened.locator(".control.pointed #control-window").count() == 1
+
+
 def test_errors_of_the_file_stand_beside_the_last_good_picture(
     browser: Browser, server: Server
 ) -> None:

@@ -25,6 +25,7 @@ from tornado.iostream import StreamClosedError
 from bentpipe.compare import links
 from bentpipe.errors import BentpipeError, InputError
 from bentpipe.lab import page, results
+from bentpipe.lab.lessons import PREDICTIONS, lesson, lessons
 from bentpipe.lab.picture import picture
 from bentpipe.lab.runner import Runner
 from bentpipe.lab.saving import saved_scenario, saved_study
@@ -260,6 +261,40 @@ class Save(Handler):
         self.finish(content)
 
 
+class Lessons(Handler):
+    """Questions with predictions, and their answers from runs."""
+
+    page = ""
+
+    def get(self, _: str) -> None:
+        """Write all lessons, without their answers."""
+        predictions = [one.text for one in PREDICTIONS]
+        found = [one.to_dict() for one in lessons().values()]
+        self.finish({"predictions": predictions, "lessons": found})
+
+    async def post(self, _: str) -> None:
+        """Run both sides of a lesson, and write what they say."""
+        data = self.body()
+        self.page = self.page_id(data)
+        try:
+            chosen = lesson(data.get("lesson"))
+        except InputError as error:
+            raise tornado.web.HTTPError(404, reason=str(error)) from None
+        sides = {"before": chosen.before.state, "after": chosen.after.state}
+        runs = [(name, one.of_controller(one.controllers[0])) for name, one in sides.items()]
+        job = await self.lab.runner.begin(self.page)
+        await self.lab.runner.run(self.page, job, runs)
+        ended = [job.reports.get_nowait() for _ in range(job.reports.qsize())]
+        found = {name: content for kind, name, content in ended if kind == "result"}
+        if found.keys() != sides.keys():
+            raise tornado.web.HTTPError(409, reason="The runs were stopped")
+        self.finish(chosen.answer(found["before"], found["after"]))
+
+    def on_connection_close(self) -> None:
+        """Stop the runs of a page that is gone."""
+        self.lab.runner.stop(self.page)
+
+
 class Counted(Handler):
     """Numbers of runs."""
 
@@ -354,6 +389,7 @@ class Server:
                 (rf"{token}/run", Runs, given),
                 (rf"{token}/stop", Stop, given),
                 (rf"{token}/save/(scenario|study)", Save, given),
+                (rf"{token}/lessons", Lessons, given),
                 (rf"{token}/counts", Counted, given),
                 (rf"{token}/((?:[\w.-]+)?)", Files, given),
                 (r".*", Unknown, given),

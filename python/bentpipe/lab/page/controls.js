@@ -22,6 +22,12 @@ export class Controls {
     for (const group of this.form.querySelectorAll("fieldset")) group.disabled = !isEnabled;
   }
 
+  // Mark the control that a lesson is about, until it is made again.
+  point(id) {
+    for (const [name, row] of Object.entries(this.rows)) row.classList.toggle("pointed", name === id);
+    this.rows[id]?.scrollIntoView({ block: "nearest", inline: "nearest" });
+  }
+
   make(controls) {
     this.inputs = {};
     this.rows = {};

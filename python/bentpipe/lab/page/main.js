@@ -3,6 +3,7 @@
 import { Charts } from "./charts.js";
 import { Controls } from "./controls.js";
 import { by, make, stroke } from "./elements.js";
+import { lessons } from "./lessons.js";
 import { drawPath } from "./path.js";
 import { counts, page, post, Requests } from "./requests.js";
 import { fromLink, toLink } from "./state.js";
@@ -310,6 +311,15 @@ matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showTheme)
 const own = start.state.toml === undefined ? [] : [make("option", { value: "" }, start.file)];
 const edited = own.length ? own : [make("option", { value: "", hidden: true }, "edited")];
 by("preset").append(...edited, ...start.presets.map((name) => make("option", { value: name }, name)));
+
+lessons(
+  (wanted) => {
+    state = wanted;
+    isEdited = false;
+    update();
+  },
+  (control) => controls.point(control),
+);
 
 globalThis.lab = { counts, charts }; // for tests
 showTheme();

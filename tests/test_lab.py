@@ -303,6 +303,27 @@ def test_series_are_those_of_the_run_with_few_points(client: Client) -> None:
     assert sum(series["goodput"]) > 0
 
 
+def test_limits_are_those_of_the_flow_or_of_its_legs(client: Client) -> None:
+    def rows(values: dict[str, Any]) -> dict[str, dict[str, float]]:
+        lines = client.run(PRESET | {"controllers": ["cubic"], "values": values})
+        (tables,) = of_kind(lines, "tables")
+        found = tables["limits"]
+        return {
+            row["label"]: dict(zip(found["columns"], (one["share"] for one in row["cells"]),
+                                   strict=True))
+            for row in found["rows"]
+        }  # fmt: skip
+
+    state = State.of_json(PRESET | {"controllers": ["cubic"]}, Path("x.toml"))
+    flow = bp.run(state.of_controller("cubic")).recording.flows[0]
+    (shares,) = rows({"duration": "5s"}).values()
+    assert shares["congestion window"] == flow.limited_by_congestion_window
+    assert sum(shares.values()) == pytest.approx(1)
+    legs = rows({"duration": "5s", "proxy": "pepsal"})
+    assert list(legs) == ["cubic, server to gateway", "cubic, gateway to client"]
+    assert all(sum(one.values()) == pytest.approx(1) for one in legs.values())
+
+
 def test_an_equal_request_runs_nothing_again_and_another_does(client: Client) -> None:
     state = PRESET | {"seed": 12345}
     before = client.server.runner.counts.started

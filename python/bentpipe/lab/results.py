@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.compare.links import Link
 from bentpipe.counts import packets
-from bentpipe.limits import LIMITS, held_back_by, shares_of
+from bentpipe.limits import LIMITS, shares, shares_of
 from bentpipe.numbers import count, percent, signed, significant
 
 if TYPE_CHECKING:
@@ -19,6 +19,8 @@ SAMPLES = 2400
 """Samples of a run that lasts its whole duration: more than points of a line, because a run that
 ends early has fewer."""
 LEAST_INTERVAL_S = 0.001
+WHOLE = ""
+"""The name of the only leg of a flow that no gateway splits."""
 
 
 @dataclass(frozen=True)
@@ -80,6 +82,8 @@ def recorded(scenario: Scenario) -> Scenario:
 def result(scenario: Scenario, recording: Recording) -> dict[str, Any]:
     """Series, totals and limits of a run, as the page gets them."""
     from bentpipe.lab.series import series
+    from bentpipe.report.legs import limited_legs
+    from bentpipe.runs import Run
 
     link = Link(scenario.name, scenario)
     flow = recording.flows[0]
@@ -88,8 +92,12 @@ def result(scenario: Scenario, recording: Recording) -> dict[str, Any]:
         "wall_ms": round(recording.wall_s * 1e3, 1),
         "series": series(link, recording),
         "totals": totals(link, recording),
-        "limits": shares_of(flow),
-        "held_back": held_back_by(shares_of(flow)),
+        "limits": {
+            leg.removeprefix(f"{flow.flow}: "): shares(of)
+            for leg, of in limited_legs(Run(recording, scenario)).items()
+            if leg.startswith(f"{flow.flow}: ")
+        }
+        or {WHOLE: shares_of(flow)},
     }
 
 
@@ -149,20 +157,24 @@ def written(metric: Metric, value: float | None) -> str:
 
 
 def limits(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
-    """Shares of the time of each controller that each limit held it back."""
-    names = [words for words in LIMITS.values()
-             if any(one["limits"].get(words) for one in found.values())]  # fmt: skip
-    rows = [
-        {
-            "label": controller,
-            "cells": [
-                {"text": percent(share, 2), "share": share}
-                for share in (one["limits"].get(words) for words in names)
-            ],
-        }
+    """Shares of the time of each controller, or of its legs, that each limit held it back."""
+    rows = {
+        f"{controller}, {leg}" if leg else controller: own
         for controller, one in found.items()
-    ]
-    return {"columns": names, "rows": rows}
+        for leg, own in one["limits"].items()
+    }
+    names = [words for words in LIMITS.values() if any(one.get(words) for one in rows.values())]
+    return {
+        "columns": names,
+        "rows": [
+            {
+                "label": label,
+                "cells": [{"text": percent(one.get(words), 2), "share": one.get(words)}
+                          for words in names],
+            }
+            for label, one in rows.items()
+        ],
+    }  # fmt: skip
 
 
 def summary(found: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> str:

@@ -324,6 +324,18 @@ def test_limits_are_those_of_the_flow_or_of_its_legs(client: Client) -> None:
     assert all(sum(one.values()) == pytest.approx(1) for one in legs.values())
 
 
+def test_window_and_rtt_of_a_split_flow_are_those_of_the_leg_over_the_bottleneck(
+    client: Client,
+) -> None:
+    state = PRESET | {"controllers": ["cubic"], "values": {"duration": "5s", "proxy": "pepsal"}}
+    (found,) = of_kind(client.run(state), "result")
+    assert found["series"]["leg"] == "gateway to client"
+    # The other leg has 20 ms.
+    assert min(one for one in found["series"]["rtt"] if one is not None) > 500
+    (plain,) = of_kind(client.run(PRESET | {"controllers": ["cubic"]}), "result")
+    assert plain["series"]["leg"] == ""
+
+
 def test_an_equal_request_runs_nothing_again_and_another_does(client: Client) -> None:
     state = PRESET | {"seed": 12345}
     before = client.server.runner.counts.started

@@ -29,7 +29,7 @@ def series(link: Link, recording: Recording) -> dict[str, Any]:
     links = recording.table("link_series")
     t = flow["t_s"].to_numpy()
     if not t.size:
-        return {"t": [], **{one.id: [] for one in SERIES}, "window_s": 0.0}
+        return {"t": [], **{one.id: [] for one in SERIES}, "window_s": 0.0, "leg": ""}
     step = -(-t.size // MOST_POINTS)
     kept = np.arange((t.size - 1) % step, t.size, step)
     route = [of_hop(links, hop.link, hop.direction) for hop in link.hops]
@@ -38,15 +38,36 @@ def series(link: Link, recording: Recording) -> dict[str, Any]:
     for one in route:
         lost += at(one, "dropped_packets", t) + at(one, "corrupted_packets", t)
     goodput, window_s = rate(t, flow["delivered_bytes"].to_numpy(), step)
+    leg, of_sender = sender(link, recording, flow)
     values: dict[str, Values] = {
         "t": t,
         "goodput": goodput / 1e6,
-        "cwnd": flow["cwnd_bytes"].to_numpy() / 1e3,
-        "rtt": flow["srtt_ms"].to_numpy(),
+        "cwnd": at(of_sender, "cwnd_bytes", t) / 1e3,
+        "rtt": at(of_sender, "srtt_ms", t),
         "queue": at(bottleneck, "queue_bytes", t) / 1e3,
         "lost": lost,
     }
-    return {name: rounded(one[kept]) for name, one in values.items()} | {"window_s": window_s}
+    shown = {name: rounded(one[kept]) for name, one in values.items()}
+    return shown | {"window_s": window_s, "leg": leg}
+
+
+def sender(link: Link, recording: Recording, flow: pl.DataFrame) -> tuple[str, pl.DataFrame]:
+    """The series with window and RTT, and the leg that they belong to.
+
+    They are those of the flow. If a gateway splits it, they are those of the leg over the
+    bottleneck.
+    """
+    if "legs_series" not in recording.names:
+        return "", flow
+    route = link.scenario.explain().flows[0].route
+    place = next(n for n, hop in enumerate(link.hops) if hop.link == link.bottleneck.link)
+    name = recording.flows[0].flow
+    for one in recording.table("legs").filter(pl.col("flow") == name).iter_rows(named=True):
+        if route.index(one["from"]) <= place < route.index(one["to"]):
+            rows = (pl.col("flow") == 0) & (pl.col("leg") == one["leg"])
+            found = recording.table("legs_series").filter(rows)
+            return (f"{one['from']} to {one['to']}", found) if found.height else ("", flow)
+    return "", flow
 
 
 def of_hop(links: pl.DataFrame, number: int, direction: str) -> pl.DataFrame:
@@ -55,11 +76,12 @@ def of_hop(links: pl.DataFrame, number: int, direction: str) -> pl.DataFrame:
 
 
 def at(table: pl.DataFrame, column: str, t: Values) -> Values:
-    """Values of a column at these times, each that of the last sample until then."""
+    """Values of a column at these times, each that of the last sample until then, or NaN."""
     times = table["t_s"].to_numpy()
     found = np.searchsorted(times, t + 1e-9, side="right") - 1
-    values: Values = table[column].to_numpy()[np.maximum(found, 0)].astype(float)
-    return values
+    values = table[column].to_numpy()[np.maximum(found, 0)].astype(float)
+    known: Values = np.where(found >= 0, values, np.nan)
+    return known
 
 
 def rate(t: Values, delivered: Values, step: int) -> tuple[Values, float]:

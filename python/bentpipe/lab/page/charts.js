@@ -52,7 +52,7 @@ export class Charts {
     this.series.forEach((one, number) => {
       this.charts[number].setData(this.data(one), false);
       this.charts[number].setScale("x", this.shownRange());
-      this.figures[number].about.textContent = one.step ? "" : this.window();
+      this.figures[number].about.textContent = one.step ? this.leg(one) : this.window();
       this.figures[number].plot.setAttribute("aria-label", this.description(one));
     });
     this.redraws += 1;
@@ -72,6 +72,12 @@ export class Charts {
   window() {
     const windows = this.runs.map(([, , found]) => found.series.window_s);
     return windows.length ? `, mean over ${Number(Math.max(...windows).toPrecision(2))} s` : "";
+  }
+
+  // Of a split flow, the leg whose window and RTT are shown.
+  leg(one) {
+    const legs = new Set(this.runs.map(([, , found]) => found.series.leg).filter(Boolean));
+    return legs.size && ["cwnd", "rtt"].includes(one.id) ? `, ${[...legs].join(", ")}` : "";
   }
 
   description(one) {

@@ -93,13 +93,20 @@ export class Charts {
 
   rebuild() {
     for (const chart of this.charts) chart.destroy();
-    this.charts = this.series.map((one, number) => new uPlot(this.options(one, number), this.data(one), this.figures[number].plot));
+    this.charts = this.series.map(
+      (one, number) => new uPlot(this.options(one, number), this.data(one), this.figures[number].plot),
+    );
   }
 
   options(one, number) {
     const [ink, , grid] = this.looks.inks[this.isDark() ? "dark" : "light"];
     const isLast = number === this.series.length - 1;
-    const axis = { stroke: ink, grid: { stroke: grid, width: 1 }, ticks: { stroke: grid, width: 1 }, font: "11px system-ui, sans-serif" };
+    const axis = {
+      stroke: ink,
+      grid: { stroke: grid, width: 1 },
+      ticks: { stroke: grid, width: 1 },
+      font: "11px system-ui, sans-serif",
+    };
     return {
       width: this.width(),
       height: HEIGHT + (isLast ? 24 : 0),
@@ -107,25 +114,36 @@ export class Charts {
       cursor: { sync: { key: "lab" }, points: { size: 7 }, drag: { x: true, y: false } },
       scales: { x: { time: false }, y: { range: (_, __, high) => [0, high > 0 ? high * 1.05 : 1] } },
       axes: [
-        { ...axis, label: isLast ? "time (s)" : undefined, labelSize: 20, labelFont: "12px system-ui, sans-serif", size: 26 },
+        {
+          ...axis,
+          label: isLast ? "time (s)" : undefined,
+          labelSize: 20,
+          labelFont: "12px system-ui, sans-serif",
+          size: 26,
+        },
         { ...axis, size: 52, values: (_, values) => values.map((value) => value.toLocaleString("en")) },
       ],
       series: [
         {},
-        ...this.runs.flatMap(([name, look]) => [{
-          label: name,
-          stroke: this.colour(look),
-          width: 2,
-          dash: this.dash(look),
-          spanGaps: true,
-          points: { show: false },
-          paths: one.step && !this.bands ? uPlot.paths.stepped({ align: 1 }) : undefined,
-        }, ...(this.bands ? [EDGE, EDGE] : [])]),
+        ...this.runs.flatMap(([name, look]) => [
+          {
+            label: name,
+            stroke: this.colour(look),
+            width: 2,
+            dash: this.dash(look),
+            spanGaps: true,
+            points: { show: false },
+            paths: one.step && !this.bands ? uPlot.paths.stepped({ align: 1 }) : undefined,
+          },
+          ...(this.bands ? [EDGE, EDGE] : []),
+        ]),
       ],
-      bands: this.bands ? this.runs.map(([, look], number) => ({
-        series: [3 * number + 2, 3 * number + 3],
-        fill: `${this.colour(look)}38`,
-      })) : undefined,
+      bands: this.bands
+        ? this.runs.map(([, look], number) => ({
+            series: [3 * number + 2, 3 * number + 3],
+            fill: `${this.colour(look)}38`,
+          }))
+        : undefined,
       hooks: {
         setCursor: [(chart) => this.read(chart, one, number)],
         setScale: [(chart, key) => key === "x" && this.zoomed(chart)],
@@ -167,7 +185,9 @@ export class Charts {
     const { readout } = this.figures[number];
     const at = chart.cursor.idx;
     if (at === null || at === undefined || !this.runs.length) return void (readout.textContent = "");
-    const values = this.runs.map(([name], line) => `${name} ${shown(before(chart.data[line * (this.bands ? 3 : 1) + 1], at))}`);
+    const values = this.runs.map(
+      ([name], line) => `${name} ${shown(before(chart.data[line * (this.bands ? 3 : 1) + 1], at))}`,
+    );
     readout.textContent = `${chart.data[0][at].toFixed(1)} s: ${values.join(", ")}`;
   }
 

@@ -85,7 +85,13 @@ export class Controls {
   }
 
   seedRow() {
-    const input = make("input", { type: "number", id: "control-seed", min: 0, step: 1, "aria-describedby": "control-seed-help" });
+    const input = make("input", {
+      type: "number",
+      id: "control-seed",
+      min: 0,
+      step: 1,
+      "aria-describedby": "control-seed-help",
+    });
     input.addEventListener("change", () => {
       if (input.value !== "" && input.checkValidity()) this.changed("seed", Number(input.value));
     });

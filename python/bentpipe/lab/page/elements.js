@@ -21,7 +21,15 @@ export function stroke(colour, dash) {
   picture.setAttribute("height", 10);
   picture.setAttribute("aria-hidden", "true");
   const line = document.createElementNS(SVG, "line");
-  const values = { x1: 0, x2: 22, y1: 5, y2: 5, stroke: colour, "stroke-width": 2.5, "stroke-dasharray": dash.join(" ") };
+  const values = {
+    x1: 0,
+    x2: 22,
+    y1: 5,
+    y2: 5,
+    stroke: colour,
+    "stroke-width": 2.5,
+    "stroke-dasharray": dash.join(" "),
+  };
   for (const [key, value] of Object.entries(values)) line.setAttribute(key, value);
   picture.append(line);
   return picture;

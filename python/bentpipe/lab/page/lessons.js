@@ -41,7 +41,12 @@ function content(lesson, predictions, show, point) {
     if (!got.ok) return void (answer.textContent = await got.text());
     const { right, measured, why } = await got.json();
     const chosen = Number(group.querySelector("input:checked").value);
-    const verdict = right === null ? "No ratio could be computed." : chosen === right ? "Your prediction is right." : `Not quite. ${predictions[right]}`;
+    const verdict =
+      right === null
+        ? "No ratio could be computed."
+        : chosen === right
+          ? "Your prediction is right."
+          : `Not quite. ${predictions[right]}`;
     answer.replaceChildren(make("p", {}, make("b", {}, verdict), ` ${measured}`), make("p", {}, why));
   });
   return [make("p", {}, lesson.question), group, make("div", { class: "bar" }, ...sides, ask), answer];

@@ -164,7 +164,8 @@ function takeBands({ lines, differences, seeds }) {
   bands = lines;
   draw();
   drawDifferences(by("differences"), differences);
-  by("differences-note").textContent = `Means over ${seeds} seeds. Below them are 95 % intervals of the paired differences from the first controller. (n.s.): not significant, with Holm's correction for all differences of the table.`;
+  by("differences-note").textContent =
+    `Means over ${seeds} seeds. Below them are 95 % intervals of the paired differences from the first controller. (n.s.): not significant, with Holm's correction for all differences of the table.`;
   say(`Lines are medians of ${seeds} seeds, bands their whole range.`);
   counts.pictures += 1;
 }
@@ -178,7 +179,11 @@ function showSome() {
 
 function draw() {
   const names = state.controllers.filter((name) => results.has(name));
-  charts.draw(names.map((name) => [name, looks[name], results.get(name)]), setup.duration_s, bands);
+  charts.draw(
+    names.map((name) => [name, looks[name], results.get(name)]),
+    setup.duration_s,
+    bands,
+  );
 }
 
 function showBusy(isBusy) {
@@ -190,7 +195,7 @@ function showBusy(isBusy) {
     showBusy.timer = setTimeout(() => requests.current && showBusy(true), SLOW_MS);
   }
   if (!isShown) return;
-  const shares = state.controllers.map((name) => (incoming.results.has(name) ? 1 : incoming.shares[name] ?? 0));
+  const shares = state.controllers.map((name) => (incoming.results.has(name) ? 1 : (incoming.shares[name] ?? 0)));
   by("progress").value = incoming.share ?? shares.reduce((sum, one) => sum + one, 0) / shares.length;
   by("progress-text").textContent = `${Math.floor(100 * by("progress").value)} %`;
 }
@@ -255,7 +260,11 @@ function showChips() {
 
 function chip(name) {
   const failed = setup.failed[name];
-  const remove = make("button", { type: "button", "aria-label": `Remove ${name}`, disabled: state.controllers.length < 2 }, "×");
+  const remove = make(
+    "button",
+    { type: "button", "aria-label": `Remove ${name}`, disabled: state.controllers.length < 2 },
+    "×",
+  );
   remove.addEventListener("click", () => choose(state.controllers.filter((one) => one !== name)));
   const swatch = stroke(charts.colour(looks[name]), charts.dash(looks[name]));
   return make("li", { class: failed ? "failed" : "", title: failed ?? "" }, swatch, name, remove);
@@ -287,7 +296,10 @@ by("save-scenario").addEventListener("click", () => save("scenario"));
 by("save-study").addEventListener("click", () => save("study"));
 by("copy-link").addEventListener("click", async () => {
   await setLink();
-  await navigator.clipboard.writeText(location.href).then(() => say("Link copied"), () => say("Copy the address of this page"));
+  await navigator.clipboard.writeText(location.href).then(
+    () => say("Link copied"),
+    () => say("Copy the address of this page"),
+  );
 });
 
 for (const button of document.querySelectorAll("[data-zoom]")) {

@@ -6,7 +6,9 @@ const heading = (text, unit = "") =>
   make("th", { scope: "col", class: "number" }, text, unit ? make("span", { class: "unit" }, ` ${unit}`) : null);
 
 export function drawDifferences(table, found) {
-  const names = found.columns.map((name, number) => heading(name, number === 0 && found.columns.length > 1 ? "baseline" : ""));
+  const names = found.columns.map((name, number) =>
+    heading(name, number === 0 && found.columns.length > 1 ? "baseline" : ""),
+  );
   const rows = found.rows.map((row) => {
     const label = make("th", { scope: "row" }, row.label, " ", make("span", { class: "unit" }, row.unit));
     return make("tr", {}, label, ...row.cells.map(cell));
@@ -22,7 +24,9 @@ function cell({ text, difference, is_better: isBetter }) {
   if (difference) {
     const kind = isBetter === undefined ? "" : isBetter ? "good" : "bad";
     const word = { good: "better", bad: "worse", "": "" }[kind];
-    made.append(make("small", { class: kind }, difference, word ? make("span", { class: "hidden" }, ` ${word}`) : null));
+    made.append(
+      make("small", { class: kind }, difference, word ? make("span", { class: "hidden" }, ` ${word}`) : null),
+    );
   }
   return made;
 }
@@ -37,7 +41,11 @@ export function drawLimits(table, found) {
     return make("tr", {}, make("th", { scope: "row" }, row.label), ...cells);
   });
   table.replaceChildren(
-    make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "controller"), ...found.columns.map((name) => heading(name, "%")))),
+    make(
+      "thead",
+      {},
+      make("tr", {}, make("th", { scope: "col" }, "controller"), ...found.columns.map((name) => heading(name, "%"))),
+    ),
     make("tbody", {}, ...rows),
   );
 }

@@ -351,6 +351,19 @@ def test_what_is_no_json_is_refused(client: Client) -> None:
     assert client.ask("POST", "run", {"state": PRESET, "page": "../x"}).status == 400
 
 
+def test_every_controller_of_the_list_runs(client: Client) -> None:
+    (setup,) = of_kind(client.run(PRESET), "setup")
+    names = [one["name"] for one in setup["choices"]]
+    assert len(names) > 40
+    for first in range(0, len(names), 8):
+        some = names[first : first + 8]
+        state = PRESET | {"controllers": some, "values": {"duration": "5s", "rate": "1Mbit/s"}}
+        lines = client.run(state)
+        assert {one["controller"] for one in of_kind(lines, "result")} == set(some)
+    (xcp,) = (one for one in setup["choices"] if one["name"] == "xcp")
+    assert xcp["needs"] == "routers with XCP on all links"
+
+
 def test_a_controller_that_does_not_fit_leaves_the_others(client: Client) -> None:
     state = {"toml": (EXAMPLES / "sctp-two-paths.toml").read_text(), "values": {"duration": "5s"},
              "controllers": ["none", "cubic"]}  # fmt: skip

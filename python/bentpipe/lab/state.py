@@ -225,10 +225,10 @@ def choices(scenario: Scenario) -> list[dict[str, str]]:
     """The controllers that the first flow takes, with what they need."""
     fits = takes(scenario)
     found = [
-        {"name": one.name, "about": ASKS.get(one.name, one.summary)}
+        {"name": one.name, "about": one.summary, "needs": ASKS.get(one.name, "")}
         for one in _native.controllers()
         if fits(one.name)
     ]
     return found if not fits(UNLIMITED.controller) else [
-        *found, {"name": UNLIMITED.controller, "about": "No congestion control."}
+        *found, {"name": UNLIMITED.controller, "about": "No congestion control.", "needs": ""}
     ]  # fmt: skip

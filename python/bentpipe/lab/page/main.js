@@ -253,7 +253,9 @@ function showChips() {
   looks = kept;
   by("chips").replaceChildren(...state.controllers.map(chip));
   const free = setup.choices.filter((one) => !state.controllers.includes(one.name));
-  const options = free.map((one) => make("option", { value: one.name, title: one.about }, one.name));
+  const options = free.map((one) =>
+    make("option", { value: one.name, title: one.about }, one.needs ? `${one.name} (needs ${one.needs})` : one.name),
+  );
   by("add").replaceChildren(make("option", { value: "" }, "…"), ...options);
   by("add").disabled = state.controllers.length >= start.most_controllers;
 }

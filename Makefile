@@ -56,6 +56,7 @@ bench: engine ## side by side with ns-2, ns-3, other emulators and proxies; fail
 	@$(PYTHON_OF_TESTS) benches/study.py
 	@$(PYTHON_OF_TESTS) benches/emulators.py
 	@$(PYTHON_OF_TESTS) benches/proxy.py
+	@$(PYTHON_OF_TESTS) benches/lab.py
 
 mutants: ## mutation tests of congestion, tcp, link and middlebox (hours); the result goes to docs/mutants.md
 	@scripts/set-up.sh packages

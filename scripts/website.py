@@ -49,8 +49,8 @@ USE: list[tuple[str, list[str]]] = [
     (
         "How to",
         [
-            "compare.md", "evaluate.md", "studies.md", "kernel.md", "deploy.md", "proxy.md",
-            "captures.md", "reports.md", "rain.md", "python.md", "python-controllers.md",
+            "lab.md", "compare.md", "evaluate.md", "studies.md", "kernel.md", "deploy.md", "proxy.md",
+            "captures.md", "reports.md", "rain.md", "orbit.md", "python.md", "python-controllers.md",
             "from-other-tools.md", "troubleshooting.md",
         ],
     ),

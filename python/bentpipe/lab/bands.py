@@ -1,0 +1,116 @@
+"""Bands of several seeds: lines with their ranges, and paired differences with significance."""
+
+from __future__ import annotations
+
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from bentpipe.lab.results import METRICS, SERIES, Metric, written
+from bentpipe.lab.series import rounded
+from bentpipe.study.significance import decided, finding_of, is_deterministic, paired_test, text
+
+if TYPE_CHECKING:
+    from collections.abc import Mapping, Sequence
+
+POINTS = 150
+"""Points of a line with a band."""
+
+Found = dict[str, list[dict[str, Any]]]
+"""The results of each controller, in the order of the seeds."""
+
+
+def lines(found: Found) -> dict[str, Any]:
+    """For each controller and figure the median and the range over seeds, on common times."""
+    end_s = max(one["simulated_s"] for runs in found.values() for one in runs)
+    t = np.linspace(0.0, end_s, POINTS)
+    return {
+        name: {"t": rounded(t), **{one.id: band(runs, one.id, t) for one in SERIES}}
+        for name, runs in found.items()
+    }
+
+
+def band(runs: Sequence[Mapping[str, Any]], figure: str, t: Any) -> dict[str, Any]:
+    """The median, lowest and highest value of runs at times; None where no run has a value."""
+    values = np.array([at(one["series"]["t"], one["series"][figure], t) for one in runs])
+    some = np.isfinite(values).any(axis=0)
+    columns = {"mid": np.full(t.size, np.nan), "low": np.full(t.size, np.nan),
+               "high": np.full(t.size, np.nan)}  # fmt: skip
+    if some.any():
+        known = values[:, some]
+        columns["mid"][some] = np.nanmedian(known, axis=0)
+        columns["low"][some] = np.nanmin(known, axis=0)
+        columns["high"][some] = np.nanmax(known, axis=0)
+    return {name: rounded(one) for name, one in columns.items()}
+
+
+def at(times: Sequence[float], values: Sequence[float | None], t: Any) -> Any:
+    """Values at times `t`, each the last one until then; none after the end of the run."""
+    if not times:
+        return np.full(t.size, np.nan)
+    known = np.array([np.nan if one is None else one for one in values], dtype=float)
+    place = np.searchsorted(np.array(times), t + 1e-9, side="right") - 1
+    found = np.where(place >= 0, known[np.maximum(place, 0)], np.nan)
+    step = t[1] - t[0]
+    return np.where(t <= times[-1] + step, found, np.nan)
+
+
+def table(found: Found) -> dict[str, Any]:
+    """Rows of means over controllers, with the paired differences from the first controller.
+
+    All differences of the table are one family.
+    """
+    names = list(found)
+    metrics = [one for one in METRICS if all(complete(runs, one) for runs in found.values())]
+    fixed = {
+        name: is_deterministic(
+            {n: run["totals"][one.id] for n, run in enumerate(runs)} for one in metrics
+        )
+        for name, runs in found.items()
+    }
+    tests = [
+        paired_test(
+            list(zip(values(found[name], one), values(found[names[0]], one), strict=True)),
+            deterministic=fixed[name] and fixed[names[0]],
+            counts=one.is_count,
+        )
+        for one in metrics
+        for name in names[1:]
+    ]
+    rows = iter(decided(tests))
+    return {
+        "columns": names,
+        "rows": [
+            {
+                "label": one.label,
+                "unit": one.unit,
+                "cells": [
+                    cell(one, values(found[name], one), None if name == names[0] else next(rows))
+                    for name in names
+                ],
+            }
+            for one in metrics
+        ],
+    }
+
+
+def values(runs: Sequence[Mapping[str, Any]], metric: Metric) -> list[float]:
+    """The values of a metric in all runs."""
+    return [run["totals"][metric.id] for run in runs]
+
+
+def complete(runs: Sequence[Mapping[str, Any]], metric: Metric) -> bool:
+    """True if every run has a value of a metric."""
+    return all(run["totals"][metric.id] is not None for run in runs)
+
+
+def cell(metric: Metric, found: Sequence[float], row: Mapping[str, Any] | None) -> dict[str, Any]:
+    """A mean, and the interval of its difference from the first controller."""
+    mean = sum(found) / len(found)
+    shown: dict[str, Any] = {"text": written(metric, mean)}
+    if row is None:
+        return shown
+    shown["difference"] = text(row)
+    if finding_of(row) == "significant":
+        shown["is_better"] = (row["difference"] < 0) is metric.lower_is_better
+    return shown

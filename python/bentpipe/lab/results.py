@@ -1,0 +1,185 @@
+"""Results of a run for the page: coarse series, totals, and the limits of the first flow."""
+
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.compare.links import Link
+from bentpipe.counts import packets
+from bentpipe.limits import LIMITS, shares, shares_of
+from bentpipe.numbers import count, percent, signed, significant
+
+if TYPE_CHECKING:
+    from collections.abc import Callable, Mapping, Sequence
+
+    from bentpipe._native import Recording, Scenario
+
+SAMPLES = 2400
+"""Samples of a run that lasts its whole duration: more than points of a line, because a run that
+ends early has fewer."""
+LEAST_INTERVAL_S = 0.001
+WHOLE = ""
+"""The name of the only leg of a flow that no gateway splits."""
+
+
+@dataclass(frozen=True)
+class Series:
+    """A figure of the page."""
+
+    id: str
+    label: str
+    unit: str
+    step: bool = True
+    """True if a value stays until the next one."""
+
+
+SERIES = (
+    Series("goodput", "Goodput", "Mbit/s", step=False),
+    Series("cwnd", "Congestion window", "kB"),
+    Series("rtt", "Smoothed RTT", "ms"),
+    Series("queue", "Queue at the bottleneck", "kB"),
+    Series("lost", "Lost so far", "packets"),
+)
+"""The figures of the page, in their order."""
+
+
+@dataclass(frozen=True)
+class Metric:
+    """A row of the table of differences."""
+
+    id: str
+    label: str
+    unit: str
+    lower_is_better: bool = False
+
+    @property
+    def is_count(self) -> bool:
+        """True if its values are whole numbers."""
+        return self.unit in ("segments", "packets")
+
+
+METRICS = (
+    Metric("goodput", "Goodput", "Mbit/s"),
+    Metric("completion", "Flow completion time", "s", lower_is_better=True),
+    Metric("median_rtt", "Median RTT", "ms", lower_is_better=True),
+    Metric("p95_rtt", "95th percentile of the RTT", "ms", lower_is_better=True),
+    Metric("retransmitted", "Retransmitted", "segments", lower_is_better=True),
+    Metric("lost", "Lost", "packets", lower_is_better=True),
+    Metric("utilisation", "Utilisation of the bottleneck", "%"),
+    Metric("others", "Goodput of all other flows", "Mbit/s"),
+)
+"""The rows of the table, in their order. Rows without values are left out."""
+
+
+def recorded(scenario: Scenario) -> Scenario:
+    """The scenario with the series of the page, and nothing else recorded."""
+    interval = max(scenario.duration_s / SAMPLES, LEAST_INTERVAL_S)
+    changes = {"record.interval": f"{round(interval * 1e9)}ns", "record.events": False}
+    return scenario.with_(changes)
+
+
+def result(scenario: Scenario, recording: Recording) -> dict[str, Any]:
+    """Series, totals and limits of a run, as the page gets them."""
+    from bentpipe.lab.series import series
+    from bentpipe.report.legs import limited_legs
+    from bentpipe.runs import Run
+
+    link = Link(scenario.name, scenario)
+    flow = recording.flows[0]
+    return {
+        "simulated_s": recording.simulated_s,
+        "wall_ms": round(recording.wall_s * 1e3, 1),
+        "series": series(link, recording),
+        "totals": totals(link, recording),
+        "limits": {
+            leg.removeprefix(f"{flow.flow}: "): shares(of)
+            for leg, of in limited_legs(Run(recording, scenario)).items()
+            if leg.startswith(f"{flow.flow}: ")
+        }
+        or {WHOLE: shares_of(flow)},
+    }
+
+
+def totals(link: Link, recording: Recording) -> dict[str, float | None]:
+    """Values of the table by the names of `METRICS`."""
+    flow = recording.flows[0]
+    counted = packets(flow)
+    hops = [recording.links[2 * hop.link + (hop.direction == "backward")] for hop in link.hops]
+    slowest = link.bottleneck
+    of_slowest = recording.links[2 * slowest.link + (slowest.direction == "backward")]
+    others = recording.flows[1:]
+    return {
+        "goodput": flow.goodput_bps / 1e6,
+        "completion": flow.completion_s,
+        "median_rtt": flow.median_rtt_ms,
+        "p95_rtt": flow.p95_rtt_ms,
+        "retransmitted": counted.segments_retransmitted if counted else None,
+        "lost": sum(one.dropped_packets + one.corrupted_packets for one in hops),
+        "utilisation": of_slowest.utilisation * 100,
+        "others": sum(one.goodput_bps for one in others) / 1e6 if others else None,
+    }
+
+
+def table(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Rows of metrics over controllers, with the differences from the first controller."""
+    names = list(found)
+    rows = []
+    for metric in METRICS:
+        values = [found[name]["totals"][metric.id] for name in names]
+        if all(one is None for one in values):
+            continue
+        rows.append({
+            "label": metric.label,
+            "unit": metric.unit,
+            "cells": [cell(metric, one, values[0], first=n == 0) for n, one in enumerate(values)],
+        })  # fmt: skip
+    return {"columns": names, "rows": rows}
+
+
+def cell(metric: Metric, value: float | None, base: float | None, *, first: bool) -> dict[str, Any]:
+    """A value, its difference from the first controller, and which of both is better."""
+    text = {"text": written(metric, value)}
+    if first or value is None or base is None:
+        return text
+    difference = value - base
+    share = f", {signed(100 * difference / base, 3)} %" if base else ""
+    absolute = signed(difference, places=0) if metric.is_count else signed(difference)
+    found = text | {"difference": f"{absolute}{share}"}
+    if difference:
+        found["is_better"] = (difference < 0) is metric.lower_is_better  # type: ignore[assignment]
+    return found
+
+
+def written(metric: Metric, value: float | None) -> str:
+    """A value of a metric for people."""
+    return count(value) if metric.is_count else significant(value)
+
+
+def limits(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+    """Shares of the time of each controller, or of its legs, that each limit held it back."""
+    rows = {
+        f"{controller}, {leg}" if leg else controller: own
+        for controller, one in found.items()
+        for leg, own in one["limits"].items()
+    }
+    names = [words for words in LIMITS.values() if any(one.get(words) for one in rows.values())]
+    return {
+        "columns": names,
+        "rows": [
+            {
+                "label": label,
+                "cells": [{"text": percent(one.get(words), 2), "share": one.get(words)}
+                          for words in names],
+            }
+            for label, one in rows.items()
+        ],
+    }  # fmt: skip
+
+
+def summary(found: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> str:
+    """A sentence with the goodput of each controller, for those who do not see the figures."""
+    form: Callable[[str], str] = lambda name: (  # noqa: E731
+        f"{name} {significant(found[name]['totals']['goodput'], 3)} Mbit/s"
+    )
+    return f"Goodput: {', '.join(form(name) for name in names if name in found)}."

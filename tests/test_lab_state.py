@@ -1,0 +1,204 @@
+"""The live page: controls of scenarios, lessons, and what is saved."""
+
+from __future__ import annotations
+
+import io
+import json
+import zipfile
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import pytest
+
+import bentpipe as bp
+from bentpipe.compare import links
+from bentpipe.lab.controls import controls, meaning
+from bentpipe.lab.lessons import PREDICTIONS, lesson
+from bentpipe.lab.server import Server
+from bentpipe.lab.state import State, initial
+from conftest import EXAMPLES, SMALL
+from lab_client import PRESET, Client, of_kind
+
+if TYPE_CHECKING:
+    from collections.abc import Iterator
+
+    from conftest import Bentpipe
+
+BAD = SMALL.replace("rate", "rat")
+
+
+@pytest.fixture(scope="module")
+def client() -> Iterator[Client]:
+    server = Server(initial(None, (), None, None))
+    yield Client(server)
+    server.close()
+
+
+# -------------------------------------------------------------------------------------- controls
+
+
+SCENARIOS = sorted(path for path in EXAMPLES.glob("*.toml") if not path.name.startswith("study-"))
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_every_value_of_every_control_fits_and_has_an_effect(path: Path) -> None:
+    scenario = bp.Scenario.load(path)
+    state = initial(path, (), None, None)
+    found = state.source.controls
+    assert {"duration", "rate", "delay", "queue"} <= {one.id for one in found}
+    for control in found:
+        assert sum(one.value is None for one in control.options) == 1
+        assert len({one.text for one in control.options}) == len(control.options), control.id
+        for option in control.options:
+            if option.value is None:
+                continue
+            if control.id == "queue":  # a length in BDP changes with the rate and the delay
+                continue
+            changed = State(state.source, {control.id: option.value}, ("cubic",)).scenario
+            assert meaning(changed) != meaning(scenario), (control.id, option)
+
+
+def values_of(state: State, name: str) -> list[Any]:
+    control = next(one for one in state.source.controls if one.id == name)
+    return [one.value for one in control.options]
+
+
+@pytest.mark.parametrize(
+    ("name", "value"),
+    [
+        ("rate", "5Mbit/s"), ("return_rate", "100kbit/s"), ("delay", "50ms"), ("loss", "0.01"),
+        ("queue", "0.1"), ("host_from", "none"), ("host_to", "linux-2.4"), ("window", "64KiB"),
+        ("recovery", "newreno"), ("mechanism", "codel"), ("proxy", "pepsal"), ("outage", "5s"),
+        ("fade", True), ("duration", "30s"),
+    ],
+)  # fmt: skip
+def test_every_control_of_a_preset_changes_the_run(name: str, value: Any) -> None:
+    plain = State.of_json({"preset": "geo-ku", "controllers": ["cubic"]}, Path("x.toml"))
+    assert value in values_of(plain, name)
+    assert {one.id for one in plain.source.controls} == {
+        "rate", "return_rate", "delay", "loss", "queue", "host_from", "host_to", "window",
+        "recovery", "mechanism", "proxy", "outage", "fade", "duration",
+    }  # fmt: skip
+    moved = State(plain.source, {name: value}, ("cubic",))
+    before, after = (bp.run(one.of_controller("cubic")).digest() for one in (plain, moved))
+    assert before != after
+
+
+def test_controls_without_an_effect_are_not_shown() -> None:
+    def names(file: str) -> set[str]:
+        return {one.id for one in controls(bp.Scenario.load(EXAMPLES / file))}
+
+    # A flow over SCTP has no profiles, recovery of TCP or proxy; QUIC has a window.
+    assert not {"host_from", "recovery", "window", "proxy"} & names("sctp-two-paths.toml")
+    assert "window" in names("quic-and-tcp.toml")
+    assert not {"host_from", "recovery", "proxy"} & names("quic-and-tcp.toml")
+    # A modem has a signal, and no error rate beside it; the fade is its own.
+    assert "signal" in names("fade.toml")
+    assert not {"loss", "fade"} & names("fade.toml")
+    # Events can be left out where there are some.
+    assert "no_events" in names("handover.toml")
+    assert "no_events" not in names("lossy-geo.toml")
+    # Without window scaling, larger buffers change nothing.
+    state = initial(EXAMPLES / "geo-download.toml", (), None, None)
+    assert values_of(state, "window") == ["16KiB", "32KiB", None]
+
+
+@pytest.mark.parametrize("name", links.presets())
+def test_all_presets_have_controls_and_run(client: Client, name: str) -> None:
+    lines = client.run({"preset": name, "controllers": ["cubic"], "values": {"duration": "5s"}})
+    assert of_kind(lines, "result")
+    assert "bentpipe/compare" not in json.dumps(lines)
+
+
+def test_several_controls_together_give_a_valid_file(tmp_path: Path) -> None:
+    values = {"rate": "5Mbit/s", "queue": "0.5", "proxy": "pepsal", "mechanism": "ack-filter",
+              "outage": "1s", "host_from": "none", "window": "64KiB", "fade": True}  # fmt: skip
+    state = State.of_json(PRESET | {"values": values}, Path("x.toml"))
+    (tmp_path / "saved.toml").write_text(state.toml)
+    saved = bp.Scenario.load(tmp_path / "saved.toml")
+    assert bp.run(saved).digest() == bp.run(state.scenario).digest()
+    assert saved.duration_s == 120
+
+
+# -------------------------------------------------------------------------------------- lessons
+
+
+def test_predictions_cover_all_ratios_once() -> None:
+    ends = [(one.least, one.most) for one in PREDICTIONS]
+    assert ends[0][0] == 0
+    assert ends[-1][1] == float("inf")
+    assert [most for _, most in ends[:-1]] == [least for least, _ in ends[1:]]
+
+
+RIGHT = {
+    "window": 4, "slow-start": 0, "bufferbloat": 4, "fade": 0, "rtt-unfairness": 4,
+    "thin-return": 0, "handover": 3, "proxy": 4, "quic-proxy": 0, "aqm-target": 0,
+    "default-hosts": 0, "controller": 4,
+}  # fmt: skip
+"""The numbers of the predictions that come true; the texts of the lessons explain them."""
+
+
+def test_there_are_twelve_lessons_without_their_answers(client: Client) -> None:
+    found = json.loads(client.ask("GET", "lessons").content)
+    assert [one["id"] for one in found["lessons"]] == list(RIGHT)
+    assert len(found["predictions"]) == 5
+    for one in found["lessons"]:
+        assert not {"why", "right"} & one.keys()
+
+
+@pytest.mark.parametrize("name", RIGHT)
+def test_the_runs_of_a_lesson_answer_it(client: Client, name: str) -> None:
+    content = {"page": "lesson", "lesson": name}
+    answer = json.loads(client.ask("POST", "lessons", content).content)
+    assert PREDICTIONS[answer["right"]].least <= answer["ratio"]
+    assert answer["right"] == RIGHT[name], answer["measured"]
+    one = lesson(name)
+    values = []
+    for side in (one.before, one.after):
+        run = bp.run(side.state.of_controller(side.state.controllers[0]))
+        totals = {"goodput": "goodput_bps", "p95_rtt": "p95_rtt_ms", "completion": "completion_s"}
+        values.append(run.flows[totals[one.metric.id]][0])
+    assert answer["ratio"] == pytest.approx(values[1] / values[0])
+    if one.control:
+        assert one.control in {control.id for control in one.before.state.source.controls}
+
+
+def test_a_lesson_that_does_not_exist_names_the_nearest(client: Client) -> None:
+    answer = client.ask("POST", "lessons", {"page": "x", "lesson": "fades"})
+    assert answer.status == 404
+    assert b"did you mean 'fade'?" in answer.content
+
+
+# --------------------------------------------------------------------------------------- saving
+
+
+def test_a_saved_scenario_gives_the_same_run(client: Client, tmp_path: Path) -> None:
+    state = PRESET | {"values": {"duration": "5s", "loss": "0.01"}, "seed": 5}
+    answer = client.ask("POST", "save/scenario", {"state": state})
+    assert answer.headers["Content-Disposition"] == 'attachment; filename="geo-ku.toml"'
+    (tmp_path / "geo-ku.toml").write_bytes(answer.content)
+    run = bp.run(bp.Scenario.load(tmp_path / "geo-ku.toml"))
+    (shown,) = of_kind(client.run(state | {"controllers": ["cubic"]}), "result")
+    assert shown["totals"]["goodput"] == run.flows["goodput_bps"][0] / 1e6
+
+
+def test_a_saved_study_compares_the_controllers(
+    client: Client, bentpipe: Bentpipe, tmp_path: Path
+) -> None:
+    named = ["cubic", "hybla:rtt0=0.05"]
+    answer = client.ask("POST", "save/study", {"state": PRESET | {"controllers": named}})
+    content = answer.content
+    again = client.ask("POST", "save/study", {"state": PRESET | {"controllers": named}}).content
+    assert content == again
+    with zipfile.ZipFile(io.BytesIO(content)) as archive:
+        archive.extractall(tmp_path)
+    done = bentpipe("study", "geo-ku-study.toml", "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["runs"] == 40
+
+
+def test_what_cannot_be_saved_says_why(client: Client) -> None:
+    answer = client.ask("POST", "save/study", {"state": {"toml": BAD, "controllers": ["cubic"]}})
+    assert answer.status == 422
+    assert "did you mean `rate`?" in json.loads(answer.content)["problems"][0]["message"]

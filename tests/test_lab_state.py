@@ -58,6 +58,48 @@ def test_every_value_of_every_control_fits_and_has_an_effect(path: Path) -> None
             assert meaning(changed) != meaning(scenario), (control.id, option)
 
 
+LINK = """\
+name = "odd"
+duration = "5s"
+
+[[link]]
+between = ["server", "client"]
+{link}
+
+[[flow]]
+from = "server"
+to = "client"
+{flow}
+"""
+RATE = 'rate = "1Mbit/s"\ndelay = '
+FLOW = 'controller = "cubic"\ntraffic = { download = "1MB" }'
+
+
+@pytest.mark.parametrize(
+    ("link", "flow"),
+    [
+        (f'{RATE}"0s"', FLOW),
+        (f'{RATE}"10ms"\nqueue = {{ time = "100ms" }}', FLOW),
+        (f'{RATE}"10ms"\nqueue = {{ bdp = 2 }}', FLOW),
+        ('rate = "10bit/s"\ndelay = "10s"', FLOW),
+        ('rate = "300Gbit/s"\ndelay = "1us"', FLOW),
+        (f'{RATE}"10ms"', f'{FLOW}\nstart = "6s"'),
+        (f'{RATE}"10ms"', f"{FLOW}\ncount = 3"),
+        (f'{RATE}"10ms"', f'{FLOW}\nhost = "linux-6.12"'),
+        (f'{RATE}"10ms"', FLOW.replace('"cubic"', '{ name = "hybla", rtt0 = 0.05 }')),
+    ],
+)
+def test_odd_scenarios_have_a_page(client: Client, tmp_path: Path, link: str, flow: str) -> None:
+    text = LINK.format(link=link, flow=flow)
+    (tmp_path / "odd.toml").write_text(text)
+    state = initial(tmp_path / "odd.toml", (), None, None)
+    assert state.controllers[0] in ("cubic", "hybla:rtt0=0.05")
+    lines = client.run(state.to_json())
+    assert len(of_kind(lines, "result")) == len(state.controllers)
+    for control in state.source.controls:
+        assert len(control.options) > 1
+
+
 def values_of(state: State, name: str) -> list[Any]:
     control = next(one for one in state.source.controls if one.id == name)
     return [one.value for one in control.options]

@@ -457,7 +457,7 @@ def every_command(
 def test_every_command_is_in_one_group_of_the_help() -> None:
     listed = [name for names in GROUPS.values() for name in names]
     assert sorted(listed) == sorted(cli.commands)
-    assert next(iter(GROUPS.items())) == ("Start here", ("new", "explain", "run", "compare"))
+    assert next(iter(GROUPS.items())) == ("Start here", ("new", "explain", "run", "compare", "lab"))
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,8 @@ QUEUES = (0.05, 0.1, 0.2, 0.3, 0.5, 0.75, 1.0, 1.5, 2.0, 3.0, 4.0, 6.0, 8.0)
 OUTAGES = ("60ms", "100ms", "200ms", "500ms", "1s", "2s", "5s", "10s")
 PACKET_BYTES = 1500
 """Size of a full packet, for the place of a queue of packets among those in bytes."""
+ZERO_S = 0.005
+"""Delays of a slider for a link without delay lie around this one."""
 OUTAGE_AT = 0.4
 """Start of an outage, as a share of the run."""
 DURATIONS = (5, 10, 20, 30, 60, 90, 120, 180, 300, 600)
@@ -173,8 +175,9 @@ def queue(link: Link, hop: Hop) -> Control:
     limits = own.value if isinstance(own.value, dict) else {}
     size = limits.get("bytes") or limits.get("packets", 0) * PACKET_BYTES
     about = f"{link.name_of(hop)}, in bandwidth-delay products"
+    place_bdp = size / link.bdp_bytes if link.bdp_bytes else 0.0
     return slider(
-        "queue", "Path", "Queue", QUEUES, size / link.bdp_bytes, lambda v: f"{v:g}",
+        "queue", "Path", "Queue", QUEUES, place_bdp, lambda v: f"{v:g}",
         lambda v: f"{v:g} BDP",
         lambda value, now: {f"{place(hop)}.queue": {"bdp": float(value)} | rule_of(now)}, about,
         spaced(own.text),
@@ -194,8 +197,9 @@ def delay(link: Link) -> Control:
     both = [one for one in (*link.hops, *link.back) if one.link == hop.link]
     same = all(one.delay_s == hop.delay_s for one in both)
     hops = both if same else [hop]
+    delays = around(hop.delay_s or ZERO_S)
     return slider(
-        "delay", "Path", "Delay, each way" if same else "Delay", around(hop.delay_s), hop.delay_s,
+        "delay", "Path", "Delay, each way" if same else "Delay", delays, hop.delay_s,
         lambda s: f"{rounded(s * 1e3):g}ms", lambda s: f"{rounded(s * 1e3):g} ms",
         lambda value, _: {f"{place(one)}.delay": value for one in hops}, link.name_of(hop),
     )  # fmt: skip

@@ -21,7 +21,7 @@ from bentpipe.lab.controls import Control, changed, controls
 from bentpipe.prototypes import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Sequence
+    from collections.abc import Mapping, Sequence
 
     from bentpipe._native import Scenario
 
@@ -201,11 +201,17 @@ def of_source(found: Source, names: Sequence[str] | None, seed: int | None) -> S
     if names is None:
         flow = links.Link(found.scenario.name, found.scenario).document["flow"][0]
         own = flow.get("controller", CONTROLLERS[0])
-        first = own if isinstance(own, str) else Spec(own.pop("name"), own).setting
+        first = own if isinstance(own, str) else with_parameters(own)
         fits = takes(found.scenario)
         names = [one for one in dict.fromkeys((first, *CONTROLLERS)) if fits(one)]
         names = names[: len(CONTROLLERS)] or [first]
     return State(found, {}, checked(list(names)), seed)
+
+
+def with_parameters(table: Mapping[str, Any]) -> str:
+    """A controller with parameters as one text: `hybla:rtt0=0.05`."""
+    own = [f"{key}={value}" for key, value in table.items() if key != "name"]
+    return ":".join([table["name"], *own])
 
 
 def takes(scenario: Scenario) -> Any:

@@ -108,7 +108,7 @@ def complete(shell: str, line: str, tmp_path: Path) -> list[str]:
         (f"bentpipe run {HANDOVER} --set flow.0.controller=scal", ["flow.0.controller=scalable"]),
         (
             f"bentpipe run {HANDOVER} --set flow.0.transport.ecn=",
-            [f"flow.0.transport.ecn={value}" for value in ("true", "false", "accurate")],
+            [f"flow.0.transport.ecn={value}" for value in ("true", "false", "accurate", "passive")],
         ),
         (f"bentpipe shell {HANDOVER} --host cl", ["client"]),
         ("bentpipe papers run al", ["aliad"]),

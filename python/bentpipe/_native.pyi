@@ -2580,7 +2580,7 @@ def hosts() -> list[HostProfile]:
     """All profiles of hosts, in the order of `bentpipe hosts`."""
 
 def unset_for_programs(scenario: Scenario) -> list[str]:
-    """Settings of the flows of a scenario that programs of `shell` on its hosts do not get, in words.
+    """Settings of the flows of a scenario that programs of `shell` do not get, in words.
 
     Sysctls and routes are those of the scenario. Options of sockets are the choice of each program,
     and a machine may restrict controllers. Raises `KernelError` as `shell`.

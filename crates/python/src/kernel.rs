@@ -125,7 +125,7 @@ pub fn run_on_kernel(
     }
 }
 
-/// Settings of the flows of a scenario that programs of `shell` on its hosts do not get, in words.
+/// Settings of the flows of a scenario that programs of `shell` do not get, in words.
 ///
 /// Sysctls and routes are those of the scenario. Options of sockets are the choice of each program,
 /// and a machine may restrict controllers. Raises `KernelError` as `shell`.

@@ -221,6 +221,39 @@ fn an_end_that_is_passive_agrees_to_ecn_and_does_not_request_it() {
     assert_eq!(marks("host = \"linux-6.18\"", true), 0);
 }
 
+/// With little unsent data the application writes all the time, and the window is always full: it
+/// is no limit of the sender, as in the counters of the kernel.
+#[test]
+fn a_limit_of_unsent_data_holds_no_sender_back() {
+    let of = |lowat: &str| {
+        let buffer = format!("{{ notsent_lowat = {lowat} }}");
+        run(&download(&format!("host = \"linux-6.18\"\ntransport.send_buffer = {buffer}"), "4MB"))
+    };
+    let [without, with] = ["\"unlimited\"", "\"16KiB\""].map(of);
+    let [without, with] = [&without, &with].map(flow);
+    let [slow, fast] = [with, without].map(|flow| flow.completion_s.unwrap());
+    assert!((slow / fast - 1.0).abs() < 0.02, "{slow} and {fast}");
+    for flow in [with, without] {
+        // At the start the buffer is small.
+        assert!(flow.limited_by_send_buffer.unwrap() < 1e-3, "{flow:?}");
+    }
+}
+
+#[test]
+fn the_receive_buffer_of_freebsd_begins_with_64_kb_and_grows() {
+    let seconds = |receiver: &str| {
+        let hosts = format!("host = {{ from = \"linux-6.18\", to = \"freebsd-14\" }}\n{receiver}");
+        let recording = run(&download(&hosts, "4MB"));
+        let flow = flow(&recording);
+        (flow.completion_s.unwrap(), flow.limited_by_receive_window.unwrap())
+    };
+    let (growing, limited) = seconds("");
+    let (grown, _) = seconds("transport.receive_buffer = \"2MiB\"");
+    let (small, mostly) = seconds("transport.receive_buffer = \"64KiB\"");
+    assert!(grown < growing && growing < 0.5 * small, "{grown}, {growing} and {small}");
+    assert!(limited > 0.0 && mostly > limited, "{limited} and {mostly}");
+}
+
 #[test]
 fn explain_shows_the_ecn_of_each_end_and_what_both_have() {
     let text = download(

@@ -1674,8 +1674,9 @@ class OrbitHandover:
 
 @final
 class OrbitSeries:
-    """A path over satellites that move. Its columns have one value for each row, which holds until
-    the next one.
+    """A path over satellites that move.
+
+    Its columns have one value for each row, which holds until the next one.
     """
 
     @property

@@ -1571,6 +1571,209 @@ class HostValue:
     def __eq__(self, other: object, /) -> bool: ...
 
 @final
+class Constellation:
+    """A constellation with a name."""
+
+    @property
+    def name(self) -> str:
+        """Name in files of `bentpipe orbit`."""
+
+    @property
+    def summary(self) -> str:
+        """Description in one sentence."""
+
+    @property
+    def satellites(self) -> int:
+        """Number of satellites."""
+
+    @property
+    def source(self) -> str:
+        """Origin of its values."""
+
+    @property
+    def certainty(self) -> str:
+        """`read in its source`, `measured`, `secondary source`, `reconstructed`."""
+
+    @property
+    def notes(self) -> list[str]:
+        """Values that are less certain, or that were chosen here."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class OrbitGap:
+    """A time without a path over satellites."""
+
+    @property
+    def start_s(self) -> float:
+        """Its first row."""
+
+    @property
+    def end_s(self) -> float:
+        """Its end."""
+
+    @property
+    def reason(self) -> str:
+        """Why there was no path."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class OrbitHandover:
+    """A change of a path over satellites."""
+
+    @property
+    def t_s(self) -> float:
+        """Time since the epoch."""
+
+    @property
+    def place(self) -> str:
+        """`first`, `last` or `both`, if satellites at the ends change, and `between` otherwise."""
+
+    @property
+    def satellite_before(self) -> str:
+        """The first satellite before."""
+
+    @property
+    def satellite_after(self) -> str:
+        """The first satellite from then on."""
+
+    @property
+    def to_satellite_before(self) -> str:
+        """The last satellite before."""
+
+    @property
+    def to_satellite_after(self) -> str:
+        """The last satellite from then on."""
+
+    @property
+    def delay_before_ms(self) -> float:
+        """One-way delay before."""
+
+    @property
+    def delay_after_ms(self) -> float:
+        """One-way delay from then on."""
+
+    @property
+    def outage_s(self) -> float:
+        """The outage that follows."""
+
+    @property
+    def after_gap(self) -> bool:
+        """True if there was no path for a time between."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class OrbitSeries:
+    """A path over satellites that move.
+
+    Its columns have one value for each row, which holds until the next one.
+    """
+
+    @property
+    def source(self) -> str:
+        """The satellites in words."""
+
+    @property
+    def satellites(self) -> int:
+        """Number of satellites."""
+
+    @property
+    def from_place(self) -> str:
+        """The place at which it begins."""
+
+    @property
+    def to_places(self) -> list[str]:
+        """The places at which it may end."""
+
+    @property
+    def epoch(self) -> str:
+        """Date and time of the start."""
+
+    @property
+    def duration_s(self) -> float:
+        """Time from the start to the end."""
+
+    @property
+    def t_s(self) -> list[float]:
+        """Column: time since the epoch."""
+
+    @property
+    def delay_ms(self) -> list[float]:
+        """Column: one-way delay. Without a path, that of the last path, or of the first one."""
+
+    @property
+    def outage(self) -> list[int]:
+        """Column: 1 if no packet passes."""
+
+    @property
+    def elevation_deg(self) -> list[float | None]:
+        """Column: elevation of the first satellite at the first place."""
+
+    @property
+    def azimuth_deg(self) -> list[float | None]:
+        """Column: its azimuth, from north over east."""
+
+    @property
+    def visible(self) -> list[int]:
+        """Column: satellites that the first place may use."""
+
+    @property
+    def satellite(self) -> list[str | None]:
+        """Column: the first satellite."""
+
+    @property
+    def to(self) -> list[str | None]:
+        """Column: the place at the end."""
+
+    @property
+    def to_elevation_deg(self) -> list[float | None]:
+        """Column: elevation of the last satellite at the last place."""
+
+    @property
+    def to_azimuth_deg(self) -> list[float | None]:
+        """Column: its azimuth, from north over east."""
+
+    @property
+    def to_visible(self) -> list[int]:
+        """Column: satellites that the last place may use."""
+
+    @property
+    def to_satellite(self) -> list[str | None]:
+        """Column: the last satellite."""
+
+    @property
+    def lasers(self) -> list[int | None]:
+        """Column: laser links of the path."""
+
+    @property
+    def handovers(self) -> list[OrbitHandover]:
+        """Changes of the path."""
+
+    @property
+    def gaps(self) -> list[OrbitGap]:
+        """Times without a path."""
+
+    @property
+    def notes(self) -> list[str]:
+        """Remarks about sources and assumptions."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
 class Scenario:
     """A scenario in which nothing is left open."""
 

@@ -1,8 +1,8 @@
 //! Ranges, elevations, rises and sets of satellites for comparisons with other programs:
 //! `cargo run -p orbit --example looks -- FILE LATITUDE LONGITUDE EPOCH`.
 //!
-//! Rows of a day: `range,SATELLITE,SECONDS,KM,DEGREES` each minute, and `event,SATELLITE,SECONDS,up`
-//! where a satellite passes 10 degrees of elevation.
+//! Rows of a day: `range,SATELLITE,SECONDS,KM,DEGREES` each minute, and
+//! `event,SATELLITE,SECONDS,up` where a satellite passes 10 degrees of elevation.
 
 #![expect(clippy::unwrap_used, reason = "an example")]
 #![expect(clippy::print_stdout, reason = "an example")]

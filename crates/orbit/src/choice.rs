@@ -75,8 +75,8 @@ impl Chooser {
         Self { rule, random: Xoshiro256PlusPlus::seed_from_u64(seed) }
     }
 
-    /// The best of some satellites. `remaining` is the time in sight of one of them. Among equals it
-    /// is the first.
+    /// The best of some satellites. `remaining` is the time in sight of one of them. Among equals
+    /// it is the first.
     pub fn best(
         &mut self,
         visible: &[Visible],

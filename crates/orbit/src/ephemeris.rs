@@ -1,11 +1,11 @@
 //! Positions over time.
 //!
-//! SGP4 takes a microsecond for each position, so it gives positions at knots only, and a polynomial
-//! through the six nearest knots gives what is between. Its error is at most 0.0049 h⁶ r ω⁶ for
-//! knots that are h apart on a circle of radius r: 3 mm for an orbit at 550 km and knots of a
-//! minute. Where that bound is larger, on eccentric orbits with a low perigee, the knots are closer.
-//! Velocities of SGP4 are not used: on eccentric orbits they differ from the derivative of its
-//! positions by a metre per second.
+//! SGP4 takes a microsecond for each position, so it gives positions at knots only, and a
+//! polynomial through the six nearest knots gives what is between. Its error is at most 0.0049 h⁶ r
+//! ω⁶ for knots that are h apart on a circle of radius r: 3 mm for an orbit at 550 km and knots of
+//! a minute. Where that bound is larger, on eccentric orbits with a low perigee, the knots are
+//! closer. Velocities of SGP4 are not used: on eccentric orbits they differ from the derivative of
+//! its positions by a metre per second.
 
 use thiserror::Error;
 use units::Span;
@@ -119,7 +119,8 @@ fn spacing(satellite: &Satellite) -> Span {
     LONGEST.min(Span::from_secs_f64(libm::cbrt(sixth.sqrt()).floor().max(1.0)))
 }
 
-/// Weights of the knots (Lagrange's polynomials), at a share of the interval between the middle two.
+/// Weights of the knots (Lagrange's polynomials), at a share of the interval between the middle
+/// two.
 fn weights(share: f64) -> [f64; KNOTS] {
     let at = share + BEFORE as f64;
     let mut weights = [1.0; KNOTS];

@@ -1,10 +1,10 @@
 //! Laser links between satellites, and shortest paths over them.
 //!
 //! The +Grid: a satellite has links to its neighbours in its plane, and to the satellites of the
-//! same number in the two neighbouring planes (Hypatia, snkas/hypatia @0ac531c; with `isl_shift` 0).
-//! The seam between the last plane and the first one is linked, or not. Paths are searched with A*:
-//! the rest of a path is no shorter than the straight line to the destination, so most satellites
-//! are never looked at, and their positions are not computed.
+//! same number in the two neighbouring planes (Hypatia, snkas/hypatia @0ac531c; with `isl_shift`
+//! 0). The seam between the last plane and the first one is linked, or not. Paths are searched with
+//! A*: the rest of a path is no shorter than the straight line to the destination, so most
+//! satellites are never looked at, and their positions are not computed.
 
 use std::cmp::Ordering;
 use std::collections::BinaryHeap;

@@ -8,7 +8,8 @@ const POLAR_KM: f64 = 6356.752;
 /// Distance in km by which SGP4's orbits leave the radii of their elements, with room: the
 /// flattening moves those of low orbits by 10 km.
 const WOBBLE_KM: f64 = 50.0;
-/// Angle between the vertical and the direction from the centre of the Earth: 0.193 degrees at most.
+/// Angle between the vertical and the direction from the centre of the Earth: 0.193 degrees at
+/// most.
 const VERTICAL_DEG: f64 = 0.2;
 /// Rotation of the Earth in rad/s.
 const ROTATION: f64 = 7.292_115e-5;
@@ -129,7 +130,8 @@ mod tests {
             Place { name: "p".into(), latitude_deg: 0.0, longitude_deg: 0.0, altitude_km: 0.0 };
         let station = Station::new(place);
         let here = station.here((1.0, 0.0));
-        // Elevation 30 degrees from 630 km: a slant range of 1,124 km and 8.1 degrees at the centre.
+        // Elevation 30 degrees from 630 km: a slant range of 1,124 km and 8.1 degrees at the
+        // centre.
         let (radius, height, elevation) = (6378.137, 630.0, 30f64.to_radians());
         let sin = elevation.sin();
         let slant = (radius * radius * sin * sin + 2.0 * radius * height + height * height).sqrt()

@@ -3,9 +3,9 @@
 //!
 //! With T satellites in P planes, S = T/P of them in each, satellite j of plane k has the right
 //! ascension k·(spread/P) and the argument of latitude j·(360°/S) + k·F·(360°/T). The spread is
-//! 360° for a delta and 180° for a star. Hypatia's phasing shifts odd planes by half a spacing: as a
-//! set of satellites that is F = P/2 for an even number of planes, but their numbers differ, and so
-//! do the laser links between planes.
+//! 360° for a delta and 180° for a star. Hypatia's phasing shifts odd planes by half a spacing: as
+//! a set of satellites that is F = P/2 for an even number of planes, but their numbers differ, and
+//! so do the laser links between planes.
 
 use crate::elements::{Satellite, Shape, mean_motion, radius_km};
 use crate::{EARTH_RADIUS_KM, Utc};

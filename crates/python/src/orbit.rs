@@ -65,8 +65,9 @@ record! {
 }
 
 record! {
-    /// A path over satellites that move. Its columns have one value for each row, which holds until
-    /// the next one.
+    /// A path over satellites that move.
+    ///
+    /// Its columns have one value for each row, which holds until the next one.
     OrbitSeries {
         /// The satellites in words.
         source: String,

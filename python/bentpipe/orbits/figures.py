@@ -121,14 +121,19 @@ def rings(x: Any, y: Any) -> list[Any]:
 
     angles = np.linspace(0, 2 * np.pi, 121)
     circles = [
-        {"x": away * float(np.sin(angle)), "y": away * float(np.cos(angle)), "away": away}
+        {
+            "x": away * float(np.sin(angle)),
+            "y": away * float(np.cos(angle)),
+            "away": away,
+            "angle": float(angle),
+        }
         for away in (90 - ring for ring in RINGS)
         for angle in angles
     ]
     lines = (
         alt.Chart(alt.InlineData(values=circles))
-        .mark_trail(color=SAME, opacity=0.5, size=1)
-        .encode(x=x, y=y, detail="away:N")
+        .mark_line(color=SAME, opacity=0.5, strokeWidth=1)
+        .encode(x=x, y=y, detail="away:N", order="angle:Q")
     )
     sides = [
         {"x": 0, "y": 93, "side": "N"},

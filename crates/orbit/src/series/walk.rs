@@ -19,7 +19,7 @@ struct Watcher {
     visible: Vec<Visible>,
 }
 
-/// What is used until it is chosen again.
+/// Satellites and places in use until they are chosen again.
 #[derive(Default)]
 struct Held {
     slot: Option<i64>,

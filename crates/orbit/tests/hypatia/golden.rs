@@ -1,6 +1,6 @@
-//! Paths of Hypatia (snkas/hypatia @0ac531c, `satgenpy/tests/data_to_match/kuiper_630`): three pairs
-//! over Kuiper's first shell, 2,000 steps of 100 ms each. The files are in the folder `hypatia` of
-//! `BENTPIPE_DATA`. The first test restates their key numbers and needs no file.
+//! Paths of Hypatia (snkas/hypatia @0ac531c, `satgenpy/tests/data_to_match/kuiper_630`): three
+//! pairs over Kuiper's first shell, 2,000 steps of 100 ms each. The files are in the folder
+//! `hypatia` of `BENTPIPE_DATA`. The first test restates their key numbers and needs no file.
 
 use std::fmt::Write as _;
 use std::path::{Path, PathBuf};
@@ -21,8 +21,8 @@ const PAIRS: [(Station, Station); 3] =
     [(MANILA, DALIAN), (MANILA, SAINT_PETERSBURG), (SAINT_PETERSBURG, DALIAN)];
 
 /// Hypatia's bound is a flat cone of 30 degrees, 1,260 km, and the ranges of the golden files
-/// (pyephem) are 27 to 33 m longer than those of this chain. A bound that is 30 m shorter decides as
-/// the files do.
+/// (pyephem) are 27 to 33 m longer than those of this chain. A bound that is 30 m shorter decides
+/// as the files do.
 const LONGER_KM: f64 = 0.03;
 
 /// The series of a pair with the bound of Hypatia, or a shorter one.

@@ -1,5 +1,5 @@
-//! Rows of a second program with Hypatia's parameters: range of the RTT in ms over 200 s in steps of
-//! 100 ms, and number of changes of the path.
+//! Rows of a second program with Hypatia's parameters: range of the RTT in ms over 200 s in steps
+//! of 100 ms, and number of changes of the path.
 
 use orbit::{Phasing, Shell};
 use units::Span;

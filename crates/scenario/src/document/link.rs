@@ -221,9 +221,8 @@ pub(crate) enum Trace {
     Files(Box<TraceFiles>),
 }
 
-/// A trace from files: `file`, or `deliveries` for the rate and `delays` or `orbit` for the delay. It
-/// replays the rate, the delay, the
-/// losses and the outages of a measurement.
+/// A trace from files: `file`, or `deliveries` for the rate and `delays` or `orbit` for the delay.
+/// It replays the rate, the delay, the losses and the outages of a measurement.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TraceFiles {
@@ -245,8 +244,8 @@ pub(crate) struct TraceFiles {
     /// Delays as those of LeoReplayer: each line is a one-way delay in milliseconds, one for each
     /// `step`.
     pub delays: Option<FileName>,
-    /// File of `bentpipe orbit`: delays and outages of a path over satellites that move, computed when
-    /// the scenario is read. The run starts at the epoch of that file.
+    /// File of `bentpipe orbit`: delays and outages of a path over satellites that move, computed
+    /// when the scenario is read. The run starts at the epoch of that file.
     #[schemars(extend("examples" = ["orbit.toml"]))]
     pub orbit: Option<FileName>,
     /// Time from one line of `delays` to the next. Default: 10 ms, as LeoReplayer has it.

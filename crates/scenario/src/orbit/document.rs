@@ -83,8 +83,8 @@ pub(crate) struct Document {
     #[serde(default)]
     pub when: When,
     /// Outage when the first or the last satellite changes: `"none"`, `"leoem"`, which is three
-    /// times the delay of the old and of the new hop to the ground, or a time. Changes between other
-    /// satellites have none.
+    /// times the delay of the old and of the new hop to the ground, or a time. Changes between
+    /// other satellites have none.
     #[serde(default)]
     pub outage: Outage,
     /// Seed of random choices.

@@ -1,4 +1,4 @@
-//! What a file of `bentpipe orbit` means.
+//! The meaning of a file of `bentpipe orbit`.
 
 use std::path::PathBuf;
 

@@ -1,11 +1,10 @@
 //! Traces in files with columns: those of this project by their names, and logs of other programs
 //! by a table that says which column is which.
 //!
-//! A file whose columns are named is read to the letter: an unknown column is an error, except those
-//! in which `bentpipe orbit` describes a path. In a log
-//! that a table describes, other columns are ignored, a missing value is that of the row before,
-//! rows without a time are left out, and times count from the first row. What was done is in the
-//! notes of the trace.
+//! A file whose columns are named is read to the letter: an unknown column is an error, except
+//! those in which `bentpipe orbit` describes a path. In a log that a table describes, other columns
+//! are ignored, a missing value is that of the row before, rows without a time are left out, and
+//! times count from the first row. What was done is in the notes of the trace.
 
 use std::collections::BTreeMap;
 use std::path::Path as FilePath;

@@ -49,9 +49,9 @@ USE: list[tuple[str, list[str]]] = [
     (
         "How to",
         [
-            "lab.md", "compare.md", "evaluate.md", "studies.md", "kernel.md", "deploy.md", "proxy.md",
-            "captures.md", "reports.md", "rain.md", "orbit.md", "python.md", "python-controllers.md",
-            "from-other-tools.md", "troubleshooting.md",
+            "lab.md", "compare.md", "evaluate.md", "studies.md", "reports.md", "captures.md",
+            "orbit.md", "rain.md", "kernel.md", "deploy.md", "proxy.md", "python.md",
+            "python-controllers.md", "from-other-tools.md", "troubleshooting.md",
         ],
     ),
     (

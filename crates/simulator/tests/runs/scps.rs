@@ -204,9 +204,10 @@ fn connections_of_a_route_share_its_rate() {
     }
 }
 
-/// ACKs that leave on the route take tokens too: here those of an upload, each of 52 bytes. They
-/// are sent by turns with the data, so there is one for each data packet, and fewer than the 158 in
-/// a second that the upload has packets.
+/// ACKs that leave on the route take tokens too: here those of an upload, each of 52 bytes. The
+/// data always waits for its turn. An ACK waits only once it is due, 5 ms after the last one, and
+/// so behind the next data packet: there is one for two data packets, and fewer than the 158 in a
+/// second that the upload has packets.
 #[test]
 fn acks_take_tokens_of_the_route() {
     let goodput = |upload: &str| {
@@ -227,7 +228,7 @@ transport = { protocol = "scps-tp", delayed_ack = "off", scps = { cause = "corru
 traffic = { bulk = "unlimited" }
 "#;
     let (alone, shared) = (goodput(""), goodput(upload));
-    let expected = 1500.0 / (1500.0 + 52.0);
+    let expected = 2.0 * 1500.0 / (2.0 * 1500.0 + 52.0);
     assert!((shared / alone / expected - 1.0).abs() < 0.002, "{} for {expected}", shared / alone);
 }
 

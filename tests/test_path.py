@@ -493,4 +493,4 @@ def test_controllers_are_compared_over_a_trace(bentpipe: Bentpipe, tmp_path: Pat
     assert f"cubic + {on_path.replace(',', ':')}" in done.stdout
     bare = bentpipe("compare", "--link", "leo", "--controllers", "cubic", "--on-path", "trace")
     assert (bare.returncode, bare.stdout) == (2, "")
-    assert "`file`, `deliveries` or `delays`" in bare.stderr
+    assert "`file`, `deliveries`, `delays` or `orbit`" in bare.stderr

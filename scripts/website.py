@@ -208,6 +208,7 @@ def windows(folder: Path, names: Iterable[str]) -> dict[str, str]:
     runs = dict(zip(names, bentpipe.run_many(jobs), strict=True))
     folder.mkdir(parents=True, exist_ok=True)
     texts = {}
+    with_routers = {one.name for one in bentpipe.mechanisms() if one.key == "link.feedback"}
     for name, run in runs.items():
         both = [run] if name == "newreno" else [runs["newreno"], run]
         bentpipe.plot(both, "cwnd").save(folder / f"{name}.svg")
@@ -219,6 +220,11 @@ def windows(folder: Path, names: Iterable[str]) -> dict[str, str]:
             f"link of 10 Mbit/s that loses one packet in a thousand. Its goodput in this run is "
             f"{goodput:.2f} Mbit/s.\n"
         )
+        if name in with_routers:
+            texts[name] += (
+                f"\nNo router of this example has `{name}`, so this is what the controller does "
+                "without one.\n"
+            )
     return texts
 
 

@@ -19,9 +19,9 @@ LOADED = re.compile(r"<(?:script|img|iframe|link)[^>]*?(?:src|href)=\"?(https?:/
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> website.Website:
-    """The sources of the site, with the figure of one controller."""
+    """The sources of the site, with the figures of two controllers."""
     made = website.Website(tmp_path_factory.mktemp("site"))
-    made.write(["hybla"])
+    made.write(["hybla", "xcp"])
     return made
 
 
@@ -32,7 +32,7 @@ def test_every_link_of_every_page_leads_to_a_page(site: website.Website) -> None
         links = LINK.findall(re.sub(r"`[^`\n]*`", "", text))
         name = page.relative_to(site.folder).as_posix()
         missing += [(name, link) for link in links if not (page.parent / link).exists()]
-    # The fixture draws one figure.
+    # The fixture draws two figures.
     assert not [one for one in missing if "images/controllers" not in one[1]]
 
 
@@ -57,6 +57,9 @@ def test_the_page_of_a_controller_has_its_figure(site: website.Website) -> None:
     page = (site.folder / "controllers/hybla.md").read_text(encoding="utf-8")
     assert "![Congestion window of hybla over time](../images/controllers/hybla.svg)" in page
     assert (site.folder / "images/controllers/hybla.svg").stat().st_size > 1000
+    # What a controller does without its routers is not what it is for.
+    assert "without one" not in page
+    assert "without one" in (site.folder / "controllers/xcp.md").read_text(encoding="utf-8")
 
 
 def test_the_figure_of_the_first_page_is_what_the_example_gives() -> None:

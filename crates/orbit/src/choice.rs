@@ -54,7 +54,8 @@ pub struct Visible {
 
 /// Steps with which the end of a satellite's time in sight is searched.
 const SEARCH: Span = Span::from_secs(10);
-/// Longest time in sight that is told from a longer one: that of a medium orbit.
+/// Seconds for which the time in sight is followed, those of a pass in a medium orbit. All longer
+/// times count as equal.
 const LONGEST: u64 = 3 * 3600;
 /// Accuracy of the end of the time in sight.
 const EXACT: Span = Span::from_millis(10);
@@ -89,7 +90,7 @@ impl Chooser {
             Rule::Shortest | Rule::Nearest => least(&|one| one.range_km),
             Rule::Highest => least(&|one| -one.sine),
             Rule::Longest => {
-                // Of those that stay for the longest time that is told apart, the highest.
+                // Of those that stay equally long, the highest.
                 let scored = visible.iter().map(|one| (remaining(one), one.sine, one));
                 let key = |a: &(Span, f64, _), b: &(Span, f64, _)| {
                     b.0.cmp(&a.0).then_with(|| b.1.total_cmp(&a.1))

@@ -112,5 +112,5 @@ def cell(metric: Metric, found: Sequence[float], row: Mapping[str, Any] | None) 
         return shown
     shown["difference"] = text(row)
     if finding_of(row) == "significant":
-        shown["is_better"] = (row["difference"] < 0) is metric.lower_is_better
+        shown["is_better"] = metric.is_better(row["difference"])
     return shown

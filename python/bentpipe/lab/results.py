@@ -11,7 +11,7 @@ from bentpipe.limits import LIMITS, shares, shares_of
 from bentpipe.numbers import count, percent, signed, significant
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Mapping, Sequence
 
     from bentpipe._native import Recording, Scenario
 
@@ -57,6 +57,10 @@ class Metric:
     def is_count(self) -> bool:
         """True if its values are whole numbers."""
         return self.unit in ("segments", "packets")
+
+    def is_better(self, difference: float) -> bool:
+        """True if a difference from another value of it, other than zero, is an improvement."""
+        return (difference < 0) is self.lower_is_better
 
 
 METRICS = (
@@ -139,7 +143,7 @@ def table(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 def cell(metric: Metric, value: float | None, base: float | None, *, first: bool) -> dict[str, Any]:
     """A value, its difference from the first controller, and which of both is better."""
-    text = {"text": written(metric, value)}
+    text: dict[str, Any] = {"text": written(metric, value)}
     if first or value is None or base is None:
         return text
     difference = value - base
@@ -147,7 +151,7 @@ def cell(metric: Metric, value: float | None, base: float | None, *, first: bool
     absolute = signed(difference, places=0) if metric.is_count else signed(difference)
     found = text | {"difference": f"{absolute}{share}"}
     if difference:
-        found["is_better"] = (difference < 0) is metric.lower_is_better  # type: ignore[assignment]
+        found["is_better"] = metric.is_better(difference)
     return found
 
 
@@ -179,7 +183,6 @@ def limits(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
 
 def summary(found: Mapping[str, Mapping[str, Any]], names: Sequence[str]) -> str:
     """A sentence with the goodput of each controller, for those who do not see the figures."""
-    form: Callable[[str], str] = lambda name: (  # noqa: E731
-        f"{name} {significant(found[name]['totals']['goodput'], 3)} Mbit/s"
-    )
-    return f"Goodput: {', '.join(form(name) for name in names if name in found)}."
+    goodputs = {name: found[name]["totals"]["goodput"] for name in names if name in found}
+    parts = (f"{name} {significant(one, 3)} Mbit/s" for name, one in goodputs.items())
+    return f"Goodput: {', '.join(parts)}."

@@ -49,6 +49,7 @@ __all__ = [
     "PageObject",
     "Parameter",
     "PartialAck",
+    "PathChange",
     "Quantity",
     "QuicTotals",
     "RateSample",

@@ -12,8 +12,8 @@ use units::{Span, Time};
 use crate::controller::Controller;
 use crate::controllers::{each, first};
 use crate::events::{
-    Ack, Ecn, Feedback, Loss, LostSegment, Needs, PartialAck, RequestState, RouterFeedback, Sent,
-    Utilisation,
+    Ack, Ecn, Feedback, Loss, LostSegment, Needs, PartialAck, PathChange, RequestState,
+    RouterFeedback, Sent, Utilisation,
 };
 use crate::tcp_policy::{Probe, ProbeState, SendState, Sizing, TcpPolicy};
 use crate::window::Window;
@@ -163,6 +163,9 @@ impl Controller for AnyController {
     }
     fn on_utilisation(&mut self, measured: &Utilisation) {
         each!(self, c => c.on_utilisation(measured))
+    }
+    fn on_path_change(&mut self, change: &PathChange) {
+        each!(self, c => c.on_path_change(change))
     }
     fn on_router_feedback(&mut self, feedback: &RouterFeedback) {
         each!(self, c => c.on_router_feedback(feedback))

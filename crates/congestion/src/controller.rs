@@ -15,8 +15,8 @@
 use units::{Span, Time};
 
 use crate::events::{
-    Ack, Ecn, Feedback, Loss, LostSegment, Needs, PartialAck, RequestState, RouterFeedback, Sent,
-    Utilisation,
+    Ack, Ecn, Feedback, Loss, LostSegment, Needs, PartialAck, PathChange, RequestState,
+    RouterFeedback, Sent, Utilisation,
 };
 use crate::standard;
 use crate::window::Window;
@@ -69,6 +69,11 @@ pub trait Controller {
     /// The link that the connection shares with others was measured. Called for controllers that
     /// [need](Needs::utilisation) it, where something knows the rate of the link.
     fn on_utilisation(&mut self, _measured: &Utilisation) {}
+
+    /// A hint that the path is about to change, or has changed. Called for controllers that
+    /// [need](Needs::path_changes) it, with the time of the hint, and before the first event that
+    /// is not earlier. Hints from before the first event of a connection are not repeated.
+    fn on_path_change(&mut self, _change: &PathChange) {}
 
     /// New data was acknowledged outside of recovery.
     fn on_ack(&mut self, ack: &Ack) {

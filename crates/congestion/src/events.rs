@@ -147,6 +147,9 @@ pub struct Needs {
     /// Measurements of the link that connections share:
     /// [`Controller::on_utilisation`](crate::Controller::on_utilisation).
     pub utilisation: bool,
+    /// Hints that the path changes, where the connection has a source of them:
+    /// [`Controller::on_path_change`](crate::Controller::on_path_change).
+    pub path_changes: bool,
     /// Decisions of [`TcpPolicy`](crate::TcpPolicy) without which it is another algorithm, so that
     /// no other transport can carry it.
     pub tcp: bool,
@@ -167,6 +170,7 @@ impl Needs {
             own_recovery: self.own_recovery || other.own_recovery,
             router_feedback: self.router_feedback.or(other.router_feedback),
             utilisation: self.utilisation || other.utilisation,
+            path_changes: self.path_changes || other.path_changes,
             tcp: self.tcp || other.tcp,
         }
     }
@@ -264,6 +268,8 @@ pub struct RateSample {
 pub struct LostSegment {
     /// Time of detection.
     pub now: Time,
+    /// Time of its last transmission.
+    pub sent_at: Time,
     /// Length in bytes.
     pub bytes: u64,
     /// Bytes in the network right after it was sent.
@@ -272,6 +278,41 @@ pub struct LostSegment {
     pub lost_since_sent: u64,
     /// True if the application may have limited the sender when it was sent.
     pub app_limited: bool,
+}
+
+/// The two hints that belong to one change of the path.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub enum PathChangeKind {
+    /// The path is about to change.
+    Coming,
+    /// The path has changed.
+    Done,
+}
+
+impl PathChangeKind {
+    /// The name for users.
+    pub const fn name(self) -> &'static str {
+        match self {
+            Self::Coming => "coming",
+            Self::Done => "done",
+        }
+    }
+}
+
+/// A hint that the path of a connection changes, as in a hand-over: the path phase boundary of
+/// draft-lai-ccwg-lsncc-01, which leaves open how a sender learns of it. A hint is what its source
+/// says. It may be late, early or missing.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct PathChange {
+    /// Time of the hint.
+    pub now: Time,
+    /// The change is about to come, or it has come.
+    pub kind: PathChangeKind,
+    /// Time of the change, as the source takes it to be.
+    pub at: Time,
+    /// Number of the phase of the path that begins with the change. The first hint of a run is
+    /// about phase 1. Changes without a hint are not counted.
+    pub phase: u64,
 }
 
 /// A segment that has just been sent.

@@ -27,6 +27,7 @@ mod controller;
 mod controllers;
 mod entry;
 mod events;
+mod hints;
 mod link_share;
 mod parameters;
 mod parts;
@@ -41,9 +42,10 @@ pub use any::{AnyController, External};
 pub use controller::Controller;
 pub use entry::{Entry, Listed, Repair, Status};
 pub use events::{
-    Ack, Ecn, Feedback, Loss, LostSegment, Needs, PartialAck, RateSample, RecoveryStyle,
-    RequestState, RouterFeedback, Sent, Utilisation,
+    Ack, Ecn, Feedback, Loss, LostSegment, Needs, PartialAck, PathChange, PathChangeKind,
+    RateSample, RecoveryStyle, RequestState, RouterFeedback, Sent, Utilisation,
 };
+pub use hints::PathHints;
 pub use parameters::{Allowed, Parameter, ParameterError, Value, Values};
 pub use parts::delivery_model::draw;
 pub use parts::linux::{LINUX, ORIGINAL, VARIANT};

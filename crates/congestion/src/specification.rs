@@ -1,7 +1,9 @@
 //! A controller by name, with parameter values.
 
 use crate::any::AnyController;
+use crate::controller::Controller as _;
 use crate::entry::Entry;
+use crate::hints::{Hinted, PathHints};
 use crate::link_share;
 use crate::parameters::{ParameterError, Value, Values};
 use crate::parts::abe;
@@ -23,6 +25,7 @@ pub struct UnknownController {
 pub struct Specification {
     registered: &'static Registered,
     values: Values,
+    hints: Option<PathHints>,
 }
 
 impl Specification {
@@ -97,7 +100,13 @@ impl Specification {
     }
 
     pub(crate) fn of(registered: &'static Registered) -> Self {
-        Self { registered, values: Values::defaults(registered.entry.parameters) }
+        Self { registered, values: Values::defaults(registered.entry.parameters), hints: None }
+    }
+
+    /// The same controller in connections that get these hints about their path.
+    #[must_use]
+    pub fn hinted(&self, hints: PathHints) -> Self {
+        Self { hints: Some(hints), ..self.clone() }
     }
 
     /// A parameter that was set and has an effect only if the network marks data (ECN).
@@ -122,12 +131,25 @@ impl Specification {
 
     /// A controller for one connection.
     pub fn build(&self, settings: &Settings) -> AnyController {
-        (self.registered.build)(settings, &self.values)
+        self.hint((self.registered.build)(settings, &self.values))
+    }
+
+    /// Gives `controller`, which takes the place of this one, the hints about the path, if it needs
+    /// them.
+    pub fn hint(&self, controller: AnyController) -> AnyController {
+        match &self.hints {
+            Some(hints) if controller.needs().path_changes => {
+                Hinted::around(controller, hints.clone())
+            }
+            _ => controller,
+        }
     }
 }
 
 impl PartialEq for Specification {
     fn eq(&self, other: &Self) -> bool {
-        self.entry().name == other.entry().name && self.values == other.values
+        self.entry().name == other.entry().name
+            && self.values == other.values
+            && self.hints == other.hints
     }
 }

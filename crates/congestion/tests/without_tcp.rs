@@ -168,6 +168,7 @@ impl<C: Controller> Sender<C> {
             self.lost += MSS;
             self.controller.on_segment_lost(&LostSegment {
                 now: self.now,
+                sent_at: packet.sent_at,
                 bytes: MSS,
                 in_flight_when_sent: packet.in_flight,
                 lost_since_sent: MSS,

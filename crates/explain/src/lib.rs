@@ -4,6 +4,7 @@
 mod about;
 mod cost;
 mod figures;
+mod hints;
 mod hosts;
 mod loss_notice;
 mod mechanism;
@@ -316,6 +317,8 @@ fn explain_flow(
         _ => flow.name.rsplit_once('.').map_or(flow.name.as_str(), |(name, _)| name),
     };
     let [route, return_route] = flow.ways().map(|way| names(scenario, routes, way));
+    let mut settings = settings::of_flow(flow, entry, written);
+    hints::describe(scenario, routes, flow, &mut settings);
     FlowExplanation {
         name: name.to_owned(),
         count,
@@ -328,6 +331,6 @@ fn explain_flow(
         paths: Vec::new(),
         hosts: profiles::explain(scenario, flow),
         controller: explain_controller(flow),
-        settings: settings::of_flow(flow, entry, written),
+        settings,
     }
 }

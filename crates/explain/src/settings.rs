@@ -9,6 +9,7 @@ use tcp::AckTiming;
 use transport::Protocol;
 use units::{Bytes, Rate, Span};
 
+use super::hints;
 use super::mechanism::{MECHANISMS, Side};
 use super::profiles;
 use scenario::Written;
@@ -91,7 +92,7 @@ impl From<Bytes> for Amount {
 /// Settings of the whole scenario.
 pub(crate) fn of_scenario(scenario: &Scenario, written: &Written) -> Vec<Setting> {
     let mut settings = Vec::new();
-    for key in ["duration", "seed", "ip", "phase", "delay_tolerance", "record"] {
+    for key in ["duration", "seed", "ip", "phase", "epoch", "delay_tolerance", "record"] {
         let absent = |_: &str| Some((Amount::plain(Json::Null), "none".into()));
         leaves(&written.document[key], key, key, written, &absent, &mut settings);
     }
@@ -174,6 +175,7 @@ pub(crate) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setti
     }
     settings.retain(|setting| has_effect(flow.protocol(), &setting.name));
     settings.retain(|setting| !profiles::is_of_ends(flow, &setting.name));
+    settings.retain(|setting| hints::has_effect(flow, &setting.name));
     // A host at a link with an MTU has smaller segments than the default, and SCTP has a default of
     // its own.
     let mss = flow.transport.plan().mss();
@@ -210,7 +212,7 @@ pub(crate) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setti
 }
 
 /// The keys of a flow that are shown value by value.
-pub(crate) const FLOW_TABLES: [&str; 4] = ["start", "stop", "traffic", "transport"];
+pub(crate) const FLOW_TABLES: [&str; 5] = ["start", "stop", "path_hints", "traffic", "transport"];
 
 /// Values of keys that have neither a written value nor a schema default. A test asks for each such
 /// key; `None` is a key that nobody thought of.
@@ -254,9 +256,10 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
             let Some(tuning) = tuning else { return word("none") };
             Some((tuning.write.into(), tuning.write.to_string()))
         }
-        "transport.careful_resume" | "transport.quick_start" | "transport.user_timeout" => {
-            word("none")
-        }
+        "path_hints"
+        | "transport.careful_resume"
+        | "transport.quick_start"
+        | "transport.user_timeout" => word("none"),
         "transport.scps.rate" => word("none"),
         "transport.scps.outage_timeouts" => word("never"),
         "transport.scps.best_effort" => word("off"),

@@ -12,6 +12,7 @@ use super::PathExplanation;
 use super::about::About;
 use super::cost::{self, RecordingExplanation};
 use super::figures::{Figures, Load};
+use super::hints;
 use super::hosts;
 use super::loss_notice;
 use super::mechanism::feedback;
@@ -86,6 +87,8 @@ kinds! {
     RtoBelowRtt: "transport.rto",
     EndlessProbeRtt: "controller.probe_rtt_interval",
     EarlyVegas: "controller",
+    PathHintsWithoutEffect: "path_hints",
+    NoPathHints: "controller",
     EnlargedWindow: "transport.receive_buffer",
     JumpAboveWindow: "transport.careful_resume",
     RateAboveBottleneck: "",
@@ -177,6 +180,8 @@ pub(crate) fn warnings(
             (Kind::StopAfterEnd, stop(scenario, flow)),
             (Kind::CannotComplete, duration(scenario, flow, figures)),
             (Kind::HeavyLoss, lossy(figures)),
+            (Kind::PathHintsWithoutEffect, hints::without_effect(scenario, routes, flow)),
+            (Kind::NoPathHints, hints::missing(flow)),
             (Kind::SignalsWithoutEffect, scps::silent_signals(scenario, routes, flow)),
             (Kind::ErrorSignalsWithoutEffect, scps::silent_errors(scenario, routes, flow)),
         ];

@@ -4,7 +4,7 @@
 //! between them, so that a comparison of two controllers is a paired one (common random numbers).
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::SeedableRng;
+use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
 /// Purpose of a stream.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -19,6 +19,8 @@ pub enum Purpose {
     Queue = 4,
     /// When the events of links happen.
     Phase = 5,
+    /// Errors of hints about paths.
+    Hints = 6,
 }
 
 /// The stream of `seed` for one purpose and entity.
@@ -27,6 +29,11 @@ pub fn stream(seed: u64, purpose: Purpose, entity: u64) -> Xoshiro256PlusPlus {
     state = mix(state ^ purpose as u64);
     state = mix(state ^ entity);
     Xoshiro256PlusPlus::seed_from_u64(state)
+}
+
+/// A number that is uniform from 0 to below 1.
+pub fn uniform(random: &mut impl Rng) -> f64 {
+    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 /// The finaliser of SplitMix64: neighbouring inputs give unrelated outputs.
@@ -39,8 +46,6 @@ pub(crate) fn mix(value: u64) -> u64 {
 
 #[cfg(test)]
 mod tests {
-    use rand_xoshiro::rand_core::Rng;
-
     use super::*;
 
     #[test]
@@ -61,6 +66,7 @@ mod tests {
             Purpose::Propagation,
             Purpose::Queue,
             Purpose::Phase,
+            Purpose::Hints,
         ];
         let mut firsts = Vec::new();
         for seed in 0..20 {
@@ -70,7 +76,7 @@ mod tests {
         }
         firsts.sort_unstable();
         firsts.dedup();
-        assert_eq!(firsts.len(), 20 * 5 * 20);
+        assert_eq!(firsts.len(), 20 * 6 * 20);
     }
 
     /// The first numbers of SplitMix64 from the state 0, which the algorithm is tested with

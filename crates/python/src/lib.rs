@@ -88,6 +88,7 @@ pub fn define(
         prototype::LostSegment,
         prototype::Needs,
         prototype::PartialAck,
+        prototype::PathChange,
         prototype::RateSample,
         prototype::Sent,
         prototype::Settings,

@@ -5,7 +5,7 @@
 
 use congestion::Specification;
 use network::{FlowId, NodeId};
-use scenario::model::{Flow, FlowPath, GatewayEnd, Transport};
+use scenario::model::{Flow, FlowPath, GatewayEnd, PathHints, Transport};
 use units::Rate;
 
 use crate::topology::number;
@@ -65,6 +65,8 @@ pub struct LegEnd<'a> {
     pub reader_rate: Option<Rate>,
     /// The congestion controller.
     pub controller: &'a Specification,
+    /// Hints to it that the path changes.
+    pub path_hints: Option<PathHints>,
     /// True if the controller is that of the flow, and not one of a gateway.
     pub is_of_flow: bool,
 }
@@ -78,6 +80,7 @@ fn at_gateway(end: &GatewayEnd) -> LegEnd<'_> {
         transport: &end.transport,
         reader_rate: None,
         controller: &end.controller,
+        path_hints: None,
         is_of_flow: !end.has_own_controller,
     }
 }
@@ -95,8 +98,10 @@ pub fn legs(flow: &Flow) -> Vec<Leg<'_>> {
         transport,
         reader_rate: flow.reader_rate,
         controller,
+        path_hints: None,
         is_of_flow: true,
     });
+    let sender = LegEnd { path_hints: flow.path_hints, ..sender };
     let starts = flow.gateways.iter().map(|gateway| (gateway.node, at_gateway(&gateway.ends[1])));
     let ends = flow.gateways.iter().map(|gateway| (gateway.node, at_gateway(&gateway.ends[0])));
     let starts = [(flow.from, sender)].into_iter().chain(starts);
@@ -144,10 +149,11 @@ impl Leg<'_> {
 
 impl LegEnd<'_> {
     fn is_like(&self, other: &Self) -> bool {
-        let Self { transport, reader_rate, controller, is_of_flow } = self;
+        let Self { transport, reader_rate, controller, path_hints, is_of_flow } = self;
         *transport == other.transport
             && *reader_rate == other.reader_rate
             && (std::ptr::eq(*controller, other.controller) || *controller == other.controller)
+            && *path_hints == other.path_hints
             && *is_of_flow == other.is_of_flow
     }
 }

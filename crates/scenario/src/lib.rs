@@ -33,6 +33,7 @@ mod document;
 pub mod extent;
 mod fade;
 mod given;
+mod hints;
 pub mod hosts;
 mod load;
 mod mechanisms;
@@ -49,6 +50,7 @@ mod trace;
 mod transports;
 
 pub use given::{Given, Packed, files, names_a_file};
+pub use hints::{path_changes, path_hints};
 pub use language::{Error as ScenarioError, Errors as ScenarioErrors, NewValue, Override, Step};
 pub use load::{Loaded, Written};
 pub use mechanisms::{MechanismExplanation, MechanismParameter, mechanisms};

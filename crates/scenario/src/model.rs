@@ -1,5 +1,6 @@
 //! The model of a scenario for all backends: defaults filled in, names resolved, values valid.
 
+mod hints;
 mod traffic;
 mod transport;
 
@@ -7,6 +8,7 @@ use std::sync::Arc;
 
 use ::transport::Protocol;
 use congestion::Specification;
+use orbit::Utc;
 use serde_json::Value as Json;
 use units::{Bytes, Rate, Span};
 use wire::IpVersion;
@@ -14,6 +16,7 @@ use wire::IpVersion;
 use crate::hosts::Profile;
 use crate::routes::{Hop, Routes};
 
+pub use self::hints::{HintSource, PathHints};
 pub use self::traffic::{Distribution, OnOff, Traffic, Web, Writes};
 pub use self::transport::{Lengths, Plan, Transport};
 pub use link::{
@@ -37,6 +40,8 @@ pub struct Scenario {
     /// How much later than written the events of links may happen; zero if they never do. See
     /// [`Scenario::event_delay`].
     pub phase: Span,
+    /// UTC at its start, if it has one.
+    pub epoch: Option<Utc>,
     /// Version of the Internet Protocol that all hosts speak.
     pub ip: IpVersion,
     /// The largest 99th percentile of the delay error with which a run on a real kernel is valid.
@@ -242,6 +247,8 @@ pub struct Flow {
     pub stop: Option<Span>,
     /// The congestion controller of both ends; that of the sender if they have profiles.
     pub controller: Specification,
+    /// Hints to the controller at `from` that its path changes.
+    pub path_hints: Option<PathHints>,
     /// The transport protocol of both ends, with its settings. If they have profiles, these are the
     /// settings that its data sees: those of the sender, with the receive buffer and the ACKs of
     /// the receiver, and the options that both have.

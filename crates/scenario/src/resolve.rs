@@ -13,6 +13,7 @@ mod fec;
 mod flows;
 mod gateway;
 mod graph;
+mod hints;
 mod hosts;
 mod jitter;
 mod modems;
@@ -67,6 +68,7 @@ pub(crate) fn resolve(
     protocols::check(document, tree, &mut problems);
     hosts::check(document, tree, &mut problems);
     let (mut flows, entries) = flows::flows(document, tree, &numbers, &mut problems);
+    let epoch = hints::epoch(document, &mut problems);
     let addresses = paths::resolve(document, &numbers, &mut flows, &entries, &mut problems);
     let record = &document.record;
     let mut scenario = Scenario {
@@ -74,6 +76,7 @@ pub(crate) fn resolve(
         duration: document.duration,
         seed: document.seed,
         phase: changes::phase(document, &links),
+        epoch,
         ip: document.ip,
         delay_tolerance: document.delay_tolerance,
         nodes,

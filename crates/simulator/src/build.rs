@@ -2,10 +2,11 @@
 
 use std::sync::Arc;
 
+use congestion::PathHints;
 use network::NodeId;
 use quic::Logs;
 use runtime::{Leg, LegEnd, number};
-use scenario::Scenario;
+use scenario::{Scenario, path_hints};
 use wire::IpVersion;
 
 use crate::hosts::{Blueprint, BlueprintEnd};
@@ -17,12 +18,16 @@ pub(crate) fn blueprints(scenario: &Scenario, seed: u64, logs: &Logs) -> Vec<Vec
     // Those of the flow before, leg by leg.
     let mut last: Vec<(Leg<'_>, Arc<Blueprint>)> = Vec::new();
     let mut blueprints = Vec::with_capacity(scenario.flows.len());
+    let hinted = scenario.flows.iter().any(|flow| flow.path_hints.is_some());
+    let routes = hinted.then(|| scenario::routes(scenario));
     for flow in &scenario.flows {
         let mut made = Vec::new();
         for (number, leg) in runtime::legs(flow).into_iter().enumerate() {
             let alike = last.get(number).filter(|(before, _)| before.is_like(&leg));
             let shared = alike.map(|(_, blueprint)| blueprint.clone());
-            let new = || Arc::new(blueprint(&leg, seed, scenario.ip, logs));
+            let hinted = routes.as_ref().filter(|_| leg.ends[0].path_hints.is_some());
+            let hints = || path_hints(scenario, hinted?, flow, seed);
+            let new = || Arc::new(blueprint(&leg, hints(), (seed, scenario.ip), logs));
             made.push((leg, shared.unwrap_or_else(new)));
         }
         blueprints.push(made.iter().map(|(_, blueprint)| blueprint.clone()).collect());
@@ -31,7 +36,16 @@ pub(crate) fn blueprints(scenario: &Scenario, seed: u64, logs: &Logs) -> Vec<Vec
     blueprints
 }
 
-fn blueprint(leg: &Leg<'_>, seed: u64, ip: IpVersion, logs: &Logs) -> Blueprint {
+fn blueprint(
+    leg: &Leg<'_>,
+    hints: Option<PathHints>,
+    (seed, ip): (u64, IpVersion),
+    logs: &Logs,
+) -> Blueprint {
+    let [first, last] = leg.ends;
+    let controller = hints.map(|hints| first.controller.hinted(hints));
+    let first = LegEnd { controller: controller.as_ref().unwrap_or(first.controller), ..first };
+    let leg = &Leg { ends: [first, last], ..*leg };
     let [first, last] = Shared::of(leg, seed, ip, logs);
     let end = |end: LegEnd<'_>, shared: Shared| BlueprintEnd {
         settings: end.transport.plan().controller(),

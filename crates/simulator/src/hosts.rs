@@ -300,8 +300,10 @@ impl<C: Connection> Hosts<C> {
             let settings = &end.settings;
             let controllers = controllers.filter(|_| end.is_of_flow);
             let foreign = controllers.and_then(|others| others.build(flow.0 as usize, settings));
-            let controller =
-                foreign.map_or_else(|| end.controller.build(settings), AnyController::External);
+            let controller = match foreign {
+                Some(foreign) => end.controller.hint(AnyController::External(foreign)),
+                None => end.controller.build(settings),
+            };
             let sequence = initial_sequence.wrapping_add(offset);
             let reader = end.reader_rate.map(|rate| Reader { rate, piece: 0 });
             // A packet may end a connection of another protocol.

@@ -481,6 +481,7 @@ fn are_alike(a: &Flow, b: &Flow) -> bool {
         flow.controller.values().iter().map(|(_, value)| value.clone()).collect()
     };
     a.transport.is_shared_with(&b.transport)
+        && a.path_hints == b.path_hints
         && a.controller.entry().name == b.controller.entry().name
         && values(a) == values(b)
 }

@@ -186,6 +186,7 @@ pub(crate) fn judge(
     let duplicate_reports =
         config.dsack || config.recovery == Recovery::Linux || needs.duplicate_reports;
     let mut judge = Judge(entries);
+    judge.path_hints(flow);
     if let Some(stop) = flow.stop {
         judge.approximated("stop", stop, "what the socket has taken by then is still sent");
     }

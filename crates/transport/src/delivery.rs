@@ -179,6 +179,7 @@ impl Delivery {
             lost += bytes;
             tell(&LostSegment {
                 now,
+                sent_at: record.sent_at,
                 bytes,
                 in_flight_when_sent: record.stamp.in_flight,
                 lost_since_sent: lost - record.stamp.lost,

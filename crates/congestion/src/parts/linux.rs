@@ -73,6 +73,7 @@ pub(crate) const NO_NEEDS: Needs = Needs {
     own_recovery: false,
     router_feedback: None,
     utilisation: false,
+    path_changes: false,
     tcp: false,
 };
 

@@ -1,6 +1,7 @@
 //! Parts that several algorithms share.
 
 pub(crate) mod abe;
+pub(crate) mod around;
 pub(crate) mod bandwidth;
 pub(crate) mod delivery_model;
 pub(crate) mod explicit_rate;

@@ -219,6 +219,7 @@ impl<C: Controller> TestPath<C> {
             found = true;
             self.controller.on_segment_lost(&LostSegment {
                 now: self.now,
+                sent_at: segment.sent_at,
                 bytes: MSS,
                 in_flight_when_sent: segment.in_flight,
                 lost_since_sent: self.lost - segment.lost,

@@ -4,7 +4,8 @@
 use std::f64::consts::{PI, SQRT_2};
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::Rng;
+
+pub(super) use crate::stream::uniform;
 
 /// Cells in which the values of a distribution count as equal to their mean.
 const CELLS: u32 = 512;
@@ -24,11 +25,6 @@ pub(super) fn quantile(wanted: f64) -> f64 {
         if share(middle) < wanted { low = middle } else { high = middle }
     }
     (low + high) / 2.0
-}
-
-/// A number from 0 to below 1.
-pub(super) fn uniform(rng: &mut Xoshiro256PlusPlus) -> f64 {
-    (rng.next_u64() >> 11) as f64 / 2f64.powi(53)
 }
 
 /// A number of the standard normal distribution (Box and Muller, A note on the generation of random

@@ -21,7 +21,6 @@ pub(super) mod red;
 pub(super) mod store;
 
 use rand_xoshiro::Xoshiro256PlusPlus;
-use rand_xoshiro::rand_core::Rng;
 use units::{Rate, Time};
 
 use super::drop_tail::DropTail;
@@ -182,11 +181,6 @@ impl AnyDiscipline {
     pub fn boxed_clone(&self) -> Box<dyn Discipline> {
         each!(self, discipline => discipline.boxed_clone())
     }
-}
-
-/// A random number from 0 to below 1.
-fn unit(random: &mut Xoshiro256PlusPlus) -> f64 {
-    (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
 }
 
 #[cfg(test)]

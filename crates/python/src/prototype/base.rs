@@ -5,7 +5,7 @@ use pyo3::prelude::*;
 use pyo3::types::{PyDict, PyTuple};
 
 use super::bridge::{Bridge, Standard};
-use super::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Sent};
+use super::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, PathChange, Sent};
 use super::window::{Settings, Window};
 
 /// Congestion controller in Python. Methods that a subclass does not define are standard TCP.
@@ -69,6 +69,9 @@ impl Controller {
 
     /// A segment was detected as lost; for those that need records.
     fn on_segment_lost(&self, lost: &LostSegment) {}
+
+    /// The path is about to change, or has changed; for those that need path changes.
+    fn on_path_change(&self, change: &PathChange) {}
 
     /// A round-trip time was measured on a segment that was sent once (Karn's algorithm).
     fn on_rtt(&self, now_s: f64, sample_s: f64) {}

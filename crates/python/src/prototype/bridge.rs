@@ -17,7 +17,7 @@ use units::{Span, Time};
 use crate::errors::ControllerError;
 
 use super::base::Controller;
-use super::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Sent};
+use super::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, PathChange, Sent};
 use super::values::{Answer, Bytes, Rate, unexpected};
 
 macro_rules! methods {
@@ -40,7 +40,7 @@ macro_rules! methods {
 }
 
 methods! {
-    needs, on_feedback, on_sent, on_segment_lost, on_rtt, on_ack, grow, slow_start,
+    needs, on_feedback, on_sent, on_segment_lost, on_path_change, on_rtt, on_ack, grow, slow_start,
     avoid_congestion, threshold_after_loss, on_loss, on_congestion_mark,
     on_loss_after_mark, on_partial_ack, on_recovery_exit, on_timeout, on_start, on_idle, extra_rto, retransmission_quota, duplicate_threshold,
     finds_loss, repeats_everything, backs_off, pacing_rate,
@@ -297,6 +297,13 @@ impl congestion::Controller for Bridge {
         event!(
             self.on_segment_lost(LostSegment(*lost)),
             else Standard(self.window).on_segment_lost(lost)
+        );
+    }
+
+    fn on_path_change(&mut self, change: &congestion::PathChange) {
+        event!(
+            self.on_path_change(PathChange(*change)),
+            else Standard(self.window).on_path_change(change)
         );
     }
 

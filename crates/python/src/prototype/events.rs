@@ -204,6 +204,8 @@ event! {
     LostSegment {
         /// Time of detection in seconds of the run.
         now_s: f64 = |lost| lost.now.as_secs_f64();
+        /// Time of its last transmission in seconds of the run.
+        sent_at_s: f64 = |lost| lost.sent_at.as_secs_f64();
         /// Length.
         bytes: u64 = |lost| lost.bytes;
         /// Bytes in the network right after it was sent.
@@ -212,6 +214,20 @@ event! {
         lost_since_sent: u64 = |lost| lost.lost_since_sent;
         /// True if the application may have limited the sender when it was sent.
         app_limited: bool = |lost| lost.app_limited;
+    }
+}
+
+event! {
+    /// Hint that the path changes, as in a hand-over. It may be late, early or missing.
+    PathChange {
+        /// Time of the hint in seconds of the run.
+        now_s: f64 = |change| change.now.as_secs_f64();
+        /// "coming" before the change, "done" at it.
+        kind: &'static str = |change| change.kind.name();
+        /// Time of the change in seconds of the run, as the source takes it to be.
+        at_s: f64 = |change| change.at.as_secs_f64();
+        /// Number of the phase of the path that begins; the first hint is about phase 1.
+        phase: u64 = |change| change.phase;
     }
 }
 
@@ -247,11 +263,21 @@ pub struct Needs {
     duplicate_reports: bool,
     /// Cwnd in recovery is left to it, where others are reduced proportionally (RFC 9937).
     own_recovery: bool,
+    /// `on_path_change`, for flows with `path_hints`.
+    path_changes: bool,
 }
 
 impl From<&Needs> for congestion::Needs {
     fn from(needs: &Needs) -> Self {
-        let Needs { feedback, records, pacing, marks, duplicate_reports, own_recovery } = *needs;
+        let Needs {
+            feedback,
+            records,
+            pacing,
+            marks,
+            duplicate_reports,
+            own_recovery,
+            path_changes,
+        } = *needs;
         Self {
             feedback,
             records,
@@ -262,6 +288,7 @@ impl From<&Needs> for congestion::Needs {
             probes: false,
             router_feedback: None,
             utilisation: false,
+            path_changes,
             tcp: false,
             round_trips: false,
         }
@@ -271,7 +298,7 @@ impl From<&Needs> for congestion::Needs {
 #[pymethods]
 impl Needs {
     #[new]
-    #[pyo3(signature = (*, feedback = false, records = false, pacing = false, marks = false, duplicate_reports = false, own_recovery = false))]
+    #[pyo3(signature = (*, feedback = false, records = false, pacing = false, marks = false, duplicate_reports = false, own_recovery = false, path_changes = false))]
     fn new(
         feedback: bool,
         records: bool,
@@ -279,13 +306,21 @@ impl Needs {
         marks: bool,
         duplicate_reports: bool,
         own_recovery: bool,
+        path_changes: bool,
     ) -> Self {
-        Self { feedback, records, pacing, marks, duplicate_reports, own_recovery }
+        Self { feedback, records, pacing, marks, duplicate_reports, own_recovery, path_changes }
     }
 
     fn __repr__(slf: &Bound<'_, Self>) -> PyResult<String> {
-        const FIELDS: [&str; 6] =
-            ["feedback", "records", "pacing", "marks", "duplicate_reports", "own_recovery"];
+        const FIELDS: [&str; 7] = [
+            "feedback",
+            "records",
+            "pacing",
+            "marks",
+            "duplicate_reports",
+            "own_recovery",
+            "path_changes",
+        ];
         describe(slf.as_any(), "Needs", &FIELDS)
     }
 }

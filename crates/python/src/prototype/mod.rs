@@ -13,7 +13,9 @@ mod values;
 mod window;
 
 pub use base::Controller;
-pub use events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, RateSample, Sent};
+pub use events::{
+    Ack, Feedback, Loss, LostSegment, Needs, PartialAck, PathChange, RateSample, Sent,
+};
 pub use flows::Prototypes;
 pub use steps::{Lockstep, StepDifference, StepState, lockstep};
 pub use window::{Settings, Window};

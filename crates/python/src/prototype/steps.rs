@@ -25,7 +25,7 @@ use crate::record::record;
 use crate::scenario::Scenario;
 
 use super::bridge::{Bridge, Failure};
-use super::events::{Ack, Feedback, Loss, LostSegment, PartialAck, Sent};
+use super::events::{Ack, Feedback, Loss, LostSegment, PartialAck, PathChange, Sent};
 use super::flows::Prototypes;
 
 record! {
@@ -356,6 +356,10 @@ impl congestion::Controller for Pair {
 
     fn on_segment_lost(&mut self, lost: &congestion::LostSegment) {
         event!(self.on_segment_lost(lost), |py| shown(py, LostSegment(*lost)), at lost.now);
+    }
+
+    fn on_path_change(&mut self, change: &congestion::PathChange) {
+        event!(self.on_path_change(change), |py| shown(py, PathChange(*change)), at change.now);
     }
 
     fn on_ack(&mut self, ack: &congestion::Ack) {

@@ -5,6 +5,7 @@
 //! a file reads them from the schema, and so a file and its schema cannot disagree.
 
 mod channel;
+mod hints;
 mod hosts;
 mod impairments;
 mod line;
@@ -25,6 +26,7 @@ use wire::IpVersion;
 use named::named;
 
 pub(crate) use channel::{Attenuation, Awgn, Channel, CodeName, Signal};
+pub(crate) use hints::{HintSource, PathHints};
 pub(crate) use hosts::{HostName, Hosts};
 pub(crate) use impairments::{
     Around, Distribution as JitterDistribution, DistributionName, Jitter,
@@ -66,6 +68,11 @@ pub(crate) struct Document {
     /// Attenuation series keep their time.
     #[serde(default)]
     pub phase: Phase,
+    /// Date and time of the start in UTC, as `2026-11-27T12:00:00Z`. Only `path_hints` with the
+    /// source `"clock"` depend on it.
+    #[schemars(extend("x-format" = "date", "examples" = ["2026-11-27T12:00:00Z"]))]
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub epoch: Option<String>,
     /// Backend kernel only: maximum delay error of 99 % of the packets for a valid run.
     #[serde(default = "default_delay_tolerance")]
     #[schemars(extend("x-minimum" = "1ns"))]
@@ -175,6 +182,11 @@ pub(crate) struct Flow {
     /// Stop time of the application. It sends no more data and requests no more pages. Data in
     /// flight still arrives. Default: never.
     pub stop: Option<Span>,
+    /// Hints to the controller at `from` that its path changes, as in a hand-over between
+    /// satellites. A controller never knows the changes of the scenario without this key.
+    /// Controllers that ignore hints run as without. Only for controllers of Bentpipe, and not on
+    /// the kernel backend. With split proxies the path is that to the first one. Default: no hints.
+    pub path_hints: Option<PathHints>,
     /// Transport protocol, with the settings of both ends.
     #[serde(default)]
     pub transport: Transport,

@@ -12,7 +12,7 @@ use tcp::{AckTiming, Config, DelayedAck, Recovery};
 use transport::{Protocol, RtoConfig};
 use units::{Bytes, Span};
 
-use super::{Numbers, buffers, hosts, protocols};
+use super::{Numbers, buffers, hints, hosts, protocols};
 use crate::document::{self, Controller, Document, ParameterValue};
 use crate::model::{Distribution, Flow, Gateway, OnOff, Plan, Traffic, Web};
 
@@ -68,6 +68,8 @@ pub(super) fn flows(
             let problem = Problem::new(path, "no quick_start", format!("\"{asked}\""));
             problems.push(problem.because("the window of the start is that of careful_resume"));
         }
+        let of_entry = (i, &transport);
+        let path_hints = hints::of_flow(document, tree, of_entry, &controller, problems);
         for copy in 0..flow.count {
             let initial_sequence = flow.transport.initial_sequence;
             flows.push(Flow {
@@ -77,6 +79,7 @@ pub(super) fn flows(
                 start: flow.start,
                 stop: flow.stop,
                 controller: controller.clone(),
+                path_hints,
                 transport: transport.clone(),
                 hosts: hosts.clone(),
                 reader_rate: flow.transport.reader_rate,

@@ -14,6 +14,7 @@ mod fades;
 mod fec;
 mod gateways;
 mod given;
+mod hints;
 mod hosts;
 mod impairments;
 mod middlebox;

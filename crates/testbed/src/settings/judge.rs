@@ -1,6 +1,7 @@
 //! Verdicts on single settings of TCP.
 
 use congestion::Ecn;
+use scenario::model::Flow;
 use tcp::{AckTiming, Config, DuplicateWindow, KeepAlive, Recovery, RecoveryExit};
 use transport::{Estimator, Pacing, RtoConfig};
 use units::{Bytes, Span};
@@ -45,6 +46,17 @@ impl Judge {
 
     pub(super) fn rejected(&mut self, setting: &'static str, asked: impl ToString, possible: &str) {
         self.enter(setting, asked, Verdict::Rejected, possible);
+    }
+
+    /// No kernel passes hints to a controller, and the times of real paths are not those of a file.
+    pub(super) fn path_hints(&mut self, flow: &Flow) {
+        if flow.path_hints.is_some() {
+            self.rejected(
+                "path_hints",
+                "hints",
+                "none: only controllers of the simulator get hints",
+            );
+        }
     }
 
     /// A rule that can be turned off. The kernel's differs from that of the RFC, which applies in

@@ -25,6 +25,7 @@ pub(crate) fn judge(flow: &Flow, own: &Settings) -> Vec<Entry> {
         careful_resume,
     } = own;
     let mut judge = Judge(Vec::new());
+    judge.path_hints(flow);
     let controller = flow.controller.entry().name;
     judge.applied("controller", controller, "as in the simulator, over quinn");
     judge.applied("transport.quic.congestion", congestion.name(), QUINN);

@@ -59,6 +59,7 @@ fn states(path: &mut TestPath<Bbr3>, length: Span) -> Vec<(State, Time)> {
 fn lost(in_flight: u64, lost: u64, now: Time) -> LostSegment {
     LostSegment {
         now,
+        sent_at: Time::ZERO,
         bytes: MSS,
         in_flight_when_sent: in_flight * MSS,
         lost_since_sent: lost * MSS,

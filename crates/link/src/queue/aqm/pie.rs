@@ -23,9 +23,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use units::{Span, Time};
 
 use super::store::Store;
-use super::{KEY, KIND, Surroundings, unit};
+use super::{KEY, KIND, Surroundings};
 use crate::mechanism::{Mechanism, Provenance};
 use crate::queue::{Decisions, Discipline, QueueLimit, Queued};
+use crate::stream::uniform;
 
 /// MEAN_PKTSIZE: two packets of this many bytes are never too many.
 const MEAN_PACKET: u64 = 1500;
@@ -191,7 +192,7 @@ impl PieQueue {
         self.accumulated += self.probability;
         let (least, most) = SPREAD;
         let chosen = self.accumulated >= least
-            && (self.accumulated >= most || unit(&mut self.random) < self.probability);
+            && (self.accumulated >= most || uniform(&mut self.random) < self.probability);
         if chosen {
             self.accumulated = 0.0;
         }

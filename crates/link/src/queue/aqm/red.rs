@@ -24,9 +24,10 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use units::{Rate, Time};
 
 use super::store::Store;
-use super::{KEY, KIND, Surroundings, unit};
+use super::{KEY, KIND, Surroundings};
 use crate::mechanism::{Mechanism, Provenance};
 use crate::queue::{Decisions, Discipline, QueueLimit, Queued};
+use crate::stream::uniform;
 
 /// Bytes of a typical packet, for the decay of the average while the queue is empty: ns-2's
 /// default.
@@ -167,7 +168,7 @@ impl RedQueue {
         let count = self.count.map_or(0, |count| count.saturating_add(1));
         self.count = Some(count);
         let spread = f64::from(count) * probability;
-        let chosen = spread >= 1.0 || unit(&mut self.random) < probability / (1.0 - spread);
+        let chosen = spread >= 1.0 || uniform(&mut self.random) < probability / (1.0 - spread);
         if !chosen {
             return Verdict::Accept;
         }

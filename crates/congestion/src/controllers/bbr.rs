@@ -32,16 +32,22 @@
 //! the time and from what was delivered, so that a run can be repeated. The largest excess of ACKs
 //! is one over ten rounds, where Linux has two periods of five. Until the first RTT is known, it is
 //! taken as 1 ms. ssthresh stays unlimited and means nothing.
+//!
+//! Rules in which another algorithm differs are in [`Rules`]; `leocc` has such.
+
+mod rules;
 
 use units::{Span, Time};
 
 use crate::controller::Controller;
 use crate::entry::{Entry, Listed, Repair, Status};
-use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, Sent};
+use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, PathChange, Sent};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::delivery_model::{Aggregation, Arrival, FullPipe, Progress, WindowedMax, draw};
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window, whole};
+
+pub(super) use rules::Rules;
 
 /// 2 / ln 2 is the smallest pacing gain that doubles the rate with each round. The kernel counts
 /// gains in steps of 1/256: it rounds 2.885 up, and its inverse down.
@@ -56,7 +62,7 @@ const MARGIN: f64 = 0.99;
 const ROUNDS: u64 = 10;
 const PROBE_RTT_TIME: Span = Span::from_millis(200);
 /// Smallest window in segments, and that of `ProbeRTT`.
-const LEAST_SEGMENTS: u64 = 4;
+pub(super) const LEAST_SEGMENTS: u64 = 4;
 /// Aggregation is taken to be no longer than this.
 const LONGEST_AGGREGATION: f64 = 0.1;
 /// A burst is what is sent in this time in seconds, from 2 segments to 64 KiB; below the rate in
@@ -89,10 +95,20 @@ enum ProbeRtt {
     Measuring { until: Time, round_over: bool },
 }
 
+/// The rules of BBR itself.
+#[derive(Clone, Debug, Default)]
+pub struct Original;
+
+impl Rules for Original {}
+
 /// BBR, version 1.
+pub type Bbr = Machine<Original>;
+
+/// BBR, version 1, with the rules of those that build on it.
 #[derive(Clone, Debug)]
-pub struct Bbr {
+pub struct Machine<R> {
     window: Window,
+    rules: R,
     interval: Span,
     state: State,
     progress: Progress,
@@ -130,11 +146,18 @@ impl Listed for Bbr {
     }];
 
     fn build(settings: &Settings, values: &Values) -> Self {
+        Self::new(settings, Span::from_secs_f64(values.number("probe_rtt_interval")), Original)
+    }
+}
+
+impl<R: Rules> Machine<R> {
+    pub(super) fn new(settings: &Settings, interval: Span, rules: R) -> Self {
         let mut window = Window::new(settings);
         window.ssthresh = u64::MAX;
         let mut bbr = Self {
             window,
-            interval: Span::from_secs_f64(values.number("probe_rtt_interval")),
+            rules,
+            interval,
             state: State::Startup,
             progress: Progress::default(),
             bandwidth: WindowedMax::default(),
@@ -155,14 +178,26 @@ impl Listed for Bbr {
         bbr.pace_initial_window(Span::from_millis(1));
         bbr
     }
-}
 
-impl Bbr {
+    #[cfg(test)]
+    pub(super) fn rules(&self) -> &R {
+        &self.rules
+    }
+
+    fn is_probing_bandwidth(&self) -> bool {
+        matches!(self.state, State::ProbeBw { .. })
+    }
+
+    /// Pacing gain of a phase of `ProbeBW`.
+    fn gain_of(&self, phase: usize) -> f64 {
+        if phase == 0 { self.rules.probe_gain() } else { CYCLE[phase] }
+    }
+
     fn pacing_gain(&self) -> f64 {
         match self.state {
             State::Startup => HIGH_GAIN,
             State::Drain => DRAIN_GAIN,
-            State::ProbeBw { phase, .. } => CYCLE[phase],
+            State::ProbeBw { phase, .. } => self.gain_of(phase),
             State::ProbeRtt(_) => 1.0,
         }
     }
@@ -175,8 +210,10 @@ impl Bbr {
         }
     }
 
-    fn least_cwnd(&self) -> u64 {
-        LEAST_SEGMENTS * self.window.mss
+    /// The window of `ProbeRTT`.
+    fn probe_rtt_cwnd(&self) -> u64 {
+        let bdp = self.min_rtt.map_or(0.0, |rtt| self.bandwidth.max() * rtt.as_secs_f64());
+        self.rules.probe_rtt_cwnd(bdp, self.window.mss)
     }
 
     /// The initial window in one RTT, times the gain.
@@ -186,7 +223,7 @@ impl Bbr {
 
     /// Until the pipe is full, the rate does not fall.
     fn set_pacing(&mut self, gain: f64) {
-        let rate = gain * self.bandwidth.max() * MARGIN;
+        let rate = gain * self.rules.bandwidth(self.bandwidth.max()) * MARGIN;
         if rate > 0.0 && (self.full_pipe.reached || rate > self.pacing) {
             self.pacing = rate;
         }
@@ -196,10 +233,14 @@ impl Bbr {
     /// on their way through both hosts, an even number of segments so that none waits for its ACK,
     /// and two segments when the path is probed for more.
     fn inflight(&self, gain: f64, excess: f64) -> u64 {
+        self.inflight_at(self.bandwidth.max(), gain, excess)
+    }
+
+    fn inflight_at(&self, bandwidth: f64, gain: f64, excess: f64) -> u64 {
         let mss = self.window.mss;
-        let bdp = self.min_rtt.map_or(self.window.initial as f64, |rtt| {
-            gain * self.bandwidth.max() * rtt.as_secs_f64()
-        });
+        let bdp = self
+            .min_rtt
+            .map_or(self.window.initial as f64, |rtt| gain * bandwidth * rtt.as_secs_f64());
         let least_burst = self.least_packet() * mss;
         let burst = whole(self.pacing * BURST_TIME).min(LARGEST_BURST) / mss * mss;
         let room = whole(bdp + excess) + 3 * burst.max(least_burst);
@@ -210,6 +251,11 @@ impl Bbr {
     fn update_bandwidth(&mut self, arrival: &Arrival) {
         if self.progress.round_began {
             self.conserving = false;
+            self.rules.on_round(self.is_probing_bandwidth());
+        }
+        if let Some(rate) = arrival.sample.rate {
+            let is_measuring = matches!(self.state, State::ProbeRtt(_));
+            self.rules.on_rate(rate, arrival.round_trip, is_measuring);
         }
         if let Some(rate) = arrival.sample.rate
             && (!arrival.limited || rate >= self.bandwidth.max())
@@ -229,7 +275,7 @@ impl Bbr {
         let State::ProbeBw { phase, since } = self.state else { return };
         let lasted = self.min_rtt.is_some_and(|rtt| arrival.now.since(since) > rtt);
         let in_network = arrival.pipe_before();
-        let over = match CYCLE[phase] {
+        let over = match self.gain_of(phase) {
             gain if gain > 1.0 => {
                 lasted && (arrival.lost > 0 || in_network >= self.inflight(gain, 0.0))
             }
@@ -250,6 +296,7 @@ impl Bbr {
 
     fn check_drain(&mut self, arrival: &Arrival) {
         if self.state == State::Startup && self.full_pipe.reached {
+            self.rules.on_full_pipe();
             self.state = State::Drain;
         }
         if self.state == State::Drain && arrival.pipe <= self.inflight(1.0, 0.0) {
@@ -275,15 +322,18 @@ impl Bbr {
             self.min_rtt = Some(rtt);
             self.min_rtt_since = now;
         }
-        if expired && !self.restarting && !matches!(self.state, State::ProbeRtt(_)) {
+        let is_measuring = matches!(self.state, State::ProbeRtt(_));
+        let is_due = self.rules.is_probe_rtt_due(expired, self.is_probing_bandwidth());
+        if is_due && !self.restarting && !is_measuring {
             self.save_cwnd();
             self.state = State::ProbeRtt(ProbeRtt::Emptying);
         }
         self.restarting = false;
+        let window = self.probe_rtt_cwnd();
         let State::ProbeRtt(step) = &mut self.state else { return };
         self.progress.hold_back(arrival.pipe);
         match step {
-            ProbeRtt::Emptying if arrival.pipe <= LEAST_SEGMENTS * self.window.mss => {
+            ProbeRtt::Emptying if arrival.pipe <= window => {
                 let until = now + PROBE_RTT_TIME;
                 *step = ProbeRtt::Measuring { until, round_over: false };
                 self.progress.begin_round();
@@ -292,20 +342,25 @@ impl Bbr {
             ProbeRtt::Measuring { round_over, .. } => {
                 *round_over |= self.progress.round_began;
                 if *round_over {
-                    self.leave_probe_rtt_in_time(now);
+                    self.leave_probe_rtt_in_time(now, arrival.round_trip);
                 }
             }
         }
     }
 
-    fn leave_probe_rtt_in_time(&mut self, now: Time) {
+    fn leave_probe_rtt_in_time(&mut self, now: Time, round_trip: Option<Span>) {
         let State::ProbeRtt(ProbeRtt::Measuring { until, .. }) = self.state else { return };
         if now <= until {
             return;
         }
         self.min_rtt_since = now;
+        self.min_rtt = self.rules.measured_rtt(round_trip).or(self.min_rtt);
         self.window.cwnd = self.window.cwnd.max(self.prior_cwnd);
-        if self.full_pipe.reached {
+        if let Some(bandwidth) = self.rules.bandwidth_of_new_path() {
+            self.bandwidth.reset(self.progress.round, bandwidth);
+            self.full_pipe = FullPipe::default();
+            self.state = State::Startup;
+        } else if self.full_pipe.reached {
             self.enter_probe_bw(now);
         } else {
             self.state = State::Startup;
@@ -344,7 +399,8 @@ impl Bbr {
     /// By what was acknowledged, and not beyond the target once the pipe was full.
     fn grow_towards_target(&mut self, acked: u64) {
         let excess = if self.full_pipe.reached { self.excess } else { 0.0 };
-        let target = self.inflight(self.cwnd_gain(), excess);
+        let bandwidth = self.rules.bandwidth(self.bandwidth.max());
+        let target = self.inflight_at(bandwidth, self.cwnd_gain(), excess);
         let window = &mut self.window;
         if self.full_pipe.reached {
             window.cwnd = (window.cwnd + acked).min(target);
@@ -356,12 +412,12 @@ impl Bbr {
 
     fn bound_for_probe_rtt(&mut self) {
         if matches!(self.state, State::ProbeRtt(_)) {
-            self.window.cwnd = self.window.cwnd.min(self.least_cwnd());
+            self.window.cwnd = self.window.cwnd.min(self.probe_rtt_cwnd());
         }
     }
 }
 
-impl Controller for Bbr {
+impl<R: Rules> Controller for Machine<R> {
     fn window(&self) -> &Window {
         &self.window
     }
@@ -376,8 +432,13 @@ impl Controller for Bbr {
             records: true,
             pacing: true,
             own_recovery: true,
+            path_changes: R::ACTS_ON_HINTS,
             ..Needs::default()
         }
+    }
+
+    fn on_path_change(&mut self, change: &PathChange) {
+        self.rules.on_path_change(change);
     }
 
     /// The first sample is that of the handshake, and belongs to no ACK of data.
@@ -406,7 +467,10 @@ impl Controller for Bbr {
         self.check_whether_full(&arrival);
         self.check_drain(&arrival);
         self.update_min_rtt(&arrival);
-        self.set_pacing(self.pacing_gain());
+        let gain = self.pacing_gain();
+        let is_probing = self.is_probing_bandwidth();
+        self.rules.after_model(arrival.round_trip, self.min_rtt, is_probing);
+        self.set_pacing(gain);
         if self.recovering && !arrival.recovering {
             self.restore_cwnd();
         }
@@ -422,7 +486,7 @@ impl Controller for Bbr {
         self.aggregation.restart(sent.now);
         match self.state {
             State::ProbeBw { .. } => self.set_pacing(1.0),
-            State::ProbeRtt(_) => self.leave_probe_rtt_in_time(sent.now),
+            State::ProbeRtt(_) => self.leave_probe_rtt_in_time(sent.now, None),
             State::Startup | State::Drain => {}
         }
     }
@@ -484,7 +548,7 @@ impl Controller for Bbr {
     }
 }
 
-impl TcpPolicy for Bbr {}
+impl<R: Rules> TcpPolicy for Machine<R> {}
 
 #[cfg(test)]
 mod tests;

@@ -80,6 +80,8 @@ pub struct Cubic {
     stage: Option<Stage>,
     /// Values from before the last reduction.
     undo: Option<Undo>,
+    /// A hand-over is near: SaTCP, which wraps this controller, sets it.
+    is_near_hand_over: bool,
 }
 
 /// The state before a reduction (section 4.9).
@@ -143,11 +145,29 @@ impl Listed for Cubic {
             prior: 0.0,
             stage: None,
             undo: None,
+            is_near_hand_over: false,
         }
     }
 }
 
+/// The part of K that is left near a hand-over (SaTCP).
+pub(super) const SHARE_OF_K: u64 = 9;
+
 impl Cubic {
+    /// A hand-over is near, or it is over: the rules of SaTCP, which wraps this controller. Near
+    /// one a stage that begins has a ninth of its K, and a timeout keeps `W_max`, as a loss does,
+    /// and the state of slow start.
+    pub(super) fn set_near_hand_over(&mut self, is_near: bool) {
+        self.is_near_hand_over = is_near;
+    }
+
+    /// Section 4.7.
+    fn w_max_after_loss(&self) -> f64 {
+        let cwnd = self.segments();
+        let converge = self.fast_convergence && cwnd < self.w_max;
+        if converge { cwnd * (1.0 + BETA) / 2.0 } else { cwnd }
+    }
+
     fn remember(&mut self) {
         self.undo = Some(Undo {
             w_max: self.w_max,
@@ -197,7 +217,11 @@ impl Controller for Cubic {
         let cwnd = self.segments();
         let mut stage = self.stage.unwrap_or_else(|| {
             self.w_max = self.w_max.max(cwnd);
-            Stage::begin(ack.now, cwnd, self.w_max)
+            let mut stage = Stage::begin(ack.now, cwnd, self.w_max);
+            if self.is_near_hand_over {
+                stage.k /= SHARE_OF_K as f64;
+            }
+            stage
         });
         stage.run_until(ack.now);
 
@@ -239,10 +263,8 @@ impl Controller for Cubic {
     fn on_loss(&mut self, loss: &Loss) {
         self.remember();
         self.slow_start.on_loss();
-        let cwnd = self.segments();
-        let converge = self.fast_convergence && cwnd < self.w_max;
-        self.w_max = if converge { cwnd * (1.0 + BETA) / 2.0 } else { cwnd };
-        self.prior = cwnd;
+        self.w_max = self.w_max_after_loss();
+        self.prior = self.segments();
         self.stage = None;
         let ssthresh = self.threshold_after_loss(loss);
         self.window.ssthresh = ssthresh;
@@ -257,8 +279,12 @@ impl Controller for Cubic {
             self.prior = self.segments();
             self.window.ssthresh = self.threshold_after_loss(loss);
         }
-        self.slow_start.on_timeout();
-        self.w_max = 0.0;
+        if self.is_near_hand_over {
+            self.w_max = if loss.repeated { self.w_max } else { self.w_max_after_loss() };
+        } else {
+            self.slow_start.on_timeout();
+            self.w_max = 0.0;
+        }
         self.stage = None;
         self.window.cwnd = self.window.mss;
     }

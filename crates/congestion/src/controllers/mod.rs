@@ -12,6 +12,7 @@ controllers! {
     inline reno::Reno | LinuxReno;
     adalr::Adalr;
     aliad::Aliad;
+    allegro::Allegro;
     bbr::Bbr;
     bbr3::Bbr3;
     bic::Bic | LinuxBic;
@@ -19,6 +20,8 @@ controllers! {
     cdg::Cdg;
     cherry::Cherry;
     ck_stp::CkStp;
+    copa::Copa;
+    copa2::Copa2;
     cubic::Cubic | LinuxCubic;
     dctcp::Dctcp | LinuxDctcp;
     ebn::Ebn;
@@ -29,6 +32,7 @@ controllers! {
     jersey::Jersey;
     ledbat::Ledbat;
     ledbat_plus_plus::LedbatPlusPlus;
+    leocc::LeoCc;
     logwestwood_plus::LogWestwoodPlus;
     lp::Lp | LinuxLp;
     new_jersey::NewJersey;
@@ -39,11 +43,14 @@ controllers! {
     peach::Peach;
     peach_plus::PeachPlus;
     prague::Prague;
+    satcp::SaTcp;
     scalable::Scalable | LinuxScalable;
     scps_vegas::ScpsVegas;
     star::Star;
+    starquic::Starquic;
     vegas::Vegas | LinuxVegas;
     veno::Veno | LinuxVeno;
+    vivace::Vivace;
     westwood::Westwood | LinuxWestwood;
     westwood_abse::WestwoodAbse;
     westwood_plus::WestwoodPlus;

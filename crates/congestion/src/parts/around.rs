@@ -17,7 +17,7 @@ use crate::window::Window;
 use wire::feedback::Request;
 
 /// The changes that a wrapper makes.
-pub(crate) trait Hook: Debug + Send + Sync {
+pub trait Hook: Debug + Send + Sync {
     /// An event with the time `now` is passed on next.
     fn before(&mut self, _inner: &mut AnyController, _now: Time) {}
 
@@ -68,8 +68,8 @@ impl<H> Around<H> {
     }
 
     #[cfg(test)]
-    pub(crate) fn hook(&self) -> &H {
-        &self.hook
+    pub(crate) fn hook_mut(&mut self) -> &mut H {
+        &mut self.hook
     }
 }
 

@@ -30,6 +30,12 @@ impl WindowedMax {
         }
     }
 
+    /// Forgets all values but this one of slot `slot`.
+    pub(crate) fn reset(&mut self, slot: u64, value: f64) {
+        self.kept.clear();
+        self.kept.push_back((slot, value));
+    }
+
     /// The maximum; zero before the first value.
     pub(crate) fn max(&self) -> f64 {
         self.kept.front().map_or(0.0, |(_, value)| *value)

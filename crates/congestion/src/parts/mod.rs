@@ -8,8 +8,10 @@ pub(crate) mod explicit_rate;
 pub(crate) mod hoe;
 pub(crate) mod linux;
 pub(crate) mod marked_share;
+pub(crate) mod monitor_intervals;
 pub(crate) mod one_way_delay;
 pub(crate) mod probing;
+pub(crate) mod recent;
 pub(crate) mod slow_start;
 pub(crate) mod spike;
 #[cfg(test)]

@@ -49,6 +49,8 @@ pub(crate) struct TestPath<C> {
     pub(crate) loses: fn(u64) -> bool,
     /// The application has nothing to send.
     pub(crate) silent: bool,
+    /// The smoothed RTT is that of the samples, and not `rtt`.
+    pub(crate) follows_rtt: bool,
     /// The application limits the rate of all samples.
     pub(crate) app_limited: bool,
     pub(crate) delivered: u64,
@@ -76,6 +78,7 @@ impl<C: Controller> TestPath<C> {
             buffer: f64::INFINITY,
             loses: |_| false,
             silent: false,
+            follows_rtt: false,
             app_limited: false,
             delivered: 0,
             lost: 0,
@@ -130,8 +133,9 @@ impl<C: Controller> TestPath<C> {
         }
         let (now, bytes, sent) = (self.now, MSS, (self.number + 1) * MSS);
         self.controller.on_sent(&Sent { now, bytes, again: false, sent, pipe_before: self.pipe });
-        let rate = self.controller.pacing_rate().unwrap();
-        self.next_departure = self.now + Span::from_secs_f64(MSS as f64 / rate);
+        if let Some(rate) = self.controller.pacing_rate() {
+            self.next_departure = self.now + Span::from_secs_f64(MSS as f64 / rate);
+        }
         self.pipe += MSS;
         let dropped = self.queue() + MSS as f64 > self.buffer || (self.loses)(self.number);
         let mut acked_at = None;
@@ -173,7 +177,7 @@ impl<C: Controller> TestPath<C> {
             duplicate: false,
             recovering: self.recover.is_some(),
             round_trip: Some(round_trip),
-            srtt: Some(self.rtt),
+            srtt: Some(if self.follows_rtt { round_trip } else { self.rtt }),
             min_rtt: Some(self.rtt),
             acknowledged: self.delivered,
             sent: self.number * MSS,

@@ -18,6 +18,7 @@
 
 use units::Span;
 
+use super::SHARE_OF_K;
 use crate::entry::Entry;
 use crate::events::Feedback;
 use crate::parts::linux::{
@@ -47,6 +48,15 @@ const ACK_DELAY: Span = Span::from_millis(1);
 pub struct Cubic {
     slow_start: SlowStart,
     curve: Curve,
+    /// A hand-over is near: SaTCP, which is a change of this controller, sets it.
+    is_near_hand_over: bool,
+}
+
+impl Cubic {
+    /// A hand-over is near, or it is over.
+    pub(in crate::controllers) fn set_near_hand_over(&mut self, is_near: bool) {
+        self.is_near_hand_over = is_near;
+    }
 }
 
 /// CUBIC of Linux.
@@ -76,7 +86,11 @@ struct Curve {
 
 impl Default for Cubic {
     fn default() -> Self {
-        Self { slow_start: SlowStart::hystart_with(ACK_DELAY), curve: Curve::default() }
+        Self {
+            slow_start: SlowStart::hystart_with(ACK_DELAY),
+            curve: Curve::default(),
+            is_near_hand_over: false,
+        }
     }
 }
 
@@ -85,7 +99,8 @@ fn cube_root(cube: u64) -> u64 {
 }
 
 impl Curve {
-    fn update(&mut self, cwnd: u64, acked: u64, now: u64) {
+    /// `hurries`: a stage that begins has a ninth of its K.
+    fn update(&mut self, cwnd: u64, acked: u64, now: u64, hurries: bool) {
         self.acked += acked;
         let (last, at) = self.computed;
         if last == cwnd && now - at <= HZ / 32 {
@@ -94,19 +109,22 @@ impl Curve {
         // The curve is computed once in a tick.
         if self.began.is_none() || now != at {
             self.computed = (cwnd, now);
-            self.compute(cwnd, acked, now);
+            self.compute(cwnd, acked, now, hurries);
         }
         self.be_friendly(cwnd);
         self.per_segment = self.per_segment.max(FASTEST);
     }
 
-    fn compute(&mut self, cwnd: u64, acked: u64, now: u64) {
+    fn compute(&mut self, cwnd: u64, acked: u64, now: u64, hurries: bool) {
         let began = *self.began.get_or_insert_with(|| {
             self.acked = acked;
             self.w_est = cwnd;
             self.origin = self.w_max.max(cwnd);
             let cube = ((1 << (10 + 3 * TIME_SHIFT)) / C) * (self.origin - cwnd);
             self.k = cube_root(cube);
+            if hurries {
+                self.k -= self.k * (SHARE_OF_K - 1) / SHARE_OF_K;
+            }
             now
         });
         let ahead = ticks(self.min_rtt.unwrap_or(0));
@@ -160,7 +178,8 @@ impl Operations for Cubic {
             return;
         }
         if let Some(acked) = socket.start_slowly(growth.acked) {
-            self.curve.update(socket.cwnd(), acked, socket.jiffies());
+            let hurries = self.is_near_hand_over;
+            self.curve.update(socket.cwnd(), acked, socket.jiffies(), hurries);
             socket.add_one_per(self.curve.per_segment, acked);
         }
     }
@@ -177,7 +196,7 @@ impl Operations for Cubic {
     }
 
     fn on_state(&mut self, socket: &Socket) {
-        if socket.state == State::Loss {
+        if socket.state == State::Loss && !self.is_near_hand_over {
             let slow_start = SlowStart::hystart_from(ACK_DELAY, socket.now, socket.sent);
             *self = Self { slow_start, ..Self::default() };
         }
@@ -213,12 +232,12 @@ mod tests {
     #[test]
     fn an_unchanged_window_keeps_its_pace_for_eight_ticks() {
         let mut curve = Curve::default();
-        curve.update(100, 1, 1000);
+        curve.update(100, 1, 1000, false);
         for (now, computed) in [(1001, 1000), (1007, 1000), (1008, 1008), (1009, 1008)] {
-            curve.update(100, 1, now);
+            curve.update(100, 1, now, false);
             assert_eq!(curve.computed, (100, computed), "{now}");
         }
-        curve.update(101, 1, 1010);
+        curve.update(101, 1, 1010, false);
         assert_eq!(curve.computed, (101, 1010));
     }
 }

@@ -27,7 +27,6 @@ impl<O: Operations> LinuxController<O> {
         &self.operations
     }
 
-    #[cfg(test)]
     pub(crate) fn operations_mut(&mut self) -> &mut O {
         &mut self.operations
     }

@@ -58,7 +58,7 @@ USE: list[tuple[str, list[str]]] = [
         "Explanation",
         [
             "traps.md", "channels.md", "transport.md", "quic.md", "sctp.md", "stp.md", "xtp.md",
-            "glossary.md", "limits.md",
+            "path-hints.md", "glossary.md", "limits.md",
         ],
     ),
     ("Reference", ["scenario", "controllers", "mechanisms", "hosts.md", "recording.md", "api.md"]),

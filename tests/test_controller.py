@@ -27,6 +27,7 @@ from bentpipe.controller import (
     LostSegment,
     Needs,
     PartialAck,
+    PathChange,
     Sent,
     Settings,
 )
@@ -295,6 +296,32 @@ def test_settings_of_its_own_are_bound_to_the_class(tmp_path: Path) -> None:
     assert fingerprint(recording) == fingerprint(_native.run(made))
     gentle = _native.run(made, controllers={"*": EXAMPLE.Discerning})
     assert fingerprint(gentle) != fingerprint(recording)
+
+
+def test_a_controller_gets_the_hints_that_its_flow_has(tmp_path: Path) -> None:
+    class Listener(Controller):
+        def __init__(self, settings: Settings) -> None:
+            super().__init__(settings)
+            self.changes: list[PathChange] = []
+            listeners.append(self)
+
+        def needs(self) -> Needs:
+            return Needs(path_changes=True)
+
+        def on_path_change(self, change: PathChange) -> None:
+            self.changes.append(change)
+
+    listeners: list[Listener] = []
+    made = bentpipe.Scenario.load(EXAMPLES / "path-hints.toml").with_(duration="20s")
+    _native.run(made, controllers={"*": Listener})
+    heard = [
+        [(one.now_s, one.kind, one.at_s, one.phase) for one in listener.changes]
+        for listener in listeners
+    ]
+    assert sorted(heard) == [[], [(11.9, "coming", 12.0, 1), (12.0, "done", 12.0, 1)]]
+    listeners.clear()
+    _native.run(made.with_({"flow.0.path_hints": {"source": "none"}}), controllers={"*": Listener})
+    assert [listener.changes for listener in listeners] == [[], []]
 
 
 def test_what_a_controller_needs_it_is_told(tmp_path: Path) -> None:

@@ -2317,6 +2317,10 @@ class LostSegment:
         """Time of detection in seconds of the run."""
 
     @property
+    def sent_at_s(self) -> float:
+        """Time of its last transmission in seconds of the run."""
+
+    @property
     def bytes(self) -> int:
         """Length."""
 
@@ -2331,6 +2335,26 @@ class LostSegment:
     @property
     def app_limited(self) -> bool:
         """True if the application may have limited the sender when it was sent."""
+
+@final
+class PathChange:
+    """Hint that the path changes, as in a hand-over. It may be late, early or missing."""
+
+    @property
+    def now_s(self) -> float:
+        """Time of the hint in seconds of the run."""
+
+    @property
+    def kind(self) -> str:
+        """Its kind: "coming" before the change, "done" at it."""
+
+    @property
+    def at_s(self) -> float:
+        """Time of the change in seconds of the run, as the source takes it to be."""
+
+    @property
+    def phase(self) -> int:
+        """Number of the phase of the path that begins; the first hint is about phase 1."""
 
 @final
 class Sent:
@@ -2369,6 +2393,7 @@ class Needs:
         marks: bool = False,
         duplicate_reports: bool = False,
         own_recovery: bool = False,
+        path_changes: bool = False,
     ) -> Needs: ...
     @property
     def feedback(self) -> bool:
@@ -2393,6 +2418,10 @@ class Needs:
     @property
     def own_recovery(self) -> bool:
         """Cwnd in recovery is left to it, where others are reduced proportionally (RFC 9937)."""
+
+    @property
+    def path_changes(self) -> bool:
+        """`on_path_change`, for flows with `path_hints`."""
 
 @disjoint_base
 class Controller:
@@ -2425,6 +2454,9 @@ class Controller:
 
     def on_segment_lost(self, lost: LostSegment) -> None:
         """A segment was detected as lost; for those that need records."""
+
+    def on_path_change(self, change: PathChange) -> None:
+        """The path is about to change, or has changed; for those that need path changes."""
 
     def on_rtt(self, now_s: float, sample_s: float) -> None:
         """A round-trip time was measured on a segment that was sent once (Karn's algorithm)."""

@@ -4,8 +4,8 @@
 //! Control for Consistent High Performance", NSDI 2015; the rules and constants are those of the
 //! module for Linux (PCCproject/PCC-Kernel, branch `master`, `src/tcp_pcc.c`), restated.
 //!
-//! - Intervals: [`monitor_intervals`](crate::parts::monitor_intervals), at least 40 packets, 35 where
-//!   one interval is sent at a time, of which five at each end do not count.
+//! - Intervals: [`monitor_intervals`](crate::parts::monitor_intervals), at least 40 packets, 35
+//!   where one interval is sent at a time, of which five at each end do not count.
 //! - Utility with the rate x and the lost share L: x (1 - L) / (1 + e^(100 (L - 0.05))) - x L. Its
 //!   first term is zero from L = 15 % on. So losses up to 5 % cost little.
 //! - Start: the rate grows by what was delivered, at most to twice, while the utility of a byte per
@@ -18,8 +18,8 @@
 //! - In the module both sides of the comparison at the start have the factor 3/4, so that without
 //!   losses they are equal and the start ends with the second interval. Branch `vivace` has it as
 //!   described here, and so has this.
-//! - The paper's utility has the rate that arrives, and the module's the rate that is sent: followed
-//!   is the module.
+//! - The paper's utility has the rate that arrives, and the module's the rate that is sent:
+//!   followed is the module.
 //! - The first step after a decision is compared with the first interval of the four, whatever its
 //!   rate, as in the module.
 
@@ -54,7 +54,7 @@ enum Decision {
     Stay,
 }
 
-/// What is learnt.
+/// State of the experiments.
 #[derive(Clone, Debug)]
 pub struct Experiments {
     mode: Mode,

@@ -6,29 +6,29 @@
 //! restated.
 //!
 //! - `d_min`: the smallest RTT of ten seconds. `d_stand`: the smallest of half a smoothed RTT. The
-//!   queueing delay `d_q` is their difference, or with `queueing_delay = "latest"`, as mvfst has it,
-//!   that of the last sample and `d_min`.
+//!   queueing delay `d_q` is their difference, or with `queueing_delay = "latest"`, as mvfst has
+//!   it, that of the last sample and `d_min`.
 //! - The window grows if `d_q` is zero or 1 / (delta `d_q`) segments per second are at least
 //!   cwnd / `d_stand`, and else it shrinks.
 //! - Slow start: while it would grow, cwnd doubles once in a smoothed RTT. It ends when cwnd is to
 //!   shrink.
 //! - Then each segment acknowledged changes cwnd by v / (delta cwnd) segments, down to two.
-//! - The velocity v is 1. Once in a smoothed RTT the direction of cwnd is compared with that before:
-//!   after three times the same one v doubles each time, and another one sets it to 1. So does at
-//!   once an ACK that asks for the other direction.
+//! - The velocity v is 1. Once in a smoothed RTT the direction of cwnd is compared with that
+//!   before: after three times the same one v doubles each time, and another one sets it to 1. So
+//!   does at once an ACK that asks for the other direction.
 //! - Pacing: two windows in a smoothed RTT.
 //! - Losses are ignored. A timeout leaves two segments.
 //! - Competitive mode: if the RTT has not come within a tenth of its range of `d_min` for four
-//!   smoothed RTTs, others fill the queue. Then 1 / delta grows by 1 in each RTT without a loss, and
-//!   delta doubles with one. When more than 30 % of at least 20 segments of two RTTs are lost, cwnd
-//!   falls to 0.7 of it.
+//!   smoothed RTTs, others fill the queue. Then 1 / delta grows by 1 in each RTT without a loss,
+//!   and delta doubles with one. When more than 30 % of at least 20 segments of two RTTs are lost,
+//!   cwnd falls to 0.7 of it.
 //!
 //! A path that becomes longer looks like a queue until `d_min` is ten seconds old. The competitive
 //! mode then keeps the rate; without it the flow hardly sends.
 //!
 //! Decisions:
-//! - mvfst has delta = 0.05, the last sample and no competitive mode. The defaults here are those of
-//!   the paper.
+//! - mvfst has delta = 0.05, the last sample and no competitive mode. The defaults here are those
+//!   of the paper.
 //! - v / delta is at most cwnd in segments, as in genericCC: cwnd at most doubles in an RTT. mvfst
 //!   has no bound, and its v overflows after 64 doublings.
 //! - cwnd does not grow while the sender does not fill it (RFC 7661). mvfst lets it grow.
@@ -53,7 +53,8 @@ const LEAST_SEGMENTS: u64 = 2;
 const SAME_DIRECTION: u32 = 3;
 /// The RTT must come this near to the smallest, as a part of its range.
 const NEARLY_EMPTY: f64 = 0.1;
-/// Share of lost segments, of at least so many, that reduces the window to the last one.
+/// Share of lost segments that reduces the window, least number of segments counted, and the share
+/// of the window that is left.
 const HEAVY_LOSS: (f64, f64, f64) = (0.3, 20.0, 0.7);
 
 const PARAMETERS: &[Parameter] = &[

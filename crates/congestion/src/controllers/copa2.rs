@@ -2,12 +2,12 @@
 //!
 //! Source: mvfst (`quic/congestion_control/Copa2.cpp` and `.h`), restated; no paper describes it.
 //!
-//! - A cycle lasts the smallest RTT of ten seconds and D. D is that RTT too, and in the lossy mode a
-//!   tenth of it. At its end cwnd is what was acknowledged in it, and ten segments. It does not fall
-//!   if the application has limited the sender in the cycle.
+//! - A cycle lasts the smallest RTT of ten seconds and D. D is that RTT too, and in the lossy mode
+//!   a tenth of it. At its end cwnd is what was acknowledged in it, and ten segments. It does not
+//!   fall if the application has limited the sender in the cycle.
 //! - Pacing: cwnd in the smallest RTT.
-//! - Every 8 s a probe of the RTT lasts for D, every 4 s while the RTT is below the smallest and D. A
-//!   cycle that ends in it leaves two segments, for the next cycle.
+//! - Every 8 s a probe of the RTT lasts for D, every 4 s while the RTT is below the smallest and D.
+//!   A cycle that ends in it leaves two segments, for the next cycle.
 //! - Lossy mode: decided when at least 40 packets or 2 losses are counted, and one is acknowledged
 //!   or lost that was sent after the count began. It is on if 5 % or more were lost.
 //! - A timeout leaves two segments. Other losses are ignored.
@@ -52,8 +52,8 @@ const PARAMETERS: &[Parameter] = &[
         name: "probe_rtt_interval",
         default: "8",
         allowed: Allowed::Range(0.1, 1e6),
-        meaning: "Seconds between two probes of the RTT while there is a queue, and twice that \
-                  between those without (kCopa2ProbeRttInterval)",
+        meaning: "Seconds between two probes of the RTT; half of them while the RTT is below the \
+                  smallest and D (kCopa2ProbeRttInterval)",
     },
 ];
 
@@ -272,8 +272,8 @@ mod tests {
         TestPath::new(Copa2::build(&settings(), &Values::defaults(PARAMETERS)), RATE, RTT)
     }
 
-    /// In balance cwnd is what is delivered in a cycle of twice the RTT, and ten segments: the queue
-    /// is one BDP, and less by what a cycle overlaps.
+    /// In balance cwnd is what is delivered in a cycle of twice the RTT, and ten segments: the
+    /// queue is one BDP, and less by what a cycle overlaps.
     #[test]
     fn a_cycle_delivers_two_windows() {
         let mut path = path();

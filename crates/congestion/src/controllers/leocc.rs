@@ -13,8 +13,8 @@
 //!   is the one that Startup begins with; otherwise it is zero.
 //! - Filters of the RTT, by ACKs, and of the bandwidth, by the best sample of each round in the
 //!   cruise: a Kalman filter with both variances 4.
-//! - In the cruise, while the filtered RTT is at least `fluctuation` above the smallest and the flag
-//!   is not set, the bandwidth is the filtered one, and the probe for more has a gain of 1.05.
+//! - In the cruise, while the filtered RTT is at least `fluctuation` above the smallest and the
+//!   flag is not set, the bandwidth is the filtered one, and the probe for more has a gain of 1.05.
 //!
 //! `leocc` is the variant for simulations, where a clock sets the flag 100 ms before the change: a
 //! hint that a change comes. `leocc-live` is that for real networks, where a gap in the answers to
@@ -27,8 +27,8 @@
 //! - A `fluctuation` of 0 turns the filtered bandwidth off in both variants. The module for
 //!   simulations would then always use it.
 //! - The filters have real numbers. The module's gain settles at 153/256, and here at 0.618.
-//! - `ProbeRTT` that ends on an ACK without a sample of the RTT keeps the smallest. The module takes
-//!   the sample -1 as the largest number.
+//! - `ProbeRTT` that ends on an ACK without a sample of the RTT keeps the smallest. The module
+//!   takes the sample -1 as the largest number.
 //! - In Startup the rate never falls, as in BBR: after a reconfiguration the old rate goes on until
 //!   samples exceed it.
 

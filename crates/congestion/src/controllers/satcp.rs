@@ -13,8 +13,8 @@
 //!
 //! Decisions:
 //! - The state belongs to a flow. In the patch one flag is for all sockets of the host.
-//! - The time is counted from the last hint, as in `report_relay.c`, and only hints that a change is
-//!   coming begin it. How early they come is a setting of the scenario (`path_hints.lead`).
+//! - The time is counted from the last hint, as in `report_relay.c`, and only hints that a change
+//!   is coming begin it. How early they come is a setting of the scenario (`path_hints.lead`).
 //! - The base is CUBIC of RFC 9438 or that of Linux, which the patch changes. For the former, a
 //!   timeout in that time sets `W_max` as a loss does, which is what the patch leaves of Linux's
 //!   rules.

@@ -6,7 +6,8 @@
 //! read. A packet is near a hand-over if it was sent at most `margin` before or after it.
 //!
 //! - CUBIC gets no notification of such a loss: neither a reduction nor a timeout follows from it.
-//! - BBRv3 skips the update of its model by an ACK that shows such a loss, and does not see the loss.
+//! - BBRv3 skips the update of its model by an ACK that shows such a loss, and does not see the
+//!   loss.
 //!
 //! In the public code the send time of the lost packet is read and never written, so that its value
 //! is zero. The test then compares second 0 of the minute, which is near no hand-over, and nothing
@@ -15,9 +16,9 @@
 //! Decisions:
 //! - picoquic compares seconds 12, 27, 42 and 57 of the minute (UTC). Here hints say when a change
 //!   is: those of a clock have these seconds by default (`path_hints.source = "clock"`).
-//! - TCP begins a recovery with a loss, and QUIC does not. A recovery whose losses were all sent near
-//!   a hand-over leaves the window as it is. With the first other loss in it the reduction follows,
-//!   by the flight size of its start.
+//! - TCP begins a recovery with a loss, and QUIC does not. A recovery whose losses were all sent
+//!   near a hand-over leaves the window as it is. With the first other loss in it the reduction
+//!   follows, by the flight size of its start.
 //! - A timeout is ignored if the first segment that is not acknowledged was last sent near a
 //!   hand-over. Then TCP sends all again with the window that it has.
 //! - Marks of congestion are not ignored: they have no lost packet.

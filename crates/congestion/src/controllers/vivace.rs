@@ -5,28 +5,28 @@
 //! module for Linux (PCCproject/PCC-Kernel, branch `vivace`, `src/tcp_pcc.c`), restated. Those of
 //! the paper and of the user-space program differ, see the page.
 //!
-//! - Intervals: [`monitor_intervals`](crate::parts::monitor_intervals), at least 50 packets, of which
-//!   ten at each end do not count.
+//! - Intervals: [`monitor_intervals`](crate::parts::monitor_intervals), at least 50 packets, of
+//!   which ten at each end do not count.
 //! - Utility in bytes per second: x - x (900 g + 11 L) with the rate x, the lost share L and the
 //!   gradient g of the RTT: the change of the smoothed RTT over the time in which the interval was
-//!   sent. g is zero if the change is below the time of two packets, or g below 3 % in size. It is 0
-//!   if nothing was delivered.
+//!   sent. g is zero if the change is below the time of two packets, or g below 3 % in size. It is
+//!   0 if nothing was delivered.
 //! - Start: the rate grows by a half with each interval while the utility rises. A fall of the RTT,
 //!   and losses below 10 %, count as none. Then the rate is the one before, and probing begins.
 //! - Probing: two pairs at 5 % above and below. If both prefer the same rate, the rate moves there.
 //! - Moving: the change of the rate is 25,000 a g_u bytes per second, with the gradient g_u of the
-//!   utility against the interval before, 0 if the rates differ by less than 2 %. The amplifier a is
-//!   2 at first. A step along the last change uses up a swing buffer, and then raises a by 1. One
-//!   against it adds to the buffer, at most 2, and sets a to 2. A step is at most 10 % of the rate,
-//!   7 % more with each step that was longer, and at least 2.2 %.
+//!   utility against the interval before, 0 if the rates differ by less than 2 %. The amplifier a
+//!   is 2 at first. A step along the last change uses up a swing buffer, and then raises a by 1.
+//!   One against it adds to the buffer, at most 2, and sets a to 2. A step is at most 10 % of the
+//!   rate, 7 % more with each step that was longer, and at least 2.2 %.
 //! - The rate is at least two packets in a round trip.
 //!
 //! Three oddities of the module are followed:
 //! - The interval after a decision is sent at the rate of before. Both rates that are compared then
-//!   are the new one, so that the gradient is zero, and the next step goes up, also after a decision
-//!   to go down.
-//! - The direction of the last decision is never written. So moves go on only upwards, and any other
-//!   returns to probing.
+//!   are the new one, so that the gradient is zero, and the next step goes up, also after a
+//!   decision to go down.
+//! - The direction of the last decision is never written. So moves go on only upwards, and any
+//!   other returns to probing.
 //! - The rate that is kept for comparison when the start ends is the higher one.
 
 use crate::entry::{Entry, Listed, Repair, Status};
@@ -62,7 +62,7 @@ enum Mode {
     Moving,
 }
 
-/// What is learnt.
+/// State of the search.
 #[derive(Clone, Debug)]
 pub struct Gradient {
     mode: Mode,

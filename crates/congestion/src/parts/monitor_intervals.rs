@@ -17,8 +17,8 @@
 //! - Packets are full segments: counts are bytes.
 //! - Real numbers take the place of thousandths.
 //! - The random order follows from the time and what was delivered, so that a run can be repeated.
-//! - A window that the sender does not fill gives no verdict about a higher rate: the modules have no
-//!   such rule, and neither has this.
+//! - A window that the sender does not fill gives no verdict about a higher rate: the modules have
+//!   no such rule, and neither has this.
 
 use std::fmt::Debug;
 
@@ -52,9 +52,9 @@ pub(crate) struct Interval {
     pub(crate) counting: [Time; 2],
     /// The smoothed RTT at the first and the last of them.
     pub(crate) rtt: [Span; 2],
-    /// What was sent before it; `None` while it has not begun.
+    /// Bytes sent before it; `None` while it has not begun.
     pub(crate) base: Option<u64>,
-    /// What was sent up to its end.
+    /// Bytes sent up to its end.
     pub(crate) end: Option<u64>,
 }
 
@@ -71,8 +71,8 @@ impl Interval {
         end: None,
     };
 
-    /// A complete one for tests: bytes delivered and lost, when it was sent and counted, and the RTT
-    /// at its end, which was 100 ms at its start.
+    /// A complete one for tests: bytes delivered and lost, when it was sent and counted, and the
+    /// RTT at its end, which was 100 ms at its start.
     #[cfg(test)]
     pub(crate) fn of(
         rate: f64,
@@ -203,7 +203,7 @@ impl<L: Learner> MonitorIntervals<L> {
                 let (high, low) = (rate * (1.0 + share), rate * (1.0 - share));
                 let drawn = draw(now, self.delivered);
                 // Two of its bits, one for each pair.
-                let first = [drawn < 0.5, (4.0 * drawn) as u64 % 2 == 0];
+                let first = [drawn < 0.5, whole(4.0 * drawn).is_multiple_of(2)];
                 for (pair, rises) in self.intervals.chunks_exact_mut(2).zip(first) {
                     let rates = if rises { [high, low] } else { [low, high] };
                     for (interval, rate) in pair.iter_mut().zip(rates) {

@@ -222,7 +222,7 @@ event! {
     PathChange {
         /// Time of the hint in seconds of the run.
         now_s: f64 = |change| change.now.as_secs_f64();
-        /// "coming" before the change, "done" at it.
+        /// Its kind: "coming" before the change, "done" at it.
         kind: &'static str = |change| change.kind.name();
         /// Time of the change in seconds of the run, as the source takes it to be.
         at_s: f64 = |change| change.at.as_secs_f64();

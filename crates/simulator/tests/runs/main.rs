@@ -26,6 +26,7 @@ mod feedback;
 mod gateways;
 mod golden;
 mod held_acks;
+mod hints;
 mod hosts;
 mod idle;
 mod latency;

@@ -57,6 +57,30 @@ fn every_setting_has_exactly_one_verdict_and_defaults_are_not_rejected() {
 }
 
 #[test]
+fn hints_that_the_path_changes_are_rejected() {
+    for transport in [json!({}), json!({ "protocol": "quic" })] {
+        let mut scenario = scenario(json!("reno"), transport);
+        let hints = scenario::model::PathHints {
+            source: scenario::model::HintSource::Schedule { threshold: Span::ZERO },
+            lead: Span::ZERO,
+            late: Span::ZERO,
+            early: Span::ZERO,
+            error: Span::ZERO,
+            missed: 0.0,
+        };
+        scenario.flows[0].path_hints = Some(hints);
+        let flow = &scenario.flows[0];
+        let entries = match &flow.transport {
+            scenario::model::Transport::Quic(own) => judge_quic(flow, own),
+            _ => judged(&scenario, &["reno"]).1,
+        };
+        let found = entries.iter().find(|entry| entry.setting == "path_hints").unwrap();
+        assert_eq!(found.verdict, Verdict::Rejected);
+        assert!(found.kernel.contains("only controllers of the simulator"), "{found:?}");
+    }
+}
+
+#[test]
 fn sack_compression_is_that_of_the_scenario_or_off() {
     let values = |transport: Value| {
         let sysctls = applied(transport).sysctls;

@@ -54,8 +54,8 @@ pub trait Rules: Clone + Debug + Send + Sync {
         expired
     }
 
-    /// The smallest RTT at the end of `ProbeRTT`, given the sample of its last ACK; `None` keeps the
-    /// smallest so far.
+    /// The smallest RTT at the end of `ProbeRTT`, given the sample of its last ACK; `None` keeps
+    /// the smallest so far.
     fn measured_rtt(&self, _round_trip: Option<Span>) -> Option<Span> {
         None
     }

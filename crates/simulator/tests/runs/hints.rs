@@ -1,0 +1,150 @@
+//! Hints that the path changes, from the scenario to the window.
+
+use recording::Recording;
+use scenario::{path_changes, routes};
+
+use crate::{parse, run, run_with_seed};
+
+/// An upload over a path whose delay changes at 12, 27, 42 s and so on, with losses all the time.
+fn text(controller: &str, hints: &str, protocol: &str) -> String {
+    format!(
+        r#"
+duration = "40s"
+epoch = 2026-11-27T12:00:00Z
+[[link]]
+between = ["terminal", "gateway"]
+rate = "20Mbit/s"
+delay = "20ms"
+queue = {{ packets = 100 }}
+channel = {{ per = 1e-3 }}
+event = [
+  {{ at = "12s", every = "30s", delay = "35ms" }},
+  {{ at = "27s", every = "30s", delay = "20ms" }},
+]
+[[flow]]
+from = "terminal"
+to = "gateway"
+controller = {controller}
+path_hints = {hints}
+transport = {{ protocol = "{protocol}" }}
+traffic = {{ bulk = "unlimited" }}
+"#
+    )
+}
+
+/// Values that differ between two runs if anything does.
+fn counts(recording: &Recording) -> (u64, u64, [u64; 3]) {
+    let flow = &recording.flows[0];
+    let floats = [flow.goodput_bps, flow.throughput_bps, flow.mean_rtt_ms.unwrap()];
+    (recording.events, flow.cwnd_bytes, floats.map(f64::to_bits))
+}
+
+fn goodput(controller: &str, hints: &str, protocol: &str) -> f64 {
+    run(&text(controller, hints, protocol)).flows[0].goodput_bps
+}
+
+const NONE: &str = r#"{ source = "none" }"#;
+const EXACT: &str = r#"{ source = "schedule" }"#;
+
+/// A wrapper without hints, and its base.
+const BASES: [(&str, &str); 4] = [
+    (r#""satcp""#, r#""cubic""#),
+    (r#"{ name = "satcp", base = "linux" }"#, r#"{ name = "cubic", variant = "linux" }"#),
+    (r#""starquic""#, r#""cubic""#),
+    (r#"{ name = "starquic", base = "bbr3" }"#, r#""bbr3""#),
+];
+
+#[test]
+fn without_hints_a_wrapper_is_its_base() {
+    for (wrapper, base) in BASES {
+        for protocol in ["tcp", "quic"] {
+            let [wrapped, plain] =
+                [wrapper, base].map(|one| counts(&run(&text(one, NONE, protocol))));
+            assert_eq!(wrapped, plain, "{wrapper} over {protocol}");
+        }
+    }
+}
+
+#[test]
+fn a_controller_that_ignores_hints_runs_as_without() {
+    for controller in [r#""cubic""#, r#""copa""#] {
+        let [with, without] =
+            [EXACT, NONE].map(|hints| counts(&run(&text(controller, hints, "tcp"))));
+        assert_eq!(with, without, "{controller}");
+    }
+}
+
+/// Losses of packets that were sent in 28 of 40 s are ignored.
+#[test]
+fn hints_reach_controllers_over_tcp_and_quic() {
+    let starquic = r#"{ name = "starquic", margin = 7 }"#;
+    for protocol in ["tcp", "quic"] {
+        let [with, without] = [EXACT, NONE].map(|hints| goodput(starquic, hints, protocol));
+        assert!(with > 1.1 * without, "{protocol}: {with} and {without}");
+        let clock = goodput(starquic, r#"{ source = "clock" }"#, protocol);
+        assert_eq!(clock, with, "{protocol}: the clock is exact");
+        let missed = goodput(starquic, r#"{ source = "schedule", missed = 1.0 }"#, protocol);
+        assert_eq!(missed, without, "{protocol}");
+    }
+}
+
+#[test]
+fn every_controller_that_acts_on_hints_runs_otherwise_with_them() {
+    for controller in [r#""satcp""#, r#""starquic""#, r#""leocc""#, r#""leocc-live""#] {
+        // With a margin and a time that meet losses of this path.
+        let controller = match controller {
+            r#""satcp""# => r#"{ name = "satcp", duration = 10 }"#,
+            r#""starquic""# => r#"{ name = "starquic", margin = 2 }"#,
+            other => other,
+        };
+        let [with, without] =
+            [EXACT, NONE].map(|hints| counts(&run(&text(controller, hints, "tcp"))));
+        assert_ne!(with, without, "{controller}");
+    }
+}
+
+#[test]
+fn the_same_seed_gives_the_same_errors_and_another_seed_others() {
+    let hints = r#"{ source = "schedule", error = "2s", missed = 0.2 }"#;
+    let text = text(r#"{ name = "starquic", margin = 1 }"#, hints, "tcp");
+    assert_eq!(counts(&run_with_seed(&text, 1)), counts(&run_with_seed(&text, 1)));
+    assert_ne!(counts(&run_with_seed(&text, 1)), counts(&run_with_seed(&text, 2)));
+}
+
+/// The connection of the sender ends at the proxy, and changes behind it are no changes of its
+/// path.
+#[test]
+fn with_a_split_proxy_the_path_ends_there() {
+    let text = |proxy: &str| {
+        format!(
+            r#"
+duration = "40s"
+[[node]]
+name = "gateway"
+{proxy}
+[[link]]
+between = ["terminal", "gateway"]
+rate = "20Mbit/s"
+delay = "20ms"
+event = [{{ at = "12s", delay = "35ms" }}]
+[[link]]
+between = ["gateway", "server"]
+rate = "20Mbit/s"
+delay = "5ms"
+event = [{{ at = "20s", delay = "35ms" }}]
+[[flow]]
+from = "terminal"
+to = "server"
+controller = "satcp"
+path_hints = {{ source = "schedule" }}
+traffic = {{ bulk = "unlimited" }}
+"#
+        )
+    };
+    for (proxy, expected) in [("", 2), ("proxy = { satellite = { towards = [\"terminal\"] } }", 1)]
+    {
+        let scenario = parse(&text(proxy));
+        let found = path_changes(&scenario, &routes(&scenario), &scenario.flows[0], 1);
+        assert_eq!(found.len(), expected, "{proxy}");
+    }
+}

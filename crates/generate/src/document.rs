@@ -137,6 +137,7 @@ impl Artist<'_> {
             _ => match schema["x-format"].as_str() {
                 Some("name") => self.name(path),
                 Some("path") => file(path).into(),
+                Some("date") => self.date().into(),
                 Some(format) => self.quantity(schema, format, path),
                 None => schema["examples"][0].clone(),
             },
@@ -172,6 +173,11 @@ impl Artist<'_> {
         }
         self.names += 1;
         format!("name-{}", self.names).into()
+    }
+
+    /// An instant of a certain minute.
+    fn date(&mut self) -> String {
+        format!("2026-11-27T12:00:{:02}Z", self.dice.below(60))
     }
 
     fn quantity(&mut self, schema: &Json, format: &str, path: &str) -> Json {

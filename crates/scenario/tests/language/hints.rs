@@ -183,3 +183,32 @@ fn what_has_no_effect_is_refused() {
         assert!(found.contains(expected), "{hints}: {found}");
     }
 }
+
+/// Warnings about hints, and the setting that shows their source.
+fn explained(hints: &str, controller: &str) -> (Vec<String>, String) {
+    let text = text(hints).replace("cubic", controller);
+    let loaded = scenario::Loaded::parse(&text, "hints.toml", &[]).unwrap();
+    let explanation = explain::explain(&loaded.scenario, &loaded.written);
+    let mut settings = explanation.flows[0].settings.iter();
+    let source = settings.find(|one| one.name == "path_hints.source").unwrap();
+    let warnings = explanation.warnings.iter().map(|one| one.message.clone());
+    (warnings.filter(|one| one.contains("hints")).collect(), source.text.clone())
+}
+
+#[test]
+fn explain_shows_the_hints_and_those_that_change_nothing() {
+    let (warnings, source) = explained(r#"{ source = "schedule" }"#, "satcp");
+    assert_eq!(warnings, [""; 0]);
+    let expected = "schedule, hints about 4 of 4 changes with seed 1, the first at 11.9s about a change at 12s";
+    assert_eq!(source, expected);
+    let (warnings, source) = explained(r#"{ source = "schedule" }"#, "cubic");
+    assert_eq!(warnings, ["path_hints has no effect: the controller cubic ignores hints"]);
+    assert!(source.ends_with(", which cubic ignores"), "{source}");
+    let (warnings, _) = explained(r#"{ source = "none" }"#, "leocc");
+    let expected = "leocc acts on hints that the path changes, and gets none without path_hints";
+    assert_eq!(warnings, [expected]);
+    let (warnings, _) = explained(r#"{ source = "schedule", threshold = "1s" }"#, "starquic");
+    let expected =
+        "path_hints has no effect: the delay of no link on its path makes a step of 1s or more";
+    assert_eq!(warnings, [expected]);
+}

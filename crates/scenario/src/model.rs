@@ -1,5 +1,6 @@
 //! The model of a scenario for all backends: defaults filled in, names resolved, values valid.
 
+mod page;
 mod traffic;
 mod transport;
 
@@ -14,7 +15,8 @@ use wire::IpVersion;
 use crate::hosts::Profile;
 use crate::routes::{Hop, Routes};
 
-pub use self::traffic::{Distribution, OnOff, Traffic, Web, Writes};
+pub use self::page::{After, Handshake, Headers, Http, Milestone, Page, PageObject};
+pub use self::traffic::{Distribution, Loading, OnOff, Traffic, Web, Writes};
 pub use self::transport::{Lengths, Plan, Transport};
 pub use link::{
     Aqm, Arq, ArqSettings, Change, Demand, DemandSettings, Errors as Channel, Fec, FecSettings,

@@ -11,7 +11,7 @@ use network::{Fabric, NodeReport, PortReport, QueueReport};
 use recording::{Backend, FlowSample, FlowSeries, Recording, TableDefinition, jain_index};
 use runtime::{
     Application, EndpointId, FlowState, LimitSeries, LinkRecorder, LinkSamples, Pair, link_records,
-    link_tables,
+    link_tables, page_tables,
 };
 use scenario::Scenario;
 use sketch::{Sketch, Summary};
@@ -255,6 +255,7 @@ impl Recorder {
         tables.extend(ack_control::table(scenario, hosts));
         tables.extend(loss_notices::table(scenario, hosts));
         tables.extend(best_effort::table(scenario, hosts, applications));
+        tables.extend(page_tables(scenario, applications));
         Recording {
             scenario: scenario.name.clone(),
             backend: Backend::Simulator,

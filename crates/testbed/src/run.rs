@@ -104,6 +104,7 @@ fn record(
     tables.extend(carried.legs);
     tables.extend(carried.limits.into_table());
     tables.extend(traces);
+    tables.extend(carried.pages);
     Recording {
         scenario: scenario.name.clone(),
         backend: Backend::Kernel,

@@ -29,7 +29,7 @@ use rustix::net::{
     connect, getpeername, getsockname, listen, recv, send, shutdown, socket_with, sockopt,
 };
 use sketch::Sketch;
-use transport::{AbortCause, Counters, Endpoint as _, Limits, Sample, Streams as _};
+use transport::{AbortCause, Counters, Endpoint as _, Limit, Limits, Sample, Streams as _};
 use units::{Rate, Span, Time};
 use wire::IpVersion;
 
@@ -69,6 +69,10 @@ pub(crate) struct Endpoint {
     /// Times that fast recovery was seen to be entered.
     pub(crate) recoveries: u64,
     socket: Option<OwnedFd>,
+    /// Time at which it was opened, and at which its socket took the first bytes: an opener writes
+    /// at once, so it was connected then.
+    opened: Time,
+    connected: Option<Time>,
     /// Bytes that the socket took.
     written: u64,
     unwritten: u64,
@@ -222,6 +226,7 @@ impl<'a> Sockets<'a> {
             Err(error) => return Err(error.into()),
         }
         let own = SocketAddr::try_from(getsockname(&socket)?)?;
+        self.endpoints[opener.index()].opened = self.clock.now();
         self.take(opener, socket)?;
         self.awaited.insert(own, other);
         self.endpoints[opener.index()].address = Some(own);
@@ -455,6 +460,7 @@ impl<'a> Sockets<'a> {
             let piece = endpoint.unwritten.min(left).min(PIECE as u64) as usize;
             match send(socket, &self.zeros[..piece], SendFlags::NOSIGNAL) {
                 Ok(length) => {
+                    endpoint.connected.get_or_insert_with(|| self.clock.now());
                     endpoint.written += length as u64;
                     endpoint.unwritten -= length as u64;
                 }
@@ -560,6 +566,14 @@ impl Endpoint {
         self.quic.as_ref().map_or_else(|| self.info.limits(), |end| end.connection.limits(now))
     }
 
+    /// Time from its opening until it was connected, if it is the end that opened the connection.
+    pub(crate) fn connect_time(&self, now: Time) -> Option<Span> {
+        match &self.quic {
+            Some(end) => end.connection.limits(now)?.time(Limit::SetUp),
+            None => self.connected.map(|connected| connected.since(self.opened)),
+        }
+    }
+
     /// Returns true if its connection was given up.
     pub(crate) fn has_failed(&self) -> bool {
         self.failed
@@ -578,6 +592,8 @@ impl Endpoint {
             largest_window: 0,
             recoveries: 0,
             socket: None,
+            opened: Time::ZERO,
+            connected: None,
             written: 0,
             unwritten: 0,
             write,

@@ -6,7 +6,8 @@ use network::{FlowId, Schedule};
 use quic::Logs;
 use recording::{ExtraTable, FlowRecord, FlowSample, FlowSeries, ProtocolRecord};
 use runtime::{
-    Application, Connections, EndpointId, FlowState, LimitSeries, Pair, quic_record, tcp_record,
+    Application, Connections, EndpointId, FlowState, LimitSeries, Pair, page_tables, quic_record,
+    tcp_record,
 };
 use rustix::event::Timespec;
 use scenario::Scenario;
@@ -44,6 +45,8 @@ pub(crate) struct Carried {
     pub(crate) windows: Vec<u32>,
     /// The table of legs, if a flow is split.
     pub(crate) legs: Option<ExtraTable>,
+    /// The tables of pages, if a flow loads any.
+    pub(crate) pages: Vec<ExtraTable>,
 }
 
 /// The applications of a run.
@@ -297,6 +300,7 @@ impl<'a> Run<'a> {
                 &self.hosts.sockets,
                 &self.watches,
             ),
+            pages: page_tables(self.scenario, &self.applications),
             series: self.series,
             limits: self.limits,
         }
@@ -381,6 +385,10 @@ impl Connections for FlowConnections<'_, '_> {
 
     fn streams(&mut self, endpoint: EndpointId) -> Option<&mut dyn Streams> {
         self.hosts.sockets.streams(endpoint)
+    }
+
+    fn connect_time(&self, now: Time, endpoint: EndpointId) -> Option<Span> {
+        self.hosts.sockets.endpoints[endpoint.index()].connect_time(now)
     }
 
     fn wake_application(&mut self, at: Time) {

@@ -40,4 +40,4 @@ pub use ranges::{Added, Range, RangeSet};
 pub use reassembly::Reassembly;
 pub use rtt::{Estimator, Progress, RtoConfig, RttEstimator};
 pub use sequence::Space;
-pub use streams::{Exchange, Streams};
+pub use streams::{Exchange, Streams, Urgency};

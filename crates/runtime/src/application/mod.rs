@@ -4,6 +4,7 @@
 //! bytes that the application waits for. It is not called for single packets.
 
 mod download;
+mod page;
 mod source;
 mod web;
 
@@ -11,11 +12,15 @@ use recording::PageRecord;
 use scenario::Scenario;
 use scenario::model::{Flow, Traffic};
 use transport::{AbortCause, Streams};
-use units::Time;
+use units::{Span, Time};
 
 use download::Transfer;
+use page::Loader;
 use source::Source;
 use web::Browser;
+
+pub(crate) use page::PAGE_TABLES;
+pub use page::page_tables;
 
 use crate::flow::{EndpointId, Pair};
 
@@ -37,6 +42,9 @@ pub trait Connections {
     /// Streams of the connection of an endpoint, for requests and answers, if its protocol has any.
     /// The application is called for each that has arrived.
     fn streams(&mut self, endpoint: EndpointId) -> Option<&mut dyn Streams>;
+    /// Time from the opening of a connection until its transport had set it up, at the end that
+    /// opened it; `None` if it has not yet, or if the backend does not know.
+    fn connect_time(&self, now: Time, endpoint: EndpointId) -> Option<Span>;
     /// Sets a timer of the application.
     fn wake_application(&mut self, at: Time);
 }
@@ -61,6 +69,7 @@ impl Context<'_> {
 enum Kind {
     Transfer(Transfer),
     Browser(Box<Browser>),
+    Loader(Box<Loader>),
     Source(Box<Source>),
 }
 
@@ -91,19 +100,23 @@ pub fn applications(scenario: &Scenario, seed: u64) -> Vec<Application> {
 impl Application {
     /// The application of flow number `number`, before its start.
     fn new(flow: &Flow, number: usize, seed: u64) -> Self {
-        let (kind, endless) = match flow.traffic {
+        let (kind, endless) = match &flow.traffic {
             Traffic::Download { size, request } => {
                 (Kind::Transfer(Transfer::download(size.get(), request.get())), false)
             }
             Traffic::Bulk { size } => {
                 (Kind::Transfer(Transfer::bulk(size.map(units::Bytes::get))), size.is_none())
             }
-            Traffic::Web(web) => (Kind::Browser(Browser::new(web).into()), web.pages.is_none()),
+            Traffic::Web(web) => (Kind::Browser(Browser::new(*web).into()), web.pages.is_none()),
+            Traffic::Page(page) => {
+                (Kind::Loader(Loader::new(page.clone()).into()), page.pages.is_none())
+            }
             Traffic::Constant { rate, message } => {
-                (Kind::Source(Source::constant(rate, message).into()), true)
+                (Kind::Source(Source::constant(*rate, *message).into()), true)
             }
             Traffic::OnOff { rate, message, pattern } => {
-                (Kind::Source(Source::on_off(rate, message, pattern, number, seed).into()), true)
+                let source = Source::on_off(*rate, *message, *pattern, number, seed);
+                (Kind::Source(source.into()), true)
             }
         };
         Self {
@@ -128,6 +141,7 @@ impl Application {
         let cut_short = match &self.kind {
             Kind::Transfer(transfer) => transfer.is_cut_short(),
             Kind::Browser(browser) => browser.is_cut_short(),
+            Kind::Loader(loader) => loader.is_cut_short(),
             Kind::Source(_) => false,
         };
         self.finished.is_some() && !cut_short
@@ -137,7 +151,7 @@ impl Application {
     pub fn size(&self) -> Option<u64> {
         match &self.kind {
             Kind::Transfer(transfer) => transfer.size(),
-            Kind::Browser(_) | Kind::Source(_) => None,
+            Kind::Browser(_) | Kind::Loader(_) | Kind::Source(_) => None,
         }
     }
 
@@ -154,6 +168,12 @@ impl Application {
             match &mut self.kind {
                 Kind::Transfer(transfer) => transfer.start(&mut context),
                 Kind::Browser(browser) => browser.on_timer(&mut context),
+                Kind::Loader(loader) => {
+                    let done = loader.on_timer(&mut context);
+                    if done && self.aborted.is_none() {
+                        self.finished = Some(now);
+                    }
+                }
                 // Nobody takes what it would write.
                 Kind::Source(_) if self.aborted.is_some() => {}
                 Kind::Source(source) => source.on_timer(&mut context),
@@ -163,6 +183,7 @@ impl Application {
             let done = match &mut self.kind {
                 Kind::Transfer(transfer) => transfer.stop(&mut context),
                 Kind::Browser(browser) => browser.stop(),
+                Kind::Loader(loader) => loader.stop(),
                 Kind::Source(source) => source.stop(&mut context),
             };
             self.finished = done.then_some(now);
@@ -180,6 +201,7 @@ impl Application {
         let done = match &mut self.kind {
             Kind::Transfer(transfer) => transfer.on_received(&mut context, endpoint),
             Kind::Browser(browser) => browser.on_received(&mut context, endpoint),
+            Kind::Loader(loader) => loader.on_received(&mut context, endpoint),
             Kind::Source(source) => source.on_received(&mut context),
         };
         // Data that was on its way when TCP gave up may still complete it. It stays aborted.
@@ -198,14 +220,20 @@ impl Application {
         match &self.kind {
             Kind::Transfer(_) | Kind::Source(_) => Vec::new(),
             Kind::Browser(browser) => browser.pages().to_vec(),
+            Kind::Loader(loader) => loader.pages(),
         }
+    }
+
+    /// The page that it loads as a browser does, and the loads.
+    fn loads(&self) -> Option<(&scenario::model::Page, &[page::Load])> {
+        if let Kind::Loader(loader) = &self.kind { Some(loader.loads()) } else { None }
     }
 
     /// Bytes that it has written, if it has a rate of its own.
     pub fn offered_bytes(&self) -> Option<u64> {
         match &self.kind {
             Kind::Source(source) => Some(source.offered()),
-            Kind::Transfer(_) | Kind::Browser(_) => None,
+            Kind::Transfer(_) | Kind::Browser(_) | Kind::Loader(_) => None,
         }
     }
 
@@ -214,7 +242,7 @@ impl Application {
     pub fn burst_completion_s(&self) -> Option<f64> {
         match &self.kind {
             Kind::Source(source) => source.burst_completion_s(),
-            Kind::Transfer(_) | Kind::Browser(_) => None,
+            Kind::Transfer(_) | Kind::Browser(_) | Kind::Loader(_) => None,
         }
     }
 }

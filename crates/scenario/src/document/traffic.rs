@@ -5,8 +5,9 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Rate, Span};
 
 use super::words::{Off, Unlimited};
+use crate::page::document::Page;
 
-/// One of `download`, `bulk`, `web`, `constant` and `on_off`.
+/// One of `download`, `bulk`, `web`, `page`, `constant` and `on_off`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, deny_unknown_fields)]
 pub(crate) enum Traffic {
@@ -36,6 +37,10 @@ pub(crate) enum Traffic {
         /// `to` fetches pages from `from` by HTTP/1.1, or over streams of QUIC as HTTP/3 does.
         web: Web,
     },
+    Page {
+        /// `to` loads pages from `from` as a browser does.
+        page: Box<Page>,
+    },
     Constant {
         /// `from` opens the connection and writes at a constant rate until the flow stops.
         constant: Constant,
@@ -51,7 +56,7 @@ impl Traffic {
     pub(crate) fn write(&self) -> Option<Bytes> {
         match self {
             Self::Download { write, .. } | Self::Bulk { write, .. } => *write,
-            Self::Web { .. } | Self::Constant { .. } | Self::OnOff { .. } => None,
+            Self::Web { .. } | Self::Page { .. } | Self::Constant { .. } | Self::OnOff { .. } => None,
         }
     }
 }

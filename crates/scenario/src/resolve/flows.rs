@@ -1,5 +1,6 @@
 //! Flows with their controllers, transport and traffic.
 
+use std::path::Path as FilePath;
 use std::sync::Arc;
 
 use congestion::{Controller as _, Ecn, ParameterError, Specification, Value};
@@ -14,12 +15,13 @@ use units::{Bytes, Span};
 
 use super::{Numbers, buffers, hosts, protocols};
 use crate::document::{self, Controller, Document, ParameterValue};
-use crate::model::{Distribution, Flow, Gateway, OnOff, Plan, Traffic, Web};
+use crate::model::{Distribution, Flow, Gateway, OnOff, Traffic, Transport, Web};
+use crate::page;
 
 /// All flows, `count` spelt out, and for each the number of its `[[flow]]`.
 pub(super) fn flows(
     document: &Document,
-    tree: &Tree,
+    (tree, directory): (&Tree, &FilePath),
     numbers: &Numbers,
     problems: &mut Vec<Problem>,
 ) -> (Vec<Flow>, Vec<usize>) {
@@ -43,7 +45,9 @@ pub(super) fn flows(
         let name = flow.name.as_ref().map_or_else(|| format!("flow-{i}"), |name| name.0.clone());
         let settings = hosts::of_writes(settings, flow, &path, problems);
         let hosts::Settings { transport, controller, hosts } = settings;
-        let traffic = traffic(&flow.traffic, transport.plan(), &path.key("traffic"), problems);
+        let carried = Carried { transport: &transport, tree, directory };
+        let traffic = traffic(&flow.traffic, &carried, &path.key("traffic"), problems);
+        let Some(traffic) = traffic else { continue };
         let transport = hosts::opened(transport, hosts.as_deref(), &traffic);
         protocols::check_flow(&transport, &controller, &path, problems);
         if let Some(parameter) =
@@ -81,7 +85,7 @@ pub(super) fn flows(
                 hosts: hosts.clone(),
                 reader_rate: flow.transport.reader_rate,
                 initial_sequence: initial_sequence.unwrap_or_else(|| sequence_of(flows.len())),
-                traffic,
+                traffic: traffic.clone(),
                 paths: Arc::default(),
                 gateways: none.clone(),
             });
@@ -224,15 +228,31 @@ fn delayed_ack(written: document::DelayedAck) -> AckTiming {
     })
 }
 
+/// What traffic depends on: its transport, and the scenario with the folder of its file.
+struct Carried<'a> {
+    transport: &'a Transport,
+    tree: &'a Tree,
+    directory: &'a FilePath,
+}
+
+/// The traffic of a flow; `None` with problems of a page.
 fn traffic(
     written: &document::Traffic,
-    transport: &dyn Plan,
+    carried: &Carried<'_>,
     path: &Path,
     problems: &mut Vec<Problem>,
-) -> Traffic {
+) -> Option<Traffic> {
+    let Carried { transport, tree, directory } = carried;
+    let protocol = transport.protocol();
+    let transport = transport.plan();
     let segment = Bytes(transport.full_payload().into());
     let has_streams = transport.has_streams();
-    match written {
+    Some(match written {
+        document::Traffic::Page { page } => {
+            let path = &path.key("page");
+            let place = page::Place { tree, directory, path, protocol };
+            Traffic::Page(page::resolve(page, &place, problems)?.into())
+        }
         document::Traffic::Download { download, request, .. } => {
             Traffic::Download { size: *download, request: *request }
         }
@@ -268,7 +288,7 @@ fn traffic(
                 distribution: distribution(on_off, &path.key("on_off"), problems),
             },
         },
-    }
+    })
 }
 
 /// The shape that ns-2 has for its Pareto source.

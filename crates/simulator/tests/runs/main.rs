@@ -34,6 +34,7 @@ mod limits;
 mod loss_notice;
 mod middlebox;
 mod mtu;
+mod page;
 mod physics;
 mod priority;
 mod prototypes;

@@ -8,6 +8,7 @@ mod hosts;
 mod loss_notice;
 mod mechanism;
 mod middlebox;
+mod page;
 mod paths;
 mod profiles;
 mod proxy;

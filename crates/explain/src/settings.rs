@@ -10,6 +10,7 @@ use transport::Protocol;
 use units::{Bytes, Rate, Span};
 
 use super::mechanism::{MECHANISMS, Side};
+use super::page;
 use super::profiles;
 use scenario::Written;
 use scenario::cached_schema;
@@ -281,6 +282,7 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
             Traffic::Web(web) => Some((Amount::plain(web.pipelining), web.pipelining.to_string())),
             _ => word("none"),
         },
+        _ if name.starts_with("traffic.page.") => page::absent(name, flow),
         "traffic.constant.message" | "traffic.on_off.message" => match &flow.traffic {
             Traffic::Constant { message, .. } | Traffic::OnOff { message, .. } => {
                 Some(((*message).into(), message.to_string()))

@@ -1,8 +1,8 @@
 //! Requests and answers, each pair on a bidirectional stream of its own, as HTTP/3 has them
 //! (RFC 9114 section 4.1). A message ends with the end of its side of the stream.
 //!
-//! Of HTTP/3 there are the streams, the lengths of messages and the priorities of answers (RFC 9218).
-//! Frames, QPACK and its streams are not modelled.
+//! Of HTTP/3 there are the streams, the lengths of messages and the priorities of answers
+//! (RFC 9218). Frames, QPACK and its streams are not modelled.
 
 use std::collections::{BTreeMap, VecDeque};
 

@@ -70,12 +70,7 @@ pub fn active(scenario: &Scenario, flow: &Flow) -> Span {
 
 /// From the start of one page to the start of the next: a page takes a round trip for its main
 /// object, and one for those embedded in it.
-fn shortest_page(
-    scenario: &Scenario,
-    routes: &Routes,
-    flow: &Flow,
-    loading: &Loading,
-) -> Span {
+fn shortest_page(scenario: &Scenario, routes: &Routes, flow: &Flow, loading: &Loading) -> Span {
     let way = |(from, to): Way| {
         let hops = routes.path(from, to, &scenario.links);
         let delays = hops.iter().map(|hop| hop.direction(&scenario.links).least_delay());

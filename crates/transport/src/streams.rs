@@ -19,7 +19,8 @@ pub trait Streams {
         self.answer(exchange, bytes);
     }
 
-    /// From now on [`take_begun`](Self::take_begun) reports first bytes, if the protocol knows them.
+    /// From now on [`take_begun`](Self::take_begun) reports first bytes, if the protocol knows
+    /// them.
     fn watch_first_bytes(&mut self) {}
 
     /// The next request or answer of which the first byte has arrived.

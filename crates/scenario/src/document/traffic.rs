@@ -56,7 +56,9 @@ impl Traffic {
     pub(crate) fn write(&self) -> Option<Bytes> {
         match self {
             Self::Download { write, .. } | Self::Bulk { write, .. } => *write,
-            Self::Web { .. } | Self::Page { .. } | Self::Constant { .. } | Self::OnOff { .. } => None,
+            Self::Web { .. } | Self::Page { .. } | Self::Constant { .. } | Self::OnOff { .. } => {
+                None
+            }
         }
     }
 }

@@ -92,7 +92,7 @@ pub struct PageObject {
     pub urgency: u8,
     /// True if answers of the same urgency share the connection (RFC 9218 section 4.2).
     pub incremental: bool,
-    /// What it waits for; empty for the document.
+    /// Conditions for its request; none for the document.
     pub after: Box<[After]>,
 }
 
@@ -101,7 +101,7 @@ pub struct PageObject {
 pub struct After {
     /// Number of the object that it depends on.
     pub object: usize,
-    /// What must have happened to that object.
+    /// Milestone that the object must have reached.
     pub at: Milestone,
     /// Time from then on.
     pub delay: Span,
@@ -114,7 +114,7 @@ pub enum Milestone {
     FirstByte,
     /// Its last byte has arrived.
     Done,
-    /// The browser has computed what depends on it.
+    /// The browser has computed it.
     Computed,
 }
 

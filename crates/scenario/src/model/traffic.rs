@@ -212,7 +212,10 @@ impl Traffic {
         match self {
             Self::Web(web) => web.connections,
             Self::Page(page) => page.most_connections(),
-            Self::Download { .. } | Self::Bulk { .. } | Self::Constant { .. } | Self::OnOff { .. } => 1,
+            Self::Download { .. }
+            | Self::Bulk { .. }
+            | Self::Constant { .. }
+            | Self::OnOff { .. } => 1,
         }
     }
 

@@ -20,7 +20,7 @@ pub(crate) struct Page {
     #[schemars(extend("examples" = ["page.toml"]))]
     pub file: Option<FileName>,
     /// The objects of the page. The first one is the document with which loading starts.
-    #[schemars(length(min = 1, max = 10_000))]
+    #[schemars(length(min = 1))]
     pub objects: Option<Vec<Object>>,
     /// Version of HTTP: `"1.1"` and `"2"` over TCP, `"3"` over QUIC. Default: `"2"`, and `"3"` over
     /// QUIC. That a server speaks HTTP/3 is known before the page, as from a DNS record.
@@ -74,9 +74,10 @@ pub(crate) struct Page {
 pub(crate) struct PageFile {
     /// Where the page is from.
     #[serde(default)]
+    #[schemars(extend("examples" = ["https://shop.example/ of shop.har"]))]
     pub source: Option<String>,
     /// The objects of the page. The first one is the document with which loading starts.
-    #[schemars(length(min = 1, max = 10_000))]
+    #[schemars(length(min = 1))]
     pub objects: Vec<Object>,
 }
 
@@ -106,8 +107,8 @@ pub(crate) struct Object {
     #[serde(default)]
     #[schemars(extend("x-maximum" = "1h"))]
     pub compute: Span,
-    /// The objects that it waits for: a name, or a list of names and tables with `object`, `at`
-    /// and `delay`. Default: the first object has been computed.
+    /// The objects that it waits for: the name of one, which must have been computed, or a list of
+    /// tables. Default: the first object has been computed.
     pub after: Option<Dependencies>,
     /// Number of objects like this one, called `name.0` and so on. Other objects cannot wait for
     /// them.
@@ -120,31 +121,28 @@ fn one() -> u32 {
     1
 }
 
-/// One or several dependencies.
+/// A name, or a list of dependencies.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 #[schemars(inline)]
 pub(crate) enum Dependencies {
-    Name(String),
+    Name(ObjectName),
     List(Vec<Dependency>),
 }
 
-/// A name, or a table.
-#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
-#[serde(untagged)]
-#[schemars(inline)]
-pub(crate) enum Dependency {
-    Name(String),
-    Table(DependencyTable),
-}
+/// The name of an object.
+#[derive(Clone, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+#[schemars(inline, extend("examples" = ["style"]))]
+pub(crate) struct ObjectName(pub String);
 
 /// A dependency.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(inline)]
-pub(crate) struct DependencyTable {
+pub(crate) struct Dependency {
     /// Name of the object that must be there first.
-    pub object: String,
+    pub object: ObjectName,
     /// Part of it that must have happened: `"first-byte"`, `"done"`, all its bytes have arrived, or
     /// `"computed"`.
     #[serde(default)]

@@ -7,7 +7,7 @@ use units::Span;
 
 use crate::model::{After, Milestone, PageObject};
 
-use super::document::{Dependencies, Dependency, DependencyTable, Kind, Object};
+use super::document::{At, Dependencies, Dependency, Kind, Object, ObjectName};
 
 /// Most objects of a page.
 const MOST_OBJECTS: usize = 10_000;
@@ -117,24 +117,14 @@ impl<'a> Entries<'a> {
     }
 }
 
-/// The dependencies of an entry as they are written: names, milestones and delays.
-fn dependencies(written: &[Object], i: usize) -> Vec<DependencyTable> {
-    let usual = |object: &String| DependencyTable {
-        object: object.clone(),
-        at: Default::default(),
-        delay: Span::ZERO,
-    };
+/// The dependencies of an entry as they are written.
+fn dependencies(written: &[Object], i: usize) -> Vec<Dependency> {
+    let usual = |object: ObjectName| Dependency { object, at: At::Computed, delay: Span::ZERO };
     match &written[i].after {
         None if i == 0 => Vec::new(),
-        None => vec![usual(&written[0].name)],
-        Some(Dependencies::Name(name)) => vec![usual(name)],
-        Some(Dependencies::List(list)) => {
-            let table = |dependency: &Dependency| match dependency {
-                Dependency::Name(name) => usual(name),
-                Dependency::Table(table) => table.clone(),
-            };
-            list.iter().map(table).collect()
-        }
+        None => vec![usual(ObjectName(written[0].name.clone()))],
+        Some(Dependencies::Name(name)) => vec![usual(name.clone())],
+        Some(Dependencies::List(list)) => list.clone(),
     }
 }
 
@@ -158,7 +148,7 @@ fn after(entries: &Entries<'_>, i: usize, faults: &mut Vec<Fault>) -> Vec<After>
         faults.push(fault.because("only the first object starts by itself"));
     }
     let mut all = Vec::new();
-    for DependencyTable { object: name, at, delay } in dependencies {
+    for Dependency { object: ObjectName(name), at, delay } in dependencies {
         match entries.find(&name) {
             Some(number) if written[number].count == 1 => {
                 let at = Milestone::from(at);
@@ -185,7 +175,7 @@ fn cycle(entries: &Entries<'_>) -> Option<Fault> {
     let before: Vec<Vec<usize>> = (0..written.len())
         .map(|i| {
             let all = dependencies(written, i).into_iter();
-            all.filter_map(|dependency| entries.find(&dependency.object)).collect()
+            all.filter_map(|dependency| entries.find(&dependency.object.0)).collect()
         })
         .collect();
     // What nothing keeps waiting is taken away until nothing is left, or all wait.

@@ -10,8 +10,8 @@ use transport::Protocol;
 use units::{Bytes, Span};
 
 use super::document::{
-    Endless, HttpVersion, KeyShare, Page as Written, PageFile, Pages, Resumption,
-    TlsVersion, Visits,
+    Endless, HttpVersion, KeyShare, Page as Written, PageFile, Pages, Resumption, TlsVersion,
+    Visits,
 };
 use super::handshake;
 use super::objects::{self, Fault};

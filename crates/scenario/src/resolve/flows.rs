@@ -228,7 +228,7 @@ fn delayed_ack(written: document::DelayedAck) -> AckTiming {
     })
 }
 
-/// What traffic depends on: its transport, and the scenario with the folder of its file.
+/// The transport of a flow, and the scenario with the folder of its file, for its traffic.
 struct Carried<'a> {
     transport: &'a Transport,
     tree: &'a Tree,

@@ -1,9 +1,10 @@
 //! Answers of a server on the byte stream of a connection.
 //!
-//! HTTP/1.1 has one at a time. With HTTP/2, frames of answers follow one another by priority (RFC 9218 section 10): the smallest urgency
-//! first; within it answers that are not incremental in the order of their requests, then the
-//! others frame by frame in turn. What the transport has not sent is put in order again when
-//! another answer is ready, as by a server that keeps its answers until the socket takes them.
+//! HTTP/1.1 has one at a time. With HTTP/2, frames of answers follow one another by priority
+//! (RFC 9218 section 10): the smallest urgency first; within it answers that are not incremental in
+//! the order of their requests, then the others frame by frame in turn. Frames that the transport
+//! has not sent are put in order again when another answer is ready, as by a server that keeps its
+//! answers until the socket takes them.
 
 use std::collections::VecDeque;
 
@@ -144,7 +145,8 @@ impl Answers {
         let urgent = |number: &usize| self.waiting[*number].priority.urgency == urgency;
         let whole = |number: &usize| !self.waiting[*number].priority.incremental;
         let candidates = (0..self.waiting.len()).filter(urgent);
-        let next = candidates.clone().filter(whole).min_by_key(|number| self.waiting[*number].order);
+        let next =
+            candidates.clone().filter(whole).min_by_key(|number| self.waiting[*number].order);
         let mut answer = self.waiting.remove(next.or_else(|| candidates.clone().next())?)?;
         let Answer { object, order, priority, header, .. } = answer;
         let content = if header > 0 { 0 } else { answer.content.min(FRAME) };
@@ -161,7 +163,9 @@ impl Answers {
 
     /// The offset at which something of the next frame has arrived.
     pub(super) fn next_offset(&self) -> Option<u64> {
-        self.placed.front().map(|frame| if frame.content == 0 { frame.start + 1 } else { frame.end })
+        self.placed
+            .front()
+            .map(|frame| if frame.content == 0 { frame.start + 1 } else { frame.end })
     }
 
     /// The next part that has arrived of `received` bytes of the stream.

@@ -72,7 +72,7 @@ struct Stream {
     /// Bytes of flights that the server has written, and their ends.
     down: u64,
     coming_down: VecDeque<(u64, usize)>,
-    /// What the server has to answer.
+    /// Answers of the server, from the first one on.
     answers: Option<Answers>,
 }
 
@@ -174,10 +174,7 @@ impl Line {
                 let exchange = objects.iter().find(|(_, known)| **known == number);
                 let Some((&exchange, _)) = exchange else { return };
                 if let Some(streams) = context.connections.streams(server) {
-                    let urgency = Urgency {
-                        level: object.urgency,
-                        in_turn: object.incremental,
-                    };
+                    let urgency = Urgency { level: object.urgency, in_turn: object.incremental };
                     streams.answer_urgently(exchange, header + object.bytes.get(), urgency);
                 }
             }

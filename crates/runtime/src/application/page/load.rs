@@ -55,10 +55,8 @@ pub(in crate::application) struct Set {
 
 impl Load {
     pub(super) fn new(page: &Page, start: Time) -> Self {
-        let waiting = |object: &PageObject| Object {
-            waits: object.after.len(),
-            ..Object::default()
-        };
+        let waiting =
+            |object: &PageObject| Object { waits: object.after.len(), ..Object::default() };
         Self {
             start,
             objects: page.objects.iter().map(waiting).collect(),

@@ -33,7 +33,7 @@ pub(super) struct Loader {
     page: Arc<Page>,
     /// For each object those that wait for it, and the number of the condition.
     dependents: Arc<[Vec<(usize, usize)>]>,
-    /// What is to happen, in the order of times and of entries.
+    /// Events to come, in the order of their times and of their entries.
     events: BinaryHeap<Reverse<(Time, u64, Event)>>,
     entries: u64,
     origins: Vec<Origin>,

@@ -142,7 +142,10 @@ fn objects_table(scenario: &Scenario, applications: &[Application]) -> Option<Ex
                     object: known.name.clone(),
                     origin: page.origins[known.origin].clone(),
                     bytes: known.bytes.get(),
-                    connection: object.line.and_then(|line| line.try_into().ok()).unwrap_or(u32::MAX),
+                    connection: object
+                        .line
+                        .and_then(|line| line.try_into().ok())
+                        .unwrap_or(u32::MAX),
                     known_s: seconds(object.known),
                     request_s: seconds(sent(load, object)),
                     first_byte_s: seconds(object.first_byte),

@@ -7,11 +7,12 @@
 //!   stops them for 50 ms in each second.
 //! - Received data of TCP is thrown away in the kernel (`MSG_TRUNC`): it costs no copy, and nobody
 //!   looks at it.
-//! - `quic` has the ends of QUIC connections, which are this process's own, `options` the options
-//!   of TCP's.
+//! - `quic` has the ends of QUIC connections, which are this process's own, `udp` those of flows of
+//!   datagrams, `options` the options of TCP's.
 
 mod options;
 mod quic;
+mod udp;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -29,7 +30,9 @@ use rustix::net::{
     connect, getpeername, getsockname, listen, recv, send, shutdown, socket_with, sockopt,
 };
 use sketch::Sketch;
-use transport::{AbortCause, Counters, Endpoint as _, Limits, Sample, Streams as _};
+use transport::{
+    AbortCause, Counters, Datagrams as _, Endpoint as _, Limits, Sample, Streams as _,
+};
 use units::{Rate, Span, Time};
 use wire::IpVersion;
 
@@ -85,6 +88,8 @@ pub(crate) struct Endpoint {
     address: Option<SocketAddr>,
     /// The connection, if its flow speaks QUIC.
     quic: Option<Box<quic::End>>,
+    /// Its datagrams, if its flow speaks UDP.
+    udp: Option<Box<::udp::Connection>>,
 }
 
 /// An application that reads at a limited rate, a piece at a time.
@@ -200,9 +205,10 @@ impl<'a> Sockets<'a> {
         let sides = [Side::Sender, Side::Receiver];
         self.endpoints.extend(sides.map(|side| Endpoint::new(flow, &plan.carrier, side)));
         let to = self.address_of(plan.host(plan.opener.other()), plan);
-        let opened = match plan.carrier.sockets(plan.opener) {
-            Some(settings) => self.open_tcp(plan, pair, to, settings),
-            None => self.open_quic(flow, pair),
+        let opened = match (&plan.carrier, plan.carrier.sockets(plan.opener)) {
+            (_, Some(settings)) => self.open_tcp(plan, pair, to, settings),
+            (Carrier::Udp, _) => self.open_udp(flow, pair),
+            _ => self.open_quic(flow, pair),
         };
         opened.doing(|| format!("connect to {to}")).map_err(|error| (pair, error))?;
         Ok(pair)
@@ -305,9 +311,11 @@ impl<'a> Sockets<'a> {
         while let Some((at, number)) = self.timers.peek().filter(|(at, _)| *at <= now) {
             self.timers.pop();
             let number = EndpointId(number as u32);
-            let outcome = match self.endpoints[number.index()].quic {
-                Some(_) => self.on_timer(at, number).map(|()| false),
-                None => self.take_piece(at, number),
+            let endpoint = &self.endpoints[number.index()];
+            let outcome = match (&endpoint.quic, &endpoint.udp) {
+                (Some(_), _) => self.on_timer(at, number).map(|()| false),
+                (_, Some(_)) => self.send_datagrams(number).map(|()| false),
+                _ => self.take_piece(at, number),
             };
             self.note(number, outcome, happened);
         }
@@ -358,6 +366,10 @@ impl<'a> Sockets<'a> {
             self.receive_datagrams(number)?;
             self.flush(number)?;
             return Ok(false);
+        }
+        if self.endpoints[number.index()].udp.is_some() {
+            self.send_datagrams(number)?;
+            return self.take_datagrams(number);
         }
         if flags.contains(EventFlags::ERR) {
             let Some(socket) = self.socket_of(number) else { return Ok(false) };
@@ -509,7 +521,9 @@ impl<'a> Sockets<'a> {
     /// Asks the kernel how an endpoint of TCP is.
     pub(crate) fn look_at(&mut self, number: EndpointId) {
         let endpoint = &mut self.endpoints[number.index()];
-        let (Some(socket), None) = (&endpoint.socket, &endpoint.quic) else { return };
+        let (Some(socket), None, None) = (&endpoint.socket, &endpoint.quic, &endpoint.udp) else {
+            return;
+        };
         if let Ok(info) = sys::tcp_info(socket.as_fd()) {
             let info = TcpInfo::read(&info);
             let entered = info.is_recovering && !endpoint.info.is_recovering;
@@ -526,10 +540,11 @@ impl Endpoint {
         self.written
     }
 
-    /// Returns true if a request or an answer on a stream has arrived that the application has not
-    /// taken.
+    /// Returns true if a datagram, or a request or an answer on a stream, has arrived that the
+    /// application has not taken.
     pub(crate) fn has_arrived(&self) -> bool {
         self.quic.as_ref().is_some_and(|end| end.connection.has_arrived())
+            || self.udp.as_ref().is_some_and(|end| end.has_arrived())
     }
 
     /// Its connection, if it speaks QUIC.
@@ -539,13 +554,20 @@ impl Endpoint {
 
     /// State of the sender.
     pub(crate) fn sample(&self) -> Sample {
-        self.quic.as_ref().map_or_else(|| self.info.sample(), |end| end.connection.sample())
+        match (&self.quic, &self.udp) {
+            (Some(end), _) => end.connection.sample(),
+            (_, Some(end)) => end.sample(),
+            _ => self.info.sample(),
+        }
     }
 
     /// Totals of the sender.
     pub(crate) fn counters(&self) -> Counters {
-        let of_kernel = || self.info.counters(self.recoveries);
-        self.quic.as_ref().map_or_else(of_kernel, |end| *end.connection.counters())
+        match (&self.quic, &self.udp) {
+            (Some(end), _) => *end.connection.counters(),
+            (_, Some(end)) => *end.counters(),
+            _ => self.info.counters(self.recoveries),
+        }
     }
 
     /// The RTT samples of the sender in nanoseconds. The kernel reports a smoothed RTT and the
@@ -557,7 +579,11 @@ impl Endpoint {
     /// Time of the sender by what held it back until `now`, with TCP as far as the kernel measures
     /// it.
     pub(crate) fn limits(&self, now: Time) -> Option<Limits> {
-        self.quic.as_ref().map_or_else(|| self.info.limits(), |end| end.connection.limits(now))
+        match (&self.quic, &self.udp) {
+            (Some(end), _) => end.connection.limits(now),
+            (_, Some(_)) => None,
+            _ => self.info.limits(),
+        }
     }
 
     /// Returns true if its connection was given up.
@@ -588,6 +614,7 @@ impl Endpoint {
             reader: reader_rate.map(|rate| Reader { rate, piece: 0 }),
             address: None,
             quic: None,
+            udp: None,
         }
     }
 }

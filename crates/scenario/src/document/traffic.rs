@@ -6,7 +6,8 @@ use units::{Bytes, Rate, Span};
 
 use super::words::{Off, Unlimited};
 
-/// One of `download`, `bulk`, `web`, `constant` and `on_off`.
+/// One of `download`, `bulk`, `web`, `constant`, `on_off`, `call`, `messages`, `video` and
+/// `speedtest`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, deny_unknown_fields)]
 pub(crate) enum Traffic {
@@ -44,6 +45,23 @@ pub(crate) enum Traffic {
         /// `from` opens the connection and writes in bursts until the flow stops.
         on_off: OnOff,
     },
+    Call {
+        /// A voice call between `from` and `to`, with `transport.protocol = "udp"`.
+        call: applications::call::Settings,
+    },
+    Messages {
+        /// `to` sends requests at a period, and `from` answers: over datagrams with
+        /// `transport.protocol = "udp"`, else over one connection that `to` opens.
+        messages: applications::messages::Settings,
+    },
+    Video {
+        /// `to` plays an adaptive video that it fetches from `from`.
+        video: applications::video::Settings,
+    },
+    Speedtest {
+        /// `to` tests the rate and the latency of its connection to `from`, each way.
+        speedtest: applications::speedtest::Settings,
+    },
 }
 
 impl Traffic {
@@ -51,7 +69,13 @@ impl Traffic {
     pub(crate) fn write(&self) -> Option<Bytes> {
         match self {
             Self::Download { write, .. } | Self::Bulk { write, .. } => *write,
-            Self::Web { .. } | Self::Constant { .. } | Self::OnOff { .. } => None,
+            Self::Web { .. }
+            | Self::Constant { .. }
+            | Self::OnOff { .. }
+            | Self::Call { .. }
+            | Self::Messages { .. }
+            | Self::Video { .. }
+            | Self::Speedtest { .. } => None,
         }
     }
 }

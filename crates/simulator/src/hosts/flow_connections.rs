@@ -5,7 +5,7 @@ use std::sync::Arc;
 use network::FlowId;
 use runtime::{Connections, EndpointId, Pair};
 use scenario::model::Gateway;
-use transport::Streams;
+use transport::{Datagrams, Streams};
 use units::Time;
 
 use super::{Blueprint, Hosts};
@@ -86,6 +86,15 @@ impl<C: Connection> Connections for FlowConnections<'_, C> {
 
     fn streams(&mut self, endpoint: EndpointId) -> Option<&mut dyn Streams> {
         self.hosts.act_on(endpoint).connection.streams()
+    }
+
+    fn window_restarts(&self, endpoint: EndpointId) -> Option<u32> {
+        let connection = self.hosts.connection(endpoint).tcp()?;
+        Some(connection.counters().restarts)
+    }
+
+    fn datagrams(&mut self, endpoint: EndpointId) -> Option<&mut dyn Datagrams> {
+        self.hosts.act_on(endpoint).connection.datagrams()
     }
 
     fn wake_application(&mut self, at: Time) {

@@ -22,7 +22,7 @@ pub struct Call {
     stopped: bool,
 }
 
-/// What the call has to do.
+/// The next step of a call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Both ends send the packet with this number.
@@ -39,7 +39,7 @@ impl Call {
         Self { settings, start, ends: Default::default(), stopped: false }
     }
 
-    /// What there is to do at `now`. A call whose clock is late sends the packets that are due.
+    /// The next step at `now`. A call whose clock is late sends the packets that are due.
     pub fn step(&mut self, now: Time) -> Step {
         let number = self.ends[0].sent();
         if self.has_sent_all() {

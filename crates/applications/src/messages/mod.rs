@@ -67,7 +67,7 @@ pub struct Messages {
     stopped: bool,
 }
 
-/// What there is to do.
+/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Send the request with this number.
@@ -106,7 +106,7 @@ impl Messages {
         }
     }
 
-    /// What there is to do at `now`. A clock that is late asks what is due.
+    /// The next step at `now`. With a clock that is late, requests that are due follow at once.
     pub fn step(&mut self, now: Time) -> Step {
         let number = self.requests.sent();
         if self.has_sent_all() {

@@ -2,8 +2,8 @@
 //! before it and under load.
 //!
 //! Responsiveness is the number of round trips in a minute at the mean latency under load, as in
-//! draft-ietf-ippm-responsiveness. Probes have one connection of their own, which is open before the
-//! load. Probes on the loaded connections and the set-up of new connections are not part of it.
+//! draft-ietf-ippm-responsiveness. Probes have one connection of their own, which is open before
+//! the load. Probes on the loaded connections and the set-up of new connections are not part of it.
 
 use units::{Span, Time};
 
@@ -62,7 +62,7 @@ pub enum Way {
     Upload,
 }
 
-/// What there is to do.
+/// The next step.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Step {
     /// Open the connections of a direction, and send without end.

@@ -20,7 +20,7 @@ impl FluidLink {
     /// Plays the whole movie.
     pub fn play(&self, mut player: Player) -> Played {
         loop {
-            match player.next() {
+            match player.step() {
                 Next::Wait(time) => player.advance(time),
                 Next::Fetch(fetch) => {
                     let download = self.download(&mut player, fetch.bits);

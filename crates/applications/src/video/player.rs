@@ -11,7 +11,7 @@ pub(super) const STALL_COST: f64 = 4.3;
 /// Stalls below this are rounding, in milliseconds.
 const LEAST_STALL: f64 = 1e-3;
 
-/// What the player does next.
+/// The next step of a player.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub enum Next {
     /// Nothing for this time in milliseconds.
@@ -102,7 +102,8 @@ impl Played {
         self.change * self.per_segment()
     }
 
-    /// Mean bit rate of the segments whose play has begun, in kbit/s; not a number before the first.
+    /// Mean bit rate of the segments whose play has begun, in kbit/s; not a number before the
+    /// first.
     pub fn mean_bitrate(&self) -> f64 {
         self.bitrates / self.segments as f64
     }
@@ -137,7 +138,7 @@ enum Phase {
     Fetching(Fetch, f64),
 }
 
-/// What a rule sees.
+/// The view of a rule.
 fn view<'a>(movie: &'a Movie, estimate: &Estimate, level: f64, segment: usize) -> View<'a> {
     let (throughput, latency) = estimate.current().unwrap_or((0.0, 0.0));
     View { movie, level, throughput, latency, segment }
@@ -190,7 +191,7 @@ impl Player {
         self.movie.sizes.len()
     }
 
-    /// What was played so far.
+    /// Figures so far.
     pub fn played(&self) -> Played {
         self.played.clone()
     }
@@ -200,8 +201,8 @@ impl Player {
         self.movie.bitrates[quality]
     }
 
-    /// What to do now. After `Wait(time)`, call [`advance`](Self::advance) with this time.
-    pub fn next(&mut self) -> Next {
+    /// The next step. After `Wait(time)`, call [`advance`](Self::advance) with this time.
+    pub fn step(&mut self) -> Next {
         if self.phase == Phase::Fill {
             if self.next == self.movie.sizes.len() {
                 return Next::PlayOut;

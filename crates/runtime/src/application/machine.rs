@@ -45,13 +45,13 @@ macro_rules! machines {
         /// An application of the crate `applications`.
         #[derive(Clone, Debug)]
         pub(super) enum Machine {
-            $($variant($driver),)+
+            $($variant(Box<$driver>),)+
         }
 
         impl Machine {
             /// The application of a flow, if it is one of these.
             pub(super) fn of(flow: &Flow) -> Option<Self> {
-                None$(.or_else(|| <$driver>::of(flow).map(Self::$variant)))+
+                None$(.or_else(|| <$driver>::of(flow).map(Box::new).map(Self::$variant)))+
             }
 
             pub(super) fn on_timer(&mut self, context: &mut Context<'_>) -> bool {
@@ -88,10 +88,9 @@ macro_rules! machines {
             $({
                 let flows = (0..).zip(&scenario.flows).zip(applications);
                 let all = flows.filter_map(|((number, flow), application)| match &application.kind {
-                    Kind::Machine(machine) => match &**machine {
-                        Machine::$variant(driver) => Some((number, flow.name.as_str(), driver)),
-                        _ => None,
-                    },
+                    Kind::Machine(Machine::$variant(driver)) => {
+                        Some((number, flow.name.as_str(), &**driver))
+                    }
                     _ => None,
                 });
                 tables.extend(<$driver>::tables(all, end));

@@ -77,7 +77,7 @@ enum Kind {
     Transfer(Transfer),
     Browser(Box<Browser>),
     Source(Box<Source>),
-    Machine(Box<Machine>),
+    Machine(Machine),
 }
 
 /// A flow: its connections and the application that drives them.
@@ -122,7 +122,7 @@ impl Application {
             }
             Traffic::Call(_) | Traffic::Messages(_) | Traffic::Video(_) | Traffic::Speedtest(_) => {
                 let machine = Machine::of(flow).expect("each of them has its driver");
-                Kind::Machine(machine.into())
+                Kind::Machine(machine)
             }
         };
         Self {

@@ -1,5 +1,5 @@
-//! Adaptive video: a player that fetches segments over one connection at a time, by HTTP/1.1 or over
-//! streams as with HTTP/3.
+//! Adaptive video: a player that fetches segments over one connection at a time, by HTTP/1.1 or
+//! over streams as with HTTP/3.
 //!
 //! A download that is given up ends its connection, as browsers end one of HTTP/1.1, and the next
 //! request has a new connection.
@@ -128,7 +128,7 @@ impl Viewer {
 
     /// Does what the player wants next. Returns true when all is played.
     fn go_on(&mut self, context: &mut Context<'_>) -> bool {
-        let wait = match self.player.next() {
+        let wait = match self.player.step() {
             Next::Wait(time) => time,
             Next::PlayOut if self.player.level() > 0.0 => self.player.level(),
             Next::PlayOut => {

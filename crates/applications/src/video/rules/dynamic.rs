@@ -1,5 +1,6 @@
-//! DYNAMIC: throughput while the buffer is low, and BOLA while it is high. K. Spiteri, R. Sitaraman,
-//! D. Sparacio, MMSys 2018, section 5, with the thresholds of Sabre; and the form with BOLA-E.
+//! DYNAMIC: throughput while the buffer is low, and BOLA while it is high. K. Spiteri, R.
+//! Sitaraman, D. Sparacio, MMSys 2018, section 5, with the thresholds of Sabre; and the form with
+//! BOLA-E.
 
 use super::bola::Bola;
 use super::bola_e::BolaE;

@@ -17,7 +17,7 @@ use dynamic::{Dynamic, DynamicDash};
 use robust_mpc::RobustMpc;
 use throughput::Throughput;
 
-/// What a rule sees at a decision.
+/// The view of a rule at a decision.
 #[derive(Clone, Copy, Debug)]
 pub(in crate::video) struct View<'a> {
     pub movie: &'a Movie,

@@ -64,6 +64,7 @@ __all__ = [
     "StudySource",
     "TcpTotals",
     "Transport",
+    "UdpTotals",
     "Window",
     "XtpTotals",
     "_panic",

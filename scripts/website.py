@@ -57,8 +57,8 @@ USE: list[tuple[str, list[str]]] = [
     (
         "Explanation",
         [
-            "traps.md", "channels.md", "transport.md", "quic.md", "sctp.md", "stp.md", "xtp.md",
-            "glossary.md", "limits.md",
+            "traps.md", "channels.md", "applications.md", "transport.md", "quic.md", "sctp.md",
+            "stp.md", "xtp.md", "glossary.md", "limits.md",
         ],
     ),
     ("Reference", ["scenario", "controllers", "mechanisms", "hosts.md", "recording.md", "api.md"]),

@@ -2,6 +2,7 @@
 //! determine throughput, and warnings.
 
 mod about;
+mod call;
 mod cost;
 mod figures;
 mod hosts;

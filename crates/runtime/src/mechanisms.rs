@@ -20,7 +20,6 @@ use recording::{ExtraTable, TableDefinition};
 use scenario::Scenario;
 use units::Time;
 
-use crate::application::PAGE_TABLES;
 use crate::{legs, limits};
 
 pub use feedback::{Routers, routers};
@@ -87,8 +86,6 @@ macro_rules! mechanisms {
             legs::Legs::DEFINITION,
             limits::Series::DEFINITION,
             trace::Starts::DEFINITION,
-            PAGE_TABLES[0],
-            PAGE_TABLES[1],
         ];
     };
 }

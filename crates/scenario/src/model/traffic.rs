@@ -3,6 +3,7 @@
 
 use std::sync::Arc;
 
+use applications::{call, messages, speedtest, video};
 use units::{Bytes, Rate, Span};
 
 use super::page::{Http, Page};
@@ -42,6 +43,14 @@ pub enum Traffic {
         /// When it writes.
         pattern: OnOff,
     },
+    /// Both talk.
+    Call(call::Settings),
+    /// `to` asks, and `from` answers.
+    Messages(messages::Settings),
+    /// `to` plays a video of `from`.
+    Video(Arc<video::Settings>),
+    /// `to` tests its connection to `from`.
+    Speedtest(speedtest::Settings),
 }
 
 /// Bursts and silences.
@@ -147,6 +156,10 @@ impl Traffic {
             Self::Page(_) => "page",
             Self::Constant { .. } => "constant",
             Self::OnOff { .. } => "on_off",
+            Self::Call(_) => "call",
+            Self::Messages(_) => "messages",
+            Self::Video(_) => "video",
+            Self::Speedtest(_) => "speedtest",
         }
     }
 
@@ -155,7 +168,14 @@ impl Traffic {
         match *self {
             Self::Download { size, .. } => Some(size),
             Self::Bulk { size } => size,
-            Self::Web(_) | Self::Page(_) | Self::Constant { .. } | Self::OnOff { .. } => None,
+            Self::Web(_)
+            | Self::Page(_)
+            | Self::Constant { .. }
+            | Self::OnOff { .. }
+            | Self::Call(_)
+            | Self::Messages(_)
+            | Self::Video(_)
+            | Self::Speedtest(_) => None,
         }
     }
 
@@ -166,7 +186,20 @@ impl Traffic {
             Self::OnOff { rate, message, pattern } => {
                 Some(Writes { rate, message, pattern: Some(pattern) })
             }
-            Self::Download { .. } | Self::Bulk { .. } | Self::Web(_) | Self::Page(_) => None,
+            Self::Call(call) => Some(Writes {
+                rate: call.payload_rate(),
+                message: Bytes(call.payload()),
+                pattern: None,
+            }),
+            Self::Messages(messages) => {
+                Some(Writes { rate: messages.rate(), message: messages.answer, pattern: None })
+            }
+            Self::Download { .. }
+            | Self::Bulk { .. }
+            | Self::Web(_)
+            | Self::Page(_)
+            | Self::Video(_)
+            | Self::Speedtest(_) => None,
         }
     }
 
@@ -197,14 +230,28 @@ impl Traffic {
     /// Returns true if the receiver of the data, `to`, opens the connections.
     pub fn receiver_opens(&self) -> bool {
         match self {
-            Self::Download { .. } | Self::Web(_) | Self::Page(_) => true,
+            Self::Download { .. }
+            | Self::Web(_)
+            | Self::Page(_)
+            | Self::Call(_)
+            | Self::Messages(_)
+            | Self::Video(_)
+            | Self::Speedtest(_) => true,
             Self::Bulk { .. } | Self::Constant { .. } | Self::OnOff { .. } => false,
         }
     }
 
     /// Returns true if it goes on until the run ends.
     pub fn is_endless(&self) -> bool {
-        self.loading().map_or(self.size().is_none(), |loading| loading.pages.is_none())
+        match self {
+            Self::Web(web) => web.pages.is_none(),
+            Self::Page(page) => page.pages.is_none(),
+            Self::Call(call) => call.duration.is_none(),
+            Self::Messages(messages) => messages.count.is_none(),
+            Self::Download { .. } | Self::Bulk { .. } => self.size().is_none(),
+            Self::Constant { .. } | Self::OnOff { .. } => true,
+            Self::Video(_) | Self::Speedtest(_) => false,
+        }
     }
 
     /// Parallel connections.
@@ -212,10 +259,29 @@ impl Traffic {
         match self {
             Self::Web(web) => web.connections,
             Self::Page(page) => page.most_connections(),
+            Self::Speedtest(test) => test.connections,
+            _ => 1,
+        }
+    }
+
+    /// Returns true if it cannot do without datagrams.
+    pub fn needs_datagrams(&self) -> bool {
+        matches!(self, Self::Call(_))
+    }
+
+    /// Payload in bytes of the datagrams of `from` and of `to`, if datagrams carry it.
+    pub fn datagrams(&self) -> Option<[u64; 2]> {
+        match self {
+            Self::Call(call) => Some([call.payload(); 2]),
+            Self::Messages(messages) => Some([messages.answer.get(), messages.request.get()]),
             Self::Download { .. }
             | Self::Bulk { .. }
+            | Self::Web(_)
+            | Self::Page(_)
             | Self::Constant { .. }
-            | Self::OnOff { .. } => 1,
+            | Self::OnOff { .. }
+            | Self::Video(_)
+            | Self::Speedtest(_) => None,
         }
     }
 
@@ -252,6 +318,25 @@ impl Traffic {
             Self::OnOff { rate, pattern, .. } => format!(
                 "{from} writes {rate} to {to} for {} at a time, with {} between, on average",
                 pattern.on, pattern.off
+            ),
+            Self::Call(call) => format!(
+                "{from} and {to} talk with {} at {}, in packets of {}",
+                call.codec.name(),
+                call.rate(),
+                call.frame
+            ),
+            Self::Messages(messages) => format!(
+                "{to} sends {} to {from} every {}, and gets {} back",
+                messages.request, messages.interval, messages.answer
+            ),
+            Self::Video(video) => format!(
+                "{to} plays {} of video from {from}, chosen by {}",
+                video.length,
+                video.rule.name()
+            ),
+            Self::Speedtest(test) => format!(
+                "{to} tests the speed from and to {from} for {} each, over {} connections",
+                test.duration, test.connections
             ),
         }
     }

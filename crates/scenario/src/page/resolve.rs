@@ -75,6 +75,10 @@ pub(crate) fn resolve(
 
 /// The version of HTTP, which must fit the protocol.
 fn version(written: &Written, place: &Place<'_>, problems: &mut Vec<Problem>) -> Http {
+    if place.protocol == Protocol::Udp {
+        let problem = Problem::new(place.path.clone(), "a protocol with streams", "UDP");
+        problems.push(problem.because("HTTP runs over TCP or QUIC"));
+    }
     let is_quic = place.protocol == Protocol::Quic;
     let fits = |version: HttpVersion| (version == HttpVersion::Three) == is_quic;
     match written.http {

@@ -3,6 +3,7 @@
 use std::path::Path as FilePath;
 use std::sync::Arc;
 
+use applications::{call, speedtest, video};
 use congestion::{Controller as _, Ecn, ParameterError, Specification, Value};
 use language::describe;
 use language::error::Problem;
@@ -49,6 +50,8 @@ pub(super) fn flows(
         let traffic = traffic(&flow.traffic, &carried, &path.key("traffic"), problems);
         let Some(traffic) = traffic else { continue };
         let transport = hosts::opened(transport, hosts.as_deref(), &traffic);
+        let transport =
+            protocols::of_application(transport, &traffic, document.ip, &path, problems);
         protocols::check_flow(&transport, &controller, &path, problems);
         if let Some(parameter) =
             controller.only_with_marks().filter(|_| transport.ecn() == Ecn::Off)
@@ -288,7 +291,66 @@ fn traffic(
                 distribution: distribution(on_off, &path.key("on_off"), problems),
             },
         },
+        document::Traffic::Call { call } => {
+            check_call(call, &path.key("call"), problems);
+            Traffic::Call(*call)
+        }
+        document::Traffic::Messages { messages } => Traffic::Messages(*messages),
+        document::Traffic::Video { video } => {
+            check_video(video, &path.key("video"), problems);
+            Traffic::Video(Arc::new(video.clone()))
+        }
+        document::Traffic::Speedtest { speedtest } => {
+            check_speedtest(speedtest, &path.key("speedtest"), problems);
+            Traffic::Speedtest(*speedtest)
+        }
     })
+}
+
+/// A bit rate is for a codec that has several.
+fn check_call(call: &call::Settings, path: &Path, problems: &mut Vec<Problem>) {
+    if let (Some(bitrate), Some(fixed)) = (call.bitrate, call.codec.fixed_rate()) {
+        let expected = "no `bitrate` with this codec";
+        let problem = Problem::new(path.key("bitrate"), expected, format!("\"{bitrate}\""));
+        problems.push(problem.because(format!("{} has {fixed}", call.codec.name())));
+    }
+}
+
+/// Bit rates rise, and the buffer has room for the segment that plays and the next one.
+fn check_video(video: &video::Settings, path: &Path, problems: &mut Vec<Problem>) {
+    let place = path.key("ladder");
+    if let Some(pair) = video.ladder.windows(2).find(|pair| pair[0] >= pair[1]) {
+        let [lower, higher] = [pair[0], pair[1]];
+        let expected = format!("bit rates that rise, above \"{lower}\"");
+        let problem = Problem::new(place, expected, format!("\"{higher}\""));
+        problems.push(problem.because("a rule chooses among them by their order"));
+    }
+    let least = video.segment.times(2);
+    if video.buffer < least {
+        let expected = format!("at least two segments, \"{least}\"");
+        let problem = Problem::new(path.key("buffer"), expected, format!("\"{}\"", video.buffer));
+        problems.push(problem.because("one segment plays while the next one arrives"));
+    }
+    if video.segments() > MOST_SEGMENTS {
+        let least = Span::from_nanos(video.length.as_nanos().div_ceil(MOST_SEGMENTS as u64));
+        let expected = format!("at least \"{least}\" with this `length`");
+        let found = format!("\"{}\"", video.segment);
+        let problem = Problem::new(path.key("segment"), expected, found);
+        problems.push(problem.because(format!("a video has at most {MOST_SEGMENTS} segments")));
+    }
+}
+
+/// Segments of a video: rows of its table.
+const MOST_SEGMENTS: usize = 100_000;
+
+/// Some of the time of a direction has to be measured.
+fn check_speedtest(test: &speedtest::Settings, path: &Path, problems: &mut Vec<Problem>) {
+    if test.warm_up >= test.duration {
+        let expected = format!("less than `duration`, \"{}\"", test.duration);
+        let found = format!("\"{}\"", test.warm_up);
+        let problem = Problem::new(path.key("warm_up"), expected, found);
+        problems.push(problem.because("the rate is that of the time after it"));
+    }
 }
 
 /// The shape that ns-2 has for its Pareto source.

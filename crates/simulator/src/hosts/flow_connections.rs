@@ -5,7 +5,7 @@ use std::sync::Arc;
 use network::FlowId;
 use runtime::{Connections, EndpointId, Pair};
 use scenario::model::Gateway;
-use transport::{Limit, Streams};
+use transport::{Datagrams, Limit, Streams};
 use units::{Span, Time};
 
 use super::{Blueprint, Hosts};
@@ -90,6 +90,15 @@ impl<C: Connection> Connections for FlowConnections<'_, C> {
 
     fn connect_time(&self, now: Time, endpoint: EndpointId) -> Option<Span> {
         self.hosts.connection(endpoint).limits(now)?.time(Limit::SetUp)
+    }
+
+    fn window_restarts(&self, endpoint: EndpointId) -> Option<u32> {
+        let connection = self.hosts.connection(endpoint).tcp()?;
+        Some(connection.counters().restarts)
+    }
+
+    fn datagrams(&mut self, endpoint: EndpointId) -> Option<&mut dyn Datagrams> {
+        self.hosts.act_on(endpoint).connection.datagrams()
     }
 
     fn wake_application(&mut self, at: Time) {

@@ -5,7 +5,7 @@ use units::Time;
 
 /// Times of an object.
 #[derive(Clone, Debug, Default)]
-pub(in crate::application) struct Object {
+pub(super) struct Object {
     /// Number of conditions that do not hold yet.
     waits: usize,
     /// The time at which those that hold did, and the condition that held last.
@@ -28,7 +28,7 @@ pub(in crate::application) struct Object {
 
 /// A load.
 #[derive(Clone, Debug)]
-pub(in crate::application) struct Load {
+pub(super) struct Load {
     pub start: Time,
     pub objects: Vec<Object>,
     /// Times of the lookup of each origin's name.
@@ -44,7 +44,7 @@ pub(in crate::application) struct Load {
 
 /// The times of the set-up of a connection.
 #[derive(Clone, Copy, Debug)]
-pub(in crate::application) struct Set {
+pub(super) struct Set {
     /// It was opened.
     pub opened: Time,
     /// The transport was connected.

@@ -15,17 +15,15 @@ use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 use std::sync::Arc;
 
-use recording::{ObjectRecord, PageRecord};
-use scenario::model::{Http, Milestone, Page};
+use recording::{ExtraTable, ObjectRecord, PageRecord, TableDefinition};
+use scenario::model::{Flow, Http, Milestone, Page, Traffic};
 use units::{Span, Time};
 
+use super::machine::Driver;
 use super::{Context, EndpointId};
 use line::{Happened, Line};
-pub(super) use load::Load;
-use load::Set;
+use load::{Load, Set};
 
-pub(crate) use table::PAGE_TABLES;
-pub use table::page_tables;
 
 /// The browser and the servers.
 #[derive(Clone, Debug)]
@@ -45,6 +43,7 @@ pub(super) struct Loader {
     next_is_due: bool,
     pages: Option<u32>,
     cut_short: bool,
+    is_stopped: bool,
 }
 
 /// Something that happens at a time.
@@ -71,7 +70,7 @@ struct Origin {
 }
 
 impl Loader {
-    pub(super) fn new(page: Arc<Page>) -> Self {
+    fn new(page: Arc<Page>) -> Self {
         let mut dependents = vec![Vec::new(); page.objects.len()];
         for (number, object) in page.objects.iter().enumerate() {
             for (condition, after) in object.after.iter().enumerate() {
@@ -89,6 +88,7 @@ impl Loader {
             next_is_due: false,
             pages: page.pages,
             cut_short: false,
+            is_stopped: false,
             page,
         }
     }
@@ -115,33 +115,12 @@ impl Loader {
         self.loads.iter().map(record).collect()
     }
 
-    /// Stopped before the last load began.
-    pub(super) fn is_cut_short(&self) -> bool {
-        self.cut_short
-    }
-
-    /// Begins no more loads. Returns true if none is going on.
-    pub(super) fn stop(&mut self) -> bool {
-        self.cut_short = self.page.pages.is_some() && self.has_more();
-        self.pages = Some(u32::try_from(self.loads.len()).unwrap_or(u32::MAX));
-        self.next_is_due = false;
-        !self.is_loading()
-    }
-
     fn has_more(&self) -> bool {
         self.pages.is_none_or(|pages| self.loads.len() < pages as usize)
     }
 
     fn is_loading(&self) -> bool {
         self.loads.last().is_some_and(|load| load.end.is_none())
-    }
-
-    /// A timer has expired: the first one is the start. Returns true if that ends the last load.
-    pub(super) fn on_timer(&mut self, context: &mut Context<'_>) -> bool {
-        if self.loads.is_empty() && self.has_more() {
-            self.load(context);
-        }
-        self.run_due(context)
     }
 
     /// Does what is due. Returns true once the last load has ended.
@@ -282,39 +261,6 @@ impl Loader {
         load.objects[object].requested = Some(now);
     }
 
-    /// Something has arrived at an end of a connection. Returns true once the last load has ended.
-    pub(super) fn on_received(&mut self, context: &mut Context<'_>, endpoint: EndpointId) -> bool {
-        let Some(number) = self.lines.iter().position(|line| line.pair.has(endpoint)) else {
-            context.connections.wake_at(endpoint, u64::MAX);
-            return false;
-        };
-        let is_its = |line: &&mut Line| line.pair.has(endpoint);
-        while let Some(happened) = self
-            .lines
-            .get_mut(number)
-            .filter(is_its)
-            .and_then(|line| line.take_happened(context, endpoint))
-        {
-            match happened {
-                Happened::Request(object) => {
-                    let at = context.now + self.page.objects[object].server_time;
-                    self.plan(context, at, Event::Answer(number, object));
-                }
-                Happened::First(object) => self.first_byte(context, number, object),
-                Happened::Last(object) => self.arrived(context, number, object),
-                Happened::Ready => self.dispatch(context, self.lines[number].origin),
-            }
-            // Answers without a time of the server go out now.
-            if self.run_due(context) {
-                return true;
-            }
-        }
-        if let Some(line) = self.lines.get(number) {
-            line.watch(context);
-        }
-        false
-    }
-
     fn first_byte(&mut self, context: &mut Context<'_>, line: usize, object: usize) {
         let now = context.now;
         let Line { pair, opened, .. } = self.lines[line];
@@ -358,9 +304,69 @@ impl Loader {
             self.plan(context, at, Event::Needed(number));
         }
     }
+}
 
-    /// The page and its loads, for tables.
-    pub(super) fn loads(&self) -> (&Page, &[Load]) {
-        (&self.page, &self.loads)
+impl Driver for Loader {
+    const TABLES: &'static [TableDefinition] = &table::TABLES;
+
+    fn of(flow: &Flow) -> Option<Self> {
+        if let Traffic::Page(page) = &flow.traffic { Some(Self::new(page.clone())) } else { None }
+    }
+
+    fn on_timer(&mut self, context: &mut Context<'_>) -> bool {
+        if self.loads.is_empty() && self.has_more() {
+            self.load(context);
+        }
+        self.run_due(context) || (self.is_stopped && !self.is_loading())
+    }
+
+    fn on_received(&mut self, context: &mut Context<'_>, endpoint: EndpointId) -> bool {
+        let Some(number) = self.lines.iter().position(|line| line.pair.has(endpoint)) else {
+            context.connections.wake_at(endpoint, u64::MAX);
+            return false;
+        };
+        let is_its = |line: &&mut Line| line.pair.has(endpoint);
+        while let Some(happened) = self
+            .lines
+            .get_mut(number)
+            .filter(is_its)
+            .and_then(|line| line.take_happened(context, endpoint))
+        {
+            match happened {
+                Happened::Request(object) => {
+                    let at = context.now + self.page.objects[object].server_time;
+                    self.plan(context, at, Event::Answer(number, object));
+                }
+                Happened::First(object) => self.first_byte(context, number, object),
+                Happened::Last(object) => self.arrived(context, number, object),
+                Happened::Ready => self.dispatch(context, self.lines[number].origin),
+            }
+            // Answers without a time of the server go out now.
+            if self.run_due(context) {
+                return true;
+            }
+        }
+        if let Some(line) = self.lines.get(number) {
+            line.watch(context);
+        }
+        false
+    }
+
+    fn stop(&mut self) {
+        self.cut_short = self.page.pages.is_some() && self.has_more();
+        self.pages = Some(u32::try_from(self.loads.len()).unwrap_or(u32::MAX));
+        self.next_is_due = false;
+        self.is_stopped = true;
+    }
+
+    fn is_cut_short(&self) -> bool {
+        self.cut_short
+    }
+
+    fn tables<'a>(
+        all: impl Iterator<Item = (u32, &'a str, &'a Self)>,
+        _end: Time,
+    ) -> Vec<ExtraTable> {
+        table::of(all.map(|(_, flow, loader)| (flow, &*loader.page, loader.loads.as_slice())))
     }
 }

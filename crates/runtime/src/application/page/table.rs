@@ -1,10 +1,10 @@
 //! Tables of loads of pages, and of their objects over time.
 
 use recording::{ExtraTable, TableDefinition, extra_table};
-use scenario::Scenario;
+use scenario::model::Page;
 use units::{Span, Time};
 
-use super::super::Application;
+use super::load::Load;
 use super::path::{Parts, critical, indices, sent};
 
 extra_table! {
@@ -80,80 +80,69 @@ extra_table! {
 }
 
 /// The tables that pages have.
-pub(crate) const PAGE_TABLES: [TableDefinition; 2] = [Loads::DEFINITION, Waterfall::DEFINITION];
+pub(super) const TABLES: [TableDefinition; 2] = [Loads::DEFINITION, Waterfall::DEFINITION];
 
-/// The tables of loads and of their objects; none without pages.
-pub fn page_tables(scenario: &Scenario, applications: &[Application]) -> Vec<ExtraTable> {
-    let tables = [loads_table, objects_table].map(|table| table(scenario, applications));
-    tables.into_iter().flatten().collect()
-}
-
-/// The table of loads; `None` without pages.
-fn loads_table(scenario: &Scenario, applications: &[Application]) -> Option<ExtraTable> {
-    let mut table = Loads::default();
-    let mut has_pages = false;
-    for (flow, application) in scenario.flows.iter().zip(applications) {
-        let Some((page, loads)) = application.loads() else { continue };
-        has_pages = true;
+/// The tables of the loads of flows, each with its name and its page.
+pub(super) fn of<'a>(
+    flows: impl Iterator<Item = (&'a str, &'a Page, &'a [Load])>,
+) -> Vec<ExtraTable> {
+    let (mut loads_of_flows, mut waterfall) = (Loads::default(), Waterfall::default());
+    for (flow, page, loads) in flows {
         for (number, load) in (0..).zip(loads) {
-            let parts = load.end.and_then(|_| critical(page, load));
-            let seconds = |part: fn(&Parts) -> Span| {
-                parts.as_ref().map_or(f64::NAN, |parts| part(parts).as_secs_f64())
-            };
-            let (byte_index_s, object_index_s) =
-                load.end.and_then(|_| indices(page, load)).unwrap_or((f64::NAN, f64::NAN));
-            table.push(LoadRow {
-                flow: flow.name.clone(),
-                page: number,
-                start_s: load.start.as_secs_f64(),
-                load_s: load.end.map_or(f64::NAN, |end| end.since(load.start).as_secs_f64()),
-                byte_index_s,
-                object_index_s,
-                connections: u32::try_from(load.lines.len()).unwrap_or(u32::MAX),
-                round_trips: parts.map_or(0, |parts| parts.round_trips),
-                dns_s: seconds(|parts| parts.dns),
-                connect_s: seconds(|parts| parts.connect),
-                tls_s: seconds(|parts| parts.tls),
-                queue_s: seconds(|parts| parts.queue),
-                round_trip_s: seconds(|parts| parts.round_trip),
-                server_s: seconds(|parts| parts.server),
-                transfer_s: seconds(|parts| parts.transfer),
-                compute_s: seconds(|parts| parts.compute),
-                delay_s: seconds(|parts| parts.delay),
-            });
+            loads_of_flows.push(load_row(flow, page, (number, load)));
+            objects(flow, page, (number, load)).for_each(|row| waterfall.push(row));
         }
     }
-    has_pages.then(|| table.into_table())
+    vec![loads_of_flows.into_table(), waterfall.into_table()]
 }
 
-/// The table of objects; `None` without pages.
-fn objects_table(scenario: &Scenario, applications: &[Application]) -> Option<ExtraTable> {
-    let mut table = Waterfall::default();
-    let mut has_pages = false;
-    for (flow, application) in scenario.flows.iter().zip(applications) {
-        let Some((page, loads)) = application.loads() else { continue };
-        has_pages = true;
-        for (number, load) in (0..).zip(loads) {
-            for (object, known) in load.objects.iter().zip(&page.objects) {
-                let seconds = |time: Option<Time>| time.map_or(f64::NAN, |time| time.as_secs_f64());
-                table.push(ObjectRow {
-                    flow: flow.name.clone(),
-                    page: number,
-                    object: known.name.clone(),
-                    origin: page.origins[known.origin].clone(),
-                    bytes: known.bytes.get(),
-                    connection: object
-                        .line
-                        .and_then(|line| line.try_into().ok())
-                        .unwrap_or(u32::MAX),
-                    known_s: seconds(object.known),
-                    request_s: seconds(sent(load, object)),
-                    first_byte_s: seconds(object.first_byte),
-                    done_s: seconds(object.done),
-                    computed_s: seconds(object.computed),
-                });
-            }
-        }
+fn load_row(flow: &str, page: &Page, (number, load): (u32, &Load)) -> LoadRow {
+    let parts = load.end.and_then(|_| critical(page, load));
+    let seconds = |part: fn(&Parts) -> Span| {
+        parts.as_ref().map_or(f64::NAN, |parts| part(parts).as_secs_f64())
+    };
+    let (byte_index_s, object_index_s) =
+        load.end.and_then(|_| indices(page, load)).unwrap_or((f64::NAN, f64::NAN));
+    LoadRow {
+        flow: flow.to_owned(),
+        page: number,
+        start_s: load.start.as_secs_f64(),
+        load_s: load.end.map_or(f64::NAN, |end| end.since(load.start).as_secs_f64()),
+        byte_index_s,
+        object_index_s,
+        connections: u32::try_from(load.lines.len()).unwrap_or(u32::MAX),
+        round_trips: parts.map_or(0, |parts| parts.round_trips),
+        dns_s: seconds(|parts| parts.dns),
+        connect_s: seconds(|parts| parts.connect),
+        tls_s: seconds(|parts| parts.tls),
+        queue_s: seconds(|parts| parts.queue),
+        round_trip_s: seconds(|parts| parts.round_trip),
+        server_s: seconds(|parts| parts.server),
+        transfer_s: seconds(|parts| parts.transfer),
+        compute_s: seconds(|parts| parts.compute),
+        delay_s: seconds(|parts| parts.delay),
     }
-    has_pages.then(|| table.into_table())
+}
+
+fn objects<'a>(
+    flow: &'a str,
+    page: &'a Page,
+    (number, load): (u32, &'a Load),
+) -> impl Iterator<Item = ObjectRow> {
+    load.objects.iter().zip(&page.objects).map(move |(object, known)| {
+        let seconds = |time: Option<Time>| time.map_or(f64::NAN, |time| time.as_secs_f64());
+        ObjectRow {
+            flow: flow.to_owned(),
+            page: number,
+            object: known.name.clone(),
+            origin: page.origins[known.origin].clone(),
+            bytes: known.bytes.get(),
+            connection: object.line.and_then(|line| line.try_into().ok()).unwrap_or(u32::MAX),
+            known_s: seconds(object.known),
+            request_s: seconds(sent(load, object)),
+            first_byte_s: seconds(object.first_byte),
+            done_s: seconds(object.done),
+            computed_s: seconds(object.computed),
+        }
+    })
 }

@@ -112,3 +112,43 @@ def test_both_backends_carry_the_same_call_and_messages(delay: str, per: float) 
     ):
         expected, found = (cell(one, table, column) for one in (simulated, kernel))
         assert found == pytest.approx(expected, rel=0.05), (table, column)
+
+
+STREAMS = """
+duration = "60s"
+
+[[link]]
+between = ["server", "client"]
+rate = "10Mbit/s"
+delay = "25ms"
+queue = {{ bdp = 2 }}
+
+[[flow]]
+from = "server"
+to = "client"
+controller = "cubic"
+transport = {{ recovery = "linux", delayed_ack = "linux" }}
+traffic = {{ {} }}
+"""
+VIDEO = 'video = { length = "12s", segment = "2s", rule = "bola-e" }'
+TEST = 'speedtest = { duration = "4s", warm_up = "2s", idle = "2s", pause = "1s", connections = 4 }'
+
+
+@pytest.mark.skipif(bool(bp.kernel_missing()), reason=str(bp.kernel_missing()))
+@pytest.mark.parametrize(
+    ("traffic", "table", "columns"),
+    [
+        (VIDEO, "video", ("start_up_s", "mean_bitrate_bps", "played_s")),
+        (TEST, "speedtest", ("download_bps", "upload_bps", "idle_latency_ms")),
+    ],
+    ids=["video", "speedtest"],
+)
+def test_both_backends_play_the_same_video_and_measure_the_same_rates(
+    traffic: str, table: str, columns: tuple[str, ...]
+) -> None:
+    scenario = bp.Scenario.parse(STREAMS.format(traffic))
+    simulated = bp.run(scenario).recording
+    kernel = bp.run(scenario, backend="kernel").recording
+    for column in columns:
+        expected, found = (cell(one, table, column) for one in (simulated, kernel))
+        assert found == pytest.approx(expected, rel=0.05), column

@@ -50,15 +50,15 @@ USE: list[tuple[str, list[str]]] = [
         "How to",
         [
             "lab.md", "compare.md", "evaluate.md", "studies.md", "reports.md", "captures.md",
-            "orbit.md", "rain.md", "kernel.md", "deploy.md", "proxy.md", "python.md",
+            "pages.md", "orbit.md", "rain.md", "kernel.md", "deploy.md", "proxy.md", "python.md",
             "python-controllers.md", "from-other-tools.md", "troubleshooting.md",
         ],
     ),
     (
         "Explanation",
         [
-            "traps.md", "channels.md", "transport.md", "quic.md", "sctp.md", "stp.md", "xtp.md",
-            "path-hints.md", "glossary.md", "limits.md",
+            "traps.md", "channels.md", "applications.md", "transport.md", "quic.md", "sctp.md",
+            "stp.md", "xtp.md", "path-hints.md", "glossary.md", "limits.md",
         ],
     ),
     ("Reference", ["scenario", "controllers", "mechanisms", "hosts.md", "recording.md", "api.md"]),

@@ -229,11 +229,13 @@ def test_a_scenario_uses_the_mechanism_that_it_has(entry_of: Any, tmp_path: Path
 @pytest.mark.parametrize("protocol", bp.transports(), ids=lambda one: one.name)
 def test_a_scenario_uses_its_transport(protocol: Any, tmp_path: Path) -> None:
     plain = with_mechanism("link.aqm", "codel", tmp_path)
-    alone = protocol.name in ("xtp", "sctp")
+    alone = protocol.name in ("xtp", "sctp", "udp")
     changes = {
         "flow.0.transport": {"protocol": protocol.name},
         "flow.0.controller": "none" if alone else "newreno",
     }
+    if protocol.carries == "datagrams":
+        changes["flow.0.traffic"] = {"messages": {}}
     found = {(thing.kind, thing.name) for thing in of_scenario(plain.with_(changes))}
     assert ("transports", protocol.name) in found
     assert (("controllers", "newreno") in found) == (not alone)

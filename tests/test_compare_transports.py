@@ -37,7 +37,7 @@ controller = "{}"
 transport = {{ protocol = "{}" }}
 traffic = {{ web = {{ pages = 1 }} }}
 """
-TRANSPORTS = [entry.name for entry in bp.transports()]
+TRANSPORTS = [entry.name for entry in bp.transports() if entry.carries == "stream"]
 
 
 def test_controllers_and_transports_are_ranked_together(bentpipe: Bentpipe, tmp_path: Path) -> None:

@@ -65,6 +65,7 @@ __all__ = [
     "StudySource",
     "TcpTotals",
     "Transport",
+    "UdpTotals",
     "Window",
     "XtpTotals",
     "_panic",
@@ -291,6 +292,10 @@ class Flow:
     @property
     def sctp(self) -> SctpTotals | None:
         """Totals that only SCTP has; None for another protocol."""
+
+    @property
+    def udp(self) -> UdpTotals | None:
+        """Totals that only UDP has; None for another protocol."""
 
     def to_dict(self) -> dict[str, Any]:
         """The attributes as a dictionary, with dictionaries for the objects in them."""
@@ -882,6 +887,10 @@ class Transport:
     @property
     def implementation(self) -> str | None:
         """The implementation in which its rules were read, if it was not the source."""
+
+    @property
+    def carries(self) -> str:
+        """`stream` if it delivers a stream of bytes, `datagrams` if messages may be lost."""
 
     @property
     def backends(self) -> list[str]:
@@ -1777,6 +1786,23 @@ class OrbitSeries:
     @property
     def notes(self) -> list[str]:
         """Remarks about sources and assumptions."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class UdpTotals:
+    """Totals of one flow that only UDP has."""
+
+    @property
+    def datagrams_sent(self) -> int:
+        """Datagrams that the data sender has sent."""
+
+    @property
+    def answers_sent(self) -> int:
+        """Datagrams that the other end has sent."""
 
     def to_dict(self) -> dict[str, Any]:
         """The attributes as a dictionary, with dictionaries for the objects in them."""

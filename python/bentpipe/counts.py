@@ -11,7 +11,10 @@ if TYPE_CHECKING:
 
 
 def packets(flow: Flow) -> TcpTotals | QuicTotals | StpTotals | XtpTotals | SctpTotals | None:
-    """The totals of the flow's protocol, among them packets with data and retransmissions."""
+    """The totals of the flow's protocol with packets of data and retransmissions.
+
+    Flows of datagrams retransmit nothing and have none.
+    """
     return flow.tcp or flow.quic or flow.stp or flow.xtp or flow.sctp
 
 

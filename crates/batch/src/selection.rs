@@ -127,7 +127,7 @@ impl Quantity {
             Source::Fixed(table) => {
                 let has_pages = matches!(table, Table::Pages | Table::Objects);
                 let flows = scenario.flows.iter();
-                let flows = flows.filter(|flow| !has_pages || flow.traffic.web().is_some());
+                let flows = flows.filter(|flow| !has_pages || flow.traffic.loading().is_some());
                 flows.map(|flow| flow.name.clone()).collect()
             }
         }

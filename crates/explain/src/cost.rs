@@ -94,10 +94,10 @@ fn packets(scenario: &Scenario, explanation: &FlowExplanation, flow: &Flow) -> f
     let seconds = active(scenario, flow).as_secs_f64();
     let carried = figures.goodput_bound() * seconds / 8.0;
     let size = flow.traffic.size().map(|size| size.get() as f64);
-    let pages = flow.traffic.web().map(|web| {
-        let interval = web.interval.as_secs_f64().max(figures.propagation_rtt_ms / 1e3);
-        let pages = web.pages.map_or(f64::INFINITY, f64::from);
-        web.page() as f64 * pages.min((seconds / interval).ceil())
+    let pages = flow.traffic.loading().map(|loading| {
+        let interval = loading.interval.as_secs_f64().max(figures.propagation_rtt_ms / 1e3);
+        let pages = loading.pages.map_or(f64::INFINITY, f64::from);
+        loading.bytes as f64 * pages.min((seconds / interval).ceil())
     });
     let offered = figures.offered.map(|offered| offered.mean_bps * seconds / 8.0);
     let wanted = size.or(pages).or(offered).unwrap_or(f64::INFINITY);

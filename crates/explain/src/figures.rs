@@ -61,6 +61,9 @@ pub struct Figures {
     pub mean_rate: bool,
     /// True if the round-trip times include the mean delay of a trace.
     pub mean_delay: bool,
+    /// False for datagrams, which no window bounds and no receiver acknowledges.
+    #[serde(skip)]
+    pub has_window: bool,
     /// Rates of SCPS-TP's routes whose data meets at the slowest link or router.
     #[serde(skip)]
     pub rated: Option<Rated>,
@@ -175,6 +178,7 @@ impl Figures {
             ack_per: back.per,
             mean_rate: there.slowest.mean_rate,
             mean_delay: there.mean_delay || back.mean_delay,
+            has_window: flow.protocol().entry().has_stream,
             rated: (there.slowest.routes.count > 0).then(|| Rated {
                 place: there.slowest.name.clone(),
                 place_bps: packet as f64 * 8.0 / there.slowest.time,

@@ -2,6 +2,7 @@
 //! determine throughput, and warnings.
 
 mod about;
+mod call;
 mod cost;
 mod figures;
 mod hints;
@@ -9,6 +10,7 @@ mod hosts;
 mod loss_notice;
 mod mechanism;
 mod middlebox;
+mod page;
 mod paths;
 mod profiles;
 mod proxy;

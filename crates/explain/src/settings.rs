@@ -11,6 +11,7 @@ use units::{Bytes, Rate, Span};
 
 use super::hints;
 use super::mechanism::{MECHANISMS, Side};
+use super::page;
 use super::profiles;
 use scenario::Written;
 use scenario::cached_schema;
@@ -277,6 +278,9 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
         "transport.quic.ack_delay" => word("25ms, of the receiver"),
         "stop" => word("never"),
         "traffic.web.pages" => word("until the run ends"),
+        "traffic.call.bitrate" | "traffic.call.ie" | "traffic.call.bpl" => of_codec(name, flow),
+        "traffic.call.duration" | "traffic.messages.count" => word("until the flow stops"),
+        "traffic.messages.deadline" => word("none"),
         "traffic.web.connections" | "traffic.web.pipelining" => match &flow.traffic {
             Traffic::Web(web) if name == "traffic.web.connections" => {
                 Some((Amount::plain(web.connections), web.connections.to_string()))
@@ -284,6 +288,7 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
             Traffic::Web(web) => Some((Amount::plain(web.pipelining), web.pipelining.to_string())),
             _ => word("none"),
         },
+        _ if name.starts_with("traffic.page.") => page::absent(name, flow),
         "traffic.constant.message" | "traffic.on_off.message" => match &flow.traffic {
             Traffic::Constant { message, .. } | Traffic::OnOff { message, .. } => {
                 Some(((*message).into(), message.to_string()))
@@ -299,6 +304,20 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
         },
         _ => None,
     }
+}
+
+/// A value that the codec of a call has.
+fn of_codec(name: &str, flow: &Flow) -> Option<(Amount, String)> {
+    let none = Some((Amount::plain(Json::Null), "none".into()));
+    let Traffic::Call(call) = &flow.traffic else { return none };
+    if name.ends_with("bitrate") {
+        return Some((call.rate().into(), call.rate().to_string()));
+    }
+    let Some((ie, bpl)) = call.impairment() else {
+        return Some((Amount::plain(Json::Null), "none of ITU-T".into()));
+    };
+    let value = if name.ends_with("ie") { ie } else { bpl };
+    Some((value.into(), value.to_string()))
 }
 
 /// The single values of `json`, which was read from `path` and is shown under `name`.

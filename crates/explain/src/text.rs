@@ -404,11 +404,12 @@ fn figures(figures: &Figures) -> Vec<Vec<String>> {
         0 | 1 => String::new(),
         n => format!(", shared by {n} flows"),
     };
+    let answer = if figures.has_window { "ACK" } else { "answer" };
     let mut rows = vec![
         (
             "round trip",
             format!(
-                "{} propagation{}, {} with a full packet of {}B and its ACK",
+                "{} propagation{}, {} with a full packet of {}B and its {answer}",
                 milliseconds(figures.propagation_rtt_ms),
                 if figures.mean_delay { " (mean of the trace)" } else { "" },
                 milliseconds(figures.base_rtt_ms),
@@ -429,7 +430,7 @@ fn figures(figures: &Figures) -> Vec<Vec<String>> {
         (
             "return bottleneck",
             format!(
-                "{}: {} of ACKs, enough for {} of payload",
+                "{}: {} of {answer}s, enough for {} of payload",
                 figures.return_bottleneck,
                 rate(figures.return_bottleneck_bps),
                 rate(figures.ack_limit_bps)
@@ -438,16 +439,23 @@ fn figures(figures: &Figures) -> Vec<Vec<String>> {
         ("BDP", format!("{} = {:.1} segments", bytes(figures.bdp_bytes), figures.bdp_segments)),
         (
             "window",
-            format!(
-                "at most {} = {} segments{connections}: {}",
-                bytes(figures.window_bytes as f64),
-                figures.window_segments,
-                rate(figures.window_limit_bps)
-            ),
+            match figures.has_window {
+                true => format!(
+                    "at most {} = {} segments{connections}: {}",
+                    bytes(figures.window_bytes as f64),
+                    figures.window_segments,
+                    rate(figures.window_limit_bps)
+                ),
+                false => "none: the application alone sets the rate".to_owned(),
+            },
         ),
         (
             "packet error rate",
-            format!("{} of a full packet, {} of an ACK", per(figures.per), per(figures.ack_per)),
+            format!(
+                "{} of a full packet, {} of an {answer}",
+                per(figures.per),
+                per(figures.ack_per)
+            ),
         ),
     ];
     if let Some(offered) = figures.offered {

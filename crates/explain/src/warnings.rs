@@ -10,6 +10,7 @@ use units::Span;
 use super::FlowExplanation;
 use super::PathExplanation;
 use super::about::About;
+use super::call;
 use super::cost::{self, RecordingExplanation};
 use super::figures::{Figures, Load};
 use super::hints;
@@ -103,6 +104,7 @@ kinds! {
     StartAfterEnd: "start",
     StopAfterEnd: "stop",
     CannotComplete: "traffic",
+    LongDelayOfCall: "traffic",
     HeavyLoss: "",
     UselessEcc: "channel",
     NoiseWithoutRain: "channel",
@@ -268,6 +270,7 @@ fn of_connection(
             (Kind::AcksFillReturn, acks(flow, figures)),
             (Kind::ResponseBelowRtt, sctp::no_response(config, longest)),
         ],
+        Transport::Udp(_) => vec![(Kind::LongDelayOfCall, call::long_delay(flow, figures))],
     };
     let found = found.into_iter().chain(own);
     found.filter_map(|(kind, message)| Some((kind, message?))).collect()

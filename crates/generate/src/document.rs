@@ -262,6 +262,7 @@ fn connect(json: &mut Json, nodes: usize, dice: &mut Dice) {
         let to = (from + 1 + dice.below(nodes - 1)) % nodes;
         flow["from"] = format!("n{from}").into();
         flow["to"] = format!("n{to}").into();
+        choose_datagrams(flow, dice);
         if let Some(transport) = flow.get_mut("transport") {
             let protocol = choose_protocol(transport, dice);
             if protocol.is_some_and(|protocol| !protocol.takes_controller()) {
@@ -279,6 +280,16 @@ fn connect(json: &mut Json, nodes: usize, dice: &mut Dice) {
         }
     }
     place(json, dice);
+}
+
+/// Datagrams carry calls, and half of the messages.
+fn choose_datagrams(flow: &mut Json, dice: &mut Dice) {
+    let traffic = &flow["traffic"];
+    if traffic["call"].is_object() || (traffic["messages"].is_object() && dice.chance(0.5)) {
+        flow["transport"] = json!({ "protocol": Protocol::Udp.name() });
+        flow["controller"] = "none".into();
+        take(flow, "host");
+    }
 }
 
 /// The settings of a protocol are refused with another one: a flow keeps those of one of them,

@@ -18,6 +18,9 @@ pub fn sections(schema: &Json, heading: &str, level: usize, elsewhere: Elsewhere
     page.text
 }
 
+/// Deepest level of headings in Markdown.
+const DEEPEST: usize = 6;
+
 struct Page {
     text: String,
     elsewhere: Elsewhere,
@@ -26,7 +29,7 @@ struct Page {
 impl Page {
     /// The tables `alternatives` at `path`, then the tables inside them.
     fn section(&mut self, path: &str, heading: &str, alternatives: &[&Json], level: usize) {
-        let _ = write!(self.text, "\n{} {heading}\n\n", "#".repeat(level));
+        let _ = write!(self.text, "\n{} {heading}\n\n", "#".repeat(level.min(DEEPEST)));
         if let [only] = alternatives
             && let Some(description) = only["description"].as_str()
         {
@@ -64,7 +67,12 @@ impl Page {
         });
         let with_keys =
             |table: &&Json| shape::type_of(table) == "object" && shape::keys(table).count() > 0;
-        let tables: Vec<_> = options.into_iter().filter(with_keys).collect();
+        // A list of tables may be one of several alternatives.
+        let in_lists = |option| match shape::is_tables(option) {
+            true => shape::alternatives(&option["items"]),
+            false => vec![option],
+        };
+        let tables: Vec<_> = options.into_iter().flat_map(in_lists).filter(with_keys).collect();
         if tables.is_empty() || shape::repeats(property, table) || (self.elsewhere)(path, key) {
             return;
         }

@@ -64,6 +64,12 @@ impl Refused {
         self
     }
 
+    /// Sets the suggestion.
+    pub fn suggest(mut self, suggestion: Option<String>) -> Self {
+        self.suggestion = suggestion;
+        self
+    }
+
     /// Adds the names that the value found is most likely a slip of.
     pub fn nearest<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         let plain = self.found.trim_matches('"');

@@ -195,6 +195,7 @@ records! {
     totals::SctpTotals,
     totals::StpTotals,
     totals::TcpTotals,
+    totals::UdpTotals,
     totals::XtpTotals,
     transports::Transport,
 }

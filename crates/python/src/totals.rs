@@ -5,7 +5,7 @@ use std::borrow::Cow;
 use pyo3::prelude::*;
 use recording::{
     FlowRecord, KernelRecord, LinkRecord, ObjectRecord, PageRecord, ProtocolRecord, QuicRecord,
-    RateRecord, SctpRecord, SettingRecord, StpRecord, TcpRecord, XtpRecord,
+    RateRecord, SctpRecord, SettingRecord, StpRecord, TcpRecord, UdpRecord, XtpRecord,
 };
 
 use crate::record::{Native, class};
@@ -22,11 +22,14 @@ recording::flow_record!(class {
     xtp: Option<XtpTotals> = |flow| flow.protocol.xtp().map(XtpTotals::from),
     /// Totals that only SCTP has; None for another protocol.
     sctp: Option<SctpTotals> = |flow| flow.protocol.sctp().map(SctpTotals::from),
+    /// Totals that only UDP has; None for another protocol.
+    udp: Option<UdpTotals> = |flow| flow.protocol.udp().map(UdpTotals::from),
 });
 recording::tcp_record!(class { TcpTotals; });
 recording::quic_record!(class { QuicTotals; });
 recording::stp_record!(class { StpTotals; });
 recording::xtp_record!(class { XtpTotals; });
+recording::udp_record!(class { UdpTotals; });
 recording::sctp_record!(class { SctpTotals; });
 recording::page_record!(class { Page; });
 recording::object_record!(class { PageObject; });

@@ -19,6 +19,8 @@ record! {
         status: &'static str,
         /// The implementation in which its rules were read, if it was not the source.
         implementation: Option<&'static str>,
+        /// `stream` if it delivers a stream of bytes, `datagrams` if messages may be lost.
+        carries: &'static str,
         /// The backends that have it.
         backends: Vec<&'static str>,
         /// Its keys in `transport`.
@@ -39,9 +41,10 @@ fn describe(transport: TransportExplanation) -> Transport {
         source,
         status,
         implementation,
+        carries,
         backends,
         parameters,
     } = transport;
     let parameters = parameters.into_iter().map(MechanismSetting::from).collect();
-    Transport { name, summary, source, status, implementation, backends, parameters }
+    Transport { name, summary, source, status, implementation, carries, backends, parameters }
 }

@@ -17,7 +17,7 @@ use quinn_proto::{
     StreamId, Transmit, TransportConfig,
 };
 use sketch::Sketch;
-use transport::{Counters, Exchange, LimitClock, Streams};
+use transport::{Counters, Exchange, LimitClock, Streams, Urgency};
 use units::Time;
 
 use crate::clock::{instant, time};
@@ -303,6 +303,7 @@ impl Connection {
         let mut stream = connection.recv_stream(id);
         let Ok(mut chunks) = stream.read(true) else { return };
         let received = self.received.entry(id).or_default();
+        let before = *received;
         let ended = loop {
             let chunk = match chunks.next(usize::MAX) {
                 Ok(Some(chunk)) => chunk,
@@ -315,6 +316,9 @@ impl Connection {
         };
         // Whether flow control has something to say shows when packets are made.
         let _ = chunks.finalize();
+        if before == 0 && *received > 0 && id.dir() == Dir::Bi {
+            self.exchanges.on_begun(id);
+        }
         if ended {
             self.received.remove(&id);
             if id.dir() == Dir::Bi {
@@ -395,6 +399,19 @@ impl Streams for Connection {
         self.exchanges.answer(exchange, bytes);
         self.may_send = true;
         self.hand_over();
+    }
+
+    fn answer_urgently(&mut self, exchange: Exchange, bytes: u64, urgency: Urgency) {
+        self.exchanges.prioritise(exchange, urgency);
+        self.answer(exchange, bytes);
+    }
+
+    fn watch_first_bytes(&mut self) {
+        self.exchanges.watch_first_bytes();
+    }
+
+    fn take_begun(&mut self) -> Option<Exchange> {
+        self.exchanges.take_begun()
     }
 
     fn take_arrived(&mut self) -> Option<Exchange> {

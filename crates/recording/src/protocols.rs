@@ -55,6 +55,7 @@ protocols! {
     Stp "stp" of StpRecord by stp;
     Xtp "xtp" of XtpRecord by xtp;
     Sctp "sctp" of SctpRecord by sctp;
+    Udp "udp" of UdpRecord by udp;
 }
 
 impl Default for ProtocolRecord {
@@ -210,5 +211,16 @@ record! {
         path_failures: u64,
         /// Times that its new data took another path.
         path_changes: u64,
+    }
+}
+
+record! {
+    ($) udp_record;
+    /// Totals of one flow that only UDP has.
+    UdpRecord {
+        /// Datagrams that the data sender has sent.
+        datagrams_sent: u64,
+        /// Datagrams that the other end has sent.
+        answers_sent: u64,
     }
 }

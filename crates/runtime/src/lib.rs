@@ -25,7 +25,9 @@ mod topology;
 mod totals;
 
 pub use address::{address, ipv4, ipv6, node};
-pub use application::{Application, Connections, applications};
+pub use application::{
+    APPLICATION_TABLES, Application, Connections, application_tables, applications,
+};
 pub use flow::{
     ConnectionId, End, EndpointId, Ends, Leg, LegEnd, Pair, Side, legs, sequence_of_leg,
 };

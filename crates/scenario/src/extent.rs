@@ -5,7 +5,7 @@
 
 use units::Span;
 
-use crate::model::{Flow, Scenario, Way, Web};
+use crate::model::{Flow, Loading, Scenario, Way};
 use crate::routes::Routes;
 
 /// Bytes in memory of a row of `flow_series`.
@@ -54,12 +54,12 @@ fn samples(time: Span, interval: Span) -> u64 {
 
 /// Objects of all pages of a flow.
 fn objects(scenario: &Scenario, routes: &Routes, flow: &Flow) -> u64 {
-    let Some(web) = flow.traffic.web() else { return 0 };
+    let Some(loading) = flow.traffic.loading() else { return 0 };
     let time = active(scenario, flow).as_nanos();
-    let page = shortest_page(scenario, routes, flow, web).as_nanos().max(1);
+    let page = shortest_page(scenario, routes, flow, &loading).as_nanos().max(1);
     // One at the start of the application, and one may start as the run ends.
-    let pages = web.pages.map_or(u64::MAX, u64::from).min(time / page + 1);
-    pages.saturating_mul(1 + u64::from(web.embedded_objects))
+    let pages = loading.pages.map_or(u64::MAX, u64::from).min(time / page + 1);
+    pages.saturating_mul(loading.objects)
 }
 
 /// Time that an application has.
@@ -70,7 +70,7 @@ pub fn active(scenario: &Scenario, flow: &Flow) -> Span {
 
 /// From the start of one page to the start of the next: a page takes a round trip for its main
 /// object, and one for those embedded in it.
-fn shortest_page(scenario: &Scenario, routes: &Routes, flow: &Flow, web: &Web) -> Span {
+fn shortest_page(scenario: &Scenario, routes: &Routes, flow: &Flow, loading: &Loading) -> Span {
     let way = |(from, to): Way| {
         let hops = routes.path(from, to, &scenario.links);
         let delays = hops.iter().map(|hop| hop.direction(&scenario.links).least_delay());
@@ -78,6 +78,6 @@ fn shortest_page(scenario: &Scenario, routes: &Routes, flow: &Flow, web: &Web) -
     };
     let round_trips = flow.all_ways().map(|[data, acks]| way(data) + way(acks));
     let round_trip = round_trips.min().unwrap_or_default();
-    let round_trips = if web.embedded_objects > 0 { 2 } else { 1 };
-    web.interval.max(round_trip * round_trips)
+    let round_trips = if loading.objects > 1 { 2 } else { 1 };
+    loading.interval.max(round_trip * round_trips)
 }

@@ -2,7 +2,7 @@
 
 use std::path::{Path as FilePath, PathBuf, absolute};
 
-use language::error::{Errors, Place, Source};
+use language::error::{Errors, Place, Problem, Source};
 use language::overrides::Override;
 use language::path::Path;
 use language::shape;
@@ -118,6 +118,21 @@ pub(crate) fn located(tree: &Tree, directory: &FilePath, name: &str) -> PathBuf 
         Origin::File(..) => directory.join(name),
         Origin::Set(_) | Origin::Program => PathBuf::from(name),
     }
+}
+
+/// Errors of another file, an `orbit` for example, which the value at `path` names, at their places
+/// in it.
+pub(crate) fn of_file(errors: Errors, path: &Path, what: &str) -> impl Iterator<Item = Problem> {
+    errors.0.into_iter().map(move |error| {
+        let reason = match (error.path.as_str(), error.reason) {
+            ("", reason) => reason,
+            (key, None) => Some(format!("`{key}` of the {what}")),
+            (key, Some(reason)) => Some(format!("`{key}` of the {what}, {reason}")),
+        };
+        let problem = Problem::new(path.clone(), error.expected, error.found);
+        let elsewhere = Some(Box::new(error.place));
+        Problem { reason, elsewhere, suggestion: error.suggestion, ..problem }
+    })
 }
 
 fn entry<'a>(tree: &'a mut Tree, key: &str) -> Option<&'a mut Entry> {

@@ -40,6 +40,7 @@ mod mechanisms;
 pub mod model;
 mod names;
 pub mod orbit;
+pub mod page;
 pub mod rates;
 mod reference;
 mod resolve;

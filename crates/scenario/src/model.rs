@@ -1,6 +1,7 @@
 //! The model of a scenario for all backends: defaults filled in, names resolved, values valid.
 
 mod hints;
+mod page;
 mod traffic;
 mod transport;
 
@@ -17,7 +18,8 @@ use crate::hosts::Profile;
 use crate::routes::{Hop, Routes};
 
 pub use self::hints::{HintSource, PathHints};
-pub use self::traffic::{Distribution, OnOff, Traffic, Web, Writes};
+pub use self::page::{After, Handshake, Headers, Http, Milestone, Page, PageObject};
+pub use self::traffic::{Distribution, Loading, OnOff, Traffic, Web, Writes};
 pub use self::transport::{Lengths, Plan, Transport};
 pub use link::{
     Aqm, Arq, ArqSettings, Change, Demand, DemandSettings, Errors as Channel, Fec, FecSettings,

@@ -67,7 +67,7 @@ pub(crate) fn resolve(
     let sides = proxies::proxies(document, &numbers, &links, &mut nodes, &mut problems);
     protocols::check(document, tree, &mut problems);
     hosts::check(document, tree, &mut problems);
-    let (mut flows, entries) = flows::flows(document, tree, &numbers, &mut problems);
+    let (mut flows, entries) = flows::flows(document, (tree, directory), &numbers, &mut problems);
     let epoch = hints::epoch(document, &mut problems);
     let addresses = paths::resolve(document, &numbers, &mut flows, &entries, &mut problems);
     let record = &document.record;

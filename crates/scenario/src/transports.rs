@@ -20,6 +20,8 @@ pub struct TransportExplanation {
     pub status: &'static str,
     /// The implementation in which its rules were read, if it was not the source.
     pub implementation: Option<&'static str>,
+    /// `stream` if it delivers a stream of bytes, `datagrams` if messages may be lost.
+    pub carries: &'static str,
     /// The backends that have it.
     pub backends: Vec<&'static str>,
     /// Its keys in `transport`; those of its own table have its name and a dot before them.
@@ -40,6 +42,7 @@ fn explain(entry: &'static ProtocolEntry) -> TransportExplanation {
         source: entry.source,
         status: entry.status.name(),
         implementation: entry.status.implementation(),
+        carries: if entry.has_stream { "stream" } else { "datagrams" },
         backends: simulator.into_iter().chain(entry.on_kernel.then_some("kernel")).collect(),
         parameters: keys(entry, table),
     }
@@ -73,7 +76,9 @@ mod tests {
         let listed = transports();
         assert_eq!(words, listed.iter().map(|one| one.name).collect::<Vec<_>>());
         for transport in listed {
-            assert!(!transport.parameters.is_empty(), "{}", transport.name);
+            // Datagrams have no settings.
+            let has_parameters = !transport.parameters.is_empty();
+            assert_eq!(has_parameters, transport.carries == "stream", "{}", transport.name);
             for parameter in transport.parameters {
                 assert!(!parameter.meaning.is_empty(), "{}.{}", transport.name, parameter.name);
             }

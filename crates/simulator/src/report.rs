@@ -34,7 +34,7 @@ pub fn tables() -> impl Iterator<Item = &'static TableDefinition> {
         best_effort::Losses::DEFINITION,
     ];
     static TABLES: [&[TableDefinition]; 2] = [runtime::TABLES, &OWN];
-    TABLES.into_iter().flatten()
+    TABLES.into_iter().chain(runtime::APPLICATION_TABLES.iter().copied()).flatten()
 }
 
 /// Rows of samples between two looks at the progress: some milliseconds.
@@ -255,6 +255,7 @@ impl Recorder {
         tables.extend(ack_control::table(scenario, hosts));
         tables.extend(loss_notices::table(scenario, hosts));
         tables.extend(best_effort::table(scenario, hosts, applications));
+        tables.extend(runtime::application_tables(scenario, applications, end));
         Recording {
             scenario: scenario.name.clone(),
             backend: Backend::Simulator,

@@ -15,6 +15,7 @@ mod packet;
 mod quic;
 mod sctp;
 mod stp;
+mod udp;
 mod xtp;
 
 use std::sync::Arc;
@@ -27,7 +28,7 @@ use runtime::{Leg as FlowLeg, quic_record, tcp_record};
 use scenario::model::{Flow, Transport};
 use sketch::Sketch;
 use tcp::Segment;
-use transport::{AbortCause, Counters, Endpoint, Limits, Protocol, Sample, Streams};
+use transport::{AbortCause, Counters, Datagrams, Endpoint, Limits, Protocol, Sample, Streams};
 use units::Time;
 use wire::IpVersion;
 use wire::feedback::Field;
@@ -50,6 +51,8 @@ protocols! {
     Xtp(::xtp::Connection, ::xtp::Packet),
     /// SCTP.
     Sctp(::sctp::Connection, ::sctp::Packet),
+    /// UDP.
+    Udp(::udp::Connection, ::udp::Packet),
 }
 
 impl From<Segment> for Packet {
@@ -67,6 +70,7 @@ macro_rules! each_packet {
             Packet::Stp($packet) => $of_other,
             Packet::Xtp($packet) => $of_other,
             Packet::Sctp($packet) => $of_other,
+            Packet::Udp($packet) => $of_other,
         }
     };
 }
@@ -122,6 +126,7 @@ pub(crate) enum Shared {
     Stp(Arc<::stp::Config>),
     Xtp(Arc<::xtp::Config>),
     Sctp(Arc<::sctp::Config>),
+    Udp,
 }
 
 impl Shared {
@@ -140,6 +145,7 @@ impl Shared {
             }
             Transport::Xtp(config) => Self::Xtp(config.clone()),
             Transport::Sctp(config) => Self::Sctp(config.clone()),
+            Transport::Udp(_) => Self::Udp,
             // Both ends of a leg have the same protocol, or the scenario is not resolved.
             Transport::Quic(_) => Self::Tcp(Arc::default()),
         })
@@ -153,7 +159,7 @@ impl Shared {
 /// Most bytes that are worth keeping of the packets of a protocol, with the header of IP.
 pub(crate) fn snaplen(transport: &Transport) -> u16 {
     match transport {
-        Transport::Tcp(_) | Transport::Stp(_) => SNAPLEN,
+        Transport::Tcp(_) | Transport::Stp(_) | Transport::Udp(_) => SNAPLEN,
         Transport::Quic(_) => quic::SNAPLEN,
         Transport::Xtp(_) => xtp::SNAPLEN,
         Transport::Sctp(_) => sctp::SNAPLEN,
@@ -187,6 +193,7 @@ pub(crate) fn record(
         Protocol::Stp => ProtocolRecord::Stp(stp::record(sent, pairs!(Stp))),
         Protocol::Xtp => ProtocolRecord::Xtp(xtp::record(sent, pairs!(Xtp))),
         Protocol::Sctp => ProtocolRecord::Sctp(sctp::record(sent, pairs!(Sctp))),
+        Protocol::Udp => ProtocolRecord::Udp(udp::record(sent, pairs!(Udp))),
     }
 }
 
@@ -218,6 +225,7 @@ impl Connection for Any {
             Shared::Sctp(config) => {
                 Self::Sctp(Box::new(::sctp::Connection::new(config.clone(), initial_sequence)))
             }
+            Shared::Udp => Self::Udp(Box::default()),
         }
     }
 
@@ -225,7 +233,9 @@ impl Connection for Any {
         match self {
             Self::Tcp(end) => end.listen_on_hold(),
             // The relay of QUIC decides, and gateways have no ends of the others.
-            Self::Quic(_) | Self::Stp(_) | Self::Xtp(_) | Self::Sctp(_) => self.listen(),
+            Self::Quic(_) | Self::Stp(_) | Self::Xtp(_) | Self::Sctp(_) | Self::Udp(_) => {
+                self.listen();
+            }
         }
     }
 
@@ -239,14 +249,19 @@ impl Connection for Any {
         match self {
             Self::Quic(end) => Some(&mut **end),
             Self::Sctp(end) => Some(&mut **end),
-            Self::Tcp(_) | Self::Stp(_) | Self::Xtp(_) => None,
+            Self::Tcp(_) | Self::Stp(_) | Self::Xtp(_) | Self::Udp(_) => None,
         }
+    }
+
+    fn datagrams(&mut self) -> Option<&mut dyn Datagrams> {
+        if let Self::Udp(end) = self { Some(&mut **end) } else { None }
     }
 
     fn has_arrived(&self) -> bool {
         match self {
             Self::Quic(end) => end.has_arrived(),
             Self::Sctp(end) => end.has_arrived(),
+            Self::Udp(end) => end.has_arrived(),
             Self::Tcp(_) | Self::Stp(_) | Self::Xtp(_) => false,
         }
     }
@@ -260,13 +275,13 @@ impl Connection for Any {
     }
 }
 
-/// The end that a relay may use: gateways have none of STP, XTP and SCTP.
+/// The end that a relay may use: gateways have none of STP, XTP, SCTP and UDP.
 macro_rules! leg {
     ($self:expr, $end:ident => $call:expr, $otherwise:expr) => {
         match $self {
             Any::Tcp($end) => $call,
             Any::Quic($end) => $call,
-            Any::Stp(_) | Any::Xtp(_) | Any::Sctp(_) => $otherwise,
+            Any::Stp(_) | Any::Xtp(_) | Any::Sctp(_) | Any::Udp(_) => $otherwise,
         }
     };
 }

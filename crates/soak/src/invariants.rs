@@ -130,8 +130,8 @@ fn bytes(record: &FlowRecord, flow: &Flow, missing: u64) -> Option<String> {
     let arrived = record.bytes + missing;
     let transfer = flow.traffic.size().map(units::Bytes::get);
     let pages = flow.traffic.web().map(|web| web.page() * record.pages.len() as u64);
-    if let Some(web) = flow.traffic.web() {
-        let page = web.page();
+    if let Some(loading) = flow.traffic.loading() {
+        let page = loading.bytes;
         let complete = record.pages.iter().filter(|page| page.response_s.is_some()).count();
         if arrived < page * complete as u64 {
             return Some(format!("{complete} pages of {page} B in {} B", record.bytes));

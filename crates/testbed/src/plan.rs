@@ -103,6 +103,8 @@ pub(crate) enum Carrier {
         /// Distinguishes the flows of a run.
         flow: u32,
     },
+    /// Datagrams over UDP sockets.
+    Udp,
 }
 
 impl Carrier {
@@ -119,7 +121,7 @@ impl Carrier {
     /// are of QUIC.
     pub(crate) fn maker(&self, seed: u64, logs: &Logs) -> Option<Maker> {
         match self {
-            Self::Tcp(_) => None,
+            Self::Tcp(_) | Self::Udp => None,
             Self::Quic { config, flow } => {
                 Some(Maker::new(Arc::new(config.logged(logs)), seed, *flow))
             }
@@ -220,7 +222,8 @@ fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Refusals) {
         let [from, to] = ends.map(|(node, peer, leg)| {
             let side = sides.next().unwrap_or(Side::Receiver);
             let Some(sockets) = carrier.sockets(side) else {
-                return plan.admit_packets(node.0, scenario.packet_bytes(flow));
+                let most = scenario.packet_bytes(flow).max(scenario.ack_bytes(flow));
+                return plan.admit_packets(node.0, most);
             };
             let host = plan.host(node.0);
             let rtt = round_trip(scenario, &routes, &leg);
@@ -279,6 +282,7 @@ fn carrier(
             }
             Some(Carrier::Quic { config: Arc::new(config), flow: flow.initial_sequence })
         }
+        (Transport::Udp(_), _) => Some(Carrier::Udp),
         // No kernel has the others.
         _ => None,
     }

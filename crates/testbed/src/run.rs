@@ -102,6 +102,7 @@ fn record(
     let samples = std::mem::take(&mut emulation.emulated.links);
     tables.extend(samples.tables);
     tables.extend(carried.legs);
+    tables.extend(carried.applications);
     tables.extend(carried.limits.into_table());
     tables.extend(traces);
     Recording {

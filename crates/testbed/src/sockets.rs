@@ -7,11 +7,13 @@
 //!   stops them for 50 ms in each second.
 //! - Received data of TCP is thrown away in the kernel (`MSG_TRUNC`): it costs no copy, and nobody
 //!   looks at it.
-//! - `quic` has the ends of QUIC connections, which are this process's own, `options` the options
-//!   of TCP's.
+//! - `endpoint` has the state of an end, `quic` the ends of QUIC connections, which are this
+//!   process's own, `udp` those of flows of datagrams, `options` the options of TCP's.
 
+mod endpoint;
 mod options;
 mod quic;
+mod udp;
 
 use std::collections::BTreeMap;
 use std::io;
@@ -28,8 +30,7 @@ use rustix::net::{
     AddressFamily, RecvFlags, SendFlags, Shutdown, SocketFlags, SocketType, accept_with, bind,
     connect, getpeername, getsockname, listen, recv, send, shutdown, socket_with, sockopt,
 };
-use sketch::Sketch;
-use transport::{AbortCause, Counters, Endpoint as _, Limits, Sample, Streams as _};
+use transport::{AbortCause, Endpoint as _};
 use units::{Rate, Span, Time};
 use wire::IpVersion;
 
@@ -69,6 +70,10 @@ pub(crate) struct Endpoint {
     /// Times that fast recovery was seen to be entered.
     pub(crate) recoveries: u64,
     socket: Option<OwnedFd>,
+    /// Time at which it was opened, and at which its socket took the first bytes: an opener writes
+    /// at once, so it was connected then.
+    opened: Time,
+    connected: Option<Time>,
     /// Bytes that the socket took.
     written: u64,
     unwritten: u64,
@@ -85,6 +90,8 @@ pub(crate) struct Endpoint {
     address: Option<SocketAddr>,
     /// The connection, if its flow speaks QUIC.
     quic: Option<Box<quic::End>>,
+    /// Its datagrams, if its flow speaks UDP.
+    udp: Option<Box<::udp::Connection>>,
 }
 
 /// An application that reads at a limited rate, a piece at a time.
@@ -200,9 +207,10 @@ impl<'a> Sockets<'a> {
         let sides = [Side::Sender, Side::Receiver];
         self.endpoints.extend(sides.map(|side| Endpoint::new(flow, &plan.carrier, side)));
         let to = self.address_of(plan.host(plan.opener.other()), plan);
-        let opened = match plan.carrier.sockets(plan.opener) {
-            Some(settings) => self.open_tcp(plan, pair, to, settings),
-            None => self.open_quic(flow, pair),
+        let opened = match (&plan.carrier, plan.carrier.sockets(plan.opener)) {
+            (_, Some(settings)) => self.open_tcp(plan, pair, to, settings),
+            (Carrier::Udp, _) => self.open_udp(flow, pair),
+            _ => self.open_quic(flow, pair),
         };
         opened.doing(|| format!("connect to {to}")).map_err(|error| (pair, error))?;
         Ok(pair)
@@ -222,6 +230,7 @@ impl<'a> Sockets<'a> {
             Err(error) => return Err(error.into()),
         }
         let own = SocketAddr::try_from(getsockname(&socket)?)?;
+        self.endpoints[opener.index()].opened = self.clock.now();
         self.take(opener, socket)?;
         self.awaited.insert(own, other);
         self.endpoints[opener.index()].address = Some(own);
@@ -305,9 +314,11 @@ impl<'a> Sockets<'a> {
         while let Some((at, number)) = self.timers.peek().filter(|(at, _)| *at <= now) {
             self.timers.pop();
             let number = EndpointId(number as u32);
-            let outcome = match self.endpoints[number.index()].quic {
-                Some(_) => self.on_timer(at, number).map(|()| false),
-                None => self.take_piece(at, number),
+            let endpoint = &self.endpoints[number.index()];
+            let outcome = match (&endpoint.quic, &endpoint.udp) {
+                (Some(_), _) => self.on_timer(at, number).map(|()| false),
+                (_, Some(_)) => self.send_datagrams(number).map(|()| false),
+                _ => self.take_piece(at, number),
             };
             self.note(number, outcome, happened);
         }
@@ -358,6 +369,10 @@ impl<'a> Sockets<'a> {
             self.receive_datagrams(number)?;
             self.flush(number)?;
             return Ok(false);
+        }
+        if self.endpoints[number.index()].udp.is_some() {
+            self.send_datagrams(number)?;
+            return self.take_datagrams(number);
         }
         if flags.contains(EventFlags::ERR) {
             let Some(socket) = self.socket_of(number) else { return Ok(false) };
@@ -455,6 +470,7 @@ impl<'a> Sockets<'a> {
             let piece = endpoint.unwritten.min(left).min(PIECE as u64) as usize;
             match send(socket, &self.zeros[..piece], SendFlags::NOSIGNAL) {
                 Ok(length) => {
+                    endpoint.connected.get_or_insert_with(|| self.clock.now());
                     endpoint.written += length as u64;
                     endpoint.unwritten -= length as u64;
                 }
@@ -509,85 +525,15 @@ impl<'a> Sockets<'a> {
     /// Asks the kernel how an endpoint of TCP is.
     pub(crate) fn look_at(&mut self, number: EndpointId) {
         let endpoint = &mut self.endpoints[number.index()];
-        let (Some(socket), None) = (&endpoint.socket, &endpoint.quic) else { return };
+        let (Some(socket), None, None) = (&endpoint.socket, &endpoint.quic, &endpoint.udp) else {
+            return;
+        };
         if let Ok(info) = sys::tcp_info(socket.as_fd()) {
             let info = TcpInfo::read(&info);
             let entered = info.is_recovering && !endpoint.info.is_recovering;
             endpoint.recoveries += u64::from(entered);
             endpoint.largest_window = endpoint.largest_window.max(info.send_window);
             endpoint.info = info;
-        }
-    }
-}
-
-impl Endpoint {
-    /// Bytes that its socket took.
-    pub(crate) fn written(&self) -> u64 {
-        self.written
-    }
-
-    /// Returns true if a request or an answer on a stream has arrived that the application has not
-    /// taken.
-    pub(crate) fn has_arrived(&self) -> bool {
-        self.quic.as_ref().is_some_and(|end| end.connection.has_arrived())
-    }
-
-    /// Its connection, if it speaks QUIC.
-    pub(crate) fn connection(&self) -> Option<&::quic::Connection> {
-        Some(&self.quic.as_ref()?.connection)
-    }
-
-    /// State of the sender.
-    pub(crate) fn sample(&self) -> Sample {
-        self.quic.as_ref().map_or_else(|| self.info.sample(), |end| end.connection.sample())
-    }
-
-    /// Totals of the sender.
-    pub(crate) fn counters(&self) -> Counters {
-        let of_kernel = || self.info.counters(self.recoveries);
-        self.quic.as_ref().map_or_else(of_kernel, |end| *end.connection.counters())
-    }
-
-    /// The RTT samples of the sender in nanoseconds. The kernel reports a smoothed RTT and the
-    /// minimum, and no samples.
-    pub(crate) fn rtt_samples(&self) -> Option<&Sketch> {
-        self.quic.as_ref().map(|end| end.connection.rtt_samples())
-    }
-
-    /// Time of the sender by what held it back until `now`, with TCP as far as the kernel measures
-    /// it.
-    pub(crate) fn limits(&self, now: Time) -> Option<Limits> {
-        self.quic.as_ref().map_or_else(|| self.info.limits(), |end| end.connection.limits(now))
-    }
-
-    /// Returns true if its connection was given up.
-    pub(crate) fn has_failed(&self) -> bool {
-        self.failed
-    }
-
-    fn new(flow: FlowId, carrier: &Carrier, side: Side) -> Self {
-        let sockets = carrier.sockets(side);
-        let write = sockets.map_or(PIECE as u64, |settings| settings.write);
-        let reader_rate = sockets.and_then(|settings| settings.reader_rate);
-        Self {
-            flow,
-            window: sockets.map(|settings| settings.window),
-            received: 0,
-            wake_at: u64::MAX,
-            info: TcpInfo::default(),
-            largest_window: 0,
-            recoveries: 0,
-            socket: None,
-            written: 0,
-            unwritten: 0,
-            write,
-            closing: false,
-            shut: false,
-            ended: false,
-            failed: false,
-            reader: reader_rate.map(|rate| Reader { rate, piece: 0 }),
-            address: None,
-            quic: None,
         }
     }
 }

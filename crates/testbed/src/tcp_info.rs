@@ -90,6 +90,8 @@ impl TcpInfo {
             retransmissions: self.retransmitted_segments.into(),
             bytes: self.bytes_sent,
             timeouts: self.timeouts.into(),
+            // The kernel does not count them.
+            restarts: 0,
             fast_recoveries: u32::try_from(recoveries).unwrap_or(u32::MAX),
             // No TCP of the kernel sends any.
             probes: 0,

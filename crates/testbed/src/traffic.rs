@@ -4,15 +4,16 @@ use std::sync::atomic::{AtomicBool, Ordering};
 
 use network::{FlowId, Schedule};
 use quic::Logs;
-use recording::{ExtraTable, FlowRecord, FlowSample, FlowSeries, ProtocolRecord};
+use recording::{ExtraTable, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, UdpRecord};
 use runtime::{
-    Application, Connections, EndpointId, FlowState, LimitSeries, Pair, quic_record, tcp_record,
+    Application, Connections, EndpointId, FlowState, LimitSeries, Pair, quic_record,
+    tcp_record,
 };
 use rustix::event::Timespec;
 use scenario::Scenario;
 use scenario::model::Flow;
 use sketch::Sketch;
-use transport::{Counters, Limits, Protocol, Streams};
+use transport::{Counters, Datagrams, Limits, Protocol, Streams};
 use units::{Span, Time};
 
 use crate::clock::Clock;
@@ -44,6 +45,8 @@ pub(crate) struct Carried {
     pub(crate) windows: Vec<u32>,
     /// The table of legs, if a flow is split.
     pub(crate) legs: Option<ExtraTable>,
+    /// The tables of applications.
+    pub(crate) applications: Vec<ExtraTable>,
 }
 
 /// The applications of a run.
@@ -297,6 +300,7 @@ impl<'a> Run<'a> {
                 &self.hosts.sockets,
                 &self.watches,
             ),
+            applications: runtime::application_tables(self.scenario, &self.applications, end),
             series: self.series,
             limits: self.limits,
         }
@@ -324,6 +328,15 @@ impl<'a> Run<'a> {
                 let status = flow.transport.controller_status(&flow.controller).to_string().into();
                 let record = quic_record(&state.sent, pairs, self.quic_error(number));
                 (status, ProtocolRecord::Quic(record))
+            }
+            Protocol::Udp => {
+                let endpoints = &self.hosts.sockets.endpoints;
+                let receivers = application.pairs.iter().map(|pair| pair.receiver.index());
+                let answers = receivers.map(|end| endpoints[end].counters().segments).sum();
+                let record =
+                    UdpRecord { datagrams_sent: state.sent.segments, answers_sent: answers };
+                let status = flow.transport.controller_status(&flow.controller).to_string().into();
+                (status, ProtocolRecord::Udp(record))
             }
             // The plan rejects the others.
             _ => (legs::STATUS.into(), ProtocolRecord::Tcp(tcp_record(flow, &state.sent))),
@@ -381,6 +394,19 @@ impl Connections for FlowConnections<'_, '_> {
 
     fn streams(&mut self, endpoint: EndpointId) -> Option<&mut dyn Streams> {
         self.hosts.sockets.streams(endpoint)
+    }
+
+    fn connect_time(&self, now: Time, endpoint: EndpointId) -> Option<Span> {
+        self.hosts.sockets.endpoints[endpoint.index()].connect_time(now)
+    }
+
+    /// The kernel does not count them.
+    fn window_restarts(&self, _endpoint: EndpointId) -> Option<u32> {
+        None
+    }
+
+    fn datagrams(&mut self, endpoint: EndpointId) -> Option<&mut dyn Datagrams> {
+        self.hosts.sockets.datagrams(endpoint)
     }
 
     fn wake_application(&mut self, at: Time) {

@@ -25,6 +25,8 @@ pub struct Counters {
     pub timeouts: u32,
     /// Number of times that fast recovery was entered.
     pub fast_recoveries: u32,
+    /// Number of times that the window started again after idle time (RFC 5681 section 4.1).
+    pub restarts: u32,
     /// Probes of unused capacity.
     pub probes: u64,
 }
@@ -32,12 +34,14 @@ pub struct Counters {
 impl AddAssign for Counters {
     fn add_assign(&mut self, other: Self) {
         // Without `..`, so that a new one has to be considered here.
-        let Self { segments, retransmissions, bytes, timeouts, fast_recoveries, probes } = other;
+        let Self { segments, retransmissions, bytes, timeouts, fast_recoveries, restarts, probes } =
+            other;
         self.segments += segments;
         self.retransmissions += retransmissions;
         self.bytes += bytes;
         self.timeouts += timeouts;
         self.fast_recoveries += fast_recoveries;
+        self.restarts += restarts;
         self.probes += probes;
     }
 }

@@ -2,6 +2,7 @@
 //!
 //! - [`RangeSet`] and [`Reassembly`]: what arrived out of order, and what was acknowledged so
 //! - [`RttEstimator`]: smoothed round-trip time and retransmission timeout
+//! - [`Datagrams`]: messages that may be lost
 //! - [`Delivery`]: samples of the delivery rate
 //! - [`Pacer`]: segments leave one by one
 //! - [`CarefulResume`]: start from what an earlier connection has found
@@ -13,6 +14,7 @@
 //! - [`QuickStart`]: start with a rate that the routers on the path approve
 
 mod careful_resume;
+mod datagrams;
 mod delivery;
 mod endpoint;
 mod limits;
@@ -28,6 +30,7 @@ mod sequence;
 mod streams;
 
 pub use careful_resume::{CarefulResume, ResumePhase, SavedPath};
+pub use datagrams::{Datagram, Datagrams, LEAST_DATAGRAM};
 pub use delivery::Delivery;
 pub use endpoint::{AbortCause, Counters, Endpoint, Sample};
 pub use limits::{Limit, LimitClock, Limits};
@@ -40,4 +43,4 @@ pub use ranges::{Added, Range, RangeSet};
 pub use reassembly::Reassembly;
 pub use rtt::{Estimator, Progress, RtoConfig, RttEstimator};
 pub use sequence::Space;
-pub use streams::{Exchange, Streams};
+pub use streams::{Exchange, Streams, Urgency};

@@ -44,6 +44,8 @@ protocols! {
     Xtp = XTP,
     /// SCTP.
     Sctp = SCTP,
+    /// UDP.
+    Udp = UDP,
 }
 
 impl Protocol {
@@ -74,6 +76,9 @@ pub struct ProtocolEntry {
     /// True if flows have a congestion controller of the registry. XTP has no congestion control,
     /// and SCTP its own.
     pub takes_controller: bool,
+    /// True if it delivers a stream of bytes. The others carry the messages of an application, each
+    /// in a datagram that may be lost.
+    pub has_stream: bool,
     /// True if its packets are segments of TCP, which middleboxes and header compression read.
     pub has_segments_of_tcp: bool,
     /// The table of `transport` with its own settings.
@@ -109,6 +114,7 @@ const TCP: ProtocolEntry = ProtocolEntry {
     status: Status::Published,
     on_kernel: true,
     takes_controller: true,
+    has_stream: true,
     has_segments_of_tcp: true,
     table: None,
     keys: TakenKeys::AllBut(&[]),
@@ -121,6 +127,7 @@ const QUIC: ProtocolEntry = ProtocolEntry {
     status: Status::Implementation("quinn-proto 0.11.19"),
     on_kernel: true,
     takes_controller: true,
+    has_stream: true,
     has_segments_of_tcp: false,
     table: Some("quic"),
     keys: TakenKeys::Only(&["careful_resume"]),
@@ -133,6 +140,7 @@ const STP: ProtocolEntry = ProtocolEntry {
     status: Status::Reconstructed,
     on_kernel: false,
     takes_controller: true,
+    has_stream: true,
     has_segments_of_tcp: false,
     table: Some("stp"),
     keys: TakenKeys::Only(&[
@@ -152,6 +160,7 @@ const SCPS_TP: ProtocolEntry = ProtocolEntry {
     status: Status::Reconstructed,
     on_kernel: false,
     takes_controller: true,
+    has_stream: true,
     has_segments_of_tcp: true,
     table: Some("scps"),
     keys: TakenKeys::AllBut(&[
@@ -179,6 +188,7 @@ const XTP: ProtocolEntry = ProtocolEntry {
     status: Status::Reconstructed,
     on_kernel: false,
     takes_controller: false,
+    has_stream: true,
     has_segments_of_tcp: false,
     table: Some("xtp"),
     keys: TakenKeys::Only(&["mss", "receive_buffer", "initial_window", "reader_rate"]),
@@ -191,6 +201,7 @@ const SCTP: ProtocolEntry = ProtocolEntry {
     status: Status::Published,
     on_kernel: false,
     takes_controller: false,
+    has_stream: true,
     has_segments_of_tcp: false,
     table: Some("sctp"),
     keys: TakenKeys::Only(&[
@@ -200,4 +211,17 @@ const SCTP: ProtocolEntry = ProtocolEntry {
         "reader_rate",
         "initial_sequence",
     ]),
+};
+
+const UDP: ProtocolEntry = ProtocolEntry {
+    name: "udp",
+    summary: "Datagrams that may be lost, for calls and messages, without congestion control",
+    source: "RFC 768",
+    status: Status::Published,
+    on_kernel: true,
+    takes_controller: false,
+    has_stream: false,
+    has_segments_of_tcp: false,
+    table: None,
+    keys: TakenKeys::Only(&[]),
 };

@@ -120,6 +120,12 @@ impl Span {
         Self(self.0.abs_diff(other.0))
     }
 
+    /// So many times as long, at most [`Self::MAX`].
+    #[must_use]
+    pub const fn times(self, count: u64) -> Self {
+        Self(self.0.saturating_mul(count))
+    }
+
     /// The span doubled `times` times, as an exponential back-off does.
     pub const fn doubled(self, times: u32) -> Self {
         Self(self.0.saturating_mul(if times < 64 { 1 << times } else { u64::MAX }))

@@ -83,7 +83,7 @@ def taken(
 
 def of_name(name: str, written: dict[str, Any], link: Link) -> Over:
     """One transport with its parameters, for the flow that is compared."""
-    known = {entry.name: entry for entry in _native.transports()}
+    known = {one.name: one for one in _native.transports() if one.carries == "stream"}
     try:
         spec = Spec.parse(name)
     except UnfitError as error:

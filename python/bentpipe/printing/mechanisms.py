@@ -58,6 +58,8 @@ def limits_of_leg(row: Mapping[str, Any]) -> str:
 
 LINK = (words("link"), words("direction"))
 """The columns of mechanisms of links."""
+FLOW = (words("flow"), words("direction"))
+"""The columns of applications with data in both directions."""
 LEG = (words("flow"), number("leg", "leg"))
 """The columns of what an end of a leg counts."""
 
@@ -228,6 +230,60 @@ TABLES: Mapping[str, tuple[Shown, ...]] = {
         number("holes", "skipped_holes"),
         number("given up kB", "given_up_bytes", places=1, unit=1e3),
         number("holes", "given_up_holes"),
+    ),
+    "call": (
+        *FLOW,
+        words("codec"),
+        number("sent", "sent_packets"),
+        number("lost or late %", "loss", places=2, unit=0.01),
+        number("network ms", "mean_delay_ms", places=1),
+        number("jitter ms", "jitter_ms", places=1),
+        number("mouth to ear ms", "mouth_to_ear_ms", places=1),
+        number("R", "rating", places=1),
+        number("MOS", "mos", places=2),
+        number("MOS without echo", "mos_without_echo", places=2),
+    ),
+    "messages": (
+        *FLOW,
+        number("sent", "sent_messages"),
+        number("arrived", "arrived_messages"),
+        number("p50 ms", "p50_delay_ms", places=1),
+        number("p95 ms", "p95_delay_ms", places=1),
+        number("p99 ms", "p99_delay_ms", places=1),
+        number("> 100 ms %", "above_100ms", places=1, unit=0.01),
+        number("> 150 ms %", "above_150ms", places=1, unit=0.01),
+        number("> 300 ms %", "above_300ms", places=1, unit=0.01),
+    ),
+    "responses": (
+        words("flow"),
+        number("requests", "requests"),
+        number("answers", "answers"),
+        number("response p50 ms", "p50_response_ms", places=1),
+        number("p95 ms", "p95_response_ms", places=1),
+        number("p99 ms", "p99_response_ms", places=1),
+        number("max ms", "max_response_ms", places=1),
+        number("> deadline %", "above_deadline", places=1, unit=0.01),
+    ),
+    "video": (
+        words("flow"),
+        words("rule"),
+        number("start-up s", "start_up_s", places=2),
+        number("stalls", "stalls"),
+        number("stalled s", "stalled_s", places=2),
+        number("mean Mbit/s", "mean_bitrate_bps", places=3, unit=1e6),
+        number("switches", "switches"),
+        number("given up", "given_up"),
+        number("window restarts", "window_restarts"),
+        number("reward", "reward", places=2),
+    ),
+    "speedtest": (
+        words("flow"),
+        number("down Mbit/s", "download_bps", places=2, unit=1e6),
+        number("up Mbit/s", "upload_bps", places=2, unit=1e6),
+        number("idle ms", "idle_latency_ms", places=1),
+        number("down ms", "download_latency_ms", places=1),
+        number("up ms", "upload_latency_ms", places=1),
+        number("round trips/min", "responsiveness_rpm"),
     ),
 }
 

@@ -7,6 +7,7 @@ from typing import IO, TYPE_CHECKING
 from bentpipe.console import show, table
 from bentpipe.counts import has_other_protocols, packets, timers
 from bentpipe.limits import held_back_by, is_measured, shares_of
+from bentpipe.loads import HEADINGS, rows
 from bentpipe.numbers import decimals, percent
 from bentpipe.printing.mechanisms import print_on_path
 
@@ -64,7 +65,13 @@ def tables_of(recording: Recording) -> list[Table]:
             decimals(link.p95_queueing_delay_ms, 1),
             decimals(link.max_queue_bytes / 1e3, 1),
         )
-    return [flows, *limit_tables(recording), *quic_tables(recording), links]
+    return [
+        flows,
+        *page_tables(recording),
+        *limit_tables(recording),
+        *quic_tables(recording),
+        links,
+    ]
 
 
 def print_recording(recording: Recording) -> None:
@@ -97,6 +104,16 @@ def limit_tables(recording: Recording) -> list[Table]:
     for flow in recording.flows:
         limits.add_row(flow.flow, decimals(flow.limited_s, 2), held_back_by(shares_of(flow)))
     return [limits]
+
+
+def page_tables(recording: Recording) -> list[Table]:
+    """Loads of pages with the parts of their critical path, if a flow loads any."""
+    if "page_loads" not in recording.names:
+        return []
+    pages = table(*HEADINGS)
+    for row in rows(recording.table("page_loads")):
+        pages.add_row(*row)
+    return [pages]
 
 
 def quic_tables(recording: Recording) -> list[Table]:

@@ -45,6 +45,10 @@ TITLES = {
     "trace": "Traces",
     "proxies": "Split proxies",
     "acm": "Adaptive coding and modulation",
+    "call": "Calls",
+    "responses": "Responses to messages",
+    "speedtest": "Speed tests",
+    "video": "Videos",
 }
 """Kinds whose name alone says too little."""
 COUNTED = ("bytes", "slots")

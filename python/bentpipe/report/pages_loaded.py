@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+from bentpipe.loads import PARTS, by_flow, median
 from bentpipe.numbers import count, significant
 from bentpipe.report.page import Cell, Column, Table
 
@@ -64,4 +65,23 @@ def blocks(run: Run) -> list[Table]:
             Cell(count(missing), missing),
             *(Cell(significant(value), value) for value in ends),  # type: ignore[arg-type]
         ])  # fmt: skip
-    return [Table("pages-table", "Page load times", columns, rows)]
+    return [Table("pages-table", "Page load times", columns, rows), *critical_paths(run)]
+
+
+def critical_paths(run: Run) -> list[Table]:
+    """Medians of the parts of the critical path of each flow that loads pages as browsers do."""
+    if "page_loads" not in run.recording.names:
+        return []
+    columns = [
+        Column("flow", numeric=False),
+        Column("round trips"),
+        Column("byte index", "s"),
+        Column("object index", "s"),
+        *(Column(words, "s") for words in PARTS.values()),
+    ]
+    numbers = ("round_trips", "byte_index_s", "object_index_s", *PARTS)
+    rows = []
+    for flow, complete in by_flow(run.recording.table("page_loads")):
+        values = [median(complete[column]) for column in numbers]
+        rows.append([Cell(flow), *(Cell(significant(value), value) for value in values)])
+    return [Table("critical-path", "Critical path: medians of its parts", columns, rows)]

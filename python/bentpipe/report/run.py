@@ -10,6 +10,7 @@ import polars as pl
 from bentpipe._native import Recording
 from bentpipe.counts import has_other_protocols, packets, timers
 from bentpipe.numbers import amount, count, on_pages, percent, scale, significant
+from bentpipe.pages.waterfall import waterfalls
 from bentpipe.plots import Figure, line_figure
 from bentpipe.report import pages_loaded
 from bentpipe.report.kernel import kernel_section, kernel_summary
@@ -90,6 +91,7 @@ def run_page(folder: Path) -> Page:
                 flows_table(flows, on_kernel),
                 *limit_blocks(flows, on_kernel, limited_legs(run)),
                 *pages_loaded.blocks(run),
+                *waterfalls(run),
             ],
         ),
         legs_section(run, timeline),
@@ -467,7 +469,8 @@ def pages_figure(table: pl.DataFrame, names: Sequence[str], timeline: Timeline) 
             pl.col("response_s").alias("y"),
         )
     )
-    if points.is_empty():
+    # One load has a row in the table, and no line.
+    if points["series"].is_unique().all():
         return None
     title, y = "Page load time", "page load time (s)"
     return line_figure("pages", title, "start of the request (s)", y, points, timeline=timeline)

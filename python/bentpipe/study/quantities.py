@@ -47,6 +47,29 @@ WHOLE_NAMES = {
     "immediate_acks_sent": "frames",
     "mtu_probes_sent": "probes",
     "mtu_probes_lost": "probes",
+    "sent_messages": "messages",
+    "arrived_messages": "messages",
+    "requests": "requests",
+    "answers": "answers",
+    "stalls": "stalls",
+    "responsiveness_rpm": "1/min",
+    **dict.fromkeys(
+        (
+            "loss",
+            "burst_ratio",
+            "rating",
+            "mos",
+            "rating_without_echo",
+            "mos_without_echo",
+            "above_100ms",
+            "above_150ms",
+            "above_300ms",
+            "above_deadline",
+            "stall_ratio",
+            "reward",
+        ),
+        "1",
+    ),
 }
 
 SHOWN = {
@@ -63,11 +86,17 @@ SUMS = frozenset({"mean", "sum", "min", "max", "median"})
 """Aggregates of counts that are counts, or means of them."""
 
 Better = Literal["higher", "lower"]
-HIGHER = frozenset({"goodput_bps", "throughput_bps", "utilisation", "jain_index", "completed"})
+HIGHER = frozenset({
+    "goodput_bps", "throughput_bps", "utilisation", "jain_index", "completed", "mos", "rating",
+    "mos_without_echo", "rating_without_echo", "mean_bitrate_bps", "download_bps", "upload_bps",
+    "responsiveness_rpm", "reward",
+})  # fmt: skip
 """Columns of which more is better for the users of a link."""
 LOWER = (
     "completion_s", "response_s", "rtt_ms", "queueing_delay_ms", "queue_bytes", "dropped_packets",
-    "corrupted_packets", "retransmitted", "timeouts", "aborted",
+    "corrupted_packets", "retransmitted", "timeouts", "aborted", "delay_ms", "latency_ms",
+    "response_ms", "mouth_to_ear_ms", "jitter_ms", "loss", "stalls", "stalled_s", "stall_ratio",
+    "start_up_s", "above_100ms", "above_150ms", "above_300ms", "above_deadline",
 )  # fmt: skip
 """Ends of columns of which less is better."""
 Interval = Literal["student", "bootstrap"]

@@ -3,17 +3,27 @@
 //! An application is called when its timer expires, and when an endpoint has received the number of
 //! bytes that the application waits for. It is not called for single packets.
 
+mod call;
+mod channel;
 mod download;
+mod machine;
+mod messages;
+mod page;
 mod source;
+mod speedtest;
+mod video;
 mod web;
 
 use recording::PageRecord;
 use scenario::Scenario;
 use scenario::model::{Flow, Traffic};
-use transport::{AbortCause, Streams};
-use units::Time;
+use transport::{AbortCause, Datagrams, Streams};
+use units::{Span, Time};
+
+pub use machine::{APPLICATION_TABLES, application_tables};
 
 use download::Transfer;
+use machine::Machine;
 use source::Source;
 use web::Browser;
 
@@ -37,6 +47,18 @@ pub trait Connections {
     /// Streams of the connection of an endpoint, for requests and answers, if its protocol has any.
     /// The application is called for each that has arrived.
     fn streams(&mut self, endpoint: EndpointId) -> Option<&mut dyn Streams>;
+    /// Time from the opening of a connection until its transport had set it up, at the end that
+    /// opened it; `None` if it has not yet, or if the backend does not know.
+    fn connect_time(&self, now: Time, endpoint: EndpointId) -> Option<Span> {
+        let _ = (now, endpoint);
+        None
+    }
+    /// Number of times that the window of an endpoint started again after idle time; `None` where
+    /// its transport does not count them.
+    fn window_restarts(&self, endpoint: EndpointId) -> Option<u32>;
+    /// Datagrams of an endpoint, if its protocol has no stream of bytes. The application is called
+    /// when some have arrived.
+    fn datagrams(&mut self, endpoint: EndpointId) -> Option<&mut dyn Datagrams>;
     /// Sets a timer of the application.
     fn wake_application(&mut self, at: Time);
 }
@@ -62,6 +84,7 @@ enum Kind {
     Transfer(Transfer),
     Browser(Box<Browser>),
     Source(Box<Source>),
+    Machine(Machine),
 }
 
 /// A flow: its connections and the application that drives them.
@@ -91,19 +114,26 @@ pub fn applications(scenario: &Scenario, seed: u64) -> Vec<Application> {
 impl Application {
     /// The application of flow number `number`, before its start.
     fn new(flow: &Flow, number: usize, seed: u64) -> Self {
-        let (kind, endless) = match flow.traffic {
+        let endless = flow.traffic.is_endless();
+        let kind = match &flow.traffic {
             Traffic::Download { size, request } => {
-                (Kind::Transfer(Transfer::download(size.get(), request.get())), false)
+                Kind::Transfer(Transfer::download(size.get(), request.get()))
             }
-            Traffic::Bulk { size } => {
-                (Kind::Transfer(Transfer::bulk(size.map(units::Bytes::get))), size.is_none())
-            }
-            Traffic::Web(web) => (Kind::Browser(Browser::new(web).into()), web.pages.is_none()),
+            Traffic::Bulk { size } => Kind::Transfer(Transfer::bulk(size.map(units::Bytes::get))),
+            Traffic::Web(web) => Kind::Browser(Browser::new(*web).into()),
             Traffic::Constant { rate, message } => {
-                (Kind::Source(Source::constant(rate, message).into()), true)
+                Kind::Source(Source::constant(*rate, *message).into())
             }
             Traffic::OnOff { rate, message, pattern } => {
-                (Kind::Source(Source::on_off(rate, message, pattern, number, seed).into()), true)
+                Kind::Source(Source::on_off(*rate, *message, *pattern, number, seed).into())
+            }
+            Traffic::Page(_)
+            | Traffic::Call(_)
+            | Traffic::Messages(_)
+            | Traffic::Video(_)
+            | Traffic::Speedtest(_) => {
+                let machine = Machine::of(flow).expect("each of them has its driver");
+                Kind::Machine(machine)
             }
         };
         Self {
@@ -129,6 +159,7 @@ impl Application {
             Kind::Transfer(transfer) => transfer.is_cut_short(),
             Kind::Browser(browser) => browser.is_cut_short(),
             Kind::Source(_) => false,
+            Kind::Machine(machine) => machine.is_cut_short(),
         };
         self.finished.is_some() && !cut_short
     }
@@ -137,7 +168,7 @@ impl Application {
     pub fn size(&self) -> Option<u64> {
         match &self.kind {
             Kind::Transfer(transfer) => transfer.size(),
-            Kind::Browser(_) | Kind::Source(_) => None,
+            Kind::Browser(_) | Kind::Source(_) | Kind::Machine(_) => None,
         }
     }
 
@@ -149,6 +180,9 @@ impl Application {
     /// A timer of the application expired; the first one is its start, and from its stop on it does
     /// nothing but wait for what is on its way.
     pub fn on_timer(&mut self, now: Time, connections: &mut dyn Connections) {
+        if matches!(self.kind, Kind::Machine(_)) {
+            return self.run_machine(now, connections);
+        }
         let mut context = Context { now, connections, pairs: &mut self.pairs };
         if self.stop.is_none_or(|stop| now < stop) {
             match &mut self.kind {
@@ -157,6 +191,7 @@ impl Application {
                 // Nobody takes what it would write.
                 Kind::Source(_) if self.aborted.is_some() => {}
                 Kind::Source(source) => source.on_timer(&mut context),
+                Kind::Machine(_) => {}
             }
         } else if self.finished.is_none() && self.aborted.is_none() && !self.stopped {
             self.stopped = true;
@@ -164,8 +199,26 @@ impl Application {
                 Kind::Transfer(transfer) => transfer.stop(&mut context),
                 Kind::Browser(browser) => browser.stop(),
                 Kind::Source(source) => source.stop(&mut context),
+                Kind::Machine(_) => false,
             };
             self.finished = done.then_some(now);
+        }
+    }
+
+    /// A timer of an application of the crate `applications` has expired.
+    fn run_machine(&mut self, now: Time, connections: &mut dyn Connections) {
+        let is_over = self.is_over();
+        let Kind::Machine(machine) = &mut self.kind else { return };
+        if is_over {
+            return;
+        }
+        if self.stop.is_some_and(|stop| now >= stop) && !self.stopped {
+            self.stopped = true;
+            machine.stop();
+        }
+        let mut context = Context { now, connections, pairs: &mut self.pairs };
+        if machine.on_timer(&mut context) {
+            self.finished = Some(now);
         }
     }
 
@@ -181,9 +234,10 @@ impl Application {
             Kind::Transfer(transfer) => transfer.on_received(&mut context, endpoint),
             Kind::Browser(browser) => browser.on_received(&mut context, endpoint),
             Kind::Source(source) => source.on_received(&mut context),
+            Kind::Machine(machine) => machine.on_received(&mut context, endpoint),
         };
         // Data that was on its way when TCP gave up may still complete it. It stays aborted.
-        if done && self.aborted.is_none() {
+        if done && !self.is_over() {
             self.finished = Some(now);
         }
     }
@@ -196,7 +250,8 @@ impl Application {
     /// Web pages, if it fetches any.
     pub fn pages(&self) -> Vec<PageRecord> {
         match &self.kind {
-            Kind::Transfer(_) | Kind::Source(_) => Vec::new(),
+            Kind::Machine(Machine::Page(loader)) => loader.pages(),
+            Kind::Transfer(_) | Kind::Source(_) | Kind::Machine(_) => Vec::new(),
             Kind::Browser(browser) => browser.pages().to_vec(),
         }
     }
@@ -205,7 +260,7 @@ impl Application {
     pub fn offered_bytes(&self) -> Option<u64> {
         match &self.kind {
             Kind::Source(source) => Some(source.offered()),
-            Kind::Transfer(_) | Kind::Browser(_) => None,
+            Kind::Transfer(_) | Kind::Browser(_) | Kind::Machine(_) => None,
         }
     }
 
@@ -214,7 +269,7 @@ impl Application {
     pub fn burst_completion_s(&self) -> Option<f64> {
         match &self.kind {
             Kind::Source(source) => source.burst_completion_s(),
-            Kind::Transfer(_) | Kind::Browser(_) => None,
+            Kind::Transfer(_) | Kind::Browser(_) | Kind::Machine(_) => None,
         }
     }
 }

@@ -7,16 +7,14 @@
 //! Over connections with streams, each request and its answer have a stream of their own, as with
 //! HTTP/3 (RFC 9114).
 
-mod channel;
-
 use std::collections::VecDeque;
 
 use recording::{ObjectRecord, PageRecord};
 use scenario::model::Web;
 use units::Time;
 
+use super::channel::Channel;
 use super::{Context, EndpointId};
-use channel::Channel;
 
 /// The browser.
 #[derive(Clone, Debug)]

@@ -160,9 +160,10 @@ pub(crate) struct Flow {
     /// The node that receives the data.
     pub to: Name,
     /// The congestion controller: its name, or a table with its name and parameters. `"none"`, no
-    /// congestion control, is for `transport.protocol = "scps-tp"` with a `rate`, for `"xtp"`,
-    /// which has none, and for `"sctp"`, which has one of its own. Default: that of the profile of
-    /// the host; a flow without a profile must have one.
+    /// congestion control, is for `transport.protocol = "scps-tp"` with a `rate`, for `"xtp"`
+    /// and `"udp"`, which have none, and for `"sctp"`, which has one of its own. Default: that of
+    /// the profile of the host, and `"none"` with `"udp"`. Other flows without a profile must have
+    /// one.
     pub controller: Option<Controller>,
     /// Profiles of the operating systems of the hosts: one name for both ends, or a table with
     /// `from` and `to`. Default: the `host` of the nodes. A profile sets buffers, controller,

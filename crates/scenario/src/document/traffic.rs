@@ -5,8 +5,10 @@ use serde::{Deserialize, Serialize};
 use units::{Bytes, Rate, Span};
 
 use super::words::{Off, Unlimited};
+use crate::page::document::Page;
 
-/// One of `download`, `bulk`, `web`, `constant` and `on_off`.
+/// One of `download`, `bulk`, `web`, `page`, `constant`, `on_off`, `call`, `messages`, `video` and
+/// `speedtest`.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged, deny_unknown_fields)]
 pub(crate) enum Traffic {
@@ -36,6 +38,10 @@ pub(crate) enum Traffic {
         /// `to` fetches pages from `from` by HTTP/1.1, or over streams of QUIC as HTTP/3 does.
         web: Web,
     },
+    Page {
+        /// `to` loads pages from `from` as a browser does.
+        page: Box<Page>,
+    },
     Constant {
         /// `from` opens the connection and writes at a constant rate until the flow stops.
         constant: Constant,
@@ -44,6 +50,23 @@ pub(crate) enum Traffic {
         /// `from` opens the connection and writes in bursts until the flow stops.
         on_off: OnOff,
     },
+    Call {
+        /// A voice call between `from` and `to`, with `transport.protocol = "udp"`.
+        call: applications::call::Settings,
+    },
+    Messages {
+        /// `to` sends requests at a period, and `from` answers: over datagrams with
+        /// `transport.protocol = "udp"`, else over one connection that `to` opens.
+        messages: applications::messages::Settings,
+    },
+    Video {
+        /// `to` plays an adaptive video that it fetches from `from`.
+        video: applications::video::Settings,
+    },
+    Speedtest {
+        /// `to` tests the rate and the latency of its connection to `from`, each way.
+        speedtest: applications::speedtest::Settings,
+    },
 }
 
 impl Traffic {
@@ -51,7 +74,14 @@ impl Traffic {
     pub(crate) fn write(&self) -> Option<Bytes> {
         match self {
             Self::Download { write, .. } | Self::Bulk { write, .. } => *write,
-            Self::Web { .. } | Self::Constant { .. } | Self::OnOff { .. } => None,
+            Self::Web { .. }
+            | Self::Page { .. }
+            | Self::Constant { .. }
+            | Self::OnOff { .. }
+            | Self::Call { .. }
+            | Self::Messages { .. }
+            | Self::Video { .. }
+            | Self::Speedtest { .. } => None,
         }
     }
 }

@@ -1,10 +1,15 @@
 //! Applications of flows. All that the laboratory needs to know of one stands here: its amount of
 //! data, its connections, its writes, and its description.
 
+use std::sync::Arc;
+
+use applications::{call, messages, speedtest, video};
 use units::{Bytes, Rate, Span};
 
+use super::page::{Http, Page};
+
 /// An application.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub enum Traffic {
     /// `to` opens the connection, sends a request and receives `size` bytes from `from`.
     Download {
@@ -20,6 +25,8 @@ pub enum Traffic {
     },
     /// `to` fetches pages from `from` by HTTP/1.1.
     Web(Web),
+    /// `to` loads pages from `from` as a browser does.
+    Page(Arc<Page>),
     /// `from` opens the connection and writes at a constant rate.
     Constant {
         /// Rate, counted without headers.
@@ -36,6 +43,14 @@ pub enum Traffic {
         /// When it writes.
         pattern: OnOff,
     },
+    /// Both talk.
+    Call(call::Settings),
+    /// `to` asks, and `from` answers.
+    Messages(messages::Settings),
+    /// `to` plays a video of `from`.
+    Video(Arc<video::Settings>),
+    /// `to` tests its connection to `from`.
+    Speedtest(speedtest::Settings),
 }
 
 /// Bursts and silences.
@@ -111,6 +126,19 @@ impl Writes {
     }
 }
 
+/// Loads of pages, one after the other.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Loading {
+    /// Number of loads; `None` goes on until the run ends.
+    pub pages: Option<u32>,
+    /// Time from the start of one to the start of the next.
+    pub interval: Span,
+    /// Bytes of the content of a page.
+    pub bytes: u64,
+    /// Objects of a page.
+    pub objects: u64,
+}
+
 impl Web {
     /// Bytes of all objects of a page.
     pub fn page(&self) -> u64 {
@@ -125,8 +153,13 @@ impl Traffic {
             Self::Download { .. } => "download",
             Self::Bulk { .. } => "bulk",
             Self::Web(_) => "web",
+            Self::Page(_) => "page",
             Self::Constant { .. } => "constant",
             Self::OnOff { .. } => "on_off",
+            Self::Call(_) => "call",
+            Self::Messages(_) => "messages",
+            Self::Video(_) => "video",
+            Self::Speedtest(_) => "speedtest",
         }
     }
 
@@ -135,7 +168,14 @@ impl Traffic {
         match *self {
             Self::Download { size, .. } => Some(size),
             Self::Bulk { size } => size,
-            Self::Web(_) | Self::Constant { .. } | Self::OnOff { .. } => None,
+            Self::Web(_)
+            | Self::Page(_)
+            | Self::Constant { .. }
+            | Self::OnOff { .. }
+            | Self::Call(_)
+            | Self::Messages(_)
+            | Self::Video(_)
+            | Self::Speedtest(_) => None,
         }
     }
 
@@ -146,7 +186,20 @@ impl Traffic {
             Self::OnOff { rate, message, pattern } => {
                 Some(Writes { rate, message, pattern: Some(pattern) })
             }
-            Self::Download { .. } | Self::Bulk { .. } | Self::Web(_) => None,
+            Self::Call(call) => Some(Writes {
+                rate: call.payload_rate(),
+                message: Bytes(call.payload()),
+                pattern: None,
+            }),
+            Self::Messages(messages) => {
+                Some(Writes { rate: messages.rate(), message: messages.answer, pattern: None })
+            }
+            Self::Download { .. }
+            | Self::Bulk { .. }
+            | Self::Web(_)
+            | Self::Page(_)
+            | Self::Video(_)
+            | Self::Speedtest(_) => None,
         }
     }
 
@@ -155,29 +208,93 @@ impl Traffic {
         if let Self::Web(web) = self { Some(web) } else { None }
     }
 
+    /// Pages that it loads as a browser does.
+    pub fn page(&self) -> Option<&Page> {
+        if let Self::Page(page) = self { Some(page) } else { None }
+    }
+
+    /// Loads of pages; `None` for other applications.
+    pub fn loading(&self) -> Option<Loading> {
+        let (pages, interval, bytes, objects) = match self {
+            Self::Web(web) => {
+                (web.pages, web.interval, web.page(), 1 + u64::from(web.embedded_objects))
+            }
+            Self::Page(page) => {
+                (page.pages, page.interval, page.bytes(), page.objects.len() as u64)
+            }
+            _ => return None,
+        };
+        Some(Loading { pages, interval, bytes, objects })
+    }
+
     /// Returns true if the receiver of the data, `to`, opens the connections.
     pub fn receiver_opens(&self) -> bool {
         match self {
-            Self::Download { .. } | Self::Web(_) => true,
+            Self::Download { .. }
+            | Self::Web(_)
+            | Self::Page(_)
+            | Self::Call(_)
+            | Self::Messages(_)
+            | Self::Video(_)
+            | Self::Speedtest(_) => true,
             Self::Bulk { .. } | Self::Constant { .. } | Self::OnOff { .. } => false,
         }
     }
 
     /// Returns true if it goes on until the run ends.
     pub fn is_endless(&self) -> bool {
-        self.web().map_or(self.size().is_none(), |web| web.pages.is_none())
+        match self {
+            Self::Web(web) => web.pages.is_none(),
+            Self::Page(page) => page.pages.is_none(),
+            Self::Call(call) => call.duration.is_none(),
+            Self::Messages(messages) => messages.count.is_none(),
+            Self::Download { .. } | Self::Bulk { .. } => self.size().is_none(),
+            Self::Constant { .. } | Self::OnOff { .. } => true,
+            Self::Video(_) | Self::Speedtest(_) => false,
+        }
     }
 
     /// Parallel connections.
     pub fn connections(&self) -> u32 {
-        self.web().map_or(1, |web| web.connections)
+        match self {
+            Self::Web(web) => web.connections,
+            Self::Page(page) => page.most_connections(),
+            Self::Speedtest(test) => test.connections,
+            _ => 1,
+        }
+    }
+
+    /// Returns true if it cannot do without datagrams.
+    pub fn needs_datagrams(&self) -> bool {
+        matches!(self, Self::Call(_))
+    }
+
+    /// Payload in bytes of the datagrams of `from` and of `to`, if datagrams carry it.
+    pub fn datagrams(&self) -> Option<[u64; 2]> {
+        match self {
+            Self::Call(call) => Some([call.payload(); 2]),
+            Self::Messages(messages) => Some([messages.answer.get(), messages.request.get()]),
+            Self::Download { .. }
+            | Self::Bulk { .. }
+            | Self::Web(_)
+            | Self::Page(_)
+            | Self::Constant { .. }
+            | Self::OnOff { .. }
+            | Self::Video(_)
+            | Self::Speedtest(_) => None,
+        }
     }
 
     /// Streams of a connection of QUIC that may have data at the same time.
     pub fn streams(&self) -> u64 {
-        let Some(web) = self.web().filter(|web| web.pipelining) else { return 1 };
-        let objects = web.embedded_objects.div_ceil(web.connections.max(1));
-        u64::from(objects).clamp(1, quic::Settings::OPEN_REQUESTS)
+        let objects = match self {
+            Self::Web(web) if web.pipelining => {
+                u64::from(web.embedded_objects.div_ceil(web.connections.max(1)))
+            }
+            Self::Page(page) if page.http == Http::Three => page.objects.len() as u64,
+            _ => 1,
+        };
+        objects.clamp(1, quic::Settings::OPEN_REQUESTS)
     }
 
     /// Description of the application between the nodes `from`, which has the data, and `to`.
@@ -190,10 +307,36 @@ impl Traffic {
                 "{to} fetches pages of {} + {} x {} from {from}",
                 web.main_object, web.embedded_objects, web.embedded_object
             ),
+            Self::Page(page) => format!(
+                "{to} loads the page {} of {} objects and {} from {from} by HTTP/{}",
+                page.site,
+                page.objects.len(),
+                Bytes(page.bytes()),
+                page.http.name()
+            ),
             Self::Constant { rate, .. } => format!("{from} writes {rate} to {to}"),
             Self::OnOff { rate, pattern, .. } => format!(
                 "{from} writes {rate} to {to} for {} at a time, with {} between, on average",
                 pattern.on, pattern.off
+            ),
+            Self::Call(call) => format!(
+                "{from} and {to} talk with {} at {}, in packets of {}",
+                call.codec.name(),
+                call.rate(),
+                call.frame
+            ),
+            Self::Messages(messages) => format!(
+                "{to} sends {} to {from} every {}, and gets {} back",
+                messages.request, messages.interval, messages.answer
+            ),
+            Self::Video(video) => format!(
+                "{to} plays {} of video from {from}, chosen by {}",
+                video.length,
+                video.rule.name()
+            ),
+            Self::Speedtest(test) => format!(
+                "{to} tests the speed from and to {from} for {} each, over {} connections",
+                test.duration, test.connections
             ),
         }
     }

@@ -129,6 +129,8 @@ transports! {
     Xtp(xtp::Config),
     /// SCTP.
     Sctp(sctp::Config),
+    /// UDP.
+    Udp(udp::Config),
 }
 
 impl Transport {
@@ -141,6 +143,7 @@ impl Transport {
             Self::Stp(_) => Protocol::Stp,
             Self::Xtp(_) => Protocol::Xtp,
             Self::Sctp(_) => Protocol::Sctp,
+            Self::Udp(_) => Protocol::Udp,
         }
     }
 
@@ -216,6 +219,7 @@ impl Transport {
             Self::Quic(_) if self.has_quinns_controller() => Protocol::Quic.entry().status,
             Self::Sctp(_) => Protocol::Sctp.entry().status,
             Self::Xtp(_) => Protocol::Xtp.entry().status,
+            Self::Udp(_) => Protocol::Udp.entry().status,
             Self::Tcp(_) | Self::Quic(_) | Self::Stp(_) => controller.entry().status,
         }
     }

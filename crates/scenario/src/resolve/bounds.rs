@@ -43,15 +43,17 @@ pub(super) fn recorded(
         )));
     }
     if rows.objects > MOST_ROWS {
-        let web = scenario.flows.iter().position(|flow| flow.traffic.web().is_some());
-        let entry = web.and_then(|flow| entries.get(flow)).copied().unwrap_or_default();
-        let path = Path::entry("flow", entry).key("traffic").key("web");
+        let flow = scenario.flows.iter().position(|flow| flow.traffic.loading().is_some());
+        let entry = flow.and_then(|flow| entries.get(flow)).copied().unwrap_or_default();
+        let key = flow.map_or("web", |flow| scenario.flows[flow].traffic.key());
+        let path = Path::entry("flow", entry).key("traffic").key(key);
         let expected = format!("pages with at most {MOST_ROWS} objects in all");
         let problem = Problem::new(path, expected, format!("up to {}", rows.objects));
-        problems.push(problem.because(
+        let objects = if key == "web" { "`embedded_objects`" } else { "objects" };
+        problems.push(problem.because(format!(
             "each is a row of the recording; a longer `interval`, fewer `pages` and fewer \
-             `embedded_objects` have fewer",
-        ));
+             {objects} have fewer"
+        )));
     }
 }
 

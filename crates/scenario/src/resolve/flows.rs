@@ -1,7 +1,9 @@
 //! Flows with their controllers, transport and traffic.
 
+use std::path::Path as FilePath;
 use std::sync::Arc;
 
+use applications::{call, speedtest, video};
 use congestion::{Controller as _, Ecn, ParameterError, Specification, Value};
 use language::describe;
 use language::error::Problem;
@@ -14,12 +16,13 @@ use units::{Bytes, Span};
 
 use super::{Numbers, buffers, hints, hosts, protocols};
 use crate::document::{self, Controller, Document, ParameterValue};
-use crate::model::{Distribution, Flow, Gateway, OnOff, Plan, Traffic, Web};
+use crate::model::{Distribution, Flow, Gateway, OnOff, Traffic, Transport, Web};
+use crate::page;
 
 /// All flows, `count` spelt out, and for each the number of its `[[flow]]`.
 pub(super) fn flows(
     document: &Document,
-    tree: &Tree,
+    (tree, directory): (&Tree, &FilePath),
     numbers: &Numbers,
     problems: &mut Vec<Problem>,
 ) -> (Vec<Flow>, Vec<usize>) {
@@ -43,8 +46,12 @@ pub(super) fn flows(
         let name = flow.name.as_ref().map_or_else(|| format!("flow-{i}"), |name| name.0.clone());
         let settings = hosts::of_writes(settings, flow, &path, problems);
         let hosts::Settings { transport, controller, hosts } = settings;
-        let traffic = traffic(&flow.traffic, transport.plan(), &path.key("traffic"), problems);
+        let carried = Carried { transport: &transport, tree, directory };
+        let traffic = traffic(&flow.traffic, &carried, &path.key("traffic"), problems);
+        let Some(traffic) = traffic else { continue };
         let transport = hosts::opened(transport, hosts.as_deref(), &traffic);
+        let transport =
+            protocols::of_application(transport, &traffic, document.ip, &path, problems);
         protocols::check_flow(&transport, &controller, &path, problems);
         if let Some(parameter) =
             controller.only_with_marks().filter(|_| transport.ecn() == Ecn::Off)
@@ -84,7 +91,7 @@ pub(super) fn flows(
                 hosts: hosts.clone(),
                 reader_rate: flow.transport.reader_rate,
                 initial_sequence: initial_sequence.unwrap_or_else(|| sequence_of(flows.len())),
-                traffic,
+                traffic: traffic.clone(),
                 paths: Arc::default(),
                 gateways: none.clone(),
             });
@@ -227,15 +234,31 @@ fn delayed_ack(written: document::DelayedAck) -> AckTiming {
     })
 }
 
+/// The transport of a flow, and the scenario with the folder of its file, for its traffic.
+struct Carried<'a> {
+    transport: &'a Transport,
+    tree: &'a Tree,
+    directory: &'a FilePath,
+}
+
+/// The traffic of a flow; `None` with problems of a page.
 fn traffic(
     written: &document::Traffic,
-    transport: &dyn Plan,
+    carried: &Carried<'_>,
     path: &Path,
     problems: &mut Vec<Problem>,
-) -> Traffic {
+) -> Option<Traffic> {
+    let Carried { transport, tree, directory } = carried;
+    let protocol = transport.protocol();
+    let transport = transport.plan();
     let segment = Bytes(transport.full_payload().into());
     let has_streams = transport.has_streams();
-    match written {
+    Some(match written {
+        document::Traffic::Page { page } => {
+            let path = &path.key("page");
+            let place = page::Place { tree, directory, path, protocol };
+            Traffic::Page(page::resolve(page, &place, problems)?.into())
+        }
         document::Traffic::Download { download, request, .. } => {
             Traffic::Download { size: *download, request: *request }
         }
@@ -271,6 +294,65 @@ fn traffic(
                 distribution: distribution(on_off, &path.key("on_off"), problems),
             },
         },
+        document::Traffic::Call { call } => {
+            check_call(call, &path.key("call"), problems);
+            Traffic::Call(*call)
+        }
+        document::Traffic::Messages { messages } => Traffic::Messages(*messages),
+        document::Traffic::Video { video } => {
+            check_video(video, &path.key("video"), problems);
+            Traffic::Video(Arc::new(video.clone()))
+        }
+        document::Traffic::Speedtest { speedtest } => {
+            check_speedtest(speedtest, &path.key("speedtest"), problems);
+            Traffic::Speedtest(*speedtest)
+        }
+    })
+}
+
+/// A bit rate is for a codec that has several.
+fn check_call(call: &call::Settings, path: &Path, problems: &mut Vec<Problem>) {
+    if let (Some(bitrate), Some(fixed)) = (call.bitrate, call.codec.fixed_rate()) {
+        let expected = "no `bitrate` with this codec";
+        let problem = Problem::new(path.key("bitrate"), expected, format!("\"{bitrate}\""));
+        problems.push(problem.because(format!("{} has {fixed}", call.codec.name())));
+    }
+}
+
+/// Bit rates rise, and the buffer has room for the segment that plays and the next one.
+fn check_video(video: &video::Settings, path: &Path, problems: &mut Vec<Problem>) {
+    let place = path.key("ladder");
+    if let Some(pair) = video.ladder.windows(2).find(|pair| pair[0] >= pair[1]) {
+        let [lower, higher] = [pair[0], pair[1]];
+        let expected = format!("bit rates that rise, above \"{lower}\"");
+        let problem = Problem::new(place, expected, format!("\"{higher}\""));
+        problems.push(problem.because("a rule chooses among them by their order"));
+    }
+    let least = video.segment.times(2);
+    if video.buffer < least {
+        let expected = format!("at least two segments, \"{least}\"");
+        let problem = Problem::new(path.key("buffer"), expected, format!("\"{}\"", video.buffer));
+        problems.push(problem.because("one segment plays while the next one arrives"));
+    }
+    if video.segments() > MOST_SEGMENTS {
+        let least = Span::from_nanos(video.length.as_nanos().div_ceil(MOST_SEGMENTS as u64));
+        let expected = format!("at least \"{least}\" with this `length`");
+        let found = format!("\"{}\"", video.segment);
+        let problem = Problem::new(path.key("segment"), expected, found);
+        problems.push(problem.because(format!("a video has at most {MOST_SEGMENTS} segments")));
+    }
+}
+
+/// Segments of a video: rows of its table.
+const MOST_SEGMENTS: usize = 100_000;
+
+/// Some of the time of a direction has to be measured.
+fn check_speedtest(test: &speedtest::Settings, path: &Path, problems: &mut Vec<Problem>) {
+    if test.warm_up >= test.duration {
+        let expected = format!("less than `duration`, \"{}\"", test.duration);
+        let found = format!("\"{}\"", test.warm_up);
+        let problem = Problem::new(path.key("warm_up"), expected, found);
+        problems.push(problem.because("the rate is that of the time after it"));
     }
 }
 

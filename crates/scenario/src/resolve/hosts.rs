@@ -48,7 +48,9 @@ pub(super) fn settings(
     let path = Path::entry("flow", number);
     let profiles = profiles(document, flow, &path, problems);
     if profiles.iter().all(|chosen| chosen.profile.is_none()) {
-        let written = flow.controller.as_ref();
+        let none = Controller::Name(Specification::unlimited().entry().name.to_owned());
+        let has_none = flow.transport.protocol == Protocol::Udp;
+        let written = flow.controller.as_ref().or(has_none.then_some(&none));
         let Some(written) = written else {
             problems.push(without_controller(&path));
             return None;

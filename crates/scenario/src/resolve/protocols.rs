@@ -4,6 +4,7 @@
 pub(super) mod quic;
 mod sctp;
 mod stp;
+mod udp;
 mod xtp;
 
 use std::sync::Arc;
@@ -20,6 +21,8 @@ use wire::IpVersion;
 use super::flows;
 use crate::document::{self, Document};
 use crate::model::{Flow, Scenario, Transport};
+
+pub(super) use self::udp::of_application;
 
 /// A key that a protocol does not take would have no effect.
 pub(super) fn check(document: &Document, tree: &Tree, problems: &mut Vec<Problem>) {
@@ -175,6 +178,7 @@ pub(super) fn refused<'a>(
 /// The keys that a protocol takes.
 fn own(entry: &ProtocolEntry) -> String {
     match (entry.keys, entry.table) {
+        (TakenKeys::Only([]), None) => "no settings".to_owned(),
         (TakenKeys::Only(keys), table) => {
             let keys: Vec<_> = table.into_iter().chain(keys.iter().copied()).collect();
             describe::list(&describe::code(&keys), "and")
@@ -216,6 +220,7 @@ pub(super) fn settings(
         Protocol::Sctp => {
             Transport::Sctp(sctp::settings(written, controller, host, path, problems))
         }
+        Protocol::Udp => Transport::Udp(udp::settings(controller, path, problems)),
     }
 }
 
@@ -283,6 +288,7 @@ mod tests {
         status: Status::Published,
         on_kernel: false,
         takes_controller: true,
+        has_stream: true,
         has_segments_of_tcp: true,
         table: Some("like"),
         keys: TakenKeys::AllBut(&["recovery"]),

@@ -9,7 +9,7 @@ use units::Span;
 use super::channels::{Channels, unreadable};
 use crate::document::{self, Outside, Phase};
 use crate::fade::Fault;
-use crate::given::located;
+use crate::given::{located, of_file};
 use crate::orbit::OrbitFile;
 use crate::trace::{self, Trace};
 
@@ -62,7 +62,7 @@ pub(super) fn resolve(
         let file = located(channels.tree.nearest(&path), channels.directory, &name.0);
         match read(&file) {
             Err(Unread::Fault(fault)) => problems.push(*unreadable(*fault, &file, &path)),
-            Err(Unread::Errors(errors)) => problems.extend(orbit_problems(errors, &path)),
+            Err(Unread::Errors(errors)) => problems.extend(of_file(errors, &path, "orbit")),
             Ok(mut trace) if repeats => {
                 notes.append(&mut trace.notes);
                 traces.push(trace.repeated());
@@ -104,20 +104,6 @@ pub(super) fn resolve(
 fn over_satellites(file: &FilePath) -> Read {
     let series = OrbitFile::load(file).and_then(|file| file.run()).map_err(Unread::Errors)?;
     Ok(series.trace())
-}
-
-/// Errors of a file of `bentpipe orbit`, at their places in it.
-fn orbit_problems(errors: Errors, path: &Path) -> impl Iterator<Item = Problem> {
-    errors.0.into_iter().map(|error| {
-        let reason = match (error.path.as_str(), error.reason) {
-            ("", reason) => reason,
-            (key, None) => Some(format!("`{key}` of the orbit")),
-            (key, Some(reason)) => Some(format!("`{key}` of the orbit, {reason}")),
-        };
-        let problem = Problem::new(path.clone(), error.expected, error.found);
-        let elsewhere = Some(Box::new(error.place));
-        Problem { reason, elsewhere, suggestion: error.suggestion, ..problem }
-    })
 }
 
 /// A table without a file, with two for the same, or with a key that has no effect.

@@ -165,7 +165,7 @@ fn delayed_ack_is_a_time_a_table_or_a_word() {
 
 #[test]
 fn every_kind_of_traffic_is_read() {
-    let traffic = |value: &str| geo(&[&format!("flow.0.traffic={value}")]).flows[0].traffic;
+    let traffic = |value: &str| geo(&[&format!("flow.0.traffic={value}")]).flows[0].traffic.clone();
     assert_eq!(traffic("{ bulk = \"unlimited\" }"), Traffic::Bulk { size: None });
     assert_eq!(traffic("{ bulk = \"1MB\" }"), Traffic::Bulk { size: Some(Bytes(1_000_000)) });
     let with_request = Traffic::Download { size: Bytes(1), request: Bytes(350) };

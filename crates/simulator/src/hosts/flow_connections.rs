@@ -5,8 +5,8 @@ use std::sync::Arc;
 use network::FlowId;
 use runtime::{Connections, EndpointId, Pair};
 use scenario::model::Gateway;
-use transport::Streams;
-use units::Time;
+use transport::{Datagrams, Limit, Streams};
+use units::{Span, Time};
 
 use super::{Blueprint, Hosts};
 use crate::simulation::Controllers;
@@ -86,6 +86,19 @@ impl<C: Connection> Connections for FlowConnections<'_, C> {
 
     fn streams(&mut self, endpoint: EndpointId) -> Option<&mut dyn Streams> {
         self.hosts.act_on(endpoint).connection.streams()
+    }
+
+    fn connect_time(&self, now: Time, endpoint: EndpointId) -> Option<Span> {
+        self.hosts.connection(endpoint).limits(now)?.time(Limit::SetUp)
+    }
+
+    fn window_restarts(&self, endpoint: EndpointId) -> Option<u32> {
+        let connection = self.hosts.connection(endpoint).tcp()?;
+        Some(connection.counters().restarts)
+    }
+
+    fn datagrams(&mut self, endpoint: EndpointId) -> Option<&mut dyn Datagrams> {
+        self.hosts.act_on(endpoint).connection.datagrams()
     }
 
     fn wake_application(&mut self, at: Time) {

@@ -1,7 +1,7 @@
 //! The interface of connections for the loop of a run.
 
 use congestion::AnyController;
-use transport::{Endpoint, Streams};
+use transport::{Datagrams, Endpoint, Streams};
 
 use super::{Carried, End, Shared};
 use crate::hosts::BlueprintEnd;
@@ -34,8 +34,13 @@ pub(crate) trait Connection:
         None
     }
 
-    /// Returns true if a request or an answer on a stream has arrived that the application has not
-    /// taken.
+    /// Datagrams of the end, if the protocol has no stream of bytes.
+    fn datagrams(&mut self) -> Option<&mut dyn Datagrams> {
+        None
+    }
+
+    /// Returns true if a datagram, or a request or an answer on a stream, has arrived that the
+    /// application has not taken.
     fn has_arrived(&self) -> bool {
         false
     }

@@ -138,6 +138,7 @@ fn expected(protocol: Protocol) -> (u8, &'static str) {
         Protocol::Stp => (253, r#"protocol = "stp""#),
         Protocol::Xtp => (36, r#"protocol = "xtp", xtp = { rate = "1.8Mbit/s" }"#),
         Protocol::Sctp => (132, r#"protocol = "sctp""#),
+        Protocol::Udp => (17, r#"protocol = "udp""#),
     }
 }
 
@@ -145,7 +146,11 @@ fn expected(protocol: Protocol) -> (u8, &'static str) {
 fn packets_of_each_protocol_have_their_lengths_and_valid_checksums() {
     for (protocol, ip) in Protocol::ALL.iter().flat_map(|one| [(*one, "ipv4"), (*one, "ipv6")]) {
         let (number, transport) = expected(protocol);
-        let (recording, bytes) = captured(&lossy(ip, transport, r#"download = "300kB""#));
+        let traffic = match protocol.entry().has_stream {
+            true => r#"download = "300kB""#,
+            false => r#"messages = { answer = "1000B", interval = "20ms", count = 500 }"#,
+        };
+        let (recording, bytes) = captured(&lossy(ip, transport, traffic));
         assert!(recording.flows[0].completed, "{protocol:?}: {:?}", recording.flows[0]);
         let all = packets(&bytes);
         for packet in &all {
@@ -559,13 +564,19 @@ fn packets_are_as_long_as_explain_says() {
             let rate =
                 if protocol == Protocol::Xtp { ", xtp = { rate = \"1Mbit/s\" }" } else { "" };
             let transport = format!("protocol = \"{name}\"{rate}");
-            let text = lossy_text(ip, &transport, r#"bulk = "600kB""#).replace("0.03", "0");
+            let traffic = match protocol.entry().has_stream {
+                true => r#"bulk = "600kB""#,
+                false => "messages = { count = 20 }",
+            };
+            let text = lossy_text(ip, &transport, traffic).replace("0.03", "0");
             let text = text.replace("packets = 40", "packets = 4000");
             let Loaded { scenario, written, .. } = Loaded::parse(&text, "test.toml", &[]).unwrap();
             let (_, bytes) = captured(&scenario);
             let sent = packets(&bytes);
-            let (full, longest) = lengths(&sent, true);
-            let (ack, _) = lengths(&sent, false);
+            // The end that has the data sends first, and with messages the other one.
+            let has_stream = protocol.entry().has_stream;
+            let (full, longest) = lengths(&sent, has_stream);
+            let (ack, _) = lengths(&sent, !has_stream);
             let flow = &scenario.flows[0];
             let explained = explain::explain(&scenario, &written).flows[0].figures.packet_bytes;
             assert_eq!(explained, full, "{name} over {ip}");

@@ -253,6 +253,7 @@ fn start_after_idle<R: LossRecovery>(
         && now.since(since) > core.rtt.rto()
     {
         let before = *core.controller.window();
+        core.counters.restarts += 1;
         core.controller.on_idle();
         recovery.on_restart(core, now, now.since(since), before);
     }

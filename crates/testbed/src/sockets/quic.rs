@@ -45,6 +45,15 @@ pub(super) struct End {
 impl Sockets<'_> {
     /// Opens a connection of a flow between sockets of both hosts.
     pub(super) fn open_quic(&mut self, flow: FlowId, pair: Pair) -> io::Result<()> {
+        let opener = self.plan.flows[flow.0 as usize].opener;
+        let [active, passive] = self.datagram_sockets(flow)?;
+        self.take_quic(pair.end(opener.other()), flow, passive, Connection::listen)?;
+        self.take_quic(pair.end(opener), flow, active, Connection::connect)
+    }
+
+    /// Sockets of both hosts of a flow that are connected to each other: that of the opener, and
+    /// the other one.
+    pub(super) fn datagram_sockets(&self, flow: FlowId) -> io::Result<[OwnedFd; 2]> {
         let plan = &self.plan.flows[flow.0 as usize];
         let (opener, other) = (plan.opener, plan.opener.other());
         let own = self.plan.hosts[plan.host(opener)].node;
@@ -57,8 +66,7 @@ impl Sockets<'_> {
         bind(&passive, &to)?;
         connect(&active, &to)?;
         connect(&passive, &SocketAddr::try_from(getsockname(&active)?)?)?;
-        self.take_quic(pair.end(other), flow, passive, Connection::listen)?;
-        self.take_quic(pair.end(opener), flow, active, Connection::connect)
+        Ok([active, passive])
     }
 
     fn datagram_socket(&self, host: usize) -> io::Result<OwnedFd> {

@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod acm;
+mod applications;
 mod aqm;
 mod arq;
 mod buckets;

@@ -1,4 +1,4 @@
-use transport::Streams;
+use transport::{Datagrams, Streams};
 
 use super::*;
 use crate::Connections;
@@ -47,6 +47,14 @@ impl Connections for Taker {
     }
 
     fn streams(&mut self, _: EndpointId) -> Option<&mut dyn Streams> {
+        None
+    }
+
+    fn window_restarts(&self, _endpoint: EndpointId) -> Option<u32> {
+        None
+    }
+
+    fn datagrams(&mut self, _endpoint: EndpointId) -> Option<&mut dyn Datagrams> {
         None
     }
 

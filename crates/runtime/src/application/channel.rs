@@ -1,11 +1,11 @@
-//! A persistent connection of the browser, and the requests on it.
+//! A persistent connection of a browser or a player, and the requests on it.
 
 use std::collections::{BTreeMap, VecDeque};
 
 use transport::{Exchange, Streams};
 use units::Time;
 
-use super::super::{Context, EndpointId, Pair};
+use super::{Context, EndpointId, Pair};
 
 /// A connection with its requests that are not answered.
 #[derive(Clone, Debug)]

@@ -1,0 +1,109 @@
+//! Pages, and the applications of the crate `applications`, with the connections that carry them.
+//!
+//! Each is one line of `machines!`. Its driver is a file of this folder: it passes times and
+//! messages to the state machine, and makes rows of its table.
+
+use recording::{ExtraTable, TableDefinition};
+use scenario::Scenario;
+use scenario::model::Flow;
+use units::Time;
+
+use super::{Application, Context, EndpointId, Kind};
+
+/// A state machine with its connections.
+pub(super) trait Driver: Sized {
+    /// Its tables, if a run has it.
+    const TABLES: &'static [TableDefinition];
+
+    /// The application of a flow, if the flow has it.
+    fn of(flow: &Flow) -> Option<Self>;
+
+    /// A timer has expired; the first is the start. Returns true if the application is over.
+    fn on_timer(&mut self, context: &mut Context<'_>) -> bool;
+
+    /// Something has arrived at an endpoint. Returns true if the application is over.
+    fn on_received(&mut self, context: &mut Context<'_>, endpoint: EndpointId) -> bool;
+
+    /// Begins nothing new. The next call of [`on_timer`](Self::on_timer) follows at once.
+    fn stop(&mut self);
+
+    /// Stopped before its end.
+    fn is_cut_short(&self) -> bool;
+
+    /// Its tables for a run that ended at `end`, with the numbers and names of flows.
+    fn tables<'a>(
+        all: impl Iterator<Item = (u32, &'a str, &'a Self)>,
+        end: Time,
+    ) -> Vec<ExtraTable>
+    where
+        Self: 'a;
+}
+
+/// Declares the applications: variant and driver.
+macro_rules! machines {
+    ($($variant:ident($driver:ty),)+) => {
+        /// An application of the crate `applications`.
+        #[derive(Clone, Debug)]
+        pub(super) enum Machine {
+            $($variant(Box<$driver>),)+
+        }
+
+        impl Machine {
+            /// The application of a flow, if it is one of these.
+            pub(super) fn of(flow: &Flow) -> Option<Self> {
+                None$(.or_else(|| <$driver>::of(flow).map(Box::new).map(Self::$variant)))+
+            }
+
+            pub(super) fn on_timer(&mut self, context: &mut Context<'_>) -> bool {
+                match self { $(Self::$variant(driver) => driver.on_timer(context),)+ }
+            }
+
+            pub(super) fn on_received(
+                &mut self,
+                context: &mut Context<'_>,
+                endpoint: EndpointId,
+            ) -> bool {
+                match self { $(Self::$variant(driver) => driver.on_received(context, endpoint),)+ }
+            }
+
+            pub(super) fn stop(&mut self) {
+                match self { $(Self::$variant(driver) => driver.stop(),)+ }
+            }
+
+            pub(super) fn is_cut_short(&self) -> bool {
+                match self { $(Self::$variant(driver) => driver.is_cut_short(),)+ }
+            }
+        }
+
+        /// The tables that applications add to recordings. A run has those of its applications.
+        pub static APPLICATION_TABLES: &[&[TableDefinition]] = &[$(<$driver>::TABLES,)+];
+
+        /// The tables of the applications of a run that ended at `end`.
+        pub fn application_tables(
+            scenario: &Scenario,
+            applications: &[Application],
+            end: Time,
+        ) -> Vec<ExtraTable> {
+            let mut tables = Vec::new();
+            $({
+                let flows = (0..).zip(&scenario.flows).zip(applications);
+                let all = flows.filter_map(|((number, flow), application)| match &application.kind {
+                    Kind::Machine(Machine::$variant(driver)) => {
+                        Some((number, flow.name.as_str(), &**driver))
+                    }
+                    _ => None,
+                });
+                tables.extend(<$driver>::tables(all, end));
+            })+
+            tables.into_iter().filter_map(ExtraTable::filled).collect()
+        }
+    };
+}
+
+machines! {
+    Page(super::page::Loader),
+    Call(super::call::Caller),
+    Messages(super::messages::Messenger),
+    Video(super::video::Viewer),
+    Speedtest(super::speedtest::Tester),
+}

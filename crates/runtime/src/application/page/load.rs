@@ -1,0 +1,121 @@
+//! One load of a page: what each object waits for, and when it came.
+
+use scenario::model::{Milestone, Page, PageObject};
+use units::Time;
+
+/// Times of an object.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Object {
+    /// Number of conditions that do not hold yet.
+    waits: usize,
+    /// The time at which those that hold did, and the condition that held last.
+    from: Option<(Time, Option<usize>)>,
+    /// Number of the condition that was the last to hold; `None` for the document.
+    pub cause: Option<usize>,
+    /// The time from which on it is known that it is needed.
+    pub known: Option<Time>,
+    /// Number of its connection in the load.
+    pub line: Option<usize>,
+    /// The request was handed to the connection.
+    pub requested: Option<Time>,
+    /// The first byte has arrived.
+    pub first_byte: Option<Time>,
+    /// All bytes have arrived.
+    pub done: Option<Time>,
+    /// The browser has computed what depends on it.
+    pub computed: Option<Time>,
+}
+
+/// A load.
+#[derive(Clone, Debug)]
+pub(super) struct Load {
+    pub start: Time,
+    pub objects: Vec<Object>,
+    /// Times of the lookup of each origin's name.
+    pub lookups: Vec<Option<(Time, Time)>>,
+    /// Connections that it has used.
+    pub lines: Vec<Set>,
+    /// Time of the last thing that was loaded or computed, once nothing is missing.
+    pub end: Option<Time>,
+    missing: usize,
+    /// The time until which the browser's main thread is occupied.
+    busy_until: Time,
+}
+
+/// The times of the set-up of a connection.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Set {
+    /// It was opened.
+    pub opened: Time,
+    /// The transport was connected.
+    pub connected: Time,
+    /// Requests could be sent.
+    pub ready: Time,
+}
+
+impl Load {
+    pub(super) fn new(page: &Page, start: Time) -> Self {
+        let waiting =
+            |object: &PageObject| Object { waits: object.after.len(), ..Object::default() };
+        Self {
+            start,
+            objects: page.objects.iter().map(waiting).collect(),
+            lookups: vec![None; page.origins.len()],
+            lines: Vec::new(),
+            end: None,
+            missing: page.objects.len(),
+            busy_until: start,
+        }
+    }
+
+    /// The objects whose last condition holds now that something has happened to `number`, each
+    /// with the time of its request. `dependents` has the objects with conditions on it, and the
+    /// number of the condition.
+    pub(super) fn reached(
+        &mut self,
+        page: &Page,
+        dependents: &[(usize, usize)],
+        milestone: Milestone,
+        now: Time,
+    ) -> Vec<(usize, Time)> {
+        let mut ready = Vec::new();
+        for &(number, condition) in dependents {
+            let after = &page.objects[number].after[condition];
+            if after.at != milestone {
+                continue;
+            }
+            let object = &mut self.objects[number];
+            let holds = now + after.delay;
+            // Of two that hold at the same time the first one is the cause.
+            if object.from.is_none_or(|(last, _)| holds > last) {
+                object.from = Some((holds, Some(condition)));
+            }
+            object.waits -= 1;
+            if let (0, Some((at, cause))) = (object.waits, object.from) {
+                object.cause = cause;
+                ready.push((number, at));
+            }
+        }
+        ready
+    }
+
+    /// The main thread takes an object that has arrived. Returns the time at which it is done.
+    pub(super) fn compute(&mut self, page: &Page, number: usize, now: Time) -> Time {
+        let time = page.objects[number].compute;
+        if time.as_nanos() == 0 {
+            return now;
+        }
+        self.busy_until = self.busy_until.max(now) + time;
+        self.busy_until
+    }
+
+    /// An object is loaded and computed. Returns true if it was the last one.
+    pub(super) fn finished(&mut self, number: usize, now: Time) -> bool {
+        self.objects[number].computed = Some(now);
+        self.missing -= 1;
+        if self.missing == 0 {
+            self.end = Some(now);
+        }
+        self.missing == 0
+    }
+}

@@ -1,0 +1,372 @@
+//! A browser that loads pages with their objects, and the servers of their origins.
+//!
+//! The name of an origin is looked up once; then connections are opened and secured, and each
+//! object is requested when what it depends on is there. HTTP/1.1 has several connections to an
+//! origin with one request at a time on each, which take the most urgent object that waits.
+//! HTTP/2 and HTTP/3 have one connection with all requests. One object computes at a time.
+
+mod answers;
+mod line;
+mod load;
+mod path;
+mod table;
+
+use std::cmp::Reverse;
+use std::collections::BinaryHeap;
+use std::sync::Arc;
+
+use recording::{ExtraTable, ObjectRecord, PageRecord, TableDefinition};
+use scenario::model::{Flow, Http, Milestone, Page, Traffic};
+use units::{Span, Time};
+
+use super::machine::Driver;
+use super::{Context, EndpointId};
+use line::{Happened, Line};
+use load::{Load, Set};
+
+
+/// The browser and the servers.
+#[derive(Clone, Debug)]
+pub(super) struct Loader {
+    page: Arc<Page>,
+    /// For each object those that wait for it, and the number of the condition.
+    dependents: Arc<[Vec<(usize, usize)>]>,
+    /// Events to come, in the order of their times and of their entries.
+    events: BinaryHeap<Reverse<(Time, u64, Event)>>,
+    entries: u64,
+    origins: Vec<Origin>,
+    lines: Vec<Line>,
+    /// For each connection its number in the load; `None` before its first request there.
+    used: Vec<Option<usize>>,
+    loads: Vec<Load>,
+    /// True if the next load is due while one is going on.
+    next_is_due: bool,
+    pages: Option<u32>,
+    cut_short: bool,
+    is_stopped: bool,
+}
+
+/// Something that happens at a time.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+enum Event {
+    /// The name of an origin is known.
+    Known(usize),
+    /// An object is needed.
+    Needed(usize),
+    /// A server has the answer for an object, on a connection.
+    Answer(usize, usize),
+    /// An object is computed.
+    Computed(usize),
+    /// The next load begins.
+    Load,
+}
+
+/// An origin.
+#[derive(Clone, Debug, Default)]
+struct Origin {
+    is_known: bool,
+    /// Objects that are to be requested.
+    waiting: Vec<usize>,
+}
+
+impl Loader {
+    fn new(page: Arc<Page>) -> Self {
+        let mut dependents = vec![Vec::new(); page.objects.len()];
+        for (number, object) in page.objects.iter().enumerate() {
+            for (condition, after) in object.after.iter().enumerate() {
+                dependents[after.object].push((number, condition));
+            }
+        }
+        Self {
+            dependents: dependents.into(),
+            events: BinaryHeap::new(),
+            entries: 0,
+            origins: vec![Origin::default(); page.origins.len()],
+            lines: Vec::new(),
+            used: Vec::new(),
+            loads: Vec::new(),
+            next_is_due: false,
+            pages: page.pages,
+            cut_short: false,
+            is_stopped: false,
+            page,
+        }
+    }
+
+    /// The loads as pages of the recording.
+    pub(super) fn pages(&self) -> Vec<PageRecord> {
+        let record = |load: &Load| PageRecord {
+            start_s: load.start.as_secs_f64(),
+            response_s: load.end.map(|end| end.since(load.start).as_secs_f64()),
+            objects: load
+                .objects
+                .iter()
+                .zip(&self.page.objects)
+                .map(|(object, known)| ObjectRecord {
+                    bytes: known.bytes.get(),
+                    start_s: object.requested.map_or(f64::NAN, |time| time.as_secs_f64()),
+                    response_s: object
+                        .done
+                        .zip(object.requested)
+                        .map(|(done, requested)| done.since(requested).as_secs_f64()),
+                })
+                .collect(),
+        };
+        self.loads.iter().map(record).collect()
+    }
+
+    fn has_more(&self) -> bool {
+        self.pages.is_none_or(|pages| self.loads.len() < pages as usize)
+    }
+
+    fn is_loading(&self) -> bool {
+        self.loads.last().is_some_and(|load| load.end.is_none())
+    }
+
+    /// Does what is due. Returns true once the last load has ended.
+    fn run_due(&mut self, context: &mut Context<'_>) -> bool {
+        let was_loading = self.is_loading();
+        while let Some(Reverse((at, _, event))) = self.events.peek().copied() {
+            if at > context.now {
+                break;
+            }
+            self.events.pop();
+            match event {
+                Event::Known(origin) => {
+                    self.origins[origin].is_known = true;
+                    self.dispatch(context, origin);
+                }
+                Event::Needed(object) => self.need(context, object),
+                Event::Answer(line, object) => {
+                    self.lines[line].answer(context, &self.page, object);
+                }
+                Event::Computed(object) => self.computed(context, object),
+                Event::Load if self.is_loading() => self.next_is_due = true,
+                Event::Load if self.has_more() => self.load(context),
+                Event::Load => {}
+            }
+        }
+        let ends = was_loading && !self.is_loading();
+        if ends && self.next_is_due {
+            self.load(context);
+            return self.run_due(context);
+        }
+        ends && !self.has_more()
+    }
+
+    /// Something happens at a time, at once if that is now.
+    fn plan(&mut self, context: &mut Context<'_>, at: Time, event: Event) {
+        self.entries += 1;
+        self.events.push(Reverse((at, self.entries, event)));
+        if at > context.now {
+            context.connections.wake_application(at);
+        }
+    }
+
+    /// Begins a load.
+    fn load(&mut self, context: &mut Context<'_>) {
+        self.next_is_due = false;
+        self.forget(context);
+        self.used = vec![None; self.lines.len()];
+        self.loads.push(Load::new(&self.page, context.now));
+        if self.has_more() {
+            self.plan(context, context.now + self.page.interval, Event::Load);
+        }
+        self.plan(context, context.now, Event::Needed(0));
+    }
+
+    /// Closes the connections of the load before, or those of them that have ended.
+    fn forget(&mut self, context: &mut Context<'_>) {
+        if self.page.is_warm {
+            self.lines.retain(|line| line.is_open(context));
+            return;
+        }
+        self.lines.drain(..).for_each(|line| line.close(context));
+        self.origins.iter_mut().for_each(|origin| origin.is_known = false);
+    }
+
+    /// The current load.
+    fn current(&mut self) -> Option<&mut Load> {
+        self.loads.last_mut()
+    }
+
+    /// An object is needed.
+    fn need(&mut self, context: &mut Context<'_>, object: usize) {
+        let now = context.now;
+        let number = self.page.objects[object].origin;
+        let dns = self.page.dns;
+        let Some(load) = self.loads.last_mut() else { return };
+        load.objects[object].known = Some(now);
+        let origin = &mut self.origins[number];
+        origin.waiting.push(object);
+        if origin.is_known {
+            return self.dispatch(context, number);
+        }
+        if dns == Span::ZERO {
+            origin.is_known = true;
+            return self.dispatch(context, number);
+        }
+        if load.lookups[number].is_none() {
+            load.lookups[number] = Some((now, now + dns));
+            self.plan(context, now + dns, Event::Known(number));
+        }
+    }
+
+    /// Requests objects of an origin where connections are free, and opens connections.
+    fn dispatch(&mut self, context: &mut Context<'_>, origin: usize) {
+        let http = self.page.http;
+        while !self.origins[origin].waiting.is_empty() {
+            let mut lines = self.lines.iter().enumerate().filter(|(_, line)| line.origin == origin);
+            let Some((number, _)) = lines.find(|(_, line)| line.is_free(http)) else { break };
+            let object = self.take_most_urgent(origin);
+            self.request(context, number, object);
+        }
+        let waiting = self.origins[origin].waiting.len();
+        let of_origin = self.lines.iter().filter(|line| line.origin == origin);
+        let mut all = of_origin.clone().count();
+        let mut coming = of_origin.filter(|line| line.ready.is_none()).count();
+        let most = if http == Http::One { self.page.connections as usize } else { 1 };
+        while all < most && coming < waiting.min(most) {
+            let line = Line::open(context, &self.page, origin);
+            line.watch(context);
+            let is_ready = line.ready.is_some();
+            self.lines.push(line);
+            self.used.push(None);
+            (all, coming) = (all + 1, coming + 1);
+            if is_ready {
+                return self.dispatch(context, origin);
+            }
+        }
+    }
+
+    /// Takes the most urgent object of those that wait, of several the first.
+    fn take_most_urgent(&mut self, origin: usize) -> usize {
+        let waiting = &mut self.origins[origin].waiting;
+        let urgency = |place: &usize| self.page.objects[waiting[*place]].urgency;
+        let place = (0..waiting.len()).min_by_key(urgency).unwrap_or(0);
+        waiting.remove(place)
+    }
+
+    fn request(&mut self, context: &mut Context<'_>, line: usize, object: usize) {
+        let now = context.now;
+        self.lines[line].request(context, &self.page, object);
+        let Line { opened, ready, .. } = self.lines[line];
+        let Some(load) = self.loads.last_mut() else { return };
+        let number = *self.used[line].get_or_insert_with(|| {
+            let ready = ready.unwrap_or(now);
+            load.lines.push(Set { opened, connected: opened, ready });
+            load.lines.len() - 1
+        });
+        load.objects[object].line = Some(number);
+        load.objects[object].requested = Some(now);
+    }
+
+    fn first_byte(&mut self, context: &mut Context<'_>, line: usize, object: usize) {
+        let now = context.now;
+        let Line { pair, opened, .. } = self.lines[line];
+        let connected = context.connections.connect_time(now, pair.receiver);
+        let used = self.used[line];
+        let Some(load) = self.current() else { return };
+        if let (Some(time), Some(number)) = (connected, used) {
+            load.lines[number].connected = opened + time;
+        }
+        load.objects[object].first_byte = Some(now);
+        self.reached(context, object, Milestone::FirstByte);
+    }
+
+    fn arrived(&mut self, context: &mut Context<'_>, line: usize, object: usize) {
+        let now = context.now;
+        if self.loads.last().is_some_and(|load| load.objects[object].first_byte.is_none()) {
+            self.first_byte(context, line, object);
+        }
+        let page = self.page.clone();
+        let Some(load) = self.current() else { return };
+        load.objects[object].done = Some(now);
+        let computed = load.compute(&page, object, now);
+        self.reached(context, object, Milestone::Done);
+        self.plan(context, computed, Event::Computed(object));
+        self.dispatch(context, page.objects[object].origin);
+    }
+
+    fn computed(&mut self, context: &mut Context<'_>, object: usize) {
+        let now = context.now;
+        let Some(load) = self.current() else { return };
+        load.finished(object, now);
+        self.reached(context, object, Milestone::Computed);
+    }
+
+    /// Plans the requests of objects that waited for this.
+    fn reached(&mut self, context: &mut Context<'_>, object: usize, milestone: Milestone) {
+        let (page, dependents) = (self.page.clone(), self.dependents.clone());
+        let Some(load) = self.loads.last_mut() else { return };
+        let ready = load.reached(&page, &dependents[object], milestone, context.now);
+        for (number, at) in ready {
+            self.plan(context, at, Event::Needed(number));
+        }
+    }
+}
+
+impl Driver for Loader {
+    const TABLES: &'static [TableDefinition] = &table::TABLES;
+
+    fn of(flow: &Flow) -> Option<Self> {
+        if let Traffic::Page(page) = &flow.traffic { Some(Self::new(page.clone())) } else { None }
+    }
+
+    fn on_timer(&mut self, context: &mut Context<'_>) -> bool {
+        if self.loads.is_empty() && self.has_more() {
+            self.load(context);
+        }
+        self.run_due(context) || (self.is_stopped && !self.is_loading())
+    }
+
+    fn on_received(&mut self, context: &mut Context<'_>, endpoint: EndpointId) -> bool {
+        let Some(number) = self.lines.iter().position(|line| line.pair.has(endpoint)) else {
+            context.connections.wake_at(endpoint, u64::MAX);
+            return false;
+        };
+        let is_its = |line: &&mut Line| line.pair.has(endpoint);
+        while let Some(happened) = self
+            .lines
+            .get_mut(number)
+            .filter(is_its)
+            .and_then(|line| line.take_happened(context, endpoint))
+        {
+            match happened {
+                Happened::Request(object) => {
+                    let at = context.now + self.page.objects[object].server_time;
+                    self.plan(context, at, Event::Answer(number, object));
+                }
+                Happened::First(object) => self.first_byte(context, number, object),
+                Happened::Last(object) => self.arrived(context, number, object),
+                Happened::Ready => self.dispatch(context, self.lines[number].origin),
+            }
+            // Answers without a time of the server go out now.
+            if self.run_due(context) {
+                return true;
+            }
+        }
+        if let Some(line) = self.lines.get(number) {
+            line.watch(context);
+        }
+        false
+    }
+
+    fn stop(&mut self) {
+        self.cut_short = self.page.pages.is_some() && self.has_more();
+        self.pages = Some(u32::try_from(self.loads.len()).unwrap_or(u32::MAX));
+        self.next_is_due = false;
+        self.is_stopped = true;
+    }
+
+    fn is_cut_short(&self) -> bool {
+        self.cut_short
+    }
+
+    fn tables<'a>(
+        all: impl Iterator<Item = (u32, &'a str, &'a Self)>,
+        _end: Time,
+    ) -> Vec<ExtraTable> {
+        table::of(all.map(|(_, flow, loader)| (flow, &*loader.page, loader.loads.as_slice())))
+    }
+}

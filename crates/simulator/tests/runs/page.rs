@@ -1,0 +1,201 @@
+//! Pages as browsers load them: round trips on the critical path, connections, priorities.
+
+use recording::{Recording, Values};
+
+use crate::run;
+
+/// A round trip of the path below in seconds.
+const ROUND_TRIP_S: f64 = 0.6;
+
+/// A path without queues whose packets take no time but the delay, and a page.
+fn scenario(transport: &str, page: &str) -> String {
+    format!(
+        r#"duration = "60s"
+[[node]]
+name = "server"
+[[node]]
+name = "browser"
+[[link]]
+between = ["server", "browser"]
+rate = "320Gbit/s"
+delay = "300ms"
+queue = "unlimited"
+[[flow]]
+from = "server"
+to = "browser"
+controller = "cubic"
+transport = {{ {transport} }}
+traffic = {{ page = {{ {page} }} }}
+"#
+    )
+}
+
+/// One object, and one after it.
+const ONE: &str = r#"objects = [{ name = "index", bytes = "1kB" }]"#;
+const TWO: &str =
+    r#"objects = [{ name = "index", bytes = "1kB" }, { name = "image", bytes = "1kB" }]"#;
+
+/// A number of the only row of a table.
+fn number(recording: &Recording, table: &str, column: &str) -> f64 {
+    numbers(recording, table, column)[0]
+}
+
+fn numbers(recording: &Recording, table: &str, column: &str) -> Vec<f64> {
+    let table = recording.tables.iter().find(|one| one.name() == table).unwrap();
+    let columns = table.columns();
+    match &columns.iter().find(|one| one.name == column).unwrap().values {
+        Values::F64(numbers) => numbers.to_vec(),
+        Values::U32(numbers) => numbers.iter().map(|number| f64::from(*number)).collect(),
+        other => panic!("{column} has no numbers: {other:?}"),
+    }
+}
+
+const PARTS: [&str; 9] = [
+    "dns_s",
+    "connect_s",
+    "tls_s",
+    "queue_s",
+    "round_trip_s",
+    "server_s",
+    "transfer_s",
+    "compute_s",
+    "delay_s",
+];
+
+#[test]
+fn loads_take_the_round_trips_of_their_critical_path_to_the_microsecond() {
+    let quic = "protocol = \"quic\"";
+    let early = "protocol = \"quic\", quic = { zero_rtt = true }";
+    // Transport, keys, round trips of which of connections and handshakes, and other seconds.
+    let cases = [
+        ("", format!("{ONE}, http = \"1.1\", tls = \"off\""), 2, 0.0),
+        ("", format!("{ONE}, http = \"2\", tls = \"off\""), 2, 0.0),
+        ("", format!("{ONE}, http = \"1.1\""), 3, 0.0),
+        ("", ONE.to_owned(), 3, 0.0),
+        ("", format!("{ONE}, tls = \"1.2\""), 4, 0.0),
+        ("", format!("{ONE}, tls = \"1.2\", resumption = \"session\""), 3, 0.0),
+        ("", format!("{ONE}, resumption = \"session\""), 3, 0.0),
+        ("", format!("{ONE}, resumption = \"early-data\""), 2, 0.0),
+        (quic, ONE.to_owned(), 2, 0.0),
+        (early, ONE.to_owned(), 1, 0.0),
+        (early, TWO.to_owned(), 2, 0.0),
+        (quic, format!("{TWO}, dns = \"30ms\""), 3, 0.03),
+        ("", format!("{TWO}, http = \"1.1\", tls = \"1.2\", dns = \"30ms\""), 5, 0.03),
+        ("", format!("{TWO}, http = \"2\", tls = \"1.2\""), 5, 0.0),
+        ("", format!("{TWO}, http = \"2\""), 4, 0.0),
+    ];
+    for (transport, page, round_trips, seconds) in cases {
+        let recording = run(&scenario(transport, &page));
+        let name = format!("{transport} {page}");
+        let load_s = number(&recording, "page_loads", "load_s");
+        let expected_s = f64::from(round_trips) * ROUND_TRIP_S + seconds;
+        assert!((load_s - expected_s).abs() < 2e-6, "{name}: {load_s} and not {expected_s}");
+        let counted = number(&recording, "page_loads", "round_trips");
+        assert!(counted == f64::from(round_trips), "{name}: {counted} and not {round_trips}");
+        let sum: f64 = PARTS.iter().map(|part| number(&recording, "page_loads", part)).sum();
+        assert!((sum - load_s).abs() < 1e-9, "{name}: the parts are {sum}, the whole {load_s}");
+        assert_eq!(recording.flows[0].pages[0].response_s, Some(load_s), "{name}");
+    }
+}
+
+#[test]
+fn times_of_servers_and_computations_are_on_the_path_and_delays_too() {
+    let page = r#"http = "2", tls = "off", objects = [
+        { name = "index", bytes = "1kB", server_time = "100ms", compute = "50ms" },
+        { name = "script", bytes = "1kB", compute = "70ms",
+          after = [{ object = "index", at = "first-byte", delay = "10ms" }] },
+        { name = "image", bytes = "1kB", after = "script" }]"#;
+    let recording = run(&scenario("", &page.replace('\n', " ")));
+    let number = |column| number(&recording, "page_loads", column);
+    // Connection, index, script and image; the index computes while the script is on its way.
+    assert!((number("load_s") - (4.0 * ROUND_TRIP_S + 0.1 + 0.01 + 0.07)).abs() < 2e-6);
+    assert!((number("server_s") - 0.1).abs() < 1e-9);
+    assert!((number("compute_s") - 0.07).abs() < 1e-9);
+    assert!((number("delay_s") - 0.01).abs() < 1e-9);
+    assert!((number("connect_s") - ROUND_TRIP_S).abs() < 2e-6);
+    assert!(number("round_trips") == 4.0);
+}
+
+#[test]
+fn one_object_computes_at_a_time() {
+    let page = r#"http = "2", tls = "off", objects = [
+        { name = "index", bytes = "1kB" },
+        { name = "script", bytes = "1kB", compute = "70ms", count = 3 }]"#;
+    let recording = run(&scenario("", &page.replace('\n', " ")));
+    let load_s = number(&recording, "page_loads", "load_s");
+    assert!((load_s - (3.0 * ROUND_TRIP_S + 0.21)).abs() < 2e-6, "{load_s}");
+}
+
+#[test]
+fn http_1_1_has_six_connections_to_an_origin_and_the_others_one() {
+    let objects = r#"objects = [
+        { name = "index", bytes = "1kB" },
+        { name = "image", bytes = "1kB", count = 12 },
+        { name = "other", bytes = "1kB", origin = "elsewhere", count = 2 }]"#;
+    // The index after two round trips. Then the first connection has an image in each, and the new
+    // ones from the fourth on: six have twelve after five, and twelve have one each.
+    let cases = [
+        ("", "http = \"1.1\", tls = \"off\"", 6 + 2, 5),
+        ("", "http = \"1.1\", tls = \"off\", connections = 12", 12 + 2, 4),
+        ("", "http = \"2\", tls = \"off\"", 2, 4),
+        ("protocol = \"quic\"", "http = \"3\"", 2, 4),
+    ];
+    for (transport, keys, connections, round_trips) in cases {
+        let page = format!("{keys}, {}", objects.replace('\n', " "));
+        let recording = run(&scenario(transport, &page));
+        let counted = number(&recording, "page_loads", "connections");
+        assert!(counted == f64::from(connections), "{keys}: {counted} connections");
+        let load_s = number(&recording, "page_loads", "load_s");
+        let expected_s = f64::from(round_trips) * ROUND_TRIP_S;
+        assert!((load_s - expected_s).abs() < 2e-6, "{keys}: {load_s} and not {expected_s}");
+    }
+}
+
+#[test]
+fn a_style_overtakes_pictures_that_were_requested_before_it() {
+    let objects = r#"objects = [
+        { name = "index", bytes = "1kB" },
+        { name = "picture", bytes = "2MB", count = 2 },
+        { name = "style", bytes = "1kB", kind = "style",
+          after = [{ object = "index", delay = "10ms" }] }]"#;
+    let times = |transport: &str, keys: &str| {
+        let page = format!("{keys}, {}", objects.replace('\n', " "));
+        let text = scenario(transport, &page).replace("320Gbit/s", "20Mbit/s");
+        let recording = run(&text);
+        numbers(&recording, "page_objects", "done_s")
+    };
+    for (transport, keys) in [("", "http = \"2\""), ("protocol = \"quic\"", "http = \"3\"")] {
+        let done = times(transport, keys);
+        assert!(done[3] < done[1].min(done[2]) / 2.0, "{keys}: {done:?}");
+    }
+}
+
+#[test]
+fn a_warm_browser_keeps_connections_and_names_and_a_cold_one_does_not() {
+    for (visits, round_trips) in [("warm", 1.0), ("cold", 3.0)] {
+        let keys = format!("pages = 2, interval = \"10s\", visits = \"{visits}\", dns = \"50ms\"");
+        let recording = run(&scenario("", &format!("{ONE}, {keys}")));
+        let loads = numbers(&recording, "page_loads", "load_s");
+        let dns_s = if visits == "cold" { 0.05 } else { 0.0 };
+        assert!((loads[0] - (3.0 * ROUND_TRIP_S + 0.05)).abs() < 2e-6, "{loads:?}");
+        assert!((loads[1] - (round_trips * ROUND_TRIP_S + dns_s)).abs() < 2e-6, "{loads:?}");
+        assert_eq!(recording.flows[0].pages.len(), 2);
+        assert!(recording.flows[0].completed);
+    }
+}
+
+#[test]
+fn each_built_in_page_loads_by_each_version_of_http() {
+    for site in ["news", "shop", "search", "application"] {
+        let by = |transport: &str, http: &str| {
+            let page = format!("site = \"{site}\", http = \"{http}\", dns = \"20ms\"");
+            let text = scenario(transport, &page).replace("320Gbit/s", "50Mbit/s");
+            let recording = run(&text);
+            assert!(recording.flows[0].completed, "{site} by HTTP/{http}");
+            number(&recording, "page_loads", "load_s")
+        };
+        // More than the round trips that are needed, and less than a request after the other.
+        let times = [by("", "1.1"), by("", "2"), by("protocol = \"quic\"", "3")];
+        assert!(times.iter().all(|time| (4.0..20.0).contains(time)), "{site}: {times:?}");
+    }
+}

@@ -1,0 +1,1 @@
+"""Pages: import of HTTP archives, and the waterfall of a load."""

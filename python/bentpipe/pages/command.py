@@ -1,0 +1,83 @@
+"""The command `bentpipe page import`."""
+
+from __future__ import annotations
+
+import json
+from typing import TYPE_CHECKING
+
+import click
+
+from bentpipe.errors import OutputError
+from bentpipe.numbers import count
+from bentpipe.pages.har import Archive, read
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+
+def convert(file: Path, out: Path | None, as_json: bool) -> None:
+    """Write the page of an archive as TOML, and a summary."""
+    archive = read(file)
+    text = in_toml(archive)
+    if out is not None:
+        try:
+            out.write_text(text, encoding="utf-8")
+        except OSError as error:
+            raise OutputError(f"cannot write {out}: {error.strerror}") from error
+    if as_json:
+        click.echo(json.dumps(in_json(archive, out)))
+    elif out is None:
+        click.echo(text, nl=False)
+    else:
+        click.echo("\n".join(summary(archive, out)))
+
+
+def summary(archive: Archive, out: Path) -> list[str]:
+    """The figures of an import in lines."""
+    objects = archive.objects
+    origins = {one.origin for one in objects}
+    size = sum(one.bytes for one in objects) / 1e6
+    lines = [
+        f"{out}: {count(len(objects))} objects of {count(len(origins))} origins, {size:.2f} MB.",
+        f"Guessed dependencies: {count(archive.guessed)} of {count(len(objects) - 1)}.",
+    ]
+    if archive.left_out:
+        reasons = ", ".join(f"{count(number)} {why}" for why, number in archive.left_out.items())
+        lines.append(f"Left out: {reasons}.")
+    return lines
+
+
+def in_json(archive: Archive, out: Path | None) -> dict[str, object]:
+    """The same as data."""
+    return {
+        "file": None if out is None else str(out),
+        "objects": len(archive.objects),
+        "origins": len({one.origin for one in archive.objects}),
+        "bytes": sum(one.bytes for one in archive.objects),
+        "guessed": archive.guessed,
+        "left_out": archive.left_out,
+        "load_s": archive.load_s,
+    }
+
+
+def in_toml(archive: Archive) -> str:
+    """The page as a file for `traffic.page.file`."""
+    guesses = f"{archive.guessed} of {max(len(archive.objects) - 1, 0)} dependencies are guesses"
+    lines = [f"source = {quoted(f'{archive.title}; {guesses}')}"]
+    for one in archive.objects:
+        lines += ["", "[[objects]]", f"name = {quoted(one.name)}"]
+        lines += [f"origin = {quoted(one.origin)}", f'bytes = "{one.bytes}B"']
+        lines += [f'kind = "{one.kind}"']
+        if one.server_ms:
+            lines.append(f'server_time = "{one.server_ms}ms"')
+        if one.after is not None:
+            parts = [f"object = {quoted(one.after)}", f'at = "{one.at}"']
+            if one.delay_ms:
+                parts.append(f'delay = "{one.delay_ms}ms"')
+            lines.append(f"after = [{{ {', '.join(parts)} }}]")
+    return "\n".join(lines) + "\n"
+
+
+def quoted(text: str) -> str:
+    """A basic string of TOML, whose escapes are those of JSON."""
+    return json.dumps(text, ensure_ascii=False).replace("\x7f", "\\u007f")

@@ -91,7 +91,7 @@ impl From<Bytes> for Amount {
 /// Settings of the whole scenario.
 pub(crate) fn of_scenario(scenario: &Scenario, written: &Written) -> Vec<Setting> {
     let mut settings = Vec::new();
-    for key in ["duration", "seed", "ip", "phase", "delay_tolerance", "record"] {
+    for key in ["duration", "seed", "ip", "phase", "epoch", "delay_tolerance", "record"] {
         let absent = |_: &str| Some((Amount::plain(Json::Null), "none".into()));
         leaves(&written.document[key], key, key, written, &absent, &mut settings);
     }

@@ -20,6 +20,7 @@ pub fn seen(scenario: &Scenario) -> Vec<(&'static str, String)> {
         duration: _,
         seed: _,
         phase: _, // it moves `link.event.at`
+        epoch: _, // of paths over satellites, whose delays are `link.trace`
         delay_tolerance: _,
         record: _,
     } = scenario;

@@ -16,9 +16,9 @@
 //!   (RFC 6675). A retransmission is in the middle of the time between two samples.
 //! - A window that returns to the one before the loss, by more than the ACKs of that time grant, is
 //!   a reduction that the sender has undone (RFC 3522, RFC 5682).
-//! - A segment is acknowledged at intervals of RTT / cwnd, with the RTT of the sample at the end and
-//!   the window of the controller. Each ACK acknowledges one full segment, and the window limits the
-//!   sender.
+//! - A segment is acknowledged at intervals of RTT / cwnd, with the RTT of the sample at the end
+//!   and the window of the controller. Each ACK acknowledges one full segment, and the window
+//!   limits the sender.
 //! - An epoch is the time between two losses. It is compared if it has at least two samples. The
 //!   time before the first loss and that after the last one are not compared.
 //!
@@ -121,8 +121,8 @@ pub enum Unfit {
 /// Replays a measurement with a controller. `mss` is the segment size in bytes.
 ///
 /// # Errors
-/// If the controller needs other events than losses and RTTs, if a sample cannot be, or if there are
-/// fewer than two losses.
+/// If the controller needs other events than losses and RTTs, if a sample cannot be, or if there
+/// are fewer than two losses.
 pub fn replay(controller: &Specification, mss: u32, samples: &[Sample]) -> Result<Replay, Unfit> {
     if mss == 0 {
         return Err(Unfit::Segment { mss });

@@ -7,6 +7,7 @@ use std::sync::Arc;
 
 use ::transport::Protocol;
 use congestion::Specification;
+use orbit::Utc;
 use serde_json::Value as Json;
 use units::{Bytes, Rate, Span};
 use wire::IpVersion;
@@ -37,6 +38,8 @@ pub struct Scenario {
     /// How much later than written the events of links may happen; zero if they never do. See
     /// [`Scenario::event_delay`].
     pub phase: Span,
+    /// UTC at its start, if it has one.
+    pub epoch: Option<Utc>,
     /// Version of the Internet Protocol that all hosts speak.
     pub ip: IpVersion,
     /// The largest 99th percentile of the delay error with which a run on a real kernel is valid.

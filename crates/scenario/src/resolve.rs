@@ -9,6 +9,7 @@ mod channels;
 mod compression;
 mod demand;
 mod directions;
+mod epoch;
 mod fec;
 mod flows;
 mod gateway;
@@ -29,6 +30,7 @@ mod sides;
 mod traces;
 
 pub use bounds::shortest_cycle;
+pub(crate) use channels::unreadable;
 pub(crate) use hosts::CONTROLLER_OF_RFC;
 pub use rules::UNSCALED_WINDOW;
 
@@ -60,7 +62,8 @@ pub(crate) fn resolve(
 ) -> Resolved {
     let mut problems = Vec::new();
     let (mut nodes, numbers) = graph::nodes(document, &mut problems);
-    let channels = Channels { tree, directory, duration: document.duration };
+    let epoch = epoch::resolve(document, &mut problems);
+    let channels = Channels { tree, directory, duration: document.duration, epoch };
     let links = graph::links(document, &numbers, &channels, &mut problems);
     graph::check_overrides(tree, &mut problems);
     let sides = proxies::proxies(document, &numbers, &links, &mut nodes, &mut problems);
@@ -74,6 +77,7 @@ pub(crate) fn resolve(
         duration: document.duration,
         seed: document.seed,
         phase: changes::phase(document, &links),
+        epoch,
         ip: document.ip,
         delay_tolerance: document.delay_tolerance,
         nodes,

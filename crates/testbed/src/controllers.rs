@@ -82,8 +82,8 @@ impl Controllers {
     }
 }
 
-/// Parameters of a module of the kernel that are not as by default. They would change all sockets of
-/// the machine.
+/// Parameters of a module of the kernel that are not as by default. They would change all sockets
+/// of the machine.
 fn of_the_module(chosen: &Specification) -> impl Iterator<Item = Entry> {
     let changed =
         chosen.values().iter().filter(|(parameter, value)| parameter.default != value.to_string());

@@ -19,7 +19,7 @@ GROUPS = {
     "Studies": ("study", "evaluate", "report", "fidelity"),
     "Kernel and proxy": ("kernel", "shell", "proxy"),
     "Papers": ("papers", "cite"),
-    "Links and files of other tools": ("rain", "orbit", "import", "capture"),
+    "Links and files of other tools": ("rain", "orbit", "trace", "replay", "import", "capture"),
     "Lists": ("controllers", "path", "transports", "hosts", "constellations", "examples"),
     "For developers": ("lockstep", "wheel", "schema", "completion"),
 }

@@ -110,7 +110,7 @@ impl Driver {
                 return Err(Unfit::TooLong);
             }
             self.one(self.next, after.rtt);
-            self.next = self.next + interval(after.rtt, self.mss, self.window());
+            self.next += interval(after.rtt, self.mss, self.window());
         }
         Ok(())
     }

@@ -31,7 +31,6 @@ pub(crate) const TRACE: Mechanism = Mechanism {
         });
         warning.into_iter().collect()
     },
-    ..Mechanism::PLAIN
 };
 
 /// The rate: the mean of a trace, or that of a modem at the start.

@@ -182,7 +182,7 @@ fn a_packed_scenario_has_the_elements_of_its_orbit() {
         let [(name, place)] = &packed.files[..] else { panic!("{:?}", packed.files) };
         assert_eq!(name, "input-0.tle");
         assert_eq!(std::fs::read_to_string(place).unwrap(), ELEMENTS);
-        assert_eq!(scenario::files(&packed.text), [name.clone()]);
+        assert_eq!(scenario::files(&packed.text), std::slice::from_ref(name));
         let moved = TempDir::new().unwrap();
         std::fs::copy(place, moved.path().join(name)).unwrap();
         let again = Loaded::parse(&packed.text, moved.path().join("scenario.toml"), &[]);

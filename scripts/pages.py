@@ -1,4 +1,4 @@
-"""Writes the lists of `docs/path.md`, `docs/controllers.md`, `docs/hosts.md` and `docs/orbit.md`.
+"""Writes the lists of pages in `docs`: path, controllers, hosts, orbit and traces.
 
 Each mechanism and each controller has a page beside its code, which says how it works. Its source,
 its status and when it hurts are declared in the code, and its parameters in the schema. The lists
@@ -12,12 +12,14 @@ from pathlib import Path
 
 import bentpipe
 from bentpipe import _native
+from bentpipe.traces.formats import FORMATS
 
 ROOT = Path(__file__).resolve().parent.parent
 PATH = ROOT / "docs" / "path.md"
 CONTROLLERS = ROOT / "docs" / "controllers.md"
 HOSTS = ROOT / "docs" / "hosts.md"
 ORBIT = ROOT / "docs" / "orbit.md"
+TRACES = ROOT / "docs" / "traces.md"
 LIST = re.compile(r"<!-- list of (\S+) -->\n.*?<!-- end of list -->", re.DOTALL)
 TITLE = re.compile(r"`([^`]+)`")
 
@@ -91,7 +93,13 @@ def orbit(name: str) -> str:
     return "\n".join(head + rows)
 
 
-MAKERS = {PATH: mechanisms, CONTROLLERS: controllers, HOSTS: hosts, ORBIT: orbit}
+def traces(_name: str) -> str:
+    """The list of forms of files that `bentpipe trace` reads."""
+    head = ["| name | content |", "|---|---|"]
+    return "\n".join(head + [f"| `{one.name}` | {one.about} |" for one in FORMATS])
+
+
+MAKERS = {PATH: mechanisms, CONTROLLERS: controllers, HOSTS: hosts, ORBIT: orbit, TRACES: traces}
 
 
 def written(page: Path) -> str:

@@ -211,3 +211,59 @@ def test_errors_of_an_orbit_in_a_scenario_have_its_place(tmp_path: Path) -> None
 def test_the_schema_has_all_keys() -> None:
     keys = json.loads(orbit_schema())["properties"]
     assert {"constellation", "walker", "elements", "epoch", "relay", "choice"} <= set(keys)
+
+
+ELEMENTS = """\
+1 00001U 26001A   26331.50000000  .00000000  00000-0  00000-0 0  9990
+2 00001   0.0100 120.0000 0001000   0.0000   0.0000  1.00270000    16
+"""
+"""A satellite above the equator, high enough to stay in sight. Its values are chosen here."""
+
+
+def checked(elements: str) -> str:
+    """Two-line elements with their checksums (digits, and one for a minus, modulo 10)."""
+    lines = [line[:68] for line in elements.splitlines()]
+    sums = [sum(int(c) if c.isdigit() else c == "-" for c in line) % 10 for line in lines]
+    return "".join(f"{line}{number}\n" for line, number in zip(lines, sums, strict=True))
+
+
+def test_a_saved_run_has_the_elements_of_its_orbit(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    (tmp_path / "sky.tle").write_text(checked(ELEMENTS), encoding="utf-8")
+    (tmp_path / "sky.toml").write_text(
+        'elements = "sky.tle"\nepoch = 2026-11-27T12:00:00Z\nduration = "1h"\nstep = "5s"\n'
+        'range_km = 50000\nfrom = "Istanbul"\nto = "Nairobi"\n',
+        encoding="utf-8",
+    )
+    scenario = SCENARIO.replace("trace = {trace}", 'orbit = "sky.toml"').format()
+    (tmp_path / "a.toml").write_text(scenario, encoding="utf-8")
+    assert bentpipe("run", "a.toml", "--out", "first").returncode == 0
+    assert (tmp_path / "first" / "input-0.tle").read_text() == checked(ELEMENTS)
+    for name in ("sky.tle", "sky.toml", "a.toml"):
+        (tmp_path / name).unlink()
+    again = bentpipe("run", "first/scenario.toml", "--out", "second")
+    assert again.returncode == 0, again.stderr
+    first, second = (package.Recording.load(tmp_path / name) for name in ("first", "second"))
+    assert first.flows[0].to_dict() == second.flows[0].to_dict()
+    # The delay is that of the satellite: more than 2 x 35,000 km in each direction.
+    rtt = first.flows[0].min_rtt_ms
+    assert rtt is not None
+    assert rtt > 450
+
+
+def test_the_epoch_of_a_scenario_decides_the_delay(tmp_path: Path) -> None:
+    """A low orbit moves in ten minutes."""
+    (tmp_path / "orbit.toml").write_text(ORBIT.replace("2min", "20min"), encoding="utf-8")
+    link = {"between": ["a", "b"], "rate": "5Mbit/s", "orbit": str(tmp_path / "orbit.toml")}
+    flow = {"from": "a", "to": "b", "controller": "cubic", "traffic": {"download": "100kB"}}
+    times = [
+        package.run(
+            package.Scenario.build(
+                name="flight", duration="30s", link=[link], flow=[flow], epoch=f"2026-11-27T{time}Z"
+            ),
+            seed=1,
+        ).flows["completion_s"][0]
+        for time in ("12:00:00", "12:10:00")
+    ]
+    assert times[0] != times[1]
+    plain = package.Scenario.build(name="flight", duration="30s", link=[link], flow=[flow])
+    assert package.run(plain, seed=1).flows["completion_s"][0] == times[0]

@@ -69,6 +69,7 @@ from bentpipe.errors import (
     ScenarioError,
     SeriesError,
     StudyError,
+    TraceError,
 )
 
 if TYPE_CHECKING:
@@ -158,6 +159,7 @@ __all__ = [
     "SeriesError",
     "Study",
     "StudyError",
+    "TraceError",
     "build_profile",
     "capture_graphs",
     "compare",

@@ -22,6 +22,8 @@ __all__ = [
     "Controller",
     "ControllerEntry",
     "ControllerVariant",
+    "CwndEpoch",
+    "CwndReplay",
     "Feedback",
     "Flow",
     "Hop",
@@ -64,6 +66,7 @@ __all__ = [
     "StpTotals",
     "StudySource",
     "TcpTotals",
+    "TraceRows",
     "Transport",
     "UdpTotals",
     "Window",
@@ -93,8 +96,10 @@ __all__ = [
     "orbit_reference",
     "orbit_schema",
     "read_capture",
+    "read_trace",
     "record_stubs",
     "reference",
+    "replay_cwnd",
     "run",
     "run_many",
     "run_on_kernel",
@@ -924,6 +929,10 @@ class ControllerVariant:
     @property
     def implementation(self) -> str | None:
         """The implementation in which its rules were read, if it was not the source."""
+
+    @property
+    def parameters(self) -> list[Parameter]:
+        """Its parameters."""
 
     def to_dict(self) -> dict[str, Any]:
         """The attributes as a dictionary, with dictionaries for the objects in them."""
@@ -1803,6 +1812,112 @@ class UdpTotals:
     @property
     def answers_sent(self) -> int:
         """Datagrams that the other end has sent."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class CwndEpoch:
+    """A time between two losses of a measured connection."""
+
+    @property
+    def first(self) -> int:
+        """Number of its first sample from 0: the first one after the loss."""
+
+    @property
+    def last(self) -> int:
+        """Number of its last sample: the last one before the next loss."""
+
+    @property
+    def start(self) -> int:
+        """Measured window of the first sample in bytes, from which the controller goes on."""
+
+    @property
+    def measured(self) -> int:
+        """Measured window of the last sample in bytes."""
+
+    @property
+    def replayed(self) -> int:
+        """Window of the controller at that time in bytes."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class CwndReplay:
+    """The windows of a controller next to those of a measured connection."""
+
+    @property
+    def controller(self) -> str:
+        """Name of the controller."""
+
+    @property
+    def variant(self) -> str:
+        """Its variant: `original`, or `linux` for Linux's controller of this name."""
+
+    @property
+    def windows(self) -> list[int | None]:
+        """Window of the controller at each sample in bytes; None before the first loss."""
+
+    @property
+    def epochs(self) -> list[CwndEpoch]:
+        """Epochs of at least two samples between two losses."""
+
+    @property
+    def losses(self) -> int:
+        """Losses of the measured connection."""
+
+    @property
+    def timeouts(self) -> int:
+        """Those of them that are timeouts."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
+class TraceRows:
+    """The changes of a file with a trace, as a link of a scenario has them.
+
+    A column has one value for each change, which holds until the next value of the column.
+    """
+
+    @property
+    def t_s(self) -> list[float]:
+        """Column: time since the start."""
+
+    @property
+    def rate_bps(self) -> list[int | None]:
+        """Column: rate in bit/s."""
+
+    @property
+    def delay_ms(self) -> list[float | None]:
+        """Column: one-way delay."""
+
+    @property
+    def loss_ratio(self) -> list[float | None]:
+        """Column: probability that a packet is lost."""
+
+    @property
+    def outage_s(self) -> list[float | None]:
+        """Column: time in which no packet passes."""
+
+    @property
+    def lasts_s(self) -> float:
+        """Time from the start to the end."""
+
+    @property
+    def achieved(self) -> bool:
+        """True if the rates are those that a flow has achieved."""
+
+    @property
+    def notes(self) -> list[str]:
+        """How the file was read."""
 
     def to_dict(self) -> dict[str, Any]:
         """The attributes as a dictionary, with dictionaries for the objects in them."""
@@ -2865,6 +2980,24 @@ def constellations() -> list[Constellation]:
 
 def orbit(file: str | PathLike[str]) -> OrbitSeries:
     """Compute the path of a file of `bentpipe orbit`; `OrbitError` with the places of errors."""
+
+def replay_cwnd(
+    scenario: Scenario, mss: int, samples: Sequence[tuple[float, int, float, int]]
+) -> CwndReplay:
+    """Drive the controller of the first flow of a scenario with a measured connection.
+
+    `mss` is the segment size in bytes. A sample has the time in s, the congestion window in bytes,
+    the smoothed RTT in s and the segments retransmitted since the sample before. Raises
+    `ControllerError` if the controller needs more than losses and RTTs, or if the measurement
+    cannot be replayed.
+    """
+
+def read_trace(file: str | PathLike[str], form: str, names: Mapping[str, str] = ...) -> TraceRows:
+    """Read a file with a trace, as the key `trace` of a link does; `TraceError` with the line.
+
+    `form` is `columns`, `deliveries` or `delays`. `names` are the columns of a log of another
+    program, as the key `columns` has them.
+    """
 
 def orbit_columns() -> list[str]:
     """The names of the columns of an `OrbitSeries`, in the order of its files."""

@@ -203,6 +203,14 @@ def constellation_values(context: click.Context, word: str) -> Iterator[Completi
             yield CompletionItem(entry.name, help=entry.summary)
 
 
+def trace_formats(context: click.Context, word: str) -> Iterator[CompletionItem[str]]:
+    """Forms of files of `bentpipe trace`."""
+    from bentpipe.traces.formats import FORMATS
+
+    for entry in FORMATS:
+        yield CompletionItem(entry.name, help=entry.about)
+
+
 def several(values: Completer) -> Completer:
     """The last of several values with commas between them."""
 
@@ -361,6 +369,7 @@ VALUES: dict[str, Completer] = {
     "override": overrides,
     "host profile": host_values,
     "constellation": constellation_values,
+    "trace format": trace_formats,
     "transport": transport_values,
     "transports": several(transport_values),
 }

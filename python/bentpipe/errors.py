@@ -87,6 +87,10 @@ class OrbitError(InputError):
     """Invalid file of `bentpipe orbit`, or one whose places have no path."""
 
 
+class TraceError(InputError):
+    """A file without a trace or measurement, or one that cannot be used in this way."""
+
+
 class CaptureError(InputError):
     """A file that cannot be read, is no capture, or has no packets of TCP. `file` is its name."""
 

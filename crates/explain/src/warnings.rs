@@ -139,6 +139,7 @@ kinds! {
     CompressionSpreadsLoss: "header_compression",
     MtuBlackHole: "mtu",
     EventWithoutEffect: "event",
+    AchievedRate: "trace",
     NoSample: "",
     ManyEvents: "",
     NothingRandom: "",

@@ -160,10 +160,16 @@ fn walk_schema(
 }
 
 /// Returns true if the tables of a key are those of another one: a proxy takes the controllers of
-/// flows, and their settings of SCPS-TP and QUIC.
+/// flows, and their settings of SCPS-TP and QUIC. Orbits are files of their own.
 fn is_repeated(path: &str) -> bool {
     let of_flows = [".controller", ".scps", ".quic"];
-    path.starts_with("node.proxy.") && of_flows.iter().any(|key| path.ends_with(key))
+    is_orbit(path)
+        || path.starts_with("node.proxy.") && of_flows.iter().any(|key| path.ends_with(key))
+}
+
+/// Returns true for a path over satellites, which is the same one in all documents.
+pub(crate) fn is_orbit(path: &str) -> bool {
+    path.ends_with(".orbit")
 }
 
 pub(crate) fn join(path: &str, key: &str) -> String {

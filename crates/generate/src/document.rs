@@ -13,7 +13,7 @@ use language::shape::{alternatives, keys, required, type_of, words};
 use serde_json::{Map, Value as Json, json};
 use transport::Protocol;
 
-use crate::coverage::{join, label};
+use crate::coverage::{is_orbit, join, label};
 use crate::dice::Dice;
 
 /// Draws documents of one schema.
@@ -52,6 +52,9 @@ impl Artist<'_> {
     }
 
     fn value(&mut self, schema: &Json, path: &str, first: bool) -> Json {
+        if is_orbit(path) {
+            return orbit(self.dice.chance(0.5), path);
+        }
         let options = alternatives(schema);
         let mut fitting: Vec<&Json> = Vec::new();
         if first {
@@ -518,6 +521,17 @@ fn choose_side_protocol(proxy: &mut Map<String, Json>, dice: &mut Dice) -> bool 
     speaks_scps
 }
 
+/// A path over satellites: the file, or a table with a satellite that stays above the places.
+fn orbit(is_table: bool, path: &str) -> Json {
+    match is_table {
+        true => json!({
+            "geostationary": [20], "from": "Istanbul", "to": "Nairobi", "step": "5s",
+            "epoch": "2026-11-27T12:00:00Z", "minimum_elevation_deg": 10,
+        }),
+        false => file(path).into(),
+    }
+}
+
 /// A file that suits the key at `path`.
 fn file(path: &str) -> &'static str {
     macro_rules! here {
@@ -527,7 +541,7 @@ fn file(path: &str) -> &'static str {
     }
     match path {
         path if path.ends_with("trace.deliveries") => here!("deliveries.txt"),
-        path if path.ends_with("trace.orbit") => here!("orbit.toml"),
+        path if is_orbit(path) => here!("orbit.toml"),
         path if path.ends_with("trace.delays") => here!("delays.txt"),
         path if path.contains(".trace") => here!("trace.csv"),
         path if path.contains(".distribution") => here!("steps.dist"),

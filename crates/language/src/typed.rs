@@ -70,6 +70,13 @@ impl Refused {
         self
     }
 
+    /// The same at a path below `base`, in the tree of another file.
+    pub fn below(self, base: &Path) -> Problem {
+        let Self { path, expected, found, reason, suggestion, elsewhere } = self;
+        let path = Path(base.0.iter().cloned().chain(path).collect());
+        Problem { reason, suggestion, elsewhere, ..Problem::new(path, expected, found) }
+    }
+
     /// Adds the names that the value found is most likely a slip of.
     pub fn nearest<'a>(mut self, names: impl IntoIterator<Item = &'a str>) -> Self {
         let plain = self.found.trim_matches('"');
@@ -125,11 +132,7 @@ impl<T: JsonSchema + DeserializeOwned> TypedFile<T> {
 impl<T> TypedFile<T> {
     /// Errors at the places of `refused`, in the order of the file.
     pub fn report(&self, refused: Vec<Refused>) -> Errors {
-        let problems = refused.into_iter().map(|refused| {
-            let Refused { path, expected, found, reason, suggestion, elsewhere } = refused;
-            let problem = Problem::new(Path(path), expected, found);
-            Problem { reason, suggestion, elsewhere, ..problem }
-        });
+        let problems = refused.into_iter().map(|refused| refused.below(&Path::default()));
         self.source.report(&self.tree, problems.collect())
     }
 

@@ -48,6 +48,8 @@ pub struct Trace {
     pub lasts: Span,
     /// A run starts at a random time of it before this one; zero starts at its beginning.
     pub phase: Span,
+    /// Its rates are those that a flow has achieved, and not the capacity.
+    pub achieved: bool,
     /// How its files were read, for people: what was ignored, left out or filled in.
     pub notes: Vec<String>,
 }

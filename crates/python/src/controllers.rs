@@ -39,6 +39,8 @@ record! {
         status: &'static str,
         /// The implementation in which its rules were read, if it was not the source.
         implementation: Option<&'static str>,
+        /// Its parameters.
+        parameters: Vec<Parameter>,
     }
 }
 
@@ -63,12 +65,6 @@ pub fn controllers() -> Vec<ControllerEntry> {
 }
 
 fn describe(entry: &Entry) -> ControllerEntry {
-    let parameters = entry.parameters.iter().map(|parameter| Parameter {
-        name: parameter.name,
-        default: parameter.default.to_string(),
-        allowed: parameter.allowed.to_string(),
-        meaning: parameter.meaning,
-    });
     ControllerEntry {
         name: entry.name,
         summary: entry.summary,
@@ -76,7 +72,7 @@ fn describe(entry: &Entry) -> ControllerEntry {
         status: entry.status.name(),
         implementation: entry.status.implementation(),
         recovery: Recovery::from(entry.repair).name(),
-        parameters: parameters.collect(),
+        parameters: parameters(entry),
         variants: congestion::variants(entry.name).map(describe_variant).collect(),
     }
 }
@@ -87,5 +83,16 @@ fn describe_variant((variant, entry): (&'static str, &Entry)) -> ControllerVaria
         summary: entry.summary,
         status: entry.status.name(),
         implementation: entry.status.implementation(),
+        parameters: parameters(entry),
     }
+}
+
+fn parameters(entry: &Entry) -> Vec<Parameter> {
+    let parameter = |parameter: &congestion::Parameter| Parameter {
+        name: parameter.name,
+        default: parameter.default.to_string(),
+        allowed: parameter.allowed.to_string(),
+        meaning: parameter.meaning,
+    };
+    entry.parameters.iter().map(parameter).collect()
 }

@@ -18,6 +18,7 @@ import_exception!(bentpipe.errors, OutputError);
 import_exception!(bentpipe.errors, RecordingError);
 import_exception!(bentpipe.errors, ScenarioError);
 import_exception!(bentpipe.errors, StudyError);
+import_exception!(bentpipe.errors, TraceError);
 
 /// Everything that is wrong with a scenario; file and line are those of the first error.
 pub fn scenario_error(errors: scenario::ScenarioErrors) -> PyErr {
@@ -32,6 +33,16 @@ pub fn study_error(errors: scenario::ScenarioErrors) -> PyErr {
 /// Everything that is wrong with a file of `bentpipe orbit`.
 pub fn orbit_error(errors: scenario::ScenarioErrors) -> PyErr {
     input_error(&errors, OrbitError::new_err)
+}
+
+/// A file that has no trace, with the line.
+pub fn trace_error(errors: scenario::ScenarioErrors) -> PyErr {
+    input_error(&errors, TraceError::new_err)
+}
+
+/// A measured connection that a controller cannot be driven with.
+pub fn replay_error(message: &str) -> PyErr {
+    ControllerError::new_err(message.to_owned())
 }
 
 /// The arguments of `bentpipe.errors.InputError`.

@@ -16,6 +16,7 @@ mod errors;
 mod hosts;
 mod kernel;
 mod logs;
+mod measured;
 mod mechanisms;
 mod names;
 mod orbit;
@@ -28,6 +29,7 @@ mod run;
 mod scenario;
 mod study;
 mod totals;
+mod traces;
 mod transports;
 mod values;
 
@@ -125,6 +127,7 @@ pub fn define(
         orbit::orbit_reference,
         orbit::orbit_schema,
         record_stubs,
+        measured::replay_cwnd,
         panics::_panic,
         prototype::lockstep,
         run::run,
@@ -139,6 +142,7 @@ pub fn define(
         study::run_study,
         study::study_reference,
         study::study_schema,
+        traces::read_trace,
         transports::transports,
     }
     Ok(())
@@ -176,6 +180,8 @@ records! {
     deploy::KernelUse,
     hosts::HostProfile,
     hosts::HostValue,
+    measured::CwndEpoch,
+    measured::CwndReplay,
     mechanisms::Mechanism,
     mechanisms::MechanismSetting,
     orbit::Constellation,
@@ -197,5 +203,6 @@ records! {
     totals::TcpTotals,
     totals::UdpTotals,
     totals::XtpTotals,
+    traces::TraceRows,
     transports::Transport,
 }

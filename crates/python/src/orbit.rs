@@ -156,8 +156,19 @@ pub fn orbit_reference() -> String {
 }
 
 fn columns(series: Computed) -> OrbitSeries {
-    let Computed { source, satellites, from, to, epoch, duration, rows, handovers, gaps, notes } =
-        series;
+    let Computed {
+        source,
+        satellites,
+        from,
+        to,
+        epoch,
+        duration,
+        start: _, // of a scenario, and zero here
+        rows,
+        handovers,
+        gaps,
+        notes,
+    } = series;
     macro_rules! column {
         ($row:ident => $value:expr) => {
             rows.iter().map(|$row| $value).collect()

@@ -43,7 +43,7 @@ impl Given {
     /// folder of this machine. Comments and order are those of the file it came from, unless an
     /// override changed it.
     pub fn to_toml(&self, scenario: &Scenario, seed: u64) -> String {
-        self.text(scenario, seed, |file| {
+        self.text(scenario, seed, false, |file| {
             absolute(file).unwrap_or(file.to_owned()).to_string_lossy().into_owned()
         })
     }
@@ -51,7 +51,7 @@ impl Given {
     /// The scenario for a folder that can be moved to another machine.
     pub fn packed(&self, scenario: &Scenario, seed: u64) -> Packed {
         let mut files: Vec<(String, PathBuf)> = Vec::new();
-        let text = self.text(scenario, seed, |file| {
+        let text = self.text(scenario, seed, true, |file| {
             if let Some((name, _)) = files.iter().find(|(_, known)| known == file) {
                 return name.clone();
             }
@@ -64,14 +64,19 @@ impl Given {
     }
 
     /// The scenario as TOML in which nothing depends on the name of its file or on options of a
-    /// command, and files have the names of `rename`.
+    /// command, and files have the names of `rename`. If it is `whole`, tables take the place of
+    /// files that name other files.
     fn text(
         &self,
         scenario: &Scenario,
         seed: u64,
+        whole: bool,
         mut rename: impl FnMut(&FilePath) -> String,
     ) -> String {
         let mut tree = self.tree.clone();
+        if whole {
+            write_out(&mut tree, self.source.directory(), schema::cached());
+        }
         rename_files(&mut tree, self.source.directory(), schema::cached(), &mut rename);
         let mut missing = String::new();
         if tree.get("name").is_none() {
@@ -165,6 +170,28 @@ fn is_file(schema: &Json) -> bool {
     schema["x-format"] == "path"
 }
 
+/// Writes the content of files of `bentpipe orbit` in the place of their names. They name other
+/// files.
+fn write_out(tree: &mut Tree, directory: &FilePath, schema: &Json) {
+    each_file(tree, schema, &mut |tree, options| {
+        let orbit = options.iter().any(|option| option["x-content"] == "orbit");
+        let Value::String(name) = &tree.value else { return };
+        let file = located(tree, directory, name);
+        if let Some(content) = orbit.then(|| content(&file)).flatten() {
+            tree.value = content;
+        }
+    });
+}
+
+/// The table that a file of `bentpipe orbit` is, with absolute names of files.
+fn content(file: &FilePath) -> Option<Value> {
+    let file = absolute(file).ok()?;
+    let mut tree = Tree::parse(&std::fs::read_to_string(&file).ok()?).ok()?;
+    let mut name = |file: &FilePath| file.to_string_lossy().into_owned();
+    rename_files(&mut tree, file.parent()?, &crate::orbit::schema(), &mut name);
+    Some(tree.value)
+}
+
 /// Gives every file that the scenario names the name that `rename` makes of its place. Texts that
 /// name files have the `x-format` `path` in the schema.
 fn rename_files(
@@ -173,25 +200,28 @@ fn rename_files(
     schema: &Json,
     rename: &mut impl FnMut(&FilePath) -> String,
 ) {
+    each_file(tree, schema, &mut |tree, _| rename_file(tree, directory, rename));
+}
+
+/// Calls `act` for each text that names a file, with the alternatives of its schema.
+fn each_file(tree: &mut Tree, schema: &Json, act: &mut impl FnMut(&mut Tree, &[&Json])) {
     let options = shape::alternatives(schema);
     match &mut tree.value {
         Value::List(items) => {
             let list = options.iter().find(|option| shape::type_of(option) == "array");
             for (item, list) in items.iter_mut().zip(list.iter().cycle()) {
-                rename_files(item, directory, &list["items"], rename);
+                each_file(item, &list["items"], act);
             }
         }
         Value::Table(entries) => {
             for one in entries {
                 let known = options.iter().find_map(|option| option["properties"].get(&one.key));
                 if let Some(schema) = known {
-                    rename_files(&mut one.tree, directory, schema, rename);
+                    each_file(&mut one.tree, schema, act);
                 }
             }
         }
-        Value::String(_) if options.iter().any(|option| is_file(option)) => {
-            rename_file(tree, directory, rename);
-        }
+        Value::String(_) if options.iter().any(|option| is_file(option)) => act(tree, &options),
         _ => {}
     }
 }

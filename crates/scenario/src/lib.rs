@@ -47,7 +47,7 @@ mod resolve;
 mod routes;
 mod schema;
 mod study;
-mod trace;
+pub mod trace;
 mod transports;
 
 pub use given::{Given, Packed, files, names_a_file};

@@ -9,6 +9,7 @@ mod channels;
 mod compression;
 mod demand;
 mod directions;
+mod epoch;
 mod fec;
 mod flows;
 mod gateway;
@@ -30,6 +31,7 @@ mod sides;
 mod traces;
 
 pub use bounds::shortest_cycle;
+pub(crate) use channels::unreadable;
 pub(crate) use hosts::CONTROLLER_OF_RFC;
 pub use rules::UNSCALED_WINDOW;
 
@@ -61,14 +63,14 @@ pub(crate) fn resolve(
 ) -> Resolved {
     let mut problems = Vec::new();
     let (mut nodes, numbers) = graph::nodes(document, &mut problems);
-    let channels = Channels { tree, directory, duration: document.duration };
+    let epoch = epoch::resolve(document, &mut problems);
+    let channels = Channels { tree, directory, duration: document.duration, epoch };
     let links = graph::links(document, &numbers, &channels, &mut problems);
     graph::check_overrides(tree, &mut problems);
     let sides = proxies::proxies(document, &numbers, &links, &mut nodes, &mut problems);
     protocols::check(document, tree, &mut problems);
     hosts::check(document, tree, &mut problems);
     let (mut flows, entries) = flows::flows(document, (tree, directory), &numbers, &mut problems);
-    let epoch = hints::epoch(document, &mut problems);
     let addresses = paths::resolve(document, &numbers, &mut flows, &entries, &mut problems);
     let record = &document.record;
     let mut scenario = Scenario {

@@ -10,7 +10,12 @@
 
 mod columns;
 
+use std::collections::BTreeMap;
 use std::path::Path as FilePath;
+
+use language::error::{Errors, Source};
+use language::path::Path;
+use language::tree::Tree;
 
 use units::{Rate, Span};
 
@@ -42,6 +47,8 @@ pub(crate) struct Trace {
     pub lasts: Span,
     /// The line of its last row.
     pub last_line: Option<usize>,
+    /// Its rates are those that a flow has achieved, and not the capacity.
+    pub achieved: bool,
     /// How the file was read, for people: what was ignored, left out or filled in.
     pub notes: Vec<String>,
 }
@@ -62,8 +69,58 @@ impl Trace {
         self.lasts = end;
     }
 
+    /// True if it sets a rate.
+    pub fn has_rate(&self) -> bool {
+        self.changes.iter().any(|change| change.rate.is_some())
+    }
+
     fn push(&mut self, at: Span, rate: Option<Rate>, delay: Option<Span>, outage: Option<Span>) {
         self.changes.push(Change { at, every: None, rate, delay, outage, loss: None });
+    }
+}
+
+/// A form of files with a trace.
+#[derive(Clone, Debug, PartialEq, Eq)]
+pub enum Form {
+    /// Columns; those of a log of another program by their names in a trace.
+    Columns(BTreeMap<String, String>),
+    /// Deliveries of Mahimahi.
+    Deliveries,
+    /// Delays of LeoReplayer, one for each 10 ms.
+    Delays,
+}
+
+/// The changes of a file with a trace, as a link has them.
+#[derive(Clone, Debug, PartialEq)]
+pub struct Content {
+    /// Changes in the order of time.
+    pub changes: Vec<Change>,
+    /// Time from the first change to the end.
+    pub lasts: Span,
+    /// The rates are those that a flow has achieved.
+    pub achieved: bool,
+    /// How the file was read, for people.
+    pub notes: Vec<String>,
+}
+
+/// Reads a file with a trace, as a scenario does.
+///
+/// # Errors
+/// If it has another form, with the line.
+pub fn read(file: &FilePath, form: &Form) -> Result<Content, Errors> {
+    let read = match form {
+        Form::Columns(names) => columns(file, Some(names).filter(|names| !names.is_empty())),
+        Form::Deliveries => deliveries(file, false),
+        Form::Delays => delays(file, DELAY_STEP),
+    };
+    match read {
+        Ok(Trace { changes, lasts, achieved, notes, last_line: _ }) => {
+            Ok(Content { changes, lasts, achieved, notes })
+        }
+        Err(fault) => {
+            let problem = crate::resolve::unreadable(*fault, file, &Path::default());
+            Err(Source::default().report(&Tree::from_json(&serde_json::json!({})), vec![*problem]))
+        }
     }
 }
 

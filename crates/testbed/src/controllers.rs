@@ -41,7 +41,7 @@ impl Controllers {
     pub(crate) fn choose(&self, asked: &Specification) -> (String, Vec<Entry>) {
         let name = asked.entry().name;
         if asked.variant() == congestion::LINUX {
-            return self.own(name);
+            return self.own(asked);
         }
         if let Some((ours, map)) = self.ours.iter().find(|(ours, _)| ours.name == name) {
             return (ours.kernel_name.to_owned(), as_loaded(ours, map, asked));
@@ -66,10 +66,13 @@ impl Controllers {
     }
 
     /// The kernel's own controller of this name, which `variant = "linux"` is.
-    fn own(&self, name: &str) -> (String, Vec<Entry>) {
+    fn own(&self, chosen: &Specification) -> (String, Vec<Entry>) {
+        let name = chosen.entry().name;
         let asked = format!("{name}, variant = {}", congestion::LINUX);
         if self.names.iter().any(|known| known == name) {
-            return (name.to_owned(), vec![entry(asked, Verdict::Applied, name.to_owned())]);
+            let mut entries = vec![entry(asked, Verdict::Applied, name.to_owned())];
+            entries.extend(of_the_module(chosen));
+            return (name.to_owned(), entries);
         }
         let possible = format!(
             "one that this kernel has: {}; `modprobe tcp_{name}` loads its own {name}, if it was built",
@@ -77,6 +80,18 @@ impl Controllers {
         );
         (String::new(), vec![entry(asked, Verdict::Rejected, possible)])
     }
+}
+
+/// Parameters of a module of the kernel that are not as by default. They would change all sockets
+/// of the machine.
+fn of_the_module(chosen: &Specification) -> impl Iterator<Item = Entry> {
+    let changed =
+        chosen.values().iter().filter(|(parameter, value)| parameter.default != value.to_string());
+    changed.map(|(parameter, value)| {
+        let possible =
+            format!("{}: the parameters of a module are not set here", parameter.default);
+        entry(format!("{} = {value}", parameter.name), Verdict::Rejected, possible)
+    })
 }
 
 fn entry(asked: String, verdict: Verdict, kernel: String) -> Entry {
@@ -178,6 +193,21 @@ pub(crate) mod tests {
             specification.set(parameter, value.clone()).unwrap();
         }
         specification
+    }
+
+    /// The parameters of the kernel's module are those of all sockets, and stay as they are.
+    #[test]
+    fn a_module_keeps_its_parameters() {
+        let linux = ("variant", Value::Word(congestion::LINUX.to_owned()));
+        let verdicts = |values: &[(&str, Value)]| {
+            let (_, entries) = kernel_with(&["cubic"], &[]).choose(&asked("cubic", values));
+            entries.into_iter().map(|entry| (entry.asked, entry.verdict)).collect::<Vec<_>>()
+        };
+        let applied = ("cubic, variant = linux".to_owned(), Verdict::Applied);
+        let rejected = ("c = 0.8".to_owned(), Verdict::Rejected);
+        let both = verdicts(&[linux.clone(), ("c", Value::Number(0.8))]);
+        assert_eq!(both, [applied.clone(), rejected]);
+        assert_eq!(verdicts(&[linux]), [applied]);
     }
 
     #[test]

@@ -6,8 +6,7 @@ use network::{FlowId, Schedule};
 use quic::Logs;
 use recording::{ExtraTable, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, UdpRecord};
 use runtime::{
-    Application, Connections, EndpointId, FlowState, LimitSeries, Pair, quic_record,
-    tcp_record,
+    Application, Connections, EndpointId, FlowState, LimitSeries, Pair, quic_record, tcp_record,
 };
 use rustix::event::Timespec;
 use scenario::Scenario;

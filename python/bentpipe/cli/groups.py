@@ -19,7 +19,15 @@ GROUPS = {
     "Studies": ("study", "evaluate", "report", "fidelity"),
     "Kernel and proxy": ("kernel", "shell", "proxy"),
     "Papers": ("papers", "cite"),
-    "Links and files of other tools": ("rain", "orbit", "page", "import", "capture"),
+    "Links and files of other tools": (
+        "rain",
+        "orbit",
+        "trace",
+        "replay",
+        "page",
+        "import",
+        "capture",
+    ),  # fmt: skip
     "Lists": ("controllers", "path", "transports", "hosts", "constellations", "examples"),
     "For developers": ("lockstep", "wheel", "schema", "completion"),
 }

@@ -27,6 +27,9 @@ def print_controller(entry: ControllerEntry) -> None:
     show(f"source: {entry.source}\nstatus: {entry.status}{read_in}, recovery: {entry.recovery}")
     for each in entry.variants:
         show(f"variant {each.variant}: {each.summary} ({each.status}, {each.implementation})")
+        names = [row.name for row in each.parameters if row.name != "variant"]
+        if names:
+            show(f"parameters of variant {each.variant}: {', '.join(names)}")
     if entry.parameters:
         listed = table("parameter", "<default", "<allowed", "<meaning")
         for row in entry.parameters:

@@ -43,8 +43,6 @@ use crate::window::{Settings, Window, whole};
 
 pub use linux::LinuxCubic;
 
-/// C of equation 1, in segments per second cubed (section 5.1).
-const C: f64 = 0.4;
 /// beta_cubic of section 4.6: what a loss leaves of the window.
 const BETA: f64 = 0.7;
 /// alpha_cubic of equation 3: the additive increase that, with beta_cubic, gives the average window
@@ -53,7 +51,26 @@ const ALPHA: f64 = 3.0 * (1.0 - BETA) / (1.0 + BETA);
 /// Section 4.2: the target is at most this much of cwnd.
 const HIGHEST_TARGET: f64 = 1.5;
 
+/// C of equation 1, also of Linux.
+const C: Parameter = Parameter {
+    name: "c",
+    default: "0.4",
+    allowed: Allowed::Range(0.001, 1000.0),
+    meaning: "C of equation 1 in segments per second cubed, the growth of the window around W_max (RFC \
+              9438 section 5.1; with `variant = \"linux\"` it is bic_scale)",
+};
+/// The Reno-friendly region, also of Linux.
+const RENO_FRIENDLY: Parameter = Parameter {
+    name: "reno_friendly",
+    default: "on",
+    allowed: Allowed::OneOf(&["on", "off"]),
+    meaning: "Whether the window is at least that of standard TCP (RFC 9438 section 4.3; with `variant = \
+              \"linux\"` it is tcp_friendliness)",
+};
+
 const PARAMETERS: &[Parameter] = &[
+    C,
+    RENO_FRIENDLY,
     Parameter {
         name: "fast_convergence",
         default: "on",
@@ -70,6 +87,9 @@ const PARAMETERS: &[Parameter] = &[
 #[derive(Clone, Debug)]
 pub struct Cubic {
     window: Window,
+    /// C of equation 1, in segments per second cubed.
+    c: f64,
+    reno_friendly: bool,
     fast_convergence: bool,
     abe: bool,
     slow_start: SlowStart,
@@ -96,6 +116,8 @@ struct Undo {
 /// One stage of congestion avoidance. Windows are in segments.
 #[derive(Clone, Copy, Debug)]
 struct Stage {
+    /// C of equation 1, in segments per second cubed.
+    c: f64,
     /// t of equation 1.
     elapsed: Span,
     /// Up to when `elapsed` is counted.
@@ -108,9 +130,9 @@ struct Stage {
 
 impl Stage {
     /// Equation 2.
-    fn begin(now: Time, cwnd: f64, w_max: f64) -> Self {
-        let k = libm::cbrt((w_max - cwnd) / C);
-        Self { elapsed: Span::ZERO, counted_until: now, k, w_est: cwnd }
+    fn begin(now: Time, cwnd: f64, w_max: f64, c: f64) -> Self {
+        let k = libm::cbrt((w_max - cwnd) / c);
+        Self { c, elapsed: Span::ZERO, counted_until: now, k, w_est: cwnd }
     }
 
     fn run_until(&mut self, now: Time) {
@@ -121,7 +143,7 @@ impl Stage {
     /// Equation 1, in segments.
     fn w_cubic(&self, w_max: f64, t: Span) -> f64 {
         let distance = t.as_secs_f64() - self.k;
-        C * distance * distance * distance + w_max
+        self.c * distance * distance * distance + w_max
     }
 }
 
@@ -138,6 +160,8 @@ impl Listed for Cubic {
     fn build(settings: &Settings, values: &Values) -> Self {
         Self {
             window: Window::new(settings),
+            c: values.number(C.name),
+            reno_friendly: values.word(RENO_FRIENDLY.name) == "on",
             fast_convergence: values.word("fast_convergence") == "on",
             abe: abe::is_on(values),
             slow_start: SlowStart::named(values.word(slow_start::PARAMETER.name)),
@@ -217,7 +241,7 @@ impl Controller for Cubic {
         let cwnd = self.segments();
         let mut stage = self.stage.unwrap_or_else(|| {
             self.w_max = self.w_max.max(cwnd);
-            let mut stage = Stage::begin(ack.now, cwnd, self.w_max);
+            let mut stage = Stage::begin(ack.now, cwnd, self.w_max, self.c);
             if self.is_near_hand_over {
                 stage.k /= SHARE_OF_K as f64;
             }
@@ -230,14 +254,15 @@ impl Controller for Cubic {
         stage.w_est += alpha * acked as f64 / self.window.cwnd as f64;
         self.stage = Some(stage);
 
-        if stage.w_cubic(self.w_max, stage.elapsed) < stage.w_est {
+        let slower = stage.w_cubic(self.w_max, stage.elapsed) < stage.w_est;
+        if self.reno_friendly && slower {
             let reno = whole(stage.w_est * self.window.mss as f64);
             let growth = reno.saturating_sub(self.window.cwnd);
             self.window.grow_by_fraction(growth * self.window.cwnd);
         } else {
             let rtt = ack.srtt.unwrap_or(Span::ZERO);
-            let target =
-                stage.w_cubic(self.w_max, stage.elapsed + rtt).clamp(cwnd, HIGHEST_TARGET * cwnd);
+            let ahead = stage.w_cubic(self.w_max, stage.elapsed + rtt);
+            let target = ahead.clamp(cwnd, HIGHEST_TARGET * cwnd);
             let per_window = (target - cwnd) * self.window.mss as f64;
             self.window.grow_by_fraction(whole(per_window * acked as f64));
         }

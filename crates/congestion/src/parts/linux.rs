@@ -42,8 +42,8 @@ pub const VARIANT: Parameter = Parameter {
     name: "variant",
     default: ORIGINAL,
     allowed: Allowed::OneOf(&[ORIGINAL, LINUX]),
-    meaning: "The algorithm of its source, or that of Linux's controller of this name, which takes no \
-              other parameters",
+    meaning: "The algorithm of its source, or that of Linux's controller of this name, which takes only \
+              the parameters whose meaning mentions Linux",
 };
 
 /// The parameters of a controller of Linux.

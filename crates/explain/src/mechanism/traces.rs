@@ -7,6 +7,7 @@ use units::{Rate, Span};
 use super::{Mechanism, Side};
 use crate::settings::{Amount, Setting};
 use crate::text::{rate, short};
+use crate::warnings::WarningKind as Kind;
 use scenario::model::{Change, Channel, Direction};
 
 /// The trace.
@@ -21,7 +22,15 @@ pub(crate) const TRACE: Mechanism = Mechanism {
         let notes = side.direction().trace.notes.iter();
         notes.map(|note| Setting::new("note", Amount::plain(note.as_str()), note, true)).collect()
     },
-    ..Mechanism::PLAIN
+    warnings: |side| {
+        let trace = &side.direction().trace;
+        let warning = (trace.achieved && trace.mean_rate().is_some()).then(|| {
+            let text = "the rates of the trace are those that a flow has achieved, and the capacity is at \
+                        least as large: a faster controller cannot be seen on it";
+            (Kind::AchievedRate, text.to_owned())
+        });
+        warning.into_iter().collect()
+    },
 };
 
 /// The rate: the mean of a trace, or that of a modem at the start.

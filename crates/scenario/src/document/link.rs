@@ -173,6 +173,11 @@ pub(crate) struct Direction {
     /// trace has set. `phase` of the scenario does not move it. It cannot be combined with
     /// `low_priority = "push-out"`. Default: none.
     pub trace: Option<Trace>,
+    /// Path over satellites that move: its delays and outages. A table has the keys of a file of
+    /// `bentpipe orbit`, and a file name stands for that file. The run starts at the `epoch` of the
+    /// scenario, or otherwise at that of the orbit. It replaces `delay`, and a `trace` has no
+    /// delays and no other `orbit` then. Default: none.
+    pub orbit: Option<Orbit>,
     /// True if packets overtake others where an event or a trace shortens the delay, as on a path
     /// that becomes shorter. Otherwise they arrive together with the last of the earlier packets.
     /// Packets with the same delay keep their order, unless `jitter` has `reorder`. It cannot be
@@ -221,14 +226,24 @@ pub(crate) enum Trace {
     Files(Box<TraceFiles>),
 }
 
+/// A file of `bentpipe orbit`, or a table with its keys.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(crate) enum Orbit {
+    File(#[schemars(extend("x-content" = "orbit"))] FileName),
+    Table(Box<crate::orbit::Document>),
+}
+
 /// A trace from files: `file`, or `deliveries` for the rate and `delays` or `orbit` for the delay.
 /// It replays the rate, the delay, the losses and the outages of a measurement.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct TraceFiles {
     /// CSV or Parquet file with named columns: `t_s`, and at least one of a rate (`rate_bps`,
-    /// `rate_kbps`, `rate_mbps`), a one-way delay (`delay_s`, `delay_ms`, `delay_us`), a loss
-    /// (`loss_ratio` from 0 to 1, `loss_percent`) and an `outage` (0 or 1). A row holds until the
+    /// `rate_kbps`, `rate_mbps`, or `achieved_mbps` of a flow), a one-way delay (`delay_s`,
+    /// `delay_ms`, `delay_us`), a loss (`loss_ratio` from 0 to 1, `loss_percent`) and an `outage`
+    /// (0 or 1). A row holds until the
     /// next one, and a rate of 0 is an outage until then. Each packet is lost independently with
     /// the probability of the row in which its last bit is sent, in addition to the errors of the
     /// channel.
@@ -244,10 +259,10 @@ pub(crate) struct TraceFiles {
     /// Delays as those of LeoReplayer: each line is a one-way delay in milliseconds, one for each
     /// `step`.
     pub delays: Option<FileName>,
-    /// File of `bentpipe orbit`: delays and outages of a path over satellites that move, computed
-    /// when the scenario is read. The run starts at the epoch of that file.
-    #[schemars(extend("examples" = ["orbit.toml"]))]
-    pub orbit: Option<FileName>,
+    /// File of `bentpipe orbit`, or a table with its keys: delays and outages of a path over
+    /// satellites that move, computed when the scenario is read. The run starts at the `epoch` of
+    /// the scenario, or otherwise at that of the orbit. `link.orbit` is the same without a trace.
+    pub orbit: Option<Orbit>,
     /// Time from one line of `delays` to the next. Default: 10 ms, as LeoReplayer has it.
     #[schemars(extend("x-minimum" = "1us"))]
     pub step: Option<Span>,
@@ -255,6 +270,11 @@ pub(crate) struct TraceFiles {
     /// the `duration`, or `"hold"`, the values of its last row.
     #[serde(default)]
     pub outside: Outside,
+    /// Kind of the rates: `"capacity"` is what the link carries, `"achieved"` what a flow such as
+    /// that of iperf3 has sent, which is at most the capacity. Both are used as rates, and
+    /// `bentpipe explain` warns of the second one. Default: `"achieved"` if the column of `file` is
+    /// `achieved_mbps`, `achieved_kbps` or `achieved_bps`, and otherwise `"capacity"`.
+    pub kind: Option<TraceKind>,
     /// Repeat the trace after its end.
     #[serde(default, rename = "loop")]
     pub repeats: bool,
@@ -272,6 +292,15 @@ pub(crate) enum Outside {
     #[default]
     Refuse,
     Hold,
+}
+
+/// Meaning of the rates of a trace.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "lowercase")]
+#[schemars(inline)]
+pub(crate) enum TraceKind {
+    Capacity,
+    Achieved,
 }
 
 /// Declares the columns that a log can have, each with its docstring.
@@ -308,6 +337,12 @@ columns! {
     rate_kbps,
     /// Rate in Mbit/s.
     rate_mbps,
+    /// Rate that a flow has achieved, in bit/s.
+    achieved_bps,
+    /// Rate that a flow has achieved, in kbit/s.
+    achieved_kbps,
+    /// Rate that a flow has achieved, in Mbit/s.
+    achieved_mbps,
     /// One-way delay in seconds.
     delay_s,
     /// One-way delay in milliseconds.

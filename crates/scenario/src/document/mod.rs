@@ -33,7 +33,8 @@ pub(crate) use impairments::{
 };
 pub(crate) use line::{Bucket, Cells};
 pub(crate) use link::{
-    Aqm, Changed, Columns, Direction, Event, Feedback, Link, Mtu, Outside, Queue, Trace, TraceFiles,
+    Aqm, Changed, Columns, Direction, Event, Feedback, Link, Mtu, Orbit, Outside, Queue, Trace,
+    TraceFiles, TraceKind,
 };
 pub(crate) use proxy::{NamedProxy, Proxy, ProxySide};
 pub(crate) use traffic::{Bulk, Distribution, KeepAlive, OnOff, Traffic};
@@ -68,8 +69,8 @@ pub(crate) struct Document {
     /// Attenuation series keep their time.
     #[serde(default)]
     pub phase: Phase,
-    /// Date and time of the start in UTC, as `2026-11-27T12:00:00Z`. Only `path_hints` with the
-    /// source `"clock"` depend on it.
+    /// Date and time of the start in UTC, as `2026-11-27T12:00:00Z`. A path over satellites is that
+    /// of this time, and `path_hints` with the source `"clock"` count from it.
     #[schemars(extend("x-format" = "date", "examples" = ["2026-11-27T12:00:00Z"]))]
     #[serde(skip_serializing_if = "Option::is_none")]
     pub epoch: Option<String>,

@@ -11,6 +11,7 @@ use crate::document::FileName;
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 #[schemars(title = "Bentpipe orbit")]
+#[schemars(rename = "Orbit")]
 pub(crate) struct Document {
     /// Name of a constellation. `bentpipe constellations` lists them. Give one of `constellation`,
     /// `walker`, `elements` and `geostationary`.
@@ -25,18 +26,21 @@ pub(crate) struct Document {
     #[serde(default)]
     pub geostationary: Vec<Longitude>,
     /// Date and time of the start in UTC, as `2026-11-27T12:00:00Z`. Elements of a constellation
-    /// are those of this time.
+    /// are those of this time. A file of `bentpipe orbit` requires it. A scenario has an `epoch` of
+    /// its own, which is the default there and at which the run starts.
     #[schemars(extend("x-format" = "date", "examples" = ["2026-11-27T12:00:00Z"]))]
-    pub epoch: String,
-    /// Time from the start to the end.
+    pub epoch: Option<String>,
+    /// Time from the start to the end. A file of `bentpipe orbit` requires it. In `link.orbit` the
+    /// default is the end of the run.
     #[schemars(extend("x-minimum" = "1ms", "x-maximum" = "8784h"))]
-    pub duration: Span,
+    pub duration: Option<Span>,
     /// Time between the rows of the series.
     #[serde(default = "second")]
     #[schemars(extend("x-minimum" = "1ms", "x-maximum" = "1h"))]
     pub step: Span,
     /// The place at which the path begins, where the user is: the name of a `place`, or of a city
     /// that Bentpipe knows.
+    #[schemars(extend("examples" = ["Paris"]))]
     pub from: String,
     /// The place at which the path ends, or a list of places. With a list, the path ends at the one
     /// that is best: the gateway that the satellite sees from the smallest distance, or the place
@@ -109,9 +113,14 @@ pub(crate) struct Longitude(#[schemars(range(min = -180.0, max = 360.0))] pub f6
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(untagged)]
 pub(crate) enum Ends {
-    One(String),
-    Several(#[schemars(length(min = 1))] Vec<String>),
+    One(#[schemars(extend("examples" = ["Frankfurt"]))] String),
+    Several(#[schemars(length(min = 1))] Vec<End>),
 }
+
+/// The name of a place.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(transparent)]
+pub(crate) struct End(#[schemars(extend("examples" = ["Frankfurt"]))] pub String);
 
 /// The planes of one altitude and inclination.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -119,7 +128,7 @@ pub(crate) enum Ends {
 pub(crate) struct Walker {
     /// Name with which the names of its satellites begin.
     #[serde(default = "shell")]
-    #[schemars(length(min = 1, max = 60))]
+    #[schemars(length(min = 1, max = 60), extend("examples" = ["shell-1"]))]
     pub name: String,
     /// Altitude in km above the equatorial radius of 6378.135 km. Give this or `mean_motion`.
     #[schemars(range(min = 100.0, max = 100_000.0))]
@@ -196,7 +205,7 @@ pub(crate) enum PhasingRule {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Position {
     /// Name, for `from` and `to`.
-    #[schemars(length(min = 1, max = 60))]
+    #[schemars(length(min = 1, max = 60), extend("examples" = ["Delft"]))]
     pub name: String,
     /// Latitude, north positive.
     #[schemars(range(min = -90.0, max = 90.0))]

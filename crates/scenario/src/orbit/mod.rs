@@ -8,13 +8,14 @@ mod document;
 mod resolve;
 mod result;
 
-use std::path::Path as FilePath;
+use std::path::{Path as FilePath, PathBuf};
 
-use language::{Errors, TypedFile};
+use language::{Errors, Refused, TypedFile};
 
 pub use constellations::{CONSTELLATIONS, Constellation};
-use document::Document;
+pub(crate) use document::Document;
 use resolve::Setup;
+pub(crate) use resolve::{DATE, Run};
 pub use result::{OrbitGap, OrbitHandover, OrbitRow, OrbitSeries};
 
 /// A file of `bentpipe orbit` without errors.
@@ -30,10 +31,12 @@ impl OrbitFile {
     /// # Errors
     /// All errors of keys and values, or the first one of the elements.
     pub fn load(path: &FilePath) -> Result<Self, Errors> {
-        let file = TypedFile::load(path, "a file with an orbit")?;
-        resolve::resolve(&file)
-            .map_err(|refused| file.report(refused))
-            .map(|setup| Self { file, setup })
+        Self::load_for(path, Run::default())
+    }
+
+    /// The same for a run of a scenario.
+    pub(crate) fn load_for(path: &FilePath, run: Run) -> Result<Self, Errors> {
+        Self::checked(TypedFile::load(path, "a file with an orbit")?, run)
     }
 
     /// Reads a text; errors name it `file`, and other files are relative to it.
@@ -41,10 +44,15 @@ impl OrbitFile {
     /// # Errors
     /// All errors of keys and values, or the first one of the elements.
     pub fn parse(text: &str, file: &FilePath) -> Result<Self, Errors> {
-        let file = TypedFile::parse(text, file)?;
-        resolve::resolve(&file)
-            .map_err(|refused| file.report(refused))
-            .map(|setup| Self { file, setup })
+        Self::checked(TypedFile::parse(text, file)?, Run::default())
+    }
+
+    fn checked(file: TypedFile<Document>, run: Run) -> Result<Self, Errors> {
+        let elements = file.value.elements.as_ref().map(|name| file.directory().join(&name.0));
+        match resolve::resolve(&file.value, elements, run) {
+            Ok(setup) => Ok(Self { file, setup }),
+            Err(refused) => Err(file.report(refused)),
+        }
     }
 
     /// Computes the path over time.
@@ -52,8 +60,17 @@ impl OrbitFile {
     /// # Errors
     /// If a satellite has decayed, or if there is no path at any time.
     pub fn run(&self) -> Result<OrbitSeries, Errors> {
-        result::run(&self.file, &self.setup)
+        result::run(&self.setup).map_err(|refused| self.file.report(refused))
     }
+}
+
+/// Computes the path of a table in a scenario. `elements` is the place of the file that it names.
+pub(crate) fn of_table(
+    document: &Document,
+    elements: Option<PathBuf>,
+    run: Run,
+) -> Result<OrbitSeries, Vec<Refused>> {
+    result::run(&resolve::resolve(document, elements, run)?)
 }
 
 /// Names of the columns of a saved series: those that a link needs, then those that describe the

@@ -2,8 +2,8 @@
 
 use std::path::PathBuf;
 
+use language::Refused;
 use language::error::Place as FilePlace;
-use language::{Refused, TypedFile};
 use orbit::elements::{mean_motion, parse, radius_km};
 use orbit::walker::geostationary;
 use orbit::{
@@ -28,6 +28,8 @@ const OLD_DAYS: f64 = 7.0;
 /// All that a series needs.
 #[derive(Clone, Debug)]
 pub(super) struct Setup {
+    /// Time from the epoch to the start of the run; zero outside of a scenario.
+    pub start: Span,
     /// The satellites in words.
     pub source: String,
     pub satellites: Vec<Satellite>,
@@ -63,28 +65,36 @@ struct Satellites {
 
 type Faults = Vec<Refused>;
 
-/// The setup of a file, or all of its faults.
-pub(super) fn resolve(file: &TypedFile<Document>) -> Result<Setup, Faults> {
-    let document = &file.value;
+/// The times of the scenario that an orbit belongs to; none for a file on its own.
+#[derive(Clone, Copy, Debug, Default)]
+pub(crate) struct Run {
+    /// UTC at the start of the run.
+    pub epoch: Option<Utc>,
+    /// Duration of the run, at whose end the series ends by default.
+    pub duration: Option<Span>,
+}
+
+/// The form of an epoch.
+pub(crate) const DATE: &str = "a date and time with its zone, as \"2026-11-27T12:00:00Z\"";
+
+/// The setup of an orbit, or all of its faults. `elements` is the place of the file that it names,
+/// and `run` are the times of the scenario that it belongs to.
+pub(super) fn resolve(
+    document: &Document,
+    elements: Option<PathBuf>,
+    run: Run,
+) -> Result<Setup, Faults> {
     let mut faults = Faults::new();
-    let epoch = Utc::parse(&document.epoch);
-    if epoch.is_none() {
-        let expected = "a date and time with its zone, as \"2026-11-27T12:00:00Z\"";
-        faults.push(Refused::new("epoch", expected, quoted(&document.epoch)));
-    }
-    let rows = document.duration.as_nanos().div_ceil(document.step.as_nanos());
-    if document.duration < document.step * 2 || rows > MOST_ROWS {
-        let expected = format!("2 to {MOST_ROWS} steps of {}", document.step);
-        faults.push(Refused::new("duration", expected, document.duration.to_string()));
-    }
+    let times = times(document, run, &mut faults);
     let (from, to) = ends(document, &mut faults);
-    let satellites = match epoch {
-        Some(epoch) => satellites(file, epoch, &mut faults),
+    let satellites = match &times {
+        Some(times) => satellites(document, elements, times.epoch, &mut faults),
         None => None,
     };
-    let (Some(epoch), Some(from), Some(mut satellites)) = (epoch, from, satellites) else {
+    let (Some(times), Some(from), Some(mut satellites)) = (times, from, satellites) else {
         return Err(faults);
     };
+    let Times { epoch, start, duration } = times;
     let sights = sights(document, satellites.bound, &mut faults);
     let relay = relay(document, &satellites, &mut faults);
     let (Some((sight, to_sight)), Some(relay), true) = (sights, relay, faults.is_empty()) else {
@@ -112,11 +122,58 @@ pub(super) fn resolve(file: &TypedFile<Document>) -> Result<Setup, Faults> {
             document::Outage::Time(time) => Outage::Time(time),
         },
         epoch,
-        duration: document.duration,
+        start,
+        duration,
         step: document.step,
         seed: document.seed,
         notes: satellites.notes,
     })
+}
+
+/// Times of a series.
+struct Times {
+    epoch: Utc,
+    start: Span,
+    duration: Span,
+}
+
+/// The epoch, the start of the run after it, and the time from the epoch to the end.
+fn times(document: &Document, run: Run, faults: &mut Faults) -> Option<Times> {
+    let written = match document.epoch.as_ref().map(|text| (text, Utc::parse(text))) {
+        Some((text, None)) => {
+            faults.push(Refused::new("epoch", DATE, quoted(text)));
+            return None;
+        }
+        Some((_, epoch)) => epoch,
+        None => None,
+    };
+    let Some(epoch) = written.or(run.epoch) else {
+        faults.push(Refused::new("", format!("`epoch`, {DATE}"), "none"));
+        return None;
+    };
+    let since = run.epoch.map_or(0, |start| start.as_nanos() - epoch.as_nanos());
+    let Ok(start) = u64::try_from(since).map(Span::from_nanos) else {
+        let begins = run.epoch.unwrap_or(epoch);
+        let expected = format!("{begins} or before, because the run starts then");
+        faults.push(Refused::new("epoch", expected, epoch.to_string()));
+        return None;
+    };
+    let Some(duration) = document.duration.or(run.duration.map(|run| start + run)) else {
+        faults.push(Refused::new("", "`duration`, the time from the start to the end", "none"));
+        return None;
+    };
+    let least = start + run.duration.unwrap_or(Span::ZERO);
+    if duration < least || duration <= start {
+        let expected = format!("at least {least}, the time from the `epoch` to the end of the run");
+        faults.push(Refused::new("duration", expected, duration.to_string()));
+    }
+    let rows = duration.as_nanos().div_ceil(document.step.as_nanos());
+    if duration < document.step * 2 || rows > MOST_ROWS {
+        let expected = format!("2 to {MOST_ROWS} steps of {}", document.step);
+        let key = if document.duration.is_some() { "duration" } else { "step" };
+        faults.push(Refused::new(key, expected, duration.to_string()));
+    }
+    Some(Times { epoch, start, duration })
 }
 
 fn quoted(text: &str) -> String {
@@ -163,7 +220,7 @@ fn ends(document: &Document, faults: &mut Faults) -> (Option<Place>, Vec<Place>)
         Ends::One(name) => find("to", name).into_iter().collect(),
         Ends::Several(names) => {
             let names = names.iter().enumerate();
-            names.filter_map(|(number, name)| find(&format!("to.{number}"), name)).collect()
+            names.filter_map(|(number, end)| find(&format!("to.{number}"), &end.0)).collect()
         }
     };
     if let Some(from) = &from
@@ -175,8 +232,12 @@ fn ends(document: &Document, faults: &mut Faults) -> (Option<Place>, Vec<Place>)
 }
 
 /// The satellites of the one key that has them.
-fn satellites(file: &TypedFile<Document>, epoch: Utc, faults: &mut Faults) -> Option<Satellites> {
-    let document = &file.value;
+fn satellites(
+    document: &Document,
+    file: Option<PathBuf>,
+    epoch: Utc,
+    faults: &mut Faults,
+) -> Option<Satellites> {
     let given = [
         ("constellation", document.constellation.is_some()),
         ("walker", !document.walker.is_empty()),
@@ -194,7 +255,7 @@ fn satellites(file: &TypedFile<Document>, epoch: Utc, faults: &mut Faults) -> Op
     let found = match key {
         "constellation" => named(document, epoch, faults)?,
         "walker" => walker(document, epoch, faults),
-        "elements" => elements(file, faults)?,
+        "elements" => elements(document, file?, faults)?,
         _ => above_the_equator(document, epoch, faults),
     };
     (faults.len() == before).then_some(found)
@@ -323,9 +384,8 @@ fn shell(walker: &Walker, number: usize, faults: &mut Faults) -> Option<Shell> {
 }
 
 /// Satellites from two-line elements.
-fn elements(file: &TypedFile<Document>, faults: &mut Faults) -> Option<Satellites> {
-    let name = &file.value.elements.as_ref()?.0;
-    let path = file.directory().join(name);
+fn elements(document: &Document, path: PathBuf, faults: &mut Faults) -> Option<Satellites> {
+    let name = &document.elements.as_ref()?.0;
     let text = match std::fs::read_to_string(&path) {
         Ok(text) => text,
         Err(error) => {

@@ -1,7 +1,7 @@
 //! The series of a file: rows for a link, hand-overs, and times without a path in words.
 
+use language::Refused;
 use language::error::Place as FilePlace;
-use language::{Errors, Refused, TypedFile};
 use orbit::series::Path;
 use orbit::sight::Miss;
 use orbit::{Bound, Gap, Handover, PropagationError, Request, Row, Series, Sight, series};
@@ -11,7 +11,6 @@ use units::Span;
 use crate::model::Change;
 use crate::trace::Trace;
 
-use super::document::Document;
 use super::resolve::Setup;
 
 /// A row of a series, which holds until the next one.
@@ -90,6 +89,9 @@ pub struct OrbitSeries {
     pub epoch: String,
     /// Time from the start to the end.
     pub duration: Span,
+    /// Time from the epoch to the start of the run that it belongs to.
+    #[serde(skip)]
+    pub start: Span,
     /// Rows in the order of time.
     pub rows: Vec<OrbitRow>,
     /// Changes of the path.
@@ -101,25 +103,28 @@ pub struct OrbitSeries {
 }
 
 impl OrbitSeries {
-    /// The series as the trace of a link: its delays and outages.
+    /// The series as the trace of a link from the start of the run on: its delays and outages.
     pub(crate) fn trace(&self) -> Trace {
+        let start = self.start;
         let ends = self.rows.iter().skip(1).map(|row| row.at).chain([self.duration]);
         let change = |(row, end): (&OrbitRow, Span)| {
-            let outage = row.outage.then(|| end.saturating_sub(row.at));
-            let delay = Some(row.delay);
-            Change { at: row.at, every: None, rate: None, delay, outage, loss: None }
+            let at = row.at.max(start);
+            let outage = row.outage.then(|| end.saturating_sub(at));
+            let (at, delay) = (at.saturating_sub(start), Some(row.delay));
+            Change { at, every: None, rate: None, delay, outage, loss: None }
         };
+        let rows = self.rows.iter().zip(ends).filter(|(_, end)| *end > start);
         Trace {
-            changes: self.rows.iter().zip(ends).map(change).collect(),
-            lasts: self.duration,
-            last_line: None,
+            changes: rows.map(change).collect(),
+            lasts: self.duration.saturating_sub(start),
             notes: self.notes.clone(),
+            ..Trace::default()
         }
     }
 }
 
 /// Computes the series of a file.
-pub(super) fn run(file: &TypedFile<Document>, setup: &Setup) -> Result<OrbitSeries, Errors> {
+pub(super) fn run(setup: &Setup) -> Result<OrbitSeries, Vec<Refused>> {
     let Setup { satellites, from, to, sight, to_sight, relay, rule, when, outage, .. } = setup;
     let request = Request {
         satellites,
@@ -137,9 +142,9 @@ pub(super) fn run(file: &TypedFile<Document>, setup: &Setup) -> Result<OrbitSeri
         seed: setup.seed,
         full: false,
     };
-    let series = series(&request).map_err(|error| file.report(vec![decayed(setup, &error)]))?;
+    let series = series(&request).map_err(|error| vec![decayed(setup, &error)])?;
     let Some(first) = series.rows.iter().find_map(|row| row.path.as_ref()) else {
-        return Err(file.report(vec![never(setup, &series)]));
+        return Err(vec![never(setup, &series)]);
     };
     let mut delay = rounded(first.delay_s());
     let rows = series.rows.iter().map(|row| {
@@ -154,6 +159,7 @@ pub(super) fn run(file: &TypedFile<Document>, setup: &Setup) -> Result<OrbitSeri
         to: to.iter().map(|place| place.name.clone()).collect(),
         epoch: setup.epoch.to_string(),
         duration: setup.duration,
+        start: setup.start,
         rows,
         handovers: series.handovers.iter().map(|one| handover(setup, one)).collect(),
         gaps: series.gaps.iter().map(|gap| gap_in_words(setup, gap)).collect(),

@@ -8,6 +8,7 @@ use language::path::Path;
 use language::suggest;
 use language::tree::Tree;
 use link::{BurstLength, Bursts, Code, CorrelatedErrors, Fade};
+use orbit::Utc;
 use units::{Span, Time};
 
 use crate::document::{self, Attenuation, Awgn, Signal};
@@ -26,6 +27,8 @@ pub(super) struct Channels<'a> {
     /// Folder of the scenario file.
     pub directory: &'a FilePath,
     pub duration: Span,
+    /// UTC at the start of the run.
+    pub epoch: Option<Utc>,
 }
 
 impl Channels<'_> {
@@ -169,7 +172,7 @@ impl Channels<'_> {
 }
 
 /// A fault of the file as a problem of the scenario that names it.
-pub(super) fn unreadable(fault: fade::Fault, file: &FilePath, path: &Path) -> Box<Problem> {
+pub(crate) fn unreadable(fault: fade::Fault, file: &FilePath, path: &Path) -> Box<Problem> {
     let fade::Fault { place, expected, found, reason } = fault;
     let exists = file.is_file();
     let found = if exists { found } else { format!("{:?}: {found}", file.display().to_string()) };

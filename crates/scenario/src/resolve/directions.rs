@@ -88,6 +88,7 @@ impl Signals {
             let own = sides.own(side).and_then(|own| own.trace.as_ref());
             trace(own, path.key(NAMES[side])).or_else(|| both.clone())
         });
+        let traces = over_satellites(sides, traces, files, problems);
         let modems = channels.each_ref().map(|channel| match channel {
             Some(Channel::Acm { acm, .. }) => Some((**acm).clone()),
             _ => None,
@@ -95,6 +96,32 @@ impl Signals {
         let is_read = problems.len() == before;
         Self { channels, traces, changes, modems, is_read }
     }
+}
+
+/// Traces with the paths over satellites of both directions. One of the link is computed once.
+fn over_satellites(
+    sides: &Sides<'_>,
+    traces: [Option<link::Trace>; 2],
+    files: &Channels<'_>,
+    problems: &mut Vec<Problem>,
+) -> [Option<link::Trace>; 2] {
+    let Sides { link, path } = *sides;
+    let mut orbit = |orbit: Option<&document::Orbit>, path: Path| {
+        orbit.map(|orbit| traces::orbit(orbit, files, &path.key("orbit"), problems))
+    };
+    let both = orbit(link.both.orbit.as_ref(), path.clone());
+    let orbits = [0, 1].map(|side| {
+        let own = sides.own(side).and_then(|own| own.orbit.as_ref());
+        orbit(own, path.key(NAMES[side])).or_else(|| both.clone())
+    });
+    let mut parts = traces.into_iter().zip(orbits);
+    [0, 1].map(|side| {
+        let (trace, orbit) = parts.next().unwrap_or_default();
+        let place = sides.place(side, "orbit", |one| &one.orbit);
+        let (merged, problem) = traces::merged(trace, orbit, &place);
+        report(problem, problems);
+        merged
+    })
 }
 
 /// Rates and delays at the start. From its start on, a trace has the rate and the delay that it
@@ -145,6 +172,7 @@ fn direction(sides: &Sides<'_>, side: usize) -> Direction {
         delay: _,
         channel: _,
         trace: _,
+        orbit: _,
         jitter: _,
         arq: _,
         fec: _,

@@ -13,18 +13,6 @@ use crate::model::{HintSource, PathHints, Transport};
 /// Most changes of a clock in a run; more are a slip of the unit.
 const MOST: u64 = 1_000_000;
 
-/// UTC at the start of a run.
-pub(super) fn epoch(document: &Document, problems: &mut Vec<Problem>) -> Option<Utc> {
-    let written = document.epoch.as_ref()?;
-    let epoch = Utc::parse(written);
-    if epoch.is_none() {
-        let expected = "a date and time with its zone, as \"2026-11-27T12:00:00Z\"";
-        let path = Path::default().key("epoch");
-        problems.push(Problem::new(path, expected, format!("{written:?}")));
-    }
-    epoch
-}
-
 /// The hints of `[[flow]]` number `entry`, whose sender has this controller.
 pub(super) fn of_flow(
     document: &Document,

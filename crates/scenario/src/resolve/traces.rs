@@ -1,31 +1,82 @@
 //! Traces of link directions, with the files that they read.
 
-use std::path::Path as FilePath;
+use std::path::{Path as FilePath, PathBuf};
 
+use language::Refused;
 use language::error::{Errors, Problem};
 use language::path::Path;
 use units::Span;
 
 use super::channels::{Channels, unreadable};
-use crate::document::{self, Outside, Phase};
+use crate::document::{self, FileName, Outside, Phase, TraceKind};
 use crate::fade::Fault;
 use crate::given::{located, of_file};
-use crate::orbit::OrbitFile;
+use crate::orbit::{self, OrbitFile, Run};
 use crate::trace::{self, Trace};
 
 type Read = Result<Trace, Unread>;
+type Faulty = Result<Trace, Box<Fault>>;
 
-/// Why a file has no trace.
+/// Why there is no trace.
 enum Unread {
-    Fault(Box<Fault>),
+    /// A fault of a file.
+    Fault(Box<Fault>, PathBuf),
     /// Errors of a file of `bentpipe orbit`.
     Errors(Errors),
+    /// Errors of an orbit in a table.
+    Refused(Vec<Refused>),
 }
 
-impl From<Box<Fault>> for Unread {
-    fn from(fault: Box<Fault>) -> Self {
-        Self::Fault(fault)
+impl Unread {
+    /// The problems of what was written at `path`.
+    fn problems(self, path: &Path) -> Vec<Problem> {
+        match self {
+            Self::Fault(fault, file) => vec![*unreadable(*fault, &file, path)],
+            Self::Errors(errors) => of_file(errors, path, "orbit").collect(),
+            Self::Refused(refused) => refused.into_iter().map(|one| one.below(path)).collect(),
+        }
     }
+}
+
+/// The changes of the path over satellites at `path`. One with a problem has none.
+pub(super) fn orbit(
+    orbit: &document::Orbit,
+    channels: &Channels<'_>,
+    path: &Path,
+    problems: &mut Vec<Problem>,
+) -> Trace {
+    let run = Run { epoch: channels.epoch, duration: Some(channels.duration) };
+    over_satellites(orbit, channels, path, run).unwrap_or_else(|unread| {
+        problems.extend(unread.problems(path));
+        Trace::default()
+    })
+}
+
+/// A trace and a path over satellites in one; `path` is the place of the second one.
+pub(super) fn merged(
+    trace: Option<link::Trace>,
+    orbit: Option<Trace>,
+    path: &Path,
+) -> (Option<link::Trace>, Option<Problem>) {
+    let Some(series) = orbit else { return (trace, None) };
+    let trace = trace.unwrap_or_default();
+    let problem = both(&trace, path);
+    let changes = trace.timeline.changes().iter().cloned().chain(series.changes);
+    let timeline = changes.collect();
+    let notes = trace.notes.iter().cloned().chain(series.notes).collect();
+    (Some(link::Trace { timeline, lasts: series.lasts, notes, ..trace }), problem)
+}
+
+/// A trace that an orbit contradicts.
+fn both(trace: &link::Trace, path: &Path) -> Option<Problem> {
+    let problem = |expected| Problem::new(path.clone(), expected, "both");
+    if trace.timeline.changes().iter().any(|change| change.delay.is_some()) {
+        return Some(problem("no `orbit` with a trace that has delays"));
+    }
+    (trace.phase > Span::ZERO).then(|| {
+        problem("no `orbit` with a trace that starts at a random time")
+            .because("a path over satellites starts at the `epoch`")
+    })
 }
 
 /// The changes of the trace at `path`. A trace with a problem has none.
@@ -42,40 +93,21 @@ pub(super) fn resolve(
     let is_alone = matches!(trace, document::Trace::File(_));
     problems.extend(contradiction(table, path));
     let repeats = table.repeats;
-    let names = table.columns.as_ref().map(document::Columns::names);
-    let step = table.step.unwrap_or(trace::DELAY_STEP);
-    let files = [
-        (
-            "file",
-            &table.file,
-            &(|file: &_| Ok(trace::columns(file, names.as_ref())?)) as &dyn Fn(&_) -> Read,
-        ),
-        ("deliveries", &table.deliveries, &|file: &_| Ok(trace::deliveries(file, repeats)?)),
-        ("delays", &table.delays, &|file: &_| Ok(trace::delays(file, step)?)),
-        ("orbit", &table.orbit, &over_satellites),
-    ];
     let mut traces = Vec::new();
-    let mut notes = Vec::new();
-    for (key, name, read) in files {
-        let Some(name) = name else { continue };
+    for Source { key, file, read } in sources(table, channels, path, is_alone) {
         let path = if is_alone { path.clone() } else { path.key(key) };
-        let file = located(channels.tree.nearest(&path), channels.directory, &name.0);
-        match read(&file) {
-            Err(Unread::Fault(fault)) => problems.push(*unreadable(*fault, &file, &path)),
-            Err(Unread::Errors(errors)) => problems.extend(of_file(errors, &path, "orbit")),
-            Ok(mut trace) if repeats => {
-                notes.append(&mut trace.notes);
-                traces.push(trace.repeated());
-            }
+        match read {
+            Err(unread) => problems.extend(unread.problems(&path)),
+            Ok(trace) if repeats => traces.push(trace.repeated()),
             Ok(mut trace) => {
-                notes.append(&mut trace.notes);
                 match table.outside {
                     Outside::Refuse => {
                         let fault = too_short(&trace, channels.duration);
-                        problems.extend(fault.map(|fault| *unreadable(fault, &file, &path)));
+                        problems.extend(fault.map(|fault| fault_at(fault, file.as_deref(), &path)));
                     }
                     Outside::Hold if trace.lasts < channels.duration => {
-                        notes.push(format!("holds its last values from {} on", trace.lasts));
+                        let note = format!("holds its last values from {} on", trace.lasts);
+                        trace.notes.push(note);
                         trace.hold(channels.duration);
                     }
                     Outside::Hold => {}
@@ -84,6 +116,10 @@ pub(super) fn resolve(
             }
         }
     }
+    problems.extend(kind(table, &traces, path));
+    let notes = traces.iter_mut().flat_map(|trace| std::mem::take(&mut trace.notes)).collect();
+    let achieved =
+        table.kind == Some(TraceKind::Achieved) || traces.iter().any(|trace| trace.achieved);
     let lengths = traces.iter().map(|trace| trace.lasts);
     let lasts = if repeats { lengths.max() } else { lengths.min() }.unwrap_or_default();
     let phase = match table.phase {
@@ -97,13 +133,99 @@ pub(super) fn resolve(
         problems.push(problem.because("there is one start only, unless it has loop = true"));
     }
     let timeline = traces.into_iter().flat_map(|trace| trace.changes).collect();
-    link::Trace { timeline, lasts, phase, notes }
+    link::Trace { timeline, lasts, phase, achieved, notes }
 }
 
-/// The trace of a file of `bentpipe orbit`.
-fn over_satellites(file: &FilePath) -> Read {
-    let series = OrbitFile::load(file).and_then(|file| file.run()).map_err(Unread::Errors)?;
+/// A key of a table with what it names.
+struct Source {
+    key: &'static str,
+    /// The file; none for a table.
+    file: Option<PathBuf>,
+    read: Read,
+}
+
+/// A fault of a file or of a table.
+fn fault_at(fault: Fault, file: Option<&FilePath>, path: &Path) -> Problem {
+    match file {
+        Some(file) => *unreadable(fault, file, path),
+        None => {
+            let problem = Problem::new(path.clone(), fault.expected, fault.found);
+            Problem { reason: fault.reason, ..problem }
+        }
+    }
+}
+
+/// The traces of the keys that a table has, in their order.
+fn sources(
+    table: &document::TraceFiles,
+    channels: &Channels<'_>,
+    path: &Path,
+    is_alone: bool,
+) -> Vec<Source> {
+    let names = table.columns.as_ref().map(document::Columns::names);
+    let step = table.step.unwrap_or(trace::DELAY_STEP);
+    let repeats = table.repeats;
+    let mut found = Vec::new();
+    let mut read = |key, name: &Option<FileName>, read: &dyn Fn(&FilePath) -> Faulty| {
+        let Some(name) = name else { return };
+        let path = if is_alone { path.clone() } else { path.key(key) };
+        let file = place(channels, &path, name);
+        let read = read(&file).map_err(|fault| Unread::Fault(fault, file.clone()));
+        found.push(Source { key, file: Some(file), read });
+    };
+    read("file", &table.file, &|file| trace::columns(file, names.as_ref()));
+    read("deliveries", &table.deliveries, &|file| trace::deliveries(file, repeats));
+    read("delays", &table.delays, &|file| trace::delays(file, step));
+    if let Some(orbit) = &table.orbit {
+        let run = Run { epoch: channels.epoch, duration: None };
+        let path = path.key("orbit");
+        let file = match orbit {
+            document::Orbit::File(name) => Some(place(channels, &path, name)),
+            document::Orbit::Table(_) => None,
+        };
+        let read = over_satellites(orbit, channels, &path, run);
+        found.push(Source { key: "orbit", file, read });
+    }
+    found
+}
+
+/// The place of the file that is named at `path`.
+fn place(channels: &Channels<'_>, path: &Path, name: &FileName) -> PathBuf {
+    located(channels.tree.nearest(path), channels.directory, &name.0)
+}
+
+/// The trace of a path over satellites, from the start of the run on.
+fn over_satellites(
+    orbit: &document::Orbit,
+    channels: &Channels<'_>,
+    path: &Path,
+    run: Run,
+) -> Read {
+    let series = match orbit {
+        document::Orbit::File(name) => OrbitFile::load_for(&place(channels, path, name), run)
+            .and_then(|file| file.run())
+            .map_err(Unread::Errors)?,
+        document::Orbit::Table(table) => {
+            let key = path.key("elements");
+            let elements = table.elements.as_ref().map(|name| place(channels, &key, name));
+            orbit::of_table(table, elements, run).map_err(Unread::Refused)?
+        }
+    };
     Ok(series.trace())
+}
+
+/// A kind of rates that the files do not have.
+fn kind(table: &document::TraceFiles, traces: &[Trace], path: &Path) -> Option<Problem> {
+    let problem = |expected, found| Problem::new(path.key("kind"), expected, format!("{found:?}"));
+    match table.kind? {
+        TraceKind::Achieved if !traces.iter().any(Trace::has_rate) => {
+            Some(problem("no `kind` without rates", "achieved"))
+        }
+        TraceKind::Capacity if traces.iter().any(|trace| trace.achieved) => {
+            Some(problem("\"achieved\" for the column of an achieved rate", "capacity"))
+        }
+        TraceKind::Achieved | TraceKind::Capacity => None,
+    }
 }
 
 /// A table without a file, with two for the same, or with a key that has no effect.
@@ -117,6 +239,7 @@ fn contradiction(table: &document::TraceFiles, path: &Path) -> Option<Problem> {
         step,
         outside,
         repeats,
+        kind: _,
         phase: _,
     } = table;
     let other = match (deliveries, delays, orbit) {

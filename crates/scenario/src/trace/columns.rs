@@ -30,13 +30,16 @@ enum Kind {
 
 /// Columns by name, with the factor to seconds, bit/s or a probability. One way takes half of a
 /// round trip.
-const COLUMNS: [(&str, Kind, f64); 15] = [
+const COLUMNS: [(&str, Kind, f64); 18] = [
     ("t_s", Kind::Time, 1.0),
     ("t_ms", Kind::Time, 1e-3),
     ("t_us", Kind::Time, 1e-6),
     ("rate_bps", Kind::Rate, 1.0),
     ("rate_kbps", Kind::Rate, 1e3),
     ("rate_mbps", Kind::Rate, 1e6),
+    ("achieved_bps", Kind::Rate, 1.0),
+    ("achieved_kbps", Kind::Rate, 1e3),
+    ("achieved_mbps", Kind::Rate, 1e6),
     ("delay_s", Kind::Delay, 1.0),
     ("delay_ms", Kind::Delay, 1e-3),
     ("delay_us", Kind::Delay, 1e-6),
@@ -47,6 +50,9 @@ const COLUMNS: [(&str, Kind, f64); 15] = [
     ("loss_percent", Kind::Loss, 1e-2),
     ("outage", Kind::Outage, 1.0),
 ];
+
+/// Beginning of the names of columns with rates that a flow has achieved.
+const ACHIEVED: &str = "achieved_";
 
 /// Words that logs have in the place of a value.
 const NOTHING: [&str; 6] = ["-", "na", "n/a", "null", "none", "nil"];
@@ -86,8 +92,14 @@ pub(crate) fn columns(file: &FilePath, names: Option<&Names>) -> Result<Trace, B
         Some(_) => lenient(&table, places, &mut notes)?,
         None => strict(&table, places)?,
     };
+    let mut used = match names {
+        Some(names) => names.keys().collect::<Vec<_>>(),
+        None => table.names.iter().collect(),
+    }
+    .into_iter();
+    let achieved = used.any(|name| name.starts_with(ACHIEVED));
     let trace = from_rows(&rows)?;
-    Ok(Trace { notes, ..trace })
+    Ok(Trace { notes, achieved, ..trace })
 }
 
 /// A column for which there is one already, or none.

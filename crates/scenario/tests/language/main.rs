@@ -21,6 +21,7 @@ mod middlebox;
 mod modems;
 mod mtu;
 mod named_entries;
+mod orbits;
 mod proxy;
 mod queues;
 mod reference;

@@ -18,20 +18,20 @@
 
 use units::Span;
 
-use super::SHARE_OF_K;
 use crate::entry::Entry;
 use crate::events::Feedback;
+use crate::parameters::Values;
 use crate::parts::linux::{
     self, Growth, HZ, LinuxController, Operations, Sample, Socket, State, ticks,
 };
 use crate::parts::slow_start::SlowStart;
 use crate::window::whole;
 
+use super::{C, RENO_FRIENDLY, SHARE_OF_K};
+
 /// 1024 times `beta_cubic`.
 const BETA: u64 = 717;
 const SCALE: u64 = 1024;
-/// 1024 times C, which is 0.4 segments per second cubed.
-const C: u64 = 410;
 /// Number of fractional bits of a second on the curve.
 const TIME_SHIFT: u64 = 10;
 /// 8 times the segments acknowledged for one more of W_est, over cwnd.
@@ -48,14 +48,31 @@ const ACK_DELAY: Span = Span::from_millis(1);
 pub struct Cubic {
     slow_start: SlowStart,
     curve: Curve,
-    /// A hand-over is near: SaTCP, which is a change of this controller, sets it.
-    is_near_hand_over: bool,
+    constants: Constants,
+}
+
+/// The parameters of the module.
+#[derive(Clone, Copy, Debug)]
+struct Constants {
+    /// 1024 times C in segments per second cubed: 10 times `bic_scale`.
+    c: u64,
+    /// The window is at least that of Reno (`tcp_friendliness`).
+    friendly: bool,
+    /// A hand-over is near, so that a stage that begins has a ninth of its K, and a timeout does
+    /// not reset the curve: SaTCP, which is a change of this controller, sets it.
+    hurries: bool,
 }
 
 impl Cubic {
     /// A hand-over is near, or it is over.
     pub(in crate::controllers) fn set_near_hand_over(&mut self, is_near: bool) {
-        self.is_near_hand_over = is_near;
+        self.constants.hurries = is_near;
+    }
+}
+
+impl Default for Constants {
+    fn default() -> Self {
+        Self { c: 410, friendly: true, hurries: false }
     }
 }
 
@@ -89,7 +106,7 @@ impl Default for Cubic {
         Self {
             slow_start: SlowStart::hystart_with(ACK_DELAY),
             curve: Curve::default(),
-            is_near_hand_over: false,
+            constants: Constants::default(),
         }
     }
 }
@@ -99,8 +116,7 @@ fn cube_root(cube: u64) -> u64 {
 }
 
 impl Curve {
-    /// `hurries`: a stage that begins has a ninth of its K.
-    fn update(&mut self, cwnd: u64, acked: u64, now: u64, hurries: bool) {
+    fn update(&mut self, cwnd: u64, acked: u64, now: u64, constants: Constants) {
         self.acked += acked;
         let (last, at) = self.computed;
         if last == cwnd && now - at <= HZ / 32 {
@@ -109,18 +125,21 @@ impl Curve {
         // The curve is computed once in a tick.
         if self.began.is_none() || now != at {
             self.computed = (cwnd, now);
-            self.compute(cwnd, acked, now, hurries);
+            self.compute(cwnd, acked, now, constants);
         }
-        self.be_friendly(cwnd);
+        if constants.friendly {
+            self.be_friendly(cwnd);
+        }
         self.per_segment = self.per_segment.max(FASTEST);
     }
 
-    fn compute(&mut self, cwnd: u64, acked: u64, now: u64, hurries: bool) {
+    fn compute(&mut self, cwnd: u64, acked: u64, now: u64, constants: Constants) {
+        let Constants { c, hurries, .. } = constants;
         let began = *self.began.get_or_insert_with(|| {
             self.acked = acked;
             self.w_est = cwnd;
             self.origin = self.w_max.max(cwnd);
-            let cube = ((1 << (10 + 3 * TIME_SHIFT)) / C) * (self.origin - cwnd);
+            let cube = ((1 << (10 + 3 * TIME_SHIFT)) / c) * (self.origin - cwnd);
             self.k = cube_root(cube);
             if hurries {
                 self.k -= self.k * (SHARE_OF_K - 1) / SHARE_OF_K;
@@ -130,7 +149,7 @@ impl Curve {
         let ahead = ticks(self.min_rtt.unwrap_or(0));
         let t = ((now - began + ahead) << TIME_SHIFT) / HZ;
         let distance = u128::from(t.abs_diff(self.k));
-        let cube = u128::from(C) * distance * distance * distance;
+        let cube = u128::from(c) * distance * distance * distance;
         let difference = u64::try_from(cube >> (10 + 3 * TIME_SHIFT)).unwrap_or(u64::MAX);
         let target = if t < self.k {
             self.origin.saturating_sub(difference)
@@ -158,12 +177,22 @@ impl Curve {
 }
 
 impl Operations for Cubic {
-    const LISTED: &'static [Entry] = &[linux::variant_of(
-        "cubic",
-        "CUBIC of Linux: looks ahead by the smallest RTT, grows by 5 % or more before the first loss, HyStart",
-        "RFC 9438",
-        "Linux 6.12, net/ipv4/tcp_cubic.c",
-    )];
+    const LISTED: &'static [Entry] = &[Entry {
+        parameters: &[linux::PARAMETERS[0], C, RENO_FRIENDLY],
+        ..linux::variant_of(
+            "cubic",
+            "CUBIC of Linux: looks ahead by the smallest RTT, grows by 5 % or more before the first loss, HyStart",
+            "RFC 9438",
+            "Linux 6.12, net/ipv4/tcp_cubic.c",
+        )
+    }];
+
+    fn configured(values: &Values) -> Self {
+        let c = whole((values.number(C.name) * SCALE as f64).round()).max(1);
+        let friendly = values.word(RENO_FRIENDLY.name) == "on";
+        let constants = Constants { c, friendly, ..Constants::default() };
+        Self { constants, ..Self::default() }
+    }
 
     fn ssthresh(&mut self, socket: &Socket) -> u64 {
         let cwnd = socket.cwnd();
@@ -178,8 +207,7 @@ impl Operations for Cubic {
             return;
         }
         if let Some(acked) = socket.start_slowly(growth.acked) {
-            let hurries = self.is_near_hand_over;
-            self.curve.update(socket.cwnd(), acked, socket.jiffies(), hurries);
+            self.curve.update(socket.cwnd(), acked, socket.jiffies(), self.constants);
             socket.add_one_per(self.curve.per_segment, acked);
         }
     }
@@ -196,9 +224,9 @@ impl Operations for Cubic {
     }
 
     fn on_state(&mut self, socket: &Socket) {
-        if socket.state == State::Loss && !self.is_near_hand_over {
+        if socket.state == State::Loss && !self.constants.hurries {
             let slow_start = SlowStart::hystart_from(ACK_DELAY, socket.now, socket.sent);
-            *self = Self { slow_start, ..Self::default() };
+            *self = Self { slow_start, curve: Curve::default(), constants: self.constants };
         }
     }
 
@@ -232,12 +260,12 @@ mod tests {
     #[test]
     fn an_unchanged_window_keeps_its_pace_for_eight_ticks() {
         let mut curve = Curve::default();
-        curve.update(100, 1, 1000, false);
+        curve.update(100, 1, 1000, Constants::default());
         for (now, computed) in [(1001, 1000), (1007, 1000), (1008, 1008), (1009, 1008)] {
-            curve.update(100, 1, now, false);
+            curve.update(100, 1, now, Constants::default());
             assert_eq!(curve.computed, (100, computed), "{now}");
         }
-        curve.update(101, 1, 1010, false);
+        curve.update(101, 1, 1010, Constants::default());
         assert_eq!(curve.computed, (101, 1010));
     }
 }

@@ -6,16 +6,17 @@ use crate::parts::vegas_estimator::tests::feedback;
 const MSS: u64 = 1000;
 const RTT: Span = Span::from_millis(100);
 
+const SETTINGS: Settings = Settings {
+    mss: MSS as u32,
+    initial_window: 10 * MSS,
+    initial_ssthresh: u64::MAX,
+    byte_counting: 1,
+};
+
 fn cubic_with(fast_convergence: &str, segments: u64) -> Cubic {
-    let settings = Settings {
-        mss: MSS as u32,
-        initial_window: 10 * MSS,
-        initial_ssthresh: u64::MAX,
-        byte_counting: 1,
-    };
     let mut values = Values::defaults(PARAMETERS);
     values.set("cubic", "fast_convergence", Value::Word(fast_convergence.into())).unwrap();
-    let mut cubic = Cubic::build(&settings, &values);
+    let mut cubic = Cubic::build(&SETTINGS, &values);
     cubic.window.cwnd = segments * MSS;
     cubic
 }
@@ -99,14 +100,14 @@ fn a_loss_leaves_seven_tenths_of_the_flight_size() {
 #[test]
 fn k_is_the_cube_root_of_what_was_lost_over_c() {
     // (1000 - 700) / 0.4 = 750; its cube root is 9.0856.
-    assert!((Stage::begin(Time::ZERO, 700.0, 1000.0).k - 9.085_603).abs() < 1e-6);
+    assert!((Stage::begin(Time::ZERO, 700.0, 1000.0, 0.4).k - 9.085_603).abs() < 1e-6);
     // (40 - 14.4) / 0.4 = 64.
-    assert!((Stage::begin(Time::ZERO, 14.4, 40.0).k - 4.0).abs() < 1e-12);
+    assert!((Stage::begin(Time::ZERO, 14.4, 40.0, 0.4).k - 4.0).abs() < 1e-12);
 }
 
 #[test]
 fn the_curve_starts_at_the_reduced_window_and_is_w_max_after_k_seconds() {
-    let stage = Stage::begin(Time::ZERO, 14.4, 40.0);
+    let stage = Stage::begin(Time::ZERO, 14.4, 40.0, 0.4);
     assert!((stage.w_cubic(40.0, Span::ZERO) - 14.4).abs() < 1e-9);
     assert!((stage.w_cubic(40.0, Span::from_secs(4)) - 40.0).abs() < 1e-9);
     assert!((stage.w_cubic(40.0, Span::from_secs(9)) - 90.0).abs() < 1e-9);
@@ -255,7 +256,8 @@ fn growth_of_less_than_a_byte_for_an_ack_is_not_lost() {
     let mut cubic = cubic(1_000_000);
     cubic.on_loss(&loss(1_000_000 * MSS));
     let before = cubic.window.cwnd;
-    cubic.stage = Some(Stage { k: 1.0, w_est: 0.0, ..Stage::begin(at(0), 700_000.0, 1_000_000.0) });
+    cubic.stage =
+        Some(Stage { k: 1.0, w_est: 0.0, ..Stage::begin(at(0), 700_000.0, 1_000_000.0, 0.4) });
     cubic.w_max = 700_000.4;
     for _ in 0..10_000 {
         cubic.on_ack(&ack(at(0), RTT));
@@ -331,16 +333,34 @@ fn slow_start_that_ends_without_a_loss_is_followed_by_the_convex_curve() {
 fn a_loss_ends_what_looks_for_the_end_of_slow_start() {
     let mut values = Values::defaults(PARAMETERS);
     values.set("cubic", "slow_start", Value::Word("standard".into())).unwrap();
-    let settings = Settings {
-        mss: MSS as u32,
-        initial_window: 10 * MSS,
-        initial_ssthresh: u64::MAX,
-        byte_counting: 1,
-    };
-    assert!(!Cubic::build(&settings, &values).needs().feedback);
+    assert!(!Cubic::build(&SETTINGS, &values).needs().feedback);
     let mut cubic = cubic(100);
     cubic.on_loss(&loss(100 * MSS));
     cubic.on_timeout(&loss(70 * MSS));
     cubic.on_ack(&Ack { acked: 8 * MSS, ..ack(at(0), RTT) });
     assert_eq!(cubic.window.cwnd, 2 * MSS, "standard growth after a timeout");
+}
+
+/// Equation 2: K = cbrt((W_max - cwnd) / C). With eight times C the curve is back in half of the
+/// time, and with `reno_friendly = "off"` it is the curve that decides on a short path.
+#[test]
+fn parameters_set_c_and_the_reno_friendly_region() {
+    let built = |name: &str, value: Value| {
+        let mut values = Values::defaults(PARAMETERS);
+        values.set("cubic", name, value).unwrap();
+        Cubic { window: cubic(100).window, ..Cubic::build(&SETTINGS, &values) }
+    };
+    let after = |mut cubic: Cubic, rtt: Span, end: Time| {
+        cubic.on_loss(&loss(100 * MSS));
+        run(&mut cubic, Time::ZERO, end, rtt);
+        cubic
+    };
+    let k = |c: f64| after(built("c", Value::Number(c)), RTT, at(200)).stage.unwrap().k;
+    assert!((k(0.4) / k(3.2) - 2.0).abs() < 1e-9);
+    let short = Span::from_millis(1);
+    let window = |word: &str| {
+        after(built("reno_friendly", Value::Word(word.into())), short, at(500)).segments()
+    };
+    assert!(window("on") > 150.0, "{}", window("on"));
+    assert!(window("off") < 100.0, "{}", window("off"));
 }

@@ -24,7 +24,6 @@ use super::{Context, EndpointId};
 use line::{Happened, Line};
 use load::{Load, Set};
 
-
 /// The browser and the servers.
 #[derive(Clone, Debug)]
 pub(super) struct Loader {

@@ -1,0 +1,1 @@
+"""Controllers driven with measured connections: `bentpipe replay`."""

@@ -1,0 +1,1 @@
+"""Measurements of paths, and traces that links read: `bentpipe trace`."""

@@ -27,7 +27,7 @@ GROUPS = {
         "page",
         "import",
         "capture",
-    ),  # fmt: skip
+    ),
     "Lists": ("controllers", "path", "transports", "hosts", "constellations", "examples"),
     "For developers": ("lockstep", "wheel", "schema", "completion"),
 }

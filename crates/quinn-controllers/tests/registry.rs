@@ -18,12 +18,18 @@ const IMPOSSIBLE: [(&str, Missing); 8] = [
 ];
 
 /// Controllers that differ, and how.
-const APPROXIMATED: [(&str, Approximation); 5] = [
+const APPROXIMATED: [(&str, Approximation); 11] = [
+    ("allegro", Approximation::Pacing),
     ("bbr", Approximation::Pacing),
     ("bbr3", Approximation::Pacing),
+    ("copa", Approximation::Pacing),
+    ("copa2", Approximation::Pacing),
     ("hybla", Approximation::Pacing),
+    ("leocc", Approximation::Pacing),
+    ("leocc-live", Approximation::Pacing),
     ("new-vegas", Approximation::Pacing),
     ("star", Approximation::DuplicateReports),
+    ("vivace", Approximation::Pacing),
 ];
 
 fn names() -> Vec<&'static str> {

@@ -356,7 +356,10 @@ fn protocols(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
 fn ours() -> String {
     let all = Protocol::ALL.iter().map(|protocol| protocol.entry());
     let names: Vec<_> = all.filter(|one| one.on_kernel).map(|one| one.name).collect();
-    names.join(" or ")
+    match names.as_slice() {
+        [first @ .., last] if !first.is_empty() => format!("{} or {last}", first.join(", ")),
+        _ => names.concat(),
+    }
 }
 
 impl Plan {

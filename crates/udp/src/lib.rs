@@ -7,7 +7,7 @@
 use std::collections::VecDeque;
 
 use sketch::Sketch;
-use transport::{AbortCause, Counters, Datagram, Datagrams, Endpoint, Sample};
+use transport::{AbortCause, Counters, Datagram, Datagrams, Endpoint, RangeSet, Sample};
 use units::{Span, Time};
 use wire::IpVersion;
 use wire::udp::HEADER;
@@ -58,6 +58,8 @@ pub fn read(payload: &[u8]) -> Option<Datagram> {
 pub struct Connection {
     waiting: VecDeque<Datagram>,
     arrived: VecDeque<(Time, Datagram)>,
+    /// Numbers of datagrams that have arrived.
+    seen: RangeSet,
     delivered: u64,
     counters: Counters,
     rtt: Sketch,
@@ -92,7 +94,11 @@ impl Endpoint for Connection {
     fn listen(&mut self) {}
 
     fn on_packet(&mut self, now: Time, packet: &Packet) {
-        self.delivered += u64::from(packet.0.bytes);
+        // Bytes of a copy that the path has made are no new ones.
+        let number = packet.0.number;
+        if self.seen.insert(number, number.saturating_add(1), u64::MAX).total > 0 {
+            self.delivered += u64::from(packet.0.bytes);
+        }
         self.arrived.push_back((now, packet.0));
     }
 
@@ -181,6 +187,15 @@ mod tests {
         assert_eq!(receiver.take_arrived(), Some((at, Datagram { number: 7, bytes: 172 })));
         assert_eq!(receiver.take_arrived(), None);
         assert_eq!(receiver.delivered(), 172);
+    }
+
+    #[test]
+    fn a_copy_arrives_but_its_bytes_count_once() {
+        let mut receiver = Connection::new();
+        let packet = Packet(Datagram { number: 3, bytes: 100 });
+        (0..2).for_each(|_| receiver.on_packet(Time::ZERO, &packet));
+        assert_eq!(receiver.delivered(), 100);
+        assert!(receiver.take_arrived().is_some() && receiver.take_arrived().is_some());
     }
 
     #[test]

@@ -10,9 +10,9 @@ use super::{CLIENT, SERVER, Wire, laboratory, wide};
 /// Half of it is the bandwidth-delay product of the wire, which the queue holds too.
 const SAVED: u64 = 1_500_000;
 
-/// Controllers that gain nothing: one has a constant window, and the first round trips of the other
-/// grow as fast as a jump.
-const NO_SHORTER: [&str; 2] = ["ck-stp", "hybla"];
+/// Controllers that gain little or nothing: one has a constant window, the first round trips of
+/// another grow as fast as a jump, and PCC starts with a rate and not with a window.
+const NO_SHORTER: [&str; 4] = ["allegro", "ck-stp", "hybla", "vivace"];
 
 /// A download of 1 MB. Returns its time in s and the packets that the queue has dropped.
 fn download(choice: &Choice, saved: Option<(u64, u64)>) -> (f64, u64) {

@@ -12,6 +12,9 @@ const MTU: u64 = 1200;
 const ROUND_TRIP: Duration = Duration::from_millis(600);
 /// It sets its window to a constant with each ACK.
 const FIXED: &str = "ck-stp";
+/// Controllers that do not jump: the window of the last two, twice what 512 KiB/s send in a round
+/// trip, is larger than half of the saved one.
+const NO_JUMP: [&str; 3] = [FIXED, "allegro", "vivace"];
 
 /// quinn's calls for a sender on a path of 600 ms, window by window.
 struct Path {
@@ -211,7 +214,7 @@ fn phase(path: &Path) -> ResumePhase {
 /// saved window.
 #[test]
 fn careful_resume_jumps_after_the_initial_window_with_every_controller() {
-    for (name, factory) in carried().filter(|(name, _)| *name != FIXED) {
+    for (name, factory) in carried().filter(|(name, _)| !NO_JUMP.contains(name)) {
         let mut path = resumed(factory);
         path.adapter.on_sent(path.now, 600, 0);
         let handshake = path.now;
@@ -237,7 +240,7 @@ fn careful_resume_jumps_after_the_initial_window_with_every_controller() {
 /// and the window half of it. ssthresh is half of what has arrived at the end.
 #[test]
 fn a_loss_of_the_jump_is_a_retreat_with_every_controller() {
-    for (name, factory) in carried().filter(|(name, _)| *name != FIXED) {
+    for (name, factory) in carried().filter(|(name, _)| !NO_JUMP.contains(name)) {
         let mut path = resumed(factory);
         path.round();
         let sent = path.send();

@@ -77,7 +77,9 @@ fn every_call_of_an_endpoint_reaches_the_connection() {
     let Counters { segments, retransmissions, bytes, timeouts, fast_recoveries, restarts, probes } =
         *ends[0].counters();
     assert!(segments >= 14 && bytes >= rest, "{segments} {bytes}");
-    assert_eq!((retransmissions, timeouts, fast_recoveries, restarts, probes), (0, 0, 0, 0, 0));
+    assert_eq!((retransmissions, timeouts, fast_recoveries, probes), (0, 0, 0, 0));
+    // The window of the receiver was closed twice for longer than an RTO.
+    assert_eq!(restarts, 2);
     assert_eq!(ends[1].counters().segments, 0);
     assert!(ends.iter().all(|end| end.abort_cause().is_none()));
     assert!(!ends[0].may_have_low_priority() && ends[0].next_of_low_priority(now).is_none());

@@ -162,7 +162,7 @@ fn other_protocols_than_tcp_are_rejected_with_their_key() {
     assert_eq!(refusals.len(), 1, "{refusals:?}");
     assert_eq!(refusals[0].place, "flow \"flow-1\", transport.protocol");
     assert_eq!(refusals[0].asked, "scps-tp");
-    assert!(refusals[0].possible.starts_with("tcp or quic: "), "{}", refusals[0]);
+    assert!(refusals[0].possible.starts_with("tcp, quic or udp: "), "{}", refusals[0]);
     let key = Key { of: Of::Flow(1), path: "transport.protocol".to_owned() };
     assert_eq!(refusals[0].key, Some(key));
 }

@@ -103,7 +103,7 @@ impl Loader {
                 .zip(&self.page.objects)
                 .map(|(object, known)| ObjectRecord {
                     bytes: known.bytes.get(),
-                    start_s: object.requested.map_or(f64::NAN, |time| time.as_secs_f64()),
+                    start_s: object.requested.map_or(0.0, |time| time.as_secs_f64()),
                     response_s: object
                         .done
                         .zip(object.requested)

@@ -229,6 +229,10 @@ impl Application {
         endpoint: EndpointId,
         connections: &mut dyn Connections,
     ) {
+        // Its ends are closed, and nothing can be written any more.
+        if matches!(self.kind, Kind::Machine(_)) && self.is_over() {
+            return connections.wake_at(endpoint, u64::MAX);
+        }
         let mut context = Context { now, connections, pairs: &mut self.pairs };
         let done = match &mut self.kind {
             Kind::Transfer(transfer) => transfer.on_received(&mut context, endpoint),

@@ -87,6 +87,8 @@ impl Tester {
                     return false;
                 }
                 Step::Over => {
+                    // Probes and answers on their way arrive at ends that are closed.
+                    self.probing = None;
                     context.connections.close(probing.receiver);
                     context.connections.close(probing.sender);
                     return true;

@@ -106,9 +106,15 @@ def test_the_loads_of_the_geo_scenario_are_those_that_it_states() -> None:
 
 
 MARKS_DO_NOT_BOUND = {
+    "allegro": "looks at losses only (PCC-Kernel)",
     "bbr": "ignores marks, as in Linux (tcp_bbr.c)",
     "bbr3": "the model and not the mark bounds the window (draft-ietf-ccwg-bbr section 3.7)",
     "ck-stp": "the window is constant (Davoli et al.)",
+    "copa": "looks at delays only (mvfst)",
+    "copa2": "looks at delays and losses only (mvfst)",
+    "leocc": "ignores marks, as the module for Linux",
+    "leocc-live": "ignores marks, as the module for Linux",
+    "vivace": "looks at delays and losses only (PCC-Kernel)",
 }
 """Controllers whose window marks do not hold at the product of the path, with the source."""
 GIVES_WAY = {

@@ -62,7 +62,17 @@ def test_totals_are_a_dictionary_and_tables_are_data_frames(small: Path) -> None
         name: value
         for name, value in (typed.to_dict() | typed.tcp.to_dict()).items()
         if name
-        not in ("tcp", "quic", "stp", "xtp", "sctp", "pages", "offered_bytes", "burst_completion_s")
+        not in (
+            "tcp",
+            "quic",
+            "stp",
+            "xtp",
+            "sctp",
+            "udp",
+            "pages",
+            "offered_bytes",
+            "burst_completion_s",
+        )
     }
     assert (recording.kernel, recording.backend) == (None, "simulator")
     assert recording.table("flows")["bytes"].to_list() == [300_000]

@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from conftest import Bentpipe
 
 ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("BENTPIPE_DATA", ROOT.parent.parent / "shared" / "data"))
+DATA = Path(os.environ.get("BENTPIPE_DATA", ROOT.parent / "shared" / "data"))
 START = 1_700_000_000.25
 """Second 20.25 of a minute: 2023-11-14T22:13:20.25Z."""
 

@@ -164,7 +164,9 @@ def of_path(link: Link) -> Iterator[Control]:
             lambda v: unspaced(short(v, "bit/s")), lambda v: short(v, "bit/s"), at(hop, "rate"),
             link.name_of(hop),
         )  # fmt: skip
-    yield delay(link)
+    # The delays of a trace replace that of the link.
+    if not any(flow.figures.mean_delay for flow in link.scenario.explain().flows):
+        yield delay(link)
     yield from loss(link, slow)
     yield queue(link, slow)
 

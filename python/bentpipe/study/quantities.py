@@ -80,7 +80,9 @@ SHOWN = {
 """For columns, factor and unit of all tables in the terminal."""
 SHOWN_SUFFIX = {"_bytes": (1e-3, "kB"), "_bps": (1e-6, "Mbit/s")}
 
-EVENTS = frozenset({COUNT, *UNITS_OF_COUNTS.values(), *WHOLE_NAMES.values(), "packets"} - {"B"})
+EVENTS = frozenset(
+    {COUNT, *UNITS_OF_COUNTS.values(), *WHOLE_NAMES.values(), "packets"} - {"B", "1", "1/min"}
+)
 """Units of numbers of events."""
 SUMS = frozenset({"mean", "sum", "min", "max", "median"})
 """Aggregates of counts that are counts, or means of them."""

@@ -66,8 +66,8 @@ fn acks_leave_room_for_others_on_a_thin_return_link() {
 /// window, and loses data; Vivace measures RTTs, which late ACKs make longer.
 const SLOWER: [&str; 2] = ["adalr", "vivace"];
 
-/// Controllers whose share of lost ACKs does not fall below that: Vivace loses 60 % without control,
-/// and 59 or 70 % with it. The cause is not known.
+/// Controllers whose share of lost ACKs does not fall below that: Vivace loses 60 % without
+/// control, and 59 or 70 % with it. The cause is not known.
 const UNHELPED: [&str; 1] = ["vivace"];
 
 /// With every controller the data arrives, and where most ACKs are lost without control, few are

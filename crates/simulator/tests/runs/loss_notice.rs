@@ -97,8 +97,8 @@ fn losses_behind_the_gateway_reduce_the_window_as_ever() {
 }
 
 /// Controllers that do not reduce the window at such losses anyway (docs/controllers.md): BBR paces
-/// at the rate that it measures, and LeoCC is a BBR; CK-STP, Jersey and New Jersey retransmit without
-/// a reduction; Copa ignores losses, and PCC looks at their share.
+/// at the rate that it measures, and LeoCC is a BBR; CK-STP, Jersey and New Jersey retransmit
+/// without a reduction; Copa ignores losses, and PCC looks at their share.
 const UNMOVED: [&str; 11] = [
     "allegro",
     "bbr",

@@ -2,8 +2,8 @@
 //!
 //! A source of hints knows its times before a run: those of a scenario's changes, or of a clock.
 //! They are passed on before the first event that is not earlier, so that no transport needs a
-//! timer for them, and those that know nothing of hints carry them all the same, such as QUIC. In
-//! between, a controller could change nothing: all it does follows from events.
+//! timer for them, and QUIC, which has no hints, carries them too. Between two events a controller
+//! could change nothing.
 
 use std::sync::Arc;
 
@@ -26,7 +26,7 @@ impl PathHints {
 }
 
 impl FromIterator<PathChange> for PathHints {
-    /// Of several at one time, those that come first here are passed on first.
+    /// Changes at the same time are passed on in the order of the iterator.
     fn from_iter<I: IntoIterator<Item = PathChange>>(changes: I) -> Self {
         let mut changes: Vec<_> = changes.into_iter().collect();
         changes.sort_by_key(|change| change.now);

@@ -120,7 +120,7 @@ impl Span {
         Self(self.0.abs_diff(other.0))
     }
 
-    /// So many times as long, at most [`Self::MAX`].
+    /// The span multiplied by a whole number, at most [`Self::MAX`].
     #[must_use]
     pub const fn times(self, count: u64) -> Self {
         Self(self.0.saturating_mul(count))

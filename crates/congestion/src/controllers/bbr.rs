@@ -104,7 +104,7 @@ impl Rules for Original {}
 /// BBR, version 1.
 pub type Bbr = Machine<Original>;
 
-/// BBR, version 1, with the rules of those that build on it.
+/// BBR, version 1. `R` are the rules that a controller built on it changes, as LeoCC does.
 #[derive(Clone, Debug)]
 pub struct Machine<R> {
     window: Window,

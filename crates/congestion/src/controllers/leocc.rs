@@ -1,4 +1,4 @@
-//! LeoCC: BBR that measures the path anew after each reconfiguration of satellites.
+//! LeoCC: BBR that measures the path again after each reconfiguration of satellites.
 //!
 //! Source: "LeoCC: Making Internet Congestion Control Robust to LEO Satellite Dynamics", SIGCOMM
 //! 2025; the rules are those of its modules for Linux in the repository SpaceNetLab/LeoCC
@@ -188,7 +188,7 @@ impl Listed for LeoCc {
     const LISTED: &'static [Entry] = &[
         Entry {
             name: "leocc",
-            summary: "BBR that measures the path anew after each hint that it is about to change",
+            summary: "BBR that measures the path again after each hint that it is about to change",
             source: "LeoCC, SIGCOMM 2025 (leocc/simulation)",
             status: Status::Implementation("SpaceNetLab/LeoCC 867e673, leocc/simulation/leocc.c"),
             repair: Repair::SelectiveAcks,
@@ -196,7 +196,7 @@ impl Listed for LeoCc {
         },
         Entry {
             name: "leocc-live",
-            summary: "BBR that measures the path anew after each hint that it has changed",
+            summary: "BBR that measures the path again after each hint that it has changed",
             source: "LeoCC, SIGCOMM 2025 (leocc/live_network)",
             status: Status::Implementation("SpaceNetLab/LeoCC 867e673, leocc/live_network/leocc.c"),
             repair: Repair::SelectiveAcks,

@@ -22,7 +22,7 @@
 //! - A timeout is ignored if the first segment that is not acknowledged was last sent near a
 //!   hand-over. Then TCP sends all again with the window that it has.
 //! - Marks of congestion are not ignored: they have no lost packet.
-//! - Samples of the delivery rate count all losses, also those that BBRv3 does not see.
+//! - Samples of the delivery rate count all losses, also those that the wrapper hides from BBRv3.
 
 use std::collections::VecDeque;
 

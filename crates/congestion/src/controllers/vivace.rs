@@ -119,7 +119,7 @@ impl Gradient {
         Trial::One(before)
     }
 
-    /// Along the last change steps become longer, against it they begin anew.
+    /// Steps become longer while they follow the last change, and short again when they oppose it.
     fn adapt(&mut self, step: f64) {
         if (step > 0.0) == (self.rate > self.last_rate) {
             if self.swings > 0 {

@@ -76,7 +76,7 @@ def test_the_input_of_p1203_has_the_segments_and_the_stalls(example: bp.Run) -> 
     assert len(segments) == 15
     assert [one["start"] for one in segments] == [4.0 * n for n in range(15)]
     assert {one["duration"] for one in segments} == {4.0}
-    assert {one["bitrate"] for one in segments} <= {300, 750, 1200, 1850, 2850, 4300}
+    assert {one["bitrate"] for one in segments} <= {300, 750, 1200, 2500, 4300}
     start_up = cell(example.recording, "video", "start_up_s")
     assert found["I23"]["stalling"][0] == [0, start_up]
     assert segments[0]["resolution"] == "640x360"

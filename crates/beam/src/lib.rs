@@ -1,0 +1,16 @@
+//! A satellite beam as state machines without I/O: one gateway, a shared forward carrier, a shared
+//! return channel, and many terminals.
+//!
+//! The caller gives times and packets, so that the simulator and a bed in real time run the same
+//! code. A terminal without packets costs nothing.
+
+// A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it
+// may.
+#![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
+
+pub mod capacity;
+pub mod forward;
+mod packet;
+pub mod returning;
+
+pub use packet::{Arrived, Delays, TerminalCounters, TerminalId};

@@ -11,6 +11,8 @@
 pub mod capacity;
 pub mod forward;
 mod packet;
+mod report;
 pub mod returning;
 
 pub use packet::{Arrived, Delays, TerminalCounters, TerminalId};
+pub use report::{BeamReport, DirectionReport};

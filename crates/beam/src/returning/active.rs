@@ -23,7 +23,7 @@ pub(super) enum Kind {
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum Request {
     /// Slots for each frame.
-    Rate(f64),
+    Rate(u32),
     /// Slots in addition.
     Volume(u32),
     /// Slots in place of those before.
@@ -48,9 +48,8 @@ pub(super) struct Active {
     requests: VecDeque<(u64, Request)>,
     /// The rate that was requested last.
     last_rate: f64,
-    /// The rate in slots of a frame that has an effect, and the part of a slot that is left.
-    rate: f64,
-    credit: f64,
+    /// The rate in slots of a frame that has an effect.
+    pub rate: u32,
     /// Slots by volume that the NCC has not assigned yet.
     pub volume: u32,
     /// Slots by volume whose request has no effect yet.
@@ -64,7 +63,7 @@ pub(super) struct Active {
 impl Active {
     /// Returns true if no request has or will have an effect.
     pub fn is_at_rest(&self) -> bool {
-        self.requests.is_empty() && self.rate == 0.0 && self.volume == 0 && self.last_rate == 0.0
+        self.requests.is_empty() && self.rate == 0 && self.volume == 0 && self.last_rate == 0.0
     }
 
     /// Makes the request that is due. Returns false if there is nothing to request.
@@ -86,7 +85,7 @@ impl Active {
                     return false;
                 }
                 self.last_rate = rate;
-                Request::Rate(settings.slots_of_rate(rate, group))
+                Request::Rate(whole_slots(settings.slots_of_rate(rate, group)))
             }
             Category::Vbdc => {
                 let known = self.volume + self.pending + constant_slots(settings, group);
@@ -127,16 +126,6 @@ impl Active {
         }
     }
 
-    /// Slots that the rate needs in this frame, at most `most`.
-    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "at most `most`")]
-    pub fn rate_slots(&mut self, most: u32) -> u32 {
-        self.credit += self.rate;
-        let slots = self.credit.floor().min(f64::from(most));
-        // What does not fit is lost, and does not add up.
-        self.credit = self.credit.fract();
-        slots as u32
-    }
-
     /// Brings the slots into their order in time, with one at an instant. Their numbers go over one
     /// carrier after the other.
     pub fn arrange(&mut self, slots_of_carrier: u32) {
@@ -147,6 +136,13 @@ impl Active {
         self.slots.dedup_by_key(|(slot, _)| *slot);
         self.slots.reverse();
     }
+}
+
+/// A rate as whole slots of a frame, rounded up.
+#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+fn whole_slots(slots: f64) -> u32 {
+    // A rate of whole slots is not one slot more because it was computed with fractions.
+    (slots - 1e-6).ceil() as u32
 }
 
 /// Slots of constant assignment that a terminal has until a request has an effect.

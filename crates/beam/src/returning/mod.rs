@@ -18,7 +18,9 @@
 //!   request at most the slots of one carrier. Another slot at the same instant is not used.
 //! - Requests have control slots of their own: none is lost, and they take no capacity.
 //! - Rate and volume are counted in slots of the group's waveform, with what a long packet leaves in
-//!   a burst. Requests of volumes count the bursts of the packets that wait.
+//!   a burst. A requested rate is rounded up to whole slots of a frame, or a lone ACK would wait
+//!   until the parts of several frames make a slot. Requests of volumes count the bursts of the
+//!   packets that wait.
 //! - Slots on request are one behind the other, and the terminal that comes first goes round.
 //! - Terminals without packets and requests are not visited. What they have of CRA and FCA follows
 //!   from the number of the frame.
@@ -109,6 +111,34 @@ impl Settings {
     /// Slots of a frame that carry `rate` bit/s of long packets of a group.
     pub fn slots_of_rate(&self, rate: f64, group: &Group) -> f64 {
         rate * self.frame.as_secs_f64() / f64::from(8 * group.waveform.net_bytes())
+    }
+
+    /// How long a packet of `bytes` waits and is sent, in seconds, that finds everything idle: the
+    /// mean over its place in a frame. `free_members` terminals share the free capacity.
+    ///
+    /// With free capacity, half a frame, or half of the frames until the turn of the terminal; on
+    /// request, half a period and the frames of the control loop.
+    pub fn lone_delay(&self, group: &Group, free_members: u64, bytes: u32) -> f64 {
+        let frame = self.frame.as_secs_f64();
+        let bursts = f64::from(rle::bursts(group.waveform.payload, [bytes], 0));
+        let sending = bursts * self.slot().as_secs_f64();
+        let constant = self.slots_of_rate(group.constant as f64, group);
+        // Frames from one slot without requests to the next.
+        let turn = |slots: f64| if slots > 0.0 { (1.0 / slots).max(1.0) } else { f64::INFINITY };
+        let free =
+            if group.free { f64::from(self.slots()) / free_members.max(1) as f64 } else { 0.0 };
+        let unrequested = turn(constant.max(free));
+        let waits = frame * unrequested / 2.0;
+        let rest = if constant.max(free) >= 1.0 {
+            sending
+        } else {
+            sending + (bursts - 1.0) * frame * unrequested
+        };
+        let requested = group.policy.map_or(f64::INFINITY, |policy| {
+            let period = policy.period.max(self.frame).as_secs_f64();
+            period / 2.0 + self.loop_frames() as f64 * frame + sending
+        });
+        (waits + rest).min(requested)
     }
 
     /// Slots of constant assignment that all `members` of a group have before frame number `frame`.
@@ -421,7 +451,7 @@ impl<P> Returning<P> {
             };
             active.iter().enumerate().map(demand).collect()
         };
-        let by_rate = max_min(&demands(&mut |active, _| active.rate_slots(most)), left, turn);
+        let by_rate = max_min(&demands(&mut |active, _| active.rate.min(most)), left, turn);
         left -= by_rate.iter().sum::<u32>();
         let wanted = demands(&mut |active, place| active.volume.min(most - by_rate[place]));
         let by_volume = max_min(&wanted, left, turn);

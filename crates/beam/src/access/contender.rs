@@ -17,7 +17,7 @@ pub struct Retries {
     pub most: u32,
 }
 
-/// What a terminal does in a frame.
+/// A terminal in a frame: it sends, or it does not.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Turn {
     /// Sends its packet in this frame.
@@ -80,7 +80,7 @@ impl Contender {
         }
     }
 
-    /// What the terminal does in the frame `frame`, where `access` is the probability that the
+    /// Decides for the frame `frame`, where `access` is the probability that the
     /// gateway has announced.
     ///
     /// # Errors

@@ -15,7 +15,7 @@ const WEIGHT: f64 = 0.25;
 /// The least probability, so that a wrong estimate is corrected by the frames that follow.
 const LEAST: f64 = 1.0 / 1024.0;
 
-/// What the control keeps to.
+/// The load that a control keeps to, and its delay.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Target {
     /// Load that the channel shall not exceed, in packets per slot.

@@ -8,6 +8,7 @@
 // may.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
+pub mod access;
 pub mod capacity;
 pub mod forward;
 mod packet;

@@ -1,6 +1,11 @@
 //! A satellite beam as state machines without I/O: one gateway, a shared forward carrier, a shared
 //! return channel, and many terminals.
 //!
+//! - [`forward`]: the carrier to the terminals, with frames and a scheduler
+//! - [`returning`]: the channel from the terminals, with demand assignment
+//! - [`access`]: random access to the return channel
+//! - [`capacity`]: closed forms of the forward carrier
+//!
 //! The caller gives times and packets, so that the simulator and a bed in real time run the same
 //! code. A terminal without packets costs nothing.
 

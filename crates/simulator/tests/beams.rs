@@ -83,7 +83,7 @@ fn efficiencies() -> (f64, [f64; 2]) {
 
 /// Rates of both groups, with half of the terminals in rain.
 fn shares(scheduler: &str, traffic: &str) -> [f64; 2] {
-    let forward = format!("scheduler = \"{scheduler}\", buffer = \"200kB\"");
+    let forward = format!("scheduler = \"{scheduler}\", buffer = \"1MB\"");
     let text = "duration = \"600s\"".to_owned()
         + &beam(5, 5, &forward, "carriers = 4", "fca = true")
         + &flow("a", "clear", traffic)

@@ -15,6 +15,8 @@
 //! [`LoadControl`] is the gateway's control of the load, and [`Contender`] a terminal with its
 //! retries.
 
+use units::Span;
+
 mod channel;
 pub mod closed;
 mod contender;
@@ -23,3 +25,25 @@ mod control;
 pub use channel::{Channel, Scheme, SlotCounts};
 pub use contender::{Contender, GaveUp, Retries, Turn};
 pub use control::{LoadControl, Target};
+
+/// Settings of a random access channel.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Settings {
+    /// Replicas and cancellation.
+    pub scheme: Scheme,
+    /// Slots of a frame.
+    pub slots: u32,
+    /// Rules of retries.
+    pub retries: Retries,
+    /// Load that the gateway keeps to, in packets per slot; `None` without a control.
+    pub load: Option<f64>,
+    /// Bursts carry packets. Otherwise they carry requests only.
+    pub packets: bool,
+}
+
+/// Frames from the one in which a packet is sent to the one at whose start its acknowledgement is
+/// there: a frame until it is decoded, and the round trip.
+pub fn acknowledgement_frames(delay: Span, frame: Span) -> u32 {
+    let round_trip = 2 * delay.as_nanos();
+    u32::try_from(1 + round_trip.div_ceil(frame.as_nanos().max(1))).unwrap_or(u32::MAX)
+}

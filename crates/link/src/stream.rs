@@ -21,6 +21,8 @@ pub enum Purpose {
     Phase = 5,
     /// Errors of hints about paths.
     Hints = 6,
+    /// Slots and back-offs of random access.
+    Access = 7,
 }
 
 /// The stream of `seed` for one purpose and entity.
@@ -67,6 +69,7 @@ mod tests {
             Purpose::Queue,
             Purpose::Phase,
             Purpose::Hints,
+            Purpose::Access,
         ];
         let mut firsts = Vec::new();
         for seed in 0..20 {
@@ -76,7 +79,7 @@ mod tests {
         }
         firsts.sort_unstable();
         firsts.dedup();
-        assert_eq!(firsts.len(), 20 * 6 * 20);
+        assert_eq!(firsts.len(), 20 * 7 * 20);
     }
 
     /// The first numbers of SplitMix64 from the state 0, which the algorithm is tested with

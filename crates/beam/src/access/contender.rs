@@ -4,7 +4,7 @@ use link::uniform;
 use rand_xoshiro::rand_core::Rng;
 
 /// Rules of retries. Times are in frames.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Retries {
     /// From a packet's frame to its loss, if no acknowledgement has arrived: more than the round
     /// trip.
@@ -31,21 +31,18 @@ pub enum Turn {
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct GaveUp;
 
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 enum State {
+    #[default]
     Idle,
     /// It has a packet, which it may send from a frame on.
-    Ready {
-        from: u64,
-    },
+    Ready { from: u64 },
     /// It waits for the acknowledgement of its packet, until a frame.
-    Sent {
-        until: u64,
-    },
+    Sent { until: u64 },
 }
 
 /// One terminal with at most one packet on the channel.
-#[derive(Clone, Debug)]
+#[derive(Clone, Debug, Default)]
 pub struct Contender {
     rules: Retries,
     state: State,
@@ -108,6 +105,15 @@ impl Contender {
         self.tries += 1;
         self.state = State::Sent { until: frame + u64::from(self.rules.timeout) };
         Ok(Turn::Send)
+    }
+
+    /// The packet is sent in assigned slots instead. If it is on its way, the terminal still waits
+    /// for its acknowledgement or its timeout.
+    pub fn withdraw(&mut self, frame: u64) {
+        match self.state {
+            State::Sent { until } if frame < until => {}
+            _ => self.state = State::Idle,
+        }
     }
 
     /// The gateway has acknowledged the packet.

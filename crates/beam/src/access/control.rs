@@ -45,6 +45,11 @@ impl LoadControl {
         Self { target, replicas, slots: f64::from(channel.slots()), demand: 0.0, announced }
     }
 
+    /// The load that it keeps to.
+    pub fn target(&self) -> Target {
+        self.target
+    }
+
     /// The estimate of a frame's load, in packets per slot: with Poisson arrivals the share of
     /// empty slots is exp(-d G). A frame without empty slots counts as one with half a slot.
     pub fn estimate(&self, counts: SlotCounts) -> f64 {

@@ -6,6 +6,7 @@ use units::Time;
 
 use super::requests::{Category, Memory, Policy};
 use super::{Group, Settings, rle};
+use crate::access::Contender;
 
 /// Packets up to which a request of a volume counts the bursts one by one.
 const COUNTED_PACKETS: usize = 32;
@@ -58,12 +59,36 @@ pub(super) struct Active {
     pub slots: Vec<(u32, Kind)>,
     /// Its next burst is entered.
     pub is_planned: bool,
+    /// It has slots in this frame.
+    pub is_assigned: bool,
+    /// Its packet at random access; boxed, since few terminals use it at a time.
+    pub access: Option<Box<AtRandom>>,
+}
+
+/// A terminal's part in random access.
+#[derive(Clone, Debug, Default)]
+pub(super) struct AtRandom {
+    pub contender: Contender,
+    /// The frame at whose start the acknowledgement of its packet arrives.
+    pub acknowledged: Option<u64>,
+    /// Its packet was sent as often as the rules allow: it requests in control slots.
+    pub gave_up: bool,
 }
 
 impl Active {
     /// Returns true if no request has or will have an effect.
     pub fn is_at_rest(&self) -> bool {
-        self.requests.is_empty() && self.rate == 0 && self.volume == 0 && self.last_rate == 0.0
+        let waits = self.access.as_ref().is_some_and(|one| !one.contender.is_idle());
+        !waits
+            && self.requests.is_empty()
+            && self.rate == 0
+            && self.volume == 0
+            && self.last_rate == 0.0
+    }
+
+    /// Returns true if random access has failed, so that the terminal requests in control slots.
+    pub fn has_given_up(&self) -> bool {
+        self.access.as_ref().is_some_and(|one| one.gave_up)
     }
 
     /// Makes the request that is due. Returns false if there is nothing to request.
@@ -135,6 +160,7 @@ impl Active {
         self.slots.sort_unstable();
         self.slots.dedup_by_key(|(slot, _)| *slot);
         self.slots.reverse();
+        self.is_assigned = !self.slots.is_empty();
     }
 }
 

@@ -16,7 +16,8 @@
 //! Decisions:
 //! - A terminal sends on one carrier at a time. So it has at most one slot at an instant, and on
 //!   request at most the slots of one carrier. Another slot at the same instant is not used.
-//! - Requests have control slots of their own: none is lost, and they take no capacity.
+//! - Requests have control slots of their own: none is lost, and they take no capacity. Groups with
+//!   random access have no such slots: `random` says how they request.
 //! - Rate and volume are counted in slots of the group's waveform, with what a long packet leaves in
 //!   a burst. A requested rate is rounded up to whole slots of a frame, or a lone ACK would wait
 //!   until the parts of several frames make a slot. Requests of volumes count the bursts of the
@@ -27,6 +28,7 @@
 
 mod active;
 pub mod allocator;
+mod random;
 pub mod requests;
 pub mod rle;
 mod rotation;
@@ -37,9 +39,11 @@ use std::collections::{BinaryHeap, VecDeque};
 
 use units::{Span, Time};
 
+use crate::access;
 use crate::packet::{Arrived, Delays, TerminalCounters, TerminalId, Waiting};
 use active::{Active, Kind, Loop};
 use allocator::max_min;
+use random::Random;
 use requests::Policy;
 use rotation::Turns;
 use waveforms::{BurstLength, Waveform};
@@ -59,6 +63,10 @@ pub struct Settings {
     pub delay: Span,
     /// Time from a request to the earliest start of a frame with its slots.
     pub control_delay: Span,
+    /// The channel for random access; `None` without one.
+    pub access: Option<access::Settings>,
+    /// Seed of the random slots and back-offs.
+    pub seed: u64,
     /// Groups of terminals.
     pub groups: Vec<Group>,
 }
@@ -74,6 +82,8 @@ pub struct Group {
     pub policy: Option<Policy>,
     /// Its terminals have a part of the free capacity.
     pub free: bool,
+    /// Its terminals send at random where they have no slots.
+    pub access: bool,
     /// Weight of its rates in a shortage.
     pub weight: u32,
     /// Bytes that wait at a terminal.
@@ -171,6 +181,12 @@ pub struct SlotCounters {
     pub free_used: u64,
     /// Requests.
     pub requests: u64,
+    /// Packets at random access, all replicas of one counted once.
+    pub random: u64,
+    /// Those of them that the gateway decoded.
+    pub random_decoded: u64,
+    /// Times that a terminal gave up.
+    pub random_given_up: u64,
 }
 
 /// A terminal.
@@ -207,6 +223,7 @@ pub struct Returning<P> {
     next_frame: Time,
     bursts: BinaryHeap<Reverse<(Time, TerminalId)>>,
     on_air: VecDeque<(Time, Waiting<P>)>,
+    random: Option<Random>,
     counters: SlotCounters,
     delays: Vec<Delays>,
 }
@@ -244,6 +261,7 @@ impl<P> Returning<P> {
             next_frame: Time::NEVER,
             bursts: BinaryHeap::new(),
             on_air: VecDeque::new(),
+            random: settings.access.map(|access| Random::new(access, &settings)),
             counters: SlotCounters::default(),
             delays: settings.groups.iter().map(|_| Delays::default()).collect(),
             members: sizes,
@@ -393,6 +411,7 @@ impl<P> Returning<P> {
     /// A frame starts: requests are made, and slots assigned.
     fn start_frame(&mut self, now: Time) {
         let frame = now.since(Time::ZERO).as_nanos() / self.settings.frame.as_nanos();
+        self.receive_random(now, frame);
         let mut numbers = std::mem::take(&mut self.active);
         for &number in &numbers {
             self.request(now, frame, number);
@@ -408,30 +427,42 @@ impl<P> Returning<P> {
         });
         self.active = numbers;
         self.assign(frame);
+        self.send_random(frame);
         let length = self.settings.frame;
         self.next_frame = if self.active.is_empty() { Time::NEVER } else { now + length };
     }
 
     /// A terminal makes its request, if it is due, and those made earlier reach the NCC.
     fn request(&mut self, now: Time, frame: u64, number: TerminalId) {
-        let settings = &self.settings;
         let terminal = &mut self.terminals[number as usize];
         let Some(active) = &mut terminal.active else { return };
-        let group = &settings.groups[terminal.group];
+        let group = &self.settings.groups[terminal.group];
         if let Some(policy) = &group.policy {
-            let every = policy.period.as_nanos().div_ceil(settings.frame.as_nanos()).max(1);
-            if (frame + terminal.member).is_multiple_of(every) {
-                let queue = Loop {
-                    packets: terminal.queue.len(),
-                    bytes: terminal.bytes - u64::from(terminal.sent),
-                    lengths: terminal.queue.iter().map(|waiting| waiting.bytes),
-                    sent: terminal.sent,
-                };
-                let made = active.request(now, frame, settings, group, policy, queue);
-                self.counters.requests += u64::from(made);
+            let every = policy.period.as_nanos().div_ceil(self.settings.frame.as_nanos()).max(1);
+            let has_slot = !group.access || active.is_assigned || active.has_given_up();
+            if has_slot && (frame + terminal.member).is_multiple_of(every) {
+                self.make_request(now, frame, number);
             }
         }
-        active.take_effect(frame);
+        if let Some(active) = &mut self.terminals[number as usize].active {
+            active.take_effect(frame);
+        }
+    }
+
+    /// A terminal requests capacity for what waits.
+    fn make_request(&mut self, now: Time, frame: u64, number: TerminalId) {
+        let settings = &self.settings;
+        let terminal = &mut self.terminals[number as usize];
+        let group = &settings.groups[terminal.group];
+        let (Some(active), Some(policy)) = (&mut terminal.active, &group.policy) else { return };
+        let queue = Loop {
+            packets: terminal.queue.len(),
+            bytes: terminal.bytes - u64::from(terminal.sent),
+            lengths: terminal.queue.iter().map(|waiting| waiting.bytes),
+            sent: terminal.sent,
+        };
+        let made = active.request(now, frame, settings, group, policy, queue);
+        self.counters.requests += u64::from(made);
     }
 
     /// Assigns the slots of a frame.
@@ -482,13 +513,26 @@ impl<P> Returning<P> {
 
     /// A terminal sends a burst that starts now.
     fn send(&mut self, now: Time, number: TerminalId) {
-        let terminal = &mut self.terminals[number as usize];
-        let group = &self.settings.groups[terminal.group];
-        let Some(active) = &mut terminal.active else { return };
+        let Some(active) = &mut self.terminals[number as usize].active else { return };
         active.is_planned = false;
         let Some((_, kind)) = active.slots.pop() else { return };
+        if self.fill(now + self.slot, number) {
+            let counters = &mut self.counters;
+            *match kind {
+                Kind::Constant => &mut counters.constant_used,
+                Kind::Rate => &mut counters.rate_used,
+                Kind::Volume => &mut counters.volume_used,
+                Kind::Free => &mut counters.free_used,
+            } += 1;
+        }
+        self.plan(now, number);
+    }
+
+    /// Fills a burst that ends at `end` with packets of a terminal. Returns false for an empty one.
+    fn fill(&mut self, end: Time, number: TerminalId) -> bool {
+        let terminal = &mut self.terminals[number as usize];
+        let group = &self.settings.groups[terminal.group];
         let mut room = group.waveform.payload - rle::BURST;
-        let end = now + self.slot;
         let mut has_sent = false;
         while let Some(first) = terminal.queue.front()
             && let Some(piece) = rle::piece(first.bytes, terminal.sent, room)
@@ -508,16 +552,7 @@ impl<P> Returning<P> {
                 self.on_air.push_back((end + self.settings.delay, waiting));
             }
         }
-        if has_sent {
-            let counters = &mut self.counters;
-            *match kind {
-                Kind::Constant => &mut counters.constant_used,
-                Kind::Rate => &mut counters.rate_used,
-                Kind::Volume => &mut counters.volume_used,
-                Kind::Free => &mut counters.free_used,
-            } += 1;
-        }
-        self.plan(now, number);
+        has_sent
     }
 
     /// Settings of the channel.

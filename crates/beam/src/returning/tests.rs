@@ -19,7 +19,7 @@ fn policy(category: Category, over_request: f64) -> Policy {
 
 fn group(policy: Option<Policy>, free: bool, constant: u64) -> Group {
     let waveform = BurstLength::Short.waveforms()[0];
-    Group { waveform, constant, policy, free, weight: 1, buffer: 1_000_000 }
+    Group { waveform, constant, policy, free, access: false, weight: 1, buffer: 1_000_000 }
 }
 
 /// Carriers of 1.25 MHz as those of SNS3: 801,282 baud, 149 short slots in a frame of 100 ms.
@@ -31,6 +31,8 @@ fn settings(carriers: u32, group: Group) -> Settings {
         bursts: BurstLength::Short,
         delay: Span::from_millis(250),
         control_delay: LOOP,
+        access: None,
+        seed: 1,
         groups: vec![group],
     }
 }
@@ -223,4 +225,136 @@ fn the_load_of_tn9_is_carried() {
     let expected = 220.0 * 38.0 / 0.64 * 59.1;
     assert_near(slots.rate_used as f64, expected, 0.02);
     assert_near(expected / 59.1 / (1484.0 * 10.0), 0.88, 0.001);
+}
+
+// ---------------------------------------------------------------------------------- random access
+
+use crate::access::{self, Retries, Scheme};
+
+const RETRIES: Retries = Retries { timeout: 7, window: 4, doublings: 3, most: 8 };
+
+/// A channel with random access of `slots` slots in a frame, and requests of volumes or none.
+fn at_random(slots: u32, scheme: Scheme, requests: bool) -> Settings {
+    let policy = requests.then(|| policy(Category::Vbdc, 1.0));
+    // 16QAM 5/6 with 599 bytes.
+    let waveform = BurstLength::Long.waveforms()[9];
+    let group = Group { access: true, waveform, ..group(policy, false, 0) };
+    let access = access::Settings { scheme, slots, retries: RETRIES, load: None, packets: true };
+    Settings { access: Some(access), bursts: BurstLength::Long, ..settings(1, group) }
+}
+
+const CRDSA: Scheme = Scheme::Crdsa { replicas: 3, iterations: 16 };
+
+/// Ten datagrams that fit into one burst are there after half a frame on average and the frame.
+/// With requests they wait for the control loop: at least 500 ms more.
+#[test]
+fn the_first_datagrams_arrive_sooner_at_random() {
+    let mean_of_last = |settings: &Settings| {
+        let arrivals = (0..500_u64).map(|number| {
+            let mut channel = Returning::new(settings.clone(), &[0; 5]);
+            let place = number.wrapping_mul(7_046_029_254_386_353_087) >> 20;
+            let at = Time::from_nanos(2_000_000_001 + place % 1_000_000_000);
+            (0..10).for_each(|_| channel.offer(at, 2, 48, ()));
+            let arrived = drain(&mut channel);
+            assert_eq!(arrived.len(), 10);
+            arrived[9].at.since(at).as_secs_f64() - settings.delay.as_secs_f64()
+        });
+        arrivals.sum::<f64>() / 500.0
+    };
+    let random = mean_of_last(&at_random(49, CRDSA, true));
+    let mut requested = at_random(49, CRDSA, true);
+    requested.groups[0].access = false;
+    let requested = mean_of_last(&requested);
+    assert_near(random, 0.15, 0.02);
+    assert!(requested - random > 0.5, "{requested} against {random}");
+}
+
+/// Packets of all terminals at once, most of which collide: they are repeated or requested, and all
+/// arrive once and in their order.
+#[test]
+fn collisions_delay_packets_and_lose_none() {
+    for scheme in [Scheme::SlottedAloha, Scheme::Dsa { replicas: 2 }, CRDSA] {
+        let mut channel = Returning::new(at_random(20, scheme, true), &[0; 60]);
+        let at = Time::ZERO + Span::from_millis(250);
+        for packet in 0..12_u32 {
+            (0..60).for_each(|terminal| channel.offer(at, terminal, 400, packet));
+        }
+        let mut next = [0; 60];
+        while channel.next_event() != Time::NEVER {
+            if let Some(arrived) = channel.advance() {
+                let known = &mut next[arrived.terminal as usize];
+                assert_eq!(arrived.packet, *known);
+                *known += 1;
+            }
+        }
+        assert_eq!(next, [12; 60], "{scheme:?}");
+        let slots = channel.slots(Time::ZERO + Span::from_secs(60));
+        assert!(slots.random > slots.random_decoded && slots.random_decoded > 0, "{slots:?}");
+        assert!(channel.counters().all(|one| one.lost == 0));
+    }
+}
+
+#[test]
+fn a_group_with_nothing_but_random_access_drops_what_it_gives_up() {
+    let mut settings = at_random(4, Scheme::SlottedAloha, false);
+    if let Some(access) = &mut settings.access {
+        access.retries.most = 2;
+    }
+    let mut channel = Returning::new(settings, &[0; 40]);
+    for terminal in 0..40 {
+        (0..5).for_each(|_| channel.offer(Time::from_nanos(1), terminal, 100, ()));
+    }
+    let arrived = drain(&mut channel).len() as u64;
+    let lost: u64 = channel.counters().map(|one| one.lost).sum();
+    assert_eq!(arrived + lost, 200);
+    assert_eq!(channel.slots(Time::ZERO).random_given_up, lost);
+    assert!(arrived > 0 && lost > 0, "{arrived} arrived, {lost} lost");
+}
+
+#[test]
+fn terminals_with_slots_do_not_contend() {
+    let mut settings = at_random(20, CRDSA, true);
+    settings.groups[0].free = true;
+    let mut channel = Returning::new(settings, &[0; 3]);
+    (0..3).for_each(|terminal| channel.offer(Time::from_nanos(1), terminal, 1500, ()));
+    assert_eq!(drain(&mut channel).len(), 3);
+    assert_eq!(channel.slots(Time::ZERO).random, 0);
+}
+
+/// Random access that carries requests only: a lone packet waits half a frame, the frame of its
+/// request, the control loop and its slots.
+#[test]
+fn requests_at_random_take_a_frame_more_than_control_slots() {
+    let mut settings = at_random(20, CRDSA, true);
+    if let Some(access) = &mut settings.access {
+        access.packets = false;
+    }
+    let [mean, _, _] = lone(&settings, 4, 1500);
+    let sending = 3.0 * settings.slot().as_secs_f64();
+    assert_near(mean, 0.05 + 0.1 + LOOP.as_secs_f64() + sending, 0.01);
+}
+
+/// The gateway's control of the load keeps an overloaded channel near its target.
+#[test]
+fn a_control_of_the_load_carries_more_in_overload() {
+    let decoded = |load| {
+        let mut settings = at_random(40, CRDSA, false);
+        if let Some(access) = &mut settings.access {
+            access.load = load;
+            access.retries = Retries { window: 2, doublings: 0, most: 1000, ..RETRIES };
+        }
+        let mut channel = Returning::new(settings, &[0; 600]);
+        let end = Time::ZERO + Span::from_secs(60);
+        for terminal in 0..600 {
+            (0..400).for_each(|_| channel.offer(Time::from_nanos(1), terminal, 500, ()));
+        }
+        let mut arrived = 0_u32;
+        while channel.next_event() < end {
+            arrived += u32::from(channel.advance().is_some());
+        }
+        f64::from(arrived) / (40.0 * 600.0)
+    };
+    let (without, with) = (decoded(None), decoded(Some(0.5)));
+    assert!(without < 0.1, "{without}");
+    assert!(with > 0.4, "{with}");
 }

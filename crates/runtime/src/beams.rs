@@ -14,10 +14,12 @@ mod tables;
 use beam::BeamReport;
 use beam::forward::Forward;
 use beam::returning::Returning;
+use link::{Purpose, stream};
 use network::{
     Compressor, Delivery, Fabric, NodeId, NodeReport, Packet, PortReport, QueueFilter, QueueReport,
     QueueRouter,
 };
+use rand_xoshiro::Xoshiro256PlusPlus;
 use scenario::Scenario;
 use scenario::model::Beam;
 use units::Time;
@@ -44,14 +46,14 @@ struct Carriers<B> {
 }
 
 impl<B> Carriers<B> {
-    fn new(beam: &Beam) -> Self {
+    fn new(beam: &Beam, random: Xoshiro256PlusPlus) -> Self {
         let members = beam.members();
         let groups: Vec<_> = beam.groups.iter().map(|group| group.acm.clone()).collect();
         Self {
             gateway: NodeId(number(beam.gateway)),
             first: number(beam.terminals.start),
             forward: Forward::new(beam.forward.clone(), &groups, &members),
-            back: Returning::new(beam.back.clone(), &members),
+            back: Returning::new(beam.back.clone(), &members, random),
         }
     }
 
@@ -73,9 +75,11 @@ pub struct Beams<B> {
 }
 
 impl<B: Clone> Beams<B> {
-    /// The network of a scenario with its beams; `fabric` is empty.
-    pub fn new(scenario: &Scenario, fabric: Box<dyn Fabric<Onward<B>> + Send>) -> Self {
-        let beams: Vec<_> = scenario.beams.iter().map(Carriers::new).collect();
+    /// The network of a scenario with its beams, in a run with `seed`; `fabric` is empty.
+    pub fn new(scenario: &Scenario, seed: u64, fabric: Box<dyn Fabric<Onward<B>> + Send>) -> Self {
+        let random = (0..).map(|number| stream(seed, Purpose::Access, number));
+        let beams = scenario.beams.iter().zip(random);
+        let beams: Vec<_> = beams.map(|(beam, random)| Carriers::new(beam, random)).collect();
         let of_terminals = scenario.beams.iter().enumerate();
         let of_terminals = of_terminals
             .flat_map(|(beam, settings)| settings.terminals.clone().map(move |_| number(beam)))

@@ -126,7 +126,7 @@ pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recor
 fn run_as<'a, C: Connection>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
     if !scenario.beams.is_empty() {
         let network = Box::new(Network::new(runtime::topology(scenario, seed)));
-        let beams = Beams::new(scenario, network);
+        let beams = Beams::new(scenario, seed, network);
         return Simulation::<'a, _, C>::new(scenario, seed, beams, options).run();
     }
     if runtime::needs_nodes(scenario) {
@@ -158,7 +158,7 @@ fn run_on_reference_as<'a, C: Connection>(
 ) -> Recording {
     if !scenario.beams.is_empty() {
         let network = Box::new(ReferenceNetwork::new(runtime::topology(scenario, seed)));
-        let beams = Beams::new(scenario, network);
+        let beams = Beams::new(scenario, seed, network);
         return Simulation::<'a, _, C>::new(scenario, seed, beams, options).run();
     }
     if runtime::needs_nodes(scenario) {

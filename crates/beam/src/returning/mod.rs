@@ -37,6 +37,7 @@ pub mod waveforms;
 use std::cmp::Reverse;
 use std::collections::{BinaryHeap, VecDeque};
 
+use rand_xoshiro::Xoshiro256PlusPlus;
 use units::{Span, Time};
 
 use crate::access;
@@ -65,8 +66,6 @@ pub struct Settings {
     pub control_delay: Span,
     /// The channel for random access; `None` without one.
     pub access: Option<access::Settings>,
-    /// Seed of the random slots and back-offs.
-    pub seed: u64,
     /// Groups of terminals.
     pub groups: Vec<Group>,
 }
@@ -127,7 +126,8 @@ impl Settings {
     /// mean over its place in a frame. `free_members` terminals share the free capacity.
     ///
     /// With free capacity, half a frame, or half of the frames until the turn of the terminal; on
-    /// request, half a period and the frames of the control loop.
+    /// request, half a period and the frames of the control loop. At random without a collision,
+    /// half a frame and the frame of the burst.
     pub fn lone_delay(&self, group: &Group, free_members: u64, bytes: u32) -> f64 {
         let frame = self.frame.as_secs_f64();
         let bursts = f64::from(rle::bursts(group.waveform.payload, [bytes], 0));
@@ -144,11 +144,16 @@ impl Settings {
         } else {
             sending + (bursts - 1.0) * frame * unrequested
         };
+        let random = self.access.filter(|_| group.access);
         let requested = group.policy.map_or(f64::INFINITY, |policy| {
             let period = policy.period.max(self.frame).as_secs_f64();
-            period / 2.0 + self.loop_frames() as f64 * frame + sending
+            // A burst at random is sent in the next frame, and decoded at its end.
+            let until_there = if random.is_some() { 1.5 * frame } else { period / 2.0 };
+            until_there + self.loop_frames() as f64 * frame + sending
         });
-        (waits + rest).min(requested)
+        let fits = random.is_some_and(|access| access.packets && bursts <= 1.0);
+        let at_random = if fits { 1.5 * frame } else { f64::INFINITY };
+        (waits + rest).min(requested).min(at_random)
     }
 
     /// Slots of constant assignment that all `members` of a group have before frame number `frame`.
@@ -229,8 +234,9 @@ pub struct Returning<P> {
 }
 
 impl<P> Returning<P> {
-    /// A channel for terminals; `members` has the group of each.
-    pub fn new(settings: Settings, members: &[usize]) -> Self {
+    /// A channel for terminals; `members` has the group of each. `random` draws the slots and
+    /// back-offs of random access.
+    pub fn new(settings: Settings, members: &[usize], random: Xoshiro256PlusPlus) -> Self {
         let mut sizes = vec![0; settings.groups.len()];
         let mut free_members = 0;
         let terminals = members.iter().map(|&group| {
@@ -261,7 +267,7 @@ impl<P> Returning<P> {
             next_frame: Time::NEVER,
             bursts: BinaryHeap::new(),
             on_air: VecDeque::new(),
-            random: settings.access.map(|access| Random::new(access, &settings)),
+            random: settings.access.map(|access| Random::new(access, &settings, random)),
             counters: SlotCounters::default(),
             delays: settings.groups.iter().map(|_| Delays::default()).collect(),
             members: sizes,

@@ -10,7 +10,6 @@
 //! - A terminal that has given up requests in control slots, which lose nothing, until it is idle. If
 //!   its group has no capacity but random access, it drops the packet.
 
-use link::{Purpose, stream};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::Time;
 
@@ -40,14 +39,14 @@ pub(super) struct Random {
 }
 
 impl Random {
-    pub fn new(settings: access::Settings, whole: &Settings) -> Self {
+    pub fn new(settings: access::Settings, whole: &Settings, random: Xoshiro256PlusPlus) -> Self {
         let channel = Channel::new(settings.scheme, settings.slots);
         let delay = acknowledgement_frames(whole.delay, whole.frame);
         let control = settings.load.map(|load| LoadControl::new(Target { load, delay }, &channel));
         Self {
             channel,
             control,
-            random: stream(whole.seed, Purpose::Access, 0),
+            random,
             acknowledgement: delay.into(),
             frame: 0,
             senders: Vec::new(),

@@ -1,5 +1,7 @@
 //! The return channel against closed forms of its delays and shares.
 
+use link::{Purpose, stream};
+
 use super::requests::Category;
 use super::*;
 
@@ -32,9 +34,12 @@ fn settings(carriers: u32, group: Group) -> Settings {
         delay: Span::from_millis(250),
         control_delay: LOOP,
         access: None,
-        seed: 1,
         groups: vec![group],
     }
+}
+
+fn channel_of<P>(settings: Settings, members: &[usize]) -> Returning<P> {
+    Returning::new(settings, members, stream(1, Purpose::Access, 0))
 }
 
 fn drain(channel: &mut Returning<()>) -> Vec<Arrived<()>> {
@@ -125,7 +130,7 @@ fn constant_assignment_carries_its_rate() {
 /// A terminal with a constant bit rate: what waits after `seconds`, as the time of its arrival, and
 /// the slots.
 fn constant_bit_rate(policy: Policy, seconds: u64) -> (f64, SlotCounters) {
-    let mut channel = Returning::new(settings(4, group(Some(policy), false, 0)), &[0]);
+    let mut channel = channel_of(settings(4, group(Some(policy), false, 0)), &[0]);
     // 128 kbit/s with the headers of the encapsulation. A packet fills a burst.
     let interval = Span::from_nanos(35 * 8 * 1_000_000_000 / 128_000);
     let mut next = Time::from_nanos(50_000_000);
@@ -266,6 +271,8 @@ fn the_first_datagrams_arrive_sooner_at_random() {
     requested.groups[0].access = false;
     let requested = mean_of_last(&requested);
     assert_near(random, 0.15, 0.02);
+    let settings = at_random(49, CRDSA, true);
+    assert_near(settings.lone_delay(&settings.groups[0], 0, 48), 0.15, 1e-9);
     assert!(requested - random > 0.5, "{requested} against {random}");
 }
 
@@ -332,6 +339,7 @@ fn requests_at_random_take_a_frame_more_than_control_slots() {
     let [mean, _, _] = lone(&settings, 4, 1500);
     let sending = 3.0 * settings.slot().as_secs_f64();
     assert_near(mean, 0.05 + 0.1 + LOOP.as_secs_f64() + sending, 0.01);
+    assert_near(settings.lone_delay(&settings.groups[0], 0, 1500), mean, 0.01);
 }
 
 /// The gateway's control of the load keeps an overloaded channel near its target.

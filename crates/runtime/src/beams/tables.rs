@@ -41,6 +41,12 @@ extra_table! {
         fca_used_slots: u64,
         /// Requests.
         requests: u64,
+        /// Bursts by random access; all replicas of one are counted once.
+        random_bursts: u64,
+        /// Those of them that the gateway decoded.
+        random_decoded: u64,
+        /// Times that a terminal gave up random access.
+        random_given_up: u64,
     }
 }
 
@@ -196,6 +202,9 @@ fn total(beam: &Beam, report: &BeamReport, elapsed: f64) -> Total {
         volume_used,
         free_used,
         requests,
+        random,
+        random_decoded,
+        random_given_up,
     } = report.slots;
     Total {
         beam: beam.name.clone(),
@@ -214,6 +223,9 @@ fn total(beam: &Beam, report: &BeamReport, elapsed: f64) -> Total {
         volume_used_slots: volume_used,
         fca_used_slots: free_used,
         requests,
+        random_bursts: random,
+        random_decoded,
+        random_given_up,
     }
 }
 

@@ -137,6 +137,8 @@ pub(crate) struct Return {
     /// Memory for packets that wait at a terminal, drop-tail. The default is our choice.
     #[schemars(extend("x-minimum" = "1B"))]
     pub buffer: Bytes,
+    /// Random access, for groups with `random_access`. Default: none.
+    pub access: Option<Access>,
 }
 
 impl Default for Return {
@@ -154,8 +156,88 @@ impl Default for Return {
             over_request: 1.1,
             memory: None,
             buffer: Bytes(400_000),
+            access: None,
         }
     }
+}
+
+/// Random access: carriers on which terminals send that have no slots, and on which their bursts
+/// may collide. A burst has as much of the terminal's packets as it carries, and a request for the
+/// rest.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields, default)]
+pub(crate) struct Access {
+    /// `"slotted-aloha"`: one burst for each packet. `"dsa"`, diversity slotted ALOHA: `replicas`
+    /// in slots that are drawn. `"crdsa"`, contention resolution diversity slotted ALOHA: each
+    /// decoded packet is subtracted from the slots of its replicas.
+    pub scheme: SchemeName,
+    /// Bursts of each packet, with `"dsa"` and `"crdsa"`. Default: 3, as in SNS3.
+    #[schemars(range(min = 2, max = 5))]
+    pub replicas: Option<u32>,
+    /// Most iterations of the receiver, with `"crdsa"`. Default: 16, our choice.
+    #[schemars(range(min = 1, max = 1000))]
+    pub iterations: Option<u32>,
+    /// Number of carriers for random access, besides those with slots.
+    #[schemars(range(min = 1, max = 1000))]
+    pub carriers: u32,
+    /// Bursts carry packets. Otherwise they carry requests only.
+    pub packets: bool,
+    /// Time after which a terminal takes a burst for lost. Default: until its acknowledgement would
+    /// have arrived, in whole frames.
+    #[schemars(extend("x-maximum" = "100s"))]
+    pub timeout: Option<Span>,
+    /// A retry waits for a time that is uniform up to this one, in whole frames. The default is
+    /// that of SNS3.
+    #[schemars(extend("x-minimum" = "1ms", "x-maximum" = "100s"))]
+    pub back_off: Span,
+    /// Number of times that the back-off doubles, once for each retry. The default is our choice.
+    #[schemars(range(max = 16))]
+    pub doublings: u32,
+    /// Most times that a burst is sent. A terminal that gives up requests slots in a control slot
+    /// that loses nothing, or drops the packet if its group has no other capacity. The default is
+    /// our choice.
+    #[schemars(range(min = 1, max = 1000))]
+    pub tries: u32,
+    /// Load in packets per slot that the gateway keeps to: it announces a probability with which
+    /// terminals send. The default is the threshold of SNS3.
+    #[schemars(extend("default" = 0.5))]
+    pub load: Load,
+}
+
+impl Default for Access {
+    fn default() -> Self {
+        Self {
+            scheme: SchemeName::Crdsa,
+            replicas: None,
+            iterations: None,
+            carriers: 1,
+            packets: true,
+            timeout: None,
+            back_off: Span::from_millis(250),
+            doublings: 2,
+            tries: 5,
+            load: Load::Target(0.5),
+        }
+    }
+}
+
+/// Scheme of random access.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
+#[serde(rename_all = "kebab-case")]
+#[schemars(inline)]
+pub(crate) enum SchemeName {
+    SlottedAloha,
+    Dsa,
+    Crdsa,
+}
+
+/// A load, or no control of it.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(crate) enum Load {
+    Target(#[schemars(range(max = 10), extend("exclusiveMinimum" = 0))] f64),
+    None(Without),
 }
 
 /// Terminals that are alike. Their names are that of the group with a number: `home-1`, `home-2`.
@@ -200,6 +282,10 @@ pub(crate) struct Group {
     /// of all groups with it.
     #[serde(default)]
     pub fca: bool,
+    /// Terminals send by random access while they have no slots. It requires `access` of the return
+    /// channel. Their requests go along in their bursts then.
+    #[serde(default)]
+    pub random_access: bool,
     /// Profile of the operating system of the terminals' hosts, as that of a node.
     #[schemars(extend("default" = "none"))]
     pub host: Option<HostName>,

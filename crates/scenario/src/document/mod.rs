@@ -27,7 +27,8 @@ use wire::IpVersion;
 use named::named;
 
 pub(crate) use beam::{
-    Beam, Forward as BeamForward, Group, Requests, Return as BeamReturn, Scheduler,
+    Access, Beam, Forward as BeamForward, Group, Load, Requests, Return as BeamReturn, Scheduler,
+    SchemeName,
 };
 pub(crate) use channel::{Attenuation, Awgn, Channel, CodeName, Signal};
 pub(crate) use hints::{HintSource, PathHints};

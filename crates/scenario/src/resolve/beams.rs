@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::ops::Range;
 use std::sync::Arc;
 
+use beam::access::{self, Retries, Scheme, acknowledgement_frames};
 use beam::forward::frames::{Frame, FrameLength};
 use beam::forward::gse::Gse;
 use beam::forward::{self, Scheduler, Share};
@@ -14,11 +15,11 @@ use language::error::Problem;
 use language::path::Path;
 use link::{Acm, Modcod, Modem, Signal};
 use transport::Protocol;
-use units::Rate;
+use units::{Rate, Span};
 
 use super::channels::Channels;
 use super::{Numbers, flows};
-use crate::document::{self, BeamForward, BeamReturn, Document, Requests};
+use crate::document::{self, BeamForward, BeamReturn, Document, Load, Requests, SchemeName};
 use crate::model::{Beam, BeamGroup, Flow, Node, Scenario};
 
 /// Terminals of all beams: nodes have numbers of 16 bits, and a run keeps all terminals in memory.
@@ -215,14 +216,81 @@ fn back(written: &document::Beam, path: &Path, problems: &mut Vec<Problem>) -> r
         bursts,
         delay: written.delay,
         control_delay: written.back.control_delay.unwrap_or(written.delay.times(2)),
+        access: None,
         groups: Vec::new(),
     };
     if settings.slots_of_carrier() == 0 {
         let expected = format!("at least \"{}\", the length of a burst", settings.slot());
         let place = path.key("return").key("frame");
         problems.push(Problem::new(place, expected, format!("\"{frame}\"")));
+        return settings;
     }
-    settings
+    let access = random_access(written, &settings, path, problems);
+    returning::Settings { access, ..settings }
+}
+
+/// The channel for random access.
+fn random_access(
+    written: &document::Beam,
+    back: &returning::Settings,
+    path: &Path,
+    problems: &mut Vec<Problem>,
+) -> Option<access::Settings> {
+    let access = written.back.access.as_ref()?;
+    let path = path.key("return").key("access");
+    let document::Access { replicas, iterations, carriers, timeout, .. } = *access;
+    let mut problem = |key: &str, expected: String, found: String| {
+        problems.push(Problem::new(path.key(key), expected, found));
+    };
+    if let (SchemeName::SlottedAloha, Some(number)) = (access.scheme, replicas) {
+        let expected = "no `replicas` with \"slotted-aloha\"".to_owned();
+        problem("replicas", expected, number.to_string());
+    }
+    if let (SchemeName::SlottedAloha | SchemeName::Dsa, Some(number)) = (access.scheme, iterations)
+    {
+        let expected = "no `iterations` without \"crdsa\"".to_owned();
+        problem("iterations", expected, number.to_string());
+    }
+    let replicas = replicas.unwrap_or(3);
+    let scheme = match access.scheme {
+        SchemeName::SlottedAloha => Scheme::SlottedAloha,
+        SchemeName::Dsa => Scheme::Dsa { replicas },
+        SchemeName::Crdsa => Scheme::Crdsa { replicas, iterations: iterations.unwrap_or(16) },
+    };
+    let slots = back.slots_of_carrier().saturating_mul(carriers);
+    if slots < scheme.replicas() {
+        let expected = format!("at least {} slots in a frame, one for each replica", replicas);
+        problem("carriers", expected, format!("{carriers} with {slots} slots"));
+        return None;
+    }
+    let frames = |span: Span| {
+        u32::try_from(span.as_nanos().div_ceil(back.frame.as_nanos())).unwrap_or(u32::MAX)
+    };
+    let answer = acknowledgement_frames(back.delay, back.frame);
+    if let Some(early) = timeout.filter(|timeout| frames(*timeout) < answer) {
+        let least = back.frame.times(answer.into());
+        let expected = format!("at least \"{least}\", when an acknowledgement can be there");
+        problem("timeout", expected, format!("\"{early}\""));
+    }
+    if !written.group.iter().any(|group| group.random_access) {
+        let expected = "a group with `random_access = true`".to_owned();
+        problem("scheme", expected, "none".to_owned());
+    }
+    Some(access::Settings {
+        scheme,
+        slots,
+        retries: Retries {
+            timeout: timeout.map_or(answer, frames).max(answer),
+            window: frames(access.back_off),
+            doublings: access.doublings,
+            most: access.tries,
+        },
+        load: match access.load {
+            Load::Target(load) => Some(load),
+            Load::None(_) => None,
+        },
+        packets: access.packets,
+    })
 }
 
 /// What the terminals of a group have of the return channel.
@@ -256,7 +324,13 @@ fn access(
         let found = format!("{} without requests", group.weight);
         without_effect("weight", "1 without `requests`", found);
     }
-    if !has_requests && !group.fca && group.cra.is_none() {
+    let at_random = written.back.access.as_ref().filter(|_| group.random_access);
+    if group.random_access && written.back.access.is_none() {
+        let expected = "`access` in the return channel of the beam with it";
+        without_effect("random_access", expected, "true without".to_owned());
+    }
+    let has_random = at_random.is_some_and(|access| access.packets);
+    if !has_requests && !group.fca && group.cra.is_none() && !has_random {
         let expected = "a category of `requests`, with neither `cra` nor `fca`";
         without_effect("requests", expected, "\"none\"".to_owned());
     }
@@ -265,6 +339,7 @@ fn access(
         constant: group.cra.map_or(0, Rate::bits_per_second),
         policy,
         free: group.fca,
+        access: group.random_access,
         weight: group.weight,
         buffer: written.back.buffer.get(),
     })

@@ -91,7 +91,6 @@ pub(crate) struct Document {
     pub link: Vec<Link>,
     /// Satellite beams with many terminals. All beams together have at most 20,000 terminals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 16))]
     pub beam: Vec<Beam>,
     /// Transport flows.
     #[schemars(length(min = 1))]

@@ -155,7 +155,7 @@ fn taken(name: &str, ends: &Ends<'_>, path: &Path) -> Option<Problem> {
 /// A forward carrier with its modem.
 struct Carrier {
     modem: Modem,
-    /// What the modem chooses among.
+    /// The possible choices of the modem.
     modcods: Vec<Modcod>,
     settings: forward::Settings,
 }
@@ -225,7 +225,7 @@ fn back(written: &document::Beam, path: &Path, problems: &mut Vec<Problem>) -> r
     settings
 }
 
-/// What the terminals of a group have of the return channel.
+/// The access of the terminals of a group to the return channel.
 fn access(
     written: &document::Beam,
     group: &document::Group,

@@ -83,7 +83,10 @@ fn efficiencies() -> (f64, [f64; 2]) {
 
 /// Rates of both groups, with half of the terminals in rain.
 fn shares(scheduler: &str, traffic: &str) -> [f64; 2] {
-    let forward = format!("scheduler = \"{scheduler}\", buffer = \"1MB\"");
+    // A turn of the five terminals of a group takes longer than the default of `hold`, which would
+    // send frames of the other group with padding.
+    let keys = "buffer = \"200kB\", hold = \"100ms\"";
+    let forward = format!("scheduler = \"{scheduler}\", {keys}");
     let text = "duration = \"600s\"".to_owned()
         + &beam(5, 5, &forward, "carriers = 4", "fca = true")
         + &flow("a", "clear", traffic)
@@ -111,7 +114,7 @@ fn the_scheduler_decides_who_pays_for_the_rain() {
         let found = shares(scheduler, &format!("count = 4\n{BULK}"));
         for (found, expected) in found.into_iter().zip(expected(low, high)) {
             let share = found / (expected * symbols);
-            assert!((share - 1.0).abs() < 0.02, "{scheduler}: {found} of {}", expected * symbols);
+            assert!((share - 1.0).abs() < 5e-3, "{scheduler}: {found} of {}", expected * symbols);
         }
     }
 }

@@ -99,9 +99,12 @@ fn shares(scheduler: &str, traffic: &str) -> [f64; 2] {
     [rates[0], rates[2]]
 }
 
+/// Bits per symbol of the carrier that both groups get, from their own.
+type Efficiencies = fn(f64, f64) -> [f64; 2];
+
 /// With equal rates the capacity is the harmonic mean of the efficiencies, with equal airtime the
 /// arithmetic one.
-const CASES: [(&str, fn(f64, f64) -> [f64; 2]); 2] = [
+const CASES: [(&str, Efficiencies); 2] = [
     ("equal-rate", |low, high| [1.0 / (1.0 / low + 1.0 / high); 2]),
     ("equal-airtime", |low, high| [high / 2.0, low / 2.0]),
 ];

@@ -4,6 +4,7 @@ use std::collections::BTreeSet;
 
 use serde::Serialize;
 
+use super::beam;
 use super::mechanism::{arq, fec};
 use scenario::model::{Direction, Flow, QueueLimit, Scenario, Traffic, Way as Ends};
 use scenario::rates::{framed, usable_rate};
@@ -140,9 +141,10 @@ impl Figures {
         let graph = Graph { scenario, load };
         let hops = ways.map(|(from, to)| routes.path(from, to, &scenario.links));
         // What a router forwards the other way for each packet, if both ways lead through it.
-        let there = Way::new(graph, &hops[0], packet as f64, (&hops[1], ack / counted));
+        let there = Way::new(graph, (ways[0], &hops[0]), packet as f64, (&hops[1], ack / counted));
         let per_ack = transport.packets_per_ack_at(there.slowest.time);
-        let back = Way::new(graph, &hops[1], ack, (&hops[0], packet as f64 * per_ack));
+        let other = (&*hops[0], packet as f64 * per_ack);
+        let back = Way::new(graph, (ways[1], &hops[1]), ack, other);
         let propagation = there.propagation + back.propagation;
         let rtt = propagation + there.serialisation + back.serialisation;
         let buffers = transport.window(flow.traffic.streams());
@@ -316,7 +318,12 @@ impl Place {
 impl Way {
     /// The way of packets of `packet` bytes along `hops`. For each of them, a router that is also
     /// on the `other` way forwards the bytes of `other` there.
-    fn new(graph: Graph<'_>, hops: &[Hop], packet: f64, other: (&[Hop], f64)) -> Self {
+    fn new(
+        graph: Graph<'_>,
+        (ends, hops): (Ends, &[Hop]),
+        packet: f64,
+        other: (&[Hop], f64),
+    ) -> Self {
         let links = &graph.scenario.links;
         let mut places = Vec::new();
         let mut arrives = 1.0;
@@ -338,6 +345,17 @@ impl Way {
             places.push(link(graph, *hop, packet));
         }
         let serialisation = places.iter().map(|place| place.time).sum();
+        let beams = beam::ways(graph.scenario, ends, packet);
+        propagation += beams.iter().map(|beam| beam.delay).sum::<f64>();
+        places.extend(beams.into_iter().map(|beam| Place {
+            name: beam.name,
+            time: beam.time,
+            flows: beam.flows,
+            offered: 0.0,
+            routes: RouteSum::default(),
+            queue: Some(beam.queue),
+            mean_rate: false,
+        }));
         let nowhere = Place {
             name: String::new(),
             time: 0.0,

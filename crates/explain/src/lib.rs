@@ -2,6 +2,7 @@
 //! determine throughput, and warnings.
 
 mod about;
+mod beam;
 mod call;
 mod cost;
 mod figures;
@@ -33,6 +34,7 @@ use scenario::{Hop, Routes, routes};
 use figures::Load;
 use mechanism::{MECHANISMS, Mechanism, Side};
 
+pub use self::beam::{BeamExplanation, GroupExplanation};
 pub use cost::RecordingExplanation;
 pub use figures::{Figures, Offered};
 pub use middlebox::MiddleboxExplanation;
@@ -53,6 +55,9 @@ pub struct Explanation {
     pub nodes: Vec<NodeExplanation>,
     /// Each direction of each link.
     pub links: Vec<DirectionExplanation>,
+    /// Each beam.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub beams: Vec<BeamExplanation>,
     /// Each `[[flow]]`.
     pub flows: Vec<FlowExplanation>,
     /// Rows and memory of the recording, at most.
@@ -208,6 +213,7 @@ pub fn explain(scenario: &Scenario, written: &Written) -> Explanation {
         settings: settings::of_scenario(scenario, written),
         nodes: nodes(scenario, &routes, &flows),
         links: links(scenario, written, &routes, &flows),
+        beams: beam::explain(scenario),
         flows: flows.into_iter().map(|(explanation, _)| explanation).collect(),
         recording,
         warnings,
@@ -240,7 +246,8 @@ fn nodes(
         middlebox: middlebox::explain(scenario, routes, flows, number),
         proxy: proxy::explain(scenario, routes, flows, number),
     };
-    scenario.nodes.iter().enumerate().map(explain).collect()
+    // The terminals are those of the beams.
+    scenario.nodes[..scenario.linked_nodes()].iter().enumerate().map(explain).collect()
 }
 
 fn links(
@@ -287,7 +294,11 @@ fn event(change: &Change) -> EventExplanation {
 fn names(scenario: &Scenario, routes: &Routes, (from, to): Way) -> Vec<String> {
     let hops = routes.path(from, to, &scenario.links);
     let nodes = hops.iter().map(|hop: &Hop| hop.to(&scenario.links));
-    std::iter::once(from).chain(nodes).map(|n| scenario.nodes[n].name.clone()).collect()
+    // From and to a terminal, the gateway of its beam is on the way.
+    let mut way: Vec<_> = [from, scenario.anchor(from)].into_iter().chain(nodes).collect();
+    way.push(to);
+    way.dedup();
+    way.into_iter().map(|n| scenario.nodes[n].name.clone()).collect()
 }
 
 fn explain_controller(flow: &Flow) -> ControllerExplanation {

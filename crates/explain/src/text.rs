@@ -107,6 +107,9 @@ impl Display for Explanation {
         }
         details(f, &self.links, "Events", |link| link.events.iter().map(event_row).collect())?;
 
+        for beam in &self.beams {
+            write!(f, "{beam}")?;
+        }
         for flow in &self.flows {
             writeln!(f)?;
             write!(f, "{flow}")?;

@@ -13,7 +13,7 @@ use language::shape::{alternatives, keys, required, type_of, words};
 use serde_json::{Map, Value as Json, json};
 use transport::Protocol;
 
-use crate::coverage::{is_orbit, join, label};
+use crate::coverage::{is_beam, is_orbit, join, label};
 use crate::dice::Dice;
 
 /// Draws documents of one schema.
@@ -82,6 +82,9 @@ impl Artist<'_> {
         let mut table = Map::new();
         for key in all {
             let inner = join(path, &key);
+            if is_beam(&inner) {
+                continue;
+            }
             let wanted = first && self.wants(&inner);
             if must.contains(&key) || wanted || self.dice.chance(fullness) || is_basic(&inner) {
                 let value = self.value(&schema["properties"][&key], &inner, first);

@@ -11,6 +11,8 @@ pub fn seen(scenario: &Scenario) -> Vec<(&'static str, String)> {
         nodes,
         links,
         flows,
+        // Above both engines, and run on both by their own tests.
+        beams: _,
         // Of SCTP, whose tests run both engines.
         addresses: _,
         // Of SCPS-TP: hosts wait for it.

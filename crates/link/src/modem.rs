@@ -215,7 +215,12 @@ pub struct Acm {
 impl Acm {
     /// Computes the choices of a run of `duration`.
     pub fn new(modem: Modem, signal: Signal, duration: Span) -> Self {
-        let modcods = modem.modcods();
+        Self::among(modem.modcods(), modem, signal, duration)
+    }
+
+    /// The same with a choice among some of the modem's modulations and codes, the most robust
+    /// first.
+    pub fn among(modcods: Vec<Modcod>, modem: Modem, signal: Signal, duration: Span) -> Self {
         let choices = choices(modem.settings(), &signal, &modcods, duration);
         let change = |&(at, choice): &(Time, usize)| Change {
             at: at.since(Time::ZERO),
@@ -244,6 +249,17 @@ impl Acm {
     pub fn choice(&self, now: Time) -> &Modcod {
         let number = self.choices.partition_point(|(at, _)| *at <= now).saturating_sub(1);
         &self.modcods[self.choices[number].1]
+    }
+
+    /// When each choice begins, and its number among [`modcods`](Self::modcods); the first at the
+    /// start.
+    pub fn choices(&self) -> &[(Time, usize)] {
+        &self.choices
+    }
+
+    /// Its possible choices, the most robust first.
+    pub fn modcods(&self) -> &[Modcod] {
+        &self.modcods
     }
 
     /// The data rate at the start.

@@ -1,5 +1,6 @@
 //! The interface of networks: packets, and the trait that the engines implement.
 
+use beam::BeamReport;
 use link::{Ecn, Priority};
 use units::Time;
 use wire::feedback::Field;
@@ -152,6 +153,12 @@ pub trait Fabric<B> {
 
     /// Counts of state machines at nodes, in the order of the nodes, and then those of ports.
     fn node_reports(&mut self) -> Vec<NodeReport> {
+        Vec::new()
+    }
+
+    /// Totals of beams until `now`, in the order of the scenario.
+    fn beam_reports(&mut self, now: Time) -> Vec<BeamReport> {
+        let _ = now;
         Vec::new()
     }
 

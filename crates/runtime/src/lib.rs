@@ -14,6 +14,7 @@
 
 mod address;
 mod application;
+mod beams;
 mod flow;
 mod legs;
 mod limits;
@@ -28,6 +29,7 @@ pub use address::{address, ipv4, ipv6, node};
 pub use application::{
     APPLICATION_TABLES, Application, Connections, application_tables, applications,
 };
+pub use beams::{Beams, Onward, beam_tables};
 pub use flow::{
     ConnectionId, End, EndpointId, Ends, Leg, LegEnd, Pair, Side, legs, sequence_of_leg,
 };

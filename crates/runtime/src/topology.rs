@@ -18,7 +18,10 @@ pub fn number(number: impl TryInto<u16>) -> u16 {
 /// For each node and destination, the port to take.
 fn routes(scenario: &Scenario) -> Vec<Vec<Option<u16>>> {
     let routes = scenario::routes(scenario);
-    let (nodes, all) = (0..scenario.nodes.len(), 0..scenario.destinations());
+    // The network knows the gateways of beams and not their terminals.
+    let linked = scenario.linked_nodes();
+    let addresses = scenario.nodes.len()..scenario.destinations();
+    let (nodes, all) = (0..linked, (0..linked).chain(addresses));
     let row = |from| all.clone().map(|to| routes.next(from, to).map(port_of)).collect();
     nodes.map(row).collect()
 }
@@ -56,7 +59,7 @@ pub fn topology(scenario: &Scenario, seed: u64) -> Topology {
             add(to, PortKind::Link, settings, decides_late);
         }
     }
-    let nodes = scenario.nodes.iter().enumerate();
+    let nodes = scenario.nodes[..scenario.linked_nodes()].iter().enumerate();
     let forwarding = nodes
         .map(|(node, limit)| {
             Some(add(node, PortKind::Forwarding, settings(limit.forwarding?), false))

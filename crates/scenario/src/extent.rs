@@ -74,7 +74,7 @@ fn shortest_page(scenario: &Scenario, routes: &Routes, flow: &Flow, loading: &Lo
     let way = |(from, to): Way| {
         let hops = routes.path(from, to, &scenario.links);
         let delays = hops.iter().map(|hop| hop.direction(&scenario.links).least_delay());
-        delays.fold(Span::ZERO, |sum, delay| sum + delay)
+        delays.fold(scenario.beam_delay((from, to)), |sum, delay| sum + delay)
     };
     let round_trips = flow.all_ways().map(|[data, acks]| way(data) + way(acks));
     let round_trip = round_trips.min().unwrap_or_default();

@@ -1,5 +1,6 @@
 //! The model of a scenario for all backends: defaults filled in, names resolved, values valid.
 
+mod beam;
 mod hints;
 mod page;
 mod traffic;
@@ -17,6 +18,7 @@ use wire::IpVersion;
 use crate::hosts::Profile;
 use crate::routes::{Hop, Routes};
 
+pub use self::beam::{Beam, BeamGroup};
 pub use self::hints::{HintSource, PathHints};
 pub use self::page::{After, Handshake, Headers, Http, Milestone, Page, PageObject};
 pub use self::traffic::{Distribution, Loading, OnOff, Traffic, Web, Writes};
@@ -48,10 +50,12 @@ pub struct Scenario {
     pub ip: IpVersion,
     /// The largest 99th percentile of the delay error with which a run on a real kernel is valid.
     pub delay_tolerance: Span,
-    /// Nodes; their position is their number.
+    /// Nodes; their position is their number. Terminals of beams are the last ones.
     pub nodes: Vec<Node>,
     /// Links between nodes.
     pub links: Vec<Link>,
+    /// Beams, in the order of their terminals.
+    pub beams: Vec<Beam>,
     /// Flows, `count` already spelt out.
     pub flows: Vec<Flow>,
     /// Addresses of hosts besides their own. Destinations are numbered with the nodes first, then
@@ -67,6 +71,27 @@ impl Scenario {
     /// How much later than written all events of links happen in a run with `seed`.
     pub fn event_delay(&self, seed: u64) -> Span {
         link::event_delay(seed, self.phase)
+    }
+
+    /// Number of nodes that links join: all but the terminals of beams.
+    pub fn linked_nodes(&self) -> usize {
+        self.beams.first().map_or(self.nodes.len(), |beam| beam.terminals.start)
+    }
+
+    /// The beam of a terminal, and its number; `None` for other nodes.
+    pub fn beam_of(&self, node: usize) -> Option<(usize, &Beam)> {
+        self.beams.iter().enumerate().find(|(_, beam)| beam.terminals.contains(&node))
+    }
+
+    /// Propagation delay in beams of packets from `from` to `to`.
+    pub fn beam_delay(&self, (from, to): Way) -> Span {
+        let delays = [from, to].into_iter().filter_map(|node| Some(self.beam_of(node)?.1));
+        delays.fold(Span::ZERO, |sum, beam| sum + beam.forward.delay)
+    }
+
+    /// The gateway of a terminal; another node itself.
+    pub fn anchor(&self, node: usize) -> usize {
+        self.beam_of(node).map_or(node, |(_, beam)| beam.gateway)
     }
 
     /// Number of destinations that packets can have: nodes, then addresses.

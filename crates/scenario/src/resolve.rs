@@ -1,6 +1,7 @@
 //! Resolution of a document into a scenario: defaults are filled in, names resolved.
 
 mod arq;
+mod beams;
 mod bounds;
 mod buckets;
 mod buffers;
@@ -70,7 +71,8 @@ pub(crate) fn resolve(
     let sides = proxies::proxies(document, &numbers, &links, &mut nodes, &mut problems);
     protocols::check(document, tree, &mut problems);
     hosts::check(document, tree, &mut problems);
-    let (mut flows, entries) = flows::flows(document, (tree, directory), &numbers, &mut problems);
+    let (beams, ends) = beams::beams(document, &numbers, &channels, &mut nodes, &mut problems);
+    let (mut flows, entries) = flows::flows(document, (tree, directory), &ends, &mut problems);
     let addresses = paths::resolve(document, &numbers, &mut flows, &entries, &mut problems);
     let record = &document.record;
     let mut scenario = Scenario {
@@ -83,6 +85,7 @@ pub(crate) fn resolve(
         delay_tolerance: document.delay_tolerance,
         nodes,
         links,
+        beams,
         flows,
         addresses,
         route_rates: Vec::new(),
@@ -98,6 +101,7 @@ pub(crate) fn resolve(
         mtu::fit_segments(&mut scenario, &entries, tree, &mut problems);
         buckets::check_bursts(document, &scenario, &mut problems);
         paths::check(&scenario, &entries, &mut problems);
+        beams::check(document, &scenario, &entries, &mut problems);
         rules::check(&scenario, &entries, &mut problems);
         protocols::check_network(&scenario, &entries, &mut problems);
         route_rates::resolve(&mut scenario, &entries, &mut problems);

@@ -51,13 +51,19 @@ impl Hop {
 /// them to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Routes {
-    /// By node, then by destination.
+    /// By node, then by destination: nodes that links join, then addresses.
     next: Vec<Vec<Option<Hop>>>,
+    /// The gateways of terminals, whose numbers follow those of the other nodes.
+    gateways: Vec<usize>,
 }
 
 /// The routes of a scenario.
 pub fn routes(scenario: &Scenario) -> Routes {
+    let linked = scenario.linked_nodes();
     let ends = scenario.flows.iter().flat_map(|flow| [flow.from, flow.to]);
+    let ends = ends.filter(|end| *end < linked);
+    let beams = scenario.beams.iter().map(|beam| beam.gateway);
+    let ends = ends.chain(beams);
     let nodes = scenario.nodes.iter().enumerate();
     let has_box = |node: &Node| node.middlebox.is_some() || node.proxy.is_some();
     let middleboxes = nodes.filter(|(_, node)| has_box(node)).map(|(node, _)| node);
@@ -71,7 +77,10 @@ pub fn routes(scenario: &Scenario) -> Routes {
     });
     let via = scenario.addresses.iter().map(|address| address.via);
     let destinations = ends.chain(middleboxes).chain(decompressors).chain(gates).chain(via);
-    let mut routes = Routes::towards(destinations, scenario.nodes.len(), &scenario.links);
+    let mut routes = Routes::towards(destinations, linked, &scenario.links);
+    let gateways =
+        scenario.beams.iter().flat_map(|beam| beam.terminals.clone().map(|_| beam.gateway));
+    routes.gateways = gateways.collect();
     for address in &scenario.addresses {
         routes.add(*address, &scenario.links);
     }
@@ -96,7 +105,29 @@ impl Routes {
                 row[to] = hops[from].iter().copied().find(|hop| is_best(*hop, links, &costs));
             }
         }
-        Self { next }
+        Self { next, gateways: Vec::new() }
+    }
+
+    /// The node that links join at which a node is: the gateway of a terminal.
+    fn place(&self, node: usize) -> usize {
+        node.checked_sub(self.next.len()).map_or(node, |terminal| self.gateways[terminal])
+    }
+
+    /// The place of a destination in a row.
+    fn column(&self, to: usize) -> usize {
+        match to.checked_sub(self.next.len()) {
+            None => to,
+            Some(terminal) => match self.gateways.get(terminal) {
+                Some(gateway) => *gateway,
+                None => to - self.gateways.len(),
+            },
+        }
+    }
+
+    /// Returns true if packets can go from one node to another.
+    pub fn leads(&self, from: usize, to: usize) -> bool {
+        let is_beam = from != to && self.place(from) == self.column(to);
+        is_beam || self.next(from, to).is_some()
     }
 
     /// Adds an address as the next destination.
@@ -115,11 +146,12 @@ impl Routes {
     }
 
     /// The hop that `node` takes towards `to`; `None` at the destination and where no route leads.
+    /// The hops of a terminal are those of its gateway.
     pub fn next(&self, node: usize, to: usize) -> Option<Hop> {
-        self.next[node][to]
+        self.next[self.place(node)][self.column(to)]
     }
 
-    /// The hops from `from` to `to`; empty where no route leads.
+    /// The hops over links from `from` to `to`; empty where no route leads. Beams are no links.
     pub fn path(&self, from: usize, to: usize, links: &[Link]) -> Vec<Hop> {
         let mut node = from;
         let mut path = Vec::new();

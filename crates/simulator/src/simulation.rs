@@ -5,7 +5,7 @@ use std::sync::Arc;
 use congestion::{External, Settings};
 use network::{Fabric, FlowId, Network, Packet, reference::ReferenceNetwork};
 use recording::Recording;
-use runtime::{Application, EndpointId, Nodes};
+use runtime::{Application, Beams, EndpointId, Nodes};
 use scenario::Scenario;
 use scenario::model::Flow;
 use tcp::Segment;
@@ -124,6 +124,11 @@ pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recor
 
 /// Runs in the loop of these connections.
 fn run_as<'a, C: Connection>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
+    if !scenario.beams.is_empty() {
+        let network = Box::new(Network::new(runtime::topology(scenario, seed)));
+        let beams = Beams::new(scenario, network);
+        return Simulation::<'a, _, C>::new(scenario, seed, beams, options).run();
+    }
     if runtime::needs_nodes(scenario) {
         let topology = runtime::topology(scenario, seed);
         let routers = runtime::routers(&topology);
@@ -151,6 +156,11 @@ fn run_on_reference_as<'a, C: Connection>(
     seed: u64,
     options: Options<'a>,
 ) -> Recording {
+    if !scenario.beams.is_empty() {
+        let network = Box::new(ReferenceNetwork::new(runtime::topology(scenario, seed)));
+        let beams = Beams::new(scenario, network);
+        return Simulation::<'a, _, C>::new(scenario, seed, beams, options).run();
+    }
     if runtime::needs_nodes(scenario) {
         let topology = runtime::topology(scenario, seed);
         let routers = runtime::routers(&topology);
@@ -233,6 +243,8 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
         );
         recording.seed = self.seed;
         recording.tables.extend(runtime::trace_table(self.scenario, self.seed, &ports));
+        let beams = self.fabric.beam_reports(self.now);
+        recording.tables.extend(runtime::beam_tables(self.scenario, self.now, &beams));
         debug_assert!(
             recording.tables.iter().all(|table| crate::tables().any(|one| one.describes(table))),
             "a table that `tables` does not list"

@@ -195,6 +195,7 @@ fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Refusals) {
     let mut refusals = Refusals::default();
     let Refusals { of_flows, of_network } = &mut refusals;
     of_flows.extend(limits(scenario));
+    of_network.extend(beams(scenario));
     of_network.extend(feedback(scenario));
     of_network.extend(loss_notices(scenario));
     of_flows.extend(protocols(scenario));
@@ -309,6 +310,16 @@ fn limits(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
         refusal("record.delivery", "true".to_owned(), possible.to_owned())
     });
     [flows, events, delivery].into_iter().flatten()
+}
+
+/// Beams: terminals have no namespaces yet.
+fn beams(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
+    scenario.beams.iter().map(|beam| Refusal {
+        place: format!("beam {:?}", beam.name),
+        asked: format!("{} terminals", beam.terminals.len()),
+        possible: "none: beams run in the simulator only".to_owned(),
+        key: None,
+    })
 }
 
 /// Routers with feedback: no kernel has a field for them in its packets.

@@ -15,6 +15,7 @@ import click
 import bentpipe
 from bentpipe import signals, stdout
 from bentpipe.cli import (
+    beam,
     captures,
     citing,
     kernel,
@@ -34,6 +35,7 @@ from bentpipe.signals import INTERRUPTED
 
 __all__ = [
     "Completed",
+    "beam",
     "captures",
     "citing",
     "cli",

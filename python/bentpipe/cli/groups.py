@@ -15,7 +15,7 @@ if TYPE_CHECKING:
 END = re.compile(r"(?<=[^.]\.) ")
 """The end of a sentence; `NAME... ` is none."""
 GROUPS = {
-    "Start here": ("new", "explain", "run", "compare", "lab"),
+    "Start here": ("new", "explain", "run", "beam", "compare", "lab"),
     "Studies": ("study", "evaluate", "report", "fidelity"),
     "Kernel and proxy": ("kernel", "shell", "proxy"),
     "Papers": ("papers", "cite"),

@@ -18,6 +18,20 @@ pub struct Modcod {
     pub threshold: f64,
 }
 
+impl Modcod {
+    /// Bits of a symbol of its constellation.
+    pub fn bits_per_symbol(&self) -> u32 {
+        let points = self.name.split(|c: char| !c.is_ascii_digit()).next();
+        // QPSK has no number of points in its name.
+        points.and_then(|points| points.parse().ok()).map_or(2, |points: u32| points.ilog2())
+    }
+
+    /// Its code: the rate as the standard writes it.
+    pub fn code(&self) -> &'static str {
+        self.name.split_once(' ').map_or("", |(_, code)| code)
+    }
+}
+
 const fn modcod(name: &'static str, efficiency: f64, threshold: f64) -> Modcod {
     Modcod { name, efficiency, threshold }
 }

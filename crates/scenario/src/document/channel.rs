@@ -155,6 +155,12 @@ impl JsonSchema for ModemName {
     }
 }
 
+impl Default for Modem {
+    fn default() -> Self {
+        Self::Name(ModemName(link::Modem::all()[0].name().to_owned()))
+    }
+}
+
 impl Modem {
     /// The modem with its parameters.
     pub fn resolve(&self) -> link::Modem {

@@ -4,6 +4,7 @@
 //! so they speak to the person who writes a scenario. Limits stand in the attributes: the check of
 //! a file reads them from the schema, and so a file and its schema cannot disagree.
 
+mod beam;
 mod channel;
 mod hints;
 mod hosts;
@@ -25,6 +26,9 @@ use wire::IpVersion;
 
 use named::named;
 
+pub(crate) use beam::{
+    Beam, Forward as BeamForward, Group, Requests, Return as BeamReturn, Scheduler,
+};
 pub(crate) use channel::{Attenuation, Awgn, Channel, CodeName, Signal};
 pub(crate) use hints::{HintSource, PathHints};
 pub(crate) use hosts::{HostName, Hosts};
@@ -85,6 +89,9 @@ pub(crate) struct Document {
     /// at the start, then the fewest hops. At most 8192 links and 4096 nodes.
     #[schemars(length(min = 1))]
     pub link: Vec<Link>,
+    /// Satellite beams with many terminals. All beams together have at most 20,000 terminals.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub beam: Vec<Beam>,
     /// Transport flows.
     #[schemars(length(min = 1))]
     pub flow: Vec<Flow>,
@@ -156,9 +163,10 @@ pub(crate) struct Flow {
     /// Name of the flow. Default: `flow-N`, with its position N from 0. With `count`, `.0`, `.1`, …
     /// are appended.
     pub name: Option<Name>,
-    /// The node that sends the data.
+    /// The node that sends the data. A group of terminals of a beam stands for a flow of each
+    /// terminal.
     pub from: Name,
-    /// The node that receives the data.
+    /// The node that receives the data, or a group of terminals.
     pub to: Name,
     /// The congestion controller: its name, or a table with its name and parameters. `"none"`, no
     /// congestion control, is for `transport.protocol = "scps-tp"` with a `rate`, for `"xtp"`
@@ -174,13 +182,17 @@ pub(crate) struct Flow {
     /// with `transport.protocol = "tcp"`. Gateways take the keys of the flow, and none of a
     /// profile.
     pub host: Option<Hosts>,
-    /// Number of such flows.
+    /// Number of such flows; with a group of terminals, of each terminal.
     #[serde(default = "default_count")]
     #[schemars(range(min = 1, max = 100_000))]
     pub count: u32,
     /// Start time of the application.
     #[serde(default)]
     pub start: Span,
+    /// Time over which the starts of several such flows are spread evenly: the first is at `start`.
+    /// Only with `count` or a group of terminals. Default: all start together.
+    #[schemars(extend("x-minimum" = "1ns"))]
+    pub spread: Option<Span>,
     /// Stop time of the application. It sends no more data and requests no more pages. Data in
     /// flight still arrives. Default: never.
     pub stop: Option<Span>,

@@ -72,21 +72,47 @@ impl Channels<'_> {
 
     fn signal(&self, signal: &Signal, path: &Path, problems: &mut Vec<Problem>) -> Channel {
         let modem = signal.modem.resolve();
-        let (fade, file) = self.fade_or_problem(signal.attenuation.as_ref(), path, problems);
+        let &Signal { es_n0, system_temperature, .. } = signal;
+        let attenuation = signal.attenuation.as_ref();
+        let before = problems.len();
+        let faded = self.signal_of(attenuation, &modem, path, problems);
+        // Nothing is computed for what is refused.
+        let is_refused = problems.len() > before;
+        let duration = if is_refused { modem.settings().interval } else { self.duration };
+        let signal = link::Signal { es_n0, system_temperature, ..faded };
+        let acm = Arc::new(link::Acm::new(modem, signal, duration));
+        Channel::Acm { acm, file: self.file_of(attenuation) }
+    }
+
+    /// A signal of 0 dB with the attenuation that was written at `path`. The choices of a modem for
+    /// it are bounded.
+    pub fn signal_of(
+        &self,
+        attenuation: Option<&Attenuation>,
+        modem: &link::Modem,
+        path: &Path,
+        problems: &mut Vec<Problem>,
+    ) -> link::Signal {
+        let (fade, _) = self.fade_or_problem(attenuation, path, problems);
         let interval = modem.settings().interval;
         let measurements = self.duration.as_nanos() / interval.as_nanos().max(1);
         let too_many = fade.samples().len() > 1 && measurements > MOST_MEASUREMENTS;
-        let &Signal { es_n0, system_temperature, .. } = signal;
-        // Nothing is computed for what is refused.
-        let duration = if too_many { interval } else { self.duration };
         problems.extend(too_many.then(|| {
             let expected = format!("at most {MOST_MEASUREMENTS} measurements in the `duration`");
             let path = path.key("modem").key("interval");
             let problem = Problem::new(path, expected, measurements.to_string());
             problem.because("the choices of the modem are computed before the run")
         }));
-        let signal = link::Signal { es_n0, system_temperature, fade };
-        Channel::Acm { acm: Arc::new(link::Acm::new(modem, signal, duration)), file }
+        link::Signal { es_n0: 0.0, system_temperature: None, fade }
+    }
+
+    /// The file that an attenuation is read from.
+    pub fn file_of(&self, attenuation: Option<&Attenuation>) -> Option<String> {
+        match attenuation? {
+            Attenuation::Constant(_) => None,
+            Attenuation::File(name) => Some(name.0.clone()),
+            Attenuation::Series(series) => Some(series.file.0.clone()),
+        }
     }
 
     fn awgn(&self, awgn: &Awgn, path: &Path, problems: &mut Vec<Problem>) -> Channel {

@@ -1,5 +1,6 @@
 //! Flows with their controllers, transport and traffic.
 
+use std::ops::Range;
 use std::path::Path as FilePath;
 use std::sync::Arc;
 
@@ -14,6 +15,7 @@ use tcp::{AckTiming, Config, DelayedAck, Recovery};
 use transport::{Protocol, RtoConfig};
 use units::{Bytes, Span};
 
+use super::beams::Ends;
 use super::{Numbers, buffers, hints, hosts, protocols};
 use crate::document::{self, Controller, Document, ParameterValue};
 use crate::model::{Distribution, Flow, Gateway, OnOff, Traffic, Transport, Web};
@@ -23,7 +25,7 @@ use crate::page;
 pub(super) fn flows(
     document: &Document,
     (tree, directory): (&Tree, &FilePath),
-    numbers: &Numbers,
+    ends: &Ends<'_>,
     problems: &mut Vec<Problem>,
 ) -> (Vec<Flow>, Vec<usize>) {
     let mut flows = Vec::new();
@@ -31,18 +33,25 @@ pub(super) fn flows(
     let none: Arc<[Gateway]> = Arc::default();
     for (i, flow) in document.flow.iter().enumerate() {
         let path = Path::entry("flow", i);
-        let count = flow.count as usize;
+        let from = end(&flow.from.0, ends, path.key("from"), problems);
+        let to = end(&flow.to.0, ends, path.key("to"), problems);
+        let (Some(from), Some(to)) = (from, to) else { continue };
+        if from.len() > 1 && to.len() > 1 {
+            let expected = "a node, or one terminal of a group, with a group at `from`";
+            problems.push(Problem::new(path.key("to"), expected, format!("{:?}", flow.to.0)));
+            continue;
+        }
+        let count = (flow.count as usize).saturating_mul(from.len().max(to.len()));
+        problems.extend(spread_alone(flow, count, &path));
         if flows.len() + count > MOST_FLOWS {
             let expected = format!("at most {} more", MOST_FLOWS - flows.len());
             let problem = Problem::new(path.key("count"), expected, count.to_string());
             problems.push(problem.because(format!("a scenario has at most {MOST_FLOWS} flows")));
             continue;
         }
-        let from = node(&flow.from.0, numbers, path.key("from"), problems);
-        let to = node(&flow.to.0, numbers, path.key("to"), problems);
         let host = protocols::Host { ip: document.ip, tree };
         let settings = hosts::settings(document, i, &host, problems);
-        let (Some(from), Some(to), Some(settings)) = (from, to, settings) else { continue };
+        let Some(settings) = settings else { continue };
         let name = flow.name.as_ref().map_or_else(|| format!("flow-{i}"), |name| name.0.clone());
         let settings = hosts::of_writes(settings, flow, &path, problems);
         let hosts::Settings { transport, controller, hosts } = settings;
@@ -77,13 +86,17 @@ pub(super) fn flows(
         }
         let of_entry = (i, &transport);
         let path_hints = hints::of_flow(document, tree, of_entry, &controller, problems);
-        for copy in 0..flow.count {
+        for copy in 0..count {
             let initial_sequence = flow.transport.initial_sequence;
+            let node_of = |nodes: &Range<usize>| match nodes.len() {
+                1 => nodes.start,
+                _ => nodes.start + copy / flow.count as usize,
+            };
             flows.push(Flow {
-                name: if flow.count > 1 { format!("{name}.{copy}") } else { name.clone() },
-                from,
-                to,
-                start: flow.start,
+                name: if count > 1 { format!("{name}.{copy}") } else { name.clone() },
+                from: node_of(&from),
+                to: node_of(&to),
+                start: flow.start + share_of(flow.spread, copy, count),
                 stop: flow.stop,
                 controller: controller.clone(),
                 path_hints,
@@ -107,25 +120,53 @@ const MOST_FLOWS: usize = 1_000_000;
 /// Maximum number of names in a message.
 const LONGEST_LIST: usize = 12;
 
+/// The start of a copy among all of a flow, from the first one on.
+fn share_of(spread: Option<Span>, copy: usize, count: usize) -> Span {
+    let nanos = spread.map_or(0, |spread| u128::from(spread.as_nanos()));
+    let share = nanos * copy as u128 / count as u128;
+    Span::from_nanos(u64::try_from(share).unwrap_or(u64::MAX))
+}
+
+/// One flow has nothing to spread.
+fn spread_alone(flow: &document::Flow, count: usize, path: &Path) -> Option<Problem> {
+    let spread = flow.spread.filter(|_| count == 1)?;
+    let expected = "a `count` above 1 or a group of terminals with it";
+    Some(Problem::new(path.key("spread"), expected, format!("\"{spread}\" for one flow")))
+}
+
+/// The number of a node that a link joins.
 pub(super) fn node(
     name: &str,
-    nodes: &Numbers,
+    numbers: &Numbers,
     path: Path,
     problems: &mut Vec<Problem>,
 ) -> Option<usize> {
-    let number = nodes.get(name).copied();
-    if number.is_none() {
-        let names: Vec<_> = nodes.keys().map(String::as_str).collect();
-        let expected = match names.len() {
-            0..=LONGEST_LIST => {
-                format!("one of the nodes {}", describe::list(&describe::quoted(&names), "and"))
-            }
-            many => format!("one of the {many} nodes"),
-        };
-        let near = suggest::nearest(name, names);
-        problems.push(Problem::new(path, expected, format!("{name:?}")).suggest(near));
-    }
-    number
+    let number = numbers.get(name).copied();
+    let names = || numbers.keys().map(String::as_str).collect();
+    number.or_else(|| unknown(name, names(), path, problems))
+}
+
+/// The nodes of an end: one, or the terminals of a group.
+fn end(
+    name: &str,
+    ends: &Ends<'_>,
+    path: Path,
+    problems: &mut Vec<Problem>,
+) -> Option<Range<usize>> {
+    ends.named(name).or_else(|| unknown(name, ends.names(), path, problems))
+}
+
+/// Reports a name that no node has.
+fn unknown<T>(name: &str, names: Vec<&str>, path: Path, problems: &mut Vec<Problem>) -> Option<T> {
+    let expected = match names.len() {
+        0..=LONGEST_LIST => {
+            format!("one of the nodes {}", describe::list(&describe::quoted(&names), "and"))
+        }
+        many => format!("one of the {many} nodes"),
+    };
+    let near = suggest::nearest(name, names);
+    problems.push(Problem::new(path, expected, format!("{name:?}")).suggest(near));
+    None
 }
 
 /// The controller with its parameters. The schema, which is made from the registry, has checked

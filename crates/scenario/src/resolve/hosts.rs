@@ -19,7 +19,7 @@ use units::Bytes;
 
 use super::protocols::{self, Host};
 use super::rules::UNSCALED_WINDOW;
-use super::{buffers, flows};
+use super::{beams, buffers, flows};
 use crate::document::{self, Controller, Document};
 use crate::hosts::{Profile, is_in};
 use crate::model::{Flow, HostEnd, Hosts, Traffic, Transport};
@@ -112,7 +112,9 @@ fn profiles(
         return [Chosen::NONE; 2];
     }
     let of_node = |name: &document::Name| {
-        document.node.iter().find(|node| node.name == *name).and_then(|node| node.host.as_ref())
+        let node = document.node.iter().find(|node| node.name == *name);
+        let group = || beams::group_of(document, &name.0);
+        node.map_or_else(|| group()?.host.as_ref(), |node| node.host.as_ref())
     };
     let [from, to] = flow.host.as_ref().map_or([None; 2], document::Hosts::ends);
     [(from, &flow.from), (to, &flow.to)].map(|(own, node)| Chosen {

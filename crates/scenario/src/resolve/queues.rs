@@ -55,7 +55,7 @@ fn longest_round_trip(scenario: &Scenario, routes: &Routes, hop: Hop) -> Option<
     let delay = |(from, to): Way| {
         let hops = routes.path(from, to, &scenario.links);
         let delays = hops.iter().map(|hop| hop.direction(&scenario.links).delay);
-        delays.fold(Span::ZERO, |sum, delay| sum + delay)
+        delays.fold(scenario.beam_delay((from, to)), |sum, delay| sum + delay)
     };
     let longest = |way: usize| {
         let connections = scenario.flows.iter().flat_map(connections);

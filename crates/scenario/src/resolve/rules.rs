@@ -69,7 +69,7 @@ fn check_ends(
         let found = format!("{:?} on both ends", name(flow.to));
         let expected = "another node than `from`";
         problems.push(Problem::new(path.key("to"), expected, found));
-    } else if routes.next(flow.from, flow.to).is_none() {
+    } else if !routes.leads(flow.from, flow.to) {
         let expected = format!("a node that {:?} can reach", name(flow.from));
         let problem = Problem::new(path.key("to"), expected, format!("{:?}", name(flow.to)));
         problems.push(problem.because("there is no route"));

@@ -5,6 +5,7 @@
 mod accepted;
 mod aqm;
 mod arq;
+mod beams;
 mod buckets;
 mod changes;
 mod compression;

@@ -1,0 +1,54 @@
+//! Headers of generic stream encapsulation (GSE, ETSI TS 102 606-1): a packet goes into a frame as
+//! a whole, or in fragments.
+//!
+//! The sizes are those that implementations of GSE use; the standard itself was not available.
+
+/// Sizes of headers with a label of some bytes.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Gse {
+    /// Bytes of the label, which says which terminal a packet is for: 0, 3 or 6.
+    pub label: u32,
+}
+
+impl Gse {
+    /// Header of a whole packet: flags and length, protocol, label.
+    pub fn whole(self) -> u32 {
+        4 + self.label
+    }
+
+    /// Header of the first fragment: also its number and the length of the packet.
+    pub fn first(self) -> u32 {
+        7 + self.label
+    }
+
+    /// Header of a fragment between the first and the last: flags and length, its number.
+    pub fn middle(self) -> u32 {
+        3
+    }
+
+    /// Header of the last fragment, with the checksum of the packet behind it.
+    pub fn last(self) -> u32 {
+        3 + 4
+    }
+
+    /// Share of the data field of frames of `field` bytes that packets of `bytes` fill, if one of
+    /// them is cut at the end of each frame: (D - 10) L / (D (L + 7)) with a label of 3 bytes.
+    pub fn share(self, field: u32, bytes: u32) -> f64 {
+        let cut = self.first() + self.last() - self.whole();
+        let (field, bytes) = (f64::from(field), f64::from(bytes));
+        (field - f64::from(cut)) / field * bytes / (bytes + f64::from(self.whole()))
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn a_cut_costs_ten_bytes() {
+        let gse = Gse { label: 3 };
+        assert_eq!([gse.whole(), gse.first(), gse.middle(), gse.last()], [7, 10, 3, 7]);
+        let expected = (4016.0 - 10.0) * 1500.0 / 1507.0 / 4016.0;
+        assert!((gse.share(4016, 1500) - expected).abs() < 1e-12);
+    }
+}

@@ -1,0 +1,226 @@
+//! The return channel against closed forms of its delays and shares.
+
+use super::requests::Category;
+use super::*;
+
+const FRAME: Span = Span::from_millis(100);
+const LOOP: Span = Span::from_millis(800);
+
+fn policy(category: Category, over_request: f64) -> Policy {
+    Policy {
+        category,
+        period: FRAME,
+        over_request,
+        memory: Span::from_millis(900),
+        max_rate: 9.216e6,
+        constant: 0.0,
+    }
+}
+
+fn group(policy: Option<Policy>, free: bool, constant: u64) -> Group {
+    let waveform = BurstLength::Short.waveforms()[0];
+    Group { waveform, constant, policy, free, weight: 1, buffer: 1_000_000 }
+}
+
+/// Carriers of 1.25 MHz as those of SNS3: 801,282 baud, 149 short slots in a frame of 100 ms.
+fn settings(carriers: u32, group: Group) -> Settings {
+    Settings {
+        frame: FRAME,
+        carriers,
+        symbol_rate: 1.25e6 / 1.2 / 1.3,
+        bursts: BurstLength::Short,
+        delay: Span::from_millis(250),
+        control_delay: LOOP,
+        groups: vec![group],
+    }
+}
+
+fn drain(channel: &mut Returning<()>) -> Vec<Arrived<()>> {
+    let mut arrived = Vec::new();
+    while channel.next_event() != Time::NEVER {
+        arrived.extend(channel.advance());
+    }
+    arrived
+}
+
+/// Mean, shortest and longest delay in seconds of packets of `bytes` into an idle terminal, over
+/// their place in a second; propagation is left out.
+fn lone(settings: &Settings, members: usize, bytes: u32) -> [f64; 3] {
+    let mut delays = Vec::new();
+    for number in 0..2000_u64 {
+        let mut channel = Returning::new(settings.clone(), &vec![0; members]);
+        // Places and terminals that have nothing to do with each other.
+        let [place, terminal] = [7_046_029_254_386_353_087_u64, 2_654_435_769]
+            .map(|odd: u64| (number + 1).wrapping_mul(odd) >> 20);
+        let at = Time::from_nanos(3_000_000_001 + place % 1_000_000_000);
+        let terminal = (terminal % members as u64) as u32;
+        channel.offer(at, terminal, bytes, ());
+        let arrived = drain(&mut channel);
+        assert_eq!(arrived.len(), 1);
+        delays.push(arrived[0].at.since(at).as_secs_f64() - settings.delay.as_secs_f64());
+    }
+    let mean = delays.iter().sum::<f64>() / delays.len() as f64;
+    [mean, delays.iter().copied().fold(9e9, f64::min), delays.iter().copied().fold(0.0, f64::max)]
+}
+
+fn assert_near(found: f64, expected: f64, share: f64) {
+    assert!((found / expected - 1.0).abs() < share, "{found} for {expected}");
+}
+
+#[test]
+fn carriers_have_the_slots_of_sns3() {
+    assert_eq!(settings(10, group(None, true, 0)).slots_of_carrier(), 149);
+    let long = Settings { bursts: BurstLength::Long, ..settings(1, group(None, true, 0)) };
+    assert_eq!(long.slots_of_carrier(), 49);
+}
+
+/// F/2 + D + n s on average, between D + n s and F + D + n s.
+#[test]
+fn a_lone_packet_waits_for_a_frame_and_the_control_loop() {
+    for (bytes, slots) in [(40, 2.0), (1500, 43.0)] {
+        let settings = settings(1, group(Some(policy(Category::Vbdc, 1.0)), false, 0));
+        let [mean, least, most] = lone(&settings, 1, bytes);
+        assert_near(mean, settings.lone_delay(&settings.groups[0], 0, bytes), 0.005);
+        let rest = LOOP.as_secs_f64() + slots * settings.slot().as_secs_f64();
+        assert_near(mean, 0.05 + rest, 0.005);
+        assert!(least > rest && most < 0.1 + rest, "{least} to {most}");
+    }
+}
+
+/// N/S F/2 + s if there are more terminals than slots, otherwise F/2 + s: with two slots for each,
+/// both are at the same instant, on two carriers.
+#[test]
+fn free_capacity_goes_round() {
+    for (carriers, members, expected) in [(10, 1490, 0.05), (1, 1490, 0.5), (10, 745, 0.05)] {
+        let settings = settings(carriers, group(None, true, 0));
+        let [mean, _, _] = lone(&settings, members, 30);
+        let slot = settings.slot().as_secs_f64();
+        assert_near(mean, expected + slot, 0.05);
+        let group = &settings.groups[0];
+        assert_near(settings.lone_delay(group, members as u64, 30), expected + slot, 1e-6);
+    }
+}
+
+#[test]
+fn constant_assignment_carries_its_rate() {
+    // 64 kbit/s are 22.9 slots of 35 bytes in a frame, for each of 5 terminals.
+    let settings = settings(1, group(None, false, 64_000));
+    let mut channel = Returning::new(settings, &[0; 5]);
+    for _ in 0..600 {
+        channel.offer(Time::from_nanos(1), 3, 1500, ());
+    }
+    let end = Time::ZERO + Span::from_secs(40);
+    let mut bytes = 0;
+    while channel.next_event() < end {
+        bytes += channel.advance().map_or(0, |_| 1500);
+    }
+    assert_near(f64::from(bytes) * 8.0 / 39.75, 64e3, 0.01);
+    let slots = channel.slots(end);
+    assert_near(slots.constant as f64, 5.0 * 22.857 * 400.0, 0.001);
+    assert_near(slots.constant_used as f64, 22.857 * 400.0, 0.01);
+}
+
+/// A terminal with a constant bit rate: what waits after `seconds`, as the time of its arrival, and
+/// the slots.
+fn constant_bit_rate(policy: Policy, seconds: u64) -> (f64, SlotCounters) {
+    let mut channel = Returning::new(settings(4, group(Some(policy), false, 0)), &[0]);
+    // 128 kbit/s with the headers of the encapsulation. A packet fills a burst.
+    let interval = Span::from_nanos(35 * 8 * 1_000_000_000 / 128_000);
+    let mut next = Time::from_nanos(50_000_000);
+    let end = Time::ZERO + Span::from_secs(seconds);
+    while next < end {
+        if next <= channel.next_event() {
+            channel.offer(next, 0, 33, ());
+            next += interval;
+        } else {
+            channel.advance();
+        }
+    }
+    let waiting = channel.terminals[0].bytes as f64 * 8.0 / 128e3;
+    (waiting, channel.slots(end))
+}
+
+/// Each byte waits for the slots that were requested when it arrived. The queue holds the delay of
+/// the loop, half a frame for the request and what of a frame is left.
+#[test]
+fn exact_rates_keep_a_standing_queue_of_the_loop() {
+    let (waiting, _) = constant_bit_rate(policy(Category::Rbdc, 1.0), 60);
+    assert!((0.8..1.0).contains(&waiting), "{waiting} s");
+}
+
+/// 1 - 1/g of what the slots can carry is empty, and the queue is that of one frame.
+#[test]
+fn over_requests_leave_slots_empty() {
+    for over_request in [1.1, 1.25] {
+        let (waiting, slots) = constant_bit_rate(policy(Category::Rbdc, over_request), 600);
+        // The first requests have no effect before 0.8 s.
+        let carried = 128e3 * (600.0 - 0.8) / f64::from(8 * (38 - 1 - 2));
+        // Rounded up to whole slots: half a slot of 45 in a frame.
+        let rounding = (600.0 - 0.8) * 10.0 * 0.5;
+        let assigned = slots.rate as f64 - rounding;
+        let (empty, expected) = (1.0 - carried / assigned, 1.0 - 1.0 / over_request);
+        assert!((empty - expected).abs() < 0.005, "{empty} for {expected}");
+        assert!(waiting < 0.15, "{waiting} s");
+    }
+}
+
+/// Backlogged terminals with requests: all slots are in use, and shares are equal.
+#[test]
+fn a_full_channel_is_shared_equally() {
+    for category in [Category::Rbdc, Category::Vbdc, Category::Avbdc] {
+        let settings = settings(2, group(Some(policy(category, 1.0)), true, 0));
+        let mut channel = Returning::new(settings, &[0; 7]);
+        for terminal in 0..7 {
+            for _ in 0..400 {
+                channel.offer(Time::from_nanos(1), terminal, 1500, ());
+            }
+        }
+        let end = Time::ZERO + Span::from_secs(21);
+        let mut bytes = [0_u64; 7];
+        while channel.next_event() < end {
+            if let Some(arrived) = channel.advance() {
+                bytes[arrived.terminal as usize] += 1500;
+                channel.offer(arrived.at, arrived.terminal, 1500, ());
+            }
+        }
+        let slots = channel.slots(end);
+        let used = slots.rate_used + slots.volume_used + slots.free_used;
+        assert!(used as f64 > 0.97 * slots.all as f64, "{category:?}: {used} of {}", slots.all);
+        let mean = bytes.iter().sum::<u64>() / 7;
+        assert!(bytes.iter().all(|one| one.abs_diff(mean) * 50 < mean), "{category:?}: {bytes:?}");
+    }
+}
+
+/// TN9 of SNS3: 220 terminals send 1280 bytes every 0.64 s, which is 79.7 % of the bits of the
+/// channel and 88 % of its bursts. Here all carriers are alike: 20 of half the width, 1480 slots.
+#[test]
+fn the_load_of_tn9_is_carried() {
+    let settings = Settings {
+        symbol_rate: 1.25e6 / 2.0 / 1.2 / 1.3,
+        ..settings(20, group(Some(policy(Category::Rbdc, 1.0)), false, 0))
+    };
+    assert_eq!(settings.slots(), 1480);
+    let bits = 220.0 * 1308.0 * 8.0 / 0.64;
+    assert_near(bits / (1484.0 * 10.0 * 38.0 * 8.0), 0.797, 0.001);
+    let mut channel = Returning::new(settings, &[0; 220]);
+    let interval = Span::from_millis(640);
+    let end = Time::ZERO + Span::from_secs(60);
+    let mut next: VecDeque<_> =
+        (0..220_u32).map(|one| (Time::from_nanos(1 + u64::from(one) * 2_909_090), one)).collect();
+    while let Some(&(at, terminal)) = next.front()
+        && at < end
+    {
+        if at <= channel.next_event() {
+            next.pop_front();
+            channel.offer(at, terminal, 1308, ());
+            next.push_back((at + interval, terminal));
+        } else {
+            channel.advance();
+        }
+    }
+    let slots = channel.slots(end);
+    // The first requests have no effect before 0.8 s.
+    let expected = 220.0 * 38.0 / 0.64 * 59.1;
+    assert_near(slots.rate_used as f64, expected, 0.02);
+    assert_near(expected / 59.1 / (1484.0 * 10.0), 0.88, 0.001);
+}

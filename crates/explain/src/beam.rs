@@ -1,0 +1,221 @@
+//! Beams before a run: capacity by scheduler, what each group gets, and the delay of a grant.
+
+use std::fmt::{self, Display, Formatter};
+
+use beam::capacity;
+use scenario::model::{Beam, BeamGroup, Scenario, Way};
+use serde::Serialize;
+use units::Time;
+
+use crate::text::{rate, short};
+
+/// Bytes of a full packet, for which capacity is computed.
+const PACKET: u32 = 1500;
+/// Bytes of an ACK without options.
+const ACK: u32 = 40;
+
+/// A beam.
+#[derive(Clone, Debug, Serialize)]
+pub struct BeamExplanation {
+    /// Its name.
+    pub name: String,
+    /// The node of its gateway.
+    pub gateway: String,
+    /// Number of terminals.
+    pub terminals: usize,
+    /// Symbols per second of the forward carrier.
+    pub symbol_rate: f64,
+    /// Rate of full IP packets in bit/s if all terminals have equal rates.
+    pub equal_rate_bps: f64,
+    /// The same if all terminals have equal airtime.
+    pub equal_airtime_bps: f64,
+    /// Slots of a frame of the return channel.
+    pub slots: u32,
+    /// Rate of the return channel in bit/s if all slots go round among the terminals.
+    pub return_bps: f64,
+    /// Share of its slots in constant assignment; from 0 to 1.
+    pub constant_share: f64,
+    /// Groups of terminals.
+    pub groups: Vec<GroupExplanation>,
+}
+
+/// A group of terminals.
+#[derive(Clone, Debug, Serialize)]
+pub struct GroupExplanation {
+    /// Its name.
+    pub name: String,
+    /// Number of terminals.
+    pub terminals: usize,
+    /// Modulation and code at the start.
+    pub modcod: &'static str,
+    /// Bits of full IP packets in a symbol.
+    pub efficiency: f64,
+    /// Share of the airtime of the group with equal rates; from 0 to 1.
+    pub airtime: f64,
+    /// Rate of a terminal in bit/s, if all of them download with equal airtime.
+    pub equal_airtime_bps: f64,
+    /// Waveform of the return channel.
+    pub waveform: &'static str,
+    /// The highest rate of a terminal on the return channel in bit/s.
+    pub carrier_bps: f64,
+    /// Mean time in milliseconds that an ACK of 40 bytes waits and is sent in an idle channel.
+    pub ack_delay_ms: f64,
+}
+
+/// A carrier of a beam on the way of packets.
+pub(crate) struct CarrierWay {
+    pub name: String,
+    /// Seconds from the queue of an idle carrier to the far end.
+    pub delay: f64,
+    /// Seconds that a packet takes of the carrier.
+    pub time: f64,
+    /// Flows that send their data on it.
+    pub flows: usize,
+    /// Queue before it in bytes.
+    pub queue: f64,
+}
+
+/// The carriers of beams on the way of packets of `packet` bytes.
+pub(crate) fn ways(scenario: &Scenario, (from, to): Way, packet: f64) -> Vec<CarrierWay> {
+    let group_of = |node: usize| {
+        let (_, beam) = scenario.beam_of(node)?;
+        let number = beam.groups.iter().position(|group| group.terminals.contains(&node))?;
+        Some((beam, number))
+    };
+    let back = group_of(from).map(|(beam, number)| {
+        let group = &beam.back.groups[number];
+        let frame = beam.back.frame.as_secs_f64();
+        let rate = f64::from(8 * group.waveform.net_bytes() * beam.back.slots_of_carrier()) / frame;
+        #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "a packet")]
+        let waits = beam.back.lone_delay(group, free_members(beam), packet as u32);
+        CarrierWay {
+            name: format!("return channel of {}", beam.name),
+            delay: beam.back.delay.as_secs_f64() + waits,
+            time: packet * 8.0 / rate,
+            // Its terminal alone sends on a carrier.
+            flows: scenario.flows.iter().filter(|flow| flow.from == from).count(),
+            queue: group.buffer as f64,
+        }
+    });
+    let forward = group_of(to).map(|(beam, number)| {
+        let group = &beam.groups[number];
+        let symbols = packet * 8.0 / efficiency(beam, group);
+        let frame = beam.forward.duration(group.acm.choices()[0].1).as_secs_f64();
+        CarrierWay {
+            name: format!("forward carrier of {}", beam.name),
+            delay: beam.forward.delay.as_secs_f64() + frame,
+            time: symbols / beam.forward.symbol_rate,
+            flows: scenario.flows.iter().filter(|flow| beam.terminals.contains(&flow.to)).count(),
+            queue: beam.forward.buffer as f64,
+        }
+    });
+    back.into_iter().chain(forward).collect()
+}
+
+/// Terminals that share free capacity.
+fn free_members(beam: &Beam) -> u64 {
+    let groups = beam.groups.iter().zip(&beam.back.groups);
+    let free = groups.filter(|(_, settings)| settings.free);
+    free.map(|(group, _)| group.terminals.len() as u64).sum()
+}
+
+/// All beams of a scenario.
+pub(crate) fn explain(scenario: &Scenario) -> Vec<BeamExplanation> {
+    scenario.beams.iter().map(|beam| of_beam(scenario, beam)).collect()
+}
+
+/// Bits of full IP packets in a symbol at the start.
+fn efficiency(beam: &Beam, group: &BeamGroup) -> f64 {
+    let choice = group.acm.choices()[0].1;
+    let frame = beam.forward.frames[choice];
+    frame.efficiency() * beam.forward.gse.share(frame.bytes, PACKET)
+}
+
+fn of_beam(scenario: &Scenario, beam: &Beam) -> BeamExplanation {
+    let all = beam.terminals.len() as f64;
+    let share = |group: &BeamGroup| group.terminals.len() as f64 / all;
+    let mix: Vec<_> =
+        beam.groups.iter().map(|group| (share(group), efficiency(beam, group))).collect();
+    let symbol_rate = beam.forward.symbol_rate;
+    let equal_rate_bps = capacity::by_bytes(symbol_rate, &mix);
+    let back = &beam.back;
+    let frame = back.frame.as_secs_f64();
+    let slot_rate = |bytes: u32, slots: u32| f64::from(8 * bytes) * f64::from(slots) / frame;
+    let groups = || beam.groups.iter().zip(&back.groups);
+    let constant: f64 = groups()
+        .map(|(group, settings)| {
+            back.slots_of_rate(settings.constant as f64, settings) * group.terminals.len() as f64
+        })
+        .sum();
+    let return_bps = groups()
+        .map(|(group, settings)| {
+            share(group) * slot_rate(settings.waveform.net_bytes(), back.slots())
+        })
+        .sum();
+    let free_members = free_members(beam);
+    let explain = |(group, settings): (&BeamGroup, &beam::returning::Group)| GroupExplanation {
+        name: group.name.clone(),
+        terminals: group.terminals.len(),
+        modcod: group.acm.choice(Time::ZERO).name,
+        efficiency: efficiency(beam, group),
+        airtime: share(group) / efficiency(beam, group) * equal_rate_bps / symbol_rate,
+        equal_airtime_bps: symbol_rate / all * efficiency(beam, group),
+        waveform: settings.waveform.name,
+        carrier_bps: slot_rate(settings.waveform.net_bytes(), back.slots_of_carrier()),
+        ack_delay_ms: back.lone_delay(settings, free_members, ACK) * 1e3,
+    };
+    BeamExplanation {
+        name: beam.name.clone(),
+        gateway: scenario.nodes[beam.gateway].name.clone(),
+        terminals: beam.terminals.len(),
+        symbol_rate,
+        equal_rate_bps,
+        equal_airtime_bps: capacity::by_airtime(symbol_rate, &mix),
+        slots: back.slots(),
+        return_bps,
+        constant_share: constant / f64::from(back.slots().max(1)),
+        groups: groups().map(explain).collect(),
+    }
+}
+
+impl Display for BeamExplanation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        let Self { name, gateway, terminals, symbol_rate, slots, .. } = self;
+        writeln!(f, "\nBeam {name}: {terminals} terminals behind {gateway}")?;
+        writeln!(
+            f,
+            "  forward: {} Mbaud, {} with equal rates, {} with equal airtime",
+            short(symbol_rate / 1e6, 3),
+            rate(self.equal_rate_bps),
+            rate(self.equal_airtime_bps),
+        )?;
+        writeln!(
+            f,
+            "  return:  {slots} slots in a frame, {}, {} % of them in constant assignment",
+            rate(self.return_bps),
+            short(self.constant_share * 100.0, 1),
+        )?;
+        for group in &self.groups {
+            writeln!(f, "  {group}")?;
+        }
+        Ok(())
+    }
+}
+
+impl Display for GroupExplanation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(
+            f,
+            "{} ({} terminals): {}, {} % of the airtime with equal rates, {} each with equal airtime; \
+             return {}, at most {} each, an ACK takes {}ms on average in an idle channel",
+            self.name,
+            self.terminals,
+            self.modcod,
+            short(self.airtime * 100.0, 1),
+            rate(self.equal_airtime_bps),
+            self.waveform,
+            rate(self.carrier_bps),
+            short(self.ack_delay_ms, 1),
+        )
+    }
+}

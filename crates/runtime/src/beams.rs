@@ -1,0 +1,242 @@
+//! A network with beams: the terminals behind their gateways.
+//!
+//! The network below knows the gateways only. A packet for a terminal goes to the gateway, and from
+//! there on the forward carrier. A packet from a terminal takes the return channel, and then the
+//! links of its gateway. So both engines meet the same beams at the same instants, and a network
+//! without beams pays nothing.
+//!
+//! Decisions:
+//! - At one instant, packets of the network come before those of beams, and these in the order of
+//!   the scenario, forward before return.
+
+mod tables;
+
+use beam::BeamReport;
+use beam::forward::Forward;
+use beam::returning::Returning;
+use network::{
+    Compressor, Delivery, Fabric, NodeId, NodeReport, Packet, PortReport, QueueFilter, QueueReport,
+    QueueRouter,
+};
+use scenario::Scenario;
+use scenario::model::Beam;
+use units::Time;
+
+use crate::topology::number;
+
+pub(crate) use tables::DEFINITIONS;
+pub use tables::beam_tables;
+
+/// A packet's content with its destination, on its way to the gateway of that terminal.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Onward<B> {
+    body: B,
+    to: NodeId,
+}
+
+/// The carriers of a beam.
+struct Carriers<B> {
+    gateway: NodeId,
+    /// Number of the first terminal's node.
+    first: u16,
+    forward: Forward<Packet<B>>,
+    back: Returning<Packet<B>>,
+}
+
+impl<B> Carriers<B> {
+    fn new(beam: &Beam) -> Self {
+        let members = beam.members();
+        let groups: Vec<_> = beam.groups.iter().map(|group| group.acm.clone()).collect();
+        Self {
+            gateway: NodeId(number(beam.gateway)),
+            first: number(beam.terminals.start),
+            forward: Forward::new(beam.forward.clone(), &groups, &members),
+            back: Returning::new(beam.back.clone(), &members),
+        }
+    }
+
+    fn next_event(&self) -> Time {
+        self.forward.next_event().min(self.back.next_event())
+    }
+}
+
+/// A network with beams.
+pub struct Beams<B> {
+    fabric: Box<dyn Fabric<Onward<B>> + Send>,
+    beams: Vec<Carriers<B>>,
+    /// Number of the first terminal's node, and the beam of each.
+    first: u16,
+    of_terminals: Vec<u16>,
+    /// The next event of a beam, and its number.
+    next: (Time, usize),
+    hops: u64,
+}
+
+impl<B: Clone> Beams<B> {
+    /// The network of a scenario with its beams; `fabric` is empty.
+    pub fn new(scenario: &Scenario, fabric: Box<dyn Fabric<Onward<B>> + Send>) -> Self {
+        let beams: Vec<_> = scenario.beams.iter().map(Carriers::new).collect();
+        let of_terminals = scenario.beams.iter().enumerate();
+        let of_terminals = of_terminals
+            .flat_map(|(beam, settings)| settings.terminals.clone().map(move |_| number(beam)))
+            .collect();
+        let (next, first) = ((Time::NEVER, 0), number(scenario.linked_nodes()));
+        Self { fabric, beams, first, of_terminals, next, hops: 0 }
+    }
+
+    /// The beam of a node, if it is a terminal.
+    #[inline]
+    fn beam_of(&self, node: NodeId) -> Option<usize> {
+        let terminal = node.0.checked_sub(self.first)?;
+        self.of_terminals.get(usize::from(terminal)).map(|beam| usize::from(*beam))
+    }
+
+    /// A packet at a node that links join goes on towards its destination.
+    #[inline]
+    fn pass_on(&mut self, now: Time, node: NodeId, packet: Packet<B>) {
+        let Packet { body, flow, to, bytes, priority, ecn } = packet;
+        let at = match self.beam_of(to) {
+            Some(beam) if self.beams[beam].gateway == node => {
+                return self.enter(now, beam, Packet { body, flow, to, bytes, priority, ecn });
+            }
+            Some(beam) => self.beams[beam].gateway,
+            None => to,
+        };
+        let body = Onward { body, to };
+        self.fabric.forward(now, node, Packet { body, flow, to: at, bytes, priority, ecn });
+    }
+
+    /// A packet goes on the forward carrier.
+    fn enter(&mut self, now: Time, beam: usize, packet: Packet<B>) {
+        self.hops += 1;
+        let carriers = &mut self.beams[beam];
+        let terminal = u32::from(packet.to.0 - carriers.first);
+        carriers.forward.offer(now, terminal, packet.bytes.into(), packet);
+        self.plan();
+    }
+
+    /// Something has changed in a beam.
+    fn plan(&mut self) {
+        let beams = self.beams.iter().map(Carriers::next_event).enumerate();
+        let next = beams.map(|(number, at)| (at, number)).min();
+        self.next = next.unwrap_or((Time::NEVER, 0));
+    }
+
+    /// Lets the next thing happen in a beam.
+    fn advance_beam(&mut self) -> Option<Delivery<B>> {
+        let (now, number) = self.next;
+        let carriers = &mut self.beams[number];
+        let gateway = carriers.gateway;
+        if carriers.forward.next_event() == now {
+            let arrived = carriers.forward.advance();
+            self.plan();
+            return arrived.map(|arrived| Delivery { at: arrived.at, packet: arrived.packet });
+        }
+        let arrived = carriers.back.advance();
+        self.plan();
+        let packet = arrived?.packet;
+        if packet.to == gateway {
+            return Some(Delivery { at: now, packet });
+        }
+        self.pass_on(now, gateway, packet);
+        None
+    }
+}
+
+impl<B: Clone> Fabric<B> for Beams<B> {
+    fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>) {
+        if let Some(beam) = self.beam_of(from) {
+            self.hops += 1;
+            let carriers = &mut self.beams[beam];
+            let terminal = u32::from(from.0 - carriers.first);
+            carriers.back.offer(now, terminal, packet.bytes.into(), packet);
+            return self.plan();
+        }
+        let Packet { body, flow, to, bytes, priority, ecn } = packet;
+        let at = match self.beam_of(to) {
+            Some(beam) if self.beams[beam].gateway == from => {
+                return self.enter(now, beam, Packet { body, flow, to, bytes, priority, ecn });
+            }
+            Some(beam) => self.beams[beam].gateway,
+            None => to,
+        };
+        let body = Onward { body, to };
+        self.fabric.send(now, from, Packet { body, flow, to: at, bytes, priority, ecn });
+    }
+
+    fn forward(&mut self, now: Time, at: NodeId, packet: Packet<B>) {
+        self.pass_on(now, at, packet);
+    }
+
+    fn filter(&mut self, _: usize, _: Box<dyn QueueFilter<B>>) {
+        unreachable!("scenarios with beams have no middleboxes");
+    }
+
+    fn route(&mut self, _: usize, _: Box<dyn QueueRouter<B>>) {
+        unreachable!("scenarios with beams have no feedback of routers");
+    }
+
+    fn set_compressor(&mut self, _: usize, _: Box<dyn Compressor<B>>) {
+        unreachable!("scenarios with beams have no header compression");
+    }
+
+    fn compressor_feedback(&mut self, _: Time, _: usize, _: &Packet<B>) {
+        unreachable!("scenarios with beams have no header compression");
+    }
+
+    fn compressor(&mut self, _: usize) -> Option<&mut dyn Compressor<B>> {
+        None
+    }
+
+    fn send_through(&mut self, now: Time, port: usize, packet: Packet<B>) {
+        let Packet { body, flow, to, bytes, priority, ecn } = packet;
+        let body = Onward { body, to };
+        self.fabric.send_through(now, port, Packet { body, flow, to, bytes, priority, ecn });
+    }
+
+    #[inline]
+    fn next_event(&self) -> Time {
+        self.fabric.next_event().min(self.next.0)
+    }
+
+    #[inline]
+    fn advance(&mut self) -> Option<Delivery<B>> {
+        if self.next.0 < self.fabric.next_event() {
+            return self.advance_beam();
+        }
+        let Delivery { at, packet } = self.fabric.advance()?;
+        let Packet { body: Onward { body, to }, flow, to: here, bytes, priority, ecn } = packet;
+        let packet = Packet { body, flow, to, bytes, priority, ecn };
+        match self.beam_of(to) {
+            Some(beam) if here == self.beams[beam].gateway => {
+                self.enter(at, beam, packet);
+                None
+            }
+            _ => Some(Delivery { at, packet }),
+        }
+    }
+
+    fn next_corrupted(&self, port: usize, from: Time) -> Time {
+        self.fabric.next_corrupted(port, from)
+    }
+
+    fn report(&mut self, now: Time) -> Vec<PortReport> {
+        self.fabric.report(now)
+    }
+
+    fn queue_reports(&mut self, now: Time) -> Vec<QueueReport> {
+        self.fabric.queue_reports(now)
+    }
+
+    fn node_reports(&mut self) -> Vec<NodeReport> {
+        self.fabric.node_reports()
+    }
+
+    fn beam_reports(&mut self, now: Time) -> Vec<BeamReport> {
+        self.beams.iter().map(|one| BeamReport::of(now, &one.forward, &one.back)).collect()
+    }
+
+    fn hops(&self) -> u64 {
+        self.hops + self.fabric.hops()
+    }
+}

@@ -1,0 +1,143 @@
+"""`bentpipe beam`: what groups get, and the search for the number of terminals."""
+
+from __future__ import annotations
+
+import json
+import subprocess
+import sys
+from typing import TYPE_CHECKING
+
+import pytest
+
+import bentpipe as bp
+from bentpipe import beams
+
+if TYPE_CHECKING:
+    from pathlib import Path
+
+BEAM = """
+duration = "60s"
+
+[[link]]
+between = ["server", "gateway"]
+rate = "100Mbit/s"
+delay = "10ms"
+
+[[beam]]
+name = "spot"
+gateway = "gateway"
+forward = { modem = { name = "dvb-s2", bandwidth = 1e6 } }
+return = { carriers = 1 }
+
+[[beam.group]]
+name = "home"
+terminals = 3
+es_n0 = 11.0
+return_es_n0 = 9.0
+fca = true
+
+[[flow]]
+name = "page"
+from = "server"
+to = "home"
+controller = "cubic"
+traffic = { web = { pages = 1 } }
+
+[[flow]]
+name = "file"
+from = "home"
+to = "server"
+controller = "cubic"
+traffic = { bulk = "20kB" }
+"""
+"""Three terminals that load a page of 127 kB together over 2.4 Mbit/s, and upload a file."""
+
+
+@pytest.fixture
+def file(tmp_path: Path) -> Path:
+    """The scenario in a file."""
+    path = tmp_path / "beam.toml"
+    path.write_text(BEAM)
+    return path
+
+
+def test_pages_and_transfers_are_those_of_the_group(file: Path) -> None:
+    scenario = bp.Scenario.load(file)
+    found = beams.answer(scenario, bp.run(scenario).recording)
+    (home,) = found.users.values()
+    assert len(home.pages_s) == len(home.transfers_s) == 3
+    # At least the set-up and two round trips, and at most some seconds for 380 kB.
+    assert all(1.5 < one < 10 for one in home.pages_s)
+    forward, back = found.groups
+    assert (forward["direction"], back["direction"]) == ("forward", "return")
+    assert forward["rate_bps"] > 3 * 127_000 * 8 / 60
+    assert found.beams[0]["terminals"] == 3
+
+
+def test_the_search_finds_more_terminals_for_a_wider_bound(file: Path) -> None:
+    scenario = bp.Scenario.load(file)
+    sizes = [
+        beams.find_terminals(scenario, "home", [beams.Bound("page_p95", most)], (1, 40), [1])
+        for most in (8.0, 16.0)
+    ]
+    narrow, wide = (found.by_seed[1] for found in sizes)
+    assert 1 <= narrow < wide < 40
+    assert not sizes[0].at_most
+    # The next number does not meet the bound.
+    more = scenario.with_({"beam.0.group.0.terminals": wide + 1})
+    users = beams.answer(more, bp.run(more, seed=1).recording).users["home"]
+    assert max(users.pages_s) > 16.0
+
+
+def test_a_bound_that_is_never_met_ends_with_status_1(file: Path) -> None:
+    scenario = bp.Scenario.load(file)
+    bound = beams.Bound("page_p95", 0.1)
+    with pytest.raises(beams.NeverMetError, match=r"page_p95=0\.1s"):
+        beams.find_terminals(scenario, "home", [bound], (1, 4), [1])
+
+
+@pytest.mark.parametrize(
+    ("options", "expected"),
+    [
+        (["--group", "home"], "expected --find terminals"),
+        (["--find", "terminals"], "--within: expected a bound"),
+        (["--find", "terminals", "--within", "page_p9=1s"], "page_p95"),
+        (["--find", "terminals", "--within", "page_p95=1"], "expected a time"),
+        (["--find", "terminals", "--group", "hom", "--within", "page_p95=1s"], "home"),
+        (
+            ["--find", "terminals", "--within", "page_p95=1s", "--range", "9:3"],
+            "two rising numbers",
+        ),
+    ],
+)
+def test_options_that_do_not_fit_are_refused(file: Path, options: list[str], expected: str) -> None:
+    status, _, problem = ran([str(file), *options])
+    assert (status, expected in problem) == (2, True), problem
+
+
+def test_the_command_prints_groups_and_one_json_object(file: Path) -> None:
+    status, printed, _ = ran([str(file)])
+    assert status == 0
+    assert "home" in printed
+    assert "16APSK 3/4" in printed
+    status, printed, _ = ran([str(file), "--json"])
+    found = json.loads(printed)
+    assert found["users"]["home"]["pages"] == 3
+    options = ["--find", "terminals", "--within", "page_p95=16s", "--range", "1:8", "--seeds", "1"]
+    status, printed, _ = ran([str(file), *options, "--json"])
+    assert (status, json.loads(printed)["by_seed"]) == (0, {"1": json.loads(printed)["mean"]})
+    never = ["--find", "terminals", "--within", "page_p95=100ms", "--range", "1:8"]
+    status, _, problem = ran([str(file), *never])
+    assert status == 1
+    assert "never met" in problem
+
+
+def ran(arguments: list[str]) -> tuple[int, str, str]:
+    """Exit status, output and errors of the command."""
+    done = subprocess.run(
+        [sys.executable, "-m", "bentpipe", "beam", *arguments],
+        capture_output=True,
+        text=True,
+        check=False,
+    )
+    return done.returncode, done.stdout, done.stderr

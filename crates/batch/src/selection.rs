@@ -70,6 +70,12 @@ pub fn tables_of_directions() -> Vec<&'static str> {
     sources.map(|(name, ..)| name).collect()
 }
 
+/// Names of the tables of [`number_columns`] that applications have, such as `call`.
+pub fn tables_of_applications() -> Vec<&'static str> {
+    let totals = simulator::application_tables().filter(|definition| !definition.is_series());
+    totals.map(|definition| definition.name).collect()
+}
+
 /// A run of the scenario that ends at its start. It has the rows of all mechanisms, so that they
 /// are filled in at one place only.
 fn unstarted(scenario: &Scenario) -> Recording {
@@ -224,5 +230,9 @@ mod tests {
         assert!(!columns["legs"].contains(&"leg") && !columns["arq"].contains(&"link"));
         assert!(columns.keys().all(|name| !name.ends_with("_series")));
         assert_eq!(tables_of_directions()[..3], ["links", "aqm", "arq"]);
+        let columns = number_columns();
+        let applications = tables_of_applications();
+        assert!(applications.contains(&"call") && !applications.contains(&"aqm"));
+        assert!(applications.iter().all(|name| columns.contains_key(name)));
     }
 }

@@ -50,8 +50,9 @@ USE: list[tuple[str, list[str]]] = [
         "How to",
         [
             "lab.md", "compare.md", "evaluate.md", "experience.md", "studies.md", "reports.md",
-            "captures.md", "pages.md", "orbit.md", "traces.md", "rain.md", "kernel.md", "deploy.md", "proxy.md",
-            "python.md", "python-controllers.md", "from-other-tools.md", "troubleshooting.md",
+            "captures.md", "pages.md", "orbit.md", "traces.md", "rain.md", "kernel.md",
+            "deploy.md", "proxy.md", "python.md", "python-controllers.md", "from-other-tools.md",
+            "troubleshooting.md",
         ],
     ),
     (

@@ -10,7 +10,7 @@ endif
 PYTHON_OF_TESTS = .venv/bin/python
 STEPS = fmt ruff ruff-format mypy words deny clippy unit-tests rust-tests doc instructions stubtest stubs python-tests real-time
 
-.PHONY: help run test check nightly engine proxy format bench fidelity docs mutants replay-kernel drill-random soak proxy-soak fuzz kills own-wheel lock clean $(STEPS)
+.PHONY: help run test check nightly engine proxy deb wheel format bench fidelity docs mutants replay-kernel drill-random soak proxy-soak fuzz kills own-wheel lock clean $(STEPS)
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 21
@@ -29,6 +29,7 @@ check: ## the quick part of the tests: formatting, lints, types, unit tests
 	@$(PYTHON_OF_TESTS) scripts/test.py --check
 
 nightly: engine ## the tests that take long and mostly repeat others; the result goes to docs/nightly.md
+	@scripts/system-packages.sh packaging
 	@$(PYTHON_OF_TESTS) scripts/test.py --nightly
 
 engine: ## build the extension module of the Python package
@@ -37,6 +38,13 @@ engine: ## build the extension module of the Python package
 proxy: ## build the program of `bentpipe proxy`: target/engine/bentpipe-proxy
 	@scripts/set-up.sh packages
 	@cargo build --locked --profile engine -p proxy
+
+deb: proxy ## build the Debian package of the proxy in out/packages
+	@scripts/system-packages.sh packaging
+	@scripts/debian.sh target/engine/bentpipe-proxy out/packages
+
+wheel: proxy ## build the wheel that others install, with the proxy in it, in out/packages
+	@scripts/wheel.sh target/engine/bentpipe-proxy out/packages
 
 format: ## format Rust and Python
 	@scripts/set-up.sh packages

@@ -6,7 +6,6 @@ As a program it only builds what `benches/instructions.py` counts.
 from __future__ import annotations
 
 import json
-import os
 import subprocess
 import time
 from dataclasses import dataclass
@@ -44,11 +43,10 @@ def build(profile: str = "release", example: str = "simulate") -> Path:
     """Builds an example program and returns its path, which cargo knows best.
 
     With the profile `engine` it shares all compiled crates with the extension module: the package
-    `extension` is named so that they have the same features. On CI that module has another profile.
+    `extension` is named so that they have the same features.
     """
     command = ["cargo", "build", "--profile", profile, "--locked", "--package", "simulator"]
-    shares = profile == "engine" and "CI" not in os.environ
-    command += ["--package", "extension"] if shares else []
+    command += ["--package", "extension"] if profile == "engine" else []
     command += ["--example", example, "--message-format", "json-render-diagnostics"]
     done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)
     for line in done.stdout.splitlines():

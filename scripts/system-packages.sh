@@ -1,5 +1,5 @@
 #!/bin/sh
-# Installs the Debian packages that are missing: `system-packages.sh run|test`.
+# Installs the Debian packages that are missing: `system-packages.sh run|test|packaging`.
 # What is there already is left alone, and then nothing needs root or the network. Before anything is
 # installed, each missing package is named with its purpose.
 #
@@ -53,6 +53,12 @@ if [ "$purpose" = test ]; then
     need man man-db "reads the manual page"
     need zsh zsh "completes words, as bash does"
     need fish fish "completes words, as bash does"
+fi
+if [ "$purpose" = packaging ]; then
+    need dh debhelper "makes the Debian package of the proxy"
+    need dpkg-buildpackage dpkg-dev "the same"
+    need help2man help2man "makes its manual page"
+    need mmdebstrap mmdebstrap "makes root file systems of containers"
 fi
 [ -n "$missing" ] || exit 0
 

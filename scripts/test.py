@@ -38,6 +38,10 @@ if TYPE_CHECKING:
 ROOT = Path(__file__).resolve().parent.parent
 PYTHON_REPORT = ROOT / ".cache" / "pytest.xml"
 RUST_REPORT = ROOT / "target" / "nextest" / "default" / "junit.xml"
+BYTECODE = ROOT / ".cache" / "bytecode"
+"""Compiled modules of Python. Tests start hundreds of interpreters. Containers often forbid
+bytecode by `NO_BYTECODE`; each interpreter then compiles polars, altair and scipy anew."""
+NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 SLOWEST = 20
 CARGO_RESULT = re.compile(r"test result: .*?(\d+) passed; (\d+) failed; (\d+) ignored")
 RUST = ("--workspace", "--locked")
@@ -51,13 +55,14 @@ NIGHTLY = "test(/(^|::)(nightly|behaviour)::/)"
 ENGINE = ("scripts/set-up.sh", "test")
 """Builds the extension module of the Python package."""
 
-PROFILE_OF_TESTS = {"MATURIN_PEP517_ARGS": "--profile dev"}
-"""Lets the extension module share the compiled crates of the tests."""
-
 TARGETS = ("--lib", "--bins", "--tests", "--examples", "--benches")
 """All but the test programs of libraries that have none."""
 
-COMPILED_ONCE = {"CARGO_INCREMENTAL": "0", "CARGO_PROFILE_DEV_DEBUG": "none"}
+COMPILED_ONCE = {
+    "CARGO_INCREMENTAL": "0",
+    "CARGO_PROFILE_DEV_DEBUG": "none",
+    "CARGO_PROFILE_ENGINE_DEBUG": "none",
+}
 """Settings of Cargo on CI, where nothing is compiled a second time: a fifth less work."""
 
 LINTS = {
@@ -102,10 +107,12 @@ def environment() -> dict[str, str]:
     """Environment of every command: the virtual environment first, one interpreter for PyO3."""
     scripts = Path(sys.prefix) / "bin"
     compiled = COMPILED_ONCE if os.environ.get("CI") else {}
+    kept = {name: value for name, value in os.environ.items() if name != NO_BYTECODE}
     return (
-        os.environ
+        kept
         | compiled
         | {
+            "PYTHONPYCACHEPREFIX": str(BYTECODE),
             "PATH": f"{scripts}{os.pathsep}{os.environ.get('PATH', '')}",
             "PYO3_PYTHON": str(scripts / "python"),
             "VIRTUAL_ENV": sys.prefix,
@@ -213,24 +220,11 @@ def doc() -> Count:
     return total + (Count(failed=1) if status and not total.failed else Count(passed=1))
 
 
-def engine() -> Count:
-    """The extension module. On CI it has the profile of the tests, whose crates it shares.
-
-    It has assertions then. Instructions are counted on what users run.
-    """
-    return check(*ENGINE, **of_engine())
-
-
-def of_engine() -> dict[str, str]:
-    """Variables of all that compiles the extension module, a wheel in a test too."""
-    return PROFILE_OF_TESTS | COMPILER if os.environ.get("CI") else {}
-
-
 def python_tests(*options: str) -> Count:
     """Python tests. A session that dies counts as one failure."""
     PYTHON_REPORT.unlink(missing_ok=True)
     report = f"--junit-xml={PYTHON_REPORT}"
-    status, _ = stream((sys.executable, "-m", "pytest", report, *options), **of_engine())
+    status, _ = stream((sys.executable, "-m", "pytest", report, *options))
     return reported(PYTHON_REPORT, status)
 
 
@@ -282,17 +276,19 @@ QUICK: dict[str, Callable[[], Count]] = {
 """The steps of `make check`."""
 
 BESIDE: dict[str, Callable[[], Count]] = {
-    "peers": peers,
+    # As users have it. Python tests run three times as long on an engine with the profile of the
+    # crates' tests, which has assertions; instructions are counted on the same compiled crates.
+    "engine": lambda: check(*ENGINE),
     "instructions": instructions,
+    "stubtest": lambda: check("stubtest", "bentpipe._native"),
+    "stubs": lambda: check(sys.executable, "scripts/stubs.py", "--check"),
+    "peers": peers,
 }
 """Steps of `make test` that run at the side of the next ones."""
 
 STEPS = {name: step for name, step in QUICK.items() if name != "unit-tests"} | {
     "doc": doc,
-    "engine": engine,
     "rust-tests": lambda: rust_tests("--tests", "-E", f"not ({REAL_TIME})"),
-    "stubtest": lambda: check("stubtest", "bentpipe._native"),
-    "stubs": lambda: check(sys.executable, "scripts/stubs.py", "--check"),
 }
 """Steps of `make test` that run first. All that is compiled is compiled now."""
 

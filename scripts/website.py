@@ -33,6 +33,8 @@ BUILD = ROOT / ".cache" / "site"
 """Sources of the site, made from those of the repository."""
 
 FIRST_FIGURE = ROOT / "docs" / "images" / "window.svg"
+WORKER = ROOT / "docs" / "assets" / "iframe-worker.js"
+"""Lets the search work without a server. `mkdocs.yml` names it."""
 EXAMPLE = ROOT / "examples" / "lossy-geo.toml"
 """Scenario of the first figure, and of those of controllers."""
 
@@ -51,8 +53,8 @@ USE: list[tuple[str, list[str]]] = [
         [
             "lab.md", "compare.md", "evaluate.md", "experience.md", "studies.md", "reports.md",
             "captures.md", "pages.md", "orbit.md", "traces.md", "rain.md", "kernel.md",
-            "deploy.md", "proxy.md", "python.md", "python-controllers.md", "from-other-tools.md",
-            "troubleshooting.md",
+            "deploy.md", "proxy.md", "packages.md", "python.md", "python-controllers.md",
+            "from-other-tools.md", "troubleshooting.md",
         ],
     ),
     (
@@ -268,6 +270,8 @@ class Website:
         for name, text in figures.items():
             address = f"controllers/{own[name].name}"
             extras[address] = text + extras.get(address, "")
+        (self.folder / "assets").mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(WORKER, self.folder / "assets" / WORKER.name)
         done: set[str] = set()
         while todo := [address for address in self.sources if address not in done]:
             for address in todo:

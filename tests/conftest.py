@@ -10,6 +10,7 @@ import os
 import signal
 import subprocess
 import sys
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
 
@@ -43,17 +44,21 @@ def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
 
 
 class Scheduler(LoadScopeScheduling):  # type: ignore[misc]
-    """Gives each process one test after the other, but the tests of some files to one of them.
+    """Gives each process one test after the other, but all tests of a file that shares fixtures.
 
-    pytest-xdist 3.8 has marks for this, which pytest 9.2 no longer passes on.
+    Fixtures of a module are made by each process that runs a test of it. pytest-xdist 3.8 has marks
+    for this, which pytest 9.2 no longer passes on.
     """
-
-    TOGETHER = ("tests/test_plots.py", "tests/test_report.py", "tests/test_wheel.py")
-    """Files whose tests share what takes long to make."""
 
     def _split_scope(self, nodeid: str) -> str:
         file = nodeid.split("::")[0]
-        return file if file in self.TOGETHER else nodeid
+        return file if shares_fixtures(file) else nodeid
+
+
+@cache
+def shares_fixtures(file: str) -> bool:
+    """Return true if a file of tests has fixtures that are made once for all of its tests."""
+    return 'scope="module"' in (ROOT / file).read_text(encoding="utf-8")
 
 
 @pytest.hookimpl(optionalhook=True)

@@ -283,7 +283,7 @@ def test_every_preset_is_a_link_with_a_queue_of_its_product(name: str) -> None:
     queue = links.bytes_of(link.document["link"][links.SATELLITE]["queue"]["bytes"])
     assert queue == pytest.approx(link.bdp_bytes, rel=0.01)
     assert link.bottleneck.link == links.SATELLITE
-    for workload in WORKLOADS:
+    for workload in workloads(link):
         workload.base(link).load()
 
 
@@ -305,6 +305,7 @@ def test_a_changed_link_keeps_its_queue_in_products() -> None:
         (("--link", "geo-kk"), "there is no link 'geo-kk'; did you mean 'geo-k"),
         (("--link", "leo", "--controllers", "cubik"), "no controller 'cubik'; did you mean 'cubic"),
         (("--link", "leo", "--rtt", "1ms"), "--rtt: expected more than 10ms"),
+        (("--link", "leo-oneweb", "--rtt", "90ms"), "--rtt: no effect, because the delay of leo-"),
         (("--link", "leo", "--queue", "much"), "--queue: expected packets such as 100, a size"),
         (("--link", "leo", "--rate", "3mbps"), '--rate: expected a data rate such as "2Mbit/s"'),
         (("--scenario", EXAMPLES / "fade.toml", "--per", "0.1"), "change a scenario with --set"),

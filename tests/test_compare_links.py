@@ -217,7 +217,22 @@ def test_a_run_that_ends_before_the_event_has_no_fade(tmp_path: Path) -> None:
 
 def test_low_orbits_have_no_fade_of_a_geostationary_satellite() -> None:
     has = {name: fade.planned(links.of_preset(name)).applied for name in links.presets()}
-    assert {name for name, is_there in has.items() if not is_there} == {"leo"}
+    moving = {"leo-starlink", "leo-starlink-laser", "leo-oneweb", "meo-o3b"}
+    assert {name for name, is_there in has.items() if not is_there} == moving | {"leo"}
+
+
+def test_the_output_says_that_seeds_meet_other_hand_overs() -> None:
+    sentence = "Traces and orbits: each seed begins at another time of the series."
+    for name in ("leo-starlink", "leo"):
+        link = links.of_preset(name)
+        assert (sentence in tables.about_link(link, workloads(link))) == (name != "leo")
+
+
+def test_seeds_of_a_moving_preset_meet_other_delays() -> None:
+    scenario = links.of_preset("leo-starlink-laser", sets=("duration=5s",)).scenario
+    found = {bp.run(scenario, seed=seed).flows["min_rtt_ms"][0] for seed in (1, 2, 3)}
+    assert len(found) == 3
+    assert all(177 < one < 192 for one in found), found
 
 
 def test_the_output_says_what_the_fade_does_everywhere(bentpipe: Bentpipe, tmp_path: Path) -> None:

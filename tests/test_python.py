@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from typing import TYPE_CHECKING
 
 import pytest
@@ -16,9 +15,8 @@ if TYPE_CHECKING:
     from pathlib import Path
 
 
-def test_the_engine_is_compiled_for_speed_but_on_ci() -> None:
-    # There it shares the compiled crates of the tests (scripts/test.py).
-    assert bentpipe.build_profile() == ("debug" if os.environ.get("CI") else "release")
+def test_the_engine_is_compiled_for_speed() -> None:
+    assert bentpipe.build_profile() == "release"
 
 
 def test_a_scenario_tells_what_it_is(small: Path) -> None:

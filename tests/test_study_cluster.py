@@ -11,8 +11,9 @@ import sys
 import threading
 import time
 from contextlib import ExitStack, contextmanager, suppress
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+import distributed
 import pytest
 
 import bentpipe as bp
@@ -134,10 +135,17 @@ def test_the_death_of_a_worker_loses_and_repeats_nothing(
     assert first == second
 
 
-def test_the_death_of_the_scheduler_keeps_what_is_finished(file: Path, tmp_path: Path) -> None:
+def test_the_death_of_the_scheduler_keeps_what_is_finished(
+    file: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
     study, out = Study.load(file), tmp_path / "out"
     with a_cluster(tmp_path / "dask") as machines:
         machines.add_worker()
+        make: Any = distributed.Client
+        with make(machines.address, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=60)
+        # Dask tries as long to connect again.
+        monkeypatch.setattr(cluster, "TIMEOUT_S", 5.0)
 
         def kill(done: int) -> None:
             if done > 50:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 from pathlib import Path
@@ -13,6 +14,7 @@ import bentpipe
 import website
 
 ROOT = Path(__file__).resolve().parent.parent
+CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
 LINK = re.compile(r"\]\(([^)\s#:]+)(?:#[^)]*)?\)")
 LOADED = re.compile(r"<(?:script|img|iframe|link)[^>]*?(?:src|href)=\"?(https?://[^\s\">]+)", re.I)
 
@@ -87,3 +89,21 @@ def test_the_site_is_built_and_loads_nothing_from_elsewhere(tmp_path: Path) -> N
     assert len(built) > 150
     loaded = [url for page in built for url in LOADED.findall(page.read_text(encoding="utf-8"))]
     assert not [url for url in loaded if not url.startswith("https://github.com/")]
+    if CHROMIUM is not None:
+        search_finds_a_key_without_a_server(tmp_path)
+
+
+def search_finds_a_key_without_a_server(built: Path) -> None:
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=["--no-sandbox"])
+        page = browser.new_page()
+        requests: list[str] = []
+        page.on("request", lambda request: requests.append(request.url))
+        page.goto((built / "index.html").as_uri())
+        page.focus("[data-md-component=search-query]")
+        page.keyboard.type("hystart")
+        page.wait_for_selector(".md-search-result__link", state="attached", timeout=60_000)
+        browser.close()
+    assert not [url for url in requests if not url.startswith(("file:", "data:"))]

@@ -38,30 +38,45 @@ def site_options(command: Callable[..., None]) -> Callable[..., None]:
 
 def series_options(command: Callable[..., None]) -> Callable[..., None]:
     """Add the options that all series of attenuation have in common."""
-    for option in (
-        site_options,
-        json_option,
-        click.option("--out", type=FILE, required=True, help="File to write, .csv or .parquet."),
-        seed_option,
-        click.option(
-            "--step", type=Duration(), default="1s", show_default=True, help="Time between samples."
-        ),
-        click.option(
-            "--duration",
-            type=Duration(),
-            required=True,
-            help="Time from the first to the last sample.",
-        ),
-        click.option(
-            "--method",
-            type=click.Choice(["dirac", "p1853"]),
-            default="dirac",
-            show_default=True,
-            help="Dirac and lognormal (dirac), or ITU-R P.1853-1.",
-        ),
-    ):
-        command = option(command)
-    return command
+    method = click.option(
+        "--method",
+        type=click.Choice(["dirac", "p1853"]),
+        default="dirac",
+        show_default=True,
+        help="Dirac and lognormal (dirac), or ITU-R P.1853-1.",
+    )
+    return method(file_options("1s")(command))
+
+
+def file_options(step: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
+    """The options of all files of attenuation, with samples every `step` by default."""
+
+    def decorate(command: Callable[..., None]) -> Callable[..., None]:
+        for option in (
+            site_options,
+            json_option,
+            click.option(
+                "--out", type=FILE, required=True, help="File to write, .csv or .parquet."
+            ),
+            seed_option,
+            click.option(
+                "--step",
+                type=Duration(),
+                default=step,
+                show_default=True,
+                help="Time between samples.",
+            ),
+            click.option(
+                "--duration",
+                type=Duration(),
+                required=True,
+                help="Time from the first to the last sample.",
+            ),
+        ):
+            command = option(command)
+        return command
+
+    return decorate
 
 
 @cli.group()
@@ -114,3 +129,40 @@ def rain_event(
     from bentpipe.rain.command import write_event
 
     write_event(site, peak, peak_at, method, duration, step, seed, out, as_json)
+
+
+@rain.command("cells")
+@click.option("--rows", type=int, default=8, show_default=True, help="Rows of the grid.")
+@click.option("--columns", type=int, default=8, show_default=True, help="Columns of the grid.")
+@click.option(
+    "--spacing-km", type=float, default=25.0, show_default=True, help="Distance of neighbours."
+)
+@click.option(
+    "--least-rain",
+    type=float,
+    default=0.0,
+    metavar="SHARE",
+    help="Draw windows until one has rain in this share of all cells and times.",
+)
+@file_options("10s")
+def rain_cells(
+    rows: int,
+    columns: int,
+    spacing_km: float,
+    least_rain: float,
+    duration: float,
+    step: float,
+    seed: int,
+    out: Path,
+    as_json: bool,
+    **site: Any,
+) -> None:
+    """Write correlated series for a grid of weather cells: the rain over a beam.
+
+    Cells near each other have rain together (ITU-R P.1853-2, from one open implementation). The
+    file has one column for each cell. All cells have the climate of the site.
+    """
+    from bentpipe.rain.command import write_cells
+
+    grid = {"rows": rows, "columns": columns, "spacing_km": spacing_km}
+    write_cells(site, grid, least_rain, duration, step, seed, out, as_json)

@@ -21,7 +21,6 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.errors import ScenarioError
 
 if TYPE_CHECKING:
-    from bentpipe._native import Hop
     from bentpipe.compare.links import Link
 
 LEAST_DELAY_S = 0.04
@@ -53,14 +52,9 @@ def shipped(name: str) -> Path:
     return Path(str(resources.files("bentpipe.compare") / "links" / name))
 
 
-def satellite(link: Link) -> Hop:
-    """The link of the satellite: that with the longest delay on the route of the data."""
-    return max(link.hops, key=lambda hop: hop.delay_s)
-
-
 def changes(link: Link) -> dict[str, Any]:
     """The changes of the scenario that add the fade. They replace nothing that has an effect."""
-    hop = satellite(link)
+    hop = link.satellite
     place = f"link.{hop.link}.{hop.direction}"
     channel = link.channel(hop)
     if is_modem(channel):
@@ -76,7 +70,7 @@ def is_modem(channel: Any) -> bool:
 
 def obstacle(link: Link) -> str | None:
     """The reason why the link has no fade workload; None if it has one."""
-    hop = satellite(link)
+    hop = link.satellite
     name = link.name_of(hop)
     channel = link.channel(hop)
     if link.own_fade:
@@ -111,8 +105,8 @@ def planned(link: Link) -> Fade:
     reason = obstacle(link)
     if reason is not None:
         return Fade(applied=False, link=None, sentence=f"No fade workload: {reason}.")
-    name = link.name_of(satellite(link))
-    channel = link.channel(satellite(link))
+    name = link.name_of(link.satellite)
+    channel = link.channel(link.satellite)
     if is_modem(channel):
         what = f"its attenuation of up to 4 dB is added to the modem of {name}"
     else:

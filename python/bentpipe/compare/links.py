@@ -113,6 +113,19 @@ class Link:
         return min(self.hops, key=lambda hop: hop.rate_bps)
 
     @property
+    def satellite(self) -> _native.Hop:
+        """The link of the satellite: one with an orbit, otherwise that with the longest delay."""
+        moving = [hop for hop in self.hops if self.moves(hop)]
+        return max(moving or self.hops, key=lambda hop: hop.delay_s)
+
+    def moves(self, hop: _native.Hop) -> bool:
+        """True if the delay of a direction is computed from an orbit."""
+        trace = self.trace(hop)
+        return self.value(hop, "orbit") is not None or (
+            isinstance(trace, dict) and "orbit" in trace
+        )
+
+    @property
     def rate_bps(self) -> int:
         """The rate of the bottleneck in bit/s."""
         return self.bottleneck.rate_bps
@@ -371,6 +384,11 @@ def check_rate(name: str, text: str, changes: list[str]) -> None:
 
 def satellite_delay(plain: Link, rtt: str) -> str:
     """The one-way delay of the satellite link that gives the round-trip time `rtt`."""
+    if plain.moves(plain.hops[SATELLITE]):
+        raise InputError(
+            f"--rtt: no effect, because the delay of {plain.name} is computed from its orbit;"
+            " --set link.0.delay changes the rest of the path"
+        )
     try:
         asked = seconds(rtt)
     except ValueError as error:
@@ -417,8 +435,12 @@ def phase_of(links: Sequence[Link]) -> dict[str, Any] | None:
 
 
 def fades(link: Link) -> list[str]:
-    """When the attenuation of links changes, as one line; none without a series."""
-    return ["Attenuation: at the times of its series, in all seeds"] if link.own_fade else []
+    """The times at which attenuation and traces change, one line each; none without a series."""
+    lines = ["Attenuation: at the times of its series, in all seeds"] if link.own_fade else []
+    traces = [link.trace(hop) for hop in (*link.hops, *link.back)]
+    if any(isinstance(trace, dict) and trace.get("phase") == "random" for trace in traces):
+        lines.append("Traces and orbits: each seed begins at another time of the series")
+    return lines
 
 
 def phases(events: Mapping[str, Any] | None) -> list[str]:

@@ -195,7 +195,7 @@ def rule_of(link: Link) -> Changes:
 
 def delay(link: Link) -> Control:
     """The delay of the link with the longest one: both ways if they are equal."""
-    hop = fade.satellite(link)
+    hop = link.satellite
     both = [one for one in (*link.hops, *link.back) if one.link == hop.link]
     same = all(one.delay_s == hop.delay_s for one in both)
     hops = both if same else [hop]
@@ -338,7 +338,7 @@ def proxy(link: Link) -> Control:
 
 def outages(link: Link) -> Control | None:
     """One outage of the longest link."""
-    hop = fade.satellite(link)
+    hop = link.satellite
 
     def changes(value: Any, now: Link) -> Changes:
         event = {"at": f"{now.scenario.duration_s * OUTAGE_AT:g}s", "outage": value}

@@ -9,6 +9,7 @@
 docs/rain.md describes the methods. Importing this module loads NumPy and SciPy.
 """
 
+from bentpipe.rain.cells import Cells, Grid, cells
 from bentpipe.rain.event import event
 from bentpipe.rain.series import Series
 from bentpipe.rain.site import SPINO_DADDA, Site, rain_height_km
@@ -19,12 +20,15 @@ from bentpipe.rain.synthesis import METHODS, DiracLognormal, MasengBakken, Synth
 __all__ = [
     "METHODS",
     "SPINO_DADDA",
+    "Cells",
     "DiracLognormal",
+    "Grid",
     "MasengBakken",
     "Series",
     "Site",
     "Synthesis",
     "attenuation_exceeded",
+    "cells",
     "coefficients",
     "event",
     "rain_height_km",

@@ -1,4 +1,4 @@
-"""The commands `bentpipe rain statistics`, `series` and `event`."""
+"""The commands `bentpipe rain statistics`, `series`, `event` and `cells`."""
 
 from __future__ import annotations
 
@@ -12,11 +12,12 @@ import click
 from bentpipe.console import show, table
 from bentpipe.errors import BentpipeError, RainError
 from bentpipe.numbers import decimals
+from bentpipe.rain.cells import Grid, cells
 from bentpipe.rain.event import event
 from bentpipe.rain.series import check_suffix
 from bentpipe.rain.site import SPINO_DADDA, Site, rain_height_km
 from bentpipe.rain.statistics import TABLE_PERCENT, attenuation_exceeded
-from bentpipe.rain.synthesis import METHODS
+from bentpipe.rain.synthesis import METHODS, DiracLognormal
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
@@ -97,6 +98,47 @@ def write_event(
     save(series, out, as_json)
     if not as_json:
         print_approximation(site, options)
+
+
+def write_cells(
+    options: Options,
+    grid: Mapping[str, Any],
+    least_rain: float,
+    duration: float,
+    step: float,
+    seed: int,
+    out: Path,
+    as_json: bool,
+) -> None:
+    """Write the series of a grid of weather cells and print a summary."""
+    with named_as_options():
+        check_suffix(out)
+        method = DiracLognormal.fit(site_from(options))
+        found = cells(method, Grid(**grid), duration, step, seed=seed, least_rain=least_rain)
+    found.save(out)
+    attenuation = found.attenuation_db
+    samples, count = attenuation.shape
+    held = {
+        "file": str(out),
+        "cells": count,
+        "samples": samples,
+        "peak_db": float(attenuation.max()),
+        "rain_share": found.rain_share,
+        "most_cells_in_rain": int((attenuation > 0).sum(axis=1).max()),
+        "draws": found.draws,
+    }
+    if as_json:
+        click.echo(json.dumps(held))
+        return
+    click.echo(
+        f"{out}: {count} cells, {samples:,} samples, peak {held['peak_db']:.2f} dB, rain in "
+        f"{found.rain_share:.1%} of all cells and times, in at most "
+        f"{held['most_cells_in_rain']} cells at once"
+    )
+    if least_rain > 0:
+        windows = "window" if found.draws == 1 else "windows"
+        click.echo(f"{found.draws} {windows} of {duration:g} s drawn until one had this rain")
+    print_approximation(site_from(options), options)
 
 
 def save(series: Series, out: Path, as_json: bool) -> None:

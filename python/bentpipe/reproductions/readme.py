@@ -6,8 +6,8 @@ The numbers of the present reading in `trials.json`, which reasons quote, are up
 
 `DIR` is a folder of `bentpipe papers run --out DIR` with all papers. The text between the markers
 `<!-- results of NAME -->` and `<!-- end of results -->` is replaced: the statements in the README
-of each reproduction, and in that of the project the downloads of ADaLR and the counts of all
-papers.
+of each reproduction, the downloads of ADaLR in that of the project, and the counts of all papers in
+docs/reproductions.md.
 """
 
 from __future__ import annotations
@@ -50,6 +50,7 @@ if TYPE_CHECKING:
 
 END = "<!-- end of results -->"
 PROJECT = Path(__file__).resolve().parents[3] / "README.md"
+OVERVIEW = PROJECT.parent / "docs" / "reproductions.md"
 
 
 TRIED = (
@@ -199,11 +200,11 @@ def rankings(results: Results) -> str:
 
 
 def overview(found: Sequence[Results]) -> str:
-    """The table of all papers in the README of the project."""
+    """The table of all papers in docs/reproductions.md."""
     lines = []
     for results in found:
         name = results.reproduction.name
-        link = f"[{results.reproduction.short}](python/bentpipe/reproductions/{name}/README.md)"
+        link = f"[{results.reproduction.short}](../python/bentpipe/reproductions/{name}/README.md)"
         for first, *rest in lines_of(link, results.summary):
             lines.append([first.strip(), *(cell or NONE for cell in rest)])
     return "\n".join(markdown(HEADER, lines))
@@ -242,7 +243,8 @@ def readmes(papers: Sequence[dict[str, Any]]) -> dict[Path, str]:
     """The text of every README and `trials.json` for the objects of `rows.json` of all papers."""
     found = {paper["paper"]: Results(paper) for paper in papers}
     made = {
-        PROJECT: {"downloads": downloads(found["adalr"]), "papers": overview(list(found.values()))}
+        PROJECT: {"downloads": downloads(found["adalr"])},
+        OVERVIEW: {"papers": overview(list(found.values()))},
     }
     for name, results in found.items():
         parts = {"statements": section(results)}

@@ -1,0 +1,140 @@
+"""What others install, in root file systems that have nothing else: the Debian package of the proxy
+and the wheel. No container engine is needed. The roots are made from Debian packages.
+"""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+from pathlib import Path
+
+import pytest
+
+from bentpipe import proxy
+from bentpipe.errors import BentpipeError
+
+ROOT = Path(__file__).resolve().parents[1]
+TOOLS = ("mmdebstrap", "dpkg-buildpackage", "dh", "help2man")
+MOST_WHEEL_BYTES = 40_000_000
+COMPLETE = """
+source /usr/share/bash-completion/completions/bentpipe-proxy
+COMP_WORDS=(bentpipe-proxy u) COMP_CWORD=1
+_bentpipe_proxy
+echo "${COMPREPLY[@]}"
+COMP_WORDS=(bentpipe-proxy top x --on) COMP_CWORD=3
+_bentpipe_proxy
+echo "${COMPREPLY[@]}"
+"""
+
+pytestmark = [pytest.mark.alone, pytest.mark.nightly]
+
+
+def script(name: str, *arguments: str | Path) -> str:
+    """Run a script of the project, and return its output."""
+    command = [str(ROOT / "scripts" / name), *map(str, arguments)]
+    done = subprocess.run(command, capture_output=True, text=True, check=False, timeout=3600)
+    assert done.returncode == 0, done.stderr
+    return done.stdout
+
+
+def inside(root: Path, command: str, *, network: bool = False) -> str:
+    """Run a command in a root. Without `network` it has none but the loopback interface."""
+    enter = f"ip link set lo up 2>/dev/null; exec chroot {root} /bin/bash -ec '{command}'"
+    apart = ["unshare", "--mount", "--pid", "--fork", "--kill-child", "--mount-proc"]
+    apart += [] if network else ["--net"]
+    environment = {"PATH": "/usr/sbin:/usr/bin:/sbin:/bin", "LANG": "C.UTF-8", "HOME": "/root"}
+    proc = f"mount -t proc none {root}/proc; mount --rbind /dev {root}/dev; "
+    done = subprocess.run(
+        [*apart, "sh", "-c", proc + enter],
+        capture_output=True,
+        text=True,
+        check=False,
+        timeout=600,
+        env=environment,
+    )
+    assert done.returncode == 0, (command, done.stdout, done.stderr)
+    return done.stdout
+
+
+@pytest.fixture(scope="module")
+def program() -> Path:
+    """The compiled proxy. The reason is printed where no root can be made."""
+    missing = [tool for tool in TOOLS if shutil.which(tool) is None]
+    if os.geteuid() != 0 or missing:
+        pytest.skip(f"needs root and {', '.join(TOOLS)}; missing: {', '.join(missing) or 'root'}")
+    try:
+        return proxy.program()
+    except BentpipeError:
+        command = ["cargo", "build", "--quiet", "--locked", "--package", "proxy"]
+        subprocess.run(command, cwd=ROOT, check=True)
+        return proxy.program()
+
+
+@pytest.fixture(scope="module")
+def gateway(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A root with the package of the proxy."""
+    folder = tmp_path_factory.mktemp("gateway")
+    package = script("debian.sh", program, folder).strip()
+    script("root.sh", "proxy", package, folder / "root")
+    return folder / "root"
+
+
+def test_the_package_of_the_proxy_is_installed_and_removed(gateway: Path) -> None:
+    assert inside(gateway, "bentpipe-proxy --version").startswith("bentpipe-proxy ")
+    held = inside(gateway, "dpkg -L bentpipe-proxy").split()
+    unit = Path("lib/systemd/system/bentpipe-proxy.service")
+    for file in ("/usr/bin/bentpipe-proxy", "/etc/bentpipe/proxy.toml", f"/{unit}"):
+        assert file in held
+    assert "ExecStart=/usr/bin/bentpipe-proxy run" in (gateway / unit).read_text()
+    # Neither enabled nor started: its interfaces have to be named first.
+    assert not list(gateway.glob("etc/systemd/system/*.wants/bentpipe-proxy.service"))
+    assert "expected" in inside(
+        gateway, "bentpipe-proxy check /etc/bentpipe/proxy.toml 2>&1 || true"
+    )
+
+    (gateway / "complete").write_text(COMPLETE)
+    assert inside(gateway, ". /complete").split() == ["upgrade", "--once"]
+
+    kept = gateway / "etc/bentpipe/proxy.toml"
+    inside(gateway, "dpkg --remove bentpipe-proxy")
+    assert not (gateway / "usr/bin/bentpipe-proxy").exists()
+    assert kept.exists(), "a removed package keeps its configuration"
+    inside(gateway, "dpkg --purge bentpipe-proxy")
+    assert not kept.exists()
+    assert not (gateway / unit).exists()
+
+
+def test_equal_sources_give_equal_packages(program: Path, tmp_path: Path) -> None:
+    first, second = (
+        Path(script("debian.sh", program, tmp_path / name).strip()) for name in ("a", "b")
+    )
+    assert first.read_bytes() == second.read_bytes()
+
+
+@pytest.fixture(scope="module")
+def wheel(program: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """The wheel with the proxy."""
+    folder = tmp_path_factory.mktemp("wheel")
+    script("wheel.sh", program, folder)
+    (built,) = folder.glob("bentpipe-*.whl")
+    return built
+
+
+def test_the_wheel_alone_is_the_laboratory(wheel: Path, tmp_path: Path) -> None:
+    """The jobs of docs/getting-started.md, without Rust, a compiler, a clone and the network."""
+    assert wheel.stat().st_size < MOST_WHEEL_BYTES
+    assert "manylinux" in wheel.name
+    root = tmp_path / "root"
+    script("root.sh", "laboratory", wheel, root)
+    assert not list(root.glob("usr/bin/*cargo*"))
+    assert not (root / "usr/bin/cc").exists()
+    compared = "bentpipe compare --link geo-ku --rate 2Mbit/s --controllers cubic,hybla"
+    ranked = inside(root, f"cd /root; {compared} --replications 2 --workload bulk")
+    assert "hybla" in ranked
+    inside(root, "cd /root; bentpipe new geo mine.toml --rate 20Mbit/s")
+    assert "goodput" in inside(root, "cd /root; bentpipe run mine.toml")
+    assert "geo-download.toml" in inside(root, "cd /root; bentpipe examples; ls examples")
+    assert "reproduced" in inside(root, "cd /root; bentpipe papers run luglio --out out")
+    assert inside(root, "bentpipe-proxy --version").startswith("bentpipe-proxy ")
+    assert "hybla" in inside(root, "bentpipe kernel list")

@@ -1,8 +1,8 @@
-//! Sessions: the application of a flow begins and ends again and again, as a new one each time, with
-//! connections of its own.
+//! Sessions: the application of a flow begins and ends again and again, as a new one each time,
+//! with connections of its own.
 //!
-//! A session that lasts longer than it was drawn delays the next one, which keeps its length. What arrives of an earlier
-//! session is ignored. A session that has not begun is nothing but its times.
+//! A session that lasts longer than it was drawn delays the next one, which keeps its length. What
+//! arrives of an earlier session is ignored. A session that has not begun is nothing but its times.
 
 use applications::sessions::Session;
 use recording::{ExtraTable, TableDefinition, extra_table};

@@ -87,7 +87,7 @@ def test_every_figure_and_every_piece_of_evidence_is_a_quantity() -> None:
 
 def values(**found: float) -> Callable[[str], float | None]:
     """The means of quantities by their columns."""
-    return lambda name: found.get(name.rpartition(".")[2])
+    return lambda name: found.get(name.rpartition(".")[2].rstrip(")"))
 
 
 def test_a_call_is_limited_by_the_largest_part_of_its_delay() -> None:
@@ -176,6 +176,9 @@ def test_a_scenario_with_applications_runs_as_it_is(bentpipe: Bentpipe, tmp_path
     assert (mos["label"], mos["mean"], mos["verdict"]) == ("MOS", pytest.approx(worst), "missed")
     assert mos["deterministic"]
     assert call["limited"]["by"] == "path"
+    # The sentence is about the delay of the figure.
+    mouth_to_ear = next(one["mean"] for one in call["figures"] if one["label"] == "mouth to ear")
+    assert f"Of {mouth_to_ear:.1f} ms from mouth to ear" in call["limited"]["sentence"]
     # What has no published target has no verdict.
     video = found["applications"][2]["figures"]
     assert {(one["target"], one["verdict"]) for one in video} == {(None, None)}

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import bentpipe as bp
+from bentpipe.study import Replications
 from conftest import EXAMPLES
 
 if TYPE_CHECKING:
@@ -192,3 +193,22 @@ def test_sessions_run_on_the_kernel_at_the_same_times(keys: str) -> None:
         times = column(simulated, name)
         assert len(times) == 2
         assert column(kernel, name) == pytest.approx(times, abs=0.2)
+
+
+def test_quantities_of_applications_are_known_before_their_first_session() -> None:
+    made = scenario(
+        pages=f'start = "1s"\n{DRAWN}', calls=CALLS.replace('"constant"', '"exponential"')
+    )
+    quantities = ["page_loads.pages.load_s", "min(call.calls.mos)", "sessions.calls.duration_s"]
+    study = bp.Study.make(
+        name="sessions", scenario=made, quantities=quantities, replications=Replications(count=2)
+    )
+    means = study.run().means
+    assert means["n"].to_list() == [2, 2, 2]
+    with pytest.raises(bp.StudyError, match="pages"):
+        bp.Study.make(
+            name="sessions",
+            scenario=made,
+            quantities=["page_loads.calls.load_s"],
+            replications=Replications(count=1),
+        )

@@ -27,6 +27,7 @@ mod totals;
 pub use address::{address, ipv4, ipv6, node};
 pub use application::{
     APPLICATION_TABLES, Application, Connections, application_tables, applications,
+    has_application_table,
 };
 pub use flow::{
     ConnectionId, End, EndpointId, Ends, Leg, LegEnd, Pair, Side, legs, sequence_of_leg,

@@ -21,11 +21,11 @@ impl Sessions {
     }
 
     /// The next session.
-    pub fn next(&mut self) -> Session {
+    pub fn draw(&mut self) -> Session {
         // Each session has a stream of its own, so nothing is kept between them.
-        let entity = self.flow << 32 | self.plan.number();
+        let entity = (self.flow << 32) | self.plan.number();
         let mut random = stream(self.seed, Purpose::Sessions, entity);
-        self.plan.next([exponential(&mut random), exponential(&mut random)])
+        self.plan.draw([exponential(&mut random), exponential(&mut random)])
     }
 }
 
@@ -39,7 +39,7 @@ mod tests {
         let (pause, length) = (Span::from_secs(300), Span::from_secs(60));
         let settings = Settings { pause, length, distribution: Distribution::Exponential };
         let mut all = Sessions::new(settings, seed, flow, Span::ZERO);
-        (0..4000).map(|_| all.next()).collect()
+        (0..4000).map(|_| all.draw()).collect()
     }
 
     #[test]

@@ -7,7 +7,7 @@ buffers, computations), `server`, `proxy`, and `none`. Each value is a mean over
   path, computations and waits for a connection the host. Transfer is what held the flow back.
 - A flow has the shares of its time in `limited_by`, without the time in which the application had
   nothing to send. A standing queue is one in which the p95 RTT is at least 1.5 times the minimum.
-- A call has the parts of its delay from mouth to ear.
+- A call has the parts of its delay from mouth to ear, each the larger one of both directions.
 - A flow that a proxy splits has shares for each leg. The leg that waits least for data limits it.
 """
 
@@ -85,7 +85,14 @@ def evidence(key: str, flow: str) -> list[str]:
     """The quantities that the limit of an application is found from."""
     found = [f"flow.{flow}.{column}" for column in OF_FLOWS]
     table, columns = EVIDENCE.get(key, ("", ()))
+    if key == "call":
+        return found + [of_worse(flow, column) for column in columns]
     return found + [f"{table}.{flow}.{column}" for column in columns]
+
+
+def of_worse(flow: str, column: str) -> str:
+    """A quantity of a call: the largest value of both directions."""
+    return f"max(call.{flow}.{column})"
 
 
 def limit(
@@ -118,7 +125,8 @@ def of_page(flow: str, of: Callable[[str], float | None]) -> Limit:
     """The largest of the groups of parts of the critical path."""
     load = of(f"page_loads.{flow}.load_s")
     if not load:
-        return Limit("none", "No load was complete.")
+        said = "In every run a load was not complete, so the critical path has no mean."
+        return Limit("none", said)
     parts = {column: of(f"page_loads.{flow}.{column}") or 0.0 for column in PARTS}
     transfer = of_flow(flow, of)
     groups: dict[Place, float] = {}
@@ -172,7 +180,7 @@ def of_video(flow: str, of: Callable[[str], float | None]) -> Limit:
 def of_call(flow: str, of: Callable[[str], float | None]) -> Limit:
     """The largest part of the delay from mouth to ear, and losses."""
     names = ("min_delay_ms", "mean_delay_ms", "mouth_to_ear_ms", "loss")
-    low, mean, whole, loss = (of(f"call.{flow}.{name}") for name in names)
+    low, mean, whole, loss = (of(of_worse(flow, name)) for name in names)
     if low is None or mean is None or whole is None:
         return Limit("none", "No packet of the call arrived.")
     parts: dict[Place, float] = {"path": low, "queue": max(mean - low, 0.0), "host": whole - mean}
@@ -183,7 +191,7 @@ def of_call(flow: str, of: Callable[[str], float | None]) -> Limit:
         " packets and jitter buffer."
     )
     if loss is not None and loss >= NOTICEABLE_LOSS:
-        late, sent = (of(f"call.{flow}.{name}") for name in ("late_packets", "sent_packets"))
+        late, sent = (of(of_worse(flow, name)) for name in ("late_packets", "sent_packets"))
         share = late / sent if late is not None and sent else 0.0
         sentence += f" Lost or late: {percent(loss, 2)} %, of which late {percent(share, 2)} %."
         by = "queue" if share >= loss / 2 else "path"

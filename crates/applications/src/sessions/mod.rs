@@ -64,7 +64,7 @@ impl Plan {
 
     /// The next session: `factors` multiply the mean pause and the mean length, where they are
     /// drawn. Both have a mean of 1.
-    pub fn next(&mut self, [pause, length]: [f64; 2]) -> Session {
+    pub fn draw(&mut self, [pause, length]: [f64; 2]) -> Session {
         let Settings { pause: mean_pause, length: mean_length, distribution } = self.settings;
         let (pause, length) = match distribution {
             Distribution::Exponential => (scaled(mean_pause, pause), scaled(mean_length, length)),
@@ -95,16 +95,16 @@ mod tests {
     fn constant_sessions_begin_at_the_start_and_repeat() {
         let mut plan = Plan::new(settings(Distribution::Constant), Span::from_secs(3));
         let seconds = |session: Session| (session.begin.as_secs_f64(), session.end.as_secs_f64());
-        assert_eq!(seconds(plan.next([9.0, 9.0])), (3.0, 7.0));
-        assert_eq!(seconds(plan.next([9.0, 9.0])), (17.0, 21.0));
+        assert_eq!(seconds(plan.draw([9.0, 9.0])), (3.0, 7.0));
+        assert_eq!(seconds(plan.draw([9.0, 9.0])), (17.0, 21.0));
     }
 
     #[test]
     fn drawn_sessions_follow_one_another() {
         let mut plan = Plan::new(settings(Distribution::Exponential), Span::ZERO);
-        let first = plan.next([0.5, 2.0]);
+        let first = plan.draw([0.5, 2.0]);
         assert_eq!((first.begin, first.end), (Span::from_secs(5), Span::from_secs(13)));
-        let second = plan.next([1.0, 0.25]);
+        let second = plan.draw([1.0, 0.25]);
         assert_eq!((second.begin, second.end), (Span::from_secs(23), Span::from_secs(24)));
         assert_eq!(plan.number(), 2);
     }

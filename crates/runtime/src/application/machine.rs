@@ -86,6 +86,13 @@ macro_rules! machines {
         pub static APPLICATION_TABLES: &[&[TableDefinition]] =
             &[$(<$driver>::TABLES,)+ sessions::TABLES];
 
+        /// Returns true if a flow has rows in one of [`APPLICATION_TABLES`], once it has begun.
+        pub fn has_application_table(flow: &Flow, table: &str) -> bool {
+            let is_in = |tables: &[TableDefinition]| tables.iter().any(|one| one.name == table);
+            (flow.sessions.is_some() && is_in(sessions::TABLES))
+                $(|| (is_in(<$driver>::TABLES) && <$driver>::of(flow).is_some()))+
+        }
+
         /// The tables of the applications of a run that ended at `end`.
         pub fn application_tables(
             scenario: &Scenario,

@@ -21,7 +21,7 @@ use scenario::model::{Flow, Traffic};
 use transport::{AbortCause, Datagrams, Streams};
 use units::{Span, Time};
 
-pub use machine::{APPLICATION_TABLES, application_tables};
+pub use machine::{APPLICATION_TABLES, application_tables, has_application_table};
 
 use download::Transfer;
 use machine::Machine;

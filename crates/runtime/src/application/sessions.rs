@@ -63,7 +63,7 @@ impl Sessions {
     pub(super) fn of(flow: &Flow, number: usize, seed: u64) -> Option<Self> {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
         let mut drawn = Drawn::new(flow.sessions?, seed, number, flow.start);
-        let next = drawn.next();
+        let next = drawn.draw();
         let flow = Flow { sessions: None, ..flow.clone() };
         let (ends, is_stopped, first_pair) = (Time::NEVER, false, 0);
         Some(Self { flow, drawn, next, begun: Vec::new(), ends, is_stopped, first_pair })
@@ -111,7 +111,7 @@ impl Sessions {
         // One that is late keeps its length.
         let length = self.next.end.saturating_sub(self.next.begin);
         self.ends = context.now + length.max(Span::from_nanos(1));
-        self.next = self.drawn.next();
+        self.next = self.drawn.draw();
         self.is_stopped = false;
         self.first_pair = context.pairs.len();
         let mut kind = Kind::of(&self.flow);

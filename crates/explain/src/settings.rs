@@ -213,7 +213,8 @@ pub(crate) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setti
 }
 
 /// The keys of a flow that are shown value by value.
-pub(crate) const FLOW_TABLES: [&str; 5] = ["start", "stop", "path_hints", "traffic", "transport"];
+pub(crate) const FLOW_TABLES: [&str; 6] =
+    ["start", "stop", "path_hints", "sessions", "traffic", "transport"];
 
 /// Values of keys that have neither a written value nor a schema default. A test asks for each such
 /// key; `None` is a key that is missing here.
@@ -248,6 +249,7 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
             Some((tuning.write.into(), tuning.write.to_string()))
         }
         "path_hints"
+        | "sessions"
         | "transport.careful_resume"
         | "transport.quick_start"
         | "transport.user_timeout" => word("none"),

@@ -142,6 +142,7 @@ pub fn define(
         scenario::scenario_files,
         scenario::schema,
         study::number_columns,
+        study::tables_of_applications,
         study::tables_of_directions,
         study::dotted_path,
         study::run_study,

@@ -20,6 +20,7 @@ MODULES = [
     "bentpipe.study",
     "bentpipe.compare.comparison",
     "bentpipe.evaluate.evaluation",
+    "bentpipe.experience.results",
     "bentpipe.reproductions.papers",
     "bentpipe.rain",
 ]

@@ -51,10 +51,10 @@ USE: list[tuple[str, list[str]]] = [
     (
         "How to",
         [
-            "lab.md", "compare.md", "evaluate.md", "studies.md", "reports.md", "captures.md",
-            "pages.md", "beam.md", "orbit.md", "traces.md", "rain.md", "kernel.md", "deploy.md", "proxy.md",
-            "packages.md", "python.md", "python-controllers.md", "from-other-tools.md",
-            "troubleshooting.md",
+            "lab.md", "compare.md", "evaluate.md", "experience.md", "studies.md", "reports.md",
+            "captures.md", "pages.md", "beam.md", "orbit.md", "traces.md", "rain.md", "kernel.md",
+            "deploy.md", "proxy.md", "packages.md", "python.md", "python-controllers.md",
+            "from-other-tools.md", "troubleshooting.md",
         ],
     ),
     (

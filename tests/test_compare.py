@@ -105,7 +105,7 @@ def test_a_comparison_ranks_and_judges(bentpipe: Bentpipe, tmp_path: Path) -> No
     questions = [row["question"] for row in found["verdicts"]]
     assert len(questions) == len(set(questions)) == 5, questions
     assert (
-        "## Web pages over HTTP/1.1, six connections, no TLS"
+        "## Web pages over HTTP/2, a connection to each origin, TLS 1.3"
         in (tmp_path / "out/compare.md").read_text()
     )
 
@@ -260,7 +260,7 @@ def test_a_scenario_gives_its_links_and_ends(bentpipe: Bentpipe, tmp_path: Path)
     assert "2.048 Mbit/s, RTT 510 ms" in done.stdout
     # The link has a fade of its own, over the 900 s of the scenario; the built-in one is not asked.
     assert "with the fade of the scenario" in done.stdout
-    assert "bulk 900 s, web 900 s, beside-newreno 900 s\n" in done.stdout
+    assert "bulk 900 s, page 900 s, beside-newreno 900 s\n" in done.stdout
     assert "No fade workload: the scenario has a fade of its own" in done.stdout
     assert not (tmp_path / "out/fade").exists()
     # The event of the user's scenario is kept beside its studies.

@@ -105,6 +105,7 @@ traffic = { call = { duration = "2s" } }
 from = "server"
 to = "client"
 transport = { protocol = "udp" }
+sessions = { pause = "1s", length = "1s", distribution = "constant" }
 traffic = { messages = { count = 20 } }
 
 [[flow]]

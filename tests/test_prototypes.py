@@ -330,6 +330,7 @@ def test_a_cluster_gives_the_same(mine: Path, tmp_path: Path) -> None:
     found = study("newreno", f"{mine}:Mine")
     with a_cluster(tmp_path / "cluster") as cluster:
         cluster.add_worker()
+        cluster.wait_for_worker()
         results = found.run(cluster=cluster.address)
         with pytest.raises(bp.ControllerError, match="planted") as raised:
             study("newreno", f"{mine}:Fails").run(cluster=cluster.address)

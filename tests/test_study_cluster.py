@@ -72,6 +72,12 @@ class Cluster:
         process = dask("worker", *options, str(self.file), *folder, preload=preload, log=log)
         self.workers.append(self.started(process))
 
+    def wait_for_worker(self) -> None:
+        """Wait for the first worker, on a busy machine longer than a study does."""
+        make: Any = distributed.Client
+        with make(self.address, set_as_default=False) as client:
+            client.wait_for_workers(1, timeout=60)
+
 
 def read_when_there(path: Path) -> str:
     deadline = time.monotonic() + 60
@@ -141,9 +147,7 @@ def test_the_death_of_the_scheduler_keeps_what_is_finished(
     study, out = Study.load(file), tmp_path / "out"
     with a_cluster(tmp_path / "dask") as machines:
         machines.add_worker()
-        make: Any = distributed.Client
-        with make(machines.address, set_as_default=False) as client:
-            client.wait_for_workers(1, timeout=60)
+        machines.wait_for_worker()
         # Dask tries as long to connect again.
         monkeypatch.setattr(cluster, "TIMEOUT_S", 5.0)
 

@@ -75,6 +75,7 @@ from bentpipe.errors import (
 if TYPE_CHECKING:
     from bentpipe.compare.comparison import compare
     from bentpipe.evaluate.evaluation import evaluate
+    from bentpipe.experience.results import experience
     from bentpipe.explanation import Explanation
     from bentpipe.plots.comparing import plot
     from bentpipe.reproductions.papers import papers
@@ -90,6 +91,7 @@ LATE = {
     "Study": "bentpipe.study",
     "compare": "bentpipe.compare",
     "evaluate": "bentpipe.evaluate",
+    "experience": "bentpipe.experience",
     "load": "bentpipe.runs",
     "lockstep": "bentpipe.steps",
     "papers": "bentpipe.reproductions.papers",
@@ -102,7 +104,7 @@ modules load Polars, SciPy or Altair."""
 
 
 def __getattr__(name: str) -> object:
-    """Names of `LATE`. The packages `compare` and `evaluate` can be called themselves."""
+    """Names of `LATE`. `compare`, `evaluate` and `experience` are packages that can be called."""
     from importlib import import_module
 
     if name not in LATE:
@@ -166,6 +168,7 @@ __all__ = [
     "constellations",
     "controllers",
     "evaluate",
+    "experience",
     "hosts",
     "kernel_controllers",
     "kernel_likeness",

@@ -109,6 +109,7 @@ __all__ = [
     "shell",
     "study_reference",
     "study_schema",
+    "tables_of_applications",
     "tables_of_directions",
     "transports",
     "unset_for_programs",
@@ -2177,6 +2178,9 @@ def near_names(name: str, known: list[str]) -> list[str]:
 
 def number_columns() -> dict[str, list[str]]:
     """The columns that a quantity can be, by table; `run` is what a recording has once."""
+
+def tables_of_applications() -> list[str]:
+    """The tables of `number_columns` that applications have, such as `call`."""
 
 def tables_of_directions() -> list[str]:
     """The tables of `number_columns` whose rows are directions of links."""

@@ -189,6 +189,15 @@ def transport_values(context: click.Context, word: str) -> Iterator[CompletionIt
             yield CompletionItem(entry.name, help=first_line(entry.summary))
 
 
+def workload_values(context: click.Context, word: str) -> Iterator[CompletionItem[str]]:
+    """Names of workloads of comparisons."""
+    from bentpipe.compare.workloads import WORKLOADS
+
+    for workload in WORKLOADS:
+        if workload.name.startswith(word):
+            yield CompletionItem(workload.name, help=workload.title)
+
+
 def host_values(context: click.Context, word: str) -> Iterator[CompletionItem[str]]:
     """Names of profiles of hosts."""
     for entry in _native.hosts():
@@ -372,6 +381,7 @@ VALUES: dict[str, Completer] = {
     "trace format": trace_formats,
     "transport": transport_values,
     "transports": several(transport_values),
+    "workloads": several(workload_values),
 }
 
 

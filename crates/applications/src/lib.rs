@@ -7,10 +7,12 @@
 //! - [`messages`]: requests and answers at a period
 //! - [`video`]: an adaptive video, with the rules that choose bit rates
 //! - [`speedtest`]: several connections each way, with latency under load
+//! - [`sessions`]: when any of them begins and ends again
 
 pub mod call;
 mod delays;
 pub mod messages;
+pub mod sessions;
 pub mod speedtest;
 pub mod video;
 

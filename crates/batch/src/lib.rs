@@ -14,4 +14,6 @@ mod selection;
 
 pub use pool::{Job, run, run_all, run_each, totals_only, worker_count};
 pub use quantity::{Aggregate, Quantity, Source, UnknownAggregate, is_called};
-pub use selection::{UnknownQuantity, number_columns, tables_of_directions};
+pub use selection::{
+    UnknownQuantity, number_columns, tables_of_applications, tables_of_directions,
+};

@@ -5,6 +5,7 @@ use std::sync::LazyLock;
 
 use recording::{Kind, Recording, Table};
 use scenario::Scenario;
+use scenario::model::Flow;
 use thiserror::Error;
 use units::Span;
 
@@ -70,6 +71,16 @@ pub fn tables_of_directions() -> Vec<&'static str> {
     sources.map(|(name, ..)| name).collect()
 }
 
+/// Names of the tables of [`number_columns`] that applications have, such as `call`.
+pub fn tables_of_applications() -> Vec<&'static str> {
+    let totals = simulator::application_tables().filter(|definition| !definition.is_series());
+    totals.map(|definition| definition.name).collect()
+}
+
+fn is_of_application(table: &str) -> bool {
+    simulator::application_tables().any(|definition| definition.name == table)
+}
+
 /// A run of the scenario that ends at its start. It has the rows of all mechanisms, so that they
 /// are filled in at one place only.
 fn unstarted(scenario: &Scenario) -> Recording {
@@ -115,6 +126,11 @@ impl Quantity {
     pub fn names_in(&self, scenario: &Scenario) -> Vec<String> {
         let Self::Of { table, direction, .. } = self else { return Vec::new() };
         match table {
+            // A run that ends at its start has no page, and no session.
+            Source::Mechanism(definition) if is_of_application(definition.name) => {
+                let has_it = |flow: &&Flow| simulator::has_application_table(flow, definition.name);
+                scenario.flows.iter().filter(has_it).map(|flow| flow.name.clone()).collect()
+            }
             Source::Mechanism(_) | Source::Counters(_) => self.names_of_rows(&unstarted(scenario)),
             Source::Fixed(Table::Links) => {
                 let has_links = direction.as_deref() != Some("forwarding");
@@ -224,5 +240,9 @@ mod tests {
         assert!(!columns["legs"].contains(&"leg") && !columns["arq"].contains(&"link"));
         assert!(columns.keys().all(|name| !name.ends_with("_series")));
         assert_eq!(tables_of_directions()[..3], ["links", "aqm", "arq"]);
+        let columns = number_columns();
+        let applications = tables_of_applications();
+        assert!(applications.contains(&"call") && !applications.contains(&"aqm"));
+        assert!(applications.iter().all(|name| columns.contains_key(name)));
     }
 }

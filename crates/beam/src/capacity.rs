@@ -1,9 +1,10 @@
-//! Capacity of a forward carrier in closed form: what terminals with different modulations and codes
-//! get together.
+//! Capacity of a forward carrier in closed form, for terminals with different modulations and
+//! codes.
 //!
-//! With given shares of the bytes, a byte costs its terminal's symbols, and capacity is the harmonic
-//! mean of the efficiencies: C = Rs / sum(w / eta). With given shares of the airtime, it is the
-//! arithmetic one: C = Rs sum(a eta). Static links with proportional fairness have equal airtime.
+//! With given shares of the bytes, a byte costs its terminal's symbols, and capacity is the
+//! harmonic mean of the efficiencies: C = Rs / sum(w / eta). With given shares of the airtime, it
+//! is the arithmetic one: C = Rs sum(a eta). Static links with proportional fairness have equal
+//! airtime.
 
 /// Capacity in bit/s of a carrier of `symbol_rate` symbols per second, for terminals that get these
 /// shares of the bytes: (share, efficiency in bits per symbol).

@@ -1,4 +1,4 @@
-//! What a beam has carried.
+//! Totals of beams.
 
 use sketch::Summary;
 use units::Time;
@@ -31,7 +31,7 @@ pub struct BeamReport {
     pub forward: DirectionReport,
     /// From the terminals.
     pub back: DirectionReport,
-    /// What the forward carrier has sent, by modulation and code.
+    /// Frames that the forward carrier has sent, by modulation and code.
     pub airtime: Vec<Airtime>,
     /// Slots of the return channel by category.
     pub slots: SlotCounters,

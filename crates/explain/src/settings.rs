@@ -213,10 +213,11 @@ pub(crate) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setti
 }
 
 /// The keys of a flow that are shown value by value.
-pub(crate) const FLOW_TABLES: [&str; 5] = ["start", "stop", "path_hints", "traffic", "transport"];
+pub(crate) const FLOW_TABLES: [&str; 6] =
+    ["start", "stop", "path_hints", "sessions", "traffic", "transport"];
 
 /// Values of keys that have neither a written value nor a schema default. A test asks for each such
-/// key; `None` is a key that nobody thought of.
+/// key; `None` is a key that is missing here.
 pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
     // Keys that a protocol does not take are left out afterwards.
     let transport = flow.transport.tcp().cloned().unwrap_or_default();
@@ -230,17 +231,7 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
             let recovery = transport.recovery.name();
             Some((Amount::plain(recovery), recovery.to_owned()))
         }
-        "transport.ecn" => {
-            let marks = flow.controller.build(&flow.transport.plan().controller()).needs().marks;
-            let (value, text): (Json, _) = match marks {
-                Ecn::Off | Ecn::Passive => (false.into(), "false"),
-                Ecn::Classic => (true.into(), "true, for the controller"),
-                Ecn::EachMark => ("each-mark".into(), "a report of each mark, for the controller"),
-                Ecn::Accurate => ("accurate".into(), "accurate, for the controller"),
-                Ecn::LowLatency => ("accurate".into(), "accurate and ECT(1), for the controller"),
-            };
-            Some((Amount::plain(value), text.to_owned()))
-        }
+        "transport.ecn" => Some(ecn_of_controller(flow)),
         "transport.initial_sequence" => {
             let first = flow.initial_sequence;
             Some((Amount::plain(first), first.to_string()))
@@ -258,6 +249,7 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
             Some((tuning.write.into(), tuning.write.to_string()))
         }
         "path_hints"
+        | "sessions"
         | "transport.careful_resume"
         | "transport.quick_start"
         | "transport.user_timeout" => word("none"),
@@ -304,6 +296,19 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
         },
         _ => None,
     }
+}
+
+/// ECN that the controller needs.
+fn ecn_of_controller(flow: &Flow) -> (Amount, String) {
+    let marks = flow.controller.build(&flow.transport.plan().controller()).needs().marks;
+    let (value, text): (Json, _) = match marks {
+        Ecn::Off | Ecn::Passive => (false.into(), "false"),
+        Ecn::Classic => (true.into(), "true, for the controller"),
+        Ecn::EachMark => ("each-mark".into(), "a report of each mark, for the controller"),
+        Ecn::Accurate => ("accurate".into(), "accurate, for the controller"),
+        Ecn::LowLatency => ("accurate".into(), "accurate and ECT(1), for the controller"),
+    };
+    (Amount::plain(value), text.to_owned())
 }
 
 /// A value that the codec of a call has.

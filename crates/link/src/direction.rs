@@ -129,7 +129,6 @@ impl Direction {
             aqm,
             arq,
             fec,
-            feedback,
             demand,
             framing,
             shaper,
@@ -139,6 +138,7 @@ impl Direction {
             ref timeline,
             reorder,
             // With the settings.
+            feedback: _,
             reordering: _,
             duplication: _,
             slots: _,
@@ -147,9 +147,10 @@ impl Direction {
         let propagation = Propagation::new(jitter, seed, entity)
             .reordering(reorder)
             .impaired(&settings, seed, entity);
-        let has_loss = changes.has_loss();
-        let propagation =
-            if has_loss { propagation.with_losses(seed, entity) } else { propagation };
+        let propagation = match changes.has_loss() {
+            true => propagation.with_losses(seed, entity),
+            false => propagation,
+        };
         let changes = channel.rates().map_or_else(|| changes.clone(), |rates| rates.with(&changes));
         let dynamics = Dynamics::new(changes.until(end), propagation, rate, delay);
         let mut fifo = Fifo::new(queue, low_priority, ecn_marking);
@@ -187,12 +188,10 @@ impl Direction {
             Some(fec) => direction.coding(fec),
             None => direction,
         };
-        let has_copies = direction.settings.duplication.is_some();
-        let decides_late = feedback.is_some()
-            || direction.settings.overtakes()
-            || has_copies
-            || !framing.is_plain();
-        let direction = if decides_late { direction.deciding_at_dequeue() } else { direction };
+        let direction = match direction.settings.decides_late() {
+            true => direction.deciding_at_dequeue(),
+            false => direction,
+        };
         let direction = match shaper {
             Some(shaper) => direction.shaped(shaper),
             None => direction,

@@ -257,7 +257,7 @@ impl Acm {
         &self.choices
     }
 
-    /// What it chooses among, the most robust first.
+    /// Its possible choices, the most robust first.
     pub fn modcods(&self) -> &[Modcod] {
         &self.modcods
     }

@@ -21,8 +21,10 @@ pub enum Purpose {
     Phase = 5,
     /// Errors of hints about paths.
     Hints = 6,
+    /// When applications begin and end.
+    Sessions = 7,
     /// Slots and back-offs of random access.
-    Access = 7,
+    Access = 8,
 }
 
 /// The stream of `seed` for one purpose and entity.
@@ -36,6 +38,11 @@ pub fn stream(seed: u64, purpose: Purpose, entity: u64) -> Xoshiro256PlusPlus {
 /// A number that is uniform from 0 to below 1.
 pub fn uniform(random: &mut impl Rng) -> f64 {
     (random.next_u64() >> 11) as f64 / (1_u64 << 53) as f64
+}
+
+/// A number above 0, exponential with the mean 1.
+pub fn exponential(random: &mut impl Rng) -> f64 {
+    -libm::log(1.0 - uniform(random))
 }
 
 /// The finaliser of SplitMix64: neighbouring inputs give unrelated outputs.
@@ -79,7 +86,7 @@ mod tests {
         }
         firsts.sort_unstable();
         firsts.dedup();
-        assert_eq!(firsts.len(), 20 * 7 * 20);
+        assert_eq!(firsts.len(), 20 * 8 * 20);
     }
 
     /// The first numbers of SplitMix64 from the state 0, which the algorithm is tested with

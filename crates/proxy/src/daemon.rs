@@ -23,7 +23,7 @@ use crate::clock::{Clock, time};
 use crate::config::{Config, Document, Loaded};
 use crate::control::{self, Command, Request};
 use crate::counters::All;
-use crate::gate::{Gate, Registered};
+use crate::gate::Gate;
 use crate::handover::{Inherited, Program, Sockets};
 use crate::late::syns::Syns;
 use crate::late::{Doorman, Servers};
@@ -125,14 +125,7 @@ pub fn run(path: &Path) -> Result<(), DaemonError> {
 
     let handed = std::mem::take(&mut inherited.listeners);
     let listeners = listeners::of_threads(&config, threads, handed, &log)?;
-    let all = listeners.iter().flatten();
-    let all = all.map(|(listener, is_v4)| Registered {
-        fd: Arc::clone(&listener.fd),
-        is_v4: *is_v4,
-        side: listener.side,
-        is_transparent: listener.to.is_none(),
-    });
-    let gate = Arc::new(Gate::new(document, all.collect()));
+    let gate = Arc::new(Gate::new(document, listeners::registered(&listeners)));
     let is_upgrade = inherited.sides.is_some();
     let syns = held_back(&config, is_upgrade, inherited.syns.take())?;
     let own = sys::own_addresses().doing("read the addresses of this machine")?;

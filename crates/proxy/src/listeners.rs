@@ -11,6 +11,7 @@ use serde_json::{Value, json};
 
 use crate::config::{Config, Document, Relay, Side, SideName, Towards};
 use crate::daemon::{DaemonError, Doing};
+use crate::gate::Registered;
 use crate::log::Log;
 use crate::machine;
 use crate::sockets::{self, Unset};
@@ -18,6 +19,17 @@ use crate::worker::Listener;
 
 /// Listeners of one thread, and whether each is for IPv4.
 pub(crate) type OfThread = Vec<(Listener, bool)>;
+
+/// Listeners of all threads, as the gate closes and opens them.
+pub(crate) fn registered(all: &[OfThread]) -> Vec<Registered> {
+    let registered = |(listener, is_v4): &(Listener, bool)| Registered {
+        fd: Arc::clone(&listener.fd),
+        is_v4: *is_v4,
+        side: listener.side,
+        is_transparent: listener.to.is_none(),
+    };
+    all.iter().flatten().map(registered).collect()
+}
 
 /// Listeners of each thread: both sides, IPv4 and, where the machine has it, IPv6. Those that were
 /// inherited are used first, and all of them: each has a queue of its own.

@@ -56,6 +56,14 @@ fn build_profile() -> &'static str {
 /// Registers the controllers of a crate.
 pub type Register = fn() -> Result<(), NameTaken>;
 
+/// Adds classes and functions to a module.
+macro_rules! add {
+    ($module:ident classes $($class:ty),*; functions $($function:path),*,) => {
+        $($module.add_class::<$class>()?;)*
+        $($module.add_function(wrap_pyfunction!($function, $module)?)?;)*
+    };
+}
+
 /// Adds all names to the module, and the controllers that other crates register.
 ///
 /// Results keep the version of the wheel, which has to differ if it has other controllers.
@@ -73,12 +81,9 @@ pub fn define(
         }
     }
     panics::become_exceptions(module.py())?;
-    macro_rules! add { (classes $($class:ty),*; functions $($function:path),*,) => {
-        $(module.add_class::<$class>()?;)*
-        $(module.add_function(wrap_pyfunction!($function, module)?)?;)*
-    }; }
     add_records(module)?;
     add! {
+        module
         classes
         arrow::ArrowTable,
         output::OutputFolder,
@@ -137,6 +142,7 @@ pub fn define(
         scenario::scenario_files,
         scenario::schema,
         study::number_columns,
+        study::tables_of_applications,
         study::tables_of_directions,
         study::dotted_path,
         study::run_study,

@@ -153,6 +153,12 @@ pub fn tables_of_directions() -> Vec<&'static str> {
     batch::tables_of_directions()
 }
 
+/// The tables of `number_columns` that applications have, such as `call`.
+#[pyfunction]
+pub fn tables_of_applications() -> Vec<&'static str> {
+    batch::tables_of_applications()
+}
+
 /// Results that are kept of a run: quantities, wall time, events.
 type Kept = (Vec<Option<f64>>, f64, u64);
 

@@ -28,6 +28,7 @@ mod totals;
 pub use address::{address, ipv4, ipv6, node};
 pub use application::{
     APPLICATION_TABLES, Application, Connections, application_tables, applications,
+    has_application_table,
 };
 pub use beams::{Beams, Onward, beam_tables};
 pub use flow::{

@@ -58,7 +58,11 @@ fn objects(scenario: &Scenario, routes: &Routes, flow: &Flow) -> u64 {
     let time = active(scenario, flow).as_nanos();
     let page = shortest_page(scenario, routes, flow, &loading).as_nanos().max(1);
     // One at the start of the application, and one may start as the run ends.
-    let pages = loading.pages.map_or(u64::MAX, u64::from).min(time / page + 1);
+    let pages = match loading.pages {
+        Some(pages) if flow.sessions.is_none() => pages.into(),
+        _ => u64::MAX,
+    };
+    let pages = pages.min(time / page + 1);
     pages.saturating_mul(loading.objects)
 }
 
@@ -79,5 +83,7 @@ fn shortest_page(scenario: &Scenario, routes: &Routes, flow: &Flow, loading: &Lo
     let round_trips = flow.all_ways().map(|[data, acks]| way(data) + way(acks));
     let round_trip = round_trips.min().unwrap_or_default();
     let round_trips = if loading.objects > 1 { 2 } else { 1 };
-    loading.interval.max(round_trip * round_trips)
+    // Sessions follow one another without an interval.
+    let interval = if flow.sessions.is_some() { Span::ZERO } else { loading.interval };
+    interval.max(round_trip * round_trips)
 }

@@ -288,6 +288,8 @@ pub struct Flow {
     pub initial_sequence: u32,
     /// The application.
     pub traffic: Traffic,
+    /// Its sessions; `None` is one.
+    pub sessions: Option<applications::sessions::Settings>,
     /// Its paths, the primary one first. Empty: it has one, on the routes between its hosts.
     pub paths: Arc<[FlowPath]>,
     /// Gateways that split its connections, in the order in which the data crosses them.

@@ -39,6 +39,6 @@ mod visible;
 
 pub use capture::Capture;
 pub use hosts::Body;
-pub use report::tables;
-pub use runtime::COUNTERS;
+pub use report::{application_tables, tables};
+pub use runtime::{COUNTERS, has_application_table};
 pub use simulation::{Controllers, Observed, Observer, Options, Progress, run, run_on_reference};

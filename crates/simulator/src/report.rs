@@ -34,7 +34,12 @@ pub fn tables() -> impl Iterator<Item = &'static TableDefinition> {
         best_effort::Losses::DEFINITION,
     ];
     static TABLES: [&[TableDefinition]; 2] = [runtime::TABLES, &OWN];
-    TABLES.into_iter().chain(runtime::APPLICATION_TABLES.iter().copied()).flatten()
+    TABLES.into_iter().flatten().chain(application_tables())
+}
+
+/// The tables that applications add to recordings, such as that of calls.
+pub fn application_tables() -> impl Iterator<Item = &'static TableDefinition> {
+    runtime::APPLICATION_TABLES.iter().copied().flatten()
 }
 
 /// Rows of samples between two looks at the progress: some milliseconds.

@@ -83,7 +83,10 @@ fn efficiencies() -> (f64, [f64; 2]) {
 
 /// Rates of both groups, with half of the terminals in rain.
 fn shares(scheduler: &str, traffic: &str) -> [f64; 2] {
-    let forward = format!("scheduler = \"{scheduler}\", buffer = \"1MB\"");
+    // A turn of the five terminals of a group takes longer than the default of `hold`, which would
+    // send frames of the other group with padding.
+    let keys = "buffer = \"200kB\", hold = \"100ms\"";
+    let forward = format!("scheduler = \"{scheduler}\", {keys}");
     let text = "duration = \"600s\"".to_owned()
         + &beam(5, 5, &forward, "carriers = 4", "fca = true")
         + &flow("a", "clear", traffic)
@@ -96,9 +99,12 @@ fn shares(scheduler: &str, traffic: &str) -> [f64; 2] {
     [rates[0], rates[2]]
 }
 
+/// Bits per symbol of the carrier that both groups get, from their own.
+type Efficiencies = fn(f64, f64) -> [f64; 2];
+
 /// With equal rates the capacity is the harmonic mean of the efficiencies, with equal airtime the
 /// arithmetic one.
-const CASES: [(&str, fn(f64, f64) -> [f64; 2]); 2] = [
+const CASES: [(&str, Efficiencies); 2] = [
     ("equal-rate", |low, high| [1.0 / (1.0 / low + 1.0 / high); 2]),
     ("equal-airtime", |low, high| [high / 2.0, low / 2.0]),
 ];
@@ -111,7 +117,7 @@ fn the_scheduler_decides_who_pays_for_the_rain() {
         let found = shares(scheduler, &format!("count = 4\n{BULK}"));
         for (found, expected) in found.into_iter().zip(expected(low, high)) {
             let share = found / (expected * symbols);
-            assert!((share - 1.0).abs() < 0.02, "{scheduler}: {found} of {}", expected * symbols);
+            assert!((share - 1.0).abs() < 5e-3, "{scheduler}: {found} of {}", expected * symbols);
         }
     }
 }

@@ -74,7 +74,7 @@ def chosen(
     names = [one["name"] for one in written_groups(scenario)]
     if group is None and len(names) == 1:
         group = names[0]
-    if group not in names:
+    if group is None or group not in names:
         near = nearest(group, names) if group else ""
         wanted = "one of " + ", ".join(names) if names else "a scenario with a [[beam]]"
         message = f"--group: expected {wanted}, found {group or 'nothing'}{near}"
@@ -122,3 +122,5 @@ def show_found(found: Found) -> None:
         f"{found.group}: {least}{found.mean:.1f}{interval} terminals with {', '.join(found.bounds)}"
         f" ({len(found.by_seed)} seeds: {', '.join(map(str, found.by_seed.values()))})"
     )
+    if len(found.by_seed) > 1 and found.low == found.high:
+        show("All seeds have the same number: the interval says nothing if nothing is random.")

@@ -77,6 +77,7 @@ def about_runs(work: Work) -> Iterator[str]:
             "run": f"the scenario {names}",
             "compare": f"congestion controllers on the link {names}",
             "evaluate": f"the checklist of RFC 9743{cite('rfc9743')} for {names}",
+            "experience": f"the applications of people on the scenario {names}",
             "papers": f"reproductions of published experiments ({names})",
         }.get(work.kind, f"the study {names}")
         yield f"{tool} simulated {what}."

@@ -160,6 +160,11 @@ def of_evaluate(folder: Path, _: Sequence[Path]) -> Work:
     return work
 
 
+def of_experience(folder: Path, _: Sequence[Path]) -> Work:
+    """The folder of `bentpipe experience`."""
+    return of_studies("experience", "experience", folder)
+
+
 def of_papers(folder: Path, reproductions: Sequence[Path]) -> Work:
     """The folder of reproductions, which cites the papers too."""
     from bentpipe.reproductions.reproduction import find
@@ -187,6 +192,7 @@ READERS = {
     "study": of_study,
     "compare": of_compare,
     "evaluate": of_evaluate,
+    "experience": of_experience,
     "papers": of_papers,
 }
 """A reader for each kind of folder."""

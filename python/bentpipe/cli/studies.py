@@ -101,6 +101,13 @@ def study(
     help="Compare only these controllers: names, names with parameters such as hybla:rtt0=0.05, or"
     " Python classes such as mine.py:Mine.",
 )
+@click.option(
+    "--workload",
+    type=Completed("workloads"),
+    metavar="A,B,...",
+    help="Run only these workloads: bulk, page, web, video, call, speedtest, beside-newreno or"
+    " fade.",
+)
 @phase_option
 @click.option(
     "--replications", type=click.IntRange(1), default=20, show_default=True, help="Number of seeds."
@@ -121,6 +128,7 @@ def compare(
     transports: str | None,
     sets: tuple[str, ...],
     controllers: str | None,
+    workload: str | None,
     phase: str | None,
     replications: int,
     workers: int | None,
@@ -130,9 +138,10 @@ def compare(
 ) -> None:
     """Rank the controllers on a link.
 
-    There are four workloads: a bulk flow, web pages, competing with NewReno, a rain fade. With
-    several lengths of --queue, a bulk flow of each controller runs over each queue. With --on-path
-    and --transports, controllers, mechanisms and transports are ranked together.
+    By default there are four workloads: a bulk flow, web pages, competing with NewReno, a rain
+    fade. --workload chooses others, such as page,video,call,speedtest. With several lengths of
+    --queue, a bulk flow of each controller runs over each queue. With --on-path and --transports,
+    controllers, mechanisms and transports are ranked together.
     """
     from bentpipe.compare import mechanisms
     from bentpipe.compare import transports as of_transports
@@ -163,6 +172,7 @@ def compare(
         chosen,
         over,
         verbose,
+        None if workload is None else [name.strip() for name in workload.split(",")],
     ):
         sys.exit(INTERRUPTED)
 
@@ -178,6 +188,12 @@ def compare(
     help="Baselines to compare with.",
 )
 @click.option("--items", metavar="A,B,...", help="Run only these items of the checklist.")
+@click.option(
+    "--workload",
+    metavar="A,B,...",
+    help="Run these workloads of people over a GEO path: page, video, call or speedtest. Without"
+    " --items, the checklist is left out.",
+)
 @phase_option
 @click.option("--quick", is_flag=True, help="Use 3 seeds instead of 20, for a first look.")
 @click.option("--workers", type=click.IntRange(1), help="Threads; by default one per core.")
@@ -187,6 +203,7 @@ def evaluate(
     controller: str,
     against: str,
     items: str | None,
+    workload: str | None,
     phase: str | None,
     quick: bool,
     workers: int | None,
@@ -203,8 +220,54 @@ def evaluate(
 
     command = command_as_given("workers", "out", "as_json")
     if not run_and_print(
-        controller, against, items, phase or "random", quick, workers, out, as_json, command
+        controller,
+        against,
+        items,
+        workload,
+        phase or "random",
+        quick,
+        workers,
+        out,
+        as_json,
+        command,
     ):
+        sys.exit(INTERRUPTED)
+
+
+@cli.command(cls=WithSet)
+@click.argument("file", type=FILE)
+@sets_option
+@click.option(
+    "--alone",
+    is_flag=True,
+    help="Add the applications without the scenario's own flows.",
+)
+@click.option(
+    "--replications", type=click.IntRange(1), default=10, show_default=True, help="Number of seeds."
+)
+@click.option("--workers", type=click.IntRange(1), help="Threads; by default one per core.")
+@click.option("--out", type=FILE, metavar="DIR", help="Keep the study here, and continue here.")
+@json_option
+def experience(
+    file: Path,
+    sets: tuple[str, ...],
+    alone: bool,
+    replications: int,
+    workers: int | None,
+    out: Path | None,
+    as_json: bool,
+) -> None:
+    """Print what people experience on the scenario FILE, and what limits it.
+
+    The figures of pages, videos, calls, messages and speed tests have intervals over the seeds, and
+    verdicts where a target is published. A FILE without such applications gets a page, a video, a
+    call and a speed test between the end points of its first flow, one after the other.
+    """
+    from bentpipe.console import command_as_given
+    from bentpipe.experience.command import run_and_print
+
+    command = command_as_given("workers", "out", "as_json")
+    if not run_and_print(file, sets, alone, replications, workers, out, as_json, command):
         sys.exit(INTERRUPTED)
 
 

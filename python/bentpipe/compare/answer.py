@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING
 
 from bentpipe.compare import buffers
 from bentpipe.compare.buffers import GOODPUT, LATENCY
-from bentpipe.compare.verdict import best, told, warned
+from bentpipe.compare.verdict import BESIDE, best, told, warned
 from bentpipe.console import few
 from bentpipe.numbers import FEWEST, scaled
 from bentpipe.study.answer import Answer
@@ -30,18 +30,15 @@ if TYPE_CHECKING:
     from bentpipe.compare.ranking import Place
     from bentpipe.compare.verdict import Verdict
 
-BESIDE = "beside-newreno"
-USES = {"bulk": "one bulk flow", "fade": "the built-in fade"}
-PAGES = "web pages"
-
 
 def use(outcome: Outcome, outcomes: Sequence[Outcome]) -> str:
     """The use of a ranking in a few words; several kinds of pages have the name of theirs."""
+    own = outcome.workload.use
     if outcome.application is None:
-        return USES.get(outcome.name, outcome.name)
-    several = sum(one.application is not None for one in outcomes) > 1
+        return own
+    several = sum(one.workload is outcome.workload for one in outcomes) > 1
     words = outcome.application.words.partition(",")[0]
-    return f"{PAGES} over {words}" if several else PAGES
+    return f"{own} over {words}" if several else own
 
 
 def answer(outcomes: Sequence[Outcome]) -> Answer:

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe.compare.outcome import explained
 from bentpipe.compare.ranking import Differences, Runs, defined
-from bentpipe.compare.workloads import CONTROLLER, WORKLOADS
+from bentpipe.compare.workloads import CONTROLLER, named
 from bentpipe.console import table
 from bentpipe.errors import InputError
 from bentpipe.numbers import FEWEST, count, ends, scaled
@@ -33,7 +33,7 @@ if TYPE_CHECKING:
     from bentpipe.compare.links import Buffer, Link
     from bentpipe.study import Results
 
-BULK = next(workload for workload in WORKLOADS if workload.name == "bulk")
+BULK = named("bulk")
 GOODPUT = BULK.quantity
 LATENCY = "flow.bulk.p95_rtt_ms"
 TIMEOUTS = "flow.bulk.timeouts"

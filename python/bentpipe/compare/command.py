@@ -46,13 +46,24 @@ def run_and_print(
     on_path: Sequence[OnPath] = (),
     over: Sequence[Over] = (),
     verbose: bool = False,
+    workload: Sequence[str] | None = None,
 ) -> bool:
     """Run the studies of all workloads and print the result; true if all runs are complete.
 
     Arguments are those of `comparison.run`. `command` is the command line that repeats it.
     """
     found = run(
-        link, names, replications, workers, out, queues, on_path, over, command, progress=LATE
+        link,
+        names,
+        replications,
+        workers,
+        out,
+        queues,
+        on_path,
+        over,
+        command,
+        progress=LATE,
+        workload=workload,
     )
     about_to_print("compare", lambda: as_json(found.summary).decode(), out)
     if as_one_object:

@@ -21,7 +21,7 @@ from bentpipe.compare import transports as of_transports
 from bentpipe.compare.folder import run_in_turn, taken
 from bentpipe.compare.outcome import Outcome
 from bentpipe.compare.verdict import verdicts
-from bentpipe.compare.workloads import application, workloads
+from bentpipe.compare.workloads import workloads
 from bentpipe.errors import InputError
 from bentpipe.seal import sealed
 from bentpipe.study.quantities import shown
@@ -40,9 +40,10 @@ if TYPE_CHECKING:
     from bentpipe.compare.links import Buffer, Link
     from bentpipe.compare.mechanisms import OnPath
     from bentpipe.compare.parts import Part, Plan
+    from bentpipe.compare.traffic import Application
     from bentpipe.compare.transports import Over
     from bentpipe.compare.verdict import Verdict
-    from bentpipe.compare.workloads import Application, Workload
+    from bentpipe.compare.workloads import Workload
     from bentpipe.study import Results, Study
     from bentpipe.study.answer import Answer
 
@@ -169,6 +170,7 @@ def compare(
     host: str | None = None,
     on_path: Sequence[str] = (),
     transports: Sequence[str] = (),
+    workload: Sequence[str] | None = None,
     sets: Sequence[str] = (),
     phase: str | None = None,
     replications: int = 20,
@@ -184,6 +186,8 @@ def compare(
     flow of each controller runs over each queue. `controllers` are names, names with parameters
     (`"hybla:rtt0=0.05"`) or classes in Python (`"mine.py:Mine"`); by default those without special
     needs. `on_path` and `transports` also run each controller over these mechanisms and transports.
+    `workload` are names of workloads, by default a bulk flow, pages, competing with NewReno and a
+    fade.
     `sets` are overrides of the scenario. With `out` the studies are kept in this folder, and the
     same call continues there.
 
@@ -206,7 +210,7 @@ def compare(
     folder = None if out is None else Path(out)
     return run(
         found, list(controllers) if controllers else None, replications, workers, folder, queues,
-        chosen, over, progress=progress,
+        chosen, over, progress=progress, workload=list(workload) if workload else None,
     )  # fmt: skip
 
 
@@ -221,6 +225,7 @@ def run(
     over: Sequence[Over] = (),
     command: Sequence[str] = (),
     progress: Progress | Literal["late"] | None = None,
+    workload: Sequence[str] | None = None,
 ) -> Comparison:
     """Run the studies of all workloads, and keep them in the folder `out`.
 
@@ -230,9 +235,12 @@ def run(
     """
     if (on_path or over) and not names:
         names = mechanisms.CONTROLLERS
+    if queues and workload:
+        raise InputError("--workload: not used with several lengths of --queue, which compare one"
+                         " bulk flow; leave one out")  # fmt: skip
     controllers = candidates.chosen(names, link)
     left_out = candidates.left_out(names)
-    asked = [] if queues else workloads(link)
+    asked = [] if queues else workloads(link, workload)
     made = parts.planned(link, controllers, asked, over, on_path)
     taking_part = controllers if queues else made.candidates
     studies = studies_of(asked, made, replications)
@@ -318,7 +326,8 @@ def by_application(
     """
     groups: dict[Application | None, list[tuple[Part, Results]]] = {}
     for part, one in zip(own, results, strict=True):
-        key = application(part.link, part.candidates[0].value) if workload.has_pages else None
+        of = workload.application
+        key = of(part.link, part.candidates[0].value) if of else None
         groups.setdefault(key, []).append((part, one))
     return [
         Outcome(workload, [p.candidates for p, _ in group], [r for _, r in group], key)

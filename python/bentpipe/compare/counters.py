@@ -1,8 +1,9 @@
 """Counters of the mechanisms on the path: quantities of the studies of a comparison.
 
-The names are the columns of the tables that the recordings of a scenario have, so a new mechanism
-needs no line here. A counter is compared between controllers over the same mechanism: the baseline
-of `bbr + go-back-n` is `cubic + go-back-n`, and that of `bbr over quic` is `cubic over quic`.
+The names are the columns of the tables that the recordings of a scenario have, without those of
+applications. So a new mechanism needs no line here. A counter is compared between controllers over
+the same mechanism: the baseline of `bbr + go-back-n` is `cubic + go-back-n`, and that of
+`bbr over quic` is `cubic over quic`.
 """
 
 from __future__ import annotations
@@ -36,7 +37,7 @@ def names(scenario: Scenario) -> tuple[str, ...]:
     """The quantities that a scenario has from its mechanisms, in the order of their tables."""
     found = []
     for name, columns in _native.number_columns().items():
-        if name not in (RUN, *TABLES.values()):
+        if name not in (RUN, *TABLES.values(), *_native.tables_of_applications()):
             named = [f"{aggregate(column)}({name}.{column})" for column in columns]
             found += [one for one in named if parse(one).native().is_in(scenario)]
     return tuple(found)

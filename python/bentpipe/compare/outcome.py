@@ -17,7 +17,8 @@ if TYPE_CHECKING:
 
     from bentpipe._native import Scenario
     from bentpipe.compare.candidates import Candidate
-    from bentpipe.compare.workloads import Application, Workload
+    from bentpipe.compare.traffic import Application
+    from bentpipe.compare.workloads import Workload
     from bentpipe.study import Results
 
 
@@ -42,6 +43,11 @@ class Outcome:
         """The title of the ranking, which names the application of its pages."""
         title = self.workload.title
         return f"{title} over {self.application.words}" if self.application else title
+
+    @property
+    def head(self) -> str:
+        """The heading of its column."""
+        return self.application.head if self.application else self.workload.head
 
     @cached_property
     def baseline(self) -> str | None:

@@ -8,7 +8,6 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from bentpipe.compare.buffers import LATENCY
 from bentpipe.compare.candidates import NONE as AS_IT_IS
 from bentpipe.console import compact_table, few, keep_lines, lines_of
 from bentpipe.numbers import NONE, missing_interval, scaled
@@ -17,7 +16,7 @@ from bentpipe.study.quantities import shown
 from bentpipe.study.significance import finding_of, text
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from rich.table import Table
 
@@ -30,27 +29,14 @@ MOST_ROWS = 26
 """Rows of a table. `--verbose` prints all."""
 MOST_COUNTERS = 6
 """Counters with differences that are listed."""
-HEADS = {
-    "bulk": "bulk",
-    "web": "page",
-    "web-http3": "page HTTP/3",
-    "web-streams": "page streams",
-    "beside-newreno": "NewReno",
-    "fade": "fade",
-}
-LEGEND = {
-    "bulk": "goodput of one bulk flow",
-    "beside-newreno": "goodput of a NewReno flow that shares the link",
-    "fade": "goodput under the built-in fade",
-}
 
 
 def legend(outcomes: Sequence[Outcome]) -> str:
     """The meaning of the columns and of the marks."""
 
     def named(one: Outcome) -> str:
-        pages = f"load time, {one.title[0].lower()}{one.title[1:]}"
-        return f"{HEADS.get(one.name, one.name)}: {LEGEND.get(one.name, pages)}"
+        over = f", {one.title[0].lower()}{one.title[1:]}" if one.application else ""
+        return f"{one.head}: {one.workload.legend}{over}"
 
     marks = "Mean above its 95 % interval; =: tied with the best."
     return f"{'; '.join(map(named, outcomes))}. {marks}"
@@ -90,18 +76,29 @@ def table_of(names: Sequence[str], titles: dict[str, str], columns: Sequence[Col
 
 
 def columns_of(outcome: Outcome) -> list[Column]:
-    """The quantity that ranks a workload, and the latency under load of a bulk flow."""
+    """The quantity that ranks a workload, and those that stand next to it."""
     places = {place.name: place for place in outcome.places}
-    factor, unit = shown(outcome.workload.quantity)
+    factor, _ = shown(outcome.workload.quantity)
 
     def main(name: str) -> str:
         return cell(places[name], factor, outcome) if name in places else NONE
 
-    found: list[Column] = [(f"{HEADS.get(outcome.name, outcome.name)} {unit}", main)]
-    if outcome.name == "bulk" and LATENCY in outcome.also:
-        means = outcome.also[LATENCY]
-        found.append(("p95 RTT ms", lambda name: scaled(means.get(name))))
+    found: list[Column] = [(with_unit(outcome.head, outcome.workload.quantity), main)]
+    for quantity, head in outcome.workload.beside:
+        found.append((with_unit(head, quantity), mean_of(outcome.also[quantity], quantity)))
     return found
+
+
+def mean_of(means: Mapping[str, float | None], quantity: str) -> Callable[[str], str]:
+    """The cells of a quantity that does not rank: means without intervals."""
+    factor, _ = shown(quantity)
+    return lambda name: scaled(means.get(name), factor)
+
+
+def with_unit(head: str, quantity: str) -> str:
+    """A heading with the unit of its quantity, if it has one."""
+    unit = shown(quantity)[1]
+    return head if unit == "1" else f"{head} {unit}"
 
 
 def cell(place: Place, factor: float, outcome: Outcome) -> str:

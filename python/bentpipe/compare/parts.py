@@ -84,7 +84,8 @@ def planned(
     """Every controller with every transport and mechanism.
 
     Without `transports`, all of them over the transport of the link. With them, those that a
-    transport does not carry are left out. `InputError` if it carries none.
+    transport does not carry are left out. `InputError` if it carries none, and for a workload that
+    no path takes.
     """
     overs: Sequence[Over | None] = transports or [None]
     slots = [
@@ -93,14 +94,13 @@ def planned(
         for mechanism in mechanisms or [AS_IT_IS]
     ]
     changed = [sentence for one in mechanisms for sentence in one.replaced(link)]
-    if not transports:
-        notes = [*changed, *unsplit(slots, asked)]
-        return Plan({workload.name: slots for workload in asked}, notes=notes)
+    # TCP over the link carries all, and middleboxes refuse datagrams.
+    checked = asked if transports else [one for one in asked if one.has_datagrams]
     refused: dict[tuple[Workload, Candidate], str] = {
         (workload, candidate): reason
         for part in slots
         for candidate in part.candidates
-        for workload in asked
+        for workload in checked
         if (reason := why_not(workload, part.link, candidate))
     }
     parts = {
@@ -113,6 +113,10 @@ def planned(
     }
     plan = Plan(parts, grouped(refused, len(asked)))
     check_carried(plan, transports)
+    check_taken(plan)
+    if not transports:
+        plan.notes += [*changed, *unsplit(parts[asked[0].name] if asked else (), asked)]
+        return plan
     plan.notes += [
         *NAMES,
         *changed,
@@ -202,6 +206,14 @@ def check_carried(plan: Plan, transports: Sequence[Over]) -> None:
                 f"--transports: expected controllers that run over {over.name} on this link, found"
                 f" none: {reasons}"
             )
+
+
+def check_taken(plan: Plan) -> None:
+    """`InputError` for a workload that runs over no path."""
+    for name, parts in plan.parts.items():
+        if not parts:
+            reasons = [one.reason for one in plan.left_out if name in one.workloads]
+            raise InputError(f"--workload {name}: {'; '.join(dict.fromkeys(reasons))}")
 
 
 def dropped(transports: Sequence[Over]) -> list[str]:

@@ -9,6 +9,7 @@ from bentpipe import _native
 from bentpipe.compare import buffers, counters, fade
 from bentpipe.compare.buffers import BULK
 from bentpipe.compare.links import fades, phase_of, phases
+from bentpipe.compare.workloads import DEFAULT, LABELS
 from bentpipe.console import few, table
 from bentpipe.numbers import NONE, count, ends, scaled
 from bentpipe.printing.setting import hosts
@@ -30,28 +31,19 @@ if TYPE_CHECKING:
     from bentpipe.compare.workloads import Workload
 
 RTT = "flow.bulk.p95_rtt_ms"
-LABELS = {
-    "flow.bulk.goodput_bps": "goodput",
-    RTT: "latency under load (p95 RTT)",
-    "flow.bulk.timeouts": "timeouts",
-    "page.web.response_s": "page load time",
-    "p95(page.web.response_s)": "p95 page load time",
-    "flow.beside-newreno.goodput_bps": "NewReno goodput",
-    "flow.beside-candidate.goodput_bps": "own goodput",
-    "jain(flow.beside-*.goodput_bps)": "Jain index",
-}
 
 
 def headings(outcome: Outcome) -> list[str]:
     """The columns of a ranking."""
-    quantity = outcome.workload.quantity
-    main = shown(quantity)[1]
-    others = []
-    for name in outcome.workload.also:
-        unit = shown(name)[1]
-        others.append(LABELS[name] if unit in ("1", LABELS[name]) else f"{LABELS[name]} {unit}")
-    return ["rank", "<controller", "<status", f"{LABELS[quantity]} {main}", "95 % interval",
+    main, *others = map(heading, outcome.workload.quantities)
+    return ["rank", "<controller", "<status", main, "95 % interval",
             "minus best", f"<minus {outcome.baseline or NONE}", *others]  # fmt: skip
+
+
+def heading(name: str) -> str:
+    """The label of a quantity, with its unit if the label does not say it."""
+    unit = shown(name)[1]
+    return LABELS[name] if unit in ("1", LABELS[name]) else f"{LABELS[name]} {unit}"
 
 
 def rows(outcome: Outcome) -> list[list[str]]:
@@ -195,12 +187,18 @@ def about_link(
     """What a comparison takes from the link, adds to it and leaves out, in sentences."""
     lines = [link.left_out] if link.left_out else []
     lines += [f"{line}." for line in (*phases(events_of(link, asked)), *fades(link))]
-    if asked != [BULK]:
+    if concerns_fade(asked):
         lines.append(fade.planned(link).sentence)
     # Those of one link are the same in all workloads with one bulk flow.
     if outcomes:
         lines += [f"`bentpipe explain` warns: {one}." for one in outcomes[0].shared_warnings]
     return lines
+
+
+def concerns_fade(asked: Sequence[Workload]) -> bool:
+    """True if the built-in fade is a workload, or is left out of the default ones."""
+    names = {workload.name for workload in asked}
+    return any(workload.fades for workload in asked) or names >= {*DEFAULT} - {"fade"}
 
 
 def windows(link: Link, asked: Sequence[Workload]) -> str:
@@ -224,6 +222,7 @@ def to_dict(
     plan: Plan,
 ) -> dict[str, Any]:
     """The object that `--json` prints, also in `compare.json`."""
+    asked = list(dict.fromkeys(outcome.workload for outcome in outcomes)) or [BULK]
     return {
         "compare": link.name,
         "bentpipe": _native.version(),
@@ -234,9 +233,9 @@ def to_dict(
             "described": described(link),
             "trace": link.replayed(link.bottleneck),
             "left_out": link.left_out or None,
-            "fade": fade.to_dict(link),
-            "about": about_link(link, [o.workload for o in outcomes] or [BULK], outcomes),
-            "events": events_of(link, [o.workload for o in outcomes] or [BULK]),
+            "fade": fade.to_dict(link) if concerns_fade(asked) else None,
+            "about": about_link(link, asked, outcomes),
+            "events": events_of(link, asked),
         },
         "controllers": [candidate.to_dict() for candidate in candidates],
         "left_out": [{"controller": name, "needs": why} for name, why in left_out.items()],
@@ -252,6 +251,9 @@ def workload(outcome: Outcome, link: Link) -> dict[str, Any]:
     return {
         "workload": outcome.name,
         "title": outcome.title,
+        "head": outcome.head,
+        "legend": outcome.workload.legend,
+        "beside": [{"quantity": name, "head": head} for name, head in outcome.workload.beside],
         "application": outcome.application and outcome.application.words,
         "study": outcome.studies[0].study.name,
         "studies": [results.study.name for results in outcome.studies],

@@ -16,6 +16,8 @@ if TYPE_CHECKING:
     from bentpipe.compare.outcome import Outcome
 
 
+BESIDE = "beside-newreno"
+"""The workload in which NewReno is what counts."""
 OWN_GOODPUT = "flow.beside-candidate.goodput_bps"
 STARVED = 0.5
 """Share of the fair share below which a controller is starved."""
@@ -40,17 +42,15 @@ def verdicts(outcomes: Sequence[Outcome]) -> list[Verdict]:
 
     A controller that depends on settings or routers that a link may not have is never recommended.
     """
-    by_name = {outcome.workload.name: outcome for outcome in outcomes}
-    pages = [outcome for outcome in outcomes if outcome.application]
     found = []
-    if "bulk" in by_name:
-        found.append(best(by_name["bulk"], "Best for one bulk flow"))
-    found += [best(each, f"Best for web pages over {words(each)}") for each in pages]
-    if "beside-newreno" in by_name:
-        found.append(safest(by_name["beside-newreno"]))
-    if "fade" in by_name:
-        found.append(best(by_name["fade"], "Best under the built-in fade"))
-        found.append(worst(by_name["fade"], "Worst under the built-in fade"))
+    for outcome in outcomes:
+        if outcome.workload.name == BESIDE:
+            found.append(safest(outcome))
+            continue
+        over = f" over {outcome.application.words}" if outcome.application else ""
+        found.append(best(outcome, f"{outcome.workload.best} {outcome.workload.use}{over}"))
+        if outcome.workload.fades:
+            found.append(worst(outcome, f"Worst under {outcome.workload.use}"))
     return found
 
 
@@ -143,11 +143,6 @@ def judged(
     )
 
 
-def words(outcome: Outcome) -> str:
-    """How the pages of a ranking are loaded."""
-    return outcome.application.words if outcome.application else ""
-
-
 def warned(outcome: Outcome, name: str) -> str:
     """What `bentpipe explain` says about a controller, but not about all others too."""
     shared = outcome.shared_warnings
@@ -175,9 +170,9 @@ def from_worst(outcome: Outcome, higher_is_better: bool) -> list[Place]:
 def told(outcome: Outcome, place: Place) -> str:
     """The number with its interval; in competition with NewReno, the goodput of NewReno."""
     number = amount(place.mean, place.ci95, outcome.unit)
-    if outcome.workload.name == "web":
-        return f"{number} page load time"
-    if outcome.workload.name == "beside-newreno":
+    if outcome.workload.noun:
+        return f"{number} {outcome.workload.noun}"
+    if outcome.workload.name == BESIDE:
         share = kept(outcome, place)
         of = f", {share} of its goodput when competing with another NewReno" if share else ""
         return f"which leaves NewReno {number}{of}"
@@ -231,4 +226,4 @@ def amount(mean: float | None, ci95: Any, unit: str) -> str:
         return "undefined in every run"
     factor, name = common(unit)
     interval = f" ({ends(ci95, factor)})" if ci95 else ""
-    return f"{scaled(mean, factor)}{interval} {name}"
+    return f"{scaled(mean, factor)}{interval} {'' if name == '1' else name}".rstrip()

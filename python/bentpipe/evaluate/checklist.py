@@ -9,6 +9,9 @@ from __future__ import annotations
 
 from dataclasses import dataclass
 
+from bentpipe.compare.workloads import LABELS, named
+from bentpipe.study.quantities import better
+
 FIRST = ("flow.0.controller",)
 """The first flow is the candidate's; others keep their algorithm."""
 ALL = ("flow.*.controller",)
@@ -43,6 +46,8 @@ class Item:
     sets: tuple[str, ...] = ()
     always: tuple[str, ...] = ()
     note: str = ""
+    workload: str = ""
+    """The workload of `bentpipe compare` whose flows replace those of the scenario, if any."""
 
 
 GOODPUT = Measure("flow.candidate.goodput_bps", "goodput", higher_is_better=True)
@@ -264,6 +269,34 @@ CHECKLIST = (
         " 109.35 %.",
     ),
 )
+
+
+def of_workload(name: str) -> Item:
+    """The item of a workload of `bentpipe compare`, over the GEO path of `high-delay`.
+
+    Its measures are the quantities of the workload that have a better direction.
+    """
+    workload = named(name)
+    directions = [(one, better(one)) for one in workload.quantities]
+    return Item(
+        name=name,
+        section="workload",
+        title=workload.title,
+        scenario="path",
+        measures=tuple(
+            Measure(one, LABELS[one], higher_is_better=direction == "higher")
+            for one, direction in directions
+            if direction is not None
+        ),
+        sets=("link.1.delay=290ms", "link.1.queue={ bytes = '1500kB' }"),
+        note="Not an item of the RFC: the workload of `bentpipe compare`, at an RTT of 600 ms."
+        f" First quantity: {workload.legend}.",
+        workload=name,
+    )
+
+
+PEOPLE = tuple(of_workload(name) for name in ("page", "video", "call", "speedtest"))
+"""Workloads of people, which `--workload` chooses. The RFC has no such items."""
 
 NOT_COVERED = {
     "5.2.2": "real-time congestion control: no such flows; latency under load is measured",

@@ -28,6 +28,7 @@ def run_and_print(
     candidate: str,
     baselines: str,
     only: str | None,
+    workload: str | None,
     phase: str,
     quick: bool,
     workers: int | None,
@@ -40,7 +41,7 @@ def run_and_print(
     `command` is the command line that repeats it.
     """
     against = baselines_of(candidate, baselines)
-    chosen = items_of(None if only is None else listed(only))
+    chosen = items_of(*(None if names is None else listed(names) for names in (only, workload)))
     found = run(candidate, against, chosen, phase, quick, workers, out, command, progress=LATE)
     about_to_print("evaluate", lambda: as_json(found.summary).decode(), out)
     if as_one_object:

@@ -12,7 +12,7 @@ from bentpipe.compare.links import phase_of
 from bentpipe.console import nearest
 from bentpipe.errors import InputError
 from bentpipe.evaluate import answer, tables
-from bentpipe.evaluate.checklist import CHECKLIST, Item
+from bentpipe.evaluate.checklist import CHECKLIST, PEOPLE, Item
 from bentpipe.evaluate.findings import Finding, findings, sentences
 from bentpipe.evaluate.items import QUICK_REPLICATIONS, REPLICATIONS, link_of, planned
 from bentpipe.prototypes.spec import listed as controllers_of
@@ -154,6 +154,7 @@ def evaluate(
     *,
     against: Sequence[str] = ("cubic", "newreno"),
     items: Sequence[str] | None = None,
+    workload: Sequence[str] | None = None,
     phase: Phase = "random",
     quick: bool = False,
     workers: int | None = None,
@@ -164,7 +165,8 @@ def evaluate(
 
     `controller` is a name, a name with parameters (`"hybla:rtt0=0.05"`) or a class in Python
     (`"mine.py:Mine"`); `against` are its baselines. `items` are names of the checklist, by default
-    all (docs/evaluate.md). `phase` is that of the events of links. `quick` takes 3 seeds instead of
+    all (docs/evaluate.md). `workload` are names of workloads of people, which are run alone unless
+    there are `items`. `phase` is that of the events of links. `quick` takes 3 seeds instead of
     20. With `out` the studies are kept in this folder, and the same call continues there.
 
     `progress` is called with the number of finished runs. `InputError` for invalid names, before
@@ -173,7 +175,7 @@ def evaluate(
     if phase not in get_args(Phase):
         raise InputError.of_value("phase", "'random' or 'fixed'", repr(phase))
     baselines = baselines_of(controller, ",".join(against))
-    chosen = items_of(items)
+    chosen = items_of(items, workload)
     folder = None if out is None else Path(out)
     return run(controller, baselines, chosen, phase, quick, workers, folder, progress=progress)
 
@@ -229,12 +231,19 @@ def listed(names: str) -> list[str]:
     return list(dict.fromkeys(name.strip() for name in names.split(",")))
 
 
-def items_of(names: Sequence[str] | None) -> list[Item]:
-    """All items or those named; `InputError` for an item that does not exist."""
-    if names is None:
+def items_of(names: Sequence[str] | None, workload: Sequence[str] | None = None) -> list[Item]:
+    """The items and workloads with these names; all items of the checklist without any names.
+
+    `InputError` for an item or a workload that does not exist.
+    """
+    if names is None and workload is None:
         return list(CHECKLIST)
-    known = {item.name: item for item in CHECKLIST}
-    for name in names:
-        if name not in known:
-            raise InputError(f"there is no item {name!r}{nearest(name, known)}")
-    return [known[name] for name in dict.fromkeys(names)]
+    found: list[Item] = []
+    for kind, listed_there, wanted in (("item", CHECKLIST, names), ("workload", PEOPLE, workload)):
+        known = {item.name: item for item in listed_there}
+        for name in wanted or ():
+            if name not in known:
+                expected = f"{nearest(name, known)}; expected {', '.join(known)}"
+                raise InputError(f"there is no {kind} {name!r}{expected}")
+            found.append(known[name])
+    return list(dict.fromkeys(found))

@@ -9,6 +9,7 @@ from typing import TYPE_CHECKING
 from bentpipe._native import Scenario
 from bentpipe.compare.candidates import setting
 from bentpipe.compare.links import Link
+from bentpipe.compare.workloads import named
 from bentpipe.study import Parameter, Quantity, Replications, Study
 
 if TYPE_CHECKING:
@@ -42,6 +43,7 @@ def planned(
 ) -> Study:
     """The study of an item."""
     link = link_of(item, phase)
+    scenario = named(item.workload).scenario(link) if item.workload else link.scenario
     names = names_of(item, candidate, against)
     controllers = Parameter(
         "controller", item.controllers[0], tuple(setting(name, link) for name in names)
@@ -52,8 +54,8 @@ def planned(
     ]
     return Study.make(
         name=f"evaluate-{item.name}",
-        title=f"{item.title} (section {item.section})",
-        scenario=link.scenario.with_({"name": item.name}),
+        title=f"{item.title} ({'' if item.workload else 'section '}{item.section})",
+        scenario=scenario.with_({"name": item.name}),
         parameters=[controllers, *varied],
         zips=[tuple(item.paths)] if len(item.paths) > 1 else [],
         quantities=[Quantity(measure.quantity) for measure in item.measures],

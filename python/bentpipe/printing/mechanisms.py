@@ -17,6 +17,8 @@ from bentpipe.numbers import decimals
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping
 
+    import polars as pl
+
     from bentpipe._native import Recording
 
 
@@ -319,7 +321,17 @@ TABLES: Mapping[str, tuple[Shown, ...]] = {
         number("up ms", "upload_latency_ms", places=1),
         number("round trips/min", "responsiveness_rpm"),
     ),
+    "sessions": (
+        words("flow"),
+        words("application"),
+        number("session", "session"),
+        number("start s", "start_s", places=1),
+        number("duration s", "duration_s", places=1),
+        Shown("<complete", lambda row: "yes" if row["completed"] else "no"),
+    ),
 }
+MOST_ROWS = {"sessions": 30}
+"""Rows of tables that are long in usual runs. The recording has the others."""
 
 
 def print_on_path(recording: Recording) -> None:
@@ -328,13 +340,25 @@ def print_on_path(recording: Recording) -> None:
     for name, columns in TABLES.items():
         if name in recorded:
             listed = table(*(column.heading for column in columns))
-            for row in recording.table(name).iter_rows(named=True):
+            rows = recording.table(name)
+            for row in rows.head(MOST_ROWS.get(name, rows.height)).iter_rows(named=True):
                 listed.add_row(*(column.text(row) for column in columns))
             show(listed)
+            if rows.height > MOST_ROWS.get(name, rows.height):
+                print_counts(rows, MOST_ROWS[name])
     if "legs" in recorded:
         show(SPLIT_FLOWS)
     if "mtu" in recorded:
         print_black_holes(recording)
+
+
+def print_counts(sessions: pl.DataFrame, shown: int) -> None:
+    """Print the number of sessions of each application, of which the table has the first."""
+    said = [
+        f"{name}: {rows.height} begun, {rows['completed'].sum()} complete"
+        for (name,), rows in sessions.group_by("application", maintain_order=True)
+    ]
+    show(f"The first {shown} of {sessions.height} sessions. {'; '.join(said)}.")
 
 
 def print_black_holes(recording: Recording) -> None:

@@ -144,6 +144,10 @@ def page_of(source: Source) -> Page:
             from bentpipe.report.evaluate import evaluate_page
 
             return evaluate_page(source.folder)
+        if source.kind == "experience":
+            from bentpipe.report.experience import experience_page
+
+            return experience_page(source.folder)
         from bentpipe.report.reproductions import reproductions_page
 
         return reproductions_page(source.reproductions)

@@ -6,17 +6,19 @@ line. The table is in order of rank and fits the screen. Everything else of a pa
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from functools import partial
+from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bentpipe.evaluate.answer import answer as evaluated
 from bentpipe.numbers import NONE, count
 from bentpipe.plots import Spot, tradeoff_figure, with_front
 from bentpipe.report import queues
 from bentpipe.report.page import Cell, Column, First, Table
+from bentpipe.report.rankings import Ranking
 from bentpipe.report.shown import Shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
     from pathlib import Path
 
     from bentpipe.explanation import Figures
@@ -34,8 +36,13 @@ HEADS = {
     "bulk": "goodput",
     "beside-newreno": "left to NewReno",
     "fade": "goodput in fade",
+    "video": "video",
+    "call": "call MOS",
+    "speedtest": "speed test",
 }
 TIED = "= not significantly different from the best of its column."
+CellOf: TypeAlias = "Callable[[Mapping[str, Any] | None], Cell]"
+"""The cell of a place in a ranking; None if the candidate is not in it."""
 LABELS = ("choose", "costs", "sure", "on")
 
 
@@ -68,10 +75,13 @@ def of_comparison(folder: Path, found: Mapping[str, Any]) -> First | None:
 
 
 def ranked_figure(folder: Path, found: Mapping[str, Any], best: Sequence[str]) -> Figure | None:
-    """Goodput of one bulk flow against its latency; None where no connection spans the path."""
+    """Goodput of one bulk flow against its latency, or the first ranking without a bulk flow.
+
+    None where no connection spans the path.
+    """
     bulk = next((one for one in found["workloads"] if one["workload"] == "bulk"), None)
     if bulk is None:
-        return None
+        return Ranking(found["workloads"][0], []).figure()
     goodput = Shown(bulk["quantity"], "goodput of one bulk flow", bulk["unit"])
     spots = [
         Spot(
@@ -101,36 +111,60 @@ def ranked_table(found: Mapping[str, Any], best: Sequence[str]) -> Table:
     """The candidates in the order of the first ranking, with their means in all of them."""
     workloads = found["workloads"]
     first = workloads[0]
-    names = [place["controller"] for place in first["ranking"]]
+    ranked = [[place["controller"] for place in one["ranking"]] for one in workloads]
+    names = list(dict.fromkeys(name for each in ranked for name in each))
     wanted = {*best, first["baseline"]}
     kept = [name for name in names if name in wanted]
     room = MOST_ROWS - len([name for name in kept if names.index(name) >= MOST_ROWS])
     shown = [name for number, name in enumerate(names) if number < room or name in wanted]
-    forms = [Shown(one["quantity"], one["label"], one["unit"]) for one in workloads]
     heads = [HEADS.get(one["workload"], page_head(one, workloads)) for one in workloads]
+    groups = [columns_of(one, head) for one, head in zip(workloads, heads, strict=True)]
     columns = [Column("rank"), Column("controller", numeric=False)]
-    columns += [Column(h, form.column_unit) for h, form in zip(heads, forms, strict=True)]
-    columns.insert(3, Column("p95 RTT", "ms"))
+    columns += [column for group in groups for column, _ in group]
     by_name = [{p["controller"]: p for p in one["ranking"]} for one in workloads]
     rows = []
     for name in shown:
-        place = by_name[0][name]
-        cells = [Cell(f"{place['rank']}", place["rank"]), Cell(name)]
-        cells += [
-            mean_cell(form, places.get(name)) for form, places in zip(forms, by_name, strict=True)
+        place = by_name[0].get(name)
+        rank = Cell(f"{place['rank']}", place["rank"]) if place else Cell(NONE)
+        cells = [
+            cell(places.get(name))
+            for group, places in zip(groups, by_name, strict=True)
+            for _, cell in group
         ]
-        cells.insert(3, Shown(LATENCY, "", "ms").number_cell(place["also"].get(LATENCY)))
-        rows.append(cells)
+        rows.append([rank, Cell(name), *cells])
     strong = [number for number, name in enumerate(shown) if name in best]
     notes = " ".join([TIED, *rest(len(shown), len(names))])
     caption = f"By {heads[0]}, best first. {notes}"
     return Table("rank", caption, columns, rows, strong=strong, is_short=True)
 
 
+def columns_of(one: Mapping[str, Any], head: str) -> list[tuple[Column, CellOf]]:
+    """The columns of a ranking with their cells: the quantity, and those next to it."""
+    main = Shown(one["quantity"], one["label"], one["unit"])
+    found: list[tuple[Column, CellOf]] = [
+        (Column(head, main.column_unit), partial(mean_cell, main))
+    ]
+    also = {other["quantity"]: other for other in one["also"]}
+    # Not in comparisons of earlier releases.
+    default = [{"quantity": LATENCY, "head": "p95 RTT"}] if LATENCY in also else []
+    for beside in one.get("beside", default):
+        quantity, label = beside["quantity"], beside["head"]
+        form = Shown(quantity, label, also[quantity]["unit"])
+        found.append((Column(label, form.column_unit), partial(beside_cell, form)))
+    return found
+
+
+def beside_cell(form: Shown, place: Mapping[str, Any] | None) -> Cell:
+    """A mean next to the quantity of its ranking."""
+    return Cell(NONE) if place is None else form.number_cell(place["also"].get(form.name))
+
+
 def page_head(one: Mapping[str, Any], workloads: Sequence[Mapping[str, Any]]) -> str:
     """The heading of a ranking of pages; with its application if there are several."""
     several = sum(bool(other.get("application")) for other in workloads) > 1
     words = (one.get("application") or one["title"]).partition(",")[0]
+    if "application" in one and one["application"] is None:
+        return str(one["label"])
     return f"page load time, {words}" if several else "page load time"
 
 

@@ -12,7 +12,7 @@ from bentpipe.seal import is_whole
 if TYPE_CHECKING:
     from pathlib import Path
 
-Kind = Literal["run", "study", "papers", "compare", "evaluate"]
+Kind = Literal["run", "study", "papers", "compare", "evaluate", "experience"]
 
 MARKS: dict[str, Kind] = {
     "study.json": "study",
@@ -20,11 +20,13 @@ MARKS: dict[str, Kind] = {
     "rows.json": "papers",
     "compare.json": "compare",
     "evaluate.json": "evaluate",
+    "experience.json": "experience",
 }
 """The file by which each kind of folder is recognised."""
 
 EXPECTED = (
-    "a folder that `bentpipe run`, `study`, `compare`, `evaluate` or `papers run` wrote by --out"
+    "a folder that `bentpipe run`, `study`, `compare`, `evaluate`, `experience` or `papers run`"
+    " wrote by --out"
 )
 
 

@@ -98,7 +98,8 @@ LOWER = (
     "completion_s", "response_s", "rtt_ms", "queueing_delay_ms", "queue_bytes", "dropped_packets",
     "corrupted_packets", "retransmitted", "timeouts", "aborted", "delay_ms", "latency_ms",
     "response_ms", "mouth_to_ear_ms", "jitter_ms", "loss", "stalls", "stalled_s", "stall_ratio",
-    "start_up_s", "above_100ms", "above_150ms", "above_300ms", "above_deadline",
+    "start_up_s", "byte_index_s", "object_index_s", "load_s", "above_100ms", "above_150ms",
+    "above_300ms", "above_deadline",
 )  # fmt: skip
 """Ends of columns of which less is better."""
 Interval = Literal["student", "bootstrap"]

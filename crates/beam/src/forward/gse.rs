@@ -1,5 +1,5 @@
-//! Headers of generic stream encapsulation (GSE, ETSI TS 102 606-1): a packet goes into a frame as a
-//! whole, or in fragments.
+//! Headers of generic stream encapsulation (GSE, ETSI TS 102 606-1): a packet goes into a frame as
+//! a whole, or in fragments.
 //!
 //! The sizes are those that implementations of GSE use; the standard itself was not available.
 

@@ -1,8 +1,9 @@
 //! The forward carrier of a beam: one gateway sends frames of DVB-S2 to many terminals.
 //!
 //! A packet waits in the queue of its terminal, or in one queue for all. When the carrier is free,
-//! the [scheduler](Scheduler) takes packets out. Each goes into the open frame of the modulation and
-//! code that its terminal has at that moment, so a byte to a terminal in rain takes more symbols.
+//! the [scheduler](Scheduler) takes packets out. Each goes into the open frame of the modulation
+//! and code that its terminal has at that moment, so a byte to a terminal in rain takes more
+//! symbols.
 //!
 //! A frame is sent when it is full, when its first packet has waited for the hold time, or when the
 //! carrier would be idle otherwise. A packet that does not fit is continued in the next frame of
@@ -67,7 +68,7 @@ impl Settings {
     }
 }
 
-/// What the carrier has sent with a modulation and code.
+/// Frames that the carrier has sent with a modulation and code.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Airtime {
     /// Frames.
@@ -289,7 +290,7 @@ impl<P> Forward<P> {
         &self.settings
     }
 
-    /// What the carrier has sent, by modulation and code.
+    /// Frames that the carrier has sent, by modulation and code.
     pub fn airtime(&self) -> &[Airtime] {
         &self.airtime
     }

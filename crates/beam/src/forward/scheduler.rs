@@ -5,8 +5,8 @@ use std::collections::VecDeque;
 use super::{Settings, Terminal};
 use crate::packet::{TerminalId, Waiting};
 
-/// Bytes that a terminal may send in its turn, in the measure of [`Share::Bytes`]: a packet of usual
-/// length.
+/// Bytes that a terminal may send in its turn, in the measure of [`Share::Bytes`]: a packet of
+/// usual length.
 const QUANTUM: u32 = 1500;
 
 /// The order of packets.
@@ -18,7 +18,7 @@ pub enum Scheduler {
     DeficitRoundRobin(Share),
 }
 
-/// What terminals with packets have in equal shares.
+/// The good that terminals with packets have in equal shares.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Share {
     /// Bytes: equal rates. A terminal in rain takes airtime from the others.

@@ -1,8 +1,8 @@
 //! The allocation of slots by the network control centre: max-min fairness.
 //!
-//! Nobody gets more slots than requested. What is missing is missing for those who request most: all
-//! of them get the same number of slots, in the measure of their weights. Remainders go round, so
-//! that shares are equal over time.
+//! No terminal gets more slots than it requests. A shortage is that of the terminals which request
+//! most: all of them get the same number of slots, in the measure of their weights. Remainders go
+//! round, so that shares are equal over time.
 
 /// Slots for demands of (slots, weight) out of `capacity`. The remainder of a frame begins at
 /// demand number `turn`.

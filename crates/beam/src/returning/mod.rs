@@ -5,8 +5,8 @@
 //! carries one burst. The slots of a frame are assigned in this order:
 //!
 //! - Constant rate (CRA): slots that go round among the terminals of a group, without requests.
-//! - On request: rates (RBDC) by max-min fairness, then volumes (VBDC, AVBDC) in the same way. Rates
-//!   that do not fit are lost, volumes wait.
+//! - On request: rates (RBDC) by max-min fairness, then volumes (VBDC, AVBDC) in the same way.
+//!   Rates that do not fit are lost, volumes wait.
 //! - Free capacity (FCA): all other slots go round among the terminals that may have them, without
 //!   requests.
 //!
@@ -18,10 +18,10 @@
 //!   request at most the slots of one carrier. Another slot at the same instant is not used.
 //! - Requests have control slots of their own: none is lost, and they take no capacity. Groups with
 //!   random access have no such slots: `random` says how they request.
-//! - Rate and volume are counted in slots of the group's waveform, with what a long packet leaves in
-//!   a burst. A requested rate is rounded up to whole slots of a frame, or a lone ACK would wait
-//!   until the parts of several frames make a slot. Requests of volumes count the bursts of the
-//!   packets that wait.
+//! - Rate and volume are counted in slots of the group's waveform. A burst carries the bytes that
+//!   one in the middle of a long packet has. A requested rate is rounded up to whole slots of a
+//!   frame, or a lone ACK would wait until the parts of several frames make a slot. Requests of
+//!   volumes count the bursts of the packets that wait.
 //! - Slots on request are one behind the other, and the terminal that comes first goes round.
 //! - Terminals without packets and requests are not visited. What they have of CRA and FCA follows
 //!   from the number of the frame.

@@ -53,7 +53,7 @@ pub struct Policy {
     pub constant: f64,
 }
 
-/// What a terminal remembers of its requests.
+/// The part of its requests that a terminal remembers.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
     /// Bits that have arrived since the last request.

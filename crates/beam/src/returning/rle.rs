@@ -12,7 +12,7 @@ pub const MIDDLE: u32 = 2;
 /// Header of the last fragment.
 pub const LAST: u32 = 2;
 
-/// What a burst takes of a packet of `bytes` of which `sent` are sent, into `room` bytes.
+/// A part of a packet in a burst.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Piece {
     /// Bytes of the packet.

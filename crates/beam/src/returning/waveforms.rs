@@ -1,7 +1,7 @@
 //! Linear waveforms of DVB-RCS2: what a burst carries and which Es/N0 it needs.
 //!
-//! Source: the linear modulation bursts of ETSI EN 301 545-2, waveforms 3 to 22 without transmission
-//! security. Payloads and symbols were taken from SNS3 (sns3/sns3-satellite,
+//! Source: the linear modulation bursts of ETSI EN 301 545-2, waveforms 3 to 22 without
+//! transmission security. Payloads and symbols were taken from SNS3 (sns3/sns3-satellite,
 //! dvbRcs2Waveforms.txt), and Es/N0 from OpenSAND (CNES/opensand, topology.xml), whose values agree
 //! with SNS3's link curves within 0.11 dB. The standard itself was not available.
 

@@ -4,7 +4,6 @@ use units::Time;
 
 use super::{Direction, Fate};
 use crate::demand::{Action, DemandSettings, Terminal};
-use crate::dynamics::Arrival;
 use crate::queue::{Content, Queue, Queued, Served};
 
 impl Direction {
@@ -71,19 +70,9 @@ impl Direction {
             let packet = scheduled.sending.take()?;
             let left = terminal.finish(packet.since);
             let corrupted = self.line.channel.corrupts(left, packet.unframed);
-            let Arrival { at: arrival, corrupted } = match &mut self.dynamics {
-                Some(dynamics) => dynamics.arrival(
-                    now,
-                    (left, packet.bytes),
-                    corrupted,
-                    &mut self.line.transmitter,
-                ),
-                None => Arrival { at: left + self.line.delay, corrupted },
-            };
-            let fate = match corrupted {
-                false => Fate::Arrives(arrival),
-                true => Fate::Corrupted(self.line.far_end.expect(now, arrival)),
-            };
+            let sent = (left, packet.bytes);
+            let arrival = self.line.arrival(&mut self.dynamics, now, sent, corrupted);
+            let fate = self.line.fate(now, arrival);
             return Some(Served { content: Content::Ends(packet), fate });
         }
     }

@@ -5,6 +5,7 @@ use units::{Span, Time};
 
 use super::Fate;
 use crate::channel::Channel;
+use crate::dynamics::{Arrival, Dynamics};
 use crate::far_end::FarEnd;
 use crate::framing::Framing;
 use crate::priority::Priority;
@@ -82,6 +83,32 @@ impl Line {
     pub(super) fn transmit(&mut self, start: Time, bytes: u32, unframed: u32) -> (Time, bool) {
         let (_, left) = self.transmitter.send(start, bytes);
         (left, self.channel.corrupts(left, unframed))
+    }
+
+    /// Arrival of `bytes` whose last bit was sent at `left`, with the dynamics of the direction.
+    #[inline(always)]
+    pub(super) fn arrival(
+        &mut self,
+        dynamics: &mut Option<Box<Dynamics>>,
+        now: Time,
+        (left, bytes): (Time, u32),
+        corrupted: bool,
+    ) -> Arrival {
+        match dynamics {
+            Some(dynamics) => {
+                dynamics.arrival(now, (left, bytes), corrupted, &mut self.transmitter)
+            }
+            None => Arrival { at: left + self.delay, corrupted },
+        }
+    }
+
+    /// Fate of a packet with this arrival. The far end expects a corrupted one.
+    #[inline(always)]
+    pub(super) fn fate(&mut self, now: Time, arrival: Arrival) -> Fate {
+        match arrival.corrupted {
+            false => Fate::Arrives(arrival.at),
+            true => Fate::Corrupted(self.far_end.expect(now, arrival.at)),
+        }
     }
 
     /// The queue does not take a packet as it is.

@@ -5,7 +5,6 @@ use units::{Span, Time};
 
 use super::{Direction, Fate};
 use crate::arq::{Frame, Sender, Status};
-use crate::dynamics::Arrival;
 use crate::queue::{Content, Next, Queue, Queued, Served};
 
 impl Direction {
@@ -282,35 +281,27 @@ impl Direction {
             };
             let bytes = self.line.framing.bytes(unframed);
             let (left, corrupted) = self.line.transmit(start, bytes, unframed);
-            let Arrival { at: arrival, corrupted } = match &mut self.dynamics {
-                Some(dynamics) => {
-                    dynamics.arrival(now, (left, bytes), corrupted, &mut self.line.transmitter)
-                }
-                None => Arrival { at: left + self.line.delay, corrupted },
-            };
+            let arrival = self.line.arrival(&mut self.dynamics, now, (left, bytes), corrupted);
             if let (Content::Frame(frame) | Content::Repeat(frame), Some(arq)) =
                 (&content, &mut scheduled.arq)
             {
-                arq.leaves(frame, left, corrupted);
+                arq.leaves(frame, left, arrival.corrupted);
             }
             if let (Content::Coded(_), Some(fec)) = (&content, &mut scheduled.fec) {
-                fec.leaves(corrupted);
+                fec.leaves(arrival.corrupted);
             }
-            let fate = match (corrupted, &content) {
-                (false, _) => Fate::Arrives(arrival),
-                (true, Content::Packet(_)) => {
-                    Fate::Corrupted(self.line.far_end.expect(now, arrival))
-                }
-                // No packet is lost yet.
-                (
-                    true,
-                    Content::Frame(_)
-                    | Content::Repeat(_)
-                    | Content::Status
-                    | Content::Coded(_)
-                    | Content::Begins(_)
-                    | Content::Ends(_),
-                ) => Fate::Corrupted(arrival),
+            let fate = match &content {
+                Content::Packet(_) => self.line.fate(now, arrival),
+                // No packet is lost yet if a frame is corrupted.
+                Content::Frame(_)
+                | Content::Repeat(_)
+                | Content::Status
+                | Content::Coded(_)
+                | Content::Begins(_)
+                | Content::Ends(_) => match arrival.corrupted {
+                    false => Fate::Arrives(arrival.at),
+                    true => Fate::Corrupted(arrival.at),
+                },
             };
             self.plan();
             return Some(Served { content, fate });

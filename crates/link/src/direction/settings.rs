@@ -143,6 +143,14 @@ impl Settings {
         self.reorder || self.reordering.is_some() || self.jitter.reorders()
     }
 
+    /// Returns true if a setting other than AQM, ARQ and FEC needs a queue that decides at dequeue.
+    pub(super) fn decides_late(&self) -> bool {
+        self.feedback.is_some()
+            || self.overtakes()
+            || self.duplication.is_some()
+            || !self.framing.is_plain()
+    }
+
     /// Bytes that ARQ or FEC add to each packet. They can be corrupted.
     pub fn header(&self) -> u32 {
         self.arq.map_or(0, |arq| arq.header) + self.fec.map_or(0, |fec| fec.header)

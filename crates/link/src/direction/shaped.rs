@@ -3,7 +3,6 @@
 use units::Time;
 
 use super::{Direction, Fate};
-use crate::dynamics::Arrival;
 use crate::queue::{Content, Queue, Queued, Served};
 
 impl Direction {
@@ -47,19 +46,9 @@ impl Direction {
             };
             scheduled.shaper.as_mut()?.take(start, packet.bytes);
             let (left, corrupted) = self.line.transmit(start, packet.bytes, packet.unframed);
-            let Arrival { at: arrival, corrupted } = match &mut self.dynamics {
-                Some(dynamics) => dynamics.arrival(
-                    now,
-                    (left, packet.bytes),
-                    corrupted,
-                    &mut self.line.transmitter,
-                ),
-                None => Arrival { at: left + self.line.delay, corrupted },
-            };
-            let fate = match corrupted {
-                false => Fate::Arrives(arrival),
-                true => Fate::Corrupted(self.line.far_end.expect(now, arrival)),
-            };
+            let sent = (left, packet.bytes);
+            let arrival = self.line.arrival(&mut self.dynamics, now, sent, corrupted);
+            let fate = self.line.fate(now, arrival);
             self.plan();
             return Some(Served { content, fate });
         }

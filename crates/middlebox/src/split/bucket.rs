@@ -13,14 +13,14 @@
 
 use std::collections::VecDeque;
 
+use link::Tokens;
 use units::{Bytes, Rate, Span, Time};
 
 /// The time for whose tokens a bucket has room if nothing else is set, and the least number of
 /// packets.
 const USUAL_TIME: Span = Span::from_millis(50);
 const USUAL_PACKETS: u64 = 5;
-/// Tokens are counted in billionths of a bit: a nanosecond brings a whole number of them at any
-/// rate.
+/// Billionths of a bit in a byte. A nanosecond brings a number of them that is the rate in bit/s.
 const PER_BYTE: u128 = 8 * 1_000_000_000;
 
 /// Rate and size of a bucket.
@@ -47,17 +47,15 @@ impl BucketSettings {
 #[derive(Clone, Debug)]
 pub struct Bucket<E> {
     settings: BucketSettings,
-    /// Tokens at `counted_at`.
-    tokens: u128,
-    counted_at: Time,
+    tokens: Tokens,
     line: VecDeque<E>,
 }
 
 impl<E> Bucket<E> {
     /// A full bucket.
     pub fn new(settings: BucketSettings) -> Self {
-        let tokens = u128::from(settings.burst.get()) * PER_BYTE;
-        Self { settings, tokens, counted_at: Time::ZERO, line: VecDeque::new() }
+        let tokens = Tokens::new(settings.rate, settings.burst);
+        Self { settings, tokens, line: VecDeque::new() }
     }
 
     /// Returns true if nobody waits and a packet may leave.
@@ -67,20 +65,18 @@ impl<E> Bucket<E> {
 
     /// A packet of `bytes` leaves.
     pub fn spend(&mut self, bytes: u64) {
-        self.tokens = self.tokens.saturating_sub(u128::from(bytes) * PER_BYTE);
+        self.tokens.spend(bytes);
     }
 
     /// `bytes` for which tokens were taken did not leave.
     pub fn put_back(&mut self, bytes: u64) {
-        let most = u128::from(self.settings.burst.get()) * PER_BYTE;
-        self.tokens = (self.tokens + u128::from(bytes) * PER_BYTE).min(most);
+        self.tokens.put_back(bytes);
     }
 
     /// Applies other settings from now on. The line stays.
     pub fn change(&mut self, now: Time, settings: BucketSettings) {
-        let _ = self.has_tokens(now);
         self.settings = settings;
-        self.put_back(0);
+        self.tokens.change(now, settings.rate, settings.burst);
     }
 
     /// Rate and size.
@@ -113,22 +109,12 @@ impl<E> Bucket<E> {
         if self.line.is_empty() {
             return Time::NEVER;
         }
-        let missing = self.needed().saturating_sub(self.tokens);
-        let nanos = missing.div_ceil(u128::from(self.settings.rate.bits_per_second()));
-        self.counted_at + Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
-    }
-
-    fn needed(&self) -> u128 {
-        u128::from(self.settings.packet.get()) * PER_BYTE
+        self.tokens.ready_at(self.settings.packet.get())
     }
 
     fn has_tokens(&mut self, now: Time) -> bool {
-        let nanos = u128::from(now.since(self.counted_at).as_nanos());
-        let arrived = nanos * u128::from(self.settings.rate.bits_per_second());
-        let most = u128::from(self.settings.burst.get()) * PER_BYTE;
-        self.tokens = (self.tokens + arrived).min(most);
-        self.counted_at = now;
-        self.tokens >= self.needed()
+        self.tokens.count_until(now);
+        self.tokens.has(self.settings.packet.get())
     }
 }
 

@@ -3,12 +3,12 @@
 //! Each is one line of `machines!`. Its driver is a file of this folder: it passes times and
 //! messages to the state machine, and makes rows of its table.
 
-use recording::{ExtraTable, TableDefinition};
+use recording::{ExtraTable, PageRecord, TableDefinition};
 use scenario::Scenario;
 use scenario::model::Flow;
 use units::Time;
 
-use super::{Application, Context, EndpointId, Kind};
+use super::{Application, Context, EndpointId, sessions};
 
 /// A state machine with its connections.
 pub(super) trait Driver: Sized {
@@ -75,8 +75,23 @@ macro_rules! machines {
             }
         }
 
+        impl Machine {
+            /// Web pages, if it loads any.
+            pub(super) fn pages(&self) -> Vec<PageRecord> {
+                if let Self::Page(loader) = self { loader.pages() } else { Vec::new() }
+            }
+        }
+
         /// The tables that applications add to recordings. A run has those of its applications.
-        pub static APPLICATION_TABLES: &[&[TableDefinition]] = &[$(<$driver>::TABLES,)+];
+        pub static APPLICATION_TABLES: &[&[TableDefinition]] =
+            &[$(<$driver>::TABLES,)+ sessions::TABLES];
+
+        /// Returns true if a flow has rows in one of [`APPLICATION_TABLES`], once it has begun.
+        pub fn has_application_table(flow: &Flow, table: &str) -> bool {
+            let is_in = |tables: &[TableDefinition]| tables.iter().any(|one| one.name == table);
+            (flow.sessions.is_some() && is_in(sessions::TABLES))
+                $(|| (is_in(<$driver>::TABLES) && <$driver>::of(flow).is_some()))+
+        }
 
         /// The tables of the applications of a run that ended at `end`.
         pub fn application_tables(
@@ -87,14 +102,16 @@ macro_rules! machines {
             let mut tables = Vec::new();
             $({
                 let flows = (0..).zip(&scenario.flows).zip(applications);
-                let all = flows.filter_map(|((number, flow), application)| match &application.kind {
-                    Kind::Machine(Machine::$variant(driver)) => {
-                        Some((number, flow.name.as_str(), &**driver))
-                    }
-                    _ => None,
+                let all = flows.flat_map(|((number, flow), application)| {
+                    let machines = application.kind.machines().into_iter();
+                    machines.filter_map(move |machine| match machine {
+                        Machine::$variant(driver) => Some((number, flow.name.as_str(), &**driver)),
+                        _ => None,
+                    })
                 });
                 tables.extend(<$driver>::tables(all, end));
             })+
+            tables.extend(sessions::tables(scenario.flows.iter().zip(applications)));
             tables.into_iter().filter_map(ExtraTable::filled).collect()
         }
     };

@@ -9,6 +9,7 @@ mod download;
 mod machine;
 mod messages;
 mod page;
+mod sessions;
 mod source;
 mod speedtest;
 mod video;
@@ -20,10 +21,11 @@ use scenario::model::{Flow, Traffic};
 use transport::{AbortCause, Datagrams, Streams};
 use units::{Span, Time};
 
-pub use machine::{APPLICATION_TABLES, application_tables};
+pub use machine::{APPLICATION_TABLES, application_tables, has_application_table};
 
 use download::Transfer;
 use machine::Machine;
+use sessions::Sessions;
 use source::Source;
 use web::Browser;
 
@@ -85,6 +87,71 @@ enum Kind {
     Browser(Box<Browser>),
     Source(Box<Source>),
     Machine(Machine),
+    Sessions(Box<Sessions>),
+}
+
+impl Kind {
+    /// The application of a flow whose applications can begin again, before its start.
+    fn of(flow: &Flow) -> Self {
+        match &flow.traffic {
+            Traffic::Download { size, request } => {
+                Self::Transfer(Transfer::download(size.get(), request.get()))
+            }
+            _ => Self::Machine(Machine::of(flow).expect("each of them has its driver")),
+        }
+    }
+
+    /// Stopped before it had done all it had to.
+    fn is_cut_short(&self) -> bool {
+        match self {
+            Self::Transfer(transfer) => transfer.is_cut_short(),
+            Self::Browser(browser) => browser.is_cut_short(),
+            Self::Source(_) | Self::Sessions(_) => false,
+            Self::Machine(machine) => machine.is_cut_short(),
+        }
+    }
+
+    /// Starts as a session.
+    fn begin_session(&mut self, context: &mut Context<'_>) {
+        if let Self::Transfer(transfer) = self {
+            transfer.start(context);
+        }
+    }
+
+    /// A timer of the session has expired. Returns true if it is over.
+    fn go_on(&mut self, context: &mut Context<'_>) -> bool {
+        if let Self::Machine(machine) = self { machine.on_timer(context) } else { false }
+    }
+
+    /// Begins nothing new. Returns true if the session is over.
+    fn stop_session(&mut self, context: &mut Context<'_>) -> bool {
+        match self {
+            Self::Transfer(transfer) => transfer.stop(context),
+            Self::Machine(machine) => {
+                machine.stop();
+                false
+            }
+            Self::Browser(_) | Self::Source(_) | Self::Sessions(_) => false,
+        }
+    }
+
+    /// Something has arrived at an endpoint of the session. Returns true if it is over.
+    fn on_session_received(&mut self, context: &mut Context<'_>, endpoint: EndpointId) -> bool {
+        match self {
+            Self::Transfer(transfer) => transfer.on_received(context, endpoint),
+            Self::Machine(machine) => machine.on_received(context, endpoint),
+            Self::Browser(_) | Self::Source(_) | Self::Sessions(_) => false,
+        }
+    }
+
+    /// The state machines of the crate `applications`: of all sessions that have begun.
+    fn machines(&self) -> Vec<&Machine> {
+        match self {
+            Self::Machine(machine) => vec![machine],
+            Self::Sessions(sessions) => sessions.kinds().flat_map(Self::machines).collect(),
+            Self::Transfer(_) | Self::Browser(_) | Self::Source(_) => Vec::new(),
+        }
+    }
 }
 
 /// A flow: its connections and the application that drives them.
@@ -114,11 +181,10 @@ pub fn applications(scenario: &Scenario, seed: u64) -> Vec<Application> {
 impl Application {
     /// The application of flow number `number`, before its start.
     fn new(flow: &Flow, number: usize, seed: u64) -> Self {
-        let endless = flow.traffic.is_endless();
+        let sessions = Sessions::of(flow, number, seed);
+        let endless = flow.traffic.is_endless() || sessions.is_some();
         let kind = match &flow.traffic {
-            Traffic::Download { size, request } => {
-                Kind::Transfer(Transfer::download(size.get(), request.get()))
-            }
+            _ if let Some(sessions) = sessions => Kind::Sessions(sessions.into()),
             Traffic::Bulk { size } => Kind::Transfer(Transfer::bulk(size.map(units::Bytes::get))),
             Traffic::Web(web) => Kind::Browser(Browser::new(*web).into()),
             Traffic::Constant { rate, message } => {
@@ -127,14 +193,12 @@ impl Application {
             Traffic::OnOff { rate, message, pattern } => {
                 Kind::Source(Source::on_off(*rate, *message, *pattern, number, seed).into())
             }
-            Traffic::Page(_)
+            Traffic::Download { .. }
+            | Traffic::Page(_)
             | Traffic::Call(_)
             | Traffic::Messages(_)
             | Traffic::Video(_)
-            | Traffic::Speedtest(_) => {
-                let machine = Machine::of(flow).expect("each of them has its driver");
-                Kind::Machine(machine)
-            }
+            | Traffic::Speedtest(_) => Kind::of(flow),
         };
         Self {
             start: Time::ZERO + flow.start,
@@ -155,20 +219,14 @@ impl Application {
 
     /// Returns true if it is complete.
     pub fn is_completed(&self) -> bool {
-        let cut_short = match &self.kind {
-            Kind::Transfer(transfer) => transfer.is_cut_short(),
-            Kind::Browser(browser) => browser.is_cut_short(),
-            Kind::Source(_) => false,
-            Kind::Machine(machine) => machine.is_cut_short(),
-        };
-        self.finished.is_some() && !cut_short
+        self.finished.is_some() && !self.kind.is_cut_short()
     }
 
     /// Bytes of the whole transfer, if it is finite.
     pub fn size(&self) -> Option<u64> {
         match &self.kind {
             Kind::Transfer(transfer) => transfer.size(),
-            Kind::Browser(_) | Kind::Source(_) | Kind::Machine(_) => None,
+            Kind::Browser(_) | Kind::Source(_) | Kind::Machine(_) | Kind::Sessions(_) => None,
         }
     }
 
@@ -183,6 +241,14 @@ impl Application {
         if matches!(self.kind, Kind::Machine(_)) {
             return self.run_machine(now, connections);
         }
+        let is_over = self.is_over();
+        if let Kind::Sessions(sessions) = &mut self.kind {
+            let mut context = Context { now, connections, pairs: &mut self.pairs };
+            if !is_over && sessions.on_timer(&mut context, self.stop) {
+                self.finished = Some(now);
+            }
+            return;
+        }
         let mut context = Context { now, connections, pairs: &mut self.pairs };
         if self.stop.is_none_or(|stop| now < stop) {
             match &mut self.kind {
@@ -191,7 +257,7 @@ impl Application {
                 // Nobody takes what it would write.
                 Kind::Source(_) if self.aborted.is_some() => {}
                 Kind::Source(source) => source.on_timer(&mut context),
-                Kind::Machine(_) => {}
+                Kind::Machine(_) | Kind::Sessions(_) => {}
             }
         } else if self.finished.is_none() && self.aborted.is_none() && !self.stopped {
             self.stopped = true;
@@ -199,7 +265,7 @@ impl Application {
                 Kind::Transfer(transfer) => transfer.stop(&mut context),
                 Kind::Browser(browser) => browser.stop(),
                 Kind::Source(source) => source.stop(&mut context),
-                Kind::Machine(_) => false,
+                Kind::Machine(_) | Kind::Sessions(_) => false,
             };
             self.finished = done.then_some(now);
         }
@@ -230,7 +296,7 @@ impl Application {
         connections: &mut dyn Connections,
     ) {
         // Its ends are closed, and nothing can be written any more.
-        if matches!(self.kind, Kind::Machine(_)) && self.is_over() {
+        if matches!(self.kind, Kind::Machine(_) | Kind::Sessions(_)) && self.is_over() {
             return connections.wake_at(endpoint, u64::MAX);
         }
         let mut context = Context { now, connections, pairs: &mut self.pairs };
@@ -239,6 +305,7 @@ impl Application {
             Kind::Browser(browser) => browser.on_received(&mut context, endpoint),
             Kind::Source(source) => source.on_received(&mut context),
             Kind::Machine(machine) => machine.on_received(&mut context, endpoint),
+            Kind::Sessions(sessions) => sessions.on_received(&mut context, endpoint, self.stop),
         };
         // Data that was on its way when TCP gave up may still complete it. It stays aborted.
         if done && !self.is_over() {
@@ -254,9 +321,8 @@ impl Application {
     /// Web pages, if it fetches any.
     pub fn pages(&self) -> Vec<PageRecord> {
         match &self.kind {
-            Kind::Machine(Machine::Page(loader)) => loader.pages(),
-            Kind::Transfer(_) | Kind::Source(_) | Kind::Machine(_) => Vec::new(),
             Kind::Browser(browser) => browser.pages().to_vec(),
+            kind => kind.machines().into_iter().flat_map(Machine::pages).collect(),
         }
     }
 
@@ -264,7 +330,7 @@ impl Application {
     pub fn offered_bytes(&self) -> Option<u64> {
         match &self.kind {
             Kind::Source(source) => Some(source.offered()),
-            Kind::Transfer(_) | Kind::Browser(_) | Kind::Machine(_) => None,
+            Kind::Transfer(_) | Kind::Browser(_) | Kind::Machine(_) | Kind::Sessions(_) => None,
         }
     }
 
@@ -273,7 +339,7 @@ impl Application {
     pub fn burst_completion_s(&self) -> Option<f64> {
         match &self.kind {
             Kind::Source(source) => source.burst_completion_s(),
-            Kind::Transfer(_) | Kind::Browser(_) | Kind::Machine(_) => None,
+            Kind::Transfer(_) | Kind::Browser(_) | Kind::Machine(_) | Kind::Sessions(_) => None,
         }
     }
 }

@@ -33,7 +33,7 @@ pub(crate) struct Beam {
     #[serde(default, rename = "return")]
     pub back: Return,
     /// Groups of terminals.
-    #[schemars(length(min = 1, max = 1000))]
+    #[schemars(length(min = 1))]
     pub group: Vec<Group>,
 }
 

@@ -92,7 +92,6 @@ pub(crate) struct Document {
     pub link: Vec<Link>,
     /// Satellite beams with many terminals. All beams together have at most 20,000 terminals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
-    #[schemars(length(max = 16))]
     pub beam: Vec<Beam>,
     /// Transport flows.
     #[schemars(length(min = 1))]
@@ -203,6 +202,12 @@ pub(crate) struct Flow {
     /// Controllers that ignore hints run as without. Only for controllers of Bentpipe, and not on
     /// the kernel backend. With split proxies the path is that to the first one. Default: no hints.
     pub path_hints: Option<PathHints>,
+    /// Sessions: the application begins and ends again and again, as a new one each time, with
+    /// connections of its own. The times are drawn from the seed and the number of the flow, so
+    /// that they are the same for all controllers. Only for `download`, `page`, `call`, `messages`,
+    /// `video` and `speedtest`. Default: one session, without an end.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub sessions: Option<applications::sessions::Settings>,
     /// Transport protocol, with the settings of both ends.
     #[serde(default)]
     pub transport: Transport,

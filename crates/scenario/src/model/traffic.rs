@@ -254,6 +254,19 @@ impl Traffic {
         }
     }
 
+    /// Returns true if it can begin again, as a new application each time.
+    pub fn has_sessions(&self) -> bool {
+        match self {
+            Self::Download { .. }
+            | Self::Page(_)
+            | Self::Call(_)
+            | Self::Messages(_)
+            | Self::Video(_)
+            | Self::Speedtest(_) => true,
+            Self::Bulk { .. } | Self::Web(_) | Self::Constant { .. } | Self::OnOff { .. } => false,
+        }
+    }
+
     /// Parallel connections.
     pub fn connections(&self) -> u32 {
         match self {

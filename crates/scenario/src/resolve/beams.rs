@@ -156,7 +156,7 @@ fn taken(name: &str, ends: &Ends<'_>, path: &Path) -> Option<Problem> {
 /// A forward carrier with its modem.
 struct Carrier {
     modem: Modem,
-    /// What the modem chooses among.
+    /// The possible choices of the modem.
     modcods: Vec<Modcod>,
     settings: forward::Settings,
 }
@@ -293,7 +293,7 @@ fn random_access(
     })
 }
 
-/// What the terminals of a group have of the return channel.
+/// The access of the terminals of a group to the return channel.
 fn access(
     written: &document::Beam,
     group: &document::Group,

@@ -84,6 +84,9 @@ pub(super) fn flows(
             let problem = Problem::new(path, "no quick_start", format!("\"{asked}\""));
             problems.push(problem.because("the window of the start is that of careful_resume"));
         }
+        if flow.sessions.is_some() {
+            check_sessions(&traffic, &path, problems);
+        }
         let of_entry = (i, &transport);
         let path_hints = hints::of_flow(document, tree, of_entry, &controller, problems);
         for copy in 0..count {
@@ -105,6 +108,7 @@ pub(super) fn flows(
                 reader_rate: flow.transport.reader_rate,
                 initial_sequence: initial_sequence.unwrap_or_else(|| sequence_of(flows.len())),
                 traffic: traffic.clone(),
+                sessions: flow.sessions,
                 paths: Arc::default(),
                 gateways: none.clone(),
             });
@@ -349,6 +353,17 @@ fn traffic(
             Traffic::Speedtest(*speedtest)
         }
     })
+}
+
+/// Only some applications begin again.
+fn check_sessions(traffic: &Traffic, path: &Path, problems: &mut Vec<Problem>) {
+    if traffic.has_sessions() {
+        return;
+    }
+    let found = format!("them with traffic.{}", traffic.key());
+    let problem = Problem::new(path.key("sessions"), "no `sessions`", found);
+    problems
+        .push(problem.because("download, page, call, messages, video and speedtest have sessions"));
 }
 
 /// A bit rate is for a codec that has several.

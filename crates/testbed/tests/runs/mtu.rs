@@ -1,7 +1,7 @@
 //! Links that do not take long packets under real TCP: it answers the ICMP messages, or finds the
 //! size by probes, and the payload arrives as it was sent.
 
-use std::fs;
+use std::{fs, thread};
 
 use recording::ExtraTable;
 use scenario::Scenario;
@@ -53,7 +53,7 @@ pub(crate) fn real_tcp_finds_the_path_mtu_and_the_payload_is_whole() {
         (filtered(), "black-hole"),
         (filtered(), "always"),
     ] {
-        for scenario in over_both(tunnel(&mtu, probing, "40s")) {
+        let finds = &|scenario: Scenario| {
             let case = format!("{mtu} {probing} over {:?}", scenario.ip);
             let ran = shell(&scenario, 1, &client, std::slice::from_ref(&server)).unwrap();
             assert_eq!(ran.status, 0, "{case}");
@@ -63,7 +63,13 @@ pub(crate) fn real_tcp_finds_the_path_mtu_and_the_payload_is_whole() {
             assert_eq!(messages, if mtu == filtered() { 0 } else { too_big }, "{case}");
             // One window, and not each packet.
             assert!(too_big < 100, "{case}: {too_big}");
-        }
+        };
+        // Real time: each of them waits most of it.
+        thread::scope(|scope| {
+            for scenario in over_both(tunnel(&mtu, probing, "40s")) {
+                scope.spawn(move || finds(scenario));
+            }
+        });
     }
     fs::remove_dir_all(&folder).unwrap();
 }

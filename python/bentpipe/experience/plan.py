@@ -1,0 +1,147 @@
+"""The scenario that runs: with its own applications, or with four that are added.
+
+A scenario without pages, videos, calls, messages and speed tests gets a page, a video, a call and a
+speed test between the end points of its first flow, one after the other. Its own flows stay.
+"""
+
+from __future__ import annotations
+
+from dataclasses import dataclass, field
+from typing import TYPE_CHECKING, Any
+
+from bentpipe.compare import traffic
+from bentpipe.compare.links import Link
+from bentpipe.errors import InputError, ScenarioError
+from bentpipe.experience.figures import Kind, kind_of
+
+if TYPE_CHECKING:
+    from bentpipe._native import Scenario
+
+LOADS = 2
+LOAD_BYTES = 1.75e6
+"""Bytes of the built-in page, rounded up."""
+VIDEO_S = 60
+CALL_S = 20
+ADDED = ("page", "video", "call", "speedtest")
+"""The applications that are added, in their order."""
+MOST_NAMES = 4
+
+
+@dataclass(frozen=True)
+class Application:
+    """A flow with an application of people."""
+
+    flow: str
+    kind: Kind
+
+
+@dataclass(frozen=True)
+class Plan:
+    """The scenario that runs, its applications, and sentences on what was added or left out."""
+
+    scenario: Scenario
+    applications: list[Application]
+    added: bool
+    notes: list[str] = field(default_factory=list)
+
+
+def planned(scenario: Scenario, *, alone: bool = False) -> Plan:
+    """The scenario with applications; `InputError` if it takes none of them.
+
+    With `alone`, applications are added without the scenario's own flows.
+    """
+    own = applications_of(scenario)
+    if own and alone:
+        raise InputError(
+            f"--alone: expected a scenario without applications of people, found {own[0].flow}"
+            f" ({own[0].kind.key}); leave the option out"
+        )
+    if own:
+        names = ", ".join(dict.fromkeys(one.flow for one in own))
+        return Plan(scenario, own, added=False, notes=[f"Applications of the scenario: {names}."])
+    return with_added(scenario, alone=alone)
+
+
+def applications_of(scenario: Scenario) -> list[Application]:
+    """The flows of a scenario with applications of people. Copies of a flow are one."""
+    return [
+        Application(flow.get("name", f"flow[{number}]"), kind)
+        for number, flow in enumerate(Link("", scenario).document["flow"])
+        for key in flow["traffic"]
+        if (kind := kind_of(key))
+    ]
+
+
+def with_added(scenario: Scenario, *, alone: bool) -> Plan:
+    """The scenario with a page, a video, a call and a speed test, as far as its path takes them."""
+    link = Link(scenario.name, scenario)
+    own = [] if alone else link.document["flow"]
+    flows, refused = [*own], []
+    taken = {flow.get("name") for flow in own}
+    start_s = 0.0
+    times = []
+    for key, made in added_flows(link).items():
+        name = key if key not in taken else f"experience-{key}"
+        one = made | {"name": name, "start": f"{start_s:g}s"}
+        longest = start_s + length_s(link, key)
+        try:
+            scenario.with_({"flow": [*flows, one], "duration": f"{longest:g}s"})
+        except ScenarioError as error:
+            reason = error.errors[0].reason or error.errors[0].message
+            refused.append(f"Without a {key}: {reason}.")
+            continue
+        flows.append(one)
+        times.append(f"{key} at {start_s:g} s")
+        start_s = longest
+    if len(flows) == len(own):
+        raise InputError(f"{scenario.name}: the path takes no application: {' '.join(refused)}")
+    whole = scenario.with_({"flow": flows, "duration": f"{start_s:g}s"})
+    notes = [
+        f"The scenario has no applications of people. Added between {link.ends['from']} and"
+        f" {link.ends['to']}, one after the other: {', '.join(times)}. Duration: {start_s:g} s.",
+        *refused,
+        *beside(own),
+    ]
+    return Plan(whole, applications_of(whole), added=True, notes=notes)
+
+
+def beside(own: list[dict[str, Any]]) -> list[str]:
+    """A sentence on the flows of the scenario itself, which share the path."""
+    if not own:
+        return ["The scenario's own flows are left out (--alone)."]
+    names = [flow.get("name", f"flow[{number}]") for number, flow in enumerate(own)]
+    more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
+    return [
+        f"They share the path with the scenario's own flows: {', '.join(names[:MOST_NAMES])}{more}."
+        " --alone leaves these out."
+    ]
+
+
+def added_flows(link: Link) -> dict[str, dict[str, Any]]:
+    """The flows that are added, with host, transport and controller of the first flow."""
+    first = link.document["flow"][0]
+    controller = first.get("controller", traffic.CUBIC)
+    page = traffic.shop(link, LOADS, load_s(link))
+    video = traffic.VIDEO | {"length": f"{VIDEO_S}s"}
+    return {
+        "page": traffic.compared(link, "page", controller, {"page": page}),
+        "video": traffic.compared(link, "video", controller, {"video": video}),
+        "call": traffic.talk(link, traffic.CALL | {"duration": f"{CALL_S}s"}),
+        "speedtest": traffic.compared(link, "speedtest", controller, {"speedtest": {}}),
+    }
+
+
+def load_s(link: Link) -> float:
+    """The time for a load of the page in seconds: 40 s, and four times its time at the rate."""
+    return 40 + round(4 * 8 * LOAD_BYTES / link.rate_bps)
+
+
+def length_s(link: Link, key: str) -> float:
+    """The time of an application until the next one begins, in seconds."""
+    lengths = {
+        "page": LOADS * load_s(link),
+        "video": 2 * VIDEO_S,
+        "call": CALL_S + 5,
+        "speedtest": traffic.LEAST_TEST_S + 8,
+    }
+    return lengths[key]

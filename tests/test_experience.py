@@ -1,0 +1,309 @@
+"""What people experience on a scenario: figures, targets and limits."""
+
+from __future__ import annotations
+
+import itertools
+import json
+import tomllib
+from typing import TYPE_CHECKING, Any
+
+import polars as pl
+import pytest
+
+import bentpipe as bp
+from bentpipe.errors import InputError
+from bentpipe.experience import limits
+from bentpipe.experience.figures import KINDS, MOS, MOUTH_TO_EAR
+from bentpipe.experience.limits import evidence, limit
+from bentpipe.experience.plan import ADDED, planned
+from bentpipe.report.experience import experience_page
+from bentpipe.study.quantities import Quantity
+from conftest import EXAMPLES
+from test_tables import at_widths
+
+if TYPE_CHECKING:
+    from collections.abc import Callable
+    from pathlib import Path
+
+    from conftest import Bentpipe
+
+PATH = """
+name = "own"
+duration = "30s"
+[[node]]
+name = "gateway"
+proxy = "none"
+[[link]]
+between = ["server", "gateway"]
+rate = "1Gbit/s"
+delay = "5ms"
+[[link]]
+between = ["gateway", "terminal"]
+rate = "10Mbit/s"
+delay = "250ms"
+queue = { bdp = 1 }
+channel = { per = 1e-4 }
+[[flow]]
+name = "file"
+from = "server"
+to = "terminal"
+controller = "cubic"
+traffic = { download = "1MB" }
+"""
+
+
+@pytest.mark.parametrize(
+    ("mean", "ci95", "verdict"),
+    [
+        (4.2, (4.1, 4.3), "reached"),
+        (4.0, (4.0, 4.0), "reached"),
+        (4.1, (3.9, 4.3), "not clear"),
+        (3.5, (3.4, 3.6), "missed"),
+        (4.2, None, "not clear"),
+        (None, None, "undefined"),
+    ],
+)
+def test_a_target_is_reached_if_the_whole_interval_is(
+    mean: float | None, ci95: tuple[float, float] | None, verdict: str
+) -> None:
+    assert MOS.judge(mean, ci95, exact=False) == verdict
+
+
+def test_a_target_from_above_and_runs_that_are_all_the_same() -> None:
+    assert MOUTH_TO_EAR.judge(399.0, None, exact=True) == "reached"
+    assert MOUTH_TO_EAR.judge(401.0, None, exact=True) == "missed"
+    assert MOUTH_TO_EAR.judge(390.0, (380.0, 410.0), exact=False) == "not clear"
+    assert MOUTH_TO_EAR.words("ms") == "at most 400 ms"
+
+
+def test_every_figure_and_every_piece_of_evidence_is_a_quantity() -> None:
+    for kind in KINDS:
+        for figure in kind.figures:
+            assert figure.quantity("one").unit
+            assert figure.target is None or figure.target.source
+        for name in evidence(kind.key, "one"):
+            assert Quantity(name).taken.name == "one"
+
+
+def values(**found: float) -> Callable[[str], float | None]:
+    """The means of quantities by their columns."""
+    return lambda name: found.get(name.rpartition(".")[2].rstrip(")"))
+
+
+def test_a_call_is_limited_by_the_largest_part_of_its_delay() -> None:
+    path = values(min_delay_ms=260.0, mean_delay_ms=262.0, mouth_to_ear_ms=320.0, loss=0.0)
+    assert limit("call", "call", path).by == "path"
+    queue = values(min_delay_ms=100.0, mean_delay_ms=400.0, mouth_to_ear_ms=460.0, loss=0.0)
+    found = limit("call", "call", queue)
+    assert (found.by, "300 ms queues" in found.sentence) == ("queue", True)
+    lost = {"min_delay_ms": 260.0, "mean_delay_ms": 262.0, "mouth_to_ear_ms": 320.0}
+    late = values(**lost, loss=0.1, late_packets=90.0, sent_packets=1000.0)
+    assert limit("call", "call", late).by == "queue"
+    assert limit("call", "call", values(**lost, loss=0.1, late_packets=0.0)).by == "path"
+
+
+SHARES = {"limited_by_congestion_window": 0.5, "limited_by_recovery": 0.1,
+          "limited_by_application": 0.3}  # fmt: skip
+
+
+def test_a_flow_is_limited_by_its_largest_share_or_by_a_standing_queue() -> None:
+    found = limit("video", "v", values(**SHARES, min_rtt_ms=600.0, p95_rtt_ms=700.0))
+    assert (found.by, found.sentence[:17]) == ("host", "Congestion window")
+    found = limit("video", "v", values(**SHARES, min_rtt_ms=600.0, p95_rtt_ms=900.0))
+    assert (found.by, found.sentence[:16]) == ("queue", "A standing queue")
+    losses = SHARES | {"limited_by_recovery": 0.6}
+    assert limit("video", "v", values(**losses, min_rtt_ms=1.0, p95_rtt_ms=9.0)).by == "path"
+    restarts = values(**SHARES, window_restarts=4.0, fetched=15.0)
+    assert "started again after a pause 4.00 times" in limit("video", "v", restarts).sentence
+
+
+def test_a_page_is_limited_by_the_largest_group_of_its_critical_path() -> None:
+    trips = {
+        "load_s": 10.0,
+        "round_trips": 9.0,
+        "round_trip_s": 3.0,
+        "tls_s": 2.0,
+        "connect_s": 1.0,
+    }
+    found = limit("page", "p", values(**trips, transfer_s=4.0, **SHARES))
+    assert (found.by, "9 round trips: transfer 40 %" in found.sentence) == ("path", True)
+    found = limit("page", "p", values(**trips | {"round_trip_s": 0.5}, transfer_s=6.5, **SHARES))
+    assert (found.by, "In transfers: congestion window" in found.sentence) == ("host", True)
+    slow = values(load_s=10.0, round_trips=9.0, server_s=8.0, transfer_s=2.0, **SHARES)
+    assert limit("page", "p", slow).by == "server"
+    assert limit("page", "p", values()).by == "none"
+
+
+def test_the_leg_that_waits_least_for_data_limits_a_split_flow() -> None:
+    of = values(**SHARES)
+    first = {"from": "server", "to": "gateway", "limited_by_application": 0.1,
+             "limited_by_receive_window": 0.8}  # fmt: skip
+    second = {"from": "gateway", "to": "terminal", "limited_by_application": 0.7,
+              "limited_by_congestion_window": 0.2}  # fmt: skip
+    found = limit("video", "v", of, legs=[first, second])
+    assert (found.by, "server to gateway" in found.sentence) == ("host", True)
+    found = limit("video", "v", of, legs=[first | {"limited_by_application": 0.9}, second])
+    assert (found.by, "congestion window for 20 %" in found.sentence) == ("proxy", True)
+
+
+def test_a_speed_test_on_a_full_queue_is_limited_by_it() -> None:
+    full = values(idle_latency_ms=500.0, p95_download_latency_ms=900.0, download_bps=9e6)
+    assert limit("speedtest", "s", full, rate_bps=10e6).by == "queue"
+    short = values(idle_latency_ms=500.0, p95_download_latency_ms=600.0, download_bps=9e6)
+    assert limit("speedtest", "s", short, rate_bps=10e6).by == "path"
+    half = values(
+        idle_latency_ms=500.0, p95_download_latency_ms=600.0, download_bps=5e6,
+        limited_by_send_buffer=0.7,
+    )  # fmt: skip
+    assert limit("speedtest", "s", half, rate_bps=10e6).by == "host"
+    assert limits.STANDING == 1.5
+
+
+def test_a_scenario_with_applications_runs_as_it_is(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    file = EXAMPLES / "geo-experience.toml"
+    done = bentpipe("experience", file, "--replications", "2", "--out", "out", "--json")
+    assert (done.returncode, done.stderr) == (0, "")
+    found = json.loads(done.stdout)
+    assert found == json.loads((tmp_path / "out/experience.json").read_text())
+    assert not found["added"]
+    assert [one["flow"] for one in found["applications"]] == [
+        "call", "messages", "video", "speedtest",
+    ]  # fmt: skip
+    run = bp.run(bp.Scenario.load(file))
+    call = found["applications"][0]
+    worst = pl.DataFrame(run.recording.table("call"))["mos"].min()
+    mos = call["figures"][0]
+    assert (mos["label"], mos["mean"], mos["verdict"]) == ("MOS", pytest.approx(worst), "missed")
+    assert mos["deterministic"]
+    assert call["limited"]["by"] == "path"
+    # The sentence is about the delay of the figure.
+    mouth_to_ear = next(one["mean"] for one in call["figures"] if one["label"] == "mouth to ear")
+    assert f"Of {mouth_to_ear:.1f} ms from mouth to ear" in call["limited"]["sentence"]
+    # What has no published target has no verdict.
+    video = found["applications"][2]["figures"]
+    assert {(one["target"], one["verdict"]) for one in video} == {(None, None)}
+    page = experience_page(tmp_path / "out")
+    assert page.first is not None
+    assert page.first.table is not None
+    assert [cell.text for cell in page.first.table.rows[0]] == [
+        "call", "MOS", "3.654", "", "at least 4.00", "missed", "path",
+    ]  # fmt: skip
+    assert bentpipe("report", "out").returncode == 0
+    assert "Limited by the path" in (tmp_path / "out/report.html").read_text()
+    assert bentpipe("cite", "out").returncode == 0
+    text = (tmp_path / "out/experience.md").read_text()
+    assert "no published target" in text
+    assert "FCC 24-27" in text
+
+
+def test_a_scenario_without_applications_gets_four_one_after_the_other(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(PATH)
+    scenario = bp.Scenario.load(tmp_path / "own.toml")
+    plan = planned(scenario)
+    assert plan.added
+    assert [one.flow for one in plan.applications] == [*ADDED]
+    document = tomllib.loads(plan.scenario.to_toml())
+    names = [flow["name"] for flow in document["flow"]]
+    assert names == ["file", *ADDED]
+    run = bp.run(plan.scenario)
+    assert run.flows["completed"].all(), "each has time to end"
+    assert "Added between server and terminal" in plan.notes[0]
+    assert "share the path with the scenario's own flows: file" in plan.notes[-1]
+    alone = planned(scenario, alone=True)
+    flows = tomllib.loads(alone.scenario.to_toml())["flow"]
+    assert [flow["name"] for flow in flows] == [*ADDED]
+
+
+def test_an_application_has_ended_when_the_next_one_begins(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(PATH.replace('"10Mbit/s"', '"1Mbit/s"'))
+    plan = planned(bp.Scenario.load(tmp_path / "own.toml"), alone=True)
+    run = bp.run(plan.scenario)
+    flows = {row["flow"]: row for row in run.flows.iter_rows(named=True)}
+    times = {
+        flow["name"]: float(flow.get("start", "0s").removesuffix("s"))
+        for flow in tomllib.loads(plan.scenario.to_toml())["flow"]
+    }
+    order = [times[name] for name in ADDED]
+    assert order == sorted(order)
+    for name, following in itertools.pairwise(ADDED):
+        assert times[name] + flows[name]["completion_s"] <= times[following]
+
+
+def test_names_that_are_taken_get_others(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(PATH.replace('"file"', '"page"'))
+    plan = planned(bp.Scenario.load(tmp_path / "own.toml"))
+    assert [one.flow for one in plan.applications][:2] == ["experience-page", "video"]
+
+
+def test_flows_that_a_proxy_splits_say_which_leg_limits(tmp_path: Path) -> None:
+    text = PATH.replace(
+        'proxy = "none"', 'proxy = { preset = "pepsal", satellite = { towards = ["terminal"] } }'
+    )
+    (tmp_path / "own.toml").write_text(text)
+    found = bp.experience(tmp_path / "own.toml", replications=1, alone=True)
+    split = {
+        one.application.flow: "A proxy splits the flow." in one.limit.sentence
+        for one in found.reports
+    }
+    assert split == {"page": True, "video": True, "call": False, "speedtest": True}
+    # One run has no interval, so no verdict is clear.
+    verdicts = {one.verdict for report in found.reports for one in report.measured if one.target}
+    assert verdicts == {"not clear"}
+
+
+def test_a_path_that_takes_no_datagrams_has_no_call(tmp_path: Path) -> None:
+    (tmp_path / "own.toml").write_text(PATH.replace('proxy = "none"', 'middlebox = "snoop"'))
+    plan = planned(bp.Scenario.load(tmp_path / "own.toml"))
+    assert [one.flow for one in plan.applications] == ["page", "video", "speedtest"]
+    (note,) = [note for note in plan.notes if note.startswith("Without a call: ")]
+    assert "middlebox" in note
+
+
+@pytest.mark.parametrize(
+    ("options", "answer"),
+    [
+        (("--alone",), "--alone: expected a scenario without applications of people, found call"),
+        (("--replications", "0"), "Invalid value for '--replications'"),
+        (("--set", "flow.9.start=1s"), "flow"),
+    ],
+)
+def test_wrong_input_is_answered_before_anything_runs(
+    bentpipe: Bentpipe, tmp_path: Path, options: tuple[str, ...], answer: str
+) -> None:
+    file = EXAMPLES / "geo-experience.toml"
+    done = bentpipe("experience", file, *options, "--out", "out")
+    assert done.returncode == 2
+    assert answer in done.stderr
+    assert not (tmp_path / "out").exists()
+
+
+def test_arguments_of_the_function_are_checked() -> None:
+    with pytest.raises(InputError, match="replications"):
+        bp.experience(EXAMPLES / "geo-experience.toml", replications=0)
+    scenario = bp.Scenario.load(EXAMPLES / "geo-experience.toml")
+    with pytest.raises(InputError, match="sets: expected none with a scenario object"):
+        bp.experience(scenario, sets=["duration=1s"])
+
+
+def test_the_object_shows_its_figures_and_frames() -> None:
+    found = bp.experience(EXAMPLES / "geo-experience.toml", replications=1)
+    frame = found.figures
+    rows: list[dict[str, Any]] = list(frame.filter(pl.col("application") == "speedtest").to_dicts())
+    assert (rows[0]["figure"], rows[0]["unit"]) == ("download", "Mbit/s")
+    assert rows[0]["mean"] == pytest.approx(18.9, abs=0.1)
+    assert "Targets" in str(found)
+    assert "<table>" in found._repr_html_()
+    assert found.complete
+    assert found.results is not None
+
+
+def test_the_output_fits_terminals(tmp_path: Path) -> None:
+    command = ["experience", str(EXAMPLES / "geo-experience.toml"), "--replications", "1"]
+    outputs = at_widths(command, tmp_path, (80, 120))
+    for width in (80, 120):
+        lines = outputs[str(width)].splitlines()
+        assert max(map(len, lines)) <= width
+        assert [line.split()[0] for line in lines if line[:1].isupper()][:3] == [
+            "Targets", "Limits", "Sure",
+        ]  # fmt: skip
+        assert "no published target" in " ".join(outputs[str(width)].split())

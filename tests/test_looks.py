@@ -18,7 +18,7 @@ from bentpipe.plots import Point, as_points, bar_figure, grid, interval_figure, 
 from bentpipe.plots.looks import MOST_SERIES, Look, Wardrobe, dressed
 from bentpipe.plots.marks import MOST_COLOURS
 from bentpipe.plots.timeline import LOSSES
-from bentpipe.report.compare import COLOURS, STANDS
+from bentpipe.report.rankings import COLOURS, STANDS
 from bentpipe.report.render import in_pairs
 from bentpipe.report.shown import Shown
 from bentpipe.study import Parameter, Replications, Study

@@ -35,8 +35,23 @@ pub struct BeamExplanation {
     pub return_bps: f64,
     /// Share of its slots in constant assignment; from 0 to 1.
     pub constant_share: f64,
+    /// Random access; `None` without.
+    pub random_access: Option<RandomAccess>,
     /// Groups of terminals.
     pub groups: Vec<GroupExplanation>,
+}
+
+/// Random access to the return channel.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct RandomAccess {
+    /// Name of its scheme.
+    pub scheme: &'static str,
+    /// Bursts of each packet.
+    pub replicas: u32,
+    /// Slots of a frame.
+    pub slots: u32,
+    /// Load in packets per slot that the gateway keeps to; `None` without a control.
+    pub load: Option<f64>,
 }
 
 /// A group of terminals.
@@ -174,6 +189,12 @@ fn of_beam(scenario: &Scenario, beam: &Beam) -> BeamExplanation {
         slots: back.slots(),
         return_bps,
         constant_share: constant / f64::from(back.slots().max(1)),
+        random_access: back.access.map(|access| RandomAccess {
+            scheme: access.scheme.name(),
+            replicas: access.scheme.replicas(),
+            slots: access.slots,
+            load: access.load,
+        }),
         groups: groups().map(explain).collect(),
     }
 }
@@ -195,6 +216,15 @@ impl Display for BeamExplanation {
             rate(self.return_bps),
             short(self.constant_share * 100.0, 1),
         )?;
+        if let Some(RandomAccess { scheme, replicas, slots, load }) = self.random_access {
+            let load = load.map_or("no control of the load".to_owned(), |load| {
+                format!("at most {load} packets per slot")
+            });
+            writeln!(
+                f,
+                "  random:  {scheme} with {replicas} bursts of each packet, {slots} slots in a frame, {load}"
+            )?;
+        }
         for group in &self.groups {
             writeln!(f, "  {group}")?;
         }

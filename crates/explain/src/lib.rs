@@ -296,7 +296,7 @@ fn names(scenario: &Scenario, routes: &Routes, (from, to): Way) -> Vec<String> {
     let nodes = hops.iter().map(|hop: &Hop| hop.to(&scenario.links));
     // From and to a terminal, the gateway of its beam is on the way.
     let mut way: Vec<_> = [from, scenario.anchor(from)].into_iter().chain(nodes).collect();
-    way.push(to);
+    way.extend(scenario.beam_of(to).map(|_| to));
     way.dedup();
     way.into_iter().map(|n| scenario.nodes[n].name.clone()).collect()
 }

@@ -76,6 +76,7 @@ mod tests {
             Purpose::Queue,
             Purpose::Phase,
             Purpose::Hints,
+            Purpose::Sessions,
             Purpose::Access,
         ];
         let mut firsts = Vec::new();

@@ -30,6 +30,11 @@ fn beam(terminals: u32, access: &str, group: &str, flows: &str) -> String {
         r#"
 duration = "120s"
 
+[[link]]
+between = ["server", "gateway"]
+rate = "1Gbit/s"
+delay = "10ms"
+
 [[beam]]
 name = "spot"
 gateway = "gateway"
@@ -56,7 +61,7 @@ fn uploads(controller: &str, size: &str) -> String {
 [[flow]]
 name = "upload"
 from = "home"
-to = "gateway"
+to = "server"
 controller = "{controller}"
 traffic = {{ download = "{size}" }}
 "#

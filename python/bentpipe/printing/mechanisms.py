@@ -171,6 +171,8 @@ TABLES: Mapping[str, tuple[Shown, ...]] = {
         number("requested", "rate_slots", "volume_slots"),
         number("used", "rate_used_slots", "volume_used_slots"),
         number("FCA used", "fca_used_slots"),
+        number("at random", "random_bursts"),
+        number("decoded", "random_decoded"),
     ),
     "beam_modcods": (
         words("beam"),

@@ -24,6 +24,15 @@ pub enum Scheme {
 }
 
 impl Scheme {
+    /// Its name in scenarios.
+    pub fn name(self) -> &'static str {
+        match self {
+            Self::SlottedAloha => "slotted-aloha",
+            Self::Dsa { .. } => "dsa",
+            Self::Crdsa { .. } => "crdsa",
+        }
+    }
+
     /// Bursts of each packet.
     pub fn replicas(self) -> u32 {
         match self {

@@ -1,14 +1,14 @@
 //! Random access of terminals that have no slots in a frame.
 //!
-//! The channel has carriers of its own, whose frames are those of the assigned slots. A burst has as
-//! much of the terminal's queue as it carries, and a request for the rest. Decisions:
+//! The channel has carriers of its own, whose frames are those of the assigned slots. A burst has
+//! as much of the terminal's queue as it carries, and a request for the rest. Decisions:
 //!
 //! - A packet is decoded at the end of its frame, when all replicas are there. What the burst has
 //!   carried leaves the queue then, and the request has an effect a control loop later.
 //! - A burst that is not decoded has neither. Its terminal notices at the timeout of its retries.
 //! - A terminal with slots does not contend. Its requests go along in its bursts, at each period.
-//! - A terminal that has given up requests in control slots, which lose nothing, until it is idle. If
-//!   its group has no capacity but random access, it drops the packet.
+//! - A terminal that has given up requests in control slots, which lose nothing, until it is idle.
+//!   If its group has no capacity but random access, it drops the packet.
 
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::Time;

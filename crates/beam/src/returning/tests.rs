@@ -55,7 +55,7 @@ fn drain(channel: &mut Returning<()>) -> Vec<Arrived<()>> {
 fn lone(settings: &Settings, members: usize, bytes: u32) -> [f64; 3] {
     let mut delays = Vec::new();
     for number in 0..2000_u64 {
-        let mut channel = Returning::new(settings.clone(), &vec![0; members]);
+        let mut channel = channel_of(settings.clone(), &vec![0; members]);
         // Places and terminals that have nothing to do with each other.
         let [place, terminal] = [7_046_029_254_386_353_087_u64, 2_654_435_769]
             .map(|odd: u64| (number + 1).wrapping_mul(odd) >> 20);
@@ -112,7 +112,7 @@ fn free_capacity_goes_round() {
 fn constant_assignment_carries_its_rate() {
     // 64 kbit/s are 22.9 slots of 35 bytes in a frame, for each of 5 terminals.
     let settings = settings(1, group(None, false, 64_000));
-    let mut channel = Returning::new(settings, &[0; 5]);
+    let mut channel = channel_of(settings, &[0; 5]);
     for _ in 0..600 {
         channel.offer(Time::from_nanos(1), 3, 1500, ());
     }
@@ -176,7 +176,7 @@ fn over_requests_leave_slots_empty() {
 fn a_full_channel_is_shared_equally() {
     for category in [Category::Rbdc, Category::Vbdc, Category::Avbdc] {
         let settings = settings(2, group(Some(policy(category, 1.0)), true, 0));
-        let mut channel = Returning::new(settings, &[0; 7]);
+        let mut channel = channel_of(settings, &[0; 7]);
         for terminal in 0..7 {
             for _ in 0..400 {
                 channel.offer(Time::from_nanos(1), terminal, 1500, ());
@@ -209,7 +209,7 @@ fn the_load_of_tn9_is_carried() {
     assert_eq!(settings.slots(), 1480);
     let bits = 220.0 * 1308.0 * 8.0 / 0.64;
     assert_near(bits / (1484.0 * 10.0 * 38.0 * 8.0), 0.797, 0.001);
-    let mut channel = Returning::new(settings, &[0; 220]);
+    let mut channel = channel_of(settings, &[0; 220]);
     let interval = Span::from_millis(640);
     let end = Time::ZERO + Span::from_secs(60);
     let mut next: VecDeque<_> =
@@ -256,7 +256,7 @@ const CRDSA: Scheme = Scheme::Crdsa { replicas: 3, iterations: 16 };
 fn the_first_datagrams_arrive_sooner_at_random() {
     let mean_of_last = |settings: &Settings| {
         let arrivals = (0..500_u64).map(|number| {
-            let mut channel = Returning::new(settings.clone(), &[0; 5]);
+            let mut channel = channel_of(settings.clone(), &[0; 5]);
             let place = number.wrapping_mul(7_046_029_254_386_353_087) >> 20;
             let at = Time::from_nanos(2_000_000_001 + place % 1_000_000_000);
             (0..10).for_each(|_| channel.offer(at, 2, 48, ()));
@@ -281,7 +281,7 @@ fn the_first_datagrams_arrive_sooner_at_random() {
 #[test]
 fn collisions_delay_packets_and_lose_none() {
     for scheme in [Scheme::SlottedAloha, Scheme::Dsa { replicas: 2 }, CRDSA] {
-        let mut channel = Returning::new(at_random(20, scheme, true), &[0; 60]);
+        let mut channel = channel_of(at_random(20, scheme, true), &[0; 60]);
         let at = Time::ZERO + Span::from_millis(250);
         for packet in 0..12_u32 {
             (0..60).for_each(|terminal| channel.offer(at, terminal, 400, packet));
@@ -307,7 +307,7 @@ fn a_group_with_nothing_but_random_access_drops_what_it_gives_up() {
     if let Some(access) = &mut settings.access {
         access.retries.most = 2;
     }
-    let mut channel = Returning::new(settings, &[0; 40]);
+    let mut channel = channel_of(settings, &[0; 40]);
     for terminal in 0..40 {
         (0..5).for_each(|_| channel.offer(Time::from_nanos(1), terminal, 100, ()));
     }
@@ -322,7 +322,7 @@ fn a_group_with_nothing_but_random_access_drops_what_it_gives_up() {
 fn terminals_with_slots_do_not_contend() {
     let mut settings = at_random(20, CRDSA, true);
     settings.groups[0].free = true;
-    let mut channel = Returning::new(settings, &[0; 3]);
+    let mut channel = channel_of(settings, &[0; 3]);
     (0..3).for_each(|terminal| channel.offer(Time::from_nanos(1), terminal, 1500, ()));
     assert_eq!(drain(&mut channel).len(), 3);
     assert_eq!(channel.slots(Time::ZERO).random, 0);
@@ -351,7 +351,7 @@ fn a_control_of_the_load_carries_more_in_overload() {
             access.load = load;
             access.retries = Retries { window: 2, doublings: 0, most: 1000, ..RETRIES };
         }
-        let mut channel = Returning::new(settings, &[0; 600]);
+        let mut channel = channel_of(settings, &[0; 600]);
         let end = Time::ZERO + Span::from_secs(60);
         for terminal in 0..600 {
             (0..400).for_each(|_| channel.offer(Time::from_nanos(1), terminal, 500, ()));

@@ -128,7 +128,8 @@ fn queueing_figures(record: &LinkRecord) -> Option<String> {
 /// Bytes that were delivered, and bytes that are missing for good, against the amount to deliver.
 fn bytes(record: &FlowRecord, flow: &Flow, missing: u64) -> Option<String> {
     let arrived = record.bytes + missing;
-    let transfer = flow.traffic.size().map(units::Bytes::get);
+    // In sessions there are as many transfers as there is time for.
+    let transfer = flow.traffic.size().filter(|_| flow.sessions.is_none()).map(units::Bytes::get);
     let pages = flow.traffic.web().map(|web| web.page() * record.pages.len() as u64);
     if let Some(loading) = flow.traffic.loading() {
         let page = loading.bytes;

@@ -15,8 +15,8 @@ if TYPE_CHECKING:
 END = re.compile(r"(?<=[^.]\.) ")
 """The end of a sentence; `NAME... ` is none."""
 GROUPS = {
-    "Start here": ("new", "explain", "run", "beam", "compare", "lab"),
-    "Studies": ("study", "evaluate", "report", "fidelity"),
+    "Start here": ("new", "explain", "run", "compare", "lab"),
+    "Studies": ("study", "evaluate", "experience", "beam", "report", "fidelity"),
     "Kernel and proxy": ("kernel", "shell", "proxy"),
     "Papers": ("papers", "cite"),
     "Links and files of other tools": (

@@ -15,6 +15,8 @@
 //! [`LoadControl`] is the gateway's control of the load, and [`Contender`] a terminal with its
 //! retries.
 
+use link::uniform;
+use rand_xoshiro::rand_core::Rng;
 use units::Span;
 
 mod channel;
@@ -46,4 +48,14 @@ pub struct Settings {
 pub fn acknowledgement_frames(delay: Span, frame: Span) -> u32 {
     let round_trip = 2 * delay.as_nanos();
     u32::try_from(1 + round_trip.div_ceil(frame.as_nanos().max(1))).unwrap_or(u32::MAX)
+}
+
+/// A whole number from 0 to below `total`.
+#[expect(
+    clippy::cast_possible_truncation,
+    clippy::cast_sign_loss,
+    reason = "from 0 to below a number of slots or frames"
+)]
+fn below(total: u64, random: &mut impl Rng) -> u64 {
+    (uniform(random) * total as f64) as u64
 }

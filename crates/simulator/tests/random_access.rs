@@ -129,10 +129,13 @@ fn settings_without_effect_are_refused() {
         ("scheme = \"slotted-aloha\", replicas = 2", ONLY, "no `replicas` with \"slotted-aloha\""),
         ("scheme = \"dsa\", iterations = 4", ONLY, "no `iterations` without \"crdsa\""),
         ("timeout = \"300ms\"", ONLY, "at least \"600ms\""),
+        ("carriers = 1000, timeout = \"1s\"", "requests = \"vbdc\"", "at most 100000 slots"),
         ("packets = false", ONLY, "a category of `requests`"),
         ("scheme = \"aloha\"", ONLY, "slotted-aloha"),
     ] {
         let text = beam(4, access, group, &uploads("cubic", "1kB"));
+        // Wide carriers, so that a thousand have too many slots.
+        let text = text.replace("carriers = 2,", "carriers = 2, bandwidth = 1e8,");
         let errors = parse(&text).err().unwrap_or_else(|| panic!("accepted: {access}"));
         assert!(errors.contains(expected), "{errors}");
     }

@@ -76,7 +76,7 @@ def table_of(names: Sequence[str], titles: dict[str, str], columns: Sequence[Col
 
 
 def columns_of(outcome: Outcome) -> list[Column]:
-    """The quantity that ranks a workload, and those that stand next to it."""
+    """The quantity that ranks a workload, then the others of its table."""
     places = {place.name: place for place in outcome.places}
     factor, _ = shown(outcome.workload.quantity)
 

@@ -49,7 +49,7 @@ SPREAD = sqrt(GAINS[0] ** 2 + GAINS[1] ** 2 + 2 * GAINS[0] * GAINS[1] * COMMON)
 
 MOST_CELLS = 400
 MOST_DRAWS = 10_000
-"""Most windows that are drawn until one has the rain that was asked for."""
+"""Maximum number of windows that are drawn for `least_rain`."""
 
 
 @dataclass(frozen=True, kw_only=True)

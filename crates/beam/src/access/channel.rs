@@ -1,7 +1,8 @@
 //! Frames of random access: the slots of each packet, and the packets that are decoded.
 
-use link::uniform;
 use rand_xoshiro::rand_core::Rng;
+
+use super::below;
 
 /// How terminals repeat their packets, and how the gateway decodes them.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -113,6 +114,10 @@ impl Channel {
     /// for each packet true if the gateway decodes it, and [`Channel::counts`] the slots after it.
     pub fn frame(&mut self, packets: u32, random: &mut impl Rng) -> &[bool] {
         self.places.clear();
+        self.decoded.clear();
+        if packets == 0 {
+            return &self.decoded;
+        }
         self.slots.fill(Slot::default());
         for packet in 0..packets {
             self.place(packet, random);
@@ -124,9 +129,9 @@ impl Channel {
     /// Draws the slots of a packet, all different.
     fn place(&mut self, packet: u32, random: &mut impl Rng) {
         let first = self.places.len();
-        let total = self.slots.len();
+        let total = self.slots();
         while self.places.len() - first < self.scheme.replicas() as usize {
-            let slot = below(total, random);
+            let slot = u32::try_from(below(total.into(), random)).unwrap_or(0);
             if !self.places[first..].contains(&slot) {
                 self.places.push(slot);
                 let slot = &mut self.slots[slot as usize];
@@ -197,16 +202,6 @@ impl Channel {
         let of = |wanted: fn(u32) -> bool| count(bursts.iter().filter(|one| wanted(**one)).count());
         SlotCounts { empty: of(|n| n == 0), single: of(|n| n == 1), collided: of(|n| n > 1) }
     }
-}
-
-/// A whole number from 0 to below `total`.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "from 0 to below the number of slots of a frame"
-)]
-fn below(total: usize, random: &mut impl Rng) -> u32 {
-    (uniform(random) * total as f64) as u32
 }
 
 fn count(number: usize) -> u32 {

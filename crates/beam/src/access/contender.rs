@@ -3,6 +3,8 @@
 use link::uniform;
 use rand_xoshiro::rand_core::Rng;
 
+use super::below;
+
 /// Rules of retries. Times are in frames.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Retries {
@@ -128,16 +130,6 @@ impl Contender {
         let doublings = self.tries.saturating_sub(1).min(self.rules.doublings);
         u64::from(self.rules.window.max(1)) << doublings.min(31)
     }
-}
-
-/// A whole number from 0 to below `total`.
-#[expect(
-    clippy::cast_possible_truncation,
-    clippy::cast_sign_loss,
-    reason = "from 0 to below a window of at most 2^63"
-)]
-fn below(total: u64, random: &mut impl Rng) -> u64 {
-    (uniform(random) * total as f64) as u64
 }
 
 #[cfg(test)]

@@ -36,7 +36,8 @@ impl<P> Open<P> {
         self.used == 0
     }
 
-    /// Puts a packet into the frame and those that follow it. Frames that are full go to `full`.
+    /// Puts a packet into the open frame, and what does not fit into the next ones. Full frames go
+    /// to `full`.
     pub fn put(
         &mut self,
         waiting: Waiting<P>,

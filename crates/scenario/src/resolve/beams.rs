@@ -26,6 +26,9 @@ use crate::model::{Beam, BeamGroup, Flow, Node, Scenario};
 const MOST_TERMINALS: usize = 20_000;
 const _: () = assert!(super::graph::MOST_NODES + MOST_TERMINALS < u16::MAX as usize);
 
+/// Slots of a frame of random access: a run keeps each of them in memory.
+const MOST_RANDOM_SLOTS: u32 = 100_000;
+
 /// The label of GSE that names a terminal.
 const LABEL: u32 = 3;
 
@@ -258,6 +261,11 @@ fn random_access(
         SchemeName::Crdsa => Scheme::Crdsa { replicas, iterations: iterations.unwrap_or(16) },
     };
     let slots = back.slots_of_carrier().saturating_mul(carriers);
+    if slots > MOST_RANDOM_SLOTS {
+        let expected = format!("carriers with at most {MOST_RANDOM_SLOTS} slots in a frame");
+        problem("carriers", expected, format!("{carriers} with {slots} slots"));
+        return None;
+    }
     if slots < scheme.replicas() {
         let expected = format!("at least {} slots in a frame, one for each replica", replicas);
         problem("carriers", expected, format!("{carriers} with {slots} slots"));

@@ -367,6 +367,21 @@ sys.exit(5)
     assert subprocess.run(command, check=False).returncode == 5
 
 
+def test_an_interrupted_string_leaves_the_exit_status(tmp_path: Path) -> None:
+    (tmp_path / "ending.py").write_text("""
+import sys
+sys.argv = ["bentpipe"]
+import bentpipe.signals
+
+try:
+    exec("raise KeyboardInterrupt")
+except KeyboardInterrupt:
+    sys.exit(130)
+""")
+    command = [sys.executable, "-m", "ending"]
+    assert subprocess.run(command, check=False, cwd=tmp_path).returncode == 130
+
+
 def wait_for_engine(process: int) -> None:
     """Wait until a process begins to load the engine: what is before that is Python itself."""
     deadline = time.monotonic() + 30

@@ -45,8 +45,14 @@ def end_at_once() -> None:
 
 
 def ignore() -> None:
-    """Ignore signals: the exit status stands, and an ending interpreter would die of them."""
+    """Ignore signals: the exit status stands, and an ending interpreter would die of them.
+
+    Under `python -m`, Python also dies of SIGINT after its end if the last string that was executed
+    (`exec`, `eval`) ended in a `KeyboardInterrupt`, even in one that was caught. Packages execute
+    strings while they are imported, so one more is evaluated here.
+    """
     handle(signal.SIG_IGN, signal.SIG_IGN)
+    eval("None")
 
 
 def interrupt() -> None:

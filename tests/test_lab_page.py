@@ -222,6 +222,42 @@ def test_errors_of_the_file_stand_beside_the_last_good_picture(
         assert "1 Mbit/s" in opened.inner_text("#path")
 
 
+def test_keys_and_values_are_completed_in_the_file(browser: Browser, server: Server) -> None:
+    with tab(browser, server) as opened:
+        text = opened.input_value("#toml")
+        opened.fill("#toml", text.rstrip() + "\n\n")
+        opened.wait_for_timeout(400)
+        opened.focus("#toml")
+        opened.keyboard.press("Control+End")
+        opened.keyboard.type("[rec")
+        opened.wait_for_selector("#completions:not([hidden])")
+        assert opened.locator("#completions li").all_inner_texts()[0].startswith("[record]")
+        assert opened.get_attribute("#toml", "aria-activedescendant") is None
+        opened.keyboard.press("ArrowDown")
+        assert opened.get_attribute("#toml", "aria-activedescendant") == "completion-0"
+        opened.keyboard.press("Enter")
+        opened.keyboard.type("\n")
+        opened.keyboard.press("Control+Space")
+        opened.wait_for_selector("#completions:not([hidden])")
+        names = [one.split("\n")[0] for one in opened.locator("#completions li").all_inner_texts()]
+        assert {"interval = ", "events = "} <= {f"{one.rstrip()} " for one in names}
+        opened.keyboard.press("Escape")
+        assert opened.is_hidden("#completions")
+        opened.keyboard.type("events = t")
+        opened.wait_for_selector("#completions:not([hidden])")
+        opened.locator("#completions li").first.click()
+        settled(opened)
+        assert opened.input_value("#toml").endswith("[record]\nevents = true")
+        opened.wait_for_selector("#errors", state="hidden")
+        # Enter without a choice is a new line, and Tab leaves the box.
+        opened.keyboard.type("\ninterv")
+        opened.wait_for_selector("#completions:not([hidden])")
+        opened.keyboard.press("Enter")
+        assert opened.input_value("#toml").endswith("interv\n")
+        opened.keyboard.press("Tab")
+        assert opened.evaluate("document.activeElement.id") != "toml"
+
+
 def test_a_link_holds_the_whole_state(browser: Browser, server: Server) -> None:
     with tab(browser, server) as opened:
         move(opened, "loss", 9)
@@ -259,6 +295,10 @@ def test_files_are_saved(browser: Browser, server: Server, tmp_path: Path) -> No
             opened.click("#save-study")
         with zipfile.ZipFile(download.value.path()) as archive:
             assert archive.namelist() == ["geo-ku.toml", "geo-ku-study.toml"]
+        with opened.expect_download() as download:
+            opened.click("#save-notebook")
+        assert download.value.suggested_filename == "geo-ku.ipynb"
+        assert json.loads(download.value.path().read_text())["nbformat"] == 4
 
 
 LONG = SMALL.replace('download = "300kB"', 'bulk = "unlimited"').replace("2Mbit/s", "300Mbit/s")

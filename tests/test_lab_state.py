@@ -2,18 +2,23 @@
 
 from __future__ import annotations
 
+import ast
 import io
 import json
+import re
 import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import nbformat
 import pytest
 
 import bentpipe as bp
+import notebook
 from bentpipe.compare import links
 from bentpipe.lab.controls import controls, meaning
 from bentpipe.lab.lessons import PREDICTIONS, lesson
+from bentpipe.lab.saving import literal
 from bentpipe.lab.server import Server
 from bentpipe.lab.state import State, initial
 from conftest import EXAMPLES, SMALL
@@ -246,3 +251,34 @@ def test_what_cannot_be_saved_says_why(client: Client) -> None:
     answer = client.ask("POST", "save/study", {"state": {"toml": BAD, "controllers": ["cubic"]}})
     assert answer.status == 422
     assert "did you mean `rate`?" in json.loads(answer.content)["problems"][0]["message"]
+
+
+@pytest.mark.parametrize(
+    "controllers",
+    [["cubic", "hybla:rtt0=0.05"], pytest.param(["bbr"], marks=pytest.mark.nightly)],
+)
+def test_a_saved_notebook_runs_to_the_numbers_of_the_page(
+    client: Client, controllers: list[str], tmp_path: Path
+) -> None:
+    state = PRESET | {"controllers": controllers, "seed": 5}
+    content = client.ask("POST", "save/notebook", {"state": state}).content
+    assert content == client.ask("POST", "save/notebook", {"state": state}).content
+    (tmp_path / "geo-ku.ipynb").write_bytes(content)
+    done = notebook.executed(tmp_path / "geo-ku.ipynb")
+    nbformat.validate(done)
+    shown = [output for cell in notebook.outputs(done) for output in cell]
+    text = "".join(output.get("text", "") for output in shown)
+    for result in of_kind(client.run(state), "result"):
+        name, goodput = result["controller"], result["totals"]["goodput"]
+        assert re.search(
+            rf"^.*{name.partition(':')[0]}.*: {goodput:.2f} Mbit/s$", text, re.MULTILINE
+        )
+    pictures = [one for one in shown if "image/svg+xml" in one.get("data", {})]
+    assert len(pictures) == 1
+    study = shown[-1]["data"]["text/html"]
+    assert "goodput" in study
+
+
+def test_a_scenario_with_marks_of_texts_is_python_source(client: Client) -> None:
+    for text in ('name = "a"\n', 'a = "x\\ny"\n', 'a = """x"""\n'):
+        assert ast.literal_eval(literal(text)) == text

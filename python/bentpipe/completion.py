@@ -296,9 +296,10 @@ def variants(node: Mapping[str, Any] | None) -> Iterator[Mapping[str, Any]]:
     """The alternatives of a part of the schema."""
     if node is None:
         return
-    if "anyOf" not in node:
+    inner = [*node.get("anyOf", ()), *node.get("oneOf", ())]
+    if not inner:
         yield node
-    for one in node.get("anyOf", ()):
+    for one in inner:
         yield from variants(one)
 
 
@@ -317,13 +318,22 @@ def at_path(node: Mapping[str, Any], path: list[str]) -> dict[str, Any] | None:
 
 
 def choices(node: Mapping[str, Any] | None) -> list[str]:
+    """Values that the schema lists, as words of the command line."""
+    found = listed(node)
+    words = [json.dumps(value) if isinstance(value, bool) else str(value) for value in found]
+    return list(dict.fromkeys(words))
+
+
+def listed(node: Mapping[str, Any] | None) -> list[Any]:
     """Values that the schema lists."""
-    listed: list[str] = []
+    found: list[Any] = []
     for one in variants(node):
         if one.get("type") == "boolean":
-            listed += ["true", "false"]
-        listed += [str(value) for value in one.get("enum", ())]
-    return list(dict.fromkeys(listed))
+            found += [True, False]
+        found += one.get("enum", ())
+        if "const" in one:
+            found.append(one["const"])
+    return found
 
 
 def document(context: click.Context) -> dict[str, Any]:

@@ -78,9 +78,14 @@ METRICS = (
 
 def recorded(scenario: Scenario) -> Scenario:
     """The scenario with the series of the page, and nothing else recorded."""
-    interval = max(scenario.duration_s / SAMPLES, LEAST_INTERVAL_S)
-    changes = {"record.interval": f"{round(interval * 1e9)}ns", "record.events": False}
+    changes = {"record.interval": recorded_every(scenario), "record.events": False}
     return scenario.with_(changes)
+
+
+def recorded_every(scenario: Scenario) -> str:
+    """The sampling interval of a run of the page, in the notation of scenarios."""
+    interval = max(scenario.duration_s / SAMPLES, LEAST_INTERVAL_S)
+    return f"{round(interval * 1e9)}ns"
 
 
 def result(scenario: Scenario, recording: Recording) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""What a page saves: its scenario, or a study of its controllers."""
+"""What a page saves: its scenario, a study of its controllers, or a notebook that runs them."""
 
 from __future__ import annotations
 
@@ -7,8 +7,10 @@ import json
 import tempfile
 import zipfile
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
+from bentpipe import _native
+from bentpipe.lab.results import recorded_every
 from bentpipe.prototypes import Spec
 
 if TYPE_CHECKING:
@@ -18,6 +20,31 @@ REPLICATIONS = 20
 """Seeds of a study; the page has one."""
 WRITTEN = (1980, 1, 1, 0, 0, 0)
 """Date of all files in an archive, so that equal pages give equal bytes."""
+SEEDS_OF_NOTEBOOK = 10
+"""Seeds of the study in a notebook, which a reader waits for."""
+
+RUNS = """\
+scenario = bp.Scenario.parse(TOML)
+controllers = ({names})
+scenarios = [scenario.with_({{"flow.0.controller": name}}) for name in controllers]
+runs = bp.run_many([(one, one.seed) for one in scenarios])
+for name, run in zip(controllers, runs):
+    print(f"{{name}}: {{run.flows['goodput_bps'][0] / 1e6:.2f}} Mbit/s")"""
+STUDY = """\
+from bentpipe.study import Comparison, Parameter, Replications, Study
+
+study = Study.make(
+    name={name},
+    scenario=scenario,
+    parameters=[Parameter("controller", "flow.0.controller", controllers)],
+    quantities=[{quantity}],
+    replications=Replications(count={seeds}),
+{comparison})
+results = study.run()
+results"""
+COMPARISON = """\
+    comparisons=[Comparison("controller", {baseline})],
+"""
 
 
 def saved_scenario(state: State) -> tuple[str, bytes]:
@@ -68,3 +95,84 @@ def study_text(state: State) -> str:
 def setting(name: str) -> str:
     """A controller as the value of a study's parameter."""
     return Spec.parse(name).setting
+
+
+def saved_notebook(state: State) -> tuple[str, bytes]:
+    """Name and content of a notebook of Jupyter: the scenario, the runs of the page, and a study.
+
+    Form: nbformat 4.5. The cells have no outputs, and IDs that do not change.
+    """
+    found = enumerate(cells_of(state), start=1)
+    notebook = {
+        "cells": [cell(number, kind, text) for number, (kind, text) in found],
+        "metadata": {
+            "kernelspec": {"display_name": "Python 3", "language": "python", "name": "python3"},
+            "language_info": {"name": "python"},
+        },
+        "nbformat": 4,
+        "nbformat_minor": 5,
+    }
+    text = json.dumps(notebook, indent=1, ensure_ascii=False) + "\n"
+    return f"{state.scenario.name}.ipynb", text.encode()
+
+
+def cell(number: int, kind: str, text: str) -> dict[str, Any]:
+    """A cell of a notebook."""
+    made = {
+        "cell_type": kind,
+        "id": f"cell-{number}",
+        "metadata": {},
+        "source": text.splitlines(keepends=True),
+    }
+    return made if kind == "markdown" else made | {"execution_count": None, "outputs": []}
+
+
+def cells_of(state: State) -> list[tuple[str, str]]:
+    """The cells of the notebook of a page: their kinds and texts."""
+    scenario = state.scenario.with_({"record.interval": recorded_every(state.scenario)})
+    flow = scenario.explain().flows[0].name
+    names = [value(name) for name in state.controllers]
+    baseline = f", so their differences from {state.controllers[0]} are paired"
+    several = len(names) > 1
+    return [
+        (
+            "markdown",
+            f"# {scenario.name}\n\nSaved by the live page of Bentpipe {_native.version()}. "
+            "The text is the scenario of the page.",
+        ),
+        ("code", f"import bentpipe as bp\n\nTOML = {literal(scenario.to_toml())}"),
+        ("markdown", f"## The runs of the page\n\nAll runs have the seed {scenario.seed}."),
+        ("code", RUNS.format(names=", ".join(names) + "," * (not several))),
+        ("code", 'bp.plot(runs, "cwnd")'),
+        (
+            "markdown",
+            f"## {SEEDS_OF_NOTEBOOK} seeds\n\nOne seed proves little. Controllers meet the same "
+            f"losses under each seed{baseline * several}.",
+        ),
+        (
+            "code",
+            STUDY.format(
+                name=json.dumps(scenario.name),
+                quantity=json.dumps(f"flow.{flow}.goodput_bps"),
+                seeds=SEEDS_OF_NOTEBOOK,
+                comparison=COMPARISON.format(baseline=names[0]) * several,
+            ),
+        ),
+    ]
+
+
+def literal(text: str) -> str:
+    """A text as Python source, on lines of its own if it needs no escapes."""
+    is_plain = '"""' not in text and "\\" not in text and not text.endswith('"')
+    return f'"""\\\n{text}"""' if is_plain else repr(text)
+
+
+def value(name: str) -> str:
+    """A controller as the value of `flow.controller`, as Python source."""
+    spec = Spec.parse(name)
+    made = {"name": spec.target, **spec.parameters} if spec.parameters else spec.target
+    return json.dumps(made) if isinstance(made, str) else repr(made)
+
+
+SAVED = {"scenario": saved_scenario, "study": saved_study, "notebook": saved_notebook}
+"""What a page saves, by the name in its address."""

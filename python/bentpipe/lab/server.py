@@ -25,10 +25,11 @@ from tornado.iostream import StreamClosedError
 from bentpipe.compare import links
 from bentpipe.errors import BentpipeError, InputError
 from bentpipe.lab import page, results
+from bentpipe.lab.completing import items
 from bentpipe.lab.lessons import PREDICTIONS, lesson, lessons
 from bentpipe.lab.picture import picture
 from bentpipe.lab.runner import Runner
-from bentpipe.lab.saving import saved_scenario, saved_study
+from bentpipe.lab.saving import SAVED
 from bentpipe.lab.state import MOST_CONTROLLERS, State
 
 if TYPE_CHECKING:
@@ -244,11 +245,11 @@ class Stop(Handler):
 
 
 class Save(Handler):
-    """A file for the reader: the scenario, or a study."""
+    """A file for the reader, of the kinds of `SAVED`."""
 
     def post(self, _: str, kind: str) -> None:
         """Write the file as a download; errors as those of the scenario."""
-        made = {"scenario": saved_scenario, "study": saved_study}[kind]
+        made = SAVED[kind]
         try:
             state = State.of_json(self.body().get("state"), self.lab.state.source.file)
             name, content = made(state)
@@ -259,6 +260,18 @@ class Save(Handler):
         self.set_header("Content-Type", "application/octet-stream")
         self.set_header("Content-Disposition", f'attachment; filename="{name}"')
         self.finish(content)
+
+
+class Complete(Handler):
+    """Keys and values at the cursor of the scenario file."""
+
+    def post(self, _: str) -> None:
+        """Write the items for the text before the cursor, and what they replace."""
+        before = self.body().get("before")
+        if not isinstance(before, str):
+            raise tornado.web.HTTPError(400, reason="Expected the text before the cursor")
+        replaced, found = items(before)
+        self.finish({"replaced": replaced, "items": [asdict(one) for one in found]})
 
 
 class Lessons(Handler):
@@ -388,7 +401,8 @@ class Server:
                 (rf"{token}/start", Start, given),
                 (rf"{token}/run", Runs, given),
                 (rf"{token}/stop", Stop, given),
-                (rf"{token}/save/(scenario|study)", Save, given),
+                (rf"{token}/save/({'|'.join(SAVED)})", Save, given),
+                (rf"{token}/complete", Complete, given),
                 (rf"{token}/lessons", Lessons, given),
                 (rf"{token}/counts", Counted, given),
                 (rf"{token}/((?:[\w.-]+)?)", Files, given),

@@ -1,6 +1,7 @@
 // The page: its state, requests for pictures, and what is drawn of the answers.
 
 import { Charts } from "./charts.js";
+import { completion } from "./completion.js";
 import { Controls } from "./controls.js";
 import { by, make, stroke } from "./elements.js";
 import { lessons } from "./lessons.js";
@@ -294,8 +295,7 @@ async function save(kind) {
   URL.revokeObjectURL(address);
   say(`${name} saved`);
 }
-by("save-scenario").addEventListener("click", () => save("scenario"));
-by("save-study").addEventListener("click", () => save("study"));
+for (const kind of ["scenario", "study", "notebook"]) by(`save-${kind}`).addEventListener("click", () => save(kind));
 by("copy-link").addEventListener("click", async () => {
   await setLink();
   await navigator.clipboard.writeText(location.href).then(
@@ -334,6 +334,8 @@ lessons(
   },
   (control) => controls.point(control),
 );
+
+completion();
 
 globalThis.lab = { counts, charts }; // for tests
 showTheme();

@@ -399,6 +399,41 @@ def test_figures_zoom_together(browser: Browser, server: Server) -> None:
         assert opened.evaluate(ranges) == whole
 
 
+def test_single_packets_are_shown_on_request(browser: Browser, server: Server) -> None:
+    with tab(browser, server) as opened:
+        asked: list[str] = []
+        opened.on("request", lambda one: asked.append(one.url.rpartition("/")[2]))
+        runs = server.packets.runs
+        move(opened, "loss", 10)
+        assert "packets" not in asked
+        assert opened.is_hidden("#packets-shown")
+        opened.focus("#packets-draw")
+        opened.keyboard.press("Enter")
+        note = opened.locator("#packets-note")
+        note.get_by_text("Zoom in to see each of them").wait_for(timeout=PATIENCE_MS)
+        drawn = "document.querySelector('#packets canvas').toDataURL()"
+        whole = opened.evaluate(drawn)
+        for step in ("loss", "in", "in", "in"):
+            opened.click(f"[data-packets={step}]")
+            opened.wait_for_timeout(300)
+        note.get_by_text("each drawn.").wait_for(timeout=PATIENCE_MS)
+        assert opened.evaluate(drawn) != whole
+        found = opened.evaluate("lab.packets.found")
+        rows = len(found["sent"]) + len(found["again"])
+        assert 0 < rows <= 100
+        opened.click("#packets-list summary")
+        assert opened.locator("#packets-list tbody tr").count() == rows
+        assert "retransmission" in opened.inner_text("#packets-list tbody")
+        assert f"{len(found['sent'])} segments" in str(
+            opened.get_attribute("#packets-plot", "aria-label")
+        )
+        # One run for all ranges; a change of the scenario draws nothing by itself.
+        assert server.packets.runs == runs + 1
+        move(opened, "loss", -1)
+        assert "has changed since" in note.inner_text()
+        assert asked.count("packets") == 5
+
+
 def test_a_preset_and_a_file_are_opened(browser: Browser, server: Server, tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(SMALL.replace('"small"', '"own"'))
     with tab(browser, server) as opened:

@@ -110,6 +110,21 @@ class Runner:
             if self.jobs.get(page) is job:
                 del self.jobs[page]
 
+    async def alone(self, page: str, work: Callable[[Callable[[float], object]], Any]) -> Any:
+        """Other work of a page in a thread; `StoppedError` if the page was stopped.
+
+        `work` gets a function to call with its progress, which ends it when the job is stopped.
+        """
+        job = await self.begin(page)
+        loop = asyncio.get_running_loop()
+        try:
+            heard = partial(job.heard, lambda _: None)
+            return await loop.run_in_executor(self.threads, work, heard)
+        finally:
+            job.ended.set()
+            if self.jobs.get(page) is job:
+                del self.jobs[page]
+
     async def one(self, job: Job, name: str, scenario: Scenario) -> None:
         """One run, or its result from before."""
         key = (name, scenario.to_toml(), scenario.seed)

@@ -16,6 +16,7 @@ import secrets
 import socket
 import threading
 from dataclasses import asdict
+from functools import partial
 from typing import TYPE_CHECKING, Any
 
 import tornado.web
@@ -27,10 +28,11 @@ from bentpipe.errors import BentpipeError, InputError
 from bentpipe.lab import page, results
 from bentpipe.lab.completing import items
 from bentpipe.lab.lessons import PREDICTIONS, lesson, lessons
+from bentpipe.lab.packets import Packets, Range
 from bentpipe.lab.picture import picture
-from bentpipe.lab.runner import Runner
+from bentpipe.lab.runner import Runner, StoppedError
 from bentpipe.lab.saving import SAVED
-from bentpipe.lab.state import MOST_CONTROLLERS, State
+from bentpipe.lab.state import MOST_CONTROLLERS, State, checked
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -262,6 +264,34 @@ class Save(Handler):
         self.finish(content)
 
 
+class Sequence(Handler):
+    """The time-sequence graph of one run: its whole range, or a part with every packet."""
+
+    page = ""
+
+    async def post(self, _: str) -> None:
+        """Run, if there is no capture of the run yet, and write the points of the range."""
+        data = self.body()
+        self.page = self.page_id(data)
+        try:
+            state = State.of_json(data.get("state"), self.lab.state.source.file)
+            (name,) = checked([data.get("controller")])
+            asked = Range.of_json(data)
+            work = partial(self.lab.packets.graph, state.of_controller(name), asked)
+            found = await self.lab.runner.alone(self.page, work)
+        except BentpipeError as error:
+            self.set_status(422)
+            self.finish({"problems": problems(error)})
+        except StoppedError:
+            raise tornado.web.HTTPError(409, reason="The run was stopped") from None
+        else:
+            self.finish(found)
+
+    def on_connection_close(self) -> None:
+        """Stop the run of a page that is gone."""
+        self.lab.runner.stop(self.page)
+
+
 class Complete(Handler):
     """Keys and values at the cursor of the scenario file."""
 
@@ -379,6 +409,7 @@ class Server:
         self.socket = bound(port)
         self.port: int = self.socket.getsockname()[1]
         self.runner = Runner()
+        self.packets = Packets()
         self.loop = asyncio.new_event_loop()
         self.thread = threading.Thread(target=self.serve, name="bentpipe-lab", daemon=True)
         started = threading.Event()
@@ -402,6 +433,7 @@ class Server:
                 (rf"{token}/run", Runs, given),
                 (rf"{token}/stop", Stop, given),
                 (rf"{token}/save/({'|'.join(SAVED)})", Save, given),
+                (rf"{token}/packets", Sequence, given),
                 (rf"{token}/complete", Complete, given),
                 (rf"{token}/lessons", Lessons, given),
                 (rf"{token}/counts", Counted, given),
@@ -434,6 +466,7 @@ class Server:
         self.runner.close()
         self.loop.call_soon_threadsafe(self.loop.stop)
         self.thread.join()
+        self.packets.close()
 
 
 def bound(port: int | None) -> socket.socket:

@@ -1,6 +1,7 @@
 // Figures over time, with one cursor and one range for all.
 
 import { make } from "./elements.js";
+import { moved } from "./range.js";
 
 const HEIGHT = 150;
 const EDGE = { stroke: "transparent", width: 0, spanGaps: true, points: { show: false } };
@@ -33,6 +34,11 @@ export class Charts {
   colour(number) {
     const palette = this.looks.palettes[this.isDark() ? "dark" : "light"];
     return palette[number % palette.length];
+  }
+
+  inks() {
+    const [ink, , grid] = this.looks.inks[this.isDark() ? "dark" : "light"];
+    return { ink, grid };
   }
 
   dash(number) {
@@ -99,7 +105,7 @@ export class Charts {
   }
 
   options(one, number) {
-    const [ink, , grid] = this.looks.inks[this.isDark() ? "dark" : "light"];
+    const { ink, grid } = this.inks();
     const isLast = number === this.series.length - 1;
     const axis = {
       stroke: ink,
@@ -163,20 +169,7 @@ export class Charts {
     const now = this.shownRange();
     this.range = null;
     const whole = this.shownRange();
-    const span = now.max - now.min;
-    const middle = (now.min + now.max) / 2;
-    const [half, centre] = {
-      in: [span / 4, middle],
-      out: [span, middle],
-      left: [span / 2, middle - span / 4],
-      right: [span / 2, middle + span / 4],
-      reset: [Infinity, middle],
-    }[what];
-    let min = Math.max(whole.min, centre - half);
-    let max = Math.min(whole.max, centre + half);
-    if (what === "left") max = Math.min(whole.max, min + span);
-    if (what === "right") min = Math.max(whole.min, max - span);
-    this.range = min <= whole.min && max >= whole.max ? null : { min, max };
+    this.range = moved(what, now, whole);
     const shown = this.shownRange();
     for (const chart of this.charts) chart.setScale("x", shown);
   }

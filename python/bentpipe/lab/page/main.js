@@ -5,6 +5,7 @@ import { completion } from "./completion.js";
 import { Controls } from "./controls.js";
 import { by, make, stroke } from "./elements.js";
 import { lessons } from "./lessons.js";
+import { Packets } from "./packets.js";
 import { drawPath } from "./path.js";
 import { counts, page, post, Requests } from "./requests.js";
 import { fromLink, toLink } from "./state.js";
@@ -30,6 +31,7 @@ let isEdited = false; // the text has changes that are not in the picture
 const charts = new Charts(by("charts"), start.series, start);
 const controls = new Controls(by("controls"), change);
 const requests = new Requests(() => state, take);
+const packets = new Packets(() => state, charts);
 
 // ------------------------------------------------------------------------------------- changes
 
@@ -252,6 +254,7 @@ function showChips() {
     }
   }
   looks = kept;
+  packets.update(state.controllers.filter((name) => !setup.failed[name]));
   by("chips").replaceChildren(...state.controllers.map(chip));
   const free = setup.choices.filter((one) => !state.controllers.includes(one.name));
   const options = free.map((one) =>
@@ -315,6 +318,7 @@ function showTheme() {
   themeButton.setAttribute("aria-label", `Switch to ${other.toLowerCase()} colours`);
   if (setup) showChips();
   if (results.size) draw();
+  packets.paint();
 }
 themeButton.addEventListener("click", () => {
   root.dataset.theme = charts.isDark() ? "light" : "dark";
@@ -337,7 +341,7 @@ lessons(
 
 completion();
 
-globalThis.lab = { counts, charts }; // for tests
+globalThis.lab = { counts, charts, packets }; // for tests
 showTheme();
 await readLink();
 requests.ask();

@@ -16,11 +16,13 @@ import pytest
 import bentpipe as bp
 import notebook
 from bentpipe.compare import links
+from bentpipe.lab.applications import APPLICATIONS, BEAM
 from bentpipe.lab.controls import controls, meaning
 from bentpipe.lab.lessons import PREDICTIONS, lesson
 from bentpipe.lab.saving import literal
-from bentpipe.lab.server import Server
+from bentpipe.lab.server import Server, shown
 from bentpipe.lab.state import State, initial
+from bentpipe.study.quantities import Quantity
 from conftest import EXAMPLES, SMALL
 from lab_client import PRESET, Client, of_kind
 
@@ -62,6 +64,9 @@ def test_every_value_of_every_control_fits_and_has_an_effect(path: Path) -> None
             if control.id == "queue":  # a length in BDP changes with the rate and the delay
                 continue
             changed = State(state.source, {control.id: option.value}, ("cubic",)).scenario
+            if control.group == BEAM:  # explained in sentences, not in settings
+                assert changed.to_toml() != scenario.to_toml(), (control.id, option)
+                continue
             assert meaning(changed) != meaning(scenario), (control.id, option)
 
 
@@ -105,6 +110,14 @@ def test_odd_scenarios_have_a_page(client: Client, tmp_path: Path, link: str, fl
     assert len(of_kind(lines, "result")) == len(state.controllers)
     for control in state.source.controls:
         assert len(control.options) > 1
+
+
+@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+def test_the_page_of_an_example_has_a_path_and_controllers_that_fit(path: Path) -> None:
+    found, runs = shown(initial(path, (), None, None))
+    assert runs
+    assert not found["failed"]
+    assert len(found["path"]["links"]) == len(found["path"]["nodes"]) - 1
 
 
 def values_of(state: State, name: str) -> list[Any]:
@@ -167,6 +180,69 @@ def test_several_controls_together_give_a_valid_file(tmp_path: Path) -> None:
     saved = bp.Scenario.load(tmp_path / "saved.toml")
     assert bp.run(saved).digest() == bp.run(state.scenario).digest()
     assert saved.duration_s == 120
+
+
+@pytest.mark.parametrize(
+    ("file", "expected"),
+    [
+        ("geo-page", {"page_site", "page_http", "page_tls", "page_resumption", "page_dns"}),
+        ("geo-experience", {"call_codec", "video_rule", "video_buffer", "speedtest_connections"}),
+        (
+            "beam-rain",
+            {"beam_scheduler", "beam_carriers", "beam_terminals_0", "beam_attenuation_1"},
+        ),
+        ("lossy-geo", set()),
+    ],
+)
+def test_applications_and_beams_have_controls_that_change_the_run(
+    file: str, expected: set[str]
+) -> None:
+    path = EXAMPLES / f"{file}.toml"
+    state = initial(path, (), ["cubic"], None)
+    found = [one for one in state.source.controls if one.group in (APPLICATIONS, BEAM)]
+    assert expected <= {one.id for one in found}
+    assert bool(expected) == bool(found)
+    short = {} if file == "geo-experience" else {"duration": "10s"}
+    plain = bp.run(state.source.scenario.with_(short)).digest()
+    for control in found:
+        if control.id in expected:
+            value = next(one.value for one in control.options[::-1] if one.value is not None)
+            moved = State(state.source, {control.id: value}, ("cubic",)).scenario
+            assert bp.run(moved.with_(short)).digest() != plain, (control.id, value)
+
+
+def test_figures_of_applications_are_those_of_experience(client: Client) -> None:
+    text = (EXAMPLES / "geo-experience.toml").read_text(encoding="utf-8")
+    lines = client.run({"toml": text, "controllers": ["none"], "seed": 3})
+    (tables,) = of_kind(lines, "tables")
+    rows = {one["label"]: one for one in tables["differences"]["rows"]}
+    scenario = bp.Scenario.parse(text).with_(seed=3)
+    run = bp.run(scenario)
+    for label, name, digits in (
+        ("call: MOS", "min(call.call.mos)", 1.0),
+        ("video: mean bit rate", "video.video.mean_bitrate_bps", 1e-6),
+        ("speedtest: download", "speedtest.speedtest.download_bps", 1e-6),
+    ):
+        value = Quantity(name).taken.native().of(run.recording)
+        assert value is not None
+        assert float(rows[label]["cells"][0]["text"]) == pytest.approx(value * digits, rel=1e-3)
+    assert rows["speedtest: download"]["unit"] == "Mbit/s"
+
+
+def test_groups_of_a_beam_have_rows(client: Client) -> None:
+    text = (EXAMPLES / "beam-rain.toml").read_text(encoding="utf-8")
+    state = {"toml": text, "controllers": ["cubic"], "values": {"duration": "20s"}}
+    (tables,) = of_kind(client.run(state), "tables")
+    rows = {one["label"]: one for one in tables["differences"]["rows"]}
+    run = bp.run(State.of_json(state, Path("x.toml")).of_controller("cubic"))
+    for group in ("clear", "rain"):
+        (row,) = (
+            one
+            for one in run.recording.table("beam_groups").to_dicts()
+            if (one["group"], one["direction"]) == (group, "forward")
+        )
+        text = rows[f"{group}: median rate of a terminal"]["cells"][0]["text"]
+        assert float(text) == pytest.approx(row["p50_rate_bps"] / 1e6, rel=1e-3)
 
 
 # -------------------------------------------------------------------------------------- lessons

@@ -55,13 +55,13 @@ def at(times: Sequence[float], values: Sequence[float | None], t: Any) -> Any:
     return np.where(t <= times[-1] + step, found, np.nan)
 
 
-def table(found: Found) -> dict[str, Any]:
+def table(found: Found, known: Sequence[Metric] = METRICS) -> dict[str, Any]:
     """Rows of means over controllers, with the paired differences from the first controller.
 
     All differences of the table are one family.
     """
     names = list(found)
-    metrics = [one for one in METRICS if all(complete(runs, one) for runs in found.values())]
+    metrics = [one for one in known if all(complete(runs, one) for runs in found.values())]
     fixed = {
         name: is_deterministic(
             {n: run["totals"][one.id] for n, run in enumerate(runs)} for one in metrics
@@ -111,6 +111,6 @@ def cell(metric: Metric, found: Sequence[float], row: Mapping[str, Any] | None) 
     if row is None:
         return shown
     shown["difference"] = text(row)
-    if finding_of(row) == "significant":
+    if finding_of(row) == "significant" and metric.better is not None:
         shown["is_better"] = metric.is_better(row["difference"])
     return shown

@@ -9,8 +9,7 @@ out. So the page shows what has an effect on this path.
 from __future__ import annotations
 
 import math
-import re
-from dataclasses import dataclass, field, replace
+from dataclasses import replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -18,16 +17,25 @@ from bentpipe import _native
 from bentpipe.compare import fade, mechanisms
 from bentpipe.compare.links import Link
 from bentpipe.errors import InputError, ScenarioError
-from bentpipe.numbers import plain, scale, typeset
+from bentpipe.lab.applications import of_applications, of_beam
+from bentpipe.lab.control import (
+    Changes,
+    Control,
+    Option,
+    rounded,
+    short,
+    slider,
+    spaced,
+    switch,
+    unspaced,
+)
+from bentpipe.numbers import plain
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Iterator, Sequence
 
     from bentpipe._native import Hop, Scenario
     from bentpipe.explanation import Flow, Setting
-
-Changes = dict[str, Any]
-"""Values by their paths in a scenario, for `Scenario.with_`."""
 
 FADE_S = 120.0
 """A run with the built-in fade lasts at least this long, so that it sees the end of the event."""
@@ -51,38 +59,6 @@ ORIGINS = frozenset({"default", "origin", "overridden", "source", "certainty", "
 """Keys of settings that say where a value comes from and how it is written."""
 RULED_OUT = frozenset({"link.feedback", "node.proxy"})
 """Keys of mechanisms that are not in the list: special routers, and split proxies."""
-
-
-@dataclass(frozen=True)
-class Option:
-    """A value in the notation of scenarios; None leaves the scenario as it is."""
-
-    value: str | bool | None
-    text: str
-
-
-@dataclass(frozen=True)
-class Control:
-    """A value of the scenario that the page can change."""
-
-    id: str
-    group: str
-    label: str
-    kind: str
-    """`slider`, `choice` or `switch`."""
-    options: Sequence[Option]
-    """In the order of the slider or list. One of them has the value None."""
-    changes: Callable[[Any, Link], Changes] = field(repr=False)
-    """Changes that set a value, on a link with the changes of all controls before."""
-    help: str = ""
-    compared: bool = False
-    """True if a value can be the scenario's own one, written differently."""
-
-    def to_dict(self) -> dict[str, Any]:
-        """The control for the page."""
-        options = [{"value": one.value, "text": one.text} for one in self.options]
-        return {"id": self.id, "group": self.group, "label": self.label, "kind": self.kind,
-                "options": options, "help": self.help}  # fmt: skip
 
 
 def controls(scenario: Scenario) -> list[Control]:
@@ -141,6 +117,8 @@ def candidates(link: Link) -> Iterator[Control]:
         yield outage
     yield from of_events(link)
     yield from rain(link)
+    yield from of_applications(link)
+    yield from of_beam(link)
 
 
 def duration(link: Link) -> Control:
@@ -350,22 +328,6 @@ def outages(link: Link) -> Control | None:
     return Control("outage", "Path", "Outage", "slider", options, changes, about)
 
 
-def spaced(text: str) -> str:
-    """A value in the notation of scenarios, for people: `60ms` becomes `60 ms`."""
-    return typeset(re.sub(r"(?<=\d)(?=[A-Za-z])(?!e[-+]?\d)", " ", text))
-
-
-def unspaced(text: str) -> str:
-    """A value for people, in the notation of scenarios: `60 ms` becomes `60ms`."""
-    return text.replace(" ", "")
-
-
-def short(value: float, unit: str) -> str:
-    """A value with three significant digits at most, and a suitable unit."""
-    size, name = scale(unit, [value])
-    return f"{rounded(value / size):g} {name}"
-
-
 def of_events(link: Link) -> Iterator[Control]:
     """A switch for the events of links, such as hand-overs."""
     numbers = [n for n, one in enumerate(link.document["link"]) if one.get("event")]
@@ -392,54 +354,12 @@ def rain(link: Link) -> Iterator[Control]:
         )  # fmt: skip
 
 
-def slider(
-    name: str,
-    group: str,
-    label: str,
-    numbers: Sequence[float],
-    now: float | None,
-    notation: Callable[[float], str],
-    text: Callable[[float], str],
-    changes: Callable[[Any, Link], Changes],
-    about: str = "",
-    now_text: str = "",
-) -> Control:
-    """A slider over numbers, with the scenario's own value in its place among them.
-
-    With `now_text`, the own value is in another notation than the others. Without a number it
-    stands first.
-    """
-    shown = [one for one in numbers if now_text or one != now]
-    others = [Option(notation(one), text(one)) for one in shown]
-    before = 0 if now is None else sum(one < now for one in shown)
-    own = Option(None, now_text or ("" if now is None else text(now)))
-    options = [*others[:before], own, *others[before:]]
-    return Control(name, group, label, "slider", options, changes, about)
-
-
-def switch(
-    name: str,
-    group: str,
-    label: str,
-    changes: Callable[[Any, Link], Changes],
-    about: str = "",
-) -> Control:
-    """A switch that makes the changes."""
-    options = [Option(None, "off"), Option(True, "on")]
-    return Control(name, group, label, "switch", options, changes, about)
-
-
 def around(value: float) -> list[float]:
     """Round numbers of all decades from a twentieth to twenty times `value`."""
     lowest = math.floor(math.log10(value / RATIO))
     highest = math.ceil(math.log10(value * RATIO))
     numbers = (m * 10.0**power for power in range(lowest, highest + 1) for m in MANTISSAS)
     return [one for one in map(rounded, numbers) if value / RATIO <= one <= value * RATIO]
-
-
-def rounded(value: float) -> float:
-    """The number with three significant digits, so that 0.30000000000000004 is 0.3."""
-    return float(f"{value:.3g}")
 
 
 def place(hop: Hop) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.lab.controls import short, spaced
+from bentpipe.lab.applications import default
+from bentpipe.lab.control import short, spaced
 
 if TYPE_CHECKING:
     from bentpipe.compare.links import Link
@@ -14,15 +15,25 @@ ALWAYS = ("rate", "delay", "queue")
 """Settings of a direction that are always shown; of the others those that are no defaults."""
 WORDS = {"channel": "losses", "aqm": "AQM", "arq": "ARQ", "fec": "FEC", "mtu": "MTU"}
 """Names of settings for people; the others are the keys."""
+OF_BEAM = "Queue and losses in the figures are those of links; the table has the rates in the beam."
 
 
 def picture(link: Link, found: Explanation) -> dict[str, Any]:
     """Nodes and links on the route of the first flow, and a sentence on what it leaves out."""
     flow = found.flows[0]
     nodes = {one.name: one for one in found.nodes}
-    route = [box(nodes[name], flow) for name in flow.route]
+    # Terminals of a beam are no nodes of the scenario.
+    route = [
+        box(nodes[name], flow) if name in nodes else {"name": name, "about": ["terminal"]}
+        for name in flow.route
+    ]
     lines = [line(found, hop.link, hop.direction) for hop in link.hops]
-    others = len(link.document["link"]) - len(lines)
+    others = len(link.document.get("link", ())) - len(lines)
+    beam = beam_of(link, flow)
+    if beam is not None:
+        place = flow.route.index(beam["gateway"])
+        is_forward = flow.route[-1] not in nodes
+        lines.insert(place if is_forward else 0, carriers(beam, is_forward))
     figures = flow.figures
     return {
         "flow": flow.name,
@@ -30,8 +41,38 @@ def picture(link: Link, found: Explanation) -> dict[str, Any]:
         "links": lines,
         "base_rtt": f"{figures.base_rtt_ms:.4g} ms",
         "bdp": short(figures.bdp_bytes, "B"),
-        "note": left_out(others, len(found.flows) - 1, flow),
+        "note": " ".join(
+            filter(None, (left_out(others, len(found.flows) - 1, flow), OF_BEAM if beam else ""))
+        ),
     }
+
+
+def beam_of(link: Link, flow: Flow) -> dict[str, Any] | None:
+    """The beam on the route of a flow, as its scenario has it."""
+    ends = {name.rpartition("-")[0] for name in (flow.route[0], flow.route[-1])}
+    for beam in link.document.get("beam", ()):
+        if beam["gateway"] in flow.route and ends & {one["name"] for one in beam["group"]}:
+            return dict(beam)
+    return None
+
+
+def carriers(beam: dict[str, Any], is_forward: bool) -> dict[str, Any]:
+    """The carrier of a beam and its return channel as a line, the direction of the data first."""
+    terminals = sum(group["terminals"] for group in beam["group"])
+    scheduler = beam.get("forward", {}).get("scheduler", default("forward", "scheduler"))
+    count = beam.get("return", {}).get("carriers", default("return", "carriers"))
+    delay = spaced(beam.get("delay", default("delay")))
+    ways = [
+        (f"beam {beam['name']}", f"{terminals} terminals, {scheduler}, {delay}"),
+        ("return channel", f"{count} carriers, {delay}"),
+    ]
+    ends = [beam["gateway"], "terminals"]
+    found = [
+        {"from": a, "to": b, "settings": [{"name": name, "text": text}]}
+        for (name, text), (a, b) in zip(ways, (ends, ends[::-1]), strict=True)
+    ]
+    data, back = found if is_forward else found[::-1]
+    return {"data": data, "back": back}
 
 
 def left_out(links: int, flows: int, flow: Flow) -> str:

@@ -3,17 +3,22 @@
 from __future__ import annotations
 
 from dataclasses import dataclass
+from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.compare.links import Link
 from bentpipe.counts import packets
+from bentpipe.experience.figures import kind_of
+from bentpipe.lab.applications import application_of
 from bentpipe.limits import LIMITS, shares, shares_of
 from bentpipe.numbers import count, percent, signed, significant
+from bentpipe.study.quantities import Quantity, better, shown
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Callable, Mapping, Sequence
 
     from bentpipe._native import Recording, Scenario
+    from bentpipe.study.quantities import Better
 
 SAMPLES = 2400
 """Samples of a run that lasts its whole duration: more than points of a line, because a run that
@@ -51,29 +56,92 @@ class Metric:
     id: str
     label: str
     unit: str
-    lower_is_better: bool = False
+    better: Better | None = "higher"
+    """The better values; None if that depends on the question."""
 
     @property
     def is_count(self) -> bool:
         """True if its values are whole numbers."""
         return self.unit in ("segments", "packets")
 
-    def is_better(self, difference: float) -> bool:
-        """True if a difference from another value of it, other than zero, is an improvement."""
-        return (difference < 0) is self.lower_is_better
+    def is_better(self, difference: float) -> bool | None:
+        """True if a difference from another value of it, other than zero, is an improvement.
+
+        None if that depends on the question.
+        """
+        return None if self.better is None else (difference < 0) is (self.better == "lower")
 
 
 METRICS = (
     Metric("goodput", "Goodput", "Mbit/s"),
-    Metric("completion", "Flow completion time", "s", lower_is_better=True),
-    Metric("median_rtt", "Median RTT", "ms", lower_is_better=True),
-    Metric("p95_rtt", "95th percentile of the RTT", "ms", lower_is_better=True),
-    Metric("retransmitted", "Retransmitted", "segments", lower_is_better=True),
-    Metric("lost", "Lost", "packets", lower_is_better=True),
+    Metric("completion", "Flow completion time", "s", better="lower"),
+    Metric("median_rtt", "Median RTT", "ms", better="lower"),
+    Metric("p95_rtt", "95th percentile of the RTT", "ms", better="lower"),
+    Metric("retransmitted", "Retransmitted", "segments", better="lower"),
+    Metric("lost", "Lost", "packets", better="lower"),
     Metric("utilisation", "Utilisation of the bottleneck", "%"),
     Metric("others", "Goodput of all other flows", "Mbit/s"),
 )
-"""The rows of the table, in their order. Rows without values are left out."""
+"""The rows of each table, in their order. Rows without values are left out."""
+GROUPS = "beam_groups"
+OF_GROUPS = {"p50_rate_bps": "median rate of a terminal", "p5_rate_bps": "p5 rate of a terminal"}
+"""Columns of groups of a beam, to the terminals, and their words."""
+
+Row = tuple[Metric, "Callable[[Recording], float | None]"]
+"""A row of the table, and its value in a run."""
+
+
+def metrics(scenario: Scenario) -> list[Metric]:
+    """The rows of the table of a scenario."""
+    return [*METRICS, *(metric for metric, _ in rows(scenario))]
+
+
+@lru_cache(maxsize=64)
+def rows(scenario: Scenario) -> tuple[Row, ...]:
+    """The figures of the applications of a scenario, and of the groups of its beams."""
+    kinds = [(flow.name, kind_of(application_of(flow))) for flow in scenario.explain().flows]
+    beams = Link(scenario.name, scenario).document.get("beam", ())
+    return (
+        *(
+            of_quantity(figure.quantity(name), f"{name}: {figure.label}")
+            for name, kind in kinds
+            for figure in (kind.figures if kind else ())
+        ),
+        *(
+            of_group(beam["name"], group["name"], column)
+            for beam in beams
+            for group in beam["group"]
+            for column in OF_GROUPS
+        ),
+    )
+
+
+def of_quantity(quantity: Quantity, label: str) -> Row:
+    """A row for a quantity, in the unit of all tables."""
+    factor, unit = shown(quantity.name)
+    native = quantity.taken.native()
+
+    def value(recording: Recording) -> float | None:
+        found = native.of(recording)
+        return None if found is None else found * factor
+
+    bare = "" if unit in ("1", "count") else unit
+    return Metric(quantity.name, label, bare, better(quantity.name)), value
+
+
+def of_group(beam: str, group: str, column: str) -> Row:
+    """A row for the rates of the terminals of a group of a beam, in Mbit/s."""
+
+    def value(recording: Recording) -> float | None:
+        found = next(
+            one[column]
+            for one in recording.table(GROUPS).to_dicts()
+            if (one["beam"], one["group"], one["direction"]) == (beam, group, "forward")
+        )
+        return None if found is None else found / 1e6
+
+    name = f"{GROUPS}.{beam}.{group}.{column}"
+    return Metric(name, f"{group}: {OF_GROUPS[column]}", "Mbit/s"), value
 
 
 def recorded(scenario: Scenario) -> Scenario:
@@ -111,14 +179,14 @@ def result(scenario: Scenario, recording: Recording) -> dict[str, Any]:
 
 
 def totals(link: Link, recording: Recording) -> dict[str, float | None]:
-    """Values of the table by the names of `METRICS`."""
+    """Values of the table by the names of `metrics`."""
     flow = recording.flows[0]
     counted = packets(flow)
     hops = [recording.links[2 * hop.link + (hop.direction == "backward")] for hop in link.hops]
     slowest = link.bottleneck
     of_slowest = recording.links[2 * slowest.link + (slowest.direction == "backward")]
     others = recording.flows[1:]
-    return {
+    return figures(link.scenario, recording) | {
         "goodput": flow.goodput_bps / 1e6,
         "completion": flow.completion_s,
         "median_rtt": flow.median_rtt_ms,
@@ -130,20 +198,27 @@ def totals(link: Link, recording: Recording) -> dict[str, float | None]:
     }
 
 
-def table(found: Mapping[str, Mapping[str, Any]]) -> dict[str, Any]:
+def figures(scenario: Scenario, recording: Recording) -> dict[str, float | None]:
+    """The values of the rows of applications and beams in a run."""
+    return {metric.id: value(recording) for metric, value in rows(scenario)}
+
+
+def table(
+    found: Mapping[str, Mapping[str, Any]], known: Sequence[Metric] = METRICS
+) -> dict[str, Any]:
     """Rows of metrics over controllers, with the differences from the first controller."""
     names = list(found)
-    rows = []
-    for metric in METRICS:
+    lines = []
+    for metric in known:
         values = [found[name]["totals"][metric.id] for name in names]
         if all(one is None for one in values):
             continue
-        rows.append({
+        lines.append({
             "label": metric.label,
             "unit": metric.unit,
             "cells": [cell(metric, one, values[0], first=n == 0) for n, one in enumerate(values)],
         })  # fmt: skip
-    return {"columns": names, "rows": rows}
+    return {"columns": names, "rows": lines}
 
 
 def cell(metric: Metric, value: float | None, base: float | None, *, first: bool) -> dict[str, Any]:
@@ -155,7 +230,7 @@ def cell(metric: Metric, value: float | None, base: float | None, *, first: bool
     share = f", {signed(100 * difference / base, 3)} %" if base else ""
     absolute = signed(difference, places=0) if metric.is_count else signed(difference)
     found = text | {"difference": f"{absolute}{share}"}
-    if difference:
+    if difference and metric.better is not None:
         found["is_better"] = metric.is_better(difference)
     return found
 

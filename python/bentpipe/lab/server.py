@@ -37,6 +37,8 @@ from bentpipe.lab.state import MOST_CONTROLLERS, State, checked
 if TYPE_CHECKING:
     from collections.abc import Awaitable
 
+    from bentpipe.lab.results import Metric
+
 HOST = "127.0.0.1"
 NAMES = (HOST, "localhost")
 PORT = 8177
@@ -172,15 +174,18 @@ class Runs(Handler):
         try:
             await self.line("setup", **found)
             names = [name for name, _ in runs]
+            known = results.metrics(state.scenario)
             if seeds == 1:
-                await self.results(job.reports, names)
+                await self.results(job.reports, names, known)
             else:
-                await self.bands(job.reports, names, seeds)
+                await self.bands(job.reports, names, seeds, known)
         except (StreamClosedError, asyncio.CancelledError):  # the page, or the server, has ended
             job.stopped = True
         await work
 
-    async def results(self, reports: asyncio.Queue[Any], names: list[str]) -> None:
+    async def results(
+        self, reports: asyncio.Queue[Any], names: list[str], known: list[Metric]
+    ) -> None:
         """Write the reports of a job until it has one of each controller."""
         open_, done = set(names), {}
         while open_:
@@ -196,12 +201,18 @@ class Runs(Handler):
                 await self.line(kind, controller=name, message=content)
         ordered = {name: done[name] for name in names if name in done}
         if ordered:
-            await self.line("tables", differences=results.table(ordered),
+            await self.line("tables", differences=results.table(ordered, known),
                             limits=results.limits(ordered),
                             summary=results.summary(ordered, names))  # fmt: skip
         await self.line("end")
 
-    async def bands(self, reports: asyncio.Queue[Any], names: list[str], seeds: int) -> None:
+    async def bands(
+        self,
+        reports: asyncio.Queue[Any],
+        names: list[str],
+        seeds: int,
+        known: list[Metric],
+    ) -> None:
         """Write how many runs are complete, and at the end the bands of all seeds."""
         done: dict[str, dict[str, Any]] = {}
         failed = ""
@@ -224,7 +235,7 @@ class Runs(Handler):
 
             found = {name: [done[f"{number} {name}"] for number in range(seeds)] for name in names}
             await self.line("bands", seeds=seeds, lines=bands.lines(found),
-                            differences=bands.table(found))  # fmt: skip
+                            differences=bands.table(found, known))  # fmt: skip
         await self.line("end")
 
     def on_connection_close(self) -> None:

@@ -17,13 +17,14 @@ from bentpipe.compare.candidates import ASKS, UNLIMITED, Candidate, is_own, sett
 from bentpipe.compare.fade import shipped
 from bentpipe.console import nearest
 from bentpipe.errors import InputError
-from bentpipe.lab.controls import Control, changed, controls
+from bentpipe.lab.controls import changed, controls
 from bentpipe.prototypes import Spec
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
     from bentpipe._native import Scenario
+    from bentpipe.lab.control import Control
 
 DEFAULT = "geo-ku"
 """The preset of a page without a file."""
@@ -204,7 +205,8 @@ def of_source(found: Source, names: Sequence[str] | None, seed: int | None) -> S
         first = own if isinstance(own, str) else with_parameters(own)
         fits = takes(found.scenario)
         names = [one for one in dict.fromkeys((first, *CONTROLLERS)) if fits(one)]
-        names = names[: len(CONTROLLERS)] or [first]
+        # Of datagrams there is no controller.
+        names = names[: len(CONTROLLERS)] or [first if fits(first) else UNLIMITED.controller]
     return State(found, {}, checked(list(names)), seed)
 
 

@@ -32,7 +32,7 @@ export class Controls {
     this.inputs = {};
     this.rows = {};
     const groups = Map.groupBy ? Map.groupBy(controls, (one) => one.group) : grouped(controls);
-    const order = ["Path", "Hosts", "Run"].filter((name) => groups.has(name));
+    const order = ["Path", "Hosts", "Applications", "Beam", "Run"].filter((name) => groups.has(name));
     this.form.replaceChildren(
       ...order.map((name) => {
         const rows = groups.get(name).map((control) => this.row(control));

@@ -125,7 +125,7 @@ def of_quantity(quantity: Quantity, label: str) -> Row:
         found = native.of(recording)
         return None if found is None else found * factor
 
-    bare = "" if unit in ("1", "count") else unit
+    bare = "" if unit in ("1", "count") or label.endswith(unit) else unit
     return Metric(quantity.name, label, bare, better(quantity.name)), value
 
 

@@ -19,11 +19,12 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+import behaviour
 import bentpipe
 import pages
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Collection, Iterable
 
     from bentpipe.plots import Figure
 
@@ -33,8 +34,8 @@ BUILD = ROOT / ".cache" / "site"
 """Sources of the site, made from those of the repository."""
 
 FIRST_FIGURE = ROOT / "docs" / "images" / "window.svg"
-WORKER = ROOT / "docs" / "assets" / "iframe-worker.js"
-"""Lets the search work without a server. `mkdocs.yml` names it."""
+ASSETS = ROOT / "docs" / "assets"
+"""Files that `mkdocs.yml` names: search without a server, and what the theme lacks for access."""
 EXAMPLE = ROOT / "examples" / "lossy-geo.toml"
 """Scenario of the first figure, and of those of controllers."""
 
@@ -64,7 +65,7 @@ USE: list[tuple[str, list[str]]] = [
             "stp.md", "xtp.md", "path-hints.md", "glossary.md", "limits.md",
         ],
     ),
-    ("Reference", ["scenario", "controllers", "mechanisms", "hosts.md", "recording.md", "api.md"]),
+    ("Reference", ["scenario", "controllers", "mechanisms", "hosts", "recording.md", "api"]),
     ("Evidence", ["reproductions.md", "papers", "fidelity.md", "agreement.md", "kernel-replay.md"]),
     (
         "Development",
@@ -76,7 +77,13 @@ USE: list[tuple[str, list[str]]] = [
 ]  # fmt: skip
 """The navigation: a page, or a folder with all of its pages."""
 
-FIRST = {"controllers": "controllers.md", "mechanisms": "path.md", "scenario": "scenario.md"}
+FIRST = {
+    "api": "api.md",
+    "controllers": "controllers.md",
+    "hosts": "hosts.md",
+    "mechanisms": "path.md",
+    "scenario": "scenario.md",
+}
 """Pages of `docs` that are the first ones of a folder."""
 
 
@@ -146,6 +153,28 @@ def tables_of_scenarios(text: str) -> tuple[dict[str, str], dict[str, str]]:
     return texts, anchors
 
 
+def names_of_api(text: str) -> tuple[dict[str, str], dict[str, str]]:
+    """The reference of Python as one page for each name, and where its anchors are now."""
+    parts = HEADING.split(text)
+    texts = {"api/index.md": parts[0]}
+    anchors = {}
+    for marks, heading, body in zip(parts[1::3], parts[2::3], parts[3::3], strict=True):
+        name = heading.strip("`")
+        if marks == "##":
+            texts["api/index.md"] += f"## {heading}{body.rstrip()}\n\n"
+            anchors[slug(heading)] = f"api/index.md#{slug(heading)}"
+            continue
+        address = f"api/{name.lower()}.md"
+        if address in texts:
+            address = f"api/{name.lower()}-{sum(one.startswith(address[:-3]) for one in texts)}.md"
+        first = body.partition("```\n\n")[2].partition(".\n")[0].partition("\n\n")[0]
+        about = " ".join(first.split()).partition(". ")[0].rstrip(".")
+        texts["api/index.md"] += f"- [`{name}`](../{address}){f': {about}' * bool(about)}\n"
+        texts[address] = f"# `{name}`\n\nPart of the [API reference](../api/index.md).\n{body}"
+        anchors[slug(heading)] = address
+    return texts, anchors
+
+
 def parent_of(table: str) -> str:
     """A line with a link to the table around a table."""
     around = table.rpartition(".")[0]
@@ -203,10 +232,11 @@ def first_figure() -> Figure:
     return bentpipe.plot(bentpipe.run_many(jobs), "cwnd")
 
 
-def windows(folder: Path, names: Iterable[str]) -> dict[str, str]:
+def windows(folder: Path, wanted: Callable[[str], bool]) -> dict[str, str]:
     """Makes figures of controllers in `folder`; the paragraph for each, by its name."""
     scenario = bentpipe.Scenario.load(EXAMPLE)
-    names = ["newreno", *(name for name in names if name != "newreno")]
+    known = (one.name for one in bentpipe.controllers())
+    names = ["newreno", *(name for name in known if name != "newreno" and wanted(name))]
     jobs = [(scenario.with_({"flow.0.controller": name}), 1) for name in names]
     runs = dict(zip(names, bentpipe.run_many(jobs), strict=True))
     folder.mkdir(parents=True, exist_ok=True)
@@ -253,25 +283,43 @@ class Website:
     def __init__(self, folder: Path) -> None:
         self.folder = folder
         self.addresses = addresses()
-        reference = ROOT / "docs" / "scenario.md"
-        tables, self.anchors = tables_of_scenarios(reference.read_text(encoding="utf-8"))
+        self.anchors: dict[Path, dict[str, str]] = {}
         self.sources = {
             address: Source(file, file.read_text(encoding="utf-8"))
             for file, address in self.addresses.items()
         }
-        # The links of a table are those of the site already.
-        self.sources |= {address: Source(reference, text) for address, text in tables.items()}
+        # The links of a part are those of the site already.
+        for name, split in (("scenario", tables_of_scenarios), ("api", names_of_api)):
+            reference = ROOT / "docs" / f"{name}.md"
+            parts, self.anchors[reference] = split(reference.read_text(encoding="utf-8"))
+            self.sources |= {address: Source(reference, text) for address, text in parts.items()}
 
-    def write(self, controllers: Iterable[str]) -> None:
-        """Writes all pages, and those that they link, with the figures of these controllers."""
-        figures = windows(self.folder / "images" / "controllers", controllers)
+    def write(self, figures_of: Collection[str] | None = None) -> None:
+        """Writes all pages, and those that they link, with figures: all, or those of these names.
+
+        Names are those of controllers, mechanisms and profiles of hosts.
+        """
+
+        def wanted(name: str) -> bool:
+            return figures_of is None or name in figures_of
+
+        images = self.folder / "images"
         extras = declared()
-        own = pages.pages("congestion/src")
-        for name, text in figures.items():
-            address = f"controllers/{own[name].name}"
-            extras[address] = text + extras.get(address, "")
-        (self.folder / "assets").mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(WORKER, self.folder / "assets" / WORKER.name)
+        for folder, crates, figures in (
+            ("controllers", ("congestion/src",), windows(images / "controllers", wanted)),
+            (
+                "mechanisms",
+                ("link/src", "middlebox/src"),
+                behaviour.of_mechanisms(images / "mechanisms", wanted),
+            ),
+        ):
+            own = pages.pages(*crates)
+            for name, text in figures.items():
+                address = f"{folder}/{own[name].name}"
+                extras[address] = text + extras.get(address, "")
+        for name, text in behaviour.of_hosts(images / "hosts", wanted).items():
+            self.sources[f"hosts/{name}.md"] = Source(ROOT / "docs/x/x.md", text)
+        shutil.copytree(ASSETS, self.folder / "assets", dirs_exist_ok=True)
         done: set[str] = set()
         while todo := [address for address in self.sources if address not in done]:
             for address in todo:
@@ -309,8 +357,8 @@ class Website:
         if target.is_dir():
             return text
         to = self.address_of(target, bool(image))
-        if target == ROOT / "docs" / "scenario.md" and anchor:
-            to, _, anchor = self.anchors[anchor].partition("#")
+        if target in self.anchors and anchor:
+            to, _, anchor = self.anchors[target][anchor].partition("#")
         relative = os.path.relpath(to, Path(address).parent)
         return f"{image}[{text}]({relative}{'#' if anchor else ''}{anchor})"
 
@@ -362,17 +410,23 @@ def build(site: Path) -> int:
     shutil.rmtree(BUILD, ignore_errors=True)
     website = Website(BUILD / "docs")
     first_figure().save(FIRST_FIGURE)
-    website.write(one.name for one in bentpipe.controllers())
+    website.write()
+    return render(BUILD, site, ["--strict"], website.navigation())
+
+
+def render(folder: Path, site: Path, options: list[str], navigation: list[Any]) -> int:
+    """Makes HTML of the pages in `docs` of a folder. Returns the exit status of MkDocs."""
     config = {
         "INHERIT": str(ROOT / "mkdocs.yml"),
-        "docs_dir": str(BUILD / "docs"),
+        "docs_dir": str(folder / "docs"),
         "site_dir": str(site),
-        "nav": website.navigation(),
+        "nav": navigation,
+        "strict": "--strict" in options,
     }
-    file = BUILD / "mkdocs.yml"
+    file = folder / "mkdocs.yml"
     # JSON is YAML.
     file.write_text(json.dumps(config), encoding="utf-8")
-    command = [sys.executable, "-m", "mkdocs", "--quiet", "build", "--strict", "--config-file"]
+    command = [sys.executable, "-m", "mkdocs", "--quiet", "build", *options, "--config-file"]
     # A notice of its theme about another program, and not about the site.
     quiet = os.environ | {"NO_MKDOCS_2_WARNING": "1"}
     return subprocess.run([*command, str(file)], env=quiet, check=False).returncode

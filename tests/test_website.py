@@ -10,8 +10,10 @@ from pathlib import Path
 
 import pytest
 
+import behaviour
 import bentpipe
 import website
+from test_looks import contrast
 
 ROOT = Path(__file__).resolve().parent.parent
 CHROMIUM = shutil.which("chromium") or shutil.which("chromium-browser")
@@ -21,9 +23,9 @@ LOADED = re.compile(r"<(?:script|img|iframe|link)[^>]*?(?:src|href)=\"?(https?:/
 
 @pytest.fixture(scope="module")
 def site(tmp_path_factory: pytest.TempPathFactory) -> website.Website:
-    """The sources of the site, with the figures of two controllers."""
+    """The sources of the site, with a few figures."""
     made = website.Website(tmp_path_factory.mktemp("site"))
-    made.write(["hybla", "xcp"])
+    made.write(["hybla", "xcp", "red", "linux-2.4"])
     return made
 
 
@@ -34,8 +36,7 @@ def test_every_link_of_every_page_leads_to_a_page(site: website.Website) -> None
         links = LINK.findall(re.sub(r"`[^`\n]*`", "", text))
         name = page.relative_to(site.folder).as_posix()
         missing += [(name, link) for link in links if not (page.parent / link).exists()]
-    # The fixture draws two figures.
-    assert not [one for one in missing if "images/controllers" not in one[1]]
+    assert not missing
 
 
 def test_every_controller_mechanism_and_table_has_a_page(site: website.Website) -> None:
@@ -78,6 +79,63 @@ def test_anchors_of_tables_lead_to_their_pages() -> None:
     assert "A table of [`link`](link.md)." in pages["scenario/link.aqm.md"]
     assert "Tables inside: [`link.aqm`](link.aqm.md)." in pages["scenario/link.md"]
     assert "Tables inside: [`link`](link.md)." in pages["scenario/index.md"]
+
+
+def test_pages_of_mechanisms_and_hosts_have_figures(site: website.Website) -> None:
+    for page, figure in (
+        ("mechanisms/red.md", "../images/mechanisms/red.svg"),
+        ("mechanisms/xcp.md", "../images/mechanisms/xcp.svg"),
+        ("hosts/linux-2.4.md", "../images/hosts/linux-2.4.svg"),
+    ):
+        text = (site.folder / page).read_text(encoding="utf-8")
+        assert f"]({figure})" in text, page
+        assert (site.folder / page).parent.joinpath(figure).stat().st_size > 1000
+    text = (site.folder / "hosts/linux-2.4.md").read_text(encoding="utf-8")
+    (profile,) = (one for one in bentpipe.hosts() if one.name == "linux-2.4")
+    assert all(f"| `{one.name}` |" in text for one in profile.values)
+    hosts = {f"hosts/{one.name}.md" for one in bentpipe.hosts()}
+    assert hosts <= set(site.sources)
+
+
+def test_every_mechanism_has_a_figure_in_which_it_changes_the_run() -> None:
+    same = []
+    for one in bentpipe.mechanisms():
+        _, (before, after) = behaviour.without_and_with(one.name, one.kind, one.key)
+        if before.flow_series.equals(after.flow_series):
+            same.append(one.name)
+    assert same == []
+
+
+def test_the_reference_of_python_has_a_page_for_each_name(site: website.Website) -> None:
+    reference = (ROOT / "docs/api.md").read_text(encoding="utf-8")
+    names = re.findall(r"^### `(\w+)`", reference, re.MULTILINE)
+    titles = {
+        page.read_text(encoding="utf-8").partition("\n")[0]
+        for page in (site.folder / "api").iterdir()
+    }
+    assert {f"# `{name}`" for name in names} <= titles
+    first = (site.folder / "api/index.md").read_text(encoding="utf-8")
+    assert all(f"[`{name}`](../api/" in first for name in names)
+    # No member is lost.
+    members = sorted(re.findall(r"^- `.*`$", reference, re.MULTILINE))
+    pages = [page.read_text(encoding="utf-8") for page in (site.folder / "api").iterdir()]
+    assert sorted(re.findall(r"^- `.*`$", "".join(pages), re.MULTILINE)) == members
+
+
+# Source: WCAG 2.2, success criterion 1.4.3.
+TEXT = re.compile(r"<text[^>]* fill=\"(#[0-9a-fA-F]{3,6}|\w+)\"")
+NAMED = {"black": "#000000", "white": "#ffffff"}
+
+
+def test_texts_of_figures_have_a_contrast_of_four_and_a_half(site: website.Website) -> None:
+    figures = [*(site.folder / "images").rglob("*.svg")]
+    assert len(figures) >= 7
+    for figure in figures:
+        svg = figure.read_text(encoding="utf-8")
+        assert '<rect width="' in svg
+        colours = {NAMED.get(one, one).lower() for one in TEXT.findall(svg)}
+        assert colours, figure.name
+        assert all(contrast(one, "#ffffff") >= 4.5 for one in colours), (figure.name, colours)
 
 
 @pytest.mark.nightly

@@ -20,6 +20,9 @@ export class Controls {
 
   enable(isEnabled) {
     for (const group of this.form.querySelectorAll("fieldset")) group.disabled = !isEnabled;
+    // Nothing inside takes the focus while all is disabled, and the keyboard still has to scroll.
+    if (isEnabled) this.form.removeAttribute("tabindex");
+    else this.form.tabIndex = 0;
   }
 
   // Mark the control that a lesson is about, until it is made again.

@@ -10,7 +10,7 @@ endif
 PYTHON_OF_TESTS = .venv/bin/python
 STEPS = fmt ruff ruff-format mypy words deny clippy unit-tests rust-tests doc instructions stubtest stubs python-tests real-time
 
-.PHONY: help run test check nightly engine proxy deb wheel format bench fidelity docs mutants replay-kernel drill-random soak proxy-soak fuzz kills own-wheel lock clean $(STEPS)
+.PHONY: help run test check nightly engine proxy deb wheel format bench fidelity docs docs-check mutants replay-kernel drill-random soak proxy-soak fuzz kills own-wheel lock clean $(STEPS)
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 21
@@ -97,6 +97,9 @@ fidelity: engine ## make the tables of docs/fidelity.md (two hours, on a quiet m
 
 docs: engine ## build the manual as a site in out/site; a link that leads nowhere is an error
 	@$(PYTHON_OF_TESTS) scripts/website.py
+
+docs-check: engine ## links, commands, snippets, figures, widths and axe-core of the whole manual (long)
+	@$(PYTHON_OF_TESTS) -m pytest tests/test_docs.py tests/test_examples.py tests/test_website.py tests/test_accessibility.py
 
 lock: ## choose the versions of all Python packages anew
 	@scripts/uv.sh lock --upgrade

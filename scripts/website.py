@@ -33,7 +33,6 @@ SITE = ROOT / "out" / "site"
 BUILD = ROOT / ".cache" / "site"
 """Sources of the site, made from those of the repository."""
 
-FIRST_FIGURE = ROOT / "docs" / "images" / "window.svg"
 ASSETS = ROOT / "docs" / "assets"
 """Files that `mkdocs.yml` names: search without a server, and what the theme lacks for access."""
 EXAMPLE = ROOT / "examples" / "lossy-geo.toml"
@@ -409,7 +408,6 @@ def build(site: Path) -> int:
     """Builds the site; a link that leads nowhere is an error. Returns the exit status."""
     shutil.rmtree(BUILD, ignore_errors=True)
     website = Website(BUILD / "docs")
-    first_figure().save(FIRST_FIGURE)
     website.write()
     return render(BUILD, site, ["--strict"], website.navigation())
 

@@ -12,6 +12,7 @@ import pytest
 
 import behaviour
 import bentpipe
+import images
 import website
 from test_looks import contrast
 
@@ -65,11 +66,23 @@ def test_the_page_of_a_controller_has_its_figure(site: website.Website) -> None:
     assert "without one" in (site.folder / "controllers/xcp.md").read_text(encoding="utf-8")
 
 
-def test_the_figure_of_the_first_page_is_what_the_example_gives() -> None:
-    svgs = website.first_figure().svg, website.FIRST_FIGURE.read_text(encoding="utf-8")
-    # A process numbers the parts of its drawings.
-    now, kept = (re.sub(r"clip\d+", "clip", svg) for svg in svgs)
-    assert now == kept
+def test_every_figure_of_the_manual_has_a_command_that_makes_it() -> None:
+    assert {one.name for one in images.FOLDER.iterdir()} == {*images.MAKERS, *images.ELSEWHERE}
+    manual = "".join(page.read_text(encoding="utf-8") for page in ROOT.glob("docs/*.md"))
+    manual += (ROOT / "README.md").read_text(encoding="utf-8")
+    assert all(f"images/{one.name}" in manual for one in images.FOLDER.iterdir())
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(one, marks=[] if one in images.QUICK else [pytest.mark.nightly])
+        for one in images.MAKERS
+    ],
+)
+def test_a_figure_is_what_its_command_draws_today(name: str) -> None:
+    kept = (images.FOLDER / name).read_text(encoding="utf-8")
+    assert images.drawn(name) == kept, f"run scripts/images.py {name}"
 
 
 def test_anchors_of_tables_lead_to_their_pages() -> None:

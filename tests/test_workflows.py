@@ -38,3 +38,26 @@ def test_the_forge_runs_what_everybody_runs() -> None:
     text = (FOLDER / "workflows/test.yml").read_text(encoding="utf-8")
     assert "run: .ci/run" in text
     assert "exec make test" in (ROOT / ".ci/run").read_text(encoding="utf-8")
+
+
+def test_a_release_has_all_packages_with_checksums_and_an_sbom() -> None:
+    text = (FOLDER / "workflows/release.yml").read_text(encoding="utf-8")
+    for part in ("target: aarch64", "make deb", "spdx-json", "sha256sum *", "--draft"):
+        assert part in text
+    for file in (ROOT / "deploy").glob("*Containerfile"):
+        assert f"--file deploy/{file.name}" in text
+
+
+@pytest.mark.parametrize("file", sorted((ROOT / "deploy").glob("*Containerfile")), ids=str)
+def test_a_container_file_copies_what_exists_and_pins_its_system(file: Path) -> None:
+    lines = file.read_text(encoding="utf-8").replace("\\\n", " ").splitlines()
+    copied = [
+        line.split()[1:-1] for line in lines if line.startswith("COPY") and "--from" not in line
+    ]
+    assert copied
+    for source in (one for sources in copied for one in sources):
+        made = source.startswith("out/packages/")  # by `make wheel`
+        assert made or (ROOT / source).exists(), source
+    images = [line.split()[1] for line in lines if line.startswith("FROM")]
+    assert len(images) == 2
+    assert all(one.startswith("docker.io/library/") and "bookworm" in one for one in images)

@@ -1,12 +1,13 @@
 """Makes the figures of `docs/images`: `images.py [NAME...]`, by default all that are drawn by runs.
 
 Each is drawn by a command or a snippet of the manual. A test draws them again, and fails for a
-figure that is stale. `ELSEWHERE` names those that need a kernel or a browser.
+figure that is stale. `SCREENS` are made in Chromium, when they are named. `ELSEWHERE` names others.
 """
 
 from __future__ import annotations
 
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
@@ -14,6 +15,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 import website
+from bentpipe.lab import Lab
 
 if TYPE_CHECKING:
     from collections.abc import Callable
@@ -27,6 +29,8 @@ ELSEWHERE = {
     "fidelity.png": "`make fidelity`, on a kernel",
     "report.png": "`bentpipe report`, and a screenshot of the page",
 }
+SCREEN = {"width": 1400, "height": 860}
+DRAWN = "() => document.querySelectorAll('#differences tbody tr').length > 3"
 
 
 def bentpipe(folder: Path, *words: str) -> None:
@@ -68,6 +72,25 @@ MAKERS: dict[str, Callable[[Path], str]] = {
     "rain-event.svg": rain_event,
     "window.svg": window,
 }
+
+
+def live_page(target: Path) -> None:
+    """A screenshot of `bentpipe lab` with a link that loses packets."""
+    from playwright.sync_api import sync_playwright
+
+    with Lab("geo-lossy", controllers=["cubic", "bbr3", "hybla"]) as lab, sync_playwright() as play:
+        browser = play.chromium.launch(
+            executable_path=shutil.which("chromium"), args=["--no-sandbox"]
+        )
+        page = browser.new_page(viewport=SCREEN, color_scheme="light")  # type: ignore[arg-type]
+        page.goto(lab.address)
+        page.wait_for_function(DRAWN)
+        page.wait_for_timeout(1000)
+        page.screenshot(path=target)
+        browser.close()
+
+
+SCREENS: dict[str, Callable[[Path], None]] = {"lab.png": live_page}
 QUICK = ("rain-event.svg", "window.svg")
 """Those that take seconds."""
 
@@ -88,4 +111,7 @@ def plain(svg: str) -> str:
 
 if __name__ == "__main__":
     for name in sys.argv[1:] or MAKERS:
-        (FOLDER / name).write_text(drawn(name), encoding="utf-8")
+        if name in SCREENS:
+            SCREENS[name](FOLDER / name)
+        else:
+            (FOLDER / name).write_text(drawn(name), encoding="utf-8")

@@ -66,6 +66,7 @@ traffic = { download = "20MB" }
 interval = "200ms"
 """
 """A download over a geostationary link of 20 Mbit/s."""
+WORDS = {"cwnd": "congestion window", "goodput": "goodput", "queue": "queue", "rtt": "RTT"}
 NEWEST = "linux-6.18"
 """The profile that others are compared with."""
 
@@ -76,7 +77,7 @@ class Shown:
 
     series: Series
     words: str
-    """The path, after "a geostationary link of 10 Mbit/s"."""
+    """The path, after `link`."""
     path: dict[str, Any] = field(default_factory=dict)
     """Changes of the path with and without the mechanism."""
     value: Any = None
@@ -87,6 +88,7 @@ class Shown:
     """True if the controller has the name of the mechanism."""
     labels: tuple[str, str] = ("without", "with it")
     """Names of both runs."""
+    link: str = "a geostationary link of 10 Mbit/s"
 
 
 def acm(name: str) -> Shown:
@@ -98,6 +100,7 @@ def acm(name: str) -> Shown:
         {"duration": "400s", "link.1.forward.channel": clear},
         clear | FADE,
         labels=("in clear sky", "in a rain fade"),
+        link="a geostationary link",
     )
 
 
@@ -142,15 +145,19 @@ OF_NAME = {
 }  # fmt: skip
 
 
-def scenario() -> Scenario:
-    """The path of all figures."""
-    return bentpipe.Scenario.parse(PATH)
+def scenario(name: str, shown: Shown) -> Scenario:
+    """The path of a figure. A figure of queues has the slow link only, and so one queue."""
+    path = bentpipe.Scenario.parse(PATH).with_({"name": name})
+    if shown.series == "queue":
+        slow = Link(name, path).document["link"][1]
+        path = path.with_({"link": [slow | {"between": ["server", "client"]}]})
+    return path.with_(shown.path)
 
 
 def without_and_with(name: str, kind: str, key: str) -> tuple[Shown, list[Run]]:
     """What is shown of a mechanism, and the runs without and with it."""
     shown = OF_NAME.get(name) or SHOWN[kind]
-    path = scenario().with_(shown.path)
+    path = scenario(name, shown)
     inner = key.removeprefix("link.")
     if shown.links:
         value = shown.value or name
@@ -158,9 +165,10 @@ def without_and_with(name: str, kind: str, key: str) -> tuple[Shown, list[Run]]:
         added |= {"flow.0.controller": name} if shown.controller else {}
     elif shown.value:
         # A modem is a part of a channel.
-        added = {f"link.1.forward.{inner.partition('.')[0]}": shown.value}
+        slow = 0 if shown.series == "queue" else 1
+        added = {f"link.{slow}.forward.{inner.partition('.')[0]}": shown.value}
     else:
-        added = mechanisms.of_name(name, Link("path", path)).changes
+        added = mechanisms.of_name(name, Link(name, path)).changes
     jobs = [(path, 1), (path.with_(added), 1)]
     return shown, bentpipe.run_many(jobs)
 
@@ -174,8 +182,9 @@ def of_mechanisms(folder: Path, wanted: Callable[[str], bool]) -> dict[str, str]
         figure = bentpipe.plot(runs, shown.series, labels=shown.labels)
         figure.save(folder / f"{one.name}.svg")
         texts[one.name] = (
-            f"\n![{figure.title} with and without {one.name}](../images/mechanisms/{one.name}.svg)"
-            f"\n\n`{one.name}`: one flow over a geostationary link of 10 Mbit/s {shown.words}. "
+            f"\n![{one.name}: {WORDS[shown.series]} {' and '.join(shown.labels)}]"
+            f"(../images/mechanisms/{one.name}.svg)\n\n"
+            f"`{one.name}`: one flow over {shown.link} {shown.words}. "
             f"Its goodput is {goodputs(runs, shown.labels)}.\n"
         )
     return texts
@@ -204,7 +213,8 @@ def of_hosts(folder: Path, wanted: Callable[[str], bool]) -> dict[str, str]:
 def download(name: str, path: Scenario, folder: Path) -> str:
     """The figure of a profile, and the paragraph about it."""
     hosts = list(dict.fromkeys((NEWEST, name)))
-    runs = bentpipe.run_many([(path.with_({"flow.0.host": host}), 1) for host in hosts])
+    jobs = [(path.with_({"name": name, "flow.0.host": host}), 1) for host in hosts]
+    runs = bentpipe.run_many(jobs)
     bentpipe.plot(runs, "goodput", labels=hosts).save(folder / f"{name}.svg")
     completion_s = runs[-1].flows["completion_s"][0]
     took = "has no end in 300 s" if completion_s is None else f"takes {completion_s:.1f} s"

@@ -7,6 +7,7 @@ graph is read from the capture again, so that a short range has every packet.
 from __future__ import annotations
 
 import tempfile
+import threading
 from collections import OrderedDict
 from dataclasses import dataclass
 from pathlib import Path
@@ -21,7 +22,7 @@ if TYPE_CHECKING:
 
     from bentpipe._native import Capture, CapturedConnection, Scenario
 
-MOST_PACKETS = 1_000_000
+MOST_PACKETS = 300_000
 """Full packets that the bottleneck can carry in a run: a capture has at most about 128 B of each,
 and as much of each ACK."""
 PACKET_BITS = 12_000
@@ -50,6 +51,8 @@ class Packets:
         self.folder = tempfile.TemporaryDirectory(prefix="bentpipe-lab-")
         self.kept: OrderedDict[tuple[str, int], Taken] = OrderedDict()
         self.runs = 0
+        self.lock = threading.Lock()
+        """Held for the list of captures, and not during a run."""
 
     def close(self) -> None:
         """Remove all captures."""
@@ -97,9 +100,10 @@ class Packets:
     def taken(self, scenario: Scenario, progress: Callable[[float], object]) -> Taken:
         """The capture of a run, which may be there from before."""
         key = (scenario.to_toml(), scenario.seed)
-        if key in self.kept:
-            self.kept.move_to_end(key)
-            return self.kept[key]
+        with self.lock:
+            if key in self.kept:
+                self.kept.move_to_end(key)
+                return self.kept[key]
         link = Link(scenario.name, scenario)
         packets = link.bottleneck.rate_bps * scenario.duration_s / PACKET_BITS
         if packets > MOST_PACKETS:
@@ -108,14 +112,17 @@ class Packets:
                 f"the graph of single packets: the run could have {packets:,.0f} packets, expected "
                 f"at most {MOST_PACKETS:,}; choose a duration of at most {longest_s:.3g} s"
             )
-        self.runs += 1
-        folder = Path(self.folder.name) / str(self.runs)
+        with self.lock:
+            self.runs += 1
+            folder = Path(self.folder.name) / str(self.runs)
         output = _native.OutputFolder(folder)
         output.save(_native.run(scenario, progress=progress, capture=output), scenario)
-        found = self.kept[key] = read(folder / FILE, link)
-        if len(self.kept) > MOST_KEPT:
-            _, (old) = self.kept.popitem(last=False)
-            old.path.unlink()
+        found = read(folder / FILE, link)
+        with self.lock:
+            self.kept[key] = found
+            if len(self.kept) > MOST_KEPT:
+                _, old = self.kept.popitem(last=False)
+                old.path.unlink()
         return found
 
 

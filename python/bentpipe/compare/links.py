@@ -314,8 +314,8 @@ def check_flows(link: Link) -> None:
     if first.get("controller", NO_CONTROLLER) == NO_CONTROLLER and protocol != "tcp":
         raise InputError(
             f"{link.name}: expected a first flow with a congestion controller, found the transport"
-            f" {protocol}, which takes none. The comparison has the ends, the hosts and the transport"
-            " of this flow"
+            f" {protocol}, which takes none. The comparison has the ends, the hosts and the"
+            " transport of this flow"
         )
 
 

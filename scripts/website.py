@@ -44,7 +44,8 @@ HEADING = re.compile(r"^(#{2,7}) (.*)$", re.MULTILINE)
 NAME = re.compile(r"`\[*([\w.]+)\]*`(?:: (.*))?")
 TITLE = re.compile(r"\A# (.*)$", re.MULTILINE)
 NOT_IN_SLUGS = re.compile(r"[^\w\- ]")
-LANGUAGES = {".py": "python", ".toml": "toml", ".service": "ini", ".rs": "rust", ".json": "json"}
+LANGUAGES = {".py": "python", ".toml": "toml", ".service": "ini", ".rs": "rust"}
+"""Languages of files by their ends. Data has none, because marks would make a page of it huge."""
 
 USE: list[tuple[str, list[str]]] = [
     ("Tutorials", ["getting-started.md", "notebooks"]),

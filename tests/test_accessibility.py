@@ -91,7 +91,8 @@ def test_a_page_of_each_kind_of_the_manual(
 @pytest.mark.nightly
 def test_every_page_of_the_manual(browser: Browser, tmp_path: Path) -> None:
     assert website.build(tmp_path) == 0
-    pages = sorted(tmp_path.rglob("*.html"))
+    # The scripts of the page for wrong addresses have absolute addresses, which need a server.
+    pages = sorted(one for one in tmp_path.rglob("*.html") if one.name != "404.html")
     assert len(pages) > 150
     lines = [line for scheme in SCHEMES for line in found(browser, pages, scheme, SIZES[0])]
     lines += found(browser, pages, "light", SIZES[1])

@@ -254,7 +254,7 @@ class Link:
         keys = [key for key in first if key not in (*HONOURED, "name")]
         parts = []
         if others:
-            names = [one.get("name", f"flow[{n}]") for n, one in enumerate(others, 1)]
+            names = [one.get("name", f"flow-{n}") for n, one in enumerate(others, 1)]
             flows = f"{len(others)} other flows" if len(others) > 1 else "another flow"
             more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
             parts.append(f"{flows} ({', '.join(names[:MOST_NAMES])}{more})")

@@ -50,7 +50,7 @@ pub(crate) struct Meter {
     allowance: Option<Used>,
 }
 
-/// What is left of an allowance, and the bucket of the reduced rate.
+/// The rest of an allowance, and the bucket of the reduced rate.
 #[derive(Clone, Debug)]
 struct Used {
     volume: Tokens,

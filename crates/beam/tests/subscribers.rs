@@ -61,8 +61,8 @@ fn packet(terminal: u32, class: u8, bytes: u32) -> Offered<u32> {
     Offered { class, ..Offered::new(terminal, bytes, u32::from(class)) }
 }
 
-/// Bytes that arrive by terminal and class from second 1 on until `end`, if the packets of `classes`
-/// always wait at all terminals.
+/// Bytes that arrive by terminal and class from second 1 on until `end`, if the packets of
+/// `classes` always wait at all terminals.
 fn saturated(
     mut forward: Forward<u32>,
     terminals: u32,
@@ -130,8 +130,8 @@ fn the_allowance_of_a_terminal_is_used_up_and_the_carrier_is_free_for_others() {
     assert_near((by_second(20) - by_second(6)) * 8.0 / 14.0, 1.5e6, 5e-3);
 }
 
-/// Delay of a small packet of the first class in a full carrier: that of the frame in the air and of
-/// its own. Behind the others it waits for all of them.
+/// Delay of a small packet of the first class in a full carrier: that of the frame in the air and
+/// of its own. Behind the others it waits for all of them.
 #[test]
 fn a_strict_class_does_not_wait_for_the_packets_of_others() {
     let frame = 33_282.0 / RATE;

@@ -12,7 +12,7 @@ use units::Time;
 
 use crate::packet::{TerminalCounters, Waiting};
 
-/// What a line may hold, and how it decides.
+/// Limits of a line, and its algorithm.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Rules {
     /// Most bytes that wait.

@@ -327,10 +327,9 @@ pub(crate) struct Group {
     pub host: Option<HostName>,
 }
 
-/// The plan of each subscriber of a group.
+/// The plan of each subscriber of a group, in at least one direction.
 #[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
-#[schemars(extend("minProperties" = 1))]
 pub(crate) struct SubscriberPlan {
     /// To the terminal. Default: no limit.
     pub down: Option<PlanRate>,

@@ -366,6 +366,9 @@ fn access(
     }
     let has_random = at_random.is_some_and(|access| access.packets);
     let up = group.plan.and_then(|plan| plan.up);
+    if group.plan.is_some_and(|plan| plan.down.is_none() && plan.up.is_none()) {
+        without_effect("plan", "`down`, `up` or both", "neither".to_owned());
+    }
     if !has_requests && !group.fca && group.cra.is_none() && !has_random {
         let expected = "a category of `requests`, with neither `cra` nor `fca`";
         without_effect("requests", expected, "\"none\"".to_owned());

@@ -119,6 +119,7 @@ MARKS_DO_NOT_BOUND = {
 """Controllers whose window marks do not hold at the product of the path, with the source."""
 GIVES_WAY = {
     "lp/linux": "its clocks decide by chance whether it yields to an empty queue (tcp_lp.c)",
+    "scps-vegas": "doubles at once (tp_TFVegas): the burst of each round is marked, and halves it",
 }
 """Controllers that need not use the link, with the source."""
 

@@ -162,8 +162,10 @@ def test_terminals_in_a_wet_cell_send_more_robust_frames(weather: Path) -> None:
     assert float(of_wet.filter(of_wet["t_s"] > 40)["airtime"].mean()) > 0.6  # type: ignore[arg-type]
     series = recording.table("beam_series")
     totals = recording.table("beams").row(0, named=True)
+    # The frame that starts at the end of the run is in the totals only: 6 carriers with 49 slots.
     for column in ("cra_used_slots", "rate_slots", "volume_slots", "fca_used_slots"):
-        assert series[column].sum() == totals[column], column
+        assert 0 <= totals[column] - series[column].sum() <= 6 * 49, column
+    assert totals["rate_slots"] > 10_000
 
 
 def test_a_group_can_be_in_one_cell(weather: Path) -> None:

@@ -103,6 +103,8 @@ def test_a_bound_that_is_never_met_ends_with_status_1(file: Path) -> None:
         (["--find", "terminals"], "--within: expected a bound"),
         (["--find", "terminals", "--within", "page_p9=1s"], "page_p95"),
         (["--find", "terminals", "--within", "page_p95=1"], "expected a time"),
+        (["--find", "terminals", "--within", "mos_p5=4s"], "expected a number"),
+        (["--find", "terminals", "--within", "mos_p5=4"], "expected mos of group home"),
         (["--find", "terminals", "--group", "hom", "--within", "page_p95=1s"], "home"),
         (
             ["--find", "terminals", "--within", "page_p95=1s", "--range", "9:3"],

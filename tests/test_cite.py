@@ -246,6 +246,8 @@ def test_a_beam_and_an_orbit_are_cited() -> None:
     beam = bp.Scenario.load(EXAMPLES / "beam-random-access.toml")
     found = {(thing.kind, thing.name) for thing in of_scenario(beam)}
     assert {("beams", "forward"), ("beams", "return"), ("beams", "crdsa")} <= found
+    plans = bp.Scenario.load(EXAMPLES / "beam-plans.toml", ["beam.spot.forward.aqm=fq-codel"])
+    assert "fq-codel" in {thing.name for thing in of_scenario(plans)}
     assert ("mechanisms.link.channel.modem", "dvb-s2") in found
     preset = bp.Scenario.load(LINKS / "leo-starlink.toml")
     assert ("traces", "orbit") in {(thing.kind, thing.name) for thing in of_scenario(preset)}

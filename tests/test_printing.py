@@ -129,14 +129,16 @@ link = [{ between = ["server", "gateway"], rate = "10Mbit/s", delay = "10ms" }]
 name = "spot"
 gateway = "gateway"
 group = [{ name = "home", terminals = 2, es_n0 = 10, return_es_n0 = 9, fca = true }]
+class = [{ name = "first", flows = ["page"] }]
 
 [[flow]]
+name = "page"
 from = "server"
 to = "home"
 controller = "cubic"
 traffic = { download = "100kB" }
 """
-"""A beam with two terminals."""
+"""A beam with two terminals and a class of traffic."""
 
 
 @pytest.fixture(scope="module")
@@ -197,7 +199,7 @@ def test_a_flow_that_was_aborted_has_a_line_with_its_reason(
     tcp = Made(flow="tcp", aborted=True, abort_cause="user-timeout", quic=None)
     error = Made(error="too many gaps")
     quic = Made(flow="quic", aborted=True, abort_cause="protocol-error", quic=error)
-    recording: Any = Made(flows=[done, tcp, quic])
+    recording: Any = Made(flows=[done, tcp, quic], names=[])
     print_aborted(recording)
     assert capsys.readouterr().out.splitlines() == [
         "tcp was aborted: user-timeout",

@@ -362,6 +362,8 @@ class Explanation:
     flows: list[Flow]
     recording: Recorded
     warnings: list[Warning]
+    beams: list[dict[str, Any]]
+    """Beams with capacities, plans and classes, as `bentpipe explain --json` has them."""
     text: str = field(repr=False, compare=False)
 
     def __str__(self) -> str:
@@ -381,6 +383,7 @@ class Explanation:
             flows=[flow(one) for one in data["flows"]],
             recording=Recorded(**data["recording"]),
             warnings=[Warning(**one) for one in data["warnings"]],
+            beams=data.get("beams", []),
             text=text,
         )
 

@@ -15,10 +15,14 @@
 
 pub mod access;
 pub mod capacity;
+mod classes;
 pub mod forward;
 mod packet;
+mod plan;
 mod report;
 pub mod returning;
 
-pub use packet::{Arrived, Delays, TerminalCounters, TerminalId};
-pub use report::{BeamReport, DirectionReport};
+pub use classes::Classes;
+pub use packet::{Arrived, Delays, Offered, TerminalCounters, TerminalId};
+pub use plan::{Allowance, Plan};
+pub use report::{BeamCounts, BeamReport, DirectionReport};

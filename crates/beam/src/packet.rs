@@ -1,18 +1,63 @@
 //! Packets that wait at a gateway or at a terminal, and what is counted of them.
 
+use link::Ecn;
 use sketch::{Sketch, Summary};
 use units::{Span, Time};
 
 /// The number of a terminal in its beam.
 pub type TerminalId = u32;
 
+/// A packet for a terminal, or of one.
+#[derive(Clone, Copy, Debug)]
+pub struct Offered<P> {
+    /// The terminal.
+    pub terminal: TerminalId,
+    /// Its class of traffic, counted from 0.
+    pub class: u8,
+    /// Key of its flow, for queues that keep flows apart.
+    pub flow: u32,
+    /// Its bytes.
+    pub bytes: u32,
+    /// Its ECN field.
+    pub ecn: Ecn,
+    /// The packet.
+    pub packet: P,
+}
+
+impl<P> Offered<P> {
+    /// A packet of the first class, without ECN.
+    pub fn new(terminal: TerminalId, bytes: u32, packet: P) -> Self {
+        Self { terminal, class: 0, flow: 0, bytes, ecn: Ecn::NotCapable, packet }
+    }
+}
+
 /// A packet that waits.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Waiting<P> {
     pub terminal: TerminalId,
+    pub class: u8,
+    pub flow: u32,
     pub bytes: u32,
+    pub ecn: Ecn,
     pub since: Time,
     pub packet: P,
+}
+
+impl<P> Waiting<P> {
+    pub fn new(offered: Offered<P>, since: Time) -> Self {
+        let Offered { terminal, class, flow, bytes, ecn, packet } = offered;
+        Self { terminal, class, flow, bytes, ecn, since, packet }
+    }
+
+    pub fn arrived(self, at: Time) -> Arrived<P> {
+        let Self { terminal, ecn, packet, .. } = self;
+        Arrived { at, terminal, ecn, packet }
+    }
+}
+
+/// The line of a terminal's class, where each terminal has `classes` of them.
+pub(crate) fn line_of(terminal: TerminalId, class: u8, classes: usize) -> usize {
+    terminal as usize * classes + usize::from(class)
 }
 
 /// A packet that has crossed the beam.
@@ -22,6 +67,8 @@ pub struct Arrived<P> {
     pub at: Time,
     /// The terminal that it is for, or that has sent it.
     pub terminal: TerminalId,
+    /// Its ECN field, which a queue may have marked.
+    pub ecn: Ecn,
     /// The packet.
     pub packet: P,
 }
@@ -33,8 +80,10 @@ pub struct TerminalCounters {
     pub packets: u64,
     /// Bytes of these packets.
     pub bytes: u64,
-    /// Packets that found the queue full.
+    /// Packets that the queue dropped, because it was full or by active queue management.
     pub dropped: u64,
+    /// Packets that active queue management marked.
+    pub marked: u64,
     /// Packets that were sent and did not arrive, because the signal was too weak.
     pub lost: u64,
     /// Sum of the times from the arrival of a packet at the queue to the end of its transmission.
@@ -60,6 +109,18 @@ pub struct Delays(Sketch);
 impl Delays {
     pub(crate) fn record(&mut self, delay: Span) {
         self.0.record(delay.as_nanos());
+    }
+
+    /// Number of packets.
+    pub fn packets(&self) -> u64 {
+        self.0.count()
+    }
+
+    /// Those of several together.
+    pub(crate) fn of_all(several: &[Self]) -> Self {
+        let mut all = Self::default();
+        several.iter().for_each(|one| all.0.merge(&one.0));
+        all
     }
 
     /// Their distribution in milliseconds; `None` without a packet.

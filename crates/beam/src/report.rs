@@ -15,12 +15,25 @@ pub struct DirectionReport {
     /// Times in milliseconds from the arrival of a packet at the queue to the end of its
     /// transmission, by group.
     pub delays: Vec<Option<Summary>>,
+    /// Packets and these times by group and class.
+    pub class_delays: Vec<Vec<(u64, Option<Summary>)>>,
 }
 
 impl DirectionReport {
-    fn new<'a>(terminals: impl Iterator<Item = &'a TerminalCounters>, delays: &[Delays]) -> Self {
-        let delays = delays.iter().map(Delays::summary).collect();
-        Self { terminals: terminals.copied().collect(), delays }
+    /// `delays` are by group and class.
+    fn new<'a>(
+        terminals: impl Iterator<Item = &'a TerminalCounters>,
+        delays: &[Delays],
+        classes: usize,
+    ) -> Self {
+        let of_groups = delays.chunks(classes);
+        let summaries =
+            |group: &[Delays]| group.iter().map(|one| (one.packets(), one.summary())).collect();
+        Self {
+            terminals: terminals.copied().collect(),
+            delays: of_groups.clone().map(|group| Delays::of_all(group).summary()).collect(),
+            class_delays: of_groups.map(summaries).collect(),
+        }
     }
 }
 
@@ -37,12 +50,35 @@ pub struct BeamReport {
     pub slots: SlotCounters,
 }
 
+/// Counts of a beam, without those of its terminals: cheap enough for each sample of a series.
+#[derive(Clone, Debug, PartialEq)]
+pub struct BeamCounts {
+    /// Frames that the forward carrier has sent, by modulation and code.
+    pub airtime: Vec<Airtime>,
+    /// Bytes that wait at the gateway.
+    pub waiting_bytes: u64,
+    /// Slots of the return channel by category.
+    pub slots: SlotCounters,
+}
+
+impl BeamCounts {
+    /// The counts until `now`.
+    pub fn of<P>(now: Time, forward: &Forward<P>, back: &Returning<P>) -> Self {
+        Self {
+            airtime: forward.airtime().to_vec(),
+            waiting_bytes: forward.waiting_bytes(),
+            slots: back.slots(now),
+        }
+    }
+}
+
 impl BeamReport {
     /// The totals until `now`.
     pub fn of<P>(now: Time, forward: &Forward<P>, back: &Returning<P>) -> Self {
+        let classes = forward.settings().classes.len();
         Self {
-            forward: DirectionReport::new(forward.counters(), forward.delays()),
-            back: DirectionReport::new(back.counters(), back.delays()),
+            forward: DirectionReport::new(forward.counters(), forward.delays(), classes),
+            back: DirectionReport::new(back.counters(), back.delays(), classes),
             airtime: forward.airtime().to_vec(),
             slots: back.slots(now),
         }

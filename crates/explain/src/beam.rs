@@ -2,8 +2,8 @@
 
 use std::fmt::{self, Display, Formatter};
 
-use beam::capacity;
-use scenario::model::{Beam, BeamGroup, Scenario, Way};
+use beam::{Allowance, Classes, Plan, capacity};
+use scenario::model::{Beam, BeamGroup, CellSignal, Scenario, Way};
 use serde::Serialize;
 use units::Time;
 
@@ -35,10 +35,61 @@ pub struct BeamExplanation {
     pub return_bps: f64,
     /// Share of its slots in constant assignment; from 0 to 1.
     pub constant_share: f64,
+    /// Rates of the plans of all terminals, divided by `equal_rate_bps`; `None` if a terminal has
+    /// no plan.
+    pub oversubscription: Option<f64>,
+    /// Classes of traffic; empty without.
+    pub classes: Vec<ClassExplanation>,
     /// Random access; `None` without.
     pub random_access: Option<RandomAccess>,
     /// Groups of terminals.
     pub groups: Vec<GroupExplanation>,
+}
+
+/// A class of traffic.
+#[derive(Clone, Debug, Serialize)]
+pub struct ClassExplanation {
+    /// Its name.
+    pub name: String,
+    /// Its weight; `None` if classes are strict.
+    pub weight: Option<u32>,
+}
+
+/// The plan of a subscriber in one direction.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct PlanExplanation {
+    /// Rate in bit/s.
+    pub rate_bps: f64,
+    /// Seconds at this rate until the allowance is used up, from the start of the run on; `None`
+    /// without an allowance.
+    pub allowance_lasts_s: Option<f64>,
+    /// Rate in bit/s of a terminal that always sends, after that: the larger of the reduced rate
+    /// and the leak of the allowance.
+    pub reduced_bps: Option<f64>,
+}
+
+impl PlanExplanation {
+    fn of(plan: Plan) -> Self {
+        let rate_bps = plan.bucket.rate.bits_per_second() as f64;
+        let leak = |one: Allowance| one.leak().bits_per_second() as f64;
+        let lasts = |one: Allowance| {
+            let left = one.volume.get().saturating_sub(one.used.get());
+            left as f64 * 8.0 / (rate_bps - leak(one))
+        };
+        let reduced = |one: Allowance| leak(one).max(one.reduced_rate.bits_per_second() as f64);
+        let allowance_lasts_s = plan.allowance.map(lasts);
+        Self { rate_bps, allowance_lasts_s, reduced_bps: plan.allowance.map(reduced) }
+    }
+}
+
+impl Display for PlanExplanation {
+    fn fmt(&self, f: &mut Formatter<'_>) -> fmt::Result {
+        write!(f, "{}", rate(self.rate_bps))?;
+        if let (Some(lasts), Some(reduced)) = (self.allowance_lasts_s, self.reduced_bps) {
+            write!(f, " for {}s, then {}", short(lasts, 1), rate(reduced))?;
+        }
+        Ok(())
+    }
 }
 
 /// Random access to the return channel.
@@ -75,6 +126,12 @@ pub struct GroupExplanation {
     pub carrier_bps: f64,
     /// Mean time in milliseconds that an ACK of 40 bytes waits and is sent in an idle channel.
     pub ack_delay_ms: f64,
+    /// Number of weather cells that it is in; 0 without cells.
+    pub cells: usize,
+    /// Plan to the terminal.
+    pub down: Option<PlanExplanation>,
+    /// Plan from the terminal.
+    pub up: Option<PlanExplanation>,
 }
 
 /// A carrier of a beam on the way of packets.
@@ -115,7 +172,7 @@ pub(crate) fn ways(scenario: &Scenario, (from, to): Way, packet: f64) -> Vec<Car
     let forward = group_of(to).map(|(beam, number)| {
         let group = &beam.groups[number];
         let symbols = packet * 8.0 / efficiency(beam, group);
-        let frame = beam.forward.duration(group.acm.choices()[0].1).as_secs_f64();
+        let frame = beam.forward.duration(group.signals[0].acm.choices()[0].1).as_secs_f64();
         CarrierWay {
             name: format!("forward carrier of {}", beam.name),
             delay: beam.forward.delay.as_secs_f64() + frame,
@@ -139,18 +196,32 @@ pub(crate) fn explain(scenario: &Scenario) -> Vec<BeamExplanation> {
     scenario.beams.iter().map(|beam| of_beam(scenario, beam)).collect()
 }
 
-/// Bits of full IP packets in a symbol at the start.
-fn efficiency(beam: &Beam, group: &BeamGroup) -> f64 {
-    let choice = group.acm.choices()[0].1;
-    let frame = beam.forward.frames[choice];
+/// Bits of full IP packets in a symbol at the start, in a cell.
+fn efficiency_in(beam: &Beam, signal: &CellSignal) -> f64 {
+    let frame = beam.forward.frames[signal.acm.choices()[0].1];
     frame.efficiency() * beam.forward.gse.share(frame.bytes, PACKET)
+}
+
+/// The same of a group whose terminals have equal rates: airtime is the inverse of the efficiency.
+fn efficiency(beam: &Beam, group: &BeamGroup) -> f64 {
+    1.0 / group.shares().map(|(share, one)| share / efficiency_in(beam, one)).sum::<f64>()
+}
+
+/// Shares of the terminals of a beam, and their efficiencies.
+fn mix(beam: &Beam) -> Vec<(f64, f64)> {
+    let all = beam.terminals.len() as f64;
+    let of_group = |group: &BeamGroup| {
+        let part = group.terminals.len() as f64 / all;
+        let cells = group.shares().map(|(share, one)| (part * share, efficiency_in(beam, one)));
+        cells.collect::<Vec<_>>()
+    };
+    beam.groups.iter().flat_map(of_group).collect()
 }
 
 fn of_beam(scenario: &Scenario, beam: &Beam) -> BeamExplanation {
     let all = beam.terminals.len() as f64;
     let share = |group: &BeamGroup| group.terminals.len() as f64 / all;
-    let mix: Vec<_> =
-        beam.groups.iter().map(|group| (share(group), efficiency(beam, group))).collect();
+    let mix = mix(beam);
     let symbol_rate = beam.forward.symbol_rate;
     let equal_rate_bps = capacity::by_bytes(symbol_rate, &mix);
     let back = &beam.back;
@@ -171,14 +242,24 @@ fn of_beam(scenario: &Scenario, beam: &Beam) -> BeamExplanation {
     let explain = |(group, settings): (&BeamGroup, &beam::returning::Group)| GroupExplanation {
         name: group.name.clone(),
         terminals: group.terminals.len(),
-        modcod: group.acm.choice(Time::ZERO).name,
+        modcod: group.signals[0].acm.choice(Time::ZERO).name,
         efficiency: efficiency(beam, group),
         airtime: share(group) / efficiency(beam, group) * equal_rate_bps / symbol_rate,
-        equal_airtime_bps: symbol_rate / all * efficiency(beam, group),
+        equal_airtime_bps: symbol_rate / all
+            * group.shares().map(|(part, one)| part * efficiency_in(beam, one)).sum::<f64>(),
         waveform: settings.waveform.name,
         carrier_bps: slot_rate(settings.waveform.net_bytes(), back.slots_of_carrier()),
         ack_delay_ms: back.lone_delay(settings, free_members, ACK) * 1e3,
+        cells: group.signals.iter().filter(|one| one.cell.is_some()).count(),
+        down: plan_of(beam, group).map(PlanExplanation::of),
+        up: settings.plan.map(PlanExplanation::of),
     };
+    let plans = beam.groups.iter().filter_map(|group| {
+        let rate = plan_of(beam, group)?.bucket.rate.bits_per_second() as f64;
+        Some(rate * group.terminals.len() as f64)
+    });
+    let sold: f64 = plans.sum();
+    let has_plans = beam.forward.plans.iter().all(Option::is_some);
     BeamExplanation {
         name: beam.name.clone(),
         gateway: scenario.nodes[beam.gateway].name.clone(),
@@ -195,8 +276,28 @@ fn of_beam(scenario: &Scenario, beam: &Beam) -> BeamExplanation {
             slots: access.slots,
             load: access.load,
         }),
+        oversubscription: has_plans.then_some(sold / equal_rate_bps),
+        classes: classes(beam),
         groups: groups().map(explain).collect(),
     }
+}
+
+/// The plan of a group on the forward carrier.
+fn plan_of(beam: &Beam, group: &BeamGroup) -> Option<Plan> {
+    let number = beam.groups.iter().position(|one| one.terminals == group.terminals)?;
+    beam.forward.plans[number]
+}
+
+/// The classes of a beam with more than one.
+fn classes(beam: &Beam) -> Vec<ClassExplanation> {
+    let names = beam.classes.iter().enumerate().filter(|_| beam.classes.len() > 1);
+    let weight = |class| match &beam.forward.classes {
+        Classes::Strict(_) => None,
+        weighted @ Classes::Weighted(_) => Some(weighted.weight(class)),
+    };
+    names
+        .map(|(class, name)| ClassExplanation { name: name.clone(), weight: weight(class) })
+        .collect()
 }
 
 impl Display for BeamExplanation {
@@ -225,6 +326,19 @@ impl Display for BeamExplanation {
                 "  random:  {scheme} with {replicas} bursts of each packet, {slots} slots in a frame, {load}"
             )?;
         }
+        if !self.classes.is_empty() {
+            let name = |class: &ClassExplanation| match class.weight {
+                Some(weight) => format!("{} (weight {weight})", class.name),
+                None => class.name.clone(),
+            };
+            let names: Vec<_> = self.classes.iter().map(name).collect();
+            let order = if self.classes[0].weight.is_some() { "weighted" } else { "strict" };
+            writeln!(f, "  classes: {order}, {}", names.join(", "))?;
+        }
+        if let Some(oversubscription) = self.oversubscription {
+            let times = short(oversubscription, 2);
+            writeln!(f, "  plans:   {times} times the rate of the forward carrier")?;
+        }
         for group in &self.groups {
             writeln!(f, "  {group}")?;
         }
@@ -246,6 +360,15 @@ impl Display for GroupExplanation {
             self.waveform,
             rate(self.carrier_bps),
             short(self.ack_delay_ms, 1),
-        )
+        )?;
+        if self.cells > 0 {
+            write!(f, "; {} weather cells", self.cells)?;
+        }
+        for (way, plan) in [("down", self.down), ("up", self.up)] {
+            if let Some(plan) = plan {
+                write!(f, "; plan {way} {plan}")?;
+            }
+        }
+        Ok(())
     }
 }

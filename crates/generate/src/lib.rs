@@ -4,6 +4,7 @@
 //!   has; [`repaired`] makes it valid, and [`Coverage`] counts what was drawn.
 //! - [`hops()`] and [`flows()`] are strategies for chains and trees of links, with flows of every
 //!   controller.
+//! - [`beam()`] draws a scenario with a beam, which [`drawn`] leaves out: terminals are many.
 //! - `direction` has single directions of links, for tests of the network without hosts.
 //! - [`admitted`] is anything that a schema admits, for tests of the check of files.
 //!
@@ -11,6 +12,7 @@
 //! compile until it is entered there, and the test of this crate fails until the scenarios have
 //! several values of it. So there is no key that the reference engine never meets.
 
+mod beams;
 mod coverage;
 mod dice;
 mod direction;
@@ -23,6 +25,7 @@ mod schema;
 mod seen;
 mod text;
 
+pub use beams::beam;
 pub use coverage::{Coverage, Drawn};
 pub use dice::Dice;
 pub use direction::{

@@ -1,6 +1,6 @@
 //! The interface of networks: packets, and the trait that the engines implement.
 
-use beam::BeamReport;
+use beam::{BeamCounts, BeamReport};
 use link::{Ecn, Priority};
 use units::Time;
 use wire::feedback::Field;
@@ -156,8 +156,20 @@ pub trait Fabric<B> {
         Vec::new()
     }
 
+    /// Packets with the key `key` in [`Packet::flow`] belong to this flow of the scenario. Only
+    /// networks with classes of flows make use of it.
+    fn identify(&mut self, key: u32, flow: FlowId) {
+        let _ = (key, flow);
+    }
+
     /// Totals of beams until `now`, in the order of the scenario.
     fn beam_reports(&mut self, now: Time) -> Vec<BeamReport> {
+        let _ = now;
+        Vec::new()
+    }
+
+    /// Counts of beams until `now`, in the order of the scenario.
+    fn beam_counts(&mut self, now: Time) -> Vec<BeamCounts> {
         let _ = now;
         Vec::new()
     }

@@ -28,7 +28,7 @@ mod schedule;
 mod topology;
 mod winner_tree;
 
-pub use beam::BeamReport;
+pub use beam::{BeamCounts, BeamReport};
 pub use compressor::Compressor;
 pub use fabric::{Counted, Delivery, Fabric, FlowId, NodeId, NodeReport, Packet};
 pub use filter::QueueFilter;

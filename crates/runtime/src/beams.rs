@@ -9,25 +9,30 @@
 //! - At one instant, packets of the network come before those of beams, and these in the order of
 //!   the scenario, forward before return.
 
+mod series;
 mod tables;
 
-use beam::BeamReport;
 use beam::forward::Forward;
 use beam::returning::Returning;
+use beam::{Arrived, BeamCounts, BeamReport, Offered};
 use link::{Purpose, stream};
 use network::{
-    Compressor, Delivery, Fabric, NodeId, NodeReport, Packet, PortReport, QueueFilter, QueueReport,
-    QueueRouter,
+    Compressor, Delivery, Fabric, FlowId, NodeId, NodeReport, Packet, PortReport, QueueFilter,
+    QueueReport, QueueRouter,
 };
-use rand_xoshiro::Xoshiro256PlusPlus;
+use rand_xoshiro::rand_core::Rng;
+use recording::TableDefinition;
 use scenario::Scenario;
 use scenario::model::Beam;
 use units::Time;
 
 use crate::topology::number;
 
-pub(crate) use tables::DEFINITIONS;
+pub use series::BeamSampler;
 pub use tables::beam_tables;
+
+/// The tables that beams add to recordings, in the simulator only.
+pub static BEAM_TABLES: [&[TableDefinition]; 2] = [&tables::DEFINITIONS, &series::DEFINITIONS];
 
 /// A packet's content with its destination, on its way to the gateway of that terminal.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -43,18 +48,49 @@ struct Carriers<B> {
     first: u16,
     forward: Forward<Packet<B>>,
     back: Returning<Packet<B>>,
+    /// The class of each flow of the scenario; empty without classes.
+    of_flows: Vec<u8>,
+    /// The class of packets by their key; empty without classes.
+    of_keys: Vec<u8>,
 }
 
 impl<B> Carriers<B> {
-    fn new(beam: &Beam, random: Xoshiro256PlusPlus) -> Self {
+    fn new(beam: &Beam, flows: usize, (seed, place): (u64, u64)) -> Self {
         let members = beam.members();
-        let groups: Vec<_> = beam.groups.iter().map(|group| group.acm.clone()).collect();
+        let groups: Vec<_> = members.iter().map(|member| member.group).collect();
+        let random = stream(seed, Purpose::Access, place);
+        // Numbers from the end on are not those of ports.
+        let hashes = stream(seed, Purpose::Queue, u64::MAX - place).next_u64();
+        let last = beam.classes.len() - 1;
+        let last = u8::try_from(last).unwrap_or(u8::MAX);
+        let class = |flow| beam.class_of_flows.get(&flow).copied().unwrap_or(last);
+        let of_flows = if last == 0 { Vec::new() } else { (0..flows).map(class).collect() };
         Self {
             gateway: NodeId(number(beam.gateway)),
             first: number(beam.terminals.start),
-            forward: Forward::new(beam.forward.clone(), &groups, &members),
-            back: Returning::new(beam.back.clone(), &members, random),
+            forward: Forward::new(beam.forward.clone(), &beam.signals(), &members, hashes),
+            back: Returning::new(beam.back.clone(), &groups, random),
+            of_flows,
+            of_keys: Vec::new(),
         }
+    }
+
+    /// Packets with a key belong to a flow.
+    fn identify(&mut self, key: u32, flow: FlowId) {
+        let Some(&class) = self.of_flows.get(flow.0 as usize) else { return };
+        let key = key as usize;
+        if self.of_keys.len() <= key {
+            self.of_keys.resize(key + 1, 0);
+        }
+        self.of_keys[key] = class;
+    }
+
+    /// A packet for a terminal, or of one.
+    fn offered(&self, terminal: u16, packet: Packet<B>) -> Offered<Packet<B>> {
+        let Packet { flow, bytes, ecn, .. } = packet;
+        let class = self.of_keys.get(flow as usize).copied().unwrap_or(0);
+        let (terminal, bytes) = (u32::from(terminal - self.first), bytes.into());
+        Offered { terminal, class, flow, bytes, ecn, packet }
     }
 
     fn next_event(&self) -> Time {
@@ -77,9 +113,10 @@ pub struct Beams<B> {
 impl<B: Clone> Beams<B> {
     /// The network of a scenario with its beams, in a run with `seed`; `fabric` is empty.
     pub fn new(scenario: &Scenario, seed: u64, fabric: Box<dyn Fabric<Onward<B>> + Send>) -> Self {
-        let random = (0..).map(|number| stream(seed, Purpose::Access, number));
-        let beams = scenario.beams.iter().zip(random);
-        let beams: Vec<_> = beams.map(|(beam, random)| Carriers::new(beam, random)).collect();
+        let flows = scenario.flows.len();
+        let beams = scenario.beams.iter().zip(0..);
+        let beams: Vec<_> =
+            beams.map(|(beam, place)| Carriers::new(beam, flows, (seed, place))).collect();
         let of_terminals = scenario.beams.iter().enumerate();
         let of_terminals = of_terminals
             .flat_map(|(beam, settings)| settings.terminals.clone().map(move |_| number(beam)))
@@ -114,8 +151,8 @@ impl<B: Clone> Beams<B> {
     fn enter(&mut self, now: Time, beam: usize, packet: Packet<B>) {
         self.hops += 1;
         let carriers = &mut self.beams[beam];
-        let terminal = u32::from(packet.to.0 - carriers.first);
-        carriers.forward.offer(now, terminal, packet.bytes.into(), packet);
+        let offered = carriers.offered(packet.to.0, packet);
+        carriers.forward.offer(now, offered);
         self.plan();
     }
 
@@ -134,7 +171,11 @@ impl<B: Clone> Beams<B> {
         if carriers.forward.next_event() == now {
             let arrived = carriers.forward.advance();
             self.plan();
-            return arrived.map(|arrived| Delivery { at: arrived.at, packet: arrived.packet });
+            let delivery = |arrived: Arrived<Packet<B>>| Delivery {
+                at: arrived.at,
+                packet: Packet { ecn: arrived.ecn, ..arrived.packet },
+            };
+            return arrived.map(delivery);
         }
         let arrived = carriers.back.advance();
         self.plan();
@@ -152,8 +193,8 @@ impl<B: Clone> Fabric<B> for Beams<B> {
         if let Some(beam) = self.beam_of(from) {
             self.hops += 1;
             let carriers = &mut self.beams[beam];
-            let terminal = u32::from(from.0 - carriers.first);
-            carriers.back.offer(now, terminal, packet.bytes.into(), packet);
+            let offered = carriers.offered(from.0, packet);
+            carriers.back.offer(now, offered);
             return self.plan();
         }
         let Packet { body, flow, to, bytes, priority, ecn } = packet;
@@ -236,8 +277,16 @@ impl<B: Clone> Fabric<B> for Beams<B> {
         self.fabric.node_reports()
     }
 
+    fn identify(&mut self, key: u32, flow: FlowId) {
+        self.beams.iter_mut().for_each(|beam| beam.identify(key, flow));
+    }
+
     fn beam_reports(&mut self, now: Time) -> Vec<BeamReport> {
         self.beams.iter().map(|one| BeamReport::of(now, &one.forward, &one.back)).collect()
+    }
+
+    fn beam_counts(&mut self, now: Time) -> Vec<BeamCounts> {
+        self.beams.iter().map(|one| BeamCounts::of(now, &one.forward, &one.back)).collect()
     }
 
     fn hops(&self) -> u64 {

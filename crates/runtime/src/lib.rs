@@ -30,7 +30,7 @@ pub use application::{
     APPLICATION_TABLES, Application, Connections, application_tables, applications,
     has_application_table,
 };
-pub use beams::{Beams, Onward, beam_tables};
+pub use beams::{BEAM_TABLES, BeamSampler, Beams, Onward, beam_tables};
 pub use flow::{
     ConnectionId, End, EndpointId, Ends, Leg, LegEnd, Pair, Side, legs, sequence_of_leg,
 };

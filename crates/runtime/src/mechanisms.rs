@@ -20,7 +20,7 @@ use recording::{ExtraTable, TableDefinition};
 use scenario::Scenario;
 use units::Time;
 
-use crate::{beams, legs, limits};
+use crate::{legs, limits};
 
 pub use feedback::{Routers, routers};
 pub use middlebox::{COUNTERS, set_filters};
@@ -86,10 +86,6 @@ macro_rules! mechanisms {
             legs::Legs::DEFINITION,
             limits::Series::DEFINITION,
             trace::Starts::DEFINITION,
-            beams::DEFINITIONS[0],
-            beams::DEFINITIONS[1],
-            beams::DEFINITIONS[2],
-            beams::DEFINITIONS[3],
         ];
     };
 }

@@ -96,6 +96,35 @@ pub(crate) fn read(file: &FilePath, gaps: bool) -> Result<Vec<(Time, f64)>, Box<
     series.finish(gaps)
 }
 
+/// The column with the times of a file of weather cells.
+const TIMES: &str = "time_s";
+
+/// The series of a weather cell, with its name.
+pub(crate) type CellSeries = (String, Vec<(Time, f64)>);
+
+/// Reads the series of all weather cells in `file`.
+pub(crate) fn cells(file: &FilePath) -> Result<Vec<CellSeries>, Box<Fault>> {
+    let Table { header, names, rows, .. } = table(file, "columns with names, `time_s` first")?;
+    let wanted = "the column `time_s`, and a column for each weather cell";
+    let (first, cells) = names.split_first().ok_or_else(|| Fault::new(header, wanted, "none"))?;
+    if first != TIMES || cells.is_empty() {
+        return Err(Fault::new(header, wanted, quoted_short(&names.join(","))).into());
+    }
+    let mut found = Vec::with_capacity(cells.len());
+    for (number, name) in cells.iter().enumerate() {
+        if name.is_empty() || cells[..number].contains(name) {
+            let expected = "columns with different names";
+            return Err(Fault::new(header, expected, quoted_short(name)).into());
+        }
+        let mut series = Series::default();
+        for (line, row) in &rows {
+            series.push(*line, &row[0], &row[number + 1]).map_err(|(_, fault)| fault)?;
+        }
+        found.push((name.clone(), series.finish(false)?));
+    }
+    Ok(found)
+}
+
 /// The bytes of a file that is expected to have `what`.
 pub(crate) fn content(file: &FilePath, what: &str) -> Result<Vec<u8>, Box<Fault>> {
     let bytes = regular(file).and_then(|()| {

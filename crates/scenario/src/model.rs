@@ -18,7 +18,7 @@ use wire::IpVersion;
 use crate::hosts::Profile;
 use crate::routes::{Hop, Routes};
 
-pub use self::beam::{Beam, BeamGroup};
+pub use self::beam::{Beam, BeamGroup, CellSignal, NO_CLASS};
 pub use self::hints::{HintSource, PathHints};
 pub use self::page::{After, Handshake, Headers, Http, Milestone, Page, PageObject};
 pub use self::traffic::{Distribution, Loading, OnOff, Traffic, Web, Writes};

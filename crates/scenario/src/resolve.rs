@@ -101,7 +101,7 @@ pub(crate) fn resolve(
         mtu::fit_segments(&mut scenario, &entries, tree, &mut problems);
         buckets::check_bursts(document, &scenario, &mut problems);
         paths::check(&scenario, &entries, &mut problems);
-        beams::check(document, &scenario, &entries, &mut problems);
+        beams::check(document, &mut scenario, &entries, &mut problems);
         rules::check(&scenario, &entries, &mut problems);
         protocols::check_network(&scenario, &entries, &mut problems);
         route_rates::resolve(&mut scenario, &entries, &mut problems);

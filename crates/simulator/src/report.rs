@@ -10,8 +10,8 @@ mod path_mtu;
 use network::{Fabric, NodeReport, PortReport, QueueReport};
 use recording::{Backend, FlowSample, FlowSeries, Recording, TableDefinition, jain_index};
 use runtime::{
-    Application, EndpointId, FlowState, LimitSeries, LinkRecorder, LinkSamples, Pair, link_records,
-    link_tables,
+    Application, BeamSampler, EndpointId, FlowState, LimitSeries, LinkRecorder, LinkSamples, Pair,
+    link_records, link_tables,
 };
 use scenario::Scenario;
 use sketch::{Sketch, Summary};
@@ -34,7 +34,8 @@ pub fn tables() -> impl Iterator<Item = &'static TableDefinition> {
         best_effort::Losses::DEFINITION,
     ];
     static TABLES: [&[TableDefinition]; 2] = [runtime::TABLES, &OWN];
-    TABLES.into_iter().flatten().chain(application_tables())
+    let of_beams = runtime::BEAM_TABLES.into_iter().flatten();
+    TABLES.into_iter().flatten().chain(application_tables()).chain(of_beams)
 }
 
 /// The tables that applications add to recordings, such as that of calls.
@@ -57,6 +58,7 @@ pub(crate) struct Recorder {
     legs: legs::Sampler,
     limits: LimitSeries,
     delivery: delivery::Recorder,
+    beams: BeamSampler,
     observes: bool,
 }
 
@@ -81,6 +83,7 @@ impl Recorder {
             links: LinkRecorder::new(scenario),
             legs: legs::Sampler::new(scenario),
             limits: LimitSeries::default(),
+            beams: BeamSampler::new(scenario),
             observes: scenario.record.events || delivery.is_active(),
             delivery,
         }
@@ -157,6 +160,7 @@ impl Recorder {
         }
         self.legs.sample(at, hosts, &mut self.limits);
         self.links.sample(at, &fabric.report(at), &fabric.node_reports());
+        self.beams.sample(at, fabric.beam_counts(at));
         self.last_sample = at;
     }
 
@@ -261,6 +265,7 @@ impl Recorder {
         tables.extend(loss_notices::table(scenario, hosts));
         tables.extend(best_effort::table(scenario, hosts, applications));
         tables.extend(runtime::application_tables(scenario, applications, end));
+        tables.extend(self.beams.into_tables());
         Recording {
             scenario: scenario.name.clone(),
             backend: Backend::Simulator,

@@ -194,6 +194,8 @@ struct Simulation<'a, F, C: Connection> {
     events: u64,
     /// Number of events at which the run looks up from its work.
     next_look: u64,
+    /// Endpoints whose flows the network knows.
+    identified: usize,
 }
 
 impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
@@ -221,6 +223,7 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
             next_look: if options.controllers.is_some() { 1 } else { EVENTS_PER_REPORT },
             options,
             events: 0,
+            identified: 0,
             scenario,
             seed,
         }
@@ -542,6 +545,9 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
     }
 
     fn flush_touched(&mut self) {
+        if self.identified != self.hosts.endpoints.len() {
+            self.identified = self.hosts.identify(self.identified, &mut self.fabric);
+        }
         while let Some(number) = self.hosts.take_touched() {
             self.flush(number);
             self.recorder.look_at_delivery(self.now, number, &self.hosts, &self.applications);

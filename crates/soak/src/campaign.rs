@@ -7,11 +7,15 @@ use std::sync::Mutex;
 use std::sync::atomic::{AtomicU64, Ordering};
 use std::thread;
 
-use generate::{Coverage, Dice, Drawn, drawn, repaired};
+use generate::{Coverage, Dice, Drawn, beam, drawn, repaired};
 use scenario::Loaded;
 use serde_json::Value as Json;
 
 use crate::examination::{Examined, Finding, examine};
+
+/// Of this number of scenarios one after the other, the last one has a beam.
+const EACH_BEAM: u64 = 8;
+const BEAM: u64 = EACH_BEAM - 1;
 
 /// A campaign: which scenarios, on how many threads.
 #[derive(Clone, Debug, Default)]
@@ -53,7 +57,10 @@ pub fn one(
     schema: &Json,
 ) -> Option<(Json, Loaded, u64)> {
     let mut dice = Dice::new(seed ^ number.wrapping_mul(0x9e37_79b9_7f4a_7c15));
-    let json = drawn(schema, wanted, &mut dice);
+    let json = match number % EACH_BEAM {
+        BEAM => beam(&mut dice),
+        _ => drawn(schema, wanted, &mut dice),
+    };
     let (json, loaded) = repaired(json, schema, &mut dice)?;
     let run = dice.below(1 << 30) as u64;
     Some((json, loaded, run))
@@ -104,7 +111,10 @@ pub fn campaign(
             match outcome {
                 Ok(Examined::Whole) => {
                     report.whole += 1;
-                    report.coverage.count(&Drawn::of(json, &schema));
+                    // Beams are not part of the coverage.
+                    if json.get("beam").is_none() {
+                        report.coverage.count(&Drawn::of(json, &schema));
+                    }
                 }
                 Ok(Examined::Long) => report.long += 1,
                 Err(finding) => {

@@ -4,6 +4,8 @@ use recording::{Recording, Values};
 use scenario::{Routes, Scenario, routes};
 use simulator::Observed;
 
+use crate::beams;
+
 /// Packets that each node has sent and received as a host, by the first or the last hop.
 #[derive(Clone, Debug)]
 pub(crate) struct Ledger {
@@ -26,6 +28,9 @@ impl Ledger {
 
     /// A sum that does not add up, if there is one.
     pub(crate) fn imbalance(&self, scenario: &Scenario, recording: &Recording) -> Option<String> {
+        if !scenario.beams.is_empty() {
+            return beams::imbalance(scenario, recording, [&self.sent, &self.received]);
+        }
         let routes: Routes = routes(scenario);
         let compressed = Compressed::of(scenario, recording);
         let (too_big, messages) = gates(scenario, recording);

@@ -11,6 +11,7 @@
 //! The test of this crate examines two thousand scenarios in each run of the tests. `make soak`
 //! goes on for hours, in the checked build and in the one that users have.
 
+mod beams;
 mod campaign;
 mod conservation;
 pub mod entries;

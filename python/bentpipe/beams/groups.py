@@ -13,7 +13,7 @@ from bentpipe import errors
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
-    from bentpipe._native import Flow, Recording, Scenario
+    from bentpipe._native import Recording, Scenario
 
 
 @dataclass
@@ -24,6 +24,12 @@ class Experience:
     """Page load times in seconds; infinity for pages that did not end."""
     transfers_s: list[float] = field(default_factory=list)
     """Flow completion times in seconds; infinity for transfers that did not end."""
+    mos: list[float] = field(default_factory=list)
+    """Mean opinion score of each call, of its worse direction; 1 if no speech arrived."""
+    stalls: list[float] = field(default_factory=list)
+    """Stalls of each video; infinity for videos that did not start."""
+    stalled_s: list[float] = field(default_factory=list)
+    """Seconds that each video has stalled; infinity for videos that did not start."""
 
 
 @dataclass(frozen=True)
@@ -38,6 +44,8 @@ class Answer:
     """Rows of the table `beam_groups`."""
     users: dict[str, Experience]
     """What users met, by group."""
+    classes: list[dict[str, Any]] = field(default_factory=list)
+    """Rows of the table `beam_classes`."""
 
     def to_dict(self) -> dict[str, Any]:
         """All of it for JSON. Times of pages and transfers are quantiles in seconds."""
@@ -49,6 +57,12 @@ class Answer:
                 "transfers": len(one.transfers_s),
                 "transfer_p50_s": finite(quantile(one.transfers_s, 0.5)),
                 "transfer_p95_s": finite(quantile(one.transfers_s, 0.95)),
+                "calls": len(one.mos),
+                "mos_p5": quantile(one.mos, 0.05),
+                "mos_p50": quantile(one.mos, 0.5),
+                "videos": len(one.stalls),
+                "stalls_p95": finite(quantile(one.stalls, 0.95)),
+                "stalled_p95_s": finite(quantile(one.stalled_s, 0.95)),
             }
             for group, one in self.users.items()
         }
@@ -56,6 +70,7 @@ class Answer:
             "beams": self.beams,
             "modcods": self.modcods,
             "groups": self.groups,
+            "classes": self.classes,
             "users": users,
         }
 
@@ -100,10 +115,10 @@ def entries(scenario: Scenario) -> dict[str, Entry]:
     return found
 
 
-def entry_of(flow: Flow, known: Mapping[str, Entry]) -> Entry | None:
+def entry_of(flow: str, known: Mapping[str, Entry]) -> Entry | None:
     """The `[[flow]]` of a flow; its name is that of a copy without the number."""
-    name, _, copy = flow.flow.rpartition(".")
-    return known.get(name if copy.isdigit() and name in known else flow.flow)
+    name, _, copy = flow.rpartition(".")
+    return known.get(name if copy.isdigit() and name in known else flow)
 
 
 def answer(scenario: Scenario, recording: Recording) -> Answer:
@@ -117,7 +132,7 @@ def answer(scenario: Scenario, recording: Recording) -> Answer:
     known = entries(scenario)
     users: dict[str, Experience] = defaultdict(Experience)
     for flow in recording.flows:
-        entry = entry_of(flow, known)
+        entry = entry_of(flow.flow, known)
         if entry is None:
             continue
         of_group = users[entry.group]
@@ -126,11 +141,36 @@ def answer(scenario: Scenario, recording: Recording) -> Answer:
         if entry.has_end:
             took = flow.completion_s
             of_group.transfers_s.append(math.inf if took is None else took)
-    rows = {name: recording.table(name).to_dicts() for name in ("beams", "beam_groups")}
-    modcods = "beam_modcods" in recording.names
+    for name, mos in calls(recording).items():
+        if entry := entry_of(name, known):
+            users[entry.group].mos.append(mos)
+    for row in rows_of(recording, "video"):
+        if entry := entry_of(row["flow"], known):
+            has_started = row["start_up_s"] is not None
+            users[entry.group].stalls.append(row["stalls"] if has_started else math.inf)
+            users[entry.group].stalled_s.append(row["stalled_s"] if has_started else math.inf)
     return Answer(
-        beams=rows["beams"],
-        modcods=recording.table("beam_modcods").to_dicts() if modcods else [],
-        groups=rows["beam_groups"],
+        beams=rows_of(recording, "beams"),
+        modcods=rows_of(recording, "beam_modcods"),
+        groups=rows_of(recording, "beam_groups"),
         users=dict(users),
+        classes=rows_of(recording, "beam_classes"),
     )
+
+
+def rows_of(recording: Recording, name: str) -> list[dict[str, Any]]:
+    """The rows of a table; none if the recording does not have it."""
+    return recording.table(name).to_dicts() if name in recording.names else []
+
+
+WORST_MOS = 1.0
+"""The lowest mean opinion score of the E-model (ITU-T G.107)."""
+
+
+def calls(recording: Recording) -> dict[str, float]:
+    """The mean opinion score of each call: that of its worse direction."""
+    found: dict[str, float] = {}
+    for row in rows_of(recording, "call"):
+        mos = WORST_MOS if row["mos"] is None else row["mos"]
+        found[row["flow"]] = min(mos, found.get(row["flow"], math.inf))
+    return found

@@ -18,6 +18,8 @@ from bentpipe.printing.mechanisms import TABLES
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from rich.table import Table
+
     from bentpipe._native import Scenario
     from bentpipe.beams.groups import Answer, Experience
     from bentpipe.beams.search import Found
@@ -29,30 +31,49 @@ def show_answer(answer: Answer) -> None:
         "beams": answer.beams,
         "beam_modcods": answer.modcods,
         "beam_groups": answer.groups,
+        "beam_classes": answer.classes,
     }
     for name, rows in tables.items():
+        if not rows:
+            continue
         listed = table(*(column.heading for column in TABLES[name]))
         for row in rows:
             listed.add_row(*(column.text(row) for column in TABLES[name]))
         show(listed)
-    users = table(
+    show(*users_tables(answer))
+
+
+def users_tables(answer: Answer) -> list[Table]:
+    """The times of pages and transfers by group, and the quality of calls and videos."""
+    times = table(
         "<group", "pages", "load p50 s", "load p95 s", "not ended", "transfers", "FCT p50 s",
         "FCT p95 s",
     )  # fmt: skip
+    quality = table("<group", "calls", "MOS p5", "MOS p50", "videos", "stalls p95", "stalled p95 s")
     for group, one in answer.users.items():
         if one.pages_s or one.transfers_s:
-            users.add_row(group, *cells(one))
-    if users.row_count:
-        show(users)
+            times.add_row(group, *cells(one))
+        if one.mos or one.stalls:
+            quality.add_row(
+                group,
+                str(len(one.mos)),
+                text(one.mos, 0.05),
+                text(one.mos, 0.5),
+                str(len(one.stalls)),
+                text(one.stalls, 0.95),
+                text(one.stalled_s, 0.95),
+            )
+    return [found for found in (times, quality) if found.row_count]
+
+
+def text(values: Sequence[float], share: float) -> str:
+    """A quantile with two digits after the point."""
+    value = quantile(values, share)
+    return "-" if value is None or math.isinf(value) else decimals(value, 2)
 
 
 def cells(one: Experience) -> list[str]:
     """The times of a group."""
-
-    def text(values: Sequence[float], share: float) -> str:
-        value = quantile(values, share)
-        return "-" if value is None or math.isinf(value) else decimals(value, 2)
-
     return [
         str(len(one.pages_s)),
         text(one.pages_s, 0.5),
@@ -92,12 +113,14 @@ def bound_of(text: str) -> Bound:
         expected = f"one of {', '.join(BOUNDS)}"
         message = f"--within: expected {expected}, found {quantity}{nearest(quantity, BOUNDS)}"
         raise InputError(message)
+    in_seconds = BOUNDS[quantity].in_seconds
     try:
-        most = seconds(value)
+        number = seconds(value) if in_seconds else float(value)
     except ValueError:
-        message = f"--within {quantity}: expected a time such as 8s, found {value or 'nothing'}"
+        expected = "a time such as 8s" if in_seconds else "a number such as 3.6"
+        message = f"--within {quantity}: expected {expected}, found {value or 'nothing'}"
         raise InputError(message) from None
-    return Bound(quantity, most)
+    return Bound(quantity, number)
 
 
 def range_of(text: str) -> tuple[int, int]:

@@ -20,23 +20,51 @@ if TYPE_CHECKING:
 
     from bentpipe._native import Scenario
 
+
+@dataclass(frozen=True)
+class Quantity:
+    """A quantity that can be bounded: a percentile over the users of a group."""
+
+    users: str
+    """The values of users: a field of `Experience`."""
+    share: float
+    """The percentile, from 0 to 1."""
+    meaning: str
+    in_seconds: bool = True
+    at_least: bool = False
+    """The bound is the least value, and not the largest one."""
+
+
 BOUNDS = {
-    "page_p95": "95th percentile of page load times of the group, in seconds",
-    "page_p50": "median of page load times of the group, in seconds",
-    "transfer_p95": "95th percentile of flow completion times of the group, in seconds",
+    "page_p95": Quantity("pages_s", 0.95, "95th percentile of page load times in seconds"),
+    "page_p50": Quantity("pages_s", 0.5, "median of page load times in seconds"),
+    "transfer_p95": Quantity(
+        "transfers_s", 0.95, "95th percentile of flow completion times in seconds"
+    ),
+    "mos_p5": Quantity(
+        "mos", 0.05, "5th percentile of the mean opinion scores of calls", False, True
+    ),
+    "stalls_p95": Quantity("stalls", 0.95, "95th percentile of the stalls of videos", False),
+    "stalled_p95": Quantity("stalled_s", 0.95, "95th percentile of the seconds that videos stall"),
 }
-"""What can be bounded. Pages that did not end count as infinitely long."""
+"""What can be bounded. Pages and transfers that did not end, and videos that did not start, count
+as infinitely long."""
 
 
 @dataclass(frozen=True)
 class Bound:
-    """An upper bound."""
+    """A bound: the largest value of a quantity, or the least one of a quantity of quality."""
 
     quantity: str
-    most: float
+    value: float
 
     def __str__(self) -> str:
-        return f"{self.quantity}={self.most:g}s"
+        unit = "s" if BOUNDS[self.quantity].in_seconds else ""
+        return f"{self.quantity}={self.value:g}{unit}"
+
+    def is_met(self, found: float) -> bool:
+        """Returns true if a value that was found is within the bound."""
+        return found >= self.value if BOUNDS[self.quantity].at_least else found <= self.value
 
 
 @dataclass(frozen=True)
@@ -77,14 +105,18 @@ def broken(scenario: Scenario, seed: int, group: str, bounds: Sequence[Bound]) -
 
     users = answer(scenario, bentpipe.run(scenario, seed=seed).recording).users.get(group)
     for bound in bounds:
-        what, _, share = bound.quantity.rpartition("_p")
-        values = [] if users is None else getattr(users, f"{what}s_s")
-        value = quantile(values, float(share) / 100)
+        quantity = BOUNDS[bound.quantity]
+        values = [] if users is None else getattr(users, quantity.users)
+        value = quantile(values, quantity.share)
         if value is None:
-            message = f"--within {bound}: expected {what}s of group {group}, found none that counts"
+            needed = quantity.users.removesuffix("_s")
+            message = (
+                f"--within {bound}: expected {needed} of group {group}, found none that counts"
+            )
             raise InputError(message)
-        if value > bound.most:
-            found = f"{value:.2f} s" if math.isfinite(value) else f"{what}s that did not end"
+        if not bound.is_met(value):
+            unit = " s" if quantity.in_seconds else ""
+            found = f"{value:.2f}{unit}" if math.isfinite(value) else "some that did not end"
             return f"{bound}: {found}"
     return None
 

@@ -65,7 +65,7 @@ def of_files(written: Any) -> Iterator[Thing]:
     for key, value in written.items():
         yield from of_files(value)
         file = value.get("file") if isinstance(value, dict) else value
-        if key == "attenuation" and isinstance(file, str):
+        if key in ("attenuation", "rain") and isinstance(file, str):
             yield from of_series(Path(file))
         if key == "trace" and isinstance(value, dict):
             yield from (Thing("traces", one) for one in library()["traces"] if one in value)
@@ -128,10 +128,12 @@ def of_traffic(settings: Mapping[str, Setting]) -> Iterator[Thing]:
 
 
 def of_beam(beam: Mapping[str, Any]) -> Iterator[Thing]:
-    """Modem, encapsulation, return channel and random access of a beam."""
+    """Modem, encapsulation, queue, return channel and random access of a beam."""
     modem = beam.get("forward", {}).get("modem", "dvb-s2")
     name = modem if isinstance(modem, str) else modem["name"]
     yield mechanism("link.channel.modem", name)
+    if aqm := beam.get("forward", {}).get("aqm"):
+        yield mechanism("link.aqm", aqm if isinstance(aqm, str) else aqm["name"])
     yield Thing("beams", "forward")
     yield Thing("beams", "return")
     if access := beam.get("return", {}).get("access"):

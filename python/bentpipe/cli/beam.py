@@ -28,9 +28,9 @@ if TYPE_CHECKING:
 @click.option(
     "--within",
     multiple=True,
-    metavar="QUANTITY=TIME",
+    metavar="QUANTITY=VALUE",
     help="With --find: an upper bound, such as page_p95=8s. Quantities: page_p50, page_p95,"
-    " transfer_p95.",
+    " transfer_p95, stalls_p95, stalled_p95, and mos_p5, which is at least the value.",
 )
 @click.option(
     "--range",

@@ -195,6 +195,15 @@ TABLES: Mapping[str, tuple[Shown, ...]] = {
         number("median delay ms", "median_delay_ms", places=1),
         number("p95 ms", "p95_delay_ms", places=1),
     ),
+    "beam_classes": (
+        words("class"),
+        words("group"),
+        words("direction"),
+        number("packets", "packets"),
+        number("median delay ms", "median_delay_ms", places=1),
+        number("p95 ms", "p95_delay_ms", places=1),
+        number("max ms", "max_delay_ms", places=1),
+    ),
     "shaper": (
         *LINK,
         number("sent", "sent_packets"),
@@ -332,15 +341,20 @@ TABLES: Mapping[str, tuple[Shown, ...]] = {
         Shown("<complete", lambda row: "yes" if row["completed"] else "no"),
     ),
 }
+BY_FLOW = {"call", "messages", "responses", "video", "speedtest", "sessions"}
+"""Tables with rows for each flow, of which a beam has thousands."""
 MOST_ROWS = {"sessions": 30}
 """Rows of tables that are long in usual runs. The recording has the others."""
 
 
 def print_on_path(recording: Recording) -> None:
-    """Print a table for each kind of mechanism. Only runs with any import data frames."""
+    """Print a table for each kind of mechanism. Only runs with any import data frames.
+
+    Tables of applications have a row for each flow. Runs with a beam have quantiles instead.
+    """
     recorded = set(recording.names)
     for name, columns in TABLES.items():
-        if name in recorded:
+        if name in recorded and not ("beams" in recorded and name in BY_FLOW):
             listed = table(*(column.heading for column in columns))
             rows = recording.table(name)
             for row in rows.head(MOST_ROWS.get(name, rows.height)).iter_rows(named=True):

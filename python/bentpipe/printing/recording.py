@@ -20,7 +20,14 @@ if TYPE_CHECKING:
 
 
 def tables_of(recording: Recording) -> list[Table]:
-    """Tables of flows, of what held them back, and of links."""
+    """Tables of flows, of what held them back, and of links.
+
+    Flows of a beam are thousands: copies of one `[[flow]]` are a row.
+    """
+    if "beams" in recording.names:
+        from bentpipe.beams.flows import flow_groups
+
+        return [flow_groups(recording.flows), link_table(recording)]
     probing = any(flow.tcp and flow.tcp.probes_sent for flow in recording.flows)
     # The kernel reports a smoothed RTT and no samples.
     smoothed = recording.kernel is not None
@@ -50,6 +57,17 @@ def tables_of(recording: Recording) -> list[Table]:
                 for rtt in ([flow.srtt_ms] if smoothed else [flow.median_rtt_ms, flow.p95_rtt_ms])
             ),
         )
+    return [
+        flows,
+        *page_tables(recording),
+        *limit_tables(recording),
+        *quic_tables(recording),
+        link_table(recording),
+    ]
+
+
+def link_table(recording: Recording) -> Table:
+    """A table of links."""
     links = table(
         "link", "<direction", "utilisation %", "delivered", "dropped", "corrupted",
         "p95 queueing delay ms", "max queue kB",
@@ -65,13 +83,7 @@ def tables_of(recording: Recording) -> list[Table]:
             decimals(link.p95_queueing_delay_ms, 1),
             decimals(link.max_queue_bytes / 1e3, 1),
         )
-    return [
-        flows,
-        *page_tables(recording),
-        *limit_tables(recording),
-        *quic_tables(recording),
-        links,
-    ]
+    return links
 
 
 def print_recording(recording: Recording) -> None:
@@ -136,7 +148,12 @@ def quic_tables(recording: Recording) -> list[Table]:
 
 
 def print_aborted(recording: Recording) -> None:
-    """Print why flows were aborted."""
+    """Print why flows were aborted; their number in a run with a beam."""
+    if "beams" in recording.names:
+        number = sum(bool(flow.aborted) for flow in recording.flows)
+        if number:
+            show(f"{number:,} flows were aborted. --json has the causes.")
+        return
     for flow in recording.flows:
         if flow.aborted:
             error = flow.quic and flow.quic.error

@@ -6,6 +6,7 @@ and `_series`. The headings follow from the names of the columns.
 
 from __future__ import annotations
 
+import re
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -13,6 +14,7 @@ import polars as pl
 from bentpipe.numbers import SCALES, count, on_pages, significant
 from bentpipe.plots import line_figure
 from bentpipe.plots.timeline import rises
+from bentpipe.printing.mechanisms import BY_FLOW
 from bentpipe.report import legs
 from bentpipe.report.page import Cell, Column, Section, Table
 from bentpipe.study.quantities import UNITS
@@ -36,7 +38,7 @@ TITLES = {
     "beams": "Beams",
     "beam_modcods": "Airtime of beams",
     "beam_groups": "Groups of terminals",
-    "beam_terminals": "Terminals",
+    "beam_classes": "Classes of traffic",
     "header_compression": "Header compression",
     "impairments": "Reordering and duplication",
     "mtu": "MTU",
@@ -61,7 +63,12 @@ COUNTED = ("bytes", "slots")
 
 def mechanisms_section(run: Run, directions: Sequence[str], timeline: Timeline) -> Section:
     """The section; without blocks if the path has no mechanism."""
-    names = [name for name in run.recording.names if name not in (*FIXED, *legs.TABLES)]
+    of_flows = BY_FLOW if "beams" in run.recording.names else set()
+    other = {*FIXED, *legs.TABLES, *of_flows}
+    is_of_beam = re.compile("beams?(_|$)")
+    names = [
+        name for name in run.recording.names if name not in other and not is_of_beam.match(name)
+    ]
     blocks: list[Table | Figure] = []
     for name in names:
         if name.endswith(SERIES):

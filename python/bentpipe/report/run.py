@@ -13,6 +13,7 @@ from bentpipe.numbers import amount, count, on_pages, percent, scale, significan
 from bentpipe.pages.waterfall import waterfalls
 from bentpipe.plots import Figure, line_figure
 from bentpipe.report import pages_loaded
+from bentpipe.report.beams import beams_section, flow_groups_table, has_beams
 from bentpipe.report.kernel import kernel_section, kernel_summary
 from bentpipe.report.legs import legs_section, limited_legs
 from bentpipe.report.limits import limit_blocks, limit_sentence
@@ -88,6 +89,10 @@ def run_page(folder: Path) -> Page:
             "flows",
             "Flows",
             [
+                flow_groups_table(flows),
+            ]
+            if has_beams(run.recording)
+            else [
                 flows_table(flows, on_kernel),
                 *limit_blocks(flows, on_kernel, limited_legs(run)),
                 *pages_loaded.blocks(run),
@@ -95,6 +100,7 @@ def run_page(folder: Path) -> Page:
             ],
         ),
         legs_section(run, timeline),
+        beams_section(run, timeline),
         Section("links", "Links", [links_table(links)]),
         Section("time", "Over time", over_time(run, explanation, traces, signals, timeline)),
         mechanisms_section(run, directions, timeline),

@@ -12,23 +12,27 @@
 //! Decisions:
 //! - An idle carrier sends dummy frames, as carriers of DVB-S2 do. The next frame starts at the end
 //!   of a dummy frame.
-//! - The choice of a modulation and code is that of the terminal's group ([`link::Acm`]). A packet
+//! - The choice of a modulation and code is that of the terminal's signal ([`link::Acm`]), which
+//!   terminals in the same weather share. A packet
 //!   is lost if the signal is below the threshold of the choice at the end of its frame.
 //! - A frame has packets of one modulation and code only. A terminal with a better signal could
 //!   receive frames of a more robust one too, which is left out.
 
 pub mod frames;
 pub mod gse;
+mod line;
 mod open;
 mod scheduler;
 
 use std::collections::VecDeque;
 use std::sync::Arc;
 
-use link::Acm;
+use link::{Acm, FqCodelSettings};
 use units::{Span, Time};
 
-use crate::packet::{Arrived, Delays, TerminalCounters, TerminalId, Waiting};
+use crate::classes::Classes;
+use crate::packet::{Arrived, Delays, Offered, TerminalCounters, Waiting};
+use crate::plan::{Meter, Plan};
 use frames::{DUMMY_SYMBOLS, Frame};
 use gse::Gse;
 use open::{Full, Open};
@@ -51,10 +55,17 @@ pub struct Settings {
     pub dummy_frames: bool,
     /// Propagation from the gateway to the terminals.
     pub delay: Span,
-    /// The order of packets.
+    /// The order of packets of a class.
     pub scheduler: Scheduler,
-    /// Bytes that wait: of each terminal, or of all together in one queue.
+    /// Classes of traffic.
+    pub classes: Classes,
+    /// Bytes of each class that wait: of each terminal, or of all together in one queue.
     pub buffer: u64,
+    /// FQ-CoDel of each terminal and class, which the scheduler [`Scheduler::Fifo`]
+    /// does not have.
+    pub aqm: Option<FqCodelSettings>,
+    /// Plan of each group, which the scheduler [`Scheduler::Fifo`] does not have.
+    pub plans: Vec<Option<Plan>>,
 }
 
 impl Settings {
@@ -81,7 +92,16 @@ pub struct Airtime {
     pub padding_bytes: u64,
 }
 
-/// The modulation and code of a group of terminals over time.
+/// A terminal's place: its group, and the number of its signal.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Member {
+    /// Its group.
+    pub group: usize,
+    /// Its signal.
+    pub signal: usize,
+}
+
+/// The modulation and code of terminals with the same signal over time.
 #[derive(Clone, Debug)]
 struct Adaptation {
     acm: Arc<Acm>,
@@ -111,11 +131,9 @@ impl Adaptation {
 
 /// A terminal as the gateway sees it.
 #[derive(Clone, Debug)]
-struct Terminal<P> {
-    group: usize,
-    queue: VecDeque<Waiting<P>>,
-    bytes: u64,
-    deficit: f64,
+struct Terminal {
+    member: Member,
+    meter: Option<Box<Meter>>,
     counters: TerminalCounters,
 }
 
@@ -123,8 +141,8 @@ struct Terminal<P> {
 #[derive(Clone, Debug)]
 pub struct Forward<P> {
     settings: Settings,
-    groups: Vec<Adaptation>,
-    terminals: Vec<Terminal<P>>,
+    signals: Vec<Adaptation>,
+    terminals: Vec<Terminal>,
     queue: scheduler::Queue<P>,
     /// One for each modulation and code.
     open: Vec<Open<P>>,
@@ -139,24 +157,24 @@ pub struct Forward<P> {
     next: Time,
     on_air: VecDeque<(Time, Waiting<P>)>,
     airtime: Vec<Airtime>,
+    /// By group and class.
     delays: Vec<Delays>,
 }
 
 impl<P> Forward<P> {
-    /// A carrier to terminals of these groups; `members` has the group of each terminal.
-    pub fn new(settings: Settings, groups: &[Arc<Acm>], members: &[usize]) -> Self {
-        let terminal = |&group: &usize| Terminal {
-            group,
-            queue: VecDeque::new(),
-            bytes: 0,
-            deficit: 0.0,
+    /// A carrier to terminals with these signals; `members` has the place of each terminal. `seed`
+    /// is that of the hashes of active queue management.
+    pub fn new(settings: Settings, signals: &[Arc<Acm>], members: &[Member], seed: u64) -> Self {
+        let terminal = |&member: &Member| Terminal {
+            member,
+            meter: settings.plans[member.group].map(|plan| Box::new(Meter::new(plan))),
             counters: TerminalCounters::default(),
         };
         let adaptation = |acm: &Arc<Acm>| Adaptation { acm: acm.clone(), choice: 0, outage: 0 };
         Self {
-            groups: groups.iter().map(adaptation).collect(),
+            signals: signals.iter().map(adaptation).collect(),
             terminals: members.iter().map(terminal).collect(),
-            queue: scheduler::Queue::new(&settings),
+            queue: scheduler::Queue::new(&settings, members.len(), seed),
             open: settings.frames.iter().map(|_| Open::new()).collect(),
             opened: Vec::new(),
             full: VecDeque::new(),
@@ -165,16 +183,17 @@ impl<P> Forward<P> {
             next: Time::NEVER,
             on_air: VecDeque::new(),
             airtime: vec![Airtime::default(); settings.frames.len()],
-            delays: groups.iter().map(|_| Delays::default()).collect(),
+            delays: vec![Delays::default(); settings.plans.len() * settings.classes.len()],
             settings,
         }
     }
 
-    /// A packet of `bytes` for a terminal. It is dropped if the queue is full.
-    pub fn offer(&mut self, now: Time, terminal: TerminalId, bytes: u32, packet: P) {
-        let waiting = Waiting { terminal, bytes, since: now, packet };
-        if !self.queue.push(&mut self.terminals, waiting, self.settings.buffer) {
-            self.terminals[terminal as usize].counters.dropped += 1;
+    /// A packet for a terminal. It is dropped if the queue is full.
+    pub fn offer(&mut self, now: Time, offered: Offered<P>) {
+        let terminal = offered.terminal as usize;
+        let waiting = Waiting::new(offered, now);
+        if !self.queue.push(&mut self.terminals, waiting) {
+            self.terminals[terminal].counters.dropped += 1;
         } else if self.next == Time::NEVER {
             self.next = self.start_after(now);
         }
@@ -196,20 +215,29 @@ impl<P> Forward<P> {
 
     /// When something happens next; [`Time::NEVER`] if nothing does.
     pub fn next_event(&self) -> Time {
-        self.on_air.front().map_or(self.next, |(at, _)| self.next.min(*at))
+        let next = self.next.min(self.queue.next_wake());
+        self.on_air.front().map_or(next, |(at, _)| next.min(*at))
     }
 
     /// Lets the next thing happen. Returns a packet if one has arrived.
     pub fn advance(&mut self) -> Option<Arrived<P>> {
         let arrival = self.on_air.front().map_or(Time::NEVER, |(at, _)| *at);
+        let wake = self.queue.next_wake();
+        if wake <= self.next.min(arrival) && wake != Time::NEVER {
+            self.queue.wake(wake);
+            if self.next == Time::NEVER {
+                self.next = self.start_after(wake);
+            }
+            return None;
+        }
         if self.next <= arrival {
             if self.next != Time::NEVER {
                 self.transmit(self.next);
             }
             return None;
         }
-        let (at, Waiting { terminal, packet, .. }) = self.on_air.pop_front()?;
-        Some(Arrived { at, terminal, packet })
+        let (at, waiting) = self.on_air.pop_front()?;
+        Some(waiting.arrived(at))
     }
 
     /// Composes frames until one can be sent.
@@ -239,11 +267,12 @@ impl<P> Forward<P> {
     /// Puts the next packet into the open frame of its modulation and code. Returns false if none
     /// waits.
     fn fill(&mut self, now: Time) -> bool {
-        let Self { queue, terminals, groups, settings, .. } = self;
-        let cost = |group: usize, bytes| frame_symbols(settings, groups[group].modcod(now), bytes);
-        let Some(waiting) = queue.pop(terminals, cost) else { return false };
-        let group = terminals[waiting.terminal as usize].group;
-        let modcod = groups[group].modcod(now);
+        let Self { queue, terminals, signals, settings, .. } = self;
+        let cost =
+            |signal: usize, bytes| frame_symbols(settings, signals[signal].modcod(now), bytes);
+        let Some(waiting) = queue.pop(now, terminals, cost) else { return false };
+        let signal = terminals[waiting.terminal as usize].member.signal;
+        let modcod = signals[signal].modcod(now);
         let open = &mut self.open[modcod];
         let was_empty = open.is_empty();
         open.put(waiting, (modcod, settings), &mut self.spare, &mut self.full);
@@ -272,8 +301,10 @@ impl<P> Forward<P> {
             let terminal = &mut self.terminals[waiting.terminal as usize];
             let delay = end.since(waiting.since);
             terminal.counters.sent(waiting.bytes, delay);
-            self.delays[terminal.group].record(delay);
-            if self.groups[terminal.group].is_lost(end) {
+            let Member { group, signal } = terminal.member;
+            let place = group * self.settings.classes.len() + usize::from(waiting.class);
+            self.delays[place].record(delay);
+            if self.signals[signal].is_lost(end) {
                 terminal.counters.lost += 1;
             } else {
                 self.on_air.push_back((end + self.settings.delay, waiting));
@@ -281,7 +312,7 @@ impl<P> Forward<P> {
         }
         self.spare.push(full.packets);
         self.free_at = end;
-        let has_more = !self.full.is_empty() || !self.opened.is_empty() || !self.queue.is_empty();
+        let has_more = !self.full.is_empty() || !self.opened.is_empty() || self.queue.has_next();
         self.next = if has_more { end } else { Time::NEVER };
     }
 
@@ -300,7 +331,7 @@ impl<P> Forward<P> {
         self.terminals.iter().map(|terminal| &terminal.counters)
     }
 
-    /// Delays of packets by group.
+    /// Delays of packets by group and class.
     pub fn delays(&self) -> &[Delays] {
         &self.delays
     }

@@ -30,20 +30,28 @@ fn settings(scheduler: Scheduler) -> Settings {
         dummy_frames: true,
         delay: Span::from_millis(250),
         scheduler,
+        classes: Classes::default(),
         buffer: 1_000_000,
+        aqm: None,
+        plans: vec![None; 3],
     }
 }
 
 /// Es/N0 at which QPSK 1/2, 8PSK 2/3 and 16APSK 3/4 are just possible.
 const LEVELS: [f64; 3] = [1.0, 6.62, 10.21];
 
+/// Terminals whose groups have a signal each.
+fn places(groups: &[usize]) -> Vec<Member> {
+    groups.iter().map(|&group| Member { group, signal: group }).collect()
+}
+
 /// Bytes that each terminal gets in `seconds`, if all of them always have packets of `bytes`.
 fn saturated(settings: Settings, levels: &[f64], members: &[usize], bytes: u32) -> Vec<u64> {
     let groups: Vec<_> = levels.iter().map(|level| group(*level)).collect();
-    let mut forward = Forward::new(settings, &groups, members);
+    let mut forward = Forward::new(settings, &groups, &places(members), 1);
     let mut received = vec![0; members.len()];
     let offer = |forward: &mut Forward<()>, now, terminal| {
-        forward.offer(now, terminal, bytes, ());
+        forward.offer(now, Offered::new(terminal, bytes, ()));
     };
     for terminal in 0..members.len() {
         // More than a round trip's worth.
@@ -125,9 +133,9 @@ fn without_fragmentation_frames_have_whole_packets() {
 /// A packet into an idle beam waits for the end of a dummy frame, and then takes a frame.
 #[test]
 fn a_lone_packet_takes_a_frame_and_the_way() {
-    let mut forward = Forward::new(settings(Scheduler::Fifo), &[group(1.0)], &[0]);
+    let mut forward = Forward::new(settings(Scheduler::Fifo), &[group(1.0)], &places(&[0]), 1);
     let sent = Time::from_nanos(1_000_000_000);
-    forward.offer(sent, 0, 40, ());
+    forward.offer(sent, Offered::new(0, 40, ()));
     let mut arrived = None;
     while forward.next_event() != Time::NEVER {
         arrived = arrived.or(forward.advance());
@@ -146,11 +154,11 @@ fn a_lone_packet_takes_a_frame_and_the_way() {
 fn a_rare_choice_waits_for_the_hold_time_at_most() {
     let scheduler = Scheduler::DeficitRoundRobin(Share::Bytes);
     let groups = [group(LEVELS[0]), group(LEVELS[2])];
-    let mut forward = Forward::new(settings(scheduler), &groups, &[0, 1]);
+    let mut forward = Forward::new(settings(scheduler), &groups, &places(&[0, 1]), 1);
     for _ in 0..600 {
-        forward.offer(Time::ZERO, 1, 1500, ());
+        forward.offer(Time::ZERO, Offered::new(1, 1500, ()));
     }
-    forward.offer(Time::ZERO, 0, 100, ());
+    forward.offer(Time::ZERO, Offered::new(0, 100, ()));
     while forward.next_event() != Time::NEVER {
         forward.advance();
     }
@@ -166,8 +174,8 @@ fn a_long_packet_is_cut_into_several_frames() {
     let frame = Frame::of(&modcods[0], FrameLength::Short, true).unwrap();
     let mut all = settings(Scheduler::Fifo);
     all.frames[0] = frame;
-    let mut forward = Forward::new(all, &[group(-2.0)], &[0]);
-    forward.offer(Time::ZERO, 0, 1500, ());
+    let mut forward = Forward::new(all, &[group(-2.0)], &places(&[0]), 1);
+    forward.offer(Time::ZERO, Offered::new(0, 1500, ()));
     while forward.next_event() != Time::NEVER {
         forward.advance();
     }
@@ -182,10 +190,11 @@ fn a_full_queue_drops_and_a_fade_loses() {
         Settings { buffer: 3000, ..settings(Scheduler::DeficitRoundRobin(Share::Bytes)) },
         // Below the threshold of the most robust choice.
         &[group(-3.0)],
-        &[0],
+        &places(&[0]),
+        1,
     );
     for _ in 0..3 {
-        forward.offer(Time::ZERO, 0, 1500, ());
+        forward.offer(Time::ZERO, Offered::new(0, 1500, ()));
     }
     while forward.next_event() != Time::NEVER {
         assert!(forward.advance().is_none());

@@ -4,7 +4,7 @@ use std::collections::VecDeque;
 
 use units::Time;
 
-use super::requests::{Category, Memory, Policy};
+use super::requests::{Category, Left, Memory, Policy};
 use super::{Group, Settings, rle};
 use crate::access::Contender;
 
@@ -31,8 +31,8 @@ enum Request {
     NewVolume(u32),
 }
 
-/// The queue of a terminal, for its requests.
-pub(super) struct Loop<I> {
+/// The queue of a class at a terminal, for its requests.
+pub(super) struct Queue<I> {
     pub packets: usize,
     pub bytes: u64,
     /// Lengths of the packets.
@@ -41,9 +41,9 @@ pub(super) struct Loop<I> {
     pub sent: u32,
 }
 
-/// State of a terminal with packets or requests.
+/// Requests of a class.
 #[derive(Clone, Debug, Default)]
-pub(super) struct Active {
+pub(super) struct Loop {
     pub memory: Memory,
     /// Requests with the frames from which on they have an effect.
     requests: VecDeque<(u64, Request)>,
@@ -55,6 +55,13 @@ pub(super) struct Active {
     pub volume: u32,
     /// Slots by volume whose request has no effect yet.
     pending: u32,
+}
+
+/// State of a terminal with packets or requests.
+#[derive(Clone, Debug, Default)]
+pub(super) struct Active {
+    /// By class.
+    pub loops: Vec<Loop>,
     /// Slots of this frame, the last one first.
     pub slots: Vec<(u32, Kind)>,
     /// Its next burst is entered.
@@ -76,19 +83,39 @@ pub(super) struct AtRandom {
 }
 
 impl Active {
+    /// A terminal whose packets have a number of classes.
+    pub fn new(classes: usize) -> Self {
+        Self { loops: vec![Loop::default(); classes], ..Self::default() }
+    }
+
     /// Returns true if no request has or will have an effect.
     pub fn is_at_rest(&self) -> bool {
         let waits = self.access.as_ref().is_some_and(|one| !one.contender.is_idle());
-        !waits
-            && self.requests.is_empty()
-            && self.rate == 0
-            && self.volume == 0
-            && self.last_rate == 0.0
+        !waits && self.loops.iter().all(Loop::is_at_rest)
     }
 
     /// Returns true if random access has failed, so that the terminal requests in control slots.
     pub fn has_given_up(&self) -> bool {
         self.access.as_ref().is_some_and(|one| one.gave_up)
+    }
+
+    /// Brings the slots into their order in time, with one at an instant. Their numbers go over one
+    /// carrier after the other.
+    pub fn arrange(&mut self, slots_of_carrier: u32) {
+        for (slot, _) in &mut self.slots {
+            *slot %= slots_of_carrier;
+        }
+        self.slots.sort_unstable();
+        self.slots.dedup_by_key(|(slot, _)| *slot);
+        self.slots.reverse();
+        self.is_assigned = !self.slots.is_empty();
+    }
+}
+
+impl Loop {
+    /// Returns true if no request has or will have an effect.
+    fn is_at_rest(&self) -> bool {
+        self.requests.is_empty() && self.rate == 0 && self.volume == 0 && self.last_rate == 0.0
     }
 
     /// Makes the request that is due. Returns false if there is nothing to request.
@@ -97,15 +124,15 @@ impl Active {
         now: Time,
         frame: u64,
         settings: &Settings,
-        group: &Group,
-        policy: &Policy,
-        queue: Loop<impl Iterator<Item = u32>>,
+        (group, policy): (&Group, &Policy),
+        queue: Queue<impl Iterator<Item = u32>>,
+        left: &mut Left,
     ) -> bool {
         let effect = frame + settings.loop_frames();
         let request = match policy.category {
             Category::Rbdc => {
                 let wire = queue.bytes + u64::from(rle::WHOLE) * queue.packets as u64;
-                let rate = self.memory.rate(now, 8.0 * wire as f64, policy);
+                let rate = self.memory.rate(now, 8.0 * wire as f64, policy, left);
                 if rate == 0.0 && self.last_rate == 0.0 {
                     return false;
                 }
@@ -113,8 +140,10 @@ impl Active {
                 Request::Rate(whole_slots(settings.slots_of_rate(rate, group)))
             }
             Category::Vbdc => {
-                let known = self.volume + self.pending + constant_slots(settings, group);
-                let slots = volume(group, policy, queue).saturating_sub(known);
+                let known = self.volume + self.pending;
+                let wanted = volume(group, policy, queue).saturating_sub(known);
+                let slots = wanted.saturating_sub(left.constant_slots);
+                left.constant_slots -= wanted - slots;
                 self.pending += slots;
                 Request::Volume(slots)
             }
@@ -150,18 +179,6 @@ impl Active {
             }
         }
     }
-
-    /// Brings the slots into their order in time, with one at an instant. Their numbers go over one
-    /// carrier after the other.
-    pub fn arrange(&mut self, slots_of_carrier: u32) {
-        for (slot, _) in &mut self.slots {
-            *slot %= slots_of_carrier;
-        }
-        self.slots.sort_unstable();
-        self.slots.dedup_by_key(|(slot, _)| *slot);
-        self.slots.reverse();
-        self.is_assigned = !self.slots.is_empty();
-    }
 }
 
 /// A rate as whole slots of a frame, rounded up.
@@ -171,16 +188,9 @@ fn whole_slots(slots: f64) -> u32 {
     (slots - 1e-6).ceil() as u32
 }
 
-/// Slots of constant assignment that a terminal has until a request has an effect.
-#[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-fn constant_slots(settings: &Settings, group: &Group) -> u32 {
-    let frames = settings.loop_frames() as f64;
-    (settings.slots_of_rate(group.constant as f64, group) * frames).floor() as u32
-}
-
 /// Slots for the packets that wait.
 #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
-fn volume(group: &Group, policy: &Policy, queue: Loop<impl Iterator<Item = u32>>) -> u32 {
+fn volume(group: &Group, policy: &Policy, queue: Queue<impl Iterator<Item = u32>>) -> u32 {
     let payload = group.waveform.payload;
     let slots = if queue.packets <= COUNTED_PACKETS {
         f64::from(rle::bursts(payload, queue.lengths, queue.sent))

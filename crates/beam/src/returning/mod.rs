@@ -28,6 +28,9 @@
 
 mod active;
 pub mod allocator;
+mod assignment;
+mod counters;
+mod lines;
 mod random;
 pub mod requests;
 pub mod rle;
@@ -41,11 +44,15 @@ use rand_xoshiro::Xoshiro256PlusPlus;
 use units::{Span, Time};
 
 use crate::access;
-use crate::packet::{Arrived, Delays, TerminalCounters, TerminalId, Waiting};
-use active::{Active, Kind, Loop};
-use allocator::max_min;
+use crate::classes::Classes;
+use crate::packet::{Arrived, Delays, Offered, TerminalCounters, TerminalId, Waiting};
+use crate::plan::{Meter, Plan};
+use active::{Active, Kind};
+use assignment::Assigned;
+pub use counters::SlotCounters;
+use lines::Lines;
 use random::Random;
-use requests::Policy;
+use requests::{Left, Policy};
 use rotation::Turns;
 use waveforms::{BurstLength, Waveform};
 
@@ -66,6 +73,8 @@ pub struct Settings {
     pub control_delay: Span,
     /// The channel for random access; `None` without one.
     pub access: Option<access::Settings>,
+    /// Classes of traffic.
+    pub classes: Classes,
     /// Groups of terminals.
     pub groups: Vec<Group>,
 }
@@ -85,8 +94,10 @@ pub struct Group {
     pub access: bool,
     /// Weight of its rates in a shortage.
     pub weight: u32,
-    /// Bytes that wait at a terminal.
+    /// Bytes of each class that wait at a terminal.
     pub buffer: u64,
+    /// Plan of a subscriber; `None` without one.
+    pub plan: Option<Plan>,
 }
 
 impl Settings {
@@ -165,35 +176,6 @@ impl Settings {
     }
 }
 
-/// Slots by category.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SlotCounters {
-    /// Slots of all carriers.
-    pub all: u64,
-    /// Slots of constant assignment.
-    pub constant: u64,
-    /// Those of them that carried something.
-    pub constant_used: u64,
-    /// Slots on request, by rate.
-    pub rate: u64,
-    /// Those of them that carried something.
-    pub rate_used: u64,
-    /// Slots on request, by volume.
-    pub volume: u64,
-    /// Those of them that carried something.
-    pub volume_used: u64,
-    /// Slots of free capacity that carried something.
-    pub free_used: u64,
-    /// Requests.
-    pub requests: u64,
-    /// Packets at random access, all replicas of one counted once.
-    pub random: u64,
-    /// Those of them that the gateway decoded.
-    pub random_decoded: u64,
-    /// Times that a terminal gave up.
-    pub random_given_up: u64,
-}
-
 /// A terminal.
 #[derive(Clone, Debug)]
 struct Terminal<P> {
@@ -201,10 +183,7 @@ struct Terminal<P> {
     /// Its number in its group, and among those with free capacity.
     member: u64,
     free_member: u64,
-    queue: VecDeque<Waiting<P>>,
-    bytes: u64,
-    /// Bytes of the first packet that are sent.
-    sent: u32,
+    lines: Lines<P>,
     active: Option<Box<Active>>,
     counters: TerminalCounters,
 }
@@ -228,8 +207,11 @@ pub struct Returning<P> {
     next_frame: Time,
     bursts: BinaryHeap<Reverse<(Time, TerminalId)>>,
     on_air: VecDeque<(Time, Waiting<P>)>,
+    /// Terminals whose plan lets a packet pass, and when.
+    held: BinaryHeap<Reverse<(Time, TerminalId)>>,
     random: Option<Random>,
     counters: SlotCounters,
+    /// By group and class.
     delays: Vec<Delays>,
 }
 
@@ -244,17 +226,10 @@ impl<P> Returning<P> {
             let free_member = free_members;
             sizes[group] += 1;
             free_members += u64::from(settings.groups[group].free);
-            let (queue, counters) = (VecDeque::new(), TerminalCounters::default());
-            Terminal {
-                group,
-                member,
-                free_member,
-                queue,
-                bytes: 0,
-                sent: 0,
-                active: None,
-                counters,
-            }
+            let meter = settings.groups[group].plan.map(Meter::new);
+            let lines = Lines::new(settings.classes.len(), meter);
+            let counters = TerminalCounters::default();
+            Terminal { group, member, free_member, lines, active: None, counters }
         });
         let terminals = terminals.collect();
         let mut channel = Self {
@@ -267,9 +242,10 @@ impl<P> Returning<P> {
             next_frame: Time::NEVER,
             bursts: BinaryHeap::new(),
             on_air: VecDeque::new(),
+            held: BinaryHeap::new(),
             random: settings.access.map(|access| Random::new(access, &settings, random)),
             counters: SlotCounters::default(),
-            delays: settings.groups.iter().map(|_| Delays::default()).collect(),
+            delays: vec![Delays::default(); settings.groups.len() * settings.classes.len()],
             members: sizes,
             free_members,
             settings,
@@ -278,22 +254,44 @@ impl<P> Returning<P> {
         channel
     }
 
-    /// A packet of `bytes` joins the queue of a terminal. It is dropped if the queue is full.
-    pub fn offer(&mut self, now: Time, number: TerminalId, bytes: u32, packet: P) {
+    /// A packet joins the queue of a terminal. It is dropped if the queue is full.
+    pub fn offer(&mut self, now: Time, offered: Offered<P>) {
+        let number = offered.terminal;
         let terminal = &mut self.terminals[number as usize];
-        if terminal.bytes + u64::from(bytes) > self.settings.groups[terminal.group].buffer {
+        let buffer = self.settings.groups[terminal.group].buffer;
+        let waiting = Waiting::new(offered, now);
+        if !terminal.lines.has_room(waiting.class, waiting.bytes, buffer) {
             terminal.counters.dropped += 1;
             return;
         }
-        terminal.bytes += u64::from(bytes);
-        terminal.queue.push_back(Waiting { terminal: number, bytes, since: now, packet });
-        if terminal.active.is_none() {
+        match terminal.lines.hold(now, waiting) {
+            Ok(waiting) => self.join(now, waiting),
+            Err(ready) => self.held.extend(ready.map(|ready| Reverse((ready, number)))),
+        }
+    }
+
+    /// A packet joins those that wait for slots.
+    fn join(&mut self, now: Time, waiting: Waiting<P>) {
+        let (number, class) = (waiting.terminal, usize::from(waiting.class));
+        let bits = f64::from(8 * (waiting.bytes + rle::WHOLE));
+        self.terminals[number as usize].lines.push(waiting);
+        if self.terminals[number as usize].active.is_none() {
             self.activate(now, number);
         }
         let terminal = &mut self.terminals[number as usize];
         let Some(active) = &mut terminal.active else { return };
-        active.memory.arrive(f64::from(8 * (bytes + rle::WHOLE)));
+        active.loops[class].memory.arrive(bits);
         self.plan(now, number);
+    }
+
+    /// The plan of a terminal may let packets pass.
+    fn release(&mut self, now: Time, number: TerminalId) {
+        while let Some(result) = self.terminals[number as usize].lines.release(now) {
+            match result {
+                Ok(waiting) => self.join(now, waiting),
+                Err(ready) => return self.held.push(Reverse((ready, number))),
+            }
+        }
     }
 
     /// A terminal has a packet that had none before.
@@ -303,7 +301,8 @@ impl<P> Returning<P> {
         let boundary = Time::ZERO + since_start.round_up_to(length);
         self.next_frame = self.next_frame.min(boundary);
         self.active.push(number);
-        self.terminals[number as usize].active = Some(Box::default());
+        let classes = self.settings.classes.len();
+        self.terminals[number as usize].active = Some(Box::new(Active::new(classes)));
         if boundary != now {
             let frame = since_start.as_nanos() / length.as_nanos();
             if frame != self.frame {
@@ -371,7 +370,7 @@ impl<P> Returning<P> {
         let start = Time::ZERO + self.settings.frame.times(self.frame);
         let terminal = &mut self.terminals[number as usize];
         let Some(active) = &mut terminal.active else { return };
-        if active.is_planned || terminal.queue.is_empty() {
+        if active.is_planned || terminal.lines.is_empty() {
             return;
         }
         while let Some(&(slot, _)) = active.slots.last() {
@@ -388,7 +387,11 @@ impl<P> Returning<P> {
     /// When something happens next; [`Time::NEVER`] if nothing does.
     pub fn next_event(&self) -> Time {
         let arrival = self.on_air.front().map_or(Time::NEVER, |(at, _)| *at);
-        arrival.min(self.next_burst()).min(self.next_frame)
+        arrival.min(self.next_burst()).min(self.next_frame).min(self.next_release())
+    }
+
+    fn next_release(&self) -> Time {
+        self.held.peek().map_or(Time::NEVER, |Reverse((at, _))| *at)
     }
 
     fn next_burst(&self) -> Time {
@@ -401,6 +404,11 @@ impl<P> Returning<P> {
         if next == Time::NEVER {
             return None;
         }
+        if self.next_release() == next {
+            let Reverse((_, number)) = self.held.pop()?;
+            self.release(next, number);
+            return None;
+        }
         if self.next_frame == next {
             self.start_frame(next);
             return None;
@@ -410,8 +418,8 @@ impl<P> Returning<P> {
             self.send(next, number);
             return None;
         }
-        let (at, Waiting { terminal, packet, .. }) = self.on_air.pop_front()?;
-        Some(Arrived { at, terminal, packet })
+        let (at, waiting) = self.on_air.pop_front()?;
+        Some(waiting.arrived(at))
     }
 
     /// A frame starts: requests are made, and slots assigned.
@@ -425,7 +433,7 @@ impl<P> Returning<P> {
         numbers.retain(|&number| {
             let terminal = &mut self.terminals[number as usize];
             let rests = terminal.active.as_ref().is_some_and(|active| active.is_at_rest());
-            let stays = !rests || !terminal.queue.is_empty();
+            let stays = !rests || !terminal.lines.is_empty();
             if !stays {
                 terminal.active = None;
             }
@@ -451,24 +459,22 @@ impl<P> Returning<P> {
             }
         }
         if let Some(active) = &mut self.terminals[number as usize].active {
-            active.take_effect(frame);
+            active.loops.iter_mut().for_each(|one| one.take_effect(frame));
         }
     }
 
-    /// A terminal requests capacity for what waits.
+    /// A terminal requests capacity for what waits, class by class.
     fn make_request(&mut self, now: Time, frame: u64, number: TerminalId) {
         let settings = &self.settings;
         let terminal = &mut self.terminals[number as usize];
         let group = &settings.groups[terminal.group];
         let (Some(active), Some(policy)) = (&mut terminal.active, &group.policy) else { return };
-        let queue = Loop {
-            packets: terminal.queue.len(),
-            bytes: terminal.bytes - u64::from(terminal.sent),
-            lengths: terminal.queue.iter().map(|waiting| waiting.bytes),
-            sent: terminal.sent,
-        };
-        let made = active.request(now, frame, settings, group, policy, queue);
-        self.counters.requests += u64::from(made);
+        let mut left = Left::of(policy, settings, group);
+        for (class, one) in active.loops.iter_mut().enumerate() {
+            let queue = terminal.lines.queue(class);
+            let made = one.request(now, frame, settings, (group, policy), queue, &mut left);
+            self.counters.requests += u64::from(made);
+        }
     }
 
     /// Assigns the slots of a frame.
@@ -480,33 +486,22 @@ impl<P> Returning<P> {
         let first = self.settings.slots() - left;
         let turn = usize::try_from(frame).unwrap_or(0);
         let Self { terminals, settings, active, .. } = self;
-        let mut demands = |of: &mut dyn FnMut(&mut Active, usize) -> u32| -> Vec<(u32, u32)> {
-            let demand = |(place, number): (usize, &TerminalId)| {
-                let terminal = &mut terminals[*number as usize];
-                let weight = settings.groups[terminal.group].weight;
-                (terminal.active.as_mut().map_or(0, |active| of(active, place)), weight)
-            };
-            active.iter().enumerate().map(demand).collect()
-        };
-        let by_rate = max_min(&demands(&mut |active, _| active.rate.min(most)), left, turn);
-        left -= by_rate.iter().sum::<u32>();
-        let wanted = demands(&mut |active, place| active.volume.min(most - by_rate[place]));
-        let by_volume = max_min(&wanted, left, turn);
-        let requested = by_rate.iter().chain(&by_volume).sum::<u32>();
-        self.counters.rate += by_rate.iter().map(|slots| u64::from(*slots)).sum::<u64>();
-        self.counters.volume += by_volume.iter().map(|slots| u64::from(*slots)).sum::<u64>();
-        self.begin(frame, requested);
+        let assigned = assignment::assign(settings, terminals, active, (left, most), turn);
+        let by_rate = assigned.iter().map(|one| one.rate).sum::<u32>();
+        let by_volume = assigned.iter().map(|one| one.volume).sum::<u32>();
+        self.counters.rate += u64::from(by_rate);
+        self.counters.volume += u64::from(by_volume);
+        self.begin(frame, by_rate + by_volume);
         let (mut place, number) = (first, self.active.len());
         for step in 0..number {
             let position = (turn + step) % number;
             let terminal = self.active[position];
             let mut slots = self.unrequested(terminal);
-            let (rate, volume) = (by_rate[position], by_volume[position]);
+            let Assigned { rate, volume } = assigned[position];
             slots.extend((place..place + rate).map(|slot| (slot, Kind::Rate)));
             slots.extend((place + rate..place + rate + volume).map(|slot| (slot, Kind::Volume)));
             place += rate + volume;
             if let Some(active) = &mut self.terminals[terminal as usize].active {
-                active.volume -= volume;
                 active.slots = slots;
                 active.arrange(most);
             }
@@ -540,22 +535,19 @@ impl<P> Returning<P> {
         let group = &self.settings.groups[terminal.group];
         let mut room = group.waveform.payload - rle::BURST;
         let mut has_sent = false;
-        while let Some(first) = terminal.queue.front()
-            && let Some(piece) = rle::piece(first.bytes, terminal.sent, room)
+        while let Some((class, first, sent)) = terminal.lines.next(&self.settings.classes)
+            && let Some(piece) = rle::piece(first, sent, room)
         {
             has_sent = true;
             room -= piece.used;
-            terminal.sent += piece.bytes;
-            if !piece.is_last {
-                break;
-            }
-            terminal.sent = 0;
-            if let Some(waiting) = terminal.queue.pop_front() {
-                terminal.bytes -= u64::from(waiting.bytes);
+            if let Some(waiting) = terminal.lines.send(class, piece) {
                 let delay = end.since(waiting.since);
                 terminal.counters.sent(waiting.bytes, delay);
-                self.delays[terminal.group].record(delay);
+                let place = terminal.group * self.settings.classes.len() + class;
+                self.delays[place].record(delay);
                 self.on_air.push_back((end + self.settings.delay, waiting));
+            } else {
+                break;
             }
         }
         has_sent
@@ -581,7 +573,7 @@ impl<P> Returning<P> {
         self.terminals.iter().map(|terminal| &terminal.counters)
     }
 
-    /// Delays of packets by group.
+    /// Delays of packets by group and class.
     pub fn delays(&self) -> &[Delays] {
         &self.delays
     }

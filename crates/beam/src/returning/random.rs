@@ -90,7 +90,7 @@ impl<P> Returning<P> {
             {
                 access.acknowledged = Some(arrives);
             }
-            if !self.terminals[number as usize].queue.is_empty() {
+            if !self.terminals[number as usize].lines.is_empty() {
                 self.make_request(now, frame, number);
             }
         }
@@ -137,7 +137,7 @@ impl<P> Returning<P> {
             access.acknowledged = None;
             access.contender.acknowledged();
         }
-        if active.is_assigned || access.gave_up || terminal.queue.is_empty() {
+        if active.is_assigned || access.gave_up || terminal.lines.is_empty() {
             access.contender.withdraw(frame);
             return Ok(Turn::Wait);
         }
@@ -153,9 +153,7 @@ impl<P> Returning<P> {
         let terminal = &mut self.terminals[number as usize];
         let group = &self.settings.groups[terminal.group];
         if group.policy.is_none() && group.constant == 0 && !group.free {
-            if let Some(waiting) = terminal.queue.pop_front() {
-                terminal.bytes -= u64::from(waiting.bytes);
-                terminal.sent = 0;
+            if terminal.lines.give_up(&self.settings.classes) {
                 terminal.counters.lost += 1;
             }
             return;

@@ -19,6 +19,8 @@ use std::collections::VecDeque;
 
 use units::{Span, Time};
 
+use super::{Group, Settings};
+
 /// The category of requests.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 #[cfg_attr(
@@ -53,6 +55,28 @@ pub struct Policy {
     pub constant: f64,
 }
 
+/// Capacity of a terminal that is left for the requests of the next classes.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Left {
+    /// Rate of constant assignment in bit/s that no class has counted on.
+    pub constant: f64,
+    /// The highest rate that can still be requested, in bit/s.
+    pub max_rate: f64,
+    /// Slots of constant assignment until a request has an effect, that no class has counted on.
+    pub constant_slots: u32,
+}
+
+impl Left {
+    /// All that a terminal has.
+    #[expect(clippy::cast_possible_truncation, clippy::cast_sign_loss, reason = "saturates")]
+    pub fn of(policy: &Policy, settings: &Settings, group: &Group) -> Self {
+        let frames = settings.loop_frames() as f64;
+        let slots = settings.slots_of_rate(group.constant as f64, group) * frames;
+        let Policy { constant, max_rate, .. } = *policy;
+        Self { constant, max_rate, constant_slots: slots.floor() as u32 }
+    }
+}
+
 /// The part of its requests that a terminal remembers.
 #[derive(Clone, Debug, Default)]
 pub struct Memory {
@@ -69,7 +93,7 @@ impl Memory {
     }
 
     /// The rate to request at `now` with `queued` bits waiting, in bit/s.
-    pub fn rate(&mut self, now: Time, queued: f64, policy: &Policy) -> f64 {
+    pub fn rate(&mut self, now: Time, queued: f64, policy: &Policy, left: &mut Left) -> f64 {
         let period = policy.period.as_secs_f64();
         while self.rates.front().is_some_and(|(at, _)| *at + policy.memory <= now) {
             self.rates.pop_front();
@@ -77,7 +101,10 @@ impl Memory {
         let pending: f64 = self.rates.iter().map(|(_, rate)| rate * period).sum();
         let new = policy.over_request * std::mem::take(&mut self.arrived);
         let old = (queued - new - pending).max(0.0);
-        let rate = ((new + old) / period - policy.constant).clamp(0.0, policy.max_rate);
+        let wanted = (new + old) / period;
+        let rate = (wanted - left.constant).clamp(0.0, left.max_rate);
+        left.constant = (left.constant - wanted).max(0.0);
+        left.max_rate -= rate;
         if rate > 0.0 {
             self.rates.push_back((now, rate));
         }
@@ -105,7 +132,9 @@ mod tests {
             queue += bits;
             memory.arrive(bits);
             if now >= next {
-                requests.push_back((now + delay, memory.rate(now, queue, policy)));
+                let Policy { constant, max_rate, .. } = *policy;
+                let mut left = Left { constant, max_rate, constant_slots: 0 };
+                requests.push_back((now + delay, memory.rate(now, queue, policy, &mut left)));
                 next += policy.period;
             }
             while requests.front().is_some_and(|(at, _)| *at <= now) {

@@ -21,7 +21,8 @@ fn policy(category: Category, over_request: f64) -> Policy {
 
 fn group(policy: Option<Policy>, free: bool, constant: u64) -> Group {
     let waveform = BurstLength::Short.waveforms()[0];
-    Group { waveform, constant, policy, free, access: false, weight: 1, buffer: 1_000_000 }
+    let (access, weight, buffer, plan) = (false, 1, 1_000_000, None);
+    Group { waveform, constant, policy, free, access, weight, buffer, plan }
 }
 
 /// Carriers of 1.25 MHz as those of SNS3: 801,282 baud, 149 short slots in a frame of 100 ms.
@@ -34,6 +35,7 @@ fn settings(carriers: u32, group: Group) -> Settings {
         delay: Span::from_millis(250),
         control_delay: LOOP,
         access: None,
+        classes: Classes::default(),
         groups: vec![group],
     }
 }
@@ -61,7 +63,7 @@ fn lone(settings: &Settings, members: usize, bytes: u32) -> [f64; 3] {
             .map(|odd: u64| (number + 1).wrapping_mul(odd) >> 20);
         let at = Time::from_nanos(3_000_000_001 + place % 1_000_000_000);
         let terminal = (terminal % members as u64) as u32;
-        channel.offer(at, terminal, bytes, ());
+        channel.offer(at, Offered::new(terminal, bytes, ()));
         let arrived = drain(&mut channel);
         assert_eq!(arrived.len(), 1);
         delays.push(arrived[0].at.since(at).as_secs_f64() - settings.delay.as_secs_f64());
@@ -114,7 +116,7 @@ fn constant_assignment_carries_its_rate() {
     let settings = settings(1, group(None, false, 64_000));
     let mut channel = channel_of(settings, &[0; 5]);
     for _ in 0..600 {
-        channel.offer(Time::from_nanos(1), 3, 1500, ());
+        channel.offer(Time::from_nanos(1), Offered::new(3, 1500, ()));
     }
     let end = Time::ZERO + Span::from_secs(40);
     let mut bytes = 0;
@@ -137,13 +139,13 @@ fn constant_bit_rate(policy: Policy, seconds: u64) -> (f64, SlotCounters) {
     let end = Time::ZERO + Span::from_secs(seconds);
     while next < end {
         if next <= channel.next_event() {
-            channel.offer(next, 0, 33, ());
+            channel.offer(next, Offered::new(0, 33, ()));
             next += interval;
         } else {
             channel.advance();
         }
     }
-    let waiting = channel.terminals[0].bytes as f64 * 8.0 / 128e3;
+    let waiting = channel.terminals[0].lines.queue(0).bytes as f64 * 8.0 / 128e3;
     (waiting, channel.slots(end))
 }
 
@@ -179,7 +181,7 @@ fn a_full_channel_is_shared_equally() {
         let mut channel = channel_of(settings, &[0; 7]);
         for terminal in 0..7 {
             for _ in 0..400 {
-                channel.offer(Time::from_nanos(1), terminal, 1500, ());
+                channel.offer(Time::from_nanos(1), Offered::new(terminal, 1500, ()));
             }
         }
         let end = Time::ZERO + Span::from_secs(21);
@@ -187,7 +189,7 @@ fn a_full_channel_is_shared_equally() {
         while channel.next_event() < end {
             if let Some(arrived) = channel.advance() {
                 bytes[arrived.terminal as usize] += 1500;
-                channel.offer(arrived.at, arrived.terminal, 1500, ());
+                channel.offer(arrived.at, Offered::new(arrived.terminal, 1500, ()));
             }
         }
         let slots = channel.slots(end);
@@ -219,7 +221,7 @@ fn the_load_of_tn9_is_carried() {
     {
         if at <= channel.next_event() {
             next.pop_front();
-            channel.offer(at, terminal, 1308, ());
+            channel.offer(at, Offered::new(terminal, 1308, ()));
             next.push_back((at + interval, terminal));
         } else {
             channel.advance();
@@ -259,7 +261,7 @@ fn the_first_datagrams_arrive_sooner_at_random() {
             let mut channel = channel_of(settings.clone(), &[0; 5]);
             let place = number.wrapping_mul(7_046_029_254_386_353_087) >> 20;
             let at = Time::from_nanos(2_000_000_001 + place % 1_000_000_000);
-            (0..10).for_each(|_| channel.offer(at, 2, 48, ()));
+            (0..10).for_each(|_| channel.offer(at, Offered::new(2, 48, ())));
             let arrived = drain(&mut channel);
             assert_eq!(arrived.len(), 10);
             arrived[9].at.since(at).as_secs_f64() - settings.delay.as_secs_f64()
@@ -284,7 +286,7 @@ fn collisions_delay_packets_and_lose_none() {
         let mut channel = channel_of(at_random(20, scheme, true), &[0; 60]);
         let at = Time::ZERO + Span::from_millis(250);
         for packet in 0..12_u32 {
-            (0..60).for_each(|terminal| channel.offer(at, terminal, 400, packet));
+            (0..60).for_each(|terminal| channel.offer(at, Offered::new(terminal, 400, packet)));
         }
         let mut next = [0; 60];
         while channel.next_event() != Time::NEVER {
@@ -309,7 +311,7 @@ fn a_group_with_nothing_but_random_access_drops_what_it_gives_up() {
     }
     let mut channel = channel_of(settings, &[0; 40]);
     for terminal in 0..40 {
-        (0..5).for_each(|_| channel.offer(Time::from_nanos(1), terminal, 100, ()));
+        (0..5).for_each(|_| channel.offer(Time::from_nanos(1), Offered::new(terminal, 100, ())));
     }
     let arrived = drain(&mut channel).len() as u64;
     let lost: u64 = channel.counters().map(|one| one.lost).sum();
@@ -323,7 +325,8 @@ fn terminals_with_slots_do_not_contend() {
     let mut settings = at_random(20, CRDSA, true);
     settings.groups[0].free = true;
     let mut channel = channel_of(settings, &[0; 3]);
-    (0..3).for_each(|terminal| channel.offer(Time::from_nanos(1), terminal, 1500, ()));
+    (0..3)
+        .for_each(|terminal| channel.offer(Time::from_nanos(1), Offered::new(terminal, 1500, ())));
     assert_eq!(drain(&mut channel).len(), 3);
     assert_eq!(channel.slots(Time::ZERO).random, 0);
 }
@@ -354,7 +357,8 @@ fn a_control_of_the_load_carries_more_in_overload() {
         let mut channel = channel_of(settings, &[0; 600]);
         let end = Time::ZERO + Span::from_secs(60);
         for terminal in 0..600 {
-            (0..400).for_each(|_| channel.offer(Time::from_nanos(1), terminal, 500, ()));
+            (0..400)
+                .for_each(|_| channel.offer(Time::from_nanos(1), Offered::new(terminal, 500, ())));
         }
         let mut arrived = 0_u32;
         while channel.next_event() < end {

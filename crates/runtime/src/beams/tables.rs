@@ -79,7 +79,8 @@ extra_table! {
         direction: String,
         /// Number of terminals.
         terminals: u32,
-        /// Modulation and code at the start, or waveform.
+        /// Modulation and code at the start, or waveform; of the first cell, if a group is in
+        /// several.
         modcod: String,
         /// Rate of IP packets of all terminals in bit/s.
         rate_bps: f64,
@@ -93,8 +94,10 @@ extra_table! {
         jain: f64,
         /// Packets sent.
         packets: u64,
-        /// Packets that found the queue full.
+        /// Packets that the queue dropped, because it was full or by active queue management.
         dropped_packets: u64,
+        /// Packets that active queue management marked.
+        marked_packets: u64,
         /// Packets that the signal was too weak for.
         lost_packets: u64,
         /// Median time from the arrival of a packet at the queue to the end of its transmission, in
@@ -120,8 +123,10 @@ extra_table! {
         bytes: u64,
         /// Packets sent.
         packets: u64,
-        /// Packets that found the queue full.
+        /// Packets that the queue dropped, because it was full or by active queue management.
         dropped_packets: u64,
+        /// Packets that active queue management marked.
+        marked_packets: u64,
         /// Packets that the signal was too weak for.
         lost_packets: u64,
         /// Mean time from the arrival of a packet at the queue to the end of its transmission, in
@@ -132,18 +137,48 @@ extra_table! {
     }
 }
 
+extra_table! {
+    /// Classes of traffic, one row for each group and direction in which packets of the class were
+    /// sent. Only of beams with classes.
+    pub(crate) Classes("beam_classes") of ClassRow {
+        /// Name of the beam.
+        beam: String,
+        /// Name of the class; `other` for packets of no class.
+        class: String,
+        /// Name of the group.
+        group: String,
+        /// `forward` or `return`.
+        direction: String,
+        /// Packets sent.
+        packets: u64,
+        /// Median time from the arrival of a packet at the queue to the end of its transmission, in
+        /// milliseconds.
+        median_delay_ms: f64,
+        /// 95th percentile of these times, in milliseconds.
+        p95_delay_ms: f64,
+        /// The longest of these times, in milliseconds.
+        max_delay_ms: f64,
+    }
+}
+
 /// The tables of beams.
-pub(crate) const DEFINITIONS: [TableDefinition; 4] =
-    [Totals::DEFINITION, Airtimes::DEFINITION, Groups::DEFINITION, Terminals::DEFINITION];
+pub(super) const DEFINITIONS: [TableDefinition; 5] = [
+    Totals::DEFINITION,
+    Airtimes::DEFINITION,
+    Groups::DEFINITION,
+    Classes::DEFINITION,
+    Terminals::DEFINITION,
+];
 
 /// The totals of beams after a run that lasted until `end`.
 pub fn beam_tables(scenario: &Scenario, end: Time, reports: &[BeamReport]) -> Vec<ExtraTable> {
     let (mut totals, mut airtimes) = (Totals::default(), Airtimes::default());
     let (mut groups, mut terminals) = (Groups::default(), Terminals::default());
+    let mut classes = Classes::default();
     let elapsed = end.as_secs_f64();
     for (beam, report) in scenario.beams.iter().zip(reports) {
         totals.push(total(beam, report, elapsed));
-        let modcods = beam.groups.first().map_or(&[][..], |group| group.acm.modcods());
+        let modcods = beam.groups.first().map_or(&[][..], |one| one.signals[0].acm.modcods());
         let symbols = beam.forward.symbol_rate * elapsed;
         for (modcod, sent) in modcods.iter().zip(&report.airtime) {
             if sent.frames > 0 {
@@ -158,11 +193,12 @@ pub fn beam_tables(scenario: &Scenario, end: Time, reports: &[BeamReport]) -> Ve
             }
         }
         for (number, group) in beam.groups.iter().enumerate() {
-            let modcod = group.acm.choice(Time::ZERO).name;
+            let modcod = group.signals[0].acm.choice(Time::ZERO).name;
             let waveform = beam.back.groups[number].waveform.name;
             groups.push(of_group(beam, (number, group), modcod, "forward", report, elapsed));
             groups.push(of_group(beam, (number, group), waveform, "return", report, elapsed));
         }
+        of_classes(beam, report).for_each(|row| classes.push(row));
         for (place, node) in beam.terminals.clone().enumerate() {
             for (direction, side) in sides(report) {
                 let name = scenario.nodes[node].name.clone();
@@ -170,9 +206,39 @@ pub fn beam_tables(scenario: &Scenario, end: Time, reports: &[BeamReport]) -> Ve
             }
         }
     }
-    let tables =
-        [totals.into_table(), airtimes.into_table(), groups.into_table(), terminals.into_table()];
+    let tables = [
+        totals.into_table(),
+        airtimes.into_table(),
+        groups.into_table(),
+        classes.into_table(),
+        terminals.into_table(),
+    ];
     tables.into_iter().filter_map(ExtraTable::filled).collect()
+}
+
+/// Rows of the classes of a beam with more than one.
+fn of_classes<'a>(beam: &'a Beam, report: &'a BeamReport) -> impl Iterator<Item = ClassRow> + 'a {
+    let names = if beam.classes.len() > 1 { &beam.classes[..] } else { &[] };
+    let places = names.iter().enumerate().flat_map(move |(class, name)| {
+        let groups = beam.groups.iter().enumerate();
+        groups.map(move |(number, group)| (class, name, number, group))
+    });
+    places.flat_map(move |(class, name, number, group)| {
+        sides(report).into_iter().filter_map(move |(direction, side)| {
+            let (packets, delay) = &side.class_delays[number][class];
+            let delay = delay.as_ref()?;
+            Some(ClassRow {
+                beam: beam.name.clone(),
+                class: name.clone(),
+                group: group.name.clone(),
+                direction: direction.to_owned(),
+                packets: *packets,
+                median_delay_ms: delay.median,
+                p95_delay_ms: delay.p95,
+                max_delay_ms: delay.max,
+            })
+        })
+    })
 }
 
 fn sides(report: &BeamReport) -> [(&'static str, &DirectionReport); 2] {
@@ -180,7 +246,7 @@ fn sides(report: &BeamReport) -> [(&'static str, &DirectionReport); 2] {
 }
 
 /// A part of a whole; zero of nothing.
-fn share(part: f64, whole: f64) -> f64 {
+pub(super) fn share(part: f64, whole: f64) -> f64 {
     if whole > 0.0 { part / whole } else { 0.0 }
 }
 
@@ -261,6 +327,7 @@ fn of_group(
         jain,
         packets: sum(|one| one.packets),
         dropped_packets: sum(|one| one.dropped),
+        marked_packets: sum(|one| one.marked),
         lost_packets: sum(|one| one.lost),
         median_delay_ms: delay.map_or(f64::NAN, |delay| delay.median),
         p95_delay_ms: delay.map_or(f64::NAN, |delay| delay.p95),
@@ -284,7 +351,7 @@ fn of_terminal(
     direction: &str,
     counters: &TerminalCounters,
 ) -> TerminalRow {
-    let TerminalCounters { packets, bytes, dropped, lost, delay, max_delay } = *counters;
+    let TerminalCounters { packets, bytes, dropped, marked, lost, delay, max_delay } = *counters;
     TerminalRow {
         beam: beam.name.clone(),
         terminal,
@@ -292,6 +359,7 @@ fn of_terminal(
         bytes,
         packets,
         dropped_packets: dropped,
+        marked_packets: marked,
         lost_packets: lost,
         mean_delay_ms: delay.as_millis_f64() / packets.max(1) as f64,
         max_delay_ms: max_delay.as_millis_f64(),

@@ -9,7 +9,8 @@ use units::{Bytes, Rate, Span};
 
 use super::channel::{Attenuation, Modem};
 use super::hosts::HostName;
-use super::words::{Name, Without};
+use super::link::Aqm;
+use super::words::{FileName, Name, Without};
 
 /// A satellite beam: a gateway sends to many terminals on one carrier, and they share a return
 /// channel. Flows lead to the terminals by the name of their group, or by that of one terminal.
@@ -32,9 +33,34 @@ pub(crate) struct Beam {
     /// The channel from the terminals to the gateway.
     #[serde(default, rename = "return")]
     pub back: Return,
+    /// Rain over the beam: a CSV or Parquet file with the column `time_s`, seconds from the start
+    /// of the run, and a column for each weather cell with its attenuation of the forward carrier
+    /// in dB, as `bentpipe rain cells` writes it. Default: each group has its own `attenuation`.
+    pub rain: Option<FileName>,
+    /// Classes of traffic, the first one first. Flows of no class are in one behind all of these.
+    /// Without weights, a class is served if all classes before it are empty. With weights, classes
+    /// share the carriers. Default: all packets are alike.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    #[schemars(length(max = 8))]
+    pub class: Vec<Class>,
     /// Groups of terminals.
     #[schemars(length(min = 1))]
     pub group: Vec<Group>,
+}
+
+/// A class of traffic.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Class {
+    /// Name of the class.
+    pub name: Name,
+    /// Names of the `[[flow]]` tables whose packets have this class, in both directions.
+    #[schemars(length(min = 1))]
+    pub flows: Vec<Name>,
+    /// Weight of the class on both carriers. The packets of no class have the weight 1. Default:
+    /// all classes are strict.
+    #[schemars(range(min = 1, max = 1000))]
+    pub weight: Option<u32>,
 }
 
 fn default_delay() -> Span {
@@ -64,10 +90,13 @@ pub(crate) struct Forward {
     /// Order of packets. `"fifo"`: one queue for all terminals. `"equal-rate"` and
     /// `"equal-airtime"`: deficit round robin over the terminals, in bytes or in symbols.
     pub scheduler: Scheduler,
-    /// Memory for packets that wait, drop-tail: of each terminal, or of all together with `"fifo"`.
+    /// Memory for packets of a class that wait: of each terminal, or of all together with `"fifo"`.
     /// The default is our choice.
     #[schemars(extend("x-minimum" = "1B"))]
     pub buffer: Bytes,
+    /// Active queue management of each terminal: `"fq-codel"`, or a table with its parameters. It
+    /// keeps memory for all of its queues for each terminal with traffic. Default: drop-tail.
+    pub aqm: Option<Aqm>,
 }
 
 impl Default for Forward {
@@ -81,6 +110,7 @@ impl Default for Forward {
             hold: Span::from_millis(10),
             scheduler: Scheduler::EqualRate,
             buffer: Bytes(1_000_000),
+            aqm: None,
         }
     }
 }
@@ -134,7 +164,7 @@ pub(crate) struct Return {
     /// delay.
     #[schemars(extend("x-maximum" = "100s"))]
     pub memory: Option<Span>,
-    /// Memory for packets that wait at a terminal, drop-tail. The default is our choice.
+    /// Memory for packets of a class that wait at a terminal, drop-tail. The default is our choice.
     #[schemars(extend("x-minimum" = "1B"))]
     pub buffer: Bytes,
     /// Random access, for groups with `random_access`. Default: none.
@@ -256,6 +286,10 @@ pub(crate) struct Group {
     /// Attenuation of the forward carrier by rain: a constant in dB, or a file, as of a channel
     /// with `es_n0`. Default: clear sky.
     pub attenuation: Option<Attenuation>,
+    /// The weather cell of the group: a column of the `rain` of the beam. Default with `rain`: the
+    /// terminals are spread over all cells, terminal number n in cell number n, and from the first
+    /// one on again.
+    pub cell: Option<Name>,
     /// Noise temperature of the terminals in clear sky in K, to which rain adds. Default: rain adds
     /// no noise.
     #[schemars(range(max = 100_000), extend("exclusiveMinimum" = 0))]
@@ -286,9 +320,55 @@ pub(crate) struct Group {
     /// channel. Their requests go along in their bursts then.
     #[serde(default)]
     pub random_access: bool,
+    /// Plan of the subscribers. Default: no limit.
+    pub plan: Option<SubscriberPlan>,
     /// Profile of the operating system of the terminals' hosts, as that of a node.
     #[schemars(extend("default" = "none"))]
     pub host: Option<HostName>,
+}
+
+/// The plan of each subscriber of a group, in at least one direction.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct SubscriberPlan {
+    /// To the terminal. Default: no limit.
+    pub down: Option<PlanRate>,
+    /// From the terminal. Default: no limit.
+    pub up: Option<PlanRate>,
+}
+
+/// A plan in one direction: a token bucket.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PlanRate {
+    /// Rate in bits of IP packets.
+    #[schemars(extend("x-minimum" = "1kbit/s"))]
+    pub rate: Rate,
+    /// Bytes that may pass at once after a pause, at least the longest packet. Default: those of a
+    /// second at `rate`, and at least 10 kB; our choice.
+    #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1GiB"))]
+    pub burst: Option<Bytes>,
+    /// Fair-access policy: a volume in a window, after which a lower rate holds. Default: none.
+    pub allowance: Option<PlanAllowance>,
+}
+
+/// A volume in a window: a leaky bucket that each byte fills, and that leaks evenly over the
+/// window. While it is full, the reduced rate holds.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct PlanAllowance {
+    /// The volume in bytes of IP packets.
+    #[schemars(extend("x-minimum" = "1kB"))]
+    pub volume: Bytes,
+    /// Its window. Volume / window is at least 1 kbit/s.
+    #[schemars(extend("x-minimum" = "1s"))]
+    pub window: Span,
+    /// Rate of a terminal that has used its volume, below the rate of the plan.
+    #[schemars(extend("x-minimum" = "1kbit/s"))]
+    pub reduced_rate: Rate,
+    /// Bytes that are used at the start, at most `volume`.
+    #[serde(default)]
+    pub used: Bytes,
 }
 
 fn one() -> u32 {

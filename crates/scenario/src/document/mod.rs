@@ -27,8 +27,8 @@ use wire::IpVersion;
 use named::named;
 
 pub(crate) use beam::{
-    Access, Beam, Forward as BeamForward, Group, Load, Requests, Return as BeamReturn, Scheduler,
-    SchemeName,
+    Access, Beam, Forward as BeamForward, Group, Load, PlanAllowance, PlanRate, Requests,
+    Return as BeamReturn, Scheduler, SchemeName,
 };
 pub(crate) use channel::{Attenuation, Awgn, Channel, CodeName, Signal};
 pub(crate) use hints::{HintSource, PathHints};

@@ -1,9 +1,12 @@
 //! Beams with their terminals.
 
+mod plans;
+mod rain;
+
 use std::collections::BTreeMap;
 use std::ops::Range;
-use std::sync::Arc;
 
+use beam::Classes;
 use beam::access::{self, Retries, Scheme, acknowledgement_frames};
 use beam::forward::frames::{Frame, FrameLength};
 use beam::forward::gse::Gse;
@@ -13,7 +16,7 @@ use beam::returning::waveforms::Waveform;
 use beam::returning::{self, rle};
 use language::error::Problem;
 use language::path::Path;
-use link::{Acm, Modcod, Modem, Signal};
+use link::{Modcod, Modem};
 use transport::Protocol;
 use units::{Rate, Span};
 
@@ -21,6 +24,7 @@ use super::channels::Channels;
 use super::{Numbers, flows};
 use crate::document::{self, BeamForward, BeamReturn, Document, Load, Requests, SchemeName};
 use crate::model::{Beam, BeamGroup, Flow, Node, Scenario};
+use rain::Choices;
 
 /// Terminals of all beams: nodes have numbers of 16 bits, and a run keeps all terminals in memory.
 const MOST_TERMINALS: usize = 20_000;
@@ -111,24 +115,29 @@ pub(super) fn beams<'a>(
             ends.groups.insert(group.name.0.clone(), start..nodes.len());
             groups.push((group, path, start..nodes.len()));
         }
-        let carrier = carrier(written, &path, problems);
+        let (classes, class_names) = plans::classes(written, &path, problems);
+        plans::needs_queues(written, &path, problems);
+        let carrier = carrier(written, classes.clone(), &path, problems);
         let Carrier { modem, modcods, settings } = carrier;
-        let back = back(written, &path, problems);
+        let back = returning::Settings { classes, ..back(written, &path, problems) };
+        let cells = rain::cells(written, channels, &path, problems);
+        let choices = Choices { modem, modcods: &modcods, duration: document.duration };
         let mut all = Vec::new();
-        let mut of_back = Vec::new();
+        let (mut of_forward, mut of_back) = (Vec::new(), Vec::new());
         for (group, path, terminals) in groups {
-            let signal = Signal {
-                es_n0: group.es_n0,
-                system_temperature: group.system_temperature,
-                ..channels.signal_of(group.attenuation.as_ref(), &modem, &path, problems)
-            };
             problems.extend(too_weak(group, &modcods, &modem, &path));
+            let place = (written, group);
+            let signals =
+                rain::signals(place, cells.as_deref(), &choices, channels, &path, problems);
             let file = channels.file_of(group.attenuation.as_ref());
-            let acm = Acm::among(modcods.clone(), modem, signal, document.duration);
+            let file = file.or_else(|| written.rain.as_ref().map(|name| name.0.clone()));
             of_back.extend(access(written, group, &back, &path, problems));
+            let down = group.plan.and_then(|plan| plan.down);
+            of_forward.push(plans::plan(down, &path.key("plan").key("down"), problems));
             let name = group.name.0.clone();
-            all.push(BeamGroup { name, terminals, acm: Arc::new(acm), file });
+            all.push(BeamGroup { name, terminals, signals, file });
         }
+        let settings = forward::Settings { plans: of_forward, ..settings };
         let back = returning::Settings { groups: of_back, ..back };
         if problems.is_empty() {
             problems.extend(too_many_slots(written, &back, &path));
@@ -137,7 +146,16 @@ pub(super) fn beams<'a>(
         let Some(gateway) = gateway else { continue };
         let name = written.name.0.clone();
         let terminals = first..nodes.len();
-        beams.push(Beam { name, gateway, terminals, forward: settings, back, groups: all });
+        beams.push(Beam {
+            name,
+            gateway,
+            terminals,
+            forward: settings,
+            back,
+            groups: all,
+            classes: class_names,
+            class_of_flows: BTreeMap::new(),
+        });
     }
     (beams, ends)
 }
@@ -164,8 +182,13 @@ struct Carrier {
     settings: forward::Settings,
 }
 
-fn carrier(written: &document::Beam, path: &Path, problems: &mut Vec<Problem>) -> Carrier {
-    let BeamForward { modem, frames, pilots, dummy_frames, fragmentation, hold, scheduler, buffer } =
+fn carrier(
+    written: &document::Beam,
+    classes: Classes,
+    path: &Path,
+    problems: &mut Vec<Problem>,
+) -> Carrier {
+    let BeamForward { modem, frames, pilots, dummy_frames, fragmentation, hold, scheduler, .. } =
         &written.forward;
     let modem = modem.resolve();
     if *frames == FrameLength::Short && matches!(modem, Modem::DvbS2x(_)) {
@@ -188,7 +211,10 @@ fn carrier(written: &document::Beam, path: &Path, problems: &mut Vec<Problem>) -
             document::Scheduler::EqualRate => Scheduler::DeficitRoundRobin(Share::Bytes),
             document::Scheduler::EqualAirtime => Scheduler::DeficitRoundRobin(Share::Symbols),
         },
-        buffer: buffer.get(),
+        classes,
+        buffer: written.forward.buffer.get(),
+        aqm: plans::aqm(&written.forward, path, problems),
+        plans: Vec::new(),
     };
     Carrier { modem, modcods, settings }
 }
@@ -220,6 +246,7 @@ fn back(written: &document::Beam, path: &Path, problems: &mut Vec<Problem>) -> r
         delay: written.delay,
         control_delay: written.back.control_delay.unwrap_or(written.delay.times(2)),
         access: None,
+        classes: Classes::default(),
         groups: Vec::new(),
     };
     if settings.slots_of_carrier() == 0 {
@@ -338,6 +365,10 @@ fn access(
         without_effect("random_access", expected, "true without".to_owned());
     }
     let has_random = at_random.is_some_and(|access| access.packets);
+    let up = group.plan.and_then(|plan| plan.up);
+    if group.plan.is_some_and(|plan| plan.down.is_none() && plan.up.is_none()) {
+        without_effect("plan", "`down`, `up` or both", "neither".to_owned());
+    }
     if !has_requests && !group.fca && group.cra.is_none() && !has_random {
         let expected = "a category of `requests`, with neither `cra` nor `fca`";
         without_effect("requests", expected, "\"none\"".to_owned());
@@ -350,6 +381,7 @@ fn access(
         access: group.random_access,
         weight: group.weight,
         buffer: written.back.buffer.get(),
+        plan: plans::plan(up, &path.key("plan").key("up"), problems),
     })
 }
 
@@ -435,19 +467,24 @@ fn unused(
     }
 }
 
-/// Checks what concerns flows and the network.
+/// Checks what concerns flows and the network, and gives flows their classes.
 pub(super) fn check(
     document: &Document,
-    scenario: &Scenario,
+    scenario: &mut Scenario,
     entries: &[usize],
     problems: &mut Vec<Problem>,
 ) {
     if scenario.beams.is_empty() {
         return;
     }
+    for number in 0..scenario.beams.len() {
+        let classes = plans::class_of_flows(document, number, scenario, entries, problems);
+        scenario.beams[number].class_of_flows = classes;
+    }
+    let scenario = &*scenario;
     for (i, beam) in scenario.beams.iter().enumerate() {
         let longest = scenario.flows.iter().map(|flow| scenario.longest_packet_bytes(flow)).max();
-        check_buffers(document, i, longest.unwrap_or(0), problems);
+        check_buffers(document, (i, beam), longest.unwrap_or(0), problems);
         for (j, group) in beam.groups.iter().enumerate() {
             let leads = |flow: &Flow| {
                 group.terminals.contains(&flow.from) || group.terminals.contains(&flow.to)
@@ -488,8 +525,13 @@ pub(super) fn check(
     check_network(scenario, problems);
 }
 
-/// Queues that never take a packet.
-fn check_buffers(document: &Document, number: usize, longest: u64, problems: &mut Vec<Problem>) {
+/// Queues and plans that never let a packet pass.
+fn check_buffers(
+    document: &Document,
+    (number, beam): (usize, &Beam),
+    longest: u64,
+    problems: &mut Vec<Problem>,
+) {
     let written = &document.beam[number];
     let path = Path::entry("beam", number);
     let sides = [("forward", written.forward.buffer), ("return", written.back.buffer)];
@@ -498,6 +540,14 @@ fn check_buffers(document: &Document, number: usize, longest: u64, problems: &mu
             let expected = format!("room for a packet of {longest} bytes");
             let place = path.key(side).key("buffer");
             problems.push(Problem::new(place, expected, format!("\"{buffer}\"")));
+        }
+    }
+    for (j, (down, settings)) in beam.forward.plans.iter().zip(&beam.back.groups).enumerate() {
+        let path = path.key("group").index(j).key("plan");
+        for (key, plan) in [("down", down), ("up", &settings.plan)] {
+            if let Some(plan) = plan {
+                plans::check_bursts((&path.key(key), plan), longest, problems);
+            }
         }
     }
     // A burst carries at least a byte of a packet.

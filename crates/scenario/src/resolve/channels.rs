@@ -12,7 +12,7 @@ use orbit::Utc;
 use units::{Span, Time};
 
 use crate::document::{self, Attenuation, Awgn, Signal};
-use crate::fade;
+use crate::fade::{self, CellSeries};
 use crate::given::located;
 use crate::model::Channel;
 
@@ -106,6 +106,32 @@ impl Channels<'_> {
         link::Signal { es_n0: 0.0, system_temperature: None, fade }
     }
 
+    /// The series of all weather cells of the file `name`, which was written at `path`.
+    pub fn cells(&self, name: &str, path: &Path) -> Result<Vec<CellSeries>, Box<Problem>> {
+        let file = located(self.tree.nearest(path), self.directory, name);
+        let cells = fade::cells(&file).map_err(|fault| unreadable(*fault, &file, path))?;
+        cells.first().map_or(Ok(()), |(_, samples)| self.covers(samples, path))?;
+        Ok(cells)
+    }
+
+    /// Choices of a modem in too many cells.
+    pub fn too_many_cells(
+        &self,
+        cells: usize,
+        modem: &link::Modem,
+        path: &Path,
+    ) -> Option<Problem> {
+        let interval = modem.settings().interval.as_nanos().max(1);
+        let each = self.duration.as_nanos() / interval;
+        let measurements = each.saturating_mul(cells as u64);
+        (cells > 1 && measurements > MOST_MEASUREMENTS).then(|| {
+            let expected =
+                format!("at most {MOST_MEASUREMENTS} measurements in the `duration` in all cells");
+            let problem = Problem::new(path.key("cell"), expected, measurements.to_string());
+            problem.because("the choices of the modem are computed before the run")
+        })
+    }
+
     /// The file that an attenuation is read from.
     pub fn file_of(&self, attenuation: Option<&Attenuation>) -> Option<String> {
         match attenuation? {
@@ -182,9 +208,11 @@ impl Channels<'_> {
         let [.., (last_but_one, _), (last, _)] = samples else { return Ok(()) };
         let duration = self.duration;
         let problem = |expected: String, found: String| {
+            let problem = Problem::new(path.clone(), expected, found);
             let reason =
                 "the table { file = …, outside = \"hold\" } extends its first and last value";
-            Err(Problem::new(path.clone(), expected, found).because(reason).into())
+            let is_cells = path.to_string().ends_with("rain");
+            Err(if is_cells { problem } else { problem.because(reason) }.into())
         };
         if first.since(Time::ZERO) > second.since(*first) {
             problem("a series from 0s on".into(), format!("a first sample at {first}"))

@@ -112,6 +112,11 @@ fn what_cannot_be_is_refused_with_place_and_expectation() {
             "one carrier at a time",
         ),
         (text("", "", "requests = \"none\"", ""), "beam[0].group[0].requests"),
+        (text("", "", "plan = {}", ""), "beam[0].group[0].plan"),
+        (text("", "", "plan = { down = {} }", ""), "beam[0].group[0].plan.down"),
+        (text("", "", "cell = \"a\"", ""), "beam[0].group[0].cell"),
+        (text("aqm = \"red\"", "", "", ""), "beam[0].forward.aqm"),
+        (text("scheduler = \"fifo\", aqm = \"fq-codel\"", "", "", ""), "beam[0].forward.aqm"),
         (
             text("", "", "requests = \"vbdc\"\nmax_rate = \"1Mbit/s\"", ""),
             "beam[0].group[0].max_rate",

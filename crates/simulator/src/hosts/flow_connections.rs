@@ -2,7 +2,7 @@
 
 use std::sync::Arc;
 
-use network::FlowId;
+use network::{Fabric, FlowId};
 use runtime::{Connections, EndpointId, Pair};
 use scenario::model::Gateway;
 use transport::{Datagrams, Limit, Streams};
@@ -22,6 +22,18 @@ pub(crate) struct FlowConnections<'a, C: Connection> {
     pub(crate) initial_sequence: u32,
     /// Gateways that split them.
     pub(crate) gateways: &'a [Gateway],
+}
+
+impl<C: Connection> Hosts<C> {
+    /// The network gets to know whose packets those of the endpoints from number `first` on are.
+    /// Returns the number of endpoints.
+    #[cold]
+    pub(crate) fn identify<B>(&self, first: usize, fabric: &mut impl Fabric<B>) -> usize {
+        for (number, endpoint) in self.endpoints.iter().enumerate().skip(first) {
+            fabric.identify(u32::try_from(number).unwrap_or(u32::MAX), endpoint.flow);
+        }
+        self.endpoints.len()
+    }
 }
 
 impl<C: Connection> FlowConnections<'_, C> {

@@ -13,8 +13,9 @@
 
 use std::collections::VecDeque;
 
+use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
-use units::{Bytes, Span, Time};
+use units::{Bytes, Rate, Span, Time};
 
 use super::codel::{Codel, CodelSettings};
 use super::store::Store;
@@ -67,6 +68,15 @@ impl Default for FqCodelSettings {
     fn default() -> Self {
         let CodelSettings { target, interval, ecn, ce_threshold } = CodelSettings::default();
         Self { target, interval, flows: 1024, quantum: Bytes(1514), ecn, ce_threshold }
+    }
+}
+
+impl FqCodelSettings {
+    /// An empty queue outside of a link.
+    pub fn queue(self, limit: QueueLimit, random: Xoshiro256PlusPlus) -> Box<dyn Discipline> {
+        // The rate is that of algorithms which need it.
+        let rate = Rate::from_bits_per_second(0);
+        Box::new(FqCodelQueue::new(self, Surroundings { limit, rate, random }))
     }
 }
 

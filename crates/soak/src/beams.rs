@@ -1,0 +1,63 @@
+//! Packets and slots of beams: what terminals send is received, dropped, lost, or on its way.
+
+use recording::{Recording, Values};
+use scenario::Scenario;
+
+/// A count that does not add up, if there is one. `sent` and `received` are the packets of each node
+/// as a host.
+pub(crate) fn imbalance(
+    scenario: &Scenario,
+    recording: &Recording,
+    [sent, received]: [&[u64]; 2],
+) -> Option<String> {
+    let counts = |name| column(recording, "beam_terminals", name);
+    let (packets, dropped) = (counts("packets"), counts("dropped_packets"));
+    let lost = counts("lost_packets");
+    let nodes = scenario.beams.iter().flat_map(|beam| beam.terminals.clone());
+    // A row for each direction of each terminal, forward before return.
+    for (number, node) in nodes.enumerate() {
+        let (forward, back) = (2 * number, 2 * number + 1);
+        let name = &scenario.nodes[node].name;
+        if received[node] > packets[forward] - lost[forward] {
+            let sent = packets[forward];
+            return Some(format!("{name} received {} packets of {sent}", received[node]));
+        }
+        // Random access counts packets as lost that it never sent.
+        let handled = packets[back] + dropped[back] + lost[back];
+        if handled > sent[node] {
+            return Some(format!("{handled} packets of the {} of {name}", sent[node]));
+        }
+    }
+    slots(recording)
+}
+
+/// Slots that carried something and were not assigned.
+fn slots(recording: &Recording) -> Option<String> {
+    let counts = |name| column(recording, "beams", name);
+    for (used, all) in [
+        ("cra_used_slots", "cra_slots"),
+        ("rate_used_slots", "rate_slots"),
+        ("volume_used_slots", "volume_slots"),
+        ("random_decoded", "random_bursts"),
+    ] {
+        for (used_slots, slots) in counts(used).iter().zip(counts(all)) {
+            // The last frame may be a part of one, whose slots of constant rate are not counted.
+            if *used_slots > slots && used != "cra_used_slots" {
+                return Some(format!("{used} is {used_slots}, and {all} is {slots}"));
+            }
+        }
+    }
+    None
+}
+
+/// Counts of a table; none without it.
+fn column(recording: &Recording, table: &str, name: &str) -> Vec<u64> {
+    let Some(table) = recording.tables.iter().find(|one| one.name() == table) else {
+        return Vec::new();
+    };
+    let columns = table.columns();
+    match columns.iter().find(|column| column.name == name).map(|column| &column.values) {
+        Some(Values::U64(counts)) => counts.to_vec(),
+        _ => panic!("no counts of {name}"),
+    }
+}

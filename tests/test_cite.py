@@ -14,13 +14,15 @@ import bentpipe as bp
 from bentpipe.cite.command import without
 from bentpipe.cite.library import Thing, cited, entry, library, software
 from bentpipe.cite.used import every_thing, of_scenario
+from conftest import EXAMPLES
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator
 
     from conftest import Bentpipe
 
 ROOT = Path(__file__).resolve().parent.parent
+LINKS = ROOT / "python" / "bentpipe" / "compare" / "links"
 REQUIRED = {
     "article": ("author", "title", "journal", "year"),
     "inproceedings": ("author", "title", "booktitle", "year"),
@@ -176,6 +178,77 @@ def test_the_bibliography_has_the_sources_that_the_registry_names(
     own += [one.key for one in entries if one.fields["title"].partition(":")[0] in source]
     institutions = [one for one in entries if one.fields["author"].startswith("{")]
     assert numbers or drafts or own or institutions, f"{names} are not in {source!r}"
+
+
+def of_schema(*keys: str) -> set[str]:
+    """The values that the language has for a key, by the keys on the way to it."""
+    found: list[Any] = [json.loads(bp.schema())]
+    for key in keys:
+        found = [*values_of(found, key)]
+    (values,) = found
+    return {one for one in values["enum"] if one is not None}
+
+
+def values_of(tables: Iterable[Any], key: str) -> Iterator[Any]:
+    """The values of a key in the nearest tables that have it as a property."""
+    for one in tables:
+        parts = one.values() if isinstance(one, dict) else one if isinstance(one, list) else ()
+        if isinstance(one, dict) and key in one.get("properties", {}):
+            yield one["properties"][key]
+        else:
+            yield from values_of(parts, key)
+
+
+@pytest.mark.parametrize(
+    ("table", "keys", "more"),
+    [
+        ("http", ("page", "http"), set()),
+        ("tls", ("page", "tls"), set()),
+        ("rules", ("video", "rule"), set()),
+        ("codecs", ("call", "codec"), set()),
+        ("beams", ("beam", "access", "scheme"), {"forward", "return"}),
+    ],
+)
+def test_the_language_and_the_bibliography_have_the_same_values(
+    table: str, keys: tuple[str, ...], more: set[str]
+) -> None:
+    assert set(library()[table]) == of_schema(*keys) | more
+    for name in library()[table]:
+        assert cited(Thing(table, name))
+
+
+TRAFFIC: dict[str, Any] = {
+    "download": "1kB", "bulk": "unlimited", "constant": {"rate": "1Mbit/s"},
+    "on_off": {"rate": "1Mbit/s", "on": "1s", "off": "1s"}, "web": {}, "page": {"site": "shop"},
+    "video": {}, "call": {}, "messages": {}, "speedtest": {},
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("kind", library()["applications"])
+def test_a_scenario_uses_its_application(kind: str, tmp_path: Path) -> None:
+    changes: dict[str, Any] = {"flow.0.traffic": {kind: TRAFFIC[kind]}}
+    if kind in ("call", "messages"):
+        changes |= {"flow.0.transport": {"protocol": "udp"}, "flow.0.controller": "none"}
+    scenario = with_mechanism("link.shaper", "shaper", tmp_path).with_(changes)
+    found = {(thing.kind, thing.name) for thing in of_scenario(scenario)}
+    assert ("applications", kind) in found
+    assert {name for table, name in found if table == "applications"} == {kind}
+    assert (("http", "2") in found) == (("tls", "1.3") in found) == (kind == "page")
+
+
+def test_every_application_of_the_language_is_in_the_bibliography() -> None:
+    (traffic,) = values_of([json.loads(bp.schema())], "traffic")
+    kinds = {one["required"][0] for one in traffic["anyOf"]}
+    assert kinds == set(library()["applications"]) == set(TRAFFIC)
+
+
+def test_a_beam_and_an_orbit_are_cited() -> None:
+    beam = bp.Scenario.load(EXAMPLES / "beam-random-access.toml")
+    found = {(thing.kind, thing.name) for thing in of_scenario(beam)}
+    assert {("beams", "forward"), ("beams", "return"), ("beams", "crdsa")} <= found
+    assert ("mechanisms.link.channel.modem", "dvb-s2") in found
+    preset = bp.Scenario.load(LINKS / "leo-starlink.toml")
+    assert ("traces", "orbit") in {(thing.kind, thing.name) for thing in of_scenario(preset)}
 
 
 VALUES: dict[str, Any] = {

@@ -14,6 +14,8 @@ from bentpipe.compare.candidates import chosen
 from bentpipe.compare.outcome import explained
 from bentpipe.compare.traffic import HTTP_1_1, HTTP_3, PAGE_HTTP_2, PAGE_HTTP_3, of_page, of_web
 from bentpipe.compare.workloads import REPLACED, WORKLOADS, workloads
+from bentpipe.errors import InputError
+from conftest import EXAMPLES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -49,6 +51,22 @@ def with_link(keys: str) -> str:
     """The lossy scenario with other keys of the link and its forward direction."""
     start, _, rest = LOSSY.partition("delay = ")
     return start + keys + rest[rest.index("\n[[flow]]") :]
+
+
+@pytest.mark.parametrize(
+    ("name", "answer"),
+    [
+        ("beam-rain", "expected a scenario without a beam"),
+        ("sctp-two-paths", "found the transport sctp, which takes none"),
+        ("geo-experience", "found the transport udp, which takes none"),
+    ],
+)
+def test_a_scenario_whose_flows_cannot_be_replaced_is_refused(name: str, answer: str) -> None:
+    file = EXAMPLES / f"{name}.toml"
+    with pytest.raises(InputError, match=answer):
+        links.of_scenario(file, ())
+    with pytest.raises(InputError, match=answer):
+        links.of_object(bp.Scenario.load(file), ())
 
 
 SETTINGS = """

@@ -208,7 +208,7 @@ def test_a_scenario_without_applications_gets_four_one_after_the_other(tmp_path:
     run = bp.run(plan.scenario)
     assert run.flows["completed"].all(), "each has time to end"
     assert "Added between server and terminal" in plan.notes[0]
-    assert "share the path with the scenario's own flows: file" in plan.notes[-1]
+    assert any("share the path with the scenario's own flows: file" in note for note in plan.notes)
     alone = planned(scenario, alone=True)
     flows = tomllib.loads(alone.scenario.to_toml())["flow"]
     assert [flow["name"] for flow in flows] == [*ADDED]
@@ -227,6 +227,27 @@ def test_an_application_has_ended_when_the_next_one_begins(tmp_path: Path) -> No
     assert order == sorted(order)
     for name, following in itertools.pairwise(ADDED):
         assert times[name] + flows[name]["completion_s"] <= times[following]
+
+
+def test_a_flow_without_a_name_is_called_as_in_the_results(tmp_path: Path) -> None:
+    file = tmp_path / "unnamed.toml"
+    video = "traffic = { video = { length = '20s' } }"
+    file.write_text(
+        PATH.replace('name = "file"\n', "").replace("traffic = { download", "#") + video
+    )
+    found = bp.experience(file, replications=1)
+    assert [one.application.flow for one in found.reports] == ["flow-0"]
+    assert "flow-0" in found.labelled["Limits"]
+
+
+def test_the_warnings_about_an_application_are_shown(tmp_path: Path) -> None:
+    file = tmp_path / "own-queue.toml"
+    file.write_text(PATH.replace('delay = "5ms"\n', 'delay = "5ms"\nqueue = { packets = 20 }\n'))
+    found = planned(bp.Scenario.load(file))
+    (about_video,) = [note for note in found.notes if "before server -> gateway holds" in note]
+    assert about_video.startswith("`bentpipe explain` warns about page and video: the queue")
+    sized = planned(bp.Scenario.load(file, ["link.0.queue=unlimited"]))
+    assert not [note for note in sized.notes if "server -> gateway holds" in note]
 
 
 def test_names_that_are_taken_get_others(tmp_path: Path) -> None:

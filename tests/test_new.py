@@ -7,20 +7,23 @@ import pty
 import subprocess
 import sys
 import tomllib
+from importlib import resources
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 import pytest
 
 from bentpipe import Scenario
-from bentpipe.new import KINDS
+from bentpipe.cli import templates
+from bentpipe.cli.templates import LINKS
+from bentpipe.new import KINDS, write
 from conftest import EXAMPLES, ROOT
 
 if TYPE_CHECKING:
     from conftest import Bentpipe
 
 
-@pytest.mark.parametrize("kind", ["geo", "leo"])
+@pytest.mark.parametrize("kind", ["geo", "leo", *LINKS])
 def test_a_scenario_runs_as_written(bentpipe: Bentpipe, tmp_path: Path, kind: str) -> None:
     done = bentpipe("new", kind)
     assert (done.returncode, done.stderr) == (0, "")
@@ -30,7 +33,23 @@ def test_a_scenario_runs_as_written(bentpipe: Bentpipe, tmp_path: Path, kind: st
         ran = bentpipe(*command, f"{kind}.toml", *short)
         assert (ran.returncode, ran.stderr) == (0, "")
     # A start without warnings: neither its window nor its queue limits it.
-    assert "warning" not in bentpipe("explain", f"{kind}.toml").stdout.lower()
+    if kind not in LINKS:
+        assert "warning" not in bentpipe("explain", f"{kind}.toml").stdout.lower()
+
+
+@pytest.mark.parametrize("name", LINKS)
+def test_a_built_in_link_is_that_of_the_comparison(tmp_path: Path, name: str) -> None:
+    file = tmp_path / "mine.toml"
+    write(name, file, {"controller": "bbr"}, force=False)
+    made, preset = (tomllib.loads(text) for text in (file.read_text(), preset_text(name)))
+    assert made["link"] == preset["link"]
+    assert made["flow"][0] == preset["flow"][0] | {"controller": "bbr"}
+    assert made["name"] == "mine"
+
+
+def preset_text(name: str) -> str:
+    folder = resources.files("bentpipe.compare") / "links"
+    return (folder / f"{name}.toml").read_text(encoding="utf-8")
 
 
 def test_a_scenario_with_a_rain_event_runs_as_written(bentpipe: Bentpipe, tmp_path: Path) -> None:
@@ -221,7 +240,9 @@ def test_files_are_kept(bentpipe: Bentpipe, tmp_path: Path) -> None:
 
 
 def test_every_kind_of_the_command_has_its_template() -> None:
-    assert list(KINDS) == ["geo", "leo", "study", "controller"]
+    assert list(KINDS) == ["geo", "leo", "study", "controller", *LINKS]
+    assert list(KINDS) == [*templates.KINDS]
+    assert {"leo-starlink", "leo-starlink-laser", "leo-oneweb", "meo-o3b"} <= set(LINKS)
 
 
 def test_the_examples_are_copied(bentpipe: Bentpipe, tmp_path: Path) -> None:

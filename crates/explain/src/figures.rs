@@ -292,10 +292,10 @@ struct Way {
 }
 
 /// A link or a router that takes its time for each packet.
-struct Place {
-    name: String,
+pub(crate) struct Place {
+    pub name: String,
     /// Seconds for a packet.
-    time: f64,
+    pub time: f64,
     /// Flows that send their data through it.
     flows: usize,
     /// Sum of the mean rates of applications with a rate of their own, in bit/s.
@@ -303,7 +303,7 @@ struct Place {
     /// Routes of SCPS-TP with a rate that some of them take.
     routes: RouteSum,
     /// Queue before it, in bytes of such packets.
-    queue: Option<f64>,
+    pub queue: Option<f64>,
     /// Returns true if the rate is the mean of a trace.
     mean_rate: bool,
 }
@@ -378,6 +378,17 @@ fn loss(direction: &Direction, bytes: u32) -> f64 {
         (None, Some(code)) => fec::loss(direction, code, bytes),
         (None, None) => direction.packet_error_rate(bytes),
     }
+}
+
+/// The link into which the sender of a flow's data puts its packets; `None` within one node.
+pub(crate) fn first_place(
+    scenario: &Scenario,
+    (routes, load): (&Routes, &Load),
+    flow: &Flow,
+) -> Option<Place> {
+    let [(from, to), _] = flow.ways();
+    let hop = routes.path(from, to, &scenario.links).into_iter().next()?;
+    Some(link(Graph { scenario, load }, hop, scenario.packet_bytes(flow) as f64))
 }
 
 fn link(graph: Graph<'_>, hop: Hop, packet: f64) -> Place {

@@ -1,9 +1,12 @@
-//! Buffers of hosts that tune themselves: what they let through on a path, and the command that
-//! mends it.
+//! Hosts: what buffers that tune themselves let through on a path, with the command that mends it,
+//! and queues that drop packets of their own host.
 
-use scenario::model::Flow;
+use congestion::Controller as _;
+use scenario::Routes;
+use scenario::model::{Flow, Scenario, Traffic};
+use transport::Pacing;
 
-use crate::figures::Figures;
+use crate::figures::{Figures, Load, first_place};
 use crate::text::{bytes, rate};
 
 /// Share of the memory of a send buffer that is data, with packets of a millisecond.
@@ -57,4 +60,45 @@ pub(crate) fn receive_buffer(flow: &Flow, figures: &Figures) -> Option<String> {
         rate(most),
         rate(figures.capacity_bps),
     ))
+}
+
+/// A queue that drops the packets of its own host after each pause of an application.
+///
+/// Segments that nothing paces leave together when an application writes after a pause, up to a
+/// window. A kernel makes them wait in the socket while its interface has packets of the connection
+/// (Linux: TCP small queues, `tcp_limit_output_bytes`), so that none is lost in the host.
+pub(crate) fn own_queue(
+    scenario: &Scenario,
+    (routes, load): (&Routes, &Load),
+    flow: &Flow,
+    figures: &Figures,
+) -> Option<String> {
+    let written = at_once(&flow.traffic)?;
+    let controller = flow.controller.build(&flow.transport.plan().controller());
+    let is_paced = flow.transport.tcp()?.pacing == Pacing::Linux || controller.needs().pacing;
+    let own = first_place(scenario, (routes, load), flow)?;
+    let queue = own.queue?;
+    let is_fast = 2e3 * own.time <= figures.segment_time_ms;
+    let overflows = queue < figures.bdp_bytes.min(written);
+    (overflows && is_fast && !is_paced).then(|| {
+        format!(
+            "the queue before {} holds {}, less than the BDP of {}: after a pause a window leaves its host at \
+             once, and what the queue does not hold is lost. A real host waits instead (TCP small queues): \
+             give this link `queue = \"unlimited\"`",
+            own.name,
+            bytes(queue),
+            bytes(figures.bdp_bytes),
+        )
+    })
+}
+
+/// Bytes that an application with pauses writes at once: a page, or the largest segment of a video.
+fn at_once(traffic: &Traffic) -> Option<f64> {
+    match traffic {
+        Traffic::Video(video) => {
+            let largest = video.ladder.last()?.bits_per_second() as f64 / 8.0;
+            Some(largest * video.segment.as_secs_f64())
+        }
+        other => other.loading().map(|loading| loading.bytes as f64),
+    }
 }

@@ -81,6 +81,7 @@ kinds! {
     ReceiveBufferBelowBdp: "transport.receive_buffer",
     SlowReader: "transport.reader_rate",
     SmallQueue: "",
+    OwnQueueBelowBdp: "",
     AcksFillReturn: "",
     Overload: "",
     LongDelayedAck: "transport.delayed_ack",
@@ -179,6 +180,7 @@ pub(crate) fn warnings(
         }
         let found = [
             (Kind::Overload, overload(figures)),
+            (Kind::OwnQueueBelowBdp, hosts::own_queue(scenario, (routes, load), flow, figures)),
             (Kind::StartAfterEnd, start(scenario, flow)),
             (Kind::StopAfterEnd, stop(scenario, flow)),
             (Kind::CannotComplete, duration(scenario, flow, figures)),

@@ -38,7 +38,10 @@ def of_scenario(scenario: bentpipe.Scenario, replaced: Collection[str] = ()) -> 
         found.update(of_node(node))
     for link in explanation.links:
         found.update(of_link(link))
-    found.update(of_files(tomllib.loads(scenario.to_toml())))
+    written = tomllib.loads(scenario.to_toml())
+    found.update(of_files(written))
+    for beam in written.get("beam", ()):
+        found.update(of_beam(beam))
     return found
 
 
@@ -66,6 +69,8 @@ def of_files(written: Any) -> Iterator[Thing]:
             yield from of_series(Path(file))
         if key == "trace" and isinstance(value, dict):
             yield from (Thing("traces", one) for one in library()["traces"] if one in value)
+        if key == "orbit" and isinstance(value, (dict, str)):
+            yield Thing("traces", key)
 
 
 def of_series(file: Path) -> Iterator[Thing]:
@@ -104,6 +109,33 @@ def of_flow(flow: Flow) -> Iterator[Thing]:
         if host.profile:
             yield Thing("hosts", host.profile, host.status or "published")
     yield from of_settings(settings)
+    yield from of_traffic(settings)
+
+
+def of_traffic(settings: Mapping[str, Setting]) -> Iterator[Thing]:
+    """The application of a flow, and its protocols, rule or codec."""
+    traffic = {name.removeprefix("traffic."): one.value for name, one in settings.items()
+               if name.startswith("traffic.")}  # fmt: skip
+    kind = next(iter(traffic)).partition(".")[0]
+    yield Thing("applications", kind)
+    if kind == "page":
+        is_quic = settings["transport.protocol"].value == "quic"
+        yield Thing("http", str(traffic["page.http"] or ("3" if is_quic else "2")))
+        yield Thing("tls", str(traffic["page.tls"] or "1.3"))
+    for kind_of, key in (("rules", "video.rule"), ("codecs", "call.codec")):
+        if key in traffic:
+            yield Thing(kind_of, str(traffic[key]))
+
+
+def of_beam(beam: Mapping[str, Any]) -> Iterator[Thing]:
+    """Modem, encapsulation, return channel and random access of a beam."""
+    modem = beam.get("forward", {}).get("modem", "dvb-s2")
+    name = modem if isinstance(modem, str) else modem["name"]
+    yield mechanism("link.channel.modem", name)
+    yield Thing("beams", "forward")
+    yield Thing("beams", "return")
+    if access := beam.get("return", {}).get("access"):
+        yield Thing("beams", access.get("scheme", "crdsa"))
 
 
 def of_settings(settings: Mapping[str, Setting]) -> Iterator[Thing]:

@@ -10,19 +10,19 @@ import click
 
 import bentpipe
 from bentpipe.cli.root import FILE, Completed, cli, json_option, refuse
-from bentpipe.cli.templates import New
+from bentpipe.cli.templates import KINDS, New
 
 if TYPE_CHECKING:
     from bentpipe.new import Written
 
 
 @cli.command(cls=New)
-@click.argument("kind", type=click.Choice(["geo", "leo", "study", "controller"]))
+@click.argument("kind", type=click.Choice(list(KINDS)))
 @click.argument("file", type=FILE, required=False)
 @click.option("--rate", metavar="RATE", help="geo, leo: rate to the client, such as 20Mbit/s.")
 @click.option("--return-rate", metavar="RATE", help="geo, leo: rate from the client.")
 @click.option(
-    "--controller", type=Completed("controller"), help="geo, leo: the congestion controller."
+    "--controller", type=Completed("controller"), help="geo, leo, links: the congestion controller."
 )
 @click.option(
     "--rain-at", metavar="TIME", help="geo: begin a rain event at this time, such as 300s."
@@ -67,13 +67,14 @@ def new(
     force: bool,
     **answers: str | None,
 ) -> None:
-    """Write a commented template: a scenario (geo, leo), a study or a controller.
+    """Write a commented template: a scenario (geo, leo, a link), a study or a controller.
 
     The command asks for values that no option gives. If stdin is not a terminal, the defaults are
-    used. FILE is geo.toml, leo.toml, study.toml or mine.py by default. With --rust, FILE is a
-    folder.
+    used. FILE has the name of the template by default, such as geo.toml, or is mine.py. With
+    --rust, FILE is a folder.
     """
-    from bentpipe.new import KINDS, write
+    from bentpipe.new import KINDS as TEMPLATES
+    from bentpipe.new import write
 
     given = {name.rstrip("_").replace("_", "-"): value for name, value in answers.items()}
     found = {name: value for name, value in given.items() if value is not None}
@@ -88,8 +89,8 @@ def new(
             refuse(f"--{min(found)}: not used with --rust")
         written_about(crate.write(rust, file, source, force=force))
         return
-    questions = KINDS[kind].questions
-    known = [*(question.option for question in questions), *KINDS[kind].further]
+    questions = TEMPLATES[kind].questions
+    known = [*(question.option for question in questions), *TEMPLATES[kind].further]
     for option in sorted(found.keys() - set(known)):
         takes = ", ".join(f"--{option}" for option in known)
         refuse(f"--{option}: not used for {kind}, which takes {takes}")

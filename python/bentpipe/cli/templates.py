@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from importlib import resources
+from pathlib import Path
+
 import click
 
 KINDS = {
@@ -10,7 +13,15 @@ KINDS = {
     "study": "a study: controllers over seeds, with statistics",
     "controller": "a congestion controller in Python, or with --rust a crate",
 }
+LINKS = sorted(
+    Path(entry.name).stem
+    for entry in (resources.files("bentpipe.compare") / "links").iterdir()
+    if entry.name.endswith(".toml") and Path(entry.name).stem not in KINDS
+)
+"""The built-in links of `bentpipe compare` that have no template of their own."""
 FILES = {"geo": "geo.toml", "leo": "leo.toml", "study": "study.toml", "controller": "mine.py"}
+FILES |= {name: f"{name}.toml" for name in LINKS}
+KINDS |= dict.fromkeys(LINKS, "a scenario: this link of `compare`, with its sources")
 KIND = "bentpipe.kind"
 FOR_ALL = ("--force", "--help")
 
@@ -26,7 +37,7 @@ class New(click.Command):
     def format_usage(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the usage of the template."""
         kind = ctx.meta.get(KIND)
-        words = f"{kind} [OPTIONS] [FILE]" if kind else f"[OPTIONS] {{{'|'.join(KINDS)}}} [FILE]"
+        words = f"{kind} [OPTIONS] [FILE]" if kind else "[OPTIONS] TEMPLATE [FILE]"
         formatter.write_usage(ctx.command_path, words)
 
     def format_help_text(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
@@ -54,7 +65,7 @@ class New(click.Command):
             record = parameter.get_help_record(ctx)
             if record is not None and (kind is None or is_of(kind, *record)):
                 of, colon, text = record[1].partition(": ")
-                named = kind is not None and colon and set(of.split(", ")) <= KINDS.keys()
+                named = kind is not None and colon and named_by(of) <= KINDS.keys()
                 rows.append((record[0], text[:1].upper() + text[1:] if named else record[1]))
         with formatter.section("Options"):
             formatter.write_dl(rows)
@@ -63,7 +74,13 @@ class New(click.Command):
 def is_of(kind: str, names: str, text: str) -> bool:
     """True if an option is one of a template; the help names templates before a colon."""
     of, colon, _ = text.partition(": ")
-    templates = set(of.split(", "))
+    templates = named_by(of)
     if colon and templates <= KINDS.keys():
         return kind in templates
     return any(one in names for one in FOR_ALL) or (kind == "controller" and "--source" in names)
+
+
+def named_by(words: str) -> set[str]:
+    """The templates before the colon of a help; `links` stands for all built-in links."""
+    names = set(words.split(", "))
+    return names - {"links"} | set(LINKS) if "links" in names else names

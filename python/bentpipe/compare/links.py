@@ -42,6 +42,8 @@ FIXED = (
     "flow.0.transport.receive_buffer=64MiB",
 )
 """Hosts without a profile: a large receive buffer of one size, and a send buffer without an end."""
+NO_CONTROLLER = "none"
+"""The controller of flows whose transport takes none."""
 SIZES = ("B", "kB", "MB", "GB", "KiB", "MiB", "GiB")
 
 
@@ -254,7 +256,7 @@ class Link:
         keys = [key for key in first if key not in (*HONOURED, "name")]
         parts = []
         if others:
-            names = [one.get("name", f"flow[{n}]") for n, one in enumerate(others, 1)]
+            names = [one.get("name", f"flow-{n}") for n, one in enumerate(others, 1)]
             flows = f"{len(others)} other flows" if len(others) > 1 else "another flow"
             more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
             parts.append(f"{flows} ({', '.join(names[:MOST_NAMES])}{more})")
@@ -277,8 +279,10 @@ def presets() -> list[str]:
 def of_scenario(file: Path, sets: tuple[str, ...]) -> Link:
     """The link of a scenario file."""
     scenario = _native.Scenario.load(file, sets)
-    check_sets(Link(scenario.name, scenario), sets)
-    return Link(scenario.name, scenario)
+    link = Link(scenario.name, scenario)
+    check_sets(link, sets)
+    check_flows(link)
+    return link
 
 
 def of_object(scenario: _native.Scenario, sets: tuple[str, ...]) -> Link:
@@ -292,7 +296,27 @@ def of_object(scenario: _native.Scenario, sets: tuple[str, ...]) -> Link:
             parsed = value
         changed = changed.with_({path.strip(): parsed})
     check_sets(Link(scenario.name, scenario), sets)
-    return Link(changed.name, changed)
+    link = Link(changed.name, changed)
+    check_flows(link)
+    return link
+
+
+def check_flows(link: Link) -> None:
+    """Reject scenarios whose flows a comparison cannot replace by its own; `InputError`."""
+    if "beam" in link.document:
+        raise InputError(
+            f"{link.name}: expected a scenario without a beam: a comparison has flows of its own,"
+            " and the load of a beam is that of all its groups. A study compares controllers on"
+            " it: bentpipe new study --scenario FILE"
+        )
+    first = link.document["flow"][0]
+    protocol = first.get("transport", {}).get("protocol", "tcp")
+    if first.get("controller", NO_CONTROLLER) == NO_CONTROLLER and protocol != "tcp":
+        raise InputError(
+            f"{link.name}: expected a first flow with a congestion controller, found the transport"
+            f" {protocol}, which takes none. The comparison has the ends, the hosts and the"
+            " transport of this flow"
+        )
 
 
 def check_sets(link: Link, sets: tuple[str, ...]) -> None:

@@ -58,15 +58,17 @@ def planned(scenario: Scenario, *, alone: bool = False) -> Plan:
         )
     if own:
         names = ", ".join(dict.fromkeys(one.flow for one in own))
-        return Plan(scenario, own, added=False, notes=[f"Applications of the scenario: {names}."])
+        notes = [f"Applications of the scenario: {names}.", *doubts(scenario, own)]
+        return Plan(scenario, own, added=False, notes=notes)
     return with_added(scenario, alone=alone)
 
 
 def applications_of(scenario: Scenario) -> list[Application]:
     """The flows of a scenario with applications of people. Copies of a flow are one."""
+    flows = Link("", scenario).document["flow"]
     return [
-        Application(flow.get("name", f"flow[{number}]"), kind)
-        for number, flow in enumerate(Link("", scenario).document["flow"])
+        Application(explained.name, kind)
+        for explained, flow in zip(scenario.explain().flows, flows, strict=True)
         for key in flow["traffic"]
         if (kind := kind_of(key))
     ]
@@ -100,16 +102,28 @@ def with_added(scenario: Scenario, *, alone: bool) -> Plan:
         f"The scenario has no applications of people. Added between {link.ends['from']} and"
         f" {link.ends['to']}, one after the other: {', '.join(times)}. Duration: {start_s:g} s.",
         *refused,
-        *beside(own),
+        *beside([one.name for one in scenario.explain().flows] if own else []),
     ]
-    return Plan(whole, applications_of(whole), added=True, notes=notes)
+    applications = applications_of(whole)
+    return Plan(whole, applications, added=True, notes=[*notes, *doubts(whole, applications)])
 
 
-def beside(own: list[dict[str, Any]]) -> list[str]:
+def doubts(scenario: Scenario, applications: list[Application]) -> list[str]:
+    """The warnings of `bentpipe explain` about the applications, equal ones in one sentence."""
+    flows: dict[str, list[str]] = {}
+    for one in scenario.explain().warnings:
+        if one.subject in {application.flow for application in applications}:
+            flows.setdefault(one.message, []).append(one.subject)
+    return [
+        f"`bentpipe explain` warns about {' and '.join(names)}: {message}."
+        for message, names in flows.items()
+    ]
+
+
+def beside(names: list[str]) -> list[str]:
     """A sentence on the flows of the scenario itself, which share the path."""
-    if not own:
+    if not names:
         return ["The scenario's own flows are left out (--alone)."]
-    names = [flow.get("name", f"flow[{number}]") for number, flow in enumerate(own)]
     more = f" and {len(names) - MOST_NAMES} more" if len(names) > MOST_NAMES else ""
     return [
         f"They share the path with the scenario's own flows: {', '.join(names[:MOST_NAMES])}{more}."

@@ -14,12 +14,14 @@ import shutil
 import sys
 import tempfile
 from dataclasses import dataclass, field
+from functools import partial
 from importlib import resources
 from pathlib import Path
 from string import Template
 from typing import TYPE_CHECKING
 
 from bentpipe import _native
+from bentpipe.cli.templates import LINKS
 from bentpipe.console import nearest
 from bentpipe.errors import BentpipeError, InputError, OutputError, ScenarioError
 
@@ -114,6 +116,19 @@ KINDS = {
         (Question("class", "Name of the class", "Mine"),),
         ("{python} {file}", "bentpipe evaluate {file}:{class} --quick"),
     ),
+}
+
+LINK_STEPS = ("bentpipe run {file}", "bentpipe compare --scenario {file}")
+LINK_S = 120
+"""Duration of the scenario of a built-in link in seconds."""
+KINDS |= {
+    name: Kind(
+        f"{name}.toml",
+        f"{name}.toml",
+        (Question("controller", "Congestion controller", "cubic"),),
+        LINK_STEPS,
+    )
+    for name in LINKS
 }
 
 
@@ -292,6 +307,26 @@ def leo(path: Path, answers: Mapping[str, str]) -> str:
     return scenario_text("leo", path, answers)
 
 
+def built_in(kind: str, path: Path, answers: Mapping[str, str]) -> str:
+    """The scenario of a built-in link of `bentpipe compare`, with its sources."""
+    check_controller("--controller", answers["controller"])
+    source = resources.files("bentpipe.compare") / "links" / KINDS[kind].template
+    about = f"# The built-in link {kind} of `bentpipe compare`, as a scenario of your own.\n#\n"
+    about += "".join(f"#   {step.format(file=path.name)}\n" for step in LINK_STEPS)
+    text = source.read_text(encoding="utf-8")
+    name = f'name = "{kind}"\n'
+    for old, new in (
+        (name, f'name = "{scenario_name(path)}"\nduration = "{LINK_S}s"\n'),
+        ('controller = "cubic"', f"controller = {quoted(answers['controller'])}"),
+    ):
+        before, found, after = text.partition(old)
+        if not found:
+            raise AssertionError(f"{source} has no {old!r}")
+        text = before + new + after
+    _native.Scenario.parse(text)
+    return f"{about}#\n{text}"
+
+
 def study(path: Path, answers: Mapping[str, str]) -> str:
     """A study of controllers."""
     names = [name.strip() for name in answers["controllers"].split(",") if name.strip()]
@@ -330,7 +365,9 @@ def controller(path: Path, answers: Mapping[str, str]) -> str:
     )
 
 
-FILL = {"geo": geo, "leo": leo, "study": study, "controller": controller}
+FILL = {"geo": geo, "leo": leo, "study": study, "controller": controller} | {
+    name: partial(built_in, name) for name in LINKS
+}
 
 
 def scenario_name(path: Path) -> str:

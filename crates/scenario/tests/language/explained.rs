@@ -51,6 +51,21 @@ fn the_reference_is_made_from_the_schema() {
 }
 
 #[test]
+fn a_queue_that_drops_packets_of_its_own_host_is_named() {
+    let video = "flow.0.traffic={ video = {} }";
+    assert!(warning(&[video]).contains("the queue before server -> gateway holds 150kB"));
+    for cure in [
+        "link.0.queue=unlimited",
+        "link.0.queue={ packets = 1000 }",
+        "flow.0.transport.pacing=linux",
+        "flow.0.controller=bbr",
+        "flow.0.traffic={ download = \"1MB\" }",
+    ] {
+        assert_eq!(warnings(&[video, cure]), [""; 0], "{cure}");
+    }
+}
+
+#[test]
 fn each_warning_is_shown() {
     assert_eq!(warnings(&[]), [""; 0]);
     let transport = |setting: &str| warning(&[&format!("flow.0.transport.{setting}")]);

@@ -4,6 +4,7 @@ mod blueprint;
 mod flow_connections;
 mod gateways;
 mod rates;
+mod timers;
 
 use std::collections::BTreeMap;
 
@@ -28,6 +29,8 @@ pub(crate) use flow_connections::FlowConnections;
 pub(crate) use gateways::read_by_peer;
 pub(crate) use rates::has_rates;
 use rates::{Limit, SharedRate};
+pub(crate) use timers::Timer;
+use timers::{Alarm, READER};
 
 /// Content of a simulated packet: a segment, or a packet of another protocol, for one endpoint.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -44,8 +47,8 @@ pub(crate) struct Endpoint<C> {
     pub(crate) connection: C,
     /// Number of delivered bytes at which the application is notified.
     pub(crate) wake_at: u64,
-    /// The earliest time for which the schedule holds an entry of this endpoint.
-    armed: Time,
+    /// Its entries in the schedule.
+    alarm: Alarm,
     node: NodeId,
     peer_node: NodeId,
     /// Length of the IP header of its packets.
@@ -201,32 +204,8 @@ pub(crate) struct Reader {
     piece: u64,
 }
 
-/// Purpose of a timer.
-#[derive(Clone, Copy, Debug, PartialEq, Eq)]
-pub(crate) enum Timer {
-    /// A TCP timer of an endpoint.
-    Endpoint(EndpointId),
-    /// A timer of a flow's application.
-    Application(FlowId),
-    /// The slow reader behind an endpoint has read a piece, or the server behind a gateway's end is
-    /// given up if it has not answered.
-    Reader(EndpointId),
-    /// A rate that ends share has tokens for the first of those who wait.
-    Rate(u32),
-    /// A signal of a gateway arrives, by its place in the list of signals.
-    Signal(u32),
-    /// The far end of a port finds an error, by its place among those watched.
-    Error(u32),
-}
-
 /// Bytes that a slow reader reads at a time: about a segment.
 const LARGEST_PIECE: u64 = 1500;
-
-const APPLICATION: u64 = 1 << 63;
-const READER: u64 = 1 << 62;
-const RATE: u64 = 1 << 61;
-const SIGNAL: u64 = 1 << 60;
-const ERROR: u64 = 1 << 59;
 
 /// All endpoints, and the timers of endpoints and applications.
 #[derive(Debug)]
@@ -324,7 +303,7 @@ impl<C: Connection> Hosts<C> {
             self.endpoints.push(Endpoint {
                 connection,
                 wake_at: u64::MAX,
-                armed: Time::NEVER,
+                alarm: Alarm::default(),
                 node,
                 peer_node,
                 ip_header: blueprint.ip.header_bytes(),
@@ -342,21 +321,6 @@ impl<C: Connection> Hosts<C> {
         let endpoint = self.located(endpoint);
         self.touched.push(endpoint);
         &mut self.endpoints[endpoint.index()]
-    }
-
-    /// Sets a timer of a flow's application.
-    pub(crate) fn wake_application(&mut self, at: Time, flow: FlowId) {
-        self.timers.push(at, APPLICATION | u64::from(flow.0));
-    }
-
-    /// Lets a signal of a gateway arrive.
-    pub(crate) fn expect_signal(&mut self, at: Time, number: u32) {
-        self.timers.push(at, SIGNAL | u64::from(number));
-    }
-
-    /// Lets the far end of a port find an error, by its number among those watched.
-    pub(crate) fn expect_error(&mut self, at: Time, number: u32) {
-        self.timers.push(at, ERROR | u64::from(number));
     }
 
     /// A signal of a gateway has arrived. Its ends have something to send.
@@ -377,58 +341,6 @@ impl<C: Connection> Hosts<C> {
             }
             self.touched.push(number);
         }
-    }
-
-    /// When the next timer expires.
-    #[inline]
-    pub(crate) fn next_timer(&self) -> Time {
-        self.timers.next_time()
-    }
-
-    /// Takes the next timer. `None` when it turns out to have been moved.
-    #[expect(clippy::cast_possible_truncation, reason = "a tag without its flag has 32 bits")]
-    pub(crate) fn take_timer(&mut self) -> Option<(Time, Timer)> {
-        let (at, tag) = self.timers.peek()?;
-        if tag & APPLICATION != 0 {
-            self.timers.pop();
-            return Some((at, Timer::Application(FlowId((tag & !APPLICATION) as u32))));
-        }
-        if tag & READER != 0 {
-            self.timers.pop();
-            return Some((at, Timer::Reader(EndpointId((tag & !READER) as u32))));
-        }
-        if C::MAY_BE_OTHERS && tag & RATE != 0 {
-            self.timers.pop();
-            return Some((at, Timer::Rate((tag & !RATE) as u32)));
-        }
-        if C::MAY_BE_OTHERS && tag & SIGNAL != 0 {
-            self.timers.pop();
-            return Some((at, Timer::Signal((tag & !SIGNAL) as u32)));
-        }
-        if C::MAY_BE_OTHERS && tag & ERROR != 0 {
-            self.timers.pop();
-            return Some((at, Timer::Error((tag & !ERROR) as u32)));
-        }
-        let endpoint = &mut self.endpoints[tag as usize];
-        if endpoint.armed != at {
-            self.timers.pop();
-            return None;
-        }
-        let deadline = endpoint.connection.deadline();
-        if deadline > at {
-            // Timers are never cancelled: an entry that comes too early moves to where the
-            // deadline is now, which costs one step for each RTO and not one for each ACK.
-            endpoint.armed = deadline;
-            if deadline == Time::NEVER {
-                self.timers.pop();
-            } else {
-                self.timers.postpone_top(deadline);
-            }
-            return None;
-        }
-        endpoint.armed = Time::NEVER;
-        self.timers.pop();
-        Some((at, Timer::Endpoint(EndpointId(tag as u32))))
     }
 
     /// Takes in a packet. Returns the number of its endpoint, and whether its reader must be woken.
@@ -542,22 +454,6 @@ impl<C: Connection> Hosts<C> {
             endpoint.send(now, self.ends.get(number), fabric, observer);
         }
         self.arm(now, number);
-    }
-
-    /// Arms the timer of `endpoint`. What makes its deadline count may happen after the deadline
-    /// itself: XTP asks for a report at an interval after the last request, but only once there is
-    /// data to ask about.
-    #[inline(always)]
-    fn arm(&mut self, now: Time, number: EndpointId) {
-        let endpoint = &mut self.endpoints[number.index()];
-        let mut deadline = endpoint.connection.deadline();
-        if C::MAY_BE_OTHERS {
-            deadline = deadline.max(now);
-        }
-        if deadline < endpoint.armed {
-            endpoint.armed = deadline;
-            self.timers.push(deadline, u64::from(number.0));
-        }
     }
 
     /// The slow reader of `endpoint` starts on what has arrived, unless it is reading already.

@@ -175,11 +175,19 @@ impl Flight {
         }
     }
 
+    #[inline]
     fn note_departure(&mut self, departure: Departure) {
         if self.departures.back().is_none_or(|last| *last <= departure) {
             self.departures.push_back(departure);
-            return;
+        } else {
+            self.insert_departure(departure);
         }
+    }
+
+    /// Of those that leave at once, a retransmission may go after a segment that ends later.
+    #[cold]
+    #[inline(never)]
+    fn insert_departure(&mut self, departure: Departure) {
         let later = self.departures.iter().rev().take_while(|other| **other > departure).count();
         self.departures.insert(self.departures.len() - later, departure);
     }
@@ -206,18 +214,23 @@ impl Flight {
     /// known to have arrived. Returns true if one of them was sent more than once.
     pub(crate) fn on_acknowledged(&mut self, una: u64, mut tell: impl FnMut(&Segment)) -> bool {
         let mut any_again = false;
-        while let Some(segment) = self.segments.front().copied()
+        while let Some(segment) = self.segments.front()
             && segment.end <= una
         {
-            self.segments.pop_front();
             self.outstanding -= segment.segments();
             any_again |= segment.again;
             if segment.delivered {
                 self.sacked -= 1;
             } else {
-                tell(&segment);
-                self.forget(&segment);
+                tell(segment);
+                if segment.again || segment.lost {
+                    let segment = *segment;
+                    self.forget(&segment);
+                } else {
+                    self.pipe -= segment.segments();
+                }
             }
+            self.segments.pop_front();
         }
         self.cut_off_below(una);
         any_again

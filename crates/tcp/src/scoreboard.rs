@@ -89,6 +89,12 @@ impl Scoreboard {
         added.total
     }
 
+    /// Returns true if all of `range` is sacked.
+    #[inline]
+    pub(crate) fn has_sacked(&self, range: Range) -> bool {
+        self.sacked.contains(range.start, range.end)
+    }
+
     /// `range`, which is sacked, came ahead of its turn.
     pub(crate) fn came_early(&mut self, range: Range) {
         self.early.get_or_insert_default().insert(range.start, range.end, 0);

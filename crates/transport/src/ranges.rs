@@ -73,9 +73,31 @@ impl RangeSet {
         self.ranges.back().map(|range| range.end)
     }
 
-    /// The range that contains `number`, or else the lowest one above it.
+    /// The range that contains `number`, or else the lowest one above it. Most searches are below
+    /// the first range or above the last one.
+    #[inline]
     pub fn at_or_above(&self, number: u64) -> Option<Range> {
-        self.ranges.get(self.first_ending_above(number)).copied()
+        let first = *self.ranges.front()?;
+        if first.end > number {
+            return Some(first);
+        }
+        self.above_first(number)
+    }
+
+    #[inline(never)]
+    fn above_first(&self, number: u64) -> Option<Range> {
+        let last = *self.ranges.back()?;
+        if last.start <= number {
+            return (number < last.end).then_some(last);
+        }
+        let place = self.ranges.partition_point(|range| range.end <= number);
+        self.ranges.get(place).copied()
+    }
+
+    /// Returns true if all of `start..end` is in the set.
+    #[inline]
+    pub fn contains(&self, start: u64, end: u64) -> bool {
+        self.at_or_above(start).is_some_and(|range| range.start <= start && end <= range.end)
     }
 
     /// Adds `start..end` and returns the new part of it, in total and below `boundary`.
@@ -125,8 +147,10 @@ impl RangeSet {
     fn replace(&mut self, first: usize, last: usize, merged: Range) {
         if first == last {
             self.ranges.insert(first, merged);
-        } else {
-            self.ranges[first] = merged;
+            return;
+        }
+        self.ranges[first] = merged;
+        if last > first + 1 {
             self.ranges.drain(first + 1..last);
         }
     }
@@ -137,10 +161,6 @@ impl RangeSet {
             Some(last) if last.start <= number => self.ranges.len() - 1,
             _ => self.ranges.partition_point(|range| range.end < number),
         }
-    }
-
-    fn first_ending_above(&self, number: u64) -> usize {
-        self.ranges.partition_point(|range| range.end <= number)
     }
 }
 
@@ -173,6 +193,12 @@ mod tests {
                 let added = set.insert(start, start + length, boundary);
                 prop_assert_eq!(added.total, new.len() as u64);
                 prop_assert_eq!(added.below, new.iter().filter(|n| **n < boundary).count() as u64);
+            }
+            for start in 0..220 {
+                let above = plain.range(start..).next().copied();
+                prop_assert_eq!(set.at_or_above(start).map(|range| range.start.max(start)), above);
+                let all = (start..start + 3).all(|number| plain.contains(&number));
+                prop_assert_eq!(set.contains(start, start + 3), all);
             }
             let removed = set.remove_below(cut);
             let kept: BTreeSet<_> = plain.range(cut..).copied().collect();

@@ -19,7 +19,8 @@ use scenario::Scenario;
 use scenario::model::{Flow, GatewayEnd, RouteRate, SideName};
 use units::Time;
 
-use super::{Body, Connection, Endpoint, Hosts, Part, RATE};
+use super::timers::RATE;
+use super::{Body, Connection, Endpoint, Hosts, Part};
 use crate::simulation::Observer;
 use crate::transports::Carried as _;
 

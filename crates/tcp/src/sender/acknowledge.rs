@@ -200,7 +200,7 @@ fn on_new_data<R: LossRecovery>(
 }
 
 /// Takes in a SACK block of an ACK up to `acknowledged`. Returns the bytes that it reports for the
-/// first time.
+/// first time. Most blocks repeat what earlier ACKs have reported (RFC 2018 section 4).
 #[inline(always)]
 pub(crate) fn take_block<R: LossRecovery>(
     core: &mut Core,
@@ -211,10 +211,17 @@ pub(crate) fn take_block<R: LossRecovery>(
 ) -> u64 {
     let start = block.start.max(acknowledged);
     let end = block.end.min(core.stream.max);
-    if core.follows_segments() {
-        core.record_block(now, Range { start, end: block.end }, Range { start, end });
+    if core.may_probe {
+        core.show_block_to_probes(Range { start, end: block.end });
     }
-    recovery.on_block(core, now, Range { start, end });
+    let block = Range { start, end };
+    if start >= end || core.scoreboard.has_sacked(block) {
+        return 0;
+    }
+    if core.follows_segments() {
+        core.record_block(now, block);
+    }
+    recovery.on_block(core, now, block);
     core.scoreboard.sack(start, end)
 }
 
@@ -229,15 +236,23 @@ impl Core {
         }
     }
 
-    /// `block` is the part of a SACK block, `reported`, that was sent in its turn.
-    #[inline(never)]
-    fn record_block(&mut self, now: Time, reported: Range, block: Range) {
+    /// Data that a probe has carried may be in a SACK block.
+    #[cold]
+    fn show_block_to_probes(&mut self, block: Range) {
         let Self { features, scoreboard, stream, .. } = self;
-        let Some(features) = features else { return };
-        if let Some(probes) = &mut features.probes {
-            probes.on_block(reported, stream, scoreboard);
+        let probes = features.as_mut().and_then(|features| features.probes.as_mut());
+        if let Some(probes) = probes {
+            probes.on_block(block, stream, scoreboard);
         }
-        features.measurement.on_sacked(now, scoreboard.holes(block.start, block.end));
+    }
+
+    /// `block` is the part of a SACK block that was sent in its turn.
+    #[inline(never)]
+    fn record_block(&mut self, now: Time, block: Range) {
+        let Self { features, scoreboard, .. } = self;
+        if let Some(features) = features {
+            features.measurement.on_sacked(now, scoreboard.holes(block.start, block.end));
+        }
     }
 
     /// Gives the controller an ACK outside of fast recovery, with `flight` bytes outstanding.

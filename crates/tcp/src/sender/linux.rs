@@ -181,6 +181,7 @@ impl LossRecovery for Linux {
         });
     }
 
+    #[inline(always)]
     fn on_acknowledged(&mut self, core: &mut Core, now: Time, ack: &Acknowledgement) {
         let echoed = ack.round_trip.map(|round_trip| echoed(now, round_trip));
         let (min_rtt, mss, high) = (core.rtt.min(), core.stream.mss, core.episode.recover);
@@ -449,6 +450,7 @@ impl LossRecovery for Linux {
     }
 
     /// In full segments.
+    #[inline]
     fn room(&self, core: &Core, config: &Config) -> u64 {
         let is_open = core.episode.phase == Phase::Open;
         let used =

@@ -116,7 +116,7 @@ pub(super) fn look_again(packet: &mut Option<Packet>) {
 
 impl Core {
     /// A new segment leaves where `room` bytes may. Returns whether it ends a packet.
-    #[cold]
+    #[inline]
     pub(super) fn ends_packet(&mut self, now: Time, room: u64) -> bool {
         let Some(packet) = &self.packet else { return false };
         let most = if packet.is_over(now) { self.segments_of_packet() } else { 0 };
@@ -143,11 +143,18 @@ impl Core {
     }
 
     /// Returns true if the next segment belongs to the packet that is leaving.
+    #[inline]
     pub(super) fn packet_goes_on(&self, now: Time) -> bool {
-        let Some(packet) = self.packet.filter(|packet| packet.left > 0 && packet.at == now) else {
+        let Some(packet) = &self.packet else { return false };
+        if packet.left == 0 || packet.at != now {
             return false;
-        };
-        let Some(again) = packet.again else { return true };
+        }
+        packet.again.is_none_or(|again| self.goes_on_again(again))
+    }
+
+    /// Returns true if the next segment to retransmit follows `again` in one packet.
+    #[cold]
+    fn goes_on_again(&self, again: Again) -> bool {
         let missing = self.scoreboard.flight().and_then(Flight::next_missing_segment);
         missing.is_some_and(|next| next.start == again.end && next.sent_at == again.sent_at)
     }
@@ -158,17 +165,17 @@ impl Core {
     /// largest window (`tcp_xmit_size_goal`).
     #[cold]
     pub(super) fn fills_packet(&self, now: Time) -> bool {
-        let goes_on = |packet: Packet| packet.again.is_none() && packet.gone > 0;
+        let goes_on = |packet: &Packet| packet.again.is_none() && packet.gone > 0;
         self.is_linux
             && self.peer.max_advertised / 2 >= 2 * self.stream.mss
-            && self.packet.is_some_and(goes_on)
+            && self.packet.as_ref().is_some_and(goes_on)
             && self.packet_goes_on(now)
     }
 
     /// Returns true if the next packet waits for the next ACK to be larger. `by_receiver` and
     /// `by_congestion` are the bytes that both windows let go, `available` those that are to be
     /// sent.
-    #[cold]
+    #[inline]
     pub(super) fn defers(
         &mut self,
         now: Time,
@@ -181,7 +188,7 @@ impl Core {
         if is_begun || !self.is_linux || self.episode.phase != Phase::Open {
             return false;
         }
-        if self.packet.is_some_and(|packet| packet.waits) {
+        if self.packet.as_ref().is_some_and(|packet| packet.waits) {
             return true;
         }
         let window = self.peer.advertised.min(self.controller.window().cwnd);
@@ -189,8 +196,8 @@ impl Core {
             || available <= self.stream.mss
             || now.since(self.timers.last_sent.max(self.paced_departure())) > SOON
             || room >= window / WINDOW_DIVISOR
-            || room >= self.segments_of_packet() * self.stream.mss
             || !self.expects_ack(now)
+            || room >= self.segments_of_packet() * self.stream.mss
         {
             return false;
         }

@@ -205,8 +205,7 @@ fn next_new_data<R: LossRecovery, const PACKETS: bool>(
 }
 
 /// The next new segment where packets of several segments are modelled.
-#[cold]
-#[inline(never)]
+#[inline(always)]
 fn next_of_packet<R: LossRecovery>(
     core: &mut Core,
     recovery: &mut R,

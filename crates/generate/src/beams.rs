@@ -1,4 +1,5 @@
-//! Random scenarios with a beam: few terminals, and all schedulers, categories, schemes and classes.
+//! Random scenarios with a beam: few terminals, with all schedulers, categories, schemes and
+//! classes.
 
 use serde_json::{Value as Json, json};
 

@@ -3,8 +3,8 @@
 use recording::{Recording, Values};
 use scenario::Scenario;
 
-/// A count that does not add up, if there is one. `sent` and `received` are the packets of each node
-/// as a host.
+/// A count that does not add up, if there is one. `sent` and `received` are the packets of each
+/// node as a host.
 pub(crate) fn imbalance(
     scenario: &Scenario,
     recording: &Recording,

@@ -10,7 +10,7 @@ endif
 PYTHON_OF_TESTS = .venv/bin/python
 STEPS = fmt ruff ruff-format mypy words deny clippy unit-tests rust-tests doc instructions stubtest stubs python-tests real-time
 
-.PHONY: help run test check nightly engine proxy deb wheel format bench fidelity docs docs-check mutants replay-kernel drill-random soak proxy-soak fuzz kills own-wheel lock clean $(STEPS)
+.PHONY: help run test check nightly engine proxy deb wheel format bench profile fidelity docs docs-check mutants replay-kernel drill-random soak proxy-soak fuzz kills own-wheel lock clean $(STEPS)
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 21
@@ -65,6 +65,9 @@ bench: engine ## side by side with ns-2, ns-3, other emulators and proxies; fail
 	@$(PYTHON_OF_TESTS) benches/emulators.py
 	@$(PYTHON_OF_TESTS) benches/proxy.py
 	@$(PYTHON_OF_TESTS) benches/lab.py
+
+profile: engine ## count instructions and cache misses for docs/performance.md (half an hour), or SECTIONS of it
+	@$(PYTHON_OF_TESTS) benches/performance.py $(SECTIONS)
 
 mutants: ## mutation tests of congestion, tcp, link and middlebox (hours); the result goes to docs/mutants.md
 	@scripts/set-up.sh packages

@@ -71,7 +71,8 @@ USE: list[tuple[str, list[str]]] = [
         "Development",
         [
             "contributing.md", "architecture.md", "decisions.md", "adding-a-controller.md",
-            "mutants.md", "nightly.md", "changelog.md", "all.md", "readme.md", "files",
+            "performance.md", "mutants.md", "nightly.md", "changelog.md", "all.md", "readme.md",
+            "files",
         ],
     ),
 ]  # fmt: skip

@@ -76,7 +76,8 @@ def goals(results: Results) -> list[Goal]:
     if "controllers" in found:
         for scenario, text in (("no loss", "without loss"), ("losses", "with losses")):
             most = worst(found["controllers"], scenario)
-            made.append(Goal(f"any controller, {text}", 2.0, most, "times Reno"))
+            name = f"costliest of {len(found['controllers'])} controllers, {text}"
+            made.append(Goal(name, 2.0, most, "times Reno"))
     if "recoveries" in found:
         ratio = found["recoveries"]["linux"] / found["recoveries"]["sack"]
         made.append(Goal('`recovery = "linux"`', 1.4, ratio, "times SACK"))

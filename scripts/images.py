@@ -27,6 +27,7 @@ FADE = ("compare", "--link", "geo-ka", "--workload", "fade")
 PAPER = ("papers", "run", "adalr")
 ELSEWHERE = {
     "fidelity.png": "`make fidelity`, on a kernel",
+    "performance.svg": "`make profile`, with callgrind",
     "report.png": "`bentpipe report`, and a screenshot of the page",
 }
 SCREEN = {"width": 1400, "height": 860}

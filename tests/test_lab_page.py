@@ -227,6 +227,7 @@ def test_keys_and_values_are_completed_in_the_file(browser: Browser, server: Ser
         text = opened.input_value("#toml")
         opened.fill("#toml", text.rstrip() + "\n\n")
         opened.wait_for_timeout(400)
+        settled(opened)
         opened.focus("#toml")
         opened.keyboard.press("Control+End")
         opened.keyboard.type("[rec")

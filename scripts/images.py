@@ -30,7 +30,7 @@ ELSEWHERE = {
     "performance.svg": "`make profile`, with callgrind",
     "report.png": "`bentpipe report`, and a screenshot of the page",
 }
-SCREEN = {"width": 1400, "height": 860}
+SCREEN = (1400, 860)
 DRAWN = "() => document.querySelectorAll('#differences tbody tr').length > 3"
 
 
@@ -83,7 +83,8 @@ def live_page(target: Path) -> None:
         browser = play.chromium.launch(
             executable_path=shutil.which("chromium"), args=["--no-sandbox"]
         )
-        page = browser.new_page(viewport=SCREEN, color_scheme="light")  # type: ignore[arg-type]
+        width, height = SCREEN
+        page = browser.new_page(viewport={"width": width, "height": height}, color_scheme="light")
         page.goto(lab.address)
         page.wait_for_function(DRAWN)
         page.wait_for_timeout(1000)

@@ -122,8 +122,7 @@ def test_the_page_of_a_report(browser: Browser, tmp_path: Path) -> None:
 @pytest.mark.parametrize("scheme", SCHEMES)
 def test_the_live_page(browser: Browser, scheme: str) -> None:
     server = Server(initial(None, ["duration=10s"], ["cubic", "hybla"], None))
-    dark = "dark" if scheme == "dark" else "light"
-    context = browser.new_context(color_scheme=dark)  # type: ignore[arg-type]
+    context = browser.new_context(color_scheme="dark" if scheme == "dark" else "light")
     try:
         opened = context.new_page()
         opened.goto(server.address)

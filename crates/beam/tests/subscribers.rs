@@ -91,7 +91,7 @@ fn assert_near(found: f64, expected: f64, share: f64) {
     assert!((found / expected - 1.0).abs() < share, "{found} for {expected}");
 }
 
-/// Twenty terminals with 400 kbit/s each take 8 of 10 Mbit/s; nobody gets more.
+/// Twenty terminals with plans of 400 kbit/s take 8 of 10 Mbit/s: none gets more than its plan.
 #[test]
 fn each_terminal_gets_the_rate_of_its_plan() {
     let forward = forward_to(carrier(Classes::default(), Some(plan(400_000))), 20);

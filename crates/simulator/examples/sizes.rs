@@ -2,7 +2,7 @@
 //!
 //!     sizes
 //!
-//! What a box, a vector or a deque refers to is not included.
+//! The memory behind a box, a vector or a deque is not included.
 
 #![allow(clippy::print_stdout, reason = "it is a program that measures")]
 

@@ -184,7 +184,8 @@ impl Flight {
         }
     }
 
-    /// Of those that leave at once, a retransmission may go after a segment that ends later.
+    /// Inserts a departure before those that sort after it. A retransmission may leave together
+    /// with a segment that ends later, and be noted after it.
     #[cold]
     #[inline(never)]
     fn insert_departure(&mut self, departure: Departure) {

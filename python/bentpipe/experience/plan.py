@@ -102,7 +102,7 @@ def with_added(scenario: Scenario, *, alone: bool) -> Plan:
         f"The scenario has no applications of people. Added between {link.ends['from']} and"
         f" {link.ends['to']}, one after the other: {', '.join(times)}. Duration: {start_s:g} s.",
         *refused,
-        *beside([one.name for one in scenario.explain().flows] if own else []),
+        *about_own_flows([one.name for one in scenario.explain().flows] if own else []),
     ]
     applications = applications_of(whole)
     return Plan(whole, applications, added=True, notes=[*notes, *doubts(whole, applications)])
@@ -120,7 +120,7 @@ def doubts(scenario: Scenario, applications: list[Application]) -> list[str]:
     ]
 
 
-def beside(names: list[str]) -> list[str]:
+def about_own_flows(names: list[str]) -> list[str]:
     """A sentence on the flows of the scenario itself, which share the path."""
     if not names:
         return ["The scenario's own flows are left out (--alone)."]

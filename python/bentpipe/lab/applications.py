@@ -1,6 +1,7 @@
 """Controls of the page for applications, and for a beam, where a scenario has them.
 
-Values are those that the schema lists, and a few round ones of keys that take any number.
+A control offers the values of the schema. Where the schema takes any number, it offers a few round
+ones.
 """
 
 from __future__ import annotations

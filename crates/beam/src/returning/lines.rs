@@ -126,7 +126,7 @@ impl<P> Lines<P> {
         packets.pop_front().map(Ok)
     }
 
-    /// A packet joins those that wait for slots.
+    /// Puts a packet into the queue of its class.
     pub fn push(&mut self, waiting: Waiting<P>) {
         let line = self.line(waiting.class.into());
         line.bytes += u64::from(waiting.bytes);

@@ -270,7 +270,7 @@ impl<P> Returning<P> {
         }
     }
 
-    /// A packet joins those that wait for slots.
+    /// Puts a packet into the queue of its terminal, where it waits for slots.
     fn join(&mut self, now: Time, waiting: Waiting<P>) {
         let (number, class) = (waiting.terminal, usize::from(waiting.class));
         let bits = f64::from(8 * (waiting.bytes + rle::WHOLE));

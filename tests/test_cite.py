@@ -277,6 +277,8 @@ def with_mechanism(key: str, name: str, folder: Path) -> bp.Scenario:
         node[rest] = {"preset": name, "satellite": {"towards": ["far"]}}
     elif table == "node":
         node[rest] = name
+    elif table == "flow":
+        pass
     else:
         direction[rest] = VALUES.get(key, name)
     nodes = [node]
@@ -291,6 +293,8 @@ def with_mechanism(key: str, name: str, folder: Path) -> bp.Scenario:
     ends = [{"between": pair, "rate": "10Mbit/s", "delay": "1ms"}
             for pair in (["server", "near"], ["far", "client"])]  # fmt: skip
     flow = {"from": "server", "to": "client", "controller": "cubic", "traffic": {"download": "1kB"}}
+    if table == "flow":
+        flow[rest] = name
     return bp.Scenario.build(node=nodes, link=[satellite, *ends], flow=[flow], duration="10s")
 
 

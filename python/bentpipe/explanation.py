@@ -68,6 +68,8 @@ class Proxy:
     """Flows whose connections it splits."""
     unsplit: list[str]
     """Flows that cross it from one side to the other unsplit, because of their protocol."""
+    hidden: list[str] = field(default_factory=list, kw_only=True)
+    """Flows that cross it unsplit, because a tunnel hides them."""
     accept: str
     """When clients are accepted: "early", "late" or "early-if-known"."""
     connections: int | None
@@ -259,6 +261,31 @@ class Host:
 
 
 @dataclass(frozen=True)
+class TunnelOfFlow:
+    """The tunnel of a flow."""
+
+    protocol: str
+    from_: str
+    """The end that the data enters."""
+    to: str
+    """The end at which the data leaves."""
+    mtu_bytes: int
+    """Length of the longest packet inside."""
+    packet_bytes: int
+    """Length of a full packet of the flow."""
+    outer_bytes: int
+    """Length of the outer packet around it."""
+    established: bool
+    """True if it exists when the run starts."""
+    round_trips: int
+    """Round trips of its set-up."""
+    set_up_ms: float
+    """Duration of its set-up without queues and losses; zero if it exists."""
+    hidden_from: list[str]
+    """Mechanisms between its ends that see one flow, and no TCP."""
+
+
+@dataclass(frozen=True)
 class Flow:
     """A `[[flow]]`; with `count` it stands for several flows, called `name.0`, `name.1`, ..."""
 
@@ -278,6 +305,8 @@ class Flow:
     """Its paths, if it names them, the primary one first."""
     hosts: list[Host] = field(default_factory=list)
     """Both hosts, if one of them has a profile."""
+    tunnel: TunnelOfFlow | None = None
+    """Its tunnel, if it has one."""
 
 
 @dataclass(frozen=True)
@@ -418,6 +447,8 @@ class Explanation:
         for flow in data["flows"]:
             for leg in flow["legs"]:
                 leg["from"] = leg.pop("from_")
+            if tunnel := flow["tunnel"]:
+                tunnel["from"] = tunnel.pop("from_")
         return data
 
     def to_json(self) -> str:
@@ -469,7 +500,9 @@ def flow(data: dict[str, Any]) -> Flow:
     offered = figures.pop("offered", None)
     legs = [dict(one) for one in data.pop("legs", [])]
     hosts = [dict(one) for one in data.pop("hosts", [])]
+    tunnel = dict(data.pop("tunnel", None) or {})
     return Flow(
+        tunnel=TunnelOfFlow(from_=tunnel.pop("from"), **tunnel) if tunnel else None,
         hosts=[
             Host(settings=[HostSetting(**one) for one in host.pop("settings")], **host)
             for host in hosts

@@ -135,22 +135,26 @@ impl Figures {
         ways: [Ends; 2],
     ) -> Self {
         let transport = flow.transport.plan();
-        let packet = scenario.packet_bytes(flow);
+        let hidden = ways.map(|way| scenario.hidden_hops(routes, flow, way));
+        let packet = full_packet(scenario, flow, &hidden[0]);
         let ack = scenario.ack_bytes(flow) as f64;
         let counted = f64::from(transport.packets_per_ack());
         let graph = Graph { scenario, load };
         let hops = ways.map(|(from, to)| routes.path(from, to, &scenario.links));
+        let data = Packets { bytes: packet as f64, flow, hidden: &hidden[0] };
         // What a router forwards the other way for each packet, if both ways lead through it.
-        let there = Way::new(graph, (ways[0], &hops[0]), packet as f64, (&hops[1], ack / counted));
+        let there = Way::new(graph, (ways[0], &hops[0]), &data, (&hops[1], ack / counted));
         let per_ack = transport.packets_per_ack_at(there.slowest.time);
         let other = (&*hops[0], packet as f64 * per_ack);
-        let back = Way::new(graph, (ways[1], &hops[1]), ack, other);
+        let acks = Packets { bytes: ack, flow, hidden: &hidden[1] };
+        let back = Way::new(graph, (ways[1], &hops[1]), &acks, other);
         let propagation = there.propagation + back.propagation;
         let rtt = propagation + there.serialisation + back.serialisation;
         let buffers = transport.window(flow.traffic.streams());
         let window_segments = buffers / u64::from(transport.full_payload());
         let connections = flow.traffic.connections();
-        let payload = f64::from(transport.full_payload()) * 8.0;
+        let headers = scenario.packet_bytes(flow) - u64::from(transport.full_payload());
+        let payload = (packet - headers) as f64 * 8.0;
         let window = (window_segments as f64) * payload * f64::from(connections);
         Self {
             packet_bytes: packet,
@@ -308,6 +312,29 @@ pub(crate) struct Place {
     mean_rate: bool,
 }
 
+/// Packets of one kind of a flow.
+struct Packets<'a> {
+    /// Length outside a tunnel.
+    bytes: f64,
+    flow: &'a Flow,
+    /// The hops on which a tunnel hides them.
+    hidden: &'a [Hop],
+}
+
+impl Packets<'_> {
+    /// Their length on a hop.
+    fn on(&self, scenario: &Scenario, hop: Hop) -> f64 {
+        scenario.bytes_on((self.flow, self.hidden), hop, self.bytes)
+    }
+}
+
+/// Length of a full packet of a flow. QUIC finds a size that fits its tunnel.
+fn full_packet(scenario: &Scenario, flow: &Flow, hidden: &[Hop]) -> u64 {
+    let packet = scenario.packet_bytes(flow);
+    let tunnel = scenario.tunnel_of(flow).filter(|_| !hidden.is_empty());
+    tunnel.map_or(packet, |tunnel| packet.min(tunnel.mtu.into()))
+}
+
 impl Place {
     /// Seconds for a packet of each flow: what makes a place the bottleneck.
     fn round(&self) -> f64 {
@@ -316,15 +343,16 @@ impl Place {
 }
 
 impl Way {
-    /// The way of packets of `packet` bytes along `hops`. For each of them, a router that is also
+    /// The way of packets along `hops`. For each of them, a router that is also
     /// on the `other` way forwards the bytes of `other` there.
     fn new(
         graph: Graph<'_>,
         (ends, hops): (Ends, &[Hop]),
-        packet: f64,
+        packets: &Packets<'_>,
         other: (&[Hop], f64),
     ) -> Self {
         let links = &graph.scenario.links;
+        let packet = packets.bytes;
         let mut places = Vec::new();
         let mut arrives = 1.0;
         let (mut propagation, mut mean_delay) = (0.0, false);
@@ -333,16 +361,16 @@ impl Way {
             propagation += direction.delay.as_secs_f64();
             mean_delay |= direction.trace.mean_delay().is_some();
             #[expect(clippy::cast_possible_truncation, reason = "a packet has at most 65535 bytes")]
-            let bytes = packet as u32;
+            let bytes = packets.on(graph.scenario, *hop) as u32;
             arrives *= 1.0 - loss(direction, bytes);
             // The first node sends; only the nodes between forward.
             if i > 0 {
                 let node = hop.from(links);
                 let both = other.0.iter().skip(1).any(|hop| hop.from(links) == node);
-                let forwarded = packet + if both { other.1 } else { 0.0 };
+                let forwarded = packets.on(graph.scenario, *hop) + if both { other.1 } else { 0.0 };
                 places.extend(router(graph, *hop, forwarded));
             }
-            places.push(link(graph, *hop, packet));
+            places.push(link(graph, *hop, packets));
         }
         let serialisation = places.iter().map(|place| place.time).sum();
         let beams = beam::ways(graph.scenario, ends, packet);
@@ -388,12 +416,15 @@ pub(crate) fn first_place(
 ) -> Option<Place> {
     let [(from, to), _] = flow.ways();
     let hop = routes.path(from, to, &scenario.links).into_iter().next()?;
-    Some(link(Graph { scenario, load }, hop, scenario.packet_bytes(flow) as f64))
+    let hidden = scenario.hidden_hops(routes, flow, (from, to));
+    let bytes = full_packet(scenario, flow, &hidden) as f64;
+    Some(link(Graph { scenario, load }, hop, &Packets { bytes, flow, hidden: &hidden }))
 }
 
-fn link(graph: Graph<'_>, hop: Hop, packet: f64) -> Place {
+fn link(graph: Graph<'_>, hop: Hop, packets: &Packets<'_>) -> Place {
     let direction = hop.direction(&graph.scenario.links);
-    let framed = framed(direction, packet);
+    let packet = packets.bytes;
+    let framed = framed(direction, packets.on(graph.scenario, hop));
     let passing = graph.load.on(hop);
     Place {
         name: hop.name(graph.scenario),

@@ -21,6 +21,7 @@ mod settings;
 mod stp;
 mod text;
 mod timers;
+mod tunnel;
 mod warnings;
 mod xtp;
 
@@ -42,6 +43,7 @@ pub use paths::PathExplanation;
 pub use profiles::{HostExplanation, HostSetting};
 pub use proxy::{LegExplanation, ProxyExplanation, RateExplanation};
 pub use settings::Setting;
+pub use tunnel::TunnelExplanation;
 pub use warnings::{Warning, WarningKind};
 
 /// A scenario explained. It serialises, and its `Display` is for a terminal.
@@ -164,6 +166,9 @@ pub struct FlowExplanation {
     /// Its paths, if it names them, the primary one first.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub paths: Vec<PathExplanation>,
+    /// Its tunnel, if it has one.
+    #[serde(skip_serializing_if = "Option::is_none")]
+    pub tunnel: Option<TunnelExplanation>,
     /// Both ends, if one of them has a profile.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub hosts: Vec<HostExplanation>,
@@ -342,6 +347,7 @@ fn explain_flow(
         figures: figures.clone(),
         legs: Vec::new(),
         paths: Vec::new(),
+        tunnel: tunnel::explain(scenario, routes, flow, figures.packet_bytes),
         hosts: profiles::explain(scenario, flow),
         controller: explain_controller(flow),
         settings,

@@ -27,6 +27,9 @@ pub struct ProxyExplanation {
     pub splits: Vec<String>,
     /// Flows that cross it from one side to the other unsplit, because of their protocol.
     pub unsplit: Vec<String>,
+    /// Flows that cross it unsplit, because a tunnel hides them.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub hidden: Vec<String>,
     /// When clients are accepted: "early", "late" or "early-if-known".
     pub accept: &'static str,
     /// Maximum number of split connections at the same time; `None` without a limit.
@@ -203,13 +206,16 @@ pub(crate) fn explain(
         let crossed = routes.crossed(flow.from, flow.to, scenario);
         !flow.transport.is_tcp() && crossed.iter().any(|(one, _)| *one == node)
     };
-    let unsplit = flows.iter().filter(|(_, flow)| passes(flow));
+    let is_hidden = |flow: &Flow| scenario.hides_from(routes, flow, node);
+    let unsplit = flows.iter().filter(|(_, flow)| passes(flow) && !is_hidden(flow));
+    let hidden = flows.iter().filter(|(_, flow)| is_hidden(flow));
     Some(ProxyExplanation {
         preset: proxy.preset.map(Preset::name),
         terrestrial: names(SideName::Terrestrial),
         satellite: names(SideName::Satellite),
         splits,
         unsplit: unsplit.map(|(explanation, _)| explanation.name.clone()).collect(),
+        hidden: hidden.map(|(explanation, _)| explanation.name.clone()).collect(),
         accept: proxy.policy.accept.name(),
         connections: proxy.policy.connections,
         relay_buffer_bytes: proxy.relay_buffer.get(),

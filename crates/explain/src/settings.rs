@@ -184,7 +184,7 @@ pub(crate) fn of_flow(flow: &Flow, entry: usize, written: &Written) -> Vec<Setti
     if let Some(setting) = written_mss.filter(|setting| setting.text != mss.to_string()) {
         let reason = match flow.transport {
             Transport::Sctp(_) => "packets of 1500 bytes",
-            _ => "by the MTU of its link",
+            _ => "by the MTU of its link or tunnel",
         };
         let text = format!("{mss}, {reason}");
         *setting = Setting::new("transport.mss", Amount::plain(mss), text, true);

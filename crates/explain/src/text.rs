@@ -5,6 +5,7 @@ use std::fmt::{self, Display, Formatter};
 use units::{Bytes, Rate};
 
 use super::mechanism::{MECHANISMS, Mechanism};
+use super::tunnel;
 use super::{
     ControllerExplanation, DirectionExplanation, EventExplanation, Explanation, Figures,
     FlowExplanation, HostExplanation, HostSetting, LegExplanation, MiddleboxExplanation,
@@ -184,18 +185,23 @@ fn proxy(proxy: &ProxyExplanation) -> [String; 2] {
         satellite,
         splits,
         unsplit,
+        hidden,
         accept,
         connections,
         relay_buffer_bytes,
         terrestrial_rate,
         satellite_rate,
     } = proxy;
-    let [terrestrial, satellite, splits] =
-        [terrestrial, satellite, splits].map(|names| names.join(", "));
+    let [terrestrial, satellite] = [terrestrial, satellite].map(|names| names.join(", "));
+    let splits = if splits.is_empty() { "nothing".to_owned() } else { splits.join(", ") };
     let preset = preset.map_or_else(String::new, |name| format!(" {name}"));
     let unsplit = match &**unsplit {
         [] => String::new(),
         names => format!(", not {} (its protocol is no TCP)", names.join(", ")),
+    };
+    let hidden = match &**hidden {
+        [] => String::new(),
+        names => format!(", not {} (a tunnel hides it)", names.join(", ")),
     };
     let limit =
         connections.map_or_else(String::new, |most| format!("; at most {most} connections"));
@@ -209,7 +215,7 @@ fn proxy(proxy: &ProxyExplanation) -> [String; 2] {
     [
         format!("split proxy{preset}: terrestrial side {terrestrial}; satellite side {satellite}"),
         format!(
-            "splits {splits}{unsplit}; accept {accept}{limit}; relay buffer {}{}",
+            "splits {splits}{unsplit}{hidden}; accept {accept}{limit}; relay buffer {}{}",
             Bytes(*relay_buffer_bytes),
             shared.concat()
         ),
@@ -361,6 +367,7 @@ impl Display for FlowExplanation {
             vec!["return route".into(), self.return_route.join(" -> ")],
         ];
         rows.extend(figures(&self.figures));
+        rows.extend(self.tunnel.iter().flat_map(tunnel::rows));
         rows.extend(self.paths.iter().flat_map(path));
         rows.extend(self.legs.iter().map(leg));
         let controller = &self.controller;

@@ -25,6 +25,7 @@ use super::sctp;
 use super::stp;
 use super::text::{bytes, rate};
 use super::timers;
+use super::tunnel;
 use super::xtp;
 use scenario::Routes;
 use scenario::UNSCALED_WINDOW;
@@ -139,6 +140,7 @@ kinds! {
     CompressionWithoutEffect: "header_compression",
     CompressionSpreadsLoss: "header_compression",
     MtuBlackHole: "mtu",
+    TunnelHidesFlow: "tunnel",
     EventWithoutEffect: "event",
     AchievedRate: "trace",
     NoSample: "",
@@ -196,6 +198,8 @@ pub(crate) fn warnings(
             found.chain(silent.map(|(about, text)| (Kind::FeedbackIncomplete, about, text)));
         let notice = loss_notice::flow(scenario, routes, flow).into_iter();
         let found = found.chain(notice.map(|text| (Kind::LossNoticeDoubtful, about, text)));
+        let hidden = explanation.tunnel.as_ref().and_then(tunnel::warning).into_iter();
+        let found = found.chain(hidden.map(|(kind, text)| (kind, about, text)));
         let found = found.map(|(kind, about, text)| warning(kind, about, &explanation.name, text));
         warnings.extend(found);
     }

@@ -110,7 +110,15 @@ impl Coverage {
 
 /// Returns true if no scenario can have both tables.
 fn excludes(first: &str, second: &str) -> bool {
-    are_alternatives(first, second) || needs_tcp(first, second) || needs_tcp(second, first)
+    let excludes =
+        |first: &str, second: &str| needs_tcp(first, second) || needs_fields(first, second);
+    are_alternatives(first, second) || excludes(first, second) || excludes(second, first)
+}
+
+/// Returns true if one table is of routers that read packets and the other of a tunnel that hides
+/// these.
+fn needs_fields(first: &str, second: &str) -> bool {
+    first.starts_with("flow.tunnel(") && second.starts_with("link") && second.contains("feedback(")
 }
 
 /// Returns true if one table is of another protocol and the other of what knows packets of TCP

@@ -228,6 +228,7 @@ fn usual_integer(path: &str) -> u64 {
         "connections" | "pages" => 4,
         "embedded_objects" => 12,
         "mss" => 1460,
+        "mtu" => 1500,
         "seed" | "initial_sequence" => u64::MAX,
         _ => 60,
     }

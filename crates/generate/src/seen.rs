@@ -15,6 +15,8 @@ pub fn seen(scenario: &Scenario) -> Vec<(&'static str, String)> {
         beams: _,
         // Of SCTP, whose tests run both engines.
         addresses: _,
+        // Above both engines, and run on both by their own tests.
+        tunnels: _,
         // Of SCPS-TP: hosts wait for it.
         route_rates: _,
         // Of both engines alike: what is not sent over the network.

@@ -24,6 +24,7 @@ mod settings;
 mod snoop;
 mod split;
 mod spoofing;
+mod tunnel;
 
 pub use ack_filter::{AckFilter, AckFilterSettings, FilterRule};
 pub use compression::{
@@ -44,6 +45,10 @@ pub use split::{
     Policy, Preset, Relay, SideName, SplitLimits, SplitSide, Step, Verdict, conduct,
 };
 pub use spoofing::{Spoofing, SpoofingSettings};
+pub use tunnel::{
+    EspSettings, Flights, MasqueMethod, MasqueSettings, Message, OpenvpnSettings, SetUp,
+    SetUpAction, Tunnel, WireguardSettings,
+};
 
 use link::Mechanism;
 
@@ -52,7 +57,7 @@ pub fn mechanisms() -> Vec<&'static Mechanism> {
     let of_links = [&mtu::ABOUT].into_iter().chain(compression::mechanisms());
     let middleboxes = Middlebox::all();
     let middleboxes = middleboxes.iter().map(Middlebox::about);
-    of_links.chain(middleboxes).chain(Preset::mechanisms()).collect()
+    of_links.chain(middleboxes).chain(Preset::mechanisms()).chain(tunnel::mechanisms()).collect()
 }
 
 #[cfg(test)]

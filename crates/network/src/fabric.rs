@@ -54,6 +54,8 @@ pub enum Counted {
     Port(u16),
     /// Before a port that does not take long packets.
     Gate(u16),
+    /// At both ends of a tunnel, by its number in the scenario.
+    Tunnel(u16),
 }
 
 /// Totals of a state machine at a node or at the ends of a port.
@@ -63,6 +65,14 @@ pub struct NodeReport {
     pub place: Counted,
     /// Names of what is counted, and how many.
     pub counts: Vec<(&'static str, u64)>,
+}
+
+impl NodeReport {
+    /// The counter of this name; zero if there is none.
+    pub fn count(&self, name: &str) -> u64 {
+        let found = self.counts.iter().find(|(counter, _)| *counter == name);
+        found.map_or(0, |(_, number)| *number)
+    }
 }
 
 /// A network that carries packets. Time is an argument and never runs back.
@@ -157,7 +167,7 @@ pub trait Fabric<B> {
     }
 
     /// Packets with the key `key` in [`Packet::flow`] belong to this flow of the scenario. Only
-    /// networks with classes of flows make use of it.
+    /// networks with classes of flows or with tunnels make use of it.
     fn identify(&mut self, key: u32, flow: FlowId) {
         let _ = (key, flow);
     }

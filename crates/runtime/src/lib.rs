@@ -24,6 +24,7 @@ mod nodes;
 mod signals;
 mod topology;
 mod totals;
+mod tunnels;
 
 pub use address::{address, ipv4, ipv6, node};
 pub use application::{

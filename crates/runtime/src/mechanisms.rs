@@ -14,6 +14,7 @@ pub(crate) mod mtu;
 mod policer;
 mod shaper;
 mod trace;
+mod tunnel;
 
 use network::{NodeReport, PortReport};
 use recording::{ExtraTable, TableDefinition};
@@ -99,6 +100,7 @@ mechanisms!(
     demand,
     compression,
     mtu,
+    tunnel,
     impairments,
     shaper,
     policer,

@@ -1,13 +1,14 @@
 //! A network with middleboxes that see the packets that their nodes forward, with feedback fields
-//! that routers treat, with header compression on its links, and with links that do not take long
-//! packets.
+//! that routers treat, with header compression on its links, with links that do not take long
+//! packets, and with tunnels.
 //!
-//! A packet is sent to the first node on its route that has such a middlebox, a decompressor, or a
-//! gate: the start of a link with an MTU. What comes out there is sent on in the same way. So the
+//! A packet is sent to the first node on its route that has such a middlebox, a decompressor, a
+//! gate (the start of a link with an MTU), or an end of a tunnel. What comes out there is sent on in the same way. So the
 //! engines know nothing of it, a network without them pays nothing, and both engines meet the same
 //! state machines at the same instants.
 //!
-//! A decompressor comes before the middlebox of its node, and before a host. Its feedback is a
+//! A decompressor comes before the end of a tunnel, and that before the middlebox of its node and
+//! before a host. Its feedback is a
 //! packet of its own, which takes the other direction of the link.
 //!
 //! Decisions:
@@ -26,7 +27,7 @@ use std::net::IpAddr;
 use link::Priority;
 use middlebox::{AnyDevice, Feedback, Header, Visible};
 use network::{
-    Compressor, Counted, Delivery, Ecn, Fabric, NodeId, NodeReport, Packet, PortReport,
+    Compressor, Counted, Delivery, Ecn, Fabric, FlowId, NodeId, NodeReport, Packet, PortReport,
     QueueFilter, QueueReport, QueueRouter,
 };
 use scenario::Scenario;
@@ -39,17 +40,20 @@ use crate::mechanisms::feedback::{self, Routers, set_routers};
 use crate::mechanisms::middlebox::{has_devices, set_filters};
 use crate::mechanisms::mtu::{self, Gates};
 use crate::topology::number;
+use crate::tunnels::{self, Inner, Outgoing, SetUpMessage, Tunnels};
 
 /// A packet's content with its destination, on its way to the next middlebox.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Passing<B> {
     content: Content<B>,
-    to: NodeId,
+    pub(crate) to: NodeId,
     /// Who has sent it, or the packet that a middlebox has made it of.
-    from: NodeId,
+    pub(crate) from: NodeId,
     pub(crate) field: Field,
     /// Addition of a compressor, until the end of its link.
     pub(crate) compressed: Option<OnLink>,
+    /// What it is outside the tunnel that it is in.
+    pub(crate) inner: Option<Inner>,
 }
 
 /// Content of a packet on its way.
@@ -58,35 +62,57 @@ enum Content<B> {
     Packet(B),
     /// For the compressor of a port.
     Feedback(u16, Feedback),
+    /// For the other end of a tunnel.
+    SetUp(SetUpMessage, u16),
 }
 
 impl<B> Passing<B> {
     /// A packet with an empty field.
     fn new(body: B, from: NodeId, to: NodeId) -> Self {
-        Self { content: Content::Packet(body), to, from, field: Field::default(), compressed: None }
+        Self::of(Content::Packet(body), from, to)
+    }
+
+    fn of(content: Content<B>, from: NodeId, to: NodeId) -> Self {
+        Self { content, to, from, field: Field::default(), compressed: None, inner: None }
+    }
+
+    /// A message of the set-up of a tunnel, with its length as an IP packet.
+    pub(crate) fn of_set_up(message: SetUpMessage, bytes: u16, from: NodeId, to: NodeId) -> Self {
+        Self::of(Content::SetUp(message, bytes), from, to)
+    }
+
+    /// Returns true if no host has sent it.
+    pub(crate) fn is_message(&self) -> bool {
+        !matches!(self.content, Content::Packet(_))
+    }
+
+    /// The packet, if the nodes on its way can read it.
+    fn readable(&self) -> Option<&B> {
+        match &self.content {
+            Content::Packet(body) if self.inner.is_none() => Some(body),
+            _ => None,
+        }
     }
 
     /// For the compressor: the feedback that it carries.
     pub(crate) fn feedback(&self) -> Option<Feedback> {
         match self.content {
             Content::Feedback(_, feedback) => Some(feedback),
-            Content::Packet(_) => None,
+            Content::Packet(_) | Content::SetUp(..) => None,
         }
     }
 }
 
 impl<B: Visible> Visible for Passing<B> {
     fn header(&self) -> Option<Header> {
-        match &self.content {
-            Content::Packet(body) => body.header(),
-            Content::Feedback(..) => None,
-        }
+        self.readable()?.header()
     }
 
     fn bytes(&self) -> u16 {
         match &self.content {
             Content::Packet(body) => body.bytes(),
             Content::Feedback(..) => Feedback::BYTES,
+            Content::SetUp(_, bytes) => *bytes,
         }
     }
 
@@ -96,7 +122,7 @@ impl<B: Visible> Visible for Passing<B> {
         echo: Option<u32>,
         window: Option<u16>,
     ) -> Option<Self> {
-        let Content::Packet(body) = &self.content else { return None };
+        let body = self.readable()?;
         Some(Self::new(body.pure_ack(acknowledgement, echo, window)?, self.from, self.to))
     }
 
@@ -104,12 +130,13 @@ impl<B: Visible> Visible for Passing<B> {
         let content = match &self.content {
             Content::Packet(body) => Content::Packet(body.with_timestamp(value)),
             Content::Feedback(port, feedback) => Content::Feedback(*port, *feedback),
+            Content::SetUp(message, bytes) => Content::SetUp(*message, *bytes),
         };
         Self { content, ..*self }
     }
 
     fn too_big(&self, router: IpAddr, mtu: u16) -> Option<Self> {
-        let Content::Packet(body) = &self.content else { return None };
+        let body = self.readable()?;
         // Nobody knows who sends a message, and nobody answers it.
         Some(Self::new(body.too_big(router, mtu)?, self.from, self.from))
     }
@@ -189,15 +216,17 @@ struct At<B> {
 }
 
 /// Returns true if a scenario needs [`Nodes`]: a middlebox sees the packets that its node forwards,
-/// packets have feedback fields, or a link compresses headers or has an MTU.
+/// packets have feedback fields, a link compresses headers or has an MTU, or a flow has a tunnel.
 pub fn needs_nodes(scenario: &Scenario) -> bool {
     has_devices(scenario)
         || feedback::is_in_use(scenario)
         || compression::is_in_use(scenario)
         || mtu::is_in_use(scenario)
+        || tunnels::is_in_use(scenario)
 }
 
-/// A network with middleboxes at its nodes, feedback fields, and header compression on its links.
+/// A network with middleboxes at its nodes, feedback fields, header compression on its links, and
+/// tunnels.
 pub struct Nodes<B> {
     fabric: Box<dyn Fabric<Passing<B>> + Send>,
     devices: Vec<At<B>>,
@@ -205,8 +234,9 @@ pub struct Nodes<B> {
     receivers: Vec<Receiver>,
     /// The starts of ports with an MTU.
     gates: Gates,
-    /// By node and destination, the next node with a middlebox, a decompressor or a gate, or the
-    /// destination.
+    tunnels: Tunnels<B>,
+    /// By node and destination, the next node with a middlebox, a decompressor, a gate or an end of
+    /// a tunnel, or the destination.
     stops: Vec<Vec<NodeId>>,
     /// The earliest timer of a middlebox, and its place in the list.
     timer: (Time, usize),
@@ -235,13 +265,15 @@ impl<B: Visible> Nodes<B> {
             })
             .collect();
         let gates = Gates::new(scenario);
-        let nodes: Vec<_> = devices.iter().map(|at| at.node).collect();
+        let tunnels = Tunnels::new(scenario);
+        let nodes: Vec<_> = devices.iter().map(|at| at.node).chain(tunnels.ends()).collect();
         let stops = stops(scenario, &nodes, &gates);
         let receivers = compression::set_compressors(scenario, fabric.as_mut());
         let links = if feedback::is_in_use(scenario) { links(scenario) } else { Vec::new() };
         let timer = (Time::NEVER, 0);
         let arrived = Field::default();
-        Self { fabric, devices, receivers, gates, stops, timer, out: Vec::new(), links, arrived }
+        let out = Vec::new();
+        Self { fabric, devices, receivers, gates, tunnels, stops, timer, out, links, arrived }
     }
 
     fn stop(&self, from: NodeId, to: NodeId) -> NodeId {
@@ -263,9 +295,39 @@ impl<B: Visible> Nodes<B> {
 
     /// A node forwards a packet towards its destination, unless the next link does not take it.
     fn pass_on(&mut self, now: Time, node: NodeId, packet: Packet<Passing<B>>) {
-        if self.admits(now, node, &packet) {
-            let to = self.stop(node, packet.body.to);
-            self.fabric.forward(now, node, Packet { to, ..packet });
+        self.go_on(now, Outgoing { node, packet, is_own: false });
+    }
+
+    /// A packet leaves a node, in its tunnel if that begins there.
+    fn go_on(&mut self, now: Time, outgoing: Outgoing<B>) {
+        if self.tunnels.is_empty() {
+            return self.take_link(now, outgoing);
+        }
+        let Outgoing { node, packet, is_own } = outgoing;
+        if let Some(packet) = self.tunnels.enter(now, node, packet) {
+            self.take_link(now, Outgoing { node, packet, is_own });
+        }
+        self.empty_tunnels(now);
+    }
+
+    /// Sends what the ends of tunnels have given out.
+    fn empty_tunnels(&mut self, now: Time) {
+        for outgoing in std::mem::take(&mut self.tunnels.out) {
+            self.take_link(now, outgoing);
+        }
+    }
+
+    /// A packet takes the next link, unless that does not take it.
+    fn take_link(&mut self, now: Time, Outgoing { node, packet, is_own }: Outgoing<B>) {
+        if !self.admits(now, node, &packet) {
+            return;
+        }
+        let to = self.stop(node, packet.body.to);
+        let packet = Packet { to, ..packet };
+        if is_own {
+            self.fabric.send(now, node, packet);
+        } else {
+            self.fabric.forward(now, node, packet);
         }
     }
 
@@ -293,13 +355,7 @@ impl<B: Visible> Nodes<B> {
         let restored = receiver.decompressor.restore(now, &on_link.coded);
         if let Some(feedback) = restored.feedback {
             let content = Content::Feedback(receiver.port, feedback);
-            let body = Passing {
-                content,
-                to: receiver.from,
-                from: receiver.from,
-                field: Field::default(),
-                compressed: None,
-            };
+            let body = Passing::of(content, receiver.from, receiver.from);
             let message = Packet {
                 body,
                 // A flow of its own.
@@ -362,15 +418,16 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
 
     fn send_with(&mut self, now: Time, from: NodeId, packet: Packet<B>, mut field: Field) {
         let Packet { body, flow, to, bytes, priority, ecn } = packet;
-        let stop = self.stop(from, to);
         if let Some(request) = &mut field.request {
             request.links = self.links[usize::from(from.0)][usize::from(to.0)];
         }
         let body = Passing { field, ..Passing::new(body, from, to) };
-        let packet = Packet { body, flow, to: stop, bytes, priority, ecn };
-        if self.admits(now, from, &packet) {
-            self.fabric.send(now, from, packet);
-        }
+        let packet = Packet { body, flow, to, bytes, priority, ecn };
+        self.go_on(now, Outgoing { node: from, packet, is_own: true });
+    }
+
+    fn identify(&mut self, key: u32, flow: FlowId) {
+        self.tunnels.identify(key, flow.0 as usize);
     }
 
     fn forward(&mut self, now: Time, at: NodeId, packet: Packet<B>) {
@@ -411,22 +468,36 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
     }
 
     fn next_event(&self) -> Time {
-        self.fabric.next_event().min(self.timer.0)
+        self.fabric.next_event().min(self.timer.0).min(self.tunnels.next_timer())
     }
 
     fn advance(&mut self) -> Option<Delivery<B>> {
-        let (timer, place) = self.timer;
+        let ((timer, place), set_up) = (self.timer, self.tunnels.next_timer());
+        if set_up < timer.min(self.fabric.next_event()) {
+            self.tunnels.on_timer(set_up);
+            self.empty_tunnels(set_up);
+            return None;
+        }
         if timer < self.fabric.next_event() {
             self.devices[place].device.on_timer(timer, &mut self.out);
             self.send_on(timer, place);
             return None;
         }
         let Delivery { at, packet } = self.fabric.advance()?;
-        let packet = self.restore(at, packet)?;
+        let mut packet = self.restore(at, packet)?;
         let here = packet.to;
+        if packet.body.inner.is_some() {
+            packet = self.tunnels.leave(at, packet);
+            self.empty_tunnels(at);
+        }
         if packet.body.to == here {
             if let Content::Feedback(port, _) = packet.body.content {
                 self.fabric.compressor_feedback(at, port.into(), &packet);
+                return None;
+            }
+            if let Content::SetUp(message, _) = packet.body.content {
+                self.tunnels.on_message(at, here, message);
+                self.empty_tunnels(at);
                 return None;
             }
             let Packet { body, flow, bytes, priority, ecn, .. } = packet;
@@ -474,7 +545,8 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
         };
         let of_nodes: Vec<_> = self.devices.iter().map(report).collect();
         let of_links: Vec<_> = self.receivers.iter().map(of_link).collect();
-        of_nodes.into_iter().chain(of_links).chain(self.gates.reports()).collect()
+        let of_nodes = of_nodes.into_iter().chain(of_links).chain(self.gates.reports());
+        of_nodes.chain(self.tunnels.reports()).collect()
     }
 
     fn hops(&self) -> u64 {

@@ -5,6 +5,7 @@ mod hints;
 mod page;
 mod traffic;
 mod transport;
+mod tunnel;
 
 use std::sync::Arc;
 
@@ -23,6 +24,7 @@ pub use self::hints::{HintSource, PathHints};
 pub use self::page::{After, Handshake, Headers, Http, Milestone, Page, PageObject};
 pub use self::traffic::{Distribution, Loading, OnOff, Traffic, Web, Writes};
 pub use self::transport::{Lengths, Plan, Transport};
+pub use self::tunnel::{Inside, Tunnel};
 pub use link::{
     Aqm, Arq, ArqSettings, Change, Demand, DemandSettings, Errors as Channel, Fec, FecSettings,
     Feedback, LowPriority, Marking, QueueLimit, Settings as Direction, Timeline,
@@ -61,6 +63,8 @@ pub struct Scenario {
     /// Addresses of hosts besides their own. Destinations are numbered with the nodes first, then
     /// these.
     pub addresses: Vec<Address>,
+    /// Tunnels, each of which flows share that have the same ends and the same settings.
+    pub tunnels: Vec<Tunnel>,
     /// Rates of routes of SCPS-TP.
     pub route_rates: Vec<RouteRate>,
     /// Records besides totals.
@@ -294,6 +298,8 @@ pub struct Flow {
     pub paths: Arc<[FlowPath]>,
     /// Gateways that split its connections, in the order in which the data crosses them.
     pub gateways: Arc<[Gateway]>,
+    /// Number of the tunnel that hides its packets.
+    pub tunnel: Option<usize>,
 }
 
 impl Flow {

@@ -30,6 +30,7 @@ mod route_rates;
 mod rules;
 mod sides;
 mod traces;
+mod tunnels;
 
 pub use bounds::shortest_cycle;
 pub(crate) use channels::unreadable;
@@ -74,6 +75,7 @@ pub(crate) fn resolve(
     let (beams, ends) = beams::beams(document, &numbers, &channels, &mut nodes, &mut problems);
     let (mut flows, entries) = flows::flows(document, (tree, directory), &ends, &mut problems);
     let addresses = paths::resolve(document, &numbers, &mut flows, &entries, &mut problems);
+    let tunnels = tunnels::resolve(document, &numbers, &mut flows, &entries, &mut problems);
     let record = &document.record;
     let mut scenario = Scenario {
         name: document.name.as_ref().map_or_else(|| file_name.to_owned(), |name| name.0.clone()),
@@ -88,6 +90,7 @@ pub(crate) fn resolve(
         beams,
         flows,
         addresses,
+        tunnels,
         route_rates: Vec::new(),
         record: Record {
             interval: record.interval,
@@ -96,9 +99,13 @@ pub(crate) fn resolve(
         },
     };
     if problems.is_empty() {
+        tunnels::lead(&mut scenario, &entries, tree, &mut problems);
+    }
+    if problems.is_empty() {
         proxies::split(&mut scenario, &entries, &sides, &mut problems);
         queues::resolve(document, &mut scenario, &mut problems);
         mtu::fit_segments(&mut scenario, &entries, tree, &mut problems);
+        tunnels::check_datagrams(&scenario, &entries, &mut problems);
         buckets::check_bursts(document, &scenario, &mut problems);
         paths::check(&scenario, &entries, &mut problems);
         beams::check(document, &mut scenario, &entries, &mut problems);

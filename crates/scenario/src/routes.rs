@@ -46,9 +46,9 @@ impl Hop {
     }
 }
 
-/// The next hop of every node towards every end of a flow, every address, every middlebox, every
-/// split proxy, every decompressor, and every start of a link with an MTU: packets go from one of
-/// them to the next.
+/// The next hop of every node towards every end of a flow or of a tunnel, every address, every
+/// middlebox, every split proxy, every decompressor, and every start of a link with an MTU: packets
+/// go from one of them to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Routes {
     /// By node, then by destination: nodes that links join, then addresses.
@@ -76,7 +76,9 @@ pub fn routes(scenario: &Scenario) -> Routes {
         starts.filter(|(_, mtu)| mtu.is_some()).map(|(node, _)| node)
     });
     let via = scenario.addresses.iter().map(|address| address.via);
+    let tunnels = scenario.tunnels.iter().flat_map(|tunnel| tunnel.ends);
     let destinations = ends.chain(middleboxes).chain(decompressors).chain(gates).chain(via);
+    let destinations = destinations.chain(tunnels.filter(|end| *end < linked));
     let mut routes = Routes::towards(destinations, linked, &scenario.links);
     let gateways =
         scenario.beams.iter().flat_map(|beam| beam.terminals.clone().map(|_| beam.gateway));

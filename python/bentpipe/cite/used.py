@@ -108,6 +108,8 @@ def of_flow(flow: Flow) -> Iterator[Thing]:
     for host in flow.hosts:
         if host.profile:
             yield Thing("hosts", host.profile, host.status or "published")
+    if flow.tunnel:
+        yield mechanism("flow.tunnel", flow.tunnel.protocol)
     yield from of_settings(settings)
     yield from of_traffic(settings)
 

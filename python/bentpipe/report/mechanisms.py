@@ -42,6 +42,7 @@ TITLES = {
     "header_compression": "Header compression",
     "impairments": "Reordering and duplication",
     "mtu": "MTU",
+    "tunnel": "Tunnels",
     "path_mtu": "Path MTU discovery",
     "ack_control": "ACK congestion control",
     "loss_notices": "Explicit loss notices",

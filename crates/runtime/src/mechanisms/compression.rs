@@ -173,17 +173,11 @@ pub(crate) fn set_compressors<B: Visible>(
     receivers
 }
 
-/// The counter of this name in a report.
-fn count(report: &NodeReport, name: &str) -> u64 {
-    let found = report.counts.iter().find(|(counter, _)| *counter == name);
-    found.map_or(0, |(_, number)| *number)
-}
-
 /// The reports of ports with header compression.
 fn of_ports(reports: &[NodeReport]) -> impl Iterator<Item = (u16, &NodeReport)> {
     reports.iter().filter_map(|report| match report.place {
         Counted::Port(port) => Some((port, report)),
-        Counted::Node(_) | Counted::Gate(_) => None,
+        Counted::Node(_) | Counted::Gate(_) | Counted::Tunnel(_) => None,
     })
 }
 
@@ -203,10 +197,10 @@ impl mechanisms::Recorder for Recorder {
             self.0.push(Sample {
                 link: port.into(),
                 t_s: reports.at.as_secs_f64(),
-                header_bytes: count(report, "header_bytes"),
-                sent_header_bytes: count(report, "sent_header_bytes"),
-                undecodable_packets: count(report, "undecodable_packets"),
-                refreshes: count(report, "refreshes"),
+                header_bytes: report.count("header_bytes"),
+                sent_header_bytes: report.count("sent_header_bytes"),
+                undecodable_packets: report.count("undecodable_packets"),
+                refreshes: report.count("refreshes"),
             });
         }
     }
@@ -225,15 +219,15 @@ impl mechanisms::Recorder for Recorder {
                 link: link.name.clone(),
                 direction: ["forward", "backward"][side].to_owned(),
                 scheme: scheme.name().to_owned(),
-                packets: count(report, "packets"),
-                compressed_packets: count(report, "compressed_packets"),
-                refreshes: count(report, "refreshes"),
-                header_bytes: count(report, "header_bytes"),
-                sent_header_bytes: count(report, "sent_header_bytes"),
-                undecodable_packets: count(report, "undecodable_packets"),
-                repairs: count(report, "repairs"),
-                feedback_packets: count(report, "feedback_packets"),
-                arrived_feedback_packets: count(report, "arrived_feedback_packets"),
+                packets: report.count("packets"),
+                compressed_packets: report.count("compressed_packets"),
+                refreshes: report.count("refreshes"),
+                header_bytes: report.count("header_bytes"),
+                sent_header_bytes: report.count("sent_header_bytes"),
+                undecodable_packets: report.count("undecodable_packets"),
+                repairs: report.count("repairs"),
+                feedback_packets: report.count("feedback_packets"),
+                arrived_feedback_packets: report.count("arrived_feedback_packets"),
             });
         }
         totals.into_table().filled()

@@ -146,6 +146,11 @@ named! {
     Middlebox, MiddleboxName, middlebox::Middlebox
 }
 
+named! {
+    /// A tunnel by its name, or with parameters.
+    Tunnel, TunnelName, middlebox::Tunnel
+}
+
 /// A router with one limit for all packets that it forwards.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
@@ -208,6 +213,11 @@ pub(crate) struct Flow {
     /// `video` and `speedtest`. Default: one session, without an end.
     #[serde(skip_serializing_if = "Option::is_none")]
     pub sessions: Option<applications::sessions::Settings>,
+    /// Tunnel that hides the packets of the flow: between its ends they are one UDP flow. A name
+    /// stands for the tunnel with its defaults, a table sets parameters. Flows whose tunnels have
+    /// the same ends and the same settings share one. Not in a scenario with a beam.
+    #[schemars(extend("default" = "none"))]
+    pub tunnel: Option<Tunnel>,
     /// Transport protocol, with the settings of both ends.
     #[serde(default)]
     pub transport: Transport,

@@ -40,7 +40,7 @@ macro_rules! named {
                     Self::Name($names(name)) => {
                         <$settings>::all().into_iter().find(|one| one.name() == name)
                     }
-                    Self::Table(settings) => Some(*settings),
+                    Self::Table(settings) => Some(Clone::clone(settings)),
                 }
             }
         }

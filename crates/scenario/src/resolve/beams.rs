@@ -522,7 +522,7 @@ pub(super) fn check(
             break;
         }
     }
-    check_network(scenario, problems);
+    check_network(scenario, entries, problems);
 }
 
 /// Queues and plans that never let a packet pass.
@@ -555,7 +555,7 @@ fn check_buffers(
 }
 
 /// Mechanisms that see packets on their way do not know terminals yet.
-fn check_network(scenario: &Scenario, problems: &mut Vec<Problem>) {
+fn check_network(scenario: &Scenario, entries: &[usize], problems: &mut Vec<Problem>) {
     let mut refuse = |path: Path| {
         let expected = "none in a scenario with a beam";
         problems.push(Problem::new(path, expected, "the key"));
@@ -563,6 +563,12 @@ fn check_network(scenario: &Scenario, problems: &mut Vec<Problem>) {
     for (i, node) in scenario.nodes.iter().enumerate() {
         if node.middlebox.is_some() {
             refuse(Path::entry("node", i).key("middlebox"));
+        }
+    }
+    for (flow, entry) in scenario.flows.iter().zip(entries) {
+        if flow.tunnel.is_some() {
+            refuse(Path::entry("flow", *entry).key("tunnel"));
+            break;
         }
     }
     for (i, link) in scenario.links.iter().enumerate() {

@@ -111,6 +111,7 @@ pub(super) fn flows(
                 sessions: flow.sessions,
                 paths: Arc::default(),
                 gateways: none.clone(),
+                tunnel: None,
             });
             entries.push(i);
         }

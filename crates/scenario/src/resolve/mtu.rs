@@ -1,4 +1,4 @@
-//! MTU of the directions of links, and segments that fit the links of their hosts.
+//! MTU of the directions of links, and segments that fit the links and the tunnels of their hosts.
 
 use std::sync::Arc;
 
@@ -38,11 +38,20 @@ pub(super) fn resolve(
     })
 }
 
+/// The least MTU of a link or a tunnel.
+pub(super) fn least(ip: IpVersion) -> u16 {
+    match ip {
+        IpVersion::V4 => LEAST_IPV4,
+        IpVersion::V6 => LEAST_IPV6,
+    }
+}
+
 fn too_small(found: Mtu, ip: IpVersion, path: Path) -> Option<Problem> {
-    let (least, version, because) = match ip {
-        IpVersion::V4 => (LEAST_IPV4, "ipv4", "a segment of TCP has 48 bytes or more"),
-        IpVersion::V6 => (LEAST_IPV6, "ipv6", "no link of IPv6 has less (RFC 8200 section 5)"),
+    let (version, because) = match ip {
+        IpVersion::V4 => ("ipv4", "a segment of TCP has 48 bytes or more"),
+        IpVersion::V6 => ("ipv6", "no link of IPv6 has less (RFC 8200 section 5)"),
     };
+    let least = least(ip);
     (found.bytes < least).then(|| {
         let expected = format!("at least {least} with ip = {version:?}");
         Problem::new(path, expected, found.bytes.to_string()).because(because)
@@ -50,7 +59,8 @@ fn too_small(found: Mtu, ip: IpVersion, path: Path) -> Option<Problem> {
 }
 
 /// A host knows the MTU of its own link, and neither sends nor announces larger segments (RFC 9293
-/// section 3.7.1). The default `mss` becomes what fits. One that is written and does not fit is a
+/// section 3.7.1). The same holds for the tunnel of its flow: it is an interface of the host, or a
+/// router at which it begins limits the segments. The default `mss` becomes what fits. One that is written and does not fit is a
 /// problem.
 pub(super) fn fit_segments(
     scenario: &mut Scenario,
@@ -58,7 +68,7 @@ pub(super) fn fit_segments(
     tree: &Tree,
     problems: &mut Vec<Problem>,
 ) {
-    if scenario.links.iter().all(|link| link.mtu == [None; 2]) {
+    if scenario.links.iter().all(|link| link.mtu == [None; 2]) && scenario.tunnels.is_empty() {
         return;
     }
     let routes = routes(scenario);
@@ -89,12 +99,12 @@ fn fit_flow(
 ) -> Flow {
     let mut flow = scenario.flows[number].clone();
     let stops = flow.stops();
-    let limit = |from: usize, to: usize| own_limit(scenario, routes, from, to);
+    let limit = |from: usize, to: usize| own_limit(scenario, routes, &flow, (from, to));
     // The ends of a leg, and the key that sets the segments of each.
     let legs = stops.windows(2);
     let ends: Vec<_> = legs.map(|leg| [limit(leg[0], leg[1]), limit(leg[1], leg[0])]).collect();
     let last = ends.len() - 1;
-    let host = [&ends[0][0], &ends[last][1]].into_iter().flatten().min_by_key(|one| one.0);
+    let host = [&ends[0][0], &ends[last][1]].into_iter().flatten().min_by_key(|one| one.most);
     let path = Path::entry("flow", entry).key("transport").key("mss");
     if let Some(limit) = host {
         fit(&mut flow.transport, limit, &path, tree, problems);
@@ -119,24 +129,40 @@ fn fit_flow(
     flow
 }
 
-/// The largest segment that fits the link on which a host sends towards another one, and the name
-/// of the link.
+/// The largest segment of a host, and why.
+struct Limit {
+    most: u32,
+    reason: String,
+}
+
+/// The largest segment that fits the link on which a host sends towards another one, or the tunnel
+/// between them.
 fn own_limit(
     scenario: &Scenario,
     routes: &Routes,
-    from: usize,
-    to: usize,
-) -> Option<(u32, String)> {
-    let hop = routes.next(from, to)?;
-    let link = &scenario.links[hop.link as usize];
-    let mtu = link.mtu[usize::from(!hop.forward)]?;
+    flow: &Flow,
+    way: (usize, usize),
+) -> Option<Limit> {
     let headers = scenario.ip.header_bytes() + wire::tcp::HEADER;
-    Some((u32::from(mtu.bytes.saturating_sub(headers)), link.name.clone()))
+    let limit = |mtu: u16, reason| Limit { most: mtu.saturating_sub(headers).into(), reason };
+    let hop = routes.next(way.0, way.1)?;
+    let hidden = scenario.hidden_hops(routes, flow, way);
+    let of_tunnel = scenario.tunnel_of(flow).filter(|_| !hidden.is_empty()).map(|tunnel| {
+        let (name, mtu) = (tunnel.settings.name(), tunnel.mtu);
+        limit(mtu, format!("the tunnel {name:?} of the flow has an MTU of {mtu} bytes"))
+    });
+    let link = &scenario.links[hop.link as usize];
+    // The outer packets fit.
+    let own = link.mtu[usize::from(!hop.forward)].filter(|_| !hidden.contains(&hop));
+    let of_link = own.map(|mtu| {
+        limit(mtu.bytes, format!("the host is at the link {:?} with an `mtu`", link.name))
+    });
+    [of_link, of_tunnel].into_iter().flatten().min_by_key(|limit| limit.most)
 }
 
 fn fit(
     transport: &mut Transport,
-    (most, link): &(u32, String),
+    Limit { most, reason }: &Limit,
     path: &Path,
     tree: &Tree,
     problems: &mut Vec<Problem>,
@@ -148,7 +174,7 @@ fn fit(
     }
     if tree.at(path).is_some() {
         let problem = Problem::new(path.clone(), format!("at most {most}"), mss.to_string());
-        problems.push(problem.because(format!("the host is at the link {link:?} with an `mtu`")));
+        problems.push(problem.because(reason.clone()));
     } else {
         *config = Arc::new(Config { mss: *most, ..Config::clone(config) });
     }

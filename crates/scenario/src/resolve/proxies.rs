@@ -248,6 +248,8 @@ pub(super) fn split(
             _ => gateways(scenario, &routes, &scenario.flows[number], *entry, sides, problems),
         };
         used.extend(gateways.iter().map(|gateway| gateway.node));
+        let flow = &scenario.flows[number];
+        used.extend(sides.keys().filter(|node| scenario.hides_from(&routes, flow, **node)));
         last = Some((*entry, gateways.clone()));
         scenario.flows[number].gateways = gateways;
     }
@@ -353,8 +355,13 @@ fn gateways(
     sides: &Sides,
     problems: &mut Vec<Problem>,
 ) -> Arc<[Gateway]> {
-    let there = routes.crossed(flow.from, flow.to, scenario);
-    let mut back = routes.crossed(flow.to, flow.from, scenario);
+    let seen = |from: usize, to: usize| {
+        let mut crossed = routes.crossed(from, to, scenario);
+        crossed.retain(|(node, _)| !scenario.hides_from(routes, flow, *node));
+        crossed
+    };
+    let there = seen(flow.from, flow.to);
+    let mut back = seen(flow.to, flow.from);
     back.iter_mut().for_each(|(_, sides)| sides.reverse());
     back.reverse();
     if let Some((node, _)) = difference(&there, &back) {

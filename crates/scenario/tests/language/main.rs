@@ -30,6 +30,7 @@ mod refused;
 mod robust;
 mod scps;
 mod traces;
+mod tunnels;
 
 /// A bulk transfer over one link with these keys.
 fn over_a_link(rate: &str, delay: &str, keys: &str) -> String {

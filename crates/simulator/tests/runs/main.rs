@@ -52,6 +52,7 @@ mod sources;
 mod stops;
 mod theory;
 mod traces;
+mod tunnel;
 mod values;
 
 use recording::{Recording, Values};

@@ -1,0 +1,154 @@
+//! Tunnels: bytes around packets, the set-up, and which mechanisms see one flow.
+
+use serde::Serialize;
+
+use super::text::milliseconds;
+use super::warnings::WarningKind as Kind;
+use scenario::model::{Aqm, Flow, Link, Node, Scenario, Tunnel};
+use scenario::{Hop, Routes};
+
+/// The tunnel of a flow.
+#[derive(Clone, Debug, PartialEq, Serialize)]
+pub struct TunnelExplanation {
+    /// The protocol.
+    pub protocol: &'static str,
+    /// The end that the data enters.
+    pub from: String,
+    /// The end at which the data leaves.
+    pub to: String,
+    /// Length of the longest packet inside, in bytes.
+    pub mtu_bytes: u16,
+    /// Length of a full packet of the flow, in bytes.
+    pub packet_bytes: u64,
+    /// Length of the outer packet around it, in bytes.
+    pub outer_bytes: u64,
+    /// True if it exists when the run starts.
+    pub established: bool,
+    /// Round trips of its set-up.
+    pub round_trips: usize,
+    /// Duration of its set-up without queues and losses, in milliseconds. Zero if it exists.
+    pub set_up_ms: f64,
+    /// Mechanisms between its ends that see one flow, and no TCP.
+    pub hidden_from: Vec<String>,
+}
+
+/// The tunnel of a flow, if it has one. `packet` is the length of its full packets.
+pub(crate) fn explain(
+    scenario: &Scenario,
+    routes: &Routes,
+    flow: &Flow,
+    packet: u64,
+) -> Option<TunnelExplanation> {
+    let tunnel = scenario.tunnel_of(flow)?;
+    let hops = routes.path(flow.from, flow.to, &scenario.links);
+    let inside = tunnel.inside(&scenario.links, flow.from, &hops)?;
+    let [from, to] = [inside.enters, 1 - inside.enters].map(|end| tunnel.ends[end]);
+    let settings = &tunnel.settings;
+    let (established, round_trips) = (settings.is_established(), settings.flights().round_trips());
+    let trips = if established { 0 } else { round_trips };
+    let length = u16::try_from(packet).unwrap_or(u16::MAX);
+    let name = |node: usize| scenario.nodes[node].name.clone();
+    Some(TunnelExplanation {
+        protocol: settings.name(),
+        from: name(from),
+        to: name(to),
+        mtu_bytes: tunnel.mtu,
+        packet_bytes: packet,
+        outer_bytes: tunnel.outer(scenario.ip, length).into(),
+        established,
+        round_trips,
+        set_up_ms: trips as f64 * round_trip_ms(scenario, routes, tunnel),
+        hidden_from: hidden_from(scenario, routes, flow),
+    })
+}
+
+/// Propagation delay between the ends and back.
+fn round_trip_ms(scenario: &Scenario, routes: &Routes, tunnel: &Tunnel) -> f64 {
+    let [first, second] = tunnel.ends;
+    let ways = [(first, second), (second, first)].into_iter();
+    let hops = ways.flat_map(|(from, to)| routes.path(from, to, &scenario.links));
+    hops.map(|hop| hop.direction(&scenario.links).delay.as_millis_f64()).sum()
+}
+
+/// The mechanisms that would see the flow without the tunnel.
+fn hidden_from(scenario: &Scenario, routes: &Routes, flow: &Flow) -> Vec<String> {
+    let ways = [(flow.from, flow.to), (flow.to, flow.from)];
+    let hidden: Vec<_> =
+        ways.into_iter().map(|way| scenario.hidden_hops(routes, flow, way)).collect();
+    let links = &scenario.links;
+    let mut found: Vec<String> = Vec::new();
+    for (number, node) in scenario.nodes.iter().enumerate() {
+        let forwards = |hops: &Vec<Hop>| hops.iter().skip(1).any(|hop| hop.from(links) == number);
+        let sends = |hops: &Vec<Hop>| hops.iter().any(|hop| hop.from(links) == number);
+        found.extend(at_node(node, hidden.iter().any(forwards), hidden.iter().any(sends)));
+    }
+    for hop in hidden.iter().flatten() {
+        found.extend(on_hop(scenario, &links[hop.link as usize], *hop));
+    }
+    found
+}
+
+/// Mechanisms at a node that forwards hidden packets, or at least sends them.
+fn at_node(node: &Node, forwards: bool, sends: bool) -> Vec<String> {
+    let proxy = node.proxy.as_ref().filter(|_| forwards);
+    let sees = |in_queues: bool| if in_queues { sends } else { forwards };
+    let middlebox = node.middlebox.filter(|one| sees(one.is_in_queues()));
+    let of_proxy = proxy.map(|_| format!("the split proxy at {}", node.name));
+    let of_box = middlebox.map(|one| format!("{} at {}", one.name(), node.name));
+    of_proxy.into_iter().chain(of_box).collect()
+}
+
+/// Mechanisms on a hop.
+fn on_hop(scenario: &Scenario, link: &Link, hop: Hop) -> Vec<String> {
+    let name = hop.name(scenario);
+    let scheme = link.header_compression[usize::from(!hop.forward)];
+    let compression = scheme.map(|scheme| format!("{} on {name}", scheme.name()));
+    let fair = match hop.direction(&scenario.links).aqm {
+        Some(aqm @ Aqm::FqCodel(_)) => Some(format!("{} on {name}", aqm.name())),
+        _ => None,
+    };
+    compression.into_iter().chain(fair).collect()
+}
+
+/// A proxy or a middlebox that has no effect on the flow.
+pub(crate) fn warning(explained: &TunnelExplanation) -> Option<(Kind, String)> {
+    let TunnelExplanation { protocol, from, to, hidden_from, .. } = explained;
+    (!hidden_from.is_empty()).then(|| {
+        let text = format!(
+            "the tunnel {protocol} from {from} to {to} hides the flow from {}: they see one flow of packets that they \
+             cannot read, and do nothing for its TCP; `between` can end the tunnel there",
+            hidden_from.join(", ")
+        );
+        (Kind::TunnelHidesFlow, text)
+    })
+}
+
+/// The rows of a terminal.
+pub(crate) fn rows(explained: &TunnelExplanation) -> Vec<Vec<String>> {
+    let TunnelExplanation {
+        protocol,
+        from,
+        to,
+        mtu_bytes,
+        packet_bytes,
+        outer_bytes,
+        established,
+        round_trips,
+        set_up_ms,
+        hidden_from,
+    } = explained;
+    let trips = if *round_trips == 1 { "round trip" } else { "round trips" };
+    let set_up = match established {
+        true => "it exists at the start".to_owned(),
+        false => format!("its set-up takes {round_trips} {trips}, {}", milliseconds(*set_up_ms)),
+    };
+    let text = format!(
+        "{protocol} from {from} to {to}: a full packet of {packet_bytes}B is {outer_bytes}B outside, at most \
+         {mtu_bytes}B fit; {set_up}"
+    );
+    let mut rows = vec![vec!["tunnel".to_owned(), text]];
+    if !hidden_from.is_empty() {
+        rows.push(vec!["hidden from".to_owned(), hidden_from.join(", ")]);
+    }
+    rows
+}

@@ -1,0 +1,255 @@
+//! Tunnels of flows: their ends, their MTU, and packets that fit. Segments of TCP are fitted in
+//! `mtu`.
+
+use language::error::Problem;
+use language::path::Path;
+use language::tree::Tree;
+use transport::Protocol;
+
+use super::{Numbers, flows};
+use crate::document::{self, Document};
+use crate::model::{Flow, Inside, Scenario, Tunnel};
+use crate::routes::{Hop, Routes, routes};
+
+/// MTU of a path on which no link has one.
+const USUAL_MTU: u16 = 1500;
+/// The least datagram of QUIC with the header of UDP (RFC 9000 section 14).
+const QUIC_DATAGRAM: u16 = 1200 + wire::udp::HEADER;
+/// Most tunnels: each has two numbers of flows.
+const MOST_TUNNELS: usize = 10_000;
+
+/// The key of the tunnel of an entry.
+fn key(entry: usize) -> Path {
+    Path::entry("flow", entry).key("tunnel")
+}
+
+/// Gives `all` flows their tunnels, which are returned without their MTU.
+pub(super) fn resolve(
+    document: &Document,
+    numbers: &Numbers,
+    all: &mut [Flow],
+    entries: &[usize],
+    problems: &mut Vec<Problem>,
+) -> Vec<Tunnel> {
+    let mut tunnels: Vec<Tunnel> = Vec::new();
+    let mut last = None;
+    for (flow, &entry) in all.iter_mut().zip(entries) {
+        let written = document.flow[entry].tunnel.as_ref().and_then(document::Tunnel::resolve);
+        let Some(settings) = written else { continue };
+        // What is wrong with an entry is said once.
+        let mut own = Vec::new();
+        let Some(ends) = ends(&settings, flow, numbers, entry, &mut own) else {
+            if last.replace(entry) != Some(entry) {
+                problems.append(&mut own);
+            }
+            continue;
+        };
+        let is_same = |other: &Tunnel| {
+            let reversed = [other.ends[1], other.ends[0]];
+            without_ends(&other.settings) == without_ends(&settings)
+                && (other.ends == ends || reversed == ends)
+        };
+        let known = tunnels.iter().position(is_same);
+        if known.is_none() && tunnels.len() == MOST_TUNNELS {
+            let expected = format!("at most {MOST_TUNNELS} tunnels");
+            problems.push(Problem::new(key(entry), expected, "more"));
+            return tunnels;
+        }
+        flow.tunnel = Some(known.unwrap_or_else(|| {
+            tunnels.push(Tunnel { ends, settings, mtu: 0 });
+            tunnels.len() - 1
+        }));
+    }
+    tunnels
+}
+
+/// Settings that do not name the ends: those of two tunnels with the same ends are compared.
+fn without_ends(settings: &middlebox::Tunnel) -> middlebox::Tunnel {
+    settings.clone().with_between(None)
+}
+
+/// The nodes at the ends of a tunnel.
+fn ends(
+    settings: &middlebox::Tunnel,
+    flow: &Flow,
+    numbers: &Numbers,
+    entry: usize,
+    problems: &mut Vec<Problem>,
+) -> Option<[usize; 2]> {
+    let Some(names) = settings.between() else { return Some([flow.from, flow.to]) };
+    let place = key(entry).key("between");
+    let mut named = names
+        .iter()
+        .enumerate()
+        .map(|(i, name)| flows::node(&name.0, numbers, place.index(i), problems));
+    let (first, second) = (named.next()??, named.next()??);
+    if first == second {
+        let found = format!("{:?} twice", names[0].0);
+        problems.push(Problem::new(place, "two different nodes", found));
+        return None;
+    }
+    Some([first, second])
+}
+
+/// Checks the way of each flow through its tunnel, and sets the MTU of each tunnel.
+pub(super) fn lead(
+    scenario: &mut Scenario,
+    entries: &[usize],
+    tree: &Tree,
+    problems: &mut Vec<Problem>,
+) {
+    if scenario.tunnels.is_empty() {
+        return;
+    }
+    let routes = routes(scenario);
+    let mut last = None;
+    for (number, &entry) in entries.iter().enumerate() {
+        if scenario.flows[number].tunnel.is_none() || last.replace(entry) == Some(entry) {
+            continue;
+        }
+        lead_flow(scenario, &routes, (number, entry), tree, problems);
+    }
+}
+
+fn lead_flow(
+    scenario: &mut Scenario,
+    routes: &Routes,
+    (number, entry): (usize, usize),
+    tree: &Tree,
+    problems: &mut Vec<Problem>,
+) {
+    let flow = &scenario.flows[number];
+    let Some(tunnel) = flow.tunnel.map(|tunnel| &scenario.tunnels[tunnel]) else { return };
+    let found = problems.len();
+    problems.extend(unsuitable(scenario, flow, tunnel, entry));
+    problems.extend(astray(scenario, routes, flow, tunnel, entry));
+    if problems.len() > found {
+        return;
+    }
+    let mtu = mtu(scenario, routes, tunnel, entry, tree, problems);
+    let place = flow.tunnel;
+    if let Some(tunnel) = place.and_then(|place| scenario.tunnels.get_mut(place)) {
+        tunnel.mtu = mtu;
+    }
+}
+
+/// A flow whose packets this tunnel cannot carry.
+fn unsuitable(scenario: &Scenario, flow: &Flow, tunnel: &Tunnel, entry: usize) -> Option<Problem> {
+    let name = flow.protocol().name();
+    if tunnel.settings.carries_udp_only()
+        && !matches!(flow.protocol(), Protocol::Udp | Protocol::Quic)
+    {
+        let expected = "\"connect-ip\", or a flow over \"quic\" or \"udp\"";
+        let problem = Problem::new(key(entry).key("method"), expected, "\"connect-udp\"");
+        return Some(problem.because(format!("a flow over {name:?} has no payload of UDP")));
+    }
+    let routers = scenario.links.iter().flat_map(|link| link.sides());
+    let mut routers = routers.filter_map(|(_, side)| side.feedback);
+    if let Some(feedback) = routers.next() {
+        let problem =
+            Problem::new(key(entry), "no tunnel", format!("{:?}", tunnel.settings.name()));
+        let reason =
+            format!("routers with feedback = {:?} do not see its packets", feedback.name());
+        return Some(problem.because(reason));
+    }
+    (!flow.paths.is_empty()).then(|| {
+        let problem =
+            Problem::new(key(entry), "no tunnel", format!("{:?}", tunnel.settings.name()));
+        problem.because("transport.sctp.paths gives the flow several paths, and a tunnel has one")
+    })
+}
+
+/// Data and ACKs must pass both ends, and on the route that the outer packets take.
+fn astray(
+    scenario: &Scenario,
+    routes: &Routes,
+    flow: &Flow,
+    tunnel: &Tunnel,
+    entry: usize,
+) -> Option<Problem> {
+    let name = |node: usize| format!("{:?}", scenario.nodes[node].name);
+    let names = |[first, second]: [usize; 2]| format!("{} and {}", name(first), name(second));
+    let links = &scenario.links;
+    let place = key(entry).key("between");
+    let ways = [(flow.from, flow.to), (flow.to, flow.from)];
+    let paths = ways.map(|(from, to)| (from, routes.path(from, to, links)));
+    let insides = paths.each_ref().map(|(from, hops)| tunnel.inside(links, *from, hops));
+    let [Some(there), Some(back)] = insides else {
+        let passed = paths[0].1.iter().map(|hop| name(hop.to(links)));
+        let passed: Vec<_> = std::iter::once(name(flow.from)).chain(passed).collect();
+        let problem = Problem::new(place, "two nodes that the flow passes", names(tunnel.ends));
+        return Some(problem.because(format!("its data passes {}", passed.join(", "))));
+    };
+    let outer = |enters: usize| routes.path(tunnel.ends[enters], tunnel.ends[1 - enters], links);
+    let is_same = |(_, hops): &(usize, Vec<Hop>), inside: &Inside| {
+        outer(inside.enters) == hops[inside.hops.clone()]
+    };
+    let leads =
+        there.enters != back.enters && is_same(&paths[0], &there) && is_same(&paths[1], &back);
+    (!leads).then(|| {
+        let problem = Problem::new(place, "nodes with one best route", names(tunnel.ends));
+        problem.because("outer packets and those of the flow would take different links")
+    })
+}
+
+/// The MTU of a tunnel: that which is written, or the usual one of the program.
+fn mtu(
+    scenario: &Scenario,
+    routes: &Routes,
+    tunnel: &Tunnel,
+    entry: usize,
+    tree: &Tree,
+    problems: &mut Vec<Problem>,
+) -> u16 {
+    let Tunnel { ends: [first, second], settings, .. } = tunnel;
+    let ip = scenario.ip;
+    let ways = [(*first, *second), (*second, *first)];
+    let hops = ways.into_iter().flat_map(|(from, to)| routes.path(from, to, &scenario.links));
+    let limits = hops.filter_map(|hop| {
+        let link = &scenario.links[hop.link as usize];
+        Some((link.mtu[usize::from(!hop.forward)]?.bytes, &link.name))
+    });
+    let narrowest = limits.min();
+    let path = narrowest.map_or(USUAL_MTU, |(bytes, _)| bytes);
+    let usual = settings.usual_mtu(ip, path);
+    let Some(written) = settings.mtu() else {
+        if usual < super::mtu::least(ip) {
+            let problem = Problem::new(key(entry), "no tunnel", format!("{:?}", settings.name()));
+            problems
+                .push(problem.because(format!("packets inside would have at most {usual} bytes")));
+        }
+        return usual;
+    };
+    let (path, reason) = match narrowest {
+        Some((bytes, link)) => (bytes, format!("the link {link:?} has an `mtu` of {bytes}")),
+        None => (u16::MAX, "an IP packet has at most 65535 bytes".to_owned()),
+    };
+    let (least, largest) = (super::mtu::least(ip), settings.largest_mtu(ip, path));
+    if !(least..=largest).contains(&written) {
+        let place = key(entry).key("mtu");
+        debug_assert!(tree.at(&place).is_some());
+        let expected = format!("{least} to {largest}");
+        problems.push(Problem::new(place, expected, written.to_string()).because(reason));
+    }
+    written
+}
+
+/// Packets that are no segments of TCP fit into the tunnel of their flow, too. QUIC finds the size by
+/// itself.
+pub(super) fn check_datagrams(scenario: &Scenario, entries: &[usize], problems: &mut Vec<Problem>) {
+    let mut last = None;
+    for (flow, &entry) in scenario.flows.iter().zip(entries) {
+        let Some(tunnel) = scenario.tunnel_of(flow) else { continue };
+        let longest = match flow.protocol() {
+            Protocol::Quic => u64::from(scenario.ip.header_bytes() + QUIC_DATAGRAM),
+            _ if flow.transport.is_tcp() => continue,
+            _ => scenario.longest_packet_bytes(flow),
+        };
+        if longest > u64::from(tunnel.mtu) && last.replace(entry) != Some(entry) {
+            let expected = format!("a tunnel for packets of {longest} bytes");
+            let problem = Problem::new(key(entry), expected, format!("an MTU of {}", tunnel.mtu));
+            let reason = format!("the flow has them with {:?}", flow.protocol().name());
+            problems.push(problem.because(reason));
+        }
+    }
+}

@@ -1,0 +1,271 @@
+//! Tunnels: bytes on links, set-ups, and which mechanisms between their ends still work.
+
+use recording::{Recording, Values};
+use scenario::Scenario;
+use simulator::Options;
+
+use super::proxy::legs;
+use super::{parse, run, total};
+
+/// A path over a satellite with a gateway on each side: server, hub, terminal, client. `nodes` and
+/// `flow` are TOML.
+fn path(nodes: &str, link: &str, flow: &str) -> String {
+    format!(
+        r#"
+duration = "120s"
+{nodes}
+[[link]]
+between = ["server", "hub"]
+rate = "100Mbit/s"
+delay = "10ms"
+[[link]]
+between = ["hub", "terminal"]
+rate = "10Mbit/s"
+delay = "250ms"
+queue = {{ packets = 600 }}
+{link}
+[[link]]
+between = ["terminal", "client"]
+rate = "100Mbit/s"
+delay = "1ms"
+[[flow]]
+name = "office"
+from = "server"
+to = "client"
+controller = "cubic"
+{flow}
+"#
+    )
+}
+
+const DOWNLOAD: &str = r#"traffic = { download = "2MB" }"#;
+
+fn seconds(recording: &Recording) -> f64 {
+    recording.flows[0].completion_s.unwrap()
+}
+
+/// A cell of the table of tunnels.
+fn cell(recording: &Recording, column: &str) -> f64 {
+    let table = recording.tables.iter().find(|one| one.name() == "tunnel").unwrap();
+    let columns = table.columns();
+    match &columns.iter().find(|one| one.name == column).unwrap().values {
+        Values::U64(counts) => counts[0] as f64,
+        Values::F64(values) => values[0],
+        _ => panic!("{column} is a number"),
+    }
+}
+
+fn both_engines(scenario: &Scenario) -> Recording {
+    let [fast, slow] = [simulator::run, simulator::run_on_reference]
+        .map(|run| run(scenario, 3, Options::default()));
+    let [left, right] =
+        [&fast, &slow].map(|one| Recording { wall_s: 0.0, events: 0, ..one.clone() });
+    assert_eq!(left, right);
+    fast
+}
+
+/// 1368 bytes of payload with timestamps in 1480, and 1448 in 1500 (the sheet of the protocol).
+#[test]
+fn a_bulk_flow_through_wireguard_has_its_efficiency() {
+    let bulk = |tunnel: &str, mss: u32| {
+        let transport = format!(
+            "transport = {{ timestamps = true, receive_buffer = \"8MB\"{} }}",
+            if mss == 0 { String::new() } else { format!(", mss = {mss}") }
+        );
+        run(&path("", "", &format!("{tunnel}\n{transport}\ntraffic = {{ bulk = \"40MB\" }}")))
+    };
+    let slope = |recording: &Recording| {
+        // Bytes on the satellite link per byte of payload, without the start.
+        let link = recording.links.iter().find(|one| one.link == "hub-terminal").unwrap();
+        recording.flows[0].bytes as f64 / link.delivered_bytes as f64
+    };
+    let (plain, hidden) = (slope(&bulk("", 0)), slope(&bulk("tunnel = \"wireguard\"", 0)));
+    assert!((plain - 1448.0 / 1500.0).abs() < 1e-3, "{plain}");
+    assert!((hidden - 1368.0 / 1480.0).abs() < 1e-3, "{hidden}");
+}
+
+/// Each protocol: the inner packets are those that hosts send, the outer ones longer by its bytes.
+#[test]
+fn packets_of_every_protocol_are_longer_on_the_links_by_its_bytes() {
+    for tunnel in middlebox::Tunnel::all() {
+        let name = tunnel.name();
+        let flow = format!("tunnel = \"{name}\"\n{DOWNLOAD}");
+        let recording = both_engines(&parse(&path("", "", &flow)));
+        assert!(recording.flows[0].completed, "{name}");
+        let packets = cell(&recording, "packets");
+        let added = (cell(&recording, "outer_bytes") - cell(&recording, "inner_bytes")) / packets;
+        let expected = match name {
+            "wireguard" => 60.0..=76.0,
+            "esp" => 54.0..=57.0,
+            "openvpn" => 52.0..=52.0,
+            _ => 60.0..=60.0,
+        };
+        assert!(expected.contains(&added), "{name}: {added}");
+        // All packets of both directions, and the messages of the set-up.
+        let link = recording.links.iter().filter(|one| one.link == "hub-terminal");
+        let sent: u64 = link.map(|one| one.delivered_packets).sum();
+        assert_eq!(sent as f64, packets + cell(&recording, "set_up_packets"), "{name}");
+    }
+}
+
+/// Without a queue, a set-up delays everything by its round trips of 522 ms.
+#[test]
+fn a_set_up_delays_the_first_packet_by_its_round_trips() {
+    for tunnel in middlebox::Tunnel::all() {
+        let name = tunnel.name();
+        let time = |established: bool| {
+            let tunnel = format!("{{ name = \"{name}\", established = {established} }}");
+            let flow = format!("tunnel = {tunnel}\ntraffic = {{ download = \"1kB\" }}");
+            seconds(&run(&path("", "", &flow)))
+        };
+        let trips = tunnel.flights().round_trips() as f64;
+        let added = time(false) - time(true);
+        // Serialisation of its messages.
+        assert!((added - trips * 0.522).abs() < 0.012 * trips, "{name}: {added}");
+    }
+}
+
+/// A lost message of the set-up costs a timeout, and the transfer goes on.
+#[test]
+fn a_set_up_survives_an_outage() {
+    let outage = r#"event = [{ at = "0s", outage = "3s" }]"#;
+    for tunnel in middlebox::Tunnel::all() {
+        let flow = format!("tunnel = \"{}\"\n{DOWNLOAD}", tunnel.name());
+        let queue = format!("{outage}\nqueue = {{ packets = 1 }}");
+        let text = path("", "", &flow).replace("queue = { packets = 600 }", &queue);
+        let recording = run(&text);
+        assert!(recording.flows[0].bytes > 100_000, "{}", tunnel.name());
+    }
+}
+
+const PROXIES: &str = r#"
+[[node]]
+name = "hub"
+proxy = {}
+[[node]]
+name = "terminal"
+proxy = {}
+"#;
+
+/// A proxy splits where it sees TCP: outside the tunnel, or at its end.
+#[test]
+fn a_proxy_inside_a_tunnel_does_not_split() {
+    let of = |tunnel: &str| parse(&path(PROXIES, "", &format!("{tunnel}\n{DOWNLOAD}")));
+    let gateways = |scenario: &Scenario| scenario.flows[0].gateways.len();
+    let plain = of("");
+    assert_eq!(gateways(&plain), 2);
+    let whole = of("tunnel = \"wireguard\"");
+    assert_eq!(gateways(&whole), 0);
+    let around = of(r#"tunnel = { name = "wireguard", between = ["hub", "terminal"] }"#);
+    assert_eq!(gateways(&around), 2);
+    let half = of(r#"tunnel = { name = "wireguard", between = ["server", "terminal"] }"#);
+    assert_eq!(gateways(&half), 1);
+    let runs = [&plain, &whole, &around, &half].map(both_engines);
+    assert!(runs.iter().all(|run| run.flows[0].completed));
+    let [plain, whole, around, _] = &runs;
+    assert_eq!(legs(plain, "bytes").len(), 3);
+    assert!(whole.tables.iter().all(|table| table.name() != "legs"));
+    // The proxies spare round trips to everyone who is not hidden from them.
+    assert!(seconds(whole) > seconds(plain) + 0.5, "{} {}", seconds(whole), seconds(plain));
+    assert!(seconds(around) < seconds(whole), "{} {}", seconds(around), seconds(whole));
+}
+
+/// Header compression and an ACK filter have nothing to read, and a fair queue sees one flow.
+#[test]
+fn mechanisms_between_the_ends_see_no_tcp() {
+    let compressed = r#"header_compression = "rohc""#;
+    let run_with = |nodes: &str, link: &str, tunnel: &str| {
+        both_engines(&parse(&path(nodes, link, &format!("{tunnel}\n{DOWNLOAD}"))))
+    };
+    let hidden = "tunnel = { name = \"wireguard\", established = true }";
+    let bytes =
+        |recording: &Recording| total(recording, "header_compression", "compressed_packets");
+    assert!(bytes(&run_with("", compressed, "")) > 100);
+    assert_eq!(bytes(&run_with("", compressed, hidden)), 0);
+    let filter = "[[node]]\nname = \"terminal\"\nmiddlebox = \"ack-filter\"";
+    let slow = "backward = { rate = \"64kbit/s\" }";
+    let filtered = |recording: &Recording| {
+        let table = recording.tables.iter().find(|one| one.name() == "middlebox").unwrap();
+        let columns = table.columns();
+        let Values::U64(counts) = &columns.last().unwrap().values else { panic!() };
+        counts[0]
+    };
+    assert!(filtered(&run_with(filter, slow, "")) > 20);
+    assert_eq!(filtered(&run_with(filter, slow, hidden)), 0);
+}
+
+/// Eight flows in a tunnel and one outside share a fair queue: the tunnel has one share.
+#[test]
+fn a_fair_queue_gives_a_tunnel_one_share() {
+    let shares = |tunnel: &str| {
+        let flow = format!("count = 8\n{tunnel}\ntraffic = {{ bulk = \"unlimited\" }}");
+        let other = r#"
+[[flow]]
+name = "other"
+from = "server"
+to = "client"
+controller = "cubic"
+traffic = { bulk = "unlimited" }
+"#;
+        let text = path("", "aqm = \"fq-codel\"", &flow) + other;
+        let text = text.replace("250ms", "20ms").replace("\"120s\"", "\"60s\"");
+        let recording = both_engines(&parse(&text));
+        let goodput: Vec<_> = recording.flows.iter().map(|flow| flow.bytes as f64).collect();
+        goodput[8] / goodput.iter().sum::<f64>()
+    };
+    let (apart, hidden) = (shares(""), shares("tunnel = \"wireguard\""));
+    assert!((apart - 1.0 / 9.0).abs() < 0.03, "{apart}");
+    assert!((hidden - 0.5).abs() < 0.06, "{hidden}");
+}
+
+/// WireGuard copies ECN into the outer header and back (RFC 6040), and OpenVPN does not.
+#[test]
+fn marks_pass_only_tunnels_that_copy_them() {
+    let of = |tunnel: &str| {
+        let flow = format!(
+            "tunnel = {{ name = \"{tunnel}\", established = true }}\n\
+             transport = {{ ecn = true, receive_buffer = \"8MB\" }}\ntraffic = {{ bulk = \"20MB\" }}"
+        );
+        let text = path("", "aqm = \"codel\"", &flow).replace("250ms", "25ms");
+        let recording = both_engines(&parse(&text));
+        let marked = total(&recording, "aqm", "marked_packets");
+        (marked, recording.flows[0].tcp().unwrap().segments_retransmitted)
+    };
+    let (marked, retransmitted) = of("wireguard");
+    assert!(marked > 0 && retransmitted == 0, "{marked} {retransmitted}");
+    let (marked, retransmitted) = of("openvpn");
+    assert!(marked == 0 && retransmitted > 0, "{marked} {retransmitted}");
+}
+
+/// QUIC probes for the size of the path, and the tunnel discards what is too long for it.
+#[test]
+fn quic_finds_the_size_that_the_tunnel_takes() {
+    let flow = "transport = { protocol = \"quic\" }\ntunnel = \"wireguard\"\ntraffic = { download = \"2MB\" }";
+    let recording = both_engines(&parse(&path("", "", flow)));
+    assert!(recording.flows[0].completed);
+    assert!(cell(&recording, "too_big_packets") >= 1.0);
+}
+
+/// Calls go through tunnels, too: CONNECT-UDP carries their payload without headers.
+#[test]
+fn datagrams_pass_a_masque_proxy_without_their_headers() {
+    let call = |method: &str| {
+        let text = path(
+            "",
+            "",
+            &format!(
+                "transport = {{ protocol = \"udp\" }}\n\
+             tunnel = {{ name = \"masque\", method = \"{method}\" }}\ntraffic = {{ call = {{}} }}"
+            ),
+        );
+        both_engines(&parse(
+            &text.replace("controller = \"cubic\"\n", "").replace("\"120s\"", "\"5s\""),
+        ))
+    };
+    let [whole, payload] = ["connect-ip", "connect-udp"].map(|method| {
+        let recording = call(method);
+        assert!(recording.flows[0].bytes > 10_000, "{method}");
+        cell(&recording, "outer_bytes") / cell(&recording, "packets")
+    });
+    assert!((whole - payload - 28.0).abs() < 1e-9, "{whole} {payload}");
+}

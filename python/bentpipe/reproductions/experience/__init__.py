@@ -1,0 +1,1 @@
+"""Published results of pages, proxies and tunnels over satellites."""

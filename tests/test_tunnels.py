@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -89,3 +90,29 @@ def test_a_proxy_helps_where_the_tunnel_ends() -> None:
     end = "{ name = 'wireguard', between = ['client', 'terminal'], established = true }"
     whole = "{ name = 'wireguard', between = ['client', 'office'], established = true }"
     assert load_s(end) < 1.02 * load_s("none") < load_s(whole)
+
+
+TUNNELS = {
+    "none": "none",
+    "WireGuard from the client to the office": "['client', 'office']",
+    "WireGuard between the proxies": "['hub', 'terminal']",
+}
+ROW = re.compile(r"^\| (yes|no) \| ([^|]+) \| ([23]) \| ([0-9.]+) \| ([0-9.]+) \|$", re.MULTILINE)
+
+
+def test_the_table_of_the_page_is_what_the_example_gives() -> None:
+    rows = ROW.findall((EXAMPLE.parents[1] / "docs/tunnels.md").read_text())
+    assert len(rows) == 6
+    for proxies, tunnel, http, page, download in rows:
+        ends = TUNNELS[tunnel]
+        settings = f"{{ name = 'wireguard', between = {ends}, established = true }}"
+        sets = [f"flow.0.tunnel={ends if ends == 'none' else settings}"]
+        if proxies == "no":
+            sets += ["node.0.proxy=none", "node.1.proxy=none"]
+        if http == "3":
+            sets.append("flow.0.transport={ protocol = 'quic' }")
+        loads = run(Scenario.load(EXAMPLE, sets)).table("page_loads")
+        assert f"{loads['load_s'][0]:.2f}" == page
+        sets.append("flow.0.traffic={ download = '5MB' }")
+        [flow] = run(Scenario.load(EXAMPLE, sets)).recording.flows
+        assert f"{flow.completion_s:.2f}" == download

@@ -101,9 +101,12 @@ trait Protocol {
     }
 }
 
+/// The largest MTU of a tunnel: its outer packets are IP packets, too.
+const LARGEST_MTU: u16 = 65_000;
+
 /// The largest inner packet whose outer packet has at most `path` bytes.
 fn largest(path: u16, outer: impl Fn(u16) -> u16) -> u16 {
-    (0..=path).rev().find(|inner| outer(*inner) <= path).unwrap_or(0)
+    (0..=path.min(LARGEST_MTU)).rev().find(|inner| outer(*inner) <= path).unwrap_or(0)
 }
 
 /// Bytes of the headers of IP and UDP.

@@ -53,7 +53,7 @@ fn openvpn_and_masque_add_constant_bytes() {
 fn the_usual_mtu_of_each_protocol_fits_every_path() {
     for tunnel in Tunnel::all() {
         for ip in [V4, V6] {
-            for path in [576, 1280, 1492, 1500, 9000] {
+            for path in [576, 1280, 1492, 1500, 9000, u16::MAX] {
                 let mtu = tunnel.usual_mtu(ip, path);
                 assert!(tunnel.outer(ip, mtu, mtu) <= path, "{} {path}", tunnel.name());
                 assert!(mtu <= tunnel.largest_mtu(ip, path));

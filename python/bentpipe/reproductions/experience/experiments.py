@@ -40,9 +40,9 @@ def _tunnel(name: str) -> str:
     return f"flow.0.tunnel={{ name = '{name}', {ends} }}"
 
 
-def _quic_proxies() -> tuple[str, ...]:
+def _quic_proxies(controller: str = "cubic") -> tuple[str, ...]:
     """QPEP: TCP ends at both gateways, and QUIC with tickets is between them."""
-    side = "protocol = 'quic', controller = 'cubic', quic = { zero_rtt = true }"
+    side = f"protocol = 'quic', controller = '{controller}', quic = {{ zero_rtt = true }}"
     towards = {0: "terminal", 1: "hub"}
     return tuple(
         f"node.{node}.proxy={{ satellite = {{ towards = ['{name}'], {side} }} }}"
@@ -144,7 +144,25 @@ def trials() -> Mapping[str, Plan]:
             for name, job in pages.items()
             if name.partition("/")[2] in proxied
         },
+        "one origin": {
+            name: job.with_sets(_one_origin(name.partition("/")[2])) for name, job in pages.items()
+        },
+        "QUIC with BBR between the gateways": {
+            name: job.with_sets(*_quic_proxies("bbr"))
+            for name, job in pages.items()
+            if name.endswith("/h2-qpep")
+        },
     }
+
+
+def _one_origin(case: str) -> str:
+    """A page whose objects are all of one origin: 60 images of 15 kB."""
+    version = {"h1": "1.1", "h2": "2", "h3": "3"}[case.partition("-")[0]]
+    objects = (
+        "{ name = 'document', bytes = '20kB' }, { name = 'image', bytes = '15kB', count = 60 }"
+    )
+    page = f"objects = [{objects}], http = '{version}', pages = 3, interval = '60s'"
+    return f"flow.0.traffic={{ page = {{ {page} }} }}"
 
 
 # ---------------------------------------------------------------------------------------- plots

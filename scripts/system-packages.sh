@@ -46,6 +46,8 @@ if [ "$purpose" = test ]; then
     need valgrind valgrind "counts instructions"
     need ip iproute2 "makes namespaces to try the kernel's controllers in"
     need nft nftables "sends connections to the proxy"
+    need wg wireguard-tools "makes tunnels between namespaces"
+    need wireguard-go wireguard-go "tunnels, where the kernel has none"
     need curl curl "a usual program, across a link"
     need iperf3 iperf3 "another one, whose goodput the simulator predicts"
     need chromium chromium "opens the reports"

@@ -4,6 +4,7 @@
 //! into the device of its destination when the network says that it arrives. It sleeps until
 //! shortly before the next arrival and then watches the clock, for who sleeps wakes up late.
 
+use std::borrow::Cow;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
 use std::sync::atomic::{AtomicBool, Ordering};
@@ -94,6 +95,17 @@ pub(crate) struct Emulator {
     result: Emulated,
 }
 
+/// The scenario as the network sees it: hosts have put packets into tunnels before.
+fn on_the_wire(scenario: &Scenario) -> Cow<'_, Scenario> {
+    if scenario.tunnels.is_empty() {
+        return Cow::Borrowed(scenario);
+    }
+    let mut plain = scenario.clone();
+    plain.tunnels.clear();
+    plain.flows.iter_mut().for_each(|flow| flow.tunnel = None);
+    Cow::Owned(plain)
+}
+
 /// A capture that is being made.
 #[derive(Debug)]
 pub(crate) struct Capturing {
@@ -110,6 +122,7 @@ impl Emulator {
         ports: Vec<Port>,
         capture: Option<Capturing>,
     ) -> Self {
+        let scenario = &*on_the_wire(scenario);
         let topology = runtime::topology(scenario, seed);
         let interval = scenario.record.interval;
         let mut by_node: Vec<Option<[usize; 2]>> = vec![None; topology.routes.len()];

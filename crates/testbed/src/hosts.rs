@@ -62,11 +62,16 @@ fn set_up_inside(
     }
     set_ipv6(ip)?;
     let own = address(host.node, ip);
+    if !host.tunnelled.is_empty() {
+        accept_both_ways()?;
+    }
     let Some(gateway) = &host.gateway else {
         let bits = interface::network_bits(own);
         let (tun, index) =
             interface::create(interface::NAME, own, bits, host.mtu).map_err(missing_tun)?;
-        let routes = host.routes.iter().map(|(peer, wanted)| (*peer, wanted.value));
+        // Those of tunnels come with them.
+        let routes = host.routes.iter().filter(|(peer, _)| !host.tunnelled.contains(peer));
+        let routes = routes.map(|(peer, wanted)| (*peer, wanted.value));
         lead(routes, own, index, ip)?;
         return Ok(vec![(None, tun)]);
     };
@@ -100,10 +105,15 @@ fn lead(
     Ok(())
 }
 
-/// Makes a router of the namespace, one that takes packets from whichever side they come.
-fn forward(ip: IpVersion) -> Result<(), KernelError> {
+/// Lets interfaces take packets from whichever side they come.
+fn accept_both_ways() -> Result<(), KernelError> {
     set("ipv4/conf/all/rp_filter", "0")?;
-    set("ipv4/conf/default/rp_filter", "0")?;
+    set("ipv4/conf/default/rp_filter", "0")
+}
+
+/// Makes a router of the namespace.
+fn forward(ip: IpVersion) -> Result<(), KernelError> {
+    accept_both_ways()?;
     match ip {
         IpVersion::V4 => set("ipv4/ip_forward", "1"),
         IpVersion::V6 => set("ipv6/conf/all/forwarding", "1"),

@@ -54,6 +54,16 @@ pub(crate) fn create(
     Ok((tun.into(), index))
 }
 
+/// Starts the interface `name` of a tunnel, with the addresses of others. Returns its number.
+pub(crate) fn start(name: &str, mtu: u32) -> io::Result<u32> {
+    let control = socket(AddressFamily::INET, SocketType::DGRAM, None)?;
+    InterfaceRequest::new(name).number(mtu).call(&control, libc::SIOCSIFMTU)?;
+    InterfaceRequest::new(name).number(QUEUE_PACKETS).call(&control, libc::SIOCSIFTXQLEN)?;
+    let up = libc::IFF_UP | libc::IFF_RUNNING;
+    InterfaceRequest::new(name).flags(up).call(&control, libc::SIOCSIFFLAGS)?;
+    Ok(name_to_index(&control, name)?)
+}
+
 /// Gives an interface its address, for use at once: nobody looks whether another host has it
 /// (duplicate address detection, RFC 4862 section 5.4, would take a second).
 fn give(address: IpAddr, network_bits: u8, interface: u32) -> io::Result<()> {

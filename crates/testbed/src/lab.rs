@@ -17,6 +17,7 @@ use crate::error::{Doing, KernelError};
 use crate::namespace::Namespace;
 use crate::plan::Plan;
 use crate::quality::RateMeter;
+use crate::tunnel::Tunnels;
 use crate::{hosts, interface};
 
 /// The hosts, while the network carries packets between them.
@@ -88,6 +89,7 @@ pub(crate) fn with_network<T>(
     let (stop, broken) = (&AtomicBool::new(false), &AtomicBool::new(false));
     let (worked, emulated) = thread::scope(|scope| {
         let daemons = Daemons::start(scope, plan, &namespaces, proxy, broken)?;
+        let tunnels = Tunnels::start(scope, plan, &namespaces)?;
         let clock = Clock::start();
         let capture = capture.map(|packets| Capturing { packets, snaplen: plan.snaplen().into() });
         let emulator = Emulator::new(clock, scenario, seed, ports, capture);
@@ -100,6 +102,7 @@ pub(crate) fn with_network<T>(
         let stopping = StopOnDrop(stop);
         let worked = work(&Lab { plan, namespaces: &namespaces, clock, broken });
         drop(stopping);
+        drop(tunnels);
         let emulated = joined(emulating.join());
         // Its end is why the work failed.
         daemons.stop()?;

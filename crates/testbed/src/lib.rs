@@ -36,6 +36,7 @@ mod sockets;
 mod sys;
 mod tcp_info;
 mod traffic;
+mod tunnel;
 mod watch;
 mod way;
 

@@ -1,7 +1,7 @@
 //! The plan of a run on the kernel: settings of the hosts' TCP. Each setting of the scenario is
 //! applied, approximated (the kernel uses another value, which the recording reports) or rejected.
 
-use std::collections::BTreeMap;
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use congestion::Value;
@@ -21,6 +21,7 @@ use crate::settings::{self, Applied, Kernel, Verdict};
 
 pub(crate) mod gateway;
 mod hosts;
+mod tunnels;
 
 use gateway::Gateway;
 
@@ -33,7 +34,7 @@ const MOST_FLOWS: usize = 25_000;
 const HEADERS: u16 = 128;
 
 /// The set-up on this machine.
-#[derive(Debug)]
+#[derive(Debug, Default)]
 pub(crate) struct Plan {
     /// Version of IP that the hosts speak.
     pub(crate) ip: IpVersion,
@@ -41,8 +42,19 @@ pub(crate) struct Plan {
     pub(crate) hosts: Vec<Host>,
     /// The flows, in the order of the scenario.
     pub(crate) flows: Vec<FlowPlan>,
+    /// Tunnels between hosts.
+    pub(crate) tunnels: Vec<TunnelPlan>,
     /// Verdicts on each setting.
     pub(crate) settings: Vec<SettingRecord>,
+}
+
+/// A tunnel of WireGuard to set up.
+#[derive(Debug)]
+pub(crate) struct TunnelPlan {
+    /// Numbers of its hosts, in [`Plan::hosts`].
+    pub(crate) hosts: [usize; 2],
+    /// MTU of its interfaces.
+    pub(crate) mtu: u32,
 }
 
 /// A host to set up.
@@ -56,6 +68,8 @@ pub(crate) struct Host {
     pub(crate) sysctls: BTreeMap<&'static str, Wanted<String>>,
     /// Differences towards other hosts.
     pub(crate) routes: BTreeMap<u16, Wanted<Metrics>>,
+    /// Hosts to which its packets go through a tunnel.
+    pub(crate) tunnelled: BTreeSet<u16>,
     /// Its split proxy.
     pub(crate) gateway: Option<Gateway>,
 }
@@ -191,13 +205,14 @@ impl Refusals {
 /// The plan as far as `kernel` can follow it, and everything that it cannot do.
 fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Refusals) {
     let ip = scenario.ip;
-    let mut plan = Plan { ip, hosts: Vec::new(), flows: Vec::new(), settings: Vec::new() };
+    let mut plan = Plan { ip, ..Plan::default() };
     let mut refusals = Refusals::default();
     let Refusals { of_flows, of_network } = &mut refusals;
     of_flows.extend(limits(scenario));
     of_network.extend(beams(scenario));
     of_network.extend(feedback(scenario));
     of_network.extend(loss_notices(scenario));
+    of_network.extend(tunnels::refusals(scenario));
     of_flows.extend(protocols(scenario));
     let routes = scenario::routes(scenario);
     for (number, flow) in scenario.flows.iter().take(MOST_FLOWS).enumerate() {
@@ -244,6 +259,7 @@ fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Refusals) {
         plan.flows.push(FlowPlan { from, to, opener: first.opener, port, carrier });
     }
     plan.lead(scenario, &routes);
+    plan.add_tunnels(scenario);
     (plan, refusals)
 }
 
@@ -414,7 +430,14 @@ pub(crate) fn flow_of_ports((source, destination): (u16, u16), flows: usize) -> 
 impl Default for Host {
     fn default() -> Self {
         let mtu = settings::LEAST_MTU;
-        Self { node: 0, mtu, sysctls: BTreeMap::new(), routes: BTreeMap::new(), gateway: None }
+        Self {
+            node: 0,
+            mtu,
+            sysctls: BTreeMap::new(),
+            routes: BTreeMap::new(),
+            tunnelled: BTreeSet::new(),
+            gateway: None,
+        }
     }
 }
 

@@ -44,12 +44,36 @@ pub(crate) fn add(
     attribute(&mut nested, RTAX_QUICKACK, &u32::from(metrics.quick_ack).to_ne_bytes());
 
     let destination_octets = octets(destination);
-    let route = [
-        family(destination),
-        8 * destination_octets.len() as u8, // bits of the destination
-        0,                                  // bits of the source
-        0,                                  // type of service
-        libc::RT_TABLE_MAIN,
+    let bits = 8 * destination_octets.len() as u8;
+    Request::new(libc::RTM_NEWROUTE, &message(destination, bits, libc::RT_TABLE_MAIN))
+        .attribute(libc::RTA_DST, &destination_octets)
+        .attribute(libc::RTA_PREFSRC, &octets(source))
+        .attribute(libc::RTA_OIF, &interface.to_ne_bytes())
+        .attribute(libc::RTA_METRICS, &nested)
+        .send()
+}
+
+/// Adds the route to all hosts, out of interface number `interface`, to a table for packets that a
+/// rule leads there. `own` is an address of the same family.
+pub(crate) fn add_default(own: IpAddr, interface: u32, table: u8) -> io::Result<()> {
+    let made = Request::new(libc::RTM_NEWROUTE, &message(own, 0, table))
+        .attribute(libc::RTA_OIF, &interface.to_ne_bytes())
+        .send();
+    match made {
+        // Another tunnel of the host has added it.
+        Err(error) if error.kind() == io::ErrorKind::AlreadyExists => Ok(()),
+        made => made,
+    }
+}
+
+/// The start of a message about a route (`struct rtmsg`).
+fn message(address: IpAddr, bits: u8, table: u8) -> [u8; 12] {
+    [
+        family(address),
+        bits, // of the destination
+        0,    // bits of the source
+        0,    // type of service
+        table,
         libc::RTPROT_STATIC,
         libc::RT_SCOPE_LINK,
         libc::RTN_UNICAST,
@@ -57,11 +81,5 @@ pub(crate) fn add(
         0,
         0,
         0,
-    ];
-    Request::new(libc::RTM_NEWROUTE, &route)
-        .attribute(libc::RTA_DST, &destination_octets)
-        .attribute(libc::RTA_PREFSRC, &octets(source))
-        .attribute(libc::RTA_OIF, &interface.to_ne_bytes())
-        .attribute(libc::RTA_METRICS, &nested)
-        .send()
+    ]
 }

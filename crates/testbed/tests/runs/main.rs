@@ -21,6 +21,7 @@ mod mtu;
 mod programs;
 mod quic;
 mod traces;
+mod tunnel;
 
 use std::io::Write;
 use std::path::Path;

@@ -1,10 +1,10 @@
 //! Every mechanism of `bentpipe path` has a test with real TCP.
 
-use super::{acm, aqm, arq, buckets, compression, demand, fec, middlebox, mtu, traces};
+use super::{acm, aqm, arq, buckets, compression, demand, fec, middlebox, mtu, traces, tunnel};
 
 /// The tests by the key of a scenario that takes their mechanisms. Each of them runs all mechanisms
 /// of its key, or checks that each has a test.
-const TESTS: [(&str, fn()); 11] = [
+const TESTS: [(&str, fn()); 12] = [
     ("link.aqm", aqm::each_algorithm_decides_before_real_tcp_and_the_payload_is_whole),
     ("link.arq", arq::each_procedure_repeats_packets_of_real_tcp_and_the_payload_is_whole),
     (
@@ -21,6 +21,7 @@ const TESTS: [(&str, fn()); 11] = [
     ("link.trace", traces::a_trace_loses_and_reorders_packets_of_real_tcp_and_the_payload_is_whole),
     ("link.shaper", buckets::real_tcp_has_the_rate_of_the_tokens_and_of_cells),
     ("link.policer", buckets::a_policer_drops_packets_of_real_tcp_and_the_payload_is_whole),
+    ("flow.tunnel", tunnel::a_bulk_flow_through_real_wireguard_has_its_efficiency),
     ("node.middlebox", middlebox::each_middlebox_has_a_test_with_real_tcp),
 ];
 

@@ -16,6 +16,7 @@ from bentpipe.compare.outcome import Outcome
 from bentpipe.compare.ranking import Runs, ranked
 from bentpipe.compare.verdict import verdicts
 from bentpipe.compare.workloads import WORKLOADS, workloads
+from bentpipe.errors import InputError
 from bentpipe.report.compare import compare_page
 from bentpipe.report.page import Table
 from bentpipe.study import Results
@@ -186,7 +187,19 @@ RETURNING = {
 """They stand in the direction of the ACKs."""
 
 
-@pytest.mark.parametrize("mechanism", [one.name for one in bp.mechanisms()])
+OF_FLOWS = [one.name for one in bp.mechanisms() if one.key.startswith("flow.")]
+"""They belong to flows, and not to the path."""
+
+
+@pytest.mark.parametrize("tunnel", OF_FLOWS)
+def test_a_tunnel_has_no_place_on_a_path(tunnel: str) -> None:
+    with pytest.raises(InputError, match=r"`flow\.tunnel` of a scenario"):
+        on_path.chosen(tunnel, links.of_preset("leo"))
+
+
+@pytest.mark.parametrize(
+    "mechanism", [one.name for one in bp.mechanisms() if one.name not in OF_FLOWS]
+)
 def test_every_mechanism_has_its_place_on_a_path(mechanism: str, tmp_path: Path) -> None:
     # A router on both sides of the satellite, so that all see packets.
     text = (EXAMPLES / "geo-fidelity.toml").read_text()

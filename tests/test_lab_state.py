@@ -131,7 +131,7 @@ def values_of(state: State, name: str) -> list[Any]:
         ("rate", "5Mbit/s"), ("return_rate", "100kbit/s"), ("delay", "50ms"), ("loss", "0.01"),
         ("queue", "0.1"), ("host_from", "none"), ("host_to", "linux-2.4"), ("window", "64KiB"),
         ("recovery", "newreno"), ("mechanism", "codel"), ("proxy", "pepsal"), ("outage", "5s"),
-        ("fade", True), ("duration", "30s"),
+        ("tunnel", "wireguard"), ("fade", True), ("duration", "30s"),
     ],
 )  # fmt: skip
 def test_every_control_of_a_preset_changes_the_run(name: str, value: Any) -> None:
@@ -139,7 +139,7 @@ def test_every_control_of_a_preset_changes_the_run(name: str, value: Any) -> Non
     assert value in values_of(plain, name)
     assert {one.id for one in plain.source.controls} == {
         "rate", "return_rate", "delay", "loss", "queue", "host_from", "host_to", "window",
-        "recovery", "mechanism", "proxy", "outage", "fade", "duration",
+        "recovery", "mechanism", "proxy", "tunnel", "outage", "fade", "duration",
     }  # fmt: skip
     moved = State(plain.source, {name: value}, ("cubic",))
     before, after = (bp.run(one.of_controller("cubic")).digest() for one in (plain, moved))

@@ -121,6 +121,11 @@ def of_name(name: str, link: Link) -> OnPath:
         hint = nearest(spec.target, [*known, NONE])
         near = f"; {spec.target} is one of {', '.join(kind)}" if kind else hint
         raise InputError(f"--on-path: there is no mechanism {spec.target!r}{near}")
+    if entry.key.startswith("flow."):
+        raise InputError(
+            f"--on-path: {name}: it belongs to flows, and not to the path: `{entry.key}` of a"
+            " scenario takes it"
+        )
     if entry.key == f"node.{PROXY}":
         return split(name, entry.status, spec, link)
     value = value_of(entry.key, spec)

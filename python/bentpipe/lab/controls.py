@@ -57,8 +57,8 @@ RATIO = 20.0
 RECOVERIES = ("reno", "newreno", "sack", "linux")
 ORIGINS = frozenset({"default", "origin", "overridden", "source", "certainty", "text"})
 """Keys of settings that say where a value comes from and how it is written."""
-RULED_OUT = frozenset({"link.feedback", "node.proxy"})
-"""Keys of mechanisms that are not in the list: special routers, and split proxies."""
+RULED_OUT = frozenset({"link.feedback", "node.proxy", "flow.tunnel"})
+"""Keys of mechanisms that are not in the list: special routers, and those with controls."""
 
 
 def controls(scenario: Scenario) -> list[Control]:
@@ -113,6 +113,7 @@ def candidates(link: Link) -> Iterator[Control]:
     yield mechanism(link)
     if protocol_of(values) == "tcp":  # no other is split
         yield proxy(link)
+    yield tunnel(link)
     if (outage := outages(link)) is not None:
         yield outage
     yield from of_events(link)
@@ -312,6 +313,22 @@ def proxy(link: Link) -> Control:
         return mechanisms.of_name(value, now).changes
 
     return Control("proxy", "Path", "Split proxy", "choice", options, changes)
+
+
+def tunnel(link: Link) -> Control:
+    """A tunnel between the hosts of each flow; the scenario's own ones can be taken away."""
+    flows = link.document["flow"]
+    has_own = any(one.get("tunnel", "none") != "none" for one in flows)
+    names = [one.name for one in _native.mechanisms() if one.key == "flow.tunnel"]
+    options = [Option(None, "as in the scenario" if has_own else "none")]
+    options += [Option("none", "none")] if has_own else []
+    options += [Option(name, name) for name in names]
+
+    def changes(value: Any, now: Link) -> Changes:
+        return {f"flow.{number}.tunnel": value for number, _ in enumerate(now.document["flow"])}
+
+    about = "between the hosts of each flow"
+    return Control("tunnel", "Path", "Tunnel (VPN)", "choice", options, changes, about)
 
 
 def outages(link: Link) -> Control | None:

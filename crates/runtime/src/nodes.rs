@@ -3,9 +3,9 @@
 //! packets, and with tunnels.
 //!
 //! A packet is sent to the first node on its route that has such a middlebox, a decompressor, a
-//! gate (the start of a link with an MTU), or an end of a tunnel. What comes out there is sent on in the same way. So the
-//! engines know nothing of it, a network without them pays nothing, and both engines meet the same
-//! state machines at the same instants.
+//! gate (the start of a link with an MTU), or an end of a tunnel. What comes out there is sent on
+//! in the same way. So the engines know nothing of it, a network without them pays nothing, and
+//! both engines meet the same state machines at the same instants.
 //!
 //! A decompressor comes before the end of a tunnel, and that before the middlebox of its node and
 //! before a host. Its feedback is a
@@ -52,7 +52,7 @@ pub struct Passing<B> {
     pub(crate) field: Field,
     /// Addition of a compressor, until the end of its link.
     pub(crate) compressed: Option<OnLink>,
-    /// What it is outside the tunnel that it is in.
+    /// The packet outside the tunnel that it is in.
     pub(crate) inner: Option<Inner>,
 }
 

@@ -6,8 +6,8 @@
 //! Decisions:
 //! - While a tunnel is set up, each end keeps 128 packets, and discards the oldest first. That is
 //!   what WireGuard does (`MAX_STAGED_PACKETS`); for the others it is our choice.
-//! - A packet that is longer than the MTU of the tunnel is discarded where it would enter. Only QUIC
-//!   sends such packets, as probes for the size of the path.
+//! - A packet that is longer than the MTU of the tunnel is discarded where it would enter. Only
+//!   QUIC sends such packets, as probes for the size of the path.
 //! - A message about a packet that is too long for a link outside the tunnel goes back outside it.
 
 use std::collections::VecDeque;
@@ -26,7 +26,7 @@ use crate::topology::number;
 /// Packets that an end keeps while the tunnel is set up.
 const MOST_WAITING: usize = 128;
 
-/// What a packet was before it entered a tunnel, and will be again.
+/// A packet before it entered a tunnel, and after it leaves.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub(crate) struct Inner {
     tunnel: u16,
@@ -62,7 +62,7 @@ struct State<B> {
     counters: Counters,
 }
 
-/// What is counted of a tunnel.
+/// Counters of a tunnel.
 #[derive(Clone, Copy, Debug, Default)]
 struct Counters {
     packets: u64,
@@ -227,8 +227,8 @@ impl<B: Clone> Tunnels<B> {
         Packet { body, flow: key, to, bytes: outer, priority: Priority::Normal, ecn }
     }
 
-    /// A packet has come to `node`. If it leaves a tunnel there, it is what it was before, but for a
-    /// mark of ECN on its way.
+    /// A packet has come to `node`. If it leaves a tunnel there, it is what it was before, but for
+    /// a mark of ECN on its way.
     pub fn leave(&mut self, now: Time, mut packet: Packet<Passing<B>>) -> Packet<Passing<B>> {
         let here = packet.to;
         let Some(inner) = packet.body.inner.filter(|_| packet.body.to == here) else {

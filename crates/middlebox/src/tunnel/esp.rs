@@ -1,7 +1,7 @@
 //! ESP in tunnel mode (RFC 4303) with AES-GCM (RFC 4106), and IKEv2 (RFC 7296).
 //!
-//! Around the packet are the SPI and a sequence number (8 bytes), an IV of 8 bytes and a check value
-//! of 16. Padding, its length and the next header fill the last word of 4 bytes.
+//! Around the packet are the SPI and a sequence number (8 bytes), an IV of 8 bytes and a check
+//! value of 16. Padding, its length and the next header fill the last word of 4 bytes.
 //!
 //! Reconstructed: lengths of the messages of IKEv2 with a shared key, and the first timeout, for
 //! which RFC 7296 has no values.

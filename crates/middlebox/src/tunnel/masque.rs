@@ -5,11 +5,11 @@
 //! number of 2, the type and the length of the DATAGRAM frame (3), the stream and the context (2),
 //! and a tag of 16 bytes.
 //!
-//! Datagrams are not retransmitted, and the outer connection does not hold them back: its congestion
-//! control is left out.
+//! Datagrams are not retransmitted, and the outer connection does not hold them back: its
+//! congestion control is left out.
 //!
-//! Reconstructed: lengths of the messages of the set-up, and of the connection ID and packet number.
-//! The first probe timeout is that of RFC 9002 section 6.2.2.
+//! Reconstructed: lengths of the messages of the set-up, and of the connection ID and packet
+//! number. The first probe timeout is that of RFC 9002 section 6.2.2.
 
 use link::{Mechanism, Provenance};
 use units::Span;

@@ -81,7 +81,7 @@ macro_rules! each {
     };
 }
 
-/// What a file of a protocol says of it.
+/// Properties of a protocol, one file each.
 trait Protocol {
     /// Name, source and when it hurts.
     const ABOUT: &'static Mechanism;

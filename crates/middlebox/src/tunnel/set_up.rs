@@ -41,7 +41,7 @@ pub struct Message {
     pub part: u8,
 }
 
-/// What the end at which something happened does.
+/// Next step of the end at which something happened.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum SetUpAction {
     /// Nothing.

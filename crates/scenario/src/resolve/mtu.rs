@@ -60,8 +60,8 @@ fn too_small(found: Mtu, ip: IpVersion, path: Path) -> Option<Problem> {
 
 /// A host knows the MTU of its own link, and neither sends nor announces larger segments (RFC 9293
 /// section 3.7.1). The same holds for the tunnel of its flow: it is an interface of the host, or a
-/// router at which it begins limits the segments. The default `mss` becomes what fits. One that is written and does not fit is a
-/// problem.
+/// router at which it begins limits the segments. The default `mss` becomes what fits. One that is
+/// written and does not fit is a problem.
 pub(super) fn fit_segments(
     scenario: &mut Scenario,
     entries: &[usize],

@@ -234,8 +234,8 @@ fn mtu(
     written
 }
 
-/// Packets that are no segments of TCP fit into the tunnel of their flow, too. QUIC finds the size by
-/// itself.
+/// Packets that are no segments of TCP fit into the tunnel of their flow, too. QUIC finds the size
+/// by itself.
 pub(super) fn check_datagrams(scenario: &Scenario, entries: &[usize], problems: &mut Vec<Problem>) {
     let mut last = None;
     for (flow, &entry) in scenario.flows.iter().zip(entries) {

@@ -3,7 +3,8 @@
 use explain::{Explanation, WarningKind, explain};
 use scenario::{Loaded, Scenario};
 
-/// A path with a proxy in the middle: a, b, c, d. `link` belongs to the link b-c, `flow` to the flow.
+/// A path with a proxy in the middle: a, b, c, d. `link` belongs to the link b-c, `flow` to the
+/// flow.
 fn text(link: &str, flow: &str) -> String {
     format!(
         r#"
@@ -69,7 +70,7 @@ fn segments_fit_the_tunnel_on_the_legs_that_are_in_it() {
     let found = refused("", "tunnel = \"wireguard\"\ntransport = { mss = 1381 }");
     assert!(found.contains("flow[0].transport.mss"), "{found}");
     assert!(found.contains("at most 1380") && found.contains("MTU of 1420"), "{found}");
-    assert!(found.contains("test.toml:29"), "{found}");
+    assert!(found.contains("test.toml:26:21"), "{found}");
     // The tunnel ends at the proxy: the other leg keeps its segments.
     let half = parsed(&text("", r#"tunnel = { name = "wireguard", between = ["b", "d"] }"#));
     let gateway = &half.flows[0].gateways[0];

@@ -85,7 +85,7 @@ fn wireguard_over_ipv6_carries_a_flow() {
     assert!((found - 1348.0 / 1500.0).abs() < 0.006, "{found}");
 }
 
-/// What no kernel of ours has is refused with the key.
+/// Tunnels that this backend does not have are refused with the key.
 #[test]
 fn other_tunnels_are_refused() {
     if is_skipped() {

@@ -1,7 +1,7 @@
 //! Compiles `bpf/*.c` to objects for the kernel's BPF machine, which the library holds within.
 //!
-//! Without clang, or for another system than Linux, there are no objects, and loading reports that: all
-//! script runs again when a program is installed then.
+//! Without clang there are no objects, and loading reports that: all else is built and works. The
+//! script runs again when a program is installed then. Other systems than Linux have no objects.
 
 use std::env;
 use std::fmt::Write as _;

@@ -8,12 +8,15 @@ results that they show have changed. `ELSEWHERE` names others.
 from __future__ import annotations
 
 import hashlib
+import io
 import json
+import os
 import re
 import shutil
 import subprocess
 import sys
 import tempfile
+import termios
 from contextlib import contextmanager
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -39,6 +42,11 @@ QUEUES = (
     "compare", "--link", "geo-ka", "--controllers", "newreno,cubic,hybla,bbr,westwood",
     "--queue", "25,50,100,200", "--replications", "3",
 )  # fmt: skip
+LOSSY = (
+    "compare", "--link", "geo-lossy", "--controllers", "cubic,bbr3,hybla", "--replications", "5"
+)  # fmt: skip
+COLUMNS = 96
+FONT_FACE = re.compile(r"@font-face\s*\{.*?\}\s*", re.DOTALL)
 WIDTH = 1400
 Screen = tuple[bytes, str]
 """A screenshot, and the results that it shows as text."""
@@ -80,10 +88,44 @@ def adalr_goodput(folder: Path) -> str:
     return (folder / "papers/adalr/ftp-no-loss-goodput.svg").read_text(encoding="utf-8")
 
 
+def on_terminal(folder: Path, *words: str) -> str:
+    """What a command prints on a terminal, progress aside."""
+    ours, theirs = os.openpty()
+    termios.tcsetwinsize(theirs, (40, COLUMNS))
+    command = [sys.executable, "-m", "bentpipe", *words]
+    process = subprocess.Popen(command, cwd=folder, stdout=theirs, stderr=subprocess.DEVNULL)
+    os.close(theirs)
+    read = bytearray()
+    try:
+        while piece := os.read(ours, 1 << 16):
+            read += piece
+    except OSError:
+        pass  # Linux says that the other end is closed in this way.
+    os.close(ours)
+    if process.wait():
+        raise subprocess.CalledProcessError(process.returncode, command)
+    return read.decode().replace("\r\n", "\n")
+
+
+def terminal(folder: Path) -> str:
+    """A terminal with the answer of a comparison."""
+    from rich.console import Console
+    from rich.text import Text
+
+    answer = on_terminal(folder, *LOSSY).partition("\nSimulated time")[0].rstrip()
+    console = Console(record=True, width=COLUMNS, file=io.StringIO())
+    console.print(Text(f"$ bentpipe {' '.join(LOSSY)}", "bold"))
+    console.print(Text.from_ansi(answer))
+    svg = console.export_svg(title="bentpipe compare", unique_id="terminal")
+    # The font of the reader's system: pictures request nothing from other hosts.
+    return FONT_FACE.sub("", svg).replace("Fira Code", "ui-monospace")
+
+
 MAKERS: dict[str, Callable[[Path], str]] = {
     "adalr-goodput.svg": adalr_goodput,
     "compare-fade.svg": compare_fade,
     "rain-event.svg": rain_event,
+    "terminal.svg": terminal,
     "window.svg": window,
 }
 
@@ -114,6 +156,36 @@ def live_page(_: Path) -> Screen:
         return page.screenshot(), page.inner_text("#differences")
 
 
+MOVE = """loss => {
+  const slider = document.getElementById("control-loss");
+  slider.value = loss;
+  slider.dispatchEvent(new Event("input"));
+}"""
+IDLE = "() => document.documentElement.dataset.ready === String(lab.counts.requests)"
+STEPS = 12
+
+
+def moving_page(folder: Path) -> Screen:
+    """`bentpipe lab` while the slider of the packet error rate moves, as an animated WebP."""
+    texts, pictures = [], []
+    with Lab("geo-lossy", controllers=["cubic", "bbr3", "hybla"]) as lab, chromium(860) as page:
+        page.goto(lab.address)
+        page.wait_for_function(DRAWN)
+        most = int(page.get_attribute("#control-loss", "max") or 0)
+        for step in [*range(STEPS + 1), *reversed(range(STEPS))]:
+            page.evaluate(MOVE, round(most * step / STEPS))
+            page.wait_for_timeout(100)
+            page.wait_for_function(IDLE)
+            page.wait_for_timeout(300)
+            pictures.append(folder / f"{len(pictures)}.png")
+            page.screenshot(path=pictures[-1])
+            texts.append(page.inner_text("#differences"))
+    made = folder / "moving.webp"
+    command = ["img2webp", "-lossy", "-q", "60", "-d", "400", "-loop", "0", *pictures, "-o", made]
+    subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
+    return made.read_bytes(), "\n".join(texts)
+
+
 def report_page(folder: Path) -> Screen:
     """The page of a comparison over several queues."""
     bentpipe(folder, *QUEUES, "--out", "compared")
@@ -125,7 +197,11 @@ def report_page(folder: Path) -> Screen:
         return page.screenshot(), page.inner_text("main .first")
 
 
-SCREENS: dict[str, Callable[[Path], Screen]] = {"lab.png": live_page, "report.png": report_page}
+SCREENS: dict[str, Callable[[Path], Screen]] = {
+    "lab.png": live_page,
+    "lab.webp": moving_page,
+    "report.png": report_page,
+}
 QUICK = ("rain-event.svg", "window.svg")
 """Those that take seconds."""
 

@@ -167,7 +167,8 @@ STEPS = 12
 
 def moving_page(folder: Path) -> Screen:
     """`bentpipe lab` while the slider of the packet error rate moves, as an animated WebP."""
-    texts, pictures = [], []
+    texts: list[str] = []
+    pictures: list[Path] = []
     with Lab("geo-lossy", controllers=["cubic", "bbr3", "hybla"]) as lab, chromium(860) as page:
         page.goto(lab.address)
         page.wait_for_function(DRAWN)
@@ -181,7 +182,8 @@ def moving_page(folder: Path) -> Screen:
             page.screenshot(path=pictures[-1])
             texts.append(page.inner_text("#differences"))
     made = folder / "moving.webp"
-    command = ["img2webp", "-lossy", "-q", "60", "-d", "400", "-loop", "0", *pictures, "-o", made]
+    command = ["img2webp", "-lossy", "-q", "60", "-d", "400", "-loop", "0"]
+    command += [*map(str, pictures), "-o", str(made)]
     subprocess.run(command, check=True, stdout=subprocess.DEVNULL)
     return made.read_bytes(), "\n".join(texts)
 

@@ -84,6 +84,9 @@ fn a_bulk_flow_through_wireguard_has_its_efficiency() {
     assert!((hidden - 1368.0 / 1480.0).abs() < 1e-3, "{hidden}");
 }
 
+/// Most ACKs on their way when 100 kB have arrived: one for each two of 74 segments.
+const LAST_ACKS: f64 = 37.0;
+
 /// Each protocol: the inner packets are those that hosts send, the outer ones longer by its bytes.
 #[test]
 fn packets_of_every_protocol_are_longer_on_the_links_by_its_bytes() {
@@ -101,12 +104,12 @@ fn packets_of_every_protocol_are_longer_on_the_links_by_its_bytes() {
             _ => 60.0..=60.0,
         };
         assert!(expected.contains(&added), "{name}: {added}");
-        // All packets of both directions, and the messages of the set-up. A few ACKs are on their
-        // way at the end.
+        // All packets of both directions and the messages of the set-up, but for the last ACKs,
+        // which are on their way at the end.
         let link = recording.links.iter().filter(|one| one.link == "hub-terminal");
         let sent: u64 = link.map(|one| one.delivered_packets).sum();
         let missing = packets + cell(&recording, "set_up_packets") - sent as f64;
-        assert!((0.0..=3.0).contains(&missing), "{name}: {missing}");
+        assert!((0.0..=LAST_ACKS).contains(&missing), "{name}: {missing}");
     }
 }
 

@@ -14,7 +14,7 @@ use std::process::{Child, Command, Stdio};
 use std::sync::atomic::{AtomicU32, Ordering};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::thread::{Scope, sleep};
-use std::time::{Duration, Instant};
+use std::time::Duration;
 
 use runtime::address;
 use rustix::net::netdevice::name_to_index;
@@ -37,8 +37,9 @@ const FIRST_PORT: u16 = 51_820;
 /// Program with WireGuard for kernels without it, and the program that sets both.
 const USER_SPACE: &str = "wireguard-go";
 const TOOL: &str = "wg";
-/// Time for a program to make its interface.
-const PATIENCE: Duration = Duration::from_secs(10);
+/// Time between two looks whether a program has made its interface, and the most looks.
+const PAUSE: Duration = Duration::from_millis(5);
+const LOOKS: usize = 2000;
 
 /// Tunnels of this process so far. Programs have a socket of the name of their interface, in the
 /// folders that all namespaces share.
@@ -155,17 +156,18 @@ impl End<'_> {
         sys::die_with_thread(&mut command);
         let mut child = command.spawn().map_err(|source| missing(USER_SPACE, source))?;
         let socket = self.socket();
-        let since = Instant::now();
-        while !Path::new(&socket).exists() {
-            let has_ended = !matches!(child.try_wait(), Ok(None));
-            if has_ended || since.elapsed() > PATIENCE {
-                self.end(&mut child);
-                let source = io::Error::other(format!("{socket} did not come"));
-                return Err(source).doing(|| format!("run {USER_SPACE}"));
+        for _ in 0..LOOKS {
+            if Path::new(&socket).exists() {
+                return Ok(Some(child));
             }
-            sleep(Duration::from_millis(5));
+            if !matches!(child.try_wait(), Ok(None)) {
+                break;
+            }
+            sleep(PAUSE);
         }
-        Ok(Some(child))
+        self.end(&mut child);
+        let source = io::Error::other(format!("{socket} did not come"));
+        Err(source).doing(|| format!("run {USER_SPACE}"))
     }
 
     /// The socket of the program.

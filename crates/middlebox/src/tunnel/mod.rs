@@ -162,7 +162,7 @@ impl Tunnel {
 
     /// The MTU inside the tunnel if none is written and outer packets of `path` bytes pass.
     pub fn usual_mtu(&self, ip: IpVersion, path: u16) -> u16 {
-        each!(self, settings => settings.usual_mtu(ip, path))
+        each!(self, settings => settings.usual_mtu(ip, path)).min(LARGEST_MTU)
     }
 
     /// The largest MTU inside the tunnel if outer packets of `path` bytes pass.

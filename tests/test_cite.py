@@ -565,38 +565,3 @@ def test_what_is_missing_is_named(
     assert done.returncode == 2
     assert message in done.stderr
     assert done.stdout == ""
-
-
-def test_the_signal_of_an_orbit_is_cited(tmp_path: Path) -> None:
-    """Its modem and its rain, in a table and in a file."""
-    from bentpipe.rain import SPINO_DADDA, DiracLognormal, at_elevations, event
-
-    fade = event(DiracLognormal.fit(SPINO_DADDA), 6.0, 60.0, seed=1)
-    at_elevations(fade, SPINO_DADDA, DiracLognormal, [10, 90]).save(tmp_path / "rain.csv")
-    orbit = {
-        "geostationary": [20],
-        "from": "Istanbul",
-        "to": "Nairobi",
-        "step": "5s",
-        "epoch": "2026-11-27T12:00:00Z",
-        "minimum_elevation_deg": 10,
-        "signal": {
-            "es_n0": 12,
-            "modem": {"name": "dvb-s2x"},
-            "attenuation": str(tmp_path / "rain.csv"),
-        },
-    }
-    link = {"between": ["a", "b"], "orbit": orbit}
-    flow = {"from": "a", "to": "b", "controller": "reno", "traffic": {"bulk": "unlimited"}}
-    table = bp.Scenario.build(duration="60s", link=[link], flow=[flow])
-    orbit["signal"]["attenuation"] = "rain.csv"  # type: ignore[index]
-    words = [f"{key} = {json.dumps(value)}" for key, value in orbit.items() if key != "signal"]
-    words += ['duration = "60s"', "[signal]", "es_n0 = 12", 'modem = "dvb-s2x"']
-    words += ['attenuation = "rain.csv"', ""]
-    (tmp_path / "orbit.toml").write_text("\n".join(words), encoding="utf-8")
-    link = {"between": ["a", "b"], "orbit": str(tmp_path / "orbit.toml")}
-    file = bp.Scenario.build(duration="60s", link=[link], flow=[flow])
-    for scenario in (table, file):
-        names = {thing.name for thing in of_scenario(scenario)}
-        assert {"orbit", "dvb-s2x"} <= names
-        assert any("dirac" in name for name in names), names

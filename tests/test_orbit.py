@@ -11,9 +11,11 @@ import pytest
 
 import bentpipe as package
 from bentpipe._native import orbit_columns, orbit_schema
+from bentpipe.cite.used import of_scenario
 from bentpipe.orbits.figures import delay_figure, rate_figure, sky_figure
 from bentpipe.orbits.frame import frame
 from bentpipe.orbits.maps import HOP, PLACE, WAY, map_figure
+from bentpipe.rain import SPINO_DADDA, DiracLognormal, at_elevations, event
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -379,3 +381,38 @@ def test_the_figure_of_a_rate_is_that_of_the_rows(bentpipe: Bentpipe, tmp_path: 
     figure = rate_figure(series)
     assert figure.data["y"].max() == max(series.rate_bps) / 1e6
     assert figure.data["y"].min() == min(series.rate_bps) / 1e6
+
+
+def test_the_signal_of_an_orbit_is_cited(tmp_path: Path) -> None:
+    """Its modem and its rain, in a table and in a file."""
+    fade = event(DiracLognormal.fit(SPINO_DADDA), 6.0, 60.0, seed=1)
+    at_elevations(fade, SPINO_DADDA, DiracLognormal, [10, 90]).save(tmp_path / "rain.csv")
+    orbit = {
+        "geostationary": [20],
+        "from": "Istanbul",
+        "to": "Nairobi",
+        "step": "5s",
+        "epoch": "2026-11-27T12:00:00Z",
+        "minimum_elevation_deg": 10,
+        "signal": {
+            "es_n0": 12,
+            "modem": {"name": "dvb-s2x"},
+            "attenuation": str(tmp_path / "rain.csv"),
+        },
+    }
+    link = {"between": ["a", "b"], "orbit": orbit}
+    flow = {"from": "a", "to": "b", "controller": "reno", "traffic": {"bulk": "unlimited"}}
+    table = package.Scenario.build(duration="60s", link=[link], flow=[flow])
+    orbit["signal"]["attenuation"] = "rain.csv"  # type: ignore[index]
+    words = [f"{key} = {json.dumps(value)}" for key, value in orbit.items() if key != "signal"]
+    words += [
+        'duration = "60s"',
+        '[signal]\nes_n0 = 12\nmodem = "dvb-s2x"\nattenuation = "rain.csv"',
+    ]
+    (tmp_path / "orbit.toml").write_text("\n".join(words), encoding="utf-8")
+    link = {"between": ["a", "b"], "orbit": str(tmp_path / "orbit.toml")}
+    file = package.Scenario.build(duration="60s", link=[link], flow=[flow])
+    for scenario in (table, file):
+        names = {thing.name for thing in of_scenario(scenario)}
+        assert {"orbit", "dvb-s2x"} <= names
+        assert any("dirac" in name for name in names), names

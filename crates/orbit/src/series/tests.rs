@@ -97,7 +97,7 @@ fn the_filtered_series_of_places_that_move_is_the_full_one() {
     ];
     let ship = vec![at(0.0, 36.0, -20.0, 0.0), at(20_000.0, 36.0, -21.0, 0.0)];
     let tracks = [("aircraft", aircraft), ("ship", ship)];
-    let tracks = tracks.map(|(name, points)| crate::Track::new(name, points).unwrap());
+    let tracks = tracks.map(|(name, points)| Track::new(name, points).unwrap());
     let from = tracks[0].at(0.0);
     let to = [tracks[1].at(0.0)];
     let range = Sight { bound: Bound::Range(1400.0), ..elevation(25.0) };

@@ -105,11 +105,8 @@ pub(super) fn resolve(document: &Document, files: Files<'_>, run: Run) -> Result
     let (Some((sight, to_sight)), Some(relay), true) = (sights, relay, faults.is_empty()) else {
         return Err(faults);
     };
-    let signal = match document.signal.as_ref().map(|one| signal::resolve(one, files, duration)) {
-        Some(Err(refused)) => return Err(vec![refused]),
-        Some(Ok(signal)) => Some(signal),
-        None => None,
-    };
+    let signal = document.signal.as_ref();
+    let signal = signal.map(|one| signal::resolve(one, files, duration)).transpose()?;
     satellites.notes.extend(age(&satellites, epoch));
     Ok(Setup {
         source: satellites.source,

@@ -168,7 +168,7 @@ pub(super) fn run(setup: &Setup) -> Result<OrbitSeries, Vec<Refused>> {
     let mut notes = setup.notes.clone();
     if let Some(signal) = &setup.signal {
         let heard = Heard::new(signal, &series.rows, setup.step, setup.duration);
-        rows = with_signal(rows, &heard.map_err(|refused| vec![refused])?, setup.duration);
+        rows = with_signal(rows, &heard?, setup.duration);
         notes.push(summary(&rows, setup));
     }
     Ok(OrbitSeries {

@@ -63,7 +63,7 @@ pub(super) fn resolve(
     document: &document::Signal,
     files: Files<'_>,
     duration: Span,
-) -> Result<Signal, Refused> {
+) -> Result<Signal, Vec<Refused>> {
     let document::Signal { es_n0, reference_elevation_deg, modem, attenuation, system_temperature } =
         document;
     let modem = modem.resolve();
@@ -71,14 +71,15 @@ pub(super) fn resolve(
     let measurements = duration.as_nanos() / interval.as_nanos().max(1);
     if measurements > MOST_MEASUREMENTS {
         let expected = format!("at most {MOST_MEASUREMENTS} measurements in the `duration`");
-        return Err(Refused::new("signal.modem.interval", expected, measurements.to_string()));
+        let found = measurements.to_string();
+        return Err(vec![Refused::new("signal.modem.interval", expected, found)]);
     }
     let rain = match attenuation {
         None => Rain::Constant(0.0),
         Some(document::Attenuation::Constant(constant)) => Rain::Constant(*constant),
         Some(document::Attenuation::File(name)) => {
             let file = files(KEY, name);
-            elevations(&file, duration).map_err(|fault| refused(KEY, *fault, &file))?
+            elevations(&file, duration).map_err(|fault| vec![refused(KEY, *fault, &file)])?
         }
     };
     let clear = link::Signal {
@@ -206,13 +207,13 @@ impl<'a> Heard<'a> {
         rows: &'a [Row],
         step: Span,
         duration: Span,
-    ) -> Result<Self, Refused> {
+    ) -> Result<Self, Vec<Refused>> {
         let stretches = stretches(rows, step, duration);
         let elevations = stretches.iter().map(|one| one.look.elevation_deg);
         let range = elevations
             .fold([90.0, -90.0], |[low, high]: [f64; 2], one| [low.min(one), high.max(one)]);
         if let Some(refused) = signal.rain.uncovered(range) {
-            return Err(refused);
+            return Err(vec![refused]);
         }
         let rain_times = signal.rain.times();
         let mut samples: Vec<(Time, f64)> = Vec::new();
@@ -256,12 +257,14 @@ impl<'a> Heard<'a> {
         let number = self.stretches.partition_point(|one| one.from <= at).checked_sub(1);
         let stretch = number.filter(|_| has_path).map(|number| &self.stretches[number]);
         let choice = self.acm.choice(now);
+        let outages = self.acm.outages();
+        let outage = outages.partition_point(|(from, _)| *from <= now).checked_sub(1);
         OrbitSignal {
             rain_db: stretch.map(|one| self.signal.rain.at(now, one.at(at).0)),
             es_n0_db: stretch.map(|one| self.signal.es_n0(one, at)),
             modcod: choice.name,
             rate: self.acm.modem().settings().rate(choice),
-            is_lost: self.acm.outages().iter().any(|(from, to)| (*from..*to).contains(&now)),
+            is_lost: outage.is_some_and(|number| now < outages[number].1),
         }
     }
 }

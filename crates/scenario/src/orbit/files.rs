@@ -33,7 +33,7 @@ const COLUMNS: [(&str, usize, f64); 7] = [
     ("altitude_m", 3, 1e-3),
     ("altitude_ft", 3, FOOT_KM),
 ];
-/// What they are.
+/// Names of the four kinds, for messages.
 const KINDS: [&str; 4] = ["`t_s` or `utc`", "`latitude_deg`", "`longitude_deg`", "an altitude"];
 
 /// A fault of the file that is named at a key.

@@ -18,6 +18,7 @@ mod proxy;
 mod scps;
 mod sctp;
 mod settings;
+mod slow_start;
 mod stp;
 mod text;
 mod timers;

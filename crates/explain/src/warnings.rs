@@ -22,6 +22,7 @@ use super::middlebox;
 use super::proxy;
 use super::scps;
 use super::sctp;
+use super::slow_start;
 use super::stp;
 use super::text::{bytes, rate};
 use super::timers;
@@ -85,6 +86,7 @@ kinds! {
     AcksFillReturn: "",
     Overload: "",
     LongDelayedAck: "transport.delayed_ack",
+    AbcLimitWithoutEffect: "transport.abc_limit",
     RtoBelowDelayedAck: "transport.rto",
     RtoBelowRtt: "transport.rto",
     EndlessProbeRtt: "controller.probe_rtt_interval",
@@ -246,6 +248,7 @@ fn of_connection(
             (Kind::ReceiveBufferBelowBdp, hosts::receive_buffer(flow, figures)),
             (Kind::AcksFillReturn, acks(flow, figures)),
             (Kind::LongDelayedAck, delayed_ack(flow)),
+            (Kind::AbcLimitWithoutEffect, slow_start::limit_without_effect(flow)),
             (Kind::RtoBelowDelayedAck, timers::rto_below_delayed_ack(flow)),
             (Kind::RtoBelowRtt, timers::rto_below_rtt(flow, figures)),
             (Kind::EnlargedWindow, enlarged_window(flow)),

@@ -15,6 +15,7 @@ mod best_effort;
 mod buckets;
 mod buffers;
 mod bursts;
+mod byte_counting;
 mod calls;
 mod captures;
 mod changes;

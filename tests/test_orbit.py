@@ -11,8 +11,11 @@ import pytest
 
 import bentpipe as package
 from bentpipe._native import orbit_columns, orbit_schema
-from bentpipe.orbits.figures import delay_figure, sky_figure
+from bentpipe.cite.used import of_scenario
+from bentpipe.orbits.figures import delay_figure, rate_figure, sky_figure
 from bentpipe.orbits.frame import frame
+from bentpipe.orbits.maps import HOP, PLACE, WAY, map_figure
+from bentpipe.rain import SPINO_DADDA, DiracLognormal, at_elevations, event
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -60,6 +63,21 @@ traffic = {{ download = "20MB" }}
 """
 
 
+SIGNAL = """
+[signal]
+es_n0 = 13
+modem = { name = "dvb-s2x", bandwidth = 60e6, delay = "50ms" }
+attenuation = "rain.csv"
+"""
+RAIN = ("rain", "event", "--peak", "12", "--duration", "2min", "--seed", "1", "--out", "rain.csv")
+ELEVATIONS = ("--elevations", "20,25,30,40,60,90")
+FLIGHT = """\
+utc,latitude_deg,longitude_deg,altitude_ft
+2026-11-27T12:00:00Z,48.85,2.35,0
+2026-11-27T12:02:00Z,48.70,2.25,6000
+"""
+
+
 @pytest.fixture
 def orbit(tmp_path: Path) -> package.OrbitSeries:
     """The series of `ORBIT`, whose file is in the folder of the test."""
@@ -74,7 +92,8 @@ def test_a_series_runs_as_a_trace(bentpipe: Bentpipe, tmp_path: Path, suffix: st
     assert (done.returncode, done.stderr) == (0, "")
     read = pl.read_csv if suffix == "csv" else pl.read_parquet
     saved = read(tmp_path / f"path.{suffix}")
-    assert saved.columns == orbit_columns()
+    of_signal = ("rate_bps", "loss_ratio", "rain_db", "es_n0_db", "modcod")
+    assert saved.columns == [name for name in orbit_columns() if name not in of_signal]
     assert saved["t_s"][0] == 0.0
     scenarios = {"file": f'"path.{suffix}"', "fly": '{ orbit = "orbit.toml" }'}
     runs = []
@@ -138,8 +157,10 @@ def test_figures_show_delays_and_the_sky(
     bentpipe: Bentpipe, tmp_path: Path, orbit: package.OrbitSeries
 ) -> None:
     done = bentpipe("orbit", "orbit.toml", "--figures", "figures", "--json")
-    assert json.loads(done.stdout)["files"] == ["figures/delay.svg", "figures/sky.svg"]
-    for name in ("delay", "sky"):
+    assert json.loads(done.stdout)["files"] == [
+        f"figures/{name}.svg" for name in ("delay", "sky", "map")
+    ]
+    for name in ("delay", "sky", "map"):
         assert "</svg>" in (tmp_path / "figures" / f"{name}.svg").read_text(encoding="utf-8")
     delay = delay_figure(orbit)
     assert delay.data["y"].max() == max(orbit.delay_ms)
@@ -267,3 +288,131 @@ def test_the_epoch_of_a_scenario_decides_the_delay(tmp_path: Path) -> None:
     assert times[0] != times[1]
     plain = package.Scenario.build(name="flight", duration="30s", link=[link], flow=[flow])
     assert package.run(plain, seed=1).flows["completion_s"][0] == times[0]
+
+
+@pytest.mark.parametrize("suffix", ["csv", "parquet"])
+def test_a_saved_series_with_a_signal_runs_like_the_orbit(
+    bentpipe: Bentpipe, tmp_path: Path, suffix: str
+) -> None:
+    assert bentpipe(*RAIN, *ELEVATIONS).returncode == 0
+    (tmp_path / "orbit.toml").write_text(ORBIT + SIGNAL, encoding="utf-8")
+    done = bentpipe("orbit", "orbit.toml", "--out", f"path.{suffix}", "--json")
+    totals = json.loads(done.stdout)["totals"]
+    assert 0 < totals["rate_min_bps"] < totals["rate_mean_bps"] < totals["rate_max_bps"]
+    read = pl.read_csv if suffix == "csv" else pl.read_parquet
+    saved = read(tmp_path / f"path.{suffix}")
+    assert saved.columns == orbit_columns()
+    # The rain takes more than the distance, and the rate follows it.
+    deepest = saved.row(saved["rain_db"].arg_max() or 0, named=True)
+    assert deepest["rate_bps"] < 0.6 * saved["rate_bps"][0]
+    assert saved["es_n0_db"].min() == deepest["es_n0_db"]
+    runs = []
+    for name, trace in {"file": f'"path.{suffix}"', "fly": '{ orbit = "orbit.toml" }'}.items():
+        text = SCENARIO.format(trace=trace).replace('rate = "20Mbit/s"\n', "")
+        text = text.replace('download = "20MB"', 'bulk = "unlimited"')
+        (tmp_path / f"{name}.toml").write_text(text, encoding="utf-8")
+        runs.append(package.run(package.Scenario.load(tmp_path / f"{name}.toml"), seed=1))
+    first, second = (run.flows.drop("wall_s", strict=False) for run in runs)
+    assert first.equals(second)
+    explained = bentpipe("explain", "fly.toml").stdout
+    assert "the rate follows the signal: Es/N0 from" in " ".join(explained.split())
+
+
+def test_rain_of_several_elevations(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    """The column of the site's own elevation is the series without the option."""
+    wide = ("--elevations", "20,31,60,90")
+    done = bentpipe(*RAIN, *wide)
+    assert "peak by elevation: " in done.stdout
+    assert "12.00 dB at 31 degrees" in done.stdout
+    table = pl.read_csv(tmp_path / "rain.csv")
+    assert table.columns == ["time_s", *(f"elevation_{one}_db" for one in (20, 31, 60, 90))]
+    assert bentpipe(*RAIN).returncode == 0
+    own = pl.read_csv(tmp_path / "rain.csv")
+    difference = (table["elevation_31_db"] - own["attenuation_db"]).abs().max()
+    assert isinstance(difference, float)
+    assert difference < 1e-9
+    wet = table.filter(pl.col("elevation_31_db") > 0)
+    assert (wet["elevation_20_db"] > wet["elevation_31_db"]).all()
+    assert (wet["elevation_31_db"] > wet["elevation_90_db"]).all()
+    for text, expected in (
+        ("20,x", "numbers with commas"),
+        ("30,20", "that increase"),
+        ("2,9", "5 to 90"),
+    ):
+        failed = bentpipe(*RAIN, "--elevations", text)
+        assert failed.returncode == 2
+        assert expected in failed.stderr
+
+
+def test_a_map_has_places_and_ways(tmp_path: Path) -> None:
+    (tmp_path / "flight.csv").write_text(FLIGHT, encoding="utf-8")
+    text = ORBIT.replace("Paris", "flight") + '[[place]]\nname = "flight"\ntrack = "flight.csv"\n'
+    (tmp_path / "orbit.toml").write_text(text, encoding="utf-8")
+    series = package.orbit(tmp_path / "orbit.toml")
+    figure = map_figure(series)
+    assert set(figure.data.filter(pl.col("series") == PLACE)["name"]) == {"flight", "Frankfurt"}
+    way = figure.data.filter(pl.col("series") == WAY)
+    assert (way["y"][0], way["x"][0]) == (48.85, 2.35)
+    assert way["y"].is_sorted(descending=True)
+    assert series.from_altitude_km[0] == 0.0
+    # Satellites in sight above 25 degrees are within 10 degrees of arc of the place.
+    hops = figure.data.filter(pl.col("series") == HOP)
+    low, high = hops.select(low=pl.col("y").min(), high=pl.col("y").max()).row(0)
+    assert 0 < high - low < 20
+
+
+def test_the_map_goes_on_over_the_date_line(tmp_path: Path) -> None:
+    text = ORBIT.replace('"Paris"', '"Suva"').replace("latitude_deg = 50.11", "latitude_deg = -14")
+    text = text.replace("longitude_deg = 8.68", "longitude_deg = -172")
+    text += '[[place]]\nname = "Suva"\nlatitude_deg = -18.1\nlongitude_deg = 178.4\n'
+    (tmp_path / "orbit.toml").write_text(text, encoding="utf-8")
+    data = map_figure(package.orbit(tmp_path / "orbit.toml")).data
+    x = data.filter(pl.col("series") == PLACE)["x"].to_list()
+    assert x == pytest.approx([178.4, 188.0])
+    steps = data.filter(pl.col("series") == "ground track of a satellite in use")
+    steps = steps.select(pl.col("x").diff().over("line").abs().max())
+    assert steps.item() < 5
+
+
+def test_the_figure_of_a_rate_is_that_of_the_rows(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    assert bentpipe(*RAIN, *ELEVATIONS).returncode == 0
+    (tmp_path / "orbit.toml").write_text(ORBIT + SIGNAL, encoding="utf-8")
+    series = package.orbit(tmp_path / "orbit.toml")
+    figure = rate_figure(series)
+    assert figure.data["y"].max() == max(series.rate_bps) / 1e6
+    assert figure.data["y"].min() == min(series.rate_bps) / 1e6
+
+
+def test_the_signal_of_an_orbit_is_cited(tmp_path: Path) -> None:
+    """Its modem and its rain, in a table and in a file."""
+    fade = event(DiracLognormal.fit(SPINO_DADDA), 6.0, 60.0, seed=1)
+    at_elevations(fade, SPINO_DADDA, DiracLognormal, [10, 90]).save(tmp_path / "rain.csv")
+    orbit = {
+        "geostationary": [20],
+        "from": "Istanbul",
+        "to": "Nairobi",
+        "step": "5s",
+        "epoch": "2026-11-27T12:00:00Z",
+        "minimum_elevation_deg": 10,
+        "signal": {
+            "es_n0": 12,
+            "modem": {"name": "dvb-s2x"},
+            "attenuation": str(tmp_path / "rain.csv"),
+        },
+    }
+    link = {"between": ["a", "b"], "orbit": orbit}
+    flow = {"from": "a", "to": "b", "controller": "reno", "traffic": {"bulk": "unlimited"}}
+    table = package.Scenario.build(duration="60s", link=[link], flow=[flow])
+    orbit["signal"]["attenuation"] = "rain.csv"  # type: ignore[index]
+    words = [f"{key} = {json.dumps(value)}" for key, value in orbit.items() if key != "signal"]
+    words += [
+        'duration = "60s"',
+        '[signal]\nes_n0 = 12\nmodem = "dvb-s2x"\nattenuation = "rain.csv"',
+    ]
+    (tmp_path / "orbit.toml").write_text("\n".join(words), encoding="utf-8")
+    link = {"between": ["a", "b"], "orbit": str(tmp_path / "orbit.toml")}
+    file = package.Scenario.build(duration="60s", link=[link], flow=[flow])
+    for scenario in (table, file):
+        names = {thing.name for thing in of_scenario(scenario)}
+        assert {"orbit", "dvb-s2x"} <= names
+        assert any("dirac" in name for name in names), names

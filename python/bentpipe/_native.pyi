@@ -1746,6 +1746,14 @@ class OrbitSeries:
         """Column: 1 if no packet passes."""
 
     @property
+    def rate_bps(self) -> list[int]:
+        """Column: data rate, empty if the file has no signal."""
+
+    @property
+    def loss_ratio(self) -> list[int]:
+        """Column: 1 while the signal is too weak, so that all is lost; empty without a signal."""
+
+    @property
     def elevation_deg(self) -> list[float | None]:
         """Column: elevation of the first satellite at the first place."""
 
@@ -1784,6 +1792,66 @@ class OrbitSeries:
     @property
     def lasers(self) -> list[int | None]:
         """Column: laser links of the path."""
+
+    @property
+    def range_km(self) -> list[float | None]:
+        """Column: distance of the first place and the first satellite."""
+
+    @property
+    def to_range_km(self) -> list[float | None]:
+        """Column: distance of the last place and the last satellite."""
+
+    @property
+    def satellite_latitude_deg(self) -> list[float | None]:
+        """Column: latitude of the point below the first satellite."""
+
+    @property
+    def satellite_longitude_deg(self) -> list[float | None]:
+        """Column: its longitude, east positive."""
+
+    @property
+    def to_satellite_latitude_deg(self) -> list[float | None]:
+        """Column: latitude of the point below the last satellite."""
+
+    @property
+    def to_satellite_longitude_deg(self) -> list[float | None]:
+        """Column: its longitude, east positive."""
+
+    @property
+    def from_latitude_deg(self) -> list[float | None]:
+        """Column: latitude of the first place."""
+
+    @property
+    def from_longitude_deg(self) -> list[float | None]:
+        """Column: its longitude, east positive."""
+
+    @property
+    def from_altitude_km(self) -> list[float | None]:
+        """Column: its height above the ellipsoid."""
+
+    @property
+    def to_latitude_deg(self) -> list[float | None]:
+        """Column: latitude of the place at the end."""
+
+    @property
+    def to_longitude_deg(self) -> list[float | None]:
+        """Column: its longitude, east positive."""
+
+    @property
+    def to_altitude_km(self) -> list[float | None]:
+        """Column: its height above the ellipsoid."""
+
+    @property
+    def rain_db(self) -> list[float | None]:
+        """Column: attenuation by rain at the first place, empty without a signal."""
+
+    @property
+    def es_n0_db(self) -> list[float | None]:
+        """Column: Es/N0 between the first place and its satellite; empty without a signal."""
+
+    @property
+    def modcod(self) -> list[str]:
+        """Column: modulation and code, empty without a signal."""
 
     @property
     def handovers(self) -> list[OrbitHandover]:

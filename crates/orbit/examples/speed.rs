@@ -39,6 +39,7 @@ fn main() {
             satellites: &satellites,
             from: &place(from),
             to: &[place(to)],
+            tracks: &[],
             sight,
             to_sight: sight,
             relay,

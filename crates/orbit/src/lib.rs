@@ -4,8 +4,8 @@
 //! - `elements`: two-line elements from text. `walker`: elements of a Walker constellation.
 //! - `ephemeris`: positions over time. SGP4 gives them at knots, and a polynomial gives what is
 //!   between them.
-//! - `place`: coordinates on the ground. `station`: a place in the frame of the satellites, and its
-//!   look angles. `sight`: which satellites it may use.
+//! - `place`: coordinates on the ground. `track`: the way of a place that moves. `station`: a place
+//!   in the frame of the satellites, and its look angles. `sight`: which satellites it may use.
 //! - `grid`: laser links between satellites, and shortest paths. `choice`: the satellite that a
 //!   place uses. `series`: the path of each step, hand-overs, and reasons for times without a path.
 //!
@@ -22,6 +22,7 @@ pub mod place;
 pub mod series;
 pub mod sight;
 pub mod station;
+pub mod track;
 pub mod utc;
 mod vector;
 pub mod walker;
@@ -34,6 +35,7 @@ pub use place::{Place, places};
 pub use series::{Gap, Handover, Lasers, Outage, Relay, Request, Row, Series, series};
 pub use sight::{Bound, Sight};
 pub use station::{Look, Station};
+pub use track::{Track, Waypoint};
 pub use utc::Utc;
 pub use vector::Vector;
 pub use walker::{Phasing, Shell};

@@ -44,6 +44,22 @@ impl Place {
     }
 }
 
+/// Geodetic latitude and longitude in degrees of the point below a position. The position is in the
+/// frame that rotates with the Earth.
+pub fn below(position: Vector) -> [f64; 2] {
+    let squared = FLATTENING * (2.0 - FLATTENING);
+    let Vector { x, y, z } = position;
+    let across = libm::hypot(x, y);
+    let mut latitude = libm::atan2(z, across * (1.0 - squared));
+    // Each round reduces the error by more than a hundred times.
+    for _ in 0..5 {
+        let sin = libm::sin(latitude);
+        let normal = RADIUS_KM / (1.0 - squared * sin * sin).sqrt();
+        latitude = libm::atan2(z + squared * normal * sin, across);
+    }
+    [latitude.to_degrees(), libm::atan2(y, x).to_degrees()]
+}
+
 /// Places with a name: latitude and longitude in degrees. They are ground stations of Hypatia
 /// (snkas/hypatia @0ac531c), the hundred largest cities of the world by population.
 const PLACES: [(&str, f64, f64); 9] = [
@@ -81,6 +97,17 @@ mod tests {
         assert!(at(0.0, 90.0, 1.0).distance(Vector::new(0.0, 6379.137, 0.0)) < 1e-9);
         // The polar radius of WGS84.
         assert!(at(90.0, 0.0, 0.0).distance(Vector::new(0.0, 0.0, 6_356.752_314_245)) < 1e-6);
+    }
+
+    #[test]
+    fn the_point_below_a_position_is_its_place() {
+        for (latitude_deg, longitude_deg) in [(0.0, 0.0), (53.0, -120.0), (-89.0, 179.0)] {
+            let name = String::new();
+            let place = Place { name, latitude_deg, longitude_deg, altitude_km: 550.0 };
+            let [latitude, longitude] = below(place.position());
+            assert!((latitude - latitude_deg).abs() < 1e-9, "{latitude}");
+            assert!((longitude - longitude_deg).abs() < 1e-9, "{longitude}");
+        }
     }
 
     #[test]

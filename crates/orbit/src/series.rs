@@ -9,11 +9,11 @@ use units::Span;
 pub use gap::{Cause, Gap, Unseen};
 
 use crate::choice::{Rule, When};
-use crate::{Grid, LIGHT_KM_PER_S, Look, Place, PropagationError, Satellite, Sight, Utc};
+use crate::{Grid, LIGHT_KM_PER_S, Look, Place, PropagationError, Satellite, Sight, Track, Utc};
 
 /// Names of the columns of a saved series that describe its path, and that a link does not need.
 /// `t_s`, `delay_ms` and `outage` come before them.
-pub const DESCRIPTIVE: [&str; 10] = [
+pub const DESCRIPTIVE: [&str; 25] = [
     "elevation_deg",
     "azimuth_deg",
     "visible",
@@ -24,6 +24,21 @@ pub const DESCRIPTIVE: [&str; 10] = [
     "to_visible",
     "to_satellite",
     "lasers",
+    "range_km",
+    "to_range_km",
+    "satellite_latitude_deg",
+    "satellite_longitude_deg",
+    "to_satellite_latitude_deg",
+    "to_satellite_longitude_deg",
+    "from_latitude_deg",
+    "from_longitude_deg",
+    "from_altitude_km",
+    "to_latitude_deg",
+    "to_longitude_deg",
+    "to_altitude_km",
+    "rain_db",
+    "es_n0_db",
+    "modcod",
 ];
 
 /// How satellites pass packets on.
@@ -64,6 +79,8 @@ pub struct Request<'a> {
     pub from: &'a Place,
     /// The places at which it may end: it ends at the one that is best.
     pub to: &'a [Place],
+    /// The ways of those of these places that move, by their names.
+    pub tracks: &'a [Track],
     /// Satellites that the first place may use.
     pub sight: Sight,
     /// Satellites that the last places may use.

@@ -93,14 +93,25 @@ impl Sight {
         angle.min(std::f64::consts::PI)
     }
 
-    /// The filter of a satellite for a place, where its position is known at knots that are
+    /// The filter of a satellite for a place, where both positions are known at knots that are
     /// `spacing_s` apart.
-    pub fn filter(&self, radius_km: f64, satellite: &Satellite, spacing_s: f64) -> Filter {
+    pub fn filter(&self, place: Extent, satellite: &Satellite, spacing_s: f64) -> Filter {
+        let Extent { radii_km, fastest } = place;
         // Between two knots it is nearer to the place by half of the way at most.
-        let moves = (satellite.fastest() + ROTATION) * spacing_s / 2.0;
-        let most = self.angle(radius_km, satellite) + VERTICAL_DEG.to_radians() + moves;
+        let moves = (satellite.fastest() + ROTATION + fastest / POLAR_KM) * spacing_s / 2.0;
+        let [low, high] = radii_km.map(|radius| self.angle(radius, satellite));
+        let most = low.max(high) + VERTICAL_DEG.to_radians() + moves;
         Filter { cosine: libm::cos(most.min(std::f64::consts::PI)) }
     }
+}
+
+/// Bounds of where a place is, and of its speed.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub struct Extent {
+    /// Lowest and highest distance from the centre of the Earth in km.
+    pub radii_km: [f64; 2],
+    /// Highest speed over the ground in km/s.
+    pub fastest: f64,
 }
 
 /// Tells quickly whether a satellite can be in sight between two knots.
@@ -186,7 +197,8 @@ mod tests {
             let sight = Sight { bound, arc_deg: None };
             let (mut seen, mut admitted) = (0, 0);
             for satellite in &satellites {
-                let filter = sight.filter(station.radius_km(), satellite, 60.0);
+                let extent = Extent { radii_km: [station.radius_km(); 2], fastest: 0.0 };
+                let filter = sight.filter(extent, satellite, 60.0);
                 for minute in 0..100 {
                     let ends = [0, 60].map(|after| {
                         let at = at(minute * 60 + after);

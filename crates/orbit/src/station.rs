@@ -1,6 +1,6 @@
 //! A place in the frame of the satellites, and the directions in which it sees them.
 
-use crate::{Place, Utc, Vector};
+use crate::{EARTH_RADIUS_KM, Place, Utc, Vector, place};
 
 /// Radius of the geostationary orbit, in km.
 const GEOSTATIONARY_KM: f64 = 42_164.17;
@@ -27,6 +27,10 @@ pub struct Look {
     pub azimuth_deg: f64,
     /// Distance.
     pub range_km: f64,
+    /// Latitude of the point below it, north positive.
+    pub latitude_deg: f64,
+    /// Longitude of that point, east positive.
+    pub longitude_deg: f64,
 }
 
 /// A station at an instant, in the frame of the satellites.
@@ -39,6 +43,27 @@ pub struct Here<'a> {
     up: Vector,
     /// Cosine and sine of the sidereal time.
     turn: (f64, f64),
+}
+
+/// Length of a slanted path through a layer, in heights of the layer.
+pub fn slant(elevation_deg: f64) -> f64 {
+    1.0 / libm::sin(elevation_deg.to_radians())
+}
+
+/// Free-space loss of a satellite against that of the same satellite at another elevation, in dB.
+/// Its altitude follows from its elevation and its distance, on a sphere.
+pub fn spreading_db(elevation_deg: f64, range_km: f64, reference_deg: f64) -> f64 {
+    20.0 * libm::log10(range_km / reference_km(elevation_deg, range_km, reference_deg))
+}
+
+/// The distance in km at which the same satellite would be at another elevation.
+fn reference_km(elevation_deg: f64, range_km: f64, reference_deg: f64) -> f64 {
+    let radius = EARTH_RADIUS_KM;
+    let sine = |degrees: f64| libm::sin(degrees.to_radians());
+    let squared =
+        radius * radius + range_km * range_km + 2.0 * radius * range_km * sine(elevation_deg);
+    let up = radius * sine(reference_deg);
+    (up * up + squared - radius * radius).sqrt() - up
 }
 
 /// Cosine and sine of the sidereal time of an instant.
@@ -78,10 +103,13 @@ impl Here<'_> {
         let fixed = self.fixed(position);
         let [east, north, up] = self.station.axes.map(|axis| axis.dot(fixed));
         let range_km = fixed.norm();
+        let [latitude_deg, longitude_deg] = place::below(fixed + self.station.position);
         Look {
             elevation_deg: libm::asin((up / range_km).clamp(-1.0, 1.0)).to_degrees(),
             azimuth_deg: libm::atan2(east, north).to_degrees().rem_euclid(360.0),
             range_km,
+            latitude_deg,
+            longitude_deg,
         }
     }
 
@@ -142,6 +170,21 @@ mod tests {
         assert!((look.elevation_deg - 37.7).abs() < 0.3, "{look:?}");
         assert!((look.azimuth_deg - 175.1).abs() < 0.2, "{look:?}");
         assert!(here.from_arc_deg(Vector::new(cos, sin, 0.0) * GEOSTATIONARY_KM).unwrap() < 1e-3);
+    }
+
+    #[test]
+    fn the_reference_is_the_distance_of_the_same_satellite() {
+        // 550 km: overhead, and 1,123 km at 25 degrees (closed form on a sphere).
+        assert!((reference_km(90.0, 550.0, 90.0) - 550.0).abs() < 1e-9);
+        let sine = 25f64.to_radians().sin();
+        let radius = EARTH_RADIUS_KM;
+        let slant = (radius * radius * sine * sine + 2.0 * radius * 550.0 + 550.0 * 550.0).sqrt()
+            - radius * sine;
+        assert!((slant - 1123.3).abs() < 1.0, "{slant}");
+        assert!((reference_km(25.0, slant, 90.0) - 550.0).abs() < 1e-6);
+        assert!((reference_km(90.0, 550.0, 25.0) - slant).abs() < 1e-6);
+        let loss = 20.0 * (slant / 550.0).log10();
+        assert!((spreading_db(25.0, slant, 90.0) - loss).abs() < 1e-9, "{loss}");
     }
 
     #[test]

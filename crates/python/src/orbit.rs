@@ -87,6 +87,10 @@ record! {
         delay_ms: Vec<f64>,
         /// Column: 1 if no packet passes.
         outage: Vec<u64>,
+        /// Column: data rate, empty if the file has no signal.
+        rate_bps: Vec<u64>,
+        /// Column: 1 while the signal is too weak, so that all is lost; empty without a signal.
+        loss_ratio: Vec<u64>,
         /// Column: elevation of the first satellite at the first place.
         elevation_deg: Vec<Option<f64>>,
         /// Column: its azimuth, from north over east.
@@ -107,6 +111,36 @@ record! {
         to_satellite: Vec<Option<String>>,
         /// Column: laser links of the path.
         lasers: Vec<Option<u64>>,
+        /// Column: distance of the first place and the first satellite.
+        range_km: Vec<Option<f64>>,
+        /// Column: distance of the last place and the last satellite.
+        to_range_km: Vec<Option<f64>>,
+        /// Column: latitude of the point below the first satellite.
+        satellite_latitude_deg: Vec<Option<f64>>,
+        /// Column: its longitude, east positive.
+        satellite_longitude_deg: Vec<Option<f64>>,
+        /// Column: latitude of the point below the last satellite.
+        to_satellite_latitude_deg: Vec<Option<f64>>,
+        /// Column: its longitude, east positive.
+        to_satellite_longitude_deg: Vec<Option<f64>>,
+        /// Column: latitude of the first place.
+        from_latitude_deg: Vec<Option<f64>>,
+        /// Column: its longitude, east positive.
+        from_longitude_deg: Vec<Option<f64>>,
+        /// Column: its height above the ellipsoid.
+        from_altitude_km: Vec<Option<f64>>,
+        /// Column: latitude of the place at the end.
+        to_latitude_deg: Vec<Option<f64>>,
+        /// Column: its longitude, east positive.
+        to_longitude_deg: Vec<Option<f64>>,
+        /// Column: its height above the ellipsoid.
+        to_altitude_km: Vec<Option<f64>>,
+        /// Column: attenuation by rain at the first place, empty without a signal.
+        rain_db: Vec<Option<f64>>,
+        /// Column: Es/N0 between the first place and its satellite; empty without a signal.
+        es_n0_db: Vec<Option<f64>>,
+        /// Column: modulation and code, empty without a signal.
+        modcod: Vec<String>,
         /// Changes of the path.
         handovers: Vec<OrbitHandover>,
         /// Times without a path.
@@ -174,6 +208,7 @@ fn columns(series: Computed) -> OrbitSeries {
             rows.iter().map(|$row| $value).collect()
         };
     }
+    let signals = || rows.iter().filter_map(|row| row.signal.as_ref());
     OrbitSeries {
         source,
         satellites,
@@ -184,6 +219,8 @@ fn columns(series: Computed) -> OrbitSeries {
         t_s: column!(row => row.at.as_secs_f64()),
         delay_ms: column!(row => row.delay.as_millis_f64()),
         outage: column!(row => row.outage.into()),
+        rate_bps: signals().map(|one| one.rate.bits_per_second()).collect(),
+        loss_ratio: signals().map(|one| one.is_lost.into()).collect(),
         elevation_deg: column!(row => row.elevation_deg),
         azimuth_deg: column!(row => row.azimuth_deg),
         visible: column!(row => row.visible),
@@ -194,6 +231,23 @@ fn columns(series: Computed) -> OrbitSeries {
         to_visible: column!(row => row.to_visible),
         to_satellite: column!(row => row.to_satellite.clone()),
         lasers: column!(row => row.lasers),
+        range_km: column!(row => row.ranges_km.map(|[first, _]| first)),
+        to_range_km: column!(row => row.ranges_km.map(|[_, last]| last)),
+        satellite_latitude_deg: column!(row => row.below_deg.map(|[[latitude, _], _]| latitude)),
+        satellite_longitude_deg: column!(row => row.below_deg.map(|[[_, longitude], _]| longitude)),
+        to_satellite_latitude_deg: column!(row => row.below_deg.map(|[_, [latitude, _]]| latitude)),
+        to_satellite_longitude_deg: column!(
+            row => row.below_deg.map(|[_, [_, longitude]]| longitude)
+        ),
+        from_latitude_deg: column!(row => row.places[0].map(|[latitude, ..]| latitude)),
+        from_longitude_deg: column!(row => row.places[0].map(|[_, longitude, _]| longitude)),
+        from_altitude_km: column!(row => row.places[0].map(|[.., altitude]| altitude)),
+        to_latitude_deg: column!(row => row.places[1].map(|[latitude, ..]| latitude)),
+        to_longitude_deg: column!(row => row.places[1].map(|[_, longitude, _]| longitude)),
+        to_altitude_km: column!(row => row.places[1].map(|[.., altitude]| altitude)),
+        rain_db: signals().map(|one| one.rain_db).collect(),
+        es_n0_db: signals().map(|one| one.es_n0_db).collect(),
+        modcod: signals().map(|one| one.modcod.to_owned()).collect(),
         handovers: handovers.into_iter().map(handover).collect(),
         gaps: gaps.into_iter().map(gap).collect(),
         notes,

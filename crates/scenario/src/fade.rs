@@ -102,11 +102,12 @@ const TIMES: &str = "time_s";
 /// The series of a weather cell, with its name.
 pub(crate) type CellSeries = (String, Vec<(Time, f64)>);
 
-/// Reads the series of all weather cells in `file`.
-pub(crate) fn cells(file: &FilePath) -> Result<Vec<CellSeries>, Box<Fault>> {
+/// Reads the series of all columns in `file`, which are `what`: a weather cell each, for example.
+pub(crate) fn cells(file: &FilePath, what: &str) -> Result<Vec<CellSeries>, Box<Fault>> {
     let Table { header, names, rows, .. } = table(file, "columns with names, `time_s` first")?;
-    let wanted = "the column `time_s`, and a column for each weather cell";
-    let (first, cells) = names.split_first().ok_or_else(|| Fault::new(header, wanted, "none"))?;
+    let wanted = format!("the column `time_s`, and {what}");
+    let none = || Fault::new(header, wanted.clone(), "none");
+    let (first, cells) = names.split_first().ok_or_else(none)?;
     if first != TIMES || cells.is_empty() {
         return Err(Fault::new(header, wanted, quoted_short(&names.join(","))).into());
     }
@@ -123,6 +124,23 @@ pub(crate) fn cells(file: &FilePath) -> Result<Vec<CellSeries>, Box<Fault>> {
         found.push((name.clone(), series.finish(false)?));
     }
     Ok(found)
+}
+
+/// Expectation and finding, if samples do not cover a run of `duration`. A sample covers its step:
+/// one step may be missing at each end.
+pub(crate) fn uncovered(samples: &[(Time, f64)], duration: Span) -> Option<(String, String)> {
+    let ([(first, _), (second, _), ..], [.., (last_but_one, _), (last, _)]) = (samples, samples)
+    else {
+        return None;
+    };
+    if first.since(Time::ZERO) > second.since(*first) {
+        Some(("a series from 0s on".to_owned(), format!("a first sample at {first}")))
+    } else if last.since(Time::ZERO) + last.since(*last_but_one) < duration {
+        let expected = format!("a series that lasts for the `duration` of {duration}");
+        Some((expected, format!("a last sample at {last}")))
+    } else {
+        None
+    }
 }
 
 /// The bytes of a file that is expected to have `what`.

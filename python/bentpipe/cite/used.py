@@ -71,6 +71,22 @@ def of_files(written: Any) -> Iterator[Thing]:
             yield from (Thing("traces", one) for one in library()["traces"] if one in value)
         if key == "orbit" and isinstance(value, (dict, str)):
             yield Thing("traces", key)
+            yield from of_orbit(value)
+
+
+def of_orbit(value: dict[str, Any] | str) -> Iterator[Thing]:
+    """Modem and rain of the signal of an orbit, which is a table or the name of a file."""
+    table = value
+    if isinstance(value, str):
+        table = tomllib.loads(Path(value).read_text(encoding="utf-8"))
+    signal = table.get("signal") if isinstance(table, dict) else None
+    if not isinstance(signal, dict):
+        return
+    modem = signal["modem"]
+    yield mechanism("link.channel.modem", modem if isinstance(modem, str) else modem["name"])
+    # The names of files in a table are found with all others.
+    if isinstance(value, str) and isinstance(signal.get("attenuation"), str):
+        yield from of_series(Path(value).parent / signal["attenuation"])
 
 
 def of_series(file: Path) -> Iterator[Thing]:

@@ -16,7 +16,10 @@ if TYPE_CHECKING:
 @click.argument("file", type=FILE)
 @click.option("--out", type=FILE, help="Write the series to this file, .csv or .parquet.")
 @click.option(
-    "--figures", type=FILE, metavar="DIR", help="Write delay.svg and sky.svg into this folder."
+    "--figures",
+    type=FILE,
+    metavar="DIR",
+    help="Write delay.svg, sky.svg and map.svg into this folder, and rate.svg with a signal.",
 )
 @json_option
 def compute_orbit(file: Path, out: Path | None, figures: Path | None, as_json: bool) -> None:

@@ -45,7 +45,13 @@ def series_options(command: Callable[..., None]) -> Callable[..., None]:
         show_default=True,
         help="Dirac and lognormal (dirac), or ITU-R P.1853-1.",
     )
-    return method(file_options("1s")(command))
+    elevations = click.option(
+        "--elevations",
+        metavar="LIST",
+        help="Write a column for each of these elevations, such as 25,40,60,90, for the signal of "
+        "a path over satellites (bentpipe orbit).",
+    )
+    return method(elevations(file_options("1s")(command)))
 
 
 def file_options(step: str) -> Callable[[Callable[..., None]], Callable[..., None]]:
@@ -102,12 +108,19 @@ def rain_statistics(as_json: bool, **site: Any) -> None:
 @rain.command("series")
 @series_options
 def rain_series(
-    method: str, duration: float, step: float, seed: int, out: Path, as_json: bool, **site: Any
+    method: str,
+    elevations: str | None,
+    duration: float,
+    step: float,
+    seed: int,
+    out: Path,
+    as_json: bool,
+    **site: Any,
 ) -> None:
     """Write a stationary series. Most hours of it are dry."""
-    from bentpipe.rain.command import write_series
+    from bentpipe.rain.command import Output, write_series
 
-    write_series(site, method, duration, step, seed, out, as_json)
+    write_series(site, method, duration, step, seed, Output(out, elevations, as_json))
 
 
 @rain.command("event")
@@ -118,6 +131,7 @@ def rain_event(
     peak: float,
     peak_at: float | None,
     method: str,
+    elevations: str | None,
     duration: float,
     step: float,
     seed: int,
@@ -126,9 +140,10 @@ def rain_event(
     **site: Any,
 ) -> None:
     """Write one rain event with a given peak and duration."""
-    from bentpipe.rain.command import write_event
+    from bentpipe.rain.command import Output, write_event
 
-    write_event(site, peak, peak_at, method, duration, step, seed, out, as_json)
+    output = Output(out, elevations, as_json)
+    write_event(site, peak, peak_at, method, duration, step, seed, output)
 
 
 @rain.command("cells")

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import operator
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -42,12 +43,16 @@ def compute(file: Path, out: Path | None, figures: Path | None, as_json: bool) -
 
 def save_figures(series: OrbitSeries, folder: Path) -> list[Path]:
     """Write the figures as SVG into a folder, and return their names."""
-    from bentpipe.orbits.figures import delay_figure, sky_figure
+    from bentpipe.orbits.figures import delay_figure, rate_figure, sky_figure
+    from bentpipe.orbits.maps import map_figure
 
     written = []
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        for figure in (delay_figure(series), sky_figure(series)):
+        figures = [delay_figure(series), sky_figure(series), map_figure(series)]
+        if series.rate_bps:
+            figures.append(rate_figure(series))
+        for figure in figures:
             written.append(folder / f"{figure.name}.svg")
             figure.save(written[-1])
     except OSError as error:
@@ -63,7 +68,17 @@ def totals(series: OrbitSeries) -> dict[str, Any]:
     with_path = [(time, delay) for time, delay, _, up in held if up is not None]
     time = sum(time for time, _ in with_path)
     delays = [delay for _, delay in with_path]
-    return {
+    rates = {}
+    if series.rate_bps:
+        times = [end - start for start, end in zip(series.t_s, ends, strict=True)]
+        mean = sum(map(operator.mul, times, series.rate_bps)) / sum(times)
+        rates = {
+            "rate_min_bps": min(series.rate_bps),
+            "rate_mean_bps": mean,
+            "rate_max_bps": max(series.rate_bps),
+            "lost_s": sum(map(operator.mul, times, series.loss_ratio)),
+        }
+    return rates | {
         "delay_min_ms": min(delays),
         "delay_mean_ms": sum(time * delay for time, delay in with_path) / time,
         "delay_max_ms": max(delays),

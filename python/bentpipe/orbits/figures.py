@@ -44,6 +44,27 @@ def delay_figure(series: OrbitSeries) -> Figure:
     )  # fmt: skip
 
 
+def rate_figure(series: OrbitSeries) -> Figure:
+    """The data rate over time, with the Es/N0 that decides it in the notes."""
+    mbps = np.array(series.rate_bps) / 1e6
+    points = pl.DataFrame({"x": series.t_s, "y": mbps, "series": "data rate"})
+    levels = [level for level in series.es_n0_db if level is not None]
+    timeline = Timeline(
+        series.duration_s,
+        {},
+        [(one.t_s, words(one)) for one in series.handovers],
+        [(gap.start_s, gap.end_s) for gap in series.gaps],
+    )
+    notes = [
+        "Dashed lines: hand-overs." if series.handovers else "",
+        f"Es/N0 from {min(levels):.1f} to {max(levels):.1f} dB.",
+    ]
+    return line_figure(
+        "rate", f"Rate at {series.from_place}", "time since the epoch (s)", "data rate (Mbit/s)",
+        points, step=True, notes=[note for note in notes if note], timeline=timeline,
+    )  # fmt: skip
+
+
 def words(one: OrbitHandover) -> str:
     """A hand-over in words."""
     if one.place == "between":

@@ -16,20 +16,22 @@ if TYPE_CHECKING:
     from bentpipe import OrbitSeries
 
 DIGITS = 4
-"""Decimals of angles in degrees."""
-TEXTS = ("satellite", "to", "to_satellite")
+"""Decimals of angles in degrees, distances in km and levels in dB."""
+TEXTS = ("satellite", "to", "to_satellite", "modcod")
 """Columns of names."""
 
 
 def frame(series: OrbitSeries) -> pl.DataFrame:
-    """The rows of a series, with angles of four decimals."""
+    """The rows of a series, with angles of four decimals. Columns without values are left out."""
     kinds = dict.fromkeys(TEXTS, pl.String) | {"lasers": pl.UInt64}
     columns = {
         name: pl.Series(name, getattr(series, name), dtype=kinds.get(name))
         for name in orbit_columns()
+        if getattr(series, name)
     }
     table = pl.DataFrame(columns)
-    return table.with_columns(pl.col("^.*_deg$").cast(pl.Float64).round(DIGITS))
+    rounded = [pl.col("^.*_(deg|km|db)$").cast(pl.Float64).round(DIGITS)]
+    return table.with_columns(rounded)
 
 
 def check_suffix(path: Path) -> None:

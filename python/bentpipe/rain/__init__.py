@@ -10,6 +10,7 @@ docs/rain.md describes the methods. Importing this module loads NumPy and SciPy.
 """
 
 from bentpipe.rain.cells import Cells, Grid, cells
+from bentpipe.rain.elevations import Elevations, at_elevations
 from bentpipe.rain.event import event
 from bentpipe.rain.series import Series
 from bentpipe.rain.site import SPINO_DADDA, Site, rain_height_km
@@ -22,11 +23,13 @@ __all__ = [
     "SPINO_DADDA",
     "Cells",
     "DiracLognormal",
+    "Elevations",
     "Grid",
     "MasengBakken",
     "Series",
     "Site",
     "Synthesis",
+    "at_elevations",
     "attenuation_exceeded",
     "cells",
     "coefficients",

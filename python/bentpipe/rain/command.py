@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import json
 from contextlib import contextmanager
-from dataclasses import asdict, replace
+from dataclasses import asdict, dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import click
@@ -13,6 +13,7 @@ from bentpipe.console import show, table
 from bentpipe.errors import BentpipeError, RainError
 from bentpipe.numbers import decimals
 from bentpipe.rain.cells import Grid, cells
+from bentpipe.rain.elevations import at_elevations
 from bentpipe.rain.event import event
 from bentpipe.rain.series import check_suffix
 from bentpipe.rain.site import SPINO_DADDA, Site, rain_height_km
@@ -23,7 +24,9 @@ if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping
     from pathlib import Path
 
+    from bentpipe.rain.elevations import Elevations
     from bentpipe.rain.series import Series
+    from bentpipe.rain.synthesis import Synthesis
 
     Options = Mapping[str, Any]
 
@@ -37,6 +40,15 @@ OPTIONS = {
     "path": "--out",
 }
 """Options whose names differ from those of the argument or field."""
+
+
+@dataclass(frozen=True)
+class Output:
+    """The file of a series, its elevations as the option has them, and the form of the summary."""
+
+    path: Path
+    elevations: str | None
+    as_json: bool
 
 
 def print_statistics(options: Options, as_json: bool) -> None:
@@ -65,15 +77,15 @@ def print_statistics(options: Options, as_json: bool) -> None:
 
 
 def write_series(
-    options: Options, method: str, duration: float, step: float, seed: int, out: Path, as_json: bool
+    options: Options, method: str, duration: float, step: float, seed: int, output: Output
 ) -> None:
     """Write a stationary series and print a summary."""
     with named_as_options():
-        check_suffix(out)
+        check_suffix(output.path)
         site = site_from(options)
         series = METHODS[method].fit(site).series(duration, step, seed=seed)
-    save(series, out, as_json)
-    if not as_json:
+        save(series, site, METHODS[method], output)
+    if not output.as_json:
         print_approximation(site, options)
 
 
@@ -85,18 +97,17 @@ def write_event(
     duration: float,
     step: float,
     seed: int,
-    out: Path,
-    as_json: bool,
+    output: Output,
 ) -> None:
     """Write an event and print a summary."""
     with named_as_options():
-        check_suffix(out)
+        check_suffix(output.path)
         site = site_from(options)
         series = event(
             METHODS[method].fit(site), peak, duration, step, peak_at_s=peak_at, seed=seed
         )
-    save(series, out, as_json)
-    if not as_json:
+        save(series, site, METHODS[method], output)
+    if not output.as_json:
         print_approximation(site, options)
 
 
@@ -141,17 +152,40 @@ def write_cells(
     print_approximation(site_from(options), options)
 
 
-def save(series: Series, out: Path, as_json: bool) -> None:
+def save(series: Series, site: Site, method: type[Synthesis], output: Output) -> None:
     """Write the file, and print its name and a summary."""
-    series.save(out)
+    out = output.path
+    saved: Series | Elevations = series
+    peaks = {}
+    if output.elevations is not None:
+        saved = at_elevations(series, site, method, degrees(output.elevations))
+        peaks = {one: float(level.max()) for one, level in saved.attenuation_db.items()}
+    saved.save(out)
     attenuation = series.attenuation_db
     samples, peak = len(attenuation), float(attenuation.max())
     rain = float((attenuation > 0).mean())
-    if as_json:
-        held = {"file": str(out), "samples": samples, "peak_db": peak, "rain_share": rain}
+    if output.as_json:
+        held: dict[str, Any] = {
+            "file": str(out), "samples": samples, "peak_db": peak, "rain_share": rain,
+        }  # fmt: skip
+        if peaks:
+            held["elevations"] = [
+                {"elevation_deg": one, "peak_db": peak} for one, peak in peaks.items()
+            ]
         click.echo(json.dumps(held))
-    else:
-        click.echo(f"{out}: {samples:,} samples, peak {peak:.2f} dB, rain in {rain:.1%} of them")
+        return
+    click.echo(f"{out}: {samples:,} samples, peak {peak:.2f} dB, rain in {rain:.1%} of them")
+    if peaks:
+        listed = ", ".join(f"{peak:.2f} dB at {one:g} degrees" for one, peak in peaks.items())
+        click.echo(f"peak by elevation: {listed}")
+
+
+def degrees(text: str) -> list[float]:
+    """The elevations of an option; `RainError` if one is no number."""
+    try:
+        return [float(part) for part in text.split(",")]
+    except ValueError:
+        raise RainError("elevations", "numbers with commas between them", repr(text)) from None
 
 
 def site_from(options: Options) -> Site:

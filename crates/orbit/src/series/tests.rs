@@ -27,6 +27,7 @@ fn request<'a>(satellites: &'a [Satellite], from: &'a Place, to: &'a [Place]) ->
         satellites,
         from,
         to,
+        tracks: &[],
         sight: elevation(25.0),
         to_sight: elevation(25.0),
         relay: Relay::BentPipe,
@@ -76,6 +77,46 @@ fn the_filtered_series_is_the_full_one() {
                 assert!(short.rows.iter().any(|row| row.path.is_some()));
             }
         }
+    }
+}
+
+/// An aircraft from Paris to Dakar in five hours, and a ship.
+#[test]
+fn the_filtered_series_of_places_that_move_is_the_full_one() {
+    let satellites = starlink().satellites(epoch()).unwrap();
+    let at = |at_s, latitude_deg, longitude_deg, altitude_km| crate::Waypoint {
+        at_s,
+        latitude_deg,
+        longitude_deg,
+        altitude_km,
+    };
+    let aircraft = vec![
+        at(-60.0, 48.85, 2.35, 0.1),
+        at(900.0, 47.2, 0.3, 11.0),
+        at(18_000.0, 14.7, -17.4, 11.0),
+    ];
+    let ship = vec![at(0.0, 36.0, -20.0, 0.0), at(20_000.0, 36.0, -21.0, 0.0)];
+    let tracks = [("aircraft", aircraft), ("ship", ship)];
+    let tracks = tracks.map(|(name, points)| Track::new(name, points).unwrap());
+    let from = tracks[0].at(0.0);
+    let to = [tracks[1].at(0.0)];
+    let range = Sight { bound: Bound::Range(1400.0), ..elevation(25.0) };
+    for (relay, sight) in [(Relay::BentPipe, elevation(25.0)), (lasers(&starlink()), range)] {
+        let short = Request {
+            tracks: &tracks,
+            duration: Span::from_secs(18_000),
+            step: Span::from_secs(11),
+            relay,
+            sight,
+            ..request(&satellites, &from, &to)
+        };
+        let full = Request { full: true, ..short.clone() };
+        let still = Request { tracks: &[], ..short.clone() };
+        let [short, full, still] = [short, full, still].map(|one| series(&one).unwrap());
+        assert_eq!(short, full);
+        let seen = |found: &Series| found.rows.iter().filter(|row| row.path.is_some()).count();
+        assert!(seen(&short) > 50, "{}", seen(&short));
+        assert_ne!(short.rows[1000], still.rows[1000], "the place moves");
     }
 }
 

@@ -6,13 +6,15 @@ use super::gap::{Cause, Unseen, size};
 use super::{Path, Relay, Request, Row};
 use crate::choice::{self, Chooser, Rule, Visible, When};
 use crate::grid::{End, Finder, Route};
-use crate::sight::Filter;
+use crate::sight::{Extent, Filter};
 use crate::station::{self, Here};
-use crate::{Ephemeris, PropagationError, Sight, Station, Utc};
+use crate::{Ephemeris, PropagationError, Sight, Station, Track, Utc};
 
 /// A station with its rules and the satellites that it can see between two knots.
-struct Watcher {
+struct Watcher<'a> {
     station: Station,
+    /// The way of its place, if it moves.
+    track: Option<&'a Track>,
     sight: Sight,
     filters: Vec<Filter>,
     candidates: Vec<u32>,
@@ -36,7 +38,7 @@ pub(super) struct Walk<'a> {
     request: &'a Request<'a>,
     ephemeris: Ephemeris<'a>,
     /// The first place, then the last ones.
-    watchers: Vec<Watcher>,
+    watchers: Vec<Watcher<'a>>,
     chooser: Chooser,
     held: Held,
     finder: Finder,
@@ -50,10 +52,15 @@ impl<'a> Walk<'a> {
         let places = places.into_iter().chain(request.to.iter().map(|to| (to, request.to_sight)));
         let watchers = places.map(|(place, sight)| {
             let station = Station::new(place.clone());
-            let radius = station.radius_km();
-            let filter = |satellite| sight.filter(radius, satellite, spacing);
+            let track = request.tracks.iter().find(|track| track.name() == place.name);
+            let extent = Extent {
+                radii_km: track.map_or([station.radius_km(); 2], Track::radii_km),
+                fastest: track.map_or(0.0, Track::fastest),
+            };
+            let filter = |satellite| sight.filter(extent, satellite, spacing);
             let filters = request.satellites.iter().map(filter).collect();
-            Watcher { station, sight, filters, candidates: Vec::new(), visible: Vec::new() }
+            let (candidates, visible) = (Vec::new(), Vec::new());
+            Watcher { station, track, sight, filters, candidates, visible }
         });
         Self {
             request,
@@ -73,6 +80,7 @@ impl<'a> Walk<'a> {
         let now = self.request.epoch.plus(at);
         let turn = station::turn(now);
         for watcher in &mut self.watchers {
+            watcher.go(at);
             watcher.look(&self.ephemeris, turn);
         }
         let route = self.route(now, turn);
@@ -89,9 +97,13 @@ impl<'a> Walk<'a> {
     fn filter(&mut self, at: Span) {
         let spacing = self.ephemeris.spacing();
         let knot = spacing * (at.as_nanos() / spacing.as_nanos());
-        let turns = [knot, knot + spacing].map(|at| station::turn(self.request.epoch.plus(at)));
+        let turns =
+            [knot, knot + spacing].map(|at| (at, station::turn(self.request.epoch.plus(at))));
         for watcher in &mut self.watchers {
-            let ends = turns.map(|turn| watcher.station.here(turn).position.unit());
+            let ends = turns.map(|(at, turn)| {
+                watcher.go(at);
+                watcher.station.here(turn).position.unit()
+            });
             let all = (0u32..).zip(&watcher.filters);
             let seen = all.filter(|(number, filter)| {
                 let [first, second] = self.ephemeris.ends(*number as usize);
@@ -283,7 +295,14 @@ impl<'a> Walk<'a> {
     }
 }
 
-impl Watcher {
+impl Watcher<'_> {
+    /// Moves the station to where its place is at a time.
+    fn go(&mut self, at: Span) {
+        if let Some(track) = self.track {
+            self.station = Station::new(track.at(at.as_secs_f64()));
+        }
+    }
+
     /// Finds the satellites in sight.
     fn look(&mut self, ephemeris: &Ephemeris<'_>, turn: (f64, f64)) {
         let here: Here<'_> = self.station.here(turn);

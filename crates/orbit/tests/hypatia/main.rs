@@ -40,6 +40,7 @@ fn paths(parameters: &Parameters, from: &str, to: &str) -> Series {
         satellites: &satellites,
         from: &place(from),
         to: &[place(to)],
+        tracks: &[],
         sight,
         to_sight: sight,
         relay: Relay::Lasers(Lasers { grid }),

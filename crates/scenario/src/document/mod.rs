@@ -30,7 +30,7 @@ pub(crate) use beam::{
     Access, Beam, Forward as BeamForward, Group, Load, PlanAllowance, PlanRate, Requests,
     Return as BeamReturn, Scheduler, SchemeName,
 };
-pub(crate) use channel::{Attenuation, Awgn, Channel, CodeName, Signal};
+pub(crate) use channel::{Attenuation, Awgn, Channel, CodeName, Modem, Signal};
 pub(crate) use hints::{HintSource, PathHints};
 pub(crate) use hosts::{HostName, Hosts};
 pub(crate) use impairments::{

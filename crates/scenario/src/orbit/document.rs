@@ -5,7 +5,7 @@ use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
 use units::Span;
 
-use crate::document::FileName;
+use crate::document::{FileName, Modem};
 
 /// A path over satellites that move.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
@@ -46,7 +46,7 @@ pub(crate) struct Document {
     /// that is best: the gateway that the satellite sees from the smallest distance, or the place
     /// with the shortest path over laser links.
     pub to: Ends,
-    /// Places by their coordinates.
+    /// Places by their coordinates, or by files with their ways.
     #[serde(default)]
     pub place: Vec<Position>,
     /// The relay: `"bent-pipe"`, a satellite that both ends see, or `"lasers"`, the shortest path
@@ -91,9 +91,51 @@ pub(crate) struct Document {
     /// other satellites have none.
     #[serde(default)]
     pub outage: Outage,
+    /// The signal between the place in `from` and its satellite, and a modem that adapts to it
+    /// (ACM). The rate of the path follows from both. Default: the path has no rate.
+    pub signal: Option<Signal>,
     /// Seed of random choices.
     #[serde(default = "one")]
     pub seed: u64,
+}
+
+/// A signal that follows distance and rain, and a modem that adapts to it.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(deny_unknown_fields)]
+pub(crate) struct Signal {
+    /// Es/N0 in clear sky in dB, Es being the energy of a symbol, when the satellite is at
+    /// `reference_elevation_deg`. At another distance d it is 20 log10(d / d_reference) dB less.
+    /// One number stands for the power and the antennas of both ends.
+    #[schemars(range(min = -20, max = 100))]
+    pub es_n0: f64,
+    /// Elevation at which `es_n0` applies, in degrees. The default is a satellite in the zenith.
+    #[serde(default = "zenith")]
+    #[schemars(range(min = 0.0, max = 90.0))]
+    pub reference_elevation_deg: f64,
+    /// Modem with adaptive coding and modulation. A name stands for the modem with its defaults,
+    /// and a table sets parameters.
+    pub modem: Modem,
+    /// Attenuation by rain: a constant in dB at all elevations, or a CSV or Parquet file with a
+    /// column for each elevation, as `bentpipe rain event --elevations 25,40,60,90` writes it. Its
+    /// time is that since the `epoch`. Default: clear sky.
+    pub attenuation: Option<Attenuation>,
+    /// Noise temperature of the receiver in clear sky in K. Rain with an attenuation of A dB adds
+    /// 275 (1 - 10^(-A/10)) K. Default: rain adds no noise.
+    #[schemars(range(max = 100_000), extend("exclusiveMinimum" = 0))]
+    pub system_temperature: Option<f64>,
+}
+
+fn zenith() -> f64 {
+    90.0
+}
+
+/// Decibels, or a file.
+#[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(crate) enum Attenuation {
+    Constant(#[schemars(range(min = 0, max = 200))] f64),
+    File(FileName),
 }
 
 fn second() -> Span {
@@ -200,23 +242,28 @@ pub(crate) enum PhasingRule {
     Hypatia,
 }
 
-/// A place by its geodetic coordinates (WGS84).
+/// A place by its geodetic coordinates (WGS84), or by a file with its way.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Position {
     /// Name, for `from` and `to`.
     #[schemars(length(min = 1, max = 60), extend("examples" = ["Delft"]))]
     pub name: String,
-    /// Latitude, north positive.
+    /// Latitude, north positive. A place that does not move requires it.
     #[schemars(range(min = -90.0, max = 90.0))]
-    pub latitude_deg: f64,
-    /// Longitude, east positive.
+    pub latitude_deg: Option<f64>,
+    /// Longitude, east positive. A place that does not move requires it.
     #[schemars(range(min = -180.0, max = 360.0))]
-    pub longitude_deg: f64,
-    /// Height above the ellipsoid.
-    #[serde(default)]
+    pub longitude_deg: Option<f64>,
+    /// Height above the ellipsoid. Default: 0.
     #[schemars(range(min = -1.0, max = 20.0))]
-    pub altitude_km: f64,
+    pub altitude_km: Option<f64>,
+    /// CSV or Parquet file with the way of a ship or an aircraft, in the place of coordinates. Its
+    /// columns are `t_s`, seconds since the `epoch`, or `utc`, a date and time; `latitude_deg`;
+    /// `longitude_deg`; and, if it is not 0, `altitude_km`, `altitude_m` or `altitude_ft`. The way
+    /// between two rows is part of a great circle. Rows are at most an hour apart, and the speed
+    /// is at most 0.5 km/s.
+    pub track: Option<FileName>,
 }
 
 /// One satellite, or links between them.

@@ -5,18 +5,22 @@
 
 mod constellations;
 mod document;
+mod files;
 mod resolve;
 mod result;
+mod signal;
 
-use std::path::{Path as FilePath, PathBuf};
+use std::path::Path as FilePath;
 
 use language::{Errors, Refused, TypedFile};
 
 pub use constellations::{CONSTELLATIONS, Constellation};
 pub(crate) use document::Document;
+pub(crate) use files::Files;
 use resolve::Setup;
 pub(crate) use resolve::{DATE, Run};
 pub use result::{OrbitGap, OrbitHandover, OrbitRow, OrbitSeries};
+pub use signal::OrbitSignal;
 
 /// A file of `bentpipe orbit` without errors.
 #[derive(Clone, Debug)]
@@ -48,8 +52,11 @@ impl OrbitFile {
     }
 
     fn checked(file: TypedFile<Document>, run: Run) -> Result<Self, Errors> {
-        let elements = file.value.elements.as_ref().map(|name| file.directory().join(&name.0));
-        match resolve::resolve(&file.value, elements, run) {
+        let resolved = {
+            let directory = file.directory();
+            resolve::resolve(&file.value, &|_, name| directory.join(&name.0), run)
+        };
+        match resolved {
             Ok(setup) => Ok(Self { file, setup }),
             Err(refused) => Err(file.report(refused)),
         }
@@ -64,19 +71,21 @@ impl OrbitFile {
     }
 }
 
-/// Computes the path of a table in a scenario. `elements` is the place of the file that it names.
+/// Computes the path of a table in a scenario. `files` finds the files that it names.
 pub(crate) fn of_table(
     document: &Document,
-    elements: Option<PathBuf>,
+    files: Files<'_>,
     run: Run,
 ) -> Result<OrbitSeries, Vec<Refused>> {
-    result::run(&resolve::resolve(document, elements, run)?)
+    result::run(&resolve::resolve(document, files, run)?)
 }
 
 /// Names of the columns of a saved series: those that a link needs, then those that describe the
-/// path, which a link ignores.
+/// path, which a link ignores. A series without a signal has no rates, losses and other columns of
+/// the signal.
 pub fn columns() -> Vec<&'static str> {
-    ["t_s", "delay_ms", "outage"].into_iter().chain(orbit::series::DESCRIPTIVE).collect()
+    let played = ["t_s", "delay_ms", "outage", "rate_bps", "loss_ratio"];
+    played.into_iter().chain(orbit::series::DESCRIPTIVE).collect()
 }
 
 /// The JSON Schema of the files.

@@ -7,13 +7,15 @@ use language::error::Place as FilePlace;
 use orbit::elements::{mean_motion, parse, radius_km};
 use orbit::walker::geostationary;
 use orbit::{
-    Bound, EARTH_RADIUS_KM, Grid, Lasers, Outage, Place, Relay, Rule, Satellite, Shell, Sight, Utc,
-    When, places,
+    Bound, EARTH_RADIUS_KM, Grid, Lasers, Outage, Place, Relay, Rule, Satellite, Shell, Sight,
+    Track, Utc, When, places,
 };
 use units::Span;
 
 use super::constellations::{CONSTELLATIONS, Constellation};
 use super::document::{self, Document, Ends, OutageWord, Pattern, PhasingRule, Walker};
+use super::files::{self, Files};
+use super::signal::{self, Signal};
 
 /// Most rows of a series, as of a trace.
 const MOST_ROWS: u64 = 4_000_000;
@@ -36,6 +38,8 @@ pub(super) struct Setup {
     pub elements: Option<PathBuf>,
     pub from: Place,
     pub to: Vec<Place>,
+    /// Ways of places that move.
+    pub tracks: Vec<Track>,
     pub sight: Sight,
     pub to_sight: Sight,
     pub relay: Relay,
@@ -45,6 +49,7 @@ pub(super) struct Setup {
     pub epoch: Utc,
     pub duration: Span,
     pub step: Span,
+    pub signal: Option<Signal>,
     pub seed: u64,
     /// Remarks for people.
     pub notes: Vec<String>,
@@ -77,18 +82,18 @@ pub(crate) struct Run {
 /// The form of an epoch.
 pub(crate) const DATE: &str = "a date and time with its zone, as \"2026-11-27T12:00:00Z\"";
 
-/// The setup of an orbit, or all of its faults. `elements` is the place of the file that it names,
-/// and `run` are the times of the scenario that it belongs to.
-pub(super) fn resolve(
-    document: &Document,
-    elements: Option<PathBuf>,
-    run: Run,
-) -> Result<Setup, Faults> {
+/// The setup of an orbit, or all of its faults. `files` finds the files that it names, and `run`
+/// are the times of the scenario that it belongs to.
+pub(super) fn resolve(document: &Document, files: Files<'_>, run: Run) -> Result<Setup, Faults> {
     let mut faults = Faults::new();
     let times = times(document, run, &mut faults);
-    let (from, to) = ends(document, &mut faults);
+    let (known, tracks) = known(document, files, times.as_ref(), &mut faults);
+    let (from, to) = ends(document, &known, &mut faults);
     let satellites = match &times {
-        Some(times) => satellites(document, elements, times.epoch, &mut faults),
+        Some(times) => {
+            let elements = document.elements.as_ref().map(|name| files("elements", name));
+            satellites(document, elements, times.epoch, &mut faults)
+        }
         None => None,
     };
     let (Some(times), Some(from), Some(mut satellites)) = (times, from, satellites) else {
@@ -100,6 +105,8 @@ pub(super) fn resolve(
     let (Some((sight, to_sight)), Some(relay), true) = (sights, relay, faults.is_empty()) else {
         return Err(faults);
     };
+    let signal = document.signal.as_ref();
+    let signal = signal.map(|one| signal::resolve(one, files, duration)).transpose()?;
     satellites.notes.extend(age(&satellites, epoch));
     Ok(Setup {
         source: satellites.source,
@@ -107,6 +114,7 @@ pub(super) fn resolve(
         elements: satellites.elements,
         from,
         to,
+        tracks,
         sight,
         to_sight,
         relay,
@@ -125,6 +133,7 @@ pub(super) fn resolve(
         start,
         duration,
         step: document.step,
+        signal,
         seed: document.seed,
         notes: satellites.notes,
     })
@@ -190,9 +199,15 @@ fn rule(choice: document::Choice) -> Rule {
     }
 }
 
-/// The places at which the path begins and ends.
-fn ends(document: &Document, faults: &mut Faults) -> (Option<Place>, Vec<Place>) {
+/// The places that have a name, and the ways of those that move.
+fn known(
+    document: &Document,
+    files: Files<'_>,
+    times: Option<&Times>,
+    faults: &mut Faults,
+) -> (Vec<Place>, Vec<Track>) {
     let mut known: Vec<Place> = Vec::new();
+    let mut tracks = Vec::new();
     for (number, place) in document.place.iter().enumerate() {
         if known.iter().any(|one| one.name == place.name) {
             let path = format!("place.{number}.name");
@@ -202,10 +217,58 @@ fn ends(document: &Document, faults: &mut Faults) -> (Option<Place>, Vec<Place>)
                 quoted(&place.name),
             ));
         }
-        let document::Position { name, latitude_deg, longitude_deg, altitude_km } = place.clone();
-        known.push(Place { name, latitude_deg, longitude_deg, altitude_km });
+        let track = track(place, number, files, times, faults);
+        known.push(match &track {
+            Some(track) => track.at(0.0),
+            None => Place {
+                name: place.name.clone(),
+                latitude_deg: place.latitude_deg.unwrap_or_default(),
+                longitude_deg: place.longitude_deg.unwrap_or_default(),
+                altitude_km: place.altitude_km.unwrap_or_default(),
+            },
+        });
+        tracks.extend(track);
     }
     known.extend(places());
+    (known, tracks)
+}
+
+/// The way of a place, if it moves. A place has coordinates or a way.
+fn track(
+    place: &document::Position,
+    number: usize,
+    files: Files<'_>,
+    times: Option<&Times>,
+    faults: &mut Faults,
+) -> Option<Track> {
+    let key = format!("place.{number}.track");
+    let document::Position { name, latitude_deg, longitude_deg, altitude_km, track } = place;
+    let Some(file) = track else {
+        for (part, value) in [("latitude_deg", latitude_deg), ("longitude_deg", longitude_deg)] {
+            if value.is_none() {
+                let expected = format!("`{part}`, or a `track` with the way of the place");
+                faults.push(Refused::new(&format!("place.{number}"), expected, "none"));
+            }
+        }
+        return None;
+    };
+    if [latitude_deg, longitude_deg, altitude_km].iter().any(|one| one.is_some()) {
+        faults.push(Refused::new(&key, "no `track` with coordinates", "both"));
+        return None;
+    }
+    let Times { epoch, duration, .. } = times?;
+    let file = files(&key, file);
+    match files::track(&file, name, *epoch, *duration) {
+        Ok(track) => Some(track),
+        Err(fault) => {
+            faults.push(files::refused(&key, *fault, &file));
+            None
+        }
+    }
+}
+
+/// The places at which the path begins and ends.
+fn ends(document: &Document, known: &[Place], faults: &mut Faults) -> (Option<Place>, Vec<Place>) {
     let mut find = |path: &str, name: &String| {
         let found = known.iter().find(|place| place.name == *name).cloned();
         if found.is_none() {

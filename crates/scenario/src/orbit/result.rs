@@ -4,7 +4,7 @@ use language::Refused;
 use language::error::Place as FilePlace;
 use orbit::series::Path;
 use orbit::sight::Miss;
-use orbit::{Bound, Gap, Handover, PropagationError, Request, Row, Series, Sight, series};
+use orbit::{Bound, Gap, Handover, Place, PropagationError, Request, Row, Series, Sight, series};
 use serde::Serialize;
 use units::Span;
 
@@ -12,6 +12,7 @@ use crate::model::Change;
 use crate::trace::Trace;
 
 use super::resolve::Setup;
+use super::signal::{Heard, OrbitSignal};
 
 /// A row of a series, which holds until the next one.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -42,6 +43,15 @@ pub struct OrbitRow {
     pub to_satellite: Option<String>,
     /// Laser links of the path.
     pub lasers: Option<u64>,
+    /// Distance of the first place and its satellite, and of the last place and its satellite.
+    pub ranges_km: Option<[f64; 2]>,
+    /// Latitude and longitude of the points below the first and the last satellite.
+    pub below_deg: Option<[[f64; 2]; 2]>,
+    /// Latitude and longitude in degrees and altitude in km of the first place and, with a path, of
+    /// the last one.
+    pub places: [Option<[f64; 3]>; 2],
+    /// The signal of the first place, if the file has one.
+    pub signal: Option<OrbitSignal>,
 }
 
 /// A change of the path.
@@ -111,7 +121,9 @@ impl OrbitSeries {
             let at = row.at.max(start);
             let outage = row.outage.then(|| end.saturating_sub(at));
             let (at, delay) = (at.saturating_sub(start), Some(row.delay));
-            Change { at, every: None, rate: None, delay, outage, loss: None }
+            let rate = row.signal.as_ref().map(|signal| signal.rate);
+            let loss = row.signal.as_ref().map(|signal| f64::from(u8::from(signal.is_lost)));
+            Change { at, every: None, rate, delay, outage, loss }
         };
         let rows = self.rows.iter().zip(ends).filter(|(_, end)| *end > start);
         Trace {
@@ -130,6 +142,7 @@ pub(super) fn run(setup: &Setup) -> Result<OrbitSeries, Vec<Refused>> {
         satellites,
         from,
         to,
+        tracks: &setup.tracks,
         sight: *sight,
         to_sight: *to_sight,
         relay: relay.clone(),
@@ -151,7 +164,13 @@ pub(super) fn run(setup: &Setup) -> Result<OrbitSeries, Vec<Refused>> {
         delay = row.path.as_ref().map_or(delay, |path| rounded(path.delay_s()));
         in_words(setup, row, delay)
     });
-    let rows = rows.collect();
+    let mut rows: Vec<_> = rows.collect();
+    let mut notes = setup.notes.clone();
+    if let Some(signal) = &setup.signal {
+        let heard = Heard::new(signal, &series.rows, setup.step, setup.duration);
+        rows = with_signal(rows, &heard?, setup.duration);
+        notes.push(summary(&rows, setup));
+    }
     Ok(OrbitSeries {
         source: setup.source.clone(),
         satellites: satellites.len() as u64,
@@ -163,8 +182,65 @@ pub(super) fn run(setup: &Setup) -> Result<OrbitSeries, Vec<Refused>> {
         rows,
         handovers: series.handovers.iter().map(|one| handover(setup, one)).collect(),
         gaps: series.gaps.iter().map(|gap| gap_in_words(setup, gap)).collect(),
-        notes: setup.notes.clone(),
+        notes,
     })
+}
+
+/// The rows with their signal, and further rows where only the signal changes.
+fn with_signal(rows: Vec<OrbitRow>, heard: &Heard<'_>, duration: Span) -> Vec<OrbitRow> {
+    let mut times = heard.times(duration).into_iter().peekable();
+    let mut all: Vec<OrbitRow> = Vec::with_capacity(rows.len());
+    let mut rows = rows.into_iter().peekable();
+    while let Some(mut row) = rows.next() {
+        while times.next_if(|at| *at <= row.at).is_some() {}
+        let has_path = row.elevation_deg.is_some();
+        row.signal = Some(heard.row(row.at, has_path));
+        let end = rows.peek().map_or(duration, |next| next.at);
+        all.push(row);
+        while let Some(at) = times.next_if(|at| *at < end) {
+            let before = all[all.len() - 1].clone();
+            all.push(OrbitRow { at, signal: Some(heard.row(at, has_path)), ..before });
+        }
+    }
+    all
+}
+
+/// Signal and rate from the start of the run on, in words.
+fn summary(rows: &[OrbitRow], setup: &Setup) -> String {
+    let ends = rows.iter().skip(1).map(|row| row.at).chain([setup.duration]);
+    let (mut time, mut bits, mut lost, mut changes) = (0.0, 0.0, 0.0, 0_u64);
+    let (mut rates, mut levels) = ([f64::INFINITY, 0.0], [f64::INFINITY, f64::NEG_INFINITY]);
+    let mut last = None;
+    for (row, end) in rows.iter().zip(ends).filter(|(_, end)| *end > setup.start) {
+        let Some(signal) = &row.signal else { continue };
+        let seconds = end.saturating_sub(row.at.max(setup.start)).as_secs_f64();
+        let rate = signal.rate.bits_per_second() as f64 / 1e6;
+        rates = [rates[0].min(rate), rates[1].max(rate)];
+        if let Some(level) = signal.es_n0_db {
+            levels = [levels[0].min(level), levels[1].max(level)];
+        }
+        changes += u64::from(last.is_some_and(|last| last != signal.modcod));
+        last = Some(signal.modcod);
+        time += seconds;
+        bits += rate * seconds;
+        lost += if signal.is_lost { seconds } else { 0.0 };
+    }
+    let [slowest, fastest] = rates;
+    let [weakest, strongest] = levels;
+    format!(
+        "the rate follows the signal: Es/N0 from {weakest:.1} to {strongest:.1} dB, rate from \
+         {slowest:.2} to {fastest:.2} Mbit/s, mean {:.2} Mbit/s, {changes} changes of modulation \
+         and code, all packets lost for {lost:.2} s",
+        bits / time
+    )
+}
+
+/// The position of a place at a time.
+fn position(setup: &Setup, place: &Place, at: Span) -> [f64; 3] {
+    let track = setup.tracks.iter().find(|track| track.name() == place.name);
+    let moved = track.map(|track| track.at(at.as_secs_f64()));
+    let place = moved.as_ref().unwrap_or(place);
+    [place.latitude_deg, place.longitude_deg, place.altitude_km]
 }
 
 /// A delay in whole nanoseconds, as links have them.
@@ -194,6 +270,16 @@ fn in_words(setup: &Setup, row: &Row, delay: Span) -> OrbitRow {
         to_visible: u64::from(*to_visible),
         to_satellite: ends.map(|[_, last]| name(setup, last)),
         lasers: path.map(|path| path.lasers() as u64),
+        ranges_km: path.map(|path| [path.look.range_km, path.to_look.range_km]),
+        below_deg: path.map(|path| {
+            [&path.look, &path.to_look].map(|look| [look.latitude_deg, look.longitude_deg])
+        }),
+        places: [
+            Some(position(setup, &setup.from, *at)),
+            path.and_then(|path| setup.to.get(path.to as usize))
+                .map(|place| position(setup, place, *at)),
+        ],
+        signal: None,
     }
 }
 

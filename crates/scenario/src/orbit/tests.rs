@@ -244,3 +244,176 @@ fn a_geostationary_satellite_and_lasers_without_planes() {
     let lasers = parse(&geo.replace("choice", "relay = \"lasers\"\nchoice")).unwrap_err();
     assert!(lasers.contains("relay: expected \"bent-pipe\", or the planes"), "{lasers}");
 }
+
+/// Rows, and the signal of the first place.
+const SIGNAL: &str = r#"
+[signal]
+es_n0 = 12
+modem = { name = "dvb-s2", bandwidth = 60e6, delay = "50ms" }
+"#;
+
+fn signals(found: &OrbitSeries) -> impl Iterator<Item = (&OrbitRow, &OrbitSignal)> {
+    found.rows.iter().map(|row| (row, row.signal.as_ref().unwrap()))
+}
+
+#[test]
+fn the_rate_follows_the_distance_and_the_rain() {
+    let found = series(&format!("{FILE}{SIGNAL}"));
+    let without = series(FILE);
+    // The path is the same, with further rows where the choice changes.
+    let delays = |one: &OrbitSeries| -> Vec<_> { one.rows.iter().map(|row| row.delay).collect() };
+    assert!(
+        found.rows.len() > without.rows.len()
+            && delays(&without).iter().all(|one| delays(&found).contains(one))
+    );
+    let mut rates = std::collections::BTreeSet::new();
+    for (row, signal) in signals(&found) {
+        let [range, _] = row.ranges_km.unwrap();
+        let elevation = row.elevation_deg.unwrap();
+        let loss = orbit::station::spreading_db(elevation, range, 90.0);
+        if row.at.as_nanos().is_multiple_of(1_000_000_000) {
+            assert!((signal.es_n0_db.unwrap() - (12.0 - loss)).abs() < 1e-9);
+        }
+        assert_eq!(signal.rain_db, Some(0.0));
+        rates.insert(signal.rate);
+    }
+    assert!(rates.len() > 2, "{rates:?}");
+    // Rain weakens the signal by its attenuation, and takes rate.
+    let rain = series(&format!("{FILE}{SIGNAL}attenuation = 3\n"));
+    let mean = |one: &OrbitSeries| {
+        signals(one).map(|(_, signal)| signal.rate.bits_per_second() as f64).sum::<f64>()
+            / one.rows.len() as f64
+    };
+    assert!(mean(&rain) < 0.8 * mean(&found));
+    let noisy = series(&format!("{FILE}{SIGNAL}attenuation = 3\nsystem_temperature = 150\n"));
+    assert!(mean(&noisy) < mean(&rain));
+    // At another reference the same satellite is further away there.
+    let slanted = series(&format!("{FILE}{SIGNAL}reference_elevation_deg = 30\n"));
+    assert!(mean(&slanted) > mean(&found));
+    assert!(found.notes.iter().any(|note| note.starts_with("the rate follows the signal: Es/N0")));
+}
+
+#[test]
+fn the_trace_of_a_signal_has_its_rates_and_losses() {
+    let weak = SIGNAL.replace("\"50ms\"", "\"20s\", margin = 0");
+    let found = series(&format!("{FILE}{weak}"));
+    let lost = signals(&found).filter(|(_, signal)| signal.is_lost).count();
+    assert!(lost > 0 && lost < found.rows.len(), "{lost}");
+    let trace = found.trace();
+    for (change, (row, signal)) in trace.changes.iter().zip(signals(&found)) {
+        assert_eq!((change.at, change.rate), (row.at, Some(signal.rate)));
+        assert_eq!(change.loss, Some(if signal.is_lost { 1.0 } else { 0.0 }));
+    }
+}
+
+/// The message of an orbit with one more file.
+fn with_file(more: &str, name: &str, content: &str) -> String {
+    let folder = tempfile::TempDir::new().unwrap();
+    std::fs::write(folder.path().join(name), content).unwrap();
+    let file = folder.path().join("orbit.toml");
+    std::fs::write(&file, format!("{FILE}{more}")).unwrap();
+    match OrbitFile::load(&file).and_then(|file| file.run()) {
+        Ok(found) => format!("{:?}", found.rows[0].signal),
+        Err(errors) => errors
+            .to_string()
+            .lines()
+            .next()
+            .unwrap()
+            .replace(&format!("{}/", folder.path().display()), ""),
+    }
+}
+
+#[test]
+fn rain_of_a_moving_path_has_elevations() {
+    let more = format!("{SIGNAL}attenuation = \"rain.csv\"\n");
+    let of = |content: &str| with_file(&more, "rain.csv", content);
+    let rows = [
+        ("time_s,elevation_20_db,elevation_90_db\n0,4,2\n300,4,2\n", "rain_db: Some("),
+        (
+            "time_s,elevation_60_db,elevation_90_db\n0,4,2\n300,4,2\n",
+            "found from 60 to 90 degrees: the path has these elevations",
+        ),
+        (
+            "time_s,attenuation_db\n0,4\n300,4\n",
+            "rain.csv:1: signal.attenuation: expected a column for each elevation, such as `elevation_30_db`, found \"attenuation_db\": `bentpipe rain event --elevations` writes them",
+        ),
+        (
+            "time_s,elevation_20_db,elevation_90_db\n0,4,2\n100,4,2\n",
+            "expected a series that lasts for the `duration` of 300s, found a last sample at 100s",
+        ),
+        ("time_s,elevation_20_db\n0,4\n100,x\n", "rain.csv:3"),
+    ];
+    for (content, expected) in rows {
+        let found = of(content);
+        assert!(found.contains(expected), "{found}");
+    }
+}
+
+#[test]
+fn a_place_moves_by_its_file() {
+    let move_it = |text: &str| text.replace("from = \"Paris\"", "from = \"ship\"");
+    let more = "[[place]]\nname = \"ship\"\ntrack = \"ship.csv\"\n";
+    let folder = tempfile::TempDir::new().unwrap();
+    let file = folder.path().join("orbit.toml");
+    std::fs::write(&file, format!("{}{more}", move_it(FILE))).unwrap();
+    let run = |content: &str| {
+        std::fs::write(folder.path().join("ship.csv"), content).unwrap();
+        let loaded = OrbitFile::load(&file).and_then(|file| file.run());
+        loaded.map_err(|errors| errors.to_string().lines().next().unwrap().to_owned())
+    };
+    let rows = "utc,latitude_deg,longitude_deg,altitude_m\n\
+        2026-11-27T09:59:00Z,48.8,2.3,100\n2026-11-27T10:05:00Z,48.8,2.9,10000\n";
+    let found = run(rows).unwrap();
+    let places = |at: usize| found.rows[at].places[0].unwrap();
+    let last = found.rows.len() - 1;
+    assert!(places(0)[1] > 2.3 && places(last)[1] > places(0)[1] + 0.4, "{:?}", places(last));
+    assert!((places(0)[2] - 1.75).abs() < 1e-9, "a sixth of the way: {:?}", places(0));
+    let head = "t_s,latitude_deg,longitude_deg\n";
+    let faults = [
+        (
+            format!("{head}0,48.8,2.3\n200,48.8,2.3\n100,48.8,2.3\n"),
+            "ship.csv:4: place[1].track: expected a time after 200 s, that of the row before, found 100 s: times must increase",
+        ),
+        (
+            format!("{head}0,48.8,2.3\n150,48.8,12.3\n300,48.8,2.3\n"),
+            "ship.csv:3: place[1].track: expected a position that a place reaches at 0.5 km/s or less, found a jump at 4.8",
+        ),
+        (
+            format!("{head}0,48.8,2.3\n9000,48.8,2.3\n"),
+            "ship.csv:3: place[1].track: expected a position at most 3600 s after that of the row before, found a gap of 9000 s",
+        ),
+        (
+            format!("{head}0,48.8,2.3\n100,48.8,2.3\n"),
+            "ship.csv:3: place[1].track: expected positions for 300s from the epoch on, found positions until 200 s",
+        ),
+        (
+            format!("{head}10,48.8,2.3\n300,48.8,2.3\n"),
+            "ship.csv:2: place[1].track: expected positions from the epoch on, found a first one 10 s after it",
+        ),
+        (
+            "t_s,latitude,longitude_deg\n0,48.8,2.3\n300,48.8,2.3\n".to_owned(),
+            "found \"latitude\": the name of a column has its unit",
+        ),
+        (
+            "latitude_deg,longitude_deg\n48.8,2.3\n".to_owned(),
+            "ship.csv:1: place[1].track: expected a column `t_s` or `utc`, found none",
+        ),
+        (
+            format!("{head}0,98.8,2.3\n300,48.8,2.3\n"),
+            "ship.csv:2: place[1].track: expected a latitude in degrees from -90 to 90, found 98.8",
+        ),
+    ];
+    for (content, expected) in faults {
+        let found = run(&content).unwrap_err();
+        assert!(found.contains(expected), "{found}");
+    }
+    let both = more.replace("track", "latitude_deg = 3\ntrack");
+    std::fs::write(&file, format!("{}{both}", move_it(FILE))).unwrap();
+    assert!(
+        run(rows).unwrap_err().contains("place[1].track: expected no `track` with coordinates")
+    );
+    let none = "[[place]]\nname = \"ship\"\nlatitude_deg = 3\n";
+    std::fs::write(&file, format!("{}{none}", move_it(FILE))).unwrap();
+    let found = run(rows).unwrap_err();
+    assert!(found.contains("place[1]: expected `longitude_deg`, or a `track`"), "{found}");
+}

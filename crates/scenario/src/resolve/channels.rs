@@ -109,7 +109,8 @@ impl Channels<'_> {
     /// The series of all weather cells of the file `name`, which was written at `path`.
     pub fn cells(&self, name: &str, path: &Path) -> Result<Vec<CellSeries>, Box<Problem>> {
         let file = located(self.tree.nearest(path), self.directory, name);
-        let cells = fade::cells(&file).map_err(|fault| unreadable(*fault, &file, path))?;
+        let what = "a column for each weather cell";
+        let cells = fade::cells(&file, what).map_err(|fault| unreadable(*fault, &file, path))?;
         cells.first().map_or(Ok(()), |(_, samples)| self.covers(samples, path))?;
         Ok(cells)
     }
@@ -204,24 +205,13 @@ impl Channels<'_> {
     /// A run without attenuation where the series ends would look like clear sky, and nobody asked
     /// for that.
     fn covers(&self, samples: &[(Time, f64)], path: &Path) -> Result<(), Box<Problem>> {
-        let [(first, _), (second, _), ..] = samples else { return Ok(()) };
-        let [.., (last_but_one, _), (last, _)] = samples else { return Ok(()) };
-        let duration = self.duration;
-        let problem = |expected: String, found: String| {
-            let problem = Problem::new(path.clone(), expected, found);
-            let reason =
-                "the table { file = …, outside = \"hold\" } extends its first and last value";
-            let is_cells = path.to_string().ends_with("rain");
-            Err(if is_cells { problem } else { problem.because(reason) }.into())
+        let Some((expected, found)) = fade::uncovered(samples, self.duration) else {
+            return Ok(());
         };
-        if first.since(Time::ZERO) > second.since(*first) {
-            problem("a series from 0s on".into(), format!("a first sample at {first}"))
-        } else if last.since(Time::ZERO) + last.since(*last_but_one) < duration {
-            let expected = format!("a series that lasts for the `duration` of {duration}");
-            problem(expected, format!("a last sample at {last}"))
-        } else {
-            Ok(())
-        }
+        let problem = Problem::new(path.clone(), expected, found);
+        let reason = "the table { file = …, outside = \"hold\" } extends its first and last value";
+        let is_cells = path.to_string().ends_with("rain");
+        Err(if is_cells { problem } else { problem.because(reason) }.into())
     }
 }
 

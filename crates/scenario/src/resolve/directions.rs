@@ -7,10 +7,12 @@ use units::{Bytes, Rate, Span};
 
 use super::changes::{changes, pushed_out};
 use super::channels::Channels;
+use super::modems::By;
 use super::sides::{NAMES, Sides, report};
 use super::{arq, buckets, demand, fec, jitter, modems, reorder, traces};
 use crate::document;
 use crate::model::{Aqm, Change, Channel, Direction, LowPriority, QueueLimit, Timeline};
+use crate::trace::Trace;
 
 /// The two directions of a link. What is missing in both is missing once.
 pub(super) fn directions(
@@ -20,7 +22,7 @@ pub(super) fn directions(
 ) -> [Direction; 2] {
     let signals = Signals::of(sides, files, problems);
     let (rates, delays) = rates_and_delays(sides, &signals, problems);
-    let Signals { channels, traces, changes, modems, is_read: _ } = signals;
+    let Signals { channels, traces, changes, modems, flown, is_read: _ } = signals;
     let mut parts = channels.into_iter().zip(traces).zip(changes);
     let mut directions = [0, 1].map(|side| {
         let ((channel, trace), changes) = parts.next().unwrap_or_default();
@@ -36,8 +38,12 @@ pub(super) fn directions(
     });
     for (side, _) in modems.iter().enumerate().filter(|(_, modem)| modem.is_some()) {
         let trace = &directions[side].trace;
-        let found = modems::with_rate(sides, side);
+        let found = modems::with_rate(sides, side, By::Modem);
+        let found = found.or_else(|| flown[side].then(|| modems::with_orbit(sides, side)));
         report(found.or_else(|| modems::with_trace(sides, side, trace)), problems);
+    }
+    for (side, _) in flown.iter().enumerate().filter(|(_, flown)| **flown) {
+        report(modems::with_rate(sides, side, By::Orbit), problems);
     }
     // Their defaults depend on whole directions, and each on those before it.
     let repeats = arq::resolve(sides, &directions, problems);
@@ -62,6 +68,8 @@ struct Signals {
     changes: [Vec<Change>; 2],
     /// Modems, which determine rates.
     modems: [Option<Acm>; 2],
+    /// True if a path over satellites determines the rate.
+    flown: [bool; 2],
     /// False if a trace has a problem: it may have rates and delays.
     is_read: bool,
 }
@@ -88,23 +96,24 @@ impl Signals {
             let own = sides.own(side).and_then(|own| own.trace.as_ref());
             trace(own, path.key(NAMES[side])).or_else(|| both.clone())
         });
-        let traces = over_satellites(sides, traces, files, problems);
+        let (traces, flown) = over_satellites(sides, traces, files, problems);
         let modems = channels.each_ref().map(|channel| match channel {
             Some(Channel::Acm { acm, .. }) => Some((**acm).clone()),
             _ => None,
         });
         let is_read = problems.len() == before;
-        Self { channels, traces, changes, modems, is_read }
+        Self { channels, traces, changes, modems, flown, is_read }
     }
 }
 
-/// Traces with the paths over satellites of both directions. One of the link is computed once.
+/// Traces with the paths over satellites of both directions, and whether the paths have rates. One
+/// of the link is computed once.
 fn over_satellites(
     sides: &Sides<'_>,
     traces: [Option<link::Trace>; 2],
     files: &Channels<'_>,
     problems: &mut Vec<Problem>,
-) -> [Option<link::Trace>; 2] {
+) -> ([Option<link::Trace>; 2], [bool; 2]) {
     let Sides { link, path } = *sides;
     let mut orbit = |orbit: Option<&document::Orbit>, path: Path| {
         orbit.map(|orbit| traces::orbit(orbit, files, &path.key("orbit"), problems))
@@ -114,14 +123,16 @@ fn over_satellites(
         let own = sides.own(side).and_then(|own| own.orbit.as_ref());
         orbit(own, path.key(NAMES[side])).or_else(|| both.clone())
     });
+    let flown = orbits.each_ref().map(|one| one.as_ref().is_some_and(Trace::has_rate));
     let mut parts = traces.into_iter().zip(orbits);
-    [0, 1].map(|side| {
+    let traces = [0, 1].map(|side| {
         let (trace, orbit) = parts.next().unwrap_or_default();
         let place = sides.place(side, "orbit", |one| &one.orbit);
         let (merged, problem) = traces::merged(trace, orbit, &place);
         report(problem, problems);
         merged
-    })
+    });
+    (traces, flown)
 }
 
 /// Rates and delays at the start. From its start on, a trace has the rate and the delay that it

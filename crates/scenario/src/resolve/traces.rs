@@ -60,7 +60,7 @@ pub(super) fn merged(
 ) -> (Option<link::Trace>, Option<Problem>) {
     let Some(series) = orbit else { return (trace, None) };
     let trace = trace.unwrap_or_default();
-    let problem = both(&trace, path);
+    let problem = both(&trace, series.has_rate(), path);
     let changes = trace.timeline.changes().iter().cloned().chain(series.changes);
     let timeline = changes.collect();
     let notes = trace.notes.iter().cloned().chain(series.notes).collect();
@@ -68,8 +68,11 @@ pub(super) fn merged(
 }
 
 /// A trace that an orbit contradicts.
-fn both(trace: &link::Trace, path: &Path) -> Option<Problem> {
+fn both(trace: &link::Trace, has_rate: bool, path: &Path) -> Option<Problem> {
     let problem = |expected| Problem::new(path.clone(), expected, "both");
+    if has_rate && trace.timeline.changes().iter().any(|change| change.rate.is_some()) {
+        return Some(problem("no `orbit` with a `signal` with a trace that has rates"));
+    }
     if trace.timeline.changes().iter().any(|change| change.delay.is_some()) {
         return Some(problem("no `orbit` with a trace that has delays"));
     }
@@ -206,9 +209,14 @@ fn over_satellites(
             .and_then(|file| file.run())
             .map_err(Unread::Errors)?,
         document::Orbit::Table(table) => {
-            let key = path.key("elements");
-            let elements = table.elements.as_ref().map(|name| place(channels, &key, name));
-            orbit::of_table(table, elements, run).map_err(Unread::Refused)?
+            let file = |key: &str, name: &FileName| {
+                let below = key.split('.').fold(path.clone(), |path, part| match part.parse() {
+                    Ok(number) => path.index(number),
+                    Err(_) => path.key(part),
+                });
+                place(channels, &below, name)
+            };
+            orbit::of_table(table, &file, run).map_err(Unread::Refused)?
         }
     };
     Ok(series.trace())

@@ -212,3 +212,34 @@ fn a_kind_of_rates_is_that_of_the_file() {
         assert!(message.contains(expected), "{message}");
     }
 }
+
+#[test]
+fn the_signal_of_an_orbit_determines_the_rate() {
+    let folder = folder();
+    let signal = "signal = { es_n0 = 12, modem = \"dvb-s2\" }, ";
+    let own = table(signal);
+    let [forward, backward] = changes(&folder, EPOCH, &own);
+    assert!(forward.iter().all(|one| one.rate.is_some()) && forward == backward);
+    let refused = |keys: &str, expected: &str| {
+        let message = load(&folder, EPOCH, keys).unwrap_err().to_string();
+        assert!(message.contains(expected), "{message}");
+    };
+    refused(
+        &format!("rate = \"1Mbit/s\"\n{own}"),
+        "link[0].rate: expected no rate with the `signal` of an `orbit`, found 1Mbit/s",
+    );
+    refused(
+        &format!("channel = {{ es_n0 = 12, modem = \"dvb-s2\" }}\n{own}"),
+        "expected one modem in a direction, found another one in the `channel`",
+    );
+    std::fs::write(folder.path().join("d.txt"), "1\n3\n").unwrap();
+    refused(
+        &format!("trace = {{ deliveries = \"d.txt\", loop = true }}\n{own}"),
+        "link[0].orbit: expected no `orbit` with a `signal` with a trace that has rates, found both",
+    );
+    // A rate of both directions is that of the other one.
+    let one = own.replacen("orbit", "forward.orbit", 1);
+    let [forward, backward] =
+        changes(&folder, EPOCH, &format!("rate = \"1Mbit/s\"\ndelay = \"3ms\"\n{one}"));
+    assert!(forward[0].rate.is_some() && backward.is_empty());
+}

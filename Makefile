@@ -10,7 +10,7 @@ endif
 PYTHON_OF_TESTS = .venv/bin/python
 STEPS = fmt ruff ruff-format mypy words deny clippy unit-tests rust-tests doc instructions stubtest stubs python-tests real-time
 
-.PHONY: help run test check nightly engine proxy deb wheel format bench profile fidelity docs docs-check mutants replay-kernel drill-random soak proxy-soak fuzz kills own-wheel lock clean $(STEPS)
+.PHONY: help run test check nightly engine proxy deb wheel wheel-windows format bench profile fidelity docs docs-check mutants replay-kernel drill-random soak proxy-soak fuzz kills own-wheel lock clean $(STEPS)
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 21
@@ -45,6 +45,11 @@ deb: proxy ## build the Debian package of the proxy in out/packages
 
 wheel: proxy ## build the wheel that others install, with the proxy in it, in out/packages
 	@scripts/wheel.sh target/engine/bentpipe-proxy out/packages
+
+wheel-windows: ## build the wheel for Windows in out/packages, with MinGW
+	@scripts/set-up.sh packages
+	@scripts/system-packages.sh packaging
+	@scripts/wheel-windows.sh out/packages
 
 format: ## format Rust and Python
 	@scripts/set-up.sh packages

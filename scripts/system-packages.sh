@@ -58,6 +58,7 @@ if [ "$purpose" = packaging ]; then
     need dh debhelper "makes the Debian package of the proxy"
     need dpkg-buildpackage dpkg-dev "the same"
     need help2man help2man "makes its manual page"
+    need x86_64-w64-mingw32-gcc gcc-mingw-w64-x86-64-win32 "links the wheel for Windows"
     need mmdebstrap mmdebstrap "makes root file systems of containers"
 fi
 [ -n "$missing" ] || exit 0

@@ -8,6 +8,7 @@ import os
 import shutil
 import subprocess
 import time
+import zipfile
 from pathlib import Path
 
 import pytest
@@ -174,6 +175,28 @@ def test_the_wheel_alone_is_the_laboratory(wheel: Path, tmp_path: Path) -> None:
     assert "geo-download.toml" in inside(root, "cd /root; bentpipe examples; ls examples")
     assert inside(root, "bentpipe-proxy --version").startswith("bentpipe-proxy ")
     assert "hybla" in inside(root, "bentpipe kernel list")
+
+
+OF_WINDOWS = {"KERNEL32.dll", "advapi32.dll", "bcrypt.dll", "bcryptprimitives.dll", "msvcrt.dll",
+              "ntdll.dll", "python3.dll"}  # fmt: skip
+"""Libraries that Windows has, and the interface of all Pythons from 3.11."""
+
+
+def test_the_wheel_for_windows_needs_only_windows_and_python(tmp_path: Path) -> None:
+    linker = shutil.which("x86_64-w64-mingw32-gcc")
+    if linker is None or shutil.which("rustup") is None:
+        pytest.skip("needs gcc-mingw-w64-x86-64-win32 and rustup")
+    script("wheel-windows.sh", tmp_path)
+    (built,) = tmp_path.glob("bentpipe-*-cp311-abi3-win_amd64.whl")
+    assert built.stat().st_size < MOST_WHEEL_BYTES
+    with zipfile.ZipFile(built) as archive:
+        module = archive.extract("bentpipe/_native.pyd", tmp_path)
+        assert not [name for name in archive.namelist() if name.endswith("/bentpipe-proxy")]
+    dump = ["x86_64-w64-mingw32-objdump", "--private-headers", module]
+    listed = subprocess.run(dump, capture_output=True, text=True, check=True).stdout
+    needed = {line.split()[-1].lower() for line in listed.splitlines() if "DLL Name:" in line}
+    beyond = needed - {name.lower() for name in OF_WINDOWS}
+    assert not {name for name in beyond if not name.startswith("api-ms-win-")}
 
 
 def does_the_jobs(root: Path) -> None:

@@ -17,6 +17,8 @@ from bentpipe.evaluate.answer import answer
 from bentpipe.plots import Spot, tradeoff_figure, with_front
 from bentpipe.report import sheet
 from bentpipe.report.command import page_of, write_report
+from bentpipe.report.render import prose
+from bentpipe.report.sheet import unmarked
 from bentpipe.report.source import recognise
 from conftest import SMALL
 from kills import BENTPIPE
@@ -387,3 +389,10 @@ def test_pages_of_earlier_releases_have_no_first_screen(
     old = page(tmp_path)
     assert old.first is None
     assert [figure.name for figure in old.figures] == ["answer"]
+
+
+def test_commands_in_sentences_are_code_on_pages_and_plain_on_sheets() -> None:
+    assert prose("`bentpipe explain` warns: a < 1e-05") == (
+        "<code>bentpipe explain</code> warns: a &lt; 10\N{SUPERSCRIPT MINUS}\N{SUPERSCRIPT FIVE}"
+    )
+    assert unmarked("`bentpipe explain` warns") == "bentpipe explain warns"

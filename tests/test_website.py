@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import shutil
 import subprocess
@@ -67,14 +68,14 @@ def test_the_page_of_a_controller_has_its_figure(site: website.Website) -> None:
 
 
 def test_every_figure_of_the_manual_has_a_command_that_makes_it() -> None:
-    assert {one.name for one in images.FOLDER.iterdir()} == {
+    assert {one.name for one in images.FOLDER.iterdir() if one != images.SHOWN} == {
         *images.MAKERS,
         *images.SCREENS,
         *images.ELSEWHERE,
     }
     manual = "".join(page.read_text(encoding="utf-8") for page in ROOT.glob("docs/*.md"))
     manual += (ROOT / "README.md").read_text(encoding="utf-8")
-    assert all(f"images/{one.name}" in manual for one in images.FOLDER.iterdir())
+    assert all(f"images/{name}" in manual for name in (*images.MAKERS, *images.SCREENS))
 
 
 @pytest.mark.parametrize(
@@ -87,6 +88,13 @@ def test_every_figure_of_the_manual_has_a_command_that_makes_it() -> None:
 def test_a_figure_is_what_its_command_draws_today(name: str) -> None:
     kept = (images.FOLDER / name).read_text(encoding="utf-8")
     assert images.drawn(name) == kept, f"run scripts/images.py {name}"
+
+
+@pytest.mark.nightly
+@pytest.mark.parametrize("name", images.SCREENS)
+def test_a_screenshot_shows_the_results_of_today(name: str) -> None:
+    kept = json.loads(images.SHOWN.read_text(encoding="utf-8"))
+    assert images.taken(name)[1] == kept[name], f"run scripts/images.py {name}"
 
 
 def test_anchors_of_tables_lead_to_their_pages() -> None:

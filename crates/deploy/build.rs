@@ -1,7 +1,7 @@
 //! Compiles `bpf/*.c` to objects for the kernel's BPF machine, which the library holds within.
 //!
 //! Without clang there are no objects, and loading reports that: all else is built and works. The
-//! script runs again when a program is installed then.
+//! script runs again when a program is installed then. Other systems than Linux have no objects.
 
 use std::env;
 use std::fmt::Write as _;
@@ -15,6 +15,9 @@ fn main() {
     let sources = Path::new("../../bpf");
     println!("cargo:rerun-if-changed={}", sources.display());
     println!("cargo:rerun-if-env-changed=CLANG");
+    if env::var("CARGO_CFG_TARGET_OS").is_ok_and(|system| system != "linux") {
+        return;
+    }
     let out = PathBuf::from(env::var_os("OUT_DIR").expect("cargo sets OUT_DIR"));
     // Folder of libbpf's own headers, from the crate that contains it.
     let headers =

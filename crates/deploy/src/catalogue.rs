@@ -136,6 +136,7 @@ pub const CONTROLLERS: &[Controller] = &[
 ];
 
 /// The objects that `build.rs` has compiled; none without clang.
+#[cfg(target_os = "linux")]
 const OBJECTS: &[(&str, &[u8])] = include!(concat!(env!("OUT_DIR"), "/objects.rs"));
 
 /// The controller called `name`, here or in the kernel.
@@ -179,6 +180,7 @@ impl Controller {
     }
 
     /// The program; none when clang was missing where this was built.
+    #[cfg(target_os = "linux")]
     pub(crate) fn object(&self) -> Option<&'static [u8]> {
         let file = self.name.replace('-', "_");
         OBJECTS.iter().find(|(name, _)| *name == file).map(|(_, object)| *object)

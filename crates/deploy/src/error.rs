@@ -17,7 +17,16 @@ pub enum Error {
 }
 
 impl Error {
+    /// The machine lacks the things of this list.
+    pub(crate) fn lacking(missing: &[String]) -> Self {
+        Self::Machine(format!(
+            "controllers cannot be loaded on this machine; missing: {}",
+            missing.join("; ")
+        ))
+    }
+
     /// The kernel rejected `what`.
+    #[cfg(target_os = "linux")]
     pub(crate) fn refused(what: impl std::fmt::Display, reason: impl std::fmt::Display) -> Self {
         Self::Kernel(format!("{what}: {reason}"))
     }

@@ -16,9 +16,6 @@ const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 /// The requirements that this machine lacks to load controllers, each with a remedy.
 pub fn missing() -> Vec<String> {
     let mut missing = Vec::new();
-    if !cfg!(target_os = "linux") {
-        missing.push("a Linux kernel".to_owned());
-    }
     if !nix::unistd::geteuid().is_root() {
         missing.push("root: run it with sudo".to_owned());
     }
@@ -40,10 +37,7 @@ pub(crate) fn require() -> Result<(), Error> {
     if missing.is_empty() {
         return Ok(());
     }
-    Err(Error::Machine(format!(
-        "controllers cannot be loaded on this machine; missing: {}",
-        missing.join("; ")
-    )))
+    Err(Error::lacking(&missing))
 }
 
 /// The BPF file system, mounted where it usually is when nobody has done so yet.

@@ -18,6 +18,7 @@ use libbpf_rs::{MapCore, MapFlags, MapHandle, MapType, Object, ObjectBuilder, Op
 use crate::catalogue::{CONTROLLERS, Controller};
 use crate::encode::{Setting, changes, decoded, encoded};
 use crate::error::Error;
+use crate::loaded::{Loaded, Use};
 use crate::namespaces::{self, Namespace};
 use crate::{default, machine, sockets, verifier};
 
@@ -28,30 +29,6 @@ const PARAMETERS: &str = ".data.parameters";
 /// How long the kernel may take to let go of a controller, in steps.
 const PATIENCE: u32 = 100;
 const STEP: Duration = Duration::from_millis(50);
-
-/// A controller that was loaded.
-#[derive(Clone, Debug)]
-pub struct Loaded {
-    /// The controller.
-    pub controller: &'static Controller,
-    /// Where it is pinned.
-    pub folder: PathBuf,
-}
-
-/// A controller that is loaded, or was and is still used.
-#[derive(Clone, Debug)]
-pub struct Use {
-    /// The controller.
-    pub controller: &'static Controller,
-    /// True if new sockets can choose it.
-    pub loaded: bool,
-    /// Connections in all network namespaces.
-    pub sockets: u64,
-    /// The network namespaces whose default it is.
-    pub default_of: Vec<String>,
-    /// Its parameters; empty when it is no longer loaded.
-    pub settings: Vec<Setting>,
-}
 
 fn folder_of(controller: &Controller) -> Result<PathBuf, Error> {
     Ok(machine::pins()?.join(FOLDER).join(controller.name))

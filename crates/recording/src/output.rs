@@ -17,7 +17,8 @@ use crate::parquet::{ParquetError, file_name};
 use crate::sums::{SUMS, Summed, Sums};
 use crate::tables::Table;
 use crate::totals::Recording;
-use publish::{Lock, UNFINISHED, Unfinished, names};
+use lock::Lock;
+use publish::{UNFINISHED, Unfinished, names};
 
 pub(crate) const RECORDING: &str = "recording.json";
 const SCENARIO: &str = "scenario.toml";
@@ -115,7 +116,7 @@ impl OutputFolder {
             Ok(there) if !there.is_dir() => return Err(OutputError::NotAFolder { path }),
             there => there.is_err(),
         };
-        let lock = match Lock::make(&path) {
+        let mut lock = match Lock::make(&path) {
             Ok(Some(lock)) => lock,
             Ok(None) => return Err(OutputError::Busy { path }),
             Err(source) => return Err(OutputError::Unwritable { path, source }),
@@ -127,7 +128,7 @@ impl OutputFolder {
             Ok(Prepared::Foreign(found)) => Err(OutputError::Foreign { path, found }),
             Err(source) => {
                 if made {
-                    let _ = fs::remove_dir(&path); // only succeeds if it is empty
+                    lock.remove(&path);
                 }
                 Err(OutputError::Unwritable { path, source })
             }
@@ -227,7 +228,7 @@ impl Drop for OutputFolder {
     fn drop(&mut self) {
         self.unfinished = None; // removes it
         if self.made {
-            let _ = fs::remove_dir(&self.path); // only succeeds if it is empty
+            self.lock.remove(&self.path);
         }
     }
 }
@@ -302,6 +303,7 @@ fn tables_of(path: &Path) -> Vec<String> {
     })
 }
 
+mod lock;
 mod publish;
 #[cfg(test)]
 mod tests;

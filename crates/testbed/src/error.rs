@@ -83,10 +83,12 @@ impl fmt::Display for Lines<'_> {
 }
 
 /// Adds the failed operation to an error of the system.
+#[cfg(target_os = "linux")]
 pub(crate) trait Doing<T> {
     fn doing(self, action: impl FnOnce() -> String) -> Result<T, KernelError>;
 }
 
+#[cfg(target_os = "linux")]
 impl<T, E: Into<io::Error>> Doing<T> for Result<T, E> {
     fn doing(self, action: impl FnOnce() -> String) -> Result<T, KernelError> {
         self.map_err(|source| KernelError::Failed { action: action(), source: source.into() })

@@ -1,7 +1,5 @@
 //! One run of a scenario on the kernel, with a recording as its result.
 
-use std::io::Write;
-use std::path::Path;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -15,26 +13,13 @@ use scenario::Scenario;
 use crate::capture;
 use crate::error::KernelError;
 use crate::lab::{Emulation, Lab, joined, with_network};
+use crate::options::Options;
 use crate::plan::{self, Plan};
 use crate::settings::Kernel;
 use crate::traffic::{self, Carried};
 
 /// Interval of progress reports to the caller.
 const REPORT: Duration = Duration::from_millis(50);
-
-/// Options of a run.
-#[derive(Default)]
-pub struct Options<'a> {
-    /// Called now and then with the share of the time that is over; the run stops, marked as
-    /// partial, when it returns `false`.
-    pub progress: Option<&'a mut dyn FnMut(f64) -> bool>,
-    /// Where the packets go, as pcapng.
-    pub capture: Option<&'a mut (dyn Write + Send)>,
-    /// Logs of connections of QUIC.
-    pub logs: Logs,
-    /// The program `bentpipe-proxy`, which scenarios with split proxies need.
-    pub proxy: Option<&'a Path>,
-}
 
 /// Runs `scenario` with `seed`, which determines the errors of links. The result also depends on
 /// this machine.

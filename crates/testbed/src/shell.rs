@@ -10,7 +10,6 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
-use recording::{ExtraTable, KernelRecord, LinkRecord};
 use runtime::{address, link_records, link_tables, trace_table};
 use rustix::io::Errno;
 use rustix::mount::{
@@ -23,6 +22,7 @@ use wire::IpVersion;
 
 use crate::error::{Doing, KernelError, Refusal};
 use crate::lab::{Lab, joined, with_network};
+use crate::options::{Program, Ran};
 use crate::plan;
 use crate::programs;
 use crate::settings::Kernel;
@@ -39,28 +39,6 @@ const RESOLVER: &str = "/etc/resolv.conf";
 /// Without a line, that is this host, on which none listens: a name that no host has is answered at
 /// once. The machine's own would be asked across the link, where none is, for ten seconds.
 const NO_NAME_SERVER: &str = "# There is no name server in this network.\n";
-
-/// A program and the host that it runs on.
-#[derive(Clone, Debug)]
-pub struct Program {
-    /// Name of the host; `None` is the one that receives the data of the first flow.
-    pub host: Option<String>,
-    /// The program and its arguments.
-    pub command: Vec<OsString>,
-}
-
-/// Results of programs that ran across a link.
-#[derive(Clone, Debug)]
-pub struct Ran {
-    /// Exit status of the program.
-    pub status: i32,
-    /// How well the network was emulated.
-    pub kernel: KernelRecord,
-    /// Totals of the links.
-    pub links: Vec<LinkRecord>,
-    /// Totals of mechanisms on the links, as the tables of a recording.
-    pub tables: Vec<ExtraTable>,
-}
 
 /// Runs `program` until it ends, with `servers` on other hosts, which end with it.
 ///

@@ -19,7 +19,8 @@ from typing import TYPE_CHECKING, Any
 
 # cloudpickle copies classes of modules that are not imported, and would copy the base class.
 import bentpipe.controller  # noqa: F401
-from bentpipe.errors import InputError
+from bentpipe.errors import BentpipeError, InputError
+from bentpipe.systems import cores
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -129,15 +130,22 @@ def run(
 ) -> None:
     """Run jobs, by default in one process for each core; rows are passed on as they arrive.
 
-    `RunFailedError` if a controller fails. The rows before it have been passed on.
+    `RunFailedError` if a controller fails. The rows before it have been passed on. `BentpipeError`
+    on Windows, where processes get no open descriptors and no alarm finds a method that blocks.
     """
     import cloudpickle
+
+    if sys.platform == "win32":
+        raise BentpipeError(
+            "many runs with a controller in Python need Linux or macOS; Windows has single runs"
+            " with it (`bentpipe.run`), and many runs with all controllers that are compiled"
+        )
 
     asked: Any = workers  # whatever a program gives
     if asked is not None and not (isinstance(asked, int) and asked >= 1):
         raise InputError.of_value("workers", "a whole number of processes from 1", repr(workers))
     packed = cloudpickle.dumps(setup)
-    count = min(workers or len(os.sched_getaffinity(0)), len(jobs))
+    count = min(workers or cores(), len(jobs))
     left = list(reversed(range(len(jobs))))
     with ExitStack() as stack:
         busy: dict[Connection[Any, Any], Worker] = {}

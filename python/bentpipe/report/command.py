@@ -104,7 +104,7 @@ def write_page(page: Page, out: Path | None, figures: Path | None, *, err: bool 
             if figures:
                 figures.mkdir(parents=True, exist_ok=True)
                 manifest = {"generator": "bentpipe report", "files": names}
-                (figures / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n")
+                (figures / MANIFEST).write_text(json.dumps(manifest, indent=1) + "\n", "utf-8")
                 save_figures(page.figures, figures)
         if out:
             replace(out, text)
@@ -196,7 +196,7 @@ def check_figures(folder: Path, names: list[str]) -> None:
     if folder.exists() and not folder.is_dir():
         raise OutputError(f"{folder} is not a folder")
     try:
-        own = set(json.loads((folder / MANIFEST).read_text())["files"])
+        own = set(json.loads((folder / MANIFEST).read_text("utf-8"))["files"])
     except (OSError, ValueError, KeyError, TypeError):
         own = set()
     foreign = [name for name in names if name not in own and (folder / name).exists()]

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 from importlib import resources
 from typing import TYPE_CHECKING, Any
 
@@ -13,12 +14,17 @@ from bentpipe.plots.theme import PAIRS, theme
 if TYPE_CHECKING:
     from collections.abc import Sequence
 
+    from markupsafe import Markup
+
     from bentpipe.plots import Figure
     from bentpipe.report.page import Page
 
 GENERATOR = '<meta name="generator" content="bentpipe report">'
 """Element in the head of every report, by which a report is recognised."""
 
+
+CODE = re.compile(r"`([^`]+)`")
+"""Commands and keys in sentences."""
 
 EVERYTHING: Any = None
 """The snippet for which vl-convert bundles all of Vega, though its stub has no such."""
@@ -37,7 +43,7 @@ def html(page: Page) -> str:
         lstrip_blocks=True,
         undefined=jinja2.StrictUndefined,
     )
-    environment.filters["typeset"] = typeset
+    environment.filters["typeset"] = prose
     config, colours = in_variables(theme(dark=False), theme(dark=True))
     colours |= {variable(light): (light, dark) for light, dark in PAIRS.items()}
     figures = {figure.name: for_script(figure) for figure in page.figures}
@@ -58,6 +64,13 @@ def html(page: Page) -> str:
         style=(folder / "style.css").read_text(encoding="utf-8"),
         script=(folder / "page.js").read_text(encoding="utf-8"),
     )
+
+
+def prose(text: str) -> Markup:
+    """Text of a page: with typographic signs, and what is between backticks as code."""
+    from markupsafe import Markup, escape
+
+    return Markup(CODE.sub(r"<code>\1</code>", str(escape(typeset(text)))))
 
 
 def for_script(figure: Figure) -> dict[str, Any]:

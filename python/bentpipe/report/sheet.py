@@ -114,7 +114,7 @@ class Drawing:
         anchor = ' text-anchor="end"' if end else ""
         self.parts.append(
             f'<text x="{x:.1f}" y="{self.y:.1f}" font-size="{size}"'
-            f' fill="{FAINT if faint else INK}"{style}{anchor}>{escape(typeset(words))}</text>'
+            f' fill="{FAINT if faint else INK}"{style}{anchor}>{escape(unmarked(words))}</text>'
         )
 
     def words(
@@ -122,7 +122,7 @@ class Drawing:
         faint: bool = False,
     ) -> None:  # fmt: skip
         """A paragraph, broken into lines."""
-        for line in broken(typeset(words), size, WIDTH - MARGIN - x, bold=bold):
+        for line in broken(unmarked(words), size, WIDTH - MARGIN - x, bold=bold):
             self.down(size * LINE)
             self.text(line, x, size, bold=bold, faint=faint)
 
@@ -204,6 +204,11 @@ class Drawing:
             ' font-family="sans-serif"><rect width="100%" height="100%" fill="white"/>'
             f"{''.join(map(raised, self.parts))}</svg>"
         )
+
+
+def unmarked(words: str) -> str:
+    """Text of the sheet, which has no font for code: without the backticks around commands."""
+    return typeset(words).replace("`", "")
 
 
 def width_of(words: str, size: float, *, bold: bool = False) -> float:

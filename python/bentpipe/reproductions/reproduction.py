@@ -294,6 +294,7 @@ def write(outcome: Outcome, folder: Path) -> None:
         "rows": rows[KEY],
         "plots": {name: as_data(plot) for name, plot in plots.items()},
     }
-    (folder / "plots.json").write_text(json.dumps(sealed(held), separators=(",", ":")) + "\n")
-    (folder / "rows.txt").write_text(as_text(outcome))
-    (folder / ROWS).write_text(json.dumps(rows, indent=1) + "\n")
+    drawn = json.dumps(sealed(held), separators=(",", ":")) + "\n"
+    (folder / "plots.json").write_text(drawn, "utf-8")
+    (folder / "rows.txt").write_text(as_text(outcome), "utf-8")
+    (folder / ROWS).write_text(json.dumps(rows, indent=1) + "\n", "utf-8")

@@ -10,6 +10,7 @@ from __future__ import annotations
 import logging
 import os
 import pickle
+import platform
 import socket
 from concurrent.futures import CancelledError
 from contextlib import contextmanager, suppress
@@ -47,7 +48,7 @@ Row = tuple[int, list[float | None], float, int]
 
 def versions() -> tuple[str, str]:
     """Runs on each worker: return its version of Bentpipe and its identity."""
-    return _native.version(), f"{os.uname().nodename}, process {os.getpid()}"
+    return _native.version(), f"{platform.node()}, process {os.getpid()}"
 
 
 @lru_cache(maxsize=64)

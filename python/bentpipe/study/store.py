@@ -8,7 +8,6 @@ of the study, so that damaged parts and those of other studies are not read.
 
 from __future__ import annotations
 
-import fcntl
 import hashlib
 import json
 import os
@@ -17,7 +16,7 @@ from typing import TYPE_CHECKING, Any, Self
 # Polars imports NumPy at its first conversion. A signal in the middle of that would be a panic.
 import numpy as np  # noqa: F401
 
-from bentpipe import _native
+from bentpipe import _native, systems
 from bentpipe.errors import OutputError
 from bentpipe.seal import sealed
 from bentpipe.study.scenarios import write
@@ -88,7 +87,8 @@ class Store:
                 )
         else:
             # A study that was killed at once leaves an unfinished description.
-            if any(path.name != f".{DESCRIPTION}.tmp" for path in self.folder.iterdir()):
+            left = {f".{DESCRIPTION}.tmp", systems.LOCK}
+            if any(path.name not in left for path in self.folder.iterdir()):
                 raise OutputError(
                     f"{self.folder} holds files and is no study's folder; nothing was written"
                 )
@@ -108,13 +108,10 @@ class Store:
 
     def locked(self) -> int:
         """Lock the folder until the store is closed or the process ends."""
-        handle = os.open(self.folder, os.O_RDONLY | os.O_DIRECTORY)
         try:
-            fcntl.flock(handle, fcntl.LOCK_EX | fcntl.LOCK_NB)
+            return systems.lock(self.folder)
         except BlockingIOError:
-            os.close(handle)
             raise OutputError(f"another process is running the study in {self.folder}") from None
-        return handle
 
     def files(self) -> list[Path]:
         """The parts, oldest first."""
@@ -317,11 +314,7 @@ def save(place: Path, content: bytes) -> None:
             file.flush()
             os.fsync(file.fileno())
         temporary.replace(place)
-        folder = os.open(place.parent, os.O_RDONLY)
-        try:
-            os.fsync(folder)
-        finally:
-            os.close(folder)
+        systems.sync(place.parent)
     except OSError as error:
         temporary.unlink(missing_ok=True)
         raise OutputError(f"cannot write {place}: {error.strerror}") from error

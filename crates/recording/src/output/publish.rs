@@ -6,14 +6,14 @@
 //! moves the rest ([`settle`]). The earlier `recording.json` is taken away first and the new one is
 //! placed last, so that a folder with this file never has tables of two runs.
 
-use std::fs::{self, File, TryLockError};
+use std::fs;
 use std::io::{self, ErrorKind};
-use std::os::unix::fs::MetadataExt;
 use std::path::{Path, PathBuf};
 use std::process;
 use std::thread;
 use std::time::Duration;
 
+use super::lock::Lock;
 use super::{RECORDING, is_numbered, own_files, tables_of};
 use crate::parquet::file_name;
 
@@ -31,63 +31,6 @@ const EARLIER: &str = ".earlier.json";
 /// A reader waits this long for another process to place its files, which takes milliseconds.
 const LOOKS: u32 = 500;
 const LOOK: Duration = Duration::from_millis(10);
-
-/// A folder, locked against other processes until this is dropped or the process ends.
-#[derive(Debug)]
-pub(super) struct Lock {
-    _folder: File,
-}
-
-impl Lock {
-    /// Locks a folder; `None` if another process has it.
-    fn take(path: &Path) -> io::Result<Option<Self>> {
-        Self::of(File::open(path)?, path)
-    }
-
-    /// Locks the folder that was opened at `path`.
-    pub(super) fn of(folder: File, path: &Path) -> io::Result<Option<Self>> {
-        match folder.try_lock() {
-            Ok(()) => {}
-            Err(TryLockError::WouldBlock) => return Ok(None),
-            Err(TryLockError::Error(error)) => return Err(error),
-        }
-        let (locked, there) = (folder.metadata()?, fs::metadata(path)?);
-        match (locked.dev(), locked.ino()) == (there.dev(), there.ino()) {
-            true => Ok(Some(Self { _folder: folder })),
-            // Its owner has removed it since it was opened.
-            false => Err(ErrorKind::NotFound.into()),
-        }
-    }
-
-    /// Makes the folder if need be and locks it.
-    ///
-    /// A run that saves nothing removes the folder. If it does so between two of these steps, they
-    /// begin again.
-    pub(super) fn make(path: &Path) -> io::Result<Option<Self>> {
-        loop {
-            match fs::create_dir_all(path) {
-                // It was there when it was to be made, and no longer when it was looked at.
-                Err(error) if error.kind() == ErrorKind::AlreadyExists && may_be_made(path) => {
-                    continue;
-                }
-                made => made?,
-            }
-            match Self::take(path) {
-                Err(error) if error.kind() == ErrorKind::NotFound => {}
-                taken => return taken,
-            }
-        }
-    }
-}
-
-/// Returns true if nothing is in the place of a folder but perhaps the folder itself. A link that
-/// leads nowhere is something.
-fn may_be_made(path: &Path) -> bool {
-    match fs::symlink_metadata(path) {
-        Ok(there) => there.is_dir(),
-        Err(error) => error.kind() == ErrorKind::NotFound,
-    }
-}
 
 /// The files of one run until all are whole. Dropped before that, it removes them.
 #[derive(Debug)]

@@ -142,6 +142,7 @@ fn a_folder_takes_one_run_at_a_time() {
     assert_eq!(load(&path).unwrap().digest(), Recording::default().digest());
 }
 
+#[cfg(unix)]
 #[test]
 fn a_folder_that_another_run_has_removed_since_it_was_opened_is_not_locked() {
     let parent = folder();

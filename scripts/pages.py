@@ -1,4 +1,4 @@
-"""Writes the lists of pages in `docs`: path, controllers, hosts, orbit and traces.
+"""Writes the lists of pages in `docs`: path, controllers, hosts, mixes, orbit and traces.
 
 Each mechanism and each controller has a page beside its code, which says how it works. Its source,
 its status and when it hurts are declared in the code, and its parameters in the schema. The lists
@@ -18,6 +18,7 @@ ROOT = Path(__file__).resolve().parent.parent
 PATH = ROOT / "docs" / "path.md"
 CONTROLLERS = ROOT / "docs" / "controllers.md"
 HOSTS = ROOT / "docs" / "hosts.md"
+MIXES = ROOT / "docs" / "applications.md"
 ORBIT = ROOT / "docs" / "orbit.md"
 TRACES = ROOT / "docs" / "traces.md"
 LIST = re.compile(r"<!-- list of (\S+) -->\n.*?<!-- end of list -->", re.DOTALL)
@@ -99,7 +100,24 @@ def traces(_name: str) -> str:
     return "\n".join(head + [f"| `{one.name}` | {one.about} |" for one in FORMATS])
 
 
-MAKERS = {PATH: mechanisms, CONTROLLERS: controllers, HOSTS: hosts, ORBIT: orbit, TRACES: traces}
+def mixes(_name: str) -> str:
+    """The list of mixes."""
+    head = ["| preset | parts | certainty | source |", "|---|---|---|---|"]
+    rows = [
+        f"| `{one.name}` | {', '.join(one.parts)} | {one.certainty} | {one.source} |"
+        for one in bentpipe.mixes()
+    ]
+    return "\n".join(head + rows)
+
+
+MAKERS = {
+    PATH: mechanisms,
+    CONTROLLERS: controllers,
+    HOSTS: hosts,
+    MIXES: mixes,
+    ORBIT: orbit,
+    TRACES: traces,
+}
 
 
 def written(page: Path) -> str:

@@ -15,6 +15,8 @@ from bentpipe import beams
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from conftest import Bentpipe
+
 BEAM = """
 duration = "60s"
 
@@ -143,3 +145,84 @@ def ran(arguments: list[str]) -> tuple[int, str, str]:
         check=False,
     )
     return done.returncode, done.stdout, done.stderr
+
+
+MANY = (
+    BEAM.replace("terminals = 3", "terminals = 2")
+    + """
+[[flow]]
+name = "bulk"
+from = "server"
+to = "home"
+controller = "cubic"
+traffic = { bulk = "unlimited" }
+"""
+)
+
+
+def test_controllers_of_a_group_are_ranked_over_a_beam(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    file = tmp_path / "beam.toml"
+    file.write_text(MANY)
+    options = ("--controllers", "hybla", "--replications", "3", "--set", "duration=20s")
+    done = bentpipe("compare", "--scenario", file, *options, "--json")
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert (found["group"], found["flows"], found["others"]) == (
+        "home",
+        ["page", "file", "bulk"],
+        [],
+    )
+    by_name = {one["quantity"]: one for one in found["rankings"]}
+    assert set(by_name) == {"page_p95", "page_p50", "transfer_p95", "goodput_p5", "goodput_p50"}
+    for ranking in by_name.values():
+        assert {one["name"] for one in ranking["places"]} == {"newreno", "cubic", "hybla"}
+        means = [one["mean"] for one in ranking["places"] if one["undefined"] == 0]
+        assert means == sorted(means, reverse=ranking["higher_is_better"])
+    # The mean of a controller is that of runs of its own.
+    scenario = bp.Scenario.load(file, ["duration=20s", "flow.*.controller=hybla"])
+    rates = []
+    for seed in (1, 2, 3):
+        flows = bp.run(scenario, seed=seed).recording.flows
+        rates.append(min(one.goodput_bps for one in flows if one.flow.startswith("bulk")) / 1e6)
+    own = next(one for one in by_name["goodput_p5"]["places"] if one["name"] == "hybla")
+    assert own["mean"] == pytest.approx(sum(rates) / 3)
+
+
+def test_a_ranking_over_a_beam_prints_one_table_for_each_quantity(
+    bentpipe: Bentpipe, tmp_path: Path
+) -> None:
+    file = tmp_path / "beam.toml"
+    file.write_text(BEAM)
+    options = ("--replications", "2", "--controllers", "hybla", "--set", "duration=15s")
+    done = bentpipe("compare", "--scenario", file, *options)
+    assert done.returncode == 0, done.stderr
+    assert "page_p95: 95th percentile of page load times in seconds" in done.stdout
+    assert "Controllers of page, file at home. 2 seeds." in done.stdout
+
+
+@pytest.mark.parametrize(
+    ("options", "answer"),
+    [
+        (("--group", "hom"), "did you mean"),
+        (("--rate", "1Mbit/s"), "--rate: no effect over a beam"),
+        (("--on-path", "codel"), "--on-path: no effect over a beam"),
+        (("--controllers", "cubc"), "did you mean"),
+    ],
+)
+def test_a_ranking_over_a_beam_refuses_what_has_no_effect(
+    options: tuple[str, ...], answer: str, bentpipe: Bentpipe, tmp_path: Path
+) -> None:
+    file = tmp_path / "beam.toml"
+    file.write_text(BEAM)
+    done = bentpipe("compare", "--scenario", file, *options)
+    assert done.returncode == 2
+    assert answer in done.stderr
+
+
+def test_a_group_is_refused_without_a_beam(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    file = tmp_path / "link.toml"
+    link = BEAM.partition("[[beam]]")[0].replace("gateway", "home")
+    file.write_text(link + BEAM[BEAM.index("[[flow]]") :])
+    done = bentpipe("compare", "--scenario", file, "--group", "home")
+    assert done.returncode == 2
+    assert "--group: expected a --scenario with a [[beam]]" in done.stderr

@@ -121,7 +121,7 @@ def test_everything_in_the_registry_is_cited_or_has_a_reason() -> None:
 
 def test_a_name_that_is_not_in_the_registry_is_not_in_the_bibliography() -> None:
     known = {(thing.kind, thing.name) for thing in every_thing()}
-    tables = {"controllers", "transports", "hosts"}
+    tables = {"controllers", "transports", "hosts", "mixes"}
     listed = {(kind, name) for kind in tables for name in library()[kind]}
     listed |= {
         (f"mechanisms.{key}", name)

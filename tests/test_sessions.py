@@ -166,7 +166,7 @@ def test_the_example_of_a_household_prints_its_sessions(bentpipe: Bentpipe) -> N
     lines = [line.split() for line in done.stdout.splitlines()]
     listed = [line[:3] for line in lines if len(line) == 6 and line[-1] in ("yes", "no")]
     for name, key in (("pages.0", "page"), ("calls", "call"), ("downloads", "download")):
-        assert [name, key, "0"] in listed
+        assert [f"home-{name}", key, "0"] in listed
 
 
 def test_many_sessions_are_counted_and_not_listed(bentpipe: Bentpipe, tmp_path: Path) -> None:

@@ -42,6 +42,7 @@ __all__ = [
     "LostSegment",
     "Mechanism",
     "MechanismSetting",
+    "Mix",
     "Needs",
     "OrbitGap",
     "OrbitHandover",
@@ -88,6 +89,7 @@ __all__ = [
     "kernel_unload",
     "lockstep",
     "mechanisms",
+    "mixes",
     "names_a_file",
     "near_names",
     "number_columns",
@@ -1994,6 +1996,39 @@ class TraceRows:
     def __eq__(self, other: object, /) -> bool: ...
 
 @final
+class Mix:
+    """A mix: the applications of a household or an office."""
+
+    @property
+    def name(self) -> str:
+        """Name in scenarios: a value of `preset` of a `[[mix]]`."""
+
+    @property
+    def summary(self) -> str:
+        """Description in one sentence."""
+
+    @property
+    def source(self) -> str:
+        """Where its applications and numbers are from."""
+
+    @property
+    def certainty(self) -> str:
+        """How certain they are: `read in its source`, or `reconstructed`."""
+
+    @property
+    def parts(self) -> list[str]:
+        """Names of its parts."""
+
+    @property
+    def flows(self) -> str:
+        """Its flows in TOML, without `from` and `to`."""
+
+    def to_dict(self) -> dict[str, Any]:
+        """The attributes as a dictionary, with dictionaries for the objects in them."""
+
+    def __eq__(self, other: object, /) -> bool: ...
+
+@final
 class Scenario:
     """A scenario in which nothing is left open."""
 
@@ -2044,6 +2079,8 @@ class Scenario:
         Changes are part of it, its name and seed are written out, and names of files are absolute.
         """
 
+    def values(self) -> dict[str, Any]: ...
+    def without_mixes(self) -> Scenario: ...
     def explain(self) -> Explanation:
         """Every value that will be used, defaults included, with figures and warnings.
 
@@ -2938,6 +2975,7 @@ def controllers() -> list[ControllerEntry]:
 def mechanisms() -> list[Mechanism]:
     """All mechanisms that a scenario can put on the path, in the order of `bentpipe path`."""
 
+def mixes() -> list[Mix]: ...
 def kernel_controllers() -> list[KernelController]:
     """The controllers that the running Linux kernel can be given."""
 

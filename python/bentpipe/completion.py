@@ -205,6 +205,13 @@ def host_values(context: click.Context, word: str) -> Iterator[CompletionItem[st
             yield CompletionItem(entry.name, help=entry.summary)
 
 
+def mix_values(context: click.Context, word: str) -> Iterator[CompletionItem[str]]:
+    """Names of mixes."""
+    for entry in _native.mixes():
+        if entry.name.startswith(word):
+            yield CompletionItem(entry.name, help=entry.summary)
+
+
 def constellation_values(context: click.Context, word: str) -> Iterator[CompletionItem[str]]:
     """Names of constellations."""
     for entry in _native.constellations():
@@ -387,6 +394,7 @@ VALUES: dict[str, Completer] = {
     "host": hosts,
     "override": overrides,
     "host profile": host_values,
+    "mix": mix_values,
     "constellation": constellation_values,
     "trace format": trace_formats,
     "transport": transport_values,

@@ -393,6 +393,8 @@ class Explanation:
     warnings: list[Warning]
     beams: list[dict[str, Any]]
     """Beams with capacities, plans and classes, as `bentpipe explain --json` has them."""
+    mixes: list[dict[str, Any]]
+    """Mixes with their sources and flows, as `bentpipe explain --json` has them."""
     text: str = field(repr=False, compare=False)
 
     def __str__(self) -> str:
@@ -413,6 +415,7 @@ class Explanation:
             recording=Recorded(**data["recording"]),
             warnings=[Warning(**one) for one in data["warnings"]],
             beams=data.get("beams", []),
+            mixes=data.get("mixes", []),
             text=text,
         )
 

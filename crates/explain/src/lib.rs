@@ -11,6 +11,7 @@ mod hosts;
 mod loss_notice;
 mod mechanism;
 mod middlebox;
+mod mix;
 mod page;
 mod paths;
 mod profiles;
@@ -40,6 +41,7 @@ pub use self::beam::{BeamExplanation, GroupExplanation};
 pub use cost::RecordingExplanation;
 pub use figures::{Figures, Offered};
 pub use middlebox::MiddleboxExplanation;
+pub use mix::MixExplanation;
 pub use paths::PathExplanation;
 pub use profiles::{HostExplanation, HostSetting};
 pub use proxy::{LegExplanation, ProxyExplanation, RateExplanation};
@@ -61,7 +63,10 @@ pub struct Explanation {
     /// Each beam.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beams: Vec<BeamExplanation>,
-    /// Each `[[flow]]`.
+    /// Each `[[mix]]`.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub mixes: Vec<MixExplanation>,
+    /// Each `[[flow]]`, and those of mixes.
     pub flows: Vec<FlowExplanation>,
     /// Rows and memory of the recording, at most.
     pub recording: RecordingExplanation,
@@ -220,6 +225,7 @@ pub fn explain(scenario: &Scenario, written: &Written) -> Explanation {
         nodes: nodes(scenario, &routes, &flows),
         links: links(scenario, written, &routes, &flows),
         beams: beam::explain(scenario),
+        mixes: mix::explain(written),
         flows: flows.into_iter().map(|(explanation, _)| explanation).collect(),
         recording,
         warnings,

@@ -111,6 +111,9 @@ impl Display for Explanation {
         for beam in &self.beams {
             write!(f, "{beam}")?;
         }
+        for mix in &self.mixes {
+            write!(f, "{mix}")?;
+        }
         for flow in &self.flows {
             writeln!(f)?;
             write!(f, "{flow}")?;

@@ -154,7 +154,7 @@ fn walk_schema(
                 tables.insert(path.clone());
                 for key in keys(option) {
                     let inner = join(&path, key);
-                    if is_beam(&inner) {
+                    if has_own_tests(&inner) {
                         continue;
                     }
                     keys_found.insert(inner.clone());
@@ -183,10 +183,10 @@ pub(crate) fn is_orbit(path: &str) -> bool {
     path.ends_with(".orbit")
 }
 
-/// Returns true for beams, which have tests of their own: many terminals would take the time of all
-/// other keys.
-pub(crate) fn is_beam(path: &str) -> bool {
-    path == "beam"
+/// Returns true for beams and mixes, which have tests of their own: many terminals and many flows
+/// would take the time of all other keys. The flows of mixes are drawn as such.
+pub(crate) fn has_own_tests(path: &str) -> bool {
+    matches!(path, "beam" | "mix")
 }
 
 pub(crate) fn join(path: &str, key: &str) -> String {

@@ -13,7 +13,7 @@ use language::shape::{alternatives, keys, required, type_of, words};
 use serde_json::{Map, Value as Json, json};
 use transport::Protocol;
 
-use crate::coverage::{is_beam, is_orbit, join, label};
+use crate::coverage::{has_own_tests, is_orbit, join, label};
 use crate::dice::Dice;
 
 /// Draws documents of one schema.
@@ -82,11 +82,12 @@ impl Artist<'_> {
         let mut table = Map::new();
         for key in all {
             let inner = join(path, &key);
-            if is_beam(&inner) {
+            if has_own_tests(&inner) {
                 continue;
             }
             let wanted = first && self.wants(&inner);
-            if must.contains(&key) || wanted || self.dice.chance(fullness) || is_basic(&inner) {
+            let is_needed = must.contains(&key) || inner == "flow";
+            if is_needed || wanted || self.dice.chance(fullness) || is_basic(&inner) {
                 let value = self.value(&schema["properties"][&key], &inner, first);
                 table.insert(key, value);
             }
@@ -95,7 +96,9 @@ impl Artist<'_> {
     }
 
     fn list(&mut self, schema: &Json, path: &str) -> Json {
-        let least = schema["minItems"].as_u64().unwrap_or(0) as usize;
+        // A scenario without mixes has a flow.
+        let least =
+            if path == "flow" { 1 } else { schema["minItems"].as_u64().unwrap_or(0) as usize };
         let most = schema["maxItems"].as_u64().map_or(least + 3, |most| most as usize);
         // Two tables of one list may be wanted, such as two controllers.
         let wanted = self.wanted.iter().filter(|wanted| wanted.starts_with(path)).count();

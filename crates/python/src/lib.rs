@@ -18,6 +18,7 @@ mod kernel;
 mod logs;
 mod measured;
 mod mechanisms;
+mod mixes;
 mod names;
 mod orbit;
 mod output;
@@ -124,6 +125,7 @@ pub fn define(
         kernel::shell,
         kernel::unset_for_programs,
         hosts::hosts,
+        mixes::mixes,
         mechanisms::mechanisms,
         names::near_names,
         orbit::constellations,
@@ -186,6 +188,7 @@ records! {
     deploy::KernelUse,
     hosts::HostProfile,
     hosts::HostValue,
+    mixes::Mix,
     measured::CwndEpoch,
     measured::CwndReplay,
     mechanisms::Mechanism,

@@ -158,6 +158,19 @@ impl Scenario {
         self.given.to_toml(&self.inner, seed.map_or(self.inner.seed, |Seed(seed)| seed))
     }
 
+    /// The same scenario with the flows of its mixes in place of these.
+    fn without_mixes(&self) -> PyResult<Self> {
+        Self::new(self.given.without_mixes())
+    }
+
+    /// The written values as a dictionary, with name and seed, changes and no other defaults.
+    ///
+    /// Flows of mixes stand behind the flows of the scenario, and no `mix` is left. Names of files
+    /// are absolute.
+    fn values<'py>(&self, py: Python<'py>) -> PyResult<Bound<'py, PyDict>> {
+        values::fields(py, &self.given.values(&self.inner))
+    }
+
     /// Every value that will be used, defaults included, with figures and warnings.
     ///
     /// A `bentpipe.Explanation`: its text is for people, its fields are data with units.

@@ -3,6 +3,7 @@
 //! Times come from the scenario alone: a run that ends earlier has fewer rows. Rows of
 //! `record.events` depend on the run and are estimated in `explain`.
 
+use applications::sessions;
 use units::Span;
 
 use crate::model::{Flow, Loading, Scenario, Way};
@@ -15,7 +16,7 @@ pub const LINK_ROW: u64 = 48;
 /// Bytes in memory of a row of `objects`.
 pub const OBJECT_ROW: u64 = 32;
 
-/// Upper bounds of the rows that samples and web pages make.
+/// Upper bounds of the rows that samples and web pages make; with sessions, twice the mean.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
 pub struct Rows {
     /// Of `flow_series`, without those of `record.events`.
@@ -58,12 +59,22 @@ fn objects(scenario: &Scenario, routes: &Routes, flow: &Flow) -> u64 {
     let time = active(scenario, flow).as_nanos();
     let page = shortest_page(scenario, routes, flow, &loading).as_nanos().max(1);
     // One at the start of the application, and one may start as the run ends.
-    let pages = match loading.pages {
-        Some(pages) if flow.sessions.is_none() => pages.into(),
-        _ => u64::MAX,
+    let most = time / page + 1;
+    let wanted = loading.pages.map_or(u64::MAX, u64::from);
+    let pages = match &flow.sessions {
+        None => wanted,
+        Some(sessions) => pages_of_sessions(time, sessions, &loading),
     };
-    let pages = pages.min(time / page + 1);
-    pages.saturating_mul(loading.objects)
+    pages.min(most).saturating_mul(loading.objects)
+}
+
+/// Pages of all sessions of a flow within `time` in nanoseconds: twice the mean and a session more,
+/// because the times of sessions are drawn.
+fn pages_of_sessions(time: u64, sessions: &sessions::Settings, loading: &Loading) -> u64 {
+    let cycle = (sessions.pause + sessions.length).as_nanos().max(1);
+    let of_length = sessions.length.as_nanos() / loading.interval.as_nanos().max(1) + 1;
+    let each = loading.pages.map_or(of_length, |pages| of_length.min(pages.into()));
+    (2 * (time / cycle) + 1).saturating_mul(each)
 }
 
 /// Time that an application has.
@@ -83,7 +94,7 @@ fn shortest_page(scenario: &Scenario, routes: &Routes, flow: &Flow, loading: &Lo
     let round_trips = flow.all_ways().map(|[data, acks]| way(data) + way(acks));
     let round_trip = round_trips.min().unwrap_or_default();
     let round_trips = if loading.objects > 1 { 2 } else { 1 };
-    // Sessions follow one another without an interval.
+    // Sessions may follow one another without an interval.
     let interval = if flow.sessions.is_some() { Span::ZERO } else { loading.interval };
     interval.max(round_trip * round_trips)
 }

@@ -1,5 +1,6 @@
 //! The values that a scenario was made from, to make others from them and to write them to a file.
 
+use std::borrow::Cow;
 use std::path::{Path as FilePath, PathBuf, absolute};
 
 use language::error::{Errors, Place, Problem, Source};
@@ -11,6 +12,7 @@ use language::write;
 use serde_json::Value as Json;
 
 use crate::load::{Loaded, complete};
+use crate::mix::Spelt;
 use crate::model::Scenario;
 use crate::schema;
 
@@ -19,6 +21,7 @@ use crate::schema;
 pub struct Given {
     pub(crate) source: Source,
     pub(crate) tree: Tree,
+    pub(crate) spelt: Spelt,
 }
 
 /// A scenario to be kept in a folder: its text, and the files that it names.
@@ -37,6 +40,43 @@ impl Given {
     /// All errors of the overrides and of the resulting scenario.
     pub fn with(&self, sets: &[Override]) -> Result<Loaded, Errors> {
         complete(self.source.clone(), self.tree.clone(), sets)
+    }
+
+    /// The values with the flows of mixes behind those of the scenario.
+    pub(crate) fn whole(&self) -> Cow<'_, Tree> {
+        match self.spelt.flows.is_empty() {
+            true => Cow::Borrowed(&self.tree),
+            false => Cow::Owned(self.spelt.within(&self.tree)),
+        }
+    }
+
+    /// The same scenario with the flows of its mixes in place of these.
+    ///
+    /// # Errors
+    /// None: the scenario has been checked already.
+    pub fn without_mixes(&self) -> Result<Loaded, Errors> {
+        let mut tree = self.whole().into_owned();
+        if let Value::Table(entries) = &mut tree.value {
+            entries.retain(|entry| entry.key != "mix");
+        }
+        complete(self.source.clone(), tree, &[])
+    }
+
+    /// The written values, overrides included, with name and seed: no other defaults, the flows of
+    /// mixes in place of these, and absolute names of files.
+    pub fn values(&self, scenario: &Scenario) -> Json {
+        let mut tree = self.whole().into_owned();
+        let mut name = |file: &FilePath| {
+            absolute(file).unwrap_or(file.to_owned()).to_string_lossy().into_owned()
+        };
+        rename_files(&mut tree, self.source.directory(), schema::cached(), &mut name);
+        let mut json = tree.to_json();
+        if let Some(table) = json.as_object_mut() {
+            table.remove("mix");
+            table.insert("name".to_owned(), scenario.name.as_str().into());
+            table.insert("seed".to_owned(), scenario.seed.into());
+        }
+        json
     }
 
     /// The scenario as a file that runs to the same recording as `scenario` with `seed`, from any
@@ -95,6 +135,7 @@ impl Given {
     pub fn place(&self, table: &str, index: usize, key: &str) -> Place {
         let parts = key.split('.').filter(|part| !part.is_empty());
         let path = parts.fold(Path::entry(table, index), |path, part| path.key(part));
+        let path = self.spelt.place(&path).unwrap_or(path);
         self.source.place(&self.tree.nearest(&path).origin)
     }
 

@@ -37,6 +37,7 @@ mod hints;
 pub mod hosts;
 mod load;
 mod mechanisms;
+pub mod mix;
 pub mod model;
 mod names;
 pub mod orbit;

@@ -8,10 +8,12 @@ use language::error::{Errors, Place, Problem, Source};
 use language::overrides::{self, Override};
 use language::path::Path;
 use language::tree::{Origin, Tree, Value};
+use serde::de::DeserializeOwned;
 use serde_json::Value as Json;
 
 use crate::document::Document;
 use crate::given::Given;
+use crate::mix;
 use crate::model::Scenario;
 use crate::names;
 use crate::resolve;
@@ -35,6 +37,8 @@ pub struct Written {
     source: Source,
     /// For each flow, the number of its `[[flow]]`.
     pub entries: Vec<usize>,
+    /// For each `[[flow]]` of a mix, the number of its `[[mix]]`. They are the last entries.
+    pub mixes: Vec<usize>,
     /// The whole document with every default that the language has a word for.
     pub document: Json,
 }
@@ -64,7 +68,7 @@ impl Written {
     fn of(tree: &Tree, entries: Vec<usize>, document: &Document, source: Source) -> Self {
         let document = serde_json::to_value(document).unwrap_or_default();
         let origins = BTreeMap::new();
-        let mut written = Self { origins, source, entries, document };
+        let mut written = Self { origins, source, entries, mixes: Vec::new(), document };
         written.add(tree, &Path::default());
         written
     }
@@ -173,22 +177,43 @@ pub(crate) fn complete(
     if !problems.is_empty() {
         return Err(source.report(&tree, problems));
     }
-    let document: Document = serde_json::from_value(tree.to_json()).map_err(|error| {
-        // The schema is made from the types, so this is a defect of the check, not of the file.
-        let found = "one that it does not";
-        let problem = Problem::new(Path::default(), "a value that the language admits", found);
-        source.report(&tree, vec![problem.because(error.to_string())])
-    })?;
+    let mut document: Document =
+        typed(tree.to_json()).map_err(|problem| source.report(&tree, vec![problem]))?;
+    let mut problems = Vec::new();
+    let spelt = mix::spell_out(&tree, document.flow.len(), &document.mix, &mut problems);
+    if !problems.is_empty() {
+        return Err(source.report(&tree, problems));
+    }
+    for flow in &spelt.flows {
+        let flow = typed(flow.to_json());
+        document.flow.push(flow.map_err(|problem| source.report(&tree, vec![problem]))?);
+    }
+    let given = Given { source, tree, spelt };
+    let (source, tree) = (&given.source, given.whole());
     let stem = source.file.as_deref().and_then(FilePath::file_stem);
     let name = default_name(&stem.unwrap_or_default().to_string_lossy());
     let resolved = resolve::resolve(&document, &tree, source.directory(), &name);
     match resolved.problems {
         problems if problems.is_empty() => {
-            let written = Written::of(&tree, resolved.entries, &document, source.clone());
-            Ok(Loaded { scenario: resolved.scenario, written, given: Given { source, tree } })
+            let mut written = Written::of(&tree, resolved.entries, &document, source.clone());
+            written.mixes.clone_from(&given.spelt.of);
+            Ok(Loaded { scenario: resolved.scenario, written, given })
         }
-        problems => Err(source.report(&tree, problems)),
+        problems => {
+            let problems = problems.into_iter().map(|problem| given.spelt.moved(problem));
+            Err(source.report(&tree, problems.collect()))
+        }
     }
+}
+
+/// A value of the language that the schema admits.
+fn typed<T: DeserializeOwned>(json: Json) -> Result<T, Problem> {
+    serde_json::from_value(json).map_err(|error| {
+        // The schema is made from the types, so this is a defect of the check, not of the file.
+        let found = "one that it does not";
+        let problem = Problem::new(Path::default(), "a value that the language admits", found);
+        problem.because(error.to_string())
+    })
 }
 
 /// The file's name as a scenario's name.

@@ -3,8 +3,8 @@
 use language::path::Path;
 use language::tree::{Tree, Value};
 
-/// The names of an entry of `list`: its `name`, or its two nodes in either order. A flow without a
-/// name has that of its number.
+/// The names of an entry of `list`: its `name`, or its two nodes in either order. A flow or mix
+/// without a name has that of its number.
 pub(crate) fn names_of(list: &Path, index: usize, entry: &Tree) -> Vec<String> {
     let Value::Table(_) = &entry.value else { return Vec::new() };
     let of = |key: &str| entry.get(key).map(|tree| &tree.value);
@@ -18,7 +18,9 @@ pub(crate) fn names_of(list: &Path, index: usize, entry: &Tree) -> Vec<String> {
                 _ => Vec::new(),
             }
         }
-        _ if list.to_string() == "flow" => vec![format!("flow-{index}")],
+        _ if matches!(list.to_string().as_str(), "flow" | "mix") => {
+            vec![format!("{list}-{index}")]
+        }
         _ => Vec::new(),
     }
 }

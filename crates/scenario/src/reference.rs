@@ -6,8 +6,13 @@ use crate::schema;
 
 /// The reference of the scenario language in Markdown.
 pub fn reference() -> String {
-    // Tables of controllers are described once, with the controller of a flow.
-    let elsewhere = |path: &str, key: &str| key == "controller" && path != "flow";
+    // Tables of controllers are described once, with the controller of a flow, and so are the keys
+    // that the flows of a mix have.
+    let elsewhere = |path: &str, key: &str| match key {
+        "controller" => path != "flow",
+        "host" | "transport" => path == "mix",
+        _ => false,
+    };
     HEAD.to_owned() + &reference::sections(schema::cached(), "The file", 2, elsewhere)
 }
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import math
-import tomllib
 from collections import defaultdict
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
@@ -11,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import errors
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
     from bentpipe._native import Recording, Scenario
 
@@ -88,7 +87,7 @@ def quantile(values: Sequence[float], share: float) -> float | None:
 
 def written_groups(scenario: Scenario) -> list[dict[str, Any]]:
     """The groups of all beams as the scenario has them."""
-    beams = tomllib.loads(scenario.to_toml()).get("beam", [])
+    beams = scenario.values().get("beam", [])
     return [group for beam in beams for group in beam["group"]]
 
 
@@ -99,19 +98,26 @@ class Entry:
     group: str
     has_end: bool
     """Its application sends an amount of data, and not until the run ends."""
+    has_sessions: bool = False
+    """Its application begins again and again."""
+    is_endless: bool = False
+    """It sends as much as it can until the run ends."""
 
 
 def entries(scenario: Scenario) -> dict[str, Entry]:
     """Each `[[flow]]` with an end at a terminal, by the name of the flow."""
     names = [group["name"] for group in written_groups(scenario)]
     found = {}
-    for number, flow in enumerate(tomllib.loads(scenario.to_toml())["flow"]):
+    for number, flow in enumerate(scenario.values()["flow"]):
         traffic = flow["traffic"]
         has_end = "download" in traffic or traffic.get("bulk", "unlimited") != "unlimited"
         for end in (flow["from"], flow["to"]):
             group = end if end in names else end.rpartition("-")[0]
             if group in names:
-                found[flow.get("name", f"flow-{number}")] = Entry(group, has_end)
+                name = flow.get("name", f"flow-{number}")
+                found[name] = Entry(
+                    group, has_end, "sessions" in flow, traffic.get("bulk") == "unlimited"
+                )
     return found
 
 
@@ -129,33 +135,50 @@ def answer(scenario: Scenario, recording: Recording) -> Answer:
     if "beams" not in recording.names:
         message = f"{scenario.name}: expected a [[beam]], found none"
         raise errors.InputError(message)
-    known = entries(scenario)
-    users: dict[str, Experience] = defaultdict(Experience)
-    for flow in recording.flows:
-        entry = entry_of(flow.flow, known)
-        if entry is None:
-            continue
-        of_group = users[entry.group]
-        loads = [page.response_s for page in flow.pages]
-        of_group.pages_s += [math.inf if one is None else one for one in loads]
-        if entry.has_end:
-            took = flow.completion_s
-            of_group.transfers_s.append(math.inf if took is None else took)
-    for name, mos in calls(recording).items():
-        if entry := entry_of(name, known):
-            users[entry.group].mos.append(mos)
-    for row in rows_of(recording, "video"):
-        if entry := entry_of(row["flow"], known):
-            has_started = row["start_up_s"] is not None
-            users[entry.group].stalls.append(row["stalls"] if has_started else math.inf)
-            users[entry.group].stalled_s.append(row["stalled_s"] if has_started else math.inf)
+    users = users_of(entries(scenario), recording)
     return Answer(
         beams=rows_of(recording, "beams"),
         modcods=rows_of(recording, "beam_modcods"),
         groups=rows_of(recording, "beam_groups"),
-        users=dict(users),
+        users=users,
         classes=rows_of(recording, "beam_classes"),
     )
+
+
+def users_of(known: Mapping[str, Entry], recording: Recording) -> dict[str, Experience]:
+    """What the users of each group met in a run."""
+    users: dict[str, Experience] = defaultdict(Experience)
+    for flow in recording.flows:
+        if entry := entry_of(flow.flow, known):
+            of_group = users[entry.group]
+            of_group.pages_s += [reached(page.response_s) for page in flow.pages]
+            if entry.has_end and not entry.has_sessions:
+                of_group.transfers_s.append(reached(flow.completion_s))
+    for entry, row in of_terminals(known, recording, "sessions"):
+        if entry.has_end:
+            users[entry.group].transfers_s.append(reached(row["duration_s"]))
+    for name, mos in calls(recording):
+        if entry := entry_of(name, known):
+            users[entry.group].mos.append(mos)
+    for entry, row in of_terminals(known, recording, "video"):
+        has_started = row["start_up_s"] is not None
+        users[entry.group].stalls.append(row["stalls"] if has_started else math.inf)
+        users[entry.group].stalled_s.append(row["stalled_s"] if has_started else math.inf)
+    return dict(users)
+
+
+def reached(seconds: float | None) -> float:
+    """A time, or infinity for one that was not reached."""
+    return math.inf if seconds is None else seconds
+
+
+def of_terminals(
+    known: Mapping[str, Entry], recording: Recording, name: str
+) -> Iterator[tuple[Entry, dict[str, Any]]]:
+    """The rows of a table whose flow has an end at a terminal."""
+    for row in rows_of(recording, name):
+        if entry := entry_of(row["flow"], known):
+            yield entry, row
 
 
 def rows_of(recording: Recording, name: str) -> list[dict[str, Any]]:
@@ -167,10 +190,19 @@ WORST_MOS = 1.0
 """The lowest mean opinion score of the E-model (ITU-T G.107)."""
 
 
-def calls(recording: Recording) -> dict[str, float]:
-    """The mean opinion score of each call: that of its worse direction."""
-    found: dict[str, float] = {}
+def calls(recording: Recording) -> list[tuple[str, float]]:
+    """The name of the flow and the mean opinion score of each call: that of its worse direction.
+
+    Calls whose codec has no score, and those that began too late to be heard, are left out.
+    """
+    found: dict[tuple[str, int], float] = {}
+    numbers: dict[tuple[str, str], int] = defaultdict(int)
     for row in rows_of(recording, "call"):
-        mos = WORST_MOS if row["mos"] is None else row["mos"]
-        found[row["flow"]] = min(mos, found.get(row["flow"], math.inf))
-    return found
+        # A flow with sessions has several calls, each with a row for each direction.
+        call = (row["flow"], numbers[row["flow"], row["direction"]])
+        numbers[row["flow"], row["direction"]] += 1
+        is_lost = row["arrived_packets"] == 0 and row["loss"]
+        mos = WORST_MOS if is_lost else row["mos"]
+        if mos is not None:
+            found[call] = min(mos, found.get(call, math.inf))
+    return [(flow, mos) for (flow, _), mos in found.items()]

@@ -7,13 +7,17 @@ import math
 from dataclasses import asdict
 from typing import TYPE_CHECKING
 
+import click
+
 from bentpipe.beams.groups import quantile, written_groups
+from bentpipe.beams.ranking import compare
 from bentpipe.beams.search import BOUNDS, Bound
-from bentpipe.console import nearest, show, table
+from bentpipe.console import late_progress, nearest, show, table
 from bentpipe.durations import seconds
 from bentpipe.errors import InputError
-from bentpipe.numbers import decimals
+from bentpipe.numbers import decimals, ends, scaled
 from bentpipe.printing.mechanisms import TABLES
+from bentpipe.study import significance
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -22,6 +26,7 @@ if TYPE_CHECKING:
 
     from bentpipe._native import Scenario
     from bentpipe.beams.groups import Answer, Experience
+    from bentpipe.beams.ranking import Rankings
     from bentpipe.beams.search import Found
 
 
@@ -147,3 +152,42 @@ def show_found(found: Found) -> None:
     )
     if len(found.by_seed) > 1 and found.low == found.high:
         show("All seeds have the same number: the interval says nothing if nothing is random.")
+
+
+def show_rankings(found: Rankings) -> None:
+    """Print a ranking of controllers for each quantity of a group."""
+    kept = f"; {', '.join(found.others)} unchanged" if found.others else ""
+    show(
+        f"Controllers of {', '.join(found.flows)} at {found.group}{kept}. {len(found.seeds)} seeds."
+    )
+    for ranking in found.rankings:
+        listed = table("rank", "<controller", "mean", "95 % interval", "minus best", "minus cubic")
+        for place in ranking.places:
+            undefined = f" ({place.undefined} undefined)" if place.undefined else ""
+            listed.add_row(
+                f"{place.rank}{'=' if place.tied else ''}",
+                place.name,
+                f"{scaled(place.mean)}{undefined}",
+                ends(place.ci95, n=place.n),
+                "best" if place.against_best is None else significance.text(place.against_best),
+                significance.text(place.against_baseline),
+            )
+        show("")
+        show(f"{ranking.quantity}: {ranking.meaning}")
+        show(listed)
+    show("")
+    show(significance.rule("a ranking"))
+
+
+def compare_and_print(
+    scenario: Scenario,
+    group: str | None,
+    controllers: list[str] | None,
+    replications: int,
+    workers: int | None,
+    as_one_object: bool,
+) -> None:
+    """Rank controllers for the flows of a group over a beam, and print the rankings."""
+    with late_progress(scenario.name, 1.0) as progress:
+        found = compare(scenario, group, controllers, replications, workers, progress)
+    click.echo(json.dumps(found.to_dict())) if as_one_object else show_rankings(found)

@@ -50,6 +50,7 @@ KINDS = {
     "controllers": "controller",
     "transports": "transport",
     "hosts": "host",
+    "mixes": "mix",
     "channels": "channel",
     "recoveries": "recovery",
     "settings": "setting",

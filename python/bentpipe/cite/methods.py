@@ -23,6 +23,7 @@ HEADINGS = {
     "transports": "Transport protocols",
     "recoveries": "Loss recovery",
     "hosts": "Host profiles",
+    "mixes": "Mixes of applications",
     "settings": "Settings",
     "applications": "Applications",
     "http": "Versions of HTTP",

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import tomllib
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -34,11 +33,12 @@ def of_scenario(scenario: bentpipe.Scenario, replaced: Collection[str] = ()) -> 
     for flow in explanation.flows:
         is_own = EVERY in replaced or any(of_entry(name, flow) for name in replaced)
         found.update(one for one in of_flow(flow) if not (is_own and is_controller(one)))
+    found.update(Thing("mixes", mix["preset"]) for mix in explanation.mixes)
     for node in explanation.nodes:
         found.update(of_node(node))
     for link in explanation.links:
         found.update(of_link(link))
-    written = tomllib.loads(scenario.to_toml())
+    written = scenario.values()
     found.update(of_files(written))
     for beam in written.get("beam", ()):
         found.update(of_beam(beam))
@@ -249,3 +249,5 @@ def every_thing() -> Iterator[Thing]:
         yield mechanism(found.key, found.name)
     for host in bentpipe.hosts():
         yield Thing("hosts", host.name, host.status)
+    for mix in bentpipe.mixes():
+        yield Thing("mixes", mix.name)

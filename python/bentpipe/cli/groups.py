@@ -28,7 +28,7 @@ GROUPS = {
         "import",
         "capture",
     ),
-    "Lists": ("controllers", "path", "transports", "hosts", "constellations", "examples"),
+    "Lists": ("controllers", "path", "transports", "hosts", "mixes", "constellations", "examples"),
     "For developers": ("lockstep", "wheel", "schema", "completion"),
 }
 """The commands by what they are for."""

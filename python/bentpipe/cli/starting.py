@@ -281,3 +281,28 @@ def hosts(name: str | None, as_json: bool) -> None:
         print_host(known[name])
     else:
         print_hosts(known.values())
+
+
+@cli.command()
+@click.argument("name", type=Completed("mix"), required=False)
+@json_option
+def mixes(name: str | None, as_json: bool) -> None:
+    """List the mixes of applications, or print the flows of the mix NAME.
+
+    See docs/applications.md.
+    """
+    from bentpipe.console import nearest
+    from bentpipe.printing.entries import print_mix, print_mixes
+
+    known = {entry.name: entry for entry in bentpipe.mixes()}
+    if name is not None and name not in known:
+        refuse(f"there is no mix {name!r}{nearest(name, known)}")
+    if as_json:
+        import json
+
+        listed = [known[name]] if name else known.values()
+        click.echo(json.dumps({"mixes": [entry.to_dict() for entry in listed]}))
+    elif name:
+        print_mix(known[name])
+    else:
+        print_mixes(known.values())

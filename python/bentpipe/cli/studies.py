@@ -6,6 +6,7 @@ import sys
 from typing import TYPE_CHECKING
 
 import click
+from click.core import ParameterSource
 
 from bentpipe.cli.groups import WithSet
 from bentpipe.cli.root import FILE, Completed, cli, json_option, refuse, sets_option, verbose_option
@@ -13,6 +14,8 @@ from bentpipe.signals import INTERRUPTED
 
 if TYPE_CHECKING:
     from pathlib import Path
+
+    from bentpipe._native import Scenario
 
 phase_option = click.option(
     "--phase",
@@ -108,6 +111,12 @@ def study(
     help="Run only these workloads: bulk, page, web, video, call, speedtest, beside-newreno or"
     " fade.",
 )
+@click.option(
+    "--group",
+    metavar="NAME",
+    help="With a --scenario that has a beam: the group of terminals whose controllers are compared."
+    " The flows are those of the scenario.",
+)
 @phase_option
 @click.option(
     "--replications", type=click.IntRange(1), default=20, show_default=True, help="Number of seeds."
@@ -129,6 +138,7 @@ def compare(
     sets: tuple[str, ...],
     controllers: str | None,
     workload: str | None,
+    group: str | None,
     phase: str | None,
     replications: int,
     workers: int | None,
@@ -141,7 +151,8 @@ def compare(
     By default there are four workloads: a bulk flow, web pages, competing with NewReno, a rain
     fade. --workload chooses others, such as page,video,call,speedtest. With several lengths of
     --queue, a bulk flow of each controller runs over each queue. With --on-path and --transports,
-    controllers, mechanisms and transports are ranked together.
+    controllers, mechanisms and transports are ranked together. Over a beam, the flows of a
+    group are compared as the scenario has them.
     """
     from bentpipe.compare import mechanisms
     from bentpipe.compare import transports as of_transports
@@ -150,8 +161,17 @@ def compare(
     from bentpipe.console import command_as_given
     from bentpipe.prototypes.spec import listed
 
-    link = the_link(link_name, scenario, rate, rtt, per, queue, hosts, sets, phase)
     names = listed(controllers) if controllers else None
+    beam = None if scenario is None else with_beam(scenario, sets)
+    if beam is not None:
+        from bentpipe.beams.printing import compare_and_print
+
+        refuse_over_a_beam(click.get_current_context())
+        compare_and_print(beam, group, names, replications, workers, as_json)
+        return
+    if group is not None:
+        refuse("--group: expected a --scenario with a [[beam]]")
+    link = the_link(link_name, scenario, rate, rtt, per, queue, hosts, sets, phase)
     queues = link.buffers(queue) if queue is not None and "," in queue else []
     if queues and on_path:
         refuse("--on-path: expected one length of --queue, found several")
@@ -175,6 +195,27 @@ def compare(
         None if workload is None else [name.strip() for name in workload.split(",")],
     ):
         sys.exit(INTERRUPTED)
+
+
+OVER_A_BEAM = ("scenario", "sets", "controllers", "group", "replications", "workers", "as_json")
+"""Options of `compare` that have an effect over a beam."""
+
+
+def with_beam(file: Path, sets: tuple[str, ...]) -> Scenario | None:
+    """The scenario of a file if it has a beam."""
+    from bentpipe import _native
+
+    found = _native.Scenario.load(file, sets)
+    return found if "beam" in found.values() else None
+
+
+def refuse_over_a_beam(context: click.Context) -> None:
+    """Refuse options that have no effect over a beam."""
+    for parameter in context.command.params:
+        name = parameter.name or ""
+        is_given = context.get_parameter_source(name) is ParameterSource.COMMANDLINE
+        if is_given and name not in OVER_A_BEAM:
+            refuse(f"{parameter.opts[0]}: no effect over a beam, whose flows are those of FILE")
 
 
 @cli.command()

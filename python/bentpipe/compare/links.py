@@ -68,7 +68,7 @@ class Link:
     @cached_property
     def document(self) -> dict[str, Any]:
         """The scenario as a document. Defaults may be missing."""
-        return tomllib.loads(self.scenario.to_toml())
+        return self.scenario.values()
 
     @property
     def ends(self) -> dict[str, str]:
@@ -278,7 +278,7 @@ def presets() -> list[str]:
 
 def of_scenario(file: Path, sets: tuple[str, ...]) -> Link:
     """The link of a scenario file."""
-    scenario = _native.Scenario.load(file, sets)
+    scenario = _native.Scenario.load(file, sets).without_mixes()
     link = Link(scenario.name, scenario)
     check_sets(link, sets)
     check_flows(link)
@@ -296,7 +296,7 @@ def of_object(scenario: _native.Scenario, sets: tuple[str, ...]) -> Link:
             parsed = value
         changed = changed.with_({path.strip(): parsed})
     check_sets(Link(scenario.name, scenario), sets)
-    link = Link(changed.name, changed)
+    link = Link(changed.name, changed.without_mixes())
     check_flows(link)
     return link
 
@@ -306,8 +306,8 @@ def check_flows(link: Link) -> None:
     if "beam" in link.document:
         raise InputError(
             f"{link.name}: expected a scenario without a beam: a comparison has flows of its own,"
-            " and the load of a beam is that of all its groups. A study compares controllers on"
-            " it: bentpipe new study --scenario FILE"
+            " and the load of a beam is that of all its groups. `bentpipe.beams.compare` ranks the"
+            " controllers of the flows of a group"
         )
     first = link.document["flow"][0]
     protocol = first.get("transport", {}).get("protocol", "tcp")

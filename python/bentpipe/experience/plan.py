@@ -50,6 +50,7 @@ def planned(scenario: Scenario, *, alone: bool = False) -> Plan:
 
     With `alone`, applications are added without the scenario's own flows.
     """
+    scenario = scenario.without_mixes()
     own = applications_of(scenario)
     if own and alone:
         raise InputError(

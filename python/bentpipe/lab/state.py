@@ -176,7 +176,7 @@ def initial(
     Without names of controllers it has the usual ones, and first that of the scenario.
     """
     if file is not None:
-        scenario = _native.Scenario.load(file, sets)
+        scenario = _native.Scenario.load(file, sets).without_mixes()
         text = scenario.to_toml() if sets else file.read_text(encoding="utf-8")
         return of_source(source(None, text, file), names, seed)
     if sets:

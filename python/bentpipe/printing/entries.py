@@ -4,12 +4,14 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
+import click
+
 from bentpipe.console import show, table
 
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bentpipe._native import ControllerEntry, HostProfile, Mechanism, Transport
+    from bentpipe._native import ControllerEntry, HostProfile, Mechanism, Mix, Transport
 
 
 def print_controllers(entries: Iterable[ControllerEntry]) -> None:
@@ -77,6 +79,21 @@ def print_host(entry: HostProfile) -> None:
     show(listed)
     for note in entry.notes:
         show(note)
+
+
+def print_mixes(entries: Iterable[Mix]) -> None:
+    """Print a table of mixes."""
+    listed = table("mix", "<parts", "<certainty", "<summary")
+    for entry in entries:
+        listed.add_row(entry.name, ", ".join(entry.parts), entry.certainty, entry.summary)
+    show(listed)
+
+
+def print_mix(entry: Mix) -> None:
+    """Print one mix with its source, and its flows as a scenario has them."""
+    show(f"{entry.name}: {entry.summary}")
+    show(f"source ({entry.certainty}): {entry.source}")
+    click.echo(f"\n{entry.flows.strip()}")
 
 
 def print_mechanisms(entries: Iterable[Mechanism]) -> None:

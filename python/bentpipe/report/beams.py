@@ -71,7 +71,7 @@ def beams_section(run: Run, timeline: Timeline) -> Section:
 def quality_table(recording: Recording) -> Table | None:
     """Quality of calls and videos of each `[[flow]]`: of the worst 5 %, and the median."""
     found: dict[tuple[str, str, str], list[float]] = {}
-    for flow, mos in calls(recording).items():
+    for flow, mos in calls(recording):
         found.setdefault((stem(flow), "MOS of calls", ""), []).append(mos)
     for row in rows_of(recording, "video"):
         name = stem(row["flow"])

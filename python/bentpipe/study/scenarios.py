@@ -98,7 +98,7 @@ class Base:
             return path
         entries = tomllib.loads(next(iter(self.files.values())).decode()).get(table)
         for number, entry in enumerate(entries if isinstance(entries, list) else ()):
-            if isinstance(entry, dict) and name in entry_names(entry, number):
+            if isinstance(entry, dict) and name in entry_names(entry, number, table):
                 return f"{table}.{number}{dot}{key}"
         return path
 
@@ -107,12 +107,12 @@ class Base:
         return Scenario.load(self.path, sets)
 
 
-def entry_names(entry: dict[str, Any], number: int) -> set[str]:
-    """Names of a node, a flow or a link in paths of overrides."""
+def entry_names(entry: dict[str, Any], number: int, table: str) -> set[str]:
+    """Names of a node, a flow, a mix or a link in paths of overrides."""
     if isinstance(ends := entry.get("between"), list):
         names = [str(end) for end in ends]
         return {"-".join(names), "-".join(reversed(names))}
-    return {str(entry.get("name", f"flow-{number}"))}
+    return {str(entry.get("name", f"{table}-{number}"))}
 
 
 def write(files: dict[str, bytes], folder: Path, main: str | None = None) -> None:

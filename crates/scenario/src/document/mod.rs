@@ -11,6 +11,7 @@ mod hosts;
 mod impairments;
 mod line;
 mod link;
+mod mix;
 mod named;
 mod proxy;
 mod traffic;
@@ -41,6 +42,7 @@ pub(crate) use link::{
     Aqm, Changed, Columns, Direction, Event, Feedback, Link, Mtu, Orbit, Outside, Queue, Trace,
     TraceFiles, TraceKind,
 };
+pub(crate) use mix::Mix;
 pub(crate) use proxy::{NamedProxy, Proxy, ProxySide};
 pub(crate) use traffic::{Bulk, Distribution, KeepAlive, OnOff, Traffic};
 pub(crate) use transport::{
@@ -93,9 +95,12 @@ pub(crate) struct Document {
     /// Satellite beams with many terminals. All beams together have at most 20,000 terminals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beam: Vec<Beam>,
-    /// Transport flows.
-    #[schemars(length(min = 1))]
+    /// Transport flows. A scenario has at least one `[[flow]]` or `[[mix]]`.
+    #[serde(default)]
     pub flow: Vec<Flow>,
+    /// Mixes of applications: households or offices.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub mix: Vec<Mix>,
     /// Recording in addition to totals.
     #[serde(default)]
     pub record: Record,

@@ -70,6 +70,7 @@ bench: engine ## side by side with ns-2, ns-3, other emulators and proxies; fail
 	@$(PYTHON_OF_TESTS) benches/emulators.py
 	@$(PYTHON_OF_TESTS) benches/proxy.py
 	@$(PYTHON_OF_TESTS) benches/lab.py
+	@$(PYTHON_OF_TESTS) benches/beam.py
 
 profile: engine ## count instructions and cache misses for docs/performance.md (half an hour), or SECTIONS of it
 	@$(PYTHON_OF_TESTS) benches/performance.py $(SECTIONS)

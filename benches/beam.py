@@ -3,8 +3,8 @@
 
     beam.py [--duration 1h]     prints a table; writes out/bench-beam.json
 
-The scenario is examples/beam-busy-hour.toml. The time is that of the processor for the run, without
-reading the scenario and without tables. Memory is the largest of the process.
+The scenario is benches/scenarios/beam-busy-hour.toml. The time is that of the processor for the
+run, without reading the scenario and without tables. Memory is the largest of the process.
 """
 
 from __future__ import annotations
@@ -28,7 +28,7 @@ def main() -> int:
     parser.add_argument("--duration", default="1h", help="simulated time")
     duration = parser.parse_args().duration
     scenario = bentpipe.Scenario.load(
-        ROOT / "examples" / "beam-busy-hour.toml", [f"duration={duration}"]
+        ROOT / "benches" / "scenarios" / "beam-busy-hour.toml", [f"duration={duration}"]
     )
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.process_time()

@@ -178,7 +178,7 @@ pub(crate) fn complete(
         return Err(source.report(&tree, problems));
     }
     let mut document: Document =
-        typed(tree.to_json()).map_err(|problem| source.report(&tree, vec![problem]))?;
+        typed(tree.to_json()).map_err(|problem| source.report(&tree, vec![*problem]))?;
     let mut problems = Vec::new();
     let spelt = mix::spell_out(&tree, document.flow.len(), &document.mix, &mut problems);
     if !problems.is_empty() {
@@ -186,7 +186,7 @@ pub(crate) fn complete(
     }
     for flow in &spelt.flows {
         let flow = typed(flow.to_json());
-        document.flow.push(flow.map_err(|problem| source.report(&tree, vec![problem]))?);
+        document.flow.push(flow.map_err(|problem| source.report(&tree, vec![*problem]))?);
     }
     let given = Given { source, tree, spelt };
     let (source, tree) = (&given.source, given.whole());
@@ -207,12 +207,12 @@ pub(crate) fn complete(
 }
 
 /// A value of the language that the schema admits.
-fn typed<T: DeserializeOwned>(json: Json) -> Result<T, Problem> {
+fn typed<T: DeserializeOwned>(json: Json) -> Result<T, Box<Problem>> {
     serde_json::from_value(json).map_err(|error| {
         // The schema is made from the types, so this is a defect of the check, not of the file.
         let found = "one that it does not";
         let problem = Problem::new(Path::default(), "a value that the language admits", found);
-        problem.because(error.to_string())
+        Box::new(problem.because(error.to_string()))
     })
 }
 

@@ -119,6 +119,7 @@ SHOWN = {
     "middlebox": Shown("goodput", IN_LOSSES, LOSSY),
     "split proxy": Shown("goodput", IN_LOSSES, LOSSY),
     "MTU": Shown("goodput", "with an MTU of 1,000 B", value={"bytes": 1000}, links=(1,)),
+    "tunnel": Shown("goodput", "whose packets it makes longer"),
     "feedback from routers": Shown("cwnd", DEEP, links=(0, 1, 2), controller=True),
 }
 """By kind; `OF_NAME` has exceptions."""
@@ -167,6 +168,8 @@ def without_and_with(name: str, kind: str, key: str) -> tuple[Shown, list[Run]]:
         # A modem is a part of a channel.
         slow = 0 if shown.series == "queue" else 1
         added = {f"link.{slow}.forward.{inner.partition('.')[0]}": shown.value}
+    elif key == "flow.tunnel":
+        added = {"flow.0.tunnel": name}
     else:
         added = mechanisms.of_name(name, Link(name, path)).changes
     jobs = [(path, 1), (path.with_(added), 1)]

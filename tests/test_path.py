@@ -34,6 +34,7 @@ ROUTERS = [*SPEAKERS, "quick-start"]
 TRACES = ["trace"]
 BUCKETS = ["shaper", "policer"]
 MTUS = ["mtu"]
+TUNNELS = ["wireguard", "esp", "openvpn", "masque"]
 PROXIES = ["pepsal", "ck-stp", "aerotcp", "scps-gateway", "satpep"]
 SCHEMES = ["rohc", "rohc-unidirectional", "scps", "vj"]
 
@@ -41,7 +42,9 @@ SCHEMES = ["rohc", "rohc-unidirectional", "scps", "vj"]
 def test_all_mechanisms_are_listed_with_source_and_status(bentpipe: Bentpipe) -> None:
     listed = json.loads(bentpipe("path", "--json").stdout)["mechanisms"]
     on_links = ALGORITHMS + PROCEDURES + CODES + MODEMS + ROUTERS + DEMANDS + TRACES + BUCKETS
-    assert [one["name"] for one in listed] == on_links + MTUS + SCHEMES + MIDDLEBOXES + PROXIES
+    assert [
+        one["name"] for one in listed
+    ] == on_links + MTUS + SCHEMES + MIDDLEBOXES + PROXIES + TUNNELS
     assert all(one["source"] and one["status"] and one["hurts"] for one in listed)
     printed = bentpipe("path").stdout
     assert all(one["name"] in printed for one in listed)

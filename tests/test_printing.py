@@ -147,6 +147,21 @@ def applications() -> bp.Recording:
     return bp.run(bp.Scenario.parse(APPLICATIONS)).recording
 
 
+TUNNEL = """
+[[link]]
+between = ["server", "client"]
+rate = "10Mbit/s"
+delay = "20ms"
+
+[[flow]]
+from = "server"
+to = "client"
+controller = "cubic"
+tunnel = "wireguard"
+traffic = { download = "50kB" }
+"""
+
+
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> bp.Recording:
     """A run over a path with a mechanism of each kind."""
@@ -155,6 +170,12 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> bp.Recording:
     (folder / "trace.csv").write_text("t_s,loss_percent\n0,0\n10,1\n20,0\n")
     (folder / "everything.toml").write_text(EVERYTHING)
     return bp.run(bp.Scenario.load(folder / "everything.toml")).recording
+
+
+@pytest.fixture(scope="module")
+def tunnel() -> bp.Recording:
+    """A run through a tunnel."""
+    return bp.run(bp.Scenario.parse(TUNNEL)).recording
 
 
 @pytest.fixture(scope="module")
@@ -173,6 +194,7 @@ def test_every_table_of_mechanisms_is_printed(
     everything: bp.Recording,
     applications: bp.Recording,
     beam: bp.Recording,
+    tunnel: bp.Recording,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     # A new table must stand in `TABLES`, and in one of the scenarios above.
@@ -182,8 +204,9 @@ def test_every_table_of_mechanisms_is_printed(
     terminals = {"beam_terminals"}
     assert set(TABLES) == _native.number_columns().keys() - {*FIXED, RUN} - pages - terminals
     of_beam = totals(beam) - terminals
-    assert totals(everything) | totals(applications) | of_beam == set(TABLES)
-    for recording in (everything, applications, beam):
+    others = totals(applications) | totals(tunnel)
+    assert totals(everything) | others | of_beam == set(TABLES)
+    for recording in (everything, applications, beam, tunnel):
         print_on_path(recording)
         printed = [line.split() for line in capsys.readouterr().out.splitlines()]
         for name in totals(recording) - terminals:

@@ -59,7 +59,7 @@ class Source:
     def scenario(self) -> Scenario:
         """The scenario; `ScenarioError` with file and line."""
         file = Path(f"{self.preset}.toml") if self.preset else self.file
-        return _native.Scenario.parse(self.text, file=file)
+        return _native.Scenario.parse(self.text, file=file).without_mixes()
 
     @cached_property
     def controls(self) -> list[Control]:

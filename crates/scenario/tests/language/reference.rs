@@ -20,8 +20,13 @@ fn has_row(page: &str, path: &str) -> bool {
 
 /// The keys of `schema` without a row in `page`.
 fn missing(schema: &Json, page: &str) -> Vec<String> {
-    // Tables of controllers are described once, with the controller of a flow.
-    let elsewhere = |path: &str| path.contains(".controller.") && !path.starts_with("flow.");
+    // Tables of controllers are described once, with the controller of a flow, and so are the keys
+    // that the flows of a mix have.
+    let of_flows = ["mix.host.", "mix.transport."];
+    let elsewhere = |path: &str| {
+        path.contains(".controller.") && !path.starts_with("flow.")
+            || of_flows.iter().any(|table| path.starts_with(table))
+    };
     let paths = paths(schema).into_iter().filter(|path| !elsewhere(path));
     paths.filter(|path| !has_row(page, path)).collect()
 }

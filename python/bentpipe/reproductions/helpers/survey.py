@@ -299,6 +299,10 @@ LEFT_OUT = {
     "policer": "it drops what exceeds a contract, and helps nothing",
     "shaper": "it limits a link to a contract, and helps nothing",
     "trace": "it replays a measurement, and helps nothing",
+    "wireguard": "it hides packets from the helpers, and helps nothing",
+    "esp": "it hides packets from the helpers, and helps nothing",
+    "openvpn": "it hides packets from the helpers, and helps nothing",
+    "masque": "it hides packets from the helpers, and helps nothing",
 }
 """Mechanisms of `bentpipe path` that are no helpers, with the reason."""
 

@@ -31,6 +31,11 @@ impl Ledger {
         if !scenario.beams.is_empty() {
             return beams::imbalance(scenario, recording, [&self.sent, &self.received]);
         }
+        // Ends of tunnels send messages of their own and discard packets. The recording has these
+        // counts for each tunnel, and not for each node.
+        if scenario.flows.iter().any(|flow| flow.tunnel.is_some()) {
+            return None;
+        }
         let routes: Routes = routes(scenario);
         let compressed = Compressed::of(scenario, recording);
         let (too_big, messages) = gates(scenario, recording);

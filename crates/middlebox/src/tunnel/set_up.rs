@@ -12,7 +12,7 @@ pub struct Flights {
     /// Payloads of the datagrams of each flight in bytes, of both ends in turn. Their number is
     /// even: the last flight is an answer.
     pub bytes: &'static [&'static [u16]],
-    /// Time after which a flight without an answer is sent again.
+    /// Timeout of a flight: without an answer it is retransmitted.
     pub timeout: Span,
     /// True if that time doubles with each attempt.
     pub backs_off: bool,
@@ -64,7 +64,7 @@ pub struct SetUp {
     arrived: u32,
     /// Ends that may send packets.
     open: [bool; 2],
-    /// When the last flight is sent again.
+    /// Time of the next retransmission of the last flight.
     deadline: Time,
     timeout: Span,
 }

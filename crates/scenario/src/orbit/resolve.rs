@@ -199,7 +199,7 @@ fn rule(choice: document::Choice) -> Rule {
     }
 }
 
-/// The places that have a name, and the ways of those that move.
+/// Places by their names, and the tracks of moving ones.
 fn known(
     document: &Document,
     files: Files<'_>,

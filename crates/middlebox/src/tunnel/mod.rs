@@ -1,6 +1,6 @@
-//! Tunnels: packets of flows in packets of one outer flow. Nothing
-//! between the ends of a tunnel reads TCP. Split proxies do not split, header compression and ACK filters have nothing to read,
-//! and a fair queue gives all flows in the tunnel one share.
+//! Tunnels: packets of flows in packets of one outer flow. Nothing between the ends reads TCP.
+//! Split proxies do not split, header compression and ACK filters have nothing to read, and a
+//! fair queue gives all flows in the tunnel one share.
 //!
 //! One file per protocol has its bytes and its set-up; [`SetUp`] exchanges the messages before the
 //! first packet.

@@ -1,4 +1,4 @@
-//! WireGuard (Donenfeld, NDSS 2017; https://www.wireguard.com/protocol).
+//! WireGuard (Donenfeld, NDSS 2017; <https://www.wireguard.com/protocol>).
 //!
 //! A packet is padded to 16 bytes, though never beyond the MTU of the interface
 //! (`calculate_skb_padding` of Linux), and gets a header of 16 bytes and a tag of 16.

@@ -51,7 +51,7 @@ if [ "$purpose" = test ]; then
     need curl curl "a usual program, across a link"
     need iperf3 iperf3 "another one, whose goodput the simulator predicts"
     need chromium chromium "opens the reports, and loads a page across a link"
-    need nginx nginx-light "serves that page"
+    need nginx nginx-light "serves that page; Debian starts its service, too"
     need ns ns2 "a simulator to compare with"
     need man man-db "reads the manual page"
     need zsh zsh "completes words, as bash does"

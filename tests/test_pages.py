@@ -220,6 +220,19 @@ def test_a_request_waits_for_a_style_that_came_after_its_initiator(tmp_path: Pat
     assert after == [("main.css", 0), ("late.css", 10)]
 
 
+def test_an_initiator_that_came_after_the_request_is_not_believed(tmp_path: Path) -> None:
+    # Each of the two would wait for the other one: the style was sent after the script had ended.
+    style = multiplexed(STYLE, 0.5, "7", timings={"blocked": 400, "wait": 100})
+    script = multiplexed(PAGE + "main.js", 0.55, "7", timings={"wait": 100})
+    script["_initiator"] = {"type": "parser", "url": STYLE}
+    found = read(
+        archive(tmp_path / "wrong.har", multiplexed(PAGE, 0, "7", timings=SET_UP), style, script)
+    )
+    after = {one.name: [each.object for each in one.after] for one in found.objects}
+    assert after == {"index": [], "main.css": ["index", "main.js"], "main.js": ["index"]}
+    assert found.guessed == 2
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -337,7 +337,8 @@ def depend(objects: list[Object], noted: dict[str, list[str]]) -> int:
     guessed = 0
     for number, one in enumerate(objects[1:], 1):
         before = objects[:number]
-        by_url = {other.url: other for other in before}
+        # What came after a request is not its reason, even if the archive names it.
+        by_url = {other.url: other for other in before if other.first_ms <= one.start_ms}
         known = next((by_url[url] for url in noted.get(one.url, []) if url in by_url), None)
         if known is None:
             guessed += 1

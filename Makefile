@@ -101,7 +101,7 @@ kills: engine ## end commands by SIGKILL for MINUTES (60), and compare what is l
 own-wheel: engine ## build a wheel with a controller of another crate, and use it (minutes)
 	@$(PYTHON_OF_TESTS) tests/own_wheel.py --quick
 
-fidelity: engine ## make the tables of docs/fidelity.md (two hours, on a quiet machine), or those of ROWS (hosts)
+fidelity: engine ## make the tables of docs/fidelity.md (2.5 hours, on a quiet machine), or those of ROWS (hosts)
 	@$(PYTHON_OF_TESTS) benches/fidelity.py $(ROWS)
 
 browser: engine proxy ## compare Chromium with the simulator (15 minutes, on a quiet machine), table of docs/pages.md

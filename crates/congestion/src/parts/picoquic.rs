@@ -1,4 +1,4 @@
-//! What controllers of picoquic share: the filter of losses, the end of slow start by delay, and
+//! Parts that controllers of picoquic share: the filter of losses, the end of slow start by delay, and
 //! the peak of the delivery rate.
 //!
 //! Source: `picoquic/cc_common.c`, `frames.c` and `picoquic_internal.h` of
@@ -77,8 +77,8 @@ pub(crate) struct LossShare {
 }
 
 impl LossShare {
-    /// The packet with this number is lost. One that is not younger than the last lost packet counts
-    /// as the next one: several packets may leave at the same time. Returns the share.
+    /// The packet with this number is lost. One that is not younger than the last lost packet
+    /// counts as the next one: several packets may leave at the same time. Returns the share.
     pub(crate) fn on_lost(&mut self, number: u64) -> f64 {
         let number = number.max(self.last + 1);
         for _ in 0..(number - self.last).min(LOSS_SCOPE) {

@@ -36,7 +36,7 @@ use crate::window::{Settings, Window, whole};
 
 /// C of equation 1 in segments per second cubed.
 const C: f64 = 0.4;
-/// What a reduction leaves of the window (`PICOQUIC_CUBIC_BETA_ECN`).
+/// Share of the window that a reduction leaves (`PICOQUIC_CUBIC_BETA_ECN`).
 const BETA: f64 = 7.0 / 8.0;
 /// Share of lost packets above which a loss counts.
 const MOST_LOSSES: f64 = 0.15;

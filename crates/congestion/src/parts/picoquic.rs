@@ -1,5 +1,5 @@
-//! Parts that controllers of picoquic share: the filter of losses, the end of slow start by delay, and
-//! the peak of the delivery rate.
+//! Parts that controllers of picoquic share: the filter of losses, the end of slow start by delay,
+//! and the peak of the delivery rate.
 //!
 //! Source: `picoquic/cc_common.c`, `frames.c` and `picoquic_internal.h` of
 //! private-octopus/picoquic d199d45b, restated. The types are those of this crate.

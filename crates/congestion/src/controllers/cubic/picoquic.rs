@@ -8,9 +8,9 @@
 //! - the window is W_cubic(t) at once, and not approached. K follows from W_max alone,
 //! - the window of standard TCP grows by a segment in a round trip, from half of the window,
 //! - slow start takes half of what the peak of the delivery rate sends in an RTT, if that is more,
-//! - slow start ends when seven RTTs are a quarter above the smallest, seven times. Above 100 ms the
-//!   window keeps the mean of itself and of 100 ms / RTT of it. Above 610 ms it is 610 ms / RTT,
-//!   so that much less is taken,
+//! - slow start ends when seven RTTs are a quarter above the smallest, seven times. Above 100 ms
+//!   the window becomes the mean of itself and of 100 ms / RTT of it. Above 610 ms that share is
+//!   610 ms / RTT, so the window falls by much less,
 //! - a timeout leaves two segments.
 //!
 //! Decisions:

@@ -19,6 +19,7 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
+import hashlib
 import os
 import platform
 import statistics
@@ -102,9 +103,10 @@ def run(name: str, suite: Suite) -> dict[str, Any]:
     experiment, named = experiment_of(suite), suite.variants()
     with late_progress(name, total_runs(experiment)) as progress:
         cells = compare(experiment, progress)
+    found = to_dict(experiment, name, cells)
     if suite.figure:
         figure(cells, "geo-fidelity").save(FIGURE)
-    found = to_dict(experiment, name, cells)
+        found["figure_sha256"] = hashlib.sha256(FIGURE.read_bytes()).hexdigest()
     for cell, (names, _) in zip(found["cells"], named, strict=True):
         cell["names"] = list(names)
     if suite.medians:

@@ -37,7 +37,7 @@ SNIPPET = re.compile(r"```python\n(.*?)```", re.DOTALL)
 FADE = ("compare", "--link", "geo-ka", "--workload", "fade")
 PAPER = ("papers", "run", "adalr")
 ELSEWHERE = {
-    "fidelity.png": "`make fidelity`, on a kernel",
+    "fidelity.png": "`make fidelity`, on a kernel; its digest is in docs/fidelity.json",
     "performance.svg": "`make profile`, with callgrind",
 }
 QUEUES = (

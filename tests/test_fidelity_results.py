@@ -1,5 +1,6 @@
 """docs/fidelity.json: no digit is lost, and lines are cells."""
 
+import hashlib
 import json
 import statistics
 
@@ -66,3 +67,9 @@ def test_each_figure_of_an_application_is_in_the_results() -> None:
             kernel = statistics.median(row.kernel)
             simulator = statistics.median(row.simulator)
             assert difference == pytest.approx(100 * (simulator - kernel) / kernel)
+
+
+def test_the_figure_of_the_page_was_drawn_by_the_runs_of_its_table() -> None:
+    kept = json.loads(RESULTS.read_text())["downloads"]["figure_sha256"]
+    figure = RESULTS.parent / "images" / "fidelity.png"
+    assert hashlib.sha256(figure.read_bytes()).hexdigest() == kept, "run `make fidelity`"

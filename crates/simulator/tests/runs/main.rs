@@ -40,6 +40,7 @@ mod middlebox;
 mod mtu;
 mod page;
 mod physics;
+mod picoquic;
 mod priority;
 mod prototypes;
 mod proxy;

@@ -5,6 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from functools import cache
 from importlib import resources
+from pathlib import Path
+from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 import bentpipe
@@ -46,21 +48,31 @@ PAIRS = {
 }
 
 
+SHORTER = "bound 30 m shorter"
+"""The case of published.toml with the distances of Hypatia's files."""
+BOUNDS = {"": "", SHORTER: "range_km = 1259.97\n"}
+"""Longest distances to a satellite: that of the constellation, and a shorter one."""
+
+
 @cache
-def series(name: str) -> bentpipe.OrbitSeries:
+def series(name: str, case: str = "") -> bentpipe.OrbitSeries:
     """The path of a pair over 200 s."""
     orbits = resources.files("bentpipe.reproductions.leo") / "orbits"
-    with resources.as_file(orbits) as folder:
-        return bentpipe.orbit(folder / f"{name}.toml")
+    text = (orbits / f"{name}.toml").read_text(encoding="utf-8")
+    with TemporaryDirectory(prefix="bentpipe-") as folder:
+        file = Path(folder) / f"{name}.toml"
+        file.write_text(text + BOUNDS[case], encoding="utf-8")
+        return bentpipe.orbit(file)
 
 
 def measure(published: Mapping[str, Value], files: Files) -> Iterator[Measured]:
     """RTTs and changes of each pair, and the comparison with Hypatia's files if they are there."""
     for name, pair in PAIRS.items():
-        rtts = [rtt for rtt in rtts_ms(name) if rtt is not None]
-        ends = {"first": rtts[0], "shortest": min(rtts), "longest": max(rtts)}
-        for column, rtt in ends.items():
-            yield Measured(f"rtt/{name}/{column}", Mean(rtt))
+        for case in BOUNDS:
+            rtts = [rtt for rtt in rtts_ms(name, case) if rtt is not None]
+            ends = {"first": rtts[0], "shortest": min(rtts), "longest": max(rtts)}
+            for column, rtt in ends.items():
+                yield Measured(f"rtt/{name}/{column}", Mean(rtt), case)
         changes = changes_ms(name)
         yield Measured(f"changes/{name}/count", Mean(len(changes)))
         for identity, value in published.items():
@@ -92,9 +104,10 @@ def compare(name: str, pair: Pair, files: Files) -> Iterator[Measured]:
         for (rtt, way), expected, other in zip(own, golden, ways, strict=True)
         if way == other and rtt is not None
     ]
-    differ = sum(way != other for (_, way), other in zip(own, ways, strict=True))
     yield Measured(ids[0], Mean(1000 * max(same)))
-    yield Measured(ids[1], Mean(differ))
+    for case in BOUNDS:
+        pairs = zip(own_ways(name, case), ways, strict=True)
+        yield Measured(ids[1], Mean(sum(way != other for way, other in pairs)), case)
 
 
 def golden_ways(text: str, steps: int) -> list[Way]:
@@ -111,9 +124,9 @@ def golden_ways(text: str, steps: int) -> list[Way]:
     return found
 
 
-def own_ways(name: str) -> list[Way]:
+def own_ways(name: str, case: str = "") -> list[Way]:
     """The path at each step, with Hypatia's numbers of satellites."""
-    found = series(name)
+    found = series(name, case)
     columns = zip(found.satellite, found.to_satellite, found.lasers, strict=True)
     return [
         None
@@ -129,12 +142,12 @@ def number(satellite: str) -> int:
     return int(plane) * PER_PLANE + int(place)
 
 
-def rtts_ms(name: str) -> list[float | None]:
+def rtts_ms(name: str, case: str = "") -> list[float | None]:
     """The RTT at each step, None without a path."""
-    found = series(name)
+    delays = series(name, case).delay_ms
     return [
         None if way is None else 2 * delay
-        for way, delay in zip(own_ways(name), found.delay_ms, strict=True)
+        for way, delay in zip(own_ways(name, case), delays, strict=True)
     ]
 
 

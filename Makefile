@@ -10,7 +10,7 @@ endif
 PYTHON_OF_TESTS = .venv/bin/python
 STEPS = fmt ruff ruff-format mypy words deny clippy unit-tests rust-tests doc instructions stubtest stubs python-tests real-time
 
-.PHONY: help run test check nightly engine proxy deb wheel wheel-windows format bench profile fidelity docs docs-check mutants replay-kernel drill-random soak proxy-soak fuzz kills own-wheel lock clean $(STEPS)
+.PHONY: help run test check nightly engine proxy deb wheel wheel-windows format bench profile fidelity browser docs docs-check mutants replay-kernel drill-random soak proxy-soak fuzz kills own-wheel lock clean $(STEPS)
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 21
@@ -101,8 +101,11 @@ kills: engine ## end commands by SIGKILL for MINUTES (60), and compare what is l
 own-wheel: engine ## build a wheel with a controller of another crate, and use it (minutes)
 	@$(PYTHON_OF_TESTS) tests/own_wheel.py --quick
 
-fidelity: engine ## make the tables of docs/fidelity.md (two hours, on a quiet machine), or those of ROWS (hosts)
+fidelity: engine ## make the tables of docs/fidelity.md (2.5 hours, on a quiet machine), or those of ROWS (hosts)
 	@$(PYTHON_OF_TESTS) benches/fidelity.py $(ROWS)
+
+browser: engine proxy ## compare Chromium with the simulator (15 minutes, on a quiet machine), table of docs/pages.md
+	@$(PYTHON_OF_TESTS) benches/browser.py
 
 docs: engine ## build the manual as a site in out/site; a link that leads nowhere is an error
 	@$(PYTHON_OF_TESTS) scripts/website.py

@@ -45,7 +45,15 @@ def build(profile: str = "release", example: str = "simulate") -> Path:
     With the profile `engine` it shares all compiled crates with the extension module: the package
     `extension` is named so that they have the same features.
     """
-    command = ["cargo", "build", "--profile", profile, "--locked", "--package", "simulator"]
+    command = [
+        "cargo",
+        "build",
+        "--profile",
+        profile,
+        "--locked",
+        "--package",
+        "bentpipe-simulator",
+    ]
     command += ["--package", "extension"] if profile == "engine" else []
     command += ["--example", example, "--message-format", "json-render-diagnostics"]
     done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)

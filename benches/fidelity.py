@@ -1,8 +1,9 @@
 #!/usr/bin/env python3
 """The tables of docs/fidelity.md, made by running both backends: `make fidelity`.
 
-    fidelity.py                       every suite (two hours of real time)
+    fidelity.py                       every suite (two and a half hours of real time)
     fidelity.py short-flows hosts     these suites or groups; the others keep their results
+    fidelity.py applications --seeds 1   fewer seeds; prints the table and keeps no results
     fidelity.py --tables              write the tables again from docs/fidelity.json
     fidelity.py --check               fail if the page has other tables than those
 
@@ -18,12 +19,13 @@ from __future__ import annotations
 
 import argparse
 import datetime as dt
+import hashlib
 import os
 import platform
 import statistics
 import subprocess
 import sys
-from contextlib import contextmanager
+from contextlib import contextmanager, nullcontext
 from typing import TYPE_CHECKING, Any
 
 import bentpipe
@@ -32,7 +34,7 @@ from bentpipe.fidelity.experiment import Experiment, compare, real_time, total_r
 from bentpipe.fidelity.plots import figure
 from bentpipe.fidelity.tables import to_dict
 from bentpipe.numbers import count, decimals
-from suites import GROUPS, OF_PROGRAMS, SUITES
+from suites import GROUPS, OF_PROGRAMS, SUITES, applications
 from suites.page import PAGE, README, page_with, readme_sentence
 from suites.results import RESULTS, load, save
 from suites.suite import ROOT, like_linux
@@ -101,9 +103,10 @@ def run(name: str, suite: Suite) -> dict[str, Any]:
     experiment, named = experiment_of(suite), suite.variants()
     with late_progress(name, total_runs(experiment)) as progress:
         cells = compare(experiment, progress)
+    found = to_dict(experiment, name, cells)
     if suite.figure:
         figure(cells, "geo-fidelity").save(FIGURE)
-    found = to_dict(experiment, name, cells)
+        found["figure_sha256"] = hashlib.sha256(FIGURE.read_bytes()).hexdigest()
     for cell, (names, _) in zip(found["cells"], named, strict=True):
         cell["names"] = list(names)
     if suite.medians:
@@ -161,6 +164,7 @@ def main() -> None:
     """Run what was asked for, and write the page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(NAMES)}")
+    parser.add_argument("--seeds", type=int, help="of `applications`; prints its table only")
     parser.add_argument("--tables", action="store_true", help="run nothing, write the tables")
     parser.add_argument(
         "--check", action="store_true", help="run nothing, fail if the page has other tables"
@@ -168,6 +172,11 @@ def main() -> None:
     options = parser.parse_args()
     if unknown := [name for name in options.suites if name not in NAMES]:
         parser.error(f"no suite {unknown[0]}: expected {', '.join(NAMES)}")
+    if options.seeds is not None:
+        if options.seeds < 1 or options.suites != ["applications"]:
+            parser.error("--seeds: expected at least 1, and the suite applications alone")
+        print(applications.table(about_now() | applications.run(options.seeds)))
+        return
     results = load()
     if options.check:
         if page_with(results) != PAGE.read_text():
@@ -179,7 +188,8 @@ def main() -> None:
         os.chdir(ROOT)
         names = chosen(options.suites)
         announce(names)
-        with loaded():
+        # Programs and applications have controllers of Linux.
+        with loaded() if any(name in SUITES for name in names) else nullcontext():
             for name in names:
                 found = run(name, SUITES[name]) if name in SUITES else OF_PROGRAMS[name].run()
                 results[name] = about_now() | found

@@ -45,7 +45,17 @@ def elements(number: int, draw: random.Random) -> list[str]:
 
 def ours(file: Path) -> list[list[str]]:
     """The rows of the example `looks`."""
-    command = ["cargo", "run", "-q", "--offline", "-p", "orbit", "--example", "looks", "--"]
+    command = [
+        "cargo",
+        "run",
+        "-q",
+        "--offline",
+        "-p",
+        "bentpipe-orbit",
+        "--example",
+        "looks",
+        "--",
+    ]
     command += [str(file), str(LATITUDE), str(LONGITUDE), f"{EPOCH:%Y-%m-%dT%H:%M:%SZ}"]
     printed = subprocess.run(command, cwd=ROOT, check=True, capture_output=True, text=True).stdout
     return [line.split(",") for line in printed.splitlines()]

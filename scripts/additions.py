@@ -87,7 +87,8 @@ def cargo(tree: Path, *arguments: str, capture: bool = False) -> subprocess.Comp
 
 def results(tree: Path, *, capture: bool = False) -> subprocess.CompletedProcess[str]:
     """Write generated files again, and run the tests of the crates that run no kernel."""
-    reference = cargo(tree, "run", "-q", "-p", "scenario", "--example", "reference", capture=True)
+    package = ("--package", "bentpipe-scenario")
+    reference = cargo(tree, "run", "-q", *package, "--example", "reference", capture=True)
     if reference.returncode == 0:
         (tree / "docs" / "scenario.md").write_text(reference.stdout)
     others = "not ((package(proxy) or package(testbed)) and kind(test))"

@@ -18,6 +18,7 @@ import sys
 import tempfile
 import termios
 from contextlib import contextmanager
+from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -31,11 +32,12 @@ if TYPE_CHECKING:
 
 ROOT = Path(__file__).resolve().parent.parent
 FOLDER = ROOT / "docs" / "images"
+SHELL = re.compile(r"```sh\n(.*?)```", re.DOTALL)
 SNIPPET = re.compile(r"```python\n(.*?)```", re.DOTALL)
 FADE = ("compare", "--link", "geo-ka", "--workload", "fade")
 PAPER = ("papers", "run", "adalr")
 ELSEWHERE = {
-    "fidelity.png": "`make fidelity`, on a kernel",
+    "fidelity.png": "`make fidelity`, on a kernel; its digest is in docs/fidelity.json",
     "performance.svg": "`make profile`, with callgrind",
 }
 QUEUES = (
@@ -121,9 +123,30 @@ def terminal(folder: Path) -> str:
     return FONT_FACE.sub("", svg).replace("Fira Code", "ui-monospace")
 
 
+@cache
+def leo() -> tempfile.TemporaryDirectory[str]:
+    """A folder with the figures of docs/leo.md, whose commands have run in it."""
+    made = tempfile.TemporaryDirectory(prefix="bentpipe-")
+    text = (ROOT / "docs" / "leo.md").read_text(encoding="utf-8")
+    program = f'bentpipe() {{ "{sys.executable}" -m bentpipe "$@"; }}\n'
+    script = program + "set -e\n" + "\n".join(SHELL.findall(text))
+    subprocess.run(["bash", "-c", script], cwd=made.name, check=True, stdout=subprocess.DEVNULL)
+    bentpipe(Path(made.name), "report", "ranked", "--figures", "figures")
+    return made
+
+
+def of_leo(name: str) -> Callable[[Path], str]:
+    """A figure of docs/leo.md."""
+    return lambda _: Path(leo().name, "figures", name).read_text(encoding="utf-8")
+
+
 MAKERS: dict[str, Callable[[Path], str]] = {
     "adalr-goodput.svg": adalr_goodput,
     "compare-fade.svg": compare_fade,
+    "leo-delay.svg": of_leo("delay.svg"),
+    "leo-map.svg": of_leo("map.svg"),
+    "leo-ranking.svg": of_leo("bulk-ranking.svg"),
+    "leo-rate.svg": of_leo("rate.svg"),
     "rain-event.svg": rain_event,
     "terminal.svg": terminal,
     "window.svg": window,

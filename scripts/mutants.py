@@ -131,7 +131,9 @@ def declared(folder: Path) -> bytes:
 def mutants_of(crate: str) -> list[Mutant]:
     """All mutants of a crate, in the order of its sources."""
     printed = subprocess.check_output(
-        [PROGRAM, "mutants", "--list", "--json", "--package", crate], cwd=TREE, text=True
+        [PROGRAM, "mutants", "--list", "--json", "--package", f"bentpipe-{crate}"],
+        cwd=TREE,
+        text=True,
     )
     sources: dict[str, list[str]] = {}
     seen: Counter[tuple[str, str, str]] = Counter()
@@ -218,7 +220,15 @@ class Outcomes:
             "RUSTFLAGS": "--cap-lints=allow",
         }
         done = subprocess.run(
-            ["cargo", "test", "--quiet", "--locked", "--package", self.crate, *selection],
+            [
+                "cargo",
+                "test",
+                "--quiet",
+                "--locked",
+                "--package",
+                f"bentpipe-{self.crate}",
+                *selection,
+            ],
             cwd=TREE,
             env=environment,
             check=False,

@@ -179,7 +179,7 @@ def rust_tests(*selection: str, **variables: str) -> Count:
 
 def nightly_rust() -> Count:
     """Rust tests of the night, and both engines of the network on more random cases."""
-    long = f"{NIGHTLY} or binary_id(network::engines)"
+    long = f"{NIGHTLY} or binary_id(bentpipe-network::engines)"
     return rust_tests("--tests", "--ignore-default-filter", "-E", long, PROPTEST_CASES="1000")
 
 

@@ -48,7 +48,7 @@ LANGUAGES = {".py": "python", ".toml": "toml", ".service": "ini", ".rs": "rust"}
 """Languages of files by their ends. Data has none, because marks would make a page of it huge."""
 
 USE: list[tuple[str, list[str]]] = [
-    ("Tutorials", ["getting-started.md", "notebooks"]),
+    ("Tutorials", ["getting-started.md", "leo.md", "notebooks"]),
     (
         "How to",
         [
@@ -66,7 +66,13 @@ USE: list[tuple[str, list[str]]] = [
         ],
     ),
     ("Reference", ["scenario", "controllers", "mechanisms", "hosts", "recording.md", "api"]),
-    ("Evidence", ["reproductions.md", "papers", "fidelity.md", "agreement.md", "kernel-replay.md"]),
+    (
+        "Evidence",
+        [
+            "reproductions.md", "papers", "fidelity.md", "agreement.md", "emulators.md",
+            "kernel-replay.md",
+        ],
+    ),
     (
         "Development",
         [

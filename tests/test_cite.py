@@ -202,6 +202,7 @@ def values_of(tables: Iterable[Any], key: str) -> Iterator[Any]:
 @pytest.mark.parametrize(
     ("table", "keys", "more"),
     [
+        ("pages", ("page", "model"), set()),
         ("http", ("page", "http"), set()),
         ("tls", ("page", "tls"), set()),
         ("rules", ("video", "rule"), set()),
@@ -234,6 +235,14 @@ def test_a_scenario_uses_its_application(kind: str, tmp_path: Path) -> None:
     assert ("applications", kind) in found
     assert {name for table, name in found if table == "applications"} == {kind}
     assert (("http", "2") in found) == (("tls", "1.3") in found) == (kind == "page")
+
+
+def test_a_page_of_a_model_cites_it_and_other_pages_do_not(tmp_path: Path) -> None:
+    plain = with_mechanism("link.shaper", "shaper", tmp_path)
+    for page, expected in (({"model": "3gpp"}, {"3gpp"}), ({"site": "shop"}, set())):
+        scenario = plain.with_({"flow.0.traffic": {"page": page}})
+        found = {thing.name for thing in of_scenario(scenario) if thing.kind == "pages"}
+        assert found == expected
 
 
 def test_every_application_of_the_language_is_in_the_bibliography() -> None:

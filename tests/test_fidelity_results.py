@@ -1,7 +1,12 @@
 """docs/fidelity.json: no digit is lost, and lines are cells."""
 
+import hashlib
 import json
+import statistics
 
+import pytest
+
+from suites import applications
 from suites.results import RESULTS, text_of
 
 
@@ -18,3 +23,53 @@ def test_a_saved_file_has_all_that_was_measured_and_a_line_for_each_cell() -> No
 def test_the_committed_file_is_as_it_is_saved() -> None:
     text = RESULTS.read_text()
     assert text_of(json.loads(text)) == text
+
+
+def test_the_table_of_applications_has_differences_of_medians() -> None:
+    rows = [
+        {
+            "application": "call",
+            "metric": "MOS",
+            "path": path,
+            "kernel": [2.0, 4.0, 3.0],
+            "simulator": [3.3, 3.3],
+        }
+        for path in applications.PATHS
+    ]
+    rows[1]["simulator"] = [6.0]
+    rows[2]["kernel"] = [0.0]
+    rows[3]["kernel"] = []
+    found = {
+        "date": "today", "commit": "c", "kernel": "6.18", "seeds": 3, "invalid": 1, "rows": rows,
+    }  # fmt: skip
+    text = applications.table(found)
+    assert (
+        "differ by 55.0 % in the median and by 100.0 % at most (call, MOS, GEO, PER 1e-3)" in text
+    )
+    assert "0 of 2 are within 5 %" in text
+    assert "| call: MOS | +10.0 (3.00) | +100.0 (3.00) | 3.30 (0.00) | - |" in text
+    assert "1 kernel runs were not valid" in text
+
+
+def test_each_figure_of_an_application_is_in_the_results() -> None:
+    found = json.loads(RESULTS.read_text())["applications"]
+    rows = [applications.Row(**row) for row in found["rows"]]
+    expected = {
+        (name, metric.name, path)
+        for name, application in applications.APPLICATIONS.items()
+        for metric in application.metrics
+        for path in applications.PATHS
+    }
+    assert {(row.application, row.metric, row.path) for row in rows} == expected
+    for row in rows:
+        difference = row.difference()
+        if difference is not None:
+            kernel = statistics.median(row.kernel)
+            simulator = statistics.median(row.simulator)
+            assert difference == pytest.approx(100 * (simulator - kernel) / kernel)
+
+
+def test_the_figure_of_the_page_was_drawn_by_the_runs_of_its_table() -> None:
+    kept = json.loads(RESULTS.read_text())["downloads"]["figure_sha256"]
+    figure = RESULTS.parent / "images" / "fidelity.png"
+    assert hashlib.sha256(figure.read_bytes()).hexdigest() == kept, "run `make fidelity`"

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from bentpipe import Scenario
+from bentpipe import Scenario, run
 from bentpipe.cli import templates
 from bentpipe.cli.templates import LINKS
 from bentpipe.new import KINDS, write
@@ -23,7 +23,7 @@ if TYPE_CHECKING:
     from conftest import Bentpipe
 
 
-@pytest.mark.parametrize("kind", ["geo", "leo", *LINKS])
+@pytest.mark.parametrize("kind", ["geo", "leo", "vpn", *LINKS])
 def test_a_scenario_runs_as_written(bentpipe: Bentpipe, tmp_path: Path, kind: str) -> None:
     done = bentpipe("new", kind)
     assert (done.returncode, done.stderr) == (0, "")
@@ -230,6 +230,18 @@ def test_wrong_answers(
     assert [path.name for path in tmp_path.iterdir()] == ["broken.toml"]
 
 
+def test_the_vpn_is_a_tunnel_that_can_be_left_out(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    assert bentpipe("new", "vpn", "--rate", "30Mbit/s").returncode == 0
+    scenario = Scenario.load(tmp_path / "vpn.toml", ["flow.0.traffic.download=1MB"])
+    both = (scenario, scenario.with_({"flow.0.tunnel": "none"}))
+    tunnelled, plain = (run(one) for one in both)
+    assert "tunnel" in tunnelled.tables
+    assert "tunnel" not in plain.tables
+    # The set-up of the tunnel takes a round trip.
+    took = [one.recording.flows[0].completion_s or 0.0 for one in (tunnelled, plain)]
+    assert took[0] > took[1] + 0.5
+
+
 def test_files_are_kept(bentpipe: Bentpipe, tmp_path: Path) -> None:
     (tmp_path / "geo.toml").write_text("mine")
     done = bentpipe("new", "geo")
@@ -240,7 +252,7 @@ def test_files_are_kept(bentpipe: Bentpipe, tmp_path: Path) -> None:
 
 
 def test_every_kind_of_the_command_has_its_template() -> None:
-    assert list(KINDS) == ["geo", "leo", "study", "controller", *LINKS]
+    assert list(KINDS) == ["geo", "leo", "vpn", "study", "controller", *LINKS]
     assert list(KINDS) == [*templates.KINDS]
     assert {"leo-starlink", "leo-starlink-laser", "leo-oneweb", "meo-o3b"} <= set(LINKS)
 

@@ -16,6 +16,7 @@ from bentpipe.orbits.figures import delay_figure, rate_figure, sky_figure
 from bentpipe.orbits.frame import frame
 from bentpipe.orbits.maps import HOP, PLACE, WAY, map_figure
 from bentpipe.rain import SPINO_DADDA, DiracLognormal, at_elevations, event
+from bentpipe.study.scenarios import Base
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -416,3 +417,21 @@ def test_the_signal_of_an_orbit_is_cited(tmp_path: Path) -> None:
         names = {thing.name for thing in of_scenario(scenario)}
         assert {"orbit", "dvb-s2x"} <= names
         assert any("dirac" in name for name in names), names
+
+
+def test_a_comparison_takes_the_files_that_an_orbit_names(
+    bentpipe: Bentpipe, tmp_path: Path
+) -> None:
+    assert bentpipe(*RAIN, *ELEVATIONS).returncode == 0
+    (tmp_path / "orbit.toml").write_text(ORBIT + SIGNAL, encoding="utf-8")
+    text = SCENARIO.format(trace='{ orbit = "orbit.toml" }')
+    text = text.replace('rate = "50Mbit/s"\n', "").replace("20MB", "1MB")
+    (tmp_path / "path.toml").write_text(text, encoding="utf-8")
+    done = bentpipe(
+        "compare", "--scenario", "path.toml", "--controllers", "cubic,hybla",
+        "--workload", "bulk", "--replications", "2", "--set", "duration=20s",
+    )  # fmt: skip
+    assert (done.returncode, done.stderr) == (0, "")
+    # A study can be moved: it has all files.
+    files = Base.read(tmp_path / "path.toml").files
+    assert list(files) == ["path.toml", "orbit.toml", "rain.csv"]

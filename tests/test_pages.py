@@ -101,6 +101,138 @@ def test_an_archive_becomes_a_page_that_runs(bentpipe: Bentpipe, tmp_path: Path)
     assert "byte index s" in printed
 
 
+def multiplexed(
+    url: str, start: float, connection: str, version: str = "h2", **changes: Any
+) -> dict[str, Any]:
+    """An entry over HTTP/2 with the number of its connection."""
+    found = entry(url, start, connection=connection, **changes)
+    found["response"]["httpVersion"] = version
+    return found
+
+
+SET_UP = {"connect": 200, "ssl": 100, "wait": 100}
+"""A round trip of 100 ms: one for TCP, one for TLS 1.3, one for the request."""
+
+
+def test_a_second_connection_of_a_host_is_another_origin(tmp_path: Path) -> None:
+    found = read(
+        archive(
+            tmp_path / "two.har",
+            multiplexed(PAGE, 0, "7", timings=SET_UP),
+            multiplexed(PAGE + "a.png", 0.4, "7", timings={"wait": 100}),
+            multiplexed(PAGE + "f.woff2", 0.4, "8", timings=SET_UP),
+        )
+    )
+    host = "shop.example"
+    assert [one.origin for one in found.objects] == [host, host, f"{host} 2"]
+
+
+def test_fonts_of_another_host_have_connections_of_their_own(tmp_path: Path) -> None:
+    found = read(
+        archive(
+            tmp_path / "fonts.har",
+            entry(PAGE, 0, timings=SET_UP),
+            entry("https://cdn.example/main.css", 0.5, timings=SET_UP),
+            entry("https://cdn.example/f.woff2", 0.9, timings=SET_UP, _resourceType="font"),
+            entry(PAGE + "own.woff2", 0.9, timings={"wait": 100}, _resourceType="font"),
+        )
+    )
+    cdn = "cdn.example"
+    origins = [one.origin for one in found.objects]
+    assert origins == ["shop.example", cdn, f"{cdn} 2", "shop.example"]
+
+
+def test_a_request_that_the_browser_held_back_waits_for_what_came_last(tmp_path: Path) -> None:
+    # The connection to the pictures stands at 700 ms, and the first picture is there at 840 ms.
+    found = read(
+        archive(
+            tmp_path / "held.har",
+            multiplexed(PAGE, 0, "7", timings=SET_UP),
+            multiplexed("https://cdn.example/a.png", 0.5, "8", timings=SET_UP),
+            multiplexed(
+                "https://cdn.example/b.png", 0.5, "8", timings={"blocked": 205, "wait": 130}
+            ),
+            multiplexed(
+                "https://cdn.example/c.png", 0.5, "8", timings={"blocked": 343, "wait": 100}
+            ),
+        )
+    )
+    after = {
+        one.name: [(each.object, each.delay_ms) for each in one.after] for one in found.objects
+    }
+    assert after == {
+        "index": [],
+        "a.png": [("index", 160)],
+        "b.png": [("index", 160)],
+        "c.png": [("index", 160), ("a.png", 3)],
+    }
+
+
+def test_a_wait_behind_other_answers_is_no_time_of_the_server(tmp_path: Path) -> None:
+    busy, idle = (PAGE + name for name in ("busy.png", "idle.png"))
+    found = read(
+        archive(
+            tmp_path / "busy.har",
+            multiplexed(PAGE, 0, "7", timings=SET_UP | {"receive": 400}),
+            # The document arrives until 700 ms, and its connection is busy until 800 ms.
+            multiplexed(busy, 0.5, "7", timings={"wait": 260}),
+            # 2000 ms + 100 ms of round trip + 80 ms of the server.
+            multiplexed(idle, 2.0, "7", timings={"wait": 180}),
+        )
+    )
+    assert [one.server_ms for one in found.objects] == [0, 0, 80]
+
+
+def test_the_set_up_of_quic_is_one_round_trip(tmp_path: Path) -> None:
+    timings = {"connect": 100, "ssl": 100, "wait": 130}
+    found = read(
+        archive(tmp_path / "quic.har", multiplexed(PAGE, 0, "7", version="h3", timings=timings))
+    )
+    assert [one.server_ms for one in found.objects] == [30]
+
+
+def test_an_archive_without_waits_gets_those_for_the_connection(tmp_path: Path) -> None:
+    entries = [
+        multiplexed(PAGE, 0, "", timings=SET_UP),
+        multiplexed(PAGE + "a.png", 0.05, "", timings={"wait": 100}),
+    ]
+    for one in entries:
+        del one["timings"]["blocked"]
+    found = read(archive(tmp_path / "playwright.har", *entries))
+    start = found.objects[0].start_ms
+    assert [round(one.first_ms - start) for one in found.objects] == [300, 300]
+
+
+def test_a_request_waits_for_a_style_that_came_after_its_initiator(tmp_path: Path) -> None:
+    late = entry(PAGE + "late.css", 0.15, _initiator={"type": "parser", "url": PAGE})
+    late["timings"]["receive"] = 200
+    font = entry(PAGE + "f.woff2", 0.42, _initiator={"type": "parser", "url": STYLE})
+    found = read(
+        archive(
+            tmp_path / "styles.har",
+            entry(PAGE, 0),
+            entry(STYLE, 0.15, _initiator={"type": "parser", "url": PAGE}),
+            late | {"_resourceType": "stylesheet"},
+            font,
+        )
+    )
+    after = [(each.object, each.delay_ms) for each in found.objects[-1].after]
+    assert after == [("main.css", 0), ("late.css", 10)]
+
+
+def test_an_initiator_that_came_after_the_request_is_not_believed(tmp_path: Path) -> None:
+    # Each of the two would wait for the other one: the style was sent after the script had ended.
+    style = multiplexed(STYLE, 0.5, "7", timings={"blocked": 400, "wait": 100})
+    script = multiplexed(PAGE + "main.js", 0.55, "7", timings={"wait": 100})
+    script["_initiator"] = {"type": "parser", "url": STYLE}
+    found = read(
+        archive(tmp_path / "wrong.har", multiplexed(PAGE, 0, "7", timings=SET_UP), style, script)
+    )
+    after = {one.name: [each.object for each in one.after] for one in found.objects}
+    assert after == {"index": [], "main.css": ["index", "main.js"], "main.js": ["index"]}
+    assert found.guessed == 2
+
+
 @pytest.mark.parametrize(
     ("text", "expected"),
     [

@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import images
 import performance_page
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -48,3 +49,13 @@ def test_the_largest_ratio_counts_for_the_goal_of_controllers() -> None:
         {"name": "fast", "no loss": 900.0},
     ]
     assert performance_page.worst(rows, "no loss") == 2.5
+
+
+def test_the_figure_of_the_page_is_that_of_its_numbers(tmp_path: Path) -> None:
+    results = json.loads((ROOT / "docs" / "performance.json").read_text())
+    performance_page.figure(results["growth"]["found"]).save(tmp_path / "performance.svg")
+    drawn, kept = (
+        images.plain((folder / "performance.svg").read_text())
+        for folder in (tmp_path, images.FOLDER)
+    )
+    assert drawn == kept, "run `make profile`"

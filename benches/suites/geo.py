@@ -13,6 +13,8 @@ from suites.suite import (
 )
 
 TWO_FLOWS = SCENARIOS / "two-flows.toml"
+FRANKFURT = '[{ name = "Frankfurt", latitude_deg = 50.11, longitude_deg = 8.68 }]'
+HANDOVERS = SCENARIOS / "handovers.toml"
 QUIC = SCENARIOS / "quic.toml"
 EDGES = SCENARIOS / "edges" / "edges.toml"
 # Overrides name files from the current folder, which is that of the project in `run`.
@@ -120,6 +122,11 @@ IDLE_AXIS = {
     "pauses of 5 s": {},
     "the same, `idle_restart = false`": {"flow.0.transport.idle_restart": "false"},
 }
+ORBITS = {
+    "lasers": {},
+    "bent pipe": {"link.0.orbit.relay": '"bent-pipe"', "link.0.orbit.to": '"Frankfurt"',
+                  "link.0.orbit.place": FRANKFURT},
+}  # fmt: skip
 PAIRS = (
     ("reno", "cubic"), ("reno", "bbr"), ("cubic", "bbr"), ("hybla", "reno"),
     ("westwood-plus", "cubic"), ("adalr", "reno"), ("aliad", "cubic"),
@@ -226,6 +233,19 @@ SUITES = {
         parallel=3,
         flow=0,
         models=TWO_LINUX,
+    ),
+    "handovers": Suite(
+        axes=(
+            {name: CONTROLLER_AXIS[name] for name in ("cubic", "bbr", "hybla")},
+            {
+                f"{ends}, PER {per}": orbit | {"link.0.forward.channel.per": per}
+                for ends, orbit in ORBITS.items()
+                for per in ("0", "1e-3")
+            },
+        ),
+        file=HANDOVERS,
+        seeds=3,
+        parallel=6,
     ),
     "proxy-downloads": Suite(
         axes=(PROXY_AXIS, PERS),

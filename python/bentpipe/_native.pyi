@@ -2,6 +2,7 @@
 
 from collections.abc import Callable, Mapping, Sequence
 from os import PathLike
+from pathlib import Path
 from typing import Any, Self, final
 
 import polars as pl
@@ -2079,6 +2080,13 @@ class Scenario:
         Changes are part of it, its name and seed are written out, and names of files are absolute.
         """
 
+    def to_toml_with_files(self) -> tuple[str, list[tuple[str, Path]]]:
+        """The scenario as a file for a folder that can be moved, and the files that it names.
+
+        Each file has its name in the folder and its present place. The text is that of `to_toml`,
+        with the content of files of `bentpipe orbit` in the place of their names.
+        """
+
     def values(self) -> dict[str, Any]: ...
     def without_mixes(self) -> Scenario: ...
     def explain(self) -> Explanation:
@@ -3020,8 +3028,12 @@ def record_stubs() -> list[tuple[str, str, list[tuple[str, str, str]]]]:
 def reference() -> str:
     """The reference of the scenario language in Markdown: `docs/scenario.md`."""
 
-def scenario_files(text: str) -> list[str]:
-    """The files that a scenario in TOML refers to, in their order; none of what is no TOML."""
+def scenario_files(text: str, folder: str | PathLike[str]) -> list[str]:
+    """The files that a scenario in TOML refers to, in their order.
+
+    Those that files of `bentpipe orbit` refer to are among them. All names count from `folder`.
+    None if the text is not TOML.
+    """
 
 def names_a_file(path: str) -> bool:
     """Returns true if the values of a path of the scenario language can be names of files."""

@@ -88,7 +88,8 @@ class Crate:
         congestion = document.get("dependencies", {}).get("congestion")
         path = congestion.get("path") if isinstance(congestion, dict) else None
         if path is None:
-            expected = 'congestion = { path = "BENTPIPE/crates/congestion" } in [dependencies]'
+            crate = '{ package = "bentpipe-congestion", path = "BENTPIPE/crates/congestion" }'
+            expected = f"congestion = {crate} in [dependencies]"
             raise BentpipeError(f"{manifest}: expected {expected}, found none")
         engine = (folder / path).resolve().parents[1]
         if not (engine / ENGINE).is_file():

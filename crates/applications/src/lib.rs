@@ -5,6 +5,7 @@
 //!
 //! - [`call`]: a voice call with its jitter buffer, and the E-model of ITU-T G.107
 //! - [`messages`]: requests and answers at a period
+//! - [`page`]: web pages whose sizes are drawn
 //! - [`video`]: an adaptive video, with the rules that choose bit rates
 //! - [`speedtest`]: several connections each way, with latency under load
 //! - [`sessions`]: when any of them begins and ends again
@@ -12,6 +13,7 @@
 pub mod call;
 mod delays;
 pub mod messages;
+pub mod page;
 pub mod sessions;
 pub mod speedtest;
 pub mod video;

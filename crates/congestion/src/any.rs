@@ -26,20 +26,20 @@ pub trait External: Controller + TcpPolicy + Debug + Send + Sync {}
 
 impl<C: Controller + TcpPolicy + Debug + Send + Sync> External for C {}
 
-/// Declares the module of each controller and imports its type, and that of its variant of Linux;
-/// makes the enum over all of them and the list for the registry.
+/// Declares the module of each controller and imports its type, and those of its variants; makes
+/// the enum over all of them and the list for the registry.
 macro_rules! controllers {
     (
         inline $inline_module:ident::$inline:ident | $inline_linux:ident;
-        $($module:ident::$boxed:ident $(| $linux:ident)?;)+
+        $($module:ident::$boxed:ident $(| $variant:ident)*;)+
     ) => {
-        use crate::parts::linux::{LINUX, ORIGINAL};
+        use crate::parts::linux::ORIGINAL;
 
         pub(crate) mod $inline_module;
         $(pub(crate) mod $module;)+
 
         use $inline_module::{$inline, $inline_linux};
-        $(use $module::{$boxed $(, $linux)?};)+
+        $(use $module::{$boxed $(, $variant)*};)+
 
         /// Any of the controllers.
         #[derive(Debug)]
@@ -48,7 +48,7 @@ macro_rules! controllers {
             #[doc = concat!("`", stringify!($inline_linux), "`.")] $inline_linux(Box<$inline_linux>),
             $(
                 #[doc = concat!("`", stringify!($boxed), "`.")] $boxed(Box<$boxed>),
-                $(#[doc = concat!("`", stringify!($linux), "`.")] $linux(Box<$linux>),)?
+                $(#[doc = concat!("`", stringify!($variant), "`.")] $variant(Box<$variant>),)*
             )+
             /// One of another crate.
             External(Box<dyn crate::any::External>),
@@ -59,7 +59,7 @@ macro_rules! controllers {
             || crate::registry::entries_of::<$inline>(ORIGINAL, |settings, values| {
                 AnyController::$inline(<$inline as crate::Listed>::build(settings, values))
             }),
-            || crate::registry::entries_of::<$inline_linux>(LINUX, |settings, values| {
+            || crate::registry::entries_of::<$inline_linux>(<$inline_linux as crate::Listed>::VARIANT, |settings, values| {
                 AnyController::$inline_linux(Box::new(<$inline_linux as crate::Listed>::build(
                     settings, values,
                 )))
@@ -68,9 +68,9 @@ macro_rules! controllers {
                 || crate::registry::entries_of::<$boxed>(ORIGINAL, |settings, values| {
                     AnyController::$boxed(Box::new(<$boxed as crate::Listed>::build(settings, values)))
                 }),
-                $(|| crate::registry::entries_of::<$linux>(LINUX, |settings, values| {
-                    AnyController::$linux(Box::new(<$linux as crate::Listed>::build(settings, values)))
-                }),)?
+                $(|| crate::registry::entries_of::<$variant>(<$variant as crate::Listed>::VARIANT, |settings, values| {
+                    AnyController::$variant(Box::new(<$variant as crate::Listed>::build(settings, values)))
+                }),)*
             )+
         ];
 
@@ -95,7 +95,7 @@ macro_rules! controllers {
                     AnyController::$inline_linux($controller) => $call,
                     $(
                         AnyController::$boxed($controller) => $call,
-                        $(AnyController::$linux($controller) => $call,)?
+                        $(AnyController::$variant($controller) => $call,)*
                     )+
                     AnyController::External($controller) => $call,
                 }

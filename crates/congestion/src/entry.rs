@@ -2,6 +2,7 @@
 
 use crate::controller::Controller;
 use crate::parameters::{Parameter, Values};
+use crate::parts::linux::ORIGINAL;
 use crate::tcp_policy::TcpPolicy;
 use crate::window::Settings;
 
@@ -81,6 +82,9 @@ pub struct Entry {
 
 /// A type with one or more entries in the registry.
 pub trait Listed: Controller + TcpPolicy + Sized {
+    /// The word for the parameter `variant` that chooses it, where it is a variant of another
+    /// controller.
+    const VARIANT: &'static str = ORIGINAL;
     /// Its entries. Names are unique among all controllers.
     const LISTED: &'static [Entry];
     /// Pairs of parameters of which the first may not be above the second.

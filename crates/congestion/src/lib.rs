@@ -49,6 +49,7 @@ pub use hints::PathHints;
 pub use parameters::{Allowed, Parameter, ParameterError, Value, Values};
 pub use parts::delivery_model::draw;
 pub use parts::linux::{LINUX, ORIGINAL, VARIANT};
+pub use parts::picoquic::PICOQUIC;
 pub use registry::{NameTaken, entries, find, register, variants};
 pub use specification::{Specification, UnknownController};
 pub use tcp_policy::{Probe, ProbeState, SendState, Sizing, TcpPolicy};

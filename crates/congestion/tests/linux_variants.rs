@@ -125,9 +125,9 @@ fn hybla_starts_with_rho_segments() {
 fn every_variant_names_the_file_of_the_kernel_and_takes_few_parameters() {
     let mut found = 0;
     for entry in entries() {
-        for (variant, other) in variants(entry.name) {
+        for (_, other) in variants(entry.name).filter(|(variant, _)| *variant == LINUX) {
             found += 1;
-            assert_eq!((variant, other.name), (LINUX, entry.name));
+            assert_eq!(other.name, entry.name);
             let Status::Implementation(which) = other.status else { panic!("{}", other.name) };
             let (kernel, file) = which.split_once(", ").unwrap();
             // Reno is a part of every kernel, with what others take from it.

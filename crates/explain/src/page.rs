@@ -9,7 +9,7 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
     let key = name.strip_prefix("traffic.page.")?;
     let page = flow.traffic.page();
     let text = match key {
-        "site" | "file" | "objects" => "none".to_owned(),
+        "site" | "file" | "objects" | "model" => "none".to_owned(),
         "http" => page.map_or("2", |page| page.http.name()).to_owned(),
         "tls" => "1.3".to_owned(),
         "resumption" => "none".to_owned(),
@@ -23,7 +23,10 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
         "request" => page.map_or_else(none, |page| headers(page.request)),
         "header" => page.map_or_else(none, |page| headers(page.header)),
         "pages" => "1".to_owned(),
-        "interval" => "30s, if there are several pages".to_owned(),
+        "interval" => match page.and_then(|page| page.model) {
+            Some(model) => format!("{} on average, from end to start", model.mean_reading()),
+            None => "30s, if there are several pages".to_owned(),
+        },
         "visits" => "cold, if there are several pages".to_owned(),
         "objects.origin" => "that of the first object".to_owned(),
         "objects.kind" => "document, and image of all but the first object".to_owned(),

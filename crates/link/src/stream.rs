@@ -25,6 +25,8 @@ pub enum Purpose {
     Sessions = 7,
     /// Slots and back-offs of random access.
     Access = 8,
+    /// Sizes of web pages.
+    Pages = 9,
 }
 
 /// The stream of `seed` for one purpose and entity.
@@ -78,6 +80,7 @@ mod tests {
             Purpose::Hints,
             Purpose::Sessions,
             Purpose::Access,
+            Purpose::Pages,
         ];
         let mut firsts = Vec::new();
         for seed in 0..20 {
@@ -87,7 +90,7 @@ mod tests {
         }
         firsts.sort_unstable();
         firsts.dedup();
-        assert_eq!(firsts.len(), 20 * 8 * 20);
+        assert_eq!(firsts.len(), 20 * 9 * 20);
     }
 
     /// The first numbers of SplitMix64 from the state 0, which the algorithm is tested with

@@ -1,5 +1,5 @@
 //! Ranges, elevations, rises and sets of satellites for comparisons with other programs:
-//! `cargo run -p orbit --example looks -- FILE LATITUDE LONGITUDE EPOCH`.
+//! `cargo run -p bentpipe-orbit --example looks -- FILE LATITUDE LONGITUDE EPOCH`.
 //!
 //! Rows of a day: `range,SATELLITE,SECONDS,KM,DEGREES` each minute, and
 //! `event,SATELLITE,SECONDS,up` where a satellite passes 10 degrees of elevation.

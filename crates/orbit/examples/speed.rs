@@ -1,4 +1,4 @@
-//! Time for two series: `cargo run --release -p orbit --example speed`.
+//! Time for two series: `cargo run --release -p bentpipe-orbit --example speed`.
 //!
 //! - 2,000 routing steps over the 1,156 satellites of Kuiper's first shell, with laser links.
 //! - A day in steps of 1 s over the 1,584 satellites of a shell of Starlink, between two places.

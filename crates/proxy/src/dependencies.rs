@@ -30,7 +30,7 @@ fn the_daemon_has_few_crates() {
     assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
     let tree = String::from_utf8(output.stdout).unwrap();
     let names = names(&tree);
-    assert!(names.contains("proxy") && names.contains("middlebox"), "{tree}");
+    assert!(names.contains("proxy") && names.contains("bentpipe-middlebox"), "{tree}");
     assert_eq!(unwanted(&names), <[&str; 0]>::default());
     assert!(names.len() <= MOST, "{} crates: {names:?}", names.len());
 }

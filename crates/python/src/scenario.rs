@@ -158,6 +158,15 @@ impl Scenario {
         self.given.to_toml(&self.inner, seed.map_or(self.inner.seed, |Seed(seed)| seed))
     }
 
+    /// The scenario as a file for a folder that can be moved, and the files that it names.
+    ///
+    /// Each file has its name in the folder and its present place. The text is that of `to_toml`,
+    /// with the content of files of `bentpipe orbit` in the place of their names.
+    fn to_toml_with_files(&self) -> (String, Vec<(String, PathBuf)>) {
+        let Packed { text, files } = self.given.packed(&self.inner, self.inner.seed);
+        (text, files)
+    }
+
     /// The same scenario with the flows of its mixes in place of these.
     fn without_mixes(&self) -> PyResult<Self> {
         Self::new(self.given.without_mixes())
@@ -308,10 +317,13 @@ pub fn reference() -> String {
     scenario::reference()
 }
 
-/// The files that a scenario in TOML refers to, in their order; none of what is no TOML.
+/// The files that a scenario in TOML refers to, in their order.
+///
+/// Those that files of `bentpipe orbit` refer to are among them. All names count from `folder`.
+/// None if the text is not TOML.
 #[pyfunction]
-pub fn scenario_files(text: &str) -> Vec<String> {
-    scenario::files(text)
+pub fn scenario_files(text: &str, folder: PathBuf) -> Vec<String> {
+    scenario::files(text, &folder)
 }
 
 /// Returns true if the values of a path of the scenario language can be names of files.

@@ -1,5 +1,5 @@
 //! Writes the reference of scenarios:
-//! `cargo run -p scenario --example reference > docs/scenario.md`.
+//! `cargo run -p bentpipe-scenario --example reference > docs/scenario.md`.
 
 #![allow(clippy::print_stdout, reason = "it is a program")]
 

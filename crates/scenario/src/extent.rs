@@ -60,6 +60,8 @@ fn objects(scenario: &Scenario, routes: &Routes, flow: &Flow) -> u64 {
     let page = shortest_page(scenario, routes, flow, &loading).as_nanos().max(1);
     // One at the start of the application, and one may start as the run ends.
     let most = time / page + 1;
+    // Drawn ones may follow one another more quickly than on average.
+    let most = if loading.is_drawn { 2 * most + 1 } else { most };
     let wanted = loading.pages.map_or(u64::MAX, u64::from);
     let pages = match &flow.sessions {
         None => wanted,

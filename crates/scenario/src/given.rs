@@ -188,17 +188,34 @@ fn entry<'a>(tree: &'a mut Tree, key: &str) -> Option<&'a mut Entry> {
     }
 }
 
-/// The names of files that a scenario in TOML refers to, in their order; none if it is not TOML.
-pub fn files(text: &str) -> Vec<String> {
+/// The names of files that a scenario in TOML refers to, in their order.
+///
+/// Behind the name of each file of `bentpipe orbit` are those of the files that it refers to. All
+/// count from `folder`, where the scenario is. None if it is not TOML.
+pub fn files(text: &str, folder: &FilePath) -> Vec<String> {
     let mut names = Vec::new();
-    if let Ok(mut tree) = Tree::parse(text) {
-        let mut collect = |file: &FilePath| {
-            let name = file.to_string_lossy().into_owned();
-            names.push(name.clone());
-            name
-        };
-        rename_files(&mut tree, FilePath::new(""), schema::cached(), &mut collect);
-    }
+    let Ok(mut tree) = Tree::parse(text) else { return names };
+    each_file(&mut tree, schema::cached(), &mut |tree, options| {
+        let Value::String(name) = &tree.value else { return };
+        names.push(name.clone());
+        if names_files(options) {
+            names.extend(files_of_orbit(folder, FilePath::new(name)));
+        }
+    });
+    names
+}
+
+/// The files that a file of `bentpipe orbit` names, by their names from `folder`.
+fn files_of_orbit(folder: &FilePath, orbit: &FilePath) -> Vec<String> {
+    let mut names = Vec::new();
+    let text = std::fs::read_to_string(folder.join(orbit)).unwrap_or_default();
+    let Ok(mut tree) = Tree::parse(&text) else { return names };
+    let beside = orbit.parent().unwrap_or(FilePath::new(""));
+    each_file(&mut tree, &crate::orbit::schema(), &mut |tree, _| {
+        if let Value::String(name) = &tree.value {
+            names.push(beside.join(name).to_string_lossy().into_owned());
+        }
+    });
     names
 }
 
@@ -211,14 +228,18 @@ fn is_file(schema: &Json) -> bool {
     schema["x-format"] == "path"
 }
 
+/// True if the content of such a file names other files: one of `bentpipe orbit`.
+fn names_files(options: &[&Json]) -> bool {
+    options.iter().any(|option| option["x-content"] == "orbit")
+}
+
 /// Writes the content of files of `bentpipe orbit` in the place of their names. They name other
 /// files.
 fn write_out(tree: &mut Tree, directory: &FilePath, schema: &Json) {
     each_file(tree, schema, &mut |tree, options| {
-        let orbit = options.iter().any(|option| option["x-content"] == "orbit");
         let Value::String(name) = &tree.value else { return };
         let file = located(tree, directory, name);
-        if let Some(content) = orbit.then(|| content(&file)).flatten() {
+        if let Some(content) = names_files(options).then(|| content(&file)).flatten() {
             tree.value = content;
         }
     });

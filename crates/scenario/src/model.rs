@@ -21,7 +21,9 @@ use crate::routes::{Hop, Routes};
 
 pub use self::beam::{Beam, BeamGroup, CellSignal, NO_CLASS};
 pub use self::hints::{HintSource, PathHints};
-pub use self::page::{After, Handshake, Headers, Http, Milestone, Page, PageObject};
+pub use self::page::{
+    After, DrawnPages, Handshake, Headers, Http, Milestone, Page, PageModel, PageObject,
+};
 pub use self::traffic::{Distribution, Loading, OnOff, Traffic, Web, Writes};
 pub use self::transport::{Lengths, Plan, Transport};
 pub use self::tunnel::{Inside, Tunnel};

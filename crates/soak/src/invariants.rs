@@ -1,6 +1,6 @@
 //! Invariants of every recording, whatever its scenario.
 
-use recording::{FlowRecord, FlowSeries, LinkRecord, LinkSeries, Recording, Values};
+use recording::{FlowRecord, FlowSeries, LinkRecord, LinkSeries, PageRecord, Recording, Values};
 use scenario::Scenario;
 use scenario::model::Flow;
 
@@ -132,10 +132,16 @@ fn bytes(record: &FlowRecord, flow: &Flow, missing: u64) -> Option<String> {
     let transfer = flow.traffic.size().filter(|_| flow.sessions.is_none()).map(units::Bytes::get);
     let pages = flow.traffic.web().map(|web| web.page() * record.pages.len() as u64);
     if let Some(loading) = flow.traffic.loading() {
-        let page = loading.bytes;
-        let complete = record.pages.iter().filter(|page| page.response_s.is_some()).count();
-        if arrived < page * complete as u64 {
-            return Some(format!("{complete} pages of {page} B in {} B", record.bytes));
+        let complete = record.pages.iter().filter(|page| page.response_s.is_some());
+        let of_objects = |page: &PageRecord| page.objects.iter().map(|one| one.bytes).sum::<u64>();
+        let bytes: u64 = if loading.is_drawn {
+            complete.clone().map(of_objects).sum()
+        } else {
+            loading.bytes * complete.clone().count() as u64
+        };
+        if arrived < bytes {
+            let pages = complete.count();
+            return Some(format!("{pages} pages with {bytes} B in {} B", record.bytes));
         }
     }
     let size = transfer.or(pages).or(record.offered_bytes)?;

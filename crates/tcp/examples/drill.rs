@@ -5,7 +5,7 @@
 //! own and are no part of this project:
 //!
 //! ```text
-//! cargo run -p tcp --example drill -- .../packetdrill/gtests/net/tcp [rfc]
+//! cargo run -p bentpipe-tcp --example drill -- .../packetdrill/gtests/net/tcp [rfc]
 //! ```
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command")]

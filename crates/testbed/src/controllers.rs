@@ -43,6 +43,12 @@ impl Controllers {
         if asked.variant() == congestion::LINUX {
             return self.own(asked);
         }
+        if asked.variant() != congestion::ORIGINAL {
+            let wanted = format!("{name}, variant = {}", asked.variant());
+            let possible =
+                format!("original or {}: no kernel has another variant", congestion::LINUX);
+            return (String::new(), vec![entry(wanted, Verdict::Rejected, possible)]);
+        }
         if let Some((ours, map)) = self.ours.iter().find(|(ours, _)| ours.name == name) {
             return (ours.kernel_name.to_owned(), as_loaded(ours, map, asked));
         }
@@ -265,7 +271,8 @@ pub(crate) mod tests {
     fn a_variant_of_linux_is_the_kernels_own() {
         let linux = [("variant", Value::Word("linux".to_owned()))];
         let with_variant = congestion::entries().map(|entry| entry.name);
-        for name in with_variant.filter(|name| congestion::variants(name).next().is_some()) {
+        let is_linux = |(variant, _): (&str, _)| variant == congestion::LINUX;
+        for name in with_variant.filter(|name| congestion::variants(name).any(is_linux)) {
             // One of our own that is loaded is the algorithm of the paper.
             let kernel = kernel_with(&[name], &[]);
             let (chosen, entries) = kernel.choose(&asked(name, &linux));
@@ -279,6 +286,15 @@ pub(crate) mod tests {
         let kernel = kernel_with(&["hybla"], &[("hybla", &[])]);
         assert_eq!(kernel.choose(&asked("hybla", &linux)).0, "hybla");
         assert_eq!(kernel.choose(&asked("hybla", &[])).0, "bp_hybla");
+    }
+
+    #[test]
+    fn a_variant_of_another_stack_is_rejected() {
+        let picoquic = [("variant", Value::Word(congestion::PICOQUIC.to_owned()))];
+        let (chosen, entries) = kernel_with(&["cubic"], &[]).choose(&asked("cubic", &picoquic));
+        assert_eq!((chosen.as_str(), entries.len()), ("", 1));
+        assert_eq!(entries[0].verdict, Verdict::Rejected);
+        assert_eq!(entries[0].asked, "cubic, variant = picoquic");
     }
 
     #[test]

@@ -55,6 +55,7 @@ KINDS = {
     "recoveries": "recovery",
     "settings": "setting",
     "applications": "application",
+    "pages": "model of pages",
     "http": "HTTP",
     "tls": "TLS",
     "rules": "rule of video",

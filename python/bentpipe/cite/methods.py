@@ -26,6 +26,7 @@ HEADINGS = {
     "mixes": "Mixes of applications",
     "settings": "Settings",
     "applications": "Applications",
+    "pages": "Models of pages",
     "http": "Versions of HTTP",
     "tls": "Versions of TLS",
     "rules": "Rules of adaptive video",

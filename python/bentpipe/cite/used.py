@@ -141,6 +141,8 @@ def of_traffic(settings: Mapping[str, Setting]) -> Iterator[Thing]:
         is_quic = settings["transport.protocol"].value == "quic"
         yield Thing("http", str(traffic["page.http"] or ("3" if is_quic else "2")))
         yield Thing("tls", str(traffic["page.tls"] or "1.3"))
+        if model := traffic["page.model"]:
+            yield Thing("pages", str(model))
     for kind_of, key in (("rules", "video.rule"), ("codecs", "call.codec")):
         if key in traffic:
             yield Thing(kind_of, str(traffic[key]))

@@ -19,10 +19,12 @@ if TYPE_CHECKING:
 @cli.command(cls=New)
 @click.argument("kind", metavar="TEMPLATE", type=click.Choice(list(KINDS)))
 @click.argument("file", type=FILE, required=False)
-@click.option("--rate", metavar="RATE", help="geo, leo: rate to the client, such as 20Mbit/s.")
-@click.option("--return-rate", metavar="RATE", help="geo, leo: rate from the client.")
+@click.option("--rate", metavar="RATE", help="geo, leo, vpn: rate to the client, such as 20Mbit/s.")
+@click.option("--return-rate", metavar="RATE", help="geo, leo, vpn: rate from the client.")
 @click.option(
-    "--controller", type=Completed("controller"), help="geo, leo, links: the congestion controller."
+    "--controller",
+    type=Completed("controller"),
+    help="geo, leo, vpn, links: the congestion controller.",
 )
 @click.option(
     "--rain-at", metavar="TIME", help="geo: begin a rain event at this time, such as 300s."
@@ -67,7 +69,7 @@ def new(
     force: bool,
     **answers: str | None,
 ) -> None:
-    """Write a commented template: a scenario (geo, leo, a link), a study or a controller.
+    """Write a commented template: a scenario (geo, leo, vpn, a link), a study or a controller.
 
     The command asks for values that no option gives. If stdin is not a terminal, the defaults are
     used. FILE has the name of the template by default, such as geo.toml, or is mine.py. With

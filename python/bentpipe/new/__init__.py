@@ -28,9 +28,9 @@ from bentpipe.errors import BentpipeError, InputError, OutputError, ScenarioErro
 if TYPE_CHECKING:
     from collections.abc import Mapping
 
-RTT_S = {"geo": 0.52, "leo": 0.04}
+RTT_S = {"geo": 0.52, "leo": 0.04, "vpn": 0.52}
 """Round-trip propagation delay of the scenarios in seconds."""
-QUEUE_BDP = {"geo": 1.0, "leo": 2.0}
+QUEUE_BDP = {"geo": 1.0, "leo": 2.0, "vpn": 1.0}
 """Length of the satellite's queue in bandwidth-delay products."""
 
 
@@ -101,6 +101,12 @@ KINDS = {
         ("rain-at", "rain-peak", "rain-duration", "modem"),
     ),
     "leo": Kind("leo.toml", "leo.toml", link_questions("100Mbit/s", "20Mbit/s", "cubic"), RUN_IT),
+    "vpn": Kind(
+        "vpn.toml",
+        "vpn.toml",
+        link_questions("20Mbit/s", "4Mbit/s", "cubic"),
+        (*RUN_IT, "bentpipe run {file} --set flow.0.tunnel=none"),
+    ),
     "study": Kind(
         "study.toml",
         "study.toml",
@@ -307,6 +313,11 @@ def leo(path: Path, answers: Mapping[str, str]) -> str:
     return scenario_text("leo", path, answers)
 
 
+def vpn(path: Path, answers: Mapping[str, str]) -> str:
+    """The scenario of a VPN over a geostationary satellite."""
+    return scenario_text("vpn", path, answers)
+
+
 def built_in(kind: str, path: Path, answers: Mapping[str, str]) -> str:
     """The scenario of a built-in link of `bentpipe compare`, with its sources."""
     check_controller("--controller", answers["controller"])
@@ -365,7 +376,7 @@ def controller(path: Path, answers: Mapping[str, str]) -> str:
     )
 
 
-FILL = {"geo": geo, "leo": leo, "study": study, "controller": controller} | {
+FILL = {"geo": geo, "leo": leo, "vpn": vpn, "study": study, "controller": controller} | {
     name: partial(built_in, name) for name in LINKS
 }
 

@@ -9,7 +9,7 @@ import click
 
 from bentpipe.errors import OutputError
 from bentpipe.numbers import count
-from bentpipe.pages.har import Archive, read
+from bentpipe.pages.har import After, Archive, read
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -35,7 +35,7 @@ def convert(file: Path, out: Path | None, as_json: bool) -> None:
 def summary(archive: Archive, out: Path) -> list[str]:
     """The figures of an import in lines."""
     objects = archive.objects
-    origins = {one.origin for one in objects}
+    origins = {one.host for one in objects}
     size = sum(one.bytes for one in objects) / 1e6
     lines = [
         f"{out}: {count(len(objects))} objects of {count(len(origins))} origins, {size:.2f} MB.",
@@ -52,7 +52,7 @@ def in_json(archive: Archive, out: Path | None) -> dict[str, object]:
     return {
         "file": None if out is None else str(out),
         "objects": len(archive.objects),
-        "origins": len({one.origin for one in archive.objects}),
+        "origins": len({one.host for one in archive.objects}),
         "bytes": sum(one.bytes for one in archive.objects),
         "guessed": archive.guessed,
         "left_out": archive.left_out,
@@ -70,12 +70,17 @@ def in_toml(archive: Archive) -> str:
         lines += [f'kind = "{one.kind}"']
         if one.server_ms:
             lines.append(f'server_time = "{one.server_ms}ms"')
-        if one.after is not None:
-            parts = [f"object = {quoted(one.after)}", f'at = "{one.at}"']
-            if one.delay_ms:
-                parts.append(f'delay = "{one.delay_ms}ms"')
-            lines.append(f"after = [{{ {', '.join(parts)} }}]")
+        if one.after:
+            lines.append(f"after = [{', '.join(map(dependency, one.after))}]")
     return "\n".join(lines) + "\n"
+
+
+def dependency(after: After) -> str:
+    """A dependency as a table of TOML."""
+    parts = [f"object = {quoted(after.object)}", f'at = "{after.at}"']
+    if after.delay_ms:
+        parts.append(f'delay = "{after.delay_ms}ms"')
+    return f"{{ {', '.join(parts)} }}"
 
 
 def quoted(text: str) -> str:

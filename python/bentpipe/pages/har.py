@@ -1,11 +1,21 @@
 """HTTP archives (HAR 1.2) as pages.
 
 An entry becomes an object. Its dependency is the initiator that the browser has noted (`_initiator`
-of Chromium): what has the URL that asked for it. Without one it is a guess: the document, script or
-style that had arrived last before the request. If the request came before the dependency had
-arrived, it waits for the first byte. The time between is a delay, because an archive does not say
-what the browser computed. Server times are waits for the first byte less a round trip, which is the
-smallest time of a TCP set-up to the same origin.
+of Chromium): the object with the URL that asked for it. Without one it is a guess: the document,
+script or style that had arrived last before the request. If the request came before the dependency
+had arrived, it waits for the first byte. The time between is a delay, because an archive does not
+say what the browser computed. Two more dependencies are found by times:
+
+- If a text (document, style, script, data) ended after the initiator and before the request, the
+  request waits for that one, too: browsers request fonts once all styles are there, for example.
+- With HTTP/2 and HTTP/3 a request needs no free connection. If it left the browser later than its
+  connection stood, the browser has held it back, until the object that had ended last by then.
+
+Objects share connections by the connection that the archive names with HTTP/2 and HTTP/3. Otherwise
+by the host, and fonts of other hosts apart: their requests have no credentials, and get connections
+of their own (Fetch standard, section 2.6). Server times are waits for the first byte less a round
+trip, which is the smallest time of a connection's set-up to the same host. With HTTP/2 and HTTP/3
+a time in which the connection was busy with other answers is no server time.
 """
 
 from __future__ import annotations
@@ -25,6 +35,9 @@ if TYPE_CHECKING:
 POLL_MS = 30_000
 """Requests that begin later than this after the one before belong to no load."""
 TEXTS = ("document", "style", "script")
+HOLDERS = (*TEXTS, "data")
+MULTIPLEXED = ("h2", "h3", "http/2", "http/2.0", "http/3", "http/3.0")
+"""Versions of HTTP with many requests on a connection, as browsers write them."""
 KINDS = {
     "document": "document",
     "stylesheet": "style",
@@ -48,6 +61,15 @@ TYPES = {
 """Kinds of objects by a part of the media type."""
 
 
+@dataclass(frozen=True)
+class After:
+    """A dependency of an object."""
+
+    object: str
+    at: str
+    delay_ms: int
+
+
 @dataclass
 class Object:
     """An object of a page."""
@@ -55,16 +77,21 @@ class Object:
     name: str
     url: str
     origin: str
+    """Host, or a name for one of several groups of connections to a host."""
+    host: str
     kind: str
     bytes: int
     start_ms: float
+    """Time at which the page asked for it."""
+    sent_ms: float
+    """Time at which its request left the browser."""
     first_ms: float
     end_ms: float
-    wait_ms: float
+    is_multiplexed: bool
+    opens: bool
+    """True if the connection was set up for it."""
     server_ms: int = 0
-    after: str | None = None
-    at: str = "done"
-    delay_ms: int = 0
+    after: list[After] = field(default_factory=list)
 
 
 @dataclass
@@ -101,6 +128,7 @@ def read(file: Path) -> Archive:
     if not objects:
         raise refused(file, "a request with an answer", "none")
     times_of_servers(objects, [one for one in entries if isinstance(one, dict)])
+    name_origins(objects)
     guessed = depend(objects, initiators(entries))
     page = (log.get("pages") or [{}])[0]
     load = (page.get("pageTimings") or {}).get("onLoad")
@@ -176,30 +204,54 @@ def object_of(entry: dict[str, Any], number: int, known: list[Object], file: Pat
     response, timings = entry["response"], times(entry)
     start = began(file, entry)
     # The time of TLS is a part of that of the connection.
-    parts = ("blocked", "dns", "connect", "send", "wait")
-    first = start + sum(timings[part] for part in parts)
+    sent = start + sum(timings[part] for part in ("blocked", "dns", "connect", "send"))
+    url = entry["request"]["url"]
+    parts_of_url = urlsplit(url)
+    last = parts_of_url.path.rstrip("/").rpartition("/")[2][-40:] or "index"
+    name = last if all(one.name != last for one in known) else f"{last}-{number}"
+    kind = kind_of(entry, not known)
+    is_multiplexed = str(response.get("httpVersion", "")).lower() in MULTIPLEXED
+    opens = timings["connect"] > 0
+    origin = group_of(entry, kind, is_multiplexed, known)
+    if "blocked" not in entry.get("timings", {}) and is_multiplexed and not opens:
+        # Playwright does not write the wait for a connection.
+        stands = (one.sent_ms for one in known if one.origin == origin and one.opens)
+        sent = max(sent, next(stands, sent))
+    first = sent + timings["wait"]
+    return Object(
+        name=name,
+        url=url,
+        origin=origin,
+        host=parts_of_url.netloc,
+        kind=kind,
+        bytes=size_of(response),
+        start_ms=start,
+        sent_ms=sent,
+        first_ms=first,
+        end_ms=first + timings["receive"],
+        is_multiplexed=is_multiplexed,
+        opens=opens,
+    )
+
+
+def size_of(response: dict[str, Any]) -> int:
+    """Bytes of the content of an answer on the wire, at least one."""
     header = max(response.get("headersSize") or 0, 0)
     sizes = (
         response.get("bodySize") or 0,
         (response.get("_transferSize") or 0) - header,
         response.get("content", {}).get("size") or 0,
     )
-    size = next((size for size in sizes if size > 0), 1)
-    url = entry["request"]["url"]
-    parts_of_url = urlsplit(url)
-    last = parts_of_url.path.rstrip("/").rpartition("/")[2][-40:] or "index"
-    name = last if all(one.name != last for one in known) else f"{last}-{number}"
-    return Object(
-        name=name,
-        url=url,
-        origin=parts_of_url.netloc,
-        kind=kind_of(entry, not known),
-        bytes=int(size),
-        start_ms=start,
-        first_ms=first,
-        end_ms=first + timings["receive"],
-        wait_ms=timings["wait"],
-    )
+    return int(next((size for size in sizes if size > 0), 1))
+
+
+def group_of(entry: dict[str, Any], kind: str, is_multiplexed: bool, known: list[Object]) -> str:
+    """The host of an entry, or a name for its group of connections if the host has several."""
+    host = urlsplit(entry["request"]["url"]).netloc
+    if is_multiplexed and entry.get("connection"):
+        return f"{host} {entry['connection']}"
+    is_apart = kind == "font" and bool(known) and known[0].host != host
+    return f"{host} without credentials" if is_apart else host
 
 
 def kind_of(entry: dict[str, Any], is_first: bool) -> str:
@@ -213,17 +265,55 @@ def kind_of(entry: dict[str, Any], is_first: bool) -> str:
 
 
 def times_of_servers(objects: list[Object], entries: list[dict[str, Any]]) -> None:
-    """Set the times of servers: waits for first bytes less a round trip of the origin."""
+    """Set the times of servers: waits for first bytes less a round trip of the host."""
     trips: dict[str, float] = {}
     for entry in entries:
         timings = times(entry)
         connect = timings["connect"] - timings["ssl"]
-        origin = urlsplit(entry.get("request", {}).get("url", "")).netloc
+        if is_quic(entry):
+            # The set-up of QUIC has TLS in it, and takes one round trip.
+            connect = timings["connect"]
+        host = urlsplit(entry.get("request", {}).get("url", "")).netloc
         if connect > 0:
-            trips[origin] = min(connect, trips.get(origin, connect))
+            trips[host] = min(connect, trips.get(host, connect))
     usual = min(trips.values(), default=0.0)
     for one in objects:
-        one.server_ms = round(max(one.wait_ms - trips.get(one.origin, usual), 0.0))
+        trip = trips.get(one.host, usual)
+        idle = max(one.first_ms - one.sent_ms - trip, 0.0)
+        if one.is_multiplexed and idle:
+            idle -= busy_ms(objects, one, trip)
+        one.server_ms = round(idle)
+
+
+def name_origins(objects: list[Object]) -> None:
+    """Name groups of connections by their hosts, and number those of hosts with several."""
+    groups: dict[str, list[str]] = {}
+    for one in objects:
+        known = groups.setdefault(one.host, [])
+        if one.origin not in known:
+            known.append(one.origin)
+        place = known.index(one.origin)
+        one.origin = f"{one.host} {place + 1}" if place else one.host
+
+
+def is_quic(entry: dict[str, Any]) -> bool:
+    """True if the answer came over HTTP/3."""
+    version = str(entry.get("response", {}).get("httpVersion", "")).lower()
+    return version in MULTIPLEXED and "3" in version
+
+
+def busy_ms(objects: list[Object], one: Object, trip: float) -> float:
+    """Time of a wait for a first byte in which the connection was busy with other answers.
+
+    It is busy for a round trip after each of them, too: a sender whose window is full pauses.
+    """
+    busy, until = 0.0, one.sent_ms + trip
+    others = [other for other in objects if other.origin == one.origin and other is not one]
+    for other in sorted(others, key=lambda other: other.first_ms):
+        start, end = max(other.first_ms, until), min(other.end_ms + trip, one.first_ms)
+        if end > start:
+            busy, until = busy + end - start, end
+    return busy
 
 
 def initiators(entries: list[Any]) -> dict[str, list[str]]:
@@ -243,22 +333,46 @@ def initiators(entries: list[Any]) -> dict[str, list[str]]:
 
 
 def depend(objects: list[Object], noted: dict[str, list[str]]) -> int:
-    """Set the dependency of each object but the first. Returns the number of guesses."""
+    """Set the dependencies of each object but the first. Returns the number of guesses."""
     guessed = 0
     for number, one in enumerate(objects[1:], 1):
         before = objects[:number]
-        by_url = {other.url: other for other in before}
+        # What came after a request is not its reason, even if the archive names it.
+        by_url = {other.url: other for other in before if other.first_ms <= one.start_ms}
         known = next((by_url[url] for url in noted.get(one.url, []) if url in by_url), None)
         if known is None:
             guessed += 1
             texts = [other for other in before if other.kind in TEXTS]
-            ended = [other for other in texts if other.end_ms <= one.start_ms]
-            known = max(ended, key=lambda other: other.end_ms, default=before[0])
-        one.after = known.name
-        gap = one.start_ms - known.end_ms
-        if gap >= 0:
-            one.at, one.delay_ms = "done", round(gap)
+            known = last_ended(texts, 0.0, one.start_ms) or before[0]
+        if known.end_ms > one.start_ms:
+            delay = round(max(one.start_ms - known.first_ms, 0.0))
+            one.after = [After(known.name, "first-byte", delay)]
         else:
-            one.at = "first-byte"
-            one.delay_ms = round(max(one.start_ms - known.first_ms, 0.0))
+            holders = [other for other in objects if other.kind in HOLDERS and other is not known]
+            later = last_ended(holders, known.end_ms, one.start_ms)
+            one.after = [After(known.name, "done", 0)] if later else []
+            one.after.append(done(later or known, one.start_ms))
+        held = held_by(objects, one)
+        if held and all(after.object != held.name for after in one.after):
+            one.after.append(done(held, one.sent_ms))
     return guessed
+
+
+def last_ended(objects: list[Object], after: float, until: float) -> Object | None:
+    """The object that ended last in a time, if there is one."""
+    ended = [other for other in objects if after < other.end_ms <= until]
+    return max(ended, key=lambda other: other.end_ms, default=None)
+
+
+def done(one: Object, until: float) -> After:
+    """The dependency on the end of an object, and the time from then."""
+    return After(one.name, "done", round(until - one.end_ms))
+
+
+def held_by(objects: list[Object], one: Object) -> Object | None:
+    """The object that ended last before a request left that the browser held back, if it did."""
+    if not one.is_multiplexed or one.opens:
+        return None
+    stands = [other.sent_ms for other in objects if other.origin == one.origin and other.opens]
+    from_then = max([one.start_ms, *stands[:1]])
+    return last_ended(objects, from_then, one.sent_ms)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 import shutil
 import tempfile
 import tomllib
@@ -48,7 +47,7 @@ class Base:
             Scenario.load(path)  # raises the error with its place
             raise
         files = {path.name: content}
-        for name in scenario_files(text):
+        for name in scenario_files(text, path.parent):
             named = path.parent / name
             if named.is_file():
                 files[name] = named.read_bytes()
@@ -62,14 +61,9 @@ class Base:
     @classmethod
     def made(cls, scenario: Scenario) -> Base:
         """A scenario that a program created, with the files that it names."""
-        text = scenario.to_toml()
-        files = {"scenario.toml": b""}
-        for number, name in enumerate(dict.fromkeys(scenario_files(text))):
-            packed = f"input-{number}{Path(name).suffix}"
-            files[packed] = Path(name).read_bytes()
-            text = text.replace(json.dumps(name), json.dumps(packed))
-        files["scenario.toml"] = text.encode()
-        return cls.unpack(files)
+        text, named = scenario.to_toml_with_files()
+        files = {name: path.read_bytes() for name, path in named}
+        return cls.unpack({"scenario.toml": text.encode()} | files)
 
     @classmethod
     def from_any(cls, scenario: AnyScenario) -> Base:

@@ -27,6 +27,7 @@
 //! - The Reno-friendly region never makes the window smaller.
 
 mod linux;
+mod picoquic;
 
 use units::{Span, Time};
 
@@ -35,13 +36,14 @@ use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Feedback, Loss, Needs};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::abe;
-use crate::parts::linux::VARIANT;
+use crate::parts::picoquic::VARIANT;
 use crate::parts::slow_start::{self, SlowStart};
 use crate::standard;
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window, whole};
 
 pub use linux::LinuxCubic;
+pub use picoquic::PicoquicCubic;
 
 /// beta_cubic of section 4.6: what a loss leaves of the window.
 const BETA: f64 = 0.7;

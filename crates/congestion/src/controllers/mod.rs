@@ -1,7 +1,8 @@
 //! The algorithms. One file each, and one line here, which declares the module, imports its types
 //! and enters them in the registry.
 //!
-//! After the bar stands the controller of Linux of that name, for `variant = "linux"`.
+//! After the bars stand its variants, each with its word for `variant`: that of Linux, and that of
+//! picoquic.
 //!
 //! The order is that of all lists. `cargo fmt` does not see modules that a macro declares. Format
 //! them with `rustfmt crates/congestion/src/controllers/*.rs`; a test of the registry checks it.
@@ -22,7 +23,7 @@ controllers! {
     ck_stp::CkStp;
     copa::Copa;
     copa2::Copa2;
-    cubic::Cubic | LinuxCubic;
+    cubic::Cubic | LinuxCubic | PicoquicCubic;
     dctcp::Dctcp | LinuxDctcp;
     ebn::Ebn;
     highspeed::HighSpeed | LinuxHighSpeed;

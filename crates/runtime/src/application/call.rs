@@ -6,7 +6,7 @@ use scenario::model::{Flow, Traffic};
 use transport::Datagram;
 use units::Time;
 
-use super::machine::Driver;
+use super::machine::{Driver, Entity};
 use super::{Context, EndpointId, Pair};
 
 extra_table! {
@@ -59,7 +59,7 @@ pub(super) struct Caller {
 impl Driver for Caller {
     const TABLES: &'static [TableDefinition] = &[Calls::DEFINITION];
 
-    fn of(flow: &Flow) -> Option<Self> {
+    fn of(flow: &Flow, _entity: Entity) -> Option<Self> {
         let Traffic::Call(settings) = flow.traffic else { return None };
         let call = Call::new(settings, Time::ZERO + flow.start);
         Some(Self { settings, call, pair: None, is_stopped: false })

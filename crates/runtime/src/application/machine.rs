@@ -10,13 +10,24 @@ use units::Time;
 
 use super::{Application, Context, EndpointId, sessions};
 
+/// The random streams of an application: those of one session of a flow.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Entity {
+    /// Seed of the run.
+    pub seed: u64,
+    /// Number of the flow.
+    pub flow: u32,
+    /// Number of the session; 0 without sessions.
+    pub session: u32,
+}
+
 /// A state machine with its connections.
 pub(super) trait Driver: Sized {
     /// Its tables, if a run has it.
     const TABLES: &'static [TableDefinition];
 
     /// The application of a flow, if the flow has it.
-    fn of(flow: &Flow) -> Option<Self>;
+    fn of(flow: &Flow, entity: Entity) -> Option<Self>;
 
     /// A timer has expired; the first is the start. Returns true if the application is over.
     fn on_timer(&mut self, context: &mut Context<'_>) -> bool;
@@ -50,8 +61,8 @@ macro_rules! machines {
 
         impl Machine {
             /// The application of a flow, if it is one of these.
-            pub(super) fn of(flow: &Flow) -> Option<Self> {
-                None$(.or_else(|| <$driver>::of(flow).map(Box::new).map(Self::$variant)))+
+            pub(super) fn of(flow: &Flow, entity: Entity) -> Option<Self> {
+                None$(.or_else(|| <$driver>::of(flow, entity).map(Box::new).map(Self::$variant)))+
             }
 
             pub(super) fn on_timer(&mut self, context: &mut Context<'_>) -> bool {
@@ -90,7 +101,8 @@ macro_rules! machines {
         pub fn has_application_table(flow: &Flow, table: &str) -> bool {
             let is_in = |tables: &[TableDefinition]| tables.iter().any(|one| one.name == table);
             (flow.sessions.is_some() && is_in(sessions::TABLES))
-                $(|| (is_in(<$driver>::TABLES) && <$driver>::of(flow).is_some()))+
+                $(|| (is_in(<$driver>::TABLES)
+                    && <$driver>::of(flow, Entity::default()).is_some()))+
         }
 
         /// The tables of the applications of a run that ended at `end`.

@@ -10,7 +10,7 @@ use scenario::model::{Flow, Traffic};
 use transport::Datagram;
 use units::{Span, Time};
 
-use super::machine::Driver;
+use super::machine::{Driver, Entity};
 use super::{Context, EndpointId, Pair};
 
 extra_table! {
@@ -152,7 +152,7 @@ impl Messenger {
 impl Driver for Messenger {
     const TABLES: &'static [TableDefinition] = &[OneWay::DEFINITION, Responses::DEFINITION];
 
-    fn of(flow: &Flow) -> Option<Self> {
+    fn of(flow: &Flow, _entity: Entity) -> Option<Self> {
         let Traffic::Messages(settings) = flow.traffic else { return None };
         let has_datagrams = !flow.protocol().entry().has_stream;
         let messages = Messages::new(settings, Time::ZERO + flow.start, has_datagrams);

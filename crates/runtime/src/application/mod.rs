@@ -24,7 +24,7 @@ use units::{Span, Time};
 pub use machine::{APPLICATION_TABLES, application_tables, has_application_table};
 
 use download::Transfer;
-use machine::Machine;
+use machine::{Entity, Machine};
 use sessions::Sessions;
 use source::Source;
 use web::Browser;
@@ -92,12 +92,12 @@ enum Kind {
 
 impl Kind {
     /// The application of a flow whose applications can begin again, before its start.
-    fn of(flow: &Flow) -> Self {
+    fn of(flow: &Flow, entity: Entity) -> Self {
         match &flow.traffic {
             Traffic::Download { size, request } => {
                 Self::Transfer(Transfer::download(size.get(), request.get()))
             }
-            _ => Self::Machine(Machine::of(flow).expect("each of them has its driver")),
+            _ => Self::Machine(Machine::of(flow, entity).expect("each of them has its driver")),
         }
     }
 
@@ -198,7 +198,10 @@ impl Application {
             | Traffic::Call(_)
             | Traffic::Messages(_)
             | Traffic::Video(_)
-            | Traffic::Speedtest(_) => Kind::of(flow),
+            | Traffic::Speedtest(_) => {
+                let flow_number = u32::try_from(number).unwrap_or(u32::MAX);
+                Kind::of(flow, Entity { seed, flow: flow_number, session: 0 })
+            }
         };
         Self {
             start: Time::ZERO + flow.start,

@@ -10,6 +10,7 @@ use scenario::Sessions as Drawn;
 use scenario::model::Flow;
 use units::{Span, Time};
 
+use super::machine::Entity;
 use super::{Application, Context, EndpointId, Kind};
 
 extra_table! {
@@ -48,6 +49,7 @@ pub(super) struct Sessions {
     /// The flow of a session: its start is that of the session.
     flow: Flow,
     drawn: Drawn,
+    entity: Entity,
     next: Session,
     /// All that have begun; the last one may go on.
     begun: Vec<Begun>,
@@ -62,11 +64,12 @@ impl Sessions {
     /// The sessions of flow number `number`, if it has any.
     pub(super) fn of(flow: &Flow, number: usize, seed: u64) -> Option<Self> {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
+        let entity = Entity { seed, flow: number, session: 0 };
         let mut drawn = Drawn::new(flow.sessions?, seed, number, flow.start);
         let next = drawn.draw();
         let flow = Flow { sessions: None, ..flow.clone() };
         let (ends, is_stopped, first_pair) = (Time::NEVER, false, 0);
-        Some(Self { flow, drawn, next, begun: Vec::new(), ends, is_stopped, first_pair })
+        Some(Self { flow, drawn, entity, next, begun: Vec::new(), ends, is_stopped, first_pair })
     }
 
     /// The applications of all sessions that have begun.
@@ -114,7 +117,8 @@ impl Sessions {
         self.next = self.drawn.draw();
         self.is_stopped = false;
         self.first_pair = context.pairs.len();
-        let mut kind = Kind::of(&self.flow);
+        let mut kind = Kind::of(&self.flow, self.entity);
+        self.entity.session += 1;
         kind.begin_session(context);
         self.begun.push(Begun { start: context.now, end: None, kind });
         context.connections.wake_application(self.ends);

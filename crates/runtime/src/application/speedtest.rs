@@ -5,7 +5,7 @@ use recording::{ExtraTable, TableDefinition, extra_table};
 use scenario::model::{Flow, Traffic};
 use units::Time;
 
-use super::machine::Driver;
+use super::machine::{Driver, Entity};
 use super::{Context, EndpointId, Pair};
 
 extra_table! {
@@ -117,7 +117,7 @@ impl Tester {
 impl Driver for Tester {
     const TABLES: &'static [TableDefinition] = &[SpeedTests::DEFINITION];
 
-    fn of(flow: &Flow) -> Option<Self> {
+    fn of(flow: &Flow, _entity: Entity) -> Option<Self> {
         let Traffic::Speedtest(settings) = flow.traffic else { return None };
         let test = SpeedTest::new(settings, Time::ZERO + flow.start);
         Some(Self { settings, test, probing: None, loaded: Vec::new(), arrived: [0; 2] })

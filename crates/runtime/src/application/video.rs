@@ -12,7 +12,7 @@ use scenario::model::{Flow, Traffic};
 use units::{Span, Time};
 
 use super::channel::Channel;
-use super::machine::Driver;
+use super::machine::{Driver, Entity};
 use super::{Context, EndpointId};
 
 /// Time between two looks at a download, as in Sabre.
@@ -255,7 +255,7 @@ impl Driver for Viewer {
     const TABLES: &'static [TableDefinition] =
         &[Videos::DEFINITION, Segments::DEFINITION, Stalls::DEFINITION];
 
-    fn of(flow: &Flow) -> Option<Self> {
+    fn of(flow: &Flow, _entity: Entity) -> Option<Self> {
         let Traffic::Video(settings) = &flow.traffic else { return None };
         let start = Time::ZERO + flow.start;
         let buffer = settings.buffer.as_millis_f64();

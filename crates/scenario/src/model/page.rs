@@ -1,14 +1,21 @@
 //! Web pages with their objects, as browsers load them.
 
+mod drawn;
+
 use units::{Bytes, Span};
+
+pub use self::drawn::{DrawnPages, PageModel};
 
 /// How pages are loaded.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Page {
     /// Name of the site, or of its file.
     pub site: String,
-    /// The objects. The first one is the document with which loading starts.
+    /// The objects. The first one is the document with which loading starts. With a model, those
+    /// of the page with the most objects.
     pub objects: Box<[PageObject]>,
+    /// The model that draws each page.
+    pub model: Option<PageModel>,
     /// Names of the origins.
     pub origins: Box<[String]>,
     /// Version of HTTP.
@@ -119,9 +126,27 @@ pub enum Milestone {
 }
 
 impl Page {
-    /// Bytes of the content of all objects.
+    /// Bytes of the content of all objects; with a model their mean.
     pub fn bytes(&self) -> u64 {
+        if let Some(model) = self.model {
+            return model.mean_bytes().get();
+        }
         self.objects.iter().map(|object| object.bytes.get()).sum()
+    }
+
+    /// Time from the start of one page to the start of the next. With a model, which draws the time
+    /// from the end of one page on, its mean.
+    pub fn mean_interval(&self) -> Span {
+        self.model.map_or(self.interval, PageModel::mean_reading)
+    }
+
+    /// Description of the objects of a page.
+    pub fn objects_in_words(&self) -> String {
+        let objects = self.objects.len();
+        match self.model {
+            Some(_) => format!("1 to {objects} objects and {} on average", Bytes(self.bytes())),
+            None => format!("{objects} objects and {}", Bytes(self.bytes())),
+        }
     }
 
     /// Parallel connections, at most.

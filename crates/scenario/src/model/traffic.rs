@@ -131,12 +131,15 @@ impl Writes {
 pub struct Loading {
     /// Number of loads; `None` goes on until the run ends.
     pub pages: Option<u32>,
-    /// Time from the start of one to the start of the next.
+    /// Time from the start of one to the start of the next. Of drawn ones the mean from the end of
+    /// one.
     pub interval: Span,
-    /// Bytes of the content of a page.
+    /// Bytes of the content of a page. Of drawn ones the mean.
     pub bytes: u64,
-    /// Objects of a page.
+    /// Objects of a page. Of drawn ones the most.
     pub objects: u64,
+    /// True if a model draws each page and each interval.
+    pub is_drawn: bool,
 }
 
 impl Web {
@@ -215,16 +218,17 @@ impl Traffic {
 
     /// Loads of pages; `None` for other applications.
     pub fn loading(&self) -> Option<Loading> {
-        let (pages, interval, bytes, objects) = match self {
+        let (pages, interval, bytes, objects, is_drawn) = match self {
             Self::Web(web) => {
-                (web.pages, web.interval, web.page(), 1 + u64::from(web.embedded_objects))
+                (web.pages, web.interval, web.page(), 1 + u64::from(web.embedded_objects), false)
             }
             Self::Page(page) => {
-                (page.pages, page.interval, page.bytes(), page.objects.len() as u64)
+                let objects = page.objects.len() as u64;
+                (page.pages, page.mean_interval(), page.bytes(), objects, page.model.is_some())
             }
             _ => return None,
         };
-        Some(Loading { pages, interval, bytes, objects })
+        Some(Loading { pages, interval, bytes, objects, is_drawn })
     }
 
     /// Returns true if the receiver of the data, `to`, opens the connections.
@@ -321,10 +325,9 @@ impl Traffic {
                 web.main_object, web.embedded_objects, web.embedded_object
             ),
             Self::Page(page) => format!(
-                "{to} loads the page {} of {} objects and {} from {from} by HTTP/{}",
+                "{to} loads the page {} of {} from {from} by HTTP/{}",
                 page.site,
-                page.objects.len(),
-                Bytes(page.bytes()),
+                page.objects_in_words(),
                 page.http.name()
             ),
             Self::Constant { rate, .. } => format!("{from} writes {rate} to {to}"),

@@ -13,7 +13,7 @@ use crate::model::{Http, Milestone};
 #[serde(deny_unknown_fields, default)]
 pub(crate) struct Page {
     /// Name of a built-in page, made for this laboratory after pages of its kind: `"news"`,
-    /// `"shop"`, `"search"` or `"application"`. Give one of `site`, `file` and `objects`.
+    /// `"shop"`, `"search"` or `"application"`. Give one of `site`, `file`, `objects` and `model`.
     pub site: Option<Site>,
     /// File with a page: a list `[[objects]]` with the keys of `objects`, as `bentpipe page import`
     /// writes it.
@@ -22,6 +22,11 @@ pub(crate) struct Page {
     /// The objects of the page. The first one is the document with which loading starts.
     #[schemars(length(min = 1))]
     pub objects: Option<Vec<Object>>,
+    /// Model that draws each page: `"3gpp"`, that of 3GPP2 and 3GPP for web browsing. A main object
+    /// (lognormal, mean 10.7 kB), 0 to 52 embedded ones (Pareto; lognormal, mean 8.2 kB), and an
+    /// exponential time of 130 ms between them. The seed of the run and the number of the flow
+    /// decide on the pages, so all controllers load the same ones.
+    pub model: Option<Model>,
     /// Version of HTTP: `"1.1"` and `"2"` over TCP, `"3"` over QUIC. Default: `"2"`, and `"3"` over
     /// QUIC. That a server speaks HTTP/3 is known before the page, as from a DNS record.
     pub http: Option<HttpVersion>,
@@ -49,7 +54,7 @@ pub(crate) struct Page {
     #[schemars(range(min = 1, max = 1000))]
     pub connections: Option<u32>,
     /// Bytes of a request. Default (reconstructed): 600 B with HTTP/1.1; with HTTP/2 and HTTP/3,
-    /// which compress headers, 350 B on a new connection and then 80 B.
+    /// which compress headers, 350 B on a new connection and then 80 B. With `model` 328 B.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1MB"))]
     pub request: Option<Bytes>,
     /// Bytes of the header of an answer. Default (reconstructed): 450 B with HTTP/1.1; with HTTP/2
@@ -59,7 +64,8 @@ pub(crate) struct Page {
     /// Number of loads, or `"unlimited"` until the run ends. Default: 1.
     pub pages: Option<Pages>,
     /// Time from the start of one load to the start of the next. A load that lasts longer is not
-    /// interrupted. Default: 30 s.
+    /// interrupted. Default: 30 s. With `model` there is no interval: the next page starts after an
+    /// exponential reading time of 30 s from the end of the one before.
     #[schemars(extend("x-minimum" = "1ns"))]
     pub interval: Option<Span>,
     /// State of the browser at each load after the first: `"cold"` closes all connections and
@@ -172,6 +178,14 @@ words! {
         Shop = "shop",
         Search = "search",
         Application = "application",
+    }
+}
+
+words! {
+    /// A model of pages.
+    Model {
+        #[default]
+        ThreeGpp = "3gpp",
     }
 }
 

@@ -10,13 +10,13 @@ use transport::Protocol;
 use units::{Bytes, Span};
 
 use super::document::{
-    Endless, HttpVersion, KeyShare, Page as Written, PageFile, Pages, Resumption, TlsVersion,
-    Visits,
+    Endless, HttpVersion, KeyShare, Model, Page as Written, PageFile, Pages, Resumption,
+    TlsVersion, Visits,
 };
 use super::handshake;
 use super::objects::{self, Fault};
 use crate::given::{located, of_file};
-use crate::model::{Handshake, Headers, Http, Page, PageObject};
+use crate::model::{Handshake, Headers, Http, Page, PageModel, PageObject};
 
 /// Connections of browsers to a host with HTTP/1.1.
 const CONNECTIONS: u32 = 6;
@@ -48,6 +48,8 @@ pub(crate) fn resolve(
     let http = version(written, place, problems);
     problems.extend(without_effect(written, http, place.path));
     let (site, (objects, origins)) = source(written, place, problems)?;
+    let model = written.model.map(|Model::ThreeGpp| PageModel::ThreeGpp);
+    let request = written.request.or_else(|| model.map(PageModel::request));
     let headers = |given: Option<Bytes>, plain: u64, first: u64, later: u64| match (given, http) {
         (Some(bytes), _) => Headers { first: bytes.get(), later: bytes.get() },
         (None, Http::One) => Headers { first: plain, later: plain },
@@ -68,7 +70,8 @@ pub(crate) fn resolve(
         },
         interval: written.interval.unwrap_or(INTERVAL),
         is_warm: written.visits == Some(Visits::Warm),
-        request: headers(written.request, 600, 350, 80),
+        model,
+        request: headers(request, 600, 350, 80),
         header: headers(written.header, 450, 200, 80),
     })
 }
@@ -106,6 +109,7 @@ fn without_effect(written: &Written, http: Http, path: &Path) -> Vec<Problem> {
         site: _,
         file: _,
         objects: _,
+        model,
         http: _,
         tls,
         resumption,
@@ -155,6 +159,8 @@ fn without_effect(written: &Written, http: Http, path: &Path) -> Vec<Problem> {
     refuse(http != Http::One && connections.is_some(), "connections", several);
     let is_single = matches!(pages, None | Some(Pages::Number(1)));
     refuse(is_single && interval.is_some(), "interval", "the page is loaded once");
+    let has_reading = model.is_some() && !is_single && interval.is_some();
+    refuse(has_reading, "interval", "the model draws the time from one page to the next");
     refuse(is_single && visits.is_some(), "visits", "the page is loaded once");
     problems
 }
@@ -179,15 +185,15 @@ fn source(
     problems: &mut Vec<Problem>,
 ) -> Option<(String, Objects)> {
     let Place { tree, directory, path, .. } = place;
-    match (written.site, &written.file, &written.objects) {
-        (Some(site), None, None) => {
+    match (written.site, &written.file, &written.objects, written.model) {
+        (Some(site), None, None, None) => {
             let (name, text) = site.text();
             let file: TypedFile<PageFile> =
                 TypedFile::parse(text, FilePath::new(name)).expect("a built-in page is valid");
             let objects = objects::resolve(&file.value.objects).expect("a built-in page is valid");
             Some((name.to_owned(), objects))
         }
-        (None, Some(name), None) => {
+        (None, Some(name), None, None) => {
             let path = path.key("file");
             let read = file(&located(tree.nearest(&path), directory, &name.0));
             match read {
@@ -198,7 +204,7 @@ fn source(
                 }
             }
         }
-        (None, None, Some(written)) => match objects::resolve(written) {
+        (None, None, Some(written), None) => match objects::resolve(written) {
             Ok(objects) => Some(("objects".to_owned(), objects)),
             Err(faults) => {
                 problems.extend(faults.into_iter().map(|fault| {
@@ -209,13 +215,17 @@ fn source(
                 None
             }
         },
-        (None, None, None) => {
-            let expected = "`site`, `file` or `objects`";
+        (None, None, None, Some(Model::ThreeGpp)) => {
+            let model = PageModel::ThreeGpp;
+            Some((model.name().to_owned(), (model.largest(), vec!["main".to_owned()])))
+        }
+        (None, None, None, None) => {
+            let expected = "`site`, `file`, `objects` or `model`";
             problems.push(Problem::new((*path).clone(), expected, "none of them"));
             None
         }
         _ => {
-            let expected = "one of `site`, `file` and `objects`";
+            let expected = "one of `site`, `file`, `objects` and `model`";
             problems.push(Problem::new((*path).clone(), expected, "several"));
             None
         }

@@ -75,7 +75,17 @@ fn keys_without_effect_are_refused_with_the_reason() {
         "",
         &[
             ("pages = 2", &["traffic.page", "found none of them"]),
-            ("site = \"news\", file = \"a.toml\"", &["one of `site`, `file` and `objects`"]),
+            (
+                "site = \"news\", file = \"a.toml\"",
+                &["one of `site`, `file`, `objects` and `model`"],
+            ),
+            ("site = \"news\", model = \"3gpp\"", &["`objects` and `model`", "found several"]),
+            ("model = \"3gp\"", &["page.model", "\"3gpp\""]),
+            ("model = \"3gpp\", interval = \"5s\"", &["page.interval", "loaded once"]),
+            (
+                "model = \"3gpp\", pages = 3, interval = \"5s\"",
+                &["page.interval", "draws the time from one page to the next"],
+            ),
             ("site = \"nws\"", &["\"news\""]),
             ("file = \"absent.toml\"", &["traffic.page.file", "absent.toml"]),
             ("site = \"news\", http = \"3\"", &["page.http", "transport.protocol = \"quic\""]),

@@ -182,7 +182,10 @@ fn a_packed_scenario_has_the_elements_of_its_orbit() {
         let [(name, place)] = &packed.files[..] else { panic!("{:?}", packed.files) };
         assert_eq!(name, "input-0.tle");
         assert_eq!(std::fs::read_to_string(place).unwrap(), ELEMENTS);
-        assert_eq!(scenario::files(&packed.text), std::slice::from_ref(name));
+        assert_eq!(
+            scenario::files(&packed.text, std::path::Path::new("")),
+            std::slice::from_ref(name)
+        );
         let moved = TempDir::new().unwrap();
         std::fs::copy(place, moved.path().join(name)).unwrap();
         let again = Loaded::parse(&packed.text, moved.path().join("scenario.toml"), &[]);
@@ -192,6 +195,22 @@ fn a_packed_scenario_has_the_elements_of_its_orbit() {
         // A file for this machine names the file of the orbit.
         assert!(loaded.given.to_toml(&loaded.scenario, 1).contains("sky/b.toml"));
     }
+}
+
+#[test]
+fn files_of_a_scenario_include_those_that_its_orbits_name() {
+    let folder = folder();
+    let names = |trace: &str| {
+        let text = format!("[[link]]\nbetween = [\"a\", \"b\"]\n{trace}\n");
+        scenario::files(&text, folder.path())
+    };
+    let orbit = std::fs::read_to_string(folder.path().join("sky/b.toml")).unwrap();
+    let elements = orbit.split('"').find(|text| text.ends_with(".tle")).unwrap().to_owned();
+    let expected = ["sky/b.toml".to_owned(), format!("sky/{elements}")];
+    assert_eq!(names("orbit = \"sky/b.toml\""), expected);
+    assert_eq!(names("trace = { orbit = \"sky/b.toml\" }"), expected);
+    assert_eq!(names("orbit = \"sky/absent.toml\""), ["sky/absent.toml"]);
+    assert_eq!(names("trace = \"sky/b.csv\""), ["sky/b.csv"]);
 }
 
 #[test]

@@ -2,7 +2,7 @@
 
 use recording::{Recording, Values};
 
-use crate::run;
+use crate::{run, run_with_seed};
 
 /// A round trip of the path below in seconds.
 const ROUND_TRIP_S: f64 = 0.6;
@@ -198,4 +198,92 @@ fn each_built_in_page_loads_by_each_version_of_http() {
         let times = [by("", "1.1"), by("", "2"), by("protocol = \"quic\"", "3")];
         assert!(times.iter().all(|time| (4.0..20.0).contains(time)), "{site}: {times:?}");
     }
+}
+
+/// The sizes of the objects of each page, and the times of its start and end.
+type Drawn = (Vec<u64>, f64, f64);
+
+/// The pages of the model, over a path without queues.
+fn drawn(transport: &str, keys: &str, edit: impl Fn(String) -> String) -> Vec<Drawn> {
+    drawn_with_seed(1, transport, keys, edit)
+}
+
+fn drawn_with_seed(
+    seed: u64,
+    transport: &str,
+    keys: &str,
+    edit: impl Fn(String) -> String,
+) -> Vec<Drawn> {
+    let page = format!("model = \"3gpp\", {keys}");
+    let text = scenario(transport, &page).replace("duration = \"60s\"", "duration = \"1h\"");
+    let recording = run_with_seed(&edit(text), seed);
+    assert_eq!(recording.flows[0].completed, keys.contains("pages = 9"), "{keys}");
+    let pages = recording.flows[0].pages.iter().filter(|page| page.response_s.is_some());
+    let sizes = |page: &recording::PageRecord| page.objects.iter().map(|one| one.bytes).collect();
+    pages.map(|page| (sizes(page), page.start_s, page.start_s + page.response_s.unwrap())).collect()
+}
+
+#[test]
+fn all_controllers_transports_and_queues_load_the_same_drawn_pages() {
+    let same = |text: String| text;
+    let pages = drawn("", "pages = 9", same);
+    assert_eq!(pages.len(), 9);
+    let sizes = |pages: &[Drawn]| pages.iter().map(|page| page.0.clone()).collect::<Vec<_>>();
+    let pauses = |pages: &[Drawn]| -> Vec<f64> {
+        pages.windows(2).map(|pair| pair[1].1 - pair[0].2).collect()
+    };
+    let others = [
+        drawn("", "pages = 9", |text| text.replace("cubic", "bbr")),
+        drawn("", "pages = 9, http = \"1.1\", visits = \"warm\"", same),
+        drawn("protocol = \"quic\"", "pages = 9", same),
+        drawn("", "pages = 9", |text| text.replace("320Gbit/s", "2Mbit/s")),
+    ];
+    for other in &others {
+        assert_eq!(sizes(other), sizes(&pages));
+        // The pages are read for the same times, from whenever they were there.
+        for (pause, known) in pauses(other).iter().zip(pauses(&pages)) {
+            assert!((pause - known).abs() < 1e-6, "{pause} and not {known}");
+        }
+    }
+    assert!(others[3][0].2 > pages[0].2 + 0.01, "the slower link is as fast");
+    let seed = drawn_with_seed(2, "", "pages = 9", same);
+    assert_ne!(sizes(&seed), sizes(&pages));
+    let pages: Vec<_> = sizes(&pages);
+    assert!(pages.windows(2).any(|pair| pair[0] != pair[1]), "{pages:?}");
+}
+
+#[test]
+fn the_main_object_of_a_drawn_page_is_parsed_before_the_others_are_requested() {
+    let page = "model = \"3gpp\", pages = 9, http = \"2\", tls = \"off\"";
+    let text = scenario("", page).replace("duration = \"60s\"", "duration = \"1h\"");
+    let recording = run(&text);
+    let column = |column| numbers(&recording, "page_objects", column);
+    let (known, computed, done) = (column("known_s"), column("computed_s"), column("done_s"));
+    let page = column("page");
+    let mut embedded = 0;
+    let mut main = 0;
+    for row in 0..page.len() {
+        if row == 0 || page[row] > page[row - 1] {
+            main = row;
+            assert!(computed[row] > done[row], "{}", page[row]);
+        } else {
+            embedded += 1;
+            assert!((known[row] - computed[main]).abs() < 1e-9, "row {row}");
+        }
+    }
+    assert!(embedded > 0);
+}
+
+#[test]
+fn sessions_of_drawn_pages_differ_from_one_another() {
+    let with_sessions = |text: String| {
+        let sessions = "sessions = { pause = \"10s\", length = \"60s\" }\ntransport";
+        text.replace("transport", sessions)
+    };
+    let pages = drawn("", "pages = 1", with_sessions);
+    assert!(pages.len() > 20, "{}", pages.len());
+    let mut main: Vec<u64> = pages.iter().map(|page| page.0[0]).collect();
+    main.sort_unstable();
+    main.dedup();
+    assert!(main.len() > pages.len() * 9 / 10, "{} of {}", main.len(), pages.len());
 }

@@ -8,7 +8,7 @@
 //!
 //! `random/` has recorded random scripts, which the kernel passed as well (`make drill-random`).
 //!
-//! One file alone: `DRILL=name cargo test -p tcp --test drill`.
+//! One file alone: `DRILL=name cargo test -p bentpipe-tcp --test drill`.
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 

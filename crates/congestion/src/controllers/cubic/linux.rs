@@ -20,10 +20,11 @@ use units::Span;
 
 use crate::entry::Entry;
 use crate::events::Feedback;
-use crate::parameters::Values;
+use crate::parameters::{Parameter, Values};
 use crate::parts::linux::{
-    self, Growth, HZ, LinuxController, Operations, Sample, Socket, State, ticks,
+    self, Growth, HZ, LINUX, LinuxController, Operations, Sample, Socket, State, ticks,
 };
+use crate::parts::picoquic::VARIANT;
 use crate::parts::slow_start::SlowStart;
 use crate::window::whole;
 
@@ -178,7 +179,7 @@ impl Curve {
 
 impl Operations for Cubic {
     const LISTED: &'static [Entry] = &[Entry {
-        parameters: &[linux::PARAMETERS[0], C, RENO_FRIENDLY],
+        parameters: &[Parameter { default: LINUX, ..VARIANT }, C, RENO_FRIENDLY],
         ..linux::variant_of(
             "cubic",
             "CUBIC of Linux: looks ahead by the smallest RTT, grows by 5 % or more before the first loss, HyStart",

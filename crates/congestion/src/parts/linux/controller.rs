@@ -4,7 +4,7 @@
 use units::{Span, Time};
 
 use super::socket::jiffies;
-use super::{Growth, Operations, Sample, Socket, State};
+use super::{Growth, LINUX, Operations, Sample, Socket, State};
 use crate::controller::Controller;
 use crate::entry::{Entry, Listed};
 use crate::events::{Ack, Feedback, Loss, Needs, Sent};
@@ -46,6 +46,7 @@ impl<O: Operations> LinuxController<O> {
 }
 
 impl<O: Operations> Listed for LinuxController<O> {
+    const VARIANT: &'static str = LINUX;
     const LISTED: &'static [Entry] = O::LISTED;
 
     fn build(settings: &Settings, values: &Values) -> Self {

@@ -4,9 +4,10 @@
 //! (RFC 9218 section 10): the smallest urgency first; within it answers that are not incremental in
 //! the order of their requests, then the others frame by frame in turn. Frames that the transport
 //! has not sent are put in order again when another answer is ready, as by a server that keeps its
-//! answers until the socket takes them.
+//! answers until the socket takes them. So the place of a frame is decided once the stream has got
+//! there: that costs as much for each frame, however many answers wait.
 
-use std::collections::VecDeque;
+use std::collections::{BTreeMap, VecDeque};
 
 /// Bytes of content in a frame (RFC 9113 section 4.2, the smallest of the largest sizes).
 const FRAME: u64 = 16_384;
@@ -14,7 +15,10 @@ const FRAME: u64 = 16_384;
 const FRAME_HEADER: u64 = 9;
 
 /// The priority of an answer.
-#[derive(Clone, Copy, Debug)]
+///
+/// Smaller ones go first: those with a smaller urgency, and within it those that are not
+/// incremental.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Priority {
     pub urgency: u8,
     pub incremental: bool,
@@ -24,7 +28,6 @@ pub(super) struct Priority {
 #[derive(Clone, Debug)]
 struct Answer {
     object: usize,
-    priority: Priority,
     /// Place among all answers of the connection.
     order: u64,
     /// Bytes of the frame with the header; zero once it is placed.
@@ -54,10 +57,13 @@ pub(super) struct Answers {
     record: u64,
     /// Bytes of the header of a frame; `None` for HTTP/1.1, which has no frames.
     frame_header: Option<u64>,
-    /// Answers that are not placed completely, in the order of their turns.
-    waiting: VecDeque<Answer>,
-    /// Frames of which something has not arrived.
+    /// Answers that are not placed completely, by priority in the order of their turns.
+    waiting: BTreeMap<Priority, VecDeque<Answer>>,
+    /// Frames of which something has not arrived: the next one, if there is any, and those behind
+    /// it that were sent.
     placed: VecDeque<Frame>,
+    /// End of the frames that have a place.
+    placed_to: u64,
     /// End of the stream.
     end: u64,
     next_order: u64,
@@ -83,8 +89,9 @@ impl Answers {
         Self {
             record,
             frame_header: None,
-            waiting: VecDeque::new(),
+            waiting: BTreeMap::new(),
             placed: VecDeque::new(),
+            placed_to: end,
             end,
             next_order: 0,
         }
@@ -100,8 +107,8 @@ impl Answers {
         self.frame_header.unwrap_or_default() + self.record
     }
 
-    /// Adds an answer with the bytes of its header and content, and puts all frames in order that
-    /// begin at the offset `sent` or later. Returns the end of the stream.
+    /// Adds an answer with the bytes of its header and content. Its frames have their turns among
+    /// all that begin at the offset `sent` or later. Returns the end of the stream.
     pub(super) fn add(
         &mut self,
         object: usize,
@@ -109,14 +116,15 @@ impl Answers {
         priority: Priority,
         sent: u64,
     ) -> u64 {
+        while self.placed_to < sent && self.place_next() {}
         self.take_back(sent);
         let order = self.next_order;
         self.next_order += 1;
-        self.waiting.push_back(Answer { object, priority, order, header, content });
-        while let Some(frame) = self.next_frame() {
-            self.end = frame.end;
-            self.placed.push_back(frame);
-        }
+        let answer = Answer { object, order, header, content };
+        let frames = 1 + content.div_ceil(FRAME);
+        self.end += header + content + frames * self.around();
+        self.waiting.entry(priority).or_default().push_back(answer);
+        self.place_if_none();
         self.end
     }
 
@@ -124,41 +132,52 @@ impl Answers {
     fn take_back(&mut self, sent: u64) {
         while let Some(frame) = self.placed.back().copied().filter(|frame| frame.start >= sent) {
             self.placed.pop_back();
-            self.end = frame.start;
+            self.placed_to = frame.start;
             let Frame { object, priority, order, content, .. } = frame;
-            let known = self.waiting.iter().position(|answer| answer.order == order);
-            let taken = known.and_then(|number| self.waiting.remove(number));
-            let mut answer =
-                taken.unwrap_or(Answer { object, priority, order, header: 0, content: 0 });
+            let around = self.around();
+            let answers = self.waiting.entry(priority).or_default();
+            let known = answers.iter().position(|answer| answer.order == order);
+            let taken = known.and_then(|number| answers.remove(number));
+            let mut answer = taken.unwrap_or(Answer { object, order, header: 0, content: 0 });
             answer.content += content;
             if content == 0 {
-                answer.header = frame.end - frame.start - self.around();
+                answer.header = frame.end - frame.start - around;
             }
             // Its turn is before those of all frames behind.
-            self.waiting.push_front(answer);
+            answers.push_front(answer);
         }
     }
 
-    /// The next frame by priority.
-    fn next_frame(&mut self) -> Option<Frame> {
-        let urgency = self.waiting.iter().map(|answer| answer.priority.urgency).min()?;
-        let urgent = |number: &usize| self.waiting[*number].priority.urgency == urgency;
-        let whole = |number: &usize| !self.waiting[*number].priority.incremental;
-        let candidates = (0..self.waiting.len()).filter(urgent);
-        let next =
-            candidates.clone().filter(whole).min_by_key(|number| self.waiting[*number].order);
-        let mut answer = self.waiting.remove(next.or_else(|| candidates.clone().next())?)?;
-        let Answer { object, order, priority, header, .. } = answer;
+    /// Gives the next frame by priority its place. Returns false if there is none.
+    fn place_next(&mut self) -> bool {
+        let around = self.around();
+        let Some(mut entry) = self.waiting.first_entry() else { return false };
+        let priority = *entry.key();
+        let Some(mut answer) = entry.get_mut().pop_front() else { return false };
+        let Answer { object, order, header, .. } = answer;
         let content = if header > 0 { 0 } else { answer.content.min(FRAME) };
-        let start = self.end;
-        let end = start + self.around() + header + content;
+        let start = self.placed_to;
+        let end = start + around + header + content;
         answer.header = 0;
         answer.content -= content;
         let is_last = answer.content == 0;
-        if !is_last {
-            self.waiting.push_back(answer);
+        match (is_last, priority.incremental) {
+            (false, true) => entry.get_mut().push_back(answer),
+            (false, false) => entry.get_mut().push_front(answer),
+            (true, _) => {}
         }
-        Some(Frame { object, order, priority, start, end, content, is_last })
+        if entry.get().is_empty() {
+            entry.remove();
+        }
+        self.placed_to = end;
+        self.placed.push_back(Frame { object, order, priority, start, end, content, is_last });
+        true
+    }
+
+    fn place_if_none(&mut self) {
+        if self.placed.is_empty() {
+            self.place_next();
+        }
     }
 
     /// The offset at which something of the next frame has arrived.
@@ -173,17 +192,22 @@ impl Answers {
         loop {
             let frame = *self.placed.front()?;
             if frame.content == 0 && received > frame.start {
-                self.placed.pop_front();
+                self.take_front();
                 return Some(Arrived::First(frame.object));
             }
             if received < frame.end || frame.content == 0 {
                 return None;
             }
-            self.placed.pop_front();
+            self.take_front();
             if frame.is_last {
                 return Some(Arrived::Last(frame.object));
             }
         }
+    }
+
+    fn take_front(&mut self) {
+        self.placed.pop_front();
+        self.place_if_none();
     }
 }
 
@@ -194,7 +218,11 @@ mod tests {
     const WHOLE: Priority = Priority { urgency: 1, incremental: false };
     const SHARED: Priority = Priority { urgency: 4, incremental: true };
 
+    /// The order of all frames, if no answer follows.
     fn order(answers: &Answers) -> Vec<(usize, u64)> {
+        let mut answers = answers.clone();
+        while answers.place_next() {}
+        assert_eq!(answers.placed_to, answers.end);
         answers.placed.iter().map(|frame| (frame.object, frame.content)).collect()
     }
 
@@ -218,6 +246,19 @@ mod tests {
         // The header and a byte of the first frame were sent.
         answers.add(1, (80, 10), WHOLE, 90);
         assert_eq!(order(&answers), [(0, 0), (0, FRAME), (1, 0), (1, 10), (0, FRAME), (0, 7232)]);
+    }
+
+    #[test]
+    fn a_frame_has_its_place_only_once_the_stream_is_there() {
+        let mut answers = Answers::framed(0, 0);
+        let all = (0..100).map(|object| answers.add(object, (80, 40_000), SHARED, 0)).last();
+        assert_eq!((answers.placed.len(), answers.placed_to), (1, 89));
+        assert_eq!(all, Some(100 * (80 + 40_000 + 4 * 9)));
+        assert_eq!(order(&answers).len(), 400);
+        // What was sent has its place, and one of the waiting answers is taken back.
+        answers.add(100, (80, 10), WHOLE, 90);
+        assert_eq!(order(&answers)[..4], [(0, 0), (1, 0), (100, 0), (100, 10)]);
+        assert_eq!(answers.placed.len(), 2);
     }
 
     #[test]

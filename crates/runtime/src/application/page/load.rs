@@ -1,5 +1,7 @@
 //! One load of a page: what each object waits for, and when it came.
 
+use std::sync::Arc;
+
 use scenario::model::{Milestone, Page, PageObject};
 use units::Time;
 
@@ -29,6 +31,8 @@ pub(super) struct Object {
 /// A load.
 #[derive(Clone, Debug)]
 pub(super) struct Load {
+    /// The page.
+    pub page: Arc<Page>,
     pub start: Time,
     pub objects: Vec<Object>,
     /// Times of the lookup of each origin's name.
@@ -54,10 +58,11 @@ pub(super) struct Set {
 }
 
 impl Load {
-    pub(super) fn new(page: &Page, start: Time) -> Self {
+    pub(super) fn new(page: &Arc<Page>, start: Time) -> Self {
         let waiting =
             |object: &PageObject| Object { waits: object.after.len(), ..Object::default() };
         Self {
+            page: page.clone(),
             start,
             objects: page.objects.iter().map(waiting).collect(),
             lookups: vec![None; page.origins.len()],

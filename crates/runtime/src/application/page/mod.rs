@@ -16,10 +16,10 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use recording::{ExtraTable, ObjectRecord, PageRecord, TableDefinition};
-use scenario::model::{Flow, Http, Milestone, Page, Traffic};
+use scenario::model::{DrawnPages, Flow, Http, Milestone, Page, Traffic};
 use units::{Span, Time};
 
-use super::machine::Driver;
+use super::machine::{Driver, Entity};
 use super::{Context, EndpointId};
 use line::{Happened, Line};
 use load::{Load, Set};
@@ -27,9 +27,12 @@ use load::{Load, Set};
 /// The browser and the servers.
 #[derive(Clone, Debug)]
 pub(super) struct Loader {
+    /// The page of the current load.
     page: Arc<Page>,
     /// For each object those that wait for it, and the number of the condition.
     dependents: Arc<[Vec<(usize, usize)>]>,
+    /// The pages of a model, each with the time that it is read.
+    drawn: Option<Drawn>,
     /// Events to come, in the order of their times and of their entries.
     events: BinaryHeap<Reverse<(Time, u64, Event)>>,
     entries: u64,
@@ -43,6 +46,16 @@ pub(super) struct Loader {
     pages: Option<u32>,
     cut_short: bool,
     is_stopped: bool,
+}
+
+/// The pages that a model draws.
+#[derive(Clone, Debug)]
+struct Drawn {
+    /// The page with the keys of the flow.
+    settings: Arc<Page>,
+    pages: DrawnPages,
+    /// Time from the end of the current page to the start of the next one.
+    reading: Span,
 }
 
 /// Something that happens at a time.
@@ -69,15 +82,16 @@ struct Origin {
 }
 
 impl Loader {
-    fn new(page: Arc<Page>) -> Self {
-        let mut dependents = vec![Vec::new(); page.objects.len()];
-        for (number, object) in page.objects.iter().enumerate() {
-            for (condition, after) in object.after.iter().enumerate() {
-                dependents[after.object].push((number, condition));
-            }
-        }
+    fn new(page: Arc<Page>, entity: Entity) -> Self {
+        let Entity { seed, flow, session } = entity;
+        let drawn = page.model.map(|_| Drawn {
+            settings: page.clone(),
+            pages: DrawnPages::new(seed, flow, session),
+            reading: Span::ZERO,
+        });
         Self {
-            dependents: dependents.into(),
+            dependents: dependents(&page),
+            drawn,
             events: BinaryHeap::new(),
             entries: 0,
             origins: vec![Origin::default(); page.origins.len()],
@@ -100,7 +114,7 @@ impl Loader {
             objects: load
                 .objects
                 .iter()
-                .zip(&self.page.objects)
+                .zip(&load.page.objects)
                 .map(|(object, known)| ObjectRecord {
                     bytes: known.bytes.get(),
                     start_s: object.requested.map_or(0.0, |time| time.as_secs_f64()),
@@ -146,6 +160,9 @@ impl Loader {
             }
         }
         let ends = was_loading && !self.is_loading();
+        if let Some(drawn) = self.drawn.as_ref().filter(|_| ends && self.has_more()) {
+            self.plan(context, context.now + drawn.reading, Event::Load);
+        }
         if ends && self.next_is_due {
             self.load(context);
             return self.run_due(context);
@@ -167,8 +184,14 @@ impl Loader {
         self.next_is_due = false;
         self.forget(context);
         self.used = vec![None; self.lines.len()];
+        if let Some(drawn) = &mut self.drawn {
+            let (page, reading) = drawn.pages.draw(&drawn.settings);
+            drawn.reading = reading;
+            self.page = page.into();
+            self.dependents = dependents(&self.page);
+        }
         self.loads.push(Load::new(&self.page, context.now));
-        if self.has_more() {
+        if self.drawn.is_none() && self.has_more() {
             self.plan(context, context.now + self.page.interval, Event::Load);
         }
         self.plan(context, context.now, Event::Needed(0));
@@ -305,11 +328,23 @@ impl Loader {
     }
 }
 
+/// For each object of a page those that wait for it, and the number of the condition.
+fn dependents(page: &Page) -> Arc<[Vec<(usize, usize)>]> {
+    let mut dependents = vec![Vec::new(); page.objects.len()];
+    for (number, object) in page.objects.iter().enumerate() {
+        for (condition, after) in object.after.iter().enumerate() {
+            dependents[after.object].push((number, condition));
+        }
+    }
+    dependents.into()
+}
+
 impl Driver for Loader {
     const TABLES: &'static [TableDefinition] = &table::TABLES;
 
-    fn of(flow: &Flow) -> Option<Self> {
-        if let Traffic::Page(page) = &flow.traffic { Some(Self::new(page.clone())) } else { None }
+    fn of(flow: &Flow, entity: Entity) -> Option<Self> {
+        let Traffic::Page(page) = &flow.traffic else { return None };
+        Some(Self::new(page.clone(), entity))
     }
 
     fn on_timer(&mut self, context: &mut Context<'_>) -> bool {
@@ -366,6 +401,6 @@ impl Driver for Loader {
         all: impl Iterator<Item = (u32, &'a str, &'a Self)>,
         _end: Time,
     ) -> Vec<ExtraTable> {
-        table::of(all.map(|(_, flow, loader)| (flow, &*loader.page, loader.loads.as_slice())))
+        table::of(all.map(|(_, flow, loader)| (flow, loader.loads.as_slice())))
     }
 }

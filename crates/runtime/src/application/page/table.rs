@@ -1,7 +1,6 @@
 //! Tables of loads of pages, and of their objects over time.
 
 use recording::{ExtraTable, TableDefinition, extra_table};
-use scenario::model::Page;
 use units::{Span, Time};
 
 use super::load::Load;
@@ -82,21 +81,20 @@ extra_table! {
 /// The tables that pages have.
 pub(super) const TABLES: [TableDefinition; 2] = [Loads::DEFINITION, Waterfall::DEFINITION];
 
-/// The tables of the loads of flows, each with its name and its page.
-pub(super) fn of<'a>(
-    flows: impl Iterator<Item = (&'a str, &'a Page, &'a [Load])>,
-) -> Vec<ExtraTable> {
+/// The tables of the loads of flows, each with its name.
+pub(super) fn of<'a>(flows: impl Iterator<Item = (&'a str, &'a [Load])>) -> Vec<ExtraTable> {
     let (mut loads_of_flows, mut waterfall) = (Loads::default(), Waterfall::default());
-    for (flow, page, loads) in flows {
+    for (flow, loads) in flows {
         for (number, load) in (0..).zip(loads) {
-            loads_of_flows.push(load_row(flow, page, (number, load)));
-            objects(flow, page, (number, load)).for_each(|row| waterfall.push(row));
+            loads_of_flows.push(load_row(flow, (number, load)));
+            objects(flow, (number, load)).for_each(|row| waterfall.push(row));
         }
     }
     vec![loads_of_flows.into_table(), waterfall.into_table()]
 }
 
-fn load_row(flow: &str, page: &Page, (number, load): (u32, &Load)) -> LoadRow {
+fn load_row(flow: &str, (number, load): (u32, &Load)) -> LoadRow {
+    let page = &*load.page;
     let parts = load.end.and_then(|_| critical(page, load));
     let seconds = |part: fn(&Parts) -> Span| {
         parts.as_ref().map_or(f64::NAN, |parts| part(parts).as_secs_f64())
@@ -124,11 +122,8 @@ fn load_row(flow: &str, page: &Page, (number, load): (u32, &Load)) -> LoadRow {
     }
 }
 
-fn objects<'a>(
-    flow: &'a str,
-    page: &'a Page,
-    (number, load): (u32, &'a Load),
-) -> impl Iterator<Item = ObjectRow> {
+fn objects<'a>(flow: &'a str, (number, load): (u32, &'a Load)) -> impl Iterator<Item = ObjectRow> {
+    let page = &*load.page;
     load.objects.iter().zip(&page.objects).map(move |(object, known)| {
         let seconds = |time: Option<Time>| time.map_or(f64::NAN, |time| time.as_secs_f64());
         ObjectRow {

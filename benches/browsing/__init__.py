@@ -1,0 +1,1 @@
+"""A site of our own, a server and a real browser for `benches/browser.py`."""

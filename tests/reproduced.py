@@ -3,13 +3,14 @@
     python tests/reproduced.py
 
 makes them, or returns at once. They are made again when the package, the engine or a dependency has
-changed.
+changed, or the folder with the data of others.
 """
 
 from __future__ import annotations
 
 import fcntl
 import hashlib
+import os
 import shutil
 import subprocess
 import sys
@@ -17,11 +18,14 @@ from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
 CACHE = ROOT / ".cache" / "reproductions"
+DATA = Path(os.environ.get("BENTPIPE_DATA", ROOT.parent / "shared" / "data"))
+"""Folder with the data of others, which some reproductions read."""
 
 
 def package() -> str:
-    """Digest of all that decides the results of reproductions: package, engine, dependencies."""
+    """Digest of all that decides the results of reproductions: package, dependencies and data."""
     digest = hashlib.sha256((ROOT / "uv.lock").read_bytes())
+    digest.update(f"{DATA if DATA.is_dir() else None}\n".encode())
     for path in sorted((ROOT / "python").rglob("*")):
         if path.is_file() and "__pycache__" not in path.parts:
             content = hashlib.sha256(path.read_bytes()).hexdigest()
@@ -40,8 +44,9 @@ def reproduced() -> Path:
                 shutil.rmtree(old)
             unfinished = CACHE / "unfinished"
             command = [sys.executable, "-m", "bentpipe", "papers", "run", "--json"]
+            measured = ["--data", str(DATA)] if DATA.is_dir() else []
             done = subprocess.run(
-                [*command, "--out", str(unfinished)], check=True, stdout=subprocess.PIPE
+                [*command, *measured, "--out", str(unfinished)], check=True, stdout=subprocess.PIPE
             )
             (unfinished / "printed.json").write_bytes(done.stdout)
             unfinished.rename(folder)

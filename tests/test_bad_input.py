@@ -84,6 +84,15 @@ def test_a_node_that_no_link_reaches(bentpipe: Bentpipe, tmp_path: Path) -> None
         (["run", "small.toml", "--sede", "1"], "--seed"),
         (["controllers", "newrenno"], "newreno"),
         (["papers", "run", "adarl"], "adalr"),
+        (["papers", "run", "leo", "--data", "none"], "--data: expected a folder, found none"),
+        (
+            ["papers", "run", "leo", "--data", "."],
+            "hypatia/rtt_1173_to_1241.txt, or with .gz, found none; it is that of snkas/hypatia",
+        ),
+        (
+            ["papers", "run", "adalr", "--data", "."],
+            "--data: none of these reads measured files; leo does",
+        ),
         (["study", "small.toml"], "expected a study, found a scenario"),
     ],
 )

@@ -522,7 +522,7 @@ def test_reproductions_cite_their_papers(bentpipe: Bentpipe, tmp_path: Path) -> 
     (folder / "rows.json").write_text(
         json.dumps({"papers": [{"paper": "davoli", "partial": False}]})
     )
-    held = {"bentpipe": "0.1.0", "runs": 640, "full": False}
+    held = {"bentpipe": "0.1.0", "scenarios": 32, "runs": 640, "full": False}
     (folder / "plots.json").write_text(json.dumps(held))
     found = json.loads(bentpipe("cite", "papers", "--json").stdout)
     assert {"davoli-ckstp", "akyildiz2001peach"} <= {one["key"] for one in found["entries"]}

@@ -2,25 +2,31 @@
 
 from __future__ import annotations
 
+import gzip
 import tomllib
 from importlib import resources
 from typing import TYPE_CHECKING
 
 import pytest
 
-from bentpipe import run_many
+from bentpipe import BentpipeError, run_many
 from bentpipe.reproductions.aliad import experiments as aliad
 from bentpipe.reproductions.aliad import response
 from bentpipe.reproductions.davoli import recipe
+from bentpipe.reproductions.files import Files
+from bentpipe.reproductions.leo import measured, paths
 from bentpipe.reproductions.luglio import experiments as luglio
 from bentpipe.reproductions.plots import Plot
 from bentpipe.reproductions.published import Tolerance
-from bentpipe.reproductions.reproduction import Job, find
+from bentpipe.reproductions.reproduction import Job, Reproduction, find
+from bentpipe.traces import slots
+from reproduced import DATA
 
 if TYPE_CHECKING:
     from pathlib import Path
 
     from bentpipe import Recording
+    from bentpipe.reproductions import Row
 
 
 def test_the_adalr_pack_holds_the_published_tables() -> None:
@@ -177,3 +183,80 @@ def test_the_davoli_pack_decides_every_statement_over_five_and_over_all_repetiti
     times, rates = figure.lines["CK-STP"]
     assert (times[0], times[-1]) == (5, 895)
     assert max(rates[45:55]) == 0, "the demodulator has lost the signal"
+
+
+def few_rows_of_leo(found: Reproduction) -> tuple[dict[str, Row], dict[str, list[Recording]]]:
+    """Rows and runs of the pack of low orbits with two seeds, one for the emulation with netem."""
+    plan = {
+        name: Job(job.scenario, job.sets, job.seeds[: 1 if "netem" in name else 2], job.files)
+        for name, job in found.possible(found.plan()).items()
+    }
+    results = found.results(plan)
+    assert len(results) == len(plan)
+    return {row.id: row for row in found.rows(results, complete=True)}, results
+
+
+def test_without_files_the_pack_of_low_orbits_names_those_that_its_rows_need() -> None:
+    found = find("leo")
+    rows, results = few_rows_of_leo(found)
+    assert all(name.startswith("netem/") for name in results)
+    needing = {name: row for name, row in rows.items() if "--data" in row.note}
+    assert {name.partition("/")[0] for name in needing} == {
+        "samples", "paths", "window", "other-rules", "leoreplayer", "slots", "hints", "hints-base",
+    }  # fmt: skip
+    assert all(row.measured is None and row.judgement == "not judged" for row in needing.values())
+    assert "starlink-ping/seattle.txt" in rows["slots/seattle/p"].note
+    assert "leoreplayer/bw_example.txt" in rows["hints/leocc/gain"].note
+    rest = [row for name, row in rows.items() if name not in needing]
+    assert all(row.measured is not None for row in rest if row.removed != "not comparable")
+    assert rows["switches/manila-dalian/125.9-s"].measured == 125_900
+    assert rows["rtt/manila-dalian/first"].measured == pytest.approx(29.423138, abs=1e-3)
+    assert {"netem", "rtt"} == found.plots(results).keys()
+
+
+@pytest.mark.skipif(not DATA.is_dir(), reason=f"{DATA} is missing (BENTPIPE_DATA names the folder)")
+def test_with_files_the_pack_of_low_orbits_decides_every_statement() -> None:
+    found = find("leo").with_files(DATA)
+    rows, results = few_rows_of_leo(found)
+    assert len(results) == len(found.plan())
+    judged = [row for row in rows.values() if row.removed != "not comparable"]
+    assert all(row.measured is not None for row in judged)
+    for name in paths.PAIRS:
+        assert rows[f"samples/{name}/error"].verdict == "reproduced"
+        assert rows[f"paths/{name}/differ@{paths.SHORTER}"].measured == 0
+    assert all(rows[f"other-rules/{name}/missed"].measured for name in measured.OTHER_RULES)
+    assert rows["slots/lagos/offset"].measured == rows["slots/seattle/offset"].measured == 12
+
+
+def test_a_path_of_hypatia_holds_until_the_next_line() -> None:
+    text = "0,1173-184-183-1241\n200000000,Unreachable\n300000000,1173-5-1241\n"
+    assert paths.golden_ways(text, 5) == [(184, 183, 1)] * 2 + [None] + [(5, 5, 0)] * 2
+    assert paths.number("kuiper-630/5.14") == 184
+
+
+def test_the_synthetic_series_has_slots_once_they_are_added() -> None:
+    t_s, rtt_ms = measured.synthetic()
+    assert not measured.tested(slots.find(t_s, rtt_ms)).found
+    level = 10 * ((t_s - 12) // 15 * 0.618 % 1)
+    found = measured.tested(slots.find(t_s, rtt_ms + level))
+    assert (found.found, found.offset_s) == (True, 12)
+
+
+def test_a_measured_file_may_be_packed_and_a_wrong_name_is_no_file(tmp_path: Path) -> None:
+    sources = {"a/b.txt": "somewhere", "a/c.txt": "elsewhere"}
+    files = Files(sources, tmp_path)
+    (tmp_path / "a").mkdir()
+    (tmp_path / "a/b.txt.gz").write_bytes(gzip.compress(b"1\n2\n"))
+    assert files.text("a/b.txt") == "1\n2\n"
+    assert files.missing(sources) == ["a/c.txt"]
+    assert "a/c.txt" in files.note(sources)
+    with pytest.raises(BentpipeError, match="elsewhere"):
+        Files(sources).in_folder(tmp_path)
+    with pytest.raises(KeyError):
+        files.path("a/d.txt")
+    (tmp_path / "scenarios").mkdir()
+    (tmp_path / "scenarios/one.toml").touch()
+    with files.beside(tmp_path / "scenarios", ["a/b.txt"]) as folder:
+        assert (folder / "one.toml").exists()
+        assert (folder / "a/b.txt").read_text() == "1\n2\n"
+    assert not folder.exists()

@@ -32,9 +32,10 @@ from bentpipe.reproductions.readings import (
     numbers_of,
     read_trials,
 )
-from bentpipe.reproductions.readme import readmes
+from bentpipe.reproductions.readme import OVERVIEW, readmes
 from bentpipe.reproductions.reproduction import find, names
 from bentpipe.study.statistics import Mean, gains, mean, savings
+from reproduced import DATA
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -452,6 +453,7 @@ def test_papers_are_listed(bentpipe: Bentpipe) -> None:
     assert values["luglio"] > 20
     assert values["davoli"] > 30
     assert values["aliad"] > 60
+    assert values["leo"] > 80
     listed = bentpipe("papers", "list").stdout
     assert all(name in listed for name in values)
 
@@ -460,5 +462,13 @@ def test_the_readmes_have_the_verdict_of_every_statement_and_the_summaries(
     reproductions: Path,
 ) -> None:
     printed = json.loads((reproductions / "printed.json").read_text())
-    for path, text in readmes(printed["papers"]).items():
+    written = readmes(printed["papers"])
+    if not DATA.is_dir():
+        print(f"not compared: leo, because {DATA} is missing (BENTPIPE_DATA names the folder)")
+        written = {
+            path: text
+            for path, text in written.items()
+            if path != OVERVIEW and path.parent.name != "leo"
+        }
+    for path, text in written.items():
         assert path.read_text(encoding="utf-8") == text, f"{path}: see reproductions/readme.py"

@@ -94,7 +94,7 @@ def test_a_value_that_the_paper_does_not_print_is_no_point() -> None:
         published_points("luglio", {"New Reno": {"a": "fig9/none"}})
 
 
-@pytest.mark.parametrize("paper", ["adalr", "aliad", "luglio", "quic"])
+@pytest.mark.parametrize("paper", ["adalr", "aliad", "leo", "luglio", "quic"])
 def test_packs_with_numbers_have_figures_with_them(paper: str) -> None:
     text = (find(paper).folder / "experiments.py").read_text(encoding="utf-8")
     assert re.search(rf'published_points\("{paper}", ', text)

@@ -4,8 +4,6 @@ from __future__ import annotations
 
 import gzip
 import json
-import os
-from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -15,14 +13,14 @@ import pytest
 import bentpipe as package
 from bentpipe.traces import formats, slots
 from bentpipe.traces.inspection import inspect
+from reproduced import DATA
 
 if TYPE_CHECKING:
     from collections.abc import Callable
+    from pathlib import Path
 
     from conftest import Bentpipe
 
-ROOT = Path(__file__).resolve().parent.parent
-DATA = Path(os.environ.get("BENTPIPE_DATA", ROOT.parent / "shared" / "data"))
 START = 1_700_000_000.25
 """Second 20.25 of a minute: 2023-11-14T22:13:20.25Z."""
 

@@ -173,7 +173,7 @@ def of_papers(folder: Path, reproductions: Sequence[Path]) -> Work:
     names = []
     for inner in reproductions:
         paper = read_json(inner / "rows.json", "papers")["papers"][0]
-        held = read_json(inner / "plots.json", "bentpipe", "runs")
+        held = read_json(inner / "plots.json", "bentpipe", "runs", "scenarios")
         work.version = str(held["bentpipe"])
         reproduction = find(str(paper["paper"]))
         scenarios = reproduction.scenarios(reproduction.plan(bool(held.get("full"))))
@@ -182,7 +182,8 @@ def of_papers(folder: Path, reproductions: Sequence[Path]) -> Work:
         work.things.add(Thing("papers", reproduction.name))
         names.append(reproduction.name)
         complete = not paper["partial"]
-        work.parts.append(Part(names[-1], len(scenarios), int(held["runs"]), complete=complete))
+        part = Part(names[-1], int(held["scenarios"]), int(held["runs"]), complete=complete)
+        work.parts.append(part)
     work.name = ", ".join(names)
     return work
 

@@ -42,6 +42,9 @@ def list_papers(name: str | None, as_json: bool) -> None:
 @click.option(
     "--full", is_flag=True, help="Run the larger set of `helpers`: 15 times as many runs."
 )
+@click.option(
+    "--data", type=FILE, metavar="DIR", help="Folder with the measured files that `leo` reads."
+)
 @verbose_option
 @json_option
 def run_papers(
@@ -49,17 +52,18 @@ def run_papers(
     workers: int | None,
     out: Path | None,
     full: bool,
+    data: Path | None,
     verbose: bool,
     as_json: bool,
 ) -> None:
     """Reproduce the papers NAME... (by default all) and compare each published value.
 
     --full with --out keeps finished runs in DIR/helpers/runs. After an interruption, the same
-    command goes on there.
+    command goes on there. Without --data, values that need a measured file are not measured.
     """
     from bentpipe.reproductions.command import run_and_print
 
-    complete = run_and_print(names, workers, out, as_json, full, verbose)
+    complete = run_and_print(names, workers, out, as_json, full, verbose, data)
     if not complete:
         sys.exit(INTERRUPTED)
 

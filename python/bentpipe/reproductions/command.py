@@ -85,14 +85,16 @@ def run_and_print(
     as_json: bool,
     full: bool = False,
     verbose: bool = False,
+    data: Path | None = None,
 ) -> bool:
     """Run papers in turn, print and save their rows; true if all are complete.
 
-    With `full`, run the larger set of those that have one. Raises `BentpipeError` for an unknown
-    paper or if none has a larger set, and `OutputError` for a folder that cannot be written, all
+    With `full`, run the larger set of those that have one. `data` is the folder with measured files
+    of those that read some. Raises `BentpipeError` for an unknown paper, if none has a larger set
+    or reads files, or if one is missing, and `OutputError` for a folder that cannot be written, all
     before anything runs.
     """
-    chosen = [choose(name) for name in chosen_names or names()]
+    chosen = with_files([choose(name) for name in chosen_names or names()], data)
     if full and not any(reproduction.has_full for reproduction in chosen):
         larger = ", ".join(name for name in names() if find(name).has_full)
         raise BentpipeError(f"--full: none of these has a larger set of runs; {larger} has")
@@ -101,7 +103,8 @@ def run_and_print(
     }
     outcomes = []
     for reproduction in chosen:
-        total = sum(len(job.seeds) for job in reproduction.plan(full).values())
+        plan = reproduction.possible(reproduction.plan(full))
+        total = sum(len(job.seeds) for job in plan.values())
         with late_progress(reproduction.name, total) as progress:
             keep = folders.get(reproduction.name) if full and reproduction.has_full else None
             outcome = reproduction.run(
@@ -125,6 +128,19 @@ def run_and_print(
     where = f"Tables and plots are in {out}." if out else "--out DIR keeps tables and plots."
     show(f"{where} `bentpipe papers explain ID`: one statement. {rest}".rstrip())
     return all(outcome.complete for outcome in outcomes)
+
+
+def with_files(chosen: Sequence[Reproduction], folder: Path | None) -> list[Reproduction]:
+    """The reproductions with the folder of measured files, for those that read some.
+
+    `BentpipeError` if none of them does, or if a file is missing.
+    """
+    if folder is None:
+        return list(chosen)
+    if not any(one.files.sources for one in chosen):
+        reading = ", ".join(name for name in names() if find(name).files.sources)
+        raise BentpipeError(f"--data: none of these reads measured files; {reading} does")
+    return [one.with_files(folder) if one.files.sources else one for one in chosen]
 
 
 def announce(sentence: str) -> None:

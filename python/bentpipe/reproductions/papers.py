@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.reproductions.command import choose, writable
+from bentpipe.reproductions.command import choose, with_files, writable
 from bentpipe.reproductions.reproduction import names, save
 
 if TYPE_CHECKING:
@@ -115,18 +115,21 @@ def papers(
     full: bool = False,
     workers: int | None = None,
     out: str | PathLike[str] | None = None,
+    data: str | PathLike[str] | None = None,
     progress: Callable[[int], object] | None = None,
 ) -> Papers:
     """Reproduce papers and compare each published value, as `bentpipe papers run` does.
 
     `chosen` are names of `bentpipe papers list`, by default all, which takes minutes. `full` runs
     the larger set of those that have one. With `out`, tables and plots are written to this folder.
+    `data` is a folder with measured files, for those that read some, such as `leo`.
 
     `progress` is called with the number of finished runs of a paper. `BentpipeError` for a name
-    that does not exist, before anything runs. Ctrl-C returns what is complete, with `complete`
-    false.
+    or a file that does not exist, before anything runs. Ctrl-C returns what is complete, with
+    `complete` false.
     """
-    reproductions = [choose(name) for name in chosen or names()]
+    found = [choose(name) for name in chosen or names()]
+    reproductions = with_files(found, None if data is None else Path(data))
     folder = None if out is None else Path(out)
     places = {one.name: writable(folder / one.name) for one in reproductions if folder}
     outcomes = []

@@ -117,7 +117,8 @@ class Publication:
 
     `repetitions`: the number of runs behind each published value. The spread of as many runs is
     what a measured mean is compared with. `short` is a short title for tables. `conditions` are
-    columns of which the README has a table.
+    columns of which the README has a table. `files` are measured files that are not in the package,
+    with their sources.
     """
 
     title: str
@@ -125,6 +126,7 @@ class Publication:
     repetitions: int = 1
     short: str = ""
     conditions: Sequence[str] = ()
+    files: Mapping[str, str] = field(default_factory=dict)
     values: dict[str, Value] = field(default_factory=dict)
     statements: dict[str, Statement] = field(default_factory=dict)
 
@@ -138,6 +140,7 @@ def read(path: Traversable) -> Publication:
         repetitions=content.get("repetitions", 1),
         short=content.get("short", ""),
         conditions=content.get("conditions", ()),
+        files=content.get("files", {}),
     )
     for table in content["table"]:
         for value in values_of(table, content.get("labels", {})):

@@ -4,7 +4,8 @@ The numbers of the present reading in `trials.json`, which reasons quote, are up
 
     python -m bentpipe.reproductions.readme DIR
 
-`DIR` is a folder of `bentpipe papers run --out DIR` with all papers. The text between the markers
+`DIR` is a folder of `bentpipe papers run --out DIR` with all papers and with `--data`, which some
+of them need. The text between the markers
 `<!-- results of NAME -->` and `<!-- end of results -->` is replaced: the statements in the README
 of each reproduction, the downloads of ADaLR in that of the project, and the counts of all papers in
 docs/reproductions.md.

@@ -15,6 +15,7 @@ from typing import TYPE_CHECKING, Any
 import bentpipe
 from bentpipe.errors import OutputError
 from bentpipe.reproductions import kept
+from bentpipe.reproductions.files import Files
 from bentpipe.reproductions.judgement import (
     NOT_MEASURED,
     Judged,
@@ -40,11 +41,15 @@ ROWS = "rows.json"
 
 @dataclass(frozen=True)
 class Job:
-    """A scenario of `scenarios/` with overrides, run once for each seed."""
+    """A scenario of `scenarios/` with overrides, run once for each seed.
+
+    `files` are the measured files that the scenario reads.
+    """
 
     scenario: str
     sets: tuple[str, ...] = ()
     seeds: Sequence[int] = (1,)
+    files: Sequence[str] = ()
 
     def with_sets(self, *sets: str) -> Job:
         """The job with further overrides."""
@@ -95,11 +100,15 @@ class Outcome:
 
 @dataclass(frozen=True)
 class Reproduction:
-    """One paper. `plan`, `measure` and `plots` are the functions of its module `experiments`."""
+    """One paper. `plan`, `measure` and `plots` are the functions of its module `experiments`.
+
+    `files` are the measured files that it reads, with the folder of the user if there is one.
+    """
 
     name: str
     folder: Traversable
     publication: Publication
+    files: Files
 
     def function(self, name: str) -> Callable[..., Any]:
         """A function of the reproduction's module."""
@@ -128,6 +137,14 @@ class Reproduction:
         plan: Plan = self.function("plan")(**larger)
         return plan
 
+    def possible(self, plan: Plan) -> dict[str, Job]:
+        """The jobs of a plan whose measured files are there."""
+        return {name: job for name, job in plan.items() if self.files.has(job.files)}
+
+    def with_files(self, folder: Path) -> Reproduction:
+        """The reproduction with a folder of measured files; `BentpipeError` if one is missing."""
+        return replace(self, files=self.files.in_folder(folder))
+
     def trials(self) -> Mapping[str, Plan]:
         """Other readings that were tried: the jobs that each of them changes."""
         trials: Mapping[str, Plan] = self.function("trials")()
@@ -147,7 +164,7 @@ class Reproduction:
         this folder, and those that are there already are not run. `announce` then gets a sentence
         on the time that the others take.
         """
-        plan = self.plan(full)
+        plan = self.possible(self.plan(full))
         if keep:
             folder = kept.Folder(keep)
             done = kept.run_all(self.scenarios(plan), folder, workers, progress, announce)
@@ -187,17 +204,27 @@ class Reproduction:
         return names, jobs
 
     def scenarios(self, plan: Plan) -> dict[str, tuple[bentpipe.Scenario, Sequence[int]]]:
-        """Scenario and seeds of every job. Reading the scenarios checks them."""
-        with resources.as_file(self.folder / "scenarios") as folder:
+        """Scenario and seeds of every job whose files are there.
+
+        Reading the scenarios checks them.
+        """
+        possible = self.possible(plan)
+        names = [name for job in possible.values() for name in job.files]
+        with (
+            resources.as_file(self.folder / "scenarios") as folder,
+            self.files.beside(folder, names) as place,
+        ):
             return {
-                name: (bentpipe.Scenario.load(folder / job.scenario, job.sets), job.seeds)
-                for name, job in plan.items()
+                name: (bentpipe.Scenario.load(place / job.scenario, job.sets), job.seeds)
+                for name, job in possible.items()
             }
 
     def rows(self, results: Results, complete: bool) -> list[Row]:
         """Compare all values that `results` provide. A value without measurement has a note."""
         by_id: dict[str, list[Measured]] = {}
-        measurements: Iterable[Measured] = self.function("measure")(results)
+        measure = self.function("measure")
+        more = {"files": self.files} if "files" in signature(measure).parameters else {}
+        measurements: Iterable[Measured] = measure(results, **more)
         try:
             for measured in measurements:
                 by_id.setdefault(measured.id, []).append(measured)
@@ -244,7 +271,8 @@ def find(name: str) -> Reproduction:
     if name not in names():
         raise KeyError(name)
     folder = resources.files("bentpipe.reproductions") / name
-    return Reproduction(name, folder, read(folder / "published.toml"))
+    publication = read(folder / "published.toml")
+    return Reproduction(name, folder, publication, Files(publication.files))
 
 
 def names() -> list[str]:
@@ -289,6 +317,7 @@ def write(outcome: Outcome, folder: Path) -> None:
         "bentpipe": bentpipe.__version__,
         "title": outcome.reproduction.publication.title,
         "authors": outcome.reproduction.publication.authors,
+        "scenarios": len(outcome.results),
         "runs": sum(map(len, outcome.results.values())),
         "full": outcome.full,
         "rows": rows[KEY],

@@ -1,21 +1,23 @@
 """Measures the trials of other readings, for the numbers in the texts of `readings.toml`.
 
-    python -m bentpipe.reproductions.trials [PAPER...]
+    python -m bentpipe.reproductions.trials [--data DIR] [PAPER...]
 
 `trials` of a reproduction's module `experiments` has for each trial the jobs of the plan that it
 changes. The command runs the plan and then each trial, with all seeds, and writes `trials.json` of
-the reproduction. That takes minutes. The file also has the judgements of the present reading; when
-these change, the trials are measured again (a test demands it). `readme` updates the numbers of the
-present reading alone.
+the reproduction. That takes minutes. Reproductions that read measured files need their folder, with
+`--data`. The file also has the judgements of the present reading; when these change, the trials are
+measured again (a test demands it). `readme` updates the numbers of the present reading alone.
 """
 
 from __future__ import annotations
 
 import json
-import sys
+from argparse import ArgumentParser
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.errors import BentpipeError
+from bentpipe.reproductions.command import with_files
 from bentpipe.reproductions.judgement import COLUMNS, statements, summarise
 from bentpipe.reproductions.readings import PRESENT, TRIALS
 from bentpipe.reproductions.reproduction import find, names
@@ -83,12 +85,22 @@ def as_text(found: Mapping[str, dict[str, Any]]) -> str:
     return "{\n" + ",\n".join(trials) + "\n}\n"
 
 
-def main(chosen: Sequence[str]) -> None:
-    """Measure and write the numbers of the chosen reproductions, by default of all."""
-    for name in chosen or names():
-        text = as_text(measure(find(name)))
-        (Path(__file__).parent / name / TRIALS).write_text(text, encoding="utf-8")
+def main(chosen: Sequence[str], data: Path | None) -> None:
+    """Measure and write the numbers of the chosen reproductions, by default of all.
+
+    `BentpipeError` without the folder of measured files that one of them reads.
+    """
+    found = [find(name) for name in chosen or names()]
+    if data is None and (reading := [one.name for one in found if one.files.sources]):
+        raise BentpipeError(f"--data: expected the folder with the files of {', '.join(reading)}")
+    for one in with_files(found, data):
+        text = as_text(measure(one))
+        (Path(__file__).parent / one.name / TRIALS).write_text(text, encoding="utf-8")
 
 
 if __name__ == "__main__":
-    main(sys.argv[1:])
+    arguments = ArgumentParser(prog="python -m bentpipe.reproductions.trials")
+    arguments.add_argument("papers", nargs="*")
+    arguments.add_argument("--data", type=Path)
+    given = arguments.parse_args()
+    main(given.papers, given.data)

@@ -1,0 +1,1 @@
+"""Published and measured results of paths over low orbits."""

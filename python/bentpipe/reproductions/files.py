@@ -14,7 +14,6 @@ from tempfile import TemporaryDirectory
 from typing import TYPE_CHECKING
 
 from bentpipe.errors import BentpipeError
-from bentpipe.traces.formats import content
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
@@ -44,6 +43,8 @@ class Files:
 
     def text(self, name: str) -> str:
         """The content of a file; `FileNotFoundError` or `TraceError` if it cannot be read."""
+        from bentpipe.traces.formats import content
+
         return content(self.path(name))
 
     def has(self, names: Iterable[str]) -> bool:

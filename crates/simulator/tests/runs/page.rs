@@ -287,3 +287,16 @@ fn sessions_of_drawn_pages_differ_from_one_another() {
     main.dedup();
     assert!(main.len() > pages.len() * 9 / 10, "{} of {}", main.len(), pages.len());
 }
+
+#[test]
+fn no_load_begins_after_the_stop_even_if_one_was_due_during_the_last_load() {
+    let page =
+        r#"objects = [{ name = "one", bytes = "900B" }], pages = "unlimited", interval = "40ms""#;
+    let stop = |stop: &str| {
+        scenario("", page).replace("controller", &format!("stop = \"{stop}\"\ncontroller"))
+    };
+    let loads = |text: &str| numbers(&run(text), "page_loads", "start_s").len();
+    assert_eq!(loads(&stop("1ms")), 1);
+    // A load takes three round trips and more, so the second one begins as the first one ends.
+    assert_eq!(loads(&stop("2s")), 2);
+}

@@ -154,7 +154,7 @@ impl Loader {
                     self.lines[line].answer(context, &self.page, object);
                 }
                 Event::Computed(object) => self.computed(context, object),
-                Event::Load if self.is_loading() => self.next_is_due = true,
+                Event::Load if self.is_loading() => self.next_is_due = self.has_more(),
                 Event::Load if self.has_more() => self.load(context),
                 Event::Load => {}
             }

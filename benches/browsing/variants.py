@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 import statistics
 import subprocess
 import sys
@@ -105,12 +106,15 @@ def measure(variant: Variant, loads: int, folder: Path) -> list[float]:
         *(sys.executable, LOADER, "--http", variant.http, "--loads", loads),
         *("--key", server.key_hash(folder), "--server", "server", "--out", out),
     ]
+    # The loader imports this package.
+    searched = [str(Path(__file__).parents[1]), os.environ.get("PYTHONPATH", "")]
     done = subprocess.run(
         [
             *map(str, shell),
             *("--serve", "server", server.command(folder, variant.http), "--"),
             *map(str, loader),
         ],
+        env=os.environ | {"PYTHONPATH": os.pathsep.join(filter(None, searched))},
         stderr=subprocess.PIPE,
         text=True,
         check=False,

@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Delays of other emulators of low orbits beside those of Bentpipe; see docs/emulators.md.
+"""Delays of other emulators of low orbits, compared with Bentpipe's; see docs/emulators.md.
 
     emulated_delays.py --starrynet FOLDER      a checkout of SpaceNetLab/StarryNet
     emulated_delays.py --leoreplayer FOLDER    its example `no_PEP`, of erha12138/LeoCC
@@ -58,11 +58,11 @@ class Extra:
     sent_ms: np.ndarray
     delay_ms: np.ndarray
 
-    def beside(self, trace_ms: np.ndarray, start_ms: float) -> np.ndarray:
+    def less(self, trace_ms: np.ndarray, start_ms: float) -> np.ndarray:
         """Delays less those of a trace, whose time `start_ms` is that of the first packet."""
         rows = ((self.sent_ms + start_ms) / DELAY_STEP_MS).astype(int)
-        less: np.ndarray = self.delay_ms - trace_ms[np.minimum(rows, len(trace_ms) - 1)]
-        return less
+        added: np.ndarray = self.delay_ms - trace_ms[np.minimum(rows, len(trace_ms) - 1)]
+        return added
 
     def overtaken(self) -> float:
         """Share of packets that a packet sent later overtook."""
@@ -165,8 +165,8 @@ def compare_leoreplayer(folder: Path) -> None:
     inner, outer = (packets(folder / "data" / f"{name}.pcap") for name in ("inner", "outer"))
     acks, segments = matched(outer, inner, data=False), matched(inner, outer, data=True)
     starts = range(0, LATEST_START_MS, DELAY_STEP_MS)
-    start = min(starts, key=lambda one: spread(acks.beside(trace_ms, one)))
-    extra = np.quantile(acks.beside(trace_ms, start), [0.5, 0.95])
+    start = min(starts, key=lambda one: spread(acks.less(trace_ms, one)))
+    extra = np.quantile(acks.less(trace_ms, start), [0.5, 0.95])
     print(f"LeoReplayer, {len(acks.sent_ms)} ACKs and {len(segments.sent_ms)} segments")
     print(f"  the ACKs fit its delays best from {start / 1e3:.2f} s on")
     print(f"  {extra[0]:.2f} ms later than its file says (median), {extra[1]:.2f} ms (95 %)")
@@ -178,7 +178,7 @@ def compare_leoreplayer(folder: Path) -> None:
 
 
 def main() -> None:
-    """Compare with those that are named."""
+    """Compare Bentpipe with the programs whose folders are given."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--starrynet", type=Path, metavar="FOLDER")
     parser.add_argument("--leoreplayer", type=Path, metavar="FOLDER")

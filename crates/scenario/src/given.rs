@@ -210,10 +210,10 @@ fn files_of_orbit(folder: &FilePath, orbit: &FilePath) -> Vec<String> {
     let mut names = Vec::new();
     let text = std::fs::read_to_string(folder.join(orbit)).unwrap_or_default();
     let Ok(mut tree) = Tree::parse(&text) else { return names };
-    let beside = orbit.parent().unwrap_or(FilePath::new(""));
+    let its_folder = orbit.parent().unwrap_or(FilePath::new(""));
     each_file(&mut tree, &crate::orbit::schema(), &mut |tree, _| {
         if let Value::String(name) = &tree.value {
-            names.push(beside.join(name).to_string_lossy().into_owned());
+            names.push(its_folder.join(name).to_string_lossy().into_owned());
         }
     });
     names

@@ -1,7 +1,7 @@
 """HTTP archives (HAR 1.2) as pages.
 
 An entry becomes an object. Its dependency is the initiator that the browser has noted (`_initiator`
-of Chromium): the object with the URL that asked for it. Without one it is a guess: the document,
+of Chromium): the object whose URL the archive names. Without one it is a guess: the document,
 script or style that had arrived last before the request. If the request came before the dependency
 had arrived, it waits for the first byte. The time between is a delay, because an archive does not
 say what the browser computed. Two more dependencies are found by times:
@@ -82,7 +82,7 @@ class Object:
     kind: str
     bytes: int
     start_ms: float
-    """Time at which the page asked for it."""
+    """Time of the request, before it waited for a connection."""
     sent_ms: float
     """Time at which its request left the browser."""
     first_ms: float

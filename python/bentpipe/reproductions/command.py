@@ -89,8 +89,8 @@ def run_and_print(
 ) -> bool:
     """Run papers in turn, print and save their rows; true if all are complete.
 
-    With `full`, run the larger set of those that have one. `data` is the folder with measured files
-    of those that read some. Raises `BentpipeError` for an unknown paper, if none has a larger set
+    With `full`, run the larger set of papers that have one. `data` is a folder with measured files,
+    for papers that read some. Raises `BentpipeError` for an unknown paper, if none has a larger set
     or reads files, or if one is missing, and `OutputError` for a folder that cannot be written, all
     before anything runs.
     """

@@ -121,7 +121,7 @@ def papers(
     """Reproduce papers and compare each published value, as `bentpipe papers run` does.
 
     `chosen` are names of `bentpipe papers list`, by default all, which takes minutes. `full` runs
-    the larger set of those that have one. With `out`, tables and plots are written to this folder.
+    the larger set of papers that have one. With `out`, tables and plots are written to this folder.
     `data` is a folder with measured files, for those that read some, such as `leo`.
 
     `progress` is called with the number of finished runs of a paper. `BentpipeError` for a name

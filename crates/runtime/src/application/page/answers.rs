@@ -16,8 +16,8 @@ const FRAME_HEADER: u64 = 9;
 
 /// The priority of an answer.
 ///
-/// Smaller ones go first: those with a smaller urgency, and within it those that are not
-/// incremental.
+/// The order of answers: by urgency, smaller first, and at equal urgency answers that are not
+/// incremental before those that are (RFC 9218 section 10).
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
 pub(super) struct Priority {
     pub urgency: u8,

@@ -328,7 +328,7 @@ impl Loader {
     }
 }
 
-/// For each object of a page those that wait for it, and the number of the condition.
+/// The objects that wait for each object of a page, each with the number of its condition.
 fn dependents(page: &Page) -> Arc<[Vec<(usize, usize)>]> {
     let mut dependents = vec![Vec::new(); page.objects.len()];
     for (number, object) in page.objects.iter().enumerate() {

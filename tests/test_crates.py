@@ -92,3 +92,13 @@ def test_a_registry_would_take_all_packages_as_they_compile_from_their_files() -
     done = cargo("publish", "--dry-run", "--workspace", "--allow-dirty", "--locked")
     assert done.returncode == 0, done.stderr
     assert done.stderr.count("aborting upload due to dry run") == len(published())
+
+
+def test_every_package_with_its_own_profile_exists() -> None:
+    """Cargo only warns about other names, and then optimises what costs time and gains nothing."""
+    with (ROOT / "Cargo.toml").open("rb") as file:
+        profiles = tomllib.load(file)["profile"].values()
+    with (ROOT / "Cargo.lock").open("rb") as file:
+        exist = {package["name"] for package in tomllib.load(file)["package"]}
+    named = {name for profile in profiles for name in profile.get("package", {})}
+    assert named - {"*"} <= exist

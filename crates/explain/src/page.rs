@@ -18,7 +18,11 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
             Some(_) if key == "key_share" => "x25519mlkem768, and x25519 with TLS 1.2".to_owned(),
             Some(_) => "2600B, none in a resumed session".to_owned(),
         },
-        "dns" => "0s, the names are known".to_owned(),
+        "dns" => match page.is_some_and(|page| page.has_remote_resolver) {
+            true => "0s, the resolver answers at once".to_owned(),
+            false => "0s, the names are known".to_owned(),
+        },
+        "resolver" => "terminal".to_owned(),
         "connections" => connections(page),
         "request" => page.map_or_else(none, |page| headers(page.request)),
         "header" => page.map_or_else(none, |page| headers(page.header)),

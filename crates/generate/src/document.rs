@@ -340,7 +340,9 @@ const OF_TCP_LINKS: [&str; 2] = ["mtu", "header_compression"];
 /// refused.
 fn separate(json: &mut Json, dice: &mut Dice) {
     let entries = |key: &str| json[key].as_array().into_iter().flatten();
-    let has_other = entries("flow").any(|flow| other_tables().any(|table| has_table(flow, table)))
+    let queries_names = |flow: &Json| flow["traffic"]["page"]["resolver"] == "remote";
+    let has_other = entries("flow")
+        .any(|flow| queries_names(flow) || other_tables().any(|table| has_table(flow, table)))
         || entries("node").any(|node| drawn_over_quic(&node["proxy"]).is_some());
     let reads_tcp = entries("node").any(|node| !node["middlebox"].is_null())
         || entries("link").any(|link| {
@@ -354,6 +356,9 @@ fn separate(json: &mut Json, dice: &mut Dice) {
         for flow in json["flow"].as_array_mut().into_iter().flatten() {
             if let Some(table) = flow.get_mut("transport") {
                 other_tables().for_each(|protocol| take(table, protocol));
+            }
+            if let Some(page) = flow.pointer_mut("/traffic/page") {
+                take(page, "resolver");
             }
         }
         for node in json["node"].as_array_mut().into_iter().flatten() {

@@ -323,9 +323,15 @@ impl Flow {
         self.hosts.as_ref().map_or(&self.transport, |hosts| &hosts.written)
     }
 
-    /// Returns true if all its connections are of TCP, or of SCPS-TP, which is one.
+    /// Returns true if all its packets are of TCP, or of SCPS-TP, which is one.
     pub fn has_tcp_only(&self) -> bool {
-        self.transport.is_tcp() && self.other_end().is_none()
+        self.transport.is_tcp() && self.other_end().is_none() && !self.queries_names()
+    }
+
+    /// Returns true if its application sends queries for names, in packets of UDP between its
+    /// hosts.
+    pub fn queries_names(&self) -> bool {
+        self.traffic.page().is_some_and(|page| page.has_remote_resolver)
     }
 
     /// Returns true if some of its data may be missing at the end.

@@ -23,7 +23,7 @@ use std::os::fd::{AsFd, BorrowedFd, OwnedFd};
 use ::quic::{Logs, Maker};
 use network::{FlowId, Schedule};
 use nix::cmsg_space;
-use runtime::{EndpointId, Ends, Pair, Side, address};
+use runtime::{End, EndpointId, Ends, Pair, Side, address};
 use rustix::event::epoll::{self, EventData, EventFlags};
 use rustix::io::{Errno, ioctl_fionread};
 use rustix::net::{
@@ -213,6 +213,16 @@ impl<'a> Sockets<'a> {
             _ => self.open_quic(flow, pair),
         };
         opened.doing(|| format!("connect to {to}")).map_err(|error| (pair, error))?;
+        Ok(pair)
+    }
+
+    /// Opens ends of UDP between the hosts of a flow, for packets besides those of its connections.
+    pub(crate) fn open_datagrams(&mut self, flow: FlowId) -> Result<Pair, (Pair, KernelError)> {
+        let pair = self.ends.open(flow, End::NO_LEG);
+        let sides = [Side::Sender, Side::Receiver];
+        self.endpoints.extend(sides.map(|side| Endpoint::new(flow, &Carrier::Udp, side)));
+        let opened = self.open_udp(flow, pair).doing(|| "open sockets of a lookup".to_owned());
+        opened.map_err(|error| (pair, error))?;
         Ok(pair)
     }
 

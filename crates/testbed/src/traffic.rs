@@ -353,6 +353,16 @@ struct Totals {
     window: u32,
 }
 
+impl Hosts<'_> {
+    /// A pair of ends, with a note if the machine refused it.
+    fn opened(&mut self, opened: Result<Pair, (Pair, KernelError)>) -> Pair {
+        opened.unwrap_or_else(|(pair, error)| {
+            self.failed.get_or_insert(error);
+            pair
+        })
+    }
+}
+
 /// The connections of one flow, as its application acts on them.
 struct FlowConnections<'h, 'a> {
     hosts: &'h mut Hosts<'a>,
@@ -361,13 +371,13 @@ struct FlowConnections<'h, 'a> {
 
 impl Connections for FlowConnections<'_, '_> {
     fn open(&mut self) -> Pair {
-        match self.hosts.sockets.open(self.flow) {
-            Ok(pair) => pair,
-            Err((pair, error)) => {
-                self.hosts.failed.get_or_insert(error);
-                pair
-            }
-        }
+        let opened = self.hosts.sockets.open(self.flow);
+        self.hosts.opened(opened)
+    }
+
+    fn open_datagrams(&mut self) -> Pair {
+        let opened = self.hosts.sockets.open_datagrams(self.flow);
+        self.hosts.opened(opened)
     }
 
     fn write(&mut self, endpoint: EndpointId, bytes: u64) {

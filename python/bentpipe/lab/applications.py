@@ -56,6 +56,7 @@ KEYS = (
     Key("page", "tls", "TLS"),
     Key("page", "resumption", "Kept from an earlier connection"),
     Key("page", "dns", "Lookup of a name", ("20ms", "50ms", "100ms", "500ms", "1s")),
+    Key("page", "resolver", "Resolver"),
     Key("video", "rule", "Rule for bit rates"),
     Key("video", "buffer", "Buffer of the player", ("8s", "12s", "25s", "40s", "60s")),
     Key("video", "segment", "Segment of the video", ("1s", "2s", "4s", "6s", "10s")),

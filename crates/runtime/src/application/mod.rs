@@ -58,6 +58,9 @@ pub trait Connections {
     /// Number of times that the window of an endpoint started again after idle time; `None` where
     /// its transport does not count them.
     fn window_restarts(&self, endpoint: EndpointId) -> Option<u32>;
+    /// Opens a pair of ends of UDP between the hosts of the flow, for packets besides those of its
+    /// connections: lookups of names. Proxies let them pass, and totals of the flow leave them out.
+    fn open_datagrams(&mut self) -> Pair;
     /// Datagrams of an endpoint, if its protocol has no stream of bytes. The application is called
     /// when some have arrived.
     fn datagrams(&mut self, endpoint: EndpointId) -> Option<&mut dyn Datagrams>;
@@ -70,12 +73,20 @@ struct Context<'a> {
     now: Time,
     connections: &'a mut dyn Connections,
     pairs: &'a mut Vec<Pair>,
+    lookups: &'a mut Vec<Pair>,
 }
 
 impl Context<'_> {
     fn open(&mut self) -> Pair {
         let pair = self.connections.open();
         self.pairs.push(pair);
+        pair
+    }
+
+    /// Opens the ends of a lookup of a name.
+    fn open_lookup(&mut self) -> Pair {
+        let pair = self.connections.open_datagrams();
+        self.lookups.push(pair);
         pair
     }
 }
@@ -167,6 +178,8 @@ pub struct Application {
     pub aborted: Option<AbortCause>,
     /// Its connections, in the order in which they were opened.
     pub pairs: Vec<Pair>,
+    /// The ends of its lookups of names, if their packets are on the path.
+    lookups: Vec<Pair>,
     stopped: bool,
     endless: bool,
     kind: Kind,
@@ -210,6 +223,7 @@ impl Application {
             aborted: None,
             stopped: false,
             pairs: Vec::new(),
+            lookups: Vec::new(),
             endless: endless && flow.stop.is_none(),
             kind,
         }
@@ -246,13 +260,15 @@ impl Application {
         }
         let is_over = self.is_over();
         if let Kind::Sessions(sessions) = &mut self.kind {
-            let mut context = Context { now, connections, pairs: &mut self.pairs };
+            let (pairs, lookups) = (&mut self.pairs, &mut self.lookups);
+            let mut context = Context { now, connections, pairs, lookups };
             if !is_over && sessions.on_timer(&mut context, self.stop) {
                 self.finished = Some(now);
             }
             return;
         }
-        let mut context = Context { now, connections, pairs: &mut self.pairs };
+        let (pairs, lookups) = (&mut self.pairs, &mut self.lookups);
+        let mut context = Context { now, connections, pairs, lookups };
         if self.stop.is_none_or(|stop| now < stop) {
             match &mut self.kind {
                 Kind::Transfer(transfer) => transfer.start(&mut context),
@@ -285,7 +301,8 @@ impl Application {
             self.stopped = true;
             machine.stop();
         }
-        let mut context = Context { now, connections, pairs: &mut self.pairs };
+        let (pairs, lookups) = (&mut self.pairs, &mut self.lookups);
+        let mut context = Context { now, connections, pairs, lookups };
         if machine.on_timer(&mut context) {
             self.finished = Some(now);
         }
@@ -302,7 +319,8 @@ impl Application {
         if matches!(self.kind, Kind::Machine(_) | Kind::Sessions(_)) && self.is_over() {
             return connections.wake_at(endpoint, u64::MAX);
         }
-        let mut context = Context { now, connections, pairs: &mut self.pairs };
+        let (pairs, lookups) = (&mut self.pairs, &mut self.lookups);
+        let mut context = Context { now, connections, pairs, lookups };
         let done = match &mut self.kind {
             Kind::Transfer(transfer) => transfer.on_received(&mut context, endpoint),
             Kind::Browser(browser) => browser.on_received(&mut context, endpoint),

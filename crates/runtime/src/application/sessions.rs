@@ -58,6 +58,7 @@ pub(super) struct Sessions {
     is_stopped: bool,
     /// Number of the first of its connections.
     first_pair: usize,
+    first_lookup: usize,
 }
 
 impl Sessions {
@@ -68,8 +69,17 @@ impl Sessions {
         let mut drawn = Drawn::new(flow.sessions?, seed, number, flow.start);
         let next = drawn.draw();
         let flow = Flow { sessions: None, ..flow.clone() };
-        let (ends, is_stopped, first_pair) = (Time::NEVER, false, 0);
-        Some(Self { flow, drawn, entity, next, begun: Vec::new(), ends, is_stopped, first_pair })
+        Some(Self {
+            flow,
+            drawn,
+            entity,
+            next,
+            begun: Vec::new(),
+            ends: Time::NEVER,
+            is_stopped: false,
+            first_pair: 0,
+            first_lookup: 0,
+        })
     }
 
     /// The applications of all sessions that have begun.
@@ -116,7 +126,7 @@ impl Sessions {
         self.ends = context.now + length.max(Span::from_nanos(1));
         self.next = self.drawn.draw();
         self.is_stopped = false;
-        self.first_pair = context.pairs.len();
+        (self.first_pair, self.first_lookup) = (context.pairs.len(), context.lookups.len());
         let mut kind = Kind::of(&self.flow, self.entity);
         self.entity.session += 1;
         kind.begin_session(context);
@@ -131,8 +141,8 @@ impl Sessions {
         endpoint: EndpointId,
         stop: Option<Time>,
     ) -> bool {
-        let mut own = context.pairs[self.first_pair..].iter();
-        let is_own = own.any(|pair| endpoint == pair.sender || endpoint == pair.receiver);
+        let own = [&context.pairs[self.first_pair..], &context.lookups[self.first_lookup..]];
+        let is_own = own.into_iter().flatten().any(|pair| pair.has(endpoint));
         let Some(begun) = self.going_on().filter(|_| is_own) else {
             context.connections.wake_at(endpoint, u64::MAX);
             return false;

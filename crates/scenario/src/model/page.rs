@@ -23,8 +23,11 @@ pub struct Page {
     /// Messages of TLS before the first request; `None` sends requests in the clear. QUIC has a
     /// handshake of its own.
     pub tls: Option<Handshake>,
-    /// Time of the lookup of the name of an origin.
+    /// Time of the lookup of the name of an origin: of a local resolver from the need to the name,
+    /// of a remote one from the query to the answer.
     pub dns: Span,
+    /// True if the resolver is at the node `from`, so that queries and answers are packets of UDP.
+    pub has_remote_resolver: bool,
     /// Parallel connections to an origin with HTTP/1.1.
     pub connections: u32,
     /// Pages to load; `None` goes on until the run ends.

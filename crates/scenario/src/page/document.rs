@@ -46,10 +46,16 @@ pub(crate) struct Page {
     /// keys; chains with RSA keys have 3 to 5 kB.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1MB"))]
     pub certificates: Option<Bytes>,
-    /// Time of the lookup of an origin's name, once for each origin and page. Default: the names
-    /// are known. A resolver behind the satellite takes a round trip more.
+    /// Time of the lookup of an origin's name, once for each origin and page. With `resolver =
+    /// "remote"`, the time of the resolver from the query to the answer. Default: 0s. Without
+    /// `resolver` the names are then known.
     #[schemars(extend("x-maximum" = "1h"))]
     pub dns: Option<Span>,
+    /// Place of the resolver: `"terminal"`, at the node `to`, so a lookup takes `dns` and sends no
+    /// packets; `"remote"`, at the node `from`, so each lookup is a query and an answer over UDP,
+    /// which queue and can be lost. A query without an answer is sent again after 5 s, the default
+    /// of glibc (resolv.conf(5)). Default: `"terminal"`.
+    pub resolver: Option<Resolver>,
     /// Parallel connections to each origin with HTTP/1.1. Default: 6, as browsers have them.
     #[schemars(range(min = 1, max = 1000))]
     pub connections: Option<u32>,
@@ -225,6 +231,15 @@ words! {
         #[default]
         Hybrid = "x25519mlkem768",
         Classic = "x25519",
+    }
+}
+
+words! {
+    /// Place of the resolver of names.
+    Resolver {
+        #[default]
+        Terminal = "terminal",
+        Remote = "remote",
     }
 }
 

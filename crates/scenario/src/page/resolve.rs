@@ -10,7 +10,7 @@ use transport::Protocol;
 use units::{Bytes, Span};
 
 use super::document::{
-    Endless, HttpVersion, KeyShare, Model, Page as Written, PageFile, Pages, Resumption,
+    Endless, HttpVersion, KeyShare, Model, Page as Written, PageFile, Pages, Resolver, Resumption,
     TlsVersion, Visits,
 };
 use super::handshake;
@@ -62,6 +62,7 @@ pub(crate) fn resolve(
         http,
         tls: tls(written, http),
         dns: written.dns.unwrap_or_default(),
+        has_remote_resolver: written.resolver == Some(Resolver::Remote),
         connections: written.connections.unwrap_or(CONNECTIONS),
         pages: match written.pages {
             None => Some(1),
@@ -115,7 +116,8 @@ fn without_effect(written: &Written, http: Http, path: &Path) -> Vec<Problem> {
         resumption,
         key_share,
         certificates,
-        dns: _,
+        dns,
+        resolver,
         connections,
         request: _,
         header: _,
@@ -162,6 +164,8 @@ fn without_effect(written: &Written, http: Http, path: &Path) -> Vec<Problem> {
     let has_reading = model.is_some() && !is_single && interval.is_some();
     refuse(has_reading, "interval", "the model draws the time from one page to the next");
     refuse(is_single && visits.is_some(), "visits", "the page is loaded once");
+    let is_idle = *resolver == Some(Resolver::Terminal) && dns.is_none();
+    refuse(is_idle, "resolver", "names are known without `dns`");
     problems
 }
 

@@ -4,6 +4,11 @@ use crate::Scenario;
 
 /// The errors of a scenario with a page, one a line, without the place.
 fn errors(transport: &str, page: &str) -> Vec<String> {
+    errors_with("", transport, page)
+}
+
+/// The same with more keys of the link.
+fn errors_with(link: &str, transport: &str, page: &str) -> Vec<String> {
     let text = format!(
         r#"duration = "60s"
 [[node]]
@@ -15,6 +20,7 @@ between = ["a", "b"]
 rate = "10Mbit/s"
 delay = "300ms"
 queue = "unlimited"
+{link}
 [[flow]]
 from = "a"
 to = "b"
@@ -105,6 +111,11 @@ fn keys_without_effect_are_refused_with_the_reason() {
             ),
             ("site = \"news\", interval = \"5s\"", &["page.interval", "loaded once"]),
             ("site = \"news\", visits = \"warm\"", &["page.visits", "loaded once"]),
+            (
+                "site = \"news\", resolver = \"terminal\"",
+                &["page.resolver", "names are known without `dns`"],
+            ),
+            ("site = \"news\", resolver = \"remot\"", &["page.resolver", "\"remote\""]),
         ],
     );
     refused(
@@ -116,6 +127,19 @@ fn keys_without_effect_are_refused_with_the_reason() {
             ("site = \"news\", resumption = \"session\"", &["transport.zero_rtt"]),
         ],
     );
+}
+
+#[test]
+fn lookups_by_a_remote_resolver_are_refused_where_udp_is() {
+    let page = "site = \"news\", resolver = \"remote\"";
+    assert_eq!(errors("", page), Vec::<String>::new());
+    for link in ["mtu = 1400", "header_compression = \"ctcp\""] {
+        let errors = errors_with(link, "", page);
+        assert_eq!(errors.len(), 1, "{errors:?}");
+        for part in ["page.resolver", "\"terminal\"", "knows packets of TCP only"] {
+            assert!(errors[0].contains(part), "{part} is not in {}", errors[0]);
+        }
+    }
 }
 
 #[test]

@@ -253,13 +253,22 @@ pub(super) fn check_payload(mss: u32, headers: u16, transport: &Path, problems: 
 /// protocol.
 pub(super) fn check_network(scenario: &Scenario, entries: &[usize], problems: &mut Vec<Problem>) {
     let of_flow = |(entry, flow): (&usize, &Flow)| {
+        let path = Path::entry("flow", *entry);
+        let mismatch = |place: Path, protocol: Protocol| {
+            Problem::new(place.key("protocol"), "\"tcp\"", format!("{:?}", protocol.name()))
+        };
         if !flow.transport.is_tcp() {
-            return Some((flow.protocol(), Path::entry("flow", *entry).key("transport")));
+            return Some(mismatch(path.key("transport"), flow.protocol()));
         }
-        let (node, end) = flow.other_end()?;
-        Some((end.protocol(), Path::entry("node", node).key("proxy").key(end.side.key())))
+        if let Some((node, end)) = flow.other_end() {
+            let place = Path::entry("node", node).key("proxy").key(end.side.key());
+            return Some(mismatch(place, end.protocol()));
+        }
+        let place = path.key("traffic").key("page").key("resolver");
+        let is_udp = flow.queries_names();
+        is_udp.then(|| Problem::new(place, "\"terminal\"", "\"remote\", with packets of UDP"))
     };
-    let Some((protocol, place)) = entries.iter().zip(&scenario.flows).find_map(of_flow) else {
+    let Some(problem) = entries.iter().zip(&scenario.flows).find_map(of_flow) else {
         return;
     };
     let boxes = scenario.nodes.iter().filter(|node| node.middlebox.is_some());
@@ -269,8 +278,6 @@ pub(super) fn check_network(scenario: &Scenario, entries: &[usize], problems: &m
     let limited = scenario.links.iter().filter(|link| link.mtu != [None; 2]);
     let limited = limited.map(|link| format!("mtu of link {:?}", link.name));
     if let Some(found) = boxes.chain(compressed).chain(limited).next() {
-        let problem =
-            Problem::new(place.key("protocol"), "\"tcp\"", format!("{:?}", protocol.name()));
         problems.push(problem.because(format!("{found} knows packets of TCP only")));
     }
 }

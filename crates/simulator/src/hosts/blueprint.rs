@@ -1,8 +1,11 @@
 //! How the connections of a leg are made.
 
+use std::sync::Arc;
+
 use congestion::{Settings, Specification};
 use network::NodeId;
 use runtime::Side;
+use scenario::model::Transport;
 use units::Rate;
 use wire::IpVersion;
 
@@ -32,4 +35,26 @@ pub(crate) struct Blueprint {
     pub(crate) opener: Side,
     /// Addresses at `from` and at `to` of each path, if there are several.
     pub(crate) paths: Vec<[NodeId; 2]>,
+}
+
+impl Blueprint {
+    /// A pair of ends of UDP between the hosts of a flow with these legs.
+    pub(crate) fn of_datagrams(legs: &[Arc<Self>]) -> Self {
+        let (first, last) = (&legs[0], &legs[legs.len() - 1]);
+        let end = BlueprintEnd {
+            controller: Specification::unlimited(),
+            settings: Transport::Udp(Arc::default()).plan().controller(),
+            is_of_flow: false,
+            reader_rate: None,
+            shared: Shared::Udp,
+        };
+        Self {
+            ends: [end.clone(), end],
+            ip: first.ip,
+            from: first.from,
+            to: last.to,
+            opener: first.opener,
+            paths: Vec::new(),
+        }
+    }
 }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use network::{Fabric, FlowId};
-use runtime::{Connections, EndpointId, Pair};
+use runtime::{Connections, End, EndpointId, Pair};
 use scenario::model::Gateway;
 use transport::{Datagrams, Limit, Streams};
 use units::{Span, Time};
@@ -74,6 +74,11 @@ impl<C: Connection> Connections for FlowConnections<'_, C> {
         self.hosts.act_on(pair.end(opener.other())).connection.listen();
         self.hosts.act_on(pair.end(opener)).connection.connect();
         pair
+    }
+
+    fn open_datagrams(&mut self) -> Pair {
+        let blueprint = Blueprint::of_datagrams(self.blueprints);
+        self.hosts.open_pair(self.flow, End::NO_LEG, &blueprint, None, 0)
     }
 
     fn write(&mut self, endpoint: EndpointId, bytes: u64) {

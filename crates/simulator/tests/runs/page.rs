@@ -35,6 +35,9 @@ const ONE: &str = r#"objects = [{ name = "index", bytes = "1kB" }]"#;
 const TWO: &str =
     r#"objects = [{ name = "index", bytes = "1kB" }, { name = "image", bytes = "1kB" }]"#;
 
+/// A resolver behind the path.
+const REMOTE: &str = "resolver = \"remote\"";
+
 /// A number of the only row of a table.
 fn number(recording: &Recording, table: &str, column: &str) -> f64 {
     numbers(recording, table, column)[0]
@@ -83,6 +86,10 @@ fn loads_take_the_round_trips_of_their_critical_path_to_the_microsecond() {
         ("", format!("{TWO}, http = \"1.1\", tls = \"1.2\", dns = \"30ms\""), 5, 0.03),
         ("", format!("{TWO}, http = \"2\", tls = \"1.2\""), 5, 0.0),
         ("", format!("{TWO}, http = \"2\""), 4, 0.0),
+        ("", format!("{ONE}, http = \"1.1\", tls = \"off\", {REMOTE}"), 3, 0.0),
+        ("", format!("{TWO}, http = \"2\", {REMOTE}, dns = \"30ms\""), 5, 0.03),
+        (quic, format!("{TWO}, {REMOTE}, dns = \"30ms\""), 4, 0.03),
+        ("protocol = \"scps-tp\"", format!("{ONE}, tls = \"off\", {REMOTE}"), 3, 0.0),
     ];
     for (transport, page, round_trips, seconds) in cases {
         let recording = run(&scenario(transport, &page));
@@ -95,6 +102,90 @@ fn loads_take_the_round_trips_of_their_critical_path_to_the_microsecond() {
         let sum: f64 = PARTS.iter().map(|part| number(&recording, "page_loads", part)).sum();
         assert!((sum - load_s).abs() < 1e-9, "{name}: the parts are {sum}, the whole {load_s}");
         assert_eq!(recording.flows[0].pages[0].response_s, Some(load_s), "{name}");
+    }
+}
+
+#[test]
+fn lookups_are_packets_on_the_path_and_no_data_of_the_flow() {
+    let by = |keys: &str| run(&scenario("", &format!("{ONE}, tls = \"off\"{keys}")));
+    let (local, remote) = (by(", dns = \"600ms\""), by(&format!(", {REMOTE}")));
+    let [packets, of_remote] = [&local, &remote]
+        .map(|one| one.links.iter().map(|link| link.delivered_packets).sum::<u64>());
+    assert_eq!(of_remote - packets, 2, "a query and an answer");
+    let bytes = |one: &Recording, link: usize| one.links[link].delivered_bytes;
+    // Packets of IPv4.
+    assert_eq!(bytes(&remote, 0) - bytes(&local, 0), 175);
+    assert_eq!(bytes(&remote, 1) - bytes(&local, 1), 70);
+    assert_eq!(local.flows[0].bytes, remote.flows[0].bytes);
+    assert_eq!(local.flows[0].tcp(), remote.flows[0].tcp());
+    assert!((number(&remote, "page_loads", "dns_s") - ROUND_TRIP_S).abs() < 2e-6);
+}
+
+#[test]
+fn a_lost_query_or_answer_is_repeated_after_five_seconds() {
+    let page = format!("{ONE}, http = \"1.1\", tls = \"off\", {REMOTE}");
+    let text = scenario("", &page).replace("delay", "channel = { per = 0.4 }\ndelay");
+    let mut repeats = Vec::new();
+    for seed in 1..30 {
+        let dns_s = number(&run_with_seed(&text, seed), "page_loads", "dns_s");
+        if dns_s.is_nan() {
+            continue;
+        }
+        let losses = ((dns_s - ROUND_TRIP_S) / 5.0).round();
+        assert!((dns_s - ROUND_TRIP_S - 5.0 * losses).abs() < 2e-6, "{dns_s} s with seed {seed}");
+        repeats.push(losses);
+    }
+    // glibc gives up after the second query, and the browser begins again.
+    assert!([0.0, 1.0, 2.0].iter().all(|losses| repeats.contains(losses)), "{repeats:?}");
+}
+
+#[test]
+fn queries_for_which_a_queue_has_no_room_are_repeated() {
+    let images = (0..8).map(|number| {
+        format!("{{ name = \"i{number}\", bytes = \"1kB\", origin = \"o{number}\" }}")
+    });
+    let images: Vec<_> = images.collect();
+    let objects =
+        format!("objects = [{{ name = \"index\", bytes = \"1kB\" }}, {}]", images.join(", "));
+    // A query takes 10 ms to send.
+    let narrow = "delay = \"300ms\"\nbackward = { rate = \"56kbit/s\", queue = { packets = 3 } }";
+    let page = format!("{objects}, tls = \"off\", {REMOTE}");
+    let text = scenario("", &page).replace("delay = \"300ms\"", narrow);
+    let recording = run(&text);
+    assert!(recording.links[1].dropped_packets >= 4, "{}", recording.links[1].dropped_packets);
+    let known = numbers(&recording, "page_objects", "known_s");
+    let requests = numbers(&recording, "page_objects", "request_s");
+    let waits = known.iter().zip(&requests).skip(1).map(|(known, request)| request - known);
+    let late = waits.clone().filter(|wait| *wait > 5.0).count();
+    assert_eq!(
+        late,
+        4,
+        "one is sent, three wait, and four are lost: {:?}",
+        waits.collect::<Vec<_>>()
+    );
+}
+
+#[test]
+fn lookups_cross_a_split_proxy_and_belong_to_their_session() {
+    let page = format!("{ONE}, http = \"1.1\", tls = \"off\", {REMOTE}");
+    let split = scenario("", &page).replace(
+        "[[link]]\nbetween = [\"server\", \"browser\"]",
+        "[[node]]\nname = \"gateway\"\nproxy = { satellite = { towards = [\"browser\"] } }\n\
+         [[link]]\nbetween = [\"server\", \"gateway\"]\nrate = \"320Gbit/s\"\n\
+         delay = \"10ms\"\nqueue = \"unlimited\"\n\
+         [[link]]\nbetween = [\"gateway\", \"browser\"]",
+    );
+    let recording = run(&split);
+    let dns_s = number(&recording, "page_loads", "dns_s");
+    assert!((dns_s - ROUND_TRIP_S - 0.02).abs() < 2e-6, "{dns_s}");
+
+    let sessions = "sessions = { length = \"20s\", pause = \"5s\" }\ncontroller";
+    let text = scenario("", &page).replace("duration = \"60s\"", "duration = \"10min\"");
+    let recording = run(&text.replace("controller", sessions));
+    let loads = numbers(&recording, "page_loads", "dns_s");
+    assert!(loads.len() > 1, "{loads:?}");
+    for dns_s in loads {
+        assert!((dns_s - ROUND_TRIP_S).abs() < 2e-6, "{dns_s}");
     }
 }
 

@@ -35,8 +35,8 @@ pub(super) struct Load {
     pub page: Arc<Page>,
     pub start: Time,
     pub objects: Vec<Object>,
-    /// Times of the lookup of each origin's name.
-    pub lookups: Vec<Option<(Time, Time)>>,
+    /// Start of the lookup of each origin's name, and its end, once that is known.
+    pub lookups: Vec<Option<(Time, Option<Time>)>>,
     /// Connections that it has used.
     pub lines: Vec<Set>,
     /// Time of the last thing that was loaded or computed, once nothing is missing.

@@ -9,6 +9,7 @@ mod answers;
 mod line;
 mod load;
 mod path;
+mod resolver;
 mod table;
 
 use std::cmp::Reverse;
@@ -23,6 +24,7 @@ use super::machine::{Driver, Entity};
 use super::{Context, EndpointId};
 use line::{Happened, Line};
 use load::{Load, Set};
+use resolver::{Found, Lookups};
 
 /// The browser and the servers.
 #[derive(Clone, Debug)]
@@ -37,6 +39,7 @@ pub(super) struct Loader {
     events: BinaryHeap<Reverse<(Time, u64, Event)>>,
     entries: u64,
     origins: Vec<Origin>,
+    lookups: Lookups,
     lines: Vec<Line>,
     /// For each connection its number in the load; `None` before its first request there.
     used: Vec<Option<usize>>,
@@ -63,6 +66,10 @@ struct Drawn {
 enum Event {
     /// The name of an origin is known.
     Known(usize),
+    /// The query of a lookup is due.
+    Query(u64),
+    /// A resolver has the answer of a lookup.
+    Resolved(u64),
     /// An object is needed.
     Needed(usize),
     /// A server has the answer for an object, on a connection.
@@ -95,6 +102,7 @@ impl Loader {
             events: BinaryHeap::new(),
             entries: 0,
             origins: vec![Origin::default(); page.origins.len()],
+            lookups: Lookups::default(),
             lines: Vec::new(),
             used: Vec::new(),
             loads: Vec::new(),
@@ -145,10 +153,13 @@ impl Loader {
             }
             self.events.pop();
             match event {
-                Event::Known(origin) => {
-                    self.origins[origin].is_known = true;
-                    self.dispatch(context, origin);
+                Event::Known(origin) => self.know(context, origin),
+                Event::Query(lookup) => {
+                    if let Some(at) = self.lookups.query(context, lookup) {
+                        self.plan(context, at, event);
+                    }
                 }
+                Event::Resolved(lookup) => self.lookups.answer(context, lookup),
                 Event::Needed(object) => self.need(context, object),
                 Event::Answer(line, object) => {
                     self.lines[line].answer(context, &self.page, object);
@@ -184,6 +195,7 @@ impl Loader {
         self.next_is_due = false;
         self.forget(context);
         self.used = vec![None; self.lines.len()];
+        self.lookups.clear();
         if let Some(drawn) = &mut self.drawn {
             let (page, reading) = drawn.pages.draw(&drawn.settings);
             drawn.reading = reading;
@@ -216,7 +228,7 @@ impl Loader {
     fn need(&mut self, context: &mut Context<'_>, object: usize) {
         let now = context.now;
         let number = self.page.objects[object].origin;
-        let dns = self.page.dns;
+        let (dns, is_remote) = (self.page.dns, self.page.has_remote_resolver);
         let Some(load) = self.loads.last_mut() else { return };
         load.objects[object].known = Some(now);
         let origin = &mut self.origins[number];
@@ -224,14 +236,44 @@ impl Loader {
         if origin.is_known {
             return self.dispatch(context, number);
         }
-        if dns == Span::ZERO {
+        if dns == Span::ZERO && !is_remote {
             origin.is_known = true;
             return self.dispatch(context, number);
         }
-        if load.lookups[number].is_none() {
-            load.lookups[number] = Some((now, now + dns));
+        if load.lookups[number].is_some() {
+            return;
+        }
+        load.lookups[number] = Some((now, None));
+        if is_remote {
+            let lookup = self.lookups.begin(context, number);
+            self.plan(context, now, Event::Query(lookup));
+        } else {
             self.plan(context, now + dns, Event::Known(number));
         }
+    }
+
+    /// The name of an origin is known.
+    fn know(&mut self, context: &mut Context<'_>, origin: usize) {
+        self.origins[origin].is_known = true;
+        if let Some((_, end)) = self.current().and_then(|load| load.lookups[origin].as_mut()) {
+            *end = Some(context.now);
+        }
+        self.dispatch(context, origin);
+    }
+
+    /// Takes the datagrams that have arrived at an end of a lookup. Returns true if all is done.
+    fn take_lookups(&mut self, context: &mut Context<'_>, endpoint: EndpointId) -> bool {
+        let page = self.page.clone();
+        while let Some(found) = self.lookups.take(context, &page, endpoint) {
+            match found {
+                Found::Answer(lookup, at) => self.plan(context, at, Event::Resolved(lookup)),
+                Found::Name(origin) => self.know(context, origin),
+            }
+            if self.run_due(context) {
+                return true;
+            }
+        }
+        false
     }
 
     /// Requests objects of an origin where connections are free, and opens connections.
@@ -356,6 +398,9 @@ impl Driver for Loader {
 
     fn on_received(&mut self, context: &mut Context<'_>, endpoint: EndpointId) -> bool {
         let Some(number) = self.lines.iter().position(|line| line.pair.has(endpoint)) else {
+            if self.page.has_remote_resolver && self.take_lookups(context, endpoint) {
+                return true;
+            }
             context.connections.wake_at(endpoint, u64::MAX);
             return false;
         };

@@ -27,7 +27,7 @@ pub(super) struct Parts {
     pub transfer: Span,
     /// Computations, and waits for the main thread.
     pub compute: Span,
-    /// Round trips that there are at any rate: of set-ups, handshakes and requests.
+    /// Round trips that there are at any rate: of remote lookups, set-ups, handshakes and requests.
     pub round_trips: u32,
 }
 
@@ -85,13 +85,15 @@ impl Parts {
             let (from, to) = (from.max(known), to.min(sent));
             if to > from { to.since(from) } else { Span::ZERO }
         };
-        let dns = load.lookups[origin].map_or(Span::ZERO, |(from, to)| part(from, to));
+        let lookup = load.lookups[origin].and_then(|(from, to)| Some(part(from, to?)));
+        let dns = lookup.unwrap_or_default();
         let connect = part(opened, connected);
         let tls = part(connected, ready);
         self.dns = self.dns + dns;
         self.connect = self.connect + connect;
         self.tls = self.tls + tls;
         self.queue = self.queue + sent.since(known).saturating_sub(dns + connect + tls);
+        self.round_trips += u32::from(page.has_remote_resolver && dns > Span::ZERO);
         self.round_trips += u32::from(connect > Span::ZERO);
         if tls > Span::ZERO {
             let flights = page.tls.as_ref().map_or(0, |tls| tls.before_requests);

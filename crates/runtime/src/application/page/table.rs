@@ -25,8 +25,8 @@ extra_table! {
         object_index_s: f64,
         /// Connections that it has used.
         connections: u32,
-        /// Round trips on the critical path that there are at any rate: of connections, handshakes
-        /// and requests.
+        /// Round trips on the critical path that there are at any rate: of lookups by a remote
+        /// resolver, connections, handshakes and requests.
         round_trips: u32,
         /// Lookups of names on the critical path in seconds. The sum of this and of the following
         /// parts is the load time.

@@ -54,6 +54,10 @@ impl Connections for Taker {
         None
     }
 
+    fn open_datagrams(&mut self) -> Pair {
+        unreachable!("a source looks up no name")
+    }
+
     fn datagrams(&mut self, _endpoint: EndpointId) -> Option<&mut dyn Datagrams> {
         None
     }
@@ -70,7 +74,8 @@ fn mbit(rate: u64) -> Rate {
 /// Lets a source act, and returns what `act` does.
 fn acting<T>(taker: &mut Taker, now: Time, act: impl FnOnce(&mut Context<'_>) -> T) -> T {
     taker.now = now;
-    act(&mut Context { now, connections: taker, pairs: &mut Vec::new() })
+    let (pairs, lookups) = (&mut Vec::new(), &mut Vec::new());
+    act(&mut Context { now, connections: taker, pairs, lookups })
 }
 
 /// Bytes that a source writes up to `end`, woken at exactly the times that it gives.

@@ -133,7 +133,7 @@ fn keys_without_effect_are_refused_with_the_reason() {
 fn lookups_by_a_remote_resolver_are_refused_where_udp_is() {
     let page = "site = \"news\", resolver = \"remote\"";
     assert_eq!(errors("", page), Vec::<String>::new());
-    for link in ["mtu = 1400", "header_compression = \"ctcp\""] {
+    for link in ["mtu = 1400", "header_compression = \"rohc\""] {
         let errors = errors_with(link, "", page);
         assert_eq!(errors.len(), 1, "{errors:?}");
         for part in ["page.resolver", "\"terminal\"", "knows packets of TCP only"] {

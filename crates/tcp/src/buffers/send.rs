@@ -10,7 +10,14 @@
 //! begins only while less than it is unsent, and a sleeping application wakes up only when less
 //! than half of it is.
 //!
+//! The size grows while the socket is marked as full (`SOCK_NOSPACE`): with each acknowledgement,
+//! and with each packet that leaves, after which cwnd is not full (`tcp_should_expand_sndbuf`). A
+//! write that finds no room marks it, and so does an application that polls while less than a
+//! third is free (`tcp_poll`, `sk_stream_min_wspace`). It is full until a third is free.
+//!
 //! Decisions:
+//! - An application polls after each write, as servers with `epoll` do. So the buffer may grow
+//!   after the last byte of an answer was written, and has room for more of the next one.
 //! - A blocking write of Linux that finds room as soon as it waits sleeps until the next ACK, or
 //!   for a random time of up to a fifth of a second (`sk_stream_wait_memory`). It can do so only
 //!   with `tcp_notsent_lowat`, where the window lets all data leave. Here it goes on at once, as an
@@ -70,6 +77,10 @@ pub(crate) struct SendBuffer {
     largest: u64,
     /// The application sleeps in a write.
     is_blocked: bool,
+    /// The socket is marked as full.
+    is_full: bool,
+    /// The application has written, and has not polled since.
+    will_poll: bool,
     /// Bytes that remain of the present write.
     left: u64,
     /// Bytes in the last packet buffer, as far as they were not sent.
@@ -92,6 +103,8 @@ impl SendBuffer {
             mss: 0,
             largest: 1,
             is_blocked: false,
+            is_full: false,
+            will_poll: false,
             left: 0,
             tail: 0,
             packets: VecDeque::new(),
@@ -131,10 +144,10 @@ impl SendBuffer {
         self.last_packet = now;
     }
 
-    /// Returns true if a sleeping application may wake up because a packet has just left, before
-    /// the next one does (`tcp_event_new_data_sent`).
+    /// Returns true if the buffer may grow, or a sleeping application wake up, because a packet has
+    /// just left, before the next one does (`tcp_event_new_data_sent`).
     pub(crate) fn looks_between_packets(&self, now: Time) -> bool {
-        self.is_blocked && self.last_packet == now
+        self.is_full && self.last_packet == now
     }
 
     /// Everything before `acknowledged` is acknowledged, of what was sent before `sent`.
@@ -169,7 +182,7 @@ impl SendBuffer {
             }
             if self.tail == 0 || self.tail >= largest {
                 if self.memory(&now) >= self.size || now.buffered - now.sent >= self.lowat {
-                    self.is_blocked = true;
+                    (self.is_blocked, self.is_full) = (true, true);
                     break;
                 }
                 self.tail = 0;
@@ -179,24 +192,39 @@ impl SendBuffer {
             self.tail += copied;
             now.buffered += copied;
         }
+        self.will_poll = true;
         now.buffered - at.buffered
     }
 
-    /// An acknowledgement has come, and all that may leave has left, or a packet: a sleeping
-    /// application may wake up (`tcp_check_space`). `room` is true if the congestion window, of
-    /// `cwnd` bytes, is not full.
+    /// An acknowledgement has come, and all that may leave has left, or a packet: the buffer may
+    /// grow, and a sleeping application wake up (`tcp_check_space`). `room` is true if the
+    /// congestion window, of `cwnd` bytes, is not full.
     pub(crate) fn check(&mut self, at: &Positions, room: bool, cwnd: u64, windows: u64) {
-        if !self.is_blocked {
+        if !self.is_full {
             return;
         }
         if room {
             self.expand(cwnd, windows);
         }
+        if self.is_writable(at) {
+            (self.is_blocked, self.is_full) = (false, false);
+        }
+    }
+
+    /// The application has nothing to write. If it has written, and all that may leave has left, it
+    /// polls.
+    pub(crate) fn rest(&mut self, at: &Positions, room: bool, cwnd: u64, windows: u64) {
+        self.check(at, room, cwnd, windows);
+        if std::mem::take(&mut self.will_poll) && !self.is_writable(at) {
+            self.is_full = true;
+        }
+    }
+
+    /// `__sk_stream_is_writeable`, as a wake-up and a poll test it.
+    fn is_writable(&self, at: &Positions) -> bool {
         let memory = self.memory(at);
         let is_little = 2 * (at.buffered - at.sent) < self.lowat;
-        if self.size.saturating_sub(memory) >= memory / 2 && is_little {
-            self.is_blocked = false;
-        }
+        self.size.saturating_sub(memory) >= memory / 2 && is_little
     }
 
     /// Its memory (`SO_SNDBUF`).
@@ -246,7 +274,7 @@ mod tests {
 
         /// Writes until the application sleeps or, with an open window, `most` bytes are buffered.
         fn write(&mut self, is_open: bool, most: u64) {
-            while !self.buffer.is_blocked() && self.at.buffered < most {
+            while !self.buffer.is_blocked() && self.at.buffered < most.min(self.at.written) {
                 let open = if is_open { u64::MAX } else { 0 };
                 self.at.buffered += self.buffer.fill(&self.at, open, 8 * MSS);
                 while is_open && self.at.sent + MSS <= self.at.buffered {
@@ -276,9 +304,30 @@ mod tests {
         assert!(end.buffer.is_blocked());
         end.acknowledge(1, 100 * MSS);
         assert_eq!(end.buffer.size, 2 * 100 * 2304);
-        end.buffer.is_blocked = true;
+        (end.buffer.is_blocked, end.buffer.is_full) = (true, true);
         end.acknowledge(1, 5000 * MSS);
         assert_eq!(end.buffer.size, 4 << 20);
+    }
+
+    #[test]
+    fn it_grows_after_the_last_byte_until_a_third_is_free_if_the_application_polls() {
+        // 20 segments fit, and 13 of them are less than two thirds of its memory.
+        for (segments, grows) in [(20, true), (13, false)] {
+            let mut end = End::new(65_536);
+            end.at.written = 1 + segments * MSS;
+            end.write(false, u64::MAX);
+            assert!(!end.buffer.is_blocked(), "all is written");
+            end.buffer.rest(&end.at, false, 100 * MSS, 2);
+            assert_eq!(end.buffer.size, 46_080, "cwnd is full");
+            end.at.acknowledged += MSS;
+            end.buffer.rest(&end.at, true, 100 * MSS, 2);
+            let expected = if grows { 2 * 100 * 2304 } else { 46_080 };
+            assert_eq!(end.buffer.size, expected, "{segments} segments");
+            // It has enough room now, so it is not marked.
+            end.at.acknowledged += MSS;
+            end.buffer.rest(&end.at, true, 200 * MSS, 2);
+            assert_eq!(end.buffer.size, expected, "{segments} segments");
+        }
     }
 
     #[test]

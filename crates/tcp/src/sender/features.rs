@@ -117,9 +117,10 @@ impl Features {
 
 /// Positions in the stream that a send buffer needs.
 fn positions(stream: &Stream) -> Positions {
+    // A FIN is after the last byte of the buffer.
     Positions {
-        acknowledged: stream.una,
-        sent: stream.max.max(1),
+        acknowledged: stream.una.min(stream.buffered),
+        sent: stream.max.max(1).min(stream.buffered),
         buffered: stream.buffered,
         written: stream.written,
     }
@@ -175,7 +176,7 @@ impl Core {
     /// up. Returns true if it has written something.
     #[cold]
     pub(super) fn write_on(&mut self) -> bool {
-        if self.stream.una == 0 || self.stream.buffered >= self.stream.written {
+        if self.stream.una == 0 {
             return false;
         }
         let (segment, cwnd) = (self.stream.mss, self.controller.window().cwnd);
@@ -191,6 +192,10 @@ impl Core {
         };
         let runs_dry = stream.unsent() < segment;
         let at = positions(stream);
+        if stream.buffered >= stream.written {
+            buffer.rest(&at, open >= segment, cwnd, controller.windows_in_buffer());
+            return false;
+        }
         buffer.check(&at, open >= segment, cwnd, controller.windows_in_buffer());
         if buffer.is_blocked() {
             return false;

@@ -6,6 +6,9 @@
 //! has not sent are put in order again when another answer is ready, as by a server that keeps its
 //! answers until the socket takes them. So the place of a frame is decided once the stream has got
 //! there: that costs as much for each frame, however many answers wait.
+//!
+//! A frame of HTTP/2 is a record of TLS of its own, and so is a header of HTTP/1.1. A record is
+//! decrypted as a whole (RFC 8446 section 5.2), so nothing of it can be used before its last byte.
 
 use std::collections::{BTreeMap, VecDeque};
 
@@ -72,7 +75,8 @@ pub(super) struct Answers {
 /// Something of an answer that has arrived.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Arrived {
-    /// The first byte.
+    /// The first byte that can be used: the header's first, or with frames and records the end of
+    /// the header's.
     First(usize),
     /// All bytes.
     Last(usize),
@@ -182,23 +186,26 @@ impl Answers {
 
     /// The offset at which something of the next frame has arrived.
     pub(super) fn next_offset(&self) -> Option<u64> {
-        self.placed
-            .front()
-            .map(|frame| if frame.content == 0 { frame.start + 1 } else { frame.end })
+        self.placed.front().map(|frame| self.usable_at(frame))
+    }
+
+    /// The offset of the stream at which something of a frame can be used.
+    fn usable_at(&self, frame: &Frame) -> u64 {
+        let is_in_the_clear = self.around() == 0;
+        if is_in_the_clear && frame.content == 0 { frame.start + 1 } else { frame.end }
     }
 
     /// The next part that has arrived of `received` bytes of the stream.
     pub(super) fn take_arrived(&mut self, received: u64) -> Option<Arrived> {
         loop {
             let frame = *self.placed.front()?;
-            if frame.content == 0 && received > frame.start {
-                self.take_front();
-                return Some(Arrived::First(frame.object));
-            }
-            if received < frame.end || frame.content == 0 {
+            if received < self.usable_at(&frame) {
                 return None;
             }
             self.take_front();
+            if frame.content == 0 {
+                return Some(Arrived::First(frame.object));
+            }
             if frame.is_last {
                 return Some(Arrived::Last(frame.object));
             }
@@ -265,9 +272,11 @@ mod tests {
     fn first_and_last_bytes_arrive_in_the_order_of_the_stream() {
         let mut answers = Answers::framed(0, 10);
         let end = answers.add(7, (80, 20_000), WHOLE, 10);
-        assert_eq!(answers.next_offset(), Some(11));
-        assert_eq!(answers.take_arrived(10), None);
-        assert_eq!(answers.take_arrived(11), Some(Arrived::First(7)));
+        // The frame with the header: nothing of it before its end.
+        let header_end = 10 + 80 + 9;
+        assert_eq!(answers.next_offset(), Some(header_end));
+        assert_eq!(answers.take_arrived(header_end - 1), None);
+        assert_eq!(answers.take_arrived(header_end), Some(Arrived::First(7)));
         assert_eq!(answers.take_arrived(end - 1), None);
         assert_eq!(answers.take_arrived(end), Some(Arrived::Last(7)));
         assert_eq!(answers.next_offset(), None);

@@ -1,4 +1,4 @@
-"""Lists of pages in `docs`, for `scripts/generated.py`: path, controllers, hosts, mixes, orbits, traces.
+"""Lists in pages of `docs`: path, controllers, hosts, mixes, orbits and traces.
 
 Each mechanism and each controller has a page beside its code, which says how it works. Its source,
 its status and when it hurts are declared in the code, and its parameters in the schema. The lists

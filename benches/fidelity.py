@@ -4,7 +4,6 @@
     fidelity.py                       every suite (two and a half hours of real time)
     fidelity.py short-flows hosts     these suites or groups; the others keep their results
     fidelity.py applications --seeds 1   fewer seeds; prints the table and keeps no results
-    fidelity.py applications --simulator   run the simulator only, and keep the kernel's values
     fidelity.py --tables              write the tables again from docs/fidelity.json
     fidelity.py --check               fail if the page has other tables than those
 
@@ -161,30 +160,11 @@ def commit() -> str:
     return done.stdout.strip()
 
 
-def run_applications(parser: argparse.ArgumentParser, options: argparse.Namespace) -> None:
-    """Run the applications as their options say."""
-    if options.suites != ["applications"]:
-        parser.error("--seeds, --simulator: expected the suite applications alone")
-    if options.simulator:
-        results = load()
-        before = results["applications"]
-        results["applications"] = applications.simulate_again(before, about_now())
-        save(results)
-        PAGE.write_text(page_with(results))
-        return
-    if options.seeds < 1:
-        parser.error("--seeds: expected at least 1")
-    print(applications.table(about_now() | applications.run(options.seeds)))
-
-
 def main() -> None:
     """Run what was asked for, and write the page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(NAMES)}")
     parser.add_argument("--seeds", type=int, help="of `applications`; prints its table only")
-    parser.add_argument(
-        "--simulator", action="store_true", help="of `applications`; keeps the kernel's values"
-    )
     parser.add_argument("--tables", action="store_true", help="run nothing, write the tables")
     parser.add_argument(
         "--check", action="store_true", help="run nothing, fail if the page has other tables"
@@ -192,8 +172,10 @@ def main() -> None:
     options = parser.parse_args()
     if unknown := [name for name in options.suites if name not in NAMES]:
         parser.error(f"no suite {unknown[0]}: expected {', '.join(NAMES)}")
-    if options.seeds is not None or options.simulator:
-        run_applications(parser, options)
+    if options.seeds is not None:
+        if options.seeds < 1 or options.suites != ["applications"]:
+            parser.error("--seeds: expected at least 1, and the suite applications alone")
+        print(applications.table(about_now() | applications.run(options.seeds)))
         return
     results = load()
     if options.check:

@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import statistics
 from concurrent.futures import ThreadPoolExecutor
-from dataclasses import asdict, dataclass, replace
+from dataclasses import asdict, dataclass
 from itertools import product
 from typing import TYPE_CHECKING, Any
 
@@ -180,7 +180,10 @@ def run(seeds: int = SEEDS) -> dict[str, Any]:
             if progress:
                 progress(done)
     invalid = sum(not _is_valid(one) for all_of in found.values() for one in all_of)
-    simulated = _simulated(planned, seeds)
+    modelled = _native.run_many([(planned[key], seed) for key, seed in jobs])
+    simulated: dict[tuple[str, str], list[Recording]] = {key: [] for key in planned}
+    for (key, _), recording in zip(jobs, modelled, strict=True):
+        simulated[key].append(recording)
     rows = [
         Row(
             *(name, metric.name, path),
@@ -192,29 +195,6 @@ def run(seeds: int = SEEDS) -> dict[str, Any]:
         for path in PATHS
     ]
     return {"seeds": seeds, "invalid": invalid, "rows": [asdict(row) for row in rows]}
-
-
-def simulate_again(found: dict[str, Any], about: dict[str, str]) -> dict[str, Any]:
-    """The results with new runs of the simulator, described by `about`, and the old kernel runs."""
-    simulated = _simulated(scenarios(), found["seeds"])
-    rows = [Row(**row) for row in found["rows"]]
-    again = [
-        replace(row, simulator=_values(metric_of(row), simulated[row.application, row.path]))
-        for row in rows
-    ]
-    return found | {"rows": [asdict(row) for row in again], "simulator": about}
-
-
-def _simulated(
-    planned: dict[tuple[str, str], Scenario], seeds: int
-) -> dict[tuple[str, str], list[Recording]]:
-    """The recordings of the simulator with seeds from 1 on."""
-    jobs = [(key, seed) for key in planned for seed in range(1, 1 + seeds)]
-    recordings = _native.run_many([(planned[key], seed) for key, seed in jobs])
-    found: dict[tuple[str, str], list[Recording]] = {key: [] for key in planned}
-    for (key, _), recording in zip(jobs, recordings, strict=True):
-        found[key].append(recording)
-    return found
 
 
 def _is_valid(recording: Recording) -> bool:
@@ -269,10 +249,7 @@ def _cell(row: Row) -> str:
 
 def _footer(found: dict[str, Any]) -> str:
     invalid = found["invalid"]
-    text = (
+    return (
         f"{found['date']}, commit {found['commit']}, Linux {found['kernel']}, {found['seeds']} "
         "seeds" + (f"; {invalid} kernel runs were not valid and are left out." if invalid else ".")
     )
-    if newer := found.get("simulator"):
-        text += f" The simulator's values are of {newer['date']}, commit {newer['commit']}."
-    return text

@@ -311,8 +311,8 @@ mod tests {
 
     #[test]
     fn it_grows_after_the_last_byte_until_a_third_is_free_if_the_application_polls() {
-        // 20 segments fit, and 13 of them are less than two thirds of its memory.
-        for (segments, grows) in [(20, true), (13, false)] {
+        // 25 segments take more than two thirds of its memory, and 13 less.
+        for (segments, grows) in [(25, true), (13, false)] {
             let mut end = End::new(65_536);
             end.at.written = 1 + segments * MSS;
             end.write(false, u64::MAX);

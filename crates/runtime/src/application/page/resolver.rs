@@ -34,7 +34,7 @@ pub(super) struct Lookups {
     begun: u64,
 }
 
-/// What follows from a datagram, or from the start of a lookup.
+/// Consequence of a datagram that has arrived at an end of a lookup.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Found {
     /// The resolver has the answer for the lookup with this number at this time.

@@ -2,10 +2,10 @@
 //! deadlines come out.
 //!
 //! A [`Connection`] is one end: its state, its set-up and its timers. Its parts can be called on
-//! their own: both halves (`connection/halves`), which are the sender (`sender`) with a core and one
-//! of three recoveries, and the receiver (`receiver`) with reassembly, delayed ACKs and window;
-//! reports of marks (`connection/marks`); keep-alive; and the recovery and the reports of SCPS-TP
-//! (`scps`). Payload is counted, not carried: byte `n` of a stream is byte `n` for both ends.
+//! their own: both halves (`connection/halves`), reports of marks (`connection/marks`), keep-alive,
+//! and the recovery and the reports of SCPS-TP (`scps`). The halves are the sender (`sender`), with
+//! a core and one of three recoveries, and the receiver (`receiver`), with reassembly, delayed ACKs
+//! and window. Payload is counted, not carried: byte `n` of a stream is byte `n` for both ends.
 
 // A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it
 // may.

@@ -37,7 +37,7 @@ fn is_bare_ack(segment: &Segment) -> bool {
     segment.payload == 0 && segment.flags.contains(Flags::ACK) && segment.flags.0 & control == 0
 }
 
-/// What becomes of a segment that is not [ordinary](Halves::acknowledged_by_ordinary).
+/// Judgement on a segment that is not [ordinary](Halves::acknowledged_by_ordinary).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Verdict {
     /// It is taken in.

@@ -42,7 +42,7 @@ pub(crate) struct Agreed {
 }
 
 impl Agreed {
-    /// What an end offers.
+    /// The options that an end offers.
     fn offered(config: &Config, controller: &AnyController) -> Self {
         let needs = controller.needs();
         let ecn = config.ecn.max(needs.marks);

@@ -29,7 +29,7 @@ pub(crate) struct Watch {
     unanswered: u32,
 }
 
-/// What keep-alive does when its timer expires.
+/// Result of a look for the other end when the timer of keep-alive expires.
 enum Look {
     /// It looks again later.
     Wait,

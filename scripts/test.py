@@ -47,7 +47,13 @@ CARGO_RESULT = re.compile(r"test result: .*?(\d+) passed; (\d+) failed; (\d+) ig
 RUST = ("--workspace", "--locked")
 
 REAL_TIME = "(package(proxy) or package(testbed)) and kind(test)"
-"""Rust tests that run real kernels and processes. Those of Python are marked `alone`."""
+"""Rust tests that run real kernels and processes. Those of Python are marked `real_time`."""
+
+WAITING = str(2 * (os.cpu_count() or 1))
+"""Tests in real time that run side by side: they sleep most of the time."""
+
+TOGETHER = "not alone and not real_time and not nightly"
+"""Python tests that run beside all others."""
 
 NIGHTLY = "test(/(^|::)(nightly|behaviour)::/)"
 """Rust tests of `make nightly` only; see .config/nextest.toml. Those of Python are marked."""
@@ -185,9 +191,7 @@ def nightly_rust() -> Count:
 
 def rust_in_real_time() -> Count:
     """Rust tests with real kernels and processes, and again, alone, those that failed."""
-    # They sleep most of the time.
-    threads = str(2 * (os.cpu_count() or 1))
-    count = rust_tests("--tests", "--test-threads", threads, "-E", REAL_TIME)
+    count = rust_tests("--tests", "--test-threads", WAITING, "-E", REAL_TIME)
     report = ET.parse(RUST_REPORT).getroot() if RUST_REPORT.exists() else ET.Element("none")
     for case in report.iter("testcase"):
         binary, name = case.get("classname"), case.get("name")
@@ -232,17 +236,22 @@ def python_together() -> Count:
     """Python tests side by side where that changes nothing."""
     # One more than there are cores: some tests wait for other processes.
     processes = str((os.cpu_count() or 1) + 1)
-    return python_tests("-m", "not alone and not nightly", "-n", processes, "--dist", "loadscope")
+    return python_tests("-m", TOGETHER, "-n", processes, "--dist", "loadscope")
 
 
-def python_alone() -> Count:
-    """Python tests that need the machine, one by one, and again those that failed."""
-    count = python_tests("-m", "alone and not nightly")
+def python_in_real_time() -> Count:
+    """Python tests that wait most of the time, side by side, and then those that must be alone."""
+    beside = python_twice("real_time", "-n", WAITING, "--dist", "loadscope")
+    return beside + python_twice("alone")
+
+
+def python_twice(mark: str, *options: str) -> Count:
+    """Python tests with a mark, and again, one by one, those that failed."""
+    selection = ("-m", f"{mark} and not nightly")
+    count = python_tests(*selection, *options)
     if count.failed:
         say("\n== again")
-        again = python_tests(
-            "-m", "alone and not nightly", "--last-failed", "--last-failed-no-failures=none"
-        )
+        again = python_tests(*selection, "--last-failed", "--last-failed-no-failures=none")
         if not again.failed:
             SECOND_TRY.extend(again.seconds)
         count += Count(passed=again.passed, failed=-again.passed)
@@ -294,7 +303,7 @@ STEPS = {name: step for name, step in QUICK.items() if name != "unit-tests"} | {
 
 LAST: dict[str, Callable[[], Count]] = {
     "python-tests": python_together,
-    "real-time": lambda: rust_in_real_time() + python_alone(),
+    "real-time": lambda: rust_in_real_time() + python_in_real_time(),
 }
 """Steps of `make test` that need the engine, and the machine."""
 

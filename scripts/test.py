@@ -49,8 +49,9 @@ RUST = ("--workspace", "--locked")
 REAL_TIME = "(package(proxy) or package(testbed)) and kind(test)"
 """Rust tests that run real kernels and processes. Those of Python are marked `real_time`."""
 
-WAITING = str(2 * (os.cpu_count() or 1))
-"""Tests in real time that run side by side: they sleep most of the time."""
+WAITING = {"rust": str(3 * (os.cpu_count() or 1)), "python": str(2 * (os.cpu_count() or 1))}
+"""Tests in real time that run side by side: they sleep most of the time. Each process of pytest
+collects all tests first, which takes as long as some of them."""
 
 TOGETHER = "not alone and not real_time and not nightly"
 """Python tests that run beside all others."""
@@ -61,8 +62,8 @@ NIGHTLY = "test(/(^|::)(nightly|behaviour)::/)"
 ENGINE = ("scripts/set-up.sh", "test")
 """Builds the extension module of the Python package."""
 
-TARGETS = ("--lib", "--bins", "--tests", "--examples", "--benches")
-"""All but the test programs of libraries that have none."""
+TARGETS = ("--tests", "--examples")
+"""All but the test programs of libraries that have none: `cargo test --lib` compiles those too."""
 
 COMPILED_ONCE = {
     "CARGO_INCREMENTAL": "0",
@@ -70,6 +71,9 @@ COMPILED_ONCE = {
     "CARGO_PROFILE_ENGINE_DEBUG": "none",
 }
 """Settings of Cargo on CI, where nothing is compiled a second time: a fifth less work."""
+
+WITHOUT_TESTS = ("--exclude", "extension", "--exclude", "python")
+"""Libraries without tests. `--lib` compiles test programs of all the others."""
 
 LINTS = {
     "RUSTC_WORKSPACE_WRAPPER": "clippy-driver",
@@ -191,7 +195,7 @@ def nightly_rust() -> Count:
 
 def rust_in_real_time() -> Count:
     """Rust tests with real kernels and processes, and again, alone, those that failed."""
-    count = rust_tests("--tests", "--test-threads", WAITING, "-E", REAL_TIME)
+    count = rust_tests("--tests", "--test-threads", WAITING["rust"], "-E", REAL_TIME)
     report = ET.parse(RUST_REPORT).getroot() if RUST_REPORT.exists() else ET.Element("none")
     for case in report.iter("testcase"):
         binary, name = case.get("classname"), case.get("name")
@@ -207,10 +211,12 @@ def rust_in_real_time() -> Count:
 def clippy() -> Count:
     """The lints. If they find something on CI, the tests are compiled without them."""
     if not os.environ.get("CI"):
-        return check("cargo", "clippy", *RUST, "--all-targets", "--", "-D", "warnings")
+        all_code = ("--lib", "--bins", *TARGETS)
+        return check("cargo", "clippy", *RUST, *all_code, "--", "-D", "warnings")
     count = check("cargo", "test", *RUST, *TARGETS, "--no-run", **LINTS)
     COMPILER.update(LINTS if count.passed else {})
-    return count
+    # Libraries that no test program needs: the extension module, and what users compile.
+    return count + check("cargo", "build", *RUST, "--lib", **LINTS)
 
 
 def doc() -> Count:
@@ -241,7 +247,7 @@ def python_together() -> Count:
 
 def python_in_real_time() -> Count:
     """Python tests that wait most of the time, side by side, and then those that must be alone."""
-    beside = python_twice("real_time", "-n", WAITING, "--dist", "loadscope")
+    beside = python_twice("real_time", "-n", WAITING["python"], "--dist", "loadscope")
     return beside + python_twice("alone")
 
 
@@ -280,7 +286,7 @@ QUICK: dict[str, Callable[[], Count]] = {
     "words": lambda: check(sys.executable, "scripts/words.py"),
     "deny": lambda: check(sys.executable, "scripts/deny.py"),
     "clippy": clippy,
-    "unit-tests": lambda: rust_tests("--lib"),
+    "unit-tests": lambda: rust_tests("--lib", *WITHOUT_TESTS),
 }
 """The steps of `make check`."""
 

@@ -93,7 +93,7 @@ soak: ## random scenarios for MINUTES (60), checked and as users have it; findin
 
 proxy-soak: ## load the daemon for MINUTES (60), then compare the bytes of CONNECTIONS (100000)
 	@PROXY_SOAK_S=$$((60 * $(or $(MINUTES),60))) PROXY_CONNECTIONS=$(or $(CONNECTIONS),100000) PROXY_BURST=10000 \
-		cargo test --quiet --release -p proxy --test load -- --test-threads=1 --nocapture
+		cargo test --quiet --release -p proxy --test daemon load:: -- --test-threads=1 --nocapture
 
 fuzz: ## coverage-guided fuzzing of all parsers, each for SECONDS (60)
 	@scripts/fuzz.sh $(or $(SECONDS),60)

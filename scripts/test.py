@@ -47,7 +47,14 @@ CARGO_RESULT = re.compile(r"test result: .*?(\d+) passed; (\d+) failed; (\d+) ig
 RUST = ("--workspace", "--locked")
 
 REAL_TIME = "(package(proxy) or package(testbed)) and kind(test)"
-"""Rust tests that run real kernels and processes. Those of Python are marked `alone`."""
+"""Rust tests that run real kernels and processes. Those of Python are marked `real_time`."""
+
+WAITING = {"rust": str(3 * (os.cpu_count() or 1)), "python": str(2 * (os.cpu_count() or 1))}
+"""Tests in real time that run side by side: they sleep most of the time. Each process of pytest
+collects all tests first, which takes as long as some of them."""
+
+TOGETHER = "not alone and not real_time and not nightly"
+"""Python tests that run beside all others."""
 
 NIGHTLY = "test(/(^|::)(nightly|behaviour)::/)"
 """Rust tests of `make nightly` only; see .config/nextest.toml. Those of Python are marked."""
@@ -55,8 +62,8 @@ NIGHTLY = "test(/(^|::)(nightly|behaviour)::/)"
 ENGINE = ("scripts/set-up.sh", "test")
 """Builds the extension module of the Python package."""
 
-TARGETS = ("--lib", "--bins", "--tests", "--examples", "--benches")
-"""All but the test programs of libraries that have none."""
+TARGETS = ("--tests", "--examples")
+"""All but the test programs of libraries that have none: `cargo test --lib` compiles those too."""
 
 COMPILED_ONCE = {
     "CARGO_INCREMENTAL": "0",
@@ -64,6 +71,9 @@ COMPILED_ONCE = {
     "CARGO_PROFILE_ENGINE_DEBUG": "none",
 }
 """Settings of Cargo on CI, where nothing is compiled a second time: a fifth less work."""
+
+WITHOUT_TESTS = ("--exclude", "extension", "--exclude", "python")
+"""Libraries without tests. `--lib` compiles test programs of all the others."""
 
 LINTS = {
     "RUSTC_WORKSPACE_WRAPPER": "clippy-driver",
@@ -185,9 +195,7 @@ def nightly_rust() -> Count:
 
 def rust_in_real_time() -> Count:
     """Rust tests with real kernels and processes, and again, alone, those that failed."""
-    # They sleep most of the time.
-    threads = str(2 * (os.cpu_count() or 1))
-    count = rust_tests("--tests", "--test-threads", threads, "-E", REAL_TIME)
+    count = rust_tests("--tests", "--test-threads", WAITING["rust"], "-E", REAL_TIME)
     report = ET.parse(RUST_REPORT).getroot() if RUST_REPORT.exists() else ET.Element("none")
     for case in report.iter("testcase"):
         binary, name = case.get("classname"), case.get("name")
@@ -203,10 +211,12 @@ def rust_in_real_time() -> Count:
 def clippy() -> Count:
     """The lints. If they find something on CI, the tests are compiled without them."""
     if not os.environ.get("CI"):
-        return check("cargo", "clippy", *RUST, "--all-targets", "--", "-D", "warnings")
+        all_code = ("--lib", "--bins", *TARGETS)
+        return check("cargo", "clippy", *RUST, *all_code, "--", "-D", "warnings")
     count = check("cargo", "test", *RUST, *TARGETS, "--no-run", **LINTS)
     COMPILER.update(LINTS if count.passed else {})
-    return count
+    # Libraries that no test program needs: the extension module, and what users compile.
+    return count + check("cargo", "build", *RUST, "--lib", **LINTS)
 
 
 def doc() -> Count:
@@ -232,17 +242,22 @@ def python_together() -> Count:
     """Python tests side by side where that changes nothing."""
     # One more than there are cores: some tests wait for other processes.
     processes = str((os.cpu_count() or 1) + 1)
-    return python_tests("-m", "not alone and not nightly", "-n", processes, "--dist", "loadscope")
+    return python_tests("-m", TOGETHER, "-n", processes, "--dist", "loadscope")
 
 
-def python_alone() -> Count:
-    """Python tests that need the machine, one by one, and again those that failed."""
-    count = python_tests("-m", "alone and not nightly")
+def python_in_real_time() -> Count:
+    """Python tests that wait most of the time, side by side, and then those that must be alone."""
+    beside = python_twice("real_time", "-n", WAITING["python"], "--dist", "loadscope")
+    return beside + python_twice("alone")
+
+
+def python_twice(mark: str, *options: str) -> Count:
+    """Python tests with a mark, and again, one by one, those that failed."""
+    selection = ("-m", f"{mark} and not nightly")
+    count = python_tests(*selection, *options)
     if count.failed:
         say("\n== again")
-        again = python_tests(
-            "-m", "alone and not nightly", "--last-failed", "--last-failed-no-failures=none"
-        )
+        again = python_tests(*selection, "--last-failed", "--last-failed-no-failures=none")
         if not again.failed:
             SECOND_TRY.extend(again.seconds)
         count += Count(passed=again.passed, failed=-again.passed)
@@ -271,7 +286,7 @@ QUICK: dict[str, Callable[[], Count]] = {
     "words": lambda: check(sys.executable, "scripts/words.py"),
     "deny": lambda: check(sys.executable, "scripts/deny.py"),
     "clippy": clippy,
-    "unit-tests": lambda: rust_tests("--lib"),
+    "unit-tests": lambda: rust_tests("--lib", *WITHOUT_TESTS),
 }
 """The steps of `make check`."""
 
@@ -294,7 +309,7 @@ STEPS = {name: step for name, step in QUICK.items() if name != "unit-tests"} | {
 
 LAST: dict[str, Callable[[], Count]] = {
     "python-tests": python_together,
-    "real-time": lambda: rust_in_real_time() + python_alone(),
+    "real-time": lambda: rust_in_real_time() + python_in_real_time(),
 }
 """Steps of `make test` that need the engine, and the machine."""
 

@@ -35,10 +35,15 @@ signal.signal(signal.SIGINT, signal.default_int_handler)
 
 @pytest.hookimpl(tryfirst=True)
 def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
-    """Tests on the kernel have the machine for themselves. All papers take minutes."""
+    """Runs on the kernel are in real time. Controllers in the kernel are there for all of them.
+
+    All papers take minutes.
+    """
     for item in items:
-        if {"kernel", "for_kernel"} & set(item.fixturenames):
+        if "kernel" in item.fixturenames:
             item.add_marker("alone")
+        elif "for_kernel" in item.fixturenames and not item.get_closest_marker("alone"):
+            item.add_marker("real_time")
         if "reproductions" in item.fixturenames:
             item.add_marker("nightly")
 

@@ -52,6 +52,7 @@ def test_every_value_of_every_control_fits_and_has_an_effect(path: Path) -> None
     scenario = bp.Scenario.load(path)
     state = initial(path, (), None, None)
     found = state.source.controls
+    of_file, settings = scenario.to_toml(), meaning(scenario)
     assert {"duration", "rate", "queue"} <= {one.id for one in found}
     delays_of_a_trace = path.stem == "path-hints"
     assert ("delay" in {one.id for one in found}) != delays_of_a_trace
@@ -65,9 +66,9 @@ def test_every_value_of_every_control_fits_and_has_an_effect(path: Path) -> None
                 continue
             changed = State(state.source, {control.id: option.value}, ("cubic",)).scenario
             if control.group == BEAM:  # explained in sentences, not in settings
-                assert changed.to_toml() != scenario.to_toml(), (control.id, option)
+                assert changed.to_toml() != of_file, (control.id, option)
                 continue
-            assert meaning(changed) != meaning(scenario), (control.id, option)
+            assert meaning(changed) != settings, (control.id, option)
 
 
 LINK = """\

@@ -5,6 +5,7 @@ mod ack_control;
 mod arrival;
 mod departure;
 mod endpoint;
+mod halves;
 mod handshake;
 mod hold;
 mod keep_alive;
@@ -14,30 +15,27 @@ mod reset;
 
 use std::sync::Arc;
 
-use crate::config::Recovery;
 use congestion::{AnyController, Controller, Ecn};
 use units::{Span, Time};
 use wire::feedback::Field;
 
+pub(crate) use halves::Halves;
 use hold::Hold;
 use keep_alive::Watch;
 use marks::Marks;
+use probes::PeerProbes;
 use reset::Reset;
 
 use crate::config::Config;
-use crate::receiver::Receiver;
-use crate::segment::{Flags, Options, Segment};
-use crate::sender::{Phase, Sender};
-use transport::{AbortCause, Counters, RttEstimator, Space};
+use crate::segment::Segment;
+use crate::sender::Phase;
+use transport::{AbortCause, Counters, RttEstimator};
 
 /// How long TIME-WAIT lasts: twice the maximum segment lifetime of RFC 9293 section 3.4.2.
 const TIME_WAIT: Span = Span::from_secs(240);
 
 /// The MSS of an end that names none (RFC 9293 section 3.7.1).
 const DEFAULT_MSS: u32 = 536;
-
-/// Flags that make a segment unusual if they are set, and ACK, without which it is unusual too.
-const ORDINARY_BITS: u8 = Flags::SYN.0 | Flags::RST.0 | Flags::ACK.0 | Flags::FIN.0 | Flags::CWR.0;
 
 /// Where a connection stands (RFC 9293 section 3.3.2).
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -79,30 +77,6 @@ enum Urgent {
     KeepAlive,
 }
 
-/// The options that both ends use; before the set-up those that this end offers.
-#[derive(Clone, Copy, Debug)]
-pub(crate) struct Agreed {
-    /// Window scale option (RFC 7323 section 2).
-    pub(crate) scaling: bool,
-    /// Timestamps option (RFC 7323 section 3).
-    pub(crate) timestamps: bool,
-    /// SACK (RFC 2018).
-    pub(crate) sack: bool,
-    /// Reports of data that has arrived twice (RFC 2883).
-    dsack: bool,
-    pub(crate) ecn: Ecn,
-    /// Options of data segments once both ends have agreed on ECN.
-    ect: Options,
-    /// Window scale of this end (RFC 7323 section 2.2).
-    pub(crate) shift: u8,
-    /// Window scale of the other end.
-    pub(crate) peer_shift: u8,
-    /// Largest window that the window field can carry, in bytes.
-    window_limit: u64,
-    /// MSS option of the other end; 0 without one.
-    peer_mss: u16,
-}
-
 /// The set-up of a connection.
 #[derive(Debug, Default)]
 struct Opening {
@@ -112,15 +86,6 @@ struct Opening {
     passive: bool,
     /// A gateway decides on SYNs before they are answered.
     hold: Option<Box<Hold>>,
-}
-
-/// Capacity probes of the other end.
-#[derive(Clone, Copy, Debug, Default)]
-struct PeerProbes {
-    /// Probes that are still to be answered.
-    unanswered: u32,
-    /// One has arrived.
-    is_seen: bool,
 }
 
 /// One end of a connection. Segments and time go in through [`on_segment`](Self::on_segment) and
@@ -138,34 +103,18 @@ pub struct Connection {
     next_challenge_at: Time,
     opening: Opening,
     closing: bool,
-    pub(crate) agreed: Agreed,
-    /// The bits of a segment that make it unusual if they are set, and ACK. None if each mark is
-    /// reported or ACKs are controlled: then no segment is ordinary.
-    ordinary_bits: u8,
-    /// Report of marks in each segment: ECE until the other end answers (RFC 3168 section 6.1.3),
-    /// ECE of the last data (RFC 8257), or ACE (RFC 9768).
-    report: Flags,
     pub(crate) marks: Option<Box<Marks>>,
     peer_probes: PeerProbes,
-    /// TS.Recent: the timestamp to echo (RFC 7323 section 4.3).
-    recent_timestamp: u32,
-    last_ack_sent: u64,
     /// End of TIME-WAIT, or before it the time at which keep-alive looks for the other end.
     pub(crate) slow_timer: Time,
-    watch: Watch,
-    pub(crate) out: Space,
-    inward: Space,
-    pub(crate) config: Arc<Config>,
-    pub(crate) sender: Sender,
-    pub(crate) receiver: Receiver,
+    pub(crate) watch: Watch,
+    pub(crate) halves: Halves,
 }
 
 impl Connection {
     /// A closed connection whose first sequence number will be `initial_sequence`.
     pub fn new(config: Arc<Config>, controller: AnyController, initial_sequence: u32) -> Self {
-        let unscaled = u64::from(u16::MAX);
-        let needs = controller.needs();
-        let ecn = config.ecn.max(needs.marks);
+        let marks = Marks::new(config.ecn.max(controller.needs().marks), &config);
         Self {
             state: State::Closed,
             urgent: Urgent::Nothing,
@@ -173,42 +122,18 @@ impl Connection {
             next_challenge_at: Time::ZERO,
             opening: Opening::default(),
             closing: false,
-            agreed: Agreed {
-                scaling: config.window_scaling,
-                timestamps: config.timestamps,
-                sack: matches!(config.recovery, Recovery::Sack | Recovery::Linux),
-                // RFC 9768 section 3.1.1 requires it with accurate ECN and SACK.
-                dsack: config.dsack
-                    || needs.duplicate_reports
-                    || config.recovery == Recovery::Linux
-                    || ecn.is_accurate(),
-                ecn,
-                ect: Options::default(),
-                shift: 0,
-                peer_shift: 0,
-                window_limit: unscaled,
-                peer_mss: 0,
-            },
-            ordinary_bits: ORDINARY_BITS,
-            report: Flags::default(),
-            marks: Marks::new(ecn, &config),
+            marks,
             peer_probes: PeerProbes::default(),
-            recent_timestamp: 0,
-            last_ack_sent: 0,
             slow_timer: Time::NEVER,
             watch: Watch::default(),
-            out: Space::new(initial_sequence),
-            inward: Space::new(0),
-            sender: Sender::new(&config, controller),
-            receiver: Receiver::new(&config, unscaled),
-            config,
+            halves: Halves::new(config, controller, initial_sequence),
         }
     }
 
     /// Active open.
     pub fn connect(&mut self) {
-        if self.agreed.ecn == Ecn::Passive {
-            self.agreed.ecn = Ecn::Off;
+        if self.halves.agreed.ecn == Ecn::Passive {
+            self.halves.agreed.ecn = Ecn::Off;
         }
         self.state = State::SynSent;
         self.urgent = Urgent::Syn;
@@ -222,18 +147,18 @@ impl Connection {
     /// The application hands over `bytes` to be sent.
     pub fn write(&mut self, bytes: u64) {
         debug_assert!(!self.closing, "nothing can be written after close");
-        self.sender.write(&self.config, bytes);
+        self.halves.sender.write(&self.halves.config, bytes);
     }
 
     /// The application takes back what was never sent, even after [`close`](Self::close). Returns
     /// the length of what remains of its stream.
     pub fn withdraw(&mut self) -> u64 {
-        self.sender.withdraw(&self.config)
+        self.halves.sender.withdraw(&self.halves.config)
     }
 
     /// The application reads `bytes`, at most [`unread`](Self::unread).
     pub fn read(&mut self, bytes: u64) {
-        self.receiver.read(&self.config, bytes.min(self.receiver.unread()));
+        self.halves.receiver.read(&self.halves.config, bytes.min(self.halves.receiver.unread()));
     }
 
     /// The application will write no more: a FIN follows the data. Before the set-up is complete it
@@ -257,24 +182,24 @@ impl Connection {
             State::CloseWait => State::LastAck,
             _ => return,
         };
-        self.sender.finish();
+        self.halves.sender.finish();
     }
 
     /// The feedback field of `segment`, which [`next_segment`](Self::next_segment) has just given
     /// out. Called in networks whose packets have one.
     pub fn take_field(&mut self, segment: &Segment) -> Field {
-        self.sender.take_field(segment)
+        self.halves.sender.take_field(segment)
     }
 
     /// This end sends little data: it asks no router for a rate (RFC 4782), but returns what the
     /// other end has asked for.
     pub fn only_answer(&mut self) {
-        self.sender.only_answer();
+        self.halves.sender.only_answer();
     }
 
     /// The segment that arrives next has this feedback field.
     pub fn on_field(&mut self, now: Time, field: &Field) {
-        self.sender.on_field(now, field);
+        self.halves.sender.on_field(now, field);
     }
 
     /// Where the connection stands.
@@ -308,117 +233,124 @@ impl Connection {
     /// bytes of skipped holes included ([`skipped`](Self::skipped)).
     #[inline]
     pub fn delivered(&self) -> u64 {
-        self.receiver.delivered()
+        self.halves.receiver.delivered()
     }
 
     /// Bytes received in order that the application has not read.
     pub fn unread(&self) -> u64 {
-        self.receiver.unread()
+        self.halves.receiver.unread()
     }
 
     /// Why the connection failed: [`abort_cause`](Self::abort_cause) of one that had not yet
     /// delivered both streams with their FINs. A reset in TIME-WAIT takes nothing away (RFC 1337).
     pub fn failure(&self) -> Option<AbortCause> {
-        let is_complete = self.receiver.finished() && self.sender.stream().fin_acknowledged();
+        let is_complete =
+            self.halves.receiver.finished() && self.halves.sender.stream().fin_acknowledged();
         self.cause.filter(|_| !is_complete)
     }
 
     /// Bytes that [`write`](Self::write) can take until the send buffer is full. An application
     /// that writes more waits in it.
     pub fn send_room(&self) -> u64 {
-        let waiting = self.sender.stream().written - 1 - self.acknowledged();
-        self.config.send_buffer.get().saturating_sub(waiting)
+        let waiting = self.halves.sender.stream().written - 1 - self.acknowledged();
+        self.halves.config.send_buffer.get().saturating_sub(waiting)
     }
 
     /// Bytes of the own stream that the other end has acknowledged, or that were given up.
     pub fn acknowledged(&self) -> u64 {
-        self.sender.stream().una.saturating_sub(1).min(self.sender.stream().written - 1)
+        self.halves
+            .sender
+            .stream()
+            .una
+            .saturating_sub(1)
+            .min(self.halves.sender.stream().written - 1)
     }
 
     /// Bytes of the own stream that were sent at least once, from the first one on.
     pub fn sent_once(&self) -> u64 {
-        self.sender.stream().max.saturating_sub(1).min(self.sender.stream().written - 1)
+        self.halves
+            .sender
+            .stream()
+            .max
+            .saturating_sub(1)
+            .min(self.halves.sender.stream().written - 1)
     }
 
     /// The other end has sent its FIN, and everything before it has arrived.
     pub fn peer_has_finished(&self) -> bool {
-        self.receiver.finished()
+        self.halves.receiver.finished()
     }
 
     /// Flight size in bytes.
     pub fn flight(&self) -> u64 {
-        self.sender.stream().flight()
+        self.halves.sender.stream().flight()
     }
 
     /// Where loss recovery stands.
     pub fn phase(&self) -> Phase {
-        self.sender.phase()
+        self.halves.sender.phase()
     }
 
     /// The congestion controller.
     pub fn controller(&self) -> &AnyController {
-        self.sender.controller()
+        self.halves.sender.controller()
     }
 
     /// The link that this connection shares with others was measured, for controllers that need it.
     /// `rate` is that of the link in bytes per second, `used` the part of it that was sent, by this
     /// number of connections.
     pub fn on_utilisation(&mut self, rate: f64, used: f64, connections: u32) {
-        self.sender.on_utilisation(rate, used, connections);
+        self.halves.sender.on_utilisation(rate, used, connections);
     }
 
     /// RTT and RTO.
     pub fn rtt(&self) -> &RttEstimator {
-        self.sender.rtt()
-    }
-
-    pub(crate) fn sender(&self) -> &Sender {
-        &self.sender
+        self.halves.sender.rtt()
     }
 
     /// Counts of sent data.
     pub fn counters(&self) -> &Counters {
-        self.sender.counters()
+        self.halves.sender.counters()
     }
 
     /// When [`on_deadline`](Self::on_deadline) is to be called; [`Time::NEVER`] if no timer runs.
     #[inline]
     pub fn deadline(&self) -> Time {
-        self.sender.deadline().min(self.receiver.deadline()).min(self.slow_timer)
+        self.halves.sender.deadline().min(self.halves.receiver.deadline()).min(self.slow_timer)
     }
 
     /// The deadline has come.
     pub fn on_deadline(&mut self, now: Time) {
-        self.sender.note_waiting_data();
-        if self.receiver.deadline() <= now {
-            self.receiver.on_deadline(self.sender.rtt().rto());
+        self.halves.sender.note_waiting_data();
+        if self.halves.receiver.deadline() <= now {
+            self.halves.receiver.on_deadline(self.halves.sender.rtt().rto());
         }
         if self.slow_timer <= now {
             self.on_slow_timer(now);
         }
-        if self.sender.deadline() <= now {
+        if self.halves.sender.deadline() <= now {
             if matches!(self.state, State::SynSent | State::SynReceived) {
                 let opens = self.state == State::SynSent;
-                self.sender.on_syn_timeout(now, &self.config, opens);
+                self.halves.sender.on_syn_timeout(now, &self.halves.config, opens);
                 self.urgent = Urgent::Syn;
             } else {
-                self.sender.on_deadline(now, &self.config, self.watch.heard);
+                self.halves.sender.on_deadline(now, &self.halves.config, self.watch.heard);
             }
-            if let Some(cause) = self.sender.timers().gave_up() {
+            if let Some(cause) = self.halves.sender.timers().gave_up() {
                 self.cause = Some(cause);
-                self.sender.note_end(now);
+                self.halves.sender.note_end(now);
                 self.state = State::Closed;
                 self.urgent = Urgent::Nothing;
                 self.slow_timer = Time::NEVER;
-                self.receiver.ack_sent();
+                self.halves.receiver.ack_sent();
             }
         }
     }
 
     pub(crate) fn advance_close(&mut self, now: Time, fin: bool) {
-        self.sender.note_waiting_data();
-        let acknowledged = self.sender.stream().fin_acknowledged();
-        let finished = self.receiver.finished();
+        self.halves.sender.note_waiting_data();
+        let acknowledged = self.halves.sender.stream().fin_acknowledged();
+        let finished = self.halves.receiver.finished();
         let before = self.state;
         self.state = match self.state {
             State::Established if finished => State::CloseWait,

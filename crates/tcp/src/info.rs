@@ -96,12 +96,12 @@ pub struct TunedBuffer {
 impl Connection {
     /// A look at everything that has a name in `TCP_INFO`.
     pub fn info(&self) -> Info {
-        let sender = self.sender();
+        let sender = &self.halves.sender;
         let stream = sender.stream();
         let window = sender.controller().window();
         let outstanding = sender.outstanding();
         let rtt = sender.rtt();
-        let agreed = &self.agreed;
+        let agreed = &self.halves.agreed;
         let scales = agreed.scaling.then_some((agreed.shift, agreed.peer_shift));
         Info {
             state: self.state(),
@@ -117,12 +117,12 @@ impl Connection {
             not_sent: stream.buffered.saturating_sub(stream.max.max(1)),
             not_buffered: stream.written.saturating_sub(stream.buffered),
             send_tuning: sender.tuned_buffer(),
-            receive_tuning: self.receiver.tuned_buffer(),
+            receive_tuning: self.halves.receiver.tuned_buffer(),
             acknowledged: self.acknowledged(),
             received: self.delivered() + self.unread() - self.skipped(),
             retransmissions: sender.counters().retransmissions,
             timeouts_in_a_row: sender.timers().retries(),
-            window_probes: self.unanswered_probes(),
+            window_probes: self.watch.unanswered_probes(sender),
             rto: rtt.rto(),
             srtt: rtt.srtt(),
             rttvar: rtt.rttvar(),
@@ -134,7 +134,7 @@ impl Connection {
             ecn: agreed.ecn != Ecn::Off,
             advertised: sender.peer().advertised,
             path_mtu: sender.path_mtu_counters(),
-            ack_control: self.ack_counters(),
+            ack_control: self.marks.as_ref().and_then(|marks| marks.ack_counters()),
             loss_notices: sender.notice_counters(),
             best_effort: self.best_effort_counters(),
         }

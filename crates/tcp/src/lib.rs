@@ -1,11 +1,11 @@
 //! TCP endpoints (RFC 9293) as state machines without I/O: segments and time go in, segments and
 //! deadlines come out.
 //!
-//! A [`Connection`] is one end. It is made of parts that can be called on their own: the sender
-//! (`sender`), which has a core and one of three recoveries, and the receiver (`receiver`) with
-//! reassembly, delayed ACKs and window. SCPS-TP (`scps`) has a recovery and reports of its own.
-//! Payload is counted, not carried: byte `n` of a stream is
-//! byte `n` for both ends.
+//! A [`Connection`] is one end: its state, its set-up and its timers. Its parts can be called on
+//! their own: both halves (`connection/halves`), reports of marks (`connection/marks`), keep-alive,
+//! and the recovery and the reports of SCPS-TP (`scps`). The halves are the sender (`sender`), with
+//! a core and one of three recoveries, and the receiver (`receiver`), with reassembly, delayed ACKs
+//! and window. Payload is counted, not carried: byte `n` of a stream is byte `n` for both ends.
 
 // A number of the user's is never narrowed in silence. Each cast says why it cannot be, or why it
 // may.

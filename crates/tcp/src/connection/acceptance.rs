@@ -25,6 +25,7 @@ use units::Time;
 use crate::receiver::MOST_QUICK;
 use crate::segment::{Flags, Options, Segment};
 
+use super::halves::Halves;
 use super::{Connection, State, TIME_WAIT};
 
 /// Ticks by which a timestamp may be older (`TCP_PAWS_WINDOW`).
@@ -36,7 +37,22 @@ fn is_bare_ack(segment: &Segment) -> bool {
     segment.payload == 0 && segment.flags.contains(Flags::ACK) && segment.flags.0 & control == 0
 }
 
-impl Connection {
+/// Judgement on a segment that is not [ordinary](Halves::acknowledged_by_ordinary).
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+enum Verdict {
+    /// It is taken in.
+    Taken,
+    /// It is dropped in silence.
+    Dropped,
+    /// It is answered with an ACK of what is expected, and dropped.
+    OutOfPlace,
+    /// The same; its end may not know what has arrived. What it acknowledges may count.
+    OldOrFar { is_taken: bool },
+    /// It ends the connection.
+    Reset,
+}
+
+impl Halves {
     /// Acknowledged bytes of an ordinary segment, and `None` for all others, which need a second
     /// look. An ordinary one is the next, fits the window, acknowledges something that was sent,
     /// and neither opens nor ends anything. Nearly all are, so this is one test for all the rules.
@@ -72,56 +88,59 @@ impl Connection {
         number.is_some_and(|number| number >= una && self.sender.may_be_acknowledged(number))
     }
 
-    /// Returns true if a segment that is not [ordinary](Self::acknowledged_by_ordinary) is taken
-    /// in. Answers it if not.
-    pub(super) fn accepts(&mut self, now: Time, segment: &Segment, sequence: u64) -> bool {
+    /// Judges a segment that is not [ordinary](Self::acknowledged_by_ordinary) in this state.
+    /// `has_probes` is true if the other end has probed for capacity.
+    fn judge(&self, segment: &Segment, sequence: u64, state: State, has_probes: bool) -> Verdict {
         let reset = segment.flags.contains(Flags::RST);
-        if !reset && !self.accepts_timestamp(now, segment, sequence) {
-            return false;
+        if !reset && let Some(refused) = self.judge_timestamp(segment, sequence) {
+            return refused;
         }
-        if !self.is_in_window(segment, sequence) {
-            if !reset {
-                self.answer_old_or_far(now, segment, sequence);
-            } else if self.resets_like_linux(sequence) {
-                self.end_by_reset();
-                self.sender.note_end(now);
-            }
-            return !reset && self.lags(segment, sequence);
+        if !self.is_in_window(segment, sequence, state) {
+            return match reset {
+                false => Verdict::OldOrFar { is_taken: self.lags(segment, sequence, has_probes) },
+                true if self.resets_like_linux(sequence, state) => Verdict::Reset,
+                true => Verdict::Dropped,
+            };
         }
         if reset {
-            self.on_reset(now, segment, sequence);
-            return false;
+            // RFC 5961 section 3.2: only the very next number resets.
+            let is_next = sequence == self.receiver.next();
+            let resets = is_next || self.resets_like_linux(sequence, state);
+            return if resets { Verdict::Reset } else { Verdict::OutOfPlace };
         }
         if segment.flags.contains(Flags::SYN) {
             // RFC 5961 section 4.2.
-            self.answer_what_is_out_of_place(now, segment);
-            return false;
+            return Verdict::OutOfPlace;
         }
-        segment.flags.contains(Flags::ACK) && self.accepts_acknowledgement(now, segment)
+        if !segment.flags.contains(Flags::ACK) {
+            return Verdict::Dropped;
+        }
+        if self.accepts_acknowledgement(segment) { Verdict::Taken } else { Verdict::OutOfPlace }
     }
 
-    /// Protection against wrapped sequence numbers (RFC 7323 section 5.3, R1).
-    fn accepts_timestamp(&mut self, now: Time, segment: &Segment, sequence: u64) -> bool {
+    /// Protection against wrapped sequence numbers (RFC 7323 section 5.3, R1). `None` if the
+    /// timestamp is no reason to refuse a segment.
+    fn judge_timestamp(&self, segment: &Segment, sequence: u64) -> Option<Verdict> {
         if !self.agreed.timestamps {
-            return true;
+            return None;
         }
+        let is_linux = self.sender.is_linux();
         if !segment.has_timestamps() {
             // RFC 7323 section 3.2.
-            return self.sender.is_linux();
+            return (!is_linux).then_some(Verdict::Dropped);
         }
         if !self.has_old_timestamp(segment) {
-            return true;
+            return None;
         }
-        if self.sender.is_linux() {
+        if is_linux {
             if self.is_out_of_order_only(segment, sequence) {
-                return true;
+                return None;
             }
             if is_bare_ack(segment) && sequence < self.receiver.next() {
-                return false;
+                return Some(Verdict::Dropped);
             }
         }
-        self.answer_old_or_far(now, segment, sequence);
-        false
+        Some(Verdict::OldOrFar { is_taken: false })
     }
 
     /// Returns true if the old timestamp of a segment may be that of one that was overtaken, and
@@ -140,11 +159,11 @@ impl Connection {
     }
 
     /// RFC 9293 section 3.4, table 6.
-    fn is_in_window(&self, segment: &Segment, sequence: u64) -> bool {
+    fn is_in_window(&self, segment: &Segment, sequence: u64, state: State) -> bool {
         let next = self.receiver.next();
         let control = segment.flags.contains(Flags::FIN) || segment.flags.contains(Flags::SYN);
         let end = sequence + u64::from(segment.payload) + u64::from(control);
-        let is_old = if self.sender.is_linux() && self.state != State::TimeWait {
+        let is_old = if self.sender.is_linux() && state != State::TimeWait {
             end < self.last_ack_sent
         } else if end == sequence {
             sequence < next
@@ -158,59 +177,64 @@ impl Connection {
     /// for capacity, or its data beyond the window was taken in: its ACKs do not count these as
     /// sent before they are acknowledged. Two such ends would otherwise refuse each other's ACKs
     /// for ever. One number back is also a keep-alive (RFC 9293 section 3.8.4).
-    fn lags(&mut self, segment: &Segment, sequence: u64) -> bool {
+    fn lags(&self, segment: &Segment, sequence: u64, has_probes: bool) -> bool {
         let bits = segment.flags.0 & (Flags::SYN.0 | Flags::ACK.0 | Flags::FIN.0);
         let bare = bits == Flags::ACK.0 && segment.payload == 0;
         let next = self.receiver.next();
         bare && sequence < next
-            && (sequence + 1 == next || self.peer_probes.is_seen || self.sender.exceeds_window())
+            && (sequence + 1 == next || has_probes || self.sender.exceeds_window())
             && self.acknowledges_something_sent(segment)
     }
 
-    /// The other end may not know what has arrived. What is old is reported as received twice.
-    fn answer_old_or_far(&mut self, now: Time, segment: &Segment, sequence: u64) {
-        self.answer_what_is_out_of_place(now, segment);
-        let end = sequence + u64::from(segment.payload);
-        self.receiver.note_duplicate(sequence, end);
-        if sequence < end.min(self.receiver.next()) {
-            self.receiver.hurry_acks(MOST_QUICK);
-        }
-        // A FIN that comes again starts the wait again (RFC 9293 section 3.10.7.4, TIME-WAIT).
-        if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
-            self.slow_timer = now + TIME_WAIT;
-        }
-    }
-
-    /// RFC 5961 section 3.2: only the very next number resets.
-    fn on_reset(&mut self, now: Time, segment: &Segment, sequence: u64) {
-        if sequence == self.receiver.next() || self.resets_like_linux(sequence) {
-            self.end_by_reset();
-            self.sender.note_end(now);
-        } else {
-            self.answer_what_is_out_of_place(now, segment);
-        }
-    }
-
     /// Returns true if Linux takes a reset with another number than the next.
-    fn resets_like_linux(&self, sequence: u64) -> bool {
-        let after_fin = matches!(self.state, State::CloseWait | State::LastAck | State::Closing);
+    fn resets_like_linux(&self, sequence: u64, state: State) -> bool {
+        let after_fin = matches!(state, State::CloseWait | State::LastAck | State::Closing);
         let highest = self.receiver.sack_ranges().map(|range| range.end).max();
         self.sender.is_linux()
             && ((after_fin && sequence + 1 == self.receiver.next()) || highest == Some(sequence))
     }
 
     /// RFC 5961 section 5.2. An ACK that is merely old is taken for its SACK blocks.
-    fn accepts_acknowledgement(&mut self, now: Time, segment: &Segment) -> bool {
+    fn accepts_acknowledgement(&self, segment: &Segment) -> bool {
         let una = self.sender.stream().una;
         let number = self.out.unwrap(segment.acknowledgement, una);
-        let accepted = number.is_some_and(|number| {
+        number.is_some_and(|number| {
             let oldest = number + self.sender.peer().max_advertised;
             let is_expected = || self.sender.snack().is_some_and(|s| s.is_expected(oldest));
             (oldest >= una || is_expected()) && self.sender.may_be_acknowledged(number)
-        });
-        if !accepted {
-            self.answer_what_is_out_of_place(now, segment);
+        })
+    }
+}
+
+impl Connection {
+    /// Returns true if a segment that is not [ordinary](Halves::acknowledged_by_ordinary) is taken
+    /// in. Answers it if not.
+    pub(super) fn accepts(&mut self, now: Time, segment: &Segment, sequence: u64) -> bool {
+        let has_probes = self.peer_probes.is_seen;
+        let verdict = self.halves.judge(segment, sequence, self.state, has_probes);
+        match verdict {
+            Verdict::Taken | Verdict::Dropped => {}
+            Verdict::OutOfPlace => self.answer_what_is_out_of_place(now, segment),
+            Verdict::OldOrFar { .. } => self.answer_old_or_far(now, segment, sequence),
+            Verdict::Reset => {
+                self.end_by_reset();
+                self.halves.sender.note_end(now);
+            }
         }
-        accepted
+        matches!(verdict, Verdict::Taken | Verdict::OldOrFar { is_taken: true })
+    }
+
+    /// The other end may not know what has arrived. What is old is reported as received twice.
+    fn answer_old_or_far(&mut self, now: Time, segment: &Segment, sequence: u64) {
+        self.answer_what_is_out_of_place(now, segment);
+        let end = sequence + u64::from(segment.payload);
+        self.halves.receiver.note_duplicate(sequence, end);
+        if sequence < end.min(self.halves.receiver.next()) {
+            self.halves.receiver.hurry_acks(MOST_QUICK);
+        }
+        // A FIN that comes again starts the wait again (RFC 9293 section 3.10.7.4, TIME-WAIT).
+        if self.state == State::TimeWait && segment.flags.contains(Flags::FIN) {
+            self.slow_timer = now + TIME_WAIT;
+        }
     }
 }

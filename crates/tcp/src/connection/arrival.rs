@@ -5,90 +5,16 @@ use congestion::Ecn;
 use units::Time;
 
 use crate::receiver::{Arrived, Path, QUICK_AFTER_MARK, Taken};
-use crate::segment::{Block, Flags, Options, Segment, TIMESTAMPS_BYTES};
+use crate::segment::{Block, Flags, Options, Segment};
 use crate::sender::Acknowledgement;
 use crate::timestamps::round_trip;
 use transport::{KnownPath, Range, Space};
 
-use super::Connection;
-impl Connection {
-    /// The segment that has just arrived was marked on its way (CE, RFC 3168 section 5).
-    pub fn on_congestion_experienced(&mut self) {
-        if self.agreed.ecn == Ecn::Off {
-            return;
-        }
-        if self.report == Flags::default() {
-            self.receiver.hurry_acks(QUICK_AFTER_MARK);
-        }
-        self.report = Flags::ECE;
-    }
+use super::halves::Halves;
+use super::marks::reports_mark;
+use super::{Connection, State};
 
-    /// A segment has arrived.
-    #[inline]
-    pub fn on_segment(&mut self, now: Time, segment: &Segment) {
-        if self.is_established() {
-            self.on_established_segment(now, segment);
-        } else {
-            self.on_handshake_segment(now, segment);
-        }
-    }
-
-    #[inline(always)]
-    pub(super) fn on_established_segment(&mut self, now: Time, segment: &Segment) {
-        let Some(number) = self.acknowledged_by_ordinary(segment) else {
-            self.on_unusual_segment(now, segment);
-            return;
-        };
-        self.watch.heard = now;
-        let sequence = self.receiver.next();
-        self.take_timestamp(segment, sequence);
-        self.take_acknowledgement(now, segment, sequence, number);
-        if segment.payload > 0 {
-            let length = u64::from(segment.payload);
-            if self.receiver.looks_at_segments() {
-                self.receiver.on_next_data_if_it_fits(now, &self.config, length);
-                self.look_at_data(now, segment, sequence, sequence);
-            } else {
-                self.receiver.on_next_data(now, &self.config, length);
-            }
-        }
-        if self.closing || self.receiver.finished() {
-            self.advance_close(now, false);
-        }
-    }
-
-    #[inline(never)]
-    fn on_unusual_segment(&mut self, now: Time, segment: &Segment) {
-        if let Some(mss) = segment.reported_mss() {
-            self.on_too_big(now, segment, mss);
-            return;
-        }
-        let expected = self.receiver.next();
-        let Some(sequence) = self.inward.unwrap(segment.sequence, expected) else { return };
-        if segment.options.contains(Options::PROBE) {
-            self.on_probe(now, segment, sequence);
-            return;
-        }
-        if !self.accepts(now, segment, sequence) {
-            return;
-        }
-        self.watch.heard = now;
-        let fin = segment.flags.contains(Flags::FIN);
-        if self.agreed.ecn == Ecn::Classic && segment.flags.contains(Flags::CWR) {
-            self.report = Flags::default();
-        }
-        self.take_timestamp(segment, sequence);
-        self.take_unusual_acknowledgement(now, segment, sequence);
-        if self.marks.is_some() {
-            self.take_with_reports(now, segment, sequence, expected);
-        } else {
-            self.take_data(now, segment, sequence, expected);
-        }
-        if self.closing || self.receiver.finished() {
-            self.advance_close(now, fin);
-        }
-    }
-
+impl Halves {
     /// The data of a segment that is no ordinary one, if it has any.
     #[inline(always)]
     fn take_data(&mut self, now: Time, segment: &Segment, sequence: u64, expected: u64) {
@@ -99,18 +25,6 @@ impl Connection {
             if self.receiver.looks_at_segments() {
                 self.look_at_data(now, segment, sequence, expected);
             }
-        }
-    }
-
-    /// The same for a connection that reports each mark, or what is missing.
-    #[cold]
-    fn take_with_reports(&mut self, now: Time, segment: &Segment, sequence: u64, expected: u64) {
-        self.take_snack(now, segment, sequence);
-        self.take_ack_ratio(segment);
-        self.count_mark(now, segment);
-        self.take_data(now, segment, sequence, expected);
-        if segment.payload > 0 || segment.flags.contains(Flags::FIN) {
-            self.follow_data(now, segment, sequence);
         }
     }
 
@@ -172,37 +86,14 @@ impl Connection {
         if segment.sack_blocks == 0 && self.sender.knows_already(sequence, window) {
             return;
         }
-        let (ack, blocks) = self.read_acknowledgement(now, segment, sequence, number);
+        // A connection that reports each mark has no ordinary segments.
+        let marked = segment.flags.contains(Flags::ECE);
+        let (ack, blocks) = self.read_acknowledgement(now, segment, sequence, number, marked);
         self.sender.on_acknowledgement(now, &self.config, &ack, blocks);
     }
 
-    /// The acknowledgement number is unchecked except by [`accepts`](Self::accepts). For probes it
-    /// is unchecked.
-    pub(super) fn take_unusual_acknowledgement(
-        &mut self,
-        now: Time,
-        segment: &Segment,
-        sequence: u64,
-    ) {
-        let una = self.sender.stream().una;
-        let Some(number) = self.out.unwrap(segment.acknowledgement, una) else { return };
-        if self.marks.is_some() {
-            self.read_report(segment, number);
-            self.control_acks(now, segment, number);
-        }
-        let (ack, blocks) = self.read_acknowledgement(now, segment, sequence, number);
-        let plain = segment.sack_blocks == 0 && !ack.answers_probe && number == una;
-        if plain && self.sender.knows_already(sequence, ack.window) {
-            return;
-        }
-        if number < una {
-            self.sender.on_old_acknowledgement(now, &self.config, &ack, blocks);
-        } else if self.sender.reaches(number) {
-            self.sender.on_acknowledgement(now, &self.config, &ack, blocks);
-        }
-    }
-
-    /// The acknowledgement of a segment for the sending half, and its SACK blocks.
+    /// The acknowledgement of a segment for the sending half, and its SACK blocks. `marked` is true
+    /// if the segment reports a mark.
     #[inline(always)]
     pub(crate) fn read_acknowledgement<'a>(
         &self,
@@ -210,6 +101,7 @@ impl Connection {
         segment: &'a Segment,
         sequence: u64,
         number: u64,
+        marked: bool,
     ) -> (Acknowledgement, impl Iterator<Item = Range> + use<'a>) {
         let una = self.sender.stream().una;
         let mut blocks = segment.blocks();
@@ -228,7 +120,7 @@ impl Connection {
             round_trip: (self.agreed.timestamps && number > una)
                 .then(|| round_trip(now, segment.echo)),
             peer_clock: self.agreed.timestamps.then_some(segment.timestamp),
-            marked: self.agreed.ecn != Ecn::Off && self.reports_mark(segment),
+            marked: self.agreed.ecn != Ecn::Off && marked,
             needless,
             answers_probe: segment.options.contains(Options::PROBE_ANSWER),
             is_old: false,
@@ -239,52 +131,140 @@ impl Connection {
 }
 
 impl Connection {
+    /// The segment that has just arrived was marked on its way (CE, RFC 3168 section 5).
+    pub fn on_congestion_experienced(&mut self) {
+        if self.halves.agreed.ecn == Ecn::Off {
+            return;
+        }
+        if self.halves.report == Flags::default() {
+            self.halves.receiver.hurry_acks(QUICK_AFTER_MARK);
+        }
+        self.halves.report = Flags::ECE;
+    }
+
+    /// A segment has arrived.
+    #[inline]
+    pub fn on_segment(&mut self, now: Time, segment: &Segment) {
+        if self.is_established() {
+            self.on_established_segment(now, segment);
+        } else {
+            self.on_handshake_segment(now, segment);
+        }
+    }
+
+    #[inline(always)]
+    pub(super) fn on_established_segment(&mut self, now: Time, segment: &Segment) {
+        let Some(number) = self.halves.acknowledged_by_ordinary(segment) else {
+            self.on_unusual_segment(now, segment);
+            return;
+        };
+        self.watch.heard = now;
+        let sequence = self.halves.receiver.next();
+        self.halves.take_timestamp(segment, sequence);
+        self.halves.take_acknowledgement(now, segment, sequence, number);
+        if segment.payload > 0 {
+            let length = u64::from(segment.payload);
+            if self.halves.receiver.looks_at_segments() {
+                self.halves.receiver.on_next_data_if_it_fits(now, &self.halves.config, length);
+                self.halves.look_at_data(now, segment, sequence, sequence);
+            } else {
+                self.halves.receiver.on_next_data(now, &self.halves.config, length);
+            }
+        }
+        if self.closing || self.halves.receiver.finished() {
+            self.advance_close(now, false);
+        }
+    }
+
+    #[inline(never)]
+    fn on_unusual_segment(&mut self, now: Time, segment: &Segment) {
+        if let Some(mss) = segment.reported_mss() {
+            self.halves.on_too_big(now, segment, mss);
+            return;
+        }
+        let expected = self.halves.receiver.next();
+        let Some(sequence) = self.halves.inward.unwrap(segment.sequence, expected) else { return };
+        if segment.options.contains(Options::PROBE) {
+            self.on_probe(now, segment, sequence);
+            return;
+        }
+        if !self.accepts(now, segment, sequence) {
+            return;
+        }
+        self.watch.heard = now;
+        let fin = segment.flags.contains(Flags::FIN);
+        if self.halves.agreed.ecn == Ecn::Classic && segment.flags.contains(Flags::CWR) {
+            self.halves.report = Flags::default();
+        }
+        self.halves.take_timestamp(segment, sequence);
+        self.take_unusual_acknowledgement(now, segment, sequence);
+        if self.marks.is_some() {
+            self.take_with_reports(now, segment, sequence, expected);
+        } else {
+            self.halves.take_data(now, segment, sequence, expected);
+        }
+        if self.closing || self.halves.receiver.finished() {
+            self.advance_close(now, fin);
+        }
+    }
+
+    /// The same for a connection that reports each mark, or what is missing.
+    #[cold]
+    fn take_with_reports(&mut self, now: Time, segment: &Segment, sequence: u64, expected: u64) {
+        let Some(marks) = &mut self.marks else { return };
+        let halves = &mut self.halves;
+        let marked = reports_mark(Some(marks), halves.agreed.ecn, segment);
+        if let Some(reports) = &mut marks.snack {
+            reports.take_report(halves, now, segment, sequence, marked);
+        }
+        marks.take_ack_ratio(halves, segment);
+        marks.count(halves, &mut self.urgent, now, segment);
+        halves.take_data(now, segment, sequence, expected);
+        if (segment.payload > 0 || segment.flags.contains(Flags::FIN))
+            && let Some(reports) = &mut marks.snack
+        {
+            let is_over = self.state == State::Closed;
+            reports.follow_data(halves, &mut self.slow_timer, is_over, now, segment, sequence);
+        }
+    }
+
+    /// The acknowledgement number is unchecked except by [`accepts`](Self::accepts). For probes it
+    /// is unchecked.
+    pub(super) fn take_unusual_acknowledgement(
+        &mut self,
+        now: Time,
+        segment: &Segment,
+        sequence: u64,
+    ) {
+        let una = self.halves.sender.stream().una;
+        let Some(number) = self.halves.out.unwrap(segment.acknowledgement, una) else { return };
+        if let Some(marks) = &mut self.marks {
+            marks.read_report(&mut self.halves, segment, number);
+            marks.control_acks(&mut self.halves, &mut self.urgent, now, segment, number);
+        }
+        let marked = reports_mark(self.marks.as_deref(), self.halves.agreed.ecn, segment);
+        let (ack, blocks) =
+            self.halves.read_acknowledgement(now, segment, sequence, number, marked);
+        let plain = segment.sack_blocks == 0 && !ack.answers_probe && number == una;
+        if plain && self.halves.sender.knows_already(sequence, ack.window) {
+            return;
+        }
+        if number < una {
+            self.halves.sender.on_old_acknowledgement(now, &self.halves.config, &ack, blocks);
+        } else if self.halves.sender.reaches(number) {
+            self.halves.sender.on_acknowledgement(now, &self.halves.config, &ack, blocks);
+        }
+    }
+}
+
+impl Halves {
     /// A router reports that its link takes no segment of more than `mss` bytes. The message quotes
     /// a segment of this end.
     #[cold]
     fn on_too_big(&mut self, now: Time, message: &Segment, mss: u16) {
         let quoted = self.out.unwrap(message.sequence, self.sender.stream().una);
-        let options = self.option_bytes();
+        let options = self.agreed.option_bytes().into();
         self.sender.on_too_big(now, &self.config, quoted, mss.into(), options);
-    }
-
-    /// A gateway signals that a link of the route is out, or available again (SCMP). Only SCPS-TP
-    /// takes it, with an open connection.
-    #[cold]
-    pub fn on_link_state(&mut self, now: Time, is_out: bool) {
-        if self.is_established()
-            && let Some((snack, core)) = self.sender.snack_mut()
-        {
-            snack.on_link_state(core, now, is_out);
-        }
-    }
-
-    /// A gateway signals that a link of the route has corrupted a packet (SCMP). Only SCPS-TP takes
-    /// it, with an open connection.
-    #[cold]
-    pub fn on_corruption(&mut self, now: Time) {
-        if self.is_established()
-            && let Some((snack, core)) = self.sender.snack_mut()
-        {
-            snack.on_corruption(core, now);
-        }
-    }
-
-    /// Another connection between the same hosts has found the MTU of the path.
-    #[cold]
-    pub fn know_path(&mut self, known: KnownPath) {
-        let options = self.option_bytes();
-        self.sender.know_path(&self.config, known, options);
-    }
-
-    /// Reports of routers about the path to this connection, if there are any.
-    pub fn known_path(&self) -> Option<KnownPath> {
-        self.sender.known_path(self.option_bytes())
-    }
-
-    /// Bytes of options in each segment.
-    fn option_bytes(&self) -> u64 {
-        if self.agreed.timestamps { TIMESTAMPS_BYTES.into() } else { 0 }
     }
 
     /// Returns true if the SACK blocks of a segment report something that was not known to have
@@ -297,6 +277,42 @@ impl Connection {
             .iter()
             .filter_map(|block| unwrap_block(self.out, block, una))
             .any(|block| self.sender.is_news(block))
+    }
+}
+
+impl Connection {
+    /// A gateway signals that a link of the route is out, or available again (SCMP). Only SCPS-TP
+    /// takes it, with an open connection.
+    #[cold]
+    pub fn on_link_state(&mut self, now: Time, is_out: bool) {
+        if self.is_established()
+            && let Some((snack, core)) = self.halves.sender.snack_mut()
+        {
+            snack.on_link_state(core, now, is_out);
+        }
+    }
+
+    /// A gateway signals that a link of the route has corrupted a packet (SCMP). Only SCPS-TP takes
+    /// it, with an open connection.
+    #[cold]
+    pub fn on_corruption(&mut self, now: Time) {
+        if self.is_established()
+            && let Some((snack, core)) = self.halves.sender.snack_mut()
+        {
+            snack.on_corruption(core, now);
+        }
+    }
+
+    /// Another connection between the same hosts has found the MTU of the path.
+    #[cold]
+    pub fn know_path(&mut self, known: KnownPath) {
+        let options = self.halves.agreed.option_bytes().into();
+        self.halves.sender.know_path(&self.halves.config, known, options);
+    }
+
+    /// Reports of routers about the path to this connection, if there are any.
+    pub fn known_path(&self) -> Option<KnownPath> {
+        self.halves.sender.known_path(self.halves.agreed.option_bytes().into())
     }
 }
 

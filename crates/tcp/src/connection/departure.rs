@@ -3,66 +3,14 @@
 use congestion::Ecn;
 use units::Time;
 
-use crate::segment::{Block, Flags, MAX_SACK_BLOCKS, Options, Segment, TIMESTAMPS_BYTES};
+use crate::segment::{Block, Flags, MAX_SACK_BLOCKS, Options, Segment};
 use crate::sender::Chunk;
 use crate::timestamps::timestamp;
 
+use super::halves::Halves;
 use super::{Connection, Urgent};
 
-impl Connection {
-    /// Returns true if there may be a segment to send. A third of the connections that have just
-    /// received one have none.
-    #[inline]
-    pub fn may_send(&self) -> bool {
-        self.urgent != Urgent::Nothing
-            || self.receiver.ack_is_due()
-            || self.sender.has_work()
-            || self.may_have_low_priority()
-    }
-
-    /// The next segment to be sent, if there is one.
-    #[inline(always)]
-    pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
-        if self.urgent != Urgent::Nothing {
-            // A copy, so that the segments of all other calls need not be in memory.
-            let urgent = self.next_urgent(now)?;
-            return Some(Segment { ..urgent });
-        }
-        // A duplicate ACK carries no data, or it is none (RFC 5681 section 2).
-        let duplicate = self.receiver.ack_is_due() && self.receiver.has_gaps();
-        if !duplicate
-            && self.sender.has_work()
-            && self.is_established()
-            && let Some(chunk) = self.sender.next_chunk(now, &self.config)
-        {
-            return Some(self.data_segment(now, chunk));
-        }
-        self.receiver.ack_is_due().then(|| self.ack_segment(now))
-    }
-
-    /// The segment that goes before everything else.
-    #[cold]
-    #[inline(never)]
-    fn next_urgent(&mut self, now: Time) -> Option<Segment> {
-        match self.urgent {
-            Urgent::Nothing => None,
-            Urgent::Syn => self.next_syn(now),
-            Urgent::Reset(reset) => Some(self.next_reset(now, reset)),
-            Urgent::Earlier => self.next_earlier(),
-            Urgent::KeepAlive => Some(self.next_keep_alive(now)),
-        }
-    }
-
-    #[inline(always)]
-    fn ack_segment(&mut self, now: Time) -> Segment {
-        let segment = self.bare_segment(now);
-        if self.marks.is_some() {
-            let complete = self.with_report(now, segment);
-            return Segment { ..complete };
-        }
-        segment
-    }
-
+impl Halves {
     #[inline(always)]
     fn data_segment(&mut self, now: Time, chunk: Chunk) -> Segment {
         let mut segment = self.segment_at(now, chunk.start);
@@ -91,8 +39,7 @@ impl Connection {
         if segment.sack_blocks == 0 {
             return;
         }
-        let timestamps = if self.agreed.timestamps { TIMESTAMPS_BYTES } else { 0 };
-        let most = self.sender.stream().mss + u64::from(timestamps);
+        let most = self.sender.stream().mss + u64::from(self.agreed.option_bytes());
         if u64::from(u32::from(segment.payload) + segment.option_bytes()) > most {
             segment.sack_blocks = 0;
         }
@@ -155,5 +102,66 @@ impl Connection {
             count += 1;
         }
         (blocks, count)
+    }
+}
+
+impl Connection {
+    /// Returns true if there may be a segment to send. A third of the connections that have just
+    /// received one have none.
+    #[inline]
+    pub fn may_send(&self) -> bool {
+        self.urgent != Urgent::Nothing
+            || self.halves.receiver.ack_is_due()
+            || self.halves.sender.has_work()
+            || self.may_have_low_priority()
+    }
+
+    /// The next segment to be sent, if there is one.
+    #[inline(always)]
+    pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
+        if self.urgent != Urgent::Nothing {
+            // A copy, so that the segments of all other calls need not be in memory.
+            let urgent = self.next_urgent(now)?;
+            return Some(Segment { ..urgent });
+        }
+        // A duplicate ACK carries no data, or it is none (RFC 5681 section 2).
+        let duplicate = self.halves.receiver.ack_is_due() && self.halves.receiver.has_gaps();
+        if !duplicate
+            && self.halves.sender.has_work()
+            && self.is_established()
+            && let Some(chunk) = self.halves.sender.next_chunk(now, &self.halves.config)
+        {
+            return Some(self.halves.data_segment(now, chunk));
+        }
+        self.halves.receiver.ack_is_due().then(|| self.ack_segment(now))
+    }
+
+    /// The segment that goes before everything else.
+    #[cold]
+    #[inline(never)]
+    fn next_urgent(&mut self, now: Time) -> Option<Segment> {
+        if self.urgent == Urgent::Syn {
+            return self.next_syn(now);
+        }
+        match std::mem::replace(&mut self.urgent, Urgent::Nothing) {
+            Urgent::Nothing | Urgent::Syn => None,
+            Urgent::Reset(reset) => {
+                self.halves.sender.note_end(now);
+                Some(reset.segment(now, self.halves.recent_timestamp))
+            }
+            Urgent::Earlier => self.marks.as_mut()?.earlier.take(),
+            Urgent::KeepAlive => Some(self.halves.next_keep_alive(now)),
+        }
+    }
+
+    #[inline(always)]
+    fn ack_segment(&mut self, now: Time) -> Segment {
+        let segment = self.halves.bare_segment(now);
+        if let Some(marks) = &mut self.marks {
+            let passive = self.opening.passive;
+            let complete = marks.complete(&mut self.halves, passive, now, segment);
+            return Segment { ..complete };
+        }
+        segment
     }
 }

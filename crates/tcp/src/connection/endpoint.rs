@@ -122,7 +122,7 @@ impl Endpoint for Connection {
     }
 
     fn limits(&self, now: Time) -> Option<Limits> {
-        Some(self.sender().limits(now))
+        Some(self.halves.sender.limits(now))
     }
 
     fn sample(&self) -> Sample {

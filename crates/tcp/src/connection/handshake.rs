@@ -4,10 +4,29 @@ use congestion::Ecn;
 use transport::Space;
 use units::Time;
 
-use crate::segment::{Flags, Options, Segment, TIMESTAMPS_BYTES};
+use crate::scps::Reports;
+use crate::segment::{Flags, Options, Segment};
 use crate::timestamps::{round_trip, timestamp};
 
+use super::halves::Halves;
 use super::{Connection, DEFAULT_MSS, State, Urgent};
+
+impl Halves {
+    fn acknowledges_syn(&self, segment: &Segment) -> bool {
+        segment.flags.contains(Flags::ACK) && self.out.unwrap(segment.acknowledgement, 1) == Some(1)
+    }
+
+    /// Payload of a full segment that the other end may send, as far as that is known with a SYN.
+    fn advertised_segment(&self, answers: bool) -> u64 {
+        let options = if answers { self.agreed.option_bytes() } else { 0 };
+        u64::from(self.config.mss - options)
+    }
+
+    /// Window of a SYN, or of one that answers another.
+    fn window_of_syn(&self, answers: bool) -> u64 {
+        self.config.first_window(self.advertised_segment(answers)).min(u64::from(u16::MAX))
+    }
+}
 
 impl Connection {
     /// A segment arrived before the connection was open, or after it was closed.
@@ -31,8 +50,14 @@ impl Connection {
         }
         if segment.flags.contains(Flags::ACK) {
             self.refuse(segment);
-        } else if segment.flags.contains(Flags::SYN) && !self.is_held(segment) {
-            self.answer_syn(segment);
+        } else if segment.flags.contains(Flags::SYN) {
+            match &mut self.opening.hold {
+                Some(hold) => {
+                    let was_marked = self.marks.as_ref().is_some_and(|marks| marks.arrived_marked);
+                    hold.keep(segment, was_marked);
+                }
+                None => self.answer_syn(segment),
+            }
         }
     }
 
@@ -47,18 +72,18 @@ impl Connection {
     /// RFC 9293 section 3.10.7.3.
     fn on_segment_in_syn_sent(&mut self, now: Time, segment: &Segment) {
         let has_ack = segment.flags.contains(Flags::ACK);
-        if has_ack && !self.acknowledges_syn(segment) {
+        if has_ack && !self.halves.acknowledges_syn(segment) {
             self.refuse(segment);
         } else if segment.flags.contains(Flags::RST) {
             if has_ack {
                 self.end_by_reset();
-                self.sender.note_end(now);
+                self.halves.sender.note_end(now);
             }
         } else if segment.flags.contains(Flags::SYN) {
             self.take_syn_options(segment);
             if has_ack {
                 self.establish(now, segment, u64::from(segment.window));
-                self.receiver.request_ack();
+                self.halves.receiver.request_ack();
                 self.finish_if_closed();
             } else {
                 // Both ends have opened at once (section 3.5).
@@ -72,8 +97,8 @@ impl Connection {
     fn on_segment_in_syn_received(&mut self, now: Time, segment: &Segment) {
         let syn = segment.flags.contains(Flags::SYN);
         let has_ack = segment.flags.contains(Flags::ACK);
-        let next = self.receiver.next();
-        let Some(sequence) = self.inward.unwrap(segment.sequence, next) else { return };
+        let next = self.halves.receiver.next();
+        let Some(sequence) = self.halves.inward.unwrap(segment.sequence, next) else { return };
         if syn && !has_ack {
             // The answer to it was lost.
             if sequence == 0 {
@@ -83,28 +108,30 @@ impl Connection {
         }
         // The SYN with ACK of an end that has opened at once lies before the window.
         let lowest = if syn { 0 } else { next };
-        if sequence < lowest || sequence > self.receiver.right_edge() {
+        if sequence < lowest || sequence > self.halves.receiver.right_edge() {
             self.answer_what_is_out_of_place(now, segment);
             return;
         }
         if segment.flags.contains(Flags::RST) {
             if sequence == next {
                 self.end_set_up_by_reset();
-                self.sender.note_end(now);
+                self.halves.sender.note_end(now);
             }
             return;
         }
         if !has_ack {
             return;
         }
-        if !self.acknowledges_syn(segment) {
+        if !self.halves.acknowledges_syn(segment) {
             self.refuse(segment);
             return;
         }
         // The window of a SYN is never scaled (RFC 7323 section 2.2).
-        let shift = if syn { 0 } else { self.agreed.peer_shift };
-        if self.marks.is_some() {
-            self.take_first_ack(segment);
+        let shift = if syn { 0 } else { self.halves.agreed.peer_shift };
+        if self.opening.passive
+            && let Some(marks) = &mut self.marks
+        {
+            marks.take_first_ack(&mut self.halves.agreed, segment);
         }
         self.establish(now, segment, u64::from(segment.window) << shift);
         self.on_established_segment(now, segment);
@@ -128,106 +155,107 @@ impl Connection {
         }
     }
 
-    fn acknowledges_syn(&self, segment: &Segment) -> bool {
-        segment.flags.contains(Flags::ACK) && self.out.unwrap(segment.acknowledgement, 1) == Some(1)
-    }
-
     /// Options count only if both ends offer them (RFC 7323 sections 2.2 and 3.2, RFC 2018
     /// section 2).
     fn take_syn_options(&mut self, segment: &Segment) {
-        self.inward = Space::new(segment.sequence);
-        self.receiver.syn_received();
-        self.agreed.peer_mss = segment.mss;
-        self.agreed.timestamps &= segment.has_timestamps();
-        self.recent_timestamp = segment.timestamp;
-        self.agreed.sack &= segment.sack_permitted();
-        self.agreed.dsack &= self.agreed.sack;
-        if self.config.scps.is_some() {
-            self.agree_on_snack(segment);
+        self.halves.inward = Space::new(segment.sequence);
+        self.halves.receiver.syn_received();
+        self.halves.agreed.peer_mss = segment.mss;
+        self.halves.agreed.timestamps &= segment.has_timestamps();
+        self.halves.recent_timestamp = segment.timestamp;
+        self.halves.agreed.sack &= segment.sack_permitted();
+        self.halves.agreed.dsack &= self.halves.agreed.sack;
+        if self.halves.config.scps.is_some() {
+            let mut absent = None;
+            let reports = self.marks.as_mut().map_or(&mut absent, |marks| &mut marks.snack);
+            Reports::agree(reports, &mut self.halves.sender, segment);
         }
-        if self.agreed.ecn != Ecn::Off {
-            self.agree_on_ecn(segment);
+        if self.halves.agreed.ecn != Ecn::Off {
+            self.halves.agree_on_ecn(self.marks.as_deref_mut(), segment);
         }
-        if self.marks.is_some() {
-            self.agree_on_ack_control(segment);
-        }
-        self.agreed.scaling &= segment.window_scale != Segment::NO_SCALE;
-        if self.agreed.scaling {
-            self.agreed.peer_shift = segment.window_scale.min(14);
-            self.agreed.shift = self.config.window_shift();
-            self.agreed.window_limit = u64::from(u16::MAX) << self.agreed.shift;
+        let halves = &mut self.halves;
+        self.marks.take_if(|marks| !marks.agree_on_ack_control(halves, segment));
+        self.halves.agreed.scaling &= segment.window_scale != Segment::NO_SCALE;
+        if self.halves.agreed.scaling {
+            self.halves.agreed.peer_shift = segment.window_scale.min(14);
+            self.halves.agreed.shift = self.halves.config.window_shift();
+            self.halves.agreed.window_limit = u64::from(u16::MAX) << self.halves.agreed.shift;
         }
     }
 
     fn establish(&mut self, now: Time, segment: &Segment, window: u64) {
         self.state = State::Established;
-        let peer_mss =
-            if self.agreed.peer_mss == 0 { DEFAULT_MSS } else { u32::from(self.agreed.peer_mss) };
-        let options = if self.agreed.timestamps { TIMESTAMPS_BYTES } else { 0 };
-        let mss = u64::from(self.config.mss.min(peer_mss) - options);
-        let offered = self.window_of_syn(self.opening.passive);
-        self.receiver.open(now, mss, offered, self.agreed.shift);
-        let echoed = self.agreed.timestamps.then(|| round_trip(now, segment.echo));
-        if !self.agreed.sack {
-            self.sender.do_without_sack();
+        let peer_mss = if self.halves.agreed.peer_mss == 0 {
+            DEFAULT_MSS
+        } else {
+            u32::from(self.halves.agreed.peer_mss)
+        };
+        let options = self.halves.agreed.option_bytes();
+        let mss = u64::from(self.halves.config.mss.min(peer_mss) - options);
+        let offered = self.halves.window_of_syn(self.opening.passive);
+        self.halves.receiver.open(now, mss, offered, self.halves.agreed.shift);
+        let echoed = self.halves.agreed.timestamps.then(|| round_trip(now, segment.echo));
+        if !self.halves.agreed.sack {
+            self.halves.sender.do_without_sack();
         }
-        if self.config.scps.is_some() {
-            self.begin_reports(mss);
+        if self.halves.config.scps.is_some() {
+            match self.marks.as_mut().and_then(|marks| marks.snack.as_mut()) {
+                Some(reports) => reports.begin(self.halves.agreed.ecn, mss),
+                None => self.halves.sender.do_without_snack(),
+            }
         }
-        self.sender.syn_acknowledged(now, &self.config, mss, window, self.opening.syns, echoed);
-        if self.set_up_was_marked() {
-            self.sender.begin_with_one_segment();
+        self.halves.sender.syn_acknowledged(
+            now,
+            &self.halves.config,
+            mss,
+            window,
+            self.opening.syns,
+            echoed,
+        );
+        if self.marks.as_ref().is_some_and(|marks| marks.set_up_was_marked) {
+            self.halves.sender.begin_with_one_segment();
         }
-        self.recent_timestamp = segment.timestamp;
-        self.begin_watch(now);
-        self.sender.agree_on_ecn(self.agreed.ecn);
-    }
-
-    /// Payload of a full segment that the other end may send, as far as that is known with a SYN.
-    fn advertised_segment(&self, answers: bool) -> u64 {
-        let options = if answers && self.agreed.timestamps { TIMESTAMPS_BYTES } else { 0 };
-        u64::from(self.config.mss - options)
-    }
-
-    /// Window of a SYN, or of one that answers another.
-    fn window_of_syn(&self, answers: bool) -> u64 {
-        self.config.first_window(self.advertised_segment(answers)).min(u64::from(u16::MAX))
+        self.halves.recent_timestamp = segment.timestamp;
+        self.watch.begin(&self.halves.config, &mut self.slow_timer, now);
+        self.halves.sender.agree_on_ecn(self.halves.agreed.ecn);
     }
 
     pub(super) fn next_syn(&mut self, now: Time) -> Option<Segment> {
         self.urgent = Urgent::Nothing;
         let answer = self.state == State::SynReceived;
         self.opening.syns += 1;
-        self.sender.syn_sent(now, &self.config, self.opening.syns > 1);
+        self.halves.sender.syn_sent(now, &self.halves.config, self.opening.syns > 1);
         #[expect(clippy::cast_possible_truncation, reason = "no more than the largest")]
-        let window = self.window_of_syn(answer) as u16;
+        let window = self.halves.window_of_syn(answer) as u16;
         #[expect(clippy::cast_possible_truncation, reason = "a packet has at most 65535 bytes")]
-        let mss = self.config.mss as u16;
-        let flags = self.bits_of_syn(answer);
+        let mss = self.halves.config.mss as u16;
+        let flags = self.halves.bits_of_syn(self.marks.as_deref(), answer);
+        let controls_acks = self.marks.as_ref().is_some_and(|marks| marks.acks.is_some());
+        let offers_ack_ratio = self.halves.config.ack_control && (controls_acks || !answer);
         let mut segment = Segment {
-            sequence: self.out.wrap(0),
+            sequence: self.halves.out.wrap(0),
             flags: Flags::SYN.with(flags),
             window,
             mss,
-            window_scale: if self.agreed.scaling {
-                self.config.window_shift()
+            window_scale: if self.halves.agreed.scaling {
+                self.halves.config.window_shift()
             } else {
                 Segment::NO_SCALE
             },
             options: Options::default()
-                .with_if(self.agreed.sack, Options::SACK_PERMITTED)
-                .with_if(self.agreed.timestamps, Options::TIMESTAMPS)
-                .with_if(self.offers_ack_control(answer), Options::ACK_RATIO)
-                .with_if(self.config.scps.is_some(), Options::SNACK)
-                .with_if(self.config.offers_best_effort(), Options::BEST_EFFORT),
+                .with_if(self.halves.agreed.sack, Options::SACK_PERMITTED)
+                .with_if(self.halves.agreed.timestamps, Options::TIMESTAMPS)
+                .with_if(offers_ack_ratio, Options::ACK_RATIO)
+                .with_if(self.halves.config.scps.is_some(), Options::SNACK)
+                .with_if(self.halves.config.offers_best_effort(), Options::BEST_EFFORT),
             timestamp: timestamp(now),
             ..Segment::default()
         };
         if answer {
             segment.flags = segment.flags.with(Flags::ACK);
-            segment.acknowledgement = self.inward.wrap(1);
-            segment.echo = self.recent_timestamp;
-            self.last_ack_sent = 1;
+            segment.acknowledgement = self.halves.inward.wrap(1);
+            segment.echo = self.halves.recent_timestamp;
+            self.halves.last_ack_sent = 1;
         }
         Some(segment)
     }

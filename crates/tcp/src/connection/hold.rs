@@ -19,6 +19,16 @@ pub(super) struct Hold {
     was_marked: bool,
 }
 
+impl Hold {
+    /// Keeps a SYN, if it is the first.
+    pub(super) fn keep(&mut self, segment: &Segment, was_marked: bool) {
+        if self.syn.is_none() {
+            self.syn = Some(*segment);
+            self.was_marked = was_marked;
+        }
+    }
+}
+
 impl Connection {
     /// Passive open that answers no SYN before [`answer`](Self::answer).
     pub fn listen_on_hold(&mut self) {
@@ -54,15 +64,5 @@ impl Connection {
         if let Some(Hold { syn: Some(syn), .. }) = hold.map(|hold| *hold) {
             self.refuse(&syn);
         }
-    }
-
-    /// Returns true if a SYN waits for a decision.
-    pub(super) fn is_held(&mut self, segment: &Segment) -> bool {
-        let Some(hold) = &mut self.opening.hold else { return false };
-        if hold.syn.is_none() {
-            hold.syn = Some(*segment);
-            hold.was_marked = self.marks.as_ref().is_some_and(|marks| marks.arrived_marked);
-        }
-        true
     }
 }

@@ -13,6 +13,7 @@ use crate::config::Config;
 use crate::scps::Reports;
 use crate::segment::{Flags, Options, Segment};
 
+use super::halves::{Agreed, Halves};
 use super::{Connection, Urgent};
 
 /// State of these reports, in a box that other connections do not have.
@@ -34,7 +35,7 @@ pub(crate) struct Marks {
     /// nothing.
     in_set_up: bool,
     /// The other end has reported that the SYN, or the SYN with ACK, was marked.
-    set_up_was_marked: bool,
+    pub(super) set_up_was_marked: bool,
     /// Reports of the other end are not to be trusted.
     ignores_reports: bool,
     /// The bytes that the ACK that is being taken in reports as marked.
@@ -69,60 +70,19 @@ fn report(bits: u8) -> Flags {
         .with_if(bits & 0b100 != 0, Flags::AE)
 }
 
-impl Connection {
-    /// A segment has arrived that was marked on its way (CE, RFC 3168 section 5).
-    #[cold]
-    pub fn on_marked_segment(&mut self, now: Time, segment: &Segment) {
-        if self.is_established() && self.agreed.ecn == Ecn::Classic && !self.is_marked_ack(segment)
-        {
-            self.on_marked_data(now, segment);
-            return;
-        }
-        self.take_marked_segment(now, segment);
-        let counts_marks = self.marks.is_some() && self.agreed.ecn.reports_each_mark();
-        if !counts_marks && !self.is_marked_ack(segment) {
-            self.on_congestion_experienced();
-        }
+/// Returns true if the segment that is being taken in reports a mark.
+#[inline]
+pub(super) fn reports_mark(marks: Option<&Marks>, ecn: Ecn, segment: &Segment) -> bool {
+    match marks {
+        Some(marks) if ecn.is_accurate() => marks.found > 0,
+        _ => segment.flags.contains(Flags::ECE),
     }
+}
 
-    /// CWR of a segment answers earlier marks, its own mark comes after that, and its ACK is due
-    /// after both (`tcp_ecn_accept_cwr`, `tcp_ecn_check_ce`, `tcp_ack_snd_check` of Linux).
-    fn on_marked_data(&mut self, now: Time, segment: &Segment) {
-        if segment.flags.contains(Flags::CWR) {
-            self.report = Flags::default();
-        }
-        self.on_congestion_experienced();
-        let report = self.report;
-        self.take_marked_segment(now, segment);
-        self.report = report;
-    }
-
-    fn take_marked_segment(&mut self, now: Time, segment: &Segment) {
-        if let Some(marks) = &mut self.marks {
-            marks.arrived_marked = true;
-        }
-        self.on_segment(now, segment);
-        if let Some(marks) = &mut self.marks {
-            marks.arrived_marked = false;
-        }
-    }
-
-    fn code_point(&self, segment: &Segment) -> CodePoint {
-        let marked = self.marks.as_ref().is_some_and(|marks| marks.arrived_marked);
-        if marked {
-            CodePoint::Ce
-        } else if segment.is_low_latency() {
-            CodePoint::Ect1
-        } else if segment.is_ecn_capable() {
-            CodePoint::Ect0
-        } else {
-            CodePoint::NotEct
-        }
-    }
-
+impl Halves {
     /// Agreement of both ends after a SYN or a SYN with ACK (RFC 3168 section 6.1.1, RFC 9768
     /// section 3.1).
-    pub(super) fn agree_on_ecn(&mut self, segment: &Segment) {
+    pub(super) fn agree_on_ecn(&mut self, mut marks: Option<&mut Marks>, segment: &Segment) {
         let answer = segment.flags.contains(Flags::ACK);
         let bits = bits_of(segment);
         let offered = self.agreed.ecn;
@@ -135,8 +95,8 @@ impl Connection {
             },
         };
         if let Some(said) = accurate {
-            let arrived = self.code_point(segment);
-            if let Some(marks) = &mut self.marks {
+            if let Some(marks) = marks.as_deref_mut() {
+                let arrived = marks.code_point(segment);
                 marks.first_ack = Some(arrived.in_set_up());
                 marks.set_up = arrived.in_set_up();
                 if let Some(said) = said {
@@ -157,15 +117,17 @@ impl Connection {
         self.agreed.ect = Options::default()
             .with_if(self.agreed.ecn != Ecn::Off, Options::ECN_CAPABLE)
             .with_if(self.agreed.ecn == Ecn::LowLatency, Options::LOW_LATENCY);
-        self.write_field();
+        if let Some(marks) = marks {
+            marks.write_field(self);
+        }
     }
 
     /// The bits by which a SYN asks or answers.
-    pub(super) fn bits_of_syn(&self, answer: bool) -> Flags {
+    pub(super) fn bits_of_syn(&self, marks: Option<&Marks>, answer: bool) -> Flags {
         let classic = Flags::default()
             .with_if(self.agreed.ecn != Ecn::Off, Flags::ECE)
             .with_if(self.agreed.ecn != Ecn::Off && !answer, Flags::CWR);
-        match &self.marks {
+        match marks {
             Some(marks) if self.agreed.ecn.is_accurate() && answer => {
                 report(marks.first_ack.unwrap_or(CodePoint::NotEct.in_set_up()))
             }
@@ -173,67 +135,74 @@ impl Connection {
             _ => classic,
         }
     }
+}
 
-    /// The other end has opened the connection with this segment (RFC 9768 section 3.2.2.1, table
-    /// 4).
-    pub(super) fn take_first_ack(&mut self, segment: &Segment) {
-        let is_bare = segment.payload == 0 && segment.sack_blocks == 0;
-        if let Some(marks) = &mut self.marks
-            && self.agreed.ecn.is_accurate()
-            && self.opening.passive
-            && is_bare
-        {
-            marks.in_set_up = true;
-            let bits = bits_of(segment);
-            marks.ignores_reports = bits == 0;
-            if let Answer::Accurate(arrived) = Answer::read(bits) {
-                marks.known.take_set_up(arrived);
-                marks.set_up_was_marked = arrived == CodePoint::Ce;
-            }
-            if marks.ignores_reports {
-                self.agreed.ect = Options::default();
-            }
+impl Marks {
+    fn code_point(&self, segment: &Segment) -> CodePoint {
+        if self.arrived_marked {
+            CodePoint::Ce
+        } else if segment.is_low_latency() {
+            CodePoint::Ect1
+        } else if segment.is_ecn_capable() {
+            CodePoint::Ect0
+        } else {
+            CodePoint::NotEct
         }
     }
 
-    /// Returns true if the other end has reported a mark of the set-up.
-    pub(super) fn set_up_was_marked(&self) -> bool {
-        self.marks.as_ref().is_some_and(|marks| marks.set_up_was_marked)
+    /// The other end has opened the connection with this segment (RFC 9768 section 3.2.2.1, table
+    /// 4).
+    pub(super) fn take_first_ack(&mut self, agreed: &mut Agreed, segment: &Segment) {
+        let is_bare = segment.payload == 0 && segment.sack_blocks == 0;
+        if !agreed.ecn.is_accurate() || !is_bare {
+            return;
+        }
+        self.in_set_up = true;
+        let bits = bits_of(segment);
+        self.ignores_reports = bits == 0;
+        if let Answer::Accurate(arrived) = Answer::read(bits) {
+            self.known.take_set_up(arrived);
+            self.set_up_was_marked = arrived == CodePoint::Ce;
+        }
+        if self.ignores_reports {
+            agreed.ect = Options::default();
+        }
     }
 
     /// A segment is about to be taken in.
-    pub(super) fn count_mark(&mut self, now: Time, segment: &Segment) {
+    pub(super) fn count(
+        &mut self,
+        halves: &mut Halves,
+        urgent: &mut Urgent,
+        now: Time,
+        segment: &Segment,
+    ) {
         let arrived = self.code_point(segment);
-        if self.agreed.ecn == Ecn::EachMark {
+        if halves.agreed.ecn == Ecn::EachMark {
             if segment.payload > 0 {
-                self.follow_mark(now, arrived == CodePoint::Ce);
+                self.follow_mark(halves, urgent, now, arrived == CodePoint::Ce);
             }
-        } else if self.agreed.ecn.is_accurate()
-            && let Some(marks) = &mut self.marks
-        {
-            let unacknowledged = self.receiver.has_delayed_ack();
-            if marks.received.count(arrived, segment.payload.into(), unacknowledged) {
-                self.receiver.request_ack();
+        } else if halves.agreed.ecn.is_accurate() {
+            let unacknowledged = halves.receiver.has_delayed_ack();
+            if self.received.count(arrived, segment.payload.into(), unacknowledged) {
+                halves.receiver.request_ack();
             }
-            self.write_field();
+            self.write_field(halves);
         }
     }
 
     /// RFC 8257 section 3.2: ACKs say whether the data that they acknowledge was marked. So where
     /// that changes, what has arrived before is acknowledged before, and the change at once.
-    fn follow_mark(&mut self, now: Time, marked: bool) {
-        if self.report.contains(Flags::ECE) == marked {
+    fn follow_mark(&mut self, halves: &mut Halves, urgent: &mut Urgent, now: Time, marked: bool) {
+        if halves.report.contains(Flags::ECE) == marked {
             return;
         }
-        if self.receiver.has_delayed_ack() && self.urgent == Urgent::Nothing {
-            let earlier = self.bare_segment(now);
-            if let Some(marks) = &mut self.marks {
-                marks.earlier = Some(earlier);
-                self.urgent = Urgent::Earlier;
-            }
+        if halves.receiver.has_delayed_ack() && *urgent == Urgent::Nothing {
+            self.earlier = Some(halves.bare_segment(now));
+            *urgent = Urgent::Earlier;
         }
-        self.report = Flags::default().with_if(marked, Flags::ECE);
-        self.receiver.request_ack();
+        halves.report = Flags::default().with_if(marked, Flags::ECE);
+        halves.receiver.request_ack();
     }
 
     /// The other end has sent its SYN again: the ACK that opens the connection was lost. With
@@ -241,50 +210,55 @@ impl Connection {
     /// (`tcp_validate_incoming` of Linux): the other end would take a count for that. Returns
     /// whether there is such an answer.
     #[cold]
-    pub(super) fn reports_set_up_again(&mut self, now: Time) -> bool {
-        if !self.agreed.ecn.is_accurate() || self.urgent != Urgent::Nothing {
+    pub(super) fn reports_set_up_again(
+        &mut self,
+        halves: &mut Halves,
+        urgent: &mut Urgent,
+        now: Time,
+    ) -> bool {
+        if !halves.agreed.ecn.is_accurate() || *urgent != Urgent::Nothing {
             return false;
         }
-        let mut answer = self.bare_segment(now);
-        let Some(marks) = &mut self.marks else { return false };
-        answer.flags = Flags::ACK.with(report(marks.set_up));
-        marks.earlier = Some(answer);
-        self.urgent = Urgent::Earlier;
+        let mut answer = halves.bare_segment(now);
+        answer.flags = Flags::ACK.with(report(self.set_up));
+        self.earlier = Some(answer);
+        *urgent = Urgent::Earlier;
         true
     }
 
-    pub(super) fn next_earlier(&mut self) -> Option<Segment> {
-        self.urgent = Urgent::Nothing;
-        self.marks.as_mut()?.earlier.take()
-    }
-
     /// ACE of the segments to come.
-    fn write_field(&mut self) {
-        if self.agreed.ecn.is_accurate()
-            && let Some(marks) = &self.marks
-        {
-            self.report = report(marks.received.field());
+    fn write_field(&self, halves: &mut Halves) {
+        if halves.agreed.ecn.is_accurate() {
+            halves.report = report(self.received.field());
         }
     }
 
-    /// An ACK without data, which is about to leave, with what it reports.
+    /// An ACK without data, which is about to leave, with what it reports. `passive` is true if the
+    /// other end has opened the connection.
     #[cold]
     #[inline(never)]
-    pub(super) fn with_report(&mut self, now: Time, mut segment: Segment) -> Segment {
-        self.let_ack_be_marked(&mut segment);
-        self.report_hole(now, &mut segment);
-        if !self.agreed.ecn.is_accurate() {
+    pub(super) fn complete(
+        &mut self,
+        halves: &mut Halves,
+        passive: bool,
+        now: Time,
+        mut segment: Segment,
+    ) -> Segment {
+        self.let_ack_be_marked(&halves.agreed, &mut segment);
+        if let Some(reports) = &mut self.snack {
+            reports.report_hole(halves, now, &mut segment);
+        }
+        if !halves.agreed.ecn.is_accurate() {
             return segment;
         }
-        let opens = self.sender.stream().max == 1 && !self.opening.passive;
-        let Some(marks) = &mut self.marks else { return segment };
-        marks.received.on_reported();
-        if let Some(bits) = marks.first_ack.take().filter(|_| opens) {
+        let opens = halves.sender.stream().max == 1 && !passive;
+        self.received.on_reported();
+        if let Some(bits) = self.first_ack.take().filter(|_| opens) {
             segment.flags = Flags::ACK.with(report(bits));
             return segment;
         }
-        if let Some((counters, low_latency)) = marks.received.take_counters() {
-            let most = if self.agreed.timestamps { 2 } else { 3 };
+        if let Some((counters, low_latency)) = self.received.take_counters() {
+            let most = if halves.agreed.timestamps { 2 } else { 3 };
             segment.sack_blocks = segment.sack_blocks.min(most);
             segment.set_counters(counters);
             segment.options = segment.options.with_if(low_latency, Options::LOW_LATENCY);
@@ -293,39 +267,69 @@ impl Connection {
     }
 
     /// Reads what an ACK that acknowledges everything before `number` reports.
-    pub(super) fn read_report(&mut self, segment: &Segment, number: u64) {
-        let (una, mss) = (self.sender.stream().una, self.sender.stream().mss);
-        let Some(marks) = &mut self.marks else { return };
-        marks.found = 0;
-        if self.agreed.ecn.is_accurate() {
-            self.sender.note_marked_bytes(0);
-        }
-        let in_set_up = std::mem::take(&mut marks.in_set_up);
-        if !self.agreed.ecn.is_accurate() || in_set_up || marks.ignores_reports {
+    pub(super) fn read_report(&mut self, halves: &mut Halves, segment: &Segment, number: u64) {
+        let (una, mss) = (halves.sender.stream().una, halves.sender.stream().mss);
+        self.found = 0;
+        let in_set_up = std::mem::take(&mut self.in_set_up);
+        if !halves.agreed.ecn.is_accurate() {
             return;
         }
-        let is_newer =
-            self.agreed.timestamps && segment.timestamp.wrapping_sub(marks.clock) as i32 > 0;
+        halves.sender.note_marked_bytes(0);
+        if in_set_up || self.ignores_reports {
+            return;
+        }
+        let timestamps = halves.agreed.timestamps;
+        let is_newer = timestamps && segment.timestamp.wrapping_sub(self.clock) as i32 > 0;
         // Without timestamps a SACK of news shows it (appendix A.1).
-        let brings_news = || number == una && self.brings_sacks(segment);
-        if number <= una && !is_newer && (self.agreed.timestamps || !brings_news()) {
+        let brings_news = || number == una && halves.brings_sacks(segment);
+        if number <= una && !is_newer && (timestamps || !brings_news()) {
             // It may have been overtaken.
             return;
         }
-        let Some(marks) = &mut self.marks else { return };
-        marks.clock = segment.timestamp;
+        self.clock = segment.timestamp;
         let (field, counters) = (bits_of(segment), segment.counters());
         let acked = number.saturating_sub(una);
-        marks.found = marks.known.take(Report { field, counters, acked, mss });
-        self.sender.note_marked_bytes(marks.found);
+        self.found = self.known.take(Report { field, counters, acked, mss });
+        halves.sender.note_marked_bytes(self.found);
+    }
+}
+
+impl Connection {
+    /// A segment has arrived that was marked on its way (CE, RFC 3168 section 5).
+    #[cold]
+    pub fn on_marked_segment(&mut self, now: Time, segment: &Segment) {
+        let is_ack = self.marks.as_ref().is_some_and(|marks| marks.is_marked_ack(segment));
+        if self.is_established() && self.halves.agreed.ecn == Ecn::Classic && !is_ack {
+            self.on_marked_data(now, segment);
+            return;
+        }
+        self.take_marked_segment(now, segment);
+        let is_ack = self.marks.as_ref().is_some_and(|marks| marks.is_marked_ack(segment));
+        let counts_marks = self.marks.is_some() && self.halves.agreed.ecn.reports_each_mark();
+        if !counts_marks && !is_ack {
+            self.on_congestion_experienced();
+        }
     }
 
-    /// Returns true if the segment that is being taken in reports a mark.
-    #[inline]
-    pub(super) fn reports_mark(&self, segment: &Segment) -> bool {
-        match &self.marks {
-            Some(marks) if self.agreed.ecn.is_accurate() => marks.found > 0,
-            _ => segment.flags.contains(Flags::ECE),
+    /// CWR of a segment answers earlier marks, its own mark comes after that, and its ACK is due
+    /// after both (`tcp_ecn_accept_cwr`, `tcp_ecn_check_ce`, `tcp_ack_snd_check` of Linux).
+    fn on_marked_data(&mut self, now: Time, segment: &Segment) {
+        if segment.flags.contains(Flags::CWR) {
+            self.halves.report = Flags::default();
+        }
+        self.on_congestion_experienced();
+        let report = self.halves.report;
+        self.take_marked_segment(now, segment);
+        self.halves.report = report;
+    }
+
+    fn take_marked_segment(&mut self, now: Time, segment: &Segment) {
+        if let Some(marks) = &mut self.marks {
+            marks.arrived_marked = true;
+        }
+        self.on_segment(now, segment);
+        if let Some(marks) = &mut self.marks {
+            marks.arrived_marked = false;
         }
     }
 }

@@ -22,6 +22,39 @@ pub(super) struct Reset {
     timestamps: bool,
 }
 
+impl Reset {
+    /// The answer to a segment for which there is no connection (RFC 9293 section 3.10.7.1).
+    fn answering(segment: &Segment) -> Self {
+        if segment.flags.contains(Flags::ACK) {
+            return Self {
+                sequence: segment.acknowledgement,
+                acknowledgement: None,
+                timestamps: false,
+            };
+        }
+        let control = u32::from(segment.flags.contains(Flags::SYN))
+            + u32::from(segment.flags.contains(Flags::FIN));
+        let length = u32::from(segment.payload) + control;
+        let acknowledgement = Some(segment.sequence.wrapping_add(length));
+        Self { sequence: 0, acknowledgement, timestamps: false }
+    }
+
+    /// The segment, which echoes this timestamp.
+    pub(super) fn segment(self, now: Time, echo: u32) -> Segment {
+        let has_ack = self.acknowledgement.is_some();
+        Segment {
+            sequence: self.sequence,
+            acknowledgement: self.acknowledgement.unwrap_or(0),
+            flags: Flags::RST.with_if(has_ack, Flags::ACK),
+            window_scale: Segment::NO_SCALE,
+            options: Options::default().with_if(self.timestamps, Options::TIMESTAMPS),
+            timestamp: timestamp(now),
+            echo,
+            ..Segment::default()
+        }
+    }
+}
+
 impl Connection {
     /// Ends the connection at once, whatever is outstanding: ABORT of RFC 9293 section 3.10.5.
     pub fn abort(&mut self) {
@@ -44,9 +77,9 @@ impl Connection {
     /// Tells the other end that the connection is over.
     pub(super) fn abort_because(&mut self, cause: AbortCause) {
         let reset = Reset {
-            sequence: self.out.wrap(self.sender.number_without_data()),
-            acknowledgement: Some(self.inward.wrap(self.receiver.next())),
-            timestamps: self.agreed.timestamps,
+            sequence: self.halves.out.wrap(self.halves.sender.number_without_data()),
+            acknowledgement: Some(self.halves.inward.wrap(self.halves.receiver.next())),
+            timestamps: self.halves.agreed.timestamps,
         };
         self.end_because(cause);
         self.urgent = Urgent::Reset(reset);
@@ -54,19 +87,9 @@ impl Connection {
 
     /// A segment for which there is no connection (RFC 9293 section 3.10.7.1).
     pub(super) fn refuse(&mut self, segment: &Segment) {
-        if segment.flags.contains(Flags::RST) {
-            return;
+        if !segment.flags.contains(Flags::RST) {
+            self.urgent = Urgent::Reset(Reset::answering(segment));
         }
-        let reset = if segment.flags.contains(Flags::ACK) {
-            Reset { sequence: segment.acknowledgement, acknowledgement: None, timestamps: false }
-        } else {
-            let control = u32::from(segment.flags.contains(Flags::SYN))
-                + u32::from(segment.flags.contains(Flags::FIN));
-            let length = u32::from(segment.payload) + control;
-            let acknowledgement = Some(segment.sequence.wrapping_add(length));
-            Reset { sequence: 0, acknowledgement, timestamps: false }
-        };
-        self.urgent = Urgent::Reset(reset);
     }
 
     /// The connection is over without a farewell.
@@ -84,8 +107,8 @@ impl Connection {
     pub(super) fn forget(&mut self) {
         self.urgent = Urgent::Nothing;
         self.slow_timer = Time::NEVER;
-        self.sender.stop();
-        self.receiver.ack_sent();
+        self.halves.sender.stop();
+        self.halves.receiver.ack_sent();
     }
 
     /// A segment that is not taken in is answered with an ACK of what is expected; without data of
@@ -93,28 +116,19 @@ impl Connection {
     pub(super) fn answer_what_is_out_of_place(&mut self, now: Time, segment: &Segment) {
         let has_data = segment.payload > 0 || segment.flags.contains(Flags::FIN);
         if has_data && !segment.flags.contains(Flags::SYN) {
-            self.receiver.request_ack();
+            self.halves.receiver.request_ack();
         } else if now >= self.next_challenge_at {
             self.next_challenge_at = now + CHALLENGE_INTERVAL;
-            if !(segment.flags.contains(Flags::SYN) && self.reports_set_up_again(now)) {
-                self.receiver.request_ack();
+            let (halves, urgent) = (&mut self.halves, &mut self.urgent);
+            let reports = match &mut self.marks {
+                Some(marks) if segment.flags.contains(Flags::SYN) => {
+                    marks.reports_set_up_again(halves, urgent, now)
+                }
+                _ => false,
+            };
+            if !reports {
+                halves.receiver.request_ack();
             }
-        }
-    }
-
-    pub(super) fn next_reset(&mut self, now: Time, reset: Reset) -> Segment {
-        self.sender.note_end(now);
-        self.urgent = Urgent::Nothing;
-        let has_ack = reset.acknowledgement.is_some();
-        Segment {
-            sequence: reset.sequence,
-            acknowledgement: reset.acknowledgement.unwrap_or(0),
-            flags: Flags::RST.with_if(has_ack, Flags::ACK),
-            window_scale: Segment::NO_SCALE,
-            options: Options::default().with_if(reset.timestamps, Options::TIMESTAMPS),
-            timestamp: timestamp(now),
-            echo: self.recent_timestamp,
-            ..Segment::default()
         }
     }
 }

@@ -205,11 +205,11 @@ impl Bench {
                 clock,
                 marked,
             } => {
-                let una = self.end.sender.stream().una as i64;
+                let una = self.end.halves.sender.stream().una as i64;
                 let out = |number: i64| OWN.wrapping_add(number as u32);
                 let mut segment = Segment {
                     sequence: PEER
-                        .wrapping_add((self.end.receiver.next() as i64 + sequence) as u32),
+                        .wrapping_add((self.end.halves.receiver.next() as i64 + sequence) as u32),
                     acknowledgement: out(una + acknowledgement),
                     flags: Flags(*bits),
                     window: *window,
@@ -244,7 +244,7 @@ impl Bench {
             }
             Event::Ack { share, blocks, echo } => self.acknowledge(*share, blocks, *echo),
             Event::TooBig { sequence, mss } => {
-                let una = self.end.sender.stream().una as i64;
+                let una = self.end.halves.sender.stream().una as i64;
                 let quoted = OWN.wrapping_add((una + sequence) as u32);
                 let segment = Segment { sequence: quoted, ..Segment::default() };
                 self.end.on_segment(self.now, &segment.too_big(1, *mss, 556));
@@ -271,10 +271,10 @@ impl Bench {
 
     /// An ACK of `share` percent of the flight arrives.
     fn acknowledge(&mut self, share: u64, blocks: &[(u64, u64)], echo: bool) {
-        let (una, flight) = (self.end.sender.stream().una, self.end.flight());
+        let (una, flight) = (self.end.halves.sender.stream().una, self.end.flight());
         let number = una + flight * share.min(100) / 100;
         let mut segment = Segment {
-            sequence: PEER.wrapping_add(self.end.receiver.next() as u32),
+            sequence: PEER.wrapping_add(self.end.halves.receiver.next() as u32),
             acknowledgement: OWN.wrapping_add(number as u32),
             flags: Flags::ACK.with_if(echo, Flags::ECE),
             window: 4000,
@@ -290,7 +290,7 @@ impl Bench {
         }
         for (start, length) in blocks.iter().filter(|_| !self.has_snack()) {
             let start = number + 100 * start;
-            let end = (start + 100 * length).min(self.end.sender.stream().max);
+            let end = (start + 100 * length).min(self.end.halves.sender.stream().max);
             if start < end {
                 segment.sack[usize::from(segment.sack_blocks)] = Block {
                     start: OWN.wrapping_add(start as u32),
@@ -303,12 +303,12 @@ impl Bench {
     }
 
     fn has_snack(&self) -> bool {
-        self.end.config.recovery == Recovery::Snack
+        self.end.halves.config.recovery == Recovery::Snack
     }
 
     fn recount(&self) {
-        self.end.sender.recount();
-        self.end.receiver.recount(&self.end.config);
+        self.end.halves.sender.recount();
+        self.end.halves.receiver.recount(&self.end.halves.config);
         let info = self.end.info();
         assert!(info.sacked + info.not_sent < u64::MAX / 2, "{info:?}");
     }

@@ -11,9 +11,10 @@ use transport::Range;
 use units::{Span, Time};
 
 use crate::config::Config;
-use crate::connection::{Connection, State};
+use crate::connection::{Connection, Halves};
 use crate::segment::Segment;
 
+use super::SnackRecovery;
 use super::best_effort::{BestEffort, BestEffortCounters, Holes};
 
 /// Data that arrived above everything before it.
@@ -79,159 +80,117 @@ impl Passing {
     fn due(&self) -> Time {
         self.jumps.front().map_or(Time::NEVER, |jump| jump.since + self.timeout)
     }
+
+    /// `data` of a segment with this timestamp has been taken in, and `highest` is behind all that
+    /// arrived before. Passes holes that have too much behind them.
+    pub(super) fn watch(
+        &mut self,
+        halves: &mut Halves,
+        now: Time,
+        timestamp: u32,
+        data: Range,
+        highest: u64,
+    ) {
+        if timestamp.wrapping_sub(self.latest) as i32 > 0 || highest == 0 {
+            self.latest = timestamp;
+        }
+        if data.start < data.end {
+            self.on_data(now, data.start, highest, halves.receiver.next());
+        }
+        self.pass_holes(halves, now);
+    }
+
+    /// Passes the holes at which the receiver has waited for long enough. Returns whether there was
+    /// one.
+    fn pass_holes(&mut self, halves: &mut Halves, now: Time) -> bool {
+        let mut has_passed = false;
+        loop {
+            self.forget_filled(halves.receiver.next());
+            let is_over = self.due() <= now;
+            let Some(first) = self.jumps.front_mut() else { break };
+            if !is_over && halves.receiver.bytes_out_of_order() < self.threshold {
+                break;
+            }
+            if halves.receiver.unread() > 0 {
+                if is_over {
+                    first.since = now;
+                }
+                break;
+            }
+            let Some(hole) = halves.receiver.pass_hole(&halves.config) else { break };
+            self.skipped.add(hole);
+            self.echoes_latest = true;
+            has_passed = true;
+        }
+        has_passed
+    }
+
+    /// The timer of the first hole runs, unless the connection is over.
+    pub(super) fn time(&mut self, slow_timer: &mut Time, is_over: bool) {
+        let due = if is_over { Time::NEVER } else { self.due() };
+        if !self.is_timed {
+            self.keep_alive = *slow_timer;
+        }
+        self.is_timed = due != Time::NEVER;
+        *slow_timer = self.keep_alive.min(due);
+    }
+
+    /// The timer of holes and of keep-alive has expired. Passes what is due, and leaves that of
+    /// keep-alive. Returns true if holes were passed.
+    pub(super) fn on_timer(
+        &mut self,
+        halves: &mut Halves,
+        slow_timer: &mut Time,
+        now: Time,
+    ) -> bool {
+        if !std::mem::take(&mut self.is_timed) {
+            return false;
+        }
+        *slow_timer = self.keep_alive;
+        self.pass_holes(halves, now)
+    }
+
+    /// The ACK that passes a hole echoes the latest segment.
+    pub(super) fn echo_latest(&mut self, has_timestamps: bool, segment: &mut Segment) {
+        if std::mem::take(&mut self.echoes_latest) && has_timestamps {
+            segment.echo = self.latest;
+        }
+    }
 }
 
 impl Connection {
-    fn passing(&mut self) -> Option<&mut Passing> {
-        self.reports()?.best_effort.as_deref_mut()
-    }
-
-    fn known_passing(&self) -> Option<&Passing> {
+    fn passing(&self) -> Option<&Passing> {
         self.marks.as_ref()?.snack.as_ref()?.best_effort.as_deref()
     }
 
     /// Bytes of the other end's stream that this end has passed over, because they did not arrive
     /// ([`BestEffort`]). They are among those that are [delivered](Self::delivered).
     pub fn skipped(&self) -> u64 {
-        self.known_passing().map_or(0, |passing| passing.skipped.bytes)
+        self.passing().map_or(0, |passing| passing.skipped.bytes)
     }
 
     /// The latest holes that this end has passed over, as places in the other end's stream: 50 at
     /// most.
     pub fn skipped_holes(&self) -> impl Iterator<Item = std::ops::Range<u64>> + use<'_> {
-        self.known_passing().into_iter().flat_map(|passing| passing.skipped.latest())
+        self.passing().into_iter().flat_map(|passing| passing.skipped.latest())
     }
 
     /// The latest holes in its own stream that this end has given up: 50 at most.
     pub fn given_up_holes(&self) -> impl Iterator<Item = std::ops::Range<u64>> + use<'_> {
-        self.given_up().into_iter().flat_map(Holes::latest)
-    }
-
-    fn given_up(&self) -> Option<&Holes> {
-        self.sender.snack()?.given_up()
+        let given_up = self.halves.sender.snack().and_then(SnackRecovery::given_up);
+        given_up.into_iter().flat_map(Holes::latest)
     }
 
     /// Counts of best-effort transport, if both ends have it.
     pub(crate) fn best_effort_counters(&self) -> Option<BestEffortCounters> {
-        let (skipped, given_up) = (&self.known_passing()?.skipped, self.given_up()?);
+        let skipped = &self.passing()?.skipped;
+        let given_up = self.halves.sender.snack()?.given_up()?;
         Some(BestEffortCounters {
             given_up_bytes: given_up.bytes,
             given_up_holes: given_up.count,
             skipped_bytes: skipped.bytes,
             skipped_holes: skipped.count,
         })
-    }
-
-    /// The other end does not offer it.
-    pub(crate) fn do_without_best_effort(&mut self) {
-        if let Some(reports) = self.reports() {
-            reports.best_effort = None;
-        }
-        if let Some((snack, _)) = self.sender.snack_mut() {
-            snack.deliver_all();
-        }
-    }
-
-    /// A segment acknowledges everything before `number`, and that has been taken in: the receiver
-    /// of the own data may be behind SND.UNA.
-    pub(crate) fn hear_receiver(
-        &mut self,
-        now: Time,
-        segment: &Segment,
-        sequence: u64,
-        number: u64,
-    ) {
-        if number >= self.sender.stream().una {
-            if let Some((snack, _)) = self.sender.snack_mut() {
-                snack.meet_receiver();
-            }
-            return;
-        }
-        let (ack, _) = self.read_acknowledgement(now, segment, sequence, number);
-        if let Some((snack, core)) = self.sender.snack_mut() {
-            snack.on_ack_from_behind(core, now, &self.config, &ack);
-        }
-    }
-
-    /// `data` of a segment has been taken in. Passes holes that have too much behind them.
-    pub(crate) fn watch_holes(&mut self, now: Time, segment: &Segment, data: Range) {
-        let expected = self.receiver.next();
-        let Some(reports) = self.reports() else { return };
-        let highest = reports.highest();
-        let Some(passing) = reports.best_effort.as_deref_mut() else { return };
-        if segment.timestamp.wrapping_sub(passing.latest) as i32 > 0 || highest == 0 {
-            passing.latest = segment.timestamp;
-        }
-        if data.start < data.end {
-            passing.on_data(now, data.start, highest, expected);
-        }
-        self.pass_holes(now);
-        self.time_holes();
-    }
-
-    /// Passes the holes at which the receiver has waited for long enough. Returns whether there was
-    /// one.
-    fn pass_holes(&mut self, now: Time) -> bool {
-        let mut has_passed = false;
-        loop {
-            let (waiting, unread) = (self.receiver.bytes_out_of_order(), self.receiver.unread());
-            let expected = self.receiver.next();
-            let Some(passing) = self.passing() else { break };
-            passing.forget_filled(expected);
-            let (is_over, threshold) = (passing.due() <= now, passing.threshold);
-            let Some(first) = passing.jumps.front_mut() else { break };
-            if !is_over && waiting < threshold {
-                break;
-            }
-            if unread > 0 {
-                if is_over {
-                    first.since = now;
-                }
-                break;
-            }
-            let Some(hole) = self.receiver.pass_hole(&self.config) else { break };
-            let Some(passing) = self.passing() else { break };
-            passing.skipped.add(hole);
-            passing.echoes_latest = true;
-            has_passed = true;
-        }
-        has_passed
-    }
-
-    /// The timer of the first hole runs.
-    pub(crate) fn time_holes(&mut self) {
-        let (slow_timer, is_over) = (self.slow_timer, self.state == State::Closed);
-        let Some(passing) = self.passing() else { return };
-        let due = if is_over { Time::NEVER } else { passing.due() };
-        if !passing.is_timed {
-            passing.keep_alive = slow_timer;
-        }
-        passing.is_timed = due != Time::NEVER;
-        self.slow_timer = passing.keep_alive.min(due);
-    }
-
-    /// The timer of holes and of keep-alive has expired. Passes what is due, and leaves that of
-    /// keep-alive.
-    pub(crate) fn take_timer_of_holes(&mut self, now: Time) {
-        let Some(passing) = self.passing().filter(|passing| passing.is_timed) else { return };
-        passing.is_timed = false;
-        self.slow_timer = passing.keep_alive;
-        if self.pass_holes(now) {
-            self.follow_passing(now);
-            // TIME-WAIT may begin, which has the same timer.
-            self.advance_close(now, false);
-        }
-    }
-
-    /// The ACK that passes a hole echoes the latest segment.
-    pub(crate) fn echo_latest(&mut self, segment: &mut Segment) {
-        let has_timestamps = self.agreed.timestamps;
-        if let Some(passing) = self.passing()
-            && std::mem::take(&mut passing.echoes_latest)
-            && has_timestamps
-        {
-            segment.echo = passing.latest;
-        }
     }
 }
 

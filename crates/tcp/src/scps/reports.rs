@@ -11,12 +11,14 @@
 //! Reconstructed: probes of unused capacity may bring data ahead of its turn, which says nothing of
 //! what is below. So holes below such data alone are not reported.
 
+use congestion::Ecn;
 use transport::Range;
 use units::{Span, Time};
 
 use crate::config::Config;
-use crate::connection::Connection;
+use crate::connection::Halves;
 use crate::segment::{Flags, Options, Segment};
+use crate::sender::Sender;
 use crate::timestamps::round_trip;
 
 use super::passing::Passing;
@@ -70,16 +72,6 @@ impl Reports {
             highest: 0,
             best_effort: None,
         }
-    }
-
-    /// Both ends have agreed on the size of segments.
-    pub(crate) fn agree_on_unit(&mut self, unit: u64) {
-        self.unit = unit;
-    }
-
-    /// Behind the highest number that has arrived, but for probes.
-    pub(crate) fn highest(&self) -> u64 {
-        self.highest
     }
 
     /// Data of a segment from `arrived` up to `end` was taken in, and now `expected` is the next
@@ -167,118 +159,157 @@ fn fill(snack: &mut Snack, start: u64, unit: u64, most: u16, queued: impl Iterat
     }
 }
 
-impl Connection {
-    pub(crate) fn reports(&mut self) -> Option<&mut Reports> {
-        self.marks.as_mut()?.snack.as_mut()
-    }
-
+impl Reports {
     /// Agrees on SNACK and best-effort transport after a SYN of the other end.
-    pub(crate) fn agree_on_snack(&mut self, segment: &Segment) {
+    pub(crate) fn agree(this: &mut Option<Self>, sender: &mut Sender, segment: &Segment) {
         if !segment.options.contains(Options::BEST_EFFORT) {
-            self.do_without_best_effort();
+            if let Some(reports) = this {
+                reports.best_effort = None;
+            }
+            if let Some((snack, _)) = sender.snack_mut() {
+                snack.deliver_all();
+            }
         }
-        if !segment.options.contains(Options::SNACK)
-            && let Some(marks) = &mut self.marks
-        {
-            marks.snack = None;
+        if !segment.options.contains(Options::SNACK) {
+            *this = None;
         }
     }
 
     /// The connection is open, with segments of `mss` bytes.
-    pub(crate) fn begin_reports(&mut self, mss: u64) {
+    pub(crate) fn begin(&mut self, ecn: Ecn, mss: u64) {
         // With the option of accurate ECN there is less room.
-        let most_bits = if self.agreed.ecn.is_accurate() { MOST_BITS / 2 } else { MOST_BITS };
-        match self.reports() {
-            Some(reports) => {
-                reports.most_bits = most_bits;
-                reports.agree_on_unit(mss);
-            }
-            None => self.sender.do_without_snack(),
-        }
+        self.most_bits = if ecn.is_accurate() { MOST_BITS / 2 } else { MOST_BITS };
+        self.unit = mss;
     }
 
-    /// Gives the sender what a segment reports. Its acknowledgement has been taken in.
-    pub(crate) fn take_snack(&mut self, now: Time, segment: &Segment, sequence: u64) {
-        let Some(Reports { unit, .. }) = self.reports() else { return };
-        let unit = *unit;
-        let Some(number) = self.out.unwrap(segment.acknowledgement, self.sender.stream().una)
-        else {
-            return;
-        };
-        if self.sender.snack().is_some_and(|snack| snack.given_up().is_some()) {
-            self.hear_receiver(now, segment, sequence, number);
+    /// Gives the sender what a segment reports. Its acknowledgement has been taken in. `marked` is
+    /// true if it reports a mark.
+    pub(crate) fn take_report(
+        &self,
+        halves: &mut Halves,
+        now: Time,
+        segment: &Segment,
+        sequence: u64,
+        marked: bool,
+    ) {
+        let una = halves.sender.stream().una;
+        let Some(number) = halves.out.unwrap(segment.acknowledgement, una) else { return };
+        if halves.sender.snack().is_some_and(|snack| snack.given_up().is_some()) {
+            hear_receiver(halves, now, segment, sequence, number, marked);
         }
+        let Some((sender, core)) = halves.sender.snack_mut() else { return };
         match segment.snack() {
             Some(snack) => {
                 let holes = snack
-                    .holes(unit)
+                    .holes(self.unit)
                     .map(|(start, end)| Range { start: number + start, end: number + end });
-                if let Some((snack, core)) = self.sender.snack_mut() {
-                    snack.on_report(core, now, &self.config, holes);
-                }
+                sender.on_report(core, now, &halves.config, holes);
             }
             None => {
                 // Timestamps count milliseconds: at the latest it left at the end of this one.
                 let tick = Span::from_millis(1);
-                let caused =
-                    self.agreed.timestamps.then(|| now + tick - round_trip(now, segment.echo));
+                let timestamps = halves.agreed.timestamps;
+                let caused = timestamps.then(|| now + tick - round_trip(now, segment.echo));
                 // The answer to a probe reports nothing.
                 let is_answer = segment.options.contains(Options::PROBE_ANSWER);
                 let is_bare = segment.payload == 0 && !is_answer;
-                if let Some((snack, core)) = self.sender.snack_mut() {
-                    snack.on_ack_without_report(core, now, number, is_bare, caused);
-                }
+                sender.on_ack_without_report(core, now, number, is_bare, caused);
             }
         }
     }
 
-    /// Data of `segment` has been taken in: `start` is its first number.
-    pub(crate) fn follow_data(&mut self, now: Time, segment: &Segment, start: u64) {
+    /// Data of `segment` has been taken in: `start` is its first number. Holes share `slow_timer`
+    /// with keep-alive, unless the connection is over.
+    pub(crate) fn follow_data(
+        &mut self,
+        halves: &mut Halves,
+        slow_timer: &mut Time,
+        is_over: bool,
+        now: Time,
+        segment: &Segment,
+        start: u64,
+    ) {
         let fin = u64::from(segment.flags.contains(Flags::FIN));
         // What lies beyond the window is no data.
-        let end = (start + u64::from(segment.payload) + fin).min(self.receiver.highest());
-        if self.reports().is_some_and(|reports| reports.best_effort.is_some()) {
-            self.watch_holes(now, segment, Range { start, end });
+        let end = (start + u64::from(segment.payload) + fin).min(halves.receiver.highest());
+        let data = Range { start, end };
+        if let Some(passing) = &mut self.best_effort {
+            passing.watch(halves, now, segment.timestamp, data, self.highest);
         }
-        self.report_and_hold(now, Range { start, end });
+        self.time_holes(slow_timer, is_over);
+        self.report_and_hold(halves, now, data);
     }
 
-    /// Holes were passed, and the next report is another one.
-    pub(crate) fn follow_passing(&mut self, now: Time) {
-        self.report_and_hold(now, Range { start: 0, end: 0 });
+    /// The timer of holes and of keep-alive may have expired. Passes what is due, and leaves that
+    /// of keep-alive. Returns true if holes were passed.
+    pub(crate) fn on_timer(
+        &mut self,
+        halves: &mut Halves,
+        slow_timer: &mut Time,
+        now: Time,
+    ) -> bool {
+        let Some(passing) = &mut self.best_effort else { return false };
+        let has_passed = passing.on_timer(halves, slow_timer, now);
+        if has_passed {
+            // The next report is another one.
+            self.report_and_hold(halves, now, Range { start: 0, end: 0 });
+        }
+        has_passed
     }
 
-    fn report_and_hold(&mut self, now: Time, data: Range) {
-        let (expected, finished) = (self.receiver.next(), self.receiver.finished());
-        let is_full = self.receiver.is_full();
-        let Some(reports) = self.marks.as_mut().and_then(|marks| marks.snack.as_mut()) else {
-            return;
-        };
-        reports.on_data(expected, data.start, data.end, &mut self.receiver.queued());
-        let earliest = reports.last + reports.floor;
-        if self.config.acks_by_timer() && self.receiver.stops_the_sender() {
+    /// The timer of the first hole runs, unless the connection is over.
+    pub(crate) fn time_holes(&mut self, slow_timer: &mut Time, is_over: bool) {
+        if let Some(passing) = &mut self.best_effort {
+            passing.time(slow_timer, is_over);
+        }
+    }
+
+    fn report_and_hold(&mut self, halves: &mut Halves, now: Time, data: Range) {
+        let receiver = &mut halves.receiver;
+        let (expected, finished) = (receiver.next(), receiver.finished());
+        let is_full = receiver.is_full();
+        self.on_data(expected, data.start, data.end, &mut receiver.queued());
+        let earliest = self.last + self.floor;
+        if halves.config.acks_by_timer() && receiver.stops_the_sender() {
             // Nothing more comes before an ACK.
-            self.receiver.request_ack();
+            receiver.request_ack();
         }
         if now < earliest && !finished && !is_full {
-            self.receiver.hold_acks(earliest);
+            receiver.hold_acks(earliest);
         }
     }
 
     /// An ACK without data is about to leave.
-    pub(crate) fn report_hole(&mut self, now: Time, segment: &mut Segment) {
-        let expected = self.receiver.next();
-        let Some(reports) = self.marks.as_mut().and_then(|marks| marks.snack.as_mut()) else {
-            return;
-        };
-        reports.last = now;
-        let is_best_effort = reports.best_effort.is_some();
-        if let Some(snack) = reports.take(expected, self.receiver.queued()) {
+    pub(crate) fn report_hole(&mut self, halves: &Halves, now: Time, segment: &mut Segment) {
+        self.last = now;
+        if let Some(snack) = self.take(halves.receiver.next(), halves.receiver.queued()) {
             segment.set_snack(snack);
         }
-        if is_best_effort {
-            self.echo_latest(segment);
+        if let Some(passing) = &mut self.best_effort {
+            passing.echo_latest(halves.agreed.timestamps, segment);
         }
+    }
+}
+
+/// A segment acknowledges everything before `number`, and that has been taken in: the receiver of
+/// the own data may be behind SND.UNA.
+fn hear_receiver(
+    halves: &mut Halves,
+    now: Time,
+    segment: &Segment,
+    sequence: u64,
+    number: u64,
+    marked: bool,
+) {
+    if number >= halves.sender.stream().una {
+        if let Some((snack, _)) = halves.sender.snack_mut() {
+            snack.meet_receiver();
+        }
+        return;
+    }
+    let (ack, _) = halves.read_acknowledgement(now, segment, sequence, number, marked);
+    if let Some((snack, core)) = halves.sender.snack_mut() {
+        snack.on_ack_from_behind(core, now, &halves.config, &ack);
     }
 }
 
@@ -292,7 +323,7 @@ mod tests {
 
     fn reports(form: SnackForm) -> Reports {
         let mut reports = Reports::new(&Scps { snack: form, ..Scps::default() });
-        reports.agree_on_unit(100);
+        reports.unit = 100;
         reports.expected = 200;
         reports.next = 200;
         reports

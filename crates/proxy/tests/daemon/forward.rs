@@ -1,15 +1,10 @@
 //! Relays that are not transparent. Real processes in namespaces.
 
-#![allow(clippy::unwrap_used, reason = "a test fails where its lab does")]
-#![allow(clippy::disallowed_methods, reason = "these tests are in real time")]
-
-mod lab;
-
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
 use std::thread;
 
-use lab::{GATEWAY, Lab, SERVER, SERVER_SIDE, SERVER6, bytes, port, read_all};
+use crate::lab::{GATEWAY, Lab, SERVER, SERVER_SIDE, SERVER6, bytes, port, read_all};
 use rustix::process::Signal;
 
 /// 100 kB in one direction, and then the end.

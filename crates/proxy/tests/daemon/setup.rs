@@ -1,10 +1,5 @@
 //! Set-up, limits and faults of the daemon. Real processes in namespaces.
 
-#![allow(clippy::unwrap_used, reason = "a test fails where its lab does")]
-#![allow(clippy::disallowed_methods, reason = "these tests are in real time")]
-
-mod lab;
-
 use std::fs;
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -12,7 +7,7 @@ use std::os::unix::process::ExitStatusExt;
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lab::{GATEWAY, Lab, SERVER, bytes, digest, port, read_all};
+use crate::lab::{GATEWAY, Lab, SERVER, bytes, digest, port, read_all};
 use rustix::process::Signal;
 
 /// State of the gateway that rules change.
@@ -278,7 +273,7 @@ fn it_is_no_open_proxy() {
     let end = own.map_or_else(
         |error| Some(error.kind()),
         |mut stream| {
-            stream.set_read_timeout(Some(lab::PATIENCE)).unwrap();
+            stream.set_read_timeout(Some(crate::lab::PATIENCE)).unwrap();
             read_all(&mut stream).1
         },
     );
@@ -347,7 +342,7 @@ fn many_connections_at_once_and_a_full_disk() {
         .unwrap();
     let start = Instant::now();
     while lab.inside("g", || TcpStream::connect("127.0.0.1:9440")).is_err() {
-        assert!(start.elapsed() < lab::PATIENCE);
+        assert!(start.elapsed() < crate::lab::PATIENCE);
         thread::sleep(Duration::from_millis(10));
     }
     thread::sleep(Duration::from_millis(100));
@@ -361,7 +356,7 @@ fn many_connections_at_once_and_a_full_disk() {
         lab.inside("c", || (0..2000).map(|_| TcpStream::connect(address).unwrap()).collect());
     server.join().unwrap();
     for mut client in clients {
-        client.set_read_timeout(Some(lab::PATIENCE)).unwrap();
+        client.set_read_timeout(Some(crate::lab::PATIENCE)).unwrap();
         assert_eq!(read_all(&mut client), (b"hello".to_vec(), None));
     }
     lab.wait_for_metric("finished_total", 2000);

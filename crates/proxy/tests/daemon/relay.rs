@@ -1,10 +1,5 @@
 //! The daemon relays: bytes, directions, addresses, settings. Real processes in namespaces.
 
-#![allow(clippy::unwrap_used, reason = "a test fails where its lab does")]
-#![allow(clippy::disallowed_methods, reason = "these tests are in real time")]
-
-mod lab;
-
 use std::io::{ErrorKind, Read, Write};
 use std::net::Shutdown;
 use std::sync::OnceLock;
@@ -12,7 +7,7 @@ use std::sync::atomic::{AtomicUsize, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lab::{
+use crate::lab::{
     CLIENT, CLIENT6, Lab, PATIENCE, SERVER, SERVER_SIDE, SERVER6, assert_reads, bytes, digest,
     port, read_all, reset,
 };

@@ -1,9 +1,5 @@
 //! Three namespaces, client, gateway and server, joined by veth. The gateway has the real daemon.
 
-#![allow(clippy::unwrap_used, reason = "a test fails where its lab does")]
-#![allow(dead_code, reason = "each test binary uses a part")]
-#![allow(clippy::disallowed_methods, reason = "these tests are in real time")]
-
 use std::fmt::Debug;
 use std::fs::{self, File};
 use std::io::{self, BufRead, BufReader, Read, Write};

@@ -1,17 +1,12 @@
 //! SYNs that wait for the server: `accept = "late"` and `"early-if-known"`. Real processes in
 //! namespaces.
 
-#![allow(clippy::unwrap_used, reason = "a test fails where its lab does")]
-#![allow(clippy::disallowed_methods, reason = "these tests are in real time")]
-
-mod lab;
-
 use std::io::{ErrorKind, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpStream};
 use std::thread;
 use std::time::Duration;
 
-use lab::{CLIENT, CLIENT6, Lab, PATIENCE, SERVER, SERVER6, bytes, digest, port, read_all};
+use crate::lab::{CLIENT, CLIENT6, Lab, PATIENCE, SERVER, SERVER6, bytes, digest, port, read_all};
 use rustix::process::Signal;
 
 /// The end of a connection that is refused or not answered within some time.

@@ -1,11 +1,6 @@
 //! The daemon under load: a soak, many connections at once, random contents. Real processes in
 //! namespaces. `make proxy-soak` runs the first and the last test for longer.
 
-#![allow(clippy::unwrap_used, reason = "a test fails where its lab does")]
-#![allow(clippy::disallowed_methods, reason = "these tests are in real time")]
-
-mod lab;
-
 use std::io::{self, Read, Write};
 use std::net::{Shutdown, SocketAddr, TcpListener, TcpStream};
 use std::os::fd::OwnedFd;
@@ -13,7 +8,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lab::{
+use crate::lab::{
     Lab, PATIENCE, SERVER, assert_reads, bytes, port, read_all, reset, resident_kib, setting,
     sockets,
 };

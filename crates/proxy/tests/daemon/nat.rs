@@ -1,15 +1,10 @@
 //! The daemon on a gateway that translates addresses. Real processes in namespaces.
 
-#![allow(clippy::unwrap_used, reason = "a test fails where its lab does")]
-#![allow(clippy::disallowed_methods, reason = "these tests are in real time")]
-
-mod lab;
-
 use std::io::{Read, Write};
 use std::net::TcpStream;
 use std::thread;
 
-use lab::{Lab, SERVER, SERVER_SIDE, SERVER6, bytes, port};
+use crate::lab::{Lab, SERVER, SERVER_SIDE, SERVER6, bytes, port};
 
 /// The client's address becomes that of the gateway on the way to the server, in both families.
 fn masquerade(lab: &Lab) {
@@ -106,7 +101,7 @@ fn the_check_proves_a_connection_behind_nat_and_names_what_crosses_unsplit() {
     lab.gateway("nft add chain ip nat pre { type nat hook prerouting priority dstnat ; }").unwrap();
     let rule = format!("nft add rule ip nat pre iifname lan0 tcp dport 8080 dnat to {to}");
     lab.gateway(&rule).unwrap();
-    let mut client = lab.connect_to(lab::GATEWAY, 8080).unwrap();
+    let mut client = lab.connect_to(crate::lab::GATEWAY, 8080).unwrap();
     let (mut server, _) = listener.accept().unwrap();
     crosses(&mut client, &mut server);
     let output = lab.program(&["check", path]);

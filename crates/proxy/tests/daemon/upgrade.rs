@@ -1,11 +1,6 @@
 //! An upgrade: a new process takes the listeners over, and the old one ends with its connections.
 //! Real processes in namespaces.
 
-#![allow(clippy::unwrap_used, reason = "a test fails where its lab does")]
-#![allow(clippy::disallowed_methods, reason = "these tests are in real time")]
-
-mod lab;
-
 use std::fs;
 use std::io::{Read, Write};
 use std::net::{Shutdown, TcpStream};
@@ -14,7 +9,7 @@ use std::sync::atomic::{AtomicBool, AtomicU64, Ordering};
 use std::thread;
 use std::time::{Duration, Instant};
 
-use lab::{Daemon, Lab, PATIENCE, SERVER, assert_reads, bytes, port, read_all};
+use crate::lab::{Daemon, Lab, PATIENCE, SERVER, assert_reads, bytes, port, read_all};
 use rustix::process::{Pid, Signal, kill_process, test_kill_process};
 
 /// Lets the daemon's last process hand over. Returns the number of the new one.

@@ -1,9 +1,6 @@
 //! A node with a split proxy in the Linux testbed: the real daemon between real TCP of the hosts.
 //! The table of tests is that of the simulator.
 
-#![allow(clippy::unwrap_used, reason = "a test fails where its lab does")]
-#![allow(clippy::disallowed_methods, reason = "these tests are in real time")]
-
 use std::io::{self, ErrorKind, Read, Write};
 use std::net::{SocketAddr, TcpListener, TcpStream};
 use std::os::fd::AsFd;

@@ -1,18 +1,13 @@
 //! Faults around the daemon: paths with a smaller MTU, processes that are killed, no descriptors.
 //! Real processes in namespaces.
 
-#![allow(clippy::unwrap_used, reason = "a test fails where its lab does")]
-#![allow(clippy::disallowed_methods, reason = "these tests are in real time")]
-
-mod lab;
-
 use std::io::{BufRead, BufReader, ErrorKind, Read, Write};
 use std::net::{TcpListener, TcpStream};
 use std::process::Child;
 use std::thread;
 use std::time::Duration;
 
-use lab::{FAR, FAR6, Lab, SERVER, bytes, digest, port, read_all};
+use crate::lab::{FAR, FAR6, Lab, SERVER, bytes, digest, port, read_all};
 
 const SENT: usize = 200_000;
 
@@ -127,7 +122,7 @@ fn a_killed_end_is_passed_on_with_all_that_it_had_sent() {
                 lab.connect_to(SERVER, 7001).unwrap()
             }
         };
-        stream.set_read_timeout(Some(lab::PATIENCE)).unwrap();
+        stream.set_read_timeout(Some(crate::lab::PATIENCE)).unwrap();
         assert_eq!(said.next().unwrap().unwrap(), "sent");
         if !reads {
             stream.write_all(b"never read").unwrap();

@@ -137,7 +137,8 @@ impl Emulator {
         let has_route = |row: &Vec<Option<u16>>| row.iter().map(Option::is_some).collect();
         let reachable = topology.routes.iter().map(has_route).collect();
         let network: Box<dyn Fabric<IpPacket> + Send> = if runtime::needs_nodes(scenario) {
-            Box::new(Nodes::new(scenario, Box::new(Network::new(topology)), Vec::new()))
+            let network = Box::new(Network::new(topology));
+            Box::new(Nodes::new(scenario, network, Vec::new(), seed))
         } else {
             let mut network = Network::new(topology);
             runtime::set_filters(scenario, &mut network);

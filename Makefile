@@ -8,9 +8,9 @@ export RUSTUP_TOOLCHAIN := $(firstword $(shell cd / && rustup default 2>/dev/nul
 endif
 
 PYTHON_OF_TESTS = .venv/bin/python
-STEPS = fmt ruff ruff-format mypy words deny clippy unit-tests rust-tests doc instructions stubtest stubs python-tests real-time
+STEPS = fmt ruff ruff-format mypy words deny clippy unit-tests rust-tests doc instructions stubtest python-tests real-time
 
-.PHONY: help run test check nightly engine proxy deb wheel wheel-windows format bench profile fidelity browser docs docs-check mutants replay-kernel drill-random soak proxy-soak fuzz kills own-wheel lock clean $(STEPS)
+.PHONY: help run test check nightly engine proxy deb wheel wheel-windows generated format bench profile fidelity browser docs docs-check mutants replay-kernel drill-random soak proxy-soak fuzz kills own-wheel lock clean $(STEPS)
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 21
@@ -51,6 +51,9 @@ wheel-windows: ## build the wheel for Windows in out/packages, with MinGW
 	@scripts/system-packages.sh packaging
 	@scripts/wheel-windows.sh out/packages
 
+generated: engine ## write stubs, API reference, man page and the lists of the manual anew
+	@$(PYTHON_OF_TESTS) scripts/generated.py
+
 format: ## format Rust and Python
 	@scripts/set-up.sh packages
 	@cargo fmt --all
@@ -58,7 +61,7 @@ format: ## format Rust and Python
 	@.venv/bin/ruff format --quiet .
 
 # The steps that use the extension module.
-stubtest stubs python-tests real-time: engine
+stubtest python-tests real-time: engine
 $(STEPS):
 	@scripts/set-up.sh packages
 	@$(PYTHON_OF_TESTS) scripts/test.py $@

@@ -1,4 +1,4 @@
-"""Makes docs/api.md from the docstrings of the package and of its stub: `scripts/api.py [--check]`.
+"""Makes docs/api.md from the docstrings of the package and of its stub, for `scripts/generated.py`.
 
 Read from the sources and not imported, so that signatures have their types.
 """
@@ -8,7 +8,6 @@ from __future__ import annotations
 import ast
 import importlib
 import inspect
-import sys
 from pathlib import Path
 
 ROOT = Path(__file__).resolve().parent.parent
@@ -28,7 +27,7 @@ MODULES = [
 HEAD = """\
 # API reference
 
-Made from the docstrings by `python scripts/api.py`; do not edit. Guide: [python.md](python.md).
+Made from the docstrings by `make generated`; do not edit. Guide: [python.md](python.md).
 """
 
 Definition = ast.ClassDef | ast.FunctionDef
@@ -132,17 +131,3 @@ def page() -> str:
         about = (inspect.getdoc(loaded) or "").partition("\n")[0]
         parts += [f"## `{module}`\n\n{about}", *sections]
     return "\n\n".join(parts) + "\n"
-
-
-def main() -> None:
-    """Write the page, or check that it is up to date."""
-    made = page()
-    if sys.argv[1:] == ["--check"]:
-        if PAGE.read_text(encoding="utf-8") != made:
-            sys.exit("docs/api.md is not up to date: run scripts/api.py")
-        return
-    PAGE.write_text(made, encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

@@ -1,4 +1,4 @@
-"""Makes the man page `bentpipe.1` from the commands and their options: `scripts/manual.py`.
+"""Makes the man page `bentpipe.1` from the commands and their options, for `scripts/generated.py`.
 
 The wheel installs it in `share/man/man1`. It has no date, so that equal commands give equal pages.
 """
@@ -105,13 +105,3 @@ def page() -> str:
         "All commands have\n.BR \\-\\-help .\n.SH COMMANDS\n"
     )
     return head + "".join(sections(cli, context)) + FILES
-
-
-def main() -> None:
-    """Write the page."""
-    PAGE.parent.mkdir(parents=True, exist_ok=True)
-    PAGE.write_text(page(), encoding="utf-8")
-
-
-if __name__ == "__main__":
-    main()

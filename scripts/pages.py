@@ -1,4 +1,4 @@
-"""Writes the lists of pages in `docs`: path, controllers, hosts, mixes, orbit and traces.
+"""Lists in pages of `docs`: path, controllers, hosts, mixes, orbits and traces.
 
 Each mechanism and each controller has a page beside its code, which says how it works. Its source,
 its status and when it hurts are declared in the code, and its parameters in the schema. The lists
@@ -127,8 +127,3 @@ def written(page: Path) -> str:
         return f"<!-- list of {found[1]} -->\n{MAKERS[page](found[1])}\n<!-- end of list -->"
 
     return LIST.sub(of, page.read_text(encoding="utf-8"))
-
-
-if __name__ == "__main__":
-    for page in MAKERS:
-        page.write_text(written(page), encoding="utf-8")

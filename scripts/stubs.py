@@ -1,8 +1,6 @@
-#!/usr/bin/env python3
 """The classes of results in `python/bentpipe/_native.pyi`, and all docstrings: those of the engine.
 
-    stubs.py            writes them into the stubs, which editors read
-    stubs.py --check    fails when they are others
+Editors read them. `scripts/generated.py` writes them.
 
 Classes of results are made whole, from the engine's declaration of the record. Of all others the
 docstrings are: their types are checked by stubtest, and the shapes of dictionaries stay.
@@ -10,11 +8,9 @@ docstrings are: their types are checked by stubtest, and the shapes of dictionar
 
 from __future__ import annotations
 
-import argparse
 import ast
 import inspect
 import re
-import sys
 from pathlib import Path
 
 from bentpipe import _native
@@ -55,9 +51,8 @@ def record(name: str, about: str, attributes: list[tuple[str, str, str]]) -> str
     return "".join([*parts, TAIL])
 
 
-def with_records(text: str) -> tuple[str, list[str]]:
-    """The stubs with the engine's classes of results, and the names of those that were others."""
-    changed = []
+def with_records(text: str) -> str:
+    """The stubs with the engine's classes of results."""
     for name, about, attributes in _native.record_stubs():
         new = record(name, about, attributes)
         found = re.search(rf"@final\nclass {name}:\n(?:(?: .*)?\n)*?(?=\S)", text)
@@ -65,17 +60,12 @@ def with_records(text: str) -> tuple[str, list[str]]:
             text = text.replace(FIRST, f"{new}\n{FIRST}")
         elif found[0].rstrip() != new.rstrip():
             text = text.replace(found[0], f"{new}\n")
-        else:
-            continue
-        changed.append(name)
-    return text, changed
+    return text
 
 
-def documented(
-    nodes: list[ast.stmt], owner: object, path: str = ""
-) -> list[tuple[Documented, str, object]]:
+def documented(nodes: list[ast.stmt], owner: object) -> list[tuple[Documented, object]]:
     """Classes, methods and functions with docstrings that the engine has too."""
-    found: list[tuple[Documented, str, object]] = []
+    found: list[tuple[Documented, object]] = []
     for node in nodes:
         if not isinstance(node, Documented) or node.name in CONSTRUCTORS:
             continue
@@ -83,42 +73,23 @@ def documented(
         if here is None:
             continue
         if ast.get_docstring(node) is not None:
-            found.append((node, f"{path}{node.name}", here))
+            found.append((node, here))
         if isinstance(node, ast.ClassDef):
-            found += documented(node.body, here, f"{path}{node.name}.")
+            found += documented(node.body, here)
     return found
 
 
-def updated(text: str) -> tuple[str, list[str]]:
-    """The stubs with the engine's docstrings, and the names of those that were others."""
-    text, changed = with_records(text)
+def updated(text: str) -> str:
+    """The stubs with the engine's docstrings."""
+    text = with_records(text)
     lines = text.splitlines()
-    found = []
-    for node, name, here in reversed(documented(ast.parse(text).body, _native)):
+    for node, here in reversed(documented(ast.parse(text).body, _native)):
         said = inspect.getdoc(here) or ""
         if said == ast.get_docstring(node):
             continue
-        found.append(name)
         place = node.body[0]
         indent = " " * place.col_offset
         several = "\n" in said
         new = f'"""{said}{chr(10) if several else ""}"""'.splitlines()
         lines[place.lineno - 1 : place.end_lineno] = [f"{indent}{line}".rstrip() for line in new]
-    return "\n".join(lines) + "\n", changed + found[::-1]
-
-
-def main() -> int:
-    """Writes or checks."""
-    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
-    parser.add_argument("--check", action="store_true", help="change nothing")
-    text, changed = updated(STUBS.read_text())
-    if not parser.parse_args().check:
-        STUBS.write_text(text)
-    elif changed:
-        print(f"scripts/stubs.py would change the docstrings of {', '.join(changed)}")
-        return 1
-    return 0
-
-
-if __name__ == "__main__":
-    sys.exit(main())
+    return "\n".join(lines) + "\n"

@@ -281,7 +281,7 @@ BESIDE: dict[str, Callable[[], Count]] = {
     "engine": lambda: check(*ENGINE),
     "instructions": instructions,
     "stubtest": lambda: check("stubtest", "bentpipe._native"),
-    "stubs": lambda: check(sys.executable, "scripts/stubs.py", "--check"),
+    "generated": lambda: check(sys.executable, "scripts/generated.py", "--check"),
     "peers": peers,
 }
 """Steps of `make test` that run at the side of the next ones."""

@@ -107,6 +107,10 @@ def test_a_bound_that_is_never_met_ends_with_status_1(file: Path) -> None:
         (["--find", "terminals", "--within", "page_p95=1"], "expected a time"),
         (["--find", "terminals", "--within", "mos_p5=4s"], "expected a number"),
         (["--find", "terminals", "--within", "mos_p5=4"], "expected mos of group home"),
+        (
+            ["--find", "terminals", "--within", "page_p95=1s", "--backend", "kernel"],
+            "expected no --find",
+        ),
         (["--find", "terminals", "--group", "hom", "--within", "page_p95=1s"], "home"),
         (
             ["--find", "terminals", "--within", "page_p95=1s", "--range", "9:3"],
@@ -117,6 +121,24 @@ def test_a_bound_that_is_never_met_ends_with_status_1(file: Path) -> None:
 def test_options_that_do_not_fit_are_refused(file: Path, options: list[str], expected: str) -> None:
     status, _, problem = ran([str(file), *options])
     assert (status, expected in problem) == (2, True), problem
+
+
+@pytest.mark.usefixtures("for_kernel")
+def test_pages_cross_a_beam_on_the_kernel(file: Path) -> None:
+    status, printed, problem = ran([str(file), "--backend", "kernel", "--json"])
+    assert status == 0, problem
+    found = json.loads(printed)
+    assert found["kernel"]["stray_packets"] == 0
+    home = found["users"]["home"]
+    assert (home["pages"], home["transfers"]) == (3, 3)
+    scenario = bp.Scenario.load(file)
+    simulated = beams.answer(scenario, bp.run(scenario).recording).to_dict()["users"]["home"]
+    if found["kernel"]["valid"]:
+        assert home["page_p50_s"] == pytest.approx(simulated["page_p50_s"], rel=0.2)
+    status, printed, _ = ran([str(file), "--backend", "kernel", "--set", "duration=1s"])
+    assert status == 0
+    assert "Linux" in printed
+    assert "delay error" in printed
 
 
 def test_the_command_prints_groups_and_one_json_object(file: Path) -> None:

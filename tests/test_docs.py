@@ -132,7 +132,7 @@ def test_every_mechanism_has_a_page() -> None:
 @pytest.mark.parametrize("page", [pages.PATH, pages.CONTROLLERS], ids=lambda page: page.stem)
 def test_the_lists_of_mechanisms_and_controllers_are_those_of_the_code(page: Path) -> None:
     text = page.read_text(encoding="utf-8")
-    assert text == pages.written(page), "run scripts/pages.py"
+    assert text == pages.written(page), "run `make generated`"
     names = [entry.name for entry in bentpipe.mechanisms()]
     names += [entry.name for entry in bentpipe.controllers()]
     assert sum(f"| [`{name}`](" in text for name in names) > 30
@@ -140,18 +140,18 @@ def test_the_lists_of_mechanisms_and_controllers_are_those_of_the_code(page: Pat
 
 def test_the_lists_of_profiles_are_those_of_the_code() -> None:
     text = pages.HOSTS.read_text(encoding="utf-8")
-    assert text == pages.written(pages.HOSTS), "run scripts/pages.py"
+    assert text == pages.written(pages.HOSTS), "run `make generated`"
     assert all(f"| `{entry.name}` |" in text for entry in bentpipe.hosts())
 
 
 def test_the_api_reference_is_made_from_the_docstrings() -> None:
     text = (ROOT / "docs" / "api.md").read_text(encoding="utf-8")
-    assert text == api.page(), "run scripts/api.py"
+    assert text == api.page(), "run `make generated`"
     assert all(f"### `{name}`" in text for name in bentpipe.__all__)
 
 
 def test_the_man_page_is_made_from_the_commands() -> None:
-    assert manual.PAGE.read_text(encoding="utf-8") == manual.page(), "run scripts/manual.py"
+    assert manual.PAGE.read_text(encoding="utf-8") == manual.page(), "run `make generated`"
     for name in ("run", "papers explain", "kernel load"):
         assert f"\n.SS bentpipe {name} " in manual.page()
 

@@ -102,5 +102,5 @@ def test_the_schema_is_json() -> None:
 
 
 def test_the_reference_in_the_docs_is_the_one_of_the_engine() -> None:
-    # python -c 'import bentpipe; print(bentpipe.reference(), end="")' > docs/scenario.md
+    # Run `make generated`.
     assert (ROOT / "docs" / "scenario.md").read_text() == bentpipe.reference()

@@ -291,7 +291,7 @@ brackets = { path = "link[0].overhead", values = ["30B", "40B"] }
 
 
 def test_the_reference_of_studies_is_made_from_the_types() -> None:
-    # Run `python -m pytest -k reference_of_studies`, and paste `bentpipe.study.reference()`.
+    # Run `make generated`.
     text = (ROOT / "docs" / "studies.md").read_text()
     assert f"do not edit. -->\n{reference()}\n<!-- End" in text
     assert set(json.loads(schema())["required"]) == {"scenario", "replications", "quantity"}

@@ -62,6 +62,20 @@ pub(crate) fn receive_buffer(flow: &Flow, figures: &Figures) -> Option<String> {
     ))
 }
 
+/// A profile at one end only, as that of a group of terminals, and no word about the other end.
+pub(crate) fn at_one_end(flow: &Flow) -> Option<String> {
+    let [from, to] = &flow.hosts.as_ref()?.ends;
+    let (with, name, without) = match (from.profile, to.profile) {
+        (Some(profile), None) if to.is_of_node => ("sender", profile.name, "receiver"),
+        (None, Some(profile)) if from.is_of_node => ("receiver", profile.name, "sender"),
+        _ => return None,
+    };
+    Some(format!(
+        "only the {with} has a host, {name}: the {without} has the TCP of the RFCs. `host = \"{name}\"` in the flow \
+         sets both ends"
+    ))
+}
+
 /// A queue that drops the packets of its own host after each pause of an application.
 ///
 /// Segments that nothing paces leave together when an application writes after a pause, up to a

@@ -11,17 +11,27 @@ const SEGMENTS: u64 = 300;
 /// Rounds of the probe. Some controllers wait for a first sample.
 const ROUNDS: u64 = 3;
 
-/// A limit of byte counting (RFC 3465) that the controller does not use: it counts all bytes, or
-/// does not grow by ACKs.
+/// A limit of byte counting (RFC 3465) that the scenario sets and the controller does not use: it
+/// counts all bytes, or does not grow by ACKs.
 pub(crate) fn limit_without_effect(flow: &Flow) -> Option<String> {
     let settings = flow.transport.plan().controller();
-    if settings.byte_counting == 1 {
+    if settings.byte_counting == 1 || is_of_host(flow) {
         return None;
     }
     let window = |byte_counting| window_after(flow, &Settings { byte_counting, ..settings });
     (window(1) == window(settings.byte_counting)).then(|| {
         let name = flow.controller.entry().name;
         format!("slow start of {name} does not use abc_limit: it has no limit, or one of its own")
+    })
+}
+
+/// Returns true if the limit is that of the host that sends the data.
+fn is_of_host(flow: &Flow) -> bool {
+    const KEY: &str = "transport.abc_limit";
+    let sender = flow.hosts.as_ref().map(|hosts| &hosts.ends[0]);
+    sender.is_some_and(|end| {
+        let declared = end.profile.is_some_and(|one| one.values().any(|value| value.key == KEY));
+        declared && !end.overridden.contains(&KEY)
     })
 }
 

@@ -85,6 +85,7 @@ kinds! {
     SlowReader: "transport.reader_rate",
     SmallQueue: "",
     OwnQueueBelowBdp: "",
+    HostAtOneEnd: "host",
     AcksFillReturn: "",
     Overload: "",
     LongDelayedAck: "transport.delayed_ack",
@@ -255,6 +256,7 @@ fn of_connection(
     ];
     let own = match &flow.transport {
         Transport::Tcp(_) => vec![
+            (Kind::HostAtOneEnd, hosts::at_one_end(flow)),
             (Kind::SendBufferBelowBdp, hosts::send_buffer(flow, figures)),
             (Kind::ReceiveBufferBelowBdp, hosts::receive_buffer(flow, figures)),
             (Kind::AcksFillReturn, acks(flow, figures)),

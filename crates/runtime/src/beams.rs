@@ -31,7 +31,7 @@ use crate::topology::number;
 pub use series::BeamSampler;
 pub use tables::beam_tables;
 
-/// The tables that beams add to recordings, in the simulator only.
+/// The tables that beams add to recordings.
 pub static BEAM_TABLES: [&[TableDefinition]; 2] = [&tables::DEFINITIONS, &series::DEFINITIONS];
 
 /// A packet's content with its destination, on its way to the gateway of that terminal.
@@ -52,6 +52,8 @@ struct Carriers<B> {
     of_flows: Vec<u8>,
     /// The class of packets by their key; empty without classes.
     of_keys: Vec<u8>,
+    /// The class of all other packets.
+    last: u8,
 }
 
 impl<B> Carriers<B> {
@@ -72,6 +74,7 @@ impl<B> Carriers<B> {
             back: Returning::new(beam.back.clone(), &groups, random),
             of_flows,
             of_keys: Vec::new(),
+            last,
         }
     }
 
@@ -80,7 +83,7 @@ impl<B> Carriers<B> {
         let Some(&class) = self.of_flows.get(flow.0 as usize) else { return };
         let key = key as usize;
         if self.of_keys.len() <= key {
-            self.of_keys.resize(key + 1, 0);
+            self.of_keys.resize(key + 1, self.last);
         }
         self.of_keys[key] = class;
     }
@@ -88,7 +91,7 @@ impl<B> Carriers<B> {
     /// A packet for a terminal, or of one.
     fn offered(&self, terminal: u16, packet: Packet<B>) -> Offered<Packet<B>> {
         let Packet { flow, bytes, ecn, .. } = packet;
-        let class = self.of_keys.get(flow as usize).copied().unwrap_or(0);
+        let class = self.of_keys.get(flow as usize).copied().unwrap_or(self.last);
         let (terminal, bytes) = (u32::from(terminal - self.first), bytes.into());
         Offered { terminal, class, flow, bytes, ecn, packet }
     }

@@ -102,6 +102,9 @@ pub(crate) fn resolve(
         },
     };
     if problems.is_empty() {
+        switches::check(&scenario, &entries, &mut problems);
+    }
+    if problems.is_empty() {
         tunnels::lead(&mut scenario, &entries, tree, &mut problems);
     }
     if problems.is_empty() {
@@ -111,7 +114,6 @@ pub(crate) fn resolve(
         tunnels::check_datagrams(&scenario, &entries, &mut problems);
         buckets::check_bursts(document, &scenario, &mut problems);
         paths::check(&scenario, &entries, &mut problems);
-        switches::check(&scenario, &entries, &mut problems);
         beams::check(document, &mut scenario, &entries, &mut problems);
         rules::check(&scenario, &entries, &mut problems);
         protocols::check_network(&scenario, &entries, &mut problems);

@@ -12,18 +12,20 @@ use std::sync::mpsc::Sender;
 
 use link::Priority;
 use network::{
-    Delivery, Ecn, Fabric, Network, NodeId, NodeReport, Packet, PortReport, QueueReport,
+    BeamReport, Delivery, Ecn, Fabric, Network, NodeId, NodeReport, Packet, PortReport, QueueReport,
 };
-use runtime::{LinkRecorder, LinkSamples, Nodes};
+use recording::ExtraTable;
+use runtime::{BeamSampler, Beams, LinkRecorder, LinkSamples, Nodes};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
-use scenario::Scenario;
 use scenario::model::SideName;
+use scenario::{Routes, Scenario};
 use units::{Span, Time};
 use wire::IpPacket;
 use wire::ip::{CE, ECT_1, LONGEST_PACKET};
 
 use crate::clock::Clock;
+use crate::keys::Keys;
 use crate::quality::{Histogram, RateMeter};
 use crate::sys;
 use crate::way::Ways;
@@ -67,7 +69,10 @@ pub(crate) struct Emulated {
     pub(crate) outputs: Vec<PortReport>,
     pub(crate) nodes: Vec<NodeReport>,
     pub(crate) queues: Vec<QueueReport>,
+    pub(crate) beams: Vec<BeamReport>,
     pub(crate) links: LinkSamples,
+    /// Series of beams.
+    pub(crate) series: Vec<ExtraTable>,
     pub(crate) hops: u64,
     pub(crate) events: u64,
     /// How much later than computed packets were delivered.
@@ -86,11 +91,12 @@ pub(crate) struct Emulator {
     by_node: Vec<Option<[usize; 2]>>,
     /// Where packets stop on their way.
     ways: Ways,
-    /// For each node and destination, whether a route leads there.
-    reachable: Vec<Vec<bool>>,
+    routes: Routes,
+    keys: Keys,
     interval: Option<Span>,
     next_sample: Time,
     recorder: LinkRecorder,
+    beams: BeamSampler,
     capture: Option<Capturing>,
     result: Emulated,
 }
@@ -125,7 +131,7 @@ impl Emulator {
         let scenario = &*on_the_wire(scenario);
         let topology = runtime::topology(scenario, seed);
         let interval = scenario.record.interval;
-        let mut by_node: Vec<Option<[usize; 2]>> = vec![None; topology.routes.len()];
+        let mut by_node: Vec<Option<[usize; 2]>> = vec![None; scenario.nodes.len()];
         for (number, port) in ports.iter().enumerate() {
             let numbers = &mut by_node[usize::from(port.node.0)];
             match (port.side, numbers) {
@@ -134,9 +140,9 @@ impl Emulator {
             }
         }
         let hosts: Vec<_> = ports.iter().map(|port| port.node.0).collect();
-        let has_route = |row: &Vec<Option<u16>>| row.iter().map(Option::is_some).collect();
-        let reachable = topology.routes.iter().map(has_route).collect();
-        let network: Box<dyn Fabric<IpPacket> + Send> = if runtime::needs_nodes(scenario) {
+        let network: Box<dyn Fabric<IpPacket> + Send> = if !scenario.beams.is_empty() {
+            Box::new(Beams::new(scenario, seed, Box::new(Network::new(topology))))
+        } else if runtime::needs_nodes(scenario) {
             let network = Box::new(Network::new(topology));
             Box::new(Nodes::new(scenario, network, Vec::new(), seed))
         } else {
@@ -148,18 +154,22 @@ impl Emulator {
             clock,
             by_node,
             ways: Ways::new(scenario, &hosts),
-            reachable,
+            routes: scenario::routes(scenario),
+            keys: Keys::new(scenario),
             network,
             interval,
             next_sample: interval.map_or(Time::NEVER, |_| Time::ZERO),
             recorder: LinkRecorder::new(scenario),
+            beams: BeamSampler::new(scenario),
             capture,
             result: Emulated {
                 ports,
                 outputs: Vec::new(),
                 nodes: Vec::new(),
                 queues: Vec::new(),
+                beams: Vec::new(),
                 links: LinkSamples::default(),
+                series: Vec::new(),
                 hops: 0,
                 events: 0,
                 lateness: Histogram::default(),
@@ -187,13 +197,16 @@ impl Emulator {
         self.result.outputs = self.network.report(now);
         self.result.nodes = self.network.node_reports();
         self.result.queues = self.network.queue_reports(now);
+        self.result.beams = self.network.beam_reports(now);
         self.result.hops = self.network.hops();
         self.result.links = self.recorder.finish();
+        self.result.series = self.beams.into_tables().collect();
         Ok(self.result)
     }
 
     fn sample(&mut self, now: Time) {
         self.recorder.sample(now, &self.network.report(now), &self.network.node_reports());
+        self.beams.sample(now, self.network.beam_counts(now));
     }
 
     /// Delivers all that has arrived by now, and takes the samples that are due. Returns the time
@@ -289,7 +302,7 @@ impl Emulator {
             return;
         };
         self.see(now, from, &packet);
-        let flow = packet.flow_key();
+        let flow = self.keys.of(&packet, &mut *self.network);
         let (length, ecn, priority) = (bytes.len() as u16, ecn(&packet), Priority::Normal);
         let packet = Packet { body: packet, flow, to, bytes: length, priority, ecn };
         self.network.send(now, from, packet);
@@ -300,10 +313,10 @@ impl Emulator {
     fn addressed(&self, from: NodeId, bytes: &[u8]) -> Option<(IpPacket, NodeId)> {
         let packet = IpPacket::read(bytes)?;
         let to = runtime::node(packet.destination())?;
-        let is_host = self.by_node.get(usize::from(to))?.is_some();
-        let leads = self.reachable[usize::from(from.0)][usize::from(to)];
+        self.by_node.get(usize::from(to)).copied().flatten()?;
         let stop = self.ways.next(from.0, to, &packet);
-        (is_host && leads).then_some((packet, NodeId(stop)))
+        let leads = self.routes.leads(from.0.into(), to.into());
+        leads.then_some((packet, NodeId(stop)))
     }
 
     fn see(&self, at: Time, node: NodeId, packet: &IpPacket) {

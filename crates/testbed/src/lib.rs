@@ -36,6 +36,8 @@ mod inside;
 #[cfg(target_os = "linux")]
 mod interface;
 #[cfg(target_os = "linux")]
+mod keys;
+#[cfg(target_os = "linux")]
 mod lab;
 #[cfg(target_os = "linux")]
 mod legs;

@@ -7,7 +7,7 @@ use std::time::Duration;
 
 use quic::Logs;
 use recording::{Backend, KernelRecord, Recording, SettingRecord, jain_index};
-use runtime::{link_records, link_tables, trace_table};
+use runtime::{beam_tables, link_records, link_tables, trace_table};
 use scenario::Scenario;
 
 use crate::capture;
@@ -86,6 +86,8 @@ fn record(
     let traces = trace_table(scenario, seed, &emulated.outputs);
     let samples = std::mem::take(&mut emulation.emulated.links);
     tables.extend(samples.tables);
+    tables.append(&mut emulation.emulated.series);
+    tables.extend(beam_tables(scenario, carried.end, &emulation.emulated.beams));
     tables.extend(carried.legs);
     tables.extend(carried.applications);
     tables.extend(carried.limits.into_table());

@@ -12,7 +12,7 @@ from bentpipe import errors
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
 
-    from bentpipe._native import Recording, Scenario
+    from bentpipe._native import KernelQuality, Recording, Scenario
 
 
 @dataclass
@@ -45,6 +45,8 @@ class Answer:
     """What users met, by group."""
     classes: list[dict[str, Any]] = field(default_factory=list)
     """Rows of the table `beam_classes`."""
+    kernel: KernelQuality | None = None
+    """How well the kernel backend emulated the beam; None from the simulator."""
 
     def to_dict(self) -> dict[str, Any]:
         """All of it for JSON. Times of pages and transfers are quantiles in seconds."""
@@ -71,6 +73,7 @@ class Answer:
             "groups": self.groups,
             "classes": self.classes,
             "users": users,
+            "kernel": self.kernel and self.kernel.to_dict(),
         }
 
 
@@ -142,6 +145,7 @@ def answer(scenario: Scenario, recording: Recording) -> Answer:
         groups=rows_of(recording, "beam_groups"),
         users=users,
         classes=rows_of(recording, "beam_classes"),
+        kernel=recording.kernel,
     )
 
 

@@ -17,6 +17,7 @@ from bentpipe.durations import seconds
 from bentpipe.errors import InputError
 from bentpipe.numbers import decimals, ends, scaled
 from bentpipe.printing.mechanisms import TABLES
+from bentpipe.printing.recording import print_quality
 from bentpipe.study import significance
 
 if TYPE_CHECKING:
@@ -46,6 +47,8 @@ def show_answer(answer: Answer) -> None:
             listed.add_row(*(column.text(row) for column in TABLES[name]))
         show(listed)
     show(*users_tables(answer))
+    if answer.kernel:
+        print_quality(answer.kernel)
 
 
 def users_tables(answer: Answer) -> list[Table]:

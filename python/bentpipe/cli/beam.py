@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 from bentpipe.cli.groups import WithSet
-from bentpipe.cli.root import DEFECT, FILE, cli, json_option, refuse, sets_option
+from bentpipe.cli.root import DEFECT, FILE, backend_option, cli, json_option, refuse, sets_option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -17,6 +17,7 @@ if TYPE_CHECKING:
 
 @cli.command(cls=WithSet)
 @click.argument("file", type=FILE)
+@backend_option
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed of all random numbers.")
 @sets_option
 @click.option(
@@ -44,6 +45,7 @@ if TYPE_CHECKING:
 @json_option
 def beam(
     file: Path,
+    backend: str,
     seed: int | None,
     sets: tuple[str, ...],
     find: str | None,
@@ -68,11 +70,14 @@ def beam(
         for name, value in given.items():
             if value:
                 refuse(f"{name}: expected --find terminals with it")
+        run = bentpipe._native.run_on_kernel if backend == "kernel" else bentpipe._native.run
         with late_progress(scenario.name, 1.0) as progress:
-            recording = bentpipe._native.run(scenario, seed=seed, progress=progress)
+            recording = run(scenario, seed=seed, progress=progress)
         found = beams.answer(scenario, recording)
         click.echo(json.dumps(found.to_dict())) if as_json else printing.show_answer(found)
         return
+    if backend == "kernel":
+        refuse("--backend kernel: expected no --find, which searches in the simulator")
     chosen = printing.chosen(scenario, group, within, limits)
     first = scenario.seed if seed is None else seed
     numbers = range(first, first + (5 if seeds is None else seeds))

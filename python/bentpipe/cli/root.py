@@ -71,6 +71,14 @@ class Duration(click.ParamType[float]):
             self.fail(str(error), param, ctx)
 
 
+backend_option = click.option(
+    "--backend",
+    type=click.Choice(["simulator", "kernel"]),
+    default="simulator",
+    show_default=True,
+    help="Backend: the simulator, or the TCP of this machine's Linux kernel (as root).",
+)
+
 sets_option = click.option(
     "--set",
     "sets",

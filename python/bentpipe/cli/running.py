@@ -11,7 +11,15 @@ import click
 import bentpipe
 from bentpipe import _native, signals, stdout
 from bentpipe.cli.groups import WithSet
-from bentpipe.cli.root import FILE, Completed, cli, json_option, refuse, sets_option
+from bentpipe.cli.root import (
+    FILE,
+    Completed,
+    backend_option,
+    cli,
+    json_option,
+    refuse,
+    sets_option,
+)
 from bentpipe.signals import INTERRUPTED
 
 if TYPE_CHECKING:
@@ -23,14 +31,7 @@ if TYPE_CHECKING:
 
 @cli.command(cls=WithSet)
 @click.argument("file", type=FILE)
-@click.option(
-    "--backend",
-    "backend",
-    type=click.Choice(["simulator", "kernel"]),
-    default="simulator",
-    show_default=True,
-    help="Backend: the simulator, or the TCP of this machine's Linux kernel (as root).",
-)
+@backend_option
 @click.option("--seed", type=click.IntRange(0, 2**64 - 1), help="Seed of all random numbers.")
 @sets_option
 @click.option(

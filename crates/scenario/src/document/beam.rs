@@ -14,7 +14,6 @@ use super::words::{FileName, Name, Without};
 
 /// A satellite beam: a gateway sends to many terminals on one carrier, and they share a return
 /// channel. Flows lead to the terminals by the name of their group, or by that of one terminal.
-/// Only in the simulator.
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Beam {

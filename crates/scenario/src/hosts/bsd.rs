@@ -31,6 +31,12 @@ pub(super) const MACOS: Profile = Profile {
         ),
         text("transport.send_buffer", "4MiB", Source, "bsd/netinet/tcp_subr.c: tcp_autosndbuf_max"),
         number("transport.initial_window", 10, Reconstructed, "RFC 6928, bsd/netinet/tcp_cc.c"),
+        number(
+            "transport.abc_limit",
+            2,
+            Source,
+            "bsd/netinet/tcp_cubic.c: tcp_cubic_ack_rcvd, tcp_do_rfc3465_lim2 = 1",
+        ),
         text(
             "transport.delayed_ack",
             "100ms",
@@ -100,6 +106,12 @@ pub(super) const FREEBSD_14: Profile = Profile {
             "sys/netinet/tcp_output.c: tcp_autosndbuf_max, from 32 KiB (tcp_sendspace)",
         ),
         number("transport.initial_window", 10, Secondary, "tcp(4): initcwnd_segments"),
+        number(
+            "transport.abc_limit",
+            2,
+            Source,
+            "sys/netinet/tcp_input.c: tcp_do_rfc3465 = 1, tcp_abc_l_var = 2",
+        ),
         text(
             "transport.delayed_ack",
             "40ms",

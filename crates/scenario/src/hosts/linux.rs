@@ -7,7 +7,7 @@
 use super::Certainty::{Measured, Reconstructed, Secondary, Source};
 use super::{Profile, ProfileValue, System, number, switch, text};
 
-/// Values of all versions since 2.6.39.
+/// Values of all versions since 3.13.
 const COMMON: &[ProfileValue] = &[
     text("controller", "cubic", Source, "net/ipv4/tcp_cubic.c: the default since 2.6.19"),
     text(
@@ -17,6 +17,12 @@ const COMMON: &[ProfileValue] = &[
         "net/ipv4/tcp_cubic.c; its slow start ends with HyStart (hystart = 1)",
     ),
     number("transport.initial_window", 10, Source, "include/net/tcp.h: TCP_INIT_CWND since 2.6.39"),
+    number(
+        "transport.abc_limit",
+        255,
+        Source,
+        "net/ipv4/tcp_cong.c: tcp_slow_start adds all that an ACK delivers, since 3.13",
+    ),
     text(
         "transport.delayed_ack",
         "linux",

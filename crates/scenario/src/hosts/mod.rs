@@ -135,12 +135,13 @@ pub static PROFILES: &[Profile] = &[
 
 /// The keys that a profile sets, or the tables that they are in. One that a profile does not
 /// declare keeps the default of the language.
-pub const KEYS: [&str; 12] = [
+pub const KEYS: [&str; 13] = [
     "controller",
     "transport.recovery",
     "transport.receive_buffer",
     "transport.send_buffer",
     "transport.initial_window",
+    "transport.abc_limit",
     "transport.delayed_ack",
     "transport.timestamps",
     "transport.window_scaling",

@@ -1,6 +1,6 @@
 //! Keys of profiles that are refused, and keys that a profile makes needless.
 
-use scenario::Scenario;
+use scenario::{Loaded, Scenario};
 
 /// A download between two nodes. `node` and `flow` are TOML.
 fn download(node: &str, flow: &str) -> String {
@@ -90,4 +90,27 @@ fn a_written_key_that_a_value_of_the_profile_contradicts_is_answered_with_its_na
     is_refused("", flow, &["flow[0].transport.rto.min", "found \"200ms\" of host linux-6.18"]);
     let flow = "host = \"linux-6.12\"\ntransport.receive_buffer = { default = \"8MiB\" }";
     is_refused("", flow, &["receive_buffer.max", "found \"6MiB\" of host linux-6.12"]);
+}
+
+#[test]
+fn a_profile_at_one_end_only_has_a_warning() {
+    let cubic = "controller = \"cubic\"";
+    let at = |name: &str| format!("[[node]]\nname = \"{name}\"\nhost = \"linux-6.18\"\n");
+    let both = format!("{}{}", at("server"), at("client"));
+    for (node, flow, expected) in [
+        (&*at("client"), cubic, Some("only the receiver has a host, linux-6.18: the sender")),
+        (&*at("server"), "", Some("only the sender has a host, linux-6.18: the receiver")),
+        (&*both, "", None),
+        ("", "host = \"linux-6.18\"", None),
+        ("", cubic, None),
+    ] {
+        let loaded = Loaded::parse(&download(node, flow), "host.toml", &[]).unwrap();
+        let warnings = explain::explain(&loaded.scenario, &loaded.written).warnings;
+        let found: Vec<_> =
+            warnings.iter().filter(|one| one.kind == explain::WarningKind::HostAtOneEnd).collect();
+        assert_eq!(found.len(), usize::from(expected.is_some()), "{node}{flow}: {found:?}");
+        if let (Some(expected), [found]) = (expected, &*found) {
+            assert!(found.message.contains(expected), "{}", found.message);
+        }
+    }
 }

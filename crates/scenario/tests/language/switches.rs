@@ -102,10 +102,15 @@ fn what_makes_no_sense_is_refused() {
         assert!(found.contains(words), "{switch}\n{found}");
         assert!(found.contains("test.toml:"), "{found}");
     }
+    // With a queue in bandwidth-delay products, which looks at all paths.
+    let between = "between = [\"ship\", \"hub\"]\nvia = [\"geo\", \"leo\"]\nbfd = {}";
+    let wrong = text("", between, "")
+        .replace("delay = \"120ms\"", "delay = \"120ms\"\nqueue = { bdp = 1 }");
+    assert!(Scenario::parse(&wrong, "test.toml", &[]).is_err());
     let hints = "path_hints = { source = \"schedule\" }";
     let found = refused(&rule("bfd = {}"), hints);
     assert!(found.contains("whose moves only the run shows"), "{found}");
-    let between = "between = [\"leo\", \"geo\"]\nvia = [\"hub\", \"ship\"]\nbfd = {}";
+    let between = "between = [\"leo\", \"geo\"]\nvia = [\"ship\", \"hub\"]\nbfd = {}";
     let found = refused(between, "");
     assert!(found.contains("two routers that a flow crosses"), "{found}");
 }
@@ -171,4 +176,23 @@ fn a_random_phase_moves_the_events_of_switches() {
     };
     assert_eq!(first(3), 10.0 + scenario.event_delay(3).as_secs_f64());
     assert!(first(3) != first(4) && scenario.event_delay(3).as_secs_f64() > 0.0);
+}
+
+/// Random documents, most of which have mistakes: none of them is a panic, and switches with each
+/// rule are accepted.
+#[test]
+fn random_documents_with_a_switch_are_answered() {
+    let schema = scenario::schema();
+    for rule in ["event", "outages", "bfd"] {
+        let mut accepted = 0;
+        for seed in 0..40 {
+            let mut dice = generate::Dice::new(seed);
+            let wanted = [format!("switch.{rule}")];
+            let drawn = generate::drawn(&schema, &wanted, &mut dice);
+            let found = generate::repaired(drawn, &schema, &mut dice);
+            let switches = found.map(|(_, loaded)| loaded.scenario.switches);
+            accepted += switches.unwrap_or_default().len();
+        }
+        assert!(accepted > 5, "{accepted} switches with {rule}");
+    }
 }

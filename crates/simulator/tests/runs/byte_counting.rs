@@ -34,6 +34,22 @@ fn is_warned_about(loaded: &Loaded) -> bool {
 }
 
 #[test]
+fn the_limit_of_a_host_is_no_wish_of_the_scenario() {
+    for entry in congestion::entries() {
+        let text = format!(
+            "duration = \"1s\"\n\
+             [[link]]\nbetween = [\"server\", \"client\"]\nrate = \"1Mbit/s\"\ndelay = \"100ms\"\n\
+             [[flow]]\nfrom = \"server\"\nto = \"client\"\nhost = \"linux-6.18\"\n\
+             controller = \"{}\"\ntraffic = {{ download = \"2kB\" }}\n",
+            entry.name
+        );
+        if let Ok(loaded) = Loaded::parse(&text, "host.toml", &[]) {
+            assert!(!is_warned_about(&loaded), "{}", entry.name);
+        }
+    }
+}
+
+#[test]
 fn the_limit_of_byte_counting_acts_or_is_warned_about() {
     let (mut idle, mut wrong) = (Vec::new(), Vec::new());
     for entry in congestion::entries() {

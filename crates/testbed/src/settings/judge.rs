@@ -11,6 +11,8 @@ use super::{Entry, Kernel, LARGEST_WINDOW, LEAST_IPV6_MTU, TICK, USUAL_WRITE, Ve
 
 /// Range of `TCP_MAXSEG` (tcp(7)).
 const MSS: std::ops::RangeInclusive<u32> = 88..=32_767;
+/// The limit of byte counting that no ACK reaches, as in a kernel without a limit.
+const NO_ABC_LIMIT: u32 = 255;
 /// Range of `tcp_rto_max_ms`.
 const RTO_MAX: (Span, Span) = (Span::from_secs(1), Span::from_secs(120));
 /// Range of `TCP_DELACK_MAX_US`: two ticks at 100 Hz, the slowest rate, and the value of Linux.
@@ -124,7 +126,8 @@ impl Judge {
             "tcp_reordering, which RACK (RFC 8985) replaces by time once it has seen reordering",
         );
         let counted = "all that is acknowledged counts";
-        self.approximated("transport.abc_limit", config.abc_limit, counted);
+        let counts_all = config.abc_limit == NO_ABC_LIMIT;
+        self.fits(counts_all, "transport.abc_limit", config.abc_limit, counted);
         self.fits(
             config.window_validation,
             "transport.window_validation",

@@ -213,8 +213,11 @@ fn losses_halve_the_window_as_in_the_kernel() {
 
 #[test]
 fn what_is_asked_for_as_in_linux_is_applied() {
-    for setting in ["transport.rto.estimator", "transport.rto.min", "transport.pacing"] {
-        let transport = json!({ "rto": { "estimator": "linux" }, "pacing": "linux" });
+    for setting in
+        ["transport.rto.estimator", "transport.rto.min", "transport.pacing", "transport.abc_limit"]
+    {
+        let transport =
+            json!({ "rto": { "estimator": "linux" }, "pacing": "linux", "abc_limit": 255 });
         let entry = entry(transport, setting);
         assert_eq!(entry.verdict, Verdict::Applied, "{entry:?}");
     }

@@ -7,6 +7,7 @@ mod acm;
 mod applications;
 mod aqm;
 mod arq;
+mod beam;
 mod buckets;
 mod changes;
 mod compression;
@@ -491,7 +492,7 @@ fn a_capture_holds_the_packets_at_the_data_sender_once() {
         let mut packets = Vec::new();
         let options = Options { capture: Some(&mut packets), ..Options::default() };
         let recording = run(&scenario, 1, options).unwrap();
-        let blocks = packet_blocks(&packets);
+        let blocks = blocks(&packets).len() as u64;
         let link = &recording.links;
         let sent = link[0].delivered_packets + link[0].dropped_packets;
         // What is on its way when the run ends has been seen at one end only.
@@ -500,13 +501,27 @@ fn a_capture_holds_the_packets_at_the_data_sender_once() {
     }
 }
 
-/// Number of packets in a capture: blocks of type 6.
-fn packet_blocks(mut capture: &[u8]) -> u64 {
-    let word = |bytes: &[u8]| u32::from_le_bytes(bytes[..4].try_into().unwrap());
-    let mut packets = 0;
+/// A packet in a capture.
+struct Block {
+    /// Nanoseconds since the start.
+    at: u64,
+    /// Length of the packet on the wire.
+    length: u32,
+    /// Its first bytes.
+    start: Vec<u8>,
+}
+
+/// The packets in a capture: blocks of type 6 (pcapng, enhanced packet block).
+fn blocks(mut capture: &[u8]) -> Vec<Block> {
+    let mut packets = Vec::new();
     while !capture.is_empty() {
-        packets += u64::from(word(capture) == 6);
-        capture = &capture[word(&capture[4..]) as usize..];
+        let words = |n: usize| u32::from_le_bytes(capture[4 * n..][..4].try_into().unwrap());
+        if words(0) == 6 {
+            let at = u64::from(words(3)) << 32 | u64::from(words(4));
+            let start = capture[28..][..words(5) as usize].to_vec();
+            packets.push(Block { at, length: words(6), start });
+        }
+        capture = &capture[words(1) as usize..];
     }
     packets
 }

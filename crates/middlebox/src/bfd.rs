@@ -35,7 +35,7 @@ pub enum BfdState {
     Up,
 }
 
-/// What a Control packet says, as far as it varies.
+/// The fields of a Control packet that vary.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct BfdControl {
     /// State of the sender.

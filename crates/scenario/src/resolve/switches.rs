@@ -296,7 +296,7 @@ fn crooked(scenario: &Scenario, routes: &Routes, switch: &Switch, path: &Path) -
     None
 }
 
-/// What cannot be on a path of a switch, because it knows one route only.
+/// Node on a path of a switch that knows one route only.
 fn inside(scenario: &Scenario, routes: &Routes, switch: &Switch, path: &Path) -> Option<Problem> {
     let links = &scenario.links;
     let mut nodes = (0..switch.via.len()).flat_map(|number| {
@@ -352,7 +352,7 @@ fn uncrossed(
     ))
 }
 
-/// What counts the hops of a route.
+/// Feedback of routers, which depends on the number of hops.
 fn of_network(scenario: &Scenario, path: &Path) -> Option<Problem> {
     let mut sides = scenario.links.iter().flat_map(|link| link.sides());
     let feedback = sides.find_map(|(_, side)| side.feedback)?;

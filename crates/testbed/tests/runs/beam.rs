@@ -108,8 +108,8 @@ fn the_same_requests_get_the_same_slots_as_in_the_simulator() {
     }
 }
 
-/// Feeds what the terminals of the only beam have sent to the channel of the simulator. Returns true
-/// if its slots are `expected` at some instant after `end`, where the emulation was stopped.
+/// Feeds what the terminals of the only beam have sent to the channel of the simulator. Returns
+/// true if its slots are `expected` at some instant after `end`, where the emulation was stopped.
 fn replay(scenario: &Scenario, packets: &[Block], end: Time, expected: [u64; 8]) -> bool {
     let beam = &scenario.beams[0];
     let groups: Vec<_> = beam.members().iter().map(|member| member.group).collect();

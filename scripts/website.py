@@ -61,8 +61,9 @@ USE: list[tuple[str, list[str]]] = [
     (
         "Explanation",
         [
-            "traps.md", "channels.md", "applications.md", "tunnels.md", "transport.md", "quic.md",
-            "sctp.md", "stp.md", "xtp.md", "path-hints.md", "glossary.md", "limits.md",
+            "traps.md", "channels.md", "applications.md", "tunnels.md", "switches.md",
+            "transport.md", "quic.md", "sctp.md", "stp.md", "xtp.md", "path-hints.md",
+            "glossary.md", "limits.md",
         ],
     ),
     ("Reference", ["scenario", "controllers", "mechanisms", "hosts", "recording.md", "api"]),

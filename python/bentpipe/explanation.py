@@ -395,6 +395,8 @@ class Explanation:
     """Beams with capacities, plans and classes, as `bentpipe explain --json` has them."""
     mixes: list[dict[str, Any]]
     """Mixes with their sources and flows, as `bentpipe explain --json` has them."""
+    switches: list[dict[str, Any]]
+    """Switches with their paths and moves, as `bentpipe explain --json` has them."""
     text: str = field(repr=False, compare=False)
 
     def __str__(self) -> str:
@@ -416,6 +418,7 @@ class Explanation:
             warnings=[Warning(**one) for one in data["warnings"]],
             beams=data.get("beams", []),
             mixes=data.get("mixes", []),
+            switches=data.get("switches", []),
             text=text,
         )
 

@@ -17,6 +17,8 @@ pub(crate) enum About {
     Side(usize, &'static str),
     /// The node of this number.
     Node(usize),
+    /// The switch of this number.
+    Switch(usize),
     /// A key of the scenario; an empty one is the scenario as a whole.
     Key(&'static str),
 }
@@ -35,6 +37,7 @@ impl About {
                 let number = written.node(&scenario.nodes[node].name);
                 number.map(|number| format!("node[{number}]")).into_iter().collect()
             }
+            Self::Switch(number) => vec![format!("switch[{number}]")],
             Self::Key(key) => return written.place([key]),
         };
         let mut paths: Vec<_> =

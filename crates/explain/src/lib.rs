@@ -21,6 +21,7 @@ mod sctp;
 mod settings;
 mod slow_start;
 mod stp;
+mod switch;
 mod text;
 mod timers;
 mod tunnel;
@@ -46,6 +47,7 @@ pub use paths::PathExplanation;
 pub use profiles::{HostExplanation, HostSetting};
 pub use proxy::{LegExplanation, ProxyExplanation, RateExplanation};
 pub use settings::Setting;
+pub use switch::{MoveExplanation, SwitchExplanation, SwitchPathExplanation};
 pub use tunnel::TunnelExplanation;
 pub use warnings::{Warning, WarningKind};
 
@@ -60,6 +62,9 @@ pub struct Explanation {
     pub nodes: Vec<NodeExplanation>,
     /// Each direction of each link.
     pub links: Vec<DirectionExplanation>,
+    /// Each switch.
+    #[serde(skip_serializing_if = "Vec::is_empty")]
+    pub switches: Vec<SwitchExplanation>,
     /// Each beam.
     #[serde(skip_serializing_if = "Vec::is_empty")]
     pub beams: Vec<BeamExplanation>,
@@ -224,6 +229,7 @@ pub fn explain(scenario: &Scenario, written: &Written) -> Explanation {
         settings: settings::of_scenario(scenario, written),
         nodes: nodes(scenario, &routes, &flows),
         links: links(scenario, written, &routes, &flows),
+        switches: switch::explain(scenario, &routes),
         beams: beam::explain(scenario),
         mixes: mix::explain(written),
         flows: flows.into_iter().map(|(explanation, _)| explanation).collect(),

@@ -153,6 +153,16 @@ impl<'a> Side<'a> {
         all.map(|(explained, flow)| (&explained.figures, *flow))
     }
 
+    /// The flows whose packets may pass this direction, over a switch too: those of data and those
+    /// of ACKs.
+    pub fn flows_of(&self, way: usize) -> impl Iterator<Item = &'a Flow> {
+        let Self { scenario, routes, hop, .. } = *self;
+        let passes = move |flow: &&Flow| {
+            scenario.may_take(routes, flow.all_ways().map(|ways| ways[way]), hop)
+        };
+        self.flows.iter().map(|(_, flow)| *flow).filter(passes)
+    }
+
     fn passing(&self, way: usize) -> impl Iterator<Item = &'a (FlowExplanation, &'a Flow)> {
         let Self { scenario, routes, hop, .. } = *self;
         let passes = move |flow: &Flow| {

@@ -108,6 +108,9 @@ impl Display for Explanation {
         }
         details(f, &self.links, "Events", |link| link.events.iter().map(event_row).collect())?;
 
+        for switch in &self.switches {
+            write!(f, "{switch}")?;
+        }
         for beam in &self.beams {
             write!(f, "{beam}")?;
         }

@@ -24,6 +24,7 @@ use super::scps;
 use super::sctp;
 use super::slow_start;
 use super::stp;
+use super::switch;
 use super::text::{bytes, rate};
 use super::timers;
 use super::tunnel;
@@ -150,6 +151,7 @@ kinds! {
     ManyEvents: "",
     NothingRandom: "",
     PhaseWithoutEvents: "",
+    SwitchWithoutMoves: "",
 }
 
 /// All warnings, flow by flow, then link by link, then node by node.
@@ -226,6 +228,11 @@ pub(crate) fn warnings(
     warnings.extend(costs);
     let random = nothing_random(scenario, flows);
     warnings.extend(random.map(|text| warning(Kind::NothingRandom, About::Key(""), "", text)));
+    for (number, switch) in switch::explain(scenario, routes).iter().enumerate() {
+        let found = switch::without_moves(switch);
+        let about = About::Switch(number);
+        warnings.extend(found.map(|text| warning(Kind::SwitchWithoutMoves, about, "switch", text)));
+    }
     let phase = phase_without_events(scenario, written);
     warnings
         .extend(phase.map(|text| warning(Kind::PhaseWithoutEvents, About::Key("phase"), "", text)));
@@ -313,11 +320,11 @@ fn nothing_random(scenario: &Scenario, flows: &[(FlowExplanation, &Flow)]) -> Op
     })
 }
 
-/// A random phase moves the events of links only.
+/// A random phase moves the events of links and switches only.
 fn phase_without_events(scenario: &Scenario, written: &Written) -> Option<String> {
     let is_random = written.document["phase"] == "random";
     (is_random && scenario.phase == Span::ZERO).then(|| {
-        "`phase` has no effect, because no link has an event before the end; attenuation \
+        "`phase` has no effect, because no link and no switch has an event before the end; attenuation \
              series keep their time"
             .into()
     })

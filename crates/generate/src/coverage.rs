@@ -112,13 +112,23 @@ impl Coverage {
 fn excludes(first: &str, second: &str) -> bool {
     let excludes =
         |first: &str, second: &str| needs_tcp(first, second) || needs_fields(first, second);
-    are_alternatives(first, second) || excludes(first, second) || excludes(second, first)
+    are_alternatives(first, second)
+        || are_rules(first, second)
+        || excludes(first, second)
+        || excludes(second, first)
+}
+
+/// Returns true if both tables are rules of a switch, which has one.
+fn are_rules(first: &str, second: &str) -> bool {
+    first != second && [first, second].iter().all(|name| name.starts_with("switch."))
 }
 
 /// Returns true if one table is of routers that read packets and the other of a tunnel that hides
-/// these.
+/// these, or of a switch between routes of other lengths.
 fn needs_fields(first: &str, second: &str) -> bool {
-    first.starts_with("flow.tunnel(") && second.starts_with("link") && second.contains("feedback(")
+    (first.starts_with("flow.tunnel(") || first.starts_with("switch"))
+        && second.starts_with("link")
+        && second.contains("feedback(")
 }
 
 /// Returns true if one table is of another protocol and the other of what knows packets of TCP
@@ -184,9 +194,10 @@ pub(crate) fn is_orbit(path: &str) -> bool {
 }
 
 /// Returns true for beams and mixes, which have tests of their own: many terminals and many flows
-/// would take the time of all other keys. The flows of mixes are drawn as such.
+/// would take the time of all other keys. The flows of mixes are drawn as such. Files of switches
+/// have tests of their own too.
 pub(crate) fn has_own_tests(path: &str) -> bool {
-    matches!(path, "beam" | "mix")
+    matches!(path, "beam" | "mix" | "switch.file")
 }
 
 pub(crate) fn join(path: &str, key: &str) -> String {

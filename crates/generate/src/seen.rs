@@ -17,6 +17,8 @@ pub fn seen(scenario: &Scenario) -> Vec<(&'static str, String)> {
         addresses: _,
         // Above both engines, and run on both by their own tests.
         tunnels: _,
+        // Above both engines, and run on both by their own tests.
+        switches: _,
         // Of SCPS-TP: hosts wait for it.
         route_rates: _,
         // Of both engines alike: what is not sent over the network.

@@ -27,6 +27,8 @@ pub enum Purpose {
     Access = 8,
     /// Sizes of web pages.
     Pages = 9,
+    /// Times of probes of paths.
+    Probes = 10,
 }
 
 /// The stream of `seed` for one purpose and entity.

@@ -12,6 +12,7 @@
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
 mod ack_filter;
+mod bfd;
 mod compression;
 mod decimation;
 mod device;
@@ -27,6 +28,7 @@ mod spoofing;
 mod tunnel;
 
 pub use ack_filter::{AckFilter, AckFilterSettings, FilterRule};
+pub use bfd::{BfdControl, BfdSession, BfdSettings, BfdState, CONTROL_BYTES};
 pub use compression::{
     Coded, Compressor, CompressorCounters, Decompressor, DecompressorCounters, Feedback,
     HeaderCompression, Restored, RohcSettings, RohcUnidirectionalSettings, ScpsSettings, Seen,

@@ -56,6 +56,8 @@ pub enum Counted {
     Gate(u16),
     /// At both ends of a tunnel, by its number in the scenario.
     Tunnel(u16),
+    /// At the start of a path of a switch, by its number among all paths of all switches.
+    Path(u16),
 }
 
 /// Totals of a state machine at a node or at the ends of a port.

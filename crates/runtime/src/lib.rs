@@ -22,6 +22,8 @@ mod links;
 mod mechanisms;
 mod nodes;
 mod signals;
+mod stops;
+mod switches;
 mod topology;
 mod totals;
 mod tunnels;

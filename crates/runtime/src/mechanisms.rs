@@ -13,6 +13,7 @@ pub(crate) mod middlebox;
 pub(crate) mod mtu;
 mod policer;
 mod shaper;
+mod switch;
 mod trace;
 mod tunnel;
 
@@ -101,6 +102,7 @@ mechanisms!(
     compression,
     mtu,
     tunnel,
+    switch,
     impairments,
     shaper,
     policer,

@@ -1,11 +1,11 @@
 //! A network with middleboxes that see the packets that their nodes forward, with feedback fields
 //! that routers treat, with header compression on its links, with links that do not take long
-//! packets, and with tunnels.
+//! packets, with tunnels, and with switches.
 //!
 //! A packet is sent to the first node on its route that has such a middlebox, a decompressor, a
-//! gate (the start of a link with an MTU), or an end of a tunnel. What comes out there is sent on
-//! in the same way. So the engines know nothing of it, a network without them pays nothing, and
-//! both engines meet the same state machines at the same instants.
+//! gate (the start of a link with an MTU), an end of a tunnel, or a node that a switch names.
+//! What comes out there is sent on in the same way. So the engines know nothing of it, a network
+//! without them pays nothing, and both engines meet the same state machines at the same instants.
 //!
 //! A decompressor comes before the end of a tunnel, and that before the middlebox of its node and
 //! before a host. Its feedback is a
@@ -39,6 +39,8 @@ use crate::mechanisms::compression::{self, OnLink, Receiver};
 use crate::mechanisms::feedback::{self, Routers, set_routers};
 use crate::mechanisms::middlebox::{has_devices, set_filters};
 use crate::mechanisms::mtu::{self, Gates};
+use crate::stops::{links, stops};
+use crate::switches::{self, Probe, Switches, Via};
 use crate::topology::number;
 use crate::tunnels::{self, Inner, Outgoing, SetUpMessage, Tunnels};
 
@@ -52,6 +54,8 @@ pub struct Passing<B> {
     pub(crate) field: Field,
     /// Addition of a compressor, until the end of its link.
     pub(crate) compressed: Option<OnLink>,
+    /// The path of a switch that it is on.
+    pub(crate) via: Option<Via>,
     /// The packet outside the tunnel that it is in.
     pub(crate) inner: Option<Inner>,
 }
@@ -64,6 +68,8 @@ enum Content<B> {
     Feedback(u16, Feedback),
     /// For the other end of a tunnel.
     SetUp(SetUpMessage, u16),
+    /// For the other router of a switch, with its length.
+    Probe(Probe, u16),
 }
 
 impl<B> Passing<B> {
@@ -73,12 +79,28 @@ impl<B> Passing<B> {
     }
 
     fn of(content: Content<B>, from: NodeId, to: NodeId) -> Self {
-        Self { content, to, from, field: Field::default(), compressed: None, inner: None }
+        let field = Field::default();
+        Self { content, to, from, field, compressed: None, via: None, inner: None }
     }
 
     /// A message of the set-up of a tunnel, with its length as an IP packet.
     pub(crate) fn of_set_up(message: SetUpMessage, bytes: u16, from: NodeId, to: NodeId) -> Self {
         Self::of(Content::SetUp(message, bytes), from, to)
+    }
+
+    /// A probe of a path, with its length as an IP packet.
+    pub(crate) fn of_probe(
+        probe: Probe,
+        bytes: u16,
+        (from, to): (NodeId, NodeId),
+        via: Via,
+    ) -> Self {
+        Self { via: Some(via), ..Self::of(Content::Probe(probe, bytes), from, to) }
+    }
+
+    /// The destination by which it is routed.
+    fn target(&self) -> NodeId {
+        self.via.map_or(self.to, |via| via.address)
     }
 
     /// Returns true if no host has sent it.
@@ -98,7 +120,7 @@ impl<B> Passing<B> {
     pub(crate) fn feedback(&self) -> Option<Feedback> {
         match self.content {
             Content::Feedback(_, feedback) => Some(feedback),
-            Content::Packet(_) | Content::SetUp(..) => None,
+            Content::Packet(_) | Content::SetUp(..) | Content::Probe(..) => None,
         }
     }
 }
@@ -112,7 +134,7 @@ impl<B: Visible> Visible for Passing<B> {
         match &self.content {
             Content::Packet(body) => body.bytes(),
             Content::Feedback(..) => Feedback::BYTES,
-            Content::SetUp(_, bytes) => *bytes,
+            Content::SetUp(_, bytes) | Content::Probe(_, bytes) => *bytes,
         }
     }
 
@@ -131,6 +153,7 @@ impl<B: Visible> Visible for Passing<B> {
             Content::Packet(body) => Content::Packet(body.with_timestamp(value)),
             Content::Feedback(port, feedback) => Content::Feedback(*port, *feedback),
             Content::SetUp(message, bytes) => Content::SetUp(*message, *bytes),
+            Content::Probe(probe, bytes) => Content::Probe(*probe, *bytes),
         };
         Self { content, ..*self }
     }
@@ -216,13 +239,15 @@ struct At<B> {
 }
 
 /// Returns true if a scenario needs [`Nodes`]: a middlebox sees the packets that its node forwards,
-/// packets have feedback fields, a link compresses headers or has an MTU, or a flow has a tunnel.
+/// packets have feedback fields, a link compresses headers or has an MTU, a flow has a tunnel, or
+/// the scenario has a switch.
 pub fn needs_nodes(scenario: &Scenario) -> bool {
     has_devices(scenario)
         || feedback::is_in_use(scenario)
         || compression::is_in_use(scenario)
         || mtu::is_in_use(scenario)
         || tunnels::is_in_use(scenario)
+        || switches::is_in_use(scenario)
 }
 
 /// A network with middleboxes at its nodes, feedback fields, header compression on its links, and
@@ -235,8 +260,9 @@ pub struct Nodes<B> {
     /// The starts of ports with an MTU.
     gates: Gates,
     tunnels: Tunnels<B>,
+    switches: Switches<B>,
     /// By node and destination, the next node with a middlebox, a decompressor, a gate or an end of
-    /// a tunnel, or the destination.
+    /// a tunnel, or a node that a switch names, or the destination.
     stops: Vec<Vec<NodeId>>,
     /// The earliest timer of a middlebox, and its place in the list.
     timer: (Time, usize),
@@ -254,6 +280,7 @@ impl<B: Visible> Nodes<B> {
         scenario: &Scenario,
         mut fabric: Box<dyn Fabric<Passing<B>> + Send>,
         routers: Routers,
+        seed: u64,
     ) -> Self {
         set_filters(scenario, fabric.as_mut());
         set_routers(routers, fabric.as_mut());
@@ -266,14 +293,29 @@ impl<B: Visible> Nodes<B> {
             .collect();
         let gates = Gates::new(scenario);
         let tunnels = Tunnels::new(scenario);
-        let nodes: Vec<_> = devices.iter().map(|at| at.node).chain(tunnels.ends()).collect();
+        let switches = Switches::new(scenario, seed);
+        let named = switches::named(scenario);
+        let nodes: Vec<_> =
+            devices.iter().map(|at| at.node).chain(tunnels.ends()).chain(named).collect();
         let stops = stops(scenario, &nodes, &gates);
         let receivers = compression::set_compressors(scenario, fabric.as_mut());
         let links = if feedback::is_in_use(scenario) { links(scenario) } else { Vec::new() };
         let timer = (Time::NEVER, 0);
         let arrived = Field::default();
         let out = Vec::new();
-        Self { fabric, devices, receivers, gates, tunnels, stops, timer, out, links, arrived }
+        Self {
+            fabric,
+            devices,
+            receivers,
+            gates,
+            tunnels,
+            switches,
+            stops,
+            timer,
+            out,
+            links,
+            arrived,
+        }
     }
 
     fn stop(&self, from: NodeId, to: NodeId) -> NodeId {
@@ -318,11 +360,14 @@ impl<B: Visible> Nodes<B> {
     }
 
     /// A packet takes the next link, unless that does not take it.
-    fn take_link(&mut self, now: Time, Outgoing { node, packet, is_own }: Outgoing<B>) {
+    fn take_link(&mut self, now: Time, Outgoing { node, mut packet, is_own }: Outgoing<B>) {
+        if !self.switches.is_empty() {
+            self.switches.lead(node, &mut packet);
+        }
         if !self.admits(now, node, &packet) {
             return;
         }
-        let to = self.stop(node, packet.body.to);
+        let to = self.stop(node, packet.body.target());
         let packet = Packet { to, ..packet };
         if is_own {
             self.fabric.send(now, node, packet);
@@ -333,15 +378,16 @@ impl<B: Visible> Nodes<B> {
 
     /// Returns true if the next link takes a packet. If it is too long, its sender gets a message.
     fn admits(&mut self, now: Time, node: NodeId, packet: &Packet<Passing<B>>) -> bool {
-        let Some(gate) = self.gates.closed_to(node, packet.body.to, packet.bytes) else {
+        let Some(gate) = self.gates.closed_to(node, packet.body.target(), packet.bytes) else {
             return true;
         };
         let mtu = gate.mtu();
         if let Some(router) = gate.answers()
-            && let Some(message) = message(packet, router, mtu)
+            && let Some(mut message) = message(packet, router, mtu)
         {
             gate.count_message();
-            let to = self.stop(node, message.to);
+            self.switches.lead(node, &mut message);
+            let to = self.stop(node, message.body.target());
             self.fabric.send(now, node, Packet { to, ..message });
         }
         false
@@ -370,37 +416,6 @@ impl<B: Visible> Nodes<B> {
         packet.bytes = on_link.bytes;
         restored.is_restored.then_some(packet)
     }
-}
-
-/// By node and destination, the number of links between them.
-fn links(scenario: &Scenario) -> Vec<Vec<u8>> {
-    let routes = scenario::routes(scenario);
-    let (nodes, all) = (0..scenario.nodes.len(), 0..scenario.destinations());
-    let hops = |from: usize, to: usize| {
-        u8::try_from(routes.path(from, to, &scenario.links).len()).unwrap_or(u8::MAX)
-    };
-    nodes.map(|from| all.clone().map(|to| hops(from, to)).collect()).collect()
-}
-
-/// By node and destination, the next node with a middlebox, a decompressor or a gate on the way, or
-/// the destination.
-fn stops(scenario: &Scenario, middleboxes: &[NodeId], gates: &Gates) -> Vec<Vec<NodeId>> {
-    let routes = scenario::routes(scenario);
-    let (nodes, all) = (0..scenario.nodes.len(), 0..scenario.destinations());
-    let stop = |from: usize, to: usize| {
-        let hops = routes.path(from, to, &scenario.links);
-        let ends = hops.iter().find_map(|hop| {
-            let node = NodeId(number(hop.to(&scenario.links)));
-            let link = &scenario.links[hop.link as usize];
-            let is_compressed = link.header_compression[usize::from(!hop.forward)].is_some();
-            let is_gate = gates.is_at(node, NodeId(number(to)));
-            (is_compressed || is_gate || middleboxes.contains(&node)).then_some(node)
-        });
-        ends.unwrap_or(NodeId(number(to)))
-    };
-    // A middlebox sees what its node forwards, and not what is for the node itself: the search may
-    // end there either way.
-    nodes.map(|from| all.clone().map(|to| stop(from, to)).collect()).collect()
 }
 
 impl<B: Visible> Fabric<B> for Nodes<B> {
@@ -468,11 +483,20 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
     }
 
     fn next_event(&self) -> Time {
-        self.fabric.next_event().min(self.timer.0).min(self.tunnels.next_timer())
+        let of_others = self.tunnels.next_timer().min(self.switches.next_timer());
+        self.fabric.next_event().min(self.timer.0).min(of_others)
     }
 
     fn advance(&mut self) -> Option<Delivery<B>> {
         let ((timer, place), set_up) = (self.timer, self.tunnels.next_timer());
+        let switch = self.switches.next_timer();
+        if switch < set_up.min(timer).min(self.fabric.next_event()) {
+            self.switches.on_timer(switch);
+            for outgoing in std::mem::take(&mut self.switches.out) {
+                self.take_link(switch, outgoing);
+            }
+            return None;
+        }
         if set_up < timer.min(self.fabric.next_event()) {
             self.tunnels.on_timer(set_up);
             self.empty_tunnels(set_up);
@@ -485,6 +509,11 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
         }
         let Delivery { at, packet } = self.fabric.advance()?;
         let mut packet = self.restore(at, packet)?;
+        if let Some(via) = packet.body.via
+            && (packet.to == via.address || packet.to == via.node)
+        {
+            (packet.to, packet.body.via) = (via.node, None);
+        }
         let here = packet.to;
         if packet.body.inner.is_some() {
             packet = self.tunnels.leave(at, packet);
@@ -498,6 +527,10 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
             if let Content::SetUp(message, _) = packet.body.content {
                 self.tunnels.on_message(at, here, message);
                 self.empty_tunnels(at);
+                return None;
+            }
+            if let Content::Probe(probe, _) = packet.body.content {
+                self.switches.on_probe(at, probe);
                 return None;
             }
             let Packet { body, flow, bytes, priority, ecn, .. } = packet;
@@ -546,7 +579,7 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
         let of_nodes: Vec<_> = self.devices.iter().map(report).collect();
         let of_links: Vec<_> = self.receivers.iter().map(of_link).collect();
         let of_nodes = of_nodes.into_iter().chain(of_links).chain(self.gates.reports());
-        of_nodes.chain(self.tunnels.reports()).collect()
+        of_nodes.chain(self.tunnels.reports()).chain(self.switches.reports()).collect()
     }
 
     fn hops(&self) -> u64 {

@@ -3,6 +3,8 @@
 //! Decisions:
 //! - A schedule has the changes of the delay on the links that the data and the ACKs of the
 //!   sender's connection take. Changes of several links at one instant are one change of the path.
+//! - Where a switch leads the packets, a schedule has its moves at known times and by outages, for
+//!   the data and for the ACKs, and the changes of the path that carries them at the time.
 //! - Errors and missed changes are drawn for each change in its order, with a stream of the node of
 //!   the sender: all flows of a host know the same, and so do all controllers with one seed. Both
 //!   are drawn for each change, so that neither depends on the value of the other.
@@ -14,6 +16,7 @@ use units::{Span, Time};
 
 use crate::model::{Flow, HintSource, PathHints, Scenario, Way};
 use crate::routes::{Hop, Routes};
+use crate::switches::{PathMove, switch_moves};
 
 /// The hints to the sender of `flow` in a run with `seed`, if it has a source of them.
 pub fn path_hints(scenario: &Scenario, routes: &Routes, flow: &Flow, seed: u64) -> Option<Hints> {
@@ -55,9 +58,9 @@ pub fn path_changes(scenario: &Scenario, routes: &Routes, flow: &Flow, seed: u64
             all.take_while(|at| *at < end).collect()
         }
         Some(HintSource::Schedule { threshold }) => {
-            let hops = hops(scenario, routes, flow);
-            let steps = hops.iter().map(|hop| steps(scenario, *hop, threshold, seed));
-            let mut changes: Vec<_> = steps.flatten().collect();
+            let ways = ways(flow);
+            let steps = |way: &Way| steps_on(scenario, routes, *way, (threshold, seed));
+            let mut changes: Vec<_> = ways.iter().flat_map(steps).collect();
             changes.sort_unstable();
             changes.dedup();
             changes
@@ -65,14 +68,41 @@ pub fn path_changes(scenario: &Scenario, routes: &Routes, flow: &Flow, seed: u64
     }
 }
 
-/// The links of the connection of the sender, to and fro.
-fn hops(scenario: &Scenario, routes: &Routes, flow: &Flow) -> Vec<Hop> {
-    let ways: Vec<Way> = match flow.gateways.first() {
+/// The ways of the connection of the sender, to and fro.
+fn ways(flow: &Flow) -> Vec<Way> {
+    match flow.gateways.first() {
         Some(gateway) => vec![(flow.from, gateway.node), (gateway.node, flow.from)],
         None => flow.all_ways().flatten().collect(),
-    };
-    let hops = ways.into_iter().flat_map(|(from, to)| routes.path(from, to, &scenario.links));
-    hops.collect()
+    }
+}
+
+/// The times at which the path of packets on a way changes.
+fn steps_on(scenario: &Scenario, routes: &Routes, way: Way, options: (Span, u64)) -> Vec<Time> {
+    let mut plain = routes.path(way.0, way.1, &scenario.links);
+    let mut found = Vec::new();
+    let to_node = way.1 < scenario.nodes.len();
+    for switch in scenario.switches.iter().filter(|_| to_node) {
+        let Some(end) = switch.crossed(scenario, routes, way) else { continue };
+        let Some(moves) = switch_moves(scenario, routes, switch, options.1) else { continue };
+        let moves = &moves[end];
+        found.extend(moves.iter().map(|(at, _)| *at));
+        let first = switch.hops(scenario, routes, (end, 0));
+        plain.retain(|hop| !first.contains(hop));
+        for path in 0..switch.via.len() {
+            for hop in switch.hops(scenario, routes, (end, path)) {
+                let times = steps(scenario, hop, options.0, options.1);
+                found.extend(times.into_iter().filter(|at| carrying(moves, *at) == path));
+            }
+        }
+    }
+    found.extend(plain.into_iter().flat_map(|hop| steps(scenario, hop, options.0, options.1)));
+    found
+}
+
+/// The path that carries packets at a time.
+fn carrying(moves: &[PathMove], at: Time) -> usize {
+    let before = moves.partition_point(|(time, _)| *time <= at);
+    before.checked_sub(1).map_or(0, |last| moves[last].1)
 }
 
 /// The times at which the delay of a direction makes a step.

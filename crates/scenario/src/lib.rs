@@ -49,6 +49,7 @@ mod routes;
 mod schema;
 mod sessions;
 mod study;
+mod switches;
 pub mod trace;
 mod transports;
 
@@ -64,4 +65,5 @@ pub use routes::{Hop, Routes, routes};
 pub use schema::{cached as cached_schema, dotted_path, schema};
 pub use sessions::Sessions;
 pub use study::{StudyProblem, StudySource, study_reference, study_schema};
+pub use switches::{PathMove, switch_moves};
 pub use transports::{TransportExplanation, transports};

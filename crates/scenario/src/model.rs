@@ -3,6 +3,7 @@
 mod beam;
 mod hints;
 mod page;
+mod switch;
 mod traffic;
 mod transport;
 mod tunnel;
@@ -24,6 +25,7 @@ pub use self::hints::{HintSource, PathHints};
 pub use self::page::{
     After, DrawnPages, Handshake, Headers, Http, Milestone, Page, PageModel, PageObject,
 };
+pub use self::switch::{Move, Switch, SwitchRule};
 pub use self::traffic::{Distribution, Loading, OnOff, Traffic, Web, Writes};
 pub use self::transport::{Lengths, Plan, Transport};
 pub use self::tunnel::{Inside, Tunnel};
@@ -67,6 +69,8 @@ pub struct Scenario {
     pub addresses: Vec<Address>,
     /// Tunnels, each of which flows share that have the same ends and the same settings.
     pub tunnels: Vec<Tunnel>,
+    /// Pairs of routers with several paths between them.
+    pub switches: Vec<Switch>,
     /// Rates of routes of SCPS-TP.
     pub route_rates: Vec<RouteRate>,
     /// Records besides totals.

@@ -29,6 +29,7 @@ mod reorder;
 mod route_rates;
 mod rules;
 mod sides;
+mod switches;
 mod traces;
 mod tunnels;
 
@@ -74,7 +75,8 @@ pub(crate) fn resolve(
     hosts::check(document, tree, &mut problems);
     let (beams, ends) = beams::beams(document, &numbers, &channels, &mut nodes, &mut problems);
     let (mut flows, entries) = flows::flows(document, (tree, directory), &ends, &mut problems);
-    let addresses = paths::resolve(document, &numbers, &mut flows, &entries, &mut problems);
+    let mut addresses = paths::resolve(document, &numbers, &mut flows, &entries, &mut problems);
+    let switches = switches::resolve(document, &numbers, &channels, &mut addresses, &mut problems);
     let tunnels = tunnels::resolve(document, &numbers, &mut flows, &entries, &mut problems);
     let record = &document.record;
     let mut scenario = Scenario {
@@ -91,6 +93,7 @@ pub(crate) fn resolve(
         flows,
         addresses,
         tunnels,
+        switches,
         route_rates: Vec::new(),
         record: Record {
             interval: record.interval,
@@ -98,6 +101,9 @@ pub(crate) fn resolve(
             delivery: record.delivery,
         },
     };
+    if problems.is_empty() {
+        switches::check(&scenario, &entries, &mut problems);
+    }
     if problems.is_empty() {
         tunnels::lead(&mut scenario, &entries, tree, &mut problems);
     }

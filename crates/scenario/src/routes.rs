@@ -47,8 +47,8 @@ impl Hop {
 }
 
 /// The next hop of every node towards every end of a flow or of a tunnel, every address, every
-/// middlebox, every split proxy, every decompressor, and every start of a link with an MTU: packets
-/// go from one of them to the next.
+/// middlebox, every split proxy, every router of a switch, every decompressor, and every start of a
+/// link with an MTU: packets go from one of them to the next.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct Routes {
     /// By node, then by destination: nodes that links join, then addresses.
@@ -79,6 +79,8 @@ pub fn routes(scenario: &Scenario) -> Routes {
     let tunnels = scenario.tunnels.iter().flat_map(|tunnel| tunnel.ends);
     let destinations = ends.chain(middleboxes).chain(decompressors).chain(gates).chain(via);
     let destinations = destinations.chain(tunnels.filter(|end| *end < linked));
+    let switches = scenario.switches.iter().flat_map(|switch| switch.ends);
+    let destinations = destinations.chain(switches.filter(|end| *end < linked));
     let mut routes = Routes::towards(destinations, linked, &scenario.links);
     let gateways =
         scenario.beams.iter().flat_map(|beam| beam.terminals.clone().map(|_| beam.gateway));

@@ -132,7 +132,7 @@ fn run_as<'a, C: Connection>(scenario: &'a Scenario, seed: u64, options: Options
     if runtime::needs_nodes(scenario) {
         let topology = runtime::topology(scenario, seed);
         let routers = runtime::routers(&topology);
-        let network = Nodes::new(scenario, Box::new(Network::new(topology)), routers);
+        let network = Nodes::new(scenario, Box::new(Network::new(topology)), routers, seed);
         return Simulation::<'a, _, C>::new(scenario, seed, network, options).run();
     }
     let mut network = Network::new(runtime::topology(scenario, seed));
@@ -164,7 +164,8 @@ fn run_on_reference_as<'a, C: Connection>(
     if runtime::needs_nodes(scenario) {
         let topology = runtime::topology(scenario, seed);
         let routers = runtime::routers(&topology);
-        let network = Nodes::new(scenario, Box::new(ReferenceNetwork::new(topology)), routers);
+        let network =
+            Nodes::new(scenario, Box::new(ReferenceNetwork::new(topology)), routers, seed);
         return Simulation::<'a, _, C>::new(scenario, seed, network, options).run();
     }
     let mut network = ReferenceNetwork::new(runtime::topology(scenario, seed));

@@ -40,6 +40,7 @@ impl Ledger {
         let compressed = Compressed::of(scenario, recording);
         let (too_big, messages) = gates(scenario, recording);
         let let_pass = unsplit(scenario, recording);
+        let (probes, heard) = probes(scenario, recording);
         let links = 2 * scenario.links.len();
         let policed = policed(scenario, recording);
         let record = |port: usize| &recording.links[port];
@@ -57,7 +58,7 @@ impl Ledger {
             let outgoing = (0..links).filter(|port| start(scenario, *port) == node);
             let incoming = (0..links).filter(|port| end(scenario, *port) == node);
             let arrived: u64 = incoming.map(|port| record(port).delivered_packets).sum();
-            let absorbed = self.received[node] + compressed.absorbed[node];
+            let absorbed = self.received[node] + compressed.absorbed[node] + heard[node];
             let Some(passing) = arrived.checked_sub(absorbed) else {
                 return Some(format!("{} received more than links delivered", settings.name));
             };
@@ -83,7 +84,7 @@ impl Ledger {
                 goes_out = self.sent[node] + record(forwarding).delivered_packets;
                 forwarding += 1;
             }
-            goes_out += compressed.feedback[node] + messages[node] + let_pass[node];
+            goes_out += compressed.feedback[node] + messages[node] + let_pass[node] + probes[node];
             let came_out: u64 = outgoing.map(handled).sum();
             if came_out > goes_out {
                 let name = &settings.name;
@@ -144,6 +145,33 @@ fn gates(scenario: &Scenario, recording: &Recording) -> (Vec<u64>, Vec<u64>) {
         messages[start(scenario, port)] += count("icmp_packets");
     }
     (too_big, messages)
+}
+
+/// Packets of BFD that routers of switches have sent and received, for each node.
+fn probes(scenario: &Scenario, recording: &Recording) -> (Vec<u64>, Vec<u64>) {
+    let zeros = vec![0; scenario.nodes.len()];
+    let (mut sent, mut received) = (zeros.clone(), zeros);
+    let Some(table) = recording.tables.iter().find(|table| table.name() == "switch") else {
+        return (sent, received);
+    };
+    let columns = table.columns();
+    let counts = |name: &str| {
+        let column = columns.iter().find(|column| column.name == name);
+        let Some(Values::U64(counts)) = column.map(|column| &column.values) else {
+            panic!("no counts of {name}")
+        };
+        counts
+    };
+    // One row for each path of each router, in the order of the scenario.
+    let routers = scenario.switches.iter().flat_map(|switch| {
+        switch.ends.into_iter().flat_map(|end| std::iter::repeat_n(end, switch.via.len()))
+    });
+    let counts = counts("sent_probes").iter().zip(counts("received_probes").iter());
+    for (node, (out, heard)) in routers.zip(counts) {
+        sent[node] += out;
+        received[node] += heard;
+    }
+    (sent, received)
 }
 
 /// Packets that policers have dropped, for each direction.

@@ -143,7 +143,8 @@ impl Emulator {
         let network: Box<dyn Fabric<IpPacket> + Send> = if !scenario.beams.is_empty() {
             Box::new(Beams::new(scenario, seed, Box::new(Network::new(topology))))
         } else if runtime::needs_nodes(scenario) {
-            Box::new(Nodes::new(scenario, Box::new(Network::new(topology)), Vec::new()))
+            let network = Box::new(Network::new(topology));
+            Box::new(Nodes::new(scenario, network, Vec::new(), seed))
         } else {
             let mut network = Network::new(topology);
             runtime::set_filters(scenario, &mut network);

@@ -258,6 +258,17 @@ TABLES: Mapping[str, tuple[Shown, ...]] = {
         number("too long", "too_big_packets"),
         number("opened at s", "opened_s", places=3),
     ),
+    "switch": (
+        words("router"),
+        words("to"),
+        words("via"),
+        number("packets", "packets"),
+        number("kB", "bytes", places=1, unit=1e3),
+        number("moves", "moves"),
+        number("moved at s", "moved_s", places=3),
+        number("probes sent", "sent_probes"),
+        number("probes received", "received_probes"),
+    ),
     "path_mtu": (
         *LEG,
         number("MSS B", "mss_bytes"),

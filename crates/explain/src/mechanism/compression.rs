@@ -98,8 +98,8 @@ const LEAST_SAVED: f64 = 0.1;
 
 fn warnings(side: &Side<'_>) -> Vec<(Kind, String)> {
     let Some(settings) = settings(side) else { return Vec::new() };
-    let data = side.with_data().map(|(_, flow)| (*flow, true));
-    let flows = data.chain(side.with_acks().map(|(_, flow)| (*flow, false)));
+    let data = side.flows_of(0).map(|flow| (flow, true));
+    let flows = data.chain(side.flows_of(1).map(|flow| (flow, false)));
     let mut saved = flows.filter_map(|(flow, is_data)| {
         let (plain, sent) = header(settings, side.scenario.ip, flow, is_data)?;
         Some(1.0 - sent / plain)

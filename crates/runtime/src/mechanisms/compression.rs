@@ -177,7 +177,7 @@ pub(crate) fn set_compressors<B: Visible>(
 fn of_ports(reports: &[NodeReport]) -> impl Iterator<Item = (u16, &NodeReport)> {
     reports.iter().filter_map(|report| match report.place {
         Counted::Port(port) => Some((port, report)),
-        Counted::Node(_) | Counted::Gate(_) | Counted::Tunnel(_) => None,
+        Counted::Node(_) | Counted::Gate(_) | Counted::Tunnel(_) | Counted::Path(_) => None,
     })
 }
 

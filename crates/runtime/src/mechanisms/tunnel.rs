@@ -55,7 +55,7 @@ extra_table! {
 fn of_tunnels(reports: &[NodeReport]) -> impl Iterator<Item = (u16, &NodeReport)> {
     reports.iter().filter_map(|report| match report.place {
         Counted::Tunnel(tunnel) => Some((tunnel, report)),
-        Counted::Node(_) | Counted::Port(_) | Counted::Gate(_) => None,
+        Counted::Node(_) | Counted::Port(_) | Counted::Gate(_) | Counted::Path(_) => None,
     })
 }
 

@@ -23,9 +23,9 @@ pub(crate) enum HintSource {
 #[schemars(inline)]
 pub(crate) struct PathHints {
     /// Source of the hints. `"schedule"`: the true changes of the propagation delay on the path of
-    /// the data and on that of the ACKs, by events and traces. `"clock"`: instants of UTC, as a
-    /// terminal knows them whose satellites change at fixed seconds; it requires `epoch`. `"none"`:
-    /// no hints, and no other key.
+    /// the data and on that of the ACKs, by events and traces, and the moves of a `[[switch]]`.
+    /// `"clock"`: instants of UTC, as a terminal knows them whose satellites change at fixed
+    /// seconds; it requires `epoch`. `"none"`: no hints, and no other key.
     pub source: HintSource,
     /// Time from the first hint about a change to the time at which the source takes the change to
     /// be.

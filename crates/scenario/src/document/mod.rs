@@ -14,6 +14,7 @@ mod link;
 mod mix;
 mod named;
 mod proxy;
+mod switch;
 mod traffic;
 mod transport;
 mod words;
@@ -44,6 +45,7 @@ pub(crate) use link::{
 };
 pub(crate) use mix::Mix;
 pub(crate) use proxy::{NamedProxy, Proxy, ProxySide};
+pub(crate) use switch::{Bfd, Outages, Switch};
 pub(crate) use traffic::{Bulk, Distribution, KeepAlive, OnOff, Traffic};
 pub(crate) use transport::{
     DelayedAck, Ecn, EcnOfEnd, ReceiveBuffer, SendBuffer, SendTable, Transport,
@@ -68,12 +70,12 @@ pub(crate) struct Document {
     /// (RFC 8200). With IPv6, an MTU of 1500 corresponds to an `mss` of 1440.
     #[serde(default)]
     pub ip: IpVersion,
-    /// Time of the events of all links. `"fixed"`: as written, in every run. `"random"`: all events
-    /// are later by the same time, so that the seeds of a study meet them at different moments. The
-    /// time is uniform from zero to the longest `every`, or to a tenth of `duration` if no event
-    /// repeats, and at most half of the time from the last `at` to the end. Events after the end do
-    /// not count. The time depends on the seed only, so that all controllers meet the same events.
-    /// Attenuation series keep their time.
+    /// Time of the events of all links and switches. `"fixed"`: as written, in every run.
+    /// `"random"`: all events are later by the same time, so that the seeds of a study meet them at
+    /// different moments. The time is uniform from zero to the longest `every`, or to a tenth of
+    /// `duration` if no event repeats, and at most half of the time from the last `at` to the end.
+    /// Events after the end do not count. The time depends on the seed only, so that all
+    /// controllers meet the same events. Attenuation series keep their time.
     #[serde(default)]
     pub phase: Phase,
     /// Date and time of the start in UTC, as `2026-11-27T12:00:00Z`. A path over satellites is that
@@ -92,6 +94,9 @@ pub(crate) struct Document {
     /// at the start, then the fewest hops. At most 8192 links and 4096 nodes.
     #[schemars(length(min = 1))]
     pub link: Vec<Link>,
+    /// Pairs of routers with several paths between them. At most 64.
+    #[serde(default, skip_serializing_if = "Vec::is_empty")]
+    pub switch: Vec<Switch>,
     /// Satellite beams with many terminals. All beams together have at most 20,000 terminals.
     #[serde(default, skip_serializing_if = "Vec::is_empty")]
     pub beam: Vec<Beam>,

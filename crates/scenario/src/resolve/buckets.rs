@@ -77,7 +77,7 @@ pub(super) fn check_bursts(document: &Document, scenario: &Scenario, problems: &
             }
             let crosses = |flow: &&Flow| {
                 let ways = connections(flow).into_iter().flatten();
-                routes.passes(ways, hop, &scenario.links)
+                scenario.may_take(&routes, ways, hop)
             };
             let crossing = scenario.flows.iter().filter(crosses);
             let Some(packet) = crossing.map(|flow| longest(scenario, flow)).max() else { continue };

@@ -43,14 +43,16 @@ const SPREAD: u64 = 10;
 pub(super) fn phase(document: &document::Document, links: &[Link]) -> Span {
     let sides = links.iter().flat_map(|link| [&link.forward, &link.backward]);
     let all = sides.flat_map(|side| side.timeline.changes());
-    let changes: Vec<_> = all.filter(|change| change.at < document.duration).collect();
-    let (Phase::Random, Some(last)) =
-        (document.phase, changes.iter().map(|change| change.at).max())
+    let of_links = all.map(|change| (change.at, change.every));
+    let moves = document.switch.iter().flat_map(|switch| &switch.event);
+    let all = of_links.chain(moves.map(|one| (one.at, one.every)));
+    let changes: Vec<_> = all.filter(|(at, _)| *at < document.duration).collect();
+    let (Phase::Random, Some(last)) = (document.phase, changes.iter().map(|(at, _)| *at).max())
     else {
         return Span::ZERO;
     };
     let spread = Span::from_nanos(document.duration.as_nanos() / SPREAD);
-    let period = changes.iter().filter_map(|change| change.every).max().unwrap_or(spread);
+    let period = changes.iter().filter_map(|(_, every)| *every).max().unwrap_or(spread);
     period.min(Span::from_nanos(document.duration.saturating_sub(last).as_nanos() / 2))
 }
 

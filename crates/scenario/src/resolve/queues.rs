@@ -52,16 +52,21 @@ pub(super) fn resolve(document: &Document, scenario: &mut Scenario, problems: &m
 
 /// The longest round trip of the connections that cross a direction, without queues.
 fn longest_round_trip(scenario: &Scenario, routes: &Routes, hop: Hop) -> Option<Span> {
-    let delay = |(from, to): Way| {
-        let hops = routes.path(from, to, &scenario.links);
+    let delay = |(way, hops): (Way, &Vec<Hop>)| {
         let delays = hops.iter().map(|hop| hop.direction(&scenario.links).delay);
-        delays.fold(scenario.beam_delay((from, to)), |sum, delay| sum + delay)
+        delays.fold(scenario.beam_delay(way), |sum, delay| sum + delay)
     };
     let longest = |way: usize| {
         let connections = scenario.flows.iter().flat_map(connections);
-        let crossing = connections
-            .filter(|ways| routes.path(ways[way].0, ways[way].1, &scenario.links).contains(&hop));
-        crossing.map(|[data, acks]| delay(data) + delay(acks)).max()
+        let round_trips = connections.flat_map(|ways| {
+            let all = ways.map(|way| scenario.routes_of(routes, way));
+            // Where only one way crosses a switch, the other one has one route.
+            let number = all[0].len().max(all[1].len());
+            let at = |place: usize| [0, 1].map(|way| all[way].get(place).unwrap_or(&all[way][0]));
+            let crossing = (0..number).map(at).filter(|hops| hops[way].contains(&hop));
+            crossing.map(|hops| delay((ways[0], hops[0])) + delay((ways[1], hops[1]))).max()
+        });
+        round_trips.max()
     };
     longest(0).or_else(|| longest(1))
 }

@@ -175,9 +175,11 @@ fn check_memory(scenario: &Scenario, routes: &Routes, problems: &mut Vec<Problem
     for flow in &scenario.flows {
         let packet = scenario.longest_packet_bytes(flow);
         for (from, to) in flow.all_ways().flatten() {
-            for hop in routes.path(from, to, &scenario.links).iter().skip(1) {
-                let node = &mut largest[hop.from(&scenario.links)];
-                *node = packet.max(*node);
+            for hops in scenario.routes_of(routes, (from, to)) {
+                for hop in hops.iter().skip(1) {
+                    let node = &mut largest[hop.from(&scenario.links)];
+                    *node = packet.max(*node);
+                }
             }
         }
     }
@@ -229,8 +231,7 @@ fn check_middleboxes(scenario: &Scenario, routes: &Routes, problems: &mut Vec<Pr
     let links = &scenario.links;
     let ways = scenario.flows.iter().flat_map(|flow| flow.all_ways().flatten());
     let (mut sends, mut forwards) = (BTreeSet::new(), BTreeSet::new());
-    for (from, to) in ways {
-        let nodes = routes.path(from, to, links);
+    for nodes in ways.flat_map(|way| scenario.routes_of(routes, way)) {
         let mut nodes = nodes.iter().map(|hop| hop.from(links));
         sends.extend(nodes.next());
         forwards.extend(nodes);

@@ -29,6 +29,7 @@ mod reference;
 mod refused;
 mod robust;
 mod scps;
+mod switches;
 mod traces;
 mod tunnels;
 

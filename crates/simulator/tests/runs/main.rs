@@ -52,6 +52,7 @@ mod scalable;
 mod scps;
 mod sources;
 mod stops;
+mod switch;
 mod theory;
 mod traces;
 mod tunnel;

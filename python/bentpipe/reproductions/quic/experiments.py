@@ -201,6 +201,8 @@ def trials() -> Mapping[str, Plan]:
             f"{quic}.stream_receive_window=200MB", f"{quic}.send_window=200MB"
         ),
         "Hybla": changed("flow.0.controller=hybla"),
+        "picoquic's CUBIC": _as_picoquic(bulk, {}),
+        "picoquic's CUBIC on links of the test": _as_picoquic(bulk, faster),
         "a jump to the whole window": {
             f"seeded/{controller}": job.with_sets(_resumed(500))
             for controller in ("bbr3", "cubic")
@@ -214,6 +216,16 @@ def trials() -> Mapping[str, Plan]:
         },
         "10 Mbit/s": _resume_at(10),
         "50 Mbit/s": _resume_at(50),
+    }
+
+
+def _as_picoquic(bulk: Plan, rates: Mapping[str, tuple[str, ...]]) -> Plan:
+    """The downloads with CUBIC as picoquic has it, with other rates of some cases."""
+    cubic = "flow.0.controller={ name = 'cubic', variant = 'picoquic' }"
+    return {
+        name: job.with_sets(cubic, *rates.get(name.split("/")[0], ()))
+        for name, job in bulk.items()
+        if name.endswith("/cubic")
     }
 
 

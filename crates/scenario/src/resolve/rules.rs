@@ -5,7 +5,7 @@ use std::collections::{BTreeMap, BTreeSet};
 use language::error::Problem;
 use language::path::Path;
 use tcp::{AckTiming, Config, DuplicateWindow, Recovery, RecoveryExit};
-use units::Bytes;
+use units::{Bytes, Span};
 
 use super::{bounds, buffers};
 use crate::model::{Flow, Middlebox, Scenario, Transport};
@@ -32,7 +32,8 @@ pub(super) fn check(scenario: &Scenario, entries: &[usize], problems: &mut Vec<P
         // All copies of one entry are right or wrong together.
         if last.replace(entry) != Some(entry) {
             check_ends(scenario, &routes, flow, &path, problems);
-            check_stop(flow, &path, problems);
+            let last = entries.partition_point(|other| *other <= entry) - 1;
+            check_stop(flow, scenario.flows[last].start, &path, problems);
             check_segments(scenario, flow, &path.key("transport"), problems);
             let streams = flow.traffic.streams();
             let transport = path.key("transport");
@@ -76,11 +77,13 @@ fn check_ends(
     }
 }
 
-fn check_stop(flow: &Flow, path: &Path, problems: &mut Vec<Problem>) {
+/// `latest` is the start of the last copy, which `spread` makes later than the first one.
+fn check_stop(flow: &Flow, latest: Span, path: &Path, problems: &mut Vec<Problem>) {
     if let Some(stop) = flow.stop
-        && stop <= flow.start
+        && stop <= latest
     {
-        let expected = format!("a time after `start`, {:?}", flow.start.to_string());
+        let of_all = if latest == flow.start { "`start`" } else { "the start of the last copy" };
+        let expected = format!("a time after {of_all}, {:?}", latest.to_string());
         problems.push(Problem::new(path.key("stop"), expected, format!("{:?}", stop.to_string())));
     }
 }

@@ -252,6 +252,12 @@ const VALUES: &[(&str, &str, &str, &str)] = &[
         "flow[0].stop",
     ),
     ("stop at the start", "from =", "stop = \"0s\"\nfrom =", "flow[0].stop"),
+    (
+        "stop at the start of the last copy",
+        "from =",
+        "count = 2\nspread = \"2s\"\nstop = \"1s\"\nfrom =",
+        "flow[0].stop",
+    ),
     ("stop without a unit", "from =", "stop = 500\nfrom =", "flow[0].stop"),
     ("empty download", "50MB", "0B", "flow[0].traffic.download"),
     (

@@ -3,7 +3,7 @@
 
     fidelity.py                       every suite (two and a half hours of real time)
     fidelity.py short-flows hosts     these suites or groups; the others keep their results
-    fidelity.py applications --seeds 1   fewer seeds; prints the table and keeps no results
+    fidelity.py beams --seeds 1       fewer seeds, also of applications; prints the table only
     fidelity.py --tables              write the tables again from docs/fidelity.json
     fidelity.py --check               fail if the page has other tables than those
 
@@ -34,7 +34,8 @@ from bentpipe.fidelity.experiment import Experiment, compare, real_time, total_r
 from bentpipe.fidelity.plots import figure
 from bentpipe.fidelity.tables import to_dict
 from bentpipe.numbers import count, decimals
-from suites import GROUPS, OF_PROGRAMS, SUITES, applications
+from suites import GROUPS, OF_PROGRAMS, SUITES
+from suites.figures import Comparison
 from suites.page import PAGE, README, page_with, readme_sentence
 from suites.results import RESULTS, load, save
 from suites.suite import ROOT, like_linux
@@ -164,7 +165,9 @@ def main() -> None:
     """Run what was asked for, and write the page."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("suites", nargs="*", metavar="SUITE", help=f"of {', '.join(NAMES)}")
-    parser.add_argument("--seeds", type=int, help="of `applications`; prints its table only")
+    parser.add_argument(
+        "--seeds", type=int, help="of `applications` or `beams`; prints its table only"
+    )
     parser.add_argument("--tables", action="store_true", help="run nothing, write the tables")
     parser.add_argument(
         "--check", action="store_true", help="run nothing, fail if the page has other tables"
@@ -173,9 +176,10 @@ def main() -> None:
     if unknown := [name for name in options.suites if name not in NAMES]:
         parser.error(f"no suite {unknown[0]}: expected {', '.join(NAMES)}")
     if options.seeds is not None:
-        if options.seeds < 1 or options.suites != ["applications"]:
-            parser.error("--seeds: expected at least 1, and the suite applications alone")
-        print(applications.table(about_now() | applications.run(options.seeds)))
+        one = OF_PROGRAMS.get(options.suites[0]) if len(options.suites) == 1 else None
+        if options.seeds < 1 or not isinstance(one, Comparison):
+            parser.error("--seeds: expected at least 1, and applications or beams alone")
+        print(one.table(about_now() | one.run(options.seeds)))
         return
     results = load()
     if options.check:

@@ -6,7 +6,8 @@ import statistics
 
 import pytest
 
-from suites import applications
+from suites import applications, beams
+from suites.figures import Comparison, Row
 from suites.results import RESULTS, text_of
 
 
@@ -28,7 +29,7 @@ def test_the_committed_file_is_as_it_is_saved() -> None:
 def test_the_table_of_applications_has_differences_of_medians() -> None:
     rows = [
         {
-            "application": "call",
+            "subject": "call",
             "metric": "MOS",
             "path": path,
             "kernel": [2.0, 4.0, 3.0],
@@ -42,7 +43,7 @@ def test_the_table_of_applications_has_differences_of_medians() -> None:
     found = {
         "date": "today", "commit": "c", "kernel": "6.18", "seeds": 3, "invalid": 1, "rows": rows,
     }  # fmt: skip
-    text = applications.table(found)
+    text = applications.COMPARISON.table(found)
     assert (
         "differ by 55.0 % in the median and by 100.0 % at most (call, MOS, GEO, PER 1e-3)" in text
     )
@@ -51,16 +52,19 @@ def test_the_table_of_applications_has_differences_of_medians() -> None:
     assert "1 kernel runs were not valid" in text
 
 
-def test_each_figure_of_an_application_is_in_the_results() -> None:
-    found = json.loads(RESULTS.read_text())["applications"]
-    rows = [applications.Row(**row) for row in found["rows"]]
+@pytest.mark.parametrize(
+    "comparison", [applications.COMPARISON, beams.COMPARISON], ids=lambda one: one.name
+)
+def test_each_figure_of_an_application_is_in_the_results(comparison: Comparison) -> None:
+    found = json.loads(RESULTS.read_text())[comparison.name]
+    rows = [Row(**row) for row in found["rows"]]
     expected = {
         (name, metric.name, path)
-        for name, application in applications.APPLICATIONS.items()
-        for metric in application.metrics
-        for path in applications.PATHS
+        for name, subject in comparison.subjects.items()
+        for metric in subject.metrics
+        for path in comparison.paths
     }
-    assert {(row.application, row.metric, row.path) for row in rows} == expected
+    assert {(row.subject, row.metric, row.path) for row in rows} == expected
     for row in rows:
         difference = row.difference()
         if difference is not None:

@@ -162,6 +162,41 @@ traffic = { download = "50kB" }
 """
 
 
+SWITCH = """
+[[switch]]
+between = ["ship", "hub"]
+via = ["leo", "geo"]
+event = [{ at = "100ms", via = "geo" }]
+
+[[link]]
+between = ["hub", "leo"]
+rate = "10Mbit/s"
+delay = "20ms"
+
+[[link]]
+between = ["leo", "ship"]
+rate = "10Mbit/s"
+delay = "1ms"
+
+[[link]]
+between = ["hub", "geo"]
+rate = "10Mbit/s"
+delay = "120ms"
+
+[[link]]
+between = ["geo", "ship"]
+rate = "10Mbit/s"
+delay = "120ms"
+
+[[flow]]
+from = "hub"
+to = "ship"
+controller = "cubic"
+traffic = { download = "50kB" }
+"""
+"""Two paths between two routers."""
+
+
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> bp.Recording:
     """A run over a path with a mechanism of each kind."""
@@ -176,6 +211,12 @@ def everything(tmp_path_factory: pytest.TempPathFactory) -> bp.Recording:
 def tunnel() -> bp.Recording:
     """A run through a tunnel."""
     return bp.run(bp.Scenario.parse(TUNNEL)).recording
+
+
+@pytest.fixture(scope="module")
+def switch() -> bp.Recording:
+    """A run over one path and then another."""
+    return bp.run(bp.Scenario.parse(SWITCH)).recording
 
 
 @pytest.fixture(scope="module")
@@ -195,6 +236,7 @@ def test_every_table_of_mechanisms_is_printed(
     applications: bp.Recording,
     beam: bp.Recording,
     tunnel: bp.Recording,
+    switch: bp.Recording,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     # A new table must stand in `TABLES`, and in one of the scenarios above.
@@ -204,9 +246,9 @@ def test_every_table_of_mechanisms_is_printed(
     terminals = {"beam_terminals"}
     assert set(TABLES) == _native.number_columns().keys() - {*FIXED, RUN} - pages - terminals
     of_beam = totals(beam) - terminals
-    others = totals(applications) | totals(tunnel)
+    others = totals(applications) | totals(tunnel) | totals(switch)
     assert totals(everything) | others | of_beam == set(TABLES)
-    for recording in (everything, applications, beam, tunnel):
+    for recording in (everything, applications, beam, tunnel, switch):
         print_on_path(recording)
         printed = [line.split() for line in capsys.readouterr().out.splitlines()]
         for name in totals(recording) - terminals:

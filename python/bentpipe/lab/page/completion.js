@@ -100,7 +100,7 @@ export class Completion {
     if (act) {
       event.preventDefault();
       act();
-    } else if (["ArrowLeft", "ArrowRight", "Home", "End", "PageUp", "PageDown"].includes(event.key)) this.close();
+    } else if (["ArrowLeft", "ArrowRight", "Home", "End", "PageUp", "PageDown", "Tab"].includes(event.key)) this.close();
   }
 
   // The item in the text, as if it had been typed.

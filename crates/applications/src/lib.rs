@@ -5,7 +5,7 @@
 //!
 //! - [`call`]: a voice call with its jitter buffer, and the E-model of ITU-T G.107
 //! - [`messages`]: requests and answers at a period
-//! - [`page`]: web pages whose sizes are drawn
+//! - [`three_gpp`]: web pages of the 3GPP model, whose sizes are drawn
 //! - [`video`]: an adaptive video, with the rules that choose bit rates
 //! - [`speedtest`]: several connections each way, with latency under load
 //! - [`sessions`]: when any of them begins and ends again
@@ -13,9 +13,9 @@
 pub mod call;
 mod delays;
 pub mod messages;
-pub mod page;
 pub mod sessions;
 pub mod speedtest;
+pub mod three_gpp;
 pub mod video;
 
 pub use delays::{Delays, Percentiles};

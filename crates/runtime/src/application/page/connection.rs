@@ -20,7 +20,7 @@ const RECORD: u64 = 16_384;
 
 /// A connection.
 #[derive(Clone, Debug)]
-pub(super) struct Line {
+pub(super) struct Connection {
     pub pair: Pair,
     /// Number of its origin.
     pub origin: usize,
@@ -82,7 +82,7 @@ enum Message {
     Request(usize),
 }
 
-impl Line {
+impl Connection {
     /// Opens a connection to an origin.
     pub(super) fn open(context: &mut Context<'_>, page: &Page, origin: usize) -> Self {
         let pair = context.open();
@@ -94,7 +94,7 @@ impl Line {
         } else {
             Kind::Bytes(Stream::new(page).into())
         };
-        let mut line = Self {
+        let mut connection = Self {
             pair,
             origin,
             opened: context.now,
@@ -104,16 +104,16 @@ impl Line {
             answers: 0,
             kind,
         };
-        match &mut line.kind {
+        match &mut connection.kind {
             Kind::Bytes(stream) => {
                 let write = |bytes| context.connections.write(pair.receiver, bytes);
                 stream.start(write);
-                line.ready = (stream.before_requests == 0).then_some(context.now);
+                connection.ready = (stream.before_requests == 0).then_some(context.now);
             }
             // QUIC sends requests as soon as its handshake lets it.
-            Kind::Exchanges(_) => line.ready = Some(context.now),
+            Kind::Exchanges(_) => connection.ready = Some(context.now),
         }
-        line
+        connection
     }
 
     /// Returns true if another request can be sent now.

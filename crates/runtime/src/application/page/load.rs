@@ -17,7 +17,7 @@ pub(super) struct Object {
     /// The time from which on it is known that it is needed.
     pub known: Option<Time>,
     /// Number of its connection in the load.
-    pub line: Option<usize>,
+    pub connection: Option<usize>,
     /// The request was handed to the connection.
     pub requested: Option<Time>,
     /// The first byte has arrived.
@@ -38,7 +38,7 @@ pub(super) struct Load {
     /// Start of the lookup of each origin's name, and its end, once that is known.
     pub lookups: Vec<Option<(Time, Option<Time>)>>,
     /// Connections that it has used.
-    pub lines: Vec<Set>,
+    pub connections: Vec<Set>,
     /// Time of the last thing that was loaded or computed, once nothing is missing.
     pub end: Option<Time>,
     missing: usize,
@@ -66,7 +66,7 @@ impl Load {
             start,
             objects: page.objects.iter().map(waiting).collect(),
             lookups: vec![None; page.origins.len()],
-            lines: Vec::new(),
+            connections: Vec::new(),
             end: None,
             missing: page.objects.len(),
             busy_until: start,

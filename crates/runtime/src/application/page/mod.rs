@@ -6,7 +6,7 @@
 //! HTTP/2 and HTTP/3 have one connection with all requests. One object computes at a time.
 
 mod answers;
-mod line;
+mod connection;
 mod load;
 mod path;
 mod resolver;
@@ -22,7 +22,7 @@ use units::{Span, Time};
 
 use super::machine::{Driver, Entity};
 use super::{Context, EndpointId};
-use line::{Happened, Line};
+use connection::{Connection, Happened};
 use load::{Load, Set};
 use resolver::{Found, Lookups};
 
@@ -40,7 +40,7 @@ pub(super) struct Loader {
     entries: u64,
     origins: Vec<Origin>,
     lookups: Lookups,
-    lines: Vec<Line>,
+    connections: Vec<Connection>,
     /// For each connection its number in the load; `None` before its first request there.
     used: Vec<Option<usize>>,
     loads: Vec<Load>,
@@ -103,7 +103,7 @@ impl Loader {
             entries: 0,
             origins: vec![Origin::default(); page.origins.len()],
             lookups: Lookups::default(),
-            lines: Vec::new(),
+            connections: Vec::new(),
             used: Vec::new(),
             loads: Vec::new(),
             next_is_due: false,
@@ -161,8 +161,8 @@ impl Loader {
                 }
                 Event::Resolved(lookup) => self.lookups.answer(context, lookup),
                 Event::Needed(object) => self.need(context, object),
-                Event::Answer(line, object) => {
-                    self.lines[line].answer(context, &self.page, object);
+                Event::Answer(connection, object) => {
+                    self.connections[connection].answer(context, &self.page, object);
                 }
                 Event::Computed(object) => self.computed(context, object),
                 Event::Load if self.is_loading() => self.next_is_due = self.has_more(),
@@ -194,7 +194,7 @@ impl Loader {
     fn load(&mut self, context: &mut Context<'_>) {
         self.next_is_due = false;
         self.forget(context);
-        self.used = vec![None; self.lines.len()];
+        self.used = vec![None; self.connections.len()];
         self.lookups.clear();
         if let Some(drawn) = &mut self.drawn {
             let (page, reading) = drawn.pages.draw(&drawn.settings);
@@ -212,10 +212,10 @@ impl Loader {
     /// Closes the connections of the load before, or those of them that have ended.
     fn forget(&mut self, context: &mut Context<'_>) {
         if self.page.is_warm {
-            self.lines.retain(|line| line.is_open(context));
+            self.connections.retain(|connection| connection.is_open(context));
             return;
         }
-        self.lines.drain(..).for_each(|line| line.close(context));
+        self.connections.drain(..).for_each(|connection| connection.close(context));
         self.origins.iter_mut().for_each(|origin| origin.is_known = false);
     }
 
@@ -280,21 +280,28 @@ impl Loader {
     fn dispatch(&mut self, context: &mut Context<'_>, origin: usize) {
         let http = self.page.http;
         while !self.origins[origin].waiting.is_empty() {
-            let mut lines = self.lines.iter().enumerate().filter(|(_, line)| line.origin == origin);
-            let Some((number, _)) = lines.find(|(_, line)| line.is_free(http)) else { break };
+            let mut connections = self
+                .connections
+                .iter()
+                .enumerate()
+                .filter(|(_, connection)| connection.origin == origin);
+            let Some((number, _)) = connections.find(|(_, connection)| connection.is_free(http))
+            else {
+                break;
+            };
             let object = self.take_most_urgent(origin);
             self.request(context, number, object);
         }
         let waiting = self.origins[origin].waiting.len();
-        let of_origin = self.lines.iter().filter(|line| line.origin == origin);
+        let of_origin = self.connections.iter().filter(|connection| connection.origin == origin);
         let mut all = of_origin.clone().count();
-        let mut coming = of_origin.filter(|line| line.ready.is_none()).count();
+        let mut coming = of_origin.filter(|connection| connection.ready.is_none()).count();
         let most = if http == Http::One { self.page.connections as usize } else { 1 };
         while all < most && coming < waiting.min(most) {
-            let line = Line::open(context, &self.page, origin);
-            line.watch(context);
-            let is_ready = line.ready.is_some();
-            self.lines.push(line);
+            let connection = Connection::open(context, &self.page, origin);
+            connection.watch(context);
+            let is_ready = connection.ready.is_some();
+            self.connections.push(connection);
             self.used.push(None);
             (all, coming) = (all + 1, coming + 1);
             if is_ready {
@@ -311,37 +318,37 @@ impl Loader {
         waiting.remove(place)
     }
 
-    fn request(&mut self, context: &mut Context<'_>, line: usize, object: usize) {
+    fn request(&mut self, context: &mut Context<'_>, connection: usize, object: usize) {
         let now = context.now;
-        self.lines[line].request(context, &self.page, object);
-        let Line { opened, ready, .. } = self.lines[line];
+        self.connections[connection].request(context, &self.page, object);
+        let Connection { opened, ready, .. } = self.connections[connection];
         let Some(load) = self.loads.last_mut() else { return };
-        let number = *self.used[line].get_or_insert_with(|| {
+        let number = *self.used[connection].get_or_insert_with(|| {
             let ready = ready.unwrap_or(now);
-            load.lines.push(Set { opened, connected: opened, ready });
-            load.lines.len() - 1
+            load.connections.push(Set { opened, connected: opened, ready });
+            load.connections.len() - 1
         });
-        load.objects[object].line = Some(number);
+        load.objects[object].connection = Some(number);
         load.objects[object].requested = Some(now);
     }
 
-    fn first_byte(&mut self, context: &mut Context<'_>, line: usize, object: usize) {
+    fn first_byte(&mut self, context: &mut Context<'_>, connection: usize, object: usize) {
         let now = context.now;
-        let Line { pair, opened, .. } = self.lines[line];
+        let Connection { pair, opened, .. } = self.connections[connection];
         let connected = context.connections.connect_time(now, pair.receiver);
-        let used = self.used[line];
+        let used = self.used[connection];
         let Some(load) = self.current() else { return };
         if let (Some(time), Some(number)) = (connected, used) {
-            load.lines[number].connected = opened + time;
+            load.connections[number].connected = opened + time;
         }
         load.objects[object].first_byte = Some(now);
         self.reached(context, object, Milestone::FirstByte);
     }
 
-    fn arrived(&mut self, context: &mut Context<'_>, line: usize, object: usize) {
+    fn arrived(&mut self, context: &mut Context<'_>, connection: usize, object: usize) {
         let now = context.now;
         if self.loads.last().is_some_and(|load| load.objects[object].first_byte.is_none()) {
-            self.first_byte(context, line, object);
+            self.first_byte(context, connection, object);
         }
         let page = self.page.clone();
         let Some(load) = self.current() else { return };
@@ -397,19 +404,21 @@ impl Driver for Loader {
     }
 
     fn on_received(&mut self, context: &mut Context<'_>, endpoint: EndpointId) -> bool {
-        let Some(number) = self.lines.iter().position(|line| line.pair.has(endpoint)) else {
+        let Some(number) =
+            self.connections.iter().position(|connection| connection.pair.has(endpoint))
+        else {
             if self.page.has_remote_resolver && self.take_lookups(context, endpoint) {
                 return true;
             }
             context.connections.wake_at(endpoint, u64::MAX);
             return false;
         };
-        let is_its = |line: &&mut Line| line.pair.has(endpoint);
+        let is_its = |connection: &&mut Connection| connection.pair.has(endpoint);
         while let Some(happened) = self
-            .lines
+            .connections
             .get_mut(number)
             .filter(is_its)
-            .and_then(|line| line.take_happened(context, endpoint))
+            .and_then(|connection| connection.take_happened(context, endpoint))
         {
             match happened {
                 Happened::Request(object) => {
@@ -418,15 +427,15 @@ impl Driver for Loader {
                 }
                 Happened::First(object) => self.first_byte(context, number, object),
                 Happened::Last(object) => self.arrived(context, number, object),
-                Happened::Ready => self.dispatch(context, self.lines[number].origin),
+                Happened::Ready => self.dispatch(context, self.connections[number].origin),
             }
             // Answers without a time of the server go out now.
             if self.run_due(context) {
                 return true;
             }
         }
-        if let Some(line) = self.lines.get(number) {
-            line.watch(context);
+        if let Some(connection) = self.connections.get(number) {
+            connection.watch(context);
         }
         false
     }

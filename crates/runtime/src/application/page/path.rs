@@ -80,7 +80,7 @@ impl Parts {
     ) -> Option<()> {
         let known = object.known?;
         let sent = sent(load, object)?;
-        let Set { opened, connected, ready } = load.lines[object.line?];
+        let Set { opened, connected, ready } = load.connections[object.connection?];
         let part = |from: Time, to: Time| {
             let (from, to) = (from.max(known), to.min(sent));
             if to > from { to.since(from) } else { Span::ZERO }
@@ -105,8 +105,8 @@ impl Parts {
 
 /// The time at which a request could leave: a connection keeps what is written before it stands.
 pub(super) fn sent(load: &Load, object: &Object) -> Option<Time> {
-    let line = load.lines[object.line?];
-    Some(object.requested?.max(line.connected))
+    let connection = load.connections[object.connection?];
+    Some(object.requested?.max(connection.connected))
 }
 
 /// Mean time from the start to the arrival of a byte, and of an object: the integrals of the

@@ -108,7 +108,7 @@ fn load_row(flow: &str, (number, load): (u32, &Load)) -> LoadRow {
         load_s: load.end.map_or(f64::NAN, |end| end.since(load.start).as_secs_f64()),
         byte_index_s,
         object_index_s,
-        connections: u32::try_from(load.lines.len()).unwrap_or(u32::MAX),
+        connections: u32::try_from(load.connections.len()).unwrap_or(u32::MAX),
         round_trips: parts.map_or(0, |parts| parts.round_trips),
         dns_s: seconds(|parts| parts.dns),
         connect_s: seconds(|parts| parts.connect),
@@ -132,7 +132,10 @@ fn objects<'a>(flow: &'a str, (number, load): (u32, &'a Load)) -> impl Iterator<
             object: known.name.clone(),
             origin: page.origins[known.origin].clone(),
             bytes: known.bytes.get(),
-            connection: object.line.and_then(|line| line.try_into().ok()).unwrap_or(u32::MAX),
+            connection: object
+                .connection
+                .and_then(|connection| connection.try_into().ok())
+                .unwrap_or(u32::MAX),
             known_s: seconds(object.known),
             request_s: seconds(sent(load, object)),
             first_byte_s: seconds(object.first_byte),

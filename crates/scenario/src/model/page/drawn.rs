@@ -1,7 +1,9 @@
 //! Pages that a model draws, as a pure function of the seed, of the flow and of its session. So all
 //! controllers load the same pages with one seed.
 
-use applications::page::{Drawn, EMBEDDED, MAIN, OBJECTS, PARSING, READING, REQUEST, mean_bytes};
+use applications::three_gpp::{
+    Drawn, EMBEDDED, MAIN, OBJECTS, PARSING, READING, REQUEST, mean_bytes,
+};
 use link::{Purpose, stream, uniform};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::{Bytes, Span};

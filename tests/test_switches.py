@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import json
-import os
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -48,7 +47,7 @@ def test_a_path_without_a_name_is_refused_with_its_line_and_the_nearest_one(
     assert '"geo"' in done.stderr
 
 
-@pytest.mark.skipif(not hasattr(os, "geteuid") or os.geteuid() != 0, reason="it needs root")
+@pytest.mark.usefixtures("for_kernel")
 def test_packets_of_the_kernel_move_too() -> None:
     recording = run(Scenario.load(EXAMPLE, SHORT), backend="kernel")
     rows = {(row["router"], row["via"]): row for row in recording.table("switch").to_dicts()}

@@ -10,15 +10,17 @@ import sys
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-import click
 import pytest
 
 from bentpipe.cli import Completed, cli
+from bentpipe.cli.groups import Group
 from bentpipe.completion import VALUES
 from conftest import EXAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
+
+    import click
 
 COMMANDS = Path(sys.executable).parent
 BREAKS = "=:"
@@ -135,8 +137,8 @@ def test_a_shell_offers_files(shell: str, tmp_path: Path) -> None:
 def parameters(command: click.Command) -> Iterator[click.Parameter]:
     """The parameters of a command and of those below it."""
     yield from command.params
-    if isinstance(command, click.Group):
-        for below in command.commands.values():
+    if isinstance(command, Group):
+        for below in command.subcommands().values():
             yield from parameters(below)
 
 

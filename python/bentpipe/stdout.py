@@ -10,7 +10,6 @@ import io
 import itertools
 import os
 import sys
-import tempfile
 from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
@@ -102,6 +101,8 @@ def told_saved() -> str:
 
 def saved(result: Result) -> Path:
     """Write a result to a new file, here or in the folder of temporary files."""
+    import tempfile
+
     content = result.json().rstrip("\n").encode() + b"\n"
     reasons = []
     for folder in (Path.cwd(), Path(tempfile.gettempdir())):
@@ -128,6 +129,8 @@ def unused(folder: Path, name: str) -> Path:
 
 def save_elsewhere(recording: Recording, scenario: Scenario) -> str:
     """Save a recording whose folder cannot be written, and say where."""
+    import tempfile
+
     from bentpipe._native import OutputFolder
 
     name = f"{recording.scenario}-seed-{recording.seed}"

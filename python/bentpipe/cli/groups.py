@@ -3,35 +3,62 @@
 from __future__ import annotations
 
 import inspect
-import json
 import re
-from typing import TYPE_CHECKING, Any, NoReturn
+from importlib import import_module
+from types import MappingProxyType
+from typing import TYPE_CHECKING, NoReturn
 
 import click
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator
+    from collections.abc import Iterable, Iterator, Mapping
 
 END = re.compile(r"(?<=[^.]\.) ")
 """The end of a sentence; `NAME... ` is none."""
 GROUPS = {
-    "Start here": ("new", "explain", "run", "compare", "lab"),
-    "Studies": ("study", "evaluate", "experience", "beam", "report", "fidelity"),
-    "Kernel and proxy": ("kernel", "shell", "proxy"),
-    "Papers": ("papers", "cite"),
-    "Links and files of other tools": (
-        "rain",
-        "orbit",
-        "trace",
-        "replay",
-        "page",
-        "import",
-        "capture",
-    ),
-    "Lists": ("controllers", "path", "transports", "hosts", "mixes", "constellations", "examples"),
-    "For developers": ("lockstep", "wheel", "schema", "completion"),
+    "Start here": {
+        "new": "starting",
+        "explain": "running",
+        "run": "running",
+        "compare": "studies",
+        "lab": "lab",
+    },
+    "Studies": {
+        "study": "studies",
+        "evaluate": "studies",
+        "experience": "studies",
+        "beam": "beam",
+        "report": "papers",
+        "fidelity": "studies",
+    },
+    "Kernel and proxy": {"kernel": "kernel", "shell": "running", "proxy": "proxy"},
+    "Papers": {"papers": "papers", "cite": "citing"},
+    "Links and files of other tools": {
+        "rain": "rain",
+        "orbit": "orbit",
+        "trace": "measured",
+        "replay": "measured",
+        "page": "pages",
+        "import": "importing",
+        "capture": "captures",
+    },
+    "Lists": {
+        "controllers": "lists",
+        "path": "lists",
+        "transports": "lists",
+        "hosts": "lists",
+        "mixes": "lists",
+        "constellations": "lists",
+        "examples": "starting",
+    },
+    "For developers": {
+        "lockstep": "running",
+        "wheel": "starting",
+        "schema": "starting",
+        "completion": "starting",
+    },
 }
-"""The commands by what they are for."""
+"""The commands by what they are for, with the modules of this package that define them."""
 
 
 def summary(command: click.Command) -> str:
@@ -43,18 +70,21 @@ def summary(command: click.Command) -> str:
 class Group(click.Group):
     """A group that lists its commands with whole summaries, and knows near names."""
 
-    group_class = type
+    group_class: type[click.Group | type] | None = type
     """Groups in it are the same."""
 
-    def __init__(self, *arguments: Any, **named: Any) -> None:
-        super().__init__(*arguments, **named)
-        self.sections: dict[str, tuple[str, ...]] = {}
-        """The names of commands by headings; empty for one list."""
+    sections: Mapping[str, Iterable[str]] = MappingProxyType({})
+    """The names of commands by headings; empty for one list."""
+
+    def subcommands(self) -> dict[str, click.Command]:
+        """The commands of the group by name."""
+        context = click.Context(self)
+        found = {name: self.get_command(context, name) for name in self.list_commands(context)}
+        return {name: command for name, command in found.items() if command}
 
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands in their sections."""
-        names = self.list_commands(ctx)
-        known = {name: found for name in names if (found := self.get_command(ctx, name))}
+        known = self.subcommands()
         sections = self.sections or {"Commands": tuple(known)}
         margin = max(map(len, known), default=0)
         for heading, listed in sections.items():
@@ -73,6 +103,26 @@ class Group(click.Group):
 
             ctx.fail(f"No such command {name!r}{nearest(name, self.list_commands(ctx))}")
         return super().resolve_command(ctx, args)
+
+
+class Commands(Group):
+    """The group of all commands. It imports the module of a command that is called or listed."""
+
+    group_class = Group
+    sections = GROUPS
+    modules: Mapping[str, str] = MappingProxyType(
+        {name: module for group in GROUPS.values() for name, module in group.items()}
+    )
+
+    def list_commands(self, ctx: click.Context) -> list[str]:
+        """The names of all commands."""
+        return sorted(self.modules)
+
+    def get_command(self, ctx: click.Context, cmd_name: str) -> click.Command | None:
+        """The command of this name, from its module."""
+        if cmd_name in self.modules:
+            import_module(f"bentpipe.cli.{self.modules[cmd_name]}")
+        return super().get_command(ctx, cmd_name)
 
 
 class WithSet(click.Command):
@@ -101,6 +151,8 @@ def refuse_key(error: click.NoSuchOption) -> NoReturn:
 
 def paths() -> Iterator[str]:
     """The keys of scenarios with their places, those of the whole scenario first."""
+    import json
+
     import bentpipe
 
     schema = json.loads(bentpipe.schema())["properties"]

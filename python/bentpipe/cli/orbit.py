@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bentpipe.cli.root import FILE, Completed, cli, json_option
+from bentpipe.cli.root import FILE, cli, json_option
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -31,13 +31,3 @@ def compute_orbit(file: Path, out: Path | None, figures: Path | None, as_json: b
     from bentpipe.orbits.command import compute
 
     compute(file, out, figures, as_json)
-
-
-@cli.command()
-@click.argument("name", type=Completed("constellation"), required=False)
-@json_option
-def constellations(name: str | None, as_json: bool) -> None:
-    """List the constellations that have a name, or describe the constellation NAME."""
-    from bentpipe.orbits.command import list_constellations
-
-    list_constellations(name, as_json)

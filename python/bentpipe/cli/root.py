@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any, NoReturn
 import click
 
 import bentpipe
-from bentpipe.cli.groups import GROUPS, Group
+from bentpipe.cli.groups import Commands
 
 if TYPE_CHECKING:
     from click.shell_completion import CompletionItem
@@ -100,10 +100,7 @@ def told(message: str, status: int) -> int:
     return status
 
 
-@click.group(cls=Group, context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(cls=Commands, context_settings={"help_option_names": ["-h", "--help"]})
 @click.version_option(bentpipe.__version__, message="%(prog)s %(version)s")
 def cli() -> None:
     """A laboratory for TCP over satellite links."""
-
-
-cli.sections = GROUPS

@@ -1,4 +1,4 @@
-"""Commands for a start: `new`, `import`, `wheel`, `examples`, `completion`, `schema`, and lists."""
+"""Commands for a start: `new`, `wheel`, `examples`, `completion` and `schema`."""
 
 from __future__ import annotations
 
@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 import click
 
 import bentpipe
-from bentpipe.cli.root import FILE, Completed, cli, json_option, refuse
+from bentpipe.cli.root import FILE, Completed, cli, refuse
 from bentpipe.cli.templates import KINDS, New
 
 if TYPE_CHECKING:
@@ -109,35 +109,6 @@ def written_about(written: Written) -> None:
     click.echo("\n".join(["next:", *(f"  {step}" for step in written.next_steps)]))
 
 
-@cli.group(name="import")
-def import_() -> None:
-    """Write a scenario from files of other tools."""
-
-
-@import_.command()
-@click.argument("file", type=FILE)
-@click.option("--out", type=FILE, metavar="FILE", help="File to write; by default stdout.")
-@click.option("--force", is_flag=True, help="Replace a file that exists.")
-def netem(file: Path, out: Path | None, force: bool) -> None:
-    """Translate a script of `tc` lines (netem, tbf, codel, fq_codel, pie, pfifo, bfifo).
-
-    The first device is the forward direction of a link, the second the other one. What has no
-    translation is listed on stderr and at the head of the file, with what comes nearest.
-    """
-    from bentpipe.netem import read
-
-    found = read(file)
-    for remark in found.remarks:
-        click.echo(f"not the same: {remark}", err=True)
-    if out is None:
-        click.echo(found.toml, nl=False)
-    elif out.exists() and not force:
-        refuse(f"{out}: exists; --force replaces it")
-    else:
-        out.write_text(found.toml, encoding="utf-8")
-        click.echo(f"{out} written")
-
-
 @cli.command()
 @click.argument("crates", type=FILE, nargs=-1, required=True, metavar="CRATE...")
 @click.option(
@@ -195,116 +166,3 @@ def schema(kind: str) -> None:
 
     text = bentpipe.schema() if kind == "scenario" else study.schema()
     click.echo(json.dumps(json.loads(text), indent=1, ensure_ascii=False))
-
-
-@cli.command()
-@click.argument("name", type=Completed("controller"), required=False)
-@json_option
-def controllers(name: str | None, as_json: bool) -> None:
-    """List the congestion controllers, or describe the controller NAME."""
-    from bentpipe.console import nearest
-    from bentpipe.printing.entries import print_controller, print_controllers
-
-    known = {entry.name: entry for entry in bentpipe.controllers()}
-    if name is not None and name not in known:
-        refuse(f"there is no controller {name!r}{nearest(name, known)}")
-    if as_json:
-        import json
-
-        listed = [known[name]] if name else known.values()
-        click.echo(json.dumps({"controllers": [entry.to_dict() for entry in listed]}))
-    elif name:
-        print_controller(known[name])
-    else:
-        print_controllers(known.values())
-
-
-@cli.command()
-@click.argument("name", type=Completed("mechanism"), required=False)
-@json_option
-def path(name: str | None, as_json: bool) -> None:
-    """List the mechanisms on the path, or describe the mechanism NAME. See docs/path.md."""
-    from bentpipe.console import nearest
-    from bentpipe.printing.entries import print_mechanism, print_mechanisms
-
-    known = {entry.name: entry for entry in bentpipe.mechanisms()}
-    if name is not None and name not in known:
-        refuse(f"there is no mechanism {name!r}{nearest(name, known)}")
-    if as_json:
-        import json
-
-        listed = [known[name]] if name else known.values()
-        click.echo(json.dumps({"mechanisms": [entry.to_dict() for entry in listed]}))
-    elif name:
-        print_mechanism(known[name])
-    else:
-        print_mechanisms(known.values())
-
-
-@cli.command()
-@click.argument("name", type=Completed("transport"), required=False)
-@json_option
-def transports(name: str | None, as_json: bool) -> None:
-    """List the transport protocols, or describe the protocol NAME."""
-    from bentpipe.console import nearest
-    from bentpipe.printing.entries import print_transport, print_transports
-
-    known = {entry.name: entry for entry in bentpipe.transports()}
-    if name is not None and name not in known:
-        refuse(f"there is no transport {name!r}{nearest(name, known)}")
-    if as_json:
-        import json
-
-        listed = [known[name]] if name else known.values()
-        click.echo(json.dumps({"transports": [entry.to_dict() for entry in listed]}))
-    elif name:
-        print_transport(known[name])
-    else:
-        print_transports(known.values())
-
-
-@cli.command()
-@click.argument("name", type=Completed("host profile"), required=False)
-@json_option
-def hosts(name: str | None, as_json: bool) -> None:
-    """List the profiles of operating systems, or describe the profile NAME. See docs/hosts.md."""
-    from bentpipe.console import nearest
-    from bentpipe.printing.entries import print_host, print_hosts
-
-    known = {entry.name: entry for entry in bentpipe.hosts()}
-    if name is not None and name not in known:
-        refuse(f"there is no host profile {name!r}{nearest(name, known)}")
-    if as_json:
-        import json
-
-        listed = [known[name]] if name else known.values()
-        click.echo(json.dumps({"hosts": [entry.to_dict() for entry in listed]}))
-    elif name:
-        print_host(known[name])
-    else:
-        print_hosts(known.values())
-
-
-@cli.command()
-@click.argument("name", type=Completed("mix"), required=False)
-@json_option
-def mixes(name: str | None, as_json: bool) -> None:
-    """List the mixes of applications, or print the flows of the mix NAME.
-
-    See docs/applications.md.
-    """
-    from bentpipe.console import nearest
-    from bentpipe.printing.entries import print_mix, print_mixes
-
-    known = {entry.name: entry for entry in bentpipe.mixes()}
-    if name is not None and name not in known:
-        refuse(f"there is no mix {name!r}{nearest(name, known)}")
-    if as_json:
-        import json
-
-        listed = [known[name]] if name else known.values()
-        click.echo(json.dumps({"mixes": [entry.to_dict() for entry in listed]}))
-    elif name:
-        print_mix(known[name])
-    else:
-        print_mixes(known.values())

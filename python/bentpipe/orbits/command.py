@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING, Any
 import click
 
 import bentpipe
-from bentpipe.console import nearest, show, table
-from bentpipe.errors import BentpipeError, OutputError
+from bentpipe.console import show, table
+from bentpipe.errors import OutputError
 from bentpipe.numbers import decimals
 from bentpipe.orbits.frame import check_suffix, save
 
@@ -18,7 +18,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
-    from bentpipe import Constellation, OrbitHandover, OrbitSeries
+    from bentpipe import OrbitHandover, OrbitSeries
 
 MOST_ROWS = 20
 """Hand-overs and gaps that the terminal lists, at most. `--json` has all of them."""
@@ -151,28 +151,3 @@ def handover_table(handovers: Sequence[OrbitHandover]) -> Any:
             f"{'+' if change >= 0 else '-'}{decimals(abs(change), 3)}",
         )
     return listed
-
-
-def list_constellations(name: str | None, as_json: bool) -> None:
-    """Print all constellations, or describe one."""
-    known = {entry.name: entry for entry in bentpipe.constellations()}
-    if name is not None and name not in known:
-        raise BentpipeError(f"there is no constellation {name!r}{nearest(name, known)}")
-    listed = [known[name]] if name else list(known.values())
-    if as_json:
-        click.echo(json.dumps({"constellations": [entry.to_dict() for entry in listed]}))
-    elif name:
-        describe(known[name])
-    else:
-        rows = table("name", "satellites", "<certainty", "<summary")
-        for entry in listed:
-            rows.add_row(entry.name, f"{entry.satellites:,}", entry.certainty, entry.summary)
-        show(rows)
-
-
-def describe(entry: Constellation) -> None:
-    """Print a constellation with its source and its notes."""
-    show(f"{entry.name}: {entry.summary}")
-    show(f"{entry.satellites:,} satellites, {entry.source} ({entry.certainty})")
-    for note in entry.notes:
-        show(f"note: {note}")

@@ -2,16 +2,23 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import click
 
 from bentpipe.console import show, table
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Callable, Iterable
 
-    from bentpipe._native import ControllerEntry, HostProfile, Mechanism, Mix, Transport
+    from bentpipe._native import (
+        Constellation,
+        ControllerEntry,
+        HostProfile,
+        Mechanism,
+        Mix,
+        Transport,
+    )
 
 
 def print_controllers(entries: Iterable[ControllerEntry]) -> None:
@@ -113,3 +120,30 @@ def print_mechanism(entry: Mechanism) -> None:
     for row in entry.parameters:
         listed.add_row(row.name, row.default, row.allowed, row.meaning)
     show(listed)
+
+
+def print_constellations(entries: Iterable[Constellation]) -> None:
+    """Print a table of constellations."""
+    listed = table("name", "satellites", "<certainty", "<summary")
+    for entry in entries:
+        listed.add_row(entry.name, f"{entry.satellites:,}", entry.certainty, entry.summary)
+    show(listed)
+
+
+def print_constellation(entry: Constellation) -> None:
+    """Print a constellation with its source and its notes."""
+    show(f"{entry.name}: {entry.summary}")
+    show(f"{entry.satellites:,} satellites, {entry.source} ({entry.certainty})")
+    for note in entry.notes:
+        show(f"note: {note}")
+
+
+PRINTERS: dict[str, tuple[Callable[[Iterable[Any]], None], Callable[[Any], None]]] = {
+    "controllers": (print_controllers, print_controller),
+    "mechanisms": (print_mechanisms, print_mechanism),
+    "transports": (print_transports, print_transport),
+    "hosts": (print_hosts, print_host),
+    "mixes": (print_mixes, print_mix),
+    "constellations": (print_constellations, print_constellation),
+}
+"""What prints all entries of a kind, and one of them."""

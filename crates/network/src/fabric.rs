@@ -60,6 +60,29 @@ pub enum Counted {
     Path(u16),
 }
 
+/// Declares the numbers of places of one kind.
+macro_rules! numbers {
+    ($($(#[$doc:meta])* $name:ident: $variant:ident),+ $(,)?) => {
+        impl Counted {
+            $($(#[$doc])*
+            pub fn $name(self) -> Option<u16> {
+                if let Self::$variant(number) = self { Some(number) } else { None }
+            })+
+        }
+    };
+}
+
+numbers! {
+    /// Number of the port with state machines at both ends, if it is one.
+    port: Port,
+    /// Number of the port behind the gate, if it is one.
+    gate: Gate,
+    /// Number of the tunnel, if it is one.
+    tunnel: Tunnel,
+    /// Number of the path, if it is one.
+    path: Path,
+}
+
 /// Totals of a state machine at a node or at the ends of a port.
 #[derive(Clone, Debug, PartialEq, Eq)]
 pub struct NodeReport {

@@ -52,6 +52,15 @@ pub trait CellType {
     const KIND: Kind;
 }
 
+/// A table that [`extra_table!`](crate::extra_table) declares.
+pub trait Rows: Default {
+    /// Name and columns.
+    const DEFINITION: TableDefinition;
+
+    /// The table for [`Recording::tables`](crate::Recording::tables).
+    fn into_table(self) -> ExtraTable;
+}
+
 /// Name and columns of an [`ExtraTable`], which are known before any run.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct TableDefinition {
@@ -238,6 +247,14 @@ macro_rules! extra_table {
                     Self::DEFINITION.name,
                     vec![$((stringify!($field).to_owned(), $crate::Cells::from(self.$field)),)+],
                 )
+            }
+        }
+
+        impl $crate::Rows for $table {
+            const DEFINITION: $crate::TableDefinition = Self::DEFINITION;
+
+            fn into_table(self) -> $crate::ExtraTable {
+                self.into_table()
             }
         }
     };

@@ -30,7 +30,7 @@ mod tables;
 mod totals;
 
 pub use columns::{Column, Values};
-pub use extra::{CellType, Cells, ExtraTable, Kind, TableDefinition};
+pub use extra::{CellType, Cells, ExtraTable, Kind, Rows, TableDefinition};
 pub use kernel::{KernelRecord, RateRecord, SettingRecord};
 pub use load::{LoadError, load};
 pub use output::{OutputError, OutputFolder, TraceFiles};

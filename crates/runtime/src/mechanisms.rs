@@ -17,8 +17,8 @@ mod switch;
 mod trace;
 mod tunnel;
 
-use network::{NodeReport, PortReport};
-use recording::{ExtraTable, TableDefinition};
+use network::{Counted, NodeReport, PortReport};
+use recording::{ExtraTable, Rows, TableDefinition};
 use scenario::Scenario;
 use units::Time;
 
@@ -37,54 +37,70 @@ pub(crate) struct Reports<'a> {
     pub nodes: &'a [NodeReport],
 }
 
-/// The tables of a mechanism, and the samples collected for one of them.
-pub(crate) trait Recorder {
-    /// Totals and samples.
-    const TABLES: [TableDefinition; 2];
+impl<'a> Reports<'a> {
+    /// Reports of state machines at places of one kind, with the numbers of the places.
+    pub fn counted(
+        &self,
+        number: fn(Counted) -> Option<u16>,
+    ) -> impl Iterator<Item = (u16, &'a NodeReport)> + use<'a> {
+        self.nodes.iter().filter_map(move |report| Some((number(report.place)?, report)))
+    }
+}
 
-    /// No samples yet.
+/// The tables of a mechanism, and the state between two samples.
+pub(crate) trait Recorder {
+    type Totals: Rows;
+    type Samples: Rows;
+
+    /// Before the first sample.
     fn new(scenario: &Scenario) -> Self;
 
     /// Adds the samples of an instant, one row for each place that has the mechanism.
-    fn sample(&mut self, reports: &Reports<'_>);
+    fn sample(&mut self, reports: &Reports<'_>, samples: &mut Self::Samples);
 
-    /// All samples; none without the mechanism.
-    fn into_table(self) -> Option<ExtraTable>;
+    /// The totals at the end of a run, one row for each place that has the mechanism.
+    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Self::Totals;
+}
 
-    /// The totals at the end of a run; none without the mechanism.
-    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Option<ExtraTable>;
+/// Names and columns of both tables of a mechanism.
+const fn definitions<R: Recorder>() -> [TableDefinition; 2] {
+    [R::Totals::DEFINITION, R::Samples::DEFINITION]
 }
 
 /// The list of mechanisms, in the order of their tables.
 macro_rules! mechanisms {
     ($($name:ident),+ $(,)?) => {
-        /// Recorders of all mechanisms.
+        /// Recorders of all mechanisms, and their samples.
         #[derive(Clone, Debug)]
-        pub(crate) struct Recorders { $($name: $name::Recorder,)+ }
+        pub(crate) struct Recorders {
+            $($name: ($name::Recorder, <$name::Recorder as Recorder>::Samples),)+
+        }
 
         impl Recorders {
             pub fn new(scenario: &Scenario) -> Self {
-                Self { $($name: Recorder::new(scenario),)+ }
+                Self { $($name: (Recorder::new(scenario), Default::default()),)+ }
             }
 
             pub fn sample(&mut self, reports: &Reports<'_>) {
-                $(self.$name.sample(reports);)+
+                $(self.$name.0.sample(reports, &mut self.$name.1);)+
             }
 
             /// Tables of samples of the mechanisms that the run has.
             pub fn into_tables(self) -> Vec<ExtraTable> {
-                [$(self.$name.into_table(),)+].into_iter().flatten().collect()
+                let tables = [$(self.$name.1.into_table(),)+];
+                tables.into_iter().filter_map(ExtraTable::filled).collect()
             }
         }
 
         /// Tables of totals of the mechanisms that the run has.
         pub(crate) fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Vec<ExtraTable> {
-            [$(<$name::Recorder as Recorder>::totals(scenario, reports),)+].into_iter().flatten().collect()
+            let tables = [$($name::Recorder::totals(scenario, reports).into_table(),)+];
+            tables.into_iter().filter_map(ExtraTable::filled).collect()
         }
 
         /// The tables of this crate. Those of a run are some of them.
         pub static TABLES: &[TableDefinition] = &[
-            $($name::Recorder::TABLES[0], $name::Recorder::TABLES[1],)+
+            $(definitions::<$name::Recorder>()[0], definitions::<$name::Recorder>()[1],)+
             legs::Legs::DEFINITION,
             limits::Series::DEFINITION,
             trace::Starts::DEFINITION,
@@ -142,34 +158,34 @@ macro_rules! port_counters {
             }
         }
 
-        /// Collects samples.
-        #[derive(Clone, Debug, Default)]
-        pub(crate) struct Recorder(Samples);
+        /// Has no state.
+        #[derive(Clone, Copy, Debug)]
+        pub(crate) struct Recorder;
 
         impl $crate::mechanisms::Recorder for Recorder {
-            const TABLES: [recording::TableDefinition; 2] =
-                [Totals::DEFINITION, Samples::DEFINITION];
+            type Totals = Totals;
+            type Samples = Samples;
 
             fn new(_: &scenario::Scenario) -> Self {
-                Self::default()
+                Self
             }
 
-            fn sample(&mut self, reports: &$crate::mechanisms::Reports<'_>) {
+            fn sample(
+                &mut self,
+                reports: &$crate::mechanisms::Reports<'_>,
+                samples: &mut Self::Samples,
+            ) {
                 let of = |port: &network::PortReport| -> Option<$counters> { $report(port) };
                 for (link, port) in (0..).zip(reports.ports) {
                     let Some($counters { $($sample,)+ .. }) = of(port) else { continue };
-                    self.0.push(Sample { link, t_s: reports.at.as_secs_f64(), $($sample,)+ });
+                    samples.push(Sample { link, t_s: reports.at.as_secs_f64(), $($sample,)+ });
                 }
-            }
-
-            fn into_table(self) -> Option<recording::ExtraTable> {
-                self.0.into_table().filled()
             }
 
             fn totals(
                 scenario: &scenario::Scenario,
                 reports: &$crate::mechanisms::Reports<'_>,
-            ) -> Option<recording::ExtraTable> {
+            ) -> Self::Totals {
                 let mut totals = Totals::default();
                 let of = |port: &network::PortReport| -> Option<$counters> { $report(port) };
                 for (link, direction, name, counters) in
@@ -184,7 +200,7 @@ macro_rules! port_counters {
                         $($field,)+
                     });
                 }
-                totals.into_table().filled()
+                totals
             }
         }
     };

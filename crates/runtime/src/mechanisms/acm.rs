@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use link::{Acm, Errors};
-use recording::{ExtraTable, TableDefinition, extra_table};
+use recording::extra_table;
 use scenario::Scenario;
 use units::{Span, Time};
 
@@ -57,26 +57,26 @@ fn modems(scenario: &Scenario) -> impl Iterator<Item = (u32, &str, &'static str,
     })
 }
 
-/// Collects samples.
+/// The modems with their ports.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder {
     modems: Vec<(u32, Arc<Acm>)>,
-    samples: Samples,
 }
 
 impl mechanisms::Recorder for Recorder {
-    const TABLES: [TableDefinition; 2] = [Totals::DEFINITION, Samples::DEFINITION];
+    type Totals = Totals;
+    type Samples = Samples;
 
     fn new(scenario: &Scenario) -> Self {
         let modems = modems(scenario).map(|(port, _, _, acm)| (port, acm.clone())).collect();
-        Self { modems, samples: Samples::default() }
+        Self { modems }
     }
 
-    fn sample(&mut self, reports: &Reports<'_>) {
+    fn sample(&mut self, reports: &Reports<'_>, samples: &mut Samples) {
         let at = reports.at;
         for (link, acm) in &self.modems {
             let modcod = acm.choice(at);
-            self.samples.push(Sample {
+            samples.push(Sample {
                 link: *link,
                 t_s: at.as_secs_f64(),
                 rate_bps: acm.modem().settings().rate(modcod).bits_per_second() as f64,
@@ -86,11 +86,7 @@ impl mechanisms::Recorder for Recorder {
         }
     }
 
-    fn into_table(self) -> Option<ExtraTable> {
-        self.samples.into_table().filled()
-    }
-
-    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Option<ExtraTable> {
+    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Totals {
         let end = reports.at;
         let mut totals = Totals::default();
         for (_, link, direction, acm) in modems(scenario) {
@@ -118,6 +114,6 @@ impl mechanisms::Recorder for Recorder {
                 lost_s: lost.as_secs_f64(),
             });
         }
-        totals.into_table().filled()
+        totals
     }
 }

@@ -1,6 +1,6 @@
 //! Active queue management: a table of totals, and one of samples, in runs that have it.
 
-use recording::{ExtraTable, TableDefinition, extra_table};
+use recording::extra_table;
 use scenario::Scenario;
 use units::Span;
 
@@ -44,12 +44,11 @@ extra_table! {
     }
 }
 
-/// Collects samples.
+/// Counters at the last sample.
 #[derive(Clone, Debug, Default)]
 pub(crate) struct Recorder {
     /// Packets sent and the sum of their times in the queue, at the last sample.
     last: Vec<(u64, Span)>,
-    samples: Samples,
 }
 
 /// Mean time of a packet in milliseconds.
@@ -58,20 +57,21 @@ fn mean_ms(sum: Span, packets: u64) -> f64 {
 }
 
 impl mechanisms::Recorder for Recorder {
-    const TABLES: [TableDefinition; 2] = [Totals::DEFINITION, Samples::DEFINITION];
+    type Totals = Totals;
+    type Samples = Samples;
 
     fn new(_: &Scenario) -> Self {
         Self::default()
     }
 
-    fn sample(&mut self, reports: &Reports<'_>) {
+    fn sample(&mut self, reports: &Reports<'_>, samples: &mut Samples) {
         let ports = reports.ports;
         self.last.resize(ports.len(), (0, Span::ZERO));
         for (link, (port, last)) in (0..).zip(ports.iter().zip(&mut self.last)) {
             let Some(aqm) = port.counters.aqm else { continue };
             let (packets, sum) = std::mem::replace(last, (aqm.sent_packets, aqm.queue_delay));
             let waited = aqm.queue_delay.saturating_sub(sum);
-            self.samples.push(Sample {
+            samples.push(Sample {
                 link,
                 t_s: reports.at.as_secs_f64(),
                 dropped_packets: aqm.decisions.dropped_packets,
@@ -81,11 +81,7 @@ impl mechanisms::Recorder for Recorder {
         }
     }
 
-    fn into_table(self) -> Option<ExtraTable> {
-        self.samples.into_table().filled()
-    }
-
-    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Option<ExtraTable> {
+    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Totals {
         let mut totals = Totals::default();
         let all =
             counted(scenario, reports.ports, |direction| direction.aqm, |port| port.counters.aqm);
@@ -100,6 +96,6 @@ impl mechanisms::Recorder for Recorder {
                 max_queue_delay_ms: counters.max_queue_delay.as_millis_f64(),
             });
         }
-        totals.into_table().filled()
+        totals
     }
 }

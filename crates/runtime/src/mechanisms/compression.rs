@@ -2,8 +2,8 @@
 //! samples, in runs that have it.
 
 use middlebox::{Coded, CompressorCounters, Decompressor, DecompressorCounters, Seen, Visible};
-use network::{Compressor, Counted, Fabric, NodeId, NodeReport, Packet};
-use recording::{ExtraTable, TableDefinition, extra_table};
+use network::{Compressor, Counted, Fabric, NodeId, Packet};
+use recording::extra_table;
 use scenario::Scenario;
 use units::Time;
 
@@ -173,28 +173,21 @@ pub(crate) fn set_compressors<B: Visible>(
     receivers
 }
 
-/// The reports of ports with header compression.
-fn of_ports(reports: &[NodeReport]) -> impl Iterator<Item = (u16, &NodeReport)> {
-    reports.iter().filter_map(|report| match report.place {
-        Counted::Port(port) => Some((port, report)),
-        Counted::Node(_) | Counted::Gate(_) | Counted::Tunnel(_) | Counted::Path(_) => None,
-    })
-}
-
-/// Collects samples.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Recorder(Samples);
+/// Has no state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recorder;
 
 impl mechanisms::Recorder for Recorder {
-    const TABLES: [TableDefinition; 2] = [Totals::DEFINITION, Samples::DEFINITION];
+    type Totals = Totals;
+    type Samples = Samples;
 
     fn new(_: &Scenario) -> Self {
-        Self::default()
+        Self
     }
 
-    fn sample(&mut self, reports: &Reports<'_>) {
-        for (port, report) in of_ports(reports.nodes) {
-            self.0.push(Sample {
+    fn sample(&mut self, reports: &Reports<'_>, samples: &mut Samples) {
+        for (port, report) in reports.counted(Counted::port) {
+            samples.push(Sample {
                 link: port.into(),
                 t_s: reports.at.as_secs_f64(),
                 header_bytes: report.count("header_bytes"),
@@ -205,13 +198,9 @@ impl mechanisms::Recorder for Recorder {
         }
     }
 
-    fn into_table(self) -> Option<ExtraTable> {
-        self.0.into_table().filled()
-    }
-
-    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Option<ExtraTable> {
+    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Totals {
         let mut totals = Totals::default();
-        for (port, report) in of_ports(reports.nodes) {
+        for (port, report) in reports.counted(Counted::port) {
             let (place, side) = (usize::from(port / 2), usize::from(port % 2));
             let link = &scenario.links[place];
             let Some(scheme) = link.header_compression[side] else { continue };
@@ -230,6 +219,6 @@ impl mechanisms::Recorder for Recorder {
                 arrived_feedback_packets: report.count("arrived_feedback_packets"),
             });
         }
-        totals.into_table().filled()
+        totals
     }
 }

@@ -1,7 +1,7 @@
 //! Demand assignment: a table of totals, and one of samples, in runs that have it.
 
 use link::DemandCounters;
-use recording::{ExtraTable, TableDefinition, extra_table};
+use recording::extra_table;
 use scenario::Scenario;
 
 use crate::links::counted;
@@ -54,22 +54,23 @@ extra_table! {
     }
 }
 
-/// Collects samples.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Recorder(Samples);
+/// Has no state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recorder;
 
 impl mechanisms::Recorder for Recorder {
-    const TABLES: [TableDefinition; 2] = [Totals::DEFINITION, Samples::DEFINITION];
+    type Totals = Totals;
+    type Samples = Samples;
 
     fn new(_: &Scenario) -> Self {
-        Self::default()
+        Self
     }
 
-    fn sample(&mut self, reports: &Reports<'_>) {
+    fn sample(&mut self, reports: &Reports<'_>, samples: &mut Samples) {
         for (link, port) in (0..).zip(reports.ports) {
             let Some(demand) = port.counters.demand else { continue };
             let DemandCounters { requested_slots, unused_slots, .. } = demand;
-            self.0.push(Sample {
+            samples.push(Sample {
                 link,
                 t_s: reports.at.as_secs_f64(),
                 requested_slots,
@@ -79,11 +80,7 @@ impl mechanisms::Recorder for Recorder {
         }
     }
 
-    fn into_table(self) -> Option<ExtraTable> {
-        self.0.into_table().filled()
-    }
-
-    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Option<ExtraTable> {
+    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Totals {
         let mut totals = Totals::default();
         let all = counted(
             scenario,
@@ -119,6 +116,6 @@ impl mechanisms::Recorder for Recorder {
                 max_access_delay_ms: max_access_delay.as_millis_f64(),
             });
         }
-        totals.into_table().filled()
+        totals
     }
 }

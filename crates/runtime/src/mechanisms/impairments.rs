@@ -2,7 +2,7 @@
 //! of both.
 
 use link::ImpairmentCounters;
-use recording::{ExtraTable, TableDefinition, extra_table};
+use recording::extra_table;
 use scenario::Scenario;
 
 use crate::links::counted;
@@ -39,37 +39,34 @@ extra_table! {
     }
 }
 
-/// Collects samples.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Recorder(Samples);
+/// Has no state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recorder;
 
 impl mechanisms::Recorder for Recorder {
-    const TABLES: [TableDefinition; 2] = [Totals::DEFINITION, Samples::DEFINITION];
+    type Totals = Totals;
+    type Samples = Samples;
 
     fn new(_: &Scenario) -> Self {
-        Self::default()
+        Self
     }
 
-    fn sample(&mut self, reports: &Reports<'_>) {
+    fn sample(&mut self, reports: &Reports<'_>, samples: &mut Samples) {
         for (link, port) in (0..).zip(reports.ports) {
             let Some(counters) = port.counters.impairments else { continue };
             let ImpairmentCounters { reordered_packets, duplicated_packets } = counters;
             let t_s = reports.at.as_secs_f64();
-            self.0.push(Sample { link, t_s, reordered_packets, duplicated_packets });
+            samples.push(Sample { link, t_s, reordered_packets, duplicated_packets });
         }
     }
 
-    fn into_table(self) -> Option<ExtraTable> {
-        self.0.into_table().filled()
-    }
-
-    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Option<ExtraTable> {
+    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Totals {
         let mut totals = Totals::default();
         let all = counted(scenario, reports.ports, |_| Some(()), |port| port.counters.impairments);
         for (link, direction, (), counters) in all {
             let ImpairmentCounters { reordered_packets, duplicated_packets } = counters;
             totals.push(Total { link, direction, reordered_packets, duplicated_packets });
         }
-        totals.into_table().filled()
+        totals
     }
 }

@@ -3,7 +3,7 @@
 
 use middlebox::{AckFilter, Middlebox, Visible};
 use network::{Counted, Fabric, NodeId, Packet, QueueFilter};
-use recording::{ExtraTable, TableDefinition, extra_table};
+use recording::extra_table;
 use scenario::Scenario;
 
 use crate::mechanisms::{self, Reports};
@@ -119,11 +119,10 @@ struct Known {
     ports: Vec<usize>,
 }
 
-/// Finds the counters of middleboxes, and collects samples of them.
+/// The middleboxes whose counters are found in reports.
 #[derive(Clone, Debug)]
 pub(crate) struct Recorder {
     known: Vec<Known>,
-    samples: Samples,
 }
 
 impl Recorder {
@@ -144,7 +143,8 @@ impl Recorder {
 }
 
 impl mechanisms::Recorder for Recorder {
-    const TABLES: [TableDefinition; 2] = [Totals::DEFINITION, Samples::DEFINITION];
+    type Totals = Totals;
+    type Samples = Samples;
 
     fn new(scenario: &Scenario) -> Self {
         let nodes = scenario.nodes.iter().enumerate();
@@ -158,27 +158,21 @@ impl mechanisms::Recorder for Recorder {
             let (node, middlebox) = (node.name.clone(), middlebox.name());
             Some(Known { id: NodeId(number(id)), node, middlebox, ports })
         });
-        Self { known: known.collect(), samples: Samples::default() }
+        Self { known: known.collect() }
     }
 
-    fn sample(&mut self, reports: &Reports<'_>) {
-        let mut rows = std::mem::take(&mut self.samples);
+    fn sample(&mut self, reports: &Reports<'_>, samples: &mut Samples) {
         for (known, counter, packets) in self.counts(reports) {
-            rows.push(Sample {
+            samples.push(Sample {
                 node: known.node.clone(),
                 counter: counter.to_owned(),
                 t_s: reports.at.as_secs_f64(),
                 packets,
             });
         }
-        self.samples = rows;
     }
 
-    fn into_table(self) -> Option<ExtraTable> {
-        self.samples.into_table().filled()
-    }
-
-    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Option<ExtraTable> {
+    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Totals {
         let mut totals = Totals::default();
         for (known, counter, packets) in Self::new(scenario).counts(reports) {
             debug_assert!(COUNTERS.contains(&counter), "{counter} is not in the list");
@@ -189,6 +183,6 @@ impl mechanisms::Recorder for Recorder {
                 packets,
             });
         }
-        totals.into_table().filled()
+        totals
     }
 }

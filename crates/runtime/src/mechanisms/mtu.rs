@@ -4,7 +4,7 @@
 use std::net::IpAddr;
 
 use network::{Counted, NodeId, NodeReport};
-use recording::{ExtraTable, TableDefinition, extra_table};
+use recording::extra_table;
 use scenario::Scenario;
 use scenario::model::{Icmp, Mtu};
 
@@ -151,42 +151,35 @@ impl Gates {
 }
 
 /// The counters of each gate with the number of its port.
-fn counted(reports: &[NodeReport]) -> impl Iterator<Item = (u16, [u64; 2])> {
-    reports.iter().filter_map(|report| {
-        let Counted::Gate(port) = report.place else { return None };
-        let count = |name: &str| {
-            let found = report.counts.iter().find(|(counter, _)| *counter == name);
-            found.map_or(0, |(_, number)| *number)
-        };
-        Some((port, ["too_big_packets", "icmp_packets"].map(count)))
-    })
+fn counted(reports: &Reports<'_>) -> impl Iterator<Item = (u16, [u64; 2])> {
+    let count = |report: &NodeReport| {
+        ["too_big_packets", "icmp_packets"].map(|counter| report.count(counter))
+    };
+    reports.counted(Counted::gate).map(move |(port, report)| (port, count(report)))
 }
 
-/// Collects samples.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Recorder(Samples);
+/// Has no state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recorder;
 
 impl mechanisms::Recorder for Recorder {
-    const TABLES: [TableDefinition; 2] = [Totals::DEFINITION, Samples::DEFINITION];
+    type Totals = Totals;
+    type Samples = Samples;
 
     fn new(_: &Scenario) -> Self {
-        Self::default()
+        Self
     }
 
-    fn sample(&mut self, reports: &Reports<'_>) {
-        for (port, [too_big_packets, icmp_packets]) in counted(reports.nodes) {
+    fn sample(&mut self, reports: &Reports<'_>, samples: &mut Samples) {
+        for (port, [too_big_packets, icmp_packets]) in counted(reports) {
             let (link, t_s) = (port.into(), reports.at.as_secs_f64());
-            self.0.push(Sample { link, t_s, too_big_packets, icmp_packets });
+            samples.push(Sample { link, t_s, too_big_packets, icmp_packets });
         }
     }
 
-    fn into_table(self) -> Option<ExtraTable> {
-        self.0.into_table().filled()
-    }
-
-    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Option<ExtraTable> {
+    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Totals {
         let mut totals = Totals::default();
-        for (port, [too_big_packets, icmp_packets]) in counted(reports.nodes) {
+        for (port, [too_big_packets, icmp_packets]) in counted(reports) {
             let (place, side) = (usize::from(port / 2), usize::from(port % 2));
             let link = &scenario.links[place];
             let Some(Mtu { bytes, icmp }) = link.mtu[side] else { continue };
@@ -199,6 +192,6 @@ impl mechanisms::Recorder for Recorder {
                 icmp_packets,
             });
         }
-        totals.into_table().filled()
+        totals
     }
 }

@@ -1,8 +1,8 @@
 //! Switches, and the paths of their packets: a table of totals, and one of samples, in runs that
 //! have any.
 
-use network::{Counted, NodeReport};
-use recording::{ExtraTable, TableDefinition, extra_table};
+use network::Counted;
+use recording::extra_table;
 use scenario::Scenario;
 
 use crate::mechanisms::{self, Reports};
@@ -47,28 +47,21 @@ extra_table! {
     }
 }
 
-/// The reports of paths with their numbers.
-fn of_paths(reports: &[NodeReport]) -> impl Iterator<Item = (u16, &NodeReport)> {
-    reports.iter().filter_map(|report| match report.place {
-        Counted::Path(path) => Some((path, report)),
-        Counted::Node(_) | Counted::Port(_) | Counted::Gate(_) | Counted::Tunnel(_) => None,
-    })
-}
-
-/// Collects samples.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Recorder(Samples);
+/// Has no state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recorder;
 
 impl mechanisms::Recorder for Recorder {
-    const TABLES: [TableDefinition; 2] = [Totals::DEFINITION, Samples::DEFINITION];
+    type Totals = Totals;
+    type Samples = Samples;
 
     fn new(_: &Scenario) -> Self {
-        Self::default()
+        Self
     }
 
-    fn sample(&mut self, reports: &Reports<'_>) {
-        for (path, report) in of_paths(reports.nodes) {
-            self.0.push(Sample {
+    fn sample(&mut self, reports: &Reports<'_>, samples: &mut Samples) {
+        for (path, report) in reports.counted(Counted::path) {
+            samples.push(Sample {
                 path: path.into(),
                 t_s: reports.at.as_secs_f64(),
                 carries: report.count("carries") > 0,
@@ -78,16 +71,12 @@ impl mechanisms::Recorder for Recorder {
         }
     }
 
-    fn into_table(self) -> Option<ExtraTable> {
-        self.0.into_table().filled()
-    }
-
-    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Option<ExtraTable> {
+    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Totals {
         let mut totals = Totals::default();
         let routers = scenario.switches.iter().flat_map(|switch| [0, 1].map(|end| (switch, end)));
         let paths =
             routers.flat_map(|(switch, end)| switch.via.iter().map(move |via| (switch, end, *via)));
-        for ((switch, end, via), (_, report)) in paths.zip(of_paths(reports.nodes)) {
+        for ((switch, end, via), (_, report)) in paths.zip(reports.counted(Counted::path)) {
             let name = |node: usize| scenario.nodes[node].name.clone();
             totals.push(Total {
                 router: name(switch.ends[end]),
@@ -101,6 +90,6 @@ impl mechanisms::Recorder for Recorder {
                 received_probes: report.count("received_probes"),
             });
         }
-        totals.into_table().filled()
+        totals
     }
 }

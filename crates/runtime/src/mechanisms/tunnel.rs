@@ -1,7 +1,7 @@
 //! Tunnels, and what they carried: a table of totals, and one of samples, in runs that have any.
 
-use network::{Counted, NodeReport};
-use recording::{ExtraTable, TableDefinition, extra_table};
+use network::Counted;
+use recording::extra_table;
 use scenario::Scenario;
 
 use crate::mechanisms::{self, Reports};
@@ -51,28 +51,21 @@ extra_table! {
     }
 }
 
-/// The reports of tunnels with their numbers.
-fn of_tunnels(reports: &[NodeReport]) -> impl Iterator<Item = (u16, &NodeReport)> {
-    reports.iter().filter_map(|report| match report.place {
-        Counted::Tunnel(tunnel) => Some((tunnel, report)),
-        Counted::Node(_) | Counted::Port(_) | Counted::Gate(_) | Counted::Path(_) => None,
-    })
-}
-
-/// Collects samples.
-#[derive(Clone, Debug, Default)]
-pub(crate) struct Recorder(Samples);
+/// Has no state.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Recorder;
 
 impl mechanisms::Recorder for Recorder {
-    const TABLES: [TableDefinition; 2] = [Totals::DEFINITION, Samples::DEFINITION];
+    type Totals = Totals;
+    type Samples = Samples;
 
     fn new(_: &Scenario) -> Self {
-        Self::default()
+        Self
     }
 
-    fn sample(&mut self, reports: &Reports<'_>) {
-        for (tunnel, report) in of_tunnels(reports.nodes) {
-            self.0.push(Sample {
+    fn sample(&mut self, reports: &Reports<'_>, samples: &mut Samples) {
+        for (tunnel, report) in reports.counted(Counted::tunnel) {
+            samples.push(Sample {
                 tunnel: tunnel.into(),
                 t_s: reports.at.as_secs_f64(),
                 packets: report.count("packets"),
@@ -82,13 +75,9 @@ impl mechanisms::Recorder for Recorder {
         }
     }
 
-    fn into_table(self) -> Option<ExtraTable> {
-        self.0.into_table().filled()
-    }
-
-    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Option<ExtraTable> {
+    fn totals(scenario: &Scenario, reports: &Reports<'_>) -> Totals {
         let mut totals = Totals::default();
-        for (number, report) in of_tunnels(reports.nodes) {
+        for (number, report) in reports.counted(Counted::tunnel) {
             let tunnel = &scenario.tunnels[usize::from(number)];
             let [from, to] = tunnel.ends.map(|end| scenario.nodes[end].name.clone());
             totals.push(Total {
@@ -105,6 +94,6 @@ impl mechanisms::Recorder for Recorder {
                 opened_s: report.count("opened_ns") as f64 / 1e9,
             });
         }
-        totals.into_table().filled()
+        totals
     }
 }

@@ -23,6 +23,7 @@ mod keys;
 mod repair;
 mod schema;
 mod seen;
+mod switch;
 mod text;
 
 pub use beams::beam;

@@ -220,23 +220,36 @@ pub(crate) fn warnings(
         let about = About::Node(number);
         warnings.extend(found.map(|(kind, text)| warning(kind, about, &node.name, text)));
     }
-    let record = About::Key("record");
-    let unsampled = interval(scenario);
-    warnings.extend(unsampled.map(|text| warning(Kind::NoSample, record, "record", text)));
+    let found = of_run(scenario, written, routes, recording, flows).into_iter();
+    warnings.extend(found.map(|(kind, about, of, text)| warning(kind, about, &of, text)));
+    warnings
+}
+
+/// The doubts about the run as a whole, with their subjects.
+fn of_run(
+    scenario: &Scenario,
+    written: &Written,
+    routes: &Routes,
+    recording: &RecordingExplanation,
+    flows: &[(FlowExplanation, &Flow)],
+) -> Vec<(WarningKind, About, String, String)> {
+    use WarningKind as Kind;
+    let key = |kind, key, subject: &str, text| (kind, About::Key(key), subject.to_owned(), text);
+    let mut found = Vec::new();
+    found.extend(interval(scenario).map(|text| key(Kind::NoSample, "record", "record", text)));
     let costs = cost::warnings(scenario, recording, flows).into_iter();
-    let costs = costs.map(|(about, name, text)| warning(Kind::ManyEvents, about, &name, text));
-    warnings.extend(costs);
+    found.extend(costs.map(|(about, name, text)| (Kind::ManyEvents, about, name, text)));
     let random = nothing_random(scenario, flows);
-    warnings.extend(random.map(|text| warning(Kind::NothingRandom, About::Key(""), "", text)));
+    found.extend(random.map(|text| key(Kind::NothingRandom, "", "", text)));
     for (number, switch) in switch::explain(scenario, routes).iter().enumerate() {
-        let found = switch::without_moves(switch);
         let about = About::Switch(number);
-        warnings.extend(found.map(|text| warning(Kind::SwitchWithoutMoves, about, "switch", text)));
+        let still = switch::without_moves(switch);
+        let still = still.map(|text| (Kind::SwitchWithoutMoves, about, "switch".to_owned(), text));
+        found.extend(still);
     }
     let phase = phase_without_events(scenario, written);
-    warnings
-        .extend(phase.map(|text| warning(Kind::PhaseWithoutEvents, About::Key("phase"), "", text)));
-    warnings
+    found.extend(phase.map(|text| key(Kind::PhaseWithoutEvents, "phase", "", text)));
+    found
 }
 
 /// The doubts about one connection: that of a flow, or of one of its legs.

@@ -127,17 +127,17 @@ impl Direction {
             low_priority,
             ecn_marking,
             aqm,
-            arq,
-            fec,
-            demand,
             framing,
-            shaper,
             policer,
             ref channel,
             ref trace,
             ref timeline,
             reorder,
             // With the settings.
+            arq: _,
+            fec: _,
+            demand: _,
+            shaper: _,
             feedback: _,
             reordering: _,
             duplication: _,
@@ -180,9 +180,15 @@ impl Direction {
         };
         let policer = policer.map(|policer| Policer::new(policer, framing).into());
         let direction = Self { queue, line, dynamics, policer, settings };
+        direction.with_access()
+    }
+
+    /// The idle direction with what stands between its queue and its channel.
+    fn with_access(self) -> Self {
+        let Settings { arq, fec, shaper, demand, .. } = self.settings;
         let direction = match arq {
-            Some(arq) => direction.repeating(arq),
-            None => direction,
+            Some(arq) => self.repeating(arq),
+            None => self,
         };
         let direction = match fec {
             Some(fec) => direction.coding(fec),

@@ -83,6 +83,11 @@ pub fn define(
     }
     panics::become_exceptions(module.py())?;
     add_records(module)?;
+    add_all(module)
+}
+
+/// Adds the classes and the functions.
+fn add_all(module: &Bound<'_, PyModule>) -> PyResult<()> {
     add! {
         module
         classes

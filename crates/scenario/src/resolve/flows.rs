@@ -62,28 +62,7 @@ pub(super) fn flows(
         let transport =
             protocols::of_application(transport, &traffic, document.ip, &path, problems);
         protocols::check_flow(&transport, &controller, &path, problems);
-        if let Some(parameter) =
-            controller.only_with_marks().filter(|_| transport.ecn() == Ecn::Off)
-        {
-            let path = path.key("controller").key(parameter);
-            let problem = Problem::new(path, "\"off\" without ECN", "\"on\"");
-            problems.push(problem.because("it has an effect with transport.ecn = true only"));
-        }
-        let off = document::EcnOfEnd::Switch(false);
-        let is_off = flow.transport.ecn.is_some_and(|ecn| ecn.ends().contains(&off));
-        if is_off && controller.build(&transport.plan().controller()).needs().marks != Ecn::Off {
-            let name = controller.entry().name;
-            let path = path.key("transport").key("ecn");
-            let problem = Problem::new(path, "true or \"accurate\"", "false");
-            problems.push(problem.because(format!("the controller {name} needs marks")));
-        }
-        if let Some(config) = transport.tcp()
-            && let (Some(_), Some(asked)) = (config.careful_resume, config.quick_start)
-        {
-            let path = path.key("transport").key("quick_start");
-            let problem = Problem::new(path, "no quick_start", format!("\"{asked}\""));
-            problems.push(problem.because("the window of the start is that of careful_resume"));
-        }
+        check_marks(flow, (&transport, &controller), &path, problems);
         if flow.sessions.is_some() {
             check_sessions(&traffic, &path, problems);
         }
@@ -117,6 +96,35 @@ pub(super) fn flows(
         }
     }
     (flows, entries)
+}
+
+/// What a controller and a transport demand of each other.
+fn check_marks(
+    flow: &document::Flow,
+    (transport, controller): (&Transport, &Specification),
+    path: &Path,
+    problems: &mut Vec<Problem>,
+) {
+    if let Some(parameter) = controller.only_with_marks().filter(|_| transport.ecn() == Ecn::Off) {
+        let path = path.key("controller").key(parameter);
+        let problem = Problem::new(path, "\"off\" without ECN", "\"on\"");
+        problems.push(problem.because("it has an effect with transport.ecn = true only"));
+    }
+    let off = document::EcnOfEnd::Switch(false);
+    let is_off = flow.transport.ecn.is_some_and(|ecn| ecn.ends().contains(&off));
+    if is_off && controller.build(&transport.plan().controller()).needs().marks != Ecn::Off {
+        let name = controller.entry().name;
+        let path = path.key("transport").key("ecn");
+        let problem = Problem::new(path, "true or \"accurate\"", "false");
+        problems.push(problem.because(format!("the controller {name} needs marks")));
+    }
+    if let Some(config) = transport.tcp()
+        && let (Some(_), Some(asked)) = (config.careful_resume, config.quick_start)
+    {
+        let path = path.key("transport").key("quick_start");
+        let problem = Problem::new(path, "no quick_start", format!("\"{asked}\""));
+        problems.push(problem.because("the window of the start is that of careful_resume"));
+    }
 }
 
 /// Flows of a scenario, in a few gigabytes of memory.

@@ -56,6 +56,10 @@ def test_people_get_tables(bentpipe: Bentpipe, small: Path) -> None:
     assert (done.returncode, done.stderr) == (0, "")
     assert "newreno" in done.stdout
     assert "server-client" in done.stdout
+    # Of one flow it is 1 whatever happens.
+    assert "Jain index" not in done.stdout
+    several = bentpipe("run", small, "--set", "flow.0.count=2")
+    assert "Jain index 0." in several.stdout or "Jain index 1." in several.stdout
 
 
 def test_the_same_seed_gives_the_same_recording(bentpipe: Bentpipe, small: Path) -> None:

@@ -7,7 +7,15 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from collections.abc import Iterable
 
-    from bentpipe._native import Flow, QuicTotals, SctpTotals, StpTotals, TcpTotals, XtpTotals
+    from bentpipe._native import (
+        Flow,
+        QuicTotals,
+        Recording,
+        SctpTotals,
+        StpTotals,
+        TcpTotals,
+        XtpTotals,
+    )
 
 
 def packets(flow: Flow) -> TcpTotals | QuicTotals | StpTotals | XtpTotals | SctpTotals | None:
@@ -26,3 +34,8 @@ def timers(flow: Flow) -> TcpTotals | QuicTotals | SctpTotals | None:
 def has_other_protocols(flows: Iterable[Flow]) -> bool:
     """Whether a flow has another protocol than TCP, so that tables name it."""
     return any(flow.protocol != "tcp" for flow in flows)
+
+
+def fairness(recording: Recording) -> float | None:
+    """The Jain index of several flows. That of a single one is 1 and says nothing."""
+    return recording.jain_index if len(recording.flows) > 1 else None

@@ -112,12 +112,14 @@ def scenario_html(scenario: Scenario) -> str:
 
 def run_html(run: Run) -> str:
     """A run: the totals of its flows and links."""
+    from bentpipe.counts import fairness
     from bentpipe.printing.recording import tables_of
 
     backend = "simulator" if run.kernel is None else f"Linux {run.kernel.release}"
     about = {"seed": str(run.seed), "backend": backend, "time": f"{run.simulated_s:,.1f} s"}
-    if run.jain_index is not None:
-        about["Jain index"] = f"{run.jain_index:.4f}"
+    index = fairness(run.recording)
+    if index is not None:
+        about["Jain index"] = f"{index:.4f}"
     if run.partial:
         about["partial"] = "the run was interrupted"
     return as_html(f"Run of {run.name}", about, tables_of(run.recording))

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import IO, TYPE_CHECKING
 
 from bentpipe.console import show, table
-from bentpipe.counts import has_other_protocols, packets, timers
+from bentpipe.counts import fairness, has_other_protocols, packets, timers
 from bentpipe.limits import held_back_by, is_measured, shares_of
 from bentpipe.loads import HEADINGS, rows
 from bentpipe.numbers import decimals, percent
@@ -88,7 +88,8 @@ def link_table(recording: Recording) -> Table:
 
 def print_recording(recording: Recording) -> None:
     """Print tables of flows and links."""
-    jain = "" if recording.jain_index is None else f", Jain index {recording.jain_index:.4f}"
+    index = fairness(recording)
+    jain = "" if index is None else f", Jain index {index:.4f}"
     show(*tables_of(recording))
     print_on_path(recording)
     kernel = recording.kernel

@@ -15,7 +15,7 @@ ROOT = Path(__file__).resolve().parent.parent
 FIRST_WORDS = re.compile(r"^\s*//[/!] (What|Whether)\b")
 COMMENT = re.compile(r"^\s*//")
 WIDTH = 100
-PRIVATE = re.compile(r"\b(so many|whoever|What of it|of them what)\b")
+PRIVATE = re.compile(r"\b(so many|whoever|what of it|of them what)\b", re.IGNORECASE)
 INSTEAD = {
     "What": "name the thing: `Bytes in flight`, `Outcome of ...`",
     "Whether": "`Returns true if ...` of a function, `True if ...` of a field",

@@ -117,7 +117,7 @@ pub fn run_all(jobs: &[Job], workers: Option<NonZeroUsize>) -> Vec<Recording> {
     recordings.into_iter().flatten().collect()
 }
 
-/// Runs the next job that nobody has taken until there is none, or until all shall stop.
+/// Runs the next job that no thread has taken, until there is none, or until all shall stop.
 fn work<T>(
     jobs: &[Job],
     next: &AtomicUsize,

@@ -126,7 +126,7 @@ pub struct Needs {
     /// [`Controller::on_segment_lost`](crate::Controller::on_segment_lost).
     pub records: bool,
     /// [`Controller::on_rtt`](crate::Controller::on_rtt), and [`Ack::min_rtt`] to the nanosecond.
-    /// Whoever needs feedback or records gets them too.
+    /// A controller with feedback or records gets them, too.
     pub round_trips: bool,
     /// Segments leave no faster than [`Controller::pacing_rate`](crate::Controller::pacing_rate).
     pub pacing: bool,

@@ -21,7 +21,7 @@ use scenario::shortest_cycle;
 
 /// Events for each packet of data beyond which there is a warning.
 pub(crate) const MOST_PER_PACKET: f64 = 100.0;
-/// So many events take a second or less, whatever they are for.
+/// Events that take a second at most, of any kind.
 const FEW: f64 = 1e6;
 
 /// Events of TCP that take the time of one write to a QUIC stream.

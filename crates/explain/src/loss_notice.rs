@@ -46,7 +46,7 @@ pub(crate) fn flow(scenario: &Scenario, routes: &Routes, flow: &Flow) -> Option<
     })
 }
 
-/// A gateway that reports errors to nobody.
+/// A gateway whose reports of errors no sender reads.
 pub(crate) fn idle(
     scenario: &Scenario,
     routes: &Routes,

@@ -20,7 +20,7 @@ const PATIENCE: Duration = Duration::from_secs(1);
 /// Starts the thread.
 pub(crate) fn serve(listener: TcpListener, counters: Arc<All>, clock: Clock) -> io::Result<Server> {
     Server::start("metrics", listener, move |stream| {
-        // Whoever does not listen to the end gets nothing more.
+        // A client that does not read to the end gets nothing more.
         let _ = answer(stream, &counters, clock);
     })
 }

@@ -9,8 +9,8 @@
 //! tokens of a turn out of the bucket before it moves bytes, and puts back what it did not use. So
 //! all threads together never exceed the rate.
 //!
-//! Connections of all threads wait in one line. The thread of the first one has a timer. Whoever
-//! gives the line another first connection wakes its thread.
+//! Connections of all threads wait in one line. The thread of the first one has a timer. The
+//! thread that gives the line another first connection wakes its thread.
 
 use std::os::fd::OwnedFd;
 use std::sync::{Arc, Mutex, MutexGuard, PoisonError};

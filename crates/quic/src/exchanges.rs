@@ -30,7 +30,7 @@ pub(crate) struct Exchanges {
     waiting: VecDeque<u64>,
     /// Messages that quinn does not have completely.
     outgoing: BTreeMap<StreamId, Outgoing>,
-    /// Messages that have arrived and that nobody has taken.
+    /// Messages that have arrived and that the application has not taken.
     arrived: VecDeque<Exchange>,
     /// Messages whose first byte has arrived, if they are watched, and were not taken.
     begun_now: Option<VecDeque<Exchange>>,

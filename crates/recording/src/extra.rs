@@ -1,7 +1,8 @@
 //! Tables that a part of a run declares and fills by itself: what a middlebox did, or events.
 //!
-//! Whoever fills a table declares its row with [`extra_table!`](crate::extra_table), pushes rows
-//! while the run goes on, and adds the table to [`Recording::tables`](crate::Recording::tables).
+//! The code that fills a table declares its row with [`extra_table!`](crate::extra_table), pushes
+//! rows while the run goes on, and adds the table to
+//! [`Recording::tables`](crate::Recording::tables).
 //! From there on it is treated as the tables that every recording has: saved as Parquet, loaded,
 //! part of the digest, and a data frame in Python.
 

@@ -277,7 +277,7 @@ record! {
 }
 
 /// Jain's fairness index, (sum x)^2 / (n sum x^2): 1 is fair, 1/n is unfair. `None` for no flow
-/// or when nobody got anything.
+/// or when all are zero.
 pub fn jain_index(shares: impl IntoIterator<Item = f64>) -> Option<f64> {
     let (mut n, mut sum, mut squares) = (0.0, 0.0, 0.0);
     for share in shares {

@@ -116,7 +116,7 @@ fn events(shape: Shape) -> impl Strategy<Value = Vec<Event>> {
     })
 }
 
-/// So many sequences, of up to 120 events each.
+/// Number of sequences, of up to 120 events each.
 pub fn sequences(count: usize) -> impl Iterator<Item = Sequence> {
     let shape = Shape { most: 120, troubles: 1, acked: 1..=3, each: 1..=2 };
     drawn((events(shape), 2_u64..2000, prop::option::of(2_u64..4000))).take(count)

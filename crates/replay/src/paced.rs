@@ -41,7 +41,7 @@ pub struct Path {
     pub acks: u64,
 }
 
-/// So many paths, the same in each run: from 0.2 to 100 Mbit/s and from 10 to 800 ms.
+/// Number of paths, the same in each run: from 0.2 to 100 Mbit/s and from 10 to 800 ms.
 pub fn paths(count: usize) -> impl Iterator<Item = Path> {
     (0..count as u64).map(|number| {
         let draws = |which: u64| draw(Time::from_nanos(which), number);

@@ -160,7 +160,7 @@ impl<B: Visible> Visible for Passing<B> {
 
     fn too_big(&self, router: IpAddr, mtu: u16) -> Option<Self> {
         let body = self.readable()?;
-        // Nobody knows who sends a message, and nobody answers it.
+        // A message has no sender that is known, and no answer.
         Some(Self::new(body.too_big(router, mtu)?, self.from, self.from))
     }
 

@@ -56,7 +56,7 @@ impl Inbound {
         self.held
     }
 
-    /// Requests and answers that nobody has taken.
+    /// Requests and answers that the application has not taken.
     pub(crate) fn arrived(&mut self) -> &mut VecDeque<Exchange> {
         &mut self.arrived
     }

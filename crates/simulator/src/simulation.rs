@@ -326,7 +326,7 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
         None
     }
 
-    /// So many flows are over.
+    /// Notes that this number of flows are over.
     fn finish(&mut self, flows: usize) {
         self.unfinished -= flows;
         if self.unfinished == 0 {
@@ -426,7 +426,7 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
     #[cold]
     fn abort(&mut self, flow: FlowId, cause: AbortCause) {
         let application = &mut self.applications[flow.0 as usize];
-        // A transfer that is complete stays so, even if nobody acknowledges its FIN.
+        // A transfer that is complete stays so, even without an ACK of its FIN.
         if !application.is_over() {
             application.aborted = Some(cause);
             let counts = !application.is_endless();

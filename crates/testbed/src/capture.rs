@@ -12,7 +12,7 @@ use crate::plan::Plan;
 /// Name of the file's only interface, as in captures of the simulator.
 const INTERFACE: &str = "data-senders";
 
-/// Writes packets until nobody sends any.
+/// Writes packets until all senders are gone.
 pub(crate) fn write(
     sink: &mut dyn Write,
     plan: &Plan,

@@ -324,7 +324,7 @@ impl Emulator {
         let bytes = packet.bytes();
         let start = bytes[..bytes.len().min(capture.snaplen)].to_vec();
         let (length, ports) = (bytes.len() as u32, packet.ports());
-        // Nobody listens any more when the capture could not be written.
+        // The receiver is gone when the capture could not be written.
         let _ = capture.packets.send(Seen { at, node, start, length, ports });
     }
 }

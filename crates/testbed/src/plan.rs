@@ -434,7 +434,7 @@ pub(crate) fn flow_of_ports((source, destination): (u16, u16), flows: usize) -> 
     [source, destination].into_iter().filter_map(number).find(|number| *number < flows)
 }
 
-/// A host that nobody asks anything of.
+/// A host without flows.
 impl Default for Host {
     fn default() -> Self {
         let mtu = settings::LEAST_MTU;

@@ -364,7 +364,7 @@ impl<'a> Sockets<'a> {
                 Err(error) => return Err(error.into()),
             };
             let Some(peer) = getpeername(&socket)? else { continue };
-            // Whoever else knocks is not of the scenario.
+            // Other connections are not of the scenario.
             let Some(number) = self.awaited.remove(&SocketAddr::try_from(peer)?) else {
                 continue;
             };

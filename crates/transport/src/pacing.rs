@@ -37,7 +37,7 @@ pub struct Pacer {
     next_departure: Time,
     /// A segment waits for that time; [`Time::NEVER`] while none does.
     waiting_until: Time,
-    /// The earliest time at which the last packet could leave, and what of it has left.
+    /// The earliest time at which the last packet could leave, and the bytes of it that have left.
     packet_due: Time,
     packet_bytes: u64,
 }

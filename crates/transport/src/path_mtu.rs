@@ -93,7 +93,7 @@ pub struct Opportunity {
     pub cwnd: u64,
     /// Segments in the network.
     pub in_flight: u64,
-    /// Duplicate ACKs that mean a loss. So many segments have to follow a probe, and one more.
+    /// Duplicate ACKs that mean a loss. One segment more than these has to follow a probe.
     pub reordering: u64,
 }
 

@@ -58,7 +58,7 @@ impl<E> Bucket<E> {
         Self { settings, tokens, line: VecDeque::new() }
     }
 
-    /// Returns true if nobody waits and a packet may leave.
+    /// Returns true if no connection waits and a packet may leave.
     pub fn is_open(&mut self, now: Time) -> bool {
         self.line.is_empty() && self.has_tokens(now)
     }
@@ -104,7 +104,7 @@ impl<E> Bucket<E> {
         if self.line.is_empty() || !self.has_tokens(now) { None } else { self.line.pop_front() }
     }
 
-    /// When the first connection may send; [`Time::NEVER`] if nobody waits.
+    /// When the first connection may send; [`Time::NEVER`] if none waits.
     pub fn ready_at(&self) -> Time {
         if self.line.is_empty() {
             return Time::NEVER;

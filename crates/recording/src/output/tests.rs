@@ -156,7 +156,7 @@ fn a_folder_that_another_run_has_removed_since_it_was_opened_is_not_locked() {
     assert!(Lock::make(&path).unwrap().is_some());
 }
 
-/// Whoever waits for a folder whose run saves nothing does not get the one that is removed.
+/// A run that waits for a folder whose run saves nothing does not get the one that is removed.
 #[test]
 fn folders_that_come_and_go_are_never_lost() {
     let parent = folder();

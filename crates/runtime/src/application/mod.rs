@@ -273,7 +273,7 @@ impl Application {
             match &mut self.kind {
                 Kind::Transfer(transfer) => transfer.start(&mut context),
                 Kind::Browser(browser) => browser.on_timer(&mut context),
-                // Nobody takes what it would write.
+                // There is no reader of what it would write.
                 Kind::Source(_) if self.aborted.is_some() => {}
                 Kind::Source(source) => source.on_timer(&mut context),
                 Kind::Machine(_) | Kind::Sessions(_) => {}

@@ -311,8 +311,8 @@ pub(crate) struct Group {
     #[serde(default = "one")]
     #[schemars(range(min = 1, max = 1000))]
     pub weight: u32,
-    /// Free-capacity assignment (FCA): slots that nobody has requested go round among the terminals
-    /// of all groups with it.
+    /// Free-capacity assignment (FCA): slots that no terminal has requested go round among the
+    /// terminals of all groups with it.
     #[serde(default)]
     pub fca: bool,
     /// Terminals send by random access while they have no slots. It requires `access` of the return

@@ -98,7 +98,7 @@ pub(super) fn flows(
     (flows, entries)
 }
 
-/// What a controller and a transport demand of each other.
+/// Demands of a controller and of a transport on each other.
 fn check_marks(
     flow: &document::Flow,
     (transport, controller): (&Transport, &Specification),

@@ -2,10 +2,10 @@
 //! waits, and whose turn it is.
 //!
 //! A connection has a bucket of its own if the side paces connections, and one that it shares if
-//! the side or the route has a rate. It sends as long as both have tokens and nobody waits for the
-//! shared one. Then it waits for its turn, in which it sends one packet. Its timers and the packets
-//! that arrive for it do not wait. Packets without data take tokens of the shared bucket only,
-//! because pacing is of data; but they wait behind data that does.
+//! the side or the route has a rate. It sends as long as both have tokens and no other end waits
+//! for the shared one. Then it waits for its turn, in which it sends one packet. Its timers and the
+//! packets that arrive for it do not wait. Packets without data take tokens of the shared bucket
+//! only, because pacing is of data; but they wait behind data that does.
 //!
 //! A meter measures how much of a shared rate is used. Controllers that need the measurement get it
 //! when their end may send.

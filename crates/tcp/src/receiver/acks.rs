@@ -96,7 +96,7 @@ impl Receiver {
     pub(crate) fn time_ack(&mut self, now: Time, config: &Config, path: Path, arrived: Arrived) {
         let Arrived { length, push, in_order, may_grow } = arrived;
         let (window, timer) = (self.last_window(), self.ack_at);
-        // Where nobody reads, the ACK of two segments would take window back.
+        // Where no application reads, the ACK of two segments would take window back.
         let free = self.offered_edge(config).saturating_sub(self.next);
         let Some(timing) = &mut self.timing else { return };
         if in_order {

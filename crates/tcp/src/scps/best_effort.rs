@@ -81,7 +81,7 @@ pub struct BestEffort {
 }
 
 impl BestEffort {
-    /// So many retransmissions, and the defaults of the receiver.
+    /// With this number of retransmissions, and the defaults of the receiver.
     pub fn new(retransmissions: u32) -> Self {
         let receive_timeout = Self::default_timeout();
         Self { retransmissions, receive_timeout, receive_threshold: None }

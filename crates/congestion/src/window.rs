@@ -104,6 +104,7 @@ impl Window {
 
     /// The bytes that count for growth out of `acked` newly acknowledged ones: min(N, L * SMSS),
     /// RFC 3465 section 2.1; with L = 1 it is RFC 5681 equation 2.
+    #[inline]
     pub fn counted(&self, acked: u64) -> u64 {
         let limit = if self.after_timeout { 1 } else { self.byte_counting };
         acked.min(limit * self.mss)
@@ -113,6 +114,7 @@ impl Window {
     ///
     /// Without the remainder `SMSS * SMSS / cwnd` is zero above SMSS^2 bytes, which on a GEO path
     /// is a mere 28 Mb/s, and the window freezes.
+    #[inline]
     pub fn grow_by_fraction(&mut self, numerator: u64) {
         self.after_timeout = false;
         // Less than a byte of a larger window is less than a byte of this one.

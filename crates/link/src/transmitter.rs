@@ -94,12 +94,14 @@ impl Serialiser {
     }
 
     /// The time that `bytes` take after an idle period.
+    #[inline]
     pub fn restart(&mut self, bytes: u32) -> Span {
         self.owed = 0;
         self.next(bytes)
     }
 
     /// The time that `bytes` take directly behind the packet before.
+    #[inline]
     pub fn next(&mut self, bytes: u32) -> Span {
         if self.cached.0 != bytes {
             let work = u64::from(bytes) * 8 * 1_000_000_000;

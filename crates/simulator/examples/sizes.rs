@@ -19,6 +19,8 @@ fn main() {
         "of it, the counters": size_of::<transport::Counters>(),
         "direction of a link": size_of::<link::Direction>(),
         "flow of a scenario": size_of::<scenario::model::Flow>(),
+        "its application": size_of::<runtime::Application>(),
+        "its record": size_of::<recording::FlowRecord>(),
     });
     println!("{sizes}");
 }

@@ -243,6 +243,7 @@ impl Connection {
 
     /// Why the connection failed: [`abort_cause`](Self::abort_cause) of one that had not yet
     /// delivered both streams with their FINs. A reset in TIME-WAIT takes nothing away (RFC 1337).
+    #[inline]
     pub fn failure(&self) -> Option<AbortCause> {
         let is_complete =
             self.halves.receiver.finished() && self.halves.sender.stream().fin_acknowledged();

@@ -64,6 +64,7 @@ impl RangeSet {
     }
 
     /// The ranges from the lowest to the highest.
+    #[inline]
     pub fn iter(&self) -> impl DoubleEndedIterator<Item = Range> {
         self.ranges.iter().copied()
     }

@@ -176,11 +176,13 @@ impl Core {
         self.episode.quota = self.controller.retransmission_quota();
     }
 
+    #[inline]
     pub(crate) fn restart_timer(&mut self, now: Time) {
         self.timers.deadline = now + self.rtt.rto() + self.controller.extra_rto();
         self.timers.persisting = false;
     }
 
+    #[inline]
     pub(crate) fn start_timer_if_stopped(&mut self, now: Time) {
         if self.timers.deadline == Time::NEVER || self.timers.persisting {
             self.restart_timer(now);
@@ -189,6 +191,7 @@ impl Core {
 
     /// Starts the persist timer if nothing is outstanding and the receiver's window holds the data
     /// back: the window is probed until it opens (RFC 9293 section 3.8.6.1).
+    #[inline]
     pub(crate) fn persist_if_stuck(&mut self, now: Time, config: &Config) {
         let stuck = self.held_by == HeldBy::AdvertisedWindow && self.stream.flight() == 0;
         if stuck && !self.timers.persisting {

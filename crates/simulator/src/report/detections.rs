@@ -1,10 +1,10 @@
 //! Changes of the path that senders detect, compared with those of the scenario.
 //!
 //! Decisions:
-//! - A change counts if it lies between the first and the last ACK of a connection. All others could
-//!   not be seen.
-//! - The first detection at or after a change and within `settle` of it is one of the change, unless
-//!   another change comes first. All other detections are false alarms.
+//! - A change counts if it lies between the first and the last ACK of a connection. All others
+//!   could not be seen.
+//! - The first detection at or after a change and within `settle` of it is one of the change,
+//!   unless another change comes first. All other detections are false alarms.
 
 use congestion::{Detection, Specification, Watched};
 use recording::{ExtraTable, extra_table};
@@ -13,7 +13,8 @@ use scenario::{Scenario, path_changes};
 use units::{Span, Time};
 
 extra_table! {
-    /// Detected changes of the path, one row for each flow with a detector: sums over its connections.
+    /// Detected changes of the path, one row for each flow with a detector: sums over its
+    /// connections.
     pub(super) Changes("path_changes") of Change {
         /// Name of the flow.
         flow: String,

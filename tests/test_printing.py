@@ -197,6 +197,25 @@ traffic = { download = "50kB" }
 """Two paths between two routers."""
 
 
+DETECTOR = """
+duration = "4s"
+
+[[link]]
+between = ["terminal", "gateway"]
+rate = "10Mbit/s"
+delay = "20ms"
+event = [{ at = "2s", delay = "50ms" }]
+
+[[flow]]
+from = "terminal"
+to = "gateway"
+controller = "leocc-live"
+path_hints = { source = "detector" }
+traffic = { bulk = "unlimited" }
+"""
+"""A sender that looks for changes of its path."""
+
+
 @pytest.fixture(scope="module")
 def everything(tmp_path_factory: pytest.TempPathFactory) -> bp.Recording:
     """A run over a path with a mechanism of each kind."""
@@ -220,6 +239,12 @@ def switch() -> bp.Recording:
 
 
 @pytest.fixture(scope="module")
+def detector() -> bp.Recording:
+    """A run with a detector of path changes."""
+    return bp.run(bp.Scenario.parse(DETECTOR)).recording
+
+
+@pytest.fixture(scope="module")
 def beam() -> bp.Recording:
     """A run with a beam."""
     return bp.run(bp.Scenario.parse(BEAM)).recording
@@ -237,6 +262,7 @@ def test_every_table_of_mechanisms_is_printed(
     beam: bp.Recording,
     tunnel: bp.Recording,
     switch: bp.Recording,
+    detector: bp.Recording,
     capsys: pytest.CaptureFixture[str],
 ) -> None:
     # A new table must stand in `TABLES`, and in one of the scenarios above.
@@ -246,9 +272,9 @@ def test_every_table_of_mechanisms_is_printed(
     terminals = {"beam_terminals"}
     assert set(TABLES) == _native.number_columns().keys() - {*FIXED, RUN} - pages - terminals
     of_beam = totals(beam) - terminals
-    others = totals(applications) | totals(tunnel) | totals(switch)
+    others = totals(applications) | totals(tunnel) | totals(switch) | totals(detector)
     assert totals(everything) | others | of_beam == set(TABLES)
-    for recording in (everything, applications, beam, tunnel, switch):
+    for recording in (everything, applications, beam, tunnel, switch, detector):
         print_on_path(recording)
         printed = [line.split() for line in capsys.readouterr().out.splitlines()]
         for name in totals(recording) - terminals:

@@ -25,6 +25,7 @@
 mod any;
 mod controller;
 mod controllers;
+mod detector;
 mod entry;
 mod events;
 mod hints;
@@ -40,6 +41,7 @@ mod window;
 
 pub use any::{AnyController, External};
 pub use controller::Controller;
+pub use detector::{Detection, DetectionLog, DetectionRule, Detector, Sign, Watched};
 pub use entry::{Entry, Listed, Repair, Status};
 pub use events::{
     Ack, Ecn, Feedback, Loss, LostSegment, Needs, PartialAck, PathChange, PathChangeKind,

@@ -2,6 +2,7 @@
 
 use crate::any::AnyController;
 use crate::controller::Controller as _;
+use crate::detector::{Detecting, DetectionLog, Detector};
 use crate::entry::Entry;
 use crate::hints::{Hinted, PathHints};
 use crate::link_share;
@@ -25,7 +26,14 @@ pub struct UnknownController {
 pub struct Specification {
     registered: &'static Registered,
     values: Values,
-    hints: Option<PathHints>,
+    hints: Option<Source>,
+}
+
+/// Where hints about the path come from.
+#[derive(Clone, Debug, PartialEq)]
+enum Source {
+    Announced(PathHints),
+    Detected(Detector, DetectionLog),
 }
 
 impl Specification {
@@ -106,7 +114,22 @@ impl Specification {
     /// The same controller in connections that get these hints about their path.
     #[must_use]
     pub fn hinted(&self, hints: PathHints) -> Self {
-        Self { hints: Some(hints), ..self.clone() }
+        Self { hints: Some(Source::Announced(hints)), ..self.clone() }
+    }
+
+    /// The same controller in connections that detect changes of their path.
+    #[must_use]
+    pub fn detecting(&self, detector: Detector) -> Self {
+        let log = DetectionLog::default();
+        Self { hints: Some(Source::Detected(detector, log)), ..self.clone() }
+    }
+
+    /// Detections of its connections, if they look for changes of their path.
+    pub fn detections(&self) -> Option<&DetectionLog> {
+        match self.hints.as_ref()? {
+            Source::Announced(_) => None,
+            Source::Detected(_, log) => Some(log),
+        }
     }
 
     /// A parameter that was set and has an effect only if the network marks data (ECN).
@@ -137,11 +160,13 @@ impl Specification {
     /// Gives `controller`, which takes the place of this one, the hints about the path, if it needs
     /// them.
     pub fn hint(&self, controller: AnyController) -> AnyController {
-        match &self.hints {
-            Some(hints) if controller.needs().path_changes => {
-                Hinted::around(controller, hints.clone())
+        let source = self.hints.as_ref().filter(|_| controller.needs().path_changes);
+        match source {
+            Some(Source::Announced(hints)) => Hinted::around(controller, hints.clone()),
+            Some(Source::Detected(detector, log)) => {
+                Detecting::around(controller, *detector, log.clone())
             }
-            _ => controller,
+            None => controller,
         }
     }
 }

@@ -21,16 +21,26 @@ pub(crate) fn describe(
     flow: &Flow,
     settings: &mut [Setting],
 ) {
-    let Some(hints) = path_hints(scenario, routes, flow, scenario.seed) else { return };
+    if flow.path_hints.is_none() {
+        return;
+    }
     let Some(setting) = settings.iter_mut().find(|one| one.name == "path_hints.source") else {
         return;
     };
-    let all = path_changes(scenario, routes, flow, scenario.seed).len();
-    let (announced, seed) = (hints.changes().len() / 2, scenario.seed);
-    setting.text += &format!(", hints about {announced} of {all} changes with seed {seed}");
-    if let Some(first) = hints.changes().first() {
-        let [now, at] = [first.now, first.at].map(|time| time.since(Time::ZERO));
-        setting.text += &format!(", the first at {now} about a change at {at}");
+    let all = path_changes(scenario, routes, flow, scenario.seed);
+    let since_start = |time: Time| time.since(Time::ZERO);
+    if let Some(hints) = path_hints(scenario, routes, flow, scenario.seed) {
+        let (announced, seed, all) = (hints.changes().len() / 2, scenario.seed, all.len());
+        setting.text += &format!(", hints about {announced} of {all} changes with seed {seed}");
+        if let Some(first) = hints.changes().first() {
+            let [now, at] = [first.now, first.at].map(since_start);
+            setting.text += &format!(", the first at {now} about a change at {at}");
+        }
+    } else {
+        setting.text += &format!(", to find {} changes with seed {}", all.len(), scenario.seed);
+        if let Some(first) = all.first() {
+            setting.text += &format!(", the first at {}", since_start(*first));
+        }
     }
     if !listens(flow) {
         setting.text += &format!(", which {} ignores", flow.controller.entry().name);
@@ -57,6 +67,9 @@ pub(crate) fn without_effect(scenario: &Scenario, routes: &Routes, flow: &Flow) 
     Some(match hints.source {
         HintSource::Schedule { threshold } => format!(
             "path_hints has no effect: the delay of no link on its path makes a step of {threshold} or more"
+        ),
+        HintSource::Detector { threshold, .. } => format!(
+            "each detection is a false alarm: the delay of no link on its path makes a step of {threshold} or more"
         ),
         HintSource::Clock { .. } => {
             "path_hints has no effect: the run ends before the first change of the clock".to_owned()

@@ -130,6 +130,7 @@ typedef s64 ktime_t;
 #define is_power_of_2(number) ((number) && !((number) & ((number) - 1)))
 #define ARRAY_SIZE(array) (sizeof(array) / sizeof((array)[0]))
 #define BIT(bit) (1UL << (bit))
+#define BITS_PER_TYPE(type) (8 * sizeof(type))
 #define ilog2(number) (63 - __builtin_clzll(number))
 
 static inline int fls64(u64 number)
@@ -234,7 +235,8 @@ enum {
 	INET_DIAG_BBRINFO = 16,
 };
 
-#define ICSK_CA_PRIV_SIZE (13 * sizeof(u64))
+/* As in the kernel of BBRv3, for which the module of LeoCC is made; Linux has 13. */
+#define ICSK_CA_PRIV_SIZE (18 * sizeof(u64))
 #define TCP_INFINITE_SSTHRESH 0x7fffffff
 #define TCP_INIT_CWND 10
 #define TCP_CONG_NON_RESTRICTED 1
@@ -245,8 +247,17 @@ enum {
 #define MAX_TCP_HEADER 320
 
 struct sk_buff;
-struct net;
 struct module;
+
+/* Settings of a namespace that controllers read. */
+struct net {
+	struct {
+		u8 sysctl_tcp_min_tso_segs;
+	} ipv4;
+};
+
+static const struct net shim_net __attribute__((unused)) = { .ipv4 = { 2 } };
+
 
 /* ECN is agreed on in every replay. */
 #define TCP_ECN_OK 1
@@ -392,6 +403,8 @@ struct tcp_congestion_ops {
 	void (*in_ack_event)(struct sock *sk, u32 flags);
 	void (*pkts_acked)(struct sock *sk, const struct ack_sample *sample);
 	u32 (*min_tso_segs)(struct sock *sk);
+	/* In the kernel of BBRv3. */
+	u32 (*tso_segs)(struct sock *sk, unsigned int mss_now);
 	/* Newer kernels give it the ACK, too; no module of that time reads it. */
 #ifdef SHIM_CONG_CONTROL_HAS_ACK
 	void (*cong_control)(struct sock *sk, u32 ack, int flag, const struct rate_sample *rs);
@@ -415,7 +428,7 @@ void tcp_enter_cwr(struct sock *sk);
 #define tcp_unregister_congestion_control(ops) ((void)(ops))
 #define tcp_sk(socket) ((struct tcp_sock *)(socket))
 #define inet_csk(socket) ((struct inet_connection_sock *)(socket))
-#define sock_net(socket) NULL
+#define sock_net(socket) (&shim_net)
 #define tcp_call_bpf(socket, ...) (-1)
 #define NET_INC_STATS(net, counter)
 #define NET_ADD_STATS(net, counter, number)

@@ -169,11 +169,13 @@ fn last_error() -> NotLoaded {
 #[derive(Clone, Copy, Debug)]
 pub struct Library {
     functions: Functions,
+    /// Its symbols; null for what is linked into this program.
+    symbols: *mut c_void,
 }
 
 impl Library {
     /// Those of `bpf/`.
-    pub const LINKED: Self = Self { functions: LINKED };
+    pub const LINKED: Self = Self { functions: LINKED, symbols: std::ptr::null_mut() };
 
     /// Those of a shared library that has `bpf/replay/replay.c` in it, for the rest of the process.
     ///
@@ -189,8 +191,26 @@ impl Library {
             if handle.is_null() {
                 return Err(last_error());
             }
-            Ok(Self { functions: Functions::of(handle)? })
+            Ok(Self { functions: Functions::of(handle)?, symbols: handle })
         }
+    }
+
+    /// Sets a number of 32 bits of a loaded library, such as a parameter of a module. Returns false
+    /// if the library has no such symbol.
+    pub fn set_number(&self, symbol: &str, value: u32) -> bool {
+        let Some(symbol) = CString::new(symbol).ok().filter(|_| !self.symbols.is_null()) else {
+            return false;
+        };
+        // SAFETY: the name ends with a zero, and the handle is that of a library that stays loaded.
+        // The caller names a variable of this size.
+        unsafe {
+            let variable = libc::dlsym(self.symbols, symbol.as_ptr()).cast::<u32>();
+            if variable.is_null() {
+                return false;
+            }
+            variable.write(value);
+        }
+        true
     }
 
     /// Returns true if there is a controller `name`.

@@ -7,6 +7,9 @@
 //! same rate samples and losses, in the order of the kernel's TCP and of the simulator's. After
 //! each ACK cwnd is compared in segments, and the pacing rate in thousandths.
 //!
+//! [`follow`] goes on where the two part: the definition sends, the C code gets the same ACKs, and
+//! the result is how often both are near each other.
+//!
 //! A random number of the definition is the kernel's one: both begin `ProbeBW` in the same phase.
 
 use std::cell::Cell;
@@ -63,10 +66,12 @@ pub fn paths(count: usize) -> impl Iterator<Item = Path> {
 
 /// Share by which pacing rates may differ.
 const RATE_TOLERANCE: f64 = 5e-3;
+/// Share by which windows and rates differ that are near each other.
+const NEAR: f64 = 1e-2;
 /// Segments of the initial window.
 const INITIAL: u64 = 10;
 /// Half of the RTT of the handshake, and time at which the connection begins.
-const START: u64 = 1_000_000;
+pub(crate) const START: u64 = 1_000_000;
 /// Segments sent after a missing one that show that it is lost.
 const OVERTAKING: u64 = 3;
 
@@ -129,7 +134,36 @@ struct Replay<'a> {
     expected: u64,
     next_send: u64,
     outcome: Outcome,
+    followed: Followed,
     index: usize,
+}
+
+/// Agreement of both over a whole connection.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Followed {
+    /// Acknowledgements.
+    pub acks: u64,
+    /// After how many of them the windows differ by at most 1 %, or by what the pair may differ.
+    pub near_windows: u64,
+    /// After how many of them the pacing rates differ by at most 1 %.
+    pub near_rates: u64,
+}
+
+impl std::ops::AddAssign for Followed {
+    fn add_assign(&mut self, other: Self) {
+        self.acks += other.acks;
+        self.near_windows += other.near_windows;
+        self.near_rates += other.near_rates;
+    }
+}
+
+/// Replays a whole connection. `None` when there is no such controller in C.
+pub fn follow(comparison: &Comparison, path: &Path) -> Option<Followed> {
+    let mut replay = Replay::new(comparison, *path)?;
+    while (replay.index as u64) < path.acks {
+        replay.step();
+    }
+    Some(replay.followed)
 }
 
 /// Replays a connection up to the first disagreement. `None` when there is no such controller in C.
@@ -186,6 +220,7 @@ impl<'a> Replay<'a> {
             expected: 0,
             next_send: START,
             outcome: Outcome::default(),
+            followed: Followed::default(),
             index: 0,
         })
     }
@@ -436,9 +471,14 @@ impl<'a> Replay<'a> {
         }
         let rate = self.definition.pacing_rate().unwrap_or(0.0);
         let paced = self.kernel.pacing();
-        if (rate / paced as f64 - 1.0).abs() > RATE_TOLERANCE {
+        let off_rate = (rate / paced as f64 - 1.0).abs();
+        if off_rate > RATE_TOLERANCE {
             self.disagree("pacing rate", rate, paced);
         }
+        let is_near = off <= self.comparison.bound || off as f64 <= NEAR * kernel as f64;
+        self.followed.acks += 1;
+        self.followed.near_windows += u64::from(is_near);
+        self.followed.near_rates += u64::from(off_rate <= NEAR);
     }
 
     fn disagree(&mut self, what: &'static str, defined: f64, in_c: u64) {

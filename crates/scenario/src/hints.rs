@@ -18,9 +18,12 @@ use crate::model::{Flow, HintSource, PathHints, Scenario, Way};
 use crate::routes::{Hop, Routes};
 use crate::switches::{PathMove, switch_moves};
 
-/// The hints to the sender of `flow` in a run with `seed`, if it has a source of them.
+/// The hints to the sender of `flow` in a run with `seed`, if its source knows them before it.
 pub fn path_hints(scenario: &Scenario, routes: &Routes, flow: &Flow, seed: u64) -> Option<Hints> {
     let hints = flow.path_hints.as_ref()?;
+    if matches!(hints.source, HintSource::Detector { .. }) {
+        return None;
+    }
     let mut random = stream(seed, Purpose::Hints, flow.from as u64);
     let mut announced = Vec::new();
     for change in path_changes(scenario, routes, flow, seed) {
@@ -48,7 +51,8 @@ fn believed(change: Time, drawn: f64, hints: &PathHints) -> Time {
     Time::ZERO + latest.saturating_sub(early + error)
 }
 
-/// The times at which the path of the sender of `flow` changes, as its source knows them.
+/// The times at which the path of the sender of `flow` changes: as its source knows them, or those
+/// that its detector should find.
 pub fn path_changes(scenario: &Scenario, routes: &Routes, flow: &Flow, seed: u64) -> Vec<Time> {
     let end = Time::ZERO + scenario.duration;
     match flow.path_hints.as_ref().map(|hints| hints.source) {
@@ -57,7 +61,7 @@ pub fn path_changes(scenario: &Scenario, routes: &Routes, flow: &Flow, seed: u64
             let all = std::iter::successors(Some(Time::ZERO + first), |at| Some(*at + period));
             all.take_while(|at| *at < end).collect()
         }
-        Some(HintSource::Schedule { threshold }) => {
+        Some(HintSource::Schedule { threshold } | HintSource::Detector { threshold, .. }) => {
             let ways = ways(flow);
             let steps = |way: &Way| steps_on(scenario, routes, *way, (threshold, seed));
             let mut changes: Vec<_> = ways.iter().flat_map(steps).collect();

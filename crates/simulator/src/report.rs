@@ -3,6 +3,7 @@
 mod ack_control;
 mod best_effort;
 mod delivery;
+mod detections;
 mod legs;
 mod loss_notices;
 mod path_mtu;
@@ -24,7 +25,7 @@ use crate::transports::{self, Connection};
 /// The tables that mechanisms add to recordings, in the simulator and on the testbed. A run has
 /// those of its mechanisms.
 pub fn tables() -> impl Iterator<Item = &'static TableDefinition> {
-    const OWN: [TableDefinition; 7] = [
+    const OWN: [TableDefinition; 9] = [
         legs::Proxies::DEFINITION,
         legs::Series::DEFINITION,
         delivery::Deliveries::DEFINITION,
@@ -32,6 +33,8 @@ pub fn tables() -> impl Iterator<Item = &'static TableDefinition> {
         ack_control::AckRatios::DEFINITION,
         loss_notices::Notices::DEFINITION,
         best_effort::Losses::DEFINITION,
+        detections::Changes::DEFINITION,
+        detections::Detections::DEFINITION,
     ];
     static TABLES: [&[TableDefinition]; 2] = [runtime::TABLES, &OWN];
     let of_beams = runtime::BEAM_TABLES.into_iter().flatten();
@@ -42,6 +45,8 @@ pub fn tables() -> impl Iterator<Item = &'static TableDefinition> {
 pub fn application_tables() -> impl Iterator<Item = &'static TableDefinition> {
     runtime::APPLICATION_TABLES.iter().copied().flatten()
 }
+
+pub(crate) use detections::tables as detection_tables;
 
 /// Rows of samples between two looks at the progress: some milliseconds.
 const ROWS_AT_A_TIME: usize = 1 << 15;

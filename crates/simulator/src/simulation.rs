@@ -15,7 +15,7 @@ use wire::feedback::Field;
 
 use crate::build;
 use crate::hosts::{Blueprint, Body, FlowConnections, Hosts, Part, Timer, has_rates};
-use crate::report::Recorder;
+use crate::report::{self, Recorder};
 use crate::signals::{Signals, has_signals};
 use crate::split::Found;
 use crate::transports::{Any, Carried, Connection, Content};
@@ -247,6 +247,8 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
         );
         recording.seed = self.seed;
         recording.tables.extend(runtime::trace_table(self.scenario, self.seed, &ports));
+        let senders = self.blueprints.iter().map(|legs| &legs[0].ends[0].controller);
+        recording.tables.extend(report::detection_tables(self.scenario, self.seed, senders));
         let beams = self.fabric.beam_reports(self.now);
         recording.tables.extend(runtime::beam_tables(self.scenario, self.now, &beams));
         debug_assert!(

@@ -269,6 +269,17 @@ TABLES: Mapping[str, tuple[Shown, ...]] = {
         number("probes sent", "sent_probes"),
         number("probes received", "received_probes"),
     ),
+    "path_changes": (
+        words("flow"),
+        words("rule"),
+        number("changes", "changes"),
+        number("detected", "detected"),
+        number("missed", "missed"),
+        number("false alarms", "false_alarms"),
+        number("mean delay ms", "mean_delay_ms", places=1),
+        number("max delay ms", "max_delay_ms", places=1),
+        number("mean error ms", "mean_error_ms", places=1),
+    ),
     "path_mtu": (
         *LEG,
         number("MSS B", "mss_bytes"),

@@ -43,6 +43,7 @@ TITLES = {
     "impairments": "Reordering and duplication",
     "mtu": "MTU",
     "tunnel": "Tunnels",
+    "path_changes": "Detected changes of the path",
     "path_mtu": "Path MTU discovery",
     "ack_control": "ACK congestion control",
     "loss_notices": "Explicit loss notices",

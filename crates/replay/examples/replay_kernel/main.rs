@@ -1,16 +1,19 @@
 //! Compares the kernel's own congestion controllers with those of this project, step by step.
 //!
 //!     cargo run -p replay --example replay_kernel -- [--source PATH] [--sequences N]
-//!         [--write PAGE] [--record FOLDER] [CONTROLLER...]
+//!         [--module FOLDER] [--write PAGE] [--record FOLDER] [CONTROLLER...]
 //!
 //! It compiles `net/ipv4/tcp_*.c` of a kernel's sources as a library of this machine, gives its
 //! controllers and those of `crates/congestion` the same random events, and prints where their
 //! windows part. `PATH` is a folder of sources or an archive as in Debian's package `linux-source`,
 //! by default the newest of `/usr/src`. What is unpacked and compiled stays in a folder for
-//! temporary files. `--write` replaces the table of a page. `--record` writes short sequences with
-//! the kernel's windows into a folder, a file for each controller, and prints no table: tests of
-//! `crates/congestion` play them. The exit status is 1 when a pair disagrees without a reason, or
-//! has a reason and agrees, and 2 when nothing could be compared.
+//! temporary files. With `--module` the controllers are those of a public module instead: all files
+//! of C in the folder, which need a kernel's sources too. They are followed over whole connections,
+//! and the table says how often both are near each other. `--write` replaces the table of a page.
+//! `--record` writes short sequences with the kernel's windows into a folder, a file for each
+//! controller, and prints no table: tests of `crates/congestion` play them. The exit status is 1
+//! when a pair disagrees without a reason, or has a reason and agrees, and 2 when nothing could be
+//! compared.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command")]
 
@@ -23,13 +26,14 @@ use std::process::ExitCode;
 use replay::Library;
 use replay::driver::{Disagreement, Outcome, record, replay};
 use replay::events::{marked_sequences, short_sequences};
-use replay::paced;
-use replay::pairs::{PAIRS, Pair};
+use replay::paced::{self, Followed};
+use replay::pairs::{MODULES, PAIRS, Pair};
 
 /// The command line.
 struct Arguments {
     source: Option<PathBuf>,
     sequences: usize,
+    module: Option<PathBuf>,
     page: Option<PathBuf>,
     records: Option<PathBuf>,
     controllers: Vec<String>,
@@ -40,6 +44,7 @@ impl Arguments {
         let mut read = Self {
             source: None,
             sequences: 300,
+            module: None,
             page: None,
             records: None,
             controllers: Vec::new(),
@@ -48,6 +53,7 @@ impl Arguments {
             let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
             match word.as_str() {
                 "--source" => read.source = Some(value()?.into()),
+                "--module" => read.module = Some(value()?.into()),
                 "--write" => read.page = Some(value()?.into()),
                 "--record" => read.records = Some(value()?.into()),
                 "--sequences" => {
@@ -63,7 +69,7 @@ impl Arguments {
                 _ => {
                     let names: Vec<_> = PAIRS.iter().map(|pair| pair.controller).collect();
                     return Err(format!(
-                        "{word} is neither an option (--source, --sequences, --write, --record) nor one of {}",
+                        "{word} is neither an option (--source, --module, --sequences, --write, --record) nor one of {}",
                         names.join(", ")
                     ));
                 }
@@ -71,6 +77,9 @@ impl Arguments {
         }
         if read.page.is_some() && !read.controllers.is_empty() {
             return Err("--write makes the whole table, and so takes no controllers".to_owned());
+        }
+        if read.module.is_some() && !(read.controllers.is_empty() && read.records.is_none()) {
+            return Err("--module takes neither --record nor controllers".to_owned());
         }
         Ok(read)
     }
@@ -113,6 +122,38 @@ impl Row {
     }
 }
 
+/// A pair with a public module over all paths.
+struct ModuleRow {
+    pair: &'static Pair,
+    paths: usize,
+    followed: Followed,
+}
+
+impl ModuleRow {
+    fn of(pair: &'static Pair, library: Library, count: usize) -> Result<Self, String> {
+        let missing = || format!("there is no {} in C, or none with its parameters", pair.kernel);
+        let comparison = pair.comparison(library).ok_or_else(missing)?;
+        let mut sum = Followed::default();
+        for path in paced::paths(count) {
+            sum += paced::follow(&comparison, &path).ok_or_else(missing)?;
+        }
+        Ok(Self { pair, paths: count, followed: sum })
+    }
+}
+
+/// Follows the controllers of a public module.
+fn follow(library: Library, arguments: &Arguments) -> Result<bool, String> {
+    // The kernel's own ones first, on which the module is built.
+    let pairs = PAIRS.iter().filter(|pair| pair.paced).chain(MODULES);
+    let rows = pairs.map(|pair| ModuleRow::of(pair, library, arguments.sequences));
+    let table = table::of_modules(&rows.collect::<Result<Vec<_>, _>>()?);
+    println!("{table}");
+    if let Some(page) = &arguments.page {
+        table::write(page, table::MODULES, &table)?;
+    }
+    Ok(true)
+}
+
 /// Characters of a sequence, and of a file.
 const LONGEST_SEQUENCE: usize = 4000;
 const LONGEST_RECORD: usize = 30_000;
@@ -145,8 +186,13 @@ fn write_record(pair: &Pair, library: Library, release: &str, folder: &Path) -> 
 fn run() -> Result<bool, String> {
     let arguments = Arguments::read(std::env::args().skip(1))?;
     let source = source::find(arguments.source.as_deref())?;
-    let library =
-        source::library(&source, |path| Library::load(path).map_err(|error| error.to_string()))?;
+    let module = arguments.module.as_deref();
+    let library = source::library(&source, module, |path| {
+        Library::load(path).map_err(|error| error.to_string())
+    })?;
+    if module.is_some() {
+        return follow(library, &arguments);
+    }
     if let Some(folder) = &arguments.records {
         for pair in PAIRS.iter().filter(|pair| pair.is_recorded() && arguments.chooses(pair)) {
             write_record(pair, library, &source.release, folder)?;
@@ -164,7 +210,7 @@ fn run() -> Result<bool, String> {
         eprintln!("{name} {parameters}: differs without a reason, or has a reason and agrees");
     }
     if let Some(page) = &arguments.page {
-        table::write(page, &table)?;
+        table::write(page, table::KERNEL, &table)?;
     }
     Ok(rows.iter().all(Row::is_as_stated))
 }

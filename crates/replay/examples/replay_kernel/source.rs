@@ -100,19 +100,21 @@ fn unpacked(archive: &Path) -> Result<PathBuf, String> {
     Ok(folder)
 }
 
-/// Compiles the controllers as a shared library, which `load` gets before it is deleted.
+/// Compiles the controllers, and those of a folder with a module, as a shared library, which `load`
+/// gets before it is deleted.
 pub(crate) fn library<T>(
     source: &Source,
+    module: Option<&Path>,
     load: impl Fn(&Path) -> Result<T, String>,
 ) -> Result<T, String> {
     let place = workplace().join(format!("made-{}", std::process::id()));
-    let loaded = compile(source, &place).and_then(|library| load(&library));
+    let loaded = compile(source, module, &place).and_then(|library| load(&library));
     // What is loaded stays, and what is left behind is a temporary file.
     let _ = fs::remove_dir_all(&place);
     loaded
 }
 
-fn compile(source: &Source, place: &Path) -> Result<PathBuf, String> {
+fn compile(source: &Source, module: Option<&Path>, place: &Path) -> Result<PathBuf, String> {
     let headers = place.join("headers");
     let failed = |error: std::io::Error| format!("{}: {error}", place.display());
     fs::create_dir_all(&headers).map_err(failed)?;
@@ -122,6 +124,9 @@ fn compile(source: &Source, place: &Path) -> Result<PathBuf, String> {
         .map(|name| source.folder.join(format!("net/ipv4/tcp_{name}.c")))
         .filter(|file| file.is_file())
         .collect();
+    if let Some(folder) = module {
+        files.extend(files_of(folder)?);
+    }
     files.push(source.folder.join("lib/win_minmax.c"));
     let minmax = source.folder.join("include/linux/win_minmax.h");
     make_headers(&headers, files.iter().chain([&minmax]))?;
@@ -147,6 +152,20 @@ fn compile(source: &Source, place: &Path) -> Result<PathBuf, String> {
         .arg(&library)
         .args(&files))?;
     Ok(library)
+}
+
+/// The C files of a module.
+fn files_of(folder: &Path) -> Result<Vec<PathBuf>, String> {
+    let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
+    let entries = fs::read_dir(folder).map_err(failed)?;
+    let files = entries.flatten().map(|entry| entry.path());
+    let mut files: Vec<_> =
+        files.filter(|file| file.extension().is_some_and(|extension| extension == "c")).collect();
+    files.sort();
+    if files.is_empty() {
+        return Err(format!("{} has no file of C", folder.display()));
+    }
+    Ok(files)
 }
 
 /// Empty files for what the sources include: the shim stands for all of it.

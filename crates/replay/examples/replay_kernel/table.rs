@@ -1,12 +1,15 @@
-//! The table of `docs/kernel-replay.md`.
+//! The tables of `docs/kernel-replay.md`.
 
 use std::fmt::Write as _;
 use std::path::Path;
 
-use crate::Row;
+use crate::{ModuleRow, Row};
 
-const BEGIN: &str = "<!-- replay_kernel: begin -->\n";
-const END: &str = "<!-- replay_kernel: end -->";
+/// The lines around a table of a page.
+pub(crate) type Lines = [&'static str; 2];
+pub(crate) const KERNEL: Lines = ["<!-- replay_kernel: begin -->\n", "<!-- replay_kernel: end -->"];
+pub(crate) const MODULES: Lines =
+    ["<!-- replay_kernel modules: begin -->\n", "<!-- replay_kernel modules: end -->"];
 
 /// The rows as Markdown, with the release of the sources.
 pub(crate) fn markdown(release: &str, rows: &[Row]) -> String {
@@ -37,16 +40,40 @@ pub(crate) fn markdown(release: &str, rows: &[Row]) -> String {
     table
 }
 
-/// Replaces the table of a page.
-pub(crate) fn write(page: &Path, table: &str) -> Result<(), String> {
+/// The rows of public modules as Markdown.
+pub(crate) fn of_modules(rows: &[ModuleRow]) -> String {
+    let mut table =
+        "| controller | module | paths | ACKs | cwnd within 1 % or two segments (% of ACKs) | \
+                     pacing rate within 1 % (% of ACKs) |\n|---|---|---|---|---|---|\n"
+            .to_owned();
+    for ModuleRow { pair, paths, followed } in rows {
+        let share = |near: u64| 100.0 * near as f64 / followed.acks.max(1) as f64;
+        let name = [pair.controller, &pair.parameters()].join(" ");
+        let numbers = pair.numbers.iter().map(|(name, value)| format!(" {name}={value}"));
+        let _ = writeln!(
+            table,
+            "| `{}` | `{}{}` | {paths} | {} | {:.2} | {:.2} |",
+            name.trim(),
+            pair.kernel,
+            numbers.collect::<String>(),
+            followed.acks,
+            share(followed.near_windows),
+            share(followed.near_rates)
+        );
+    }
+    table
+}
+
+/// Replaces the table of a page between two lines.
+pub(crate) fn write(page: &Path, [begin, end]: Lines, table: &str) -> Result<(), String> {
     let failed = |error: std::io::Error| format!("{}: {error}", page.display());
     let text = std::fs::read_to_string(page).map_err(failed)?;
-    let parts = text.split_once(BEGIN).and_then(|(before, rest)| {
-        let (_, after) = rest.split_once(END)?;
+    let parts = text.split_once(begin).and_then(|(before, rest)| {
+        let (_, after) = rest.split_once(end)?;
         Some((before, after))
     });
     let Some((before, after)) = parts else {
-        return Err(format!("{}: no lines {} and {END}", page.display(), BEGIN.trim_end()));
+        return Err(format!("{}: no lines {} and {end}", page.display(), begin.trim_end()));
     };
-    std::fs::write(page, format!("{before}{BEGIN}{table}{END}{after}")).map_err(failed)
+    std::fs::write(page, format!("{before}{begin}{table}{end}{after}")).map_err(failed)
 }

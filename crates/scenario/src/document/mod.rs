@@ -33,7 +33,7 @@ pub(crate) use beam::{
     Return as BeamReturn, Scheduler, SchemeName,
 };
 pub(crate) use channel::{Attenuation, Awgn, Channel, CodeName, Modem, Signal};
-pub(crate) use hints::{HintSource, PathHints};
+pub(crate) use hints::{DetectionRule, HintSource, PathHints};
 pub(crate) use hosts::{HostName, Hosts};
 pub(crate) use impairments::{
     Around, Distribution as JitterDistribution, DistributionName, Jitter,

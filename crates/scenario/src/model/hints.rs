@@ -1,5 +1,6 @@
 //! Hints that the path of a flow changes.
 
+use congestion::{DetectionRule, Detector};
 use units::Span;
 
 /// Hints to the sender of a flow.
@@ -34,18 +35,34 @@ pub enum HintSource {
         /// Time between two changes.
         period: Span,
     },
+    /// The sender's own measurements.
+    Detector {
+        /// Its rule.
+        detector: Detector,
+        /// As of a schedule, for the changes that detections are compared with.
+        threshold: Span,
+    },
 }
 
-impl HintSource {
-    /// Keys that only some sources have.
-    const OWN: [&'static str; 3] = ["threshold", "period", "offset"];
+/// Keys that only some sources have.
+const ANNOUNCED: &[&str] = &["lead", "late", "early", "error", "missed"];
+const SCHEDULE: &[&str] = &["threshold"];
+const CLOCK: &[&str] = &["period", "offset"];
+const DETECTOR: &[&str] = &["rule", "settle", "threshold"];
+const GAP: &[&str] = &["gap"];
+const STEP: &[&str] = &["step", "window"];
 
+impl HintSource {
     /// Returns true if hints of this source depend on a key of their table.
     pub fn takes(&self, key: &str) -> bool {
-        let own: &[&str] = match self {
-            Self::Schedule { .. } => &Self::OWN[..1],
-            Self::Clock { .. } => &Self::OWN[1..],
+        let own = match self {
+            Self::Schedule { .. } => [ANNOUNCED, SCHEDULE],
+            Self::Clock { .. } => [ANNOUNCED, CLOCK],
+            Self::Detector { detector, .. } => match detector.rule {
+                DetectionRule::Gap { .. } => [DETECTOR, GAP],
+                DetectionRule::Step { .. } => [DETECTOR, STEP],
+            },
         };
-        own.contains(&key) || !Self::OWN.contains(&key)
+        key == "source" || own.into_iter().flatten().any(|one| *one == key)
     }
 }

@@ -1,6 +1,6 @@
 //! Hints that the path of a flow changes.
 
-use congestion::Specification;
+use congestion::{DetectionRule, Detector, Needs, Specification};
 use language::error::Problem;
 use language::path::Path;
 use language::tree::{Tree, Value};
@@ -30,6 +30,10 @@ pub(super) fn of_flow(
         }
         document::HintSource::Schedule => HintSource::Schedule { threshold: written.threshold },
         document::HintSource::Clock => clock(document, written, &path, problems)?,
+        document::HintSource::Detector => {
+            problems.extend(unseen(transport, &path));
+            detector(written)
+        }
     };
     problems.extend(without_effect(tree, &path, |key| source.takes(key)));
     problems.extend(unheard(transport, controller, &path));
@@ -68,6 +72,23 @@ fn unheard(transport: &Transport, controller: &Specification, path: &Path) -> Op
         return None;
     };
     Some(Problem::new(path.clone(), "no hints", "some").because(reason))
+}
+
+/// The transport shows a detector no ACKs.
+fn unseen(transport: &Transport, path: &Path) -> Option<Problem> {
+    let detector = Needs { feedback: true, ..Needs::default() };
+    let missing = matches!(transport, Transport::Stp(_)).then(|| stp::missing(&detector))??;
+    let problem = Problem::new(path.key("source"), "a source without measurements", "\"detector\"");
+    Some(problem.because(format!("STP lacks {missing}")))
+}
+
+fn detector(written: &document::PathHints) -> HintSource {
+    let document::PathHints { gap, step, window, settle, threshold, .. } = *written;
+    let rule = match written.rule {
+        document::DetectionRule::Gap => DetectionRule::Gap { above: gap },
+        document::DetectionRule::Step => DetectionRule::Step { size: step, window },
+    };
+    HintSource::Detector { detector: Detector { rule, settle }, threshold }
 }
 
 fn clock(

@@ -177,6 +177,19 @@ fn what_has_no_effect_is_refused() {
             "epoch = \"noon\"",
             "epoch: expected a date and time with its zone",
         ),
+        (r#"{ source = "detector", lead = "1s" }"#, "", "", "path_hints.lead: expected no `lead`"),
+        (r#"{ source = "detector", missed = 0.1 }"#, "", "", "expected no `missed`"),
+        (r#"{ source = "detector", window = "1s" }"#, "", "", "expected no `window`"),
+        (r#"{ source = "detector", rule = "step", gap = "1s" }"#, "", "", "expected no `gap`"),
+        (r#"{ source = "detector", rule = "stp" }"#, "", "", "did you mean \"step\"?"),
+        (r#"{ source = "schedule", rule = "gap" }"#, "", "", "expected no `rule`"),
+        (r#"{ source = "detector", gap = "0s" }"#, "", "", "path_hints.gap"),
+        (
+            r#"{ source = "detector" }"#,
+            "controller = \"cubic\"",
+            "transport = { protocol = \"stp\" }\ncontroller = \"satcp\"",
+            "STP lacks an event for each ACK",
+        ),
         (r#"{ source = "clok" }"#, "", "", "did you mean \"clock\"?"),
     ] {
         let found = problem(hints, from, to);
@@ -211,4 +224,13 @@ fn explain_shows_the_hints_and_those_that_change_nothing() {
     let expected =
         "path_hints has no effect: the delay of no link on its path makes a step of 1s or more";
     assert_eq!(warnings, [expected]);
+}
+
+#[test]
+fn explain_shows_the_changes_that_a_detector_has_to_find() {
+    let (warnings, source) = explained(r#"{ source = "detector" }"#, "satcp");
+    assert_eq!(warnings, [""; 0]);
+    assert_eq!(source, "detector, to find 4 changes with seed 1, the first at 12s");
+    let (warnings, _) = explained(r#"{ source = "detector" }"#, "cubic");
+    assert_eq!(warnings, ["path_hints has no effect: the controller cubic ignores hints"]);
 }

@@ -1,6 +1,6 @@
 //! Hints that the path changes, from the scenario to the window.
 
-use recording::Recording;
+use recording::{Recording, Values};
 use scenario::{path_changes, routes};
 
 use crate::{parse, run, run_with_seed};
@@ -147,4 +147,76 @@ traffic = {{ bulk = "unlimited" }}
         let found = path_changes(&scenario, &routes(&scenario), &scenario.flows[0], 1);
         assert_eq!(found.len(), expected, "{proxy}");
     }
+}
+
+/// A cell of the first row of a table.
+fn number(recording: &Recording, table: &str, column: &str) -> f64 {
+    let table = recording.tables.iter().find(|one| one.name() == table).unwrap();
+    match &table.columns().iter().find(|one| one.name == column).unwrap().values {
+        Values::F64(numbers) => numbers[0],
+        Values::U64(counts) => counts[0] as f64,
+        _ => panic!("{column} is a number"),
+    }
+}
+
+const GAP: &str = r#"{ source = "detector" }"#;
+const STEP: &str = r#"{ source = "detector", rule = "step" }"#;
+
+/// Answers to requests each 20 ms, so that ACKs come evenly, over a path without losses whose delay
+/// rises by 100 ms each way, and falls.
+fn even(hints: &str) -> String {
+    let text = text(r#""satcp""#, hints, "tcp").replace("per = 1e-3", "per = 0.0");
+    let text = text.replace("\"35ms\"", "\"120ms\"");
+    text.replace("{ bulk = \"unlimited\" }", "{ messages = { interval = \"20ms\" } }")
+}
+
+/// Changes at 12 and 27 s: the delay rises by 100 ms each way, and falls. A fall leaves no gap.
+#[test]
+fn a_detector_finds_the_changes_that_its_rule_can_see() {
+    let counts = |recording: &Recording| {
+        ["changes", "detected", "missed", "false_alarms"]
+            .map(|column| number(recording, "path_changes", column))
+    };
+    let gap = run(&even(GAP));
+    assert_eq!(counts(&gap), [2.0, 1.0, 1.0, 0.0]);
+    // ACKs that were on their way arrive until 20 ms after the change, and the next ones 100 ms
+    // later.
+    let delay = number(&gap, "path_changes", "mean_delay_ms");
+    assert!((100.0..140.0).contains(&delay), "{delay}");
+    assert_eq!(number(&gap, "path_changes_series", "change_s"), 12.0);
+    let step = run(&even(STEP));
+    assert_eq!(counts(&step), [2.0, 2.0, 0.0, 0.0]);
+}
+
+#[test]
+fn every_controller_that_acts_on_hints_runs_otherwise_with_a_detector() {
+    for protocol in ["tcp", "quic"] {
+        for (controller, margin) in [
+            ("satcp", "duration = 10"),
+            ("starquic", "margin = 5"),
+            ("leocc", ""),
+            ("leocc-live", ""),
+        ] {
+            let controller = format!("{{ name = \"{controller}\", {margin} }}");
+            let [with, without] =
+                [STEP, NONE].map(|hints| counts(&run(&text(&controller, hints, protocol))));
+            assert_ne!(with, without, "{controller} over {protocol}");
+        }
+    }
+}
+
+#[test]
+fn each_copy_of_a_flow_has_its_own_detections() {
+    let text = text(r#""leocc""#, STEP, "tcp").replace("controller =", "count = 2\ncontroller =");
+    let recording = run(&text);
+    let table = recording.tables.iter().find(|one| one.name() == "path_changes").unwrap();
+    let Values::U64(changes) = &table.columns()[2].values else { panic!("a count") };
+    assert_eq!(changes.to_vec(), [2, 2]);
+}
+
+#[test]
+fn a_controller_that_ignores_hints_has_no_detector() {
+    let recording = run(&text(r#""cubic""#, GAP, "tcp"));
+    assert!(recording.tables.iter().all(|one| one.name() != "path_changes_series"));
+    assert_eq!(counts(&recording), counts(&run(&text(r#""cubic""#, NONE, "tcp"))));
 }

@@ -1,10 +1,10 @@
 //! Drives a controller with the events of a QUIC sender (RFC 9002): packets that are sent,
 //! acknowledged and lost.
 //!
-//! They become the events of a TCP sender with selective acknowledgements, in the words of RFC 9002:
-//! an ACK outside of recovery is `on_ack`; a loss of data that was sent after the last reduction
-//! begins a recovery (section 7.3.2), which an ACK for younger data ends; persistent congestion
-//! (section 7.6) is a timeout. Probe timeouts do not reach controllers, as in RFC 9002.
+//! They become the events of a TCP sender with selective acknowledgements, in the words of RFC
+//! 9002: an ACK outside of recovery is `on_ack`; a loss of data that was sent after the last
+//! reduction begins a recovery (section 7.3.2), which an ACK for younger data ends; persistent
+//! congestion (section 7.6) is a timeout. Probe timeouts do not reach controllers, as in RFC 9002.
 //!
 //! There are no samples of the delivery rate and no list of lost packets. Both are made here, from
 //! `flight` and [`Delivery`].
@@ -287,8 +287,8 @@ impl Driver {
         }
     }
 
-    /// All acknowledgements of an ACK are known. `in_flight` bytes are left, and `app_limited` is true
-    /// if the application does not fill the window.
+    /// All acknowledgements of an ACK are known. `in_flight` bytes are left, and `app_limited` is
+    /// true if the application does not fill the window.
     pub fn on_end_acks(&mut self, now: Time, in_flight: u64, app_limited: bool) {
         // Packets without data alone say nothing.
         let Some(before) = self.batch.acknowledged_before else { return };

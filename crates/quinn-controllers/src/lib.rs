@@ -14,8 +14,8 @@
 //! `quinn::TransportConfig` is the same type. The README lists what quinn does not report, and what
 //! follows from it for each controller; [`carriage()`] says it of one.
 //!
-//! - [`Factory`] makes an [`Adapter`] for each path of a connection, or a [`Driver`] for senders that
-//!   are not quinn
+//! - [`Factory`] makes an [`Adapter`] for each path of a connection, or a [`Driver`] for senders
+//!   that are not quinn
 //! - `flight` follows what is in the network, because quinn reports lost bytes and not lost packets
 //! - [`carriage()`] compares what a controller needs with what quinn reports
 

@@ -43,6 +43,7 @@ TITLES = {
     "impairments": "Reordering and duplication",
     "mtu": "MTU",
     "tunnel": "Tunnels",
+    "tunnel_end": "Outer connections of tunnels",
     "path_mtu": "Path MTU discovery",
     "ack_control": "ACK congestion control",
     "loss_notices": "Explicit loss notices",

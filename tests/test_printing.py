@@ -159,6 +159,13 @@ to = "client"
 controller = "cubic"
 tunnel = "wireguard"
 traffic = { download = "50kB" }
+
+[[flow]]
+from = "server"
+to = "client"
+controller = "cubic"
+tunnel = { name = "masque", controller = "bbr" }
+traffic = { download = "50kB" }
 """
 
 

@@ -116,3 +116,53 @@ def test_the_table_of_the_page_is_what_the_example_gives() -> None:
         sets.append("flow.0.traffic={ download = '5MB' }")
         [flow] = run(Scenario.load(EXAMPLE, sets)).recording.flows
         assert f"{flow.completion_s:.2f}" == download
+
+
+OUTER = re.compile(
+    r"^\| (none|`[a-z0-9]+`)(, capsules)? \| ([0-9.]+) \| ([0-9]+) \| ([0-9.]+) \| ([0-9]+) \|$",
+    re.MULTILINE,
+)
+LOSSES = "link.2.forward.channel={ per = 1e-3 }"
+
+
+def test_the_table_of_outer_controllers_is_what_the_example_gives() -> None:
+    rows = OUTER.findall((EXAMPLE.parents[1] / "docs/tunnels.md").read_text())
+    assert len(rows) == 6
+    for name, capsules, *cells in rows:
+        keys = "" if name == "none" else f", controller = '{name.strip('`')}'"
+        keys += ", capsules = true" if capsules else ""
+        sets = [
+            "duration=300s",
+            "node.0.proxy=none",
+            "node.1.proxy=none",
+            f"flow.0.tunnel={{ name = 'masque', established = true{keys} }}",
+            "flow.0.traffic={ download = '20MB' }",
+        ]
+        assert [
+            cell for losses in ([], [LOSSES]) for cell in outer_cells([*sets, *losses])
+        ] == cells
+
+
+def outer_cells(sets: list[str]) -> list[str]:
+    """Completion time, and the longest queue at the end that sends, in kilobytes."""
+    recording = run(Scenario.load(EXAMPLE, sets)).recording
+    queue = 0
+    if "tunnel_end" in recording.names:
+        queue = max(recording.table("tunnel_end")["max_queue_bytes"])
+    return [f"{recording.flows[0].completion_s:.2f}", f"{queue / 1e3:.0f}"]
+
+
+@pytest.mark.parametrize(
+    ("keys", "expected"),
+    [
+        ("controller = 'cubik'", '"cubic"'),
+        ("max_window = '90kB'", "a `controller` too"),
+        ("controller = 'cubic', max_window = '2500B'", "at least 2944B"),
+    ],
+)
+def test_an_outer_connection_that_is_not_possible_is_refused(
+    bentpipe: Bentpipe, keys: str, expected: str
+) -> None:
+    done = bentpipe("run", EXAMPLE, "--set", f"flow.0.tunnel={{ name = 'masque', {keys} }}")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert expected in done.stderr

@@ -281,6 +281,12 @@ class TunnelOfFlow:
     """Round trips of its set-up."""
     set_up_ms: float
     """Duration of its set-up without queues and losses; zero if it exists."""
+    controller: str | None
+    """Congestion controller of its outer connection, if that has one."""
+    window_bps: float | None
+    """Payload of outer packets that its largest window lets through without a queue."""
+    capsules: bool
+    """True if lost packets of its outer connection are retransmitted, and all come out in order."""
     hidden_from: list[str]
     """Mechanisms between its ends that see one flow, and no TCP."""
 

@@ -2,7 +2,7 @@
 
 use serde::Serialize;
 
-use super::text::milliseconds;
+use super::text::{milliseconds, rate as rate_text};
 use super::warnings::WarningKind as Kind;
 use scenario::model::{Aqm, Flow, Link, Node, Scenario, Tunnel};
 use scenario::{Hop, Routes};
@@ -28,6 +28,13 @@ pub struct TunnelExplanation {
     pub round_trips: usize,
     /// Duration of its set-up without queues and losses, in milliseconds. Zero if it exists.
     pub set_up_ms: f64,
+    /// Congestion controller of its outer connection, if that has one.
+    pub controller: Option<&'static str>,
+    /// Largest payload of outer packets per second that the largest window of the outer connection
+    /// lets through, in bits; if it has one.
+    pub window_bps: Option<f64>,
+    /// True if lost packets of its outer connection are retransmitted, and all come out in order.
+    pub capsules: bool,
     /// Mechanisms between its ends that see one flow, and no TCP.
     pub hidden_from: Vec<String>,
 }
@@ -48,6 +55,9 @@ pub(crate) fn explain(
     let trips = if established { 0 } else { round_trips };
     let length = u16::try_from(packet).unwrap_or(u16::MAX);
     let name = |node: usize| scenario.nodes[node].name.clone();
+    let trip_ms = round_trip_ms(scenario, routes, tunnel);
+    let outer = tunnel.outer.as_ref();
+    let window = outer.and_then(|outer| outer.max_window).filter(|_| trip_ms > 0.0);
     Some(TunnelExplanation {
         protocol: settings.name(),
         from: name(from),
@@ -57,7 +67,10 @@ pub(crate) fn explain(
         outer_bytes: tunnel.outer(scenario.ip, length).into(),
         established,
         round_trips,
-        set_up_ms: trips as f64 * round_trip_ms(scenario, routes, tunnel),
+        set_up_ms: trips as f64 * trip_ms,
+        controller: outer.map(|outer| outer.controller.entry().name),
+        window_bps: window.map(|bytes| 8e3 * bytes.get() as f64 / trip_ms),
+        capsules: outer.is_some_and(|outer| outer.capsules),
         hidden_from: hidden_from(scenario, routes, flow),
     })
 }
@@ -135,6 +148,9 @@ pub(crate) fn rows(explained: &TunnelExplanation) -> Vec<Vec<String>> {
         established,
         round_trips,
         set_up_ms,
+        controller,
+        window_bps,
+        capsules,
         hidden_from,
     } = explained;
     let trips = if *round_trips == 1 { "round trip" } else { "round trips" };
@@ -147,6 +163,17 @@ pub(crate) fn rows(explained: &TunnelExplanation) -> Vec<Vec<String>> {
          {mtu_bytes}B fit; {set_up}"
     );
     let mut rows = vec![vec!["tunnel".to_owned(), text]];
+    if let Some(controller) = controller {
+        let losses = match capsules {
+            true => "lost packets are retransmitted, and all come out in order",
+            false => "lost packets are lost",
+        };
+        let limit = window_bps.map_or_else(String::new, |rate| {
+            format!("; its window lets at most {} through without a queue", rate_text(rate))
+        });
+        let text = format!("{controller} limits the outer connection; {losses}{limit}");
+        rows.push(vec!["outer".to_owned(), text]);
+    }
     if !hidden_from.is_empty() {
         rows.push(vec!["hidden from".to_owned(), hidden_from.join(", ")]);
     }

@@ -56,6 +56,9 @@ pub enum Counted {
     Gate(u16),
     /// At both ends of a tunnel, by its number in the scenario.
     Tunnel(u16),
+    /// At an end of the outer connection of a tunnel: twice the number of the tunnel, and one more
+    /// for its second end.
+    TunnelEnd(u16),
     /// At the start of a path of a switch, by its number among all paths of all switches.
     Path(u16),
 }
@@ -79,6 +82,8 @@ numbers! {
     gate: Gate,
     /// Number of the tunnel, if it is one.
     tunnel: Tunnel,
+    /// Number of the end of a tunnel, if it is one.
+    tunnel_end: TunnelEnd,
     /// Number of the path, if it is one.
     path: Path,
 }

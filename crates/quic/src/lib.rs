@@ -43,7 +43,7 @@ pub use connection::{Connection, Datagram, reason};
 pub use key_log::KeyLogWriter;
 pub use logs::{LogError, Logs};
 pub use maker::Maker;
-pub use quinn_controllers::{Carriage, carriage};
+pub use quinn_controllers::{Carriage, Driver, Factory, carriage};
 pub use quinn_proto::ConnectionError;
 pub use statistics::Statistics;
 pub use trace::{Sink, Traces};

@@ -9,6 +9,7 @@ use transport::SavedPath;
 
 use crate::adapter::Adapter;
 use crate::carriage::{Carriage, Unsuitable, carriage};
+use crate::driver::Driver;
 
 /// Datagrams of the initial window (RFC 9002 section 7.2).
 const INITIAL_DATAGRAMS: u64 = 10;
@@ -85,11 +86,6 @@ impl Factory {
         self
     }
 
-    /// The saved window to start with.
-    pub(crate) fn resumed(&self) -> Option<SavedPath> {
-        self.resumed
-    }
-
     /// The instant that controllers see as time zero. The default is the start of each path.
     /// Controllers that draw random numbers derive them from the time, so a simulation sets it.
     #[must_use]
@@ -98,8 +94,9 @@ impl Factory {
         self
     }
 
-    /// The controller of a path that starts now.
-    pub(crate) fn adapter(self: Arc<Self>, now: Instant, mtu: u16) -> Adapter {
+    /// The controller of a path that starts now, for a sender without quinn. `mtu` is the longest
+    /// payload of UDP, in bytes.
+    pub fn driver(&self, mtu: u16) -> Driver {
         let mss = u64::from(mtu);
         let standard = (INITIAL_DATAGRAMS * mss).min(INITIAL_BYTES.max(2 * mss));
         let settings = Settings {
@@ -109,10 +106,13 @@ impl Factory {
             // RFC 9002 section 7.3.1 counts all bytes that an ACK acknowledges.
             byte_counting: u32::MAX,
         };
-        let controller = self.specification.build(&settings);
-        let epoch = self.epoch.unwrap_or(now);
-        let advertised = self.advertised;
-        Adapter::new(self, controller, epoch, advertised)
+        Driver::new(self.specification.build(&settings), self.advertised, self.resumed)
+    }
+
+    /// The same for quinn.
+    pub(crate) fn adapter(self: Arc<Self>, now: Instant, mtu: u16) -> Adapter {
+        let (driver, epoch) = (self.driver(mtu), self.epoch.unwrap_or(now));
+        Adapter::new(self, driver, epoch)
     }
 }
 

@@ -14,7 +14,8 @@
 //! `quinn::TransportConfig` is the same type. The README lists what quinn does not report, and what
 //! follows from it for each controller; [`carriage()`] says it of one.
 //!
-//! - [`Factory`] makes an [`Adapter`] for each path of a connection
+//! - [`Factory`] makes an [`Adapter`] for each path of a connection, or a [`Driver`] for senders
+//!   that are not quinn
 //! - `flight` follows what is in the network, because quinn reports lost bytes and not lost packets
 //! - [`carriage()`] compares what a controller needs with what quinn reports
 
@@ -24,11 +25,13 @@
 
 mod adapter;
 mod carriage;
+mod driver;
 mod factory;
 mod flight;
 
 pub use adapter::Adapter;
 pub use carriage::{Approximation, Carriage, Missing, Unsuitable, carriage};
+pub use driver::Driver;
 pub use factory::Factory;
 pub use transport::SavedPath;
 pub use units::{Bytes, SizeLimit, Span};

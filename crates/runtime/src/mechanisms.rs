@@ -16,6 +16,7 @@ mod shaper;
 mod switch;
 mod trace;
 mod tunnel;
+mod tunnel_end;
 
 use network::{Counted, NodeReport, PortReport};
 use recording::{ExtraTable, Rows, TableDefinition};
@@ -118,6 +119,7 @@ mechanisms!(
     compression,
     mtu,
     tunnel,
+    tunnel_end,
     switch,
     impairments,
     shaper,

@@ -22,6 +22,8 @@
 //!   hot path that had one caller before are `inline(always)`, or all networks would pay 5 % more
 //!   instructions.
 
+mod whole;
+
 use std::net::IpAddr;
 
 use link::Priority;
@@ -32,7 +34,6 @@ use network::{
 };
 use scenario::Scenario;
 use units::Time;
-use wire::IpVersion;
 use wire::feedback::Field;
 
 use crate::mechanisms::compression::{self, OnLink, Receiver};
@@ -42,10 +43,11 @@ use crate::mechanisms::mtu::{self, Gates};
 use crate::stops::{links, stops};
 use crate::switches::{self, Probe, Switches, Via};
 use crate::topology::number;
-use crate::tunnels::{self, Inner, Outgoing, SetUpMessage, Tunnels};
+use crate::tunnels::{self, Frames, Inner, Outgoing, SetUpMessage, Tunnels};
+use whole::{Whole, message};
 
 /// A packet's content with its destination, on its way to the next middlebox.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Passing<B> {
     content: Content<B>,
     pub(crate) to: NodeId,
@@ -58,6 +60,8 @@ pub struct Passing<B> {
     pub(crate) via: Option<Via>,
     /// The packet outside the tunnel that it is in.
     pub(crate) inner: Option<Inner>,
+    /// Frames of the outer connection of a tunnel that has congestion control.
+    pub(crate) frames: Option<Box<Frames>>,
 }
 
 /// Content of a packet on its way.
@@ -68,6 +72,8 @@ enum Content<B> {
     Feedback(u16, Feedback),
     /// For the other end of a tunnel.
     SetUp(SetUpMessage, u16),
+    /// For the other end of the outer connection of a tunnel: frames alone, with its length.
+    Frames(u16, u16),
     /// For the other router of a switch, with its length.
     Probe(Probe, u16),
 }
@@ -80,12 +86,18 @@ impl<B> Passing<B> {
 
     fn of(content: Content<B>, from: NodeId, to: NodeId) -> Self {
         let field = Field::default();
-        Self { content, to, from, field, compressed: None, via: None, inner: None }
+        Self { content, to, from, field, compressed: None, via: None, inner: None, frames: None }
     }
 
     /// A message of the set-up of a tunnel, with its length as an IP packet.
     pub(crate) fn of_set_up(message: SetUpMessage, bytes: u16, from: NodeId, to: NodeId) -> Self {
         Self::of(Content::SetUp(message, bytes), from, to)
+    }
+
+    /// A packet of the outer connection of a tunnel without content, with its length as an IP
+    /// packet.
+    pub(crate) fn of_tunnel(tunnel: u16, bytes: u16, from: NodeId, to: NodeId) -> Self {
+        Self::of(Content::Frames(tunnel, bytes), from, to)
     }
 
     /// A probe of a path, with its length as an IP packet.
@@ -120,7 +132,9 @@ impl<B> Passing<B> {
     pub(crate) fn feedback(&self) -> Option<Feedback> {
         match self.content {
             Content::Feedback(_, feedback) => Some(feedback),
-            Content::Packet(_) | Content::SetUp(..) | Content::Probe(..) => None,
+            Content::Packet(_) | Content::SetUp(..) | Content::Frames(..) | Content::Probe(..) => {
+                None
+            }
         }
     }
 }
@@ -134,7 +148,9 @@ impl<B: Visible> Visible for Passing<B> {
         match &self.content {
             Content::Packet(body) => body.bytes(),
             Content::Feedback(..) => Feedback::BYTES,
-            Content::SetUp(_, bytes) | Content::Probe(_, bytes) => *bytes,
+            Content::SetUp(_, bytes) | Content::Frames(_, bytes) | Content::Probe(_, bytes) => {
+                *bytes
+            }
         }
     }
 
@@ -153,9 +169,10 @@ impl<B: Visible> Visible for Passing<B> {
             Content::Packet(body) => Content::Packet(body.with_timestamp(value)),
             Content::Feedback(port, feedback) => Content::Feedback(*port, *feedback),
             Content::SetUp(message, bytes) => Content::SetUp(*message, *bytes),
+            Content::Frames(tunnel, bytes) => Content::Frames(*tunnel, *bytes),
             Content::Probe(probe, bytes) => Content::Probe(*probe, *bytes),
         };
-        Self { content, ..*self }
+        Self { content, frames: self.frames.clone(), ..*self }
     }
 
     fn too_big(&self, router: IpAddr, mtu: u16) -> Option<Self> {
@@ -169,64 +186,6 @@ impl<B: Visible> Visible for Passing<B> {
         copy.field.loss_notice = true;
         copy
     }
-}
-
-/// A packet as a middlebox gets it.
-#[derive(Clone, Debug)]
-struct Whole<B>(Packet<Passing<B>>);
-
-impl<B: Visible> Visible for Whole<B> {
-    fn header(&self) -> Option<Header> {
-        self.0.body.header()
-    }
-
-    fn bytes(&self) -> u16 {
-        self.0.bytes
-    }
-
-    fn pure_ack(
-        &self,
-        acknowledgement: u32,
-        echo: Option<u32>,
-        window: Option<u16>,
-    ) -> Option<Self> {
-        let body = self.0.body.pure_ack(acknowledgement, echo, window)?;
-        let bytes = self.0.bytes - self.0.body.bytes() + body.bytes();
-        let packet = &self.0;
-        let Packet { flow, to, priority, .. } = *packet;
-        Some(Self(Packet { body, flow, to, bytes, priority, ecn: Ecn::NotCapable }))
-    }
-
-    fn with_timestamp(&self, value: u32) -> Self {
-        let Packet { flow, to, bytes, priority, ecn, .. } = self.0;
-        let body = self.0.body.with_timestamp(value);
-        Self(Packet { body, flow, to, bytes, priority, ecn })
-    }
-
-    fn too_big(&self, router: IpAddr, mtu: u16) -> Option<Self> {
-        let message = message(&self.0, router, mtu)?;
-        Some(Self(message))
-    }
-
-    fn with_loss_notice(&self) -> Self {
-        let Packet { flow, to, bytes, priority, ecn, .. } = self.0;
-        let body = self.0.body.with_loss_notice();
-        Self(Packet { body, flow, to, bytes, priority, ecn })
-    }
-}
-
-/// The ICMP message about a packet that is too long for a link, on its way back.
-fn message<B: Visible>(
-    packet: &Packet<Passing<B>>,
-    router: IpAddr,
-    mtu: u16,
-) -> Option<Packet<Passing<B>>> {
-    let body = packet.body.too_big(router, mtu)?;
-    let version = if router.is_ipv4() { IpVersion::V4 } else { IpVersion::V6 };
-    let bytes = wire::icmp::too_big_bytes(version, packet.bytes, mtu);
-    let (to, priority, ecn) = (body.to, Priority::Normal, Ecn::NotCapable);
-    // A flow of its own.
-    Some(Packet { body, flow: u32::MAX, to, bytes, priority, ecn })
 }
 
 /// A node with a middlebox.
@@ -416,6 +375,48 @@ impl<B: Visible> Nodes<B> {
         packet.bytes = on_link.bytes;
         restored.is_restored.then_some(packet)
     }
+
+    /// A packet has come to a node, outside of a tunnel that ends there. Returns it if it is for
+    /// the host.
+    fn arrive(&mut self, at: Time, packet: Packet<Passing<B>>) -> Option<Delivery<B>> {
+        let here = packet.to;
+        if packet.body.to == here {
+            if let Content::Feedback(port, _) = packet.body.content {
+                self.fabric.compressor_feedback(at, port.into(), &packet);
+                return None;
+            }
+            if let Content::SetUp(message, _) = packet.body.content {
+                self.tunnels.on_message(at, here, message);
+                self.empty_tunnels(at);
+                return None;
+            }
+            if let (Content::Frames(tunnel, _), Some(frames)) =
+                (&packet.body.content, &packet.body.frames)
+            {
+                self.tunnels.on_frames_alone(at, here, *tunnel, frames);
+                self.empty_tunnels(at);
+                return None;
+            }
+            if let Content::Probe(probe, _) = packet.body.content {
+                self.switches.on_probe(at, probe);
+                return None;
+            }
+            let Packet { body, flow, bytes, priority, ecn, .. } = packet;
+            let Passing { content, to, field, .. } = body;
+            let Content::Packet(body) = content else { return None };
+            self.arrived = field;
+            return Some(Delivery { at, packet: Packet { body, flow, to, bytes, priority, ecn } });
+        }
+        let Some(place) = self.devices.iter().position(|at| at.node == here) else {
+            self.pass_on(at, here, packet);
+            return None;
+        };
+        let device = &mut self.devices[place];
+        device.passed.0 += 1;
+        device.device.on_packet(at, Whole(packet), &mut self.out);
+        self.send_on(at, place);
+        None
+    }
 }
 
 impl<B: Visible> Fabric<B> for Nodes<B> {
@@ -483,11 +484,15 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
     }
 
     fn next_event(&self) -> Time {
-        let of_others = self.tunnels.next_timer().min(self.switches.next_timer());
+        let of_tunnels = self.tunnels.next_timer().min(self.tunnels.next_left());
+        let of_others = of_tunnels.min(self.switches.next_timer());
         self.fabric.next_event().min(self.timer.0).min(of_others)
     }
 
     fn advance(&mut self) -> Option<Delivery<B>> {
+        if let Some((at, packet)) = self.tunnels.take_left() {
+            return self.arrive(at, packet);
+        }
         let ((timer, place), set_up) = (self.timer, self.tunnels.next_timer());
         let switch = self.switches.next_timer();
         if switch < set_up.min(timer).min(self.fabric.next_event()) {
@@ -514,40 +519,12 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
         {
             (packet.to, packet.body.via) = (via.node, None);
         }
-        let here = packet.to;
         if packet.body.inner.is_some() {
-            packet = self.tunnels.leave(at, packet);
+            let left = self.tunnels.leave(at, packet);
             self.empty_tunnels(at);
+            packet = left?;
         }
-        if packet.body.to == here {
-            if let Content::Feedback(port, _) = packet.body.content {
-                self.fabric.compressor_feedback(at, port.into(), &packet);
-                return None;
-            }
-            if let Content::SetUp(message, _) = packet.body.content {
-                self.tunnels.on_message(at, here, message);
-                self.empty_tunnels(at);
-                return None;
-            }
-            if let Content::Probe(probe, _) = packet.body.content {
-                self.switches.on_probe(at, probe);
-                return None;
-            }
-            let Packet { body, flow, bytes, priority, ecn, .. } = packet;
-            let Passing { content, to, field, .. } = body;
-            let Content::Packet(body) = content else { return None };
-            self.arrived = field;
-            return Some(Delivery { at, packet: Packet { body, flow, to, bytes, priority, ecn } });
-        }
-        let Some(place) = self.devices.iter().position(|at| at.node == here) else {
-            self.pass_on(at, here, packet);
-            return None;
-        };
-        let device = &mut self.devices[place];
-        device.passed.0 += 1;
-        device.device.on_packet(at, Whole(packet), &mut self.out);
-        self.send_on(at, place);
-        None
+        self.arrive(at, packet)
     }
 
     fn report(&mut self, now: Time) -> Vec<PortReport> {

@@ -9,19 +9,27 @@
 //! - A packet that is longer than the MTU of the tunnel is discarded where it would enter. Only
 //!   QUIC sends such packets, as probes for the size of the path.
 //! - A message about a packet that is too long for a link outside the tunnel goes back outside it.
+//! - With congestion control of the outer connection, a packet that leaves the set-up waits for the
+//!   window next, in a buffer of its own (`outer`). The packets of the set-up are not part of it.
 
-use std::collections::VecDeque;
+mod outer;
+
+use std::collections::{BTreeSet, VecDeque};
 
 use link::Priority;
 use middlebox::{Message, SetUp, SetUpAction};
 use network::{Counted, Ecn, NodeId, NodeReport, Packet};
-use scenario::model::{Link, Scenario, Tunnel};
+use quic::Factory;
+use scenario::model::{Link, OuterConnection, Scenario, Tunnel};
 use scenario::{Routes, routes};
 use units::Time;
 use wire::IpVersion;
 
 use crate::nodes::Passing;
 use crate::topology::number;
+use outer::{Departure, Outer};
+
+pub(crate) use outer::Frames;
 
 /// Packets that an end keeps while the tunnel is set up.
 const MOST_WAITING: usize = 128;
@@ -52,11 +60,16 @@ pub(crate) struct Outgoing<B> {
     pub is_own: bool,
 }
 
+/// A packet that has come out of a tunnel.
+type Left<B> = (Time, Packet<Passing<B>>);
+
 /// A tunnel with its packets that wait.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 struct State<B> {
     tunnel: Tunnel,
     set_up: SetUp,
+    /// The ends of the outer connection, if it has congestion control.
+    outer: Option<[Outer<Packet<Passing<B>>>; 2]>,
     /// At each end.
     waiting: [VecDeque<Packet<Passing<B>>>; 2],
     counters: Counters,
@@ -75,6 +88,37 @@ struct Counters {
     opened_ns: u64,
 }
 
+impl<B> State<B> {
+    /// The earliest timer of the set-up and of the outer connection.
+    fn deadline(&self) -> Time
+    where
+        B: Clone,
+    {
+        let ends = self.outer.iter().flatten().map(Outer::deadline);
+        ends.fold(self.set_up.deadline(), Time::min)
+    }
+}
+
+/// The ends of the outer connection of a tunnel.
+fn connection<T: Clone>(
+    ip: IpVersion,
+    tunnel: &Tunnel,
+    settings: &OuterConnection,
+) -> [Outer<T>; 2] {
+    let OuterConnection { controller, max_window, buffer, capsules } = settings;
+    let factory = Factory::of(controller.clone()).expect("the language refuses all others");
+    let headers = ip.header_bytes() + wire::udp::HEADER;
+    let largest = tunnel.outer(ip, tunnel.mtu);
+    let settings = outer::Settings {
+        headers,
+        largest,
+        max_window: max_window.map_or(u64::MAX, units::Bytes::get),
+        buffer: buffer.get(),
+        capsules: *capsules,
+    };
+    [0, 1].map(|_| Outer::new(settings, factory.driver(largest - headers)))
+}
+
 /// The way of the packets with one key: from and to, and the end at which they enter.
 type KnownWay = ((NodeId, NodeId), Option<usize>);
 
@@ -86,7 +130,7 @@ struct OfKey {
 }
 
 /// All tunnels of a network.
-#[derive(Clone, Debug)]
+#[derive(Debug)]
 pub(crate) struct Tunnels<B> {
     states: Vec<State<B>>,
     /// The tunnel of each flow.
@@ -96,7 +140,11 @@ pub(crate) struct Tunnels<B> {
     links: Vec<Link>,
     routes: Option<Routes>,
     ip: IpVersion,
-    timer: (Time, usize),
+    /// Timers of tunnels with their numbers, and the timer of each tunnel.
+    timers: BTreeSet<(Time, usize)>,
+    timer_of: Vec<Time>,
+    /// Packets that have come out of a tunnel after the one that [`leave`](Self::leave) returned.
+    left: VecDeque<Left<B>>,
     pub out: Vec<Outgoing<B>>,
 }
 
@@ -112,7 +160,9 @@ impl<B: Clone> Tunnels<B> {
             let settings = &tunnel.settings;
             let set_up = SetUp::new(settings.flights(), settings.is_established());
             let waiting = [VecDeque::new(), VecDeque::new()];
-            State { tunnel: tunnel.clone(), set_up, waiting, counters: Counters::default() }
+            let outer = tunnel.outer.as_ref();
+            let outer = outer.map(|settings| connection(scenario.ip, tunnel, settings));
+            State { tunnel: tunnel.clone(), set_up, outer, waiting, counters: Counters::default() }
         };
         let of_flow = || scenario.flows.iter().map(|flow| flow.tunnel.map(number)).collect();
         let is_used = is_in_use(scenario);
@@ -123,7 +173,9 @@ impl<B: Clone> Tunnels<B> {
             links: if is_used { scenario.links.clone() } else { Vec::new() },
             routes: is_used.then(|| routes(scenario)),
             ip: scenario.ip,
-            timer: (Time::NEVER, 0),
+            timers: BTreeSet::new(),
+            timer_of: vec![Time::NEVER; scenario.tunnels.len()],
+            left: VecDeque::new(),
             out: Vec::new(),
         }
     }
@@ -151,9 +203,31 @@ impl<B: Clone> Tunnels<B> {
         self.of_key[key].tunnel = self.of_flow[flow];
     }
 
-    /// The earliest timer of a set-up.
+    /// The earliest timer of a tunnel.
     pub fn next_timer(&self) -> Time {
-        self.timer.0
+        self.timers.first().map_or(Time::NEVER, |(at, _)| *at)
+    }
+
+    /// When the next of the packets that have come out already goes on; [`Time::NEVER`] for none.
+    pub fn next_left(&self) -> Time {
+        self.left.front().map_or(Time::NEVER, |(at, _)| *at)
+    }
+
+    /// That packet.
+    pub fn take_left(&mut self) -> Option<Left<B>> {
+        self.left.pop_front()
+    }
+
+    /// The timers of a tunnel may have changed.
+    fn look_at_timer(&mut self, place: usize) {
+        let at = self.states[place].deadline();
+        let before = std::mem::replace(&mut self.timer_of[place], at);
+        if before != at {
+            self.timers.remove(&(before, place));
+            if at != Time::NEVER {
+                self.timers.insert((at, place));
+            }
+        }
     }
 
     /// The tunnel that a packet at `node` enters there, and at which end.
@@ -193,7 +267,9 @@ impl<B: Clone> Tunnels<B> {
             return None;
         }
         if state.set_up.is_open(end) {
-            return Some(self.wrapped(place, end, packet));
+            let packet = self.carried(place, end, packet);
+            self.flush(now, place, end);
+            return packet;
         }
         let waiting = &mut state.waiting[end];
         waiting.push_back(packet);
@@ -206,6 +282,60 @@ impl<B: Clone> Tunnels<B> {
         None
     }
 
+    /// A packet of the outer flow leaves an end; none if it has to wait for the outer connection.
+    fn carried(
+        &mut self,
+        place: usize,
+        end: usize,
+        packet: Packet<Passing<B>>,
+    ) -> Option<Packet<Passing<B>>> {
+        let inner = packet.bytes;
+        let packet = self.wrapped(place, end, packet);
+        let State { outer, counters, .. } = &mut self.states[place];
+        if let Some(ends) = outer {
+            let bytes = packet.bytes;
+            ends[end].push(packet, bytes);
+            return None;
+        }
+        counters.packets += 1;
+        counters.inner_bytes += u64::from(inner);
+        counters.outer_bytes += u64::from(packet.bytes);
+        Some(packet)
+    }
+
+    /// Sends what the outer connection of an end lets go.
+    fn flush(&mut self, now: Time, place: usize, end: usize) {
+        while let Some(ends) = &mut self.states[place].outer
+            && let Some(departure) = ends[end].next_packet(now)
+        {
+            self.depart(place, end, departure);
+        }
+        self.look_at_timer(place);
+    }
+
+    /// A packet of the outer connection leaves.
+    fn depart(&mut self, place: usize, end: usize, departure: Departure<Packet<Passing<B>>>) {
+        let State { tunnel, counters, .. } = &mut self.states[place];
+        let [node, to] = [end, 1 - end].map(|end| NodeId(number(tunnel.ends[end])));
+        let Departure { frames, content, bytes, again } = departure;
+        counters.outer_bytes += u64::from(bytes);
+        let inner = content.as_ref().and_then(|packet| packet.body.inner).filter(|_| !again);
+        counters.packets += u64::from(inner.is_some());
+        counters.inner_bytes += inner.map_or(0, |inner| u64::from(inner.bytes));
+        let is_own = content.as_ref().is_none_or(|packet| packet.body.from == node);
+        let mut packet = content.unwrap_or_else(|| Packet {
+            body: Passing::of_tunnel(number(place), bytes, node, to),
+            flow: key(place, end),
+            to,
+            bytes,
+            priority: Priority::Normal,
+            ecn: Ecn::NotCapable,
+        });
+        packet.bytes = bytes;
+        packet.body.frames = Some(Box::new(frames));
+        self.out.push(Outgoing { node, packet, is_own });
+    }
+
     /// A packet of the outer flow.
     fn wrapped(
         &mut self,
@@ -214,12 +344,9 @@ impl<B: Clone> Tunnels<B> {
         packet: Packet<Passing<B>>,
     ) -> Packet<Passing<B>> {
         let (ip, key) = (self.ip, key(place, end));
-        let State { tunnel, counters, .. } = &mut self.states[place];
+        let tunnel = &self.states[place].tunnel;
         let Packet { mut body, flow, bytes, priority, ecn, .. } = packet;
         let outer = tunnel.outer(ip, bytes);
-        counters.packets += 1;
-        counters.inner_bytes += u64::from(bytes);
-        counters.outer_bytes += u64::from(outer);
         body.inner = Some(Inner { tunnel: number(place), to: body.to, flow, bytes, priority, ecn });
         body.to = NodeId(number(tunnel.ends[1 - end]));
         let ecn = if tunnel.settings.copies_ecn() { ecn } else { Ecn::NotCapable };
@@ -227,12 +354,17 @@ impl<B: Clone> Tunnels<B> {
         Packet { body, flow: key, to, bytes: outer, priority: Priority::Normal, ecn }
     }
 
-    /// A packet has come to `node`. If it leaves a tunnel there, it is what it was before, but for
-    /// a mark of ECN on its way.
-    pub fn leave(&mut self, now: Time, mut packet: Packet<Passing<B>>) -> Packet<Passing<B>> {
+    /// A packet has come to a node. If it leaves a tunnel there, it is what it was before, but for
+    /// a mark of ECN on its way. None if it has to wait for others before it. Others that it lets
+    /// out are those of [`take_left`](Self::take_left).
+    pub fn leave(
+        &mut self,
+        now: Time,
+        mut packet: Packet<Passing<B>>,
+    ) -> Option<Packet<Passing<B>>> {
         let here = packet.to;
         let Some(inner) = packet.body.inner.filter(|_| packet.body.to == here) else {
-            return packet;
+            return Some(packet);
         };
         let place = usize::from(inner.tunnel);
         let state = &mut self.states[place];
@@ -240,11 +372,33 @@ impl<B: Clone> Tunnels<B> {
         if state.set_up.on_arrival(end) {
             self.release(now, place, end);
         }
-        packet.body.inner = None;
-        packet.body.to = inner.to;
-        let ecn = if packet.ecn == Ecn::Marked { inner.ecn.marked() } else { inner.ecn };
-        let Inner { flow, bytes, priority, .. } = inner;
-        Packet { flow, bytes, priority, ecn, ..packet }
+        let Some(frames) = packet.body.frames.take() else { return Some(unwrapped(packet, inner)) };
+        let mut out = self.on_frames(now, (place, end), &frames, Some(packet)).into_iter();
+        let first = out.next();
+        self.left.extend(out.map(|packet| (now, packet)));
+        first
+    }
+
+    /// A packet without content has come to an end of the outer connection.
+    pub fn on_frames_alone(&mut self, now: Time, here: NodeId, tunnel: u16, frames: &Frames) {
+        let place = usize::from(tunnel);
+        let end = usize::from(NodeId(number(self.states[place].tunnel.ends[1])) == here);
+        self.on_frames(now, (place, end), frames, None);
+    }
+
+    /// A packet has come to an end of the outer connection. Returns what comes out.
+    fn on_frames(
+        &mut self,
+        now: Time,
+        (place, end): (usize, usize),
+        frames: &Frames,
+        packet: Option<Packet<Passing<B>>>,
+    ) -> Vec<Packet<Passing<B>>> {
+        let Some(ends) = &mut self.states[place].outer else { return Vec::new() };
+        let out = ends[end].on_packet(now, frames, packet);
+        self.flush(now, place, end);
+        let inside = out.into_iter().filter_map(|packet| Some((packet.body.inner?, packet)));
+        inside.map(|(inner, packet)| unwrapped(packet, inner)).collect()
     }
 
     /// A message of a set-up has arrived.
@@ -262,11 +416,21 @@ impl<B: Clone> Tunnels<B> {
 
     /// The time of [`next_timer`](Self::next_timer) has come.
     pub fn on_timer(&mut self, now: Time) {
-        let (_, place) = self.timer;
+        let Some((_, place)) = self.timers.first().copied() else { return };
         let set_up = &mut self.states[place].set_up;
-        let end = set_up.first().unwrap_or(0);
-        let flight = set_up.on_deadline(now);
-        self.act(now, place, end, SetUpAction::Send(flight));
+        if set_up.deadline() <= now {
+            let end = set_up.first().unwrap_or(0);
+            let flight = set_up.on_deadline(now);
+            self.act(now, place, end, SetUpAction::Send(flight));
+        }
+        for end in [0, 1] {
+            if let Some(ends) = &mut self.states[place].outer
+                && ends[end].deadline() <= now
+            {
+                ends[end].on_deadline(now);
+                self.flush(now, place, end);
+            }
+        }
     }
 
     fn act(&mut self, now: Time, place: usize, end: usize, action: SetUpAction) {
@@ -275,9 +439,7 @@ impl<B: Clone> Tunnels<B> {
             SetUpAction::Send(flight) => self.send(place, end, flight),
             SetUpAction::Open => self.release(now, place, end),
         }
-        let timers = self.states.iter().map(|state| state.set_up.deadline());
-        let earliest = timers.enumerate().map(|(place, at)| (at, place)).min();
-        self.timer = earliest.unwrap_or((Time::NEVER, 0));
+        self.look_at_timer(place);
     }
 
     /// An end sends the messages of a flight.
@@ -312,14 +474,23 @@ impl<B: Clone> Tunnels<B> {
         let node = NodeId(number(state.tunnel.ends[end]));
         for packet in std::mem::take(&mut state.waiting[end]) {
             let is_own = packet.body.from == node;
-            let packet = self.wrapped(place, end, packet);
-            self.out.push(Outgoing { node, packet, is_own });
+            if let Some(packet) = self.carried(place, end, packet) {
+                self.out.push(Outgoing { node, packet, is_own });
+            }
         }
+        self.flush(now, place, end);
     }
 
     /// Counts of each tunnel.
     pub fn reports(&self) -> impl Iterator<Item = NodeReport> {
-        self.states.iter().enumerate().map(|(place, state)| {
+        let ends = self.states.iter().enumerate().flat_map(|(place, state)| {
+            let ends = state.outer.iter().flatten().enumerate();
+            ends.map(move |(end, outer)| {
+                let place = Counted::TunnelEnd(number(2 * place + end));
+                NodeReport { place, counts: outer.counts() }
+            })
+        });
+        let of_tunnels = self.states.iter().enumerate().map(|(place, state)| {
             // Without `..`, so that a new counter has to stand in the table.
             let Counters {
                 packets,
@@ -340,8 +511,18 @@ impl<B: Clone> Tunnels<B> {
                 ("opened_ns", opened_ns),
             ];
             NodeReport { place: Counted::Tunnel(number(place)), counts }
-        })
+        });
+        of_tunnels.chain(ends)
     }
+}
+
+/// A packet as it was before it entered a tunnel.
+fn unwrapped<B>(packet: Packet<Passing<B>>, inner: Inner) -> Packet<Passing<B>> {
+    let Packet { mut body, to, ecn, .. } = packet;
+    let ecn = if ecn == Ecn::Marked { inner.ecn.marked() } else { inner.ecn };
+    (body.inner, body.to) = (None, inner.to);
+    let Inner { flow, bytes, priority, .. } = inner;
+    Packet { body, flow, to, bytes, priority, ecn }
 }
 
 /// The key of the outer packets from an end of a tunnel. Those of connections count from zero.

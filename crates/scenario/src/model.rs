@@ -28,7 +28,7 @@ pub use self::page::{
 pub use self::switch::{Move, Switch, SwitchRule};
 pub use self::traffic::{Distribution, Loading, OnOff, Traffic, Web, Writes};
 pub use self::transport::{Lengths, Plan, Transport};
-pub use self::tunnel::{Inside, Tunnel};
+pub use self::tunnel::{Inside, OuterConnection, Tunnel};
 pub use link::{
     Aqm, Arq, ArqSettings, Change, Demand, DemandSettings, Errors as Channel, Fec, FecSettings,
     Feedback, LowPriority, Marking, QueueLimit, Settings as Direction, Timeline,

@@ -9,6 +9,7 @@ use language::overrides;
 use language::schema as generated;
 use language::shape;
 use link::Code;
+use quic::{Choice, Congestion};
 use schemars::{JsonSchema, Schema, SchemaGenerator, json_schema};
 use serde_json::{Value, json};
 
@@ -58,7 +59,29 @@ fn generate() -> Value {
             property.remove("default");
         }
     }
+    name_controllers(&mut schema);
     schema
+}
+
+/// Gives keys of settings that are a controller of QUIC, by name, the names.
+fn name_controllers(schema: &mut Value) {
+    if schema["x-format"] == "controller"
+        && let Some(key) = schema.as_object_mut()
+    {
+        let names = congestion::entries().map(|entry| entry.name);
+        let carried = names.filter(|name| {
+            let named = Specification::named(name);
+            named.is_ok_and(|one| Choice::of(Congestion::Bentpipe, &one).is_ok())
+        });
+        key.insert("enum".into(), carried.collect());
+        key.remove("x-format");
+    }
+    let inner = match schema {
+        Value::Object(keys) => keys.values_mut().collect::<Vec<_>>(),
+        Value::Array(items) => items.iter_mut().collect(),
+        _ => Vec::new(),
+    };
+    inner.into_iter().for_each(name_controllers);
 }
 
 impl JsonSchema for CodeName {

@@ -127,6 +127,8 @@ def of_flow(flow: Flow) -> Iterator[Thing]:
             yield Thing("hosts", host.profile, host.status or "published")
     if flow.tunnel:
         yield mechanism("flow.tunnel", flow.tunnel.protocol)
+        if flow.tunnel.controller in controllers():
+            yield controller(flow.tunnel.controller)
     yield from of_settings(settings)
     yield from of_traffic(settings)
 

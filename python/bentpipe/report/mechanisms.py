@@ -44,6 +44,7 @@ TITLES = {
     "mtu": "MTU",
     "tunnel": "Tunnels",
     "path_changes": "Detected changes of the path",
+    "tunnel_end": "Outer connections of tunnels",
     "path_mtu": "Path MTU discovery",
     "ack_control": "ACK congestion control",
     "loss_notices": "Explicit loss notices",

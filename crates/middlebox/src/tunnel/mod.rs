@@ -192,6 +192,14 @@ impl Tunnel {
         each!(self, settings => settings.established)
     }
 
+    /// The settings of MASQUE.
+    pub fn masque(&self) -> Option<&MasqueSettings> {
+        match self {
+            Self::Masque(settings) => Some(settings),
+            Self::Wireguard(_) | Self::Esp(_) | Self::Openvpn(_) => None,
+        }
+    }
+
     /// Returns true if it carries datagrams of UDP, and no other packets.
     pub fn carries_udp_only(&self) -> bool {
         matches!(self, Self::Masque(MasqueSettings { method: MasqueMethod::ConnectUdp, .. }))

@@ -4,9 +4,10 @@ use std::time::Duration;
 
 use congestion::entries;
 use transport::{ResumePhase, SavedPath};
-use units::{Bytes, SizeLimit};
+use units::{Bytes, SizeLimit, Span};
 
 use super::*;
+use crate::driver::PACED_DATAGRAMS;
 
 const MTU: u64 = 1200;
 const ROUND_TRIP: Duration = Duration::from_millis(600);
@@ -54,9 +55,9 @@ impl Path {
             let now = self.adapter.time(self.now);
             for &sent in pair {
                 let sent = self.adapter.time(sent);
-                self.adapter.take_in(now, sent, MTU);
+                self.adapter.driver.on_ack(now, sent, MTU);
             }
-            let in_flight = self.adapter.flight.outstanding();
+            let in_flight = self.adapter.driver.flight.outstanding();
             self.adapter.on_end_acks(self.now, in_flight, false, None);
         }
     }
@@ -103,7 +104,7 @@ fn every_controller_grows_without_losses_and_never_blocks_the_sender() {
         let lost = (sent.len() as u64 - 1) * MTU;
         path.adapter.on_congestion_event(path.now, sent[sent.len() - 2], true, lost);
         assert!(path.window() >= 2 * MTU, "{name}");
-        assert_eq!(path.adapter.flight.outstanding(), 0, "{name}");
+        assert_eq!(path.adapter.driver.flight.outstanding(), 0, "{name}");
         path.round();
     }
 }
@@ -173,15 +174,15 @@ fn rate_samples_follow_from_the_instants_of_transmission() {
         let now = path.adapter.time(path.now);
         while waiting.front().is_some_and(|&sent| sent + ROUND_TRIP <= path.now) {
             let sent = path.adapter.time(waiting.pop_front().unwrap());
-            path.adapter.take_in(now, sent, MTU);
+            path.adapter.driver.on_ack(now, sent, MTU);
         }
-        let in_flight = path.adapter.flight.outstanding();
+        let in_flight = path.adapter.driver.flight.outstanding();
         path.adapter.on_end_acks(path.now, in_flight, false, None);
     }
-    let rate = path.adapter.controller.pacing_rate().unwrap();
+    let rate = path.adapter.controller().pacing_rate().unwrap();
     // The rate is the gain times 240 kB/s; gains are between 0.75 and 1.25 once the pipe is full.
     assert!((150_000.0..320_000.0).contains(&rate), "{rate}");
-    let window = path.adapter.allowed();
+    let window = path.adapter.driver.window();
     let full = 0.6 * rate + PACED_DATAGRAMS * MTU as f64;
     assert!((window as f64 - full).abs() <= 0.01 * full, "{window} of {full}");
 }
@@ -192,9 +193,9 @@ fn segmentation_offload_is_several_packets() {
     path.adapter.on_sent(path.now, 10 * MTU, 9);
     let sent = path.adapter.time(path.now);
     let now = sent + Span::from_millis(600);
-    (0..10).for_each(|_| path.adapter.take_in(now, sent, MTU));
-    assert_eq!(path.adapter.flight.outstanding(), 0);
-    assert_eq!(path.adapter.batch.bytes, 10 * MTU);
+    (0..10).for_each(|_| path.adapter.driver.on_ack(now, sent, MTU));
+    assert_eq!(path.adapter.driver.flight.outstanding(), 0);
+    assert_eq!(path.adapter.driver.batch.bytes, 10 * MTU);
 }
 
 /// A controller that resumes a window of 300 packets.
@@ -207,7 +208,7 @@ fn resumed(factory: Factory) -> Path {
 }
 
 fn phase(path: &Path) -> ResumePhase {
-    path.adapter.resume.as_ref().unwrap().phase()
+    path.adapter.driver.resume.as_ref().unwrap().phase()
 }
 
 /// The handshake and a part of the initial window allow no jump. The whole does, to half of the
@@ -219,7 +220,7 @@ fn careful_resume_jumps_after_the_initial_window_with_every_controller() {
         path.adapter.on_sent(path.now, 600, 0);
         let handshake = path.now;
         path.now += ROUND_TRIP;
-        path.adapter.take_in(path.adapter.time(path.now), path.adapter.time(handshake), 600);
+        path.adapter.driver.on_ack(path.adapter.time(path.now), path.adapter.time(handshake), 600);
         path.adapter.on_end_acks(path.now, 0, false, None);
         assert_eq!(phase(&path), ResumePhase::Reconnaissance, "{name}: the handshake");
         let sent = path.send();
@@ -259,7 +260,7 @@ fn a_loss_of_the_jump_is_a_retreat_with_every_controller() {
         path.round();
         assert!(path.window() >= 2 * MTU, "{name}");
         if name == "newreno" {
-            let ssthresh = path.adapter.controller.window().ssthresh;
+            let ssthresh = path.adapter.controller().window().ssthresh;
             // 149 arrived, and the two of the ACK that has ended recovery; the three before the
             // loss was found too.
             assert!((73 * MTU..=76 * MTU).contains(&ssthresh), "{ssthresh}");
@@ -285,6 +286,6 @@ fn a_copy_does_not_resume() {
     let mut path = resumed(Factory::named("cubic").unwrap());
     path.round();
     let copy = path.adapter.clone_box().into_any().downcast::<Adapter>().unwrap();
-    assert!(copy.resume.is_none());
+    assert!(copy.driver.resume.is_none());
     assert_eq!(copy.window(), path.adapter.window());
 }

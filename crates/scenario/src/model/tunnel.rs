@@ -2,13 +2,15 @@
 
 use std::ops::Range;
 
+use congestion::Specification;
+use units::Bytes;
 use wire::IpVersion;
 
 use super::{Flow, Link, Scenario, Way};
 use crate::routes::{Hop, Routes};
 
 /// A tunnel.
-#[derive(Clone, Debug, PartialEq, Eq)]
+#[derive(Clone, Debug, PartialEq)]
 pub struct Tunnel {
     /// Numbers of the nodes at its ends.
     pub ends: [usize; 2],
@@ -16,6 +18,21 @@ pub struct Tunnel {
     pub settings: middlebox::Tunnel,
     /// Length of the longest IP packet inside, in bytes.
     pub mtu: u16,
+    /// Congestion control of its outer connection, if it has any.
+    pub outer: Option<OuterConnection>,
+}
+
+/// Congestion control of the outer connection of a tunnel.
+#[derive(Clone, Debug, PartialEq)]
+pub struct OuterConnection {
+    /// Controller of both ends. QUIC can carry it.
+    pub controller: Specification,
+    /// Largest congestion window, if there is a limit.
+    pub max_window: Option<Bytes>,
+    /// Bytes of outer packets that may wait at an end.
+    pub buffer: Bytes,
+    /// True if lost packets are retransmitted, and all come out in order.
+    pub capsules: bool,
 }
 
 /// The part of a way that is inside a tunnel.

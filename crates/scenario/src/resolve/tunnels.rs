@@ -1,14 +1,17 @@
 //! Tunnels of flows: their ends, their MTU, and packets that fit. Segments of TCP are fitted in
 //! `mtu`.
 
+use congestion::Specification;
 use language::error::Problem;
 use language::path::Path;
 use language::tree::Tree;
+use quic::{Choice, Congestion};
 use transport::Protocol;
+use wire::IpVersion;
 
 use super::{Numbers, flows};
 use crate::document::{self, Document};
-use crate::model::{Flow, Inside, Scenario, Tunnel};
+use crate::model::{Flow, Inside, OuterConnection, Scenario, Tunnel};
 use crate::routes::{Hop, Routes, routes};
 
 /// MTU of a path on which no link has one.
@@ -38,7 +41,9 @@ pub(super) fn resolve(
         let Some(settings) = written else { continue };
         // What is wrong with an entry is said once.
         let mut own = Vec::new();
-        let Some(ends) = ends(&settings, flow, numbers, entry, &mut own) else {
+        let outer = outer_connection(&settings, entry, &mut own);
+        let Some(ends) = ends(&settings, flow, numbers, entry, &mut own).filter(|_| own.is_empty())
+        else {
             if last.replace(entry) != Some(entry) {
                 problems.append(&mut own);
             }
@@ -56,7 +61,7 @@ pub(super) fn resolve(
             return tunnels;
         }
         flow.tunnel = Some(known.unwrap_or_else(|| {
-            tunnels.push(Tunnel { ends, settings, mtu: 0 });
+            tunnels.push(Tunnel { ends, settings, mtu: 0, outer });
             tunnels.len() - 1
         }));
     }
@@ -66,6 +71,55 @@ pub(super) fn resolve(
 /// Settings that do not name the ends: those of two tunnels with the same ends are compared.
 fn without_ends(settings: &middlebox::Tunnel) -> middlebox::Tunnel {
     settings.clone().with_between(None)
+}
+
+/// The congestion control of the outer connection, if it has any. The schema has checked the name
+/// of the controller; what QUIC refuses all the same is reported in its words.
+fn outer_connection(
+    settings: &middlebox::Tunnel,
+    entry: usize,
+    problems: &mut Vec<Problem>,
+) -> Option<OuterConnection> {
+    let settings = settings.masque()?;
+    if let Some(written) = settings.without_controller() {
+        let expected = "no such key, or a `controller` too";
+        let problem = Problem::new(key(entry).key(written), expected, format!("`{written}` alone"));
+        problems.push(problem.because("without a controller the outer connection limits nothing"));
+    }
+    let name = settings.controller.as_ref()?;
+    let place = key(entry).key("controller");
+    let controller = match Specification::named(name) {
+        Ok(controller) => controller,
+        Err(error) => {
+            problems.push(Problem::new(place, "a controller", error.to_string()));
+            return None;
+        }
+    };
+    if let Err(unsuitable) = Choice::of(Congestion::Bentpipe, &controller) {
+        let problem = Problem::new(place, unsuitable.possible(), format!("{name:?}"));
+        problems.push(problem.because(unsuitable.reason()));
+    }
+    let (max_window, buffer) = (settings.max_window, settings.buffer_bytes());
+    Some(OuterConnection { controller, max_window, buffer, capsules: settings.capsules })
+}
+
+/// Two full packets must fit the window of the outer connection (RFC 9002 section 7.2), and one its
+/// buffer.
+fn check_outer(ip: IpVersion, tunnel: &Tunnel, entry: usize, problems: &mut Vec<Problem>) {
+    let Some(outer) = &tunnel.outer else { return };
+    let packet = u64::from(tunnel.outer(ip, tunnel.mtu));
+    let payload = packet - u64::from(ip.header_bytes() + wire::udp::HEADER);
+    let limits = [
+        ("max_window", outer.max_window, 2 * payload, "two full packets"),
+        ("buffer", Some(outer.buffer), packet, "one full packet"),
+    ];
+    for (name, written, least, packets) in limits {
+        if let Some(written) = written.filter(|written| written.get() < least) {
+            let expected = format!("at least {least}B");
+            let problem = Problem::new(key(entry).key(name), expected, written.to_string());
+            problems.push(problem.because(format!("it has room for {packets}")));
+        }
+    }
 }
 
 /// The nodes at the ends of a tunnel.
@@ -130,6 +184,7 @@ fn lead_flow(
     let place = flow.tunnel;
     if let Some(tunnel) = place.and_then(|place| scenario.tunnels.get_mut(place)) {
         tunnel.mtu = mtu;
+        check_outer(scenario.ip, tunnel, entry, problems);
     }
 }
 

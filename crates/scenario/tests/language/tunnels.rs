@@ -163,3 +163,56 @@ fn explain_says_what_a_tunnel_costs_and_from_whom_it_hides() {
     assert_eq!(end.flows[0].legs.len(), 2);
     assert!(end.warnings.iter().all(|one| one.kind != WarningKind::TunnelHidesFlow));
 }
+
+#[test]
+fn the_outer_connection_of_masque_can_have_a_controller() {
+    let plain = parsed(&text("", "tunnel = \"masque\""));
+    assert_eq!(plain.tunnels[0].outer, None);
+    let keys = "controller = \"bbr\", max_window = \"90kB\", buffer = \"50kB\", capsules = true";
+    let limited = parsed(&text("", &format!("tunnel = {{ name = \"masque\", {keys} }}")));
+    let outer = limited.tunnels[0].outer.as_ref().unwrap();
+    assert_eq!(outer.controller.entry().name, "bbr");
+    let sizes = (outer.max_window.map(|bytes| bytes.get()), outer.buffer.get());
+    assert_eq!((sizes, outer.capsules), ((Some(90_000), 50_000), true));
+    // 42 bytes of the connection and 28 of UDP and IP, and not 32 and 28.
+    assert_eq!([plain.tunnels[0].mtu, limited.tunnels[0].mtu], [1440, 1430]);
+    let other = "[[flow]]\nfrom = \"d\"\nto = \"a\"\ncontroller = \"reno\"\n\
+                 traffic = { bulk = \"1MB\" }\ntunnel = \"masque\"";
+    let flows = format!("tunnel = {{ name = \"masque\", controller = \"reno\" }}\n{other}");
+    assert_eq!(parsed(&text("", &flows)).tunnels.len(), 2, "other settings, another tunnel");
+}
+
+#[test]
+fn an_outer_connection_that_is_not_possible_is_refused_with_its_place() {
+    for (keys, place, expected) in [
+        ("controller = \"cubik\"", "controller", "\"cubic\""),
+        ("controller = \"xcp\"", "controller", "\"cubic\""),
+        ("max_window = \"90kB\"", "max_window", "a `controller` too"),
+        ("buffer = \"90kB\"", "buffer", "a `controller` too"),
+        ("capsules = true", "capsules", "a `controller` too"),
+        ("controller = \"cubic\", max_window = \"2900B\"", "max_window", "at least 2944B"),
+        ("controller = \"cubic\", max_window = \"1kB\"", "max_window", "2kB"),
+        ("controller = \"cubic\", buffer = \"1kB\"", "buffer", "2kB"),
+        ("controller = \"cubic\", mtu = 8000, buffer = \"8kB\"", "buffer", "at least 8060B"),
+    ] {
+        let mtu = if keys.contains("8000") { "mtu = 9000" } else { "" };
+        let found = refused(mtu, &format!("tunnel = {{ name = \"masque\", {keys} }}"));
+        assert!(found.contains(&format!("flow[0].tunnel.{place}")), "{keys}: {found}");
+        assert!(found.contains(expected), "{keys}: {found}");
+    }
+    let found = refused("", "tunnel = { name = \"esp\", controller = \"cubic\" }");
+    assert!(found.contains("flow[0].tunnel.controller"), "{found}");
+}
+
+#[test]
+fn explain_says_what_limits_the_outer_connection() {
+    let keys = "controller = \"cubic\", max_window = \"65250B\", capsules = true";
+    let found = explained(&text("", &format!("tunnel = {{ name = \"masque\", {keys} }}")));
+    let tunnel = found.flows[0].tunnel.as_ref().unwrap();
+    assert_eq!((tunnel.controller, tunnel.capsules), (Some("cubic"), true));
+    // 65250 bytes in 522 ms.
+    assert!((tunnel.window_bps.unwrap() - 1e6).abs() < 1e-3, "{:?}", tunnel.window_bps);
+    let text_of = found.to_string();
+    assert!(text_of.contains("cubic limits the outer connection"), "{text_of}");
+    assert!(text_of.contains("at most 1Mbit/s through without a queue"), "{text_of}");
+}

@@ -274,3 +274,120 @@ fn datagrams_pass_a_masque_proxy_without_their_headers() {
     });
     assert!((whole - payload - 28.0).abs() < 1e-9, "{whole} {payload}");
 }
+
+/// A path between two hosts without a queue that counts: 500 ms there and back.
+fn outer_path(channel: &str, tunnel: &str, flow: &str) -> Recording {
+    both_engines(&parse(&format!(
+        r#"
+duration = "60s"
+[record]
+interval = "100ms"
+[[link]]
+between = ["server", "client"]
+rate = "20Mbit/s"
+delay = "250ms"
+queue = {{ packets = 900 }}
+{channel}
+[[flow]]
+from = "server"
+to = "client"
+controller = "cubic"
+transport = {{ receive_buffer = "16MB", recovery = "linux" }}
+tunnel = {{ name = "masque", established = true{tunnel} }}
+{flow}
+"#
+    )))
+}
+
+/// A column of the table of ends of outer connections: of the server, and of the client.
+fn ends(recording: &Recording, column: &str) -> [f64; 2] {
+    let table = recording.tables.iter().find(|one| one.name() == "tunnel_end").unwrap();
+    let columns = table.columns();
+    match &columns.iter().find(|one| one.name == column).unwrap().values {
+        Values::U64(counts) => [counts[0] as f64, counts[1] as f64],
+        Values::F64(values) => [values[0], values[1]],
+        _ => panic!("{column} is a number"),
+    }
+}
+
+/// Sixteen full packets of 1472 bytes in a round trip of 500 ms and the time of two packets: the
+/// second of them brings the ACK. The inner flow could have 40 times as much.
+#[test]
+fn the_largest_window_of_the_outer_connection_binds_the_inner_flow() {
+    let window = ", controller = \"cubic\", max_window = \"23552B\"";
+    let recording = outer_path("", window, "traffic = { bulk = \"1MB\" }");
+    let full = 1500.0 * 8.0 / 20e6;
+    let [ack, delivered] = [64.0 * 8.0 / 20e6, 16.0 * 1388.0];
+    let round = 0.5 + 2.0 * full + ack;
+    let expected = delivered / round;
+    let bytes = &recording.flows[0];
+    let rate = bytes.bytes as f64 / bytes.completion_s.unwrap();
+    // The inner slow start takes the first round trips, and the last window is not full.
+    assert!((0.94 * expected..=expected).contains(&rate), "{rate} of {expected}");
+    assert_eq!(ends(&recording, "window_bytes")[0], 23_552.0);
+    assert_eq!(ends(&recording, "lost_packets"), [0.0; 2]);
+}
+
+/// RFC 9221: a lost DATAGRAM frame is lost for the flow inside, which retransmits.
+#[test]
+fn a_lost_outer_packet_is_a_loss_of_the_inner_flow() {
+    let channel = "forward = { channel = { per = 0.001 } }";
+    let of = |tunnel: &str| {
+        let recording = outer_path(channel, tunnel, "traffic = { bulk = \"10MB\" }");
+        assert!(recording.flows[0].completed, "{tunnel}");
+        let retransmitted = recording.flows[0].tcp().unwrap().segments_retransmitted as f64;
+        (retransmitted, ends(&recording, "lost_packets")[0], recording)
+    };
+    let (inner, outer, frames) = of(", controller = \"cubic\", buffer = \"20MB\"");
+    assert!(outer > 3.0 && inner == outer, "{inner} {outer}");
+    assert_eq!(ends(&frames, "retransmitted_packets")[0], 0.0);
+    // In capsules nothing is lost inside, if the buffer has room for all.
+    let keys = ", controller = \"cubic\", buffer = \"20MB\", capsules = true";
+    let (inner, outer, capsules) = of(keys);
+    assert!(outer > 3.0 && inner == 0.0, "{inner} {outer}");
+    assert_eq!(ends(&capsules, "retransmitted_packets")[0], outer);
+    // 15 - 5 bytes more around each packet.
+    let added = |run: &Recording| {
+        let acks: f64 = ends(run, "ack_packets").iter().sum();
+        (cell(run, "outer_bytes") - cell(run, "inner_bytes") - 64.0 * acks) / cell(run, "packets")
+    };
+    assert!(added(&capsules) > added(&frames) + 9.0);
+}
+
+/// Controllers that QUIC carries, inside CUBIC: all keep the data whole, and both engines agree.
+#[test]
+fn every_controller_of_quic_can_limit_an_outer_connection() {
+    let channel = "forward = { channel = { per = 0.0005 } }";
+    for entry in congestion::entries() {
+        let specification = congestion::Specification::named(entry.name).unwrap();
+        if matches!(quic::carriage(&specification), quic::Carriage::Impossible(_)) {
+            continue;
+        }
+        let tunnel = format!(", controller = \"{}\"", entry.name);
+        let recording = outer_path(channel, &tunnel, "traffic = { bulk = \"2MB\" }");
+        let bytes = recording.flows[0].bytes;
+        assert!(bytes > 500_000, "{}: {bytes} bytes", entry.name);
+    }
+}
+
+/// The set-up, flows of both directions, proxies at the ends, and an outage.
+#[test]
+fn an_outer_connection_survives_what_a_tunnel_does() {
+    for capsules in [false, true] {
+        let tunnel = format!(
+            r#"{{ name = "masque", controller = "newreno-sat", buffer = "200kB", capsules = {capsules} }}"#
+        );
+        let other = r#"
+[[flow]]
+from = "client"
+to = "server"
+controller = "cubic"
+traffic = { bulk = "500kB" }
+"#;
+        let flow = format!("tunnel = {tunnel}\n{DOWNLOAD}{other}tunnel = {tunnel}");
+        let outage = r#"event = [{ at = "3s", outage = "2s" }]"#;
+        let recording = both_engines(&parse(&path("", outage, &flow)));
+        assert!(recording.flows.iter().all(|flow| flow.completed), "capsules: {capsules}");
+        assert!(ends(&recording, "probe_timeouts").iter().sum::<f64>() >= 1.0);
+    }
+}

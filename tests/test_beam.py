@@ -248,3 +248,34 @@ def test_a_group_is_refused_without_a_beam(bentpipe: Bentpipe, tmp_path: Path) -
     done = bentpipe("compare", "--scenario", file, "--group", "home")
     assert done.returncode == 2
     assert "--group: expected a --scenario with a [[beam]]" in done.stderr
+
+
+def test_a_proxy_has_one_row_for_a_leg_of_all_terminals(
+    bentpipe: Bentpipe, file: Path, tmp_path: Path
+) -> None:
+    # The proxy is before the gateway, where legs have the same rows.
+    link = '[[link]]\nbetween = ["hub", "gateway"]\nrate = "1Gbit/s"\ndelay = "1ms"\n'
+    side = '{ satellite = { towards = ["gateway"], controller = "hybla" } }'
+    proxy = f'\n[[node]]\nname = "hub"\nproxy = {side}\n'
+    file.write_text(BEAM.replace('["server", "gateway"]', '["server", "hub"]') + link + proxy)
+    folder, page = tmp_path / "out", tmp_path / "page.html"
+    done = bentpipe("run", file, "--out", folder)
+    assert done.returncode == 0, done.stderr
+    assert "home-" not in done.stdout
+    rows = [line.split() for line in done.stdout.splitlines() if "->" in line]
+    legs = {(*row[:4], row[4]): row[5:] for row in rows if row[0] in ("page", "file")}
+    # The end that sends the data has the controller.
+    assert {leg[:5] for leg in legs} == {
+        ("page", "server", "->", "hub", "cubic"),
+        ("page", "hub", "->", "home", "hybla"),
+        ("file", "home", "->", "hub", "cubic"),
+        ("file", "hub", "->", "server", "cubic"),
+    }
+    for leg, cells in legs.items():
+        assert cells[:2] == ["3", "0.06" if leg[0] == "file" else cells[1]], (leg, cells)
+    recording = bp.load(folder).recording
+    assert recording.table("legs").height == 12
+    assert bentpipe("report", folder, "--out", page).returncode == 0
+    html = page.read_text(encoding="utf-8")
+    assert "Totals of the legs of each flow, all terminals together" in html
+    assert "home-2" not in html

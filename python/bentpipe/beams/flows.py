@@ -1,11 +1,11 @@
-"""Flows of beams for the terminal: one row for all copies of a `[[flow]]`."""
+"""Flows of beams and their legs for the terminal: one row for all copies of a `[[flow]]`."""
 
 from __future__ import annotations
 
 from collections import defaultdict
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
-from bentpipe.beams.groups import finite, quantile
+from bentpipe.beams.groups import finite, quantile, rows_of
 from bentpipe.console import table
 from bentpipe.numbers import decimals
 
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
     from rich.table import Table
 
-    from bentpipe._native import Flow
+    from bentpipe._native import Flow, Recording
 
 SHARES = (0.05, 0.5, 0.95)
 
@@ -49,3 +49,39 @@ def flow_groups(flows: Iterable[Flow]) -> Table:
             decimals(finite(quantile(rtts, 0.5)), 1),
         )
     return listed
+
+
+LEG_HEADINGS = (
+    "<flow", "<leg", "<controller", "legs", "data MB", "sent", "retransmitted", "timeouts",
+    "RTT ms p50", "p95", "held MB",
+)  # fmt: skip
+"""The columns of `leg_groups`. Those with names begin with `<`."""
+
+
+def leg_groups(recording: Recording) -> list[tuple[str, ...]]:
+    """Rows with totals and quantiles over the copies of each leg of each `[[flow]]`."""
+    groups = {row["group"] for row in rows_of(recording, "beam_groups")}
+
+    def place(node: str) -> str:
+        """The group of a terminal; another node itself."""
+        group = node.rpartition("-")[0]
+        return group if group in groups else node
+
+    found: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
+    for row in rows_of(recording, "legs"):
+        ends = f"{place(row['from'])} -> {place(row['to'])}"
+        found[stem(row["flow"]), ends, row["controller"]].append(row)
+    counts = ("segments_sent", "segments_retransmitted", "timeouts")
+    rows = []
+    for names, legs in found.items():
+        rtts = [leg["srtt_ms"] for leg in legs if leg["srtt_ms"] is not None]
+        held = sum(leg["held_bytes"] + leg["discarded_bytes"] for leg in legs)
+        rows.append((
+            *names,
+            str(len(legs)),
+            decimals(sum(leg["bytes"] for leg in legs) / 1e6, 2),
+            *(decimals(sum(leg[count] for leg in legs), 0) for count in counts),
+            *(decimals(finite(quantile(rtts, share)), 1) for share in SHARES[1:]),
+            decimals(held / 1e6, 2),
+        ))  # fmt: skip
+    return rows

@@ -390,7 +390,7 @@ TABLES: Mapping[str, tuple[Shown, ...]] = {
         Shown("<complete", lambda row: "yes" if row["completed"] else "no"),
     ),
 }
-BY_FLOW = {"call", "messages", "responses", "video", "speedtest", "sessions"}
+BY_FLOW = {"legs", "call", "messages", "responses", "video", "speedtest", "sessions"}
 """Tables with rows for each flow, of which a beam has thousands."""
 MOST_ROWS = {"sessions": 30}
 """Rows of tables that are long in usual runs. The recording has the others."""
@@ -399,7 +399,8 @@ MOST_ROWS = {"sessions": 30}
 def print_on_path(recording: Recording) -> None:
     """Print a table for each kind of mechanism. Only runs with any import data frames.
 
-    Tables of applications have a row for each flow. Runs with a beam have quantiles instead.
+    Tables of applications and of legs have a row for each flow. Runs with a beam have quantiles
+    instead.
     """
     recorded = set(recording.names)
     for name, columns in TABLES.items():
@@ -411,6 +412,13 @@ def print_on_path(recording: Recording) -> None:
             show(listed)
             if rows.height > MOST_ROWS.get(name, rows.height):
                 print_counts(rows, MOST_ROWS[name])
+    if {"legs", "beams"} <= recorded:
+        from bentpipe.beams.flows import LEG_HEADINGS, leg_groups
+
+        listed = table(*LEG_HEADINGS)
+        for cells in leg_groups(recording):
+            listed.add_row(*cells)
+        show(listed)
     if "legs" in recorded:
         show(SPLIT_FLOWS)
     if "mtu" in recorded:

@@ -6,6 +6,7 @@ from typing import TYPE_CHECKING
 
 import polars as pl
 
+from bentpipe.beams.flows import LEG_HEADINGS, leg_groups
 from bentpipe.counts import packets, timers
 from bentpipe.numbers import NONE, count, scale, significant
 from bentpipe.plots import line_figure
@@ -40,6 +41,8 @@ def legs_section(run: Run, timeline: Timeline) -> Section:
     names = run.recording.names
     if TABLES[0] not in names:
         return Section("legs", "Legs of split flows", [])
+    if "beams" in names:
+        return Section("legs", "Legs of split flows", [Text([ABOUT]), legs_of_beams(run)])
     legs = run.recording.table(TABLES[0])
     flows = {flow.flow: flow for flow in run.recording.flows}
     blocks: list[Text | Table | Figure] = [Text([ABOUT]), legs_table(legs, flows)]
@@ -54,6 +57,17 @@ def legs_section(run: Run, timeline: Timeline) -> Section:
         labelled = series.join(named, on=["flow", "leg"]).sort("flow", "leg", "t_s")
         blocks += figures(labelled, run, timeline)
     return Section("legs", "Legs of split flows", blocks)
+
+
+def legs_of_beams(run: Run) -> Table:
+    """Totals of the legs of all copies of each `[[flow]]`, of which a beam has thousands."""
+    columns = [
+        Column(heading.removeprefix("<"), numeric=not heading.startswith("<"))
+        for heading in LEG_HEADINGS
+    ]
+    rows = [[Cell(text) for text in row] for row in leg_groups(run.recording)]
+    return Table("legs-table", "Totals of the legs of each flow, all terminals together",
+                 columns, rows)  # fmt: skip
 
 
 def limited_legs(run: Run) -> dict[str, Callable[[str], float | None]]:

@@ -194,7 +194,7 @@ pub(crate) fn explain(
     let proxy = scenario.nodes[node].proxy.as_ref()?;
     let names = |side: SideName| -> Vec<String> {
         let neighbours = &proxy.neighbours[side.index()];
-        neighbours.iter().map(|number| scenario.nodes[*number].name.clone()).collect()
+        neighbours.iter().map(|one| one.name(scenario).to_owned()).collect()
     };
     let rate = |side: SideName| {
         let shared = proxy.shared_rates[side.index()]?;

@@ -32,9 +32,29 @@ pub fn beam(dice: &mut Dice) -> Json {
         "flow": flows,
     });
     if dice.chance(0.3) {
+        document["node"] = json!([{ "name": "gateway", "proxy": proxy(dice) }]);
+    }
+    if dice.chance(0.3) {
         document["record"] = json!({ "interval": "500ms" });
     }
     document
+}
+
+/// A split proxy before the terminals.
+fn proxy(dice: &mut Dice) -> Json {
+    let mut proxy = json!({
+        "accept": *dice.pick(&["early", "late"]),
+        "limits": { "relay_buffer": *dice.pick(&["20kB", "1MB"]) },
+        "satellite": { "controller": *dice.pick(&["hybla", "cubic", "bbr3"]) },
+    });
+    if dice.chance(0.3) {
+        proxy["satellite"]["rate"] = (*dice.pick(&["500kbit/s", "20Mbit/s"])).into();
+    }
+    if dice.chance(0.3) {
+        proxy["limits"]["connections"] = (1 + dice.below(4)).into();
+        proxy["limits"]["at_limit"] = (*dice.pick(&["pass", "refuse"])).into();
+    }
+    proxy
 }
 
 fn forward(dice: &mut Dice) -> Json {

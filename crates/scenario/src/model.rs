@@ -180,11 +180,30 @@ pub struct Node {
     pub proxy: Option<Arc<Proxy>>,
 }
 
+/// Where packets come from and go to at a node.
+#[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
+pub enum Neighbour {
+    /// The node with this number, over a link.
+    Node(usize),
+    /// A terminal of the beam with this number, at its gateway.
+    Beam(usize),
+}
+
+impl Neighbour {
+    /// Its name.
+    pub fn name(self, scenario: &Scenario) -> &str {
+        match self {
+            Self::Node(number) => &scenario.nodes[number].name,
+            Self::Beam(number) => &scenario.beams[number].name,
+        }
+    }
+}
+
 /// A split proxy at a node.
 #[derive(Clone, Debug, PartialEq)]
 pub struct Proxy {
     /// Neighbours of the node on each side, in the order of [`SideName::ALL`].
-    pub neighbours: [Vec<usize>; 2],
+    pub neighbours: [Vec<Neighbour>; 2],
     /// The preset that is written.
     pub preset: Option<Preset>,
     /// Which connections are split, and when they are accepted.
@@ -197,7 +216,7 @@ pub struct Proxy {
 
 impl Proxy {
     /// The side of a neighbour; `None` if it is on neither.
-    pub fn side_of(&self, neighbour: usize) -> Option<SideName> {
+    pub fn side_of(&self, neighbour: Neighbour) -> Option<SideName> {
         SideName::ALL.into_iter().find(|side| self.neighbours[side.index()].contains(&neighbour))
     }
 }

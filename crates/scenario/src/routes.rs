@@ -11,7 +11,7 @@
 use std::cmp::Reverse;
 use std::collections::BinaryHeap;
 
-use crate::model::{Address, Direction, Link, Node, Scenario, SideName, Way};
+use crate::model::{Address, Direction, Link, Neighbour, Node, Scenario, SideName, Way};
 
 /// One link in one direction.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -174,15 +174,24 @@ impl Routes {
         to: usize,
         scenario: &Scenario,
     ) -> Vec<(usize, [SideName; 2])> {
-        let hops = self.path(from, to, &scenario.links);
-        let sides = hops.windows(2).filter_map(|hops| {
-            let node = hops[0].to(&scenario.links);
+        let sides = self.way(from, to, scenario);
+        let sides = sides.windows(3).filter_map(|way| {
+            let &[before, Neighbour::Node(node), after] = way else { return None };
             let proxy = scenario.nodes[node].proxy.as_ref()?;
-            let before = proxy.side_of(hops[0].from(&scenario.links))?;
-            let after = proxy.side_of(hops[1].to(&scenario.links))?;
+            let (before, after) = (proxy.side_of(before)?, proxy.side_of(after)?);
             (before != after).then_some((node, [before, after]))
         });
         sides.collect()
+    }
+
+    /// The nodes on the way from `from` to `to` that links join, both included. A terminal is
+    /// there as its beam.
+    fn way(&self, from: usize, to: usize, scenario: &Scenario) -> Vec<Neighbour> {
+        let beam = |end| scenario.beam_of(end).map(|(beam, _)| Neighbour::Beam(beam));
+        let hops = self.path(from, to, &scenario.links).into_iter();
+        let nodes = hops.map(|hop| Neighbour::Node(hop.to(&scenario.links)));
+        let first = Neighbour::Node(self.place(from));
+        beam(from).into_iter().chain([first]).chain(nodes).chain(beam(to)).collect()
     }
 }
 

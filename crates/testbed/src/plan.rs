@@ -8,7 +8,7 @@ use congestion::Value;
 use quic::{Config, Logs, Maker};
 use recording::SettingRecord;
 use runtime::{Leg, Side};
-use scenario::model::{Flow, LowPriority, Transport};
+use scenario::model::{Flow, LowPriority, Neighbour, Transport};
 use scenario::{Hop, Routes, Scenario};
 use transport::Protocol;
 use units::Span;
@@ -213,6 +213,7 @@ fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Refusals) {
     let Refusals { of_flows, of_network } = &mut refusals;
     of_flows.extend(limits(scenario));
     of_network.extend(beams(scenario));
+    of_network.extend(proxies_of_beams(scenario));
     of_network.extend(feedback(scenario));
     of_network.extend(loss_notices(scenario));
     of_network.extend(tunnels::refusals(scenario));
@@ -341,6 +342,20 @@ fn beams(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
             place: format!("beam {:?}", beam.name),
             asked: format!("{active} terminals with flows"),
             possible: format!("at most {MOST_TERMINALS}, because each is a namespace"),
+            key: None,
+        })
+    })
+}
+
+/// Split proxies at gateways of beams: the daemon knows neighbours over links.
+fn proxies_of_beams(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
+    let is_beam = |one: &Neighbour| matches!(one, Neighbour::Beam(_));
+    scenario.nodes.iter().filter_map(move |node| {
+        let sides = &node.proxy.as_ref()?.neighbours;
+        sides.iter().flatten().any(is_beam).then(|| Refusal {
+            place: format!("node {:?}, proxy", node.name),
+            asked: "a split proxy at the gateway of a beam".to_owned(),
+            possible: "a node before the gateway, or the simulator".to_owned(),
             key: None,
         })
     })

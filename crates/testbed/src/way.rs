@@ -7,7 +7,7 @@
 use std::collections::BTreeMap;
 
 use scenario::Scenario;
-use scenario::model::SideName;
+use scenario::model::{Neighbour, SideName};
 use wire::IpPacket;
 
 /// The ways between hosts that lead over gateways.
@@ -47,7 +47,7 @@ impl Ways {
                 let last = routes.path(ends[0], ends[1], &scenario.links).last().copied();
                 let comes = last.and_then(|hop| {
                     let proxy = scenario.nodes[ends[1]].proxy.as_ref()?;
-                    proxy.side_of(hop.from(&scenario.links))
+                    proxy.side_of(Neighbour::Node(hop.from(&scenario.links)))
                 });
                 on_the_way.extend(comes.map(|comes| Stop { node: *to, comes }));
                 if !on_the_way.is_empty() {

@@ -101,11 +101,12 @@ impl Proxy {
 #[serde(default)]
 #[schemars(extend("additionalProperties" = false))]
 pub(crate) struct ProxySide {
-    /// Neighbours of the node on this side. Default: all neighbours that the other side does not
-    /// have. If neither side has them, the satellite's is the one neighbour with a proxy of its
-    /// own. Without one, it is the one neighbour over a link with a delay of at least 119 ms in a
-    /// direction, as far as a geostationary satellite is. If there is none or several, one of the
-    /// sides must have them.
+    /// Neighbours of the node on this side. A beam is a neighbour of its gateway. Default: all
+    /// neighbours that the other side does not have. If neither side has them, the satellite's are
+    /// the beams of the node. Without any, it is the one neighbour with a proxy of its own. Without
+    /// one, it is the one neighbour over a link with a delay of at least 119 ms in a direction, as
+    /// far as a geostationary satellite is. If there is none or several, or a beam and one of them,
+    /// one of the sides must have them.
     #[schemars(length(min = 1))]
     pub towards: Option<Vec<Name>>,
     /// Settings that the daemon has too. The default of `send_buffer` is that of the flow, or 4MiB

@@ -132,6 +132,14 @@ impl Values {
         matches!(preset, Preset::ScpsGateway | Preset::Satpep) && side == SideName::Satellite
     }
 
+    /// Returns true if a preset has values from the links of the side of the satellite.
+    pub(super) const fn is_of_links(preset: Preset) -> bool {
+        match preset {
+            Preset::Pepsal => false,
+            Preset::CkStp | Preset::Aerotcp | Preset::ScpsGateway | Preset::Satpep => true,
+        }
+    }
+
     /// The settings of SCPS-TP that a preset has.
     pub(super) fn scps(preset: Preset) -> Scps {
         match preset {

@@ -16,7 +16,9 @@ use super::gateway::{self, Side};
 use super::presets::{Values, Way};
 use super::{Numbers, flows, protocols};
 use crate::document::{self, Document, NamedProxy};
-use crate::model::{Flow, Gateway, GatewayEnd, Link, Middlebox, Node, Proxy, Scenario, SideName};
+use crate::model::{
+    Flow, Gateway, GatewayEnd, Link, Middlebox, Neighbour, Node, Preset, Proxy, Scenario, SideName,
+};
 use crate::routes::{Routes, routes};
 
 /// The shortest delay to a geostationary satellite: 35 786 km at the speed of light are 119.4 ms.
@@ -48,10 +50,11 @@ pub(super) fn proxies(
                 Side::of(proxy.side(name), name, proxy.preset, path.key(name.key()), problems)
             }),
         );
-        let around = Around { document, numbers, links };
-        let Some(neighbours) = neighbours(proxy, number, &around, &path, problems) else {
+        let around = Around { document, numbers, links, node: number };
+        let Some(neighbours) = neighbours(proxy, &around, &path, problems) else {
             continue;
         };
+        problems.extend(needs_links(proxy, &neighbours, &path));
         if let Some(known_for) = proxy.known_for.filter(|_| proxy.accept != Accept::EarlyIfKnown) {
             let expected = "accept = \"early-if-known\", or no `known_for`";
             problems.push(Problem::new(
@@ -111,37 +114,113 @@ fn alone(written: &document::Node, node: &Node, path: &Path) -> Option<Problem> 
     Some(problem.because("what a proxy ends is not forwarded"))
 }
 
-/// The graph that a proxy is in.
+/// A preset whose values are those of links, on the side of a beam.
+fn needs_links(
+    proxy: &document::Proxy,
+    neighbours: &[Vec<Neighbour>; 2],
+    path: &Path,
+) -> Option<Problem> {
+    let preset = proxy.preset.filter(|preset| Values::is_of_links(*preset))?;
+    let side = &neighbours[SideName::Satellite.index()];
+    side.iter().any(|one| matches!(one, Neighbour::Beam(_))).then(|| {
+        let pepsal = Preset::Pepsal.name();
+        let expected = format!("{pepsal:?}, or keys of the sides, at the gateway of a beam");
+        let found = format!("{:?}", preset.name());
+        let problem = Problem::new(path.key("preset"), expected, found);
+        problem.because("the preset has the rate and the round trip of links, and a beam has none")
+    })
+}
+
+/// The graph that a proxy is in, and its node.
 struct Around<'a> {
     document: &'a Document,
     numbers: &'a Numbers,
     links: &'a [Link],
+    node: usize,
 }
 
 impl Around<'_> {
-    /// The one of the neighbours `all` of `node` that must be on the side of the satellite, where
-    /// no side is written; the reason if there is none.
-    fn satellite(&self, node: usize, all: &[usize]) -> Result<usize, String> {
-        let has_proxy = |number: &usize| {
+    /// The neighbours over links, and the beams of the gateway.
+    fn neighbours(&self) -> Vec<Neighbour> {
+        let nodes = self.links.iter().filter_map(|link| other_end(link, self.node));
+        let mut all: Vec<_> = nodes.map(Neighbour::Node).collect();
+        all.sort_unstable();
+        all.dedup();
+        let beams = self.document.beam.iter().enumerate();
+        let own = beams.filter(|(_, beam)| self.numbers.get(&beam.gateway.0) == Some(&self.node));
+        all.extend(own.map(|(beam, _)| Neighbour::Beam(beam)));
+        all
+    }
+
+    /// The neighbour with a name. A node comes before a beam of the same name.
+    fn named(
+        &self,
+        name: &str,
+        path: Path,
+        all: &[Neighbour],
+        problems: &mut Vec<Problem>,
+    ) -> Option<Neighbour> {
+        let beam = self.document.beam.iter().position(|beam| beam.name.0 == name);
+        let found = match (self.numbers.get(name), beam) {
+            (Some(node), _) => Neighbour::Node(*node),
+            (None, Some(beam)) => Neighbour::Beam(beam),
+            (None, None) => {
+                Neighbour::Node(flows::node(name, self.numbers, path.clone(), problems)?)
+            }
+        };
+        if !all.contains(&found) {
+            let expected = match found {
+                Neighbour::Node(_) => "a node that a link joins with this one",
+                Neighbour::Beam(_) => "a beam whose gateway this node is",
+            };
+            problems.push(Problem::new(path, expected, format!("{name:?}")));
+        }
+        Some(found)
+    }
+
+    /// The name of a neighbour.
+    fn name(&self, neighbour: Neighbour) -> &str {
+        match neighbour {
+            Neighbour::Beam(beam) => &self.document.beam[beam].name.0,
+            Neighbour::Node(node) => self
+                .numbers
+                .iter()
+                .find(|(_, number)| **number == node)
+                .map_or("", |(name, _)| name),
+        }
+    }
+
+    /// Those of the neighbours `all` that must be on the side of the satellite, where no side is
+    /// written; the reason if there is none.
+    fn satellite(&self, all: &[Neighbour]) -> Result<Vec<Neighbour>, String> {
+        let node = self.node;
+        let has_proxy = |neighbour: &Neighbour| {
+            let Neighbour::Node(number) = neighbour else { return false };
             let of_number = |one: &&document::Node| self.numbers.get(&one.name.0) == Some(number);
             let written = self.document.node.iter().find(of_number);
             written.and_then(|one| one.proxy.as_ref()?.resolve()).is_some()
         };
-        let is_far = |number: &usize| {
+        let is_far = |neighbour: &Neighbour| {
+            let Neighbour::Node(number) = neighbour else { return false };
             let between = |link: &&Link| other_end(link, node) == Some(*number);
             let links = self.links.iter().filter(between);
             links.flat_map(|link| [&link.forward, &link.backward]).any(|one| one.delay >= GEO_HOP)
         };
-        let [with_proxy, far]: [Vec<usize>; 2] = [
-            all.iter().copied().filter(has_proxy).collect(),
-            all.iter().copied().filter(is_far).collect(),
-        ];
-        match (with_proxy.as_slice(), far.as_slice()) {
-            ([only], _) | ([], [only]) if all.len() > 1 => Ok(*only),
-            ([], []) => Err(format!(
+        let is_beam = |neighbour: &Neighbour| matches!(neighbour, Neighbour::Beam(_));
+        let of = |wanted: &dyn Fn(&Neighbour) -> bool| -> Vec<Neighbour> {
+            all.iter().copied().filter(|one| wanted(one)).collect()
+        };
+        let (with_proxy, far, beams) = (of(&has_proxy), of(&is_far), of(&is_beam));
+        match (with_proxy.as_slice(), far.as_slice(), beams.as_slice()) {
+            ([], [], [_, ..]) => Ok(beams),
+            (_, _, [_, ..]) => Err("the node is the gateway of a beam, and has another neighbour \
+                                    with a proxy of its own or over a satellite"
+                .to_owned()),
+            ([only], _, []) | ([], [only], []) if all.len() > 1 => Ok(vec![*only]),
+            ([], [], []) => Err(format!(
                 "no neighbour has a proxy of its own, and no link of the node has a delay of {GEO_HOP} or more"
             )),
-            ([], _) => {
+            ([], _, []) => {
                 Err(format!("{} links of the node have a delay of {GEO_HOP} or more", far.len()))
             }
             _ => Err(format!("{} neighbours have a proxy of their own", with_proxy.len())),
@@ -158,45 +237,35 @@ fn other_end(link: &Link, node: usize) -> Option<usize> {
     }
 }
 
-/// The neighbours of node number `node` on each side.
+/// The neighbours of the node on each side.
 fn neighbours(
     proxy: &document::Proxy,
-    node: usize,
     around: &Around<'_>,
     path: &Path,
     problems: &mut Vec<Problem>,
-) -> Option<[Vec<usize>; 2]> {
-    let numbers = around.numbers;
-    let mut all: Vec<_> = around.links.iter().filter_map(|link| other_end(link, node)).collect();
-    all.sort_unstable();
-    all.dedup();
+) -> Option<[Vec<Neighbour>; 2]> {
+    let all = around.neighbours();
     let before = problems.len();
     let named = SideName::ALL.map(|side| {
         let towards = proxy.side(side).towards.as_ref()?;
-        let mut of_side = Vec::new();
-        for (i, name) in towards.iter().enumerate() {
-            let path = path.key(side.key()).key("towards").index(i);
-            let Some(number) = flows::node(&name.0, numbers, path.clone(), problems) else {
-                continue;
-            };
-            if !all.contains(&number) {
-                let found = format!("{:?}", name.0);
-                problems.push(Problem::new(path, "a node that a link joins with this one", found));
-            }
-            of_side.push(number);
-        }
-        Some(of_side)
+        let path = path.key(side.key()).key("towards");
+        let names = towards.iter().enumerate();
+        let of_side =
+            names.filter_map(|(i, name)| around.named(&name.0, path.index(i), &all, problems));
+        Some(of_side.collect::<Vec<_>>())
     });
-    let rest = |taken: &[usize]| all.iter().copied().filter(|one| !taken.contains(one)).collect();
-    let found: [Vec<usize>; 2] = match named {
+    let rest = |taken: &[Neighbour]| -> Vec<_> {
+        all.iter().copied().filter(|one| !taken.contains(one)).collect()
+    };
+    let found: [Vec<Neighbour>; 2] = match named {
         [Some(terrestrial), Some(satellite)] => [terrestrial, satellite],
         [Some(terrestrial), None] => {
             let satellite = rest(&terrestrial);
             [terrestrial, satellite]
         }
         [None, Some(satellite)] => [rest(&satellite), satellite],
-        [None, None] => match around.satellite(node, &all) {
-            Ok(satellite) => [rest(&[satellite]), vec![satellite]],
+        [None, None] => match around.satellite(&all) {
+            Ok(satellite) => [rest(&satellite), satellite],
             Err(reason) => {
                 let path = path.key(SideName::Satellite.key()).key("towards");
                 let expected = "the neighbours on the side of the satellite";
@@ -211,8 +280,7 @@ fn neighbours(
     let twice = found[1].iter().position(|one| found[0].contains(one));
     if let Some(place) = twice {
         let path = path.key(SideName::Satellite.key()).key("towards").index(place);
-        let name = numbers.iter().find(|(_, number)| **number == found[1][place]);
-        let found = name.map_or_else(String::new, |(name, _)| format!("{name:?}"));
+        let found = format!("{:?}", around.name(found[1][place]));
         problems.push(Problem::new(path, "a neighbour that is not on the other side", found));
         return None;
     }

@@ -9,7 +9,7 @@ use units::Bytes;
 
 use explain::{WarningKind, explain};
 use scenario::Loaded;
-use scenario::model::{Scenario, Transport};
+use scenario::model::{Neighbour, Scenario, Transport};
 
 /// Two hosts on both sides of a gateway, and one aside. `node` is TOML.
 fn text(node: &str) -> String {
@@ -84,7 +84,7 @@ fn sides(text: &str) -> Result<[Vec<String>; 2], String> {
     let scenario = Scenario::parse(text, "p.toml", &[]).map_err(|errors| errors.to_string())?;
     let proxy = scenario.nodes.iter().find_map(|node| node.proxy.as_ref());
     let Some(proxy) = proxy else { return Ok([Vec::new(), Vec::new()]) };
-    let name = |number: &usize| scenario.nodes[*number].name.clone();
+    let name = |one: &Neighbour| one.name(&scenario).to_owned();
     Ok(proxy.neighbours.each_ref().map(|side| side.iter().map(name).collect()))
 }
 

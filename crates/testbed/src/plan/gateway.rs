@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use scenario::model::{
-    Accept, AtLimit, BucketSettings, Flow, Gateway as Crossing, GatewayEnd, Policy, Preset,
-    SideName,
+    Accept, AtLimit, BucketSettings, Flow, Gateway as Crossing, GatewayEnd, Neighbour, Policy,
+    Preset, SideName,
 };
 use scenario::{Routes, Scenario};
 use tcp::{AckTiming, Config};
@@ -182,7 +182,7 @@ impl Plan {
             };
             let sides = nodes.iter().filter_map(|to| {
                 let hop = routes.next(here, usize::from(*to))?;
-                Some((*to, proxy.side_of(hop.to(&scenario.links))?))
+                Some((*to, proxy.side_of(Neighbour::Node(hop.to(&scenario.links)))?))
             });
             gateway.peers = sides.collect();
         }

@@ -47,6 +47,13 @@ def test_the_package_has_the_version_of_the_crates() -> None:
     assert f"\nversion: {project}\n" in (ROOT / "CITATION.cff").read_text()
 
 
+def test_the_changelog_names_each_thing_once() -> None:
+    """A merge keeps both versions of a line that two branches have changed."""
+    named = re.findall(r"^- \*\*(.+?)\*\*", (ROOT / "CHANGELOG.md").read_text(), re.MULTILINE)
+    assert len(named) > 10
+    assert sorted(named) == sorted(set(named))
+
+
 def test_no_snapshot_is_pending() -> None:
     command = ["git", "ls-files", "*.snap.new", "*.pending-snap"]
     done = subprocess.run(command, cwd=ROOT, check=True, stdout=subprocess.PIPE, text=True)

@@ -146,6 +146,7 @@ fn proxies_that_a_beam_cannot_have_are_refused() {
         (of("preset = \"scps-gateway\""), "\"pepsal\", or keys of the sides"),
         (of("preset = \"ck-stp\""), "found \"ck-stp\""),
         (of("satellite = { towards = [\"home\"] }"), "expected one of the nodes"),
+        (of("satellite = { towards = [\"spott\"] }"), "did you mean \"spot\""),
         (of("satellite = { towards = [\"server\", \"spot\"] }"), "for the terrestrial side"),
         (of("satellite = { protocol = \"scps-tp\" }"), "second proxy"),
         (

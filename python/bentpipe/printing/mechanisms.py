@@ -53,6 +53,11 @@ def controller_of_leg(row: Mapping[str, Any]) -> str:
     return str(row["controller"]) + ("" if protocol == "tcp" else f" ({protocol})")
 
 
+def filled(row: Mapping[str, Any]) -> str:
+    """The airtime of a beam without padding. Packets that come one by one leave much padding."""
+    return decimals(100 * row["airtime"] * (1 - (row["padding"] or 0.0)), 1)
+
+
 def limits_of_leg(row: Mapping[str, Any]) -> str:
     """The limits that held a leg back. Recordings of earlier versions have none."""
     return held_back_by(shares(row.get))
@@ -163,6 +168,7 @@ TABLES: Mapping[str, tuple[Shown, ...]] = {
         words("beam"),
         number("terminals", "terminals"),
         number("airtime %", "airtime", places=1, unit=0.01),
+        Shown("filled %", filled),
         number("padding %", "padding", places=1, unit=0.01),
         number("forward Mbit/s", "forward_bps", places=3, unit=1e6),
         number("return Mbit/s", "return_bps", places=3, unit=1e6),
@@ -390,7 +396,11 @@ TABLES: Mapping[str, tuple[Shown, ...]] = {
         Shown("<complete", lambda row: "yes" if row["completed"] else "no"),
     ),
 }
-BY_FLOW = {"legs", "call", "messages", "responses", "video", "speedtest", "sessions"}
+BY_FLOW = {
+    name
+    for name, columns in TABLES.items()
+    if any(column.heading == "<flow" for column in columns)
+}
 """Tables with rows for each flow, of which a beam has thousands."""
 MOST_ROWS = {"sessions": 30}
 """Rows of tables that are long in usual runs. The recording has the others."""
@@ -399,8 +409,8 @@ MOST_ROWS = {"sessions": 30}
 def print_on_path(recording: Recording) -> None:
     """Print a table for each kind of mechanism. Only runs with any import data frames.
 
-    Tables of applications and of legs have a row for each flow. Runs with a beam have quantiles
-    instead.
+    Tables with a row for each flow are named only in runs with a beam, which have quantiles of
+    flows and of legs.
     """
     recorded = set(recording.names)
     for name, columns in TABLES.items():
@@ -419,6 +429,9 @@ def print_on_path(recording: Recording) -> None:
         for cells in leg_groups(recording):
             listed.add_row(*cells)
         show(listed)
+    left_out = [name for name in recording.names if name in BY_FLOW - {"legs"}]
+    if "beams" in recorded and left_out:
+        show(f"With a row for each flow, and so in the recording only: {', '.join(left_out)}.")
     if "legs" in recorded:
         show(SPLIT_FLOWS)
     if "mtu" in recorded:

@@ -170,7 +170,12 @@ fn end(
 }
 
 /// Reports a name that no node has.
-fn unknown<T>(name: &str, names: Vec<&str>, path: Path, problems: &mut Vec<Problem>) -> Option<T> {
+pub(super) fn unknown<T>(
+    name: &str,
+    names: Vec<&str>,
+    path: Path,
+    problems: &mut Vec<Problem>,
+) -> Option<T> {
     let expected = match names.len() {
         0..=LONGEST_LIST => {
             format!("one of the nodes {}", describe::list(&describe::quoted(&names), "and"))

@@ -164,9 +164,7 @@ impl Around<'_> {
         let found = match (self.numbers.get(name), beam) {
             (Some(node), _) => Neighbour::Node(*node),
             (None, Some(beam)) => Neighbour::Beam(beam),
-            (None, None) => {
-                Neighbour::Node(flows::node(name, self.numbers, path.clone(), problems)?)
-            }
+            (None, None) => return flows::unknown(name, self.names(), path, problems),
         };
         if !all.contains(&found) {
             let expected = match found {
@@ -176,6 +174,14 @@ impl Around<'_> {
             problems.push(Problem::new(path, expected, format!("{name:?}")));
         }
         Some(found)
+    }
+
+    /// The names of all nodes and of the beams of this one.
+    fn names(&self) -> Vec<&str> {
+        let beams = self.document.beam.iter();
+        let own = beams.filter(|beam| self.numbers.get(&beam.gateway.0) == Some(&self.node));
+        let nodes = self.numbers.keys().map(String::as_str);
+        nodes.chain(own.map(|beam| beam.name.0.as_str())).collect()
     }
 
     /// The name of a neighbour.

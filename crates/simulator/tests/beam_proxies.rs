@@ -106,8 +106,8 @@ fn every_controller_delivers_exactly_its_bytes_with_and_without_a_proxy() {
     }
 }
 
-/// The connection of the server ends at the gateway. So its round trip is that of the link, and that
-/// of the other leg has the beam.
+/// The connection of the server ends at the gateway. So its round trip is that of the link, and the
+/// one of the other leg has the beam.
 #[test]
 fn the_round_trip_of_the_server_ends_at_the_gateway() {
     let scenario = parse(&beam(HYBLA, ["carriers = 4", "cra = \"64kbit/s\""], "cubic")).unwrap();

@@ -397,9 +397,7 @@ TABLES: Mapping[str, tuple[Shown, ...]] = {
     ),
 }
 BY_FLOW = {
-    name
-    for name, columns in TABLES.items()
-    if any(column.heading == "<flow" for column in columns)
+    name for name, columns in TABLES.items() if any(column.heading == "<flow" for column in columns)
 }
 """Tables with rows for each flow, of which a beam has thousands."""
 MOST_ROWS = {"sessions": 30}

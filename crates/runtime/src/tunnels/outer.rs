@@ -100,7 +100,7 @@ impl Ack {
 #[derive(Clone, Debug)]
 pub(crate) struct Departure<T> {
     pub frames: Frames,
-    /// What it carries; none for ACKs alone and for PINGs.
+    /// Content; none for ACKs alone and for PINGs.
     pub content: Option<T>,
     /// Length as an IP packet.
     pub bytes: u16,

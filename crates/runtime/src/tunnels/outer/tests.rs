@@ -19,7 +19,7 @@ struct Path {
     lost: Vec<u64>,
     /// Departures of each end, with the number of the packet.
     departures: [Vec<(Time, Option<u64>)>; 2],
-    /// What came out at the second end.
+    /// Contents that came out at the second end.
     out: Vec<u32>,
 }
 

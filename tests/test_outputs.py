@@ -106,10 +106,10 @@ def test_a_panic_is_an_ordinary_exception_of_one_line() -> None:
 
 def test_a_panic_of_a_command_is_one_line(tmp_path: Path) -> None:
     panic = (
-        "import sys; from bentpipe import _native, cli\n"
+        "import sys; from bentpipe import _native, cli; from bentpipe.cli import running\n"
         "_native.schema = lambda: _native._panic('planted')\n"
         "import bentpipe; bentpipe.Scenario = None\n"
-        "cli.running.explain.callback = lambda **_: _native.schema()\n"
+        "running.explain.callback = lambda **_: _native.schema()\n"
         "sys.argv = ['bentpipe', 'explain', 'x']; cli.main()"
     )
     environment = os.environ | {"RUST_BACKTRACE": "1"}

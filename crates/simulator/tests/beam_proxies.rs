@@ -133,7 +133,9 @@ fn both_engines_give_the_same_recordings() {
             let scenario = parse(&beam(proxy, access, "cubic")).unwrap();
             let fast = simulator::run(&scenario, 3, Options::default());
             let reference = simulator::run_on_reference(&scenario, 3, Options::default());
-            assert_eq!(fast.tables, reference.tables, "{proxy}");
+            // As text, because a leg without a connection has figures that are no number.
+            let [tables, expected] = [fast.tables, reference.tables].map(|all| format!("{all:?}"));
+            assert_eq!(tables, expected, "{proxy}");
             assert_eq!(fast.flows, reference.flows, "{proxy}");
         }
     }

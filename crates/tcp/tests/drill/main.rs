@@ -19,7 +19,7 @@ use std::fmt::Write;
 use std::fs;
 use std::path::{Path, PathBuf};
 
-use drill::{Failure, Follows, Rigour, Script};
+use drill::{Action, Failure, Follows, Packet, Rigour, Script};
 use host::{Profile, Simulated};
 
 /// That of packetdrill, but nothing more than what the script says may be sent, and virtual time
@@ -82,6 +82,27 @@ fn every_script_passes() {
 fn every_script_names_what_it_follows_and_its_rule() {
     for script in scripts() {
         assert!(script.follows.is_some() && !script.rule.is_empty(), "{}", script.path);
+    }
+}
+
+/// The player translates the clock of a script into that of the host by what the host has sent. A
+/// kernel adds an offset to its clock, another one after each start of the machine: another number
+/// would be later than all that was sent on one half of the machines, and earlier on the other.
+#[test]
+fn every_script_echoes_timestamps_that_the_host_has_sent() {
+    let clock = |packet: &Packet| packet.options.as_ref()?.timestamp;
+    for script in scripts() {
+        let mut sent = vec![0];
+        for event in &script.events {
+            match &event.action {
+                Action::Expect(packet) => sent.extend(clock(packet).map(|(value, _)| value)),
+                Action::Inject(packet) => {
+                    let echo = clock(packet).map_or(0, |(_, echo)| echo);
+                    assert!(sent.contains(&echo), "{}:{}: ecr {echo}", script.path, event.line);
+                }
+                Action::Call(_) | Action::Command(_) | Action::Check(_) => {}
+            }
+        }
     }
 }
 

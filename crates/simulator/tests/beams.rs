@@ -188,3 +188,53 @@ fn transfers_of_every_controller_end_in_both_directions() {
         }
     }
 }
+
+/// Found by `make soak`. The loop asserts that no event is before the last one.
+#[test]
+fn time_never_runs_backwards_where_random_access_meets_free_capacity() {
+    let flow = |controller: &str, number: u32| {
+        format!(
+            "[[flow]]\nfrom = \"server\"\nto = \"group{number}\"\n\
+             controller = \"{controller}\"\ntraffic = {{ download = \"60kB\" }}\n"
+        )
+    };
+    let flows = flow("bbr3", 0) + &flow("cubic", 1) + &flow("cubic", 2);
+    let text = format!(
+        r#"
+[[link]]
+between = ["server", "gateway"]
+rate = "100Mbit/s"
+delay = "1ms"
+
+[[beam]]
+name = "spot"
+gateway = "gateway"
+return = {{ access = {{}} }}
+
+[[beam.group]]
+name = "group0"
+terminals = 1
+es_n0 = 11.584021561974295
+return_es_n0 = 5.543440239431312
+fca = true
+
+[[beam.group]]
+name = "group1"
+terminals = 3
+es_n0 = 5.312570398307135
+return_es_n0 = 7.451077963855566
+random_access = true
+
+[[beam.group]]
+name = "group2"
+terminals = 5
+es_n0 = 8.38653542812261
+return_es_n0 = 6.022908636280379
+
+{flows}
+"#
+    );
+    let scenario = Scenario::parse(&text, "beam.toml", &[]).unwrap();
+    let recording = simulator::run(&scenario, 531_547_683, Options::default());
+    assert_eq!(recording.flows.len(), 9);
+}

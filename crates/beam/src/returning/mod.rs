@@ -545,7 +545,10 @@ impl<P> Returning<P> {
                 terminal.counters.sent(waiting.bytes, delay);
                 let place = terminal.group * self.settings.classes.len() + class;
                 self.delays[place].record(delay);
-                self.on_air.push_back((end + self.settings.delay, waiting));
+                // Random access is decoded at the end of a frame, when later ends may be known.
+                let at = end + self.settings.delay;
+                let place = self.on_air.partition_point(|(other, _)| *other <= at);
+                self.on_air.insert(place, (at, waiting));
             } else {
                 break;
             }

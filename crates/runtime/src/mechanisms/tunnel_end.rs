@@ -23,7 +23,7 @@ extra_table! {
         ack_packets: u64,
         /// Packets that it found lost.
         lost_packets: u64,
-        /// Packets whose content was sent again, with capsules.
+        /// Packets whose content was retransmitted, with capsules.
         retransmitted_packets: u64,
         /// Probe timeouts.
         probe_timeouts: u64,

@@ -62,7 +62,7 @@ pub(crate) struct PathHints {
     pub missed: f64,
     /// With the source `"schedule"`: the least step of the one-way delay of a link that counts as
     /// a change of the path. Smaller steps are the motion of one satellite. With the source
-    /// `"detector"` the same changes are those that its detections are compared with.
+    /// `"detector"`: the least step of a change with which detections are compared.
     #[serde(default = "threshold")]
     pub threshold: Span,
     /// With the source `"clock"`: time between two changes. Starlink's is 15s.

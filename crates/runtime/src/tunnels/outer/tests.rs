@@ -125,7 +125,7 @@ fn the_window_of_the_controller_grows_with_acknowledgements() {
     assert_eq!(path.count(0, "window"), 20_000);
 }
 
-/// Three younger packets that have arrived show a loss. Nothing is sent again.
+/// Three younger packets that have arrived show a loss. Nothing is retransmitted.
 #[test]
 fn a_lost_packet_reduces_the_window_and_its_content_does_not_come_out() {
     let mut path = path(SETTINGS, &[3]);

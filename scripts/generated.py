@@ -22,6 +22,7 @@ import manual
 import pages
 import stubs
 from bentpipe import study
+from bentpipe.cli import groups
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
@@ -41,6 +42,7 @@ def studies() -> str:
 def documents() -> Iterator[tuple[Path, str]]:
     """Files and what they should say; the later ones read the earlier ones."""
     yield stubs.STUBS, stubs.updated(stubs.STUBS.read_text(encoding="utf-8"))
+    yield groups.SUMMARIES, groups.written()
     yield api.PAGE, api.page()
     yield manual.PAGE, manual.page()
     for page in pages.MAKERS:

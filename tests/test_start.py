@@ -2,11 +2,16 @@
 
 from __future__ import annotations
 
+import os
 import subprocess
 import sys
 from typing import TYPE_CHECKING
 
+import click
 import pytest
+
+from bentpipe.cli import cli
+from bentpipe.cli.groups import Commands, summary
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -24,12 +29,19 @@ HEAVY = {
 }
 
 
+def modules_of(*arguments: str, environment: dict[str, str] | None = None) -> set[str]:
+    """Modules that the command imports."""
+    command = [sys.executable, "-X", "importtime", "-m", "bentpipe", *arguments]
+    done = subprocess.run(
+        command, capture_output=True, text=True, check=True, env=os.environ | (environment or {})
+    )
+    lines = done.stderr.splitlines()
+    return {line.rpartition("|")[2].strip() for line in lines if "|" in line}
+
+
 def imported_by(*arguments: str) -> set[str]:
     """Top-level modules that the command imports."""
-    command = [sys.executable, "-X", "importtime", "-m", "bentpipe", *arguments]
-    done = subprocess.run(command, capture_output=True, text=True, check=True)
-    lines = (line.rpartition("|")[2].strip() for line in done.stderr.splitlines() if "|" in line)
-    return {line.partition(".")[0] for line in lines}
+    return {module.partition(".")[0] for module in modules_of(*arguments)}
 
 
 @pytest.mark.parametrize(
@@ -49,6 +61,29 @@ def imported_by(*arguments: str) -> set[str]:
 )
 def test_nothing_heavy_is_imported(arguments: list[str]) -> None:
     assert not imported_by(*arguments) & HEAVY
+
+
+@pytest.mark.parametrize(
+    ("arguments", "environment"),
+    [
+        (["--help"], {}),
+        ([], {"_BENTPIPE_COMPLETE": "zsh_complete", "COMP_WORDS": "bentpipe ", "COMP_CWORD": "1"}),
+    ],
+    ids=["help", "completion"],
+)
+def test_the_list_of_commands_imports_none_of_them(
+    arguments: list[str], environment: dict[str, str]
+) -> None:
+    found = modules_of(*arguments, environment=environment)
+    assert "bentpipe.cli.groups" in found
+    assert not {f"bentpipe.cli.{name}" for name in Commands.modules.values()} & found
+
+
+def test_completion_has_the_summaries_of_the_commands() -> None:
+    items = cli.shell_complete(click.Context(cli), "co")
+    assert {item.value: item.help for item in items} == {
+        name: summary(one) for name, one in cli.subcommands().items() if name.startswith("co")
+    }
 
 
 def test_a_run_imports_nothing_heavy(small: Path) -> None:

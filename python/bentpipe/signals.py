@@ -13,7 +13,6 @@ import os
 import signal
 import sys
 import threading
-from pathlib import Path
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
@@ -27,7 +26,8 @@ AGAIN_S = 0.01
 
 def is_command() -> bool:
     """True if this process is `bentpipe` or `python -m bentpipe`, also while it imports itself."""
-    program = Path(sys.argv[0]).name if sys.argv else ""
+    # Each `import bentpipe` comes here, and pathlib would take a sixth of it.
+    program = os.path.basename(sys.argv[0]) if sys.argv else ""  # noqa: PTH119
     if program == "-m":
         words = sys.orig_argv
         return "bentpipe" in words[words.index("-m") + 1 : words.index("-m") + 2]

@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-import inspect
 import re
+from functools import cache
 from importlib import import_module
+from pathlib import Path
 from types import MappingProxyType
 from typing import TYPE_CHECKING, NoReturn
 
@@ -12,6 +13,8 @@ import click
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Mapping
+
+    from click.shell_completion import CompletionItem
 
 END = re.compile(r"(?<=[^.]\.) ")
 """The end of a sentence; `NAME... ` is none."""
@@ -61,10 +64,31 @@ GROUPS = {
 """The commands by what they are for, with the modules of this package that define them."""
 
 
+SUMMARIES = Path(__file__).with_name("summaries.tsv")
+"""The summary of each command, written by `make generated`: the list of all commands is printed
+without the modules that define them."""
+
+
 def summary(command: click.Command) -> str:
     """The first sentence of a help text, never cut."""
+    import inspect
+
     first = " ".join(inspect.cleandoc(command.help or "").partition("\n\n")[0].split())
     return END.split(first, maxsplit=1)[0]
+
+
+@cache
+def summaries() -> dict[str, str]:
+    """The summaries of all commands by name."""
+    lines = SUMMARIES.read_text(encoding="utf-8").splitlines()
+    return dict(line.split("\t") for line in lines)
+
+
+def written() -> str:
+    """The file of summaries as the commands have them now."""
+    from bentpipe.cli.root import cli
+
+    return "".join(f"{name}\t{summary(one)}\n" for name, one in cli.subcommands().items())
 
 
 class Group(click.Group):
@@ -82,15 +106,19 @@ class Group(click.Group):
         found = {name: self.get_command(context, name) for name in self.list_commands(context)}
         return {name: command for name, command in found.items() if command}
 
+    def summaries(self) -> dict[str, str]:
+        """The first sentence about each command."""
+        return {name: summary(command) for name, command in self.subcommands().items()}
+
     def format_commands(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:
         """Write the commands in their sections."""
-        known = self.subcommands()
+        known = self.summaries()
         sections = self.sections or {"Commands": tuple(known)}
         margin = max(map(len, known), default=0)
         for heading, listed in sections.items():
             with formatter.section(heading):
                 # The same margin in all sections.
-                rows = [(f"{name:<{margin}}", summary(known[name])) for name in listed]
+                rows = [(f"{name:<{margin}}", known[name]) for name in listed]
                 formatter.write_dl(rows)
 
     def resolve_command(
@@ -106,7 +134,7 @@ class Group(click.Group):
 
 
 class Commands(Group):
-    """The group of all commands. It imports the module of a command that is called or listed."""
+    """The group of all commands. It imports the module of a command that is called."""
 
     group_class = Group
     sections = GROUPS
@@ -123,6 +151,21 @@ class Commands(Group):
         if cmd_name in self.modules:
             import_module(f"bentpipe.cli.{self.modules[cmd_name]}")
         return super().get_command(ctx, cmd_name)
+
+    def summaries(self) -> dict[str, str]:
+        """The first sentence about each command."""
+        return summaries()
+
+    def shell_complete(self, ctx: click.Context, incomplete: str) -> list[CompletionItem]:
+        """The commands that begin with `incomplete`, or the options."""
+        from click.shell_completion import CompletionItem
+
+        found = [
+            CompletionItem(name, help=text)
+            for name, text in summaries().items()
+            if name.startswith(incomplete)
+        ]
+        return [*found, *click.Command.shell_complete(self, ctx, incomplete)]
 
 
 class WithSet(click.Command):

@@ -437,6 +437,17 @@ def test_every_paper_fits_a_screen(
     assert {one.id for one in outcome.statements} <= unfolded("\n".join(lines))
 
 
+def test_a_paper_without_parameters_has_values_and_no_judgement(
+    capsys: pytest.CaptureFixture[str],
+) -> None:
+    paper = find("dama")
+    print_overview(Outcome(paper, paper.rows({}, complete=False), {}, complete=True))
+    said = " ".join(capsys.readouterr().out.split())
+    assert "No statement is judged: 8 not comparable." in said
+    assert "not judged published measured verdict" in said
+    assert "ten/light/sooner 500 ms" in said
+
+
 def test_ids_are_folded_only_where_they_can_be_unfolded() -> None:
     ids = ["a/b/c", "a/b/d", "a/e", "f", "g/1,-x", "g/2,-x"]
     assert folded(ids) == ["a/b/{c,d}", "a/e", "f", "g/1,-x", "g/2,-x"]

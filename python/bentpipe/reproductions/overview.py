@@ -36,7 +36,10 @@ def print_overview(outcome: Outcome) -> None:
     most = 0
     if open_ones:
         show("")
-        most = show_statements(outcome, open_ones)
+        most = show_statements(outcome, open_ones, "not reproduced")
+    if not counted:
+        show("")
+        show_statements(outcome, left_out, "not judged")
     groups = {
         "Also not": open_ones[most:],
         "Reproduced": confirmed,
@@ -58,11 +61,13 @@ def result(outcome: Outcome, confirmed: int, counted: int) -> str:
     kinds = [f"{HEADINGS[kind]} {summary[kind]}" for kind in COLUMNS if summary[kind].total]
     removed = Counter(one.removed for one in outcome.statements if one.removed)
     reasons = ", ".join(f"{number} {reason}" for reason, number in removed.items())
+    if not counted:
+        return f"No statement is judged: {reasons}."
     left_out = f". Not counted: {reasons}" if removed else ""
     return f"{confirmed} of {counted} statements are reproduced ({'; '.join(kinds)}){left_out}."
 
 
-def show_statements(outcome: Outcome, listed: Sequence[Judged]) -> int:
+def show_statements(outcome: Outcome, listed: Sequence[Judged], heading: str) -> int:
     """Print statements with their values, and return the number of those that fit.
 
     They are in a table, or in two lines each if the ids are too long for one.
@@ -72,7 +77,7 @@ def show_statements(outcome: Outcome, listed: Sequence[Judged]) -> int:
         (one.id, published_of(one, rows), measured_of(one, rows), one.judgement)
         for one in listed[:MOST_ROWS]
     ]
-    made: Table = compact_table("not reproduced", "published", "measured", "<verdict")
+    made: Table = compact_table(heading, "published", "measured", "<verdict")
     for *row, judgement in cells:
         made.add_row(*row, SHORT.get(judgement, "no"))
     keep_lines(made, 0)

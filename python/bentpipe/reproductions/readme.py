@@ -95,8 +95,9 @@ def counts(results: Results) -> list[str]:
 
 
 def statements(results: Results) -> list[str]:
-    """The counted statements with their judgements, one table for each kind."""
+    """The counted statements with their judgements, one table for each kind; all if none counts."""
     text: list[str] = []
+    counted = any(one.counted for one in results.statements)
     for kind, heading in HEADINGS.items():
         lines = [
             [
@@ -106,7 +107,7 @@ def statements(results: Results) -> list[str]:
                 one.judgement,
             ]
             for one in results.statements
-            if one.kind == kind and one.counted
+            if one.kind == kind and (one.counted or not counted)
         ]
         if lines:
             header = [heading, "published", "measured", "judgement"]

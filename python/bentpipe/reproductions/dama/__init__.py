@@ -1,0 +1,1 @@
+"""Published statements about TCP over demand assignment on the return channel."""

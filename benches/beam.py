@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
 """The busy hour of a beam with a thousand households on one core.
 
-    beam.py [--duration 1h]     prints a table; writes out/bench-beam.json
+    beam.py [--duration 1h] [--set PATH=VALUE...]   prints a table; writes out/bench-beam.json
 
 The scenario is benches/scenarios/beam-busy-hour.toml. The time is that of the processor for the
 run, without reading the scenario and without tables. Memory is the largest of the process.
@@ -26,9 +26,11 @@ def main() -> int:
     """Measures, prints and writes."""
     parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
     parser.add_argument("--duration", default="1h", help="simulated time")
-    duration = parser.parse_args().duration
+    parser.add_argument("--set", action="append", default=[], metavar="PATH=VALUE")
+    arguments = parser.parse_args()
     scenario = bentpipe.Scenario.load(
-        ROOT / "benches" / "scenarios" / "beam-busy-hour.toml", [f"duration={duration}"]
+        ROOT / "benches" / "scenarios" / "beam-busy-hour.toml",
+        [f"duration={arguments.duration}", *arguments.set],
     )
     before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
     started = time.process_time()

@@ -5,8 +5,8 @@ use units::{Span, Time};
 /// Messages that are sent one after the other, and the delay of each that has arrived.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Delays {
-    /// When each was sent and after how long it arrived.
-    messages: Vec<(Time, Option<Span>)>,
+    /// When each was sent and when it arrived; [`Time::NEVER`] if it has not.
+    messages: Vec<(Time, Time)>,
 }
 
 /// Percentiles of delays in milliseconds; not a number if no message has arrived.
@@ -27,7 +27,7 @@ pub struct Percentiles {
 impl Delays {
     /// The next message is sent. Returns its number.
     pub fn send(&mut self, at: Time) -> u64 {
-        self.messages.push((at, None));
+        self.messages.push((at, Time::NEVER));
         self.messages.len() as u64 - 1
     }
 
@@ -35,15 +35,17 @@ impl Delays {
     /// sent.
     pub fn arrive(&mut self, number: u64, at: Time) -> bool {
         let place = usize::try_from(number).ok().and_then(|place| self.messages.get_mut(place));
-        let Some((sent, delay)) = place else { return false };
-        delay.get_or_insert(at.since(*sent));
+        let Some((_, arrived)) = place else { return false };
+        if *arrived == Time::NEVER {
+            *arrived = at;
+        }
         true
     }
 
     /// Those that are sent from `from` until `until`.
     pub fn between(&self, from: Time, until: Time) -> Self {
-        let sent = self.iter().filter(|(at, _)| (from..until).contains(at));
-        Self { messages: sent.collect() }
+        let sent = self.messages.iter().filter(|(at, _)| (from..until).contains(at));
+        Self { messages: sent.copied().collect() }
     }
 
     /// Delays of messages that have arrived, in milliseconds.
@@ -63,7 +65,8 @@ impl Delays {
 
     /// Times of sending with delays, in the order of the numbers.
     pub fn iter(&self) -> impl Iterator<Item = (Time, Option<Span>)> {
-        self.messages.iter().copied()
+        let delay = |sent, arrived: Time| (arrived != Time::NEVER).then(|| arrived.since(sent));
+        self.messages.iter().map(move |&(sent, arrived)| (sent, delay(sent, arrived)))
     }
 
     /// The smallest delay.
@@ -95,7 +98,7 @@ impl Delays {
     }
 
     fn spans(&self) -> impl Iterator<Item = Span> {
-        self.messages.iter().filter_map(|(_, delay)| *delay)
+        self.iter().filter_map(|(_, delay)| delay)
     }
 }
 

@@ -140,8 +140,10 @@ impl Sketch {
         let more = self.base.saturating_sub(from);
         self.base -= more;
         self.counts.splice(0..0, std::iter::repeat_n(0, more as usize));
-        let length = (from + STEP - self.base) as usize;
-        self.counts.resize(length.max(self.counts.len()), 0);
+        let length = ((from + STEP - self.base) as usize).max(self.counts.len());
+        // A run may have thousands of connections, and each has few values.
+        self.counts.reserve_exact(length - self.counts.len());
+        self.counts.resize(length, 0);
     }
 
     /// Number of values.

@@ -13,7 +13,7 @@
 
 use std::collections::VecDeque;
 
-use units::{Span, Time};
+use units::{Span, Time, shrink_if_empty};
 
 use crate::info::Outstanding;
 use transport::Range;
@@ -232,6 +232,12 @@ impl Flight {
                 }
             }
             self.segments.pop_front();
+        }
+        if self.segments.is_empty() {
+            // All that left is acknowledged.
+            self.departures.clear();
+            shrink_if_empty(&mut self.departures);
+            shrink_if_empty(&mut self.segments);
         }
         self.cut_off_below(una);
         any_again

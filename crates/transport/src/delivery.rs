@@ -15,7 +15,7 @@
 use std::collections::VecDeque;
 
 use congestion::{LostSegment, RateSample};
-use units::{Span, Time};
+use units::{Span, Time, shrink_if_empty};
 
 use crate::ranges::Range;
 
@@ -146,6 +146,7 @@ impl Delivery {
             take(&mut newest, record);
             self.records.pop_front();
         }
+        shrink_if_empty(&mut self.records);
         self.newest = newest;
         self.count(now, bytes);
     }

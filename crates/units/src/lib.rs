@@ -13,11 +13,14 @@
 //! # Ok::<(), units::UnitError>(())
 //! ```
 //!
+//! [`shrink_if_empty`] is the rule by which queues give back their memory.
+//!
 //! Decisions:
 //! - `units` is a room of its own: every other room speaks in times, rates and sizes; one place to
 //!   parse them.
 
 mod parse;
+mod queue;
 mod rate;
 #[cfg(feature = "schema")]
 mod schema;
@@ -25,6 +28,7 @@ mod size;
 mod time;
 
 pub use parse::UnitError;
+pub use queue::shrink_if_empty;
 pub use rate::Rate;
 pub use size::{Bytes, SizeLimit};
 pub use time::{Span, Time};

@@ -8,7 +8,7 @@
 use std::collections::VecDeque;
 
 use link::{Discipline, Ecn, FqCodelSettings, Priority, Purpose, QueueLimit, Queued, stream};
-use units::Time;
+use units::{Time, shrink_if_empty};
 
 use crate::packet::{TerminalCounters, Waiting};
 
@@ -138,6 +138,7 @@ impl<P> Line<P> {
     pub fn pop(&mut self) -> Option<Waiting<P>> {
         let waiting = self.packets.pop_front()?;
         self.bytes -= u64::from(waiting.bytes);
+        shrink_if_empty(&mut self.packets);
         Some(waiting)
     }
 

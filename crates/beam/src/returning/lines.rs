@@ -2,7 +2,7 @@
 
 use std::collections::VecDeque;
 
-use units::Time;
+use units::{Time, shrink_if_empty};
 
 use super::active::Queue;
 use super::rle::Piece;
@@ -123,7 +123,9 @@ impl<P> Lines<P> {
         }
         held.meter.take(now, length);
         *bytes -= u64::from(length);
-        packets.pop_front().map(Ok)
+        let released = packets.pop_front();
+        shrink_if_empty(packets);
+        released.map(Ok)
     }
 
     /// Puts a packet into the queue of its class.
@@ -160,6 +162,7 @@ impl<P> Lines<P> {
         line.sent = 0;
         let waiting = line.packets.pop_front()?;
         line.bytes -= u64::from(waiting.bytes);
+        shrink_if_empty(&mut line.packets);
         Some(waiting)
     }
 

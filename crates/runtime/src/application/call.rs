@@ -2,11 +2,11 @@
 
 use applications::call::{Call, Figures, Opinion, Settings, Step};
 use recording::{ExtraTable, TableDefinition, extra_table};
-use scenario::model::{Flow, Traffic};
+use scenario::model::Traffic;
 use transport::Datagram;
 use units::Time;
 
-use super::machine::{Driver, Entity};
+use super::machine::{Driver, Entity, Task};
 use super::{Context, EndpointId, Pair};
 
 extra_table! {
@@ -59,9 +59,9 @@ pub(super) struct Caller {
 impl Driver for Caller {
     const TABLES: &'static [TableDefinition] = &[Calls::DEFINITION];
 
-    fn of(flow: &Flow, _entity: Entity) -> Option<Self> {
-        let Traffic::Call(settings) = flow.traffic else { return None };
-        let call = Call::new(settings, Time::ZERO + flow.start);
+    fn of(task: &Task, entity: Entity) -> Option<Self> {
+        let Traffic::Call(settings) = task.traffic else { return None };
+        let call = Call::new(settings, entity.start);
         Some(Self { settings, call, pair: None, is_stopped: false })
     }
 

@@ -5,12 +5,27 @@
 
 use recording::{ExtraTable, PageRecord, TableDefinition};
 use scenario::Scenario;
-use scenario::model::Flow;
+use scenario::model::{Flow, Traffic};
 use units::Time;
 
 use super::{Application, Context, EndpointId, sessions};
 
-/// The random streams of an application: those of one session of a flow.
+/// An application as its flow describes it.
+#[derive(Clone, Debug)]
+pub(super) struct Task {
+    pub traffic: Traffic,
+    /// The protocol of the flow carries a stream of bytes, and not datagrams.
+    pub has_stream: bool,
+}
+
+impl Task {
+    /// The application of a flow.
+    pub(super) fn of(flow: &Flow) -> Self {
+        Self { traffic: flow.traffic.clone(), has_stream: flow.protocol().entry().has_stream }
+    }
+}
+
+/// One session of a flow: its start, and the names of its random streams.
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct Entity {
     /// Seed of the run.
@@ -19,6 +34,8 @@ pub(super) struct Entity {
     pub flow: u32,
     /// Number of the session; 0 without sessions.
     pub session: u32,
+    /// When it begins.
+    pub start: Time,
 }
 
 /// A state machine with its connections.
@@ -26,8 +43,8 @@ pub(super) trait Driver: Sized {
     /// Its tables, if a run has it.
     const TABLES: &'static [TableDefinition];
 
-    /// The application of a flow, if the flow has it.
-    fn of(flow: &Flow, entity: Entity) -> Option<Self>;
+    /// A session of a task, if the task is this application.
+    fn of(task: &Task, entity: Entity) -> Option<Self>;
 
     /// A timer has expired; the first is the start. Returns true if the application is over.
     fn on_timer(&mut self, context: &mut Context<'_>) -> bool;
@@ -60,9 +77,9 @@ macro_rules! machines {
         }
 
         impl Machine {
-            /// The application of a flow, if it is one of these.
-            pub(super) fn of(flow: &Flow, entity: Entity) -> Option<Self> {
-                None$(.or_else(|| <$driver>::of(flow, entity).map(Box::new).map(Self::$variant)))+
+            /// A session of a task, if it is one of these applications.
+            pub(super) fn of(task: &Task, entity: Entity) -> Option<Self> {
+                None$(.or_else(|| <$driver>::of(task, entity).map(Box::new).map(Self::$variant)))+
             }
 
             pub(super) fn on_timer(&mut self, context: &mut Context<'_>) -> bool {
@@ -102,7 +119,7 @@ macro_rules! machines {
             let is_in = |tables: &[TableDefinition]| tables.iter().any(|one| one.name == table);
             (flow.sessions.is_some() && is_in(sessions::TABLES))
                 $(|| (is_in(<$driver>::TABLES)
-                    && <$driver>::of(flow, Entity::default()).is_some()))+
+                    && <$driver>::of(&Task::of(flow), Entity::default()).is_some()))+
         }
 
         /// The tables of the applications of a run that ended at `end`.

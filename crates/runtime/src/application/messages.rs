@@ -6,11 +6,11 @@
 use applications::Delays;
 use applications::messages::{Measured, Messages, Settings, Step};
 use recording::{ExtraTable, TableDefinition, extra_table};
-use scenario::model::{Flow, Traffic};
+use scenario::model::Traffic;
 use transport::Datagram;
 use units::{Span, Time};
 
-use super::machine::{Driver, Entity};
+use super::machine::{Driver, Entity, Task};
 use super::{Context, EndpointId, Pair};
 
 extra_table! {
@@ -152,10 +152,10 @@ impl Messenger {
 impl Driver for Messenger {
     const TABLES: &'static [TableDefinition] = &[OneWay::DEFINITION, Responses::DEFINITION];
 
-    fn of(flow: &Flow, _entity: Entity) -> Option<Self> {
-        let Traffic::Messages(settings) = flow.traffic else { return None };
-        let has_datagrams = !flow.protocol().entry().has_stream;
-        let messages = Messages::new(settings, Time::ZERO + flow.start, has_datagrams);
+    fn of(task: &Task, entity: Entity) -> Option<Self> {
+        let Traffic::Messages(settings) = task.traffic else { return None };
+        let has_datagrams = !task.has_stream;
+        let messages = Messages::new(settings, entity.start, has_datagrams);
         Some(Self { settings, messages, has_datagrams, pair: None, arrived: [0; 2] })
     }
 

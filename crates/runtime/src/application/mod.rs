@@ -24,7 +24,7 @@ use units::{Span, Time};
 pub use machine::{APPLICATION_TABLES, application_tables, has_application_table};
 
 use download::Transfer;
-use machine::{Entity, Machine};
+use machine::{Entity, Machine, Task};
 use sessions::Sessions;
 use source::Source;
 use web::Browser;
@@ -102,13 +102,13 @@ enum Kind {
 }
 
 impl Kind {
-    /// The application of a flow whose applications can begin again, before its start.
-    fn of(flow: &Flow, entity: Entity) -> Self {
-        match &flow.traffic {
+    /// A session of an application that can begin again, before its start.
+    fn of(task: &Task, entity: Entity) -> Self {
+        match &task.traffic {
             Traffic::Download { size, request } => {
                 Self::Transfer(Transfer::download(size.get(), request.get()))
             }
-            _ => Self::Machine(Machine::of(flow, entity).expect("each of them has its driver")),
+            _ => Self::Machine(Machine::of(task, entity).expect("each of them has its driver")),
         }
     }
 
@@ -213,7 +213,9 @@ impl Application {
             | Traffic::Video(_)
             | Traffic::Speedtest(_) => {
                 let flow_number = u32::try_from(number).unwrap_or(u32::MAX);
-                Kind::of(flow, Entity { seed, flow: flow_number, session: 0 })
+                let start = Time::ZERO + flow.start;
+                let entity = Entity { seed, flow: flow_number, session: 0, start };
+                Kind::of(&Task::of(flow), entity)
             }
         };
         Self {

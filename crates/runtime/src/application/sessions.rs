@@ -10,8 +10,8 @@ use scenario::Sessions as Drawn;
 use scenario::model::Flow;
 use units::{Span, Time};
 
-use super::machine::Entity;
-use super::{Application, Context, EndpointId, Kind};
+use super::machine::{Entity, Task};
+use super::{Application, Context, EndpointId, Kind, Pair};
 
 extra_table! {
     /// Sessions of flows, in the order in which they began.
@@ -46,8 +46,7 @@ struct Begun {
 /// The sessions of a flow.
 #[derive(Clone, Debug)]
 pub(super) struct Sessions {
-    /// The flow of a session: its start is that of the session.
-    flow: Flow,
+    task: Task,
     drawn: Drawn,
     entity: Entity,
     next: Session,
@@ -65,12 +64,11 @@ impl Sessions {
     /// The sessions of flow number `number`, if it has any.
     pub(super) fn of(flow: &Flow, number: usize, seed: u64) -> Option<Self> {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
-        let entity = Entity { seed, flow: number, session: 0 };
+        let entity = Entity { seed, flow: number, session: 0, start: Time::ZERO };
         let mut drawn = Drawn::new(flow.sessions?, seed, number, flow.start);
         let next = drawn.draw();
-        let flow = Flow { sessions: None, ..flow.clone() };
         Some(Self {
-            flow,
+            task: Task::of(flow),
             drawn,
             entity,
             next,
@@ -120,14 +118,14 @@ impl Sessions {
     }
 
     fn begin(&mut self, context: &mut Context<'_>) {
-        self.flow.start = context.now.since(Time::ZERO);
+        self.entity.start = context.now;
         // One that is late keeps its length.
         let length = self.next.end.saturating_sub(self.next.begin);
         self.ends = context.now + length.max(Span::from_nanos(1));
         self.next = self.drawn.draw();
         self.is_stopped = false;
         (self.first_pair, self.first_lookup) = (context.pairs.len(), context.lookups.len());
-        let mut kind = Kind::of(&self.flow, self.entity);
+        let mut kind = Kind::of(&self.task, self.entity);
         self.entity.session += 1;
         kind.begin_session(context);
         self.begun.push(Begun { start: context.now, end: None, kind });
@@ -142,7 +140,7 @@ impl Sessions {
         stop: Option<Time>,
     ) -> bool {
         let own = [&context.pairs[self.first_pair..], &context.lookups[self.first_lookup..]];
-        let is_own = own.into_iter().flatten().any(|pair| pair.has(endpoint));
+        let is_own = own.into_iter().any(|pairs| has(pairs, endpoint));
         let Some(begun) = self.going_on().filter(|_| is_own) else {
             context.connections.wake_at(endpoint, u64::MAX);
             return false;
@@ -153,6 +151,13 @@ impl Sessions {
         begun.end = Some(context.now);
         self.on_timer(context, stop)
     }
+}
+
+/// Returns true if `endpoint` is an end of one of these pairs, which are in the order in which they
+/// were opened: each has higher numbers than those before.
+fn has(pairs: &[Pair], endpoint: EndpointId) -> bool {
+    let behind = pairs.partition_point(|pair| pair.sender <= endpoint);
+    behind.checked_sub(1).is_some_and(|last| pairs[last].has(endpoint))
 }
 
 /// The table of the sessions of all flows.
@@ -175,4 +180,20 @@ pub(super) fn tables<'a>(
         }
     }
     table.into_table().filled()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn ends_of_pairs_are_found_also_those_of_split_connections() {
+        let pair =
+            |sender, receiver| Pair { sender: EndpointId(sender), receiver: EndpointId(receiver) };
+        // The second connection has two legs.
+        let pairs = [pair(4, 5), pair(10, 13), pair(20, 21)];
+        let found: Vec<u32> = (0..30).filter(|number| has(&pairs, EndpointId(*number))).collect();
+        assert_eq!(found, [4, 5, 10, 13, 20, 21]);
+        assert!(!has(&[], EndpointId(0)));
+    }
 }

@@ -2,10 +2,10 @@
 
 use applications::speedtest::{Figures, PROBE, Settings, SpeedTest, Step, Way};
 use recording::{ExtraTable, TableDefinition, extra_table};
-use scenario::model::{Flow, Traffic};
+use scenario::model::Traffic;
 use units::Time;
 
-use super::machine::{Driver, Entity};
+use super::machine::{Driver, Entity, Task};
 use super::{Context, EndpointId, Pair};
 
 extra_table! {
@@ -117,9 +117,9 @@ impl Tester {
 impl Driver for Tester {
     const TABLES: &'static [TableDefinition] = &[SpeedTests::DEFINITION];
 
-    fn of(flow: &Flow, _entity: Entity) -> Option<Self> {
-        let Traffic::Speedtest(settings) = flow.traffic else { return None };
-        let test = SpeedTest::new(settings, Time::ZERO + flow.start);
+    fn of(task: &Task, entity: Entity) -> Option<Self> {
+        let Traffic::Speedtest(settings) = task.traffic else { return None };
+        let test = SpeedTest::new(settings, entity.start);
         Some(Self { settings, test, probing: None, loaded: Vec::new(), arrived: [0; 2] })
     }
 

@@ -8,11 +8,11 @@ use std::sync::Arc;
 
 use applications::video::{Download, Fetch, Next, Played, Player, Segment, Settings};
 use recording::{ExtraTable, TableDefinition, extra_table};
-use scenario::model::{Flow, Traffic};
+use scenario::model::Traffic;
 use units::{Span, Time};
 
 use super::channel::Channel;
-use super::machine::{Driver, Entity};
+use super::machine::{Driver, Entity, Task};
 use super::{Context, EndpointId};
 
 /// Time between two looks at a download, as in Sabre.
@@ -255,9 +255,9 @@ impl Driver for Viewer {
     const TABLES: &'static [TableDefinition] =
         &[Videos::DEFINITION, Segments::DEFINITION, Stalls::DEFINITION];
 
-    fn of(flow: &Flow, _entity: Entity) -> Option<Self> {
-        let Traffic::Video(settings) = &flow.traffic else { return None };
-        let start = Time::ZERO + flow.start;
+    fn of(task: &Task, entity: Entity) -> Option<Self> {
+        let Traffic::Video(settings) = &task.traffic else { return None };
+        let start = entity.start;
         let buffer = settings.buffer.as_millis_f64();
         Some(Self {
             player: Player::new(settings.movie(), buffer, settings.rule),

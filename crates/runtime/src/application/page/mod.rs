@@ -17,10 +17,10 @@ use std::collections::BinaryHeap;
 use std::sync::Arc;
 
 use recording::{ExtraTable, ObjectRecord, PageRecord, TableDefinition};
-use scenario::model::{DrawnPages, Flow, Http, Milestone, Page, Traffic};
+use scenario::model::{DrawnPages, Http, Milestone, Page, Traffic};
 use units::{Span, Time};
 
-use super::machine::{Driver, Entity};
+use super::machine::{Driver, Entity, Task};
 use super::{Context, EndpointId};
 use connection::{Connection, Happened};
 use load::{Load, Set};
@@ -90,7 +90,7 @@ struct Origin {
 
 impl Loader {
     fn new(page: Arc<Page>, entity: Entity) -> Self {
-        let Entity { seed, flow, session } = entity;
+        let Entity { seed, flow, session, start: _ } = entity;
         let drawn = page.model.map(|_| Drawn {
             settings: page.clone(),
             pages: DrawnPages::new(seed, flow, session),
@@ -391,8 +391,8 @@ fn dependents(page: &Page) -> Arc<[Vec<(usize, usize)>]> {
 impl Driver for Loader {
     const TABLES: &'static [TableDefinition] = &table::TABLES;
 
-    fn of(flow: &Flow, entity: Entity) -> Option<Self> {
-        let Traffic::Page(page) = &flow.traffic else { return None };
+    fn of(task: &Task, entity: Entity) -> Option<Self> {
+        let Traffic::Page(page) = &task.traffic else { return None };
         Some(Self::new(page.clone(), entity))
     }
 

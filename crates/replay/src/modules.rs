@@ -19,13 +19,14 @@ pub struct Module {
     pub published: &'static str,
     /// Text that its files have, and those of no other module.
     known_by: &'static str,
-    /// What its controllers are compared with. Each pair sets all numbers that another one sets.
+    /// Its controllers, and those that they are compared with. Each pair sets all numbers that
+    /// another one sets.
     pub pairs: &'static [Pair],
 }
 
 /// As BBR, from which both have integers and even windows.
 const LEOCC: Pair = Pair { paced: true, bound: 2, clock: true, ..Pair::new("leocc", "leocc") }
-    .but("as `bbr`, and real numbers in its filters");
+    .but("as `bbr`; and whole numbers in the filters, cwnd kept in ProbeRTT, a rate of zero");
 /// Both have the same integers.
 const PCC: Pair = Pair { paced: true, bound: 0, ..Pair::new("vivace", "pcc") };
 

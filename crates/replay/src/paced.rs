@@ -155,6 +155,8 @@ struct Replay<'a> {
     received: BTreeSet<u64>,
     expected: u64,
     next_send: u64,
+    /// The application had nothing to send since the last new segment.
+    has_paused: bool,
     outcome: Outcome,
     followed: Followed,
     index: usize,
@@ -245,6 +247,7 @@ impl<'a> Replay<'a> {
             received: BTreeSet::new(),
             expected: 0,
             next_send: START,
+            has_paused: false,
             outcome: Outcome::default(),
             followed: Followed::default(),
             index: 0,
@@ -260,7 +263,9 @@ impl<'a> Replay<'a> {
         let repeats = self.missing.first().map(|number| (number - self.una) as usize);
         let window = self.definition.window().cwnd / MSS;
         let room = self.pipe < window;
-        let sends = room && (repeats.is_some() || !self.is_silent());
+        let pauses = room && repeats.is_none() && self.is_silent();
+        self.has_paused |= pauses;
+        let sends = room && !pauses;
         let ack = self.acks.front().map(|(_, _, at)| *at);
         match ack {
             Some(at) if !sends || at <= self.next_send.max(self.now) => self.take_ack(),
@@ -268,7 +273,8 @@ impl<'a> Replay<'a> {
             None if !sends => self.now = (self.now / self.path.pause + 1) * self.path.pause,
             _ => {
                 self.now = self.now.max(self.next_send);
-                if room && repeats.is_none() && self.is_silent() {
+                if repeats.is_none() && self.is_silent() {
+                    self.has_paused = true;
                     return;
                 }
                 self.send(repeats);
@@ -280,6 +286,13 @@ impl<'a> Replay<'a> {
         let (now, pipe) = (time(self.now), self.pipe * MSS);
         let number = self.una + repeats.unwrap_or(self.flight.len()) as u64;
         self.orders += 1;
+        // The application writes again (`tcp_sendmsg_locked`): it limits what is sent until what is
+        // in the network now is acknowledged.
+        if repeats.is_none() && std::mem::take(&mut self.has_paused) {
+            self.delivery.on_app_limited(self.pipe * MSS);
+            self.view();
+            self.kernel.limit(self.pipe as u32);
+        }
         if self.pipe == 0 {
             self.view();
             self.kernel.send();
@@ -306,12 +319,6 @@ impl<'a> Replay<'a> {
         let rate = self.definition.pacing_rate().unwrap_or(f64::MAX);
         self.next_send = self.now + (MSS as f64 / rate * 1e6) as u64;
         self.transmit(number);
-        // The last segment before a pause: the application limits what follows.
-        if self.is_silent() {
-            self.delivery.on_app_limited(self.pipe * MSS);
-            self.view();
-            self.kernel.limit(self.pipe as u32);
-        }
     }
 
     fn transmit(&mut self, number: u64) {

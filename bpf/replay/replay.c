@@ -27,6 +27,7 @@ struct view {
 	u32 min_rtt;
 	u32 peer_clock;
 	u32 echo;
+	u32 segments;
 };
 
 struct rate {
@@ -109,6 +110,7 @@ static void view_more(struct tcp_sock *tp, const struct view *view)
 {
 	clock_us = view->now;
 	tp->min_rtt_us = view->min_rtt;
+	tp->data_segs_out = view->segments;
 	tp->rx_opt.rcv_tsval = view->peer_clock;
 	tp->rx_opt.rcv_tsecr = view->echo;
 }
@@ -434,7 +436,8 @@ void replay_send(struct replay *replay)
 void replay_control(struct replay *replay, const struct rate *rate)
 {
 	struct tcp_sock *tp = &replay->socket;
-	bool recovered = tp->inet_conn.icsk_ca_state == TCP_CA_Recovery;
+	/* In recovery, or after a timeout. */
+	bool repairs = tp->inet_conn.icsk_ca_state >= TCP_CA_Recovery;
 	bool held = replay->held_to && rate->prior_delivered >= replay->held_from &&
 		    rate->prior_delivered <= replay->held_to;
 	u32 limit;
@@ -456,10 +459,10 @@ void replay_control(struct replay *replay, const struct rate *rate)
 	/* tcp_rate_gen(): a limit is over when what was sent under it is delivered. */
 	if (tp->app_limited && (s32)(tp->delivered - tp->app_limited) > 0)
 		tp->app_limited = 0;
-	if (rate->recovers && !recovered) {
+	if (rate->recovers && !repairs) {
 		replay->ops->ssthresh(sock_of(replay));
 		set_state(replay, TCP_CA_Recovery);
-	} else if (!rate->recovers && recovered) {
+	} else if (!rate->recovers && repairs) {
 		set_state(replay, TCP_CA_Open);
 	}
 	limit = tp->app_limited;

@@ -37,6 +37,7 @@ typedef s64 ktime_t;
 #define U32_MAX UINT32_MAX
 #define U64_MAX UINT64_MAX
 #define S32_MAX INT32_MAX
+#define S64_MIN INT64_MIN
 #define U32_C(number) UINT32_C(number)
 
 #define __init
@@ -61,6 +62,7 @@ typedef s64 ktime_t;
 #define cmpxchg(pointer, old, new) shim_exchange(pointer, old, new)
 #define pr_debug(...)
 #define pr_warn(...)
+#define printk(...) ((void)0)
 #define EXPORT_SYMBOL(name)
 #define EXPORT_SYMBOL_GPL(name)
 #define THIS_MODULE NULL
@@ -143,8 +145,13 @@ static inline int fls(u32 number)
 	return number ? 32 - __builtin_clz(number) : 0;
 }
 
-/* Clocks: all of them follow the event that is being replayed. Debian's kernel has 250 ticks. */
+/*
+ * Clocks: all of them follow the event that is being replayed. Debian's kernel has 250 ticks. Public modules
+ * are compiled with 1000, so that what depends on ticks differs less from the definition's exact times.
+ */
+#ifndef HZ
 #define HZ 250
+#endif
 #define TCP_TS_HZ 1000
 #define USEC_PER_SEC 1000000L
 #define USEC_PER_MSEC 1000L
@@ -189,8 +196,10 @@ static inline void replay_random_bytes(void *buffer, int length)
 
 /* Memory. */
 #define GFP_NOWAIT 0
+#define GFP_KERNEL 0
 #define __GFP_NOWARN 0
 #define kcalloc(count, size, flags) calloc(count, size)
+#define kzalloc(size, flags) calloc(1, size)
 #define kfree(pointer) free(pointer)
 
 /* Sockets. */
@@ -326,6 +335,7 @@ struct tcp_sock {
 	u32 snd_ssthresh;
 	u32 prior_cwnd;
 	u32 prior_ssthresh;
+	u32 data_segs_out;
 	u32 packets_out;
 	u32 sacked_out;
 	u32 lost_out;

@@ -31,6 +31,8 @@ pub struct View {
     pub peer_clock: u32,
     /// TSecr of the last ACK in milliseconds.
     pub echo: u32,
+    /// Segments of data sent over the connection, retransmissions included.
+    pub segments: u32,
 }
 
 /// A rate sample and what goes with it; `struct rate` of `bpf/replay/replay.c`.
@@ -55,7 +57,7 @@ pub struct Rate {
     pub limited: u32,
     /// Segments lost over the connection.
     pub lost: u32,
-    /// 1 in recovery, else 0.
+    /// 1 in recovery or after a timeout, else 0.
     pub recovers: u32,
 }
 
@@ -213,6 +215,12 @@ impl Library {
         true
     }
 
+    /// Random numbers come from `source` from now on, for all connections of the library.
+    pub fn draw_from(&self, source: extern "C" fn() -> u32) {
+        // SAFETY: the source is a function for the rest of the process.
+        unsafe { (self.functions.replay_draw)(source) }
+    }
+
     /// Returns true if there is a controller `name`.
     pub fn has(&self, name: &str) -> bool {
         // SAFETY: the name ends with a zero.
@@ -263,12 +271,6 @@ impl Connection {
             (functions.replay_open)(name.as_ptr(), mss, cwnd, ssthresh, view)
         };
         (!socket.is_null()).then_some(Self { functions, socket, restore: (name, before) })
-    }
-
-    /// Random numbers come from `source` from now on, for all connections of the library.
-    pub fn draw_from(&mut self, source: extern "C" fn() -> u32) {
-        // SAFETY: the source is a function for the rest of the process.
-        unsafe { (self.functions.replay_draw)(source) }
     }
 
     /// Defaults in the file of a controller of `bpf/`, `count` numbers.

@@ -146,9 +146,9 @@ impl<'a> Replay<'a> {
         let view =
             View { now, srtt: handshake.unwrap_or(0), advertised: u32::MAX, ..View::default() };
         let (mss, window_now) = (MSS as u32, window as u32);
-        let mut kernel =
+        let kernel =
             Connection::open(*library, name, parameters, mss, window_now, ssthresh, &view)?;
-        kernel.draw_from(random);
+        library.draw_from(random);
         if let Some(rtt) = handshake {
             definition.on_rtt(Time::from_nanos(now * 1000), span_of(rtt));
         }
@@ -237,6 +237,7 @@ impl<'a> Replay<'a> {
             min_rtt: self.min_rtt.unwrap_or(0),
             peer_clock: self.clocks.0,
             echo: self.clocks.1,
+            segments: 0,
         });
     }
 

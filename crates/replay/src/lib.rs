@@ -5,15 +5,20 @@
 //!   [`Library`] has loaded
 //! - [`driver`] gives the same events to such a socket and to the controller that it is compared
 //!   with
-//! - [`pairs`] lists the kernel's own controllers with those of `crates/congestion`, for the
-//!   command `make replay-kernel` (`examples/replay_kernel`)
+//! - [`paced`] sends over a path and gives both the same ACKs, for controllers that need rate
+//!   samples
+//! - [`pairs`] lists the kernel's own controllers, and [`modules`] those of public modules, with
+//!   those of `crates/congestion`, for the command `make replay-kernel` (`examples/replay_kernel`)
+//! - [`sources`] compiles a kernel's controllers and public modules
 
 mod connection;
 pub mod driver;
 pub mod events;
 mod journal;
+pub mod modules;
 pub mod paced;
 pub mod pairs;
+pub mod sources;
 
 pub use connection::{Connection, Library, NotLoaded, Rate, View};
 

@@ -1,8 +1,8 @@
-//! The same connection for a paced controller of the kernel, BBR, and for the one of
+//! The same connection for a paced controller in C, such as BBR, and for the one of
 //! `crates/congestion`.
 //!
-//! The behaviour of BBR depends on rate samples, which depend on when segments were sent. The
-//! events of [`driver`](crate::driver) have none, so here a sender with records of its segments
+//! The behaviour of these depends on rate samples and counters, and so on when segments were sent.
+//! The events of [`driver`](crate::driver) have none, so here a sender with records of its segments
 //! sends over a bottleneck, as the definition lets it. Both controllers get the same ACKs, with the
 //! same rate samples and losses, in the order of the kernel's TCP and of the simulator's. After
 //! each ACK cwnd is compared in segments, and the pacing rate in thousandths.
@@ -10,13 +10,19 @@
 //! [`follow`] goes on where the two part: the definition sends, the C code gets the same ACKs, and
 //! the result is how often both are near each other.
 //!
-//! A random number of the definition is the kernel's one: both begin `ProbeBW` in the same phase.
+//! A random number of the definition is the kernel's one: both begin `ProbeBW` in the same phase,
+//! and try pairs of rates in the same order.
+//!
+//! When nothing is on its way and the window has no room, the retransmission timer expires. Its
+//! end reaches the definition with the ACK with which the kernel reports it; the simulator's TCP
+//! reports it with the ACK after that.
 
 use std::cell::Cell;
 use std::collections::{BTreeSet, VecDeque};
 
 use congestion::{
-    AnyController, Controller as _, Feedback, Loss, RateSample, Sent, Settings, draw,
+    AnyController, Controller as _, Feedback, Loss, PathChange, PathChangeKind, RateSample, Sent,
+    Settings, draw,
 };
 use transport::{Delivery, Range};
 use units::{Span, Time};
@@ -68,10 +74,14 @@ pub fn paths(count: usize) -> impl Iterator<Item = Path> {
 const RATE_TOLERANCE: f64 = 5e-3;
 /// Share by which windows and rates differ that are near each other.
 const NEAR: f64 = 1e-2;
+/// Microseconds between ticks of the kernel's clock, for public modules.
+const TICK: u64 = 1000;
 /// Segments of the initial window.
 const INITIAL: u64 = 10;
 /// Half of the RTT of the handshake, and time at which the connection begins.
-pub(crate) const START: u64 = 1_000_000;
+const START: u64 = 1_000_000;
+/// Least time after which the retransmission timer expires.
+const LEAST_TIMEOUT: u64 = 200_000;
 /// Segments sent after a missing one that show that it is lost.
 const OVERTAKING: u64 = 3;
 
@@ -80,13 +90,17 @@ thread_local! {
     static MOMENT: Cell<(Time, u64)> = const { Cell::new((Time::ZERO, 0)) };
 }
 
-/// The kernel counts the phases from the end, the definition from the beginning.
+/// For BBR, the number is the middle of what `get_random_u32_below(7)` makes the phase: the kernel
+/// counts phases from the end, and the definition from the beginning. For PCC, the lowest bits of
+/// what `get_random_bytes` takes of it, the highest byte, are the orders of two pairs of rates: set
+/// for the lower rate first. They leave the phase as it is.
 extern "C" fn random() -> u32 {
     let (now, delivered) = MOMENT.get();
-    let phase = (draw(now, delivered) * 7.0) as u64;
-    let counted = (7 - phase) % 7;
-    // The middle of what `get_random_u32_below(7)` makes the number.
-    (((2 * counted + 1) << 32) / 14) as u32
+    let drawn = draw(now, delivered);
+    let counted = (7 - (drawn * 7.0) as u64) % 7;
+    let middle = (((2 * counted + 1) << 32) / 14) as u32;
+    let falls = [drawn >= 0.5, (4.0 * drawn) as u64 % 2 == 1].map(u32::from);
+    middle & !(0b11 << 24) | (falls[0] | falls[1] << 1) << 24
 }
 
 fn time(microseconds: u64) -> Time {
@@ -106,6 +120,8 @@ struct Segment {
 enum Phase {
     Open,
     Recovery,
+    /// After a timeout.
+    Loss,
 }
 
 struct Replay<'a> {
@@ -118,6 +134,12 @@ struct Replay<'a> {
     /// First segment that is not acknowledged, and the records from there on.
     una: u64,
     flight: VecDeque<Segment>,
+    /// Segments in the network: of the flight, those that are neither sacked nor lost.
+    pipe: u64,
+    /// Segments that are lost.
+    missing: BTreeSet<u64>,
+    /// Transmission and segment of what was sent and not overtaken.
+    underway: VecDeque<(u64, u64)>,
     /// Transmissions so far, and segments that were found to be lost.
     orders: u64,
     lost: u64,
@@ -133,6 +155,8 @@ struct Replay<'a> {
     received: BTreeSet<u64>,
     expected: u64,
     next_send: u64,
+    /// The application had nothing to send since the last new segment.
+    has_paused: bool,
     outcome: Outcome,
     followed: Followed,
     index: usize,
@@ -187,7 +211,9 @@ impl<'a> Replay<'a> {
         let srtt = handshake as u32;
         let view =
             View { now: START, srtt, min_rtt: srtt, advertised: u32::MAX, ..View::default() };
-        let mut kernel = Connection::open(
+        MOMENT.set((Time::ZERO, 0));
+        comparison.library.draw_from(random);
+        let kernel = Connection::open(
             comparison.library,
             &comparison.name,
             &[],
@@ -196,7 +222,6 @@ impl<'a> Replay<'a> {
             0x7fff_ffff,
             &view,
         )?;
-        kernel.draw_from(random);
         definition.on_rtt(time(START), Span::from_nanos(handshake * 1000));
         Some(Self {
             comparison,
@@ -207,6 +232,9 @@ impl<'a> Replay<'a> {
             now: START,
             una: 0,
             flight: VecDeque::new(),
+            pipe: 0,
+            missing: BTreeSet::new(),
+            underway: VecDeque::new(),
             orders: 0,
             lost: 0,
             delivered: 0,
@@ -219,15 +247,11 @@ impl<'a> Replay<'a> {
             received: BTreeSet::new(),
             expected: 0,
             next_send: START,
+            has_paused: false,
             outcome: Outcome::default(),
             followed: Followed::default(),
             index: 0,
         })
-    }
-
-    /// Segments in the network.
-    fn pipe(&self) -> u64 {
-        self.flight.iter().filter(|segment| !segment.sacked && !segment.lost).count() as u64
     }
 
     fn is_silent(&self) -> bool {
@@ -236,17 +260,21 @@ impl<'a> Replay<'a> {
 
     /// The next step: a transmission or an ACK.
     fn step(&mut self) {
-        let repeats = self.flight.iter().position(|segment| segment.lost && !segment.sacked);
+        let repeats = self.missing.first().map(|number| (number - self.una) as usize);
         let window = self.definition.window().cwnd / MSS;
-        let room = self.pipe() < window;
-        let sends = room && (repeats.is_some() || !self.is_silent());
+        let room = self.pipe < window;
+        let pauses = room && repeats.is_none() && self.is_silent();
+        self.has_paused |= pauses;
+        let sends = room && !pauses;
         let ack = self.acks.front().map(|(_, _, at)| *at);
         match ack {
             Some(at) if !sends || at <= self.next_send.max(self.now) => self.take_ack(),
+            None if !room => self.time_out(),
             None if !sends => self.now = (self.now / self.path.pause + 1) * self.path.pause,
             _ => {
                 self.now = self.now.max(self.next_send);
-                if room && repeats.is_none() && self.is_silent() {
+                if repeats.is_none() && self.is_silent() {
+                    self.has_paused = true;
                     return;
                 }
                 self.send(repeats);
@@ -255,10 +283,17 @@ impl<'a> Replay<'a> {
     }
 
     fn send(&mut self, repeats: Option<usize>) {
-        let (now, pipe) = (time(self.now), self.pipe() * MSS);
+        let (now, pipe) = (time(self.now), self.pipe * MSS);
         let number = self.una + repeats.unwrap_or(self.flight.len()) as u64;
         self.orders += 1;
-        if self.pipe() == 0 {
+        // The application writes again (`tcp_sendmsg_locked`): it limits what is sent until what is
+        // in the network now is acknowledged.
+        if repeats.is_none() && std::mem::take(&mut self.has_paused) {
+            self.delivery.on_app_limited(self.pipe * MSS);
+            self.view();
+            self.kernel.limit(self.pipe as u32);
+        }
+        if self.pipe == 0 {
             self.view();
             self.kernel.send();
         }
@@ -267,10 +302,13 @@ impl<'a> Replay<'a> {
             self.delivery.on_again(now, range, self.una * MSS, pipe);
             self.flight[place].lost = false;
             self.flight[place].order = self.orders;
+            self.missing.remove(&number);
         } else {
             self.delivery.on_new(now, MSS, (number + 1) * MSS, pipe);
             self.flight.push_back(Segment { order: self.orders, sacked: false, lost: false });
         }
+        self.pipe += 1;
+        self.underway.push_back((self.orders, number));
         self.definition.on_sent(&Sent {
             now,
             bytes: MSS,
@@ -281,12 +319,6 @@ impl<'a> Replay<'a> {
         let rate = self.definition.pacing_rate().unwrap_or(f64::MAX);
         self.next_send = self.now + (MSS as f64 / rate * 1e6) as u64;
         self.transmit(number);
-        // The last segment before a pause: the application limits what follows.
-        if self.is_silent() {
-            self.delivery.on_app_limited(self.pipe() * MSS);
-            self.view();
-            self.kernel.limit(self.pipe() as u32);
-        }
     }
 
     fn transmit(&mut self, number: u64) {
@@ -316,11 +348,12 @@ impl<'a> Replay<'a> {
             advertised: u32::MAX,
             delivered: self.delivered as u32,
             packets_out: self.flight.len() as u32,
-            sacked_out: (self.flight.len() as u64 - self.pipe()) as u32,
+            sacked_out: (self.flight.len() as u64 - self.pipe) as u32,
             limited: 1,
             min_rtt: self.min_rtt.unwrap_or(self.path.rtt) as u32,
             peer_clock: 0,
             echo: 0,
+            segments: self.orders as u32,
         });
     }
 
@@ -332,7 +365,7 @@ impl<'a> Replay<'a> {
         while self.received.remove(&self.expected) {
             self.expected += 1;
         }
-        let in_network = self.pipe();
+        let in_network = self.pipe;
         let acked_before = self.delivered;
         self.note_delivery(number);
         let losses = self.find_losses(order);
@@ -348,12 +381,16 @@ impl<'a> Replay<'a> {
         let min_rtt = self.min_rtt.map(|rtt| Span::from_nanos(rtt * 1000));
         let sample = self.delivery.take_sample(min_rtt);
         MOMENT.set((now, self.delivered * MSS));
-        self.report(acked, round_trip, sample);
-        let ends = self.phase == Phase::Recovery && self.una >= self.recover;
+        let ends = self.phase != Phase::Open && self.una >= self.recover;
+        let recovers = if ends { self.phase == Phase::Recovery } else { self.phase != Phase::Open };
+        self.give_hint();
+        self.report(acked, recovers, round_trip, sample);
         let begins = self.phase == Phase::Open && losses > 0;
         if ends {
+            if self.phase == Phase::Recovery {
+                self.definition.on_recovery_exit(now);
+            }
             self.phase = Phase::Open;
-            self.definition.on_recovery_exit(now);
         } else if begins {
             self.phase = Phase::Recovery;
             self.recover = self.una + self.flight.len() as u64;
@@ -368,6 +405,8 @@ impl<'a> Replay<'a> {
         let now = time(self.now);
         let Some(place) = number.checked_sub(self.una).map(|place| place as usize) else { return };
         if number >= self.expected && !self.flight[place].sacked {
+            self.pipe -= u64::from(!self.flight[place].lost);
+            self.missing.remove(&number);
             self.flight[place].sacked = true;
             self.delivered += 1;
             self.delivery.on_sacked(now, Range { start: number * MSS, end: (number + 1) * MSS });
@@ -375,9 +414,11 @@ impl<'a> Replay<'a> {
         if self.expected > self.una {
             let mut new = 0;
             while self.una < self.expected {
-                let segment = self.flight.pop_front();
-                new += u64::from(segment.is_some_and(|segment| !segment.sacked));
+                self.missing.remove(&self.una);
                 self.una += 1;
+                let Some(segment) = self.flight.pop_front() else { continue };
+                new += u64::from(!segment.sacked);
+                self.pipe -= u64::from(!segment.sacked && !segment.lost);
             }
             self.delivered += new;
             self.delivery.on_acknowledged(now, self.una * MSS, new * MSS);
@@ -388,37 +429,72 @@ impl<'a> Replay<'a> {
     fn find_losses(&mut self, order: u64) -> u64 {
         let now = time(self.now);
         let mut losses = 0;
-        for place in 0..self.flight.len() {
-            let Segment { order: sent, sacked, lost } = self.flight[place];
-            if sacked || lost || sent + OVERTAKING > order {
+        while let Some((sent, number)) = self.underway.front().copied() {
+            if sent + OVERTAKING > order {
+                break;
+            }
+            self.underway.pop_front();
+            let Some(place) = number.checked_sub(self.una) else { continue };
+            let segment = &mut self.flight[place as usize];
+            if segment.order != sent || segment.sacked || segment.lost {
                 continue;
             }
-            self.flight[place].lost = true;
+            segment.lost = true;
+            self.missing.insert(number);
+            self.pipe -= 1;
             losses += 1;
-            let start = (self.una + place as u64) * MSS;
             let definition = &mut self.definition;
-            let range = Range { start, end: start + MSS };
+            let range = Range { start: number * MSS, end: (number + 1) * MSS };
             self.delivery.on_lost(now, range, |lost| definition.on_segment_lost(lost));
         }
         self.lost += losses;
         losses
     }
 
+    /// All that was sent last is lost, and the window has no room for more.
+    fn time_out(&mut self) {
+        self.now = self.now.max(self.next_send) + (2 * self.srtt).max(LEAST_TIMEOUT);
+        self.next_send = self.now;
+        let (flight, repeated) = (self.flight.len() as u64 * MSS, self.phase == Phase::Loss);
+        self.view();
+        self.definition.on_timeout(&Loss { now: time(self.now), flight, repeated });
+        self.kernel.timeout(repeated);
+        self.phase = Phase::Loss;
+        self.recover = self.una + self.flight.len() as u64;
+        self.find_losses(u64::MAX);
+    }
+
+    /// LeoCC's module looks at its clock, which ticks with the kernel's, with each ACK: a change
+    /// comes in the last 100 ms before the twelfth second of each fifteen.
+    fn give_hint(&mut self) {
+        let since_start = (self.now / TICK - START / TICK) * TICK / 1000;
+        if self.comparison.clock && (11_900..=12_000).contains(&(since_start % 15_000)) {
+            let (kind, now) = (PathChangeKind::Coming, time(self.now));
+            self.definition.on_path_change(&PathChange { now, kind, at: now, phase: 1 });
+        }
+    }
+
     /// To the definition, as the simulator's TCP reports it.
-    fn report(&mut self, acked: u64, round_trip: Option<Span>, rate: Option<RateSample>) {
+    fn report(
+        &mut self,
+        acked: u64,
+        recovering: bool,
+        round_trip: Option<Span>,
+        rate: Option<RateSample>,
+    ) {
         let srtt = Some(Span::from_nanos(self.srtt * 1000));
         self.definition.on_feedback(&Feedback {
             now: time(self.now),
             acked: acked * MSS,
             sacked: 0,
             duplicate: false,
-            recovering: self.phase != Phase::Open,
+            recovering,
             round_trip,
             srtt,
             min_rtt: self.min_rtt.map(|rtt| Span::from_nanos(rtt * 1000)),
             acknowledged: self.una * MSS,
             sent: (self.una + self.flight.len() as u64) * MSS,
-            pipe: self.pipe() * MSS,
+            pipe: self.pipe * MSS,
             advertised: u64::MAX,
             peer_clock: None,
             marked: false,
@@ -439,7 +515,7 @@ impl<'a> Replay<'a> {
         sample: Option<RateSample>,
     ) {
         self.view();
-        let recovers = self.phase == Phase::Recovery;
+        let recovers = self.phase != Phase::Open;
         let interval = sample.and_then(|sample| {
             let delivered = (sample.delivered - sample.prior_delivered) as f64;
             Some((delivered / sample.rate? * 1e6).round() as i64)
@@ -471,7 +547,7 @@ impl<'a> Replay<'a> {
         }
         let rate = self.definition.pacing_rate().unwrap_or(0.0);
         let paced = self.kernel.pacing();
-        let off_rate = (rate / paced as f64 - 1.0).abs();
+        let off_rate = if rate == paced as f64 { 0.0 } else { (rate / paced as f64 - 1.0).abs() };
         if off_rate > RATE_TOLERANCE {
             self.disagree("pacing rate", rate, paced);
         }

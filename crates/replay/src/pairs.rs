@@ -3,12 +3,10 @@
 //! A new one is a line in [`PAIRS`]; `make replay-kernel` remakes the table of
 //! `docs/kernel-replay.md`.
 
-use congestion::{PathChange, PathChangeKind, Specification, Value};
-use units::{Span, Time};
+use congestion::{Specification, Value};
 
 use crate::connection::Library;
 use crate::driver::{Comparison, LARGEST_WINDOW};
-use crate::paced::START;
 
 /// A controller of this project and one of the kernel.
 #[derive(Clone, Copy, Debug)]
@@ -24,18 +22,18 @@ pub struct Pair {
     pub bound: u64,
     /// Why windows differ by more in some of the sequences; none where they do not.
     pub reason: Option<&'static str>,
-    whole: bool,
+    pub(crate) whole: bool,
     /// Numbers that are set in the module; none in the kernel.
     pub numbers: &'static [(&'static str, u32)],
-    /// It gets hints as the clock of LeoCC's module gives them: each 15 s, first after 12 s.
-    clock: bool,
+    /// It gets hints as the clock of LeoCC's module gives them.
+    pub(crate) clock: bool,
     /// It needs rate samples: it is replayed over paths (`paced`), and not with events (`driver`).
     pub paced: bool,
 }
 
 impl Pair {
     /// They agree but for parts of a segment.
-    const fn new(controller: &'static str, kernel: &'static str) -> Self {
+    pub(crate) const fn new(controller: &'static str, kernel: &'static str) -> Self {
         Self {
             controller,
             sets: &[],
@@ -55,11 +53,11 @@ impl Pair {
         Self { bound: 0, whole: true, ..Self::new(controller, kernel) }
     }
 
-    const fn with(self, sets: &'static [(&'static str, &'static str)]) -> Self {
+    pub(crate) const fn with(self, sets: &'static [(&'static str, &'static str)]) -> Self {
         Self { sets, ..self }
     }
 
-    const fn but(self, reason: &'static str) -> Self {
+    pub(crate) const fn but(self, reason: &'static str) -> Self {
         Self { reason: Some(reason), ..self }
     }
 
@@ -88,9 +86,6 @@ impl Pair {
                 return None;
             }
         }
-        if self.clock {
-            definition = definition.hinted(clock().collect());
-        }
         Some(Comparison {
             definition,
             library,
@@ -102,18 +97,9 @@ impl Pair {
             largest: LARGEST_WINDOW,
             bound: self.bound,
             bound_after_undo: self.bound,
+            clock: self.clock,
         })
     }
-}
-
-/// Hints 100 ms before changes at 12 s, 27 s and so on after the start of the connection, for half
-/// an hour.
-fn clock() -> impl Iterator<Item = PathChange> {
-    (1..).zip(0..120).map(|(phase, number)| {
-        let at = Time::from_nanos(1000 * START) + Span::from_secs(12 + 15 * number);
-        let now = Time::from_nanos(1000 * START) + Span::from_millis(11_900 + 15_000 * number);
-        PathChange { now, kind: PathChangeKind::Coming, at, phase }
-    })
 }
 
 /// The kernel's own form of a controller.
@@ -160,17 +146,6 @@ pub const PAIRS: &[Pair] = &[
     Pair::exact("lp", "lp").with(LINUX),
     Pair::exact("nv", "nv"),
     Pair::exact("yeah", "yeah"),
-];
-
-/// A module that the command compiles, and not a part of the kernel.
-const MODULE: Pair = Pair { paced: true, bound: 2, clock: true, ..Pair::new("leocc", "leocc") };
-
-/// Pairs with public modules, in the order of their table. Each sets all numbers that another one
-/// sets.
-pub const MODULES: &[Pair] = &[
-    Pair { numbers: &[("min_rtt_fluctuation", 10_000)], ..MODULE },
-    Pair { numbers: &[("min_rtt_fluctuation", 1_000_000_000)], ..MODULE }
-        .with(&[("fluctuation", "0")]),
 ];
 
 #[cfg(test)]

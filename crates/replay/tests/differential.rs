@@ -43,6 +43,7 @@ fn comparison(name: &str, sets: &[(&str, Value)]) -> Comparison {
         bound,
         // Growth of ADaLR in slow start multiplies the part of a segment that an undo has lost.
         bound_after_undo: if name == "adalr" { 3 } else { bound + 1 },
+        clock: false,
     }
 }
 

@@ -32,28 +32,29 @@
 use crate::entry::{Entry, Listed, Repair, Status};
 use crate::parameters::Values;
 use crate::parts::monitor_intervals::{
-    FIRST_RATE, INTERVALS, Interval, Learner, MonitorIntervals, Path, Trial, agreed,
+    FIRST_RATE, INTERVALS, Interval, Learner, MICROSECONDS, MOST_RATE, MonitorIntervals, Path,
+    Trial, agreed, microseconds, share,
 };
 use crate::window::Settings;
 
-/// Share of the rate by which probes differ from it.
-const PROBE: f64 = 0.05;
+/// Hundredths of the rate by which probes differ from it.
+const PROBE: i64 = 5;
+/// Shares, gradients and bounds are in thousandths.
+const WHOLE: i64 = 1000;
 /// Rates whose gradient is known differ by this share.
-const LEAST_DIFFERENCE: f64 = 0.02;
-/// A step is a little more than that.
-const LEAST_STEP: f64 = 1.1 * LEAST_DIFFERENCE;
-/// Bytes per second for a gradient of 1.
-const STEP: f64 = 25_000.0;
-const LEAST_AMPLIFIER: f64 = 2.0;
+const LEAST_DIFFERENCE: i64 = 20;
+/// Bytes per second for a gradient of a thousandth.
+const STEP: i64 = 25;
+const LEAST_AMPLIFIER: i64 = 2;
 const MOST_SWINGS: u32 = 2;
-const LEAST_BOUND: f64 = 0.1;
-const BOUND_STEP: f64 = 0.07;
+const LEAST_BOUND: i64 = 100;
+const BOUND_STEP: i64 = 70;
 /// Weights of the gradient of the RTT and of losses.
-const DELAY_WEIGHT: f64 = 900.0;
-const LOSS_WEIGHT: f64 = 11.0;
-const LEAST_INFLATION: f64 = 0.03;
+const DELAY_WEIGHT: i64 = 900;
+const LOSS_WEIGHT: i64 = 11;
+const LEAST_INFLATION: i64 = 30;
 /// Losses below this share count as none at the start.
-const START_LOSS: f64 = 0.1;
+const START_LOSS: i64 = 100;
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 enum Mode {
@@ -66,31 +67,37 @@ enum Mode {
 #[derive(Clone, Debug)]
 pub struct Gradient {
     mode: Mode,
-    rate: f64,
-    last_rate: f64,
-    amplifier: f64,
+    /// Bytes per second.
+    rate: i64,
+    last_rate: i64,
+    amplifier: i64,
     swings: u32,
-    bound: f64,
+    bound: i64,
 }
 
 /// PCC Vivace.
 pub type Vivace = MonitorIntervals<Gradient>;
 
 impl Gradient {
-    fn utility(&self, interval: &Interval, path: &Path) -> f64 {
-        let Some(loss) = interval.loss().filter(|_| interval.delivered > 0) else { return 0.0 };
-        let is_starting = self.mode == Mode::Start;
-        let seconds = |[from, to]: [units::Time; 2]| to.since(from).as_secs_f64();
-        let change = interval.rtt[1].as_secs_f64() - interval.rtt[0].as_secs_f64();
-        let (sent_in, counted_in) = (seconds(interval.sending), seconds(interval.counting));
-        let noise = 2.0 * path.mss * counted_in / interval.delivered as f64;
-        let mut inflation = if sent_in > 0.0 { change / sent_in } else { 0.0 };
+    /// Change of the RTT over the time of sending, in thousandths.
+    fn inflation(&self, interval: &Interval, path: &Path) -> i64 {
+        let time = |[from, to]: [units::Time; 2]| microseconds(to.since(from));
+        let (sent_in, counted_in) = (time(interval.sending), time(interval.counting));
+        let delivered = i64::try_from(interval.delivered).unwrap_or(i64::MAX);
+        let throughput =
+            if counted_in > 0 { share(MICROSECONDS, delivered, counted_in) } else { 0 };
+        let noise = if throughput > 0 { 2 * MICROSECONDS * path.mss / throughput } else { 0 };
+        let change = microseconds(interval.rtt[1]) - microseconds(interval.rtt[0]);
+        let inflation = if sent_in > 0 { WHOLE * change / sent_in } else { 0 };
         let is_noise = change.abs() < noise || inflation.abs() < LEAST_INFLATION;
-        if is_noise || (is_starting && inflation < 0.0) {
-            inflation = 0.0;
-        }
-        let loss = if is_starting && loss < START_LOSS { 0.0 } else { loss };
-        interval.rate - interval.rate * (DELAY_WEIGHT * inflation + LOSS_WEIGHT * loss)
+        if is_noise || (self.mode == Mode::Start && inflation < 0) { 0 } else { inflation }
+    }
+
+    fn utility(&self, interval: &Interval, path: &Path) -> i64 {
+        let Some(loss) = interval.loss(WHOLE).filter(|_| interval.delivered > 0) else { return 0 };
+        let loss = if self.mode == Mode::Start && loss < START_LOSS { 0 } else { loss };
+        let costs = DELAY_WEIGHT * self.inflation(interval, path) + LOSS_WEIGHT * loss;
+        interval.rate.saturating_sub(share(interval.rate, costs, WHOLE))
     }
 
     fn start(&mut self, intervals: &mut [Interval; INTERVALS], path: &Path) -> Trial {
@@ -98,7 +105,7 @@ impl Gradient {
         intervals[0].utility = self.utility(&intervals[0], path);
         if intervals[0].utility > before {
             self.last_rate = self.rate;
-            self.rate *= 1.5;
+            self.rate = (self.rate + self.rate / 2).min(MOST_RATE);
             return Trial::One(self.rate);
         }
         std::mem::swap(&mut self.rate, &mut self.last_rate);
@@ -120,12 +127,12 @@ impl Gradient {
     }
 
     /// Steps become longer while they follow the last change, and short again when they oppose it.
-    fn adapt(&mut self, step: f64) {
-        if (step > 0.0) == (self.rate > self.last_rate) {
+    fn adapt(&mut self, gradient: i64) {
+        if (gradient > 0) == (self.rate > self.last_rate) {
             if self.swings > 0 {
                 self.swings -= 1;
             } else {
-                self.amplifier += 1.0;
+                self.amplifier += 1;
             }
         } else {
             self.swings = (self.swings + 1).min(MOST_SWINGS);
@@ -134,15 +141,14 @@ impl Gradient {
         }
     }
 
-    fn bounded(&mut self, step: f64) -> f64 {
-        let (size, sign) = (step.abs(), if step > 0.0 { 1.0 } else { -1.0 });
-        if size / self.rate <= self.bound {
+    fn bounded(&mut self, step: i64) -> i64 {
+        if share(WHOLE, step.saturating_abs(), self.rate) <= self.bound {
             self.bound = LEAST_BOUND;
             return step;
         }
-        let step = sign * self.rate * self.bound;
+        let most = share(self.rate, self.bound, WHOLE);
         self.bound += BOUND_STEP;
-        step
+        if step > 0 { most } else { -most }
     }
 
     fn travel(&mut self, intervals: &mut [Interval; INTERVALS], path: &Path) -> Trial {
@@ -150,16 +156,22 @@ impl Gradient {
         let utility = self.utility(&intervals[0], path);
         intervals[0].utility = utility;
         let difference = self.last_rate - self.rate;
-        let is_known = difference.abs() >= LEAST_DIFFERENCE * self.rate;
-        let gradient = if is_known { (before - utility) / difference } else { 0.0 };
+        let is_known = (WHOLE * difference / self.rate).abs() >= LEAST_DIFFERENCE;
+        // In millionths.
+        let gradient = if is_known {
+            share(WHOLE * WHOLE, before.saturating_sub(utility), difference)
+        } else {
+            0
+        };
         self.adapt(gradient);
-        let step = self.bounded(STEP * self.amplifier * gradient);
-        let least = LEAST_STEP * self.rate;
-        let step = if step >= 0.0 { step.max(least) } else { step.min(-least) };
-        let rises = step > 0.0;
+        let step = self.bounded(share(STEP * self.amplifier, gradient, WHOLE));
+        // A little more than the difference with which a gradient is known.
+        let least = self.rate * LEAST_DIFFERENCE / WHOLE * 11 / 10;
+        let step = if step >= 0 { step.max(least) } else { step.min(-least) };
         self.last_rate = self.rate;
-        self.rate = (self.rate + step).max(2.0 * path.mss / path.rtt);
-        if rises {
+        let floor = 2 * MICROSECONDS * path.mss / path.rtt;
+        self.rate = (self.rate + step).max(floor).min(MOST_RATE);
+        if step > 0 {
             return Trial::One(self.rate);
         }
         self.mode = Mode::Probing;
@@ -171,7 +183,7 @@ impl Learner for Gradient {
     const PACKETS: u64 = 50;
     const IGNORED: u64 = 10;
 
-    fn rate(&self) -> f64 {
+    fn rate(&self) -> i64 {
         self.rate
     }
 
@@ -227,18 +239,18 @@ mod tests {
     fn gradient(mode: Mode) -> Gradient {
         Gradient {
             mode,
-            rate: 1e6,
-            last_rate: 1e6,
+            rate: 1_000_000,
+            last_rate: 1_000_000,
             amplifier: LEAST_AMPLIFIER,
             swings: 0,
             bound: LEAST_BOUND,
         }
     }
 
-    const PATH: Path = Path { mss: 1000.0, rtt: 0.05 };
+    const PATH: Path = Path { mss: 1000, rtt: 50_000 };
 
     /// 100 packets in 100 ms with these losses and this change of the RTT in milliseconds.
-    fn interval(rate: f64, lost: u64, change: i64) -> Interval {
+    fn interval(rate: i64, lost: u64, change: i64) -> Interval {
         let at = |ms| units::Time::ZERO + Span::from_millis(ms);
         let end = Span::from_millis(u64::try_from(100 + change).unwrap());
         Interval::of(rate, ((100 - lost) * 1000, lost * 1000), [at(0), at(100)], end)
@@ -248,62 +260,66 @@ mod tests {
     #[test]
     fn delay_and_loss_take_from_the_utility() {
         let moving = gradient(Mode::Moving);
-        let utility = |lost, change| moving.utility(&interval(1e6, lost, change), &PATH);
-        assert_eq!(utility(0, 0), 1e6);
-        assert!((utility(5, 0) - 1e6 * (1.0 - 0.55)).abs() < 1.0);
-        assert!((utility(0, 10) - 1e6 * (1.0 - 90.0)).abs() < 1.0);
-        assert!((utility(0, -10) - 1e6 * (1.0 + 90.0)).abs() < 1.0, "a shorter RTT adds");
-        assert_eq!(utility(0, 1), 1e6, "two packets take 2 ms");
-        assert_eq!(utility(100, 0), 0.0, "nothing was delivered");
+        let utility = |lost, change| moving.utility(&interval(1_000_000, lost, change), &PATH);
+        assert_eq!(utility(0, 0), 1_000_000);
+        assert_eq!(utility(5, 0), 450_000);
+        assert_eq!(utility(0, 10), -89_000_000);
+        assert_eq!(utility(0, -10), 91_000_000, "a shorter RTT adds");
+        assert_eq!(utility(0, 1), 1_000_000, "two packets take 2 ms");
+        assert_eq!(utility(100, 0), 0, "nothing was delivered");
         let start = gradient(Mode::Start);
-        assert_eq!(start.utility(&interval(1e6, 9, -10), &PATH), 1e6);
-        assert!(start.utility(&interval(1e6, 10, 0), &PATH) < 0.0);
+        assert_eq!(start.utility(&interval(1_000_000, 9, -10), &PATH), 1_000_000);
+        assert!(start.utility(&interval(1_000_000, 10, 0), &PATH) < 0);
     }
 
     #[test]
     fn steps_grow_along_the_last_change_and_are_bounded() {
         let mut moving = gradient(Mode::Moving);
-        moving.last_rate = 0.9e6;
-        moving.adapt(1.0);
-        assert_eq!(moving.amplifier, 3.0);
-        moving.adapt(-1.0);
-        moving.adapt(-1.0);
-        moving.adapt(-1.0);
-        assert_eq!((moving.amplifier, moving.swings), (2.0, 2));
-        moving.adapt(1.0);
-        assert_eq!((moving.amplifier, moving.swings), (2.0, 1), "first the buffer");
-        assert_eq!(moving.bounded(5e5), 1e5);
-        assert!((moving.bounded(-5e5) + 1.7e5).abs() < 1e-6);
-        assert_eq!(moving.bounded(5e4), 5e4);
-        assert_eq!(moving.bounded(5e5), 1e5, "the bound is as at first");
+        moving.last_rate = 900_000;
+        moving.adapt(1);
+        assert_eq!(moving.amplifier, 3);
+        moving.adapt(-1);
+        moving.adapt(-1);
+        moving.adapt(-1);
+        assert_eq!((moving.amplifier, moving.swings), (2, 2));
+        moving.adapt(1);
+        assert_eq!((moving.amplifier, moving.swings), (2, 1), "first the buffer");
+        assert_eq!(moving.bounded(500_000), 100_000);
+        assert_eq!(moving.bounded(-500_000), -170_000);
+        assert_eq!(moving.bounded(50_000), 50_000);
+        assert_eq!(moving.bounded(500_000), 100_000, "the bound is as at first");
     }
 
     /// An oddity of the module: after a decision to go down the next step goes up.
     #[test]
     fn the_first_step_after_a_decision_goes_up() {
         let mut probing = gradient(Mode::Probing);
-        let (high, low) = (1.05e6, 0.95e6);
+        let (high, low) = (1_050_000, 950_000);
         let mut four = [
             interval(high, 20, 0),
             interval(low, 0, 0),
             interval(low, 0, 0),
             interval(high, 20, 0),
         ];
-        assert_eq!(probing.learn(&mut four, &PATH), Trial::One(1e6), "sent at the rate of before");
+        assert_eq!(
+            probing.learn(&mut four, &PATH),
+            Trial::One(1_000_000),
+            "sent at the rate of before"
+        );
         assert_eq!((probing.rate, probing.mode), (low, Mode::Moving));
-        four[0] = Interval { utility: four[0].utility, ..interval(1e6, 0, 0) };
+        four[0] = Interval { utility: four[0].utility, ..interval(1_000_000, 0, 0) };
         let Trial::One(rate) = probing.learn(&mut four, &PATH) else { panic!() };
-        assert!((rate - low * 1.022).abs() < 1.0, "{rate}");
+        assert_eq!(rate, 970_900, "2.2 % more");
     }
 
     #[test]
     fn pairs_that_disagree_are_tried_again() {
         let mut probing = gradient(Mode::Probing);
-        let (high, low) = (1.05e6, 0.95e6);
+        let (high, low) = (1_050_000, 950_000);
         let mut four =
             [interval(high, 0, 0), interval(low, 0, 0), interval(low, 0, 0), interval(high, 20, 0)];
         assert_eq!(probing.learn(&mut four, &PATH), Trial::Pairs(PROBE));
-        assert_eq!(probing.rate, 1e6);
+        assert_eq!(probing.rate, 1_000_000);
     }
 
     /// A bottleneck of 1000 packets per second.

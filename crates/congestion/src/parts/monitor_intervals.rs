@@ -9,13 +9,19 @@
 //!   The first few do not count.
 //! - One interval is sent at a time, or four for one decision: two pairs of a higher and a lower
 //!   rate, each in random order. In between the rate is that which was decided.
-//! - cwnd is twice what the rate sends in a smoothed RTT, at least four segments.
+//! - cwnd is twice the whole segments that the rate sends in a smoothed RTT, at least four.
+//! - Numbers are whole as in the modules, and each quotient is cut: rates and utilities in bytes
+//!   per second, times in microseconds, shares in thousandths or finer.
+//! - The first interval begins with the connection: with the RTT of the handshake, or else with the
+//!   first packet.
 //! - After a retransmission timeout nothing is learnt until all that was outstanding is
 //!   acknowledged.
 //!
 //! Decisions:
 //! - Packets are full segments: counts are bytes.
-//! - Real numbers take the place of thousandths.
+//! - A rate is at most 2^32 - 1 bytes per second, from where on the modules' numbers wrap around.
+//! - Before the first ACK the initial window bounds the sender. The modules set cwnd by their first
+//!   rate and the RTT of the handshake at once.
 //! - The random order follows from the time and what was delivered, so that a run can be repeated.
 //! - A window that the sender does not fill gives no verdict about a higher rate: the modules have
 //!   no such rule, and neither has this.
@@ -33,18 +39,39 @@ use crate::window::{Settings, Window, whole};
 /// Intervals of one decision.
 pub(crate) const INTERVALS: usize = 4;
 /// Least rate in bytes per second.
-const LEAST_RATE: f64 = 1024.0;
+const LEAST_RATE: i64 = 1024;
 /// Rate at the start in bytes per second.
-pub(crate) const FIRST_RATE: f64 = 512.0 * 1024.0;
-const LEAST_SEGMENTS: u64 = 4;
+pub(crate) const FIRST_RATE: i64 = 512 * 1024;
+/// Largest rate in bytes per second.
+pub(crate) const MOST_RATE: i64 = u32::MAX as i64;
+const LEAST_SEGMENTS: i64 = 4;
+pub(crate) const MICROSECONDS: i64 = 1_000_000;
+/// Parts of a whole in which changes of rates are given.
+const HUNDRED: i64 = 100;
 /// RTT before there is a sample.
 const UNKNOWN_RTT: Span = Span::from_millis(1);
 
-/// One interval. Amounts are in bytes, rates in bytes per second.
+/// `of` times `numerator / denominator`, cut towards zero as C divides.
+pub(crate) fn share(of: i64, numerator: i64, denominator: i64) -> i64 {
+    let whole = i128::from(of) * i128::from(numerator) / i128::from(denominator);
+    i64::try_from(whole).unwrap_or(if whole < 0 { i64::MIN } else { i64::MAX })
+}
+
+/// Whole microseconds of a time span.
+pub(crate) fn microseconds(span: Span) -> i64 {
+    signed(span.as_nanos() / 1000)
+}
+
+/// Bytes as the counters have them, which a timeout may leave negative.
+fn signed(bytes: u64) -> i64 {
+    i64::try_from(bytes).unwrap_or(i64::MAX)
+}
+
+/// One interval. Amounts are in bytes, rates and utilities in bytes per second.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Interval {
-    pub(crate) rate: f64,
-    pub(crate) utility: f64,
+    pub(crate) rate: i64,
+    pub(crate) utility: i64,
     pub(crate) delivered: u64,
     pub(crate) lost: u64,
     /// When its first and last packets were sent, and counted.
@@ -60,8 +87,8 @@ pub(crate) struct Interval {
 
 impl Interval {
     const UNSENT: Self = Self {
-        rate: 0.0,
-        utility: f64::NEG_INFINITY,
+        rate: 0,
+        utility: i64::MIN,
         delivered: 0,
         lost: 0,
         sending: [Time::ZERO; 2],
@@ -75,7 +102,7 @@ impl Interval {
     /// RTT at its end, which was 100 ms at its start.
     #[cfg(test)]
     pub(crate) fn of(
-        rate: f64,
+        rate: i64,
         (delivered, lost): (u64, u64),
         times: [Time; 2],
         rtt: Span,
@@ -84,28 +111,28 @@ impl Interval {
         Self { rate, delivered, lost, sending: times, counting: times, rtt, ..Self::UNSENT }
     }
 
-    /// The lost share of what was counted; `None` if nothing was.
-    pub(crate) fn loss(&self) -> Option<f64> {
+    /// The lost share of what was counted, in parts of `whole`; `None` if nothing was.
+    pub(crate) fn loss(&self, whole: i64) -> Option<i64> {
         let all = self.delivered + self.lost;
-        (all > 0).then(|| self.lost as f64 / all as f64)
+        (all > 0).then(|| share(whole, signed(self.lost), signed(all)))
     }
 }
 
 /// Circumstances of a decision.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Path {
-    pub(crate) mss: f64,
-    /// Smoothed RTT in seconds.
-    pub(crate) rtt: f64,
+    pub(crate) mss: i64,
+    /// Smoothed RTT in microseconds, at least 1.
+    pub(crate) rtt: i64,
 }
 
 /// The rates of the next intervals.
-#[derive(Clone, Copy, Debug, PartialEq)]
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trial {
     /// One interval at this rate.
-    One(f64),
-    /// Two pairs at this much above and below the rate, as a share of it.
-    Pairs(f64),
+    One(i64),
+    /// Two pairs at this many hundredths of the rate above and below it.
+    Pairs(i64),
 }
 
 /// An algorithm that learns from intervals.
@@ -121,7 +148,7 @@ pub trait Learner: Clone + Debug + Send + Sync {
     }
 
     /// The rate that was decided, in bytes per second.
-    fn rate(&self) -> f64;
+    fn rate(&self) -> i64;
 
     /// Returns true if four intervals belong to the present decision.
     fn has_pairs(&self) -> bool;
@@ -146,7 +173,8 @@ pub struct MonitorIntervals<L> {
     counting: usize,
     /// No interval is being sent.
     is_waiting: bool,
-    pacing: f64,
+    /// Bytes per second.
+    pacing: i64,
     srtt: Option<Span>,
     /// Bytes sent, delivered and lost over the connection.
     sent: u64,
@@ -183,7 +211,7 @@ impl<L: Learner> MonitorIntervals<L> {
         };
         controller.set_up(Time::ZERO, trial);
         controller.pacing = controller.intervals[0].rate;
-        controller.intervals[0].base = Some(0);
+        controller.intervals[0].base = Some(controller.window.mss);
         controller
     }
 
@@ -198,9 +226,10 @@ impl<L: Learner> MonitorIntervals<L> {
                 self.intervals[0].rate = rate;
                 self.intervals[0].base = None;
             }
-            Trial::Pairs(share) => {
+            Trial::Pairs(hundredths) => {
                 let rate = self.learner.rate();
-                let (high, low) = (rate * (1.0 + share), rate * (1.0 - share));
+                let [high, low] =
+                    [HUNDRED + hundredths, HUNDRED - hundredths].map(|of| share(rate, of, HUNDRED));
                 let drawn = draw(now, self.delivered);
                 // Two of its bits, one for each pair.
                 let first = [drawn < 0.5, whole(4.0 * drawn).is_multiple_of(2)];
@@ -228,24 +257,21 @@ impl<L: Learner> MonitorIntervals<L> {
                 rate,
                 utility: interval.utility,
                 sending: [now; 2],
-                base: Some(self.sent),
+                // The first packet does not belong to it, as in the modules.
+                base: Some(self.sent.max(self.window.mss)),
                 ..Interval::UNSENT
             };
         }
-        self.pacing = rate.max(LEAST_RATE);
+        self.pacing = rate.clamp(LEAST_RATE, MOST_RATE);
         self.set_cwnd();
     }
 
     fn set_cwnd(&mut self) {
         // Before the first RTT the initial window bounds the sender.
         let Some(srtt) = self.srtt else { return };
-        let cwnd = 2.0 * self.pacing * srtt.as_secs_f64();
-        self.window.cwnd = whole(cwnd).max(LEAST_SEGMENTS * self.window.mss);
-    }
-
-    /// Bytes as the counters have them, which a timeout may leave negative.
-    fn signed(bytes: u64) -> i64 {
-        i64::try_from(bytes).unwrap_or(i64::MAX)
+        let bytes = share(self.pacing, microseconds(srtt).max(1), MICROSECONDS);
+        let segments = (2 * (bytes / signed(self.window.mss))).max(LEAST_SEGMENTS);
+        self.window.cwnd = segments.unsigned_abs() * self.window.mss;
     }
 
     fn end_sending(&mut self, now: Time) {
@@ -254,8 +280,9 @@ impl<L: Learner> MonitorIntervals<L> {
         }
         let interval = &mut self.intervals[self.sending];
         let Some(base) = interval.base else { return };
-        let is_counted = self.counted > Self::signed(base);
-        if self.sent - base < self.learner.packets() * self.window.mss || !is_counted {
+        let is_counted = self.counted > signed(base);
+        if self.sent.saturating_sub(base) < self.learner.packets() * self.window.mss || !is_counted
+        {
             return;
         }
         interval.end = Some(self.sent);
@@ -266,16 +293,16 @@ impl<L: Learner> MonitorIntervals<L> {
     }
 
     fn count(&mut self, now: Time) {
-        let ignored = Self::signed(L::IGNORED * self.window.mss);
+        let ignored = signed(L::IGNORED * self.window.mss);
         let before = std::mem::replace(
             &mut self.counted,
-            Self::signed(self.delivered) + Self::signed(self.lost) - self.spare,
+            signed(self.delivered) + signed(self.lost) - self.spare,
         );
         let (delivered, lost) = (self.delivered - self.before.0, self.lost - self.before.1);
         let srtt = self.srtt.unwrap_or(UNKNOWN_RTT);
         let Some(interval) = self.intervals.get_mut(self.counting) else { return };
         let Some(base) = interval.base else { return };
-        if before > ignored + Self::signed(base) {
+        if before > ignored + signed(base) {
             interval.counting[1] = now;
             interval.rtt[1] = srtt;
             if interval.lost + interval.delivered == 0 {
@@ -285,8 +312,7 @@ impl<L: Learner> MonitorIntervals<L> {
             interval.lost += lost;
             interval.delivered += delivered;
         }
-        let is_complete =
-            interval.end.is_some_and(|end| Self::signed(end) - ignored < self.counted);
+        let is_complete = interval.end.is_some_and(|end| signed(end) - ignored < self.counted);
         if !is_complete {
             return;
         }
@@ -294,7 +320,7 @@ impl<L: Learner> MonitorIntervals<L> {
         if self.learner.has_pairs() && self.counting < INTERVALS {
             return;
         }
-        let path = Path { mss: self.window.mss as f64, rtt: srtt.as_secs_f64() };
+        let path = Path { mss: signed(self.window.mss), rtt: microseconds(srtt).max(1) };
         let trial = self.learner.learn(&mut self.intervals, &path);
         self.set_up(now, trial);
         self.begin(now);
@@ -303,7 +329,7 @@ impl<L: Learner> MonitorIntervals<L> {
     fn end_timeout(&mut self, now: Time, pipe: u64) {
         self.in_timeout = false;
         let known = self.delivered + self.lost + pipe;
-        self.spare = Self::signed(known) - Self::signed(self.sent);
+        self.spare = signed(known) - signed(self.sent);
         let trial = self.learner.begin_again();
         self.set_up(now, trial);
         self.begin(now);
@@ -329,11 +355,17 @@ impl<L: Learner> Controller for MonitorIntervals<L> {
         }
     }
 
-    fn on_rtt(&mut self, _now: Time, sample: Span) {
+    fn on_rtt(&mut self, now: Time, sample: Span) {
+        if self.srtt.is_none() && self.sent == 0 {
+            self.intervals[0].sending = [now; 2];
+        }
         self.srtt.get_or_insert(sample);
     }
 
     fn on_sent(&mut self, sent: &Sent) {
+        if self.srtt.is_none() && self.sent == 0 {
+            self.intervals[0].sending = [sent.now; 2];
+        }
         self.sent += sent.bytes;
     }
 
@@ -383,7 +415,7 @@ impl<L: Learner> Controller for MonitorIntervals<L> {
     fn on_idle(&mut self) {}
 
     fn pacing_rate(&self) -> Option<f64> {
-        Some(self.pacing)
+        Some(self.pacing as f64)
     }
 }
 
@@ -399,4 +431,52 @@ pub(crate) fn agreed(intervals: &[Interval; INTERVALS]) -> Option<[usize; 2]> {
     let chosen = [better(0), better(2)];
     let [first, second] = chosen.map(|number| intervals[number].rate);
     (first == second).then_some(chosen)
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+    use crate::controllers::vivace::Vivace;
+    use crate::entry::Listed as _;
+    use crate::parameters::Values;
+    use crate::parts::test_path::settings;
+
+    fn vivace() -> Vivace {
+        Vivace::build(&settings(), &Values::defaults(&[]))
+    }
+
+    /// A flow that starts late measures its first interval from then on.
+    #[test]
+    fn the_first_interval_begins_with_the_connection() {
+        let (start, later) = (Time::ZERO + Span::from_secs(5), Time::ZERO + Span::from_secs(6));
+        let sent = Sent { now: later, bytes: 1000, again: false, sent: 1000, pipe_before: 0 };
+        let mut controller = vivace();
+        controller.on_rtt(start, Span::from_millis(50));
+        controller.on_sent(&sent);
+        assert_eq!(controller.intervals[0].sending, [start; 2]);
+        let mut unmeasured = vivace();
+        unmeasured.on_sent(&sent);
+        unmeasured.on_rtt(later + Span::from_millis(50), Span::from_millis(50));
+        assert_eq!(unmeasured.intervals[0].sending, [later; 2]);
+    }
+
+    /// 2 MB/s are 1369 whole segments of 1460 bytes per second, and 136 in 100 ms.
+    #[test]
+    fn cwnd_is_twice_the_whole_segments_of_an_rtt() {
+        let mut controller =
+            MonitorIntervals { pacing: 2_000_000, srtt: Some(Span::from_millis(100)), ..vivace() };
+        controller.window.mss = 1460;
+        controller.set_cwnd();
+        assert_eq!(controller.window.cwnd, 2 * 136 * 1460);
+        controller.pacing = LEAST_RATE;
+        controller.set_cwnd();
+        assert_eq!(controller.window.cwnd, 4 * 1460);
+    }
+
+    #[test]
+    fn quotients_are_cut_towards_zero_and_do_not_overflow() {
+        assert_eq!([share(7, 1, 2), share(-7, 1, 2), share(7, -1, 2)], [3, -3, -3]);
+        assert_eq!(share(i64::MAX, 4, 1), i64::MAX);
+        assert_eq!(share(i64::MAX, -4, 1), i64::MIN);
+    }
 }

@@ -7,9 +7,10 @@
 //! controllers and those of `crates/congestion` the same random events, and prints where their
 //! windows part. `PATH` is a folder of sources or an archive as in Debian's package `linux-source`,
 //! by default the newest of `/usr/src`. What is unpacked and compiled stays in a folder for
-//! temporary files. With `--module` the controllers are those of a public module instead: all files
-//! of C in the folder, which need a kernel's sources too. They are followed over whole connections,
-//! and the table says how often both are near each other. `--write` replaces the table of a page.
+//! temporary files. With `--module`, possibly several times, the controllers are those of public
+//! modules instead: all files of C in a folder, which need a kernel's sources too. They are
+//! followed over whole connections, and the table says how often both are near each other.
+//! `--write` replaces the table of a page.
 //! `--record` writes short sequences with the kernel's windows into a folder, a file for each
 //! controller, and prints no table: tests of `crates/congestion` play them. The exit status is 1
 //! when a pair disagrees without a reason, or has a reason and agrees, and 2 when nothing could be
@@ -17,7 +18,6 @@
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command")]
 
-mod source;
 mod table;
 
 use std::path::{Path, PathBuf};
@@ -26,14 +26,16 @@ use std::process::ExitCode;
 use replay::Library;
 use replay::driver::{Disagreement, Outcome, record, replay};
 use replay::events::{marked_sequences, short_sequences};
+use replay::modules::{self, Module};
 use replay::paced::{self, Followed};
-use replay::pairs::{MODULES, PAIRS, Pair};
+use replay::pairs::{PAIRS, Pair};
+use replay::sources::{self, Source};
 
 /// The command line.
 struct Arguments {
     source: Option<PathBuf>,
     sequences: usize,
-    module: Option<PathBuf>,
+    modules: Vec<PathBuf>,
     page: Option<PathBuf>,
     records: Option<PathBuf>,
     controllers: Vec<String>,
@@ -44,7 +46,7 @@ impl Arguments {
         let mut read = Self {
             source: None,
             sequences: 300,
-            module: None,
+            modules: Vec::new(),
             page: None,
             records: None,
             controllers: Vec::new(),
@@ -53,7 +55,7 @@ impl Arguments {
             let mut value = || words.next().ok_or_else(|| format!("{word} needs a value"));
             match word.as_str() {
                 "--source" => read.source = Some(value()?.into()),
-                "--module" => read.module = Some(value()?.into()),
+                "--module" => read.modules.push(value()?.into()),
                 "--write" => read.page = Some(value()?.into()),
                 "--record" => read.records = Some(value()?.into()),
                 "--sequences" => {
@@ -78,7 +80,8 @@ impl Arguments {
         if read.page.is_some() && !read.controllers.is_empty() {
             return Err("--write makes the whole table, and so takes no controllers".to_owned());
         }
-        if read.module.is_some() && !(read.controllers.is_empty() && read.records.is_none()) {
+        let takes_others = !read.controllers.is_empty() || read.records.is_some();
+        if takes_others && !read.modules.is_empty() {
             return Err("--module takes neither --record nor controllers".to_owned());
         }
         Ok(read)
@@ -122,31 +125,54 @@ impl Row {
     }
 }
 
-/// A pair with a public module over all paths.
+/// A pair with a public module, or of a paced controller of the kernel, over all paths.
 struct ModuleRow {
     pair: &'static Pair,
+    /// Name and revision of the module.
+    module: String,
     paths: usize,
     followed: Followed,
 }
 
 impl ModuleRow {
-    fn of(pair: &'static Pair, library: Library, count: usize) -> Result<Self, String> {
+    fn of(
+        pair: &'static Pair,
+        module: &str,
+        library: Library,
+        count: usize,
+    ) -> Result<Self, String> {
         let missing = || format!("there is no {} in C, or none with its parameters", pair.kernel);
         let comparison = pair.comparison(library).ok_or_else(missing)?;
         let mut sum = Followed::default();
         for path in paced::paths(count) {
             sum += paced::follow(&comparison, &path).ok_or_else(missing)?;
         }
-        Ok(Self { pair, paths: count, followed: sum })
+        Ok(Self { pair, module: module.to_owned(), paths: count, followed: sum })
     }
 }
 
-/// Follows the controllers of a public module.
-fn follow(library: Library, arguments: &Arguments) -> Result<bool, String> {
-    // The kernel's own ones first, on which the module is built.
-    let pairs = PAIRS.iter().filter(|pair| pair.paced).chain(MODULES);
-    let rows = pairs.map(|pair| ModuleRow::of(pair, library, arguments.sequences));
-    let table = table::of_modules(&rows.collect::<Result<Vec<_>, _>>()?);
+fn compiled(source: &Source, module: Option<&Path>) -> Result<Library, String> {
+    sources::library(source, module, |path| Library::load(path).map_err(|error| error.to_string()))
+}
+
+/// Follows the controllers of public modules.
+fn follow(source: &Source, arguments: &Arguments) -> Result<bool, String> {
+    let count = arguments.sequences;
+    let library = compiled(source, None)?;
+    // The kernel's own ones first, on which some modules are built.
+    let paced = PAIRS.iter().filter(|pair| pair.paced);
+    let rows = paced.map(|pair| ModuleRow::of(pair, &source.release, library, count));
+    let mut rows = rows.collect::<Result<Vec<_>, _>>()?;
+    for folder in &arguments.modules {
+        let module = Module::of(folder)?;
+        let library = compiled(source, Some(folder))?;
+        let revision = modules::revision(folder).unwrap_or_else(|| "no clone".to_owned());
+        let name = format!("{} ({revision})", module.name);
+        for pair in module.pairs {
+            rows.push(ModuleRow::of(pair, &name, library, count)?);
+        }
+    }
+    let table = table::of_modules(&source.release, &rows);
     println!("{table}");
     if let Some(page) = &arguments.page {
         table::write(page, table::MODULES, &table)?;
@@ -185,14 +211,11 @@ fn write_record(pair: &Pair, library: Library, release: &str, folder: &Path) -> 
 
 fn run() -> Result<bool, String> {
     let arguments = Arguments::read(std::env::args().skip(1))?;
-    let source = source::find(arguments.source.as_deref())?;
-    let module = arguments.module.as_deref();
-    let library = source::library(&source, module, |path| {
-        Library::load(path).map_err(|error| error.to_string())
-    })?;
-    if module.is_some() {
-        return follow(library, &arguments);
+    let source = sources::find(arguments.source.as_deref())?;
+    if !arguments.modules.is_empty() {
+        return follow(&source, &arguments);
     }
+    let library = compiled(&source, None)?;
     if let Some(folder) = &arguments.records {
         for pair in PAIRS.iter().filter(|pair| pair.is_recorded() && arguments.chooses(pair)) {
             write_record(pair, library, &source.release, folder)?;

@@ -40,28 +40,38 @@ pub(crate) fn markdown(release: &str, rows: &[Row]) -> String {
     table
 }
 
-/// The rows of public modules as Markdown.
-pub(crate) fn of_modules(rows: &[ModuleRow]) -> String {
-    let mut table =
-        "| controller | module | paths | ACKs | cwnd within 1 % or two segments (% of ACKs) | \
-                     pacing rate within 1 % (% of ACKs) |\n|---|---|---|---|---|---|\n"
-            .to_owned();
-    for ModuleRow { pair, paths, followed } in rows {
+/// The rows of public modules as Markdown, with the release of the kernel's sources.
+pub(crate) fn of_modules(release: &str, rows: &[ModuleRow]) -> String {
+    let mut table = format!(
+        "Compared on {}, with headers of {release}.\n\n\
+         | controller | module | settings | paths | ACKs | cwnd within 1 % (% of ACKs) | pacing rate \
+         within 1 % (% of ACKs) | why not more |\n|---|---|---|---|---|---|---|---|\n",
+        today()
+    );
+    for ModuleRow { pair, module, paths, followed } in rows {
         let share = |near: u64| 100.0 * near as f64 / followed.acks.max(1) as f64;
         let name = [pair.controller, &pair.parameters()].join(" ");
-        let numbers = pair.numbers.iter().map(|(name, value)| format!(" {name}={value}"));
+        let numbers: Vec<_> =
+            pair.numbers.iter().map(|(name, value)| format!("`{name}={value}`")).collect();
         let _ = writeln!(
             table,
-            "| `{}` | `{}{}` | {paths} | {} | {:.2} | {:.2} |",
+            "| `{}` | {module} | {} | {paths} | {} | {:.2} | {:.2} | {} |",
             name.trim(),
-            pair.kernel,
-            numbers.collect::<String>(),
+            numbers.join(" "),
             followed.acks,
             share(followed.near_windows),
-            share(followed.near_rates)
+            share(followed.near_rates),
+            pair.reason.unwrap_or(""),
         );
     }
     table
+}
+
+/// The date, as the system's program for it prints it.
+fn today() -> String {
+    let printed = std::process::Command::new("date").args(["-u", "+%F"]).output();
+    let date = printed.ok().and_then(|output| String::from_utf8(output.stdout).ok());
+    date.map_or_else(|| "an unknown day".to_owned(), |date| date.trim().to_owned())
 }
 
 /// Replaces the table of a page between two lines.

@@ -32,6 +32,8 @@ pub struct Comparison {
     /// The same from the first undo on: the kernel restores whole segments, and what the definition
     /// knows of parts of one may be lost.
     pub bound_after_undo: u64,
+    /// The definition gets hints as the clock of LeoCC's module gives them, on paced paths.
+    pub clock: bool,
 }
 
 /// Where the two disagree.

@@ -1,10 +1,16 @@
-//! The kernel's sources: found, unpacked and compiled.
+//! Sources of controllers, a kernel's and those of public modules: found, unpacked and compiled.
+//!
+//! They do not become part of this project. What is unpacked and compiled stays in a folder for
+//! temporary files.
 
 use std::collections::BTreeSet;
 use std::fs;
 use std::path::{Path, PathBuf};
 use std::process::Command;
+use std::sync::atomic::{AtomicU32, Ordering};
 
+/// Libraries that this process has made.
+static MADE: AtomicU32 = AtomicU32::new(0);
 /// Where Debian's package puts archives.
 const ARCHIVES: &str = "/usr/src";
 /// Files to unpack.
@@ -32,15 +38,20 @@ const SHIM: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/kernel/shim.h");
 const REPLAY: &str = concat!(env!("CARGO_MANIFEST_DIR"), "/../../bpf/replay/replay.c");
 
 /// Sources of a kernel.
-pub(crate) struct Source {
+#[derive(Clone, Debug)]
+pub struct Source {
     /// The folder with `net` in it.
     folder: PathBuf,
     /// Its name for the table.
-    pub(crate) release: String,
+    pub release: String,
 }
 
-/// The sources at `given`, or the newest of the machine.
-pub(crate) fn find(given: Option<&Path>) -> Result<Source, String> {
+/// The sources at `given`, a folder or an archive as in Debian's package `linux-source`, or the
+/// newest of the machine.
+///
+/// # Errors
+/// When there are none, with a message.
+pub fn find(given: Option<&Path>) -> Result<Source, String> {
     let path = match given {
         Some(path) => path.to_owned(),
         None => newest()?,
@@ -102,12 +113,19 @@ fn unpacked(archive: &Path) -> Result<PathBuf, String> {
 
 /// Compiles the controllers, and those of a folder with a module, as a shared library, which `load`
 /// gets before it is deleted.
-pub(crate) fn library<T>(
+///
+/// # Errors
+/// When the compiler fails, or `load` does.
+pub fn library<T>(
     source: &Source,
     module: Option<&Path>,
     load: impl Fn(&Path) -> Result<T, String>,
 ) -> Result<T, String> {
-    let place = workplace().join(format!("made-{}", std::process::id()));
+    let place = workplace().join(format!(
+        "made-{}-{}",
+        std::process::id(),
+        MADE.fetch_add(1, Ordering::Relaxed)
+    ));
     let loaded = compile(source, module, &place).and_then(|library| load(&library));
     // What is loaded stays, and what is left behind is a temporary file.
     let _ = fs::remove_dir_all(&place);
@@ -143,6 +161,7 @@ fn compile(source: &Source, module: Option<&Path>, place: &Path) -> Result<PathB
         ["-std=gnu11", "-O2", "-w", "-fPIC", "-shared", "-fwrapv", "-fno-strict-aliasing"];
     run(Command::new(std::env::var_os("CC").unwrap_or_else(|| "cc".into()))
         .args(options)
+        .args(module.map(|_| "-DHZ=1000"))
         .arg("-Wl,--no-undefined")
         .arg("-I")
         .arg(&headers)
@@ -154,8 +173,11 @@ fn compile(source: &Source, module: Option<&Path>, place: &Path) -> Result<PathB
     Ok(library)
 }
 
-/// The C files of a module.
-fn files_of(folder: &Path) -> Result<Vec<PathBuf>, String> {
+/// The C files of a module, in the order of their names.
+///
+/// # Errors
+/// When the folder has none.
+pub(crate) fn files_of(folder: &Path) -> Result<Vec<PathBuf>, String> {
     let failed = |error: std::io::Error| format!("{}: {error}", folder.display());
     let entries = fs::read_dir(folder).map_err(failed)?;
     let files = entries.flatten().map(|entry| entry.path());
@@ -200,7 +222,7 @@ fn common(folder: &Path) -> Result<String, String> {
            module_init(reno);\n")
 }
 
-fn read(path: &Path) -> Result<String, String> {
+pub(crate) fn read(path: &Path) -> Result<String, String> {
     fs::read_to_string(path).map_err(|error| format!("{}: {error}", path.display()))
 }
 

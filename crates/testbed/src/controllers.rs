@@ -45,8 +45,10 @@ impl Controllers {
         }
         if asked.variant() != congestion::ORIGINAL {
             let wanted = format!("{name}, variant = {}", asked.variant());
-            let possible =
-                format!("original or {}: no kernel has another variant", congestion::LINUX);
+            let has_linux = congestion::variants(name).any(|(word, _)| word == congestion::LINUX);
+            let or_linux =
+                if has_linux { format!(" or {}", congestion::LINUX) } else { String::new() };
+            let possible = format!("original{or_linux}: no kernel has another variant");
             return (String::new(), vec![entry(wanted, Verdict::Rejected, possible)]);
         }
         if let Some((ours, map)) = self.ours.iter().find(|(ours, _)| ours.name == name) {
@@ -291,10 +293,13 @@ pub(crate) mod tests {
     #[test]
     fn a_variant_of_another_stack_is_rejected() {
         let picoquic = [("variant", Value::Word(congestion::PICOQUIC.to_owned()))];
-        let (chosen, entries) = kernel_with(&["cubic"], &[]).choose(&asked("cubic", &picoquic));
-        assert_eq!((chosen.as_str(), entries.len()), ("", 1));
-        assert_eq!(entries[0].verdict, Verdict::Rejected);
-        assert_eq!(entries[0].asked, "cubic, variant = picoquic");
+        for (name, possible) in [("cubic", "original or linux:"), ("bbr", "original:")] {
+            let (chosen, entries) = kernel_with(&[name], &[]).choose(&asked(name, &picoquic));
+            assert_eq!((chosen.as_str(), entries.len()), ("", 1));
+            assert_eq!(entries[0].verdict, Verdict::Rejected);
+            assert_eq!(entries[0].asked, format!("{name}, variant = picoquic"));
+            assert!(entries[0].kernel.starts_with(possible), "{}", entries[0].kernel);
+        }
     }
 
     #[test]

@@ -35,6 +35,7 @@
 //!
 //! Rules in which another algorithm differs are in [`Rules`]; `leocc` has such.
 
+mod picoquic;
 mod rules;
 
 use units::{Span, Time};
@@ -44,9 +45,11 @@ use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, PathChange, Sent};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::delivery_model::{Aggregation, Arrival, FullPipe, Progress, WindowedMax, draw};
+use crate::parts::picoquic::VARIANT_OF_TWO;
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window, whole};
 
+pub use picoquic::PicoquicBbr;
 pub(super) use rules::Rules;
 
 /// 2 / ln 2 is the smallest pacing gain that doubles the rate with each round. The kernel counts
@@ -71,13 +74,16 @@ const BURST_TIME: f64 = 1.0 / 1024.0;
 const LARGEST_BURST: u64 = 65_536;
 const SMALL_BURST_RATE: f64 = 150_000.0;
 
-const PARAMETERS: &[Parameter] = &[Parameter {
-    name: "probe_rtt_interval",
-    default: "10",
-    allowed: Allowed::Range(1.0, 1e6),
-    meaning: "Seconds without a smaller RTT after which the smallest is measured again, with four \
-              segments in the network",
-}];
+const PARAMETERS: &[Parameter] = &[
+    Parameter {
+        name: "probe_rtt_interval",
+        default: "10",
+        allowed: Allowed::Range(1.0, 1e6),
+        meaning: "Seconds without a smaller RTT after which the smallest is measured again, with \
+                  four segments in the network",
+    },
+    VARIANT_OF_TWO,
+];
 
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {

@@ -14,7 +14,7 @@ controllers! {
     adalr::Adalr;
     aliad::Aliad;
     allegro::Allegro;
-    bbr::Bbr;
+    bbr::Bbr | PicoquicBbr;
     bbr3::Bbr3;
     bic::Bic | LinuxBic;
     bulk_repeat::BulkRepeat;

@@ -23,6 +23,13 @@ pub(crate) const VARIANT: Parameter = Parameter {
     ..linux::VARIANT
 };
 
+/// The parameter of controllers whose only other variant is that of picoquic.
+pub(crate) const VARIANT_OF_TWO: Parameter = Parameter {
+    allowed: Allowed::OneOf(&[ORIGINAL, PICOQUIC]),
+    meaning: "The algorithm of its source, or that of picoquic, which has no other parameter",
+    ..linux::VARIANT
+};
+
 /// Round-trip time above which a path is a long one (`PICOQUIC_TARGET_RENO_RTT`).
 pub(crate) const LONG_RTT: Span = Span::from_millis(100);
 /// Longest round-trip time that is expected (`PICOQUIC_TARGET_SATELLITE_RTT`).

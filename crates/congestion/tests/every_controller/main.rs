@@ -113,6 +113,7 @@ const MARK_IS_NO_LOSS: &[(&str, &str)] = &[
     ("new-jersey", "Xu et al. 2005: as Jersey"),
     ("bulk-repeat", "Yang et al. 2003: a loss without a queue is an error of the channel"),
     ("cubic/picoquic", "picoquic, cubic.c: an isolated loss is ignored, and a mark is not"),
+    ("bbr/picoquic", "picoquic, bbr1.c: the same rule"),
     ("dctcp", "RFC 8257 section 3.3: a mark takes half of the share of marked data"),
     ("dctcp/linux", "the same, in tcp_dctcp.c, dctcp_ssthresh"),
 ];
@@ -293,6 +294,7 @@ const AFTER_A_TIMEOUT: &[(&str, u64, &str)] = &[
     ("copa", 2, "mvfst, minCwndInMss: two segments after persistent congestion"),
     ("copa2", 2, "as Copa"),
     ("cubic/picoquic", 2, "picoquic, PICOQUIC_CWIN_MINIMUM"),
+    ("bbr/picoquic", 2, "the same constant"),
     ("vivace", 1000, "PCC-Kernel, pcc_set_state: the rate, and so the window, goes on"),
     ("allegro", 1000, "as Vivace"),
     ("bulk-repeat", 1000, "Yang et al. 2003: a loss without a queue is an error of the channel"),
@@ -335,6 +337,7 @@ const AFTER_IDLE: &[(&str, &str)] = &[
     ("copa", "mvfst, setAppIdle: nothing; the pacing rate bounds what follows"),
     ("copa2", "as Copa"),
     ("cubic/picoquic", "picoquic, cubic.c, has no rule; pacing bounds what follows"),
+    ("bbr/picoquic", "picoquic, bbr1.c, has a rule that is not called; as BBR"),
     ("vivace", "PCC-Kernel has no rule; the rate bounds what follows"),
     ("allegro", "as Vivace"),
     ("ck-stp", "Davoli et al.: the window is constant"),
@@ -381,6 +384,7 @@ const IGNORES_A_LOSS: &[(&str, &str)] = &[
     ),
     ("new-jersey", "Xu et al. 2005: as Jersey"),
     ("cubic/picoquic", "picoquic, cubic.c: an isolated loss is ignored"),
+    ("bbr/picoquic", "picoquic, bbr1.c: the same rule"),
 ];
 
 /// Without round-trip times (all segments were sent twice, say) every controller still answers a

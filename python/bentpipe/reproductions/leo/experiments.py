@@ -56,7 +56,11 @@ def plan() -> Plan:
 
 
 def _netem() -> Plan:
-    linux = {one.name for one in bentpipe.controllers() if one.variants}
+    linux = {
+        one.name
+        for one in bentpipe.controllers()
+        if any(each.variant == "linux" for each in one.variants)
+    }
     return {
         f"netem/{name}/{flows}": Job(
             NETEM,

@@ -201,8 +201,10 @@ def trials() -> Mapping[str, Plan]:
             f"{quic}.stream_receive_window=200MB", f"{quic}.send_window=200MB"
         ),
         "Hybla": changed("flow.0.controller=hybla"),
-        "picoquic's CUBIC": _as_picoquic(bulk, {}),
-        "picoquic's CUBIC on links of the test": _as_picoquic(bulk, faster),
+        "picoquic's CUBIC": _as_picoquic("cubic", bulk, {}),
+        "picoquic's CUBIC on links of the test": _as_picoquic("cubic", bulk, faster),
+        "picoquic's BBR": _as_picoquic("bbr", bulk, {}),
+        "picoquic's BBR on links of the test": _as_picoquic("bbr", bulk, faster),
         "a jump to the whole window": {
             f"seeded/{controller}": job.with_sets(_resumed(500))
             for controller in ("bbr3", "cubic")
@@ -219,13 +221,16 @@ def trials() -> Mapping[str, Plan]:
     }
 
 
-def _as_picoquic(bulk: Plan, rates: Mapping[str, tuple[str, ...]]) -> Plan:
-    """The downloads with CUBIC as picoquic has it, with other rates of some cases."""
-    cubic = "flow.0.controller={ name = 'cubic', variant = 'picoquic' }"
+def _as_picoquic(controller: str, bulk: Plan, rates: Mapping[str, tuple[str, ...]]) -> Plan:
+    """The downloads with a controller as picoquic has it, with other rates of some cases.
+
+    Its BBR, version 1, takes the place of version 3, too, in all cases.
+    """
+    variant = f"flow.0.controller={{ name = '{controller}', variant = 'picoquic' }}"
     return {
-        name: job.with_sets(cubic, *rates.get(name.split("/")[0], ()))
+        name: job.with_sets(variant, *rates.get(name.split("/")[0], ()))
         for name, job in bulk.items()
-        if name.endswith("/cubic")
+        if name.split("/")[1].startswith(controller)
     }
 
 

@@ -28,7 +28,7 @@ pub struct Module {
 const LEOCC: Pair = Pair { paced: true, bound: 2, clock: true, ..Pair::new("leocc", "leocc") }
     .but("as `bbr`; and whole numbers in the filters, cwnd kept in ProbeRTT, a rate of zero");
 /// Both have the same integers.
-const PCC: Pair = Pair { paced: true, bound: 0, ..Pair::new("vivace", "pcc") };
+const PCC: Pair = Pair { paced: true, outages: true, bound: 0, ..Pair::new("vivace", "pcc") };
 
 const START: &str = "the start doubles while the utility per rate is above 3/4 of that before, and then all \
                      rates are others; the module's start ends with the second interval";

@@ -46,6 +46,8 @@ pub struct Path {
     pub loss: u64,
     /// The application is silent in every second period of such a length; 0 for never.
     pub pause: u64,
+    /// All packets are lost in every eighth period of such a length; 0 for never.
+    pub outage: u64,
     /// Acknowledgements that are replayed.
     pub acks: u64,
 }
@@ -65,9 +67,15 @@ pub fn paths(count: usize) -> impl Iterator<Item = Path> {
             together: chosen(4, &[0, 0, 2000, 10_000, 50_000]),
             loss: chosen(5, &[0, 0, 0, 10_000, 1000, 200]),
             pause: chosen(6, &[0, 0, 0, 700_000, 3_000_000]),
+            outage: 0,
             acks: 20_000,
         }
     })
+}
+
+/// The same paths with outages that are longer than the retransmission timer.
+pub fn outages(count: usize) -> impl Iterator<Item = Path> {
+    paths(count).map(|path| Path { outage: (4 * path.rtt).max(1_000_000), ..path })
 }
 
 /// Share by which pacing rates may differ.
@@ -322,6 +330,10 @@ impl<'a> Replay<'a> {
     }
 
     fn transmit(&mut self, number: u64) {
+        let Path { outage, .. } = self.path;
+        if outage > 0 && (self.now / outage) % 8 == 7 {
+            return;
+        }
         let waiting = self.bottleneck_free.saturating_sub(self.now) / self.path.packet;
         if waiting as usize > self.path.queue {
             return;

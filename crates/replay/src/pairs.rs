@@ -7,6 +7,7 @@ use congestion::{Specification, Value};
 
 use crate::connection::Library;
 use crate::driver::{Comparison, LARGEST_WINDOW};
+use crate::paced::{self, Path};
 
 /// A controller of this project and one of the kernel.
 #[derive(Clone, Copy, Debug)]
@@ -29,6 +30,8 @@ pub struct Pair {
     pub(crate) clock: bool,
     /// It needs rate samples: it is replayed over paths (`paced`), and not with events (`driver`).
     pub paced: bool,
+    /// It is also replayed over paths with outages, where retransmission timers expire.
+    pub(crate) outages: bool,
 }
 
 impl Pair {
@@ -44,6 +47,7 @@ impl Pair {
             numbers: &[],
             clock: false,
             paced: false,
+            outages: false,
         }
     }
 
@@ -71,6 +75,12 @@ impl Pair {
     pub fn parameters(&self) -> String {
         let sets = self.sets.iter().map(|(name, value)| format!("{name}={value}"));
         sets.collect::<Vec<_>>().join(" ")
+    }
+
+    /// Paths over which it is followed.
+    pub fn paths(&self, count: usize) -> Vec<Path> {
+        let outages = if self.outages { count } else { 0 };
+        paced::paths(count).chain(paced::outages(outages)).collect()
     }
 
     /// Both, ready to be replayed; `None` when the registry has no such controller or parameter.

@@ -42,7 +42,7 @@ fn controllers_follow_public_modules() {
         for pair in module.pairs {
             let comparison = pair.comparison(library).unwrap();
             let mut sum = Followed::default();
-            for path in paced::paths(PATHS) {
+            for path in pair.paths(PATHS) {
                 sum += paced::follow(&comparison, &path).unwrap();
             }
             let near = sum.near_windows.min(sum.near_rates) as f64 / sum.acks as f64;

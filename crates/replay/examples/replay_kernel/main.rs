@@ -144,10 +144,11 @@ impl ModuleRow {
         let missing = || format!("there is no {} in C, or none with its parameters", pair.kernel);
         let comparison = pair.comparison(library).ok_or_else(missing)?;
         let mut sum = Followed::default();
-        for path in paced::paths(count) {
-            sum += paced::follow(&comparison, &path).ok_or_else(missing)?;
+        let paths = pair.paths(count);
+        for path in &paths {
+            sum += paced::follow(&comparison, path).ok_or_else(missing)?;
         }
-        Ok(Self { pair, module: module.to_owned(), paths: count, followed: sum })
+        Ok(Self { pair, module: module.to_owned(), paths: paths.len(), followed: sum })
     }
 }
 

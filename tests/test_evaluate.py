@@ -108,6 +108,7 @@ def test_the_loads_of_the_geo_scenario_are_those_that_it_states() -> None:
 MARKS_DO_NOT_BOUND = {
     "allegro": "looks at losses only (PCC-Kernel)",
     "bbr": "ignores marks, as in Linux (tcp_bbr.c)",
+    "bbr/picoquic": "a mark halves the window, and one RTT restores it (picoquic, bbr1.c)",
     "bbr3": "the model and not the mark bounds the window (draft-ietf-ccwg-bbr section 3.7)",
     "ck-stp": "the window is constant (Davoli et al.)",
     "copa": "looks at delays only (mvfst)",

@@ -24,7 +24,9 @@
 //! - recovery does not change the window. A loss counts when the smoothed share of lost packets is
 //!   above 20 %, which is so from the fourth in succession on. It halves the window once in an RTT,
 //!   and ends startup; `ProbeBW` ends its phase (1120-1157, 1212-1219). So does a mark (1205-1211),
-//! - a timeout leaves two segments, unless all was sent before the last reduction. If it was needless, the window of before returns (1162-1187),
+//! - a timeout leaves two segments, unless all was sent before the last reduction. If it was
+//!   needless, the window of before returns (1162-1187). It has ended startup all the same, so that
+//!   the target of the model bounds this window,
 //! - after an idle period nothing changes: `BBR1OnTransmit` is not called (1083).
 //!
 //! Its detector of policers is in [`policer`].

@@ -3,12 +3,12 @@
 //!     cargo run -p replay --example replay_picoquic -- TREE [--paths N] [--write PAGE]
 //!
 //! `TREE` is a tree of picoquic. Its `bbr1.c`, `cc_common.c` and `pacing.c`, and the function of
-//! `frames.c` that finds the peak of the delivery rate, are compiled in a folder for temporary files
-//! with the headers of `crates/replay/picoquic`. A sender over a bottleneck sends as the definition
-//! lets it, and the C code gets the same events: acknowledgements with rate samples, losses with
-//! packet numbers, timeouts. The table says after how many acknowledgements both are near each
-//! other. `--write` replaces the table of a page. The exit status is 2 when nothing could be
-//! compared.
+//! `frames.c` that finds the peak of the delivery rate, are compiled in a folder for temporary
+//! files with the headers of `crates/replay/picoquic`. A sender over a bottleneck sends as the
+//! definition lets it, and the C code gets the same events: acknowledgements with rate samples,
+//! losses with packet numbers, timeouts. The table says after how many acknowledgements both are
+//! near each other. `--write` replaces the table of a page. The exit status is 2 when nothing
+//! could be compared.
 
 #![allow(clippy::print_stdout, clippy::print_stderr, reason = "a command")]
 

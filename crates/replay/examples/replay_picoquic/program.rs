@@ -9,7 +9,7 @@ const SOURCES: [&str; 3] = ["bbr1.c", "cc_common.c", "pacing.c"];
 /// The function that is taken out of `frames.c`.
 const PEAK: &str = "void picoquic_estimate_max_path_bandwidth(";
 
-/// What picoquic's controller says after an acknowledgement.
+/// Window and rate of picoquic's controller after an acknowledgement.
 #[derive(Debug)]
 pub(crate) struct Answer {
     pub(crate) cwnd: u64,

@@ -48,7 +48,7 @@ impl Trouble {
     }
 }
 
-/// What the definition says after an acknowledgement.
+/// Window and rate of the definition after an acknowledgement.
 #[derive(Debug)]
 pub(crate) struct Expected {
     pub(crate) cwnd: u64,
@@ -187,7 +187,7 @@ impl Connection {
             delivered: self.delivered,
             delivered_at: self.delivered_at,
             first_sent_at: self.first_sent_at,
-            // What is sent after a pause, until the pipe is full again.
+            // All that is sent after a pause, until the pipe is full again.
             limited: self.path.pause > 0 && self.now % self.path.pause < self.path.rtt,
         });
         let waiting = self.free.saturating_sub(self.now) / self.path.packet;

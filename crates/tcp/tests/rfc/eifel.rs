@@ -22,11 +22,18 @@ enum Cause {
 }
 
 /// Controllers whose window does not come back, with the reason.
-const STAYS_SMALL: &[(&str, Cause, &str)] = &[(
-    "cdg",
-    Cause::Delay,
-    "Hayes and Armitage 2011: backs off from a longer round trip, whatever was lost",
-)];
+const STAYS_SMALL: &[(&str, Cause, &str)] = &[
+    (
+        "cdg",
+        Cause::Delay,
+        "Hayes and Armitage 2011: backs off from a longer round trip, whatever was lost",
+    ),
+    (
+        "bbr/picoquic",
+        Cause::Delay,
+        "picoquic, bbr1.c: a timeout ends startup, and the model bounds the window that returns",
+    ),
+];
 
 /// Controllers and their variants.
 pub fn forms() -> Vec<(String, Specification)> {

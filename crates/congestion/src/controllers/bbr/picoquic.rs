@@ -1,7 +1,7 @@
 //! BBR, version 1, of picoquic, which is changed for satellites.
 //!
-//! Source: `picoquic/bbr1.c` and `cc_common.c` of private-octopus/picoquic d199d45b, restated. Lines
-//! are those of `bbr1.c`. It differs from Linux, which is `original`:
+//! Source: `picoquic/bbr1.c` and `cc_common.c` of private-octopus/picoquic d199d45b, restated.
+//! Lines are those of `bbr1.c`. It differs from Linux, which is `original`:
 //! - a path with a smallest RTT above 50 ms has another startup (309-325, 1228-1270). Above 100 ms
 //!   its first window is the initial one times RTT / 100 ms, with an RTT of 610 ms at most. The
 //!   window grows by what is acknowledged, and is at least half of what the peak of the delivery
@@ -9,23 +9,26 @@
 //! - that startup ends when seven RTTs are a quarter above the smallest, seven times (1234-1239),
 //! - in the startup of short paths, the bandwidth is at least half of that peak (620-623); always,
 //!   it is at least two segments in an RTT (625-631),
-//! - the filter of the bandwidth counts only rounds that bring a larger rate or that the application
-//!   did not limit (644-669),
-//! - gains are 2 / ln 2 and its inverse. The rate has no margin (982-989), and the target no room for
-//!   ACKs that come together and no even number of segments (350-365). A burst is a thousandth of a
-//!   second from 3 MB/s on, and two segments below (334-348),
-//! - `ProbeBW` goes through 1, 1.25 and 0.75 (246, 731-754). Each cycle has one to six phases of 1:
-//!   one more than the last cycle if the bandwidth had not grown, and one less if it had. The first
-//!   cycle begins with the phase after min(RTT, 610 ms) / 100 ms (787-812), so that a path of 600 ms
-//!   probes at once. 0.75 lasts at least an RTT, and until the BDP is in the network (698-713),
+//! - the filter of the bandwidth counts only rounds that bring a larger rate or that the
+//!   application did not limit (644-669),
+//! - gains are 2 / ln 2 and its inverse. The rate has no margin (982-989), and the target no room
+//!   for ACKs that come together and no even number of segments (350-365). A burst is a thousandth
+//!   of a second from 3 MB/s on, and two segments below (334-348),
+//! - `ProbeBW` goes through 1, 1.25 and 0.75 (246, 731-754). Each cycle has one to six phases of
+//!   1: one more than the last cycle if the bandwidth had not grown, and one less if it had. The
+//!   first cycle begins with the phase after min(RTT, 610 ms) / 100 ms (787-812), so that a path
+//!   of 600 ms probes at once. 0.75 lasts at least an RTT, and until the BDP is in the network
+//!   (698-713),
 //! - 1.25 becomes more where the BDP is below four segments (715-729),
-//! - an RTT at most 5 % above the smallest one confirms it. It expires after ten seconds and twenty
-//!   RTTs (681-696), so that a path without a queue is never emptied,
+//! - an RTT at most 5 % above the smallest one confirms it. It expires after ten seconds and
+//!   twenty RTTs (681-696), so that a path without a queue is never emptied,
 //! - recovery does not change the window. A loss counts when the smoothed share of lost packets is
-//!   above 20 %, which is so from the fourth in succession on. It halves the window once in an RTT,
-//!   and ends startup; `ProbeBW` ends its phase (1120-1157, 1212-1219). So does a mark (1205-1211),
-//! - a timeout leaves two segments, unless all was sent before the last reduction. If it was needless,
-//!   the window of before returns (1162-1187),
+//!   above 20 %, which is so from the fourth in succession on. It halves the window once in an
+//!   RTT, and ends startup; `ProbeBW` ends its phase (1120-1157, 1212-1219). So does a mark
+//!   (1205-1211),
+//! - a timeout leaves two segments, unless all was sent before the last reduction. If it was
+//!   needless, the window of before returns (1162-1187). It has ended startup all the same, so
+//!   that the target of the model bounds this window,
 //! - after an idle period nothing changes: `BBR1OnTransmit` is not called (1083).
 //!
 //! Its detector of policers is in [`policer`].
@@ -37,10 +40,10 @@
 //!   with intervals of a millisecond or more.
 //! - A sender is limited by the application when an ACK is for a segment that was sent so.
 //! - A needless timeout is undone until the next loss, and not with the next ACK only.
-//! - Not followed: the shadow RTT of Wi-Fi, and windows of earlier connections, which the transport
-//!   has. In the startup of long paths picoquic sends in bursts of a quarter of the window and trains
-//!   of ten packets (`bandwidth_pause`). The transport has its own bursts. Smaller ones show a smaller
-//!   peak of the delivery rate, so that this startup is slower.
+//! - Not followed: the shadow RTT of Wi-Fi, and windows of earlier connections, which the
+//!   transport has. In the startup of long paths picoquic sends in bursts of a quarter of the
+//!   window and trains of ten packets (`bandwidth_pause`). The transport has its own bursts.
+//!   Smaller ones show a smaller peak of the delivery rate, so that this startup is slower.
 
 mod cycle;
 mod policer;
@@ -122,8 +125,8 @@ pub struct PicoquicBbr {
     ends_phase: bool,
     progress: Progress,
     round_began: bool,
-    /// The last sample of the delivery rate in bytes per second, and whether the application limited
-    /// it.
+    /// The last sample of the delivery rate in bytes per second, and whether the application
+    /// limited it.
     sample: f64,
     limited: bool,
     rates: Rates,

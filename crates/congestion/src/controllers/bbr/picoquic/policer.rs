@@ -4,9 +4,9 @@
 //! restated; it is that of Linux (`bbr_lt_bw_sampling`). From the first loss on, the rates of
 //! intervals of 4 to 16 rounds in which a fifth or more of what arrives is lost are compared. Two
 //! rates in succession within an eighth or 4000 bytes per second are a policer: their mean is then
-//! the bandwidth. It differs from Linux: while the policer's rate is used, the detector goes on, and
-//! counts the rounds of `ProbeBW` twice. So the ninth round without such losses ends the use, where
-//! Linux ends it after 48.
+//! the bandwidth. It differs from Linux: while the policer's rate is used, the detector goes on,
+//! and counts the rounds of `ProbeBW` twice. So the ninth round without such losses ends the use,
+//! where Linux ends it after 48.
 
 use units::{Span, Time};
 
@@ -21,7 +21,7 @@ const SAME_RATIO: f64 = 1.0 / 8.0;
 const SAME_RATE: f64 = 4000.0;
 const SHORTEST: Span = Span::from_millis(1);
 
-/// What an ACK shows. Bytes are those since the start of the connection.
+/// State of a connection at an ACK. Bytes are those since the start of the connection.
 #[derive(Clone, Copy, Debug)]
 pub(super) struct Round {
     pub(super) now: Time,

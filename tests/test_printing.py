@@ -131,14 +131,34 @@ gateway = "gateway"
 group = [{ name = "home", terminals = 2, es_n0 = 10, return_es_n0 = 9, fca = true }]
 class = [{ name = "first", flows = ["page"] }]
 
+[[beam]]
+name = "other"
+gateway = "gateway"
+
+[[beam.group]]
+name = "far"
+terminals = 2
+es_n0 = 10
+return_es_n0 = 9
+fca = true
+background = true
+
 [[flow]]
 name = "page"
 from = "server"
 to = "home"
 controller = "cubic"
 traffic = { download = "100kB" }
+
+[[flow]]
+name = "file"
+from = "server"
+to = "far"
+controller = "cubic"
+traffic = { download = "100kB" }
+sessions = { pause = "1s", length = "5s" }
 """
-"""A beam with two terminals and a class of traffic."""
+"""A beam with two terminals and a class of traffic, and one with a group in the background."""
 
 
 @pytest.fixture(scope="module")

@@ -25,4 +25,4 @@ pub mod returning;
 pub use classes::Classes;
 pub use packet::{Arrived, Delays, Offered, TerminalCounters, TerminalId};
 pub use plan::{Allowance, Plan};
-pub use report::{BeamCounts, BeamReport, DirectionReport};
+pub use report::{BackgroundReport, BeamCounts, BeamReport, DirectionReport};

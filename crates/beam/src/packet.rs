@@ -18,6 +18,9 @@ pub struct Offered<P> {
     pub flow: u32,
     /// Its bytes.
     pub bytes: u32,
+    /// The packets in these bytes: 1, or more for a train of packets that are treated as one. Each
+    /// of them has its headers in frames and bursts.
+    pub packets: u32,
     /// Its ECN field.
     pub ecn: Ecn,
     /// The packet.
@@ -27,7 +30,7 @@ pub struct Offered<P> {
 impl<P> Offered<P> {
     /// A packet of the first class, without ECN.
     pub fn new(terminal: TerminalId, bytes: u32, packet: P) -> Self {
-        Self { terminal, class: 0, flow: 0, bytes, ecn: Ecn::NotCapable, packet }
+        Self { terminal, class: 0, flow: 0, bytes, packets: 1, ecn: Ecn::NotCapable, packet }
     }
 }
 
@@ -38,6 +41,7 @@ pub(crate) struct Waiting<P> {
     pub class: u8,
     pub flow: u32,
     pub bytes: u32,
+    pub packets: u32,
     pub ecn: Ecn,
     pub since: Time,
     pub packet: P,
@@ -45,8 +49,13 @@ pub(crate) struct Waiting<P> {
 
 impl<P> Waiting<P> {
     pub fn new(offered: Offered<P>, since: Time) -> Self {
-        let Offered { terminal, class, flow, bytes, ecn, packet } = offered;
-        Self { terminal, class, flow, bytes, ecn, since, packet }
+        let Offered { terminal, class, flow, bytes, packets, ecn, packet } = offered;
+        Self { terminal, class, flow, bytes, packets, ecn, since, packet }
+    }
+
+    /// Its bytes as one long packet, with the headers of all packets of a train but one.
+    pub fn with_headers(&self, header: u32) -> u32 {
+        self.bytes + header * (self.packets - 1)
     }
 
     pub fn arrived(self, at: Time) -> Arrived<P> {
@@ -93,11 +102,11 @@ pub struct TerminalCounters {
 }
 
 impl TerminalCounters {
-    /// Counts a packet whose transmission ends.
-    pub(crate) fn sent(&mut self, bytes: u32, delay: Span) {
-        self.packets += 1;
-        self.bytes += u64::from(bytes);
-        self.delay = self.delay + delay;
+    /// Counts a packet, or a train of them, whose transmission ends.
+    pub(crate) fn sent<P>(&mut self, waiting: &Waiting<P>, delay: Span) {
+        self.packets += u64::from(waiting.packets);
+        self.bytes += u64::from(waiting.bytes);
+        self.delay = self.delay + delay.times(waiting.packets.into());
         self.max_delay = self.max_delay.max(delay);
     }
 }
@@ -107,8 +116,9 @@ impl TerminalCounters {
 pub struct Delays(Sketch);
 
 impl Delays {
-    pub(crate) fn record(&mut self, delay: Span) {
-        self.0.record(delay.as_nanos());
+    /// Records the time of each of some packets.
+    pub(crate) fn record(&mut self, delay: Span, packets: u32) {
+        (0..packets).for_each(|_| self.0.record(delay.as_nanos()));
     }
 
     /// Number of packets.

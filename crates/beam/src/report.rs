@@ -1,6 +1,6 @@
 //! Totals of beams.
 
-use sketch::Summary;
+use sketch::{Sketch, Summary};
 use units::Time;
 
 use crate::forward::{Airtime, Forward};
@@ -37,6 +37,20 @@ impl DirectionReport {
     }
 }
 
+/// Totals of a flow of terminals in the background.
+#[derive(Clone, Debug, Default, PartialEq)]
+pub struct BackgroundReport {
+    /// Transfers that have begun.
+    pub transfers: u64,
+    /// Those of them that the end of their session has cut short.
+    pub cut: u64,
+    /// Bytes of data of transfers that have ended.
+    pub bytes: u64,
+    /// Times of transfers, from the begin to the last byte at the terminal. Transfers that were cut
+    /// short are left out.
+    pub times: Sketch,
+}
+
 /// Totals of a beam.
 #[derive(Clone, Debug, PartialEq)]
 pub struct BeamReport {
@@ -48,6 +62,8 @@ pub struct BeamReport {
     pub airtime: Vec<Airtime>,
     /// Slots of the return channel by category.
     pub slots: SlotCounters,
+    /// Flows in the background.
+    pub background: Vec<BackgroundReport>,
 }
 
 /// Counts of a beam, without those of its terminals: cheap enough for each sample of a series.
@@ -81,6 +97,7 @@ impl BeamReport {
             back: DirectionReport::new(back.counters(), back.delays(), classes),
             airtime: forward.airtime().to_vec(),
             slots: back.slots(now),
+            background: Vec::new(),
         }
     }
 }

@@ -42,6 +42,8 @@ pub struct BeamExplanation {
     pub classes: Vec<ClassExplanation>,
     /// Random access; `None` without.
     pub random_access: Option<RandomAccess>,
+    /// The background; `None` without.
+    pub background: Option<BackgroundExplanation>,
     /// Groups of terminals.
     pub groups: Vec<GroupExplanation>,
 }
@@ -103,6 +105,15 @@ pub struct RandomAccess {
     pub slots: u32,
     /// Load in packets per slot that the gateway keeps to; `None` without a control.
     pub load: Option<f64>,
+}
+
+/// Terminals in the background.
+#[derive(Clone, Copy, Debug, Serialize)]
+pub struct BackgroundExplanation {
+    /// Number of terminals.
+    pub terminals: usize,
+    /// Share of the forward carrier that they offer, if transfers take no time.
+    pub load: f64,
 }
 
 /// A group of terminals.
@@ -276,6 +287,11 @@ fn of_beam(scenario: &Scenario, beam: &Beam) -> BeamExplanation {
             slots: access.slots,
             load: access.load,
         }),
+        background: beam.background_load().map(|load| {
+            let groups = beam.groups.iter().filter(|group| group.is_background);
+            let terminals = groups.map(|group| group.terminals.len()).sum();
+            BackgroundExplanation { terminals, load }
+        }),
         oversubscription: has_plans.then_some(sold / equal_rate_bps),
         classes: classes(beam),
         groups: groups().map(explain).collect(),
@@ -324,6 +340,13 @@ impl Display for BeamExplanation {
             writeln!(
                 f,
                 "  random:  {scheme} with {replicas} bursts of each packet, {slots} slots in a frame, {load}"
+            )?;
+        }
+        if let Some(BackgroundExplanation { terminals, load }) = self.background {
+            writeln!(
+                f,
+                "  in the background: {terminals} terminals, which offer {} % of the forward carrier",
+                short(load * 100.0, 1)
             )?;
         }
         if !self.classes.is_empty() {

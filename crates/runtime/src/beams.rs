@@ -7,14 +7,16 @@
 //!
 //! Decisions:
 //! - At one instant, packets of the network come before those of beams, and these in the order of
-//!   the scenario, forward before return.
+//!   the scenario: what the background does, forward, return.
+//! - Terminals in the background have no packets. [`background`] says what they have.
 
+mod background;
 mod series;
 mod tables;
 
 use beam::forward::Forward;
 use beam::returning::Returning;
-use beam::{Arrived, BeamCounts, BeamReport, Offered};
+use beam::{BeamCounts, BeamReport, Offered};
 use link::{Purpose, stream};
 use network::{
     Compressor, Delivery, Fabric, FlowId, NodeId, NodeReport, Packet, PortReport, QueueFilter,
@@ -27,6 +29,7 @@ use scenario::model::Beam;
 use units::Time;
 
 use crate::topology::number;
+use background::Background;
 
 pub use series::BeamSampler;
 pub use tables::beam_tables;
@@ -41,13 +44,22 @@ pub struct Onward<B> {
     to: NodeId,
 }
 
+/// Contents of a packet or train that crosses a beam.
+#[derive(Clone, Copy, Debug)]
+enum Load<P> {
+    Packet(P),
+    /// Bytes of a terminal in the background.
+    Train(background::Train),
+}
+
 /// The carriers of a beam.
 struct Carriers<B> {
     gateway: NodeId,
     /// Number of the first terminal's node.
     first: u16,
-    forward: Forward<Packet<B>>,
-    back: Returning<Packet<B>>,
+    forward: Forward<Load<Packet<B>>>,
+    back: Returning<Load<Packet<B>>>,
+    background: Option<Background>,
     /// The class of each flow of the scenario; empty without classes.
     of_flows: Vec<u8>,
     /// The class of packets by their key; empty without classes.
@@ -57,7 +69,8 @@ struct Carriers<B> {
 }
 
 impl<B> Carriers<B> {
-    fn new(beam: &Beam, flows: usize, (seed, place): (u64, u64)) -> Self {
+    fn new(scenario: &Scenario, beam: &Beam, (seed, place): (u64, u64)) -> Self {
+        let flows = scenario.flows.len();
         let members = beam.members();
         let groups: Vec<_> = members.iter().map(|member| member.group).collect();
         let random = stream(seed, Purpose::Access, place);
@@ -72,6 +85,7 @@ impl<B> Carriers<B> {
             first: number(beam.terminals.start),
             forward: Forward::new(beam.forward.clone(), &beam.signals(), &members, hashes),
             back: Returning::new(beam.back.clone(), &groups, random),
+            background: Background::new(scenario, &beam.background, seed),
             of_flows,
             of_keys: Vec::new(),
             last,
@@ -89,15 +103,16 @@ impl<B> Carriers<B> {
     }
 
     /// A packet for a terminal, or of one.
-    fn offered(&self, terminal: u16, packet: Packet<B>) -> Offered<Packet<B>> {
+    fn offered(&self, terminal: u16, packet: Packet<B>) -> Offered<Load<Packet<B>>> {
         let Packet { flow, bytes, ecn, .. } = packet;
         let class = self.of_keys.get(flow as usize).copied().unwrap_or(self.last);
         let (terminal, bytes) = (u32::from(terminal - self.first), bytes.into());
-        Offered { terminal, class, flow, bytes, ecn, packet }
+        Offered { terminal, class, flow, bytes, packets: 1, ecn, packet: Load::Packet(packet) }
     }
 
     fn next_event(&self) -> Time {
-        self.forward.next_event().min(self.back.next_event())
+        let next = self.forward.next_event().min(self.back.next_event());
+        self.background.as_ref().map_or(next, |background| next.min(background.next_event()))
     }
 }
 
@@ -116,16 +131,18 @@ pub struct Beams<B> {
 impl<B: Clone> Beams<B> {
     /// The network of a scenario with its beams, in a run with `seed`; `fabric` is empty.
     pub fn new(scenario: &Scenario, seed: u64, fabric: Box<dyn Fabric<Onward<B>> + Send>) -> Self {
-        let flows = scenario.flows.len();
         let beams = scenario.beams.iter().zip(0..);
         let beams: Vec<_> =
-            beams.map(|(beam, place)| Carriers::new(beam, flows, (seed, place))).collect();
+            beams.map(|(beam, place)| Carriers::new(scenario, beam, (seed, place))).collect();
         let of_terminals = scenario.beams.iter().enumerate();
         let of_terminals = of_terminals
             .flat_map(|(beam, settings)| settings.terminals.clone().map(move |_| number(beam)))
             .collect();
         let (next, first) = ((Time::NEVER, 0), number(scenario.linked_nodes()));
-        Self { fabric, beams, first, of_terminals, next, hops: 0 }
+        let mut all = Self { fabric, beams, first, of_terminals, next, hops: 0 };
+        // A background begins by itself.
+        all.plan();
+        all
     }
 
     /// The beam of a node, if it is a terminal.
@@ -171,18 +188,37 @@ impl<B: Clone> Beams<B> {
         let (now, number) = self.next;
         let carriers = &mut self.beams[number];
         let gateway = carriers.gateway;
-        if carriers.forward.next_event() == now {
-            let arrived = carriers.forward.advance();
+        let Carriers { forward, back, background, .. } = carriers;
+        if let Some(background) = background.as_mut().filter(|one| one.next_event() == now) {
+            background.advance((forward, back));
             self.plan();
-            let delivery = |arrived: Arrived<Packet<B>>| Delivery {
-                at: arrived.at,
-                packet: Packet { ecn: arrived.ecn, ..arrived.packet },
-            };
-            return arrived.map(delivery);
+            return None;
         }
-        let arrived = carriers.back.advance();
+        if forward.next_event() == now {
+            let arrived = forward.advance();
+            let delivery = match arrived.map(|one| (one.at, one.ecn, one.packet)) {
+                Some((at, ecn, Load::Packet(packet))) => {
+                    Some(Delivery { at, packet: Packet { ecn, ..packet } })
+                }
+                Some((at, _, Load::Train(train))) => {
+                    if let Some(background) = background {
+                        background.on_terminal(at, train, back);
+                    }
+                    None
+                }
+                None => None,
+            };
+            self.plan();
+            return delivery;
+        }
+        let arrived = back.advance();
+        if let (Some(Load::Train(train)), Some(background)) =
+            (arrived.as_ref().map(|one| &one.packet), background)
+        {
+            background.on_gateway(now, *train);
+        }
         self.plan();
-        let packet = arrived?.packet;
+        let Load::Packet(packet) = arrived?.packet else { return None };
         if packet.to == gateway {
             return Some(Delivery { at: now, packet });
         }
@@ -285,7 +321,11 @@ impl<B: Clone> Fabric<B> for Beams<B> {
     }
 
     fn beam_reports(&mut self, now: Time) -> Vec<BeamReport> {
-        self.beams.iter().map(|one| BeamReport::of(now, &one.forward, &one.back)).collect()
+        let report = |one: &Carriers<B>| BeamReport {
+            background: one.background.iter().flat_map(Background::reports).cloned().collect(),
+            ..BeamReport::of(now, &one.forward, &one.back)
+        };
+        self.beams.iter().map(report).collect()
     }
 
     fn beam_counts(&mut self, now: Time) -> Vec<BeamCounts> {

@@ -20,7 +20,7 @@ use wire::IpVersion;
 use crate::hosts::Profile;
 use crate::routes::{Hop, Routes};
 
-pub use self::beam::{Beam, BeamGroup, CellSignal, NO_CLASS};
+pub use self::beam::{Background, BackgroundCopy, Beam, BeamGroup, CellSignal, NO_CLASS};
 pub use self::hints::{HintSource, PathHints};
 pub use self::page::{
     After, DrawnPages, Handshake, Headers, Http, Milestone, Page, PageModel, PageObject,

@@ -74,7 +74,7 @@ pub(crate) fn resolve(
     protocols::check(document, tree, &mut problems);
     hosts::check(document, tree, &mut problems);
     let (beams, ends) = beams::beams(document, &numbers, &channels, &mut nodes, &mut problems);
-    let (mut flows, entries) = flows::flows(document, (tree, directory), &ends, &mut problems);
+    let (mut flows, mut entries) = flows::flows(document, (tree, directory), &ends, &mut problems);
     let mut addresses = paths::resolve(document, &numbers, &mut flows, &entries, &mut problems);
     let switches = switches::resolve(document, &numbers, &channels, &mut addresses, &mut problems);
     let tunnels = tunnels::resolve(document, &numbers, &mut flows, &entries, &mut problems);
@@ -118,6 +118,7 @@ pub(crate) fn resolve(
         rules::check(&scenario, &entries, &mut problems);
         protocols::check_network(&scenario, &entries, &mut problems);
         route_rates::resolve(&mut scenario, &entries, &mut problems);
+        beams::background::take(document, tree, &mut scenario, &mut entries, &mut problems);
         let flows = entries.iter().copied().zip(&scenario.flows);
         problems.iter_mut().for_each(|problem| name_origin(problem, tree, flows.clone()));
     }

@@ -213,6 +213,7 @@ fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Refusals) {
     let Refusals { of_flows, of_network } = &mut refusals;
     of_flows.extend(limits(scenario));
     of_network.extend(beams(scenario));
+    of_network.extend(backgrounds(scenario));
     of_network.extend(proxies_of_beams(scenario));
     of_network.extend(feedback(scenario));
     of_network.extend(loss_notices(scenario));
@@ -344,6 +345,16 @@ fn beams(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
             possible: format!("at most {MOST_TERMINALS}, because each is a namespace"),
             key: None,
         })
+    })
+}
+
+/// Terminals in the background, which were compared with packets of the simulator only.
+fn backgrounds(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
+    scenario.beams.iter().filter(|beam| !beam.background.is_empty()).map(|beam| Refusal {
+        place: format!("beam {:?}", beam.name),
+        asked: "terminals in the background".to_owned(),
+        possible: "terminals with packets".to_owned(),
+        key: None,
     })
 }
 

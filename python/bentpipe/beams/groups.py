@@ -45,6 +45,8 @@ class Answer:
     """What users met, by group."""
     classes: list[dict[str, Any]] = field(default_factory=list)
     """Rows of the table `beam_classes`."""
+    background: list[dict[str, Any]] = field(default_factory=list)
+    """Rows of the table `beam_background`."""
     kernel: KernelQuality | None = None
     """How well the kernel backend emulated the beam; None from the simulator."""
 
@@ -72,6 +74,7 @@ class Answer:
             "modcods": self.modcods,
             "groups": self.groups,
             "classes": self.classes,
+            "background": self.background,
             "users": users,
             "kernel": self.kernel and self.kernel.to_dict(),
         }
@@ -145,6 +148,7 @@ def answer(scenario: Scenario, recording: Recording) -> Answer:
         groups=rows_of(recording, "beam_groups"),
         users=users,
         classes=rows_of(recording, "beam_classes"),
+        background=rows_of(recording, "beam_background"),
         kernel=recording.kernel,
     )
 

@@ -38,6 +38,7 @@ def show_answer(answer: Answer) -> None:
         "beam_modcods": answer.modcods,
         "beam_groups": answer.groups,
         "beam_classes": answer.classes,
+        "beam_background": answer.background,
     }
     for name, rows in tables.items():
         if not rows:

@@ -210,6 +210,15 @@ TABLES: Mapping[str, tuple[Shown, ...]] = {
         number("p95 ms", "p95_delay_ms", places=1),
         number("max ms", "max_delay_ms", places=1),
     ),
+    "beam_background": (
+        words("group"),
+        words("flow"),
+        number("transfers", "transfers"),
+        number("cut short", "cut"),
+        number("data MB", "bytes", places=1, unit=1e6),
+        number("FCT p50 s", "median_s", places=2),
+        number("FCT p95 s", "p95_s", places=2),
+    ),
     "shaper": (
         *LINK,
         number("sent", "sent_packets"),
@@ -398,8 +407,9 @@ TABLES: Mapping[str, tuple[Shown, ...]] = {
 }
 BY_FLOW = {
     name for name, columns in TABLES.items() if any(column.heading == "<flow" for column in columns)
-}
-"""Tables with rows for each flow, of which a beam has thousands."""
+} - {"beam_background"}
+"""Tables with rows for each flow, of which a beam has thousands. Flows in the background have one
+row for all copies."""
 MOST_ROWS = {"sessions": 30}
 """Rows of tables that are long in usual runs. The recording has the others."""
 

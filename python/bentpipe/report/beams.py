@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from bentpipe.plots.timeline import Timeline
     from bentpipe.runs import Run
 
-TABLES = ("beams", "beam_groups", "beam_classes", "beam_modcods")
+TABLES = ("beams", "beam_groups", "beam_background", "beam_classes", "beam_modcods")
 """Tables of beams that the page shows. That of terminals has a row for each, and is a figure."""
 
 SLOTS = {

@@ -39,6 +39,7 @@ TITLES = {
     "beam_modcods": "Airtime of beams",
     "beam_groups": "Groups of terminals",
     "beam_classes": "Classes of traffic",
+    "beam_background": "Terminals in the background",
     "header_compression": "Header compression",
     "impairments": "Reordering and duplication",
     "mtu": "MTU",

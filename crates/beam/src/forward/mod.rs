@@ -31,7 +31,7 @@ use link::{Acm, FqCodelSettings};
 use units::{Span, Time};
 
 use crate::classes::Classes;
-use crate::packet::{Arrived, Delays, Offered, TerminalCounters, Waiting};
+use crate::packet::{Arrived, Delays, Offered, TerminalCounters, TerminalId, Waiting};
 use crate::plan::{Meter, Plan};
 use frames::{DUMMY_SYMBOLS, Frame};
 use gse::Gse;
@@ -190,13 +190,18 @@ impl<P> Forward<P> {
 
     /// A packet for a terminal. It is dropped if the queue is full.
     pub fn offer(&mut self, now: Time, offered: Offered<P>) {
-        let terminal = offered.terminal as usize;
+        let (terminal, packets) = (offered.terminal as usize, offered.packets);
         let waiting = Waiting::new(offered, now);
         if !self.queue.push(&mut self.terminals, waiting) {
-            self.terminals[terminal].counters.dropped += 1;
+            self.terminals[terminal].counters.dropped += u64::from(packets);
         } else if self.next == Time::NEVER {
             self.next = self.start_after(now);
         }
+    }
+
+    /// Bytes that find room in the drop-tail queue of a terminal's class.
+    pub fn room(&self, terminal: TerminalId, class: u8) -> u64 {
+        self.queue.room(terminal, class)
     }
 
     /// When the next frame can start that is composed at `now`, on a carrier without one.
@@ -300,12 +305,12 @@ impl<P> Forward<P> {
         for waiting in full.packets.drain(..) {
             let terminal = &mut self.terminals[waiting.terminal as usize];
             let delay = end.since(waiting.since);
-            terminal.counters.sent(waiting.bytes, delay);
+            terminal.counters.sent(&waiting, delay);
             let Member { group, signal } = terminal.member;
             let place = group * self.settings.classes.len() + usize::from(waiting.class);
-            self.delays[place].record(delay);
+            self.delays[place].record(delay, waiting.packets);
             if self.signals[signal].is_lost(end) {
-                terminal.counters.lost += 1;
+                terminal.counters.lost += u64::from(waiting.packets);
             } else {
                 self.on_air.push_back((end + self.settings.delay, waiting));
             }

@@ -46,10 +46,11 @@ impl<P> Open<P> {
         full: &mut VecDeque<Full<P>>,
     ) {
         let (gse, field) = (settings.gse, settings.frames[modcod].bytes);
-        let mut left = waiting.bytes;
+        let all = waiting.with_headers(gse.whole());
+        let mut left = all;
         loop {
             let room = field - self.used;
-            let is_whole = left == waiting.bytes;
+            let is_whole = left == all;
             let end = if is_whole { gse.whole() } else { gse.last() };
             if left + end <= room {
                 self.used += left + end;

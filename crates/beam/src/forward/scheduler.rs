@@ -123,6 +123,15 @@ impl<P> Queue<P> {
         true
     }
 
+    /// Bytes that find room among those of a terminal's class.
+    pub fn room(&self, terminal: TerminalId, class: u8) -> u64 {
+        let waiting = match &self.classes[usize::from(class)] {
+            Class::Fifo { bytes, .. } => *bytes,
+            Class::Turns { .. } => self.lines[line_of(terminal, class, self.classes.len())].bytes(),
+        };
+        self.rules.buffer.saturating_sub(waiting)
+    }
+
     /// The next packet. `symbols` is the cost of a packet of terminals with a signal in symbols.
     pub fn pop(
         &mut self,

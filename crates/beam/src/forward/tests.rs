@@ -202,3 +202,40 @@ fn a_full_queue_drops_and_a_fade_loses() {
     let counters = forward.counters().next().unwrap();
     assert_eq!((counters.dropped, counters.packets, counters.lost), (1, 2, 2));
 }
+
+/// 64 trains of 16 packets take the frames of 1024 packets, and count as these. A cut inside of a
+/// train costs the 3 bytes of a middle fragment, and one of a packet 10: 7 bytes in 4016.
+#[test]
+fn a_train_takes_the_frames_of_its_packets() {
+    let sent = |trains: u32, packets: u32| {
+        let scheduler = Scheduler::DeficitRoundRobin(Share::Bytes);
+        let settings = Settings { buffer: 2_000_000, ..settings(scheduler) };
+        let mut forward = Forward::new(settings, &[group(LEVELS[0])], &places(&[0]), 1);
+        for _ in 0..trains {
+            assert!(forward.room(0, 0) >= u64::from(packets) * 1500);
+            forward.offer(Time::ZERO, Offered { packets, ..Offered::new(0, packets * 1500, ()) });
+        }
+        while forward.next_event() != Time::NEVER {
+            forward.advance();
+        }
+        let counters = *forward.counters().next().unwrap();
+        let airtime = forward.airtime()[3];
+        (counters.packets, counters.bytes, airtime.frames, airtime.used_bytes)
+    };
+    let (packets, trains) = (sent(1024, 1), sent(64, 16));
+    assert_eq!((trains.0, trains.1), (1024, 1_536_000));
+    assert_eq!((trains.0, trains.1), (packets.0, packets.1));
+    let saved = packets.3 - trains.3;
+    assert!(saved <= 7 * packets.2, "{trains:?} and {packets:?}");
+    assert!(trains.2.abs_diff(packets.2) <= 1, "{trains:?} and {packets:?}");
+}
+
+#[test]
+fn a_queue_without_room_drops_all_packets_of_a_train() {
+    let scheduler = Scheduler::DeficitRoundRobin(Share::Bytes);
+    let settings = Settings { buffer: 20_000, ..settings(scheduler) };
+    let mut forward = Forward::new(settings, &[group(LEVELS[0])], &places(&[0]), 1);
+    forward.offer(Time::ZERO, Offered { packets: 16, ..Offered::new(0, 24_000, ()) });
+    assert_eq!(forward.counters().next().unwrap().dropped, 16);
+    assert_eq!(forward.room(0, 0), 20_000);
+}

@@ -5,7 +5,7 @@ use std::collections::VecDeque;
 use units::{Time, shrink_if_empty};
 
 use super::active::Queue;
-use super::rle::Piece;
+use super::rle::{self, Piece};
 use crate::classes::{ClassTurns, Classes};
 use crate::packet::Waiting;
 use crate::plan::Meter;
@@ -14,6 +14,7 @@ use crate::plan::Meter;
 #[derive(Clone, Debug)]
 struct Line<P> {
     packets: VecDeque<Waiting<P>>,
+    /// Bytes, with the headers inside of trains.
     bytes: u64,
     /// Bytes of the first packet that are sent.
     sent: u32,
@@ -131,11 +132,12 @@ impl<P> Lines<P> {
     /// Puts a packet into the queue of its class.
     pub fn push(&mut self, waiting: Waiting<P>) {
         let line = self.line(waiting.class.into());
-        line.bytes += u64::from(waiting.bytes);
+        line.bytes += u64::from(waiting.with_headers(rle::WHOLE));
         line.packets.push_back(waiting);
     }
 
-    /// The class whose turn it is, the bytes of its first packet, and how many of them are sent.
+    /// The class whose turn it is, the bytes of its first packet or train, and how many of them are
+    /// sent.
     pub fn next(&mut self, classes: &Classes) -> Option<(usize, u32, u32)> {
         let class = if self.others.is_empty() {
             0
@@ -148,7 +150,7 @@ impl<P> Lines<P> {
             turns.next(classes, has)?
         };
         let line = self.line(class);
-        Some((class, line.packets.front()?.bytes, line.sent))
+        Some((class, line.packets.front()?.with_headers(rle::WHOLE), line.sent))
     }
 
     /// A piece of the first packet of a class is sent. Returns the packet if it was the last one.
@@ -161,7 +163,7 @@ impl<P> Lines<P> {
         }
         line.sent = 0;
         let waiting = line.packets.pop_front()?;
-        line.bytes -= u64::from(waiting.bytes);
+        line.bytes -= u64::from(waiting.with_headers(rle::WHOLE));
         shrink_if_empty(&mut line.packets);
         Some(waiting)
     }
@@ -172,7 +174,7 @@ impl<P> Lines<P> {
         let line = self.line(class);
         let dropped = line.packets.pop_front();
         line.sent = 0;
-        line.bytes -= dropped.as_ref().map_or(0, |waiting| u64::from(waiting.bytes));
+        line.bytes -= dropped.as_ref().map_or(0, |one| u64::from(one.with_headers(rle::WHOLE)));
         dropped.is_some()
     }
 
@@ -182,7 +184,7 @@ impl<P> Lines<P> {
         Queue {
             packets: line.packets.len(),
             bytes: line.bytes - u64::from(line.sent),
-            lengths: line.packets.iter().map(|waiting| waiting.bytes),
+            lengths: line.packets.iter().map(|waiting| waiting.with_headers(rle::WHOLE)),
             sent: line.sent,
         }
     }

@@ -261,7 +261,7 @@ impl<P> Returning<P> {
         let buffer = self.settings.groups[terminal.group].buffer;
         let waiting = Waiting::new(offered, now);
         if !terminal.lines.has_room(waiting.class, waiting.bytes, buffer) {
-            terminal.counters.dropped += 1;
+            terminal.counters.dropped += u64::from(waiting.packets);
             return;
         }
         match terminal.lines.hold(now, waiting) {
@@ -270,10 +270,17 @@ impl<P> Returning<P> {
         }
     }
 
+    /// Returns true if a packet of `bytes` finds room among those of a terminal's class.
+    pub fn has_room(&mut self, terminal: TerminalId, class: u8, bytes: u32) -> bool {
+        let terminal = &mut self.terminals[terminal as usize];
+        let buffer = self.settings.groups[terminal.group].buffer;
+        terminal.lines.has_room(class, bytes, buffer)
+    }
+
     /// Puts a packet into the queue of its terminal, where it waits for slots.
     fn join(&mut self, now: Time, waiting: Waiting<P>) {
         let (number, class) = (waiting.terminal, usize::from(waiting.class));
-        let bits = f64::from(8 * (waiting.bytes + rle::WHOLE));
+        let bits = f64::from(8 * (waiting.with_headers(rle::WHOLE) + rle::WHOLE));
         self.terminals[number as usize].lines.push(waiting);
         if self.terminals[number as usize].active.is_none() {
             self.activate(now, number);
@@ -542,9 +549,9 @@ impl<P> Returning<P> {
             room -= piece.used;
             if let Some(waiting) = terminal.lines.send(class, piece) {
                 let delay = end.since(waiting.since);
-                terminal.counters.sent(waiting.bytes, delay);
+                terminal.counters.sent(&waiting, delay);
                 let place = terminal.group * self.settings.classes.len() + class;
-                self.delays[place].record(delay);
+                self.delays[place].record(delay, waiting.packets);
                 // Random access is decoded at the end of a frame, when later ends may be known.
                 let at = end + self.settings.delay;
                 let place = self.on_air.partition_point(|(other, _)| *other <= at);

@@ -370,3 +370,19 @@ fn a_control_of_the_load_carries_more_in_overload() {
     assert!(without < 0.1, "{without}");
     assert!(with > 0.4, "{with}");
 }
+
+/// A train of 40 ACKs takes the bursts of 40 ACKs.
+#[test]
+fn a_train_takes_the_bursts_of_its_packets() {
+    let bursts = |packets: u32| {
+        let bytes = 52 * packets;
+        let waiting = crate::packet::Waiting::new(
+            Offered { packets, ..Offered::new(0, bytes, ()) },
+            Time::ZERO,
+        );
+        rle::bursts(188, [waiting.with_headers(rle::WHOLE)], 0)
+    };
+    assert_eq!(bursts(1), 1);
+    let apart = rle::bursts(188, [52; 40], 0);
+    assert!(bursts(40).abs_diff(apart) <= 1, "{} and {apart}", bursts(40));
+}

@@ -1,6 +1,6 @@
 //! Tables of beams: totals, airtime by modulation and code, groups and terminals.
 
-use beam::{BeamReport, DirectionReport, TerminalCounters};
+use beam::{BackgroundReport, BeamReport, DirectionReport, TerminalCounters};
 use recording::{ExtraTable, TableDefinition, extra_table, jain_index};
 use scenario::Scenario;
 use scenario::model::{Beam, BeamGroup};
@@ -161,20 +161,43 @@ extra_table! {
     }
 }
 
+extra_table! {
+    /// Transfers of terminals in the background, one row for each `[[flow]]`.
+    pub(crate) InBackground("beam_background") of BackgroundRow {
+        /// Name of the beam.
+        beam: String,
+        /// Name of the group.
+        group: String,
+        /// Name of the flow.
+        flow: String,
+        /// Transfers that have begun.
+        transfers: u64,
+        /// Those of them that the end of their session has cut short.
+        cut: u64,
+        /// Bytes of data of transfers that have ended.
+        bytes: u64,
+        /// Median time of a transfer in seconds, without those that were cut short.
+        median_s: f64,
+        /// 95th percentile of these times, in seconds.
+        p95_s: f64,
+    }
+}
+
 /// The tables of beams.
-pub(super) const DEFINITIONS: [TableDefinition; 5] = [
+pub(super) const DEFINITIONS: [TableDefinition; 6] = [
     Totals::DEFINITION,
     Airtimes::DEFINITION,
     Groups::DEFINITION,
     Classes::DEFINITION,
     Terminals::DEFINITION,
+    InBackground::DEFINITION,
 ];
 
 /// The totals of beams after a run that lasted until `end`.
 pub fn beam_tables(scenario: &Scenario, end: Time, reports: &[BeamReport]) -> Vec<ExtraTable> {
     let (mut totals, mut airtimes) = (Totals::default(), Airtimes::default());
     let (mut groups, mut terminals) = (Groups::default(), Terminals::default());
-    let mut classes = Classes::default();
+    let (mut classes, mut background) = (Classes::default(), InBackground::default());
     let elapsed = end.as_secs_f64();
     for (beam, report) in scenario.beams.iter().zip(reports) {
         totals.push(total(beam, report, elapsed));
@@ -199,6 +222,7 @@ pub fn beam_tables(scenario: &Scenario, end: Time, reports: &[BeamReport]) -> Ve
             groups.push(of_group(beam, (number, group), waveform, "return", report, elapsed));
         }
         of_classes(beam, report).for_each(|row| classes.push(row));
+        of_background(beam, &report.background).for_each(|row| background.push(row));
         for (place, node) in beam.terminals.clone().enumerate() {
             for (direction, side) in sides(report) {
                 let name = scenario.nodes[node].name.clone();
@@ -212,6 +236,7 @@ pub fn beam_tables(scenario: &Scenario, end: Time, reports: &[BeamReport]) -> Ve
         groups.into_table(),
         classes.into_table(),
         terminals.into_table(),
+        background.into_table(),
     ];
     tables.into_iter().filter_map(ExtraTable::filled).collect()
 }
@@ -238,6 +263,26 @@ fn of_classes<'a>(beam: &'a Beam, report: &'a BeamReport) -> impl Iterator<Item 
                 max_delay_ms: delay.max,
             })
         })
+    })
+}
+
+/// Rows of the flows in the background.
+fn of_background<'a>(
+    beam: &'a Beam,
+    reports: &'a [BackgroundReport],
+) -> impl Iterator<Item = BackgroundRow> + 'a {
+    beam.background.iter().zip(reports).map(|(described, report)| {
+        let times = report.times.summary(0).map(|summary| summary.per(1e9));
+        BackgroundRow {
+            beam: beam.name.clone(),
+            group: beam.groups[described.group].name.clone(),
+            flow: described.name.clone(),
+            transfers: report.transfers,
+            cut: report.cut,
+            bytes: report.bytes,
+            median_s: times.map_or(f64::NAN, |times| times.median),
+            p95_s: times.map_or(f64::NAN, |times| times.p95),
+        }
     })
 }
 

@@ -10,7 +10,7 @@ use units::{Bytes, Rate, Span};
 use super::channel::{Attenuation, Modem};
 use super::hosts::HostName;
 use super::link::Aqm;
-use super::words::{FileName, Name, Without};
+use super::words::{FileName, Name, Unchecked, Without};
 
 /// A satellite beam: a gateway sends to many terminals on one carrier, and they share a return
 /// channel. Flows lead to the terminals by the name of their group, or by that of one terminal.
@@ -319,6 +319,12 @@ pub(crate) struct Group {
     /// channel. Their requests go along in their bursts then.
     #[serde(default)]
     pub random_access: bool,
+    /// The terminals are in the background: their downloads take their share of both carriers, as
+    /// trains of bytes without hosts, connections and packets. They have no rows among the flows.
+    /// `true` is rejected where no comparison with packets has shown differences below 5 %, and
+    /// `"unchecked"` is not.
+    #[serde(default)]
+    pub background: InBackground,
     /// Plan of the subscribers. Default: no limit.
     pub plan: Option<SubscriberPlan>,
     /// Profile of the operating system of the terminals' hosts, as that of a node.
@@ -372,6 +378,33 @@ pub(crate) struct PlanAllowance {
 
 fn one() -> u32 {
     1
+}
+
+/// A group in the background, or not.
+#[derive(Clone, Copy, Debug, Serialize, Deserialize, JsonSchema)]
+#[serde(untagged)]
+#[schemars(inline)]
+pub(crate) enum InBackground {
+    Switch(bool),
+    Word(Unchecked),
+}
+
+impl Default for InBackground {
+    fn default() -> Self {
+        Self::Switch(false)
+    }
+}
+
+impl InBackground {
+    /// Returns true if the group is in the background.
+    pub fn is_on(self) -> bool {
+        !matches!(self, Self::Switch(false))
+    }
+
+    /// Returns true if that holds whatever was compared.
+    pub fn is_unchecked(self) -> bool {
+        matches!(self, Self::Word(_))
+    }
 }
 
 /// A category of requests, or none.

@@ -21,6 +21,7 @@ word!(Off);
 word!(Linux);
 word!(Hold);
 word!(Interpolate);
+word!(Unchecked);
 
 /// Forms of ECN that are neither `true` nor `false`.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]

@@ -7,6 +7,9 @@ use std::sync::Arc;
 use beam::forward::Member;
 use beam::{forward, returning};
 use link::Acm;
+use units::Span;
+
+use super::Flow;
 
 /// A satellite beam.
 #[derive(Clone, Debug)]
@@ -27,6 +30,45 @@ pub struct Beam {
     pub classes: Vec<String>,
     /// The class of each flow that has one, with the number of the flow.
     pub class_of_flows: BTreeMap<usize, u8>,
+    /// Flows to groups in the background. They are none of the scenario's flows.
+    pub background: Vec<Background>,
+}
+
+/// A `[[flow]]` to terminals in the background.
+#[derive(Clone, Debug)]
+pub struct Background {
+    /// Its name.
+    pub name: String,
+    /// Number of the group of its terminals.
+    pub group: usize,
+    /// Its class of traffic.
+    pub class: u8,
+    /// The first copy, with the settings of all.
+    pub flow: Flow,
+    /// Bytes of a transfer.
+    pub size: u64,
+    /// Bytes of its request.
+    pub request: u64,
+    /// Propagation from the sender to the gateway, and back.
+    pub delays: [Span; 2],
+    /// Its copies.
+    pub copies: Vec<BackgroundCopy>,
+}
+
+impl Background {
+    /// Segments that cross the beam as one train, at most.
+    pub const LONGEST_TRAIN: u64 = 16;
+}
+
+/// A copy of a `[[flow]]` to terminals in the background.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct BackgroundCopy {
+    /// Its number among all flows of the scenario, those in the background included.
+    pub number: u32,
+    /// Number of its terminal in the beam.
+    pub terminal: u32,
+    /// When its application starts.
+    pub start: Span,
 }
 
 /// The name of the class of packets that have no other one.
@@ -39,6 +81,8 @@ pub struct BeamGroup {
     pub name: String,
     /// Numbers of the nodes of its terminals.
     pub terminals: Range<usize>,
+    /// Its terminals are in the background.
+    pub is_background: bool,
     /// Signals and what the modem chooses for them. Terminal number n has signal number n, and from
     /// the first one on again.
     pub signals: Vec<CellSignal>,
@@ -78,6 +122,21 @@ impl Beam {
             before += cells;
         }
         members
+    }
+
+    /// Share of the forward carrier that the background offers, if transfers take no time and no
+    /// session is too short for one; by the signals at the start. `None` without a background.
+    pub fn background_load(&self) -> Option<f64> {
+        let each = self.background.iter().map(|described| {
+            let Some(sessions) = described.flow.sessions else { return 0.0 };
+            let bytes = described.size as f64 * described.copies.len() as f64;
+            let seconds = (sessions.pause + sessions.length).as_secs_f64();
+            let shares = self.groups[described.group].shares().map(|(share, signal)| {
+                share / self.forward.frames[signal.acm.choices()[0].1].efficiency()
+            });
+            bytes * 8.0 / seconds * shares.sum::<f64>() / self.forward.symbol_rate
+        });
+        (!self.background.is_empty()).then(|| each.sum())
     }
 
     /// All signals, in the order of [`members`](Self::members).

@@ -1,5 +1,6 @@
 //! Beams with their terminals.
 
+pub(super) mod background;
 mod plans;
 mod rain;
 
@@ -135,7 +136,8 @@ pub(super) fn beams<'a>(
             let down = group.plan.and_then(|plan| plan.down);
             of_forward.push(plans::plan(down, &path.key("plan").key("down"), problems));
             let name = group.name.0.clone();
-            all.push(BeamGroup { name, terminals, signals, file });
+            let is_background = group.background.is_on();
+            all.push(BeamGroup { name, terminals, is_background, signals, file });
         }
         let settings = forward::Settings { plans: of_forward, ..settings };
         let back = returning::Settings { groups: of_back, ..back };
@@ -155,6 +157,7 @@ pub(super) fn beams<'a>(
             groups: all,
             classes: class_names,
             class_of_flows: BTreeMap::new(),
+            background: Vec::new(),
         });
     }
     (beams, ends)

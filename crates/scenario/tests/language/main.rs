@@ -5,6 +5,7 @@
 mod accepted;
 mod aqm;
 mod arq;
+mod background;
 mod beams;
 mod buckets;
 mod changes;

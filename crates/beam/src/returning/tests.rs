@@ -376,10 +376,7 @@ fn a_control_of_the_load_carries_more_in_overload() {
 fn a_train_takes_the_bursts_of_its_packets() {
     let bursts = |packets: u32| {
         let bytes = 52 * packets;
-        let waiting = crate::packet::Waiting::new(
-            Offered { packets, ..Offered::new(0, bytes, ()) },
-            Time::ZERO,
-        );
+        let waiting = Waiting::new(Offered { packets, ..Offered::new(0, bytes, ()) }, Time::ZERO);
         rle::bursts(188, [waiting.with_headers(rle::WHOLE)], 0)
     };
     assert_eq!(bursts(1), 1);

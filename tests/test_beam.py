@@ -11,6 +11,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe import beams
+from bentpipe.beams.groups import chosen_group
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -279,3 +280,36 @@ def test_a_proxy_has_one_row_for_a_leg_of_all_terminals(
     html = page.read_text(encoding="utf-8")
     assert "Totals of the legs of each flow, all terminals together" in html
     assert "home-2" not in html
+
+
+BACKGROUND = """
+[[beam.group]]
+name = "others"
+terminals = 20
+es_n0 = 13.0
+return_es_n0 = 9.0
+background = true
+
+[[flow]]
+name = "files"
+from = "server"
+to = "others"
+controller = "cubic"
+traffic = { download = "20kB" }
+sessions = { pause = "5min", length = "1min" }
+"""
+
+
+def test_users_in_the_background_are_not_searched_or_ranked(file: Path, bentpipe: Bentpipe) -> None:
+    first, rest = BEAM.split("\n[[flow]]", 1)
+    file.write_text(f"{first}\n{BACKGROUND}\n[[flow]]{rest}".replace("1e6", "36e6"))
+    said = "--group: expected one of home, found others, whose terminals are in the background"
+    search = ("--find", "terminals", "--within", "page_p95=60s", "--group", "others")
+    for done in (
+        bentpipe("beam", file, *search),
+        bentpipe("compare", "--scenario", file, "--group", "others"),
+    ):
+        assert (done.returncode, said in done.stderr) == (2, True), done.stderr
+    # The only group with users need not be named.
+    with_users = bp.Scenario.load(file, ["duration=5s"])
+    assert chosen_group(with_users, None) == "home"

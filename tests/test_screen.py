@@ -377,7 +377,7 @@ def test_an_explanation_fits_the_width(small: Path) -> None:
         (["run", "several.toml", "--set", "duration=3s"], 120),
         (["run", "small.toml"], 27),
         (["evaluate", "veno", "--quick", "--items", "wired"], 70),
-        (["papers", "list"], 47),
+        (["papers", "list"], 50),
         (["papers", "list", "luglio"], 50),
     ],
 )

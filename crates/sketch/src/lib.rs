@@ -141,8 +141,12 @@ impl Sketch {
         self.base -= more;
         self.counts.splice(0..0, std::iter::repeat_n(0, more as usize));
         let length = ((from + STEP - self.base) as usize).max(self.counts.len());
-        // A run may have thousands of connections, and each has few values.
-        self.counts.reserve_exact(length - self.counts.len());
+        // A run may have thousands of connections, and each has few values: a quarter more is made
+        // than needed, and not as much again.
+        if length > self.counts.capacity() {
+            let more = (length - self.counts.len()).max(self.counts.len() / 4);
+            self.counts.reserve_exact(more);
+        }
         self.counts.resize(length, 0);
     }
 

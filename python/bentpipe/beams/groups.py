@@ -8,6 +8,7 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import errors
+from bentpipe.console import nearest
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Mapping, Sequence
@@ -95,6 +96,24 @@ def written_groups(scenario: Scenario) -> list[dict[str, Any]]:
     """The groups of all beams as the scenario has them."""
     beams = scenario.values().get("beam", [])
     return [group for beam in beams for group in beam["group"]]
+
+
+def chosen_group(scenario: Scenario, group: str | None) -> str:
+    """The group whose users count: the one that was named, or the only one with users.
+
+    Raises InputError for others, also for one in the background, which has no users.
+    """
+    groups = written_groups(scenario)
+    names = [str(one["name"]) for one in groups if not one.get("background")]
+    if group is None and len(names) == 1:
+        return names[0]
+    if group is None or group not in names:
+        wanted = f"one of {', '.join(names)}" if names else "a scenario with a [[beam]]"
+        message = f"--group: expected {wanted}, found {group or 'nothing'}"
+        if any(one["name"] == group for one in groups):
+            raise errors.InputError(f"{message}, whose terminals are in the background")
+        raise errors.InputError(message + (nearest(group, names) if group else ""))
+    return group
 
 
 @dataclass(frozen=True)

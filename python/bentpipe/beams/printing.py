@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING
 
 import click
 
-from bentpipe.beams.groups import quantile, written_groups
+from bentpipe.beams.groups import chosen_group, quantile
 from bentpipe.beams.ranking import compare
 from bentpipe.beams.search import BOUNDS, Bound
 from bentpipe.console import late_progress, nearest, show, table
@@ -101,14 +101,7 @@ def chosen(
 
     Raises InputError for options that do not fit.
     """
-    names = [one["name"] for one in written_groups(scenario)]
-    if group is None and len(names) == 1:
-        group = names[0]
-    if group is None or group not in names:
-        near = nearest(group, names) if group else ""
-        wanted = "one of " + ", ".join(names) if names else "a scenario with a [[beam]]"
-        message = f"--group: expected {wanted}, found {group or 'nothing'}{near}"
-        raise InputError(message)
+    group = chosen_group(scenario, group)
     if not within:
         message = f"--within: expected a bound such as page_p95=8s ({', '.join(BOUNDS)})"
         raise InputError(message)

@@ -13,11 +13,10 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import bentpipe
-from bentpipe.beams.groups import answer, entries, entry_of, quantile, written_groups
+from bentpipe.beams.groups import answer, chosen_group, entries, entry_of, quantile
 from bentpipe.beams.search import BOUNDS
 from bentpipe.compare.candidates import REFERENCES, is_own
 from bentpipe.compare.ranking import ranked
-from bentpipe.console import nearest
 from bentpipe.errors import InputError
 from bentpipe.prototypes import Spec
 from bentpipe.study.significance import is_deterministic
@@ -66,18 +65,6 @@ class Rankings:
         return asdict(self)
 
 
-def group_of(scenario: Scenario, group: str | None) -> str:
-    """The group that is compared: the only one, or the one that was named."""
-    names = [one["name"] for one in written_groups(scenario)]
-    if group is None and len(names) == 1:
-        return str(names[0])
-    if group is None or group not in names:
-        near = nearest(group, names) if group else ""
-        message = f"--group: expected one of {', '.join(names)}, found {group or 'nothing'}{near}"
-        raise InputError(message)
-    return group
-
-
 def chosen_controllers(names: Sequence[str] | None) -> list[str]:
     """The controllers to compare, with the baselines; `InputError` for one that does not exist."""
     wanted = list(dict.fromkeys([*REFERENCES, *names])) if names else list(DEFAULT)
@@ -103,7 +90,7 @@ def compare(
     controllers that do not exist.
     """
     plain = scenario.without_mixes()
-    name = group_of(plain, group)
+    name = chosen_group(plain, group)
     own, others = split(plain, name)
     wanted = chosen_controllers(controllers)
     variants = {one: changed(plain, own, one) for one in wanted}

@@ -278,7 +278,7 @@ mod tests {
     use super::*;
 
     /// A transfer over a path with a round trip of half a second that drops from train to train
-    /// what `keeps` does not keep. Returns the bytes that arrived, the bytes that left, and the time.
+    /// what `keeps` does not keep. Returns the bytes that arrived and that left, and the time.
     fn over(name: &str, bytes: u64, mut keeps: impl FnMut(u32, u64) -> u64) -> (u64, u64, f64) {
         let config = Config::default();
         let controller = congestion::Specification::named(name)

@@ -19,6 +19,7 @@ from bentpipe.compare.counters import Counter, Value
 from bentpipe.compare.verdict import verdicts
 from bentpipe.console import few, nearest
 from bentpipe.new import KINDS
+from bentpipe.numbers import NONE
 from bentpipe.reproductions.overview import folded, print_overview
 from bentpipe.reproductions.reproduction import Outcome, find, names
 from bentpipe.study import Study
@@ -445,7 +446,7 @@ def test_a_paper_without_parameters_has_values_and_no_judgement(
     said = " ".join(capsys.readouterr().out.split())
     assert "No statement is judged: 8 not comparable." in said
     assert "not judged published measured verdict" in said
-    assert "ten/light/sooner 500 ms" in said
+    assert f"ten/light/sooner 500 ms {NONE} {NONE}" in said
 
 
 def test_ids_are_folded_only_where_they_can_be_unfolded() -> None:

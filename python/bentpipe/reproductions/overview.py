@@ -6,6 +6,7 @@ from collections import Counter
 from typing import TYPE_CHECKING
 
 from bentpipe.console import compact_table, keep_lines, lines_of, show, show_labelled
+from bentpipe.numbers import NONE
 from bentpipe.reproductions.judgement import COLUMNS, HEADINGS
 from bentpipe.reproductions.tables import INTERRUPTED, measured_of, published_of
 
@@ -17,7 +18,7 @@ if TYPE_CHECKING:
     from bentpipe.reproductions.judgement import Judged
     from bentpipe.reproductions.reproduction import Outcome
 
-SHORT = {"undecided": "open", "not judged": "open", "not measured": "open"}
+SHORT = {"undecided": "open", "not judged": NONE, "not measured": "open"}
 """Judgements of the table that are not `no`."""
 MOST_ROWS = 20
 """Statements that are not reproduced, of which the table has published and measured values."""

@@ -19,8 +19,8 @@ pub struct Module {
     pub published: &'static str,
     /// Text that its files have, and those of no other module.
     known_by: &'static str,
-    /// Its controllers, and those that they are compared with. Each pair sets all numbers that
-    /// another one sets.
+    /// Each controller of the module with the definition that it is compared with. The parameters
+    /// of the C code are global, so each pair sets every parameter that another pair sets.
     pub pairs: &'static [Pair],
 }
 

@@ -142,7 +142,7 @@ struct Replay<'a> {
     /// First segment that is not acknowledged, and the records from there on.
     una: u64,
     flight: VecDeque<Segment>,
-    /// Segments in the network: of the flight, those that are neither sacked nor lost.
+    /// Number of segments in flight that are neither sacked nor lost.
     pipe: u64,
     /// Segments that are lost.
     missing: BTreeSet<u64>,

@@ -12,10 +12,10 @@
 //! Decisions:
 //! - The links before the gateway carry nothing of the background. Its trains take their
 //!   propagation delays. `explain` and docs/beam.md say so.
-//! - A handshake is a SYN, its answer, and an ACK with the request. None of them is sent again
-//!   unless a full queue has dropped it.
+//! - A handshake is a SYN, its answer, and an ACK with the request. None of them is
+//!   retransmitted unless a full queue has dropped it.
 //! - Connections are not closed: the FINs are left out.
-//! - Sessions are those that the flow has as packets, to the same times.
+//! - Sessions begin and end at the times that they have in a run with packets and the same seed.
 
 mod transfer;
 

@@ -9,7 +9,7 @@
 //!   The last segment of an odd number is acknowledged without a delay.
 //! - Trains of a transfer keep their order. So the ACK of a train shows that the data of those
 //!   before it is lost that a full queue has dropped, and that all others have arrived.
-//! - Lost data is sent again as in RFC 6675: outside of the window of the time of the loss, the
+//! - Lost data is retransmitted as in RFC 6675: outside of the window of the time of the loss, the
 //!   window is that of the controller, and it does not grow until all of that data is there.
 //! - The retransmission timer expires if nothing is on its way that could be acknowledged. It is
 //!   never early.
@@ -62,7 +62,7 @@ pub(super) struct Transfer {
     flying: usize,
     next: u32,
     in_recovery: bool,
-    /// Lost data that was sent again and is in flight.
+    /// Bytes of retransmitted data in flight.
     again: u64,
     acknowledged: u64,
     has_started: bool,
@@ -366,7 +366,7 @@ mod tests {
         assert!((2.5..4.0).contains(&took), "{took}");
     }
 
-    /// A loss reduces the window once in a round trip, and data that was lost is sent again.
+    /// A loss reduces the window once in a round trip, and lost data is retransmitted.
     #[test]
     fn a_loss_costs_time() {
         let plain = over("cubic", 4_000_000, |_, bytes| bytes).2;

@@ -11,7 +11,7 @@
 //!
 //! Decisions:
 //! - The links before the gateway carry nothing of the background. Its trains take their
-//!   propagation delays. `explain` and docs/beam.md say so.
+//!   propagation delays. docs/beam.md says so.
 //! - A handshake is a SYN, its answer, and an ACK with the request. None of them is
 //!   retransmitted unless a full queue has dropped it.
 //! - Connections are not closed: the FINs are left out.

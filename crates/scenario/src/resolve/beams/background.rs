@@ -53,8 +53,8 @@ const OF_LINK: &[&str] = &["between", "rate", "delay", "queue"];
 const CONTROLLERS: &[&str] = &["cubic"];
 
 /// Reason of refusals that `unchecked` lifts.
-const UNCHECKED: &str = "a group is in the background, and with nothing else its effects were within \
-                         5 % of those of packets; `background = \"unchecked\"` takes it anyway";
+const UNCHECKED: &str = "a group is in the background, which was compared with packets for this \
+                         only; `background = \"unchecked\"` takes other settings, too";
 
 /// The least burst of a plan: a train passes as a whole.
 const LEAST_BURST: Bytes = Bytes(Background::LONGEST_TRAIN * 2000);

@@ -9,9 +9,11 @@ import pytest
 
 import bentpipe as bp
 from bentpipe import _native
+from bentpipe.console import show, table
 from bentpipe.printing.mechanisms import TABLES, print_on_path
 from bentpipe.printing.recording import print_aborted
 from bentpipe.report.mechanisms import FIXED, SERIES
+from bentpipe.shown import as_text
 from bentpipe.study.quantities import RUN
 
 if TYPE_CHECKING:
@@ -323,3 +325,13 @@ def test_a_flow_that_was_aborted_has_a_line_with_its_reason(
         "tcp was aborted: user-timeout",
         "quic was aborted: protocol-error (too many gaps)",
     ]
+
+
+def test_names_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> None:
+    """Rich reads brackets as markup and words between colons as pictures, on each console."""
+    name = "[bold]:house:"
+    rows = table("name")
+    rows.add_row(name)
+    show(name, rows)
+    assert capsys.readouterr().out.count(name) == 2
+    assert as_text({}, [name, rows]).count(name) == 2

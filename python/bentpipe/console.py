@@ -136,17 +136,21 @@ def stdout_width() -> int:
 
 def on_stdout() -> Console:
     """A console as wide as the terminal, or 200 columns if stdout is not a terminal."""
+    return verbatim(width=None if sys.stdout.isatty() else UNSEEN_WIDTH)
+
+
+def verbatim(**options: Any) -> Console:
+    """A console that prints texts as they are: brackets are no markup, and `:house:` is a name.
+
+    `options` are those of Rich's `Console`, such as `file` and `width`.
+    """
     from rich.console import Console
 
-    width = None if sys.stdout.isatty() else UNSEEN_WIDTH
-    return Console(width=width, highlight=False, markup=False)
+    return Console(highlight=False, markup=False, emoji=False, **options)
 
 
 def show(*renderables: Any) -> None:
-    """Print to stdout, as wide as the terminal, or 200 columns if stdout is not a terminal.
-
-    Texts are printed as they are: brackets are no markup.
-    """
+    """Print to stdout, as wide as the terminal, or 200 columns if stdout is not a terminal."""
     console = on_stdout()
     console.print(*(fitting(one, console) for one in renderables))
 

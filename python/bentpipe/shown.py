@@ -22,9 +22,7 @@ def as_text(labelled: Mapping[str, str], blocks: Iterable[Any]) -> str:
     """Labels with their texts, then texts and tables, within 100 columns."""
     import textwrap
 
-    from rich.console import Console
-
-    from bentpipe.console import fitting
+    from bentpipe.console import fitting, verbatim
 
     margin = max(map(len, labelled), default=0) + 2
     lines = [
@@ -34,7 +32,7 @@ def as_text(labelled: Mapping[str, str], blocks: Iterable[Any]) -> str:
         for label, text in labelled.items()
     ]  # fmt: skip
     out = io.StringIO()
-    console = Console(file=out, width=WIDTH, highlight=False, markup=False)
+    console = verbatim(file=out, width=WIDTH)
     for block in blocks:
         console.print("")
         console.print(fitting(block, console))

@@ -98,9 +98,6 @@ impl JsonSchema for CodeName {
 }
 
 impl JsonSchema for Controller {
-    fn inline_schema() -> bool {
-        true
-    }
     fn schema_name() -> Cow<'static, str> {
         "Controller".into()
     }

@@ -5,7 +5,7 @@ from __future__ import annotations
 import io
 from typing import TYPE_CHECKING
 
-from bentpipe.console import show, table
+from bentpipe.console import show, table, verbatim
 from bentpipe.numbers import NONE, percent, plus_minus, signed, significant
 from bentpipe.reproductions.judgement import COLUMNS, HEADINGS
 
@@ -210,10 +210,8 @@ def print_outcome(outcome: Outcome) -> None:
 
 def as_text(outcome: Outcome) -> str:
     """All rows, and the output of `print_outcome`, as plain text for a file."""
-    from rich.console import Console
-
     text = io.StringIO()
-    console = Console(file=text, width=200, highlight=False, markup=False)
+    console = verbatim(file=text, width=200)
     console.print(outcome.reproduction.publication.title)
     if not outcome.complete:
         console.print(INTERRUPTED)

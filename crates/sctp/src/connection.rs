@@ -107,48 +107,6 @@ impl Connection {
         }
     }
 
-    /// Active open.
-    pub fn connect(&mut self) {
-        self.state = State::CookieWait;
-        self.request_init();
-    }
-
-    /// Passive open.
-    pub fn listen(&mut self) {
-        self.state = State::Listen;
-    }
-
-    /// The application hands over `bytes` to be sent. Refused if the other end has shut the
-    /// association down.
-    pub fn write(&mut self, bytes: u64) {
-        if self.takes_data() {
-            self.sender.write(&self.config, bytes);
-        }
-    }
-
-    /// The application takes back what was never sent. Returns the length of what remains.
-    pub fn withdraw(&mut self) -> u64 {
-        self.sender.withdraw()
-    }
-
-    /// The application reads `bytes`, at most [`unread`](Self::unread).
-    pub fn read(&mut self, bytes: u64) {
-        self.receiver.read(bytes);
-        if !self.receives() {
-            self.receiver.stop();
-        }
-    }
-
-    /// The application will write no more.
-    pub fn close(&mut self) {
-        self.closing = true;
-        self.sender.close();
-        if self.state == State::Established {
-            self.state = State::ShutdownPending;
-        }
-        self.shut_down_if_finished();
-    }
-
     /// The application gives up. What has not arrived is lost.
     pub fn abort(&mut self) {
         if self.peer_tag != 0 && self.state != State::Ended {
@@ -184,24 +142,9 @@ impl Connection {
         self.state
     }
 
-    /// Why the association ended before its time, if it did.
-    pub fn abort_cause(&self) -> Option<AbortCause> {
-        self.cause
-    }
-
     /// Bytes that the other end has acknowledged cumulatively.
     pub fn acknowledged(&self) -> u64 {
         self.sender.acknowledged_bytes()
-    }
-
-    /// Bytes that the application has read.
-    pub fn delivered(&self) -> u64 {
-        self.receiver.delivered()
-    }
-
-    /// Bytes that have arrived in the order of their stream and that the application has not read.
-    pub fn unread(&self) -> u64 {
-        self.receiver.unread()
     }
 
     /// The path of new data.
@@ -222,12 +165,6 @@ impl Connection {
     /// Other counts.
     pub fn events(&self) -> Events {
         Events { duplicates: self.receiver.duplicates(), ..*self.sender.events() }
-    }
-
-    /// When [`on_deadline`](Self::on_deadline) is to be called; [`Time::NEVER`] if no timer runs.
-    #[inline]
-    pub fn deadline(&self) -> Time {
-        self.sender.deadline().min(self.receiver.deadline()).min(self.timer.at)
     }
 
     /// The deadline has come.

@@ -100,38 +100,6 @@ impl Connection {
         }
     }
 
-    /// Active open.
-    pub fn connect(&mut self) {
-        self.state = State::Opening;
-        self.urgent = Urgent::Begin;
-    }
-
-    /// Passive open.
-    pub fn listen(&mut self) {
-        self.state = State::Listen;
-    }
-
-    /// The application hands over `bytes` to be sent.
-    pub fn write(&mut self, bytes: u64) {
-        self.sender.write(bytes);
-    }
-
-    /// The application takes back what was never sent. Returns the length of what remains of its
-    /// stream.
-    pub fn withdraw(&mut self) -> u64 {
-        self.sender.withdraw()
-    }
-
-    /// The application reads `bytes`, at most [`unread`](Self::unread).
-    pub fn read(&mut self, bytes: u64) {
-        self.receiver.read(bytes);
-    }
-
-    /// The application will write no more.
-    pub fn close(&mut self) {
-        self.sender.close();
-    }
-
     /// The application gives up. What has not arrived is lost.
     pub fn abort(&mut self) {
         if matches!(self.state, State::Open | State::Releasing) {
@@ -145,24 +113,9 @@ impl Connection {
         self.state
     }
 
-    /// Why the connection ended before its time, if it did.
-    pub fn abort_cause(&self) -> Option<AbortCause> {
-        self.cause
-    }
-
     /// Returns true if the connection ended before its time.
     pub fn is_aborted(&self) -> bool {
         self.cause.is_some()
-    }
-
-    /// Bytes that the application has read so far: each byte of the other end's stream once.
-    pub fn delivered(&self) -> u64 {
-        self.receiver.delivered()
-    }
-
-    /// Bytes received in order that the application has not read.
-    pub fn unread(&self) -> u64 {
-        self.receiver.unread()
     }
 
     /// Bytes of the own stream that the other end has acknowledged in order.
@@ -198,12 +151,6 @@ impl Connection {
     /// Causes of losses that probing has found.
     pub fn verdicts(&self) -> Verdicts {
         self.sender.probing().map_or_else(Verdicts::default, |probing| probing.verdicts())
-    }
-
-    /// When [`on_deadline`](Self::on_deadline) is to be called; [`Time::NEVER`] if no timer runs.
-    #[inline]
-    pub fn deadline(&self) -> Time {
-        self.sender.deadline().min(self.attempt_timer)
     }
 
     /// The deadline has come.

@@ -15,9 +15,8 @@ mod reset;
 
 use std::sync::Arc;
 
-use congestion::{AnyController, Controller, Ecn};
+use congestion::{AnyController, Controller};
 use units::{Span, Time};
-use wire::feedback::Field;
 
 pub(crate) use halves::Halves;
 use hold::Hold;
@@ -27,9 +26,8 @@ use probes::PeerProbes;
 use reset::Reset;
 
 use crate::config::Config;
-use crate::segment::Segment;
 use crate::sender::Phase;
-use transport::{AbortCause, Counters, RttEstimator};
+use transport::{AbortCause, RttEstimator};
 
 /// How long TIME-WAIT lasts: twice the maximum segment lifetime of RFC 9293 section 3.4.2.
 const TIME_WAIT: Span = Span::from_secs(240);
@@ -130,46 +128,6 @@ impl Connection {
         }
     }
 
-    /// Active open.
-    pub fn connect(&mut self) {
-        if self.halves.agreed.ecn == Ecn::Passive {
-            self.halves.agreed.ecn = Ecn::Off;
-        }
-        self.state = State::SynSent;
-        self.urgent = Urgent::Syn;
-    }
-
-    /// Passive open.
-    pub fn listen(&mut self) {
-        self.state = State::Listen;
-    }
-
-    /// The application hands over `bytes` to be sent.
-    pub fn write(&mut self, bytes: u64) {
-        debug_assert!(!self.closing, "nothing can be written after close");
-        self.halves.sender.write(&self.halves.config, bytes);
-    }
-
-    /// The application takes back what was never sent, even after [`close`](Self::close). Returns
-    /// the length of what remains of its stream.
-    pub fn withdraw(&mut self) -> u64 {
-        self.halves.sender.withdraw(&self.halves.config)
-    }
-
-    /// The application reads `bytes`, at most [`unread`](Self::unread).
-    pub fn read(&mut self, bytes: u64) {
-        self.halves.receiver.read(&self.halves.config, bytes.min(self.halves.receiver.unread()));
-    }
-
-    /// The application will write no more: a FIN follows the data. Before the set-up is complete it
-    /// waits for it; an application that gives the connection up instead (CLOSE in SYN-SENT, RFC
-    /// 9293 section 3.10.4) calls [`abort`](Self::abort), which then sends nothing.
-    pub fn close(&mut self) {
-        if !std::mem::replace(&mut self.closing, true) {
-            self.finish();
-        }
-    }
-
     /// Queues the FIN behind the data, once the connection is open.
     ///
     /// Data written and a close before that count as written and closed at the moment the
@@ -185,21 +143,10 @@ impl Connection {
         self.halves.sender.finish();
     }
 
-    /// The feedback field of `segment`, which [`next_segment`](Self::next_segment) has just given
-    /// out. Called in networks whose packets have one.
-    pub fn take_field(&mut self, segment: &Segment) -> Field {
-        self.halves.sender.take_field(segment)
-    }
-
     /// This end sends little data: it asks no router for a rate (RFC 4782), but returns what the
     /// other end has asked for.
     pub fn only_answer(&mut self) {
         self.halves.sender.only_answer();
-    }
-
-    /// The segment that arrives next has this feedback field.
-    pub fn on_field(&mut self, now: Time, field: &Field) {
-        self.halves.sender.on_field(now, field);
     }
 
     /// Where the connection stands.
@@ -218,27 +165,9 @@ impl Connection {
         self.closing
     }
 
-    /// Why the connection ended before its time, if it did: the other end does not answer (RFC 9293
-    /// sections 3.8.3 and 3.8.4), or one of the ends has reset it (section 3.5.2).
-    pub fn abort_cause(&self) -> Option<AbortCause> {
-        self.cause
-    }
-
     /// Returns true if the connection ended before its time.
     pub fn is_aborted(&self) -> bool {
         self.cause.is_some()
-    }
-
-    /// Bytes that the application has read so far: each byte of the other end's stream once,
-    /// bytes of skipped holes included ([`skipped`](Self::skipped)).
-    #[inline]
-    pub fn delivered(&self) -> u64 {
-        self.halves.receiver.delivered()
-    }
-
-    /// Bytes received in order that the application has not read.
-    pub fn unread(&self) -> u64 {
-        self.halves.receiver.unread()
     }
 
     /// Why the connection failed: [`abort_cause`](Self::abort_cause) of one that had not yet
@@ -307,45 +236,6 @@ impl Connection {
     /// RTT and RTO.
     pub fn rtt(&self) -> &RttEstimator {
         self.halves.sender.rtt()
-    }
-
-    /// Counts of sent data.
-    pub fn counters(&self) -> &Counters {
-        self.halves.sender.counters()
-    }
-
-    /// When [`on_deadline`](Self::on_deadline) is to be called; [`Time::NEVER`] if no timer runs.
-    #[inline]
-    pub fn deadline(&self) -> Time {
-        self.halves.sender.deadline().min(self.halves.receiver.deadline()).min(self.slow_timer)
-    }
-
-    /// The deadline has come.
-    pub fn on_deadline(&mut self, now: Time) {
-        self.halves.sender.note_waiting_data();
-        if self.halves.receiver.deadline() <= now {
-            self.halves.receiver.on_deadline(self.halves.sender.rtt().rto());
-        }
-        if self.slow_timer <= now {
-            self.on_slow_timer(now);
-        }
-        if self.halves.sender.deadline() <= now {
-            if matches!(self.state, State::SynSent | State::SynReceived) {
-                let opens = self.state == State::SynSent;
-                self.halves.sender.on_syn_timeout(now, &self.halves.config, opens);
-                self.urgent = Urgent::Syn;
-            } else {
-                self.halves.sender.on_deadline(now, &self.halves.config, self.watch.heard);
-            }
-            if let Some(cause) = self.halves.sender.timers().gave_up() {
-                self.cause = Some(cause);
-                self.halves.sender.note_end(now);
-                self.state = State::Closed;
-                self.urgent = Urgent::Nothing;
-                self.slow_timer = Time::NEVER;
-                self.halves.receiver.ack_sent();
-            }
-        }
     }
 
     pub(crate) fn advance_close(&mut self, now: Time, fin: bool) {

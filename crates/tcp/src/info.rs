@@ -1,7 +1,7 @@
 //! State of a connection for its user: the counterpart of `TCP_INFO` of Linux (linux/tcp.h).
 
 use congestion::{Controller, Ecn};
-use transport::PathMtuCounters;
+use transport::{Endpoint, PathMtuCounters};
 use units::Span;
 
 use crate::ack_congestion::AckCounters;

@@ -23,11 +23,12 @@ impl Endpoint for Connection {
     type Packet = Packet;
 
     fn connect(&mut self) {
-        Self::connect(self);
+        self.state = State::CookieWait;
+        self.request_init();
     }
 
     fn listen(&mut self) {
-        Self::listen(self);
+        self.state = State::Listen;
     }
 
     #[inline]
@@ -64,7 +65,7 @@ impl Endpoint for Connection {
 
     #[inline]
     fn deadline(&self) -> Time {
-        Self::deadline(self)
+        self.sender.deadline().min(self.receiver.deadline()).min(self.timer.at)
     }
 
     fn on_deadline(&mut self, now: Time) {
@@ -72,33 +73,45 @@ impl Endpoint for Connection {
         self.look_at_limit(now);
     }
 
+    /// The application hands over `bytes` to be sent. Refused if the other end has shut the
+    /// association down.
     fn write(&mut self, bytes: u64) {
-        Self::write(self, bytes);
+        if self.takes_data() {
+            self.sender.write(&self.config, bytes);
+        }
     }
 
     fn withdraw(&mut self) -> u64 {
-        Self::withdraw(self)
+        self.sender.withdraw()
     }
 
     fn read(&mut self, bytes: u64) {
-        Self::read(self, bytes);
+        self.receiver.read(bytes);
+        if !self.receives() {
+            self.receiver.stop();
+        }
     }
 
     fn unread(&self) -> u64 {
-        Self::unread(self)
+        self.receiver.unread()
     }
 
     #[inline]
     fn delivered(&self) -> u64 {
-        Self::delivered(self)
+        self.receiver.delivered()
     }
 
     fn close(&mut self) {
-        Self::close(self);
+        self.closing = true;
+        self.sender.close();
+        if self.state == State::Established {
+            self.state = State::ShutdownPending;
+        }
+        self.shut_down_if_finished();
     }
 
     fn abort_cause(&self) -> Option<AbortCause> {
-        Self::abort_cause(self)
+        self.cause
     }
 
     fn counters(&self) -> &Counters {

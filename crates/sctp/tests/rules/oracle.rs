@@ -4,6 +4,7 @@
 use std::collections::BTreeMap;
 
 use sctp::{Connection, Data, Flags, Kind, Packet, State};
+use transport::Endpoint;
 
 /// Chunks that have arrived at one end with a buffer without limit, by the distance of their TSN
 /// from the first.

@@ -11,6 +11,7 @@
 //! Single runs differ by up to 3 %, and their sums are compared.
 
 use sctp::{Config, Kind};
+use transport::Endpoint;
 use units::{Bytes, Span, Time};
 
 use crate::wire::{A, B, Fate, Sent, Wire};

@@ -1,7 +1,7 @@
 //! Set-up in four packets (RFC 9260 section 5).
 
 use sctp::{Config, Kind, State};
-use transport::AbortCause;
+use transport::{AbortCause, Endpoint};
 use units::Span;
 
 use crate::wire::{A, B, MSS, Wire, at, config, connection, ms};
@@ -106,6 +106,6 @@ fn streams_and_paths_are_negotiated() {
 #[test]
 fn the_round_trip_of_the_set_up_is_measured() {
     let wire = Wire::new(&config()).opened();
-    let sample = transport::Endpoint::sample(&wire.ends[A]);
+    let sample = Endpoint::sample(&wire.ends[A]);
     assert_eq!((sample.srtt, sample.rto), (Some(ms(500)), ms(1250)));
 }

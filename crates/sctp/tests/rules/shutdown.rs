@@ -1,7 +1,7 @@
 //! Shutdown and abort (RFC 9260 sections 8.4 and 9).
 
 use sctp::{Config, Kind, State};
-use transport::AbortCause;
+use transport::{AbortCause, Endpoint};
 
 use crate::wire::{A, B, MSS, Sent, Wire, at, config};
 

@@ -1,7 +1,7 @@
 //! Streams: a loss delays its own stream only (RFC 9260 section 6.6), and fragments (section 6.9).
 
 use sctp::{Config, Kind};
-use transport::{Exchange, Streams as _};
+use transport::{Endpoint, Exchange, Streams as _};
 use units::Bytes;
 
 use crate::wire::{A, B, Fate, MSS, Sent, Wire, at, config};

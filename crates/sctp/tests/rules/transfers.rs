@@ -3,6 +3,7 @@
 
 use proptest::prelude::*;
 use sctp::{Config, Kind, State};
+use transport::Endpoint;
 use units::{Bytes, Span, Time};
 
 use crate::oracle::Oracle;
@@ -157,7 +158,7 @@ fn act(wire: &mut Wire, spec: &End, end: usize, next: &mut usize) -> bool {
 }
 
 fn check_counters(wire: &Wire, end: usize) {
-    let counters = transport::Endpoint::counters(&wire.ends[end]);
+    let counters = Endpoint::counters(&wire.ends[end]);
     let data: Vec<_> =
         wire.log.iter().filter(|sent| sent.by == end).flat_map(|sent| sent.packet.data()).collect();
     let bytes: u64 = data.iter().map(|data| u64::from(data.payload)).sum();

@@ -4,6 +4,7 @@ use std::collections::BTreeMap;
 use std::sync::Arc;
 
 use sctp::{Config, Connection, Kind, Packet, State};
+use transport::Endpoint;
 use units::{Bytes, Span, Time};
 
 use crate::oracle::Oracle;
@@ -160,7 +161,7 @@ impl Wire {
             while let Some(packet) = self.ends[by].next_packet(self.now) {
                 self.send(by, packet);
             }
-            let may_send = transport::Endpoint::may_send(&self.ends[by]);
+            let may_send = Endpoint::may_send(&self.ends[by]);
             assert!(may_send || self.ends[by].next_packet(self.now).is_none());
         }
     }

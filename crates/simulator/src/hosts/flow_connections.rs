@@ -5,7 +5,7 @@ use std::sync::Arc;
 use network::{Fabric, FlowId};
 use runtime::{Connections, End, EndpointId, Pair};
 use scenario::model::Gateway;
-use transport::{Datagrams, Limit, Streams};
+use transport::{Datagrams, Endpoint, Limit, Streams};
 use units::{Span, Time};
 
 use super::{Blueprint, Hosts};

@@ -12,6 +12,7 @@ use middlebox::conduct::{self, End, Step};
 use middlebox::{Accept, Policy};
 use proptest::prelude::*;
 use tcp::{Config, Connection, Segment, State};
+use transport::Endpoint;
 use units::{Bytes, SizeLimit, Span, Time};
 
 use super::*;

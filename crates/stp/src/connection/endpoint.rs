@@ -101,11 +101,12 @@ impl Endpoint for Connection {
     type Packet = Packet;
 
     fn connect(&mut self) {
-        Self::connect(self);
+        self.state = State::Opening;
+        self.urgent = Urgent::Begin;
     }
 
     fn listen(&mut self) {
-        Self::listen(self);
+        self.state = State::Listen;
     }
 
     #[inline]
@@ -142,7 +143,7 @@ impl Endpoint for Connection {
 
     #[inline]
     fn deadline(&self) -> Time {
-        Self::deadline(self)
+        self.sender.deadline().min(self.attempt_timer)
     }
 
     fn on_deadline(&mut self, now: Time) {
@@ -151,32 +152,32 @@ impl Endpoint for Connection {
     }
 
     fn write(&mut self, bytes: u64) {
-        Self::write(self, bytes);
+        self.sender.write(bytes);
     }
 
     fn withdraw(&mut self) -> u64 {
-        Self::withdraw(self)
+        self.sender.withdraw()
     }
 
     fn read(&mut self, bytes: u64) {
-        Self::read(self, bytes);
+        self.receiver.read(bytes);
     }
 
     fn unread(&self) -> u64 {
-        Self::unread(self)
+        self.receiver.unread()
     }
 
     #[inline]
     fn delivered(&self) -> u64 {
-        Self::delivered(self)
+        self.receiver.delivered()
     }
 
     fn close(&mut self) {
-        Self::close(self);
+        self.sender.close();
     }
 
     fn abort_cause(&self) -> Option<AbortCause> {
-        Self::abort_cause(self)
+        self.cause
     }
 
     fn counters(&self) -> &Counters {

@@ -3,6 +3,7 @@
 //! explicit rate holds at a severe error rate.
 
 use stp::{Config, Kind};
+use transport::Endpoint;
 use units::{Bytes, Rate, Span, Time};
 
 use crate::wire::{A, B, Fate, Sent, Wire, connection};

@@ -1,7 +1,7 @@
 //! The end of streams, END and ENDAK.
 
 use stp::{Kind, State};
-use transport::AbortCause;
+use transport::{AbortCause, Endpoint};
 
 use crate::wire::{A, B, MSS, Sent, Wire, at, config};
 

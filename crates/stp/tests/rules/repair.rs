@@ -1,6 +1,7 @@
 //! Loss of each type of PDU while data flows.
 
 use stp::{Config, Kind};
+use transport::Endpoint;
 
 use crate::wire::{A, B, Fate, MSS, Sent, Wire, at, config, ms};
 

@@ -1,7 +1,7 @@
 //! BGN and BGAK.
 
 use stp::{Config, Kind, State};
-use transport::AbortCause;
+use transport::{AbortCause, Endpoint};
 
 use crate::wire::{A, B, MSS, Wire, config};
 

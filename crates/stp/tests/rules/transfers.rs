@@ -2,6 +2,7 @@
 
 use proptest::prelude::*;
 use stp::{Config, Connection, Kind, State};
+use transport::Endpoint;
 use units::{Bytes, Rate, Span, Time};
 
 use crate::harness::{self, Application, by_chance, by_list, fates};

@@ -1,6 +1,7 @@
 //! Credit, idle connections, and data that waits.
 
 use stp::{Config, Kind};
+use transport::Endpoint;
 use units::Bytes;
 
 use crate::wire::{A, B, MSS, Wire, at, config};

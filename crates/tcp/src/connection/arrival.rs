@@ -4,7 +4,7 @@
 use congestion::Ecn;
 use units::Time;
 
-use crate::receiver::{Arrived, Path, QUICK_AFTER_MARK, Taken};
+use crate::receiver::{Arrived, Path, Taken};
 use crate::segment::{Block, Flags, Options, Segment};
 use crate::sender::Acknowledgement;
 use crate::timestamps::round_trip;
@@ -131,17 +131,6 @@ impl Halves {
 }
 
 impl Connection {
-    /// The segment that has just arrived was marked on its way (CE, RFC 3168 section 5).
-    pub fn on_congestion_experienced(&mut self) {
-        if self.halves.agreed.ecn == Ecn::Off {
-            return;
-        }
-        if self.halves.report == Flags::default() {
-            self.halves.receiver.hurry_acks(QUICK_AFTER_MARK);
-        }
-        self.halves.report = Flags::ECE;
-    }
-
     /// A segment has arrived.
     #[inline]
     pub fn on_segment(&mut self, now: Time, segment: &Segment) {

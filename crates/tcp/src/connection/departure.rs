@@ -106,16 +106,6 @@ impl Halves {
 }
 
 impl Connection {
-    /// Returns true if there may be a segment to send. A third of the connections that have just
-    /// received one have none.
-    #[inline]
-    pub fn may_send(&self) -> bool {
-        self.urgent != Urgent::Nothing
-            || self.halves.receiver.ack_is_due()
-            || self.halves.sender.has_work()
-            || self.may_have_low_priority()
-    }
-
     /// The next segment to be sent, if there is one.
     #[inline(always)]
     pub fn next_segment(&mut self, now: Time) -> Option<Segment> {

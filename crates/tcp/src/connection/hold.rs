@@ -6,6 +6,8 @@
 //! timestamp that is echoed is that of the first, and the client's first RTT sample is the time
 //! that it has waited.
 
+use transport::Endpoint;
+
 use crate::segment::Segment;
 
 use super::Connection;

@@ -5,6 +5,7 @@
 //! A connection with one of them takes no segment for an ordinary one. So others do not pay for it.
 
 use congestion::Ecn;
+use transport::Endpoint;
 use units::Time;
 
 use crate::accurate_ecn::{self, Answer, CodePoint, Known, Received, Report};

@@ -12,14 +12,14 @@ use super::halves::Halves;
 #[derive(Clone, Copy, Debug, Default)]
 pub(super) struct PeerProbes {
     /// Probes that are still to be answered.
-    unanswered: u32,
+    pub(super) unanswered: u32,
     /// One has arrived.
     pub(super) is_seen: bool,
 }
 
 impl PeerProbes {
     /// The answer to one of them.
-    fn next_answer(&mut self, now: Time, halves: &mut Halves) -> Segment {
+    pub(super) fn next_answer(&mut self, now: Time, halves: &mut Halves) -> Segment {
         self.unanswered -= 1;
         let mut segment = halves.bare_segment(now);
         segment.options = segment.options.with_if(true, Options::PROBE_ANSWER);
@@ -28,7 +28,8 @@ impl PeerProbes {
 }
 
 impl Halves {
-    fn next_probe(&mut self, now: Time) -> Option<Segment> {
+    /// The next probe of unused capacity, if one is due.
+    pub(super) fn next_probe(&mut self, now: Time) -> Option<Segment> {
         let (probe, range) = self.sender.next_capacity_probe(now)?;
         let mut segment = self.bare_segment(now);
         segment.sequence = self.out.wrap(range.start);
@@ -45,28 +46,6 @@ impl Halves {
 }
 
 impl Connection {
-    /// Returns true if there may be something of low priority to be sent.
-    #[inline]
-    pub fn may_have_low_priority(&self) -> bool {
-        self.peer_probes.unanswered > 0 || self.halves.sender.may_probe()
-    }
-
-    /// The next segment of low priority to be sent, if there is one: an answer to a probe of the
-    /// other end, or a probe. Queues may drop both: neither is the ACK that is due.
-    #[cold]
-    pub fn next_of_low_priority(&mut self, now: Time) -> Option<Segment> {
-        let due = self.halves.receiver.ack_due();
-        let segment = if self.peer_probes.unanswered > 0 {
-            Some(self.peer_probes.next_answer(now, &mut self.halves))
-        } else if self.is_established() {
-            self.halves.next_probe(now)
-        } else {
-            None
-        };
-        self.halves.receiver.keep_ack_due(due);
-        segment
-    }
-
     /// A probe of the other end arrived. Whatever it carries, it is answered.
     #[cold]
     pub(super) fn on_probe(&mut self, now: Time, segment: &Segment, sequence: u64) {

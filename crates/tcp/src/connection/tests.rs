@@ -3,7 +3,7 @@
 
 use congestion::{Ecn, Settings, Specification};
 use proptest::prelude::*;
-use transport::{MtuProbing, Pacing, RtoConfig};
+use transport::{Endpoint, MtuProbing, Pacing, RtoConfig};
 use units::Bytes;
 
 use super::*;

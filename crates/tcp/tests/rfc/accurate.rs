@@ -7,6 +7,7 @@ use congestion::{
     AnyController, Controller, Ecn, Feedback, Needs, Specification, TcpPolicy, Window,
 };
 use tcp::{Config, Connection, Flags, Options, Recovery, Segment};
+use transport::Endpoint;
 
 use crate::wire::{A, B, Fate, MSS, Sent, Wire, config, ms};
 

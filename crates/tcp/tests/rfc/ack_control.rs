@@ -3,6 +3,7 @@
 
 use congestion::Ecn;
 use tcp::{Config, Recovery};
+use transport::Endpoint;
 
 use crate::wire::{A, B, Fate, MSS, Sent, Wire, config};
 

@@ -5,6 +5,7 @@ use std::ops::Range;
 use tcp::{
     AckTiming, BestEffort, BestEffortCounters, Cause, Config, DelayedAck, Options, Scps, State,
 };
+use transport::Endpoint;
 use units::{Bytes, Span, Time};
 
 use crate::scps::scps;

@@ -9,7 +9,7 @@ use std::sync::Arc;
 use congestion::Specification;
 use proptest::prelude::*;
 use tcp::{BestEffort, Cause, Config, Connection, KeepAlive, Scps, SnackForm, State};
-use transport::AbortCause;
+use transport::{AbortCause, Endpoint};
 use units::{Bytes, Rate, Span, Time};
 
 use crate::best_effort::{best_effort, counters, holes, is_data_at, millis, route, timeouts};

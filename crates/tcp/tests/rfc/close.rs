@@ -1,6 +1,7 @@
 //! Close (RFC 9293 section 3.6).
 
 use tcp::{Config, Flags, State};
+use transport::Endpoint;
 use units::{Bytes, Span};
 
 use crate::wire::{A, B, Fate, MSS, Sent, Wire, config, ms};

@@ -8,6 +8,7 @@ use std::sync::Arc;
 
 use congestion::{Controller, Specification, Value};
 use tcp::{Config, Connection, Options, Phase, Recovery, Segment};
+use transport::Endpoint;
 
 use crate::script::Script;
 use crate::wire::{MSS, config, ms};

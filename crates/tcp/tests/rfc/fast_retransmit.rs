@@ -5,6 +5,7 @@ use std::sync::Arc;
 use congestion::{Specification, Value};
 use tcp::Recovery::{self, NewReno, Reno};
 use tcp::{Config, Connection, DuplicateWindow, Phase, RecoveryExit, Segment};
+use transport::Endpoint;
 
 use crate::script::Script;
 use crate::wire::{MSS, config, ms};

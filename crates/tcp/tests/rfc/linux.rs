@@ -5,7 +5,7 @@
 
 use congestion::Controller;
 use tcp::{AckTiming, Config, Flags, Phase, Recovery};
-use transport::{Estimator, RtoConfig};
+use transport::{Endpoint, Estimator, RtoConfig};
 use units::{Bytes, SizeLimit, Span, Time};
 
 use crate::script::Script;

@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use tcp::{BestEffort, Config, Connection, Recovery, Scps, State};
+use transport::Endpoint;
 
 use crate::eifel::forms;
 use crate::scps::{routes, scps};

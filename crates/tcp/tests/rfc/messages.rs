@@ -2,6 +2,7 @@
 //! wait for a lost one.
 
 use tcp::{Config, Recovery};
+use transport::Endpoint;
 
 use crate::wire::{A, B, Fate, Sent, Wire, at, config, ms};
 

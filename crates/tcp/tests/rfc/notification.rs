@@ -6,6 +6,7 @@ use congestion::{
     AnyController, Controller, Ecn, Feedback, Needs, Settings, Specification, TcpPolicy, Window,
 };
 use tcp::{Config, Connection, Flags, Recovery};
+use transport::Endpoint;
 
 use crate::wire::{A, B, Fate, MSS, Sent, Wire, config, ms};
 

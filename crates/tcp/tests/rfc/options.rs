@@ -2,6 +2,7 @@
 
 use tcp::Recovery;
 use tcp::{Config, Flags, Segment, State};
+use transport::Endpoint;
 use units::{Bytes, Span};
 
 use crate::script::Script;

@@ -4,7 +4,7 @@
 
 use tcp::Config;
 use tcp::Recovery;
-use transport::Pacing;
+use transport::{Endpoint, Pacing};
 
 use crate::script::Script;
 use crate::wire::{MSS, config, ms};

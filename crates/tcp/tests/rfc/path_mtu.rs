@@ -2,7 +2,7 @@
 
 use tcp::Recovery::{Linux, NewReno, Reno, Sack};
 use tcp::{Config, Phase, Recovery, Segment};
-use transport::{KnownPath, MtuProbing, PathMtuCounters};
+use transport::{Endpoint, KnownPath, MtuProbing, PathMtuCounters};
 
 use units::Time;
 

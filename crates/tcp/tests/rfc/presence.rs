@@ -2,7 +2,7 @@
 //! RFC 5482), with every recovery.
 
 use tcp::{Config, Flags, KeepAlive, Recovery, State};
-use transport::AbortCause;
+use transport::{AbortCause, Endpoint};
 use units::{Bytes, Span, Time};
 
 use crate::script::Script;

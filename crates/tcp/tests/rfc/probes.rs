@@ -5,6 +5,7 @@ use std::sync::Arc;
 use congestion::{Controller, Specification};
 use tcp::Recovery;
 use tcp::{Config, Connection};
+use transport::Endpoint;
 use units::{Bytes, Span};
 
 use crate::wire::{A, B, MSS, Sent, Wire, config, ms};

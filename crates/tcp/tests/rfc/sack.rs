@@ -4,6 +4,7 @@
 
 use tcp::Recovery::Sack;
 use tcp::{Config, Flags, Phase, Segment};
+use transport::Endpoint;
 
 use crate::script::Script;
 use crate::wire::{A, B, MSS, Wire, config, ms};

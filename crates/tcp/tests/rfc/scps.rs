@@ -6,6 +6,7 @@ use congestion::{Controller, Ecn, Specification};
 use tcp::{
     AckTiming, Cause, Config, Connection, DelayedAck, Phase, Recovery, Scps, Segment, SnackForm,
 };
+use transport::Endpoint;
 use units::Bytes;
 
 use crate::wire::{A, B, Fate, MSS, Sent, Wire, at, config, ms};

@@ -4,7 +4,7 @@ use std::sync::Arc;
 
 use congestion::Specification;
 use tcp::{Cause, Config, Connection, Scps};
-use transport::AbortCause;
+use transport::{AbortCause, Endpoint};
 
 use crate::scps::{corruption, is_data_at, retransmissions, routes, scps, timeouts};
 use crate::wire::{A, B, Fate, MSS, Sent, Wire, config, ms};

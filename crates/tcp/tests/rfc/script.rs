@@ -3,6 +3,7 @@
 use congestion::Controller;
 use tcp::Recovery;
 use tcp::{Block, Config, Connection, Flags, Segment};
+use transport::Endpoint;
 use units::{Span, Time};
 
 use crate::wire::{MSS, connection, ms};

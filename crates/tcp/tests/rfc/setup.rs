@@ -2,6 +2,7 @@
 
 use congestion::Controller;
 use tcp::{Config, State};
+use transport::Endpoint;
 use units::Span;
 
 use crate::wire::{A, B, Fate, MSS, Wire, config, connection, ms};

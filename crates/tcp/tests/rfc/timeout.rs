@@ -5,7 +5,7 @@ use std::sync::Arc;
 use congestion::{Settings, Specification};
 use tcp::Recovery::{NewReno, Reno, Sack};
 use tcp::{Config, Connection, Flags, Phase, SsthreshBasis, State};
-use transport::AbortCause;
+use transport::{AbortCause, Endpoint};
 use units::{Span, Time};
 
 use crate::script::Script;

@@ -8,6 +8,7 @@ use tcp::Recovery;
 use tcp::{
     AckTiming, BestEffort, Cause, Config, Connection, DelayedAck, Options, Scps, SnackForm, State,
 };
+use transport::Endpoint;
 use units::{Bytes, Rate, SizeLimit, Span, Time};
 
 use crate::wire::{A, B, Fate, Sent, Wire, config, ms};

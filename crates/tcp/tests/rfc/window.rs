@@ -4,6 +4,7 @@ use std::sync::Arc;
 
 use congestion::{Controller, Specification};
 use tcp::{AckTiming, Config, Connection, DelayedAck};
+use transport::Endpoint;
 use units::{Bytes, SizeLimit, Span, Time};
 
 use crate::script::Script;

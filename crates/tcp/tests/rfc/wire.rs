@@ -5,6 +5,7 @@ use std::sync::Arc;
 
 use congestion::Specification;
 use tcp::{Config, Connection, Flags, Segment, State};
+use transport::Endpoint;
 use units::{Bytes, Span, Time};
 
 pub const MSS: u64 = 1000;

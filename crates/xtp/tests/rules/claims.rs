@@ -2,6 +2,7 @@
 //! that are corrupted at random: an explicit rate is kept at every error rate and round-trip time,
 //! and little traffic returns. Going back N, each loss costs a round trip of data.
 
+use transport::Endpoint;
 use units::{Bytes, Rate, Span, Time};
 use xtp::{Config, Kind, Retransmission};
 

@@ -1,5 +1,6 @@
 //! Requests, gaps, and the synchronising handshake.
 
+use transport::Endpoint;
 use units::{Bytes, Rate, Span};
 use xtp::{Config, Kind, Options, Retransmission};
 
@@ -16,7 +17,7 @@ fn transfer(config: &Config, packets: u64, lost: impl Fn(&Sent) -> bool + 'stati
 }
 
 fn retransmissions(wire: &Wire) -> u64 {
-    transport::Endpoint::counters(&wire.ends[A]).retransmissions
+    Endpoint::counters(&wire.ends[A]).retransmissions
 }
 
 /// The second transmission of the packet that was the n-th DATA first.

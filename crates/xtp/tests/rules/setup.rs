@@ -1,6 +1,6 @@
 //! Set-up and close, with each packet of them lost once.
 
-use transport::AbortCause;
+use transport::{AbortCause, Endpoint};
 use units::{Rate, Span};
 use xtp::{Config, Kind, Options, State};
 

@@ -1,6 +1,7 @@
 //! Whatever the wire does and however the ends are configured, every byte arrives once.
 
 use proptest::prelude::*;
+use transport::Endpoint;
 use units::{Bytes, Rate, Span, Time};
 use xtp::{Config, Connection, Kind, Options, Packet, Retransmission, SpanOfBytes, State, Traffic};
 

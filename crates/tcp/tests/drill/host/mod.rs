@@ -12,7 +12,7 @@ use tcp::{
     AckTiming, Config, Connection, DelayedAck, Growth, ReceiveTuning, Recovery, SackCompression,
     SendTuning, State,
 };
-use transport::{AbortCause, Estimator, Pacing, RtoConfig};
+use transport::{AbortCause, Endpoint, Estimator, Pacing, RtoConfig};
 use units::{Bytes, SizeLimit, Span, Time};
 
 use self::convert::{fields, packet_of, segment_of};

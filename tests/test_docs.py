@@ -33,7 +33,8 @@ BLOCK = re.compile(
 )
 IN_THE_KERNEL = "<!-- in the kernel -->"
 """What stands behind a block that loads controllers, and so needs root."""
-LONG = re.compile("^bentpipe papers run ", re.MULTILINE)
+LONG_STUDY = "study-path-hints.toml"
+LONG = re.compile(rf"^bentpipe (papers run |study examples/{LONG_STUDY})", re.MULTILINE)
 """Commands that take longer than 20 s. Other tests run them with fewer seeds."""
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
@@ -90,6 +91,15 @@ def test_a_command_runs_as_written(block: str, tmp_path: Path) -> None:
     told = [line for line in result.stderr.splitlines() if not line.startswith(usual)]
     assert (result.returncode, told) == (0, [])
     assert result.stdout
+
+
+def test_a_long_study_runs_with_one_seed(tmp_path: Path) -> None:
+    shutil.copytree(ROOT / "examples", tmp_path / "examples")
+    study = tmp_path / "examples" / LONG_STUDY
+    text, changed = re.subn("^count = .*$", "count = 1", study.read_text(), flags=re.MULTILINE)
+    assert changed == 1
+    study.write_text(text)
+    assert bentpipe.Study.load(study).run(workers=1).rows.height > 20
 
 
 @pytest.mark.parametrize("block", blocks("python"))

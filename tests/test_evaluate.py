@@ -112,6 +112,7 @@ MARKS_DO_NOT_BOUND = {
     "bbr3": "the model and not the mark bounds the window (draft-ietf-ccwg-bbr section 3.7)",
     "ck-stp": "the window is constant (Davoli et al.)",
     "copa": "looks at delays only (mvfst)",
+    "copa/genericcc": "looks at delays and losses only (genericCC)",
     "copa2": "looks at delays and losses only (mvfst)",
     "leocc": "ignores marks, as the module for Linux",
     "leocc-live": "ignores marks, as the module for Linux",

@@ -57,3 +57,12 @@ def test_hints_fall_on_the_measured_hand_overs(folder: Path) -> None:
     peaks = [number / 100 for number, delay in enumerate(delays) if delay > 30]
     assert {round((at - 8.73) / 15) for at in peaks} == set(range(8))
     assert all(abs((at - 8.73 + 7.5) % 15 - 7.5) < 0.15 for at in peaks), peaks
+
+
+def test_a_gap_of_45_ms_detects_each_hand_over_and_nothing_else(folder: Path) -> None:
+    """A detection comes up to a round trip of 60 ms after the delays, which are within 150 ms."""
+    sets = ["flow.0.controller='leocc'", "flow.0.path_hints={ source = 'detector' }"]
+    run = bp.run(bp.Scenario.load(folder / "scenario.toml", sets), seed=1)
+    times = run.table("path_changes_series")["t_s"].to_list()
+    assert [round((time - 8.73) / 15) for time in times] == list(range(8)), times
+    assert all(-0.15 < (time - 8.73 + 7.5) % 15 - 7.5 < 0.21 for time in times), times

@@ -1,6 +1,6 @@
 /* Gives the events of standard input to picoquic's BBR, version 1. After each acknowledgement it
- * prints the window in bytes, the pacing rate in bytes per second, and the time of a packet in
- * nanoseconds (1: not paced). Times are in microseconds. */
+ * prints the window in bytes, the pacing rate in bytes per second, and whether packets are paced.
+ * Times are in microseconds. */
 
 #include <inttypes.h>
 #include <stdio.h>
@@ -32,10 +32,11 @@ int main(void) {
         path.smoothed_rtt = srtt;
         cnx.pkt_ctx[0].send_sequence = sent + 1;
         if (kind == 'A') {
-            uint64_t rate, prior, limited, sent_at;
-            if (scanf("%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64,
+            uint64_t rate, prior, limited, sent_at, number;
+            if (scanf("%" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64 " %" SCNu64
+                      " %" SCNu64,
                       &state.nb_bytes_acknowledged, &path.delivered, &state.rtt_measurement, &path.rtt_min, &rate,
-                      &prior, &limited, &sent_at) != 8)
+                      &prior, &limited, &sent_at, &number) != 9)
                 return 1;
             picoquic_estimate_max_path_bandwidth(&path, sent_at, now);
             if (rate > 0) {
@@ -46,8 +47,8 @@ int main(void) {
             path.last_time_acked_data_frame_sent = now;
             cnx.cwin_blocked = !limited;
             bbr->alg_notify(&cnx, &path, picoquic_congestion_notification_acknowledgement, &state, now);
-            printf("%" PRIu64 " %" PRIu64 " %" PRId64 "\n", path.cwin, path.pacing.rate, path.pacing.packet_time_nanosec);
-        } else {
+            printf("%" PRIu64 " %" PRIu64 " %d\n", path.cwin, path.pacing.rate, path.pacing.packet_time_nanosec != 1);
+        } else if (kind != 'S') {
             if (scanf("%" SCNu64, &state.lost_packet_number) != 1)
                 return 1;
             path.total_bytes_lost += PICOQUIC_MAX_PACKET_SIZE;

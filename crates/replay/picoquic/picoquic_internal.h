@@ -1,5 +1,5 @@
 /* What bbr1.c, cc_common.c and pacing.c of picoquic need of the rest of picoquic: the fields of a
- * path and of a connection that they use. `replay_picoquic` compiles them with this header. */
+ * path and of a connection that they use. `replay_programs` compiles them with this header. */
 
 #include <stddef.h>
 #include <stdint.h>

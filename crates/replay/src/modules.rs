@@ -25,8 +25,7 @@ pub struct Module {
 }
 
 /// As BBR, from which both have integers and even windows.
-const LEOCC: Pair = Pair { paced: true, bound: 2, clock: true, ..Pair::new("leocc", "leocc") }
-    .but("as `bbr`; and whole numbers in the filters, cwnd kept in ProbeRTT, a rate of zero");
+const LEOCC: Pair = Pair { paced: true, bound: 2, clock: true, ..Pair::new("leocc", "leocc") };
 /// Both have the same integers.
 const PCC: Pair = Pair { paced: true, outages: true, bound: 0, ..Pair::new("vivace", "pcc") };
 

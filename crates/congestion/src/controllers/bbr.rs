@@ -44,7 +44,9 @@ use crate::controller::Controller;
 use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{Ack, Feedback, Loss, LostSegment, Needs, PartialAck, PathChange, Sent};
 use crate::parameters::{Allowed, Parameter, Values};
-use crate::parts::delivery_model::{Aggregation, Arrival, FullPipe, Progress, WindowedMax, draw};
+use crate::parts::delivery_model::{
+    Aggregation, Arrival, FullPipe, MaxFilter as _, Progress, WindowedMax, draw,
+};
 use crate::parts::picoquic::VARIANT_OF_TWO;
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window, whole};
@@ -105,27 +107,34 @@ enum ProbeRtt {
 #[derive(Clone, Debug, Default)]
 pub struct Original;
 
-impl Rules for Original {}
+impl Rules for Original {
+    type Bandwidth = WindowedMax;
+    type Excess = WindowedMax;
+}
 
 /// BBR, version 1.
 pub type Bbr = Machine<Original>;
 
 /// BBR, version 1. `R` are the rules that a controller built on it changes, as LeoCC does.
 #[derive(Clone, Debug)]
-pub struct Machine<R> {
+pub struct Machine<R: Rules> {
     window: Window,
     rules: R,
     interval: Span,
     state: State,
     progress: Progress,
     /// Bytes per second by rounds.
-    bandwidth: WindowedMax,
-    aggregation: Aggregation,
+    bandwidth: R::Bandwidth,
+    aggregation: Aggregation<R::Excess>,
     /// Largest recent excess of ACKs in bytes.
     excess: f64,
     min_rtt: Option<Span>,
     min_rtt_since: Time,
     pacing: f64,
+    /// Pacing gain of the last ACK.
+    gain: f64,
+    /// The last ACK, and cwnd before it.
+    before: (Time, u64),
     /// True if `pacing` comes from an RTT.
     rtt_is_known: bool,
     full_pipe: FullPipe,
@@ -166,12 +175,14 @@ impl<R: Rules> Machine<R> {
             interval,
             state: State::Startup,
             progress: Progress::default(),
-            bandwidth: WindowedMax::default(),
+            bandwidth: R::Bandwidth::default(),
             aggregation: Aggregation::default(),
             excess: 0.0,
             min_rtt: None,
             min_rtt_since: Time::ZERO,
             pacing: 0.0,
+            gain: HIGH_GAIN,
+            before: (Time::ZERO, 0),
             rtt_is_known: false,
             full_pipe: FullPipe::default(),
             recovering: false,
@@ -228,9 +239,9 @@ impl<R: Rules> Machine<R> {
     }
 
     /// Until the pipe is full, the rate does not fall.
-    fn set_pacing(&mut self, gain: f64) {
-        let rate = gain * self.rules.bandwidth(self.bandwidth.max()) * MARGIN;
-        if rate > 0.0 && (self.full_pipe.reached || rate > self.pacing) {
+    fn set_pacing(&mut self, gain: f64, bandwidth: f64) {
+        let rate = gain * bandwidth * MARGIN;
+        if (rate > 0.0 || R::AS_MODULE) && (self.full_pipe.reached || rate > self.pacing) {
             self.pacing = rate;
         }
     }
@@ -247,11 +258,21 @@ impl<R: Rules> Machine<R> {
         let bdp = self
             .min_rtt
             .map_or(self.window.initial as f64, |rtt| gain * bandwidth * rtt.as_secs_f64());
-        let least_burst = self.least_packet() * mss;
-        let burst = whole(self.pacing * BURST_TIME).min(LARGEST_BURST) / mss * mss;
-        let room = whole(bdp + excess) + 3 * burst.max(least_burst);
+        let room = whole(bdp + excess) + 3 * self.burst();
         let probing = matches!(self.state, State::ProbeBw { phase: 0, .. });
         room.div_ceil(2 * mss) * 2 * mss + if probing { 2 * mss } else { 0 }
+    }
+
+    /// Bytes that are sent at once.
+    fn burst(&self) -> u64 {
+        let mss = self.window.mss;
+        let burst = whole(self.pacing * BURST_TIME).min(LARGEST_BURST) / mss * mss;
+        burst.max(self.least_packet() * mss)
+    }
+
+    /// The next burst, if it adds to what is in the network: while the last gain is above 1.
+    fn next_burst(&self) -> u64 {
+        if R::AS_MODULE && self.gain > 1.0 { self.burst() } else { 0 }
     }
 
     fn update_bandwidth(&mut self, arrival: &Arrival) {
@@ -280,8 +301,9 @@ impl<R: Rules> Machine<R> {
     fn advance_cycle(&mut self, arrival: &Arrival) {
         let State::ProbeBw { phase, since } = self.state else { return };
         let lasted = self.min_rtt.is_some_and(|rtt| arrival.now.since(since) > rtt);
-        let in_network = arrival.pipe_before();
-        let over = match self.gain_of(phase) {
+        let in_network = arrival.pipe_before() + self.next_burst();
+        let gain = if R::AS_MODULE { self.gain } else { self.gain_of(phase) };
+        let over = match gain {
             gain if gain > 1.0 => {
                 lasted && (arrival.lost > 0 || in_network >= self.inflight(gain, 0.0))
             }
@@ -305,7 +327,8 @@ impl<R: Rules> Machine<R> {
             self.rules.on_full_pipe();
             self.state = State::Drain;
         }
-        if self.state == State::Drain && arrival.pipe <= self.inflight(1.0, 0.0) {
+        let in_network = arrival.pipe + self.next_burst();
+        if self.state == State::Drain && in_network <= self.inflight(1.0, 0.0) {
             self.enter_probe_bw(arrival.now);
         }
     }
@@ -331,7 +354,11 @@ impl<R: Rules> Machine<R> {
         let is_measuring = matches!(self.state, State::ProbeRtt(_));
         let is_due = self.rules.is_probe_rtt_due(expired, self.is_probing_bandwidth());
         if is_due && !self.restarting && !is_measuring {
-            self.save_cwnd();
+            if R::AS_MODULE {
+                // In this order, a larger one that was kept before stays.
+                self.state = State::ProbeRtt(ProbeRtt::Emptying);
+            }
+            self.save_cwnd(self.window.cwnd);
             self.state = State::ProbeRtt(ProbeRtt::Emptying);
         }
         self.restarting = false;
@@ -348,19 +375,22 @@ impl<R: Rules> Machine<R> {
             ProbeRtt::Measuring { round_over, .. } => {
                 *round_over |= self.progress.round_began;
                 if *round_over {
-                    self.leave_probe_rtt_in_time(now, arrival.round_trip);
+                    self.leave_probe_rtt_in_time(now, arrival.round_trip, true);
                 }
             }
         }
     }
 
-    fn leave_probe_rtt_in_time(&mut self, now: Time, round_trip: Option<Span>) {
+    /// `renews`: the smallest RTT is measured.
+    fn leave_probe_rtt_in_time(&mut self, now: Time, round_trip: Option<Span>, renews: bool) {
         let State::ProbeRtt(ProbeRtt::Measuring { until, .. }) = self.state else { return };
         if now <= until {
             return;
         }
-        self.min_rtt_since = now;
-        self.min_rtt = self.rules.measured_rtt(round_trip).or(self.min_rtt);
+        if renews {
+            self.min_rtt_since = now;
+            self.min_rtt = self.rules.measured_rtt(round_trip).or(self.min_rtt);
+        }
         self.window.cwnd = self.window.cwnd.max(self.prior_cwnd);
         if let Some(bandwidth) = self.rules.bandwidth_of_new_path() {
             self.bandwidth.reset(self.progress.round, bandwidth);
@@ -374,10 +404,10 @@ impl<R: Rules> Machine<R> {
     }
 
     /// Keeps the last cwnd that neither recovery nor `ProbeRTT` had cut.
-    fn save_cwnd(&mut self) {
+    fn save_cwnd(&mut self, cwnd: u64) {
         let cut = self.recovering || matches!(self.state, State::ProbeRtt(_));
         let kept = if cut { self.prior_cwnd } else { 0 };
-        self.prior_cwnd = self.window.cwnd.max(kept);
+        self.prior_cwnd = cwnd.max(kept);
     }
 
     /// The end of recovery restores cwnd, and the target bounds it.
@@ -465,6 +495,7 @@ impl<R: Rules> Controller for Machine<R> {
 
     fn on_feedback(&mut self, feedback: &Feedback) {
         let Some(arrival) = self.progress.on_feedback(feedback) else { return };
+        self.before = (feedback.now, self.window.cwnd);
         self.acked = arrival.acked;
         self.pipe = arrival.pipe;
         self.update_bandwidth(&arrival);
@@ -476,7 +507,8 @@ impl<R: Rules> Controller for Machine<R> {
         let gain = self.pacing_gain();
         let is_probing = self.is_probing_bandwidth();
         self.rules.after_model(arrival.round_trip, self.min_rtt, is_probing);
-        self.set_pacing(gain);
+        self.set_pacing(gain, self.rules.bandwidth(self.bandwidth.max()));
+        self.gain = gain;
         if self.recovering && !arrival.recovering {
             self.restore_cwnd();
         }
@@ -491,8 +523,8 @@ impl<R: Rules> Controller for Machine<R> {
         self.restarting = true;
         self.aggregation.restart(sent.now);
         match self.state {
-            State::ProbeBw { .. } => self.set_pacing(1.0),
-            State::ProbeRtt(_) => self.leave_probe_rtt_in_time(sent.now, None),
+            State::ProbeBw { .. } => self.set_pacing(1.0, self.bandwidth.max()),
+            State::ProbeRtt(_) => self.leave_probe_rtt_in_time(sent.now, None, !R::AS_MODULE),
             State::Startup | State::Drain => {}
         }
     }
@@ -504,8 +536,10 @@ impl<R: Rules> Controller for Machine<R> {
         self.window.ssthresh
     }
 
-    fn on_loss(&mut self, _loss: &Loss) {
-        self.save_cwnd();
+    fn on_loss(&mut self, loss: &Loss) {
+        let (at, cwnd) = self.before;
+        let is_of_ack = R::AS_MODULE && at == loss.now;
+        self.save_cwnd(if is_of_ack { cwnd } else { self.window.cwnd });
         self.recovering = true;
         self.conserving = true;
         self.progress.begin_round();
@@ -526,7 +560,7 @@ impl<R: Rules> Controller for Machine<R> {
     }
 
     fn on_timeout(&mut self, _loss: &Loss) {
-        self.save_cwnd();
+        self.save_cwnd(self.window.cwnd);
         self.recovering = true;
         self.conserving = false;
         self.full_pipe.forget_baseline();
@@ -542,7 +576,7 @@ impl<R: Rules> Controller for Machine<R> {
     fn on_idle(&mut self) {}
 
     fn pacing_rate(&self) -> Option<f64> {
-        Some(self.pacing)
+        (self.pacing > 0.0).then_some(self.pacing)
     }
 
     fn least_packet(&self) -> u64 {

@@ -16,7 +16,8 @@
 //! - The velocity v is 1. Once in a smoothed RTT the direction of cwnd is compared with that
 //!   before: after three times the same one v doubles each time, and another one sets it to 1. So
 //!   does at once an ACK that asks for the other direction.
-//! - Pacing: two windows in a smoothed RTT.
+//! - Pacing: two windows in `d_stand`, as the paper and genericCC have it, or in a smoothed RTT
+//!   with `queueing_delay = "latest"`, as mvfst has it.
 //! - Losses are ignored. A timeout leaves two segments.
 //! - Competitive mode: if the RTT has not come within a tenth of its range of `d_min` for four
 //!   smoothed RTTs, others fill the queue. Then 1 / delta grows by 1 in each RTT without a loss,
@@ -34,6 +35,11 @@
 //! - cwnd does not grow while the sender does not fill it (RFC 7661). mvfst lets it grow.
 //! - The filters are exact where mvfst keeps three samples.
 //! - Marks of congestion are ignored, as losses are.
+//! - Where genericCC differs from the paper, the paper is followed here, and genericCC by its
+//!   variant ([`genericcc`]): slow start by packets, a velocity from the ACKs for each direction
+//!   that doubles before three RTTs are over, delta that doubles with each ACK that shows a loss.
+
+mod genericcc;
 
 use units::{Span, Time};
 
@@ -44,6 +50,9 @@ use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::recent::{Extreme, Recent};
 use crate::tcp_policy::TcpPolicy;
 use crate::window::{Settings, Window, whole};
+
+pub use genericcc::GenericCopa;
+use genericcc::VARIANT;
 
 /// Length of the filter of the smallest RTT.
 const MIN_RTT_TIME: Span = Span::from_secs(10);
@@ -57,14 +66,21 @@ const NEARLY_EMPTY: f64 = 0.1;
 /// of the window that is left.
 const HEAVY_LOSS: (f64, f64, f64) = (0.3, 20.0, 0.7);
 
+const DELTA: Parameter = Parameter {
+    name: "delta",
+    default: "0.5",
+    allowed: Allowed::Range(0.001, 10.0),
+    meaning: "Weight of the delay: 1 / delta segments of a flow wait in the queue on average; \
+              mvfst has 0.05",
+};
+const COMPETITIVE: Parameter = Parameter {
+    name: "competitive",
+    default: "on",
+    allowed: Allowed::OneOf(&["on", "off"]),
+    meaning: "Whether delta falls while others fill the queue; mvfst has no such mode",
+};
 const PARAMETERS: &[Parameter] = &[
-    Parameter {
-        name: "delta",
-        default: "0.5",
-        allowed: Allowed::Range(0.001, 10.0),
-        meaning: "Weight of the delay: 1 / delta segments of a flow wait in the queue on average; \
-                  mvfst has 0.05",
-    },
+    DELTA,
     Parameter {
         name: "queueing_delay",
         default: "standing",
@@ -72,12 +88,8 @@ const PARAMETERS: &[Parameter] = &[
         meaning: "The RTT whose difference to the smallest is the queueing delay: the smallest of \
                   half a smoothed RTT, or the last one, as in mvfst",
     },
-    Parameter {
-        name: "competitive",
-        default: "on",
-        allowed: Allowed::OneOf(&["on", "off"]),
-        meaning: "Whether delta falls while others fill the queue; mvfst has no such mode",
-    },
+    COMPETITIVE,
+    VARIANT,
 ];
 
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -364,7 +376,8 @@ impl Controller for Copa {
         } else if self.is_limited {
             self.step(now, acked, Direction::Up);
         }
-        self.pacing = Some(2.0 * self.window.cwnd as f64 / srtt.as_secs_f64());
+        let paced_in = if self.takes_latest { srtt } else { standing };
+        self.pacing = Some(2.0 * self.window.cwnd as f64 / paced_in.as_secs_f64());
     }
 
     /// The feedback has moved the window already.

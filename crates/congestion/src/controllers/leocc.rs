@@ -26,7 +26,12 @@
 //!   connection that any flow has opened, and one flow's gain of 1.05 is that of all flows.
 //! - A `fluctuation` of 0 turns the filtered bandwidth off in both variants. The module for
 //!   simulations would then always use it.
-//! - The filters have real numbers. The module's gain settles at 153/256, and here at 0.618.
+//! - Where the module differs from the description of BBR in [`bbr`](super::bbr), it is followed:
+//!   the filters of Linux for the bandwidth and the excess of ACKs, whole variances and gains in
+//!   1/256 of the Kalman filters (the gain settles at 153/256), and the order of steps
+//!   ([`Rules::AS_MODULE`]).
+//! - Until the filtered bandwidth has its first sample, it is zero. The rate is then none, as the
+//!   kernel does not pace at a rate of zero, and cwnd falls to the least.
 //! - `ProbeRTT` that ends on an ACK without a sample of the RTT keeps the smallest. The module
 //!   takes the sample -1 as the largest number.
 //! - In Startup the rate never falls, as in BBR: after a reconfiguration the old rate goes on until
@@ -38,6 +43,7 @@ use crate::controllers::bbr::{LEAST_SEGMENTS, Machine, Rules};
 use crate::entry::{Entry, Listed, Repair, Status};
 use crate::events::{PathChange, PathChangeKind};
 use crate::parameters::{Allowed, Parameter, Values};
+use crate::parts::delivery_model::{ThreeBest, TwoPeriods};
 use crate::window::{Settings, whole};
 
 /// Gain of the probe for more while the RTT is above the smallest.
@@ -73,22 +79,24 @@ const HINT: Parameter = Parameter {
 const LIVE_HINT: Parameter = Parameter { default: "done", ..HINT };
 
 /// A Kalman filter of a constant that drifts: the variances of drift and of measurements are equal.
+/// Variances are whole and gains in 1/256, as in the module.
 #[derive(Clone, Copy, Debug)]
 struct Kalman {
     estimate: f64,
-    variance: f64,
+    variance: u32,
 }
 
 impl Kalman {
-    const DRIFT: f64 = 4.0;
-    const NOISE: f64 = 4.0;
-    const START: Self = Self { estimate: 0.0, variance: 25.0 };
+    const DRIFT: u32 = 4;
+    const NOISE: u32 = 4;
+    const UNIT: u32 = 256;
+    const START: Self = Self { estimate: 0.0, variance: 25 };
 
     fn take(&mut self, measured: f64) {
         let variance = self.variance + Self::DRIFT;
-        let gain = variance / (variance + Self::NOISE);
-        self.estimate += gain * (measured - self.estimate);
-        self.variance = (1.0 - gain) * variance;
+        let gain = variance * Self::UNIT / (variance + Self::NOISE);
+        self.estimate += f64::from(gain) / f64::from(Self::UNIT) * (measured - self.estimate);
+        self.variance = (Self::UNIT - gain) * variance / Self::UNIT;
     }
 }
 
@@ -113,7 +121,11 @@ pub struct Reconfiguration {
 }
 
 impl Rules for Reconfiguration {
+    type Bandwidth = ThreeBest;
+    type Excess = TwoPeriods;
+
     const ACTS_ON_HINTS: bool = true;
+    const AS_MODULE: bool = true;
 
     fn on_path_change(&mut self, change: &PathChange) {
         self.flag |= change.kind == self.sign;
@@ -165,7 +177,7 @@ impl Rules for Reconfiguration {
     }
 
     fn probe_rtt_cwnd(&self, bdp: f64, mss: u64) -> u64 {
-        whole(PROBE_RTT_GAIN * bdp).max(LEAST_SEGMENTS * mss)
+        (whole(PROBE_RTT_GAIN * bdp).div_ceil(mss) * mss).max(LEAST_SEGMENTS * mss)
     }
 
     fn is_probe_rtt_due(&self, expired: bool, is_probing_bandwidth: bool) -> bool {

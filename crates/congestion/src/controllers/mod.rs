@@ -1,8 +1,8 @@
 //! The algorithms. One file each, and one line here, which declares the module, imports its types
 //! and enters them in the registry.
 //!
-//! After the bars stand its variants, each with its word for `variant`: that of Linux, and that of
-//! picoquic.
+//! After the bars stand its variants, each with its word for `variant`: that of Linux, that of
+//! picoquic, and that of genericCC.
 //!
 //! The order is that of all lists. `cargo fmt` does not see modules that a macro declares. Format
 //! them with `rustfmt crates/congestion/src/controllers/*.rs`; a test of the registry checks it.
@@ -21,7 +21,7 @@ controllers! {
     cdg::Cdg;
     cherry::Cherry;
     ck_stp::CkStp;
-    copa::Copa;
+    copa::Copa | GenericCopa;
     copa2::Copa2;
     cubic::Cubic | LinuxCubic | PicoquicCubic;
     dctcp::Dctcp | LinuxDctcp;

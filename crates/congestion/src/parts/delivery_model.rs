@@ -13,7 +13,7 @@ use crate::events::{Feedback, LostSegment, RateSample};
 /// The largest value of the last few slots of a virtual time, such as rounds. What is too old goes
 /// when a new value comes, so that silence forgets nothing.
 #[derive(Clone, Debug, Default)]
-pub(crate) struct WindowedMax {
+pub struct WindowedMax {
     /// Slot and value, values falling.
     kept: VecDeque<(u64, f64)>,
 }
@@ -39,6 +39,106 @@ impl WindowedMax {
     /// The maximum; zero before the first value.
     pub(crate) fn max(&self) -> f64 {
         self.kept.front().map_or(0.0, |(_, value)| *value)
+    }
+}
+
+/// A filter for the largest value of the last few slots.
+pub trait MaxFilter: Clone + std::fmt::Debug + Default + Send + Sync {
+    /// Takes in a value of slot `slot`, of which `length` count.
+    fn take(&mut self, slot: u64, value: f64, length: u64);
+
+    /// Forgets all values but this one of slot `slot`.
+    fn reset(&mut self, slot: u64, value: f64);
+
+    /// The maximum; zero before the first value.
+    fn max(&self) -> f64;
+}
+
+impl MaxFilter for WindowedMax {
+    fn take(&mut self, slot: u64, value: f64, length: u64) {
+        self.take(slot, value, length);
+    }
+
+    fn reset(&mut self, slot: u64, value: f64) {
+        self.reset(slot, value);
+    }
+
+    fn max(&self) -> f64 {
+        self.max()
+    }
+}
+
+/// The filter of Linux (`lib/win_minmax.c`, after K. Nichols): the best value, and the best two
+/// that came after it, of the last `length` slots before the present one.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct ThreeBest([(u64, f64); 3]);
+
+impl MaxFilter for ThreeBest {
+    fn take(&mut self, slot: u64, value: f64, length: u64) {
+        let Self(best) = self;
+        if value >= best[0].1 || slot - best[2].0 > length {
+            self.reset(slot, value);
+            return;
+        }
+        if value >= best[1].1 {
+            best[1] = (slot, value);
+            best[2] = (slot, value);
+        } else if value >= best[2].1 {
+            best[2] = (slot, value);
+        }
+        let age = slot - best[0].0;
+        if age > length {
+            *best = [best[1], best[2], (slot, value)];
+            if slot - best[0].0 > length {
+                *best = [best[1], best[2], (slot, value)];
+            }
+        } else if best[1].0 == best[0].0 && age > length / 4 {
+            // A quarter without a second value, and half of the slots without a third.
+            best[1] = (slot, value);
+            best[2] = (slot, value);
+        } else if best[2].0 == best[1].0 && age > length / 2 {
+            best[2] = (slot, value);
+        }
+    }
+
+    fn reset(&mut self, slot: u64, value: f64) {
+        self.0 = [(slot, value); 3];
+    }
+
+    fn max(&self) -> f64 {
+        self.0[0].1
+    }
+}
+
+/// The filter of Linux for the excess of ACKs: the larger maximum of two periods, each of half as
+/// many slots, the present one and that before.
+#[derive(Clone, Copy, Debug, Default)]
+pub struct TwoPeriods {
+    slot: u64,
+    /// Slots of the present period that are over.
+    age: u64,
+    maxima: [f64; 2],
+}
+
+impl MaxFilter for TwoPeriods {
+    fn take(&mut self, slot: u64, value: f64, length: u64) {
+        if slot != self.slot {
+            self.slot = slot;
+            self.age += 1;
+            if self.age >= length / 2 {
+                self.age = 0;
+                self.maxima = [0.0, self.maxima[0]];
+            }
+        }
+        self.maxima[0] = self.maxima[0].max(value);
+    }
+
+    fn reset(&mut self, slot: u64, value: f64) {
+        *self = Self { slot, age: 0, maxima: [value, 0.0] };
+    }
+
+    fn max(&self) -> f64 {
+        self.maxima[0].max(self.maxima[1])
     }
 }
 
@@ -215,13 +315,13 @@ pub(crate) fn ends_round(sample: &RateSample, end: u64) -> bool {
 /// How much more than expected is acknowledged at once, by links and receivers that collect data
 /// or ACKs (section 5.5.9).
 #[derive(Clone, Debug, Default)]
-pub(crate) struct Aggregation {
+pub(crate) struct Aggregation<F = WindowedMax> {
     since: Time,
     acked: u64,
-    maximum: WindowedMax,
+    maximum: F,
 }
 
-impl Aggregation {
+impl<F: MaxFilter> Aggregation<F> {
     /// The connection was idle: what comes next says nothing about before.
     pub(crate) fn restart(&mut self, now: Time) {
         self.since = now;
@@ -329,6 +429,35 @@ mod tests {
         }
     }
 
+    /// By `minmax_running_max` with a window of ten: a value is kept for ten slots after its own,
+    /// and the next one is the best of a later part of the window.
+    #[test]
+    fn linux_keeps_three_values() {
+        let mut best = ThreeBest::default();
+        let mut found = Vec::new();
+        for (slot, value) in
+            [(1, 9.0), (2, 5.0), (4, 4.0), (7, 3.0), (11, 2.0), (12, 1.0), (30, 0.5)]
+        {
+            best.take(slot, value, 10);
+            found.push(best.max());
+        }
+        assert_eq!(found, [9.0, 9.0, 9.0, 9.0, 9.0, 4.0, 0.5]);
+        best.reset(31, 0.0);
+        assert_eq!(best.max(), 0.0);
+    }
+
+    #[test]
+    fn linux_keeps_the_excess_of_two_periods() {
+        let mut periods = TwoPeriods::default();
+        let mut found = Vec::new();
+        for (slot, value) in [(1, 7.0), (4, 1.0), (5, 3.0), (6, 2.0), (7, 2.0), (8, 2.0), (9, 2.0)]
+        {
+            periods.take(slot, value, 6);
+            found.push(periods.max());
+        }
+        assert_eq!(found, [7.0, 7.0, 7.0, 7.0, 7.0, 3.0, 3.0]);
+    }
+
     #[test]
     fn the_maximum_is_kept_while_no_value_comes() {
         let mut maximum = WindowedMax::default();
@@ -380,7 +509,7 @@ mod tests {
     #[test]
     fn the_excess_is_what_came_beyond_the_bandwidth() {
         let mut progress = Progress::default();
-        let mut aggregation = Aggregation::default();
+        let mut aggregation = Aggregation::<WindowedMax>::default();
         let mut excess = |milliseconds, delivered, round| {
             let arrival = progress.on_feedback(&feedback(delivered, 0)).unwrap();
             let arrival = Arrival { now: at(milliseconds), ..arrival };

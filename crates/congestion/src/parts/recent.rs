@@ -1,4 +1,4 @@
-//! The smallest or largest of recent times, over a length that may change.
+//! The smallest or largest of recent samples, such as times, over a length that may change.
 
 use std::collections::VecDeque;
 
@@ -14,20 +14,20 @@ pub(crate) enum Extreme {
 /// The extreme of the samples of the last time. What is too old goes when a sample comes, and the
 /// youngest always stays.
 #[derive(Clone, Debug)]
-pub(crate) struct Recent {
+pub(crate) struct Recent<S = Span, T = Time> {
     extreme: Extreme,
     /// The extreme comes first; each later one is that of the samples behind it.
-    kept: VecDeque<(Time, Span)>,
+    kept: VecDeque<(T, S)>,
 }
 
-impl Recent {
+impl<S: Copy + PartialOrd, T: Copy> Recent<S, T> {
     pub(crate) const fn of(extreme: Extreme) -> Self {
         Self { extreme, kept: VecDeque::new() }
     }
 
-    /// Takes in a sample, and forgets what is older than `length`. Returns the extreme.
-    pub(crate) fn take(&mut self, now: Time, sample: Span, length: Span) -> Span {
-        let is_passed = |last: Span| match self.extreme {
+    /// Takes in a sample, and forgets those of times that are too old. Returns the extreme.
+    pub(crate) fn take_of(&mut self, now: T, sample: S, is_old: impl Fn(T) -> bool) -> S {
+        let is_passed = |last: S| match self.extreme {
             Extreme::Smallest => last >= sample,
             Extreme::Largest => last <= sample,
         };
@@ -35,12 +35,17 @@ impl Recent {
             self.kept.pop_back();
         }
         self.kept.push_back((now, sample));
-        while self.kept.len() > 1
-            && self.kept.front().is_some_and(|(at, _)| now.since(*at) > length)
-        {
+        while self.kept.len() > 1 && self.kept.front().is_some_and(|(at, _)| is_old(*at)) {
             self.kept.pop_front();
         }
         self.kept.front().map_or(sample, |(_, extreme)| *extreme)
+    }
+}
+
+impl<S: Copy + PartialOrd> Recent<S> {
+    /// Takes in a sample, and forgets what is older than `length`. Returns the extreme.
+    pub(crate) fn take(&mut self, now: Time, sample: S, length: Span) -> S {
+        self.take_of(now, sample, |at| now.since(at) > length)
     }
 }
 

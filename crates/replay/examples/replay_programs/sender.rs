@@ -5,18 +5,15 @@ use std::collections::VecDeque;
 use std::fmt::Write as _;
 
 use congestion::{
-    AnyController, Controller as _, Feedback, Loss, LostSegment, PICOQUIC, RateSample, Sent,
-    Settings, Specification, VARIANT, Value, draw,
+    AnyController, Controller as _, Feedback, Loss, LostSegment, RateSample, Sent, Settings,
+    Specification, draw,
 };
 use replay::paced::Path;
 use units::{Span, Time};
 
-/// The packet size of `picoquic_internal.h`.
+/// The packet size of `picoquic_internal.h` and of `genericcc/main.cc`.
 const MSS: u64 = 1000;
 const START: u64 = 1_000_000;
-/// Packets sent after a missing one that show that it is lost.
-const OVERTAKING: u64 = 3;
-
 /// Losses on the path in addition to those of its queue.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(crate) enum Trouble {
@@ -73,6 +70,7 @@ pub(crate) struct Connection {
     trouble: Trouble,
     seed: u64,
     definition: AnyController,
+    overtaking: u64,
     pub(crate) events: String,
     pub(crate) expected: Vec<Expected>,
     now: u64,
@@ -95,11 +93,8 @@ fn time(microseconds: u64) -> Time {
     Time::from_nanos(1000 * microseconds)
 }
 
-fn definition() -> AnyController {
-    let mut bbr = Specification::named("bbr").unwrap_or_else(|error| panic!("{error}"));
-    let word = Value::Word(PICOQUIC.to_owned());
-    bbr.set(VARIANT.name, word).unwrap_or_else(|error| panic!("{error}"));
-    bbr.build(&Settings {
+fn build(definition: &Specification) -> AnyController {
+    definition.build(&Settings {
         mss: MSS as u32,
         initial_window: 10 * MSS,
         initial_ssthresh: u64::MAX,
@@ -109,12 +104,19 @@ fn definition() -> AnyController {
 
 impl Connection {
     /// Runs a connection over a path.
-    pub(crate) fn run(path: &Path, trouble: Trouble, seed: u64) -> Self {
+    ///
+    /// `overtaking`: packets sent after a missing one that show that it is lost.
+    pub(crate) fn run(
+        definition: &Specification,
+        overtaking: u64,
+        (path, trouble, seed): (&Path, Trouble, u64),
+    ) -> Self {
         let mut connection = Self {
             path: *path,
             trouble,
             seed,
-            definition: definition(),
+            definition: build(definition),
+            overtaking,
             events: String::new(),
             expected: Vec::new(),
             now: START,
@@ -178,6 +180,7 @@ impl Connection {
         }
         self.sent += 1;
         let (sent, pipe_before) = (self.sent * MSS, self.pipe());
+        let _ = writeln!(self.events, "S {} {} {pipe_before} {}", self.now, self.sent, self.srtt);
         self.definition.on_sent(&Sent { now, bytes: MSS, again: false, sent, pipe_before });
         let rate = self.definition.pacing_rate().unwrap_or(f64::MAX);
         self.next_send = self.now + (MSS as f64 / rate * 1e6) as u64;
@@ -240,7 +243,7 @@ impl Connection {
         self.delivered += MSS;
         self.delivered_at = self.now;
         self.first_sent_at = packet.sent_at;
-        while self.flight.front().is_some_and(|first| first.number + OVERTAKING <= number) {
+        while self.flight.front().is_some_and(|first| first.number + self.overtaking <= number) {
             let Some(lost) = self.flight.pop_front() else { break };
             self.lose(&lost, 'L');
         }
@@ -257,7 +260,7 @@ impl Connection {
         let rate = (interval > 1000).then(|| (bytes / interval as f64 * 1e6).floor());
         let _ = writeln!(
             self.events,
-            "A {} {} {} {} {MSS} {} {round_trip} {min_rtt} {} {} {} {}",
+            "A {} {} {} {} {MSS} {} {round_trip} {min_rtt} {} {} {} {} {}",
             self.now,
             self.sent,
             self.pipe(),
@@ -266,7 +269,8 @@ impl Connection {
             rate.unwrap_or(0.0),
             packet.delivered,
             u8::from(packet.limited),
-            packet.sent_at
+            packet.sent_at,
+            packet.number
         );
         let now = time(self.now);
         let span = |microseconds: u64| Span::from_nanos(1000 * microseconds);

@@ -337,37 +337,45 @@ fn limits(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
 fn beams(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
     let ends = scenario.flows.iter().flat_map(|flow| [flow.from, flow.to]);
     let ends: BTreeSet<_> = ends.collect();
-    scenario.beams.iter().filter_map(move |beam| {
+    scenario.beams.iter().enumerate().filter_map(move |(number, beam)| {
         let active = ends.range(beam.terminals.clone()).count();
         (active > MOST_TERMINALS).then(|| Refusal {
             place: format!("beam {:?}", beam.name),
             asked: format!("{active} terminals with flows"),
             possible: format!("at most {MOST_TERMINALS}, because each is a namespace"),
-            key: None,
+            key: Some(Key { of: Of::Beam(number), path: "group".to_owned() }),
         })
     })
 }
 
 /// Terminals in the background, which were compared with packets of the simulator only.
 fn backgrounds(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
-    scenario.beams.iter().filter(|beam| !beam.background.is_empty()).map(|beam| Refusal {
-        place: format!("beam {:?}", beam.name),
+    let groups = scenario.beams.iter().enumerate().flat_map(|(number, beam)| {
+        let groups = beam.groups.iter().enumerate().filter(|(_, group)| group.is_background);
+        groups.map(move |(place, group)| (number, place, group))
+    });
+    groups.map(|(number, place, group)| Refusal {
+        place: format!("group {:?}", group.name),
         asked: "terminals in the background".to_owned(),
-        possible: "terminals with packets".to_owned(),
-        key: None,
+        possible: "terminals with packets, or the simulator".to_owned(),
+        key: Some(Key { of: Of::Beam(number), path: format!("group.{place}.background") }),
     })
 }
 
-/// Split proxies at gateways of beams: the daemon knows neighbours over links.
+/// Split proxies at gateways and terminals of beams: the daemon knows neighbours over links. Of
+/// the terminals of a group, the first one is named.
 fn proxies_of_beams(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
     let is_beam = |one: &Neighbour| matches!(one, Neighbour::Beam(_));
-    scenario.nodes.iter().filter_map(move |node| {
+    let nodes = scenario.nodes.iter().enumerate();
+    let mut nodes: Vec<_> = nodes.filter(|(_, node)| node.proxy.is_some()).collect();
+    nodes.dedup_by_key(|(_, node)| node.entry);
+    nodes.into_iter().filter_map(move |(number, node)| {
         let sides = &node.proxy.as_ref()?.neighbours;
         sides.iter().flatten().any(is_beam).then(|| Refusal {
             place: format!("node {:?}, proxy", node.name),
-            asked: "a split proxy at the gateway of a beam".to_owned(),
+            asked: "a split proxy at the gateway or at a terminal of a beam".to_owned(),
             possible: "a node before the gateway, or the simulator".to_owned(),
-            key: None,
+            key: Some(Key { of: Of::Node(number), path: "proxy".to_owned() }),
         })
     })
 }

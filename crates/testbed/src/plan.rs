@@ -8,7 +8,7 @@ use congestion::Value;
 use quic::{Config, Logs, Maker};
 use recording::SettingRecord;
 use runtime::{Leg, Side};
-use scenario::model::{Flow, LowPriority, Neighbour, Transport};
+use scenario::model::{Flow, LowPriority, Transport};
 use scenario::{Hop, Routes, Scenario};
 use transport::Protocol;
 use units::Span;
@@ -19,6 +19,7 @@ use crate::error::{KernelError, Key, Of, Refusal};
 use crate::route::Metrics;
 use crate::settings::{self, Applied, Kernel, Verdict};
 
+mod beams;
 pub(crate) mod gateway;
 mod hosts;
 mod tunnels;
@@ -29,9 +30,6 @@ use gateway::Gateway;
 const FIRST_PORT: u16 = 5001;
 /// Flows have a port each, below those that Linux hands out itself.
 const MOST_FLOWS: usize = 25_000;
-
-/// Terminals of a beam that have flows. Emulations of 16 were compared with the simulator.
-const MOST_TERMINALS: usize = 16;
 
 /// Bytes of the headers of a packet of TCP with all its options, at most.
 const HEADERS: u16 = 128;
@@ -212,9 +210,9 @@ fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Refusals) {
     let mut refusals = Refusals::default();
     let Refusals { of_flows, of_network } = &mut refusals;
     of_flows.extend(limits(scenario));
-    of_network.extend(beams(scenario));
-    of_network.extend(backgrounds(scenario));
-    of_network.extend(proxies_of_beams(scenario));
+    of_network.extend(beams::terminals(scenario));
+    of_network.extend(beams::backgrounds(scenario));
+    of_network.extend(beams::proxies(scenario));
     of_network.extend(feedback(scenario));
     of_network.extend(loss_notices(scenario));
     of_network.extend(tunnels::refusals(scenario));
@@ -331,53 +329,6 @@ fn limits(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
         refusal("record.delivery", "true".to_owned(), possible.to_owned())
     });
     [flows, events, delivery].into_iter().flatten()
-}
-
-/// Beams: each terminal with a flow is a namespace.
-fn beams(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
-    let ends = scenario.flows.iter().flat_map(|flow| [flow.from, flow.to]);
-    let ends: BTreeSet<_> = ends.collect();
-    scenario.beams.iter().enumerate().filter_map(move |(number, beam)| {
-        let active = ends.range(beam.terminals.clone()).count();
-        (active > MOST_TERMINALS).then(|| Refusal {
-            place: format!("beam {:?}", beam.name),
-            asked: format!("{active} terminals with flows"),
-            possible: format!("at most {MOST_TERMINALS}, because each is a namespace"),
-            key: Some(Key { of: Of::Beam(number), path: "group".to_owned() }),
-        })
-    })
-}
-
-/// Terminals in the background, which were compared with packets of the simulator only.
-fn backgrounds(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
-    let groups = scenario.beams.iter().enumerate().flat_map(|(number, beam)| {
-        let groups = beam.groups.iter().enumerate().filter(|(_, group)| group.is_background);
-        groups.map(move |(place, group)| (number, place, group))
-    });
-    groups.map(|(number, place, group)| Refusal {
-        place: format!("group {:?}", group.name),
-        asked: "terminals in the background".to_owned(),
-        possible: "terminals with packets, or the simulator".to_owned(),
-        key: Some(Key { of: Of::Beam(number), path: format!("group.{place}.background") }),
-    })
-}
-
-/// Split proxies at gateways and terminals of beams: the daemon knows neighbours over links. Of
-/// the terminals of a group, the first one is named.
-fn proxies_of_beams(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
-    let is_beam = |one: &Neighbour| matches!(one, Neighbour::Beam(_));
-    let nodes = scenario.nodes.iter().enumerate();
-    let mut nodes: Vec<_> = nodes.filter(|(_, node)| node.proxy.is_some()).collect();
-    nodes.dedup_by_key(|(_, node)| node.entry);
-    nodes.into_iter().filter_map(move |(number, node)| {
-        let sides = &node.proxy.as_ref()?.neighbours;
-        sides.iter().flatten().any(is_beam).then(|| Refusal {
-            place: format!("node {:?}, proxy", node.name),
-            asked: "a split proxy at the gateway or at a terminal of a beam".to_owned(),
-            possible: "a node before the gateway, or the simulator".to_owned(),
-            key: Some(Key { of: Of::Node(number), path: "proxy".to_owned() }),
-        })
-    })
 }
 
 /// Routers with feedback: no kernel has a field for them in its packets.

@@ -10,7 +10,7 @@ endif
 PYTHON_OF_TESTS = .venv/bin/python
 STEPS = fmt ruff ruff-format mypy words deny clippy unit-tests rust-tests doc instructions stubtest python-tests real-time
 
-.PHONY: help run test check nightly engine proxy deb wheel wheel-windows generated format bench profile fidelity browser docs docs-check mutants replay-kernel drill-random soak proxy-soak fuzz kills own-wheel lock clean $(STEPS)
+.PHONY: help run test check nightly engine proxy deb wheel wheel-windows generated format bench background profile fidelity browser docs docs-check mutants replay-kernel drill-random soak proxy-soak fuzz kills own-wheel lock clean $(STEPS)
 
 help: ## this list
 	@sed -n 's/^\([a-z-]*\):.*## /  make \1\t/p' $(MAKEFILE_LIST) | expand -t 21
@@ -74,6 +74,9 @@ bench: engine ## side by side with ns-2, ns-3, other emulators and proxies; fail
 	@$(PYTHON_OF_TESTS) benches/proxy.py
 	@$(PYTHON_OF_TESTS) benches/lab.py
 	@$(PYTHON_OF_TESTS) benches/beam.py
+
+background: engine ## compare terminals in the background with packets (an hour), table of docs/beam.md
+	@$(PYTHON_OF_TESTS) benches/background.py --cases base
 
 profile: engine ## count instructions and cache misses for docs/performance.md (half an hour), or SECTIONS of it
 	@$(PYTHON_OF_TESTS) benches/performance.py $(SECTIONS)

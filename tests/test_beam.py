@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import subprocess
 import sys
 from typing import TYPE_CHECKING
@@ -228,7 +229,11 @@ def test_a_ranking_over_a_beam_prints_one_table_for_each_quantity(
     [
         (("--group", "hom"), "did you mean"),
         (("--rate", "1Mbit/s"), "--rate: no effect over a beam"),
-        (("--on-path", "codel"), "--on-path: no effect over a beam"),
+        (("--on-path", "codel"), "--on-path: codel: expected fq-codel at the forward carrier"),
+        (("--on-path", "pepsal@hom"), 'did you mean "home"'),
+        (("--on-path", "satpep"), "the preset has the rate"),
+        (("--on-path", "pepsal:x=1"), "a split proxy takes no parameters"),
+        (("--on-path", "pepsla"), "--on-path: pepsla"),
         (("--controllers", "cubc"), "did you mean"),
     ],
 )
@@ -282,6 +287,103 @@ def test_a_proxy_has_one_row_for_a_leg_of_all_terminals(
     assert "home-2" not in html
 
 
+PROXIES = """
+[[node]]
+name = "gateway"
+proxy = { satellite = { controller = "hybla" } }
+
+[[node]]
+name = "home"
+proxy = { satellite = { controller = "vegas" } }
+"""
+
+
+def test_proxies_in_terminals_have_one_row_for_their_group(
+    bentpipe: Bentpipe, file: Path, tmp_path: Path
+) -> None:
+    file.write_text(BEAM + PROXIES)
+    folder, page = tmp_path / "out", tmp_path / "page.html"
+    done = bentpipe("run", file, "--out", folder)
+    assert done.returncode == 0, done.stderr
+    assert "home-" not in done.stdout
+    words = [line.split() for line in done.stdout.splitlines() if line.strip()]
+    rows = [line.strip() for line in done.stdout.splitlines() if "->" in line]
+    legs = {tuple(re.split(r"\s{2,}", row)[:3]) for row in rows}
+    assert {leg for leg in legs if leg[0] in ("page", "file")} == {
+        ("page", "server -> gateway", "cubic"),
+        ("page", "gateway -> home", "hybla"),
+        ("page", "home -> host of home", "cubic"),
+        ("file", "host of home -> home", "cubic"),
+        ("file", "home -> gateway", "vegas"),
+        ("file", "gateway -> server", "cubic"),
+    }
+    # Two connections of each page, and one of each file.
+    proxies = [row for row in words if row[0] in ("gateway", "home") and len(row) == 7]
+    assert [row[:2] for row in proxies] == [["gateway", "9"], ["home", "9"]]
+    assert bentpipe("report", folder, "--out", page).returncode == 0
+    assert "home-2" not in page.read_text(encoding="utf-8")
+    explained = bentpipe("explain", file).stdout
+    assert "terrestrial side its host; satellite side spot" in explained
+    assert "leg gateway -> home-1" in explained
+    done = bentpipe("run", file, "--backend", "kernel")
+    assert (done.returncode, "node" in done.stderr, "proxy" in done.stderr) == (2, True, True)
+
+
+def test_controllers_that_are_compared_are_those_of_proxies_too(
+    bentpipe: Bentpipe, file: Path
+) -> None:
+    file.write_text(BEAM + PROXIES)
+    options = ("--controllers", "bbr", "--replications", "1", "--set", "duration=20s", "--json")
+    done = bentpipe("compare", "--scenario", file, *options)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert set(found["proxies"]) == {"gateway", "home"}
+    places = {one["quantity"]: one["places"] for one in found["rankings"]}["transfer_p95"]
+    own = next(one for one in places if one["name"] == "bbr")
+    changes = [
+        "flow.page.controller=bbr",
+        "flow.file.controller=bbr",
+        "node.gateway.proxy.satellite.controller=bbr",
+        "node.home.proxy.satellite.controller=bbr",
+        "duration=20s",
+    ]
+    scenario = bp.Scenario.load(file, changes)
+    times = beams.answer(scenario, bp.run(scenario).recording).users["home"].transfers_s
+    assert own["mean"] == pytest.approx(max(times))
+
+
+def test_mechanisms_at_a_beam_are_ranked_with_controllers(bentpipe: Bentpipe, file: Path) -> None:
+    file.write_text(BEAM + PROXIES.partition('[[node]]\nname = "home"')[0])
+    options = ("--controllers", "cubic", "--replications", "1", "--set", "duration=30s", "--json")
+    on_path = ("--on-path", "pepsal,pepsal@gateway+home,fq-codel")
+    done = bentpipe("compare", "--scenario", file, *on_path, *options)
+    assert done.returncode == 0, done.stderr
+    found = json.loads(done.stdout)
+    assert found["notes"] == [
+        "pepsal replaces the proxy of gateway.",
+        "pepsal@gateway+home replaces the proxy of gateway.",
+    ]
+    places = {one["quantity"]: one["places"] for one in found["rankings"]}["page_p95"]
+    assert {one["name"] for one in places} == {
+        f"{controller}{mechanism}"
+        for controller in ("newreno", "cubic")
+        for mechanism in ("", " + pepsal", " + pepsal@gateway+home", " + fq-codel")
+    }
+    by_name = {one["name"]: one["mean"] for one in places}
+    # A run of its own for each; the controller of the proxy is that of the preset.
+    for name, changes in {
+        "cubic": ["node.gateway.proxy.satellite.controller=cubic"],
+        "cubic + pepsal": ["node.gateway.proxy=pepsal"],
+        "cubic + fq-codel": [
+            "node.gateway.proxy.satellite.controller=cubic",
+            "beam.spot.forward.aqm=fq-codel",
+        ],
+    }.items():
+        scenario = bp.Scenario.load(file, [*changes, "duration=30s"])
+        pages = beams.answer(scenario, bp.run(scenario).recording).users["home"].pages_s
+        assert by_name[name] == pytest.approx(max(pages)), name
+
+
 BACKGROUND = """
 [[beam.group]]
 name = "others"
@@ -298,6 +400,18 @@ controller = "cubic"
 traffic = { download = "20kB" }
 sessions = { pause = "5min", length = "1min" }
 """
+
+
+def test_the_kernel_backend_refuses_a_background_with_its_place(
+    file: Path, bentpipe: Bentpipe
+) -> None:
+    first, rest = BEAM.split("\n[[flow]]", 1)
+    file.write_text(f"{first}\n{BACKGROUND}\n[[flow]]{rest}".replace("1e6", "36e6"))
+    line = file.read_text(encoding="utf-8").split("\n").index("background = true") + 1
+    done = bentpipe("run", file, "--backend", "kernel")
+    assert done.returncode == 2
+    assert f"{file.name}:{line}" in done.stderr
+    assert "expected terminals with packets, or the simulator" in done.stderr
 
 
 def test_users_in_the_background_are_not_searched_or_ranked(file: Path, bentpipe: Bentpipe) -> None:

@@ -34,7 +34,7 @@ impl About {
             Self::Link(link) => vec![format!("link[{link}]")],
             Self::Side(link, side) => vec![format!("link[{link}].{side}"), format!("link[{link}]")],
             Self::Node(node) => {
-                let number = written.node(&scenario.nodes[node].name);
+                let number = scenario.nodes[node].entry;
                 number.map(|number| format!("node[{number}]")).into_iter().collect()
             }
             Self::Switch(number) => vec![format!("switch[{number}]")],

@@ -3,7 +3,9 @@
 use std::fmt::{self, Display, Formatter};
 
 use beam::{Allowance, Classes, Plan, capacity};
-use scenario::model::{Beam, BeamGroup, CellSignal, Scenario, Way};
+use scenario::model::{
+    Beam, BeamGroup, CellSignal, DELAY_BEHIND_TERMINALS, Flow, RATE_BEHIND_TERMINALS, Scenario, Way,
+};
 use serde::Serialize;
 use units::Time;
 
@@ -154,12 +156,28 @@ pub(crate) struct CarrierWay {
     pub time: f64,
     /// Flows that send their data on it.
     pub flows: usize,
-    /// Queue before it in bytes.
-    pub queue: f64,
+    /// Queue before it in bytes; `None` if it has no limit.
+    pub queue: Option<f64>,
+}
+
+/// The network between a terminal and the host behind it.
+fn behind(scenario: &Scenario, terminal: usize, packet: f64) -> CarrierWay {
+    let ends_here = |flow: &&Flow| [flow.from, flow.to].contains(&terminal);
+    let time = packet * 8.0 / RATE_BEHIND_TERMINALS.bits_per_second() as f64;
+    CarrierWay {
+        name: format!("network behind {}", scenario.nodes[terminal].name),
+        delay: DELAY_BEHIND_TERMINALS.as_secs_f64() + time,
+        time,
+        flows: scenario.flows.iter().filter(ends_here).count(),
+        queue: None,
+    }
 }
 
 /// The carriers of beams on the way of packets of `packet` bytes.
 pub(crate) fn ways(scenario: &Scenario, (from, to): Way, packet: f64) -> Vec<CarrierWay> {
+    if from == to {
+        return vec![behind(scenario, to, packet)];
+    }
     let group_of = |node: usize| {
         let (_, beam) = scenario.beam_of(node)?;
         let number = beam.groups.iter().position(|group| group.terminals.contains(&node))?;
@@ -177,7 +195,7 @@ pub(crate) fn ways(scenario: &Scenario, (from, to): Way, packet: f64) -> Vec<Car
             time: packet * 8.0 / rate,
             // Its terminal alone sends on a carrier.
             flows: scenario.flows.iter().filter(|flow| flow.from == from).count(),
-            queue: group.buffer as f64,
+            queue: Some(group.buffer as f64),
         }
     });
     let forward = group_of(to).map(|(beam, number)| {
@@ -189,7 +207,7 @@ pub(crate) fn ways(scenario: &Scenario, (from, to): Way, packet: f64) -> Vec<Car
             delay: beam.forward.delay.as_secs_f64() + frame,
             time: symbols / beam.forward.symbol_rate,
             flows: scenario.flows.iter().filter(|flow| beam.terminals.contains(&flow.to)).count(),
-            queue: beam.forward.buffer as f64,
+            queue: Some(beam.forward.buffer as f64),
         }
     });
     back.into_iter().chain(forward).collect()

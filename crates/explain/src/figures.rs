@@ -381,7 +381,7 @@ impl Way {
             flows: beam.flows,
             offered: 0.0,
             routes: RouteSum::default(),
-            queue: Some(beam.queue),
+            queue: beam.queue,
             mean_rate: false,
         }));
         let nowhere = Place {

@@ -227,7 +227,7 @@ pub fn explain(scenario: &Scenario, written: &Written) -> Explanation {
     Explanation {
         scenario: scenario.name.clone(),
         settings: settings::of_scenario(scenario, written),
-        nodes: nodes(scenario, &routes, &flows),
+        nodes: nodes(scenario, written, &routes, &flows),
         links: links(scenario, written, &routes, &flows),
         switches: switch::explain(scenario, &routes),
         beams: beam::explain(scenario),
@@ -250,8 +250,10 @@ fn first_of_each_entry<'a>(
     })
 }
 
+/// The nodes that links join, and terminals with a proxy.
 fn nodes(
     scenario: &Scenario,
+    written: &Written,
     routes: &Routes,
     flows: &[(FlowExplanation, &Flow)],
 ) -> Vec<NodeExplanation> {
@@ -264,8 +266,8 @@ fn nodes(
         middlebox: middlebox::explain(scenario, routes, flows, number),
         proxy: proxy::explain(scenario, routes, flows, number),
     };
-    // The terminals are those of the beams.
-    scenario.nodes[..scenario.linked_nodes()].iter().enumerate().map(explain).collect()
+    let linked = scenario.nodes[..scenario.linked_nodes()].iter().enumerate().map(explain);
+    linked.chain(proxy::at_terminals(scenario, written, routes, flows)).collect()
 }
 
 fn links(

@@ -1,18 +1,21 @@
 //! Split proxies: which flows they split, what round trip and BDP become on each leg, and where a
 //! split does not help.
 
+use std::ops::Range;
 use std::sync::Arc;
 
 use congestion::Specification;
 use serde::Serialize;
 
-use super::FlowExplanation;
 use super::figures::{Figures, Limit, Load};
 use super::scps;
 use super::text::milliseconds;
 use super::warnings::WarningKind as Kind;
-use scenario::Routes;
-use scenario::model::{Flow, Gateway, GatewayEnd, Preset, Scenario, SideName, Transport};
+use super::{FlowExplanation, NodeExplanation};
+use scenario::model::{
+    Flow, Gateway, GatewayEnd, Node, Preset, Proxy, Scenario, SideName, Transport,
+};
+use scenario::{Routes, Written};
 
 /// A split proxy at a node.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -166,9 +169,14 @@ pub(crate) fn whole(mut figures: Figures, legs: &[Leg]) -> Figures {
 
 /// Explanations of the legs.
 pub(crate) fn explain_legs(scenario: &Scenario, legs: &[Leg]) -> Vec<LegExplanation> {
-    let explain = |Leg { flow, figures, limits: _ }: &Leg| LegExplanation {
-        from: scenario.nodes[flow.from].name.clone(),
-        to: scenario.nodes[flow.to].name.clone(),
+    // The host behind a terminal has its number.
+    let end = |flow: &Flow, node: usize, is_host: bool| match is_host && flow.from == flow.to {
+        true => format!("host of {}", scenario.nodes[node].name),
+        false => scenario.nodes[node].name.clone(),
+    };
+    let explain = |(number, Leg { flow, figures, limits: _ }): (usize, &Leg)| LegExplanation {
+        from: end(flow, flow.from, number == 0),
+        to: end(flow, flow.to, number > 0),
         protocol: flow.protocol().name(),
         controller: flow.controller.entry().name,
         recovery: flow.transport.recovery(),
@@ -181,7 +189,7 @@ pub(crate) fn explain_legs(scenario: &Scenario, legs: &[Leg]) -> Vec<LegExplanat
         window_limit_bps: figures.window_limit_bps,
         per: figures.per,
     };
-    legs.iter().map(explain).collect()
+    legs.iter().enumerate().map(explain).collect()
 }
 
 /// The proxy of node number `node`.
@@ -192,6 +200,83 @@ pub(crate) fn explain(
     node: usize,
 ) -> Option<ProxyExplanation> {
     let proxy = scenario.nodes[node].proxy.as_ref()?;
+    let splits = splits(flows, node).map(|(explanation, _)| explanation.name.clone()).collect();
+    let is_hidden = |flow: &Flow| scenario.hides_from(routes, flow, node);
+    let unsplit = flows.iter().filter(|(_, flow)| {
+        let is_of_node = |one: usize| one == node;
+        passes(scenario, routes, flow, is_of_node) && !is_hidden(flow)
+    });
+    let unsplit = unsplit.map(|(explanation, _)| explanation.name.clone()).collect();
+    let hidden = flows.iter().filter(|(_, flow)| is_hidden(flow));
+    let hidden = hidden.map(|(explanation, _)| explanation.name.clone()).collect();
+    Some(of_proxy(scenario, proxy, [splits, unsplit, hidden]))
+}
+
+/// Returns true if a flow that is not of TCP crosses one of these proxies.
+fn passes(
+    scenario: &Scenario,
+    routes: &Routes,
+    flow: &Flow,
+    is_one: impl Fn(usize) -> bool,
+) -> bool {
+    let crossed = || routes.crossed(flow.from, flow.to, scenario);
+    !flow.transport.is_tcp() && crossed().iter().any(|(node, _)| is_one(*node))
+}
+
+/// Proxies in terminals: one node for neighbours of a group that have the same.
+pub(crate) fn at_terminals(
+    scenario: &Scenario,
+    written: &Written,
+    routes: &Routes,
+    flows: &[(FlowExplanation, &Flow)],
+) -> Vec<NodeExplanation> {
+    let groups = scenario.beams.iter().flat_map(|beam| &beam.groups);
+    let nodes = groups.flat_map(|group| {
+        let all = &scenario.nodes[group.terminals.clone()];
+        let alike =
+            |a: &Node, b: &Node| a.entry == b.entry && a.proxy.is_some() == b.proxy.is_some();
+        let mut start = group.terminals.start;
+        let runs = all.chunk_by(alike).map(move |run| {
+            let nodes = start..start + run.len();
+            start = nodes.end;
+            (run, nodes)
+        });
+        runs.filter_map(move |(run, nodes)| {
+            let proxy = run[0].proxy.as_ref()?;
+            let name = match run {
+                _ if nodes == group.terminals => group.name.clone(),
+                [one] => one.name.clone(),
+                [first, .., last] => format!("{} to {}", first.name, last.name),
+                [] => return None,
+            };
+            Some((name, proxy, nodes))
+        })
+    });
+    let explain = |(name, proxy, nodes): (String, &Arc<Proxy>, Range<usize>)| {
+        let named = |is_wanted: &dyn Fn(&Flow) -> bool| -> Vec<String> {
+            let all = scenario.flows.iter().zip(&written.entries);
+            let mut entries: Vec<_> =
+                all.filter(|(flow, _)| is_wanted(flow)).map(|(_, entry)| *entry).collect();
+            entries.dedup();
+            let listed: Vec<_> =
+                written.entries.chunk_by(|a, b| a == b).map(|copies| copies[0]).collect();
+            let explained = listed.iter().zip(flows).filter(|(entry, _)| entries.contains(entry));
+            explained.map(|(_, (flow, _))| flow.name.clone()).collect()
+        };
+        let splits = named(&|flow| flow.gateways.iter().any(|one| nodes.contains(&one.node)));
+        let unsplit = named(&|flow| passes(scenario, routes, flow, |node| nodes.contains(&node)));
+        let proxy = Some(of_proxy(scenario, proxy, [splits, unsplit, Vec::new()]));
+        NodeExplanation { name, forwarding: None, middlebox: None, proxy }
+    };
+    nodes.map(explain).collect()
+}
+
+/// A proxy that splits flows, lets others pass, and does not see those in tunnels.
+fn of_proxy(
+    scenario: &Scenario,
+    proxy: &Proxy,
+    [splits, unsplit, hidden]: [Vec<String>; 3],
+) -> ProxyExplanation {
     let names = |side: SideName| -> Vec<String> {
         let neighbours = &proxy.neighbours[side.index()];
         neighbours.iter().map(|one| one.name(scenario).to_owned()).collect()
@@ -201,27 +286,19 @@ pub(crate) fn explain(
         let rate_bps = shared.rate.bits_per_second() as f64;
         Some(RateExplanation { rate_bps, burst_bytes: shared.burst.get() })
     };
-    let splits = splits(flows, node).map(|(explanation, _)| explanation.name.clone()).collect();
-    let passes = |flow: &Flow| {
-        let crossed = routes.crossed(flow.from, flow.to, scenario);
-        !flow.transport.is_tcp() && crossed.iter().any(|(one, _)| *one == node)
-    };
-    let is_hidden = |flow: &Flow| scenario.hides_from(routes, flow, node);
-    let unsplit = flows.iter().filter(|(_, flow)| passes(flow) && !is_hidden(flow));
-    let hidden = flows.iter().filter(|(_, flow)| is_hidden(flow));
-    Some(ProxyExplanation {
+    ProxyExplanation {
         preset: proxy.preset.map(Preset::name),
         terrestrial: names(SideName::Terrestrial),
         satellite: names(SideName::Satellite),
         splits,
-        unsplit: unsplit.map(|(explanation, _)| explanation.name.clone()).collect(),
-        hidden: hidden.map(|(explanation, _)| explanation.name.clone()).collect(),
+        unsplit,
+        hidden,
         accept: proxy.policy.accept.name(),
         connections: proxy.policy.connections,
         relay_buffer_bytes: proxy.relay_buffer.get(),
         terrestrial_rate: rate(SideName::Terrestrial),
         satellite_rate: rate(SideName::Satellite),
-    })
+    }
 }
 
 /// The flows that node number `node` splits.

@@ -31,8 +31,14 @@ pub fn beam(dice: &mut Dice) -> Json {
         "beam": [beam],
         "flow": flows,
     });
-    if dice.chance(0.3) {
-        document["node"] = json!([{ "name": "gateway", "proxy": proxy(dice) }]);
+    let mut nodes = Vec::new();
+    for place in ["gateway", &names[0], &format!("{}-1", names[0])] {
+        if dice.chance(0.3) {
+            nodes.push(json!({ "name": place, "proxy": proxy(dice) }));
+        }
+    }
+    if !nodes.is_empty() {
+        document["node"] = nodes.into();
     }
     if dice.chance(0.3) {
         document["record"] = json!({ "interval": "500ms" });
@@ -40,7 +46,7 @@ pub fn beam(dice: &mut Dice) -> Json {
     document
 }
 
-/// A split proxy before the terminals.
+/// A split proxy before or in the terminals.
 fn proxy(dice: &mut Dice) -> Json {
     let mut proxy = json!({
         "accept": *dice.pick(&["early", "late"]),

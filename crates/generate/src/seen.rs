@@ -38,6 +38,8 @@ pub fn seen(scenario: &Scenario) -> Vec<(&'static str, String)> {
         middlebox,
         // Its node is a host: the engines see no difference.
         proxy: _,
+        // Of messages.
+        entry: _,
     } in nodes
     {
         found.push(("node.middlebox", format!("{middlebox:?}")));

@@ -71,7 +71,8 @@ impl Scenario {
     pub fn place_of(&self, key: &testbed::Key) -> String {
         let (table, index) = match key.of {
             testbed::Of::Flow(number) => ("flow", Some(self.written.entry_of(number))),
-            testbed::Of::Node(number) => ("node", self.given.node(&self.inner.nodes[number].name)),
+            testbed::Of::Node(number) => ("node", self.inner.nodes[number].entry),
+            testbed::Of::Beam(number) => ("beam", Some(number)),
         };
         index
             .map_or_else(String::new, |index| self.given.place(table, index, &key.path).to_string())

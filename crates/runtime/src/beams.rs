@@ -9,8 +9,11 @@
 //! - At one instant, packets of the network come before those of beams, and these in the order of
 //!   the scenario: what the background does, forward, return.
 //! - Terminals in the background have no packets. [`background`] says what they have.
+//! - A terminal with a split proxy has the user's host behind it. Both have the number of the
+//!   terminal, and [`lan`] carries the packets between them.
 
 mod background;
+mod lan;
 mod series;
 mod tables;
 
@@ -30,6 +33,7 @@ use units::Time;
 
 use crate::topology::number;
 use background::Background;
+use lan::Lans;
 
 pub use series::BeamSampler;
 pub use tables::beam_tables;
@@ -123,6 +127,8 @@ pub struct Beams<B> {
     /// Number of the first terminal's node, and the beam of each.
     first: u16,
     of_terminals: Vec<u16>,
+    /// The networks behind terminals. Their number is the one after those of the beams.
+    lans: Lans<B>,
     /// The next event of a beam, and its number.
     next: (Time, usize),
     hops: u64,
@@ -139,7 +145,8 @@ impl<B: Clone> Beams<B> {
             .flat_map(|(beam, settings)| settings.terminals.clone().map(move |_| number(beam)))
             .collect();
         let (next, first) = ((Time::NEVER, 0), number(scenario.linked_nodes()));
-        let mut all = Self { fabric, beams, first, of_terminals, next, hops: 0 };
+        let lans = Lans::default();
+        let mut all = Self { fabric, beams, first, of_terminals, lans, next, hops: 0 };
         // A background begins by itself.
         all.plan();
         all
@@ -179,14 +186,19 @@ impl<B: Clone> Beams<B> {
     /// Something has changed in a beam.
     fn plan(&mut self) {
         let beams = self.beams.iter().map(Carriers::next_event).enumerate();
-        let next = beams.map(|(number, at)| (at, number)).min();
+        let lans = (self.lans.next_event(), self.beams.len());
+        let next = beams.map(|(number, at)| (at, number)).chain([lans]).min();
         self.next = next.unwrap_or((Time::NEVER, 0));
     }
 
     /// Lets the next thing happen in a beam.
     fn advance_beam(&mut self) -> Option<Delivery<B>> {
         let (now, number) = self.next;
-        let carriers = &mut self.beams[number];
+        let Some(carriers) = self.beams.get_mut(number) else {
+            let packet = self.lans.advance();
+            self.plan();
+            return packet.map(|packet| Delivery { at: now, packet });
+        };
         let gateway = carriers.gateway;
         let Carriers { forward, back, background, .. } = carriers;
         if let Some(background) = background.as_mut().filter(|one| one.next_event() == now) {
@@ -231,6 +243,10 @@ impl<B: Clone> Fabric<B> for Beams<B> {
     fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>) {
         if let Some(beam) = self.beam_of(from) {
             self.hops += 1;
+            if packet.to == from {
+                self.lans.send(now, packet);
+                return self.plan();
+            }
             let carriers = &mut self.beams[beam];
             let offered = carriers.offered(from.0, packet);
             carriers.back.offer(now, offered);
@@ -249,6 +265,9 @@ impl<B: Clone> Fabric<B> for Beams<B> {
     }
 
     fn forward(&mut self, now: Time, at: NodeId, packet: Packet<B>) {
+        if self.beam_of(at).is_some() {
+            return self.send(now, at, packet);
+        }
         self.pass_on(now, at, packet);
     }
 

@@ -125,7 +125,11 @@ pub fn legs_table(
     let mut table = Legs::default();
     for (flow, totals) in scenario.flows.iter().zip(totals) {
         for (number, (leg, totals)) in (0..).zip(crate::legs(flow).iter().zip(totals)) {
-            let node = |node: network::NodeId| scenario.nodes[usize::from(node.0)].name.clone();
+            let node = |node: network::NodeId, is_host: bool| {
+                let name = scenario.nodes[usize::from(node.0)].name.clone();
+                // The host behind a terminal has its number.
+                if is_host && leg.from == leg.to { format!("host of {name}") } else { name }
+            };
             let [sender, _] = leg.ends;
             let protocol = sender.transport.protocol();
             let known = sender.transport.controller_status(sender.controller);
@@ -134,8 +138,8 @@ pub fn legs_table(
             table.push(LegRow {
                 flow: flow.name.clone(),
                 leg: number,
-                from: node(leg.from),
-                to: node(leg.to),
+                from: node(leg.from, number == 0),
+                to: node(leg.to, number > 0),
                 protocol: protocol.name().to_owned(),
                 controller: sender.controller.entry().name.to_owned(),
                 controller_status: status.map_or(known.to_string(), str::to_owned),

@@ -131,22 +131,17 @@ impl Given {
         missing + &if unchanged { self.source.text.clone() } else { write::document(&tree) }
     }
 
-    /// The place of a key of flow entry or node number `index`, or of what is nearest above it.
+    /// The place of a key of entry number `index` of a table, or of what is nearest above it. A
+    /// number in the key is a place in a list.
     pub fn place(&self, table: &str, index: usize, key: &str) -> Place {
         let parts = key.split('.').filter(|part| !part.is_empty());
-        let path = parts.fold(Path::entry(table, index), |path, part| path.key(part));
+        let step = |path: Path, part: &str| match part.parse() {
+            Ok(number) => path.index(number),
+            Err(_) => path.key(part),
+        };
+        let path = parts.fold(Path::entry(table, index), step);
         let path = self.spelt.place(&path).unwrap_or(path);
         self.source.place(&self.tree.nearest(&path).origin)
-    }
-
-    /// The number of the `[[node]]` with this name.
-    pub fn node(&self, name: &str) -> Option<usize> {
-        let Value::List(nodes) = &self.tree.get("node")?.value else { return None };
-        let is_it = |node: &Tree| {
-            let written = node.get("name").map(|name| &name.value);
-            matches!(written, Some(Value::String(text)) if text == name)
-        };
-        nodes.iter().position(is_it)
     }
 
     /// The file that it came from and the overrides since, as a command line would have them.

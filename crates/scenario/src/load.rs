@@ -60,11 +60,6 @@ impl Written {
         self.source.place(found.unwrap_or(&Origin::Program))
     }
 
-    /// The number of the `[[node]]` with this name.
-    pub fn node(&self, name: &str) -> Option<usize> {
-        self.document["node"].as_array()?.iter().position(|node| node["name"] == name)
-    }
-
     fn of(tree: &Tree, entries: Vec<usize>, document: &Document, source: Source) -> Self {
         let document = serde_json::to_value(document).unwrap_or_default();
         let origins = BTreeMap::new();

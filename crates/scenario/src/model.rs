@@ -12,6 +12,7 @@ use std::sync::Arc;
 
 use ::transport::Protocol;
 use congestion::Specification;
+use language::path::Path;
 use orbit::Utc;
 use serde_json::Value as Json;
 use units::{Bytes, Rate, Span};
@@ -20,7 +21,10 @@ use wire::IpVersion;
 use crate::hosts::Profile;
 use crate::routes::{Hop, Routes};
 
-pub use self::beam::{Background, BackgroundCopy, Beam, BeamGroup, CellSignal, NO_CLASS};
+pub use self::beam::{
+    Background, BackgroundCopy, Beam, BeamGroup, CellSignal, DELAY_BEHIND_TERMINALS, NO_CLASS,
+    RATE_BEHIND_TERMINALS,
+};
 pub use self::hints::{HintSource, PathHints};
 pub use self::page::{
     After, DrawnPages, Handshake, Headers, Http, Milestone, Page, PageModel, PageObject,
@@ -93,8 +97,12 @@ impl Scenario {
         self.beams.iter().enumerate().find(|(_, beam)| beam.terminals.contains(&node))
     }
 
-    /// Propagation delay in beams of packets from `from` to `to`.
+    /// Propagation delay in beams of packets from `from` to `to`. A terminal and the host behind it
+    /// have the same number.
     pub fn beam_delay(&self, (from, to): Way) -> Span {
+        if from == to {
+            return DELAY_BEHIND_TERMINALS;
+        }
         let delays = [from, to].into_iter().filter_map(|node| Some(self.beam_of(node)?.1));
         delays.fold(Span::ZERO, |sum, beam| sum + beam.forward.delay)
     }
@@ -178,6 +186,15 @@ pub struct Node {
     pub middlebox: Option<Middlebox>,
     /// Its split proxy.
     pub proxy: Option<Arc<Proxy>>,
+    /// Number of its `[[node]]`, if it has one. Terminals of a group share one.
+    pub entry: Option<usize>,
+}
+
+impl Node {
+    /// Its `[[node]]`.
+    pub fn place(&self) -> Path {
+        self.entry.map_or_else(|| Path::default().key("node"), |entry| Path::entry("node", entry))
+    }
 }
 
 /// Where packets come from and go to at a node.
@@ -185,16 +202,22 @@ pub struct Node {
 pub enum Neighbour {
     /// The node with this number, over a link.
     Node(usize),
-    /// A terminal of the beam with this number, at its gateway.
+    /// The beam with this number, at its gateway and at its terminals.
     Beam(usize),
+    /// The host behind a terminal, at that terminal.
+    Host,
 }
 
 impl Neighbour {
+    /// The name of the host behind a terminal.
+    pub const OF_HOST: &str = "its host";
+
     /// Its name.
     pub fn name(self, scenario: &Scenario) -> &str {
         match self {
             Self::Node(number) => &scenario.nodes[number].name,
             Self::Beam(number) => &scenario.beams[number].name,
+            Self::Host => Self::OF_HOST,
         }
     }
 }

@@ -70,10 +70,11 @@ pub(crate) fn resolve(
     let channels = Channels { tree, directory, duration: document.duration, epoch };
     let links = graph::links(document, &numbers, &channels, &mut problems);
     graph::check_overrides(tree, &mut problems);
-    let sides = proxies::proxies(document, &numbers, &links, &mut nodes, &mut problems);
+    let mut sides = proxies::proxies(document, &numbers, &links, &mut nodes, &mut problems);
     protocols::check(document, tree, &mut problems);
     hosts::check(document, tree, &mut problems);
     let (beams, ends) = beams::beams(document, &numbers, &channels, &mut nodes, &mut problems);
+    proxies::at_terminals(document, &ends, &beams, &mut nodes, &mut sides, &mut problems);
     let (mut flows, mut entries) = flows::flows(document, (tree, directory), &ends, &mut problems);
     let mut addresses = paths::resolve(document, &numbers, &mut flows, &entries, &mut problems);
     let switches = switches::resolve(document, &numbers, &channels, &mut addresses, &mut problems);

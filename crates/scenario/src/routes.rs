@@ -64,7 +64,8 @@ pub fn routes(scenario: &Scenario) -> Routes {
     let ends = ends.filter(|end| *end < linked);
     let beams = scenario.beams.iter().map(|beam| beam.gateway);
     let ends = ends.chain(beams);
-    let nodes = scenario.nodes.iter().enumerate();
+    // A terminal is found by its gateway, with a proxy too.
+    let nodes = scenario.nodes[..linked].iter().enumerate();
     let has_box = |node: &Node| node.middlebox.is_some() || node.proxy.is_some();
     let middleboxes = nodes.filter(|(_, node)| has_box(node)).map(|(node, _)| node);
     let decompressors = scenario.links.iter().flat_map(|link| {
@@ -184,14 +185,20 @@ impl Routes {
         sides.collect()
     }
 
-    /// The nodes on the way from `from` to `to` that links join, both included. A terminal is
-    /// there as its beam.
+    /// The nodes on the way from `from` to `to`, both included, with the beams between them. The
+    /// host behind a terminal is an end of its own.
     fn way(&self, from: usize, to: usize, scenario: &Scenario) -> Vec<Neighbour> {
-        let beam = |end| scenario.beam_of(end).map(|(beam, _)| Neighbour::Beam(beam));
+        // From the gateway on.
+        let beam = |end| {
+            let (beam, _) = scenario.beam_of(end)?;
+            Some([Neighbour::Beam(beam), Neighbour::Node(end), Neighbour::Host])
+        };
         let hops = self.path(from, to, &scenario.links).into_iter();
         let nodes = hops.map(|hop| Neighbour::Node(hop.to(&scenario.links)));
         let first = Neighbour::Node(self.place(from));
-        beam(from).into_iter().chain([first]).chain(nodes).chain(beam(to)).collect()
+        let before = beam(from).into_iter().flat_map(|way| way.into_iter().rev());
+        let after = beam(to).into_iter().flatten();
+        before.chain([first]).chain(nodes).chain(after).collect()
     }
 }
 

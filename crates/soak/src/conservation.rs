@@ -20,6 +20,10 @@ impl Ledger {
     }
 
     pub(crate) fn enter(&mut self, observed: &Observed<'_>) {
+        if observed.from == observed.to {
+            // Between a terminal and the host behind it.
+            return;
+        }
         let node = usize::from(observed.node);
         let ledger =
             if observed.node == observed.from { &mut self.sent } else { &mut self.received };
@@ -29,7 +33,9 @@ impl Ledger {
     /// A sum that does not add up, if there is one.
     pub(crate) fn imbalance(&self, scenario: &Scenario, recording: &Recording) -> Option<String> {
         if !scenario.beams.is_empty() {
-            return beams::imbalance(scenario, recording, [&self.sent, &self.received]);
+            let passed = unsplit(scenario, recording);
+            let ledgers = [&self.sent, &self.received, &passed];
+            return beams::imbalance(scenario, recording, ledgers.map(Vec::as_slice));
         }
         // Ends of tunnels send messages of their own and discard packets. The recording has these
         // counts for each tunnel, and not for each node.

@@ -62,6 +62,8 @@ pub enum Of {
     Flow(usize),
     /// The node with this number.
     Node(usize),
+    /// The beam with this number.
+    Beam(usize),
 }
 
 impl fmt::Display for Refusal {

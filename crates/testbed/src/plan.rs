@@ -8,7 +8,7 @@ use congestion::Value;
 use quic::{Config, Logs, Maker};
 use recording::SettingRecord;
 use runtime::{Leg, Side};
-use scenario::model::{Flow, LowPriority, Neighbour, Transport};
+use scenario::model::{Flow, LowPriority, Transport};
 use scenario::{Hop, Routes, Scenario};
 use transport::Protocol;
 use units::Span;
@@ -19,6 +19,7 @@ use crate::error::{KernelError, Key, Of, Refusal};
 use crate::route::Metrics;
 use crate::settings::{self, Applied, Kernel, Verdict};
 
+mod beams;
 pub(crate) mod gateway;
 mod hosts;
 mod tunnels;
@@ -29,9 +30,6 @@ use gateway::Gateway;
 const FIRST_PORT: u16 = 5001;
 /// Flows have a port each, below those that Linux hands out itself.
 const MOST_FLOWS: usize = 25_000;
-
-/// Terminals of a beam that have flows. Emulations of 16 were compared with the simulator.
-const MOST_TERMINALS: usize = 16;
 
 /// Bytes of the headers of a packet of TCP with all its options, at most.
 const HEADERS: u16 = 128;
@@ -212,9 +210,9 @@ fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Refusals) {
     let mut refusals = Refusals::default();
     let Refusals { of_flows, of_network } = &mut refusals;
     of_flows.extend(limits(scenario));
-    of_network.extend(beams(scenario));
-    of_network.extend(backgrounds(scenario));
-    of_network.extend(proxies_of_beams(scenario));
+    of_network.extend(beams::terminals(scenario));
+    of_network.extend(beams::backgrounds(scenario));
+    of_network.extend(beams::proxies(scenario));
     of_network.extend(feedback(scenario));
     of_network.extend(loss_notices(scenario));
     of_network.extend(tunnels::refusals(scenario));
@@ -331,45 +329,6 @@ fn limits(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
         refusal("record.delivery", "true".to_owned(), possible.to_owned())
     });
     [flows, events, delivery].into_iter().flatten()
-}
-
-/// Beams: each terminal with a flow is a namespace.
-fn beams(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
-    let ends = scenario.flows.iter().flat_map(|flow| [flow.from, flow.to]);
-    let ends: BTreeSet<_> = ends.collect();
-    scenario.beams.iter().filter_map(move |beam| {
-        let active = ends.range(beam.terminals.clone()).count();
-        (active > MOST_TERMINALS).then(|| Refusal {
-            place: format!("beam {:?}", beam.name),
-            asked: format!("{active} terminals with flows"),
-            possible: format!("at most {MOST_TERMINALS}, because each is a namespace"),
-            key: None,
-        })
-    })
-}
-
-/// Terminals in the background, which were compared with packets of the simulator only.
-fn backgrounds(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
-    scenario.beams.iter().filter(|beam| !beam.background.is_empty()).map(|beam| Refusal {
-        place: format!("beam {:?}", beam.name),
-        asked: "terminals in the background".to_owned(),
-        possible: "terminals with packets".to_owned(),
-        key: None,
-    })
-}
-
-/// Split proxies at gateways of beams: the daemon knows neighbours over links.
-fn proxies_of_beams(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
-    let is_beam = |one: &Neighbour| matches!(one, Neighbour::Beam(_));
-    scenario.nodes.iter().filter_map(move |node| {
-        let sides = &node.proxy.as_ref()?.neighbours;
-        sides.iter().flatten().any(is_beam).then(|| Refusal {
-            place: format!("node {:?}, proxy", node.name),
-            asked: "a split proxy at the gateway of a beam".to_owned(),
-            possible: "a node before the gateway, or the simulator".to_owned(),
-            key: None,
-        })
-    })
 }
 
 /// Routers with feedback: no kernel has a field for them in its packets.

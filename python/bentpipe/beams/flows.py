@@ -10,8 +10,9 @@ from bentpipe.console import table
 from bentpipe.numbers import decimals
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable
+    from collections.abc import Collection, Iterable
 
+    import polars as pl
     from rich.table import Table
 
     from bentpipe._native import Flow, Recording
@@ -51,6 +52,9 @@ def flow_groups(flows: Iterable[Flow]) -> Table:
     return listed
 
 
+HOST = "host of "
+"""The host behind a terminal with a proxy has this before the name of the terminal."""
+
 LEG_HEADINGS = (
     "<flow", "<leg", "<controller", "legs", "data MB", "sent", "retransmitted", "timeouts",
     "RTT ms p50", "p95", "held MB",
@@ -58,18 +62,39 @@ LEG_HEADINGS = (
 """The columns of `leg_groups`. Those with names begin with `<`."""
 
 
+def groups_of(recording: Recording) -> set[str]:
+    """The names of the groups of terminals."""
+    return {row["group"] for row in rows_of(recording, "beam_groups")}
+
+
+def place(node: str, groups: Collection[str]) -> str:
+    """The group of a terminal or of the host behind it; another node itself."""
+    host = node.removeprefix(HOST)
+    group = host.rpartition("-")[0]
+    return node.replace(host, group) if group in groups else node
+
+
+def proxy_groups(recording: Recording) -> pl.DataFrame:
+    """The table `proxies` with one row for all terminals of a group.
+
+    The most connections that are open at the same time are those of one terminal.
+    """
+    import polars as pl
+
+    table, groups = recording.table("proxies"), groups_of(recording)
+    most = "max_open_connections"
+    counts = [name for name in table.columns if name not in ("node", most)]
+    named = pl.Series("node", [place(node, groups) for node in table["node"]])
+    by_group = table.with_columns(named).group_by("node", maintain_order=True)
+    return by_group.agg(pl.col(counts).sum(), pl.col(most).max())
+
+
 def leg_groups(recording: Recording) -> list[tuple[str, ...]]:
     """Rows with totals and quantiles over the copies of each leg of each `[[flow]]`."""
-    groups = {row["group"] for row in rows_of(recording, "beam_groups")}
-
-    def place(node: str) -> str:
-        """The group of a terminal; another node itself."""
-        group = node.rpartition("-")[0]
-        return group if group in groups else node
-
+    groups = groups_of(recording)
     found: dict[tuple[str, ...], list[dict[str, Any]]] = defaultdict(list)
     for row in rows_of(recording, "legs"):
-        ends = f"{place(row['from'])} -> {place(row['to'])}"
+        ends = f"{place(row['from'], groups)} -> {place(row['to'], groups)}"
         found[stem(row["flow"]), ends, row["controller"]].append(row)
     counts = ("segments_sent", "segments_retransmitted", "timeouts")
     rows = []

@@ -157,6 +157,13 @@ def show_rankings(found: Rankings) -> None:
     show(
         f"Controllers of {', '.join(found.flows)} at {found.group}{kept}. {len(found.seeds)} seeds."
     )
+    if found.proxies:
+        show(
+            f"The split proxies of {', '.join(found.proxies)} send over the beam with the"
+            " controller that is compared, to all groups."
+        )
+    for note in found.notes:
+        show(note)
     for ranking in found.rankings:
         listed = table("rank", "<controller", "mean", "95 % interval", "minus best", "minus cubic")
         for place in ranking.places:
@@ -183,8 +190,9 @@ def compare_and_print(
     replications: int,
     workers: int | None,
     as_one_object: bool,
+    on_path: str | None,
 ) -> None:
     """Rank controllers for the flows of a group over a beam, and print the rankings."""
     with late_progress(scenario.name, 1.0) as progress:
-        found = compare(scenario, group, controllers, replications, workers, progress)
+        found = compare(scenario, group, controllers, replications, workers, progress, on_path)
     click.echo(json.dumps(found.to_dict())) if as_one_object else show_rankings(found)

@@ -1,6 +1,6 @@
-"""Controllers for the flows of a group of terminals, ranked over a beam.
+"""Controllers and mechanisms for the flows of a group of terminals, ranked over a beam.
 
-The other flows of the scenario stay as they are, so the beam keeps its load. Each controller runs
+The other flows of the scenario stay as they are, so the beam keeps its load. Each candidate runs
 with the same seeds, and meets the same sessions, weather and random access. The statistics are
 those of comparisons on links: paired differences, corrected by the method of Holm.
 """
@@ -15,7 +15,8 @@ from typing import TYPE_CHECKING, Any
 import bentpipe
 from bentpipe.beams.groups import answer, chosen_group, entries, entry_of, quantile
 from bentpipe.beams.search import BOUNDS
-from bentpipe.compare.candidates import REFERENCES, is_own
+from bentpipe.beams.variants import chosen, with_controller
+from bentpipe.compare.candidates import NONE, REFERENCES, is_own
 from bentpipe.compare.ranking import ranked
 from bentpipe.errors import InputError
 from bentpipe.prototypes import Spec
@@ -57,6 +58,10 @@ class Rankings:
     """The flows whose controller was replaced."""
     others: list[str]
     """The flows that kept theirs."""
+    proxies: list[str]
+    """The nodes whose split proxies send over the beam with the controller that is compared."""
+    notes: list[str]
+    """What mechanisms replace."""
     seeds: list[int]
     rankings: list[Ranking]
 
@@ -83,17 +88,28 @@ def compare(
     replications: int = 20,
     workers: int | None = None,
     progress: Callable[[float], None] | None = None,
+    on_path: str | None = None,
 ) -> Rankings:
     """Rank the controllers of the flows of a group over a beam.
 
-    Raises InputError for a scenario without a beam, a group without flows over streams, and
-    controllers that do not exist.
+    `on_path` lists mechanisms, with commas: every controller runs over the beam as it is and over
+    each of them, and the candidate `cubic + pepsal` is a controller with a mechanism.
+
+    Raises InputError for a scenario without a beam, a group without flows over streams,
+    controllers that do not exist, and mechanisms that have no place at the beam.
     """
     plain = scenario.without_mixes()
     name = chosen_group(plain, group)
     own, others = split(plain, name)
-    wanted = chosen_controllers(controllers)
-    variants = {one: changed(plain, own, one) for one in wanted}
+    mechanisms = chosen(on_path, plain, name)
+    variants: dict[str, Scenario] = {}
+    proxies: dict[str, None] = {}
+    for at in mechanisms:
+        for controller in chosen_controllers(controllers):
+            variant, of_proxies = with_controller(at, name, own, controller)
+            proxies |= dict.fromkeys(of_proxies)
+            variants[controller if at.name == NONE else f"{controller} + {at.name}"] = variant
+    wanted = list(variants)
     seeds = [plain.seed + number for number in range(replications)]
     found: dict[str, dict[str, Runs]] = {}
     with ThreadPoolExecutor(workers) as pool:
@@ -139,6 +155,8 @@ def compare(
         name,
         [flow_name(numbers, number) for number in own],
         [flow_name(numbers, number) for number in others],
+        list(proxies),
+        [note for at in mechanisms for note in at.notes],
         seeds,
         rankings,
     )
@@ -162,13 +180,6 @@ def split(scenario: Scenario, group: str) -> tuple[list[int], list[int]]:
         message = f"--group: expected a group with flows over TCP or QUIC, found {group}"
         raise InputError(message)
     return own, others
-
-
-def changed(scenario: Scenario, own: Sequence[int], controller: str) -> Scenario:
-    """The scenario with another controller of these flows."""
-    spec = Spec.parse(controller)
-    value = {"name": spec.target, **spec.parameters} if spec.parameters else spec.target
-    return scenario.with_({f"flow.{number}.controller": value for number in own})
 
 
 def measured(scenario: Scenario, seed: int, group: str) -> dict[str, float | None]:

@@ -167,7 +167,7 @@ def compare(
         from bentpipe.beams.printing import compare_and_print
 
         refuse_over_a_beam(click.get_current_context())
-        compare_and_print(beam, group, names, replications, workers, as_json)
+        compare_and_print(beam, group, names, replications, workers, as_json, on_path)
         return
     if group is not None:
         refuse("--group: expected a --scenario with a [[beam]]")
@@ -197,7 +197,16 @@ def compare(
         sys.exit(INTERRUPTED)
 
 
-OVER_A_BEAM = ("scenario", "sets", "controllers", "group", "replications", "workers", "as_json")
+OVER_A_BEAM = (
+    "scenario",
+    "sets",
+    "controllers",
+    "group",
+    "on_path",
+    "replications",
+    "workers",
+    "as_json",
+)
 """Options of `compare` that have an effect over a beam."""
 
 

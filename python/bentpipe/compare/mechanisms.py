@@ -158,12 +158,12 @@ def changes(key: str, name: str, value: Any, link: Link) -> dict[str, Any]:
     ends = link.document["link"][hop.link]["between"]
     before, behind = ends if hop.direction == "forward" else reversed(ends)
     node = behind if name in THINNING else before
-    return at_nodes({node: value}, rest, link)
+    return at_nodes({node: value}, rest, link.document)
 
 
-def at_nodes(values: dict[str, Any], key: str, link: Link) -> dict[str, Any]:
+def at_nodes(values: dict[str, Any], key: str, document: dict[str, Any]) -> dict[str, Any]:
     """The changes of the scenario that give nodes this key, with a value for each name."""
-    nodes = link.document.get("node", [])
+    nodes = document.get("node", [])
     names = [one["name"] for one in nodes]
     if values.keys() <= set(names):
         return {f"node.{names.index(node)}.{key}": value for node, value in values.items()}
@@ -197,7 +197,7 @@ def split(name: str, status: str, spec: Spec, link: Link) -> OnPath:
         node: {"preset": spec.target, "satellite": {"towards": [other]}}
         for node, other in gateways[:needed]
     }
-    found = OnPath(name, status, at_nodes(values, PROXY, link))
+    found = OnPath(name, status, at_nodes(values, PROXY, link.document))
     try:
         found.on(link)
     except ScenarioError as error:

@@ -16,6 +16,9 @@ ALWAYS = ("rate", "delay", "queue")
 WORDS = {"channel": "losses", "aqm": "AQM", "arq": "ARQ", "fec": "FEC", "mtu": "MTU"}
 """Names of settings for people; the others are the keys."""
 OF_BEAM = "Queue and losses in the figures are those of links; the table has the rates in the beam."
+OF_BACKGROUND = (
+    "Terminals in the background have no lines in the figures; the table has their rates."
+)
 
 
 def picture(link: Link, found: Explanation) -> dict[str, Any]:
@@ -42,9 +45,17 @@ def picture(link: Link, found: Explanation) -> dict[str, Any]:
         "base_rtt": f"{figures.base_rtt_ms:.4g} ms",
         "bdp": short(figures.bdp_bytes, "B"),
         "note": " ".join(
-            filter(None, (left_out(others, len(found.flows) - 1, flow), OF_BEAM if beam else ""))
+            filter(None, (left_out(others, len(found.flows) - 1, flow), *of_beam(beam)))
         ),
     }
+
+
+def of_beam(beam: dict[str, Any] | None) -> list[str]:
+    """Sentences on what the figures do not have of a beam."""
+    if beam is None:
+        return []
+    has_background = any(group.get("background") for group in beam["group"])
+    return [OF_BEAM, OF_BACKGROUND] if has_background else [OF_BEAM]
 
 
 def beam_of(link: Link, flow: Flow) -> dict[str, Any] | None:

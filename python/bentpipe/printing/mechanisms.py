@@ -424,7 +424,7 @@ def print_on_path(recording: Recording) -> None:
     for name, columns in TABLES.items():
         if name in recorded and not ("beams" in recorded and name in BY_FLOW):
             listed = table(*(column.heading for column in columns))
-            rows = recording.table(name)
+            rows = totals_of(recording, name)
             for row in rows.head(MOST_ROWS.get(name, rows.height)).iter_rows(named=True):
                 listed.add_row(*(column.text(row) for column in columns))
             show(listed)
@@ -444,6 +444,15 @@ def print_on_path(recording: Recording) -> None:
         show(SPLIT_FLOWS)
     if "mtu" in recorded:
         print_black_holes(recording)
+
+
+def totals_of(recording: Recording, name: str) -> pl.DataFrame:
+    """A table, with one row for all terminals of a group where it would have thousands."""
+    if name == "proxies" and "beams" in recording.names:
+        from bentpipe.beams.flows import proxy_groups
+
+        return proxy_groups(recording)
+    return recording.table(name)
 
 
 def print_counts(sessions: pl.DataFrame, shown: int) -> None:

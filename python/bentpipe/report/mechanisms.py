@@ -14,7 +14,7 @@ import polars as pl
 from bentpipe.numbers import SCALES, count, on_pages, significant
 from bentpipe.plots import line_figure
 from bentpipe.plots.timeline import rises
-from bentpipe.printing.mechanisms import BY_FLOW
+from bentpipe.printing.mechanisms import BY_FLOW, totals_of
 from bentpipe.report import legs
 from bentpipe.report.page import Cell, Column, Section, Table
 from bentpipe.study.quantities import UNITS
@@ -78,7 +78,7 @@ def mechanisms_section(run: Run, directions: Sequence[str], timeline: Timeline) 
         if name.endswith(SERIES):
             continue
         title = TITLES.get(name, name.replace("_", " "))
-        blocks.append(totals(name, title, run.recording.table(name)))
+        blocks.append(totals(name, title, totals_of(run.recording, name)))
         if name + SERIES in names:
             samples = run.recording.table(name + SERIES)
             blocks += figures(name, title, samples, directions, timeline)

@@ -1,6 +1,7 @@
 //! The return channel against closed forms of its delays and shares.
 
-use link::{Purpose, stream};
+use link::{DemandSettings, Purpose, stream};
+use units::Rate;
 
 use super::requests::Category;
 use super::*;
@@ -93,6 +94,26 @@ fn a_lone_packet_waits_for_a_frame_and_the_control_loop() {
         let rest = LOOP.as_secs_f64() + slots * settings.slot().as_secs_f64();
         assert_near(mean, 0.05 + rest, 0.005);
         assert!(least > rest && most < 0.1 + rest, "{least} to {most}");
+    }
+}
+
+/// The model of one terminal on a link is another one, and has the same delay where their rules
+/// meet: lone packets, with as many slots of as many bytes.
+#[test]
+fn a_lone_packet_waits_as_with_demand_assignment_of_a_link() {
+    let of_beam = settings(1, group(Some(policy(Category::Vbdc, 1.0)), false, 0));
+    let slots = of_beam.slots_of_carrier();
+    let rate = Rate::from_bits_per_second(35 * u64::from(slots) * 8 * 10);
+    let (cra, vbdc, fca) = (0, true, 0);
+    let control_delay = LOOP;
+    let of_link = DemandSettings { frame: FRAME, slots, cra, vbdc, fca, control_delay, rate };
+    assert_eq!(of_link.slot_bytes(rate), 35);
+    for bytes in [30, 1500] {
+        let [mean, least, most] = lone(&of_beam, 1, bytes);
+        let [expected, shortest, longest] = of_link.sparse_delay(bytes);
+        assert_near(mean, expected, 0.002);
+        assert_near(least, shortest, 0.002);
+        assert_near(most, longest, 0.002);
     }
 }
 

@@ -128,7 +128,8 @@ fn default_seed() -> u64 {
 #[derive(Clone, Debug, Serialize, Deserialize, JsonSchema)]
 #[serde(deny_unknown_fields)]
 pub(crate) struct Node {
-    /// Name, as used by the links.
+    /// Name, as used by the links. A group of terminals of a beam, or one of its terminals, can
+    /// have a `proxy` and no other key.
     pub name: Name,
     /// Profile of the operating system of this node, for its ends of flows over TCP that have no
     /// `host` of their own. `bentpipe hosts` lists the profiles. Not for a node with a `proxy`,

@@ -7,7 +7,7 @@ use std::sync::Arc;
 use beam::forward::Member;
 use beam::{forward, returning};
 use link::Acm;
-use units::Span;
+use units::{Rate, Span};
 
 use super::Flow;
 
@@ -73,6 +73,14 @@ pub struct BackgroundCopy {
 
 /// The name of the class of packets that have no other one.
 pub const NO_CLASS: &str = "other";
+
+/// Rate of the network between a terminal with a split proxy and the host behind it, in both
+/// directions together.
+pub const RATE_BEHIND_TERMINALS: Rate = Rate::from_bits_per_second(1_000_000_000);
+
+/// Delay of that network in each direction: more than half a tick of the timestamps of TCP, which
+/// would measure a round trip of zero otherwise.
+pub const DELAY_BEHIND_TERMINALS: Span = Span::from_millis(1);
 
 /// Terminals that are alike.
 #[derive(Clone, Debug)]

@@ -59,18 +59,23 @@ impl Ends<'_> {
         (is_plain && number <= all.len()).then(|| all.start + number - 1..all.start + number)
     }
 
+    /// Returns true if links join a node with this name.
+    pub fn is_linked(&self, name: &str) -> bool {
+        self.numbers.contains_key(name)
+    }
+
     /// Names for messages.
     pub fn names(&self) -> Vec<&str> {
         self.numbers.keys().chain(self.groups.keys()).map(String::as_str).collect()
     }
 }
 
-/// The group that an end of a flow names, or whose terminal it names.
+/// The group that a name is of, or whose terminal it names.
 pub(super) fn group_of<'a>(document: &'a Document, name: &str) -> Option<&'a document::Group> {
     let groups = document.beam.iter().flat_map(|beam| &beam.group);
-    let prefix = name.rsplit_once('-').map(|(group, _)| group);
+    let of_terminal = name.rsplit_once('-').filter(|(_, number)| number.parse::<u32>().is_ok());
     let named = |wanted: &str| groups.clone().find(|group| group.name.0 == wanted);
-    named(name).or_else(|| named(prefix?))
+    named(name).or_else(|| named(of_terminal?.0))
 }
 
 /// All beams. Their terminals become the last nodes.
@@ -112,6 +117,7 @@ pub(super) fn beams<'a>(
                 forwarding: None,
                 middlebox: None,
                 proxy: None,
+                entry: None,
             }));
             ends.groups.insert(group.name.0.clone(), start..nodes.len());
             groups.push((group, path, start..nodes.len()));
@@ -563,9 +569,9 @@ fn check_network(scenario: &Scenario, entries: &[usize], problems: &mut Vec<Prob
         let expected = "none in a scenario with a beam";
         problems.push(Problem::new(path, expected, "the key"));
     };
-    for (i, node) in scenario.nodes.iter().enumerate() {
+    for node in &scenario.nodes {
         if node.middlebox.is_some() {
-            refuse(Path::entry("node", i).key("middlebox"));
+            refuse(node.place().key("middlebox"));
         }
     }
     for (flow, entry) in scenario.flows.iter().zip(entries) {

@@ -13,7 +13,7 @@ use super::Numbers;
 use super::channels::Channels;
 use super::directions::directions;
 use super::sides::Sides;
-use super::{compression, mtu};
+use super::{beams, compression, mtu};
 use crate::document::{self, Document};
 use crate::model::{Forwarding, Link, Node};
 use crate::schema;
@@ -26,6 +26,10 @@ pub(super) fn nodes(document: &Document, problems: &mut Vec<Problem>) -> (Vec<No
         let path = Path::entry("node", i).key("name");
         let name = &node.name.0;
         if !linked(document, name) {
+            if beams::group_of(document, name).is_some() {
+                // Terminals are nodes of their beam.
+                continue;
+            }
             problems.push(unlinked(document, name, path.clone()));
         }
         match numbers.entry(name.clone()) {
@@ -39,7 +43,13 @@ pub(super) fn nodes(document: &Document, problems: &mut Vec<Problem>) -> (Vec<No
                 let forwarding = node.forwarding.as_ref();
                 let forwarding = forwarding.map(|f| Forwarding { rate: f.rate, buffer: f.buffer });
                 let middlebox = node.middlebox.as_ref().and_then(document::Middlebox::resolve);
-                nodes.push(Node { name: name.clone(), forwarding, middlebox, proxy: None });
+                nodes.push(Node {
+                    name: name.clone(),
+                    forwarding,
+                    middlebox,
+                    proxy: None,
+                    entry: Some(i),
+                });
             }
         }
     }
@@ -47,20 +57,26 @@ pub(super) fn nodes(document: &Document, problems: &mut Vec<Problem>) -> (Vec<No
         if let Entry::Vacant(free) = numbers.entry(name.0.clone()) {
             free.insert(nodes.len());
             let (forwarding, middlebox, proxy) = (None, None, None);
-            nodes.push(Node { name: name.0.clone(), forwarding, middlebox, proxy });
+            nodes.push(Node { name: name.0.clone(), forwarding, middlebox, proxy, entry: None });
         }
     }
     (nodes, numbers)
 }
 
-fn linked(document: &Document, name: &str) -> bool {
+/// Returns true if a link joins a node with this name.
+pub(super) fn linked(document: &Document, name: &str) -> bool {
     document.link.iter().any(|link| link.between.iter().any(|end| end.0 == name))
 }
 
 fn unlinked(document: &Document, name: &str, path: Path) -> Problem {
     let ends = document.link.iter().flat_map(|link| &link.between).map(|end| end.0.as_str());
-    let near = suggest::nearest(name, ends);
-    Problem::new(path, "a node that a link joins", format!("{name:?}")).suggest(near)
+    let groups = document.beam.iter().flat_map(|beam| &beam.group);
+    let near = suggest::nearest(name, ends.chain(groups.map(|group| group.name.0.as_str())));
+    let expected = match document.beam.is_empty() {
+        true => "a node that a link joins",
+        false => "a node that a link joins, a group of terminals, or one of its terminals",
+    };
+    Problem::new(path, expected, format!("{name:?}")).suggest(near)
 }
 
 /// All links.

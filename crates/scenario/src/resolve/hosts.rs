@@ -19,7 +19,7 @@ use units::Bytes;
 
 use super::protocols::{self, Host};
 use super::rules::UNSCALED_WINDOW;
-use super::{beams, buffers, flows};
+use super::{beams, buffers, flows, graph};
 use crate::document::{self, Controller, Document};
 use crate::hosts::{Profile, is_in};
 use crate::model::{Flow, HostEnd, Hosts, Traffic, Transport};
@@ -114,7 +114,7 @@ fn profiles(
     let of_node = |name: &document::Name| {
         let node = document.node.iter().find(|node| node.name == *name);
         let group = || beams::group_of(document, &name.0);
-        node.map_or_else(|| group()?.host.as_ref(), |node| node.host.as_ref())
+        node.and_then(|node| node.host.as_ref()).or_else(|| group()?.host.as_ref())
     };
     let [from, to] = flow.host.as_ref().map_or([None; 2], document::Hosts::ends);
     [(from, &flow.from), (to, &flow.to)].map(|(own, node)| Chosen {
@@ -274,6 +274,11 @@ pub(super) fn check(document: &Document, tree: &Tree, problems: &mut Vec<Problem
     for (number, node) in document.node.iter().enumerate() {
         let Some(name) = &node.host else { continue };
         let Some(profile) = name.profile() else { continue };
+        let is_terminal = beams::group_of(document, &node.name.0).is_some();
+        if is_terminal && !graph::linked(document, &node.name.0) {
+            // Refused with its proxy.
+            continue;
+        }
         let place = Path::entry("node", number).key("host");
         let found = format!("{:?}", profile.name);
         let has_proxy = tree

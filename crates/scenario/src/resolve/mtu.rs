@@ -118,7 +118,7 @@ fn fit_flow(
     for (place, gateway) in gateways.iter_mut().enumerate() {
         let limits = [&ends[place][1], &ends[place + 1][0]];
         for (end, limit) in gateway.ends.iter_mut().zip(limits) {
-            let node = Path::entry("node", gateway.node).key("proxy");
+            let node = scenario.nodes[gateway.node].place().key("proxy");
             let path = node.key(end.side.key()).key("mss");
             if let Some(limit) = limit {
                 fit(&mut end.transport, limit, &path, tree, problems);

@@ -261,7 +261,7 @@ pub(super) fn check_network(scenario: &Scenario, entries: &[usize], problems: &m
             return Some(mismatch(path.key("transport"), flow.protocol()));
         }
         if let Some((node, end)) = flow.other_end() {
-            let place = Path::entry("node", node).key("proxy").key(end.side.key());
+            let place = scenario.nodes[node].place().key("proxy").key(end.side.key());
             return Some(mismatch(place, end.protocol()));
         }
         let place = path.key("traffic").key("page").key("resolver");

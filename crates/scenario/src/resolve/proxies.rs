@@ -3,31 +3,41 @@
 //! A flow is split where it comes from a neighbour on one side of the gateway and goes on to one on
 //! the other side, as the daemon does. All other flows cross unsplit.
 
-use std::collections::BTreeMap;
+mod neighbours;
+mod terminals;
+
+use std::collections::{BTreeMap, BTreeSet};
 use std::sync::Arc;
 
 use language::error::Problem;
 use language::path::Path;
 use middlebox::{Accept, AtLimit, BucketSettings, Policy};
 use transport::Protocol;
-use units::{Bytes, Rate, Span};
+use units::{Bytes, Rate};
 
 use super::gateway::{self, Side};
 use super::presets::{Values, Way};
-use super::{Numbers, flows, protocols};
+use super::{Numbers, protocols};
 use crate::document::{self, Document, NamedProxy};
 use crate::model::{
     Flow, Gateway, GatewayEnd, Link, Middlebox, Neighbour, Node, Preset, Proxy, Scenario, SideName,
 };
 use crate::routes::{Routes, routes};
+use neighbours::Around;
 
-/// The shortest delay to a geostationary satellite: 35 786 km at the speed of light are 119.4 ms.
-const GEO_HOP: Span = Span::from_millis(119);
+pub(super) use terminals::at_terminals;
 
-/// The written sides of the proxies, by the number of the node.
-pub(super) type Sides = BTreeMap<usize, [Side; 2]>;
+/// A proxy as it is written in a `[[node]]`.
+pub(super) struct Written {
+    /// The name of the node, or of a group of terminals.
+    name: String,
+    sides: [Side; 2],
+}
 
-/// Sets the proxies of nodes.
+/// The written proxies, by the number of the node. Terminals of a group share one.
+pub(super) type Sides = BTreeMap<usize, Arc<Written>>;
+
+/// Sets the proxies of nodes that links join.
 pub(super) fn proxies(
     document: &Document,
     numbers: &Numbers,
@@ -44,50 +54,65 @@ pub(super) fn proxies(
         let proxy = &*proxy;
         let path = Path::entry("node", i).key("proxy");
         problems.extend(alone(written, &nodes[number], &path));
-        sides.insert(
-            number,
-            SideName::ALL.map(|name| {
-                Side::of(proxy.side(name), name, proxy.preset, path.key(name.key()), problems)
-            }),
-        );
+        let of_node = sides_of(&written.name.0, proxy, &path, problems);
         let around = Around { document, numbers, links, node: number };
-        let Some(neighbours) = neighbours(proxy, &around, &path, problems) else {
-            continue;
-        };
-        problems.extend(needs_links(proxy, &neighbours, &path));
-        if let Some(known_for) = proxy.known_for.filter(|_| proxy.accept != Accept::EarlyIfKnown) {
-            let expected = "accept = \"early-if-known\", or no `known_for`";
-            problems.push(Problem::new(
-                path.key("known_for"),
-                expected,
-                format!("\"{known_for}\""),
-            ));
+        if let Some(neighbours) = neighbours::neighbours(proxy, &around, &path, problems) {
+            let found = settle(proxy, neighbours, &of_node.sides, &path, problems);
+            nodes[number].proxy = Some(Arc::new(found));
         }
-        let limits = &proxy.limits;
-        if limits.at_limit.is_some() && limits.connections.is_none() {
-            let path = path.key("limits").key("at_limit");
-            problems.push(Problem::new(path, "`connections` with it", "no `connections`"));
-        }
-        if limits.connections.is_some() {
-            let at_limit = limits.at_limit.unwrap_or_default();
-            problems.extend(cannot_pass(at_limit, &sides[&number], &path));
-        }
-        let policy = Policy::default();
-        let policy = Policy {
-            accept: proxy.accept,
-            known_for: proxy.known_for.unwrap_or(policy.known_for),
-            connect_timeout: proxy.connect_timeout.unwrap_or(policy.connect_timeout),
-            connections: limits.connections,
-            at_limit: limits.at_limit.unwrap_or(policy.at_limit),
-        };
-        let relay_buffer = limits.relay_buffer;
-        let preset = proxy.preset;
-        // `split` sets them, when the packets are known.
-        let shared_rates = [None; 2];
-        let proxy = Proxy { neighbours, preset, policy, relay_buffer, shared_rates };
-        nodes[number].proxy = Some(Arc::new(proxy));
+        sides.insert(number, Arc::new(of_node));
     }
     sides
+}
+
+/// Reads the sides of a proxy.
+fn sides_of(
+    name: &str,
+    proxy: &document::Proxy,
+    path: &Path,
+    problems: &mut Vec<Problem>,
+) -> Written {
+    let side = |side: SideName| {
+        Side::of(proxy.side(side), side, proxy.preset, path.key(side.key()), problems)
+    };
+    Written { name: name.to_owned(), sides: SideName::ALL.map(side) }
+}
+
+/// A proxy between these neighbours.
+fn settle(
+    proxy: &document::Proxy,
+    neighbours: [Vec<Neighbour>; 2],
+    sides: &[Side; 2],
+    path: &Path,
+    problems: &mut Vec<Problem>,
+) -> Proxy {
+    problems.extend(needs_links(proxy, &neighbours, path));
+    if let Some(known_for) = proxy.known_for.filter(|_| proxy.accept != Accept::EarlyIfKnown) {
+        let expected = "accept = \"early-if-known\", or no `known_for`";
+        let found = format!("\"{known_for}\"");
+        problems.push(Problem::new(path.key("known_for"), expected, found));
+    }
+    let limits = &proxy.limits;
+    if limits.at_limit.is_some() && limits.connections.is_none() {
+        let path = path.key("limits").key("at_limit");
+        problems.push(Problem::new(path, "`connections` with it", "no `connections`"));
+    }
+    if limits.connections.is_some() {
+        problems.extend(cannot_pass(limits.at_limit.unwrap_or_default(), sides, path));
+    }
+    let policy = Policy::default();
+    let policy = Policy {
+        accept: proxy.accept,
+        known_for: proxy.known_for.unwrap_or(policy.known_for),
+        connect_timeout: proxy.connect_timeout.unwrap_or(policy.connect_timeout),
+        connections: limits.connections,
+        at_limit: limits.at_limit.unwrap_or(policy.at_limit),
+    };
+    let relay_buffer = limits.relay_buffer;
+    let preset = proxy.preset;
+    // `split` sets them, when the packets are known.
+    let shared_rates = [None; 2];
+    Proxy { neighbours, preset, policy, relay_buffer, shared_rates }
 }
 
 /// A connection that arrives over QUIC has no packets that could cross the gateway unsplit.
@@ -124,181 +149,41 @@ fn needs_links(
     let side = &neighbours[SideName::Satellite.index()];
     side.iter().any(|one| matches!(one, Neighbour::Beam(_))).then(|| {
         let pepsal = Preset::Pepsal.name();
-        let expected = format!("{pepsal:?}, or keys of the sides, at the gateway of a beam");
+        let expected = format!("{pepsal:?}, or keys of the sides, where a side is a beam");
         let found = format!("{:?}", preset.name());
         let problem = Problem::new(path.key("preset"), expected, found);
         problem.because("the preset has the rate and the round trip of links, and a beam has none")
     })
 }
 
-/// The graph that a proxy is in, and its node.
-struct Around<'a> {
-    document: &'a Document,
-    numbers: &'a Numbers,
-    links: &'a [Link],
-    node: usize,
+/// The gateways of a flow, which the copies of its `[[flow]]` share.
+struct Shared {
+    entry: usize,
+    ends: [usize; 2],
+    gateways: Arc<[Gateway]>,
 }
 
-impl Around<'_> {
-    /// The neighbours over links, and the beams of the gateway.
-    fn neighbours(&self) -> Vec<Neighbour> {
-        let nodes = self.links.iter().filter_map(|link| other_end(link, self.node));
-        let mut all: Vec<_> = nodes.map(Neighbour::Node).collect();
-        all.sort_unstable();
-        all.dedup();
-        let beams = self.document.beam.iter().enumerate();
-        let own = beams.filter(|(_, beam)| self.numbers.get(&beam.gateway.0) == Some(&self.node));
-        all.extend(own.map(|(beam, _)| Neighbour::Beam(beam)));
-        all
-    }
-
-    /// The neighbour with a name. A node comes before a beam of the same name.
-    fn named(
-        &self,
-        name: &str,
-        path: Path,
-        all: &[Neighbour],
-        problems: &mut Vec<Problem>,
-    ) -> Option<Neighbour> {
-        let beam = self.document.beam.iter().position(|beam| beam.name.0 == name);
-        let found = match (self.numbers.get(name), beam) {
-            (Some(node), _) => Neighbour::Node(*node),
-            (None, Some(beam)) => Neighbour::Beam(beam),
-            (None, None) => return flows::unknown(name, self.names(), path, problems),
+impl Shared {
+    /// The gateways of another copy; `None` if it has others. Those at terminals are its own.
+    fn of_copy(&self, entry: usize, ends: [usize; 2], sides: &Sides) -> Option<Arc<[Gateway]>> {
+        let proxy = |node: &usize| sides.get(node).map(Arc::as_ptr);
+        let is_alike =
+            entry == self.entry && ends.iter().map(proxy).eq(self.ends.iter().map(proxy));
+        let changed = |node| {
+            let place = self.ends.iter().position(|end| *end == node)?;
+            Some(ends[place])
         };
-        if !all.contains(&found) {
-            let expected = match found {
-                Neighbour::Node(_) => "a node that a link joins with this one",
-                Neighbour::Beam(_) => "a beam whose gateway this node is",
-            };
-            problems.push(Problem::new(path, expected, format!("{name:?}")));
-        }
-        Some(found)
-    }
-
-    /// The names of all nodes and of the beams of this one.
-    fn names(&self) -> Vec<&str> {
-        let beams = self.document.beam.iter();
-        let own = beams.filter(|beam| self.numbers.get(&beam.gateway.0) == Some(&self.node));
-        let nodes = self.numbers.keys().map(String::as_str);
-        nodes.chain(own.map(|beam| beam.name.0.as_str())).collect()
-    }
-
-    /// The name of a neighbour.
-    fn name(&self, neighbour: Neighbour) -> &str {
-        match neighbour {
-            Neighbour::Beam(beam) => &self.document.beam[beam].name.0,
-            Neighbour::Node(node) => self
-                .numbers
-                .iter()
-                .find(|(_, number)| **number == node)
-                .map_or("", |(name, _)| name),
-        }
-    }
-
-    /// Those of the neighbours `all` that must be on the side of the satellite, where no side is
-    /// written; the reason if there is none.
-    fn satellite(&self, all: &[Neighbour]) -> Result<Vec<Neighbour>, String> {
-        let node = self.node;
-        let has_proxy = |neighbour: &Neighbour| {
-            let Neighbour::Node(number) = neighbour else { return false };
-            let of_number = |one: &&document::Node| self.numbers.get(&one.name.0) == Some(number);
-            let written = self.document.node.iter().find(of_number);
-            written.and_then(|one| one.proxy.as_ref()?.resolve()).is_some()
-        };
-        let is_far = |neighbour: &Neighbour| {
-            let Neighbour::Node(number) = neighbour else { return false };
-            let between = |link: &&Link| other_end(link, node) == Some(*number);
-            let links = self.links.iter().filter(between);
-            links.flat_map(|link| [&link.forward, &link.backward]).any(|one| one.delay >= GEO_HOP)
-        };
-        let is_beam = |neighbour: &Neighbour| matches!(neighbour, Neighbour::Beam(_));
-        let of = |wanted: &dyn Fn(&Neighbour) -> bool| -> Vec<Neighbour> {
-            all.iter().copied().filter(|one| wanted(one)).collect()
-        };
-        let (with_proxy, far, beams) = (of(&has_proxy), of(&is_far), of(&is_beam));
-        match (with_proxy.as_slice(), far.as_slice(), beams.as_slice()) {
-            ([], [], [_, ..]) => Ok(beams),
-            (_, _, [_, ..]) => Err("the node is the gateway of a beam, and has another neighbour \
-                                    with a proxy of its own or over a satellite"
-                .to_owned()),
-            ([only], _, []) | ([], [only], []) if all.len() > 1 => Ok(vec![*only]),
-            ([], [], []) => Err(format!(
-                "no neighbour has a proxy of its own, and no link of the node has a delay of {GEO_HOP} or more"
-            )),
-            ([], _, []) => {
-                Err(format!("{} links of the node have a delay of {GEO_HOP} or more", far.len()))
+        is_alike.then(|| match self.gateways.iter().any(|one| self.ends.contains(&one.node)) {
+            false => self.gateways.clone(),
+            true => {
+                let of_copy = |one: &Gateway| Gateway {
+                    node: changed(one.node).unwrap_or(one.node),
+                    ..one.clone()
+                };
+                self.gateways.iter().map(of_copy).collect()
             }
-            _ => Err(format!("{} neighbours have a proxy of their own", with_proxy.len())),
-        }
+        })
     }
-}
-
-/// The node at the other end of a link of `node`.
-fn other_end(link: &Link, node: usize) -> Option<usize> {
-    match link.ends {
-        [a, b] if a == node => Some(b),
-        [a, b] if b == node => Some(a),
-        _ => None,
-    }
-}
-
-/// The neighbours of the node on each side.
-fn neighbours(
-    proxy: &document::Proxy,
-    around: &Around<'_>,
-    path: &Path,
-    problems: &mut Vec<Problem>,
-) -> Option<[Vec<Neighbour>; 2]> {
-    let all = around.neighbours();
-    let before = problems.len();
-    let named = SideName::ALL.map(|side| {
-        let towards = proxy.side(side).towards.as_ref()?;
-        let path = path.key(side.key()).key("towards");
-        let names = towards.iter().enumerate();
-        let of_side =
-            names.filter_map(|(i, name)| around.named(&name.0, path.index(i), &all, problems));
-        Some(of_side.collect::<Vec<_>>())
-    });
-    let rest = |taken: &[Neighbour]| -> Vec<_> {
-        all.iter().copied().filter(|one| !taken.contains(one)).collect()
-    };
-    let found: [Vec<Neighbour>; 2] = match named {
-        [Some(terrestrial), Some(satellite)] => [terrestrial, satellite],
-        [Some(terrestrial), None] => {
-            let satellite = rest(&terrestrial);
-            [terrestrial, satellite]
-        }
-        [None, Some(satellite)] => [rest(&satellite), satellite],
-        [None, None] => match around.satellite(&all) {
-            Ok(satellite) => [rest(&satellite), satellite],
-            Err(reason) => {
-                let path = path.key(SideName::Satellite.key()).key("towards");
-                let expected = "the neighbours on the side of the satellite";
-                problems.push(Problem::new(path, expected, "nothing").because(reason));
-                return None;
-            }
-        },
-    };
-    if problems.len() > before {
-        return None;
-    }
-    let twice = found[1].iter().position(|one| found[0].contains(one));
-    if let Some(place) = twice {
-        let path = path.key(SideName::Satellite.key()).key("towards").index(place);
-        let found = format!("{:?}", around.name(found[1][place]));
-        problems.push(Problem::new(path, "a neighbour that is not on the other side", found));
-        return None;
-    }
-    let (empty, full) = match (found[0].is_empty(), found[1].is_empty()) {
-        (true, _) => (SideName::Terrestrial, SideName::Satellite),
-        (_, true) => (SideName::Satellite, SideName::Terrestrial),
-        _ => return Some(found),
-    };
-    let expected = format!("a neighbour for the {} side", empty.key());
-    let problem = Problem::new(path.key(full.key()).key("towards"), expected, "all neighbours");
-    problems.push(problem);
-    None
 }
 
 /// Enters the gateways of all flows.
@@ -312,52 +197,74 @@ pub(super) fn split(
         return;
     }
     let routes = routes(scenario);
-    let mut used: Vec<usize> = Vec::new();
-    let mut last: Option<(usize, Arc<[Gateway]>)> = None;
-    for (number, entry) in entries.iter().enumerate() {
-        let gateways = match &last {
-            Some((before, gateways)) if before == entry => gateways.clone(),
-            // Gateways relay TCP only.
-            _ if !scenario.flows[number].transport.is_tcp() => Arc::default(),
-            _ => gateways(scenario, &routes, &scenario.flows[number], *entry, sides, problems),
-        };
-        used.extend(gateways.iter().map(|gateway| gateway.node));
+    // The nodes that split flows, or would if no tunnel hid them.
+    let mut used = BTreeSet::new();
+    // The flows that each node splits.
+    let mut flows: BTreeMap<usize, Vec<usize>> = BTreeMap::new();
+    let mut last: Option<Shared> = None;
+    for (number, &entry) in entries.iter().enumerate() {
         let flow = &scenario.flows[number];
-        used.extend(sides.keys().filter(|node| scenario.hides_from(&routes, flow, **node)));
-        last = Some((*entry, gateways.clone()));
+        let ends = [flow.from, flow.to];
+        let alike = last.as_ref().and_then(|last| last.of_copy(entry, ends, sides));
+        let gateways = match alike {
+            Some(gateways) => gateways,
+            // Gateways relay TCP only.
+            None if !flow.transport.is_tcp() => Arc::default(),
+            None => gateways(scenario, &routes, flow, entry, sides, problems),
+        };
+        for gateway in gateways.iter() {
+            used.insert(gateway.node);
+            flows.entry(gateway.node).or_default().push(number);
+        }
+        if flow.tunnel.is_some() {
+            used.extend(sides.keys().filter(|node| scenario.hides_from(&routes, flow, **node)));
+        }
+        last = Some(Shared { entry, ends, gateways: gateways.clone() });
         scenario.flows[number].gateways = gateways;
     }
     for (number, of_node) in sides {
-        share_rates(scenario, &routes, *number, of_node, problems);
+        let flows = flows.get(number).map_or(&[][..], Vec::as_slice);
+        share_rates(scenario, &routes, (*number, flows), &of_node.sides, problems);
     }
-    for (number, [terrestrial, _]) in sides {
-        if used.contains(number) || !problems.is_empty() {
-            continue;
-        }
-        let name = &scenario.nodes[*number].name;
-        let mut path = terrestrial.path.clone();
-        path.0.pop();
-        let expected = "a node that a flow crosses from one side to the other";
-        problems.push(Problem::new(path, expected, format!("{name:?}")));
+    if problems.is_empty() {
+        problems.extend(unused(sides, &used));
     }
 }
 
-/// Sets the rates that the connections of each side of node number `number` share.
+/// Proxies that split nothing.
+fn unused(sides: &Sides, used: &BTreeSet<usize>) -> Vec<Problem> {
+    let used: BTreeSet<_> =
+        used.iter().filter_map(|node| sides.get(node)).map(Arc::as_ptr).collect();
+    let mut found: Vec<&Arc<Written>> =
+        sides.values().filter(|one| !used.contains(&Arc::as_ptr(one))).collect();
+    found.dedup_by_key(|one| Arc::as_ptr(one));
+    let problem = |one: &Arc<Written>| {
+        let Written { name, sides: [terrestrial, _] } = &**one;
+        let mut path = terrestrial.path.clone();
+        path.0.pop();
+        let expected = "a node that a flow crosses from one side to the other";
+        Problem::new(path, expected, format!("{name:?}"))
+    };
+    found.into_iter().map(problem).collect()
+}
+
+/// Sets the rates that the connections of each side of node number `number` share. `flows` are the
+/// numbers of those that it splits.
 fn share_rates(
     scenario: &mut Scenario,
     routes: &Routes,
-    number: usize,
+    (number, flows): (usize, &[usize]),
     sides: &[Side; 2],
     problems: &mut Vec<Problem>,
 ) {
     let mut shared = [None; 2];
     for side in sides {
         let Some(rate) =
-            side.rate.or_else(|| rate_of_links(scenario, routes, number, side, problems))
+            side.rate.or_else(|| rate_of_links(scenario, routes, (number, flows), side, problems))
         else {
             continue;
         };
-        let gateways = scenario.flows.iter().flat_map(|flow| flow.gateways.iter());
+        let gateways = flows.iter().flat_map(|flow| scenario.flows[*flow].gateways.iter());
         let ends = gateways.filter(|one| one.node == number).flat_map(|one| &one.ends);
         let of_side = ends.filter(|end| end.side == side.name);
         let lengths = of_side.map(|end| end.transport.plan().lengths().longest);
@@ -380,7 +287,7 @@ fn share_rates(
 fn rate_of_links(
     scenario: &Scenario,
     routes: &Routes,
-    number: usize,
+    (number, flows): (usize, &[usize]),
     side: &Side,
     problems: &mut Vec<Problem>,
 ) -> Option<Rate> {
@@ -392,7 +299,7 @@ fn rate_of_links(
         let peer = stops(flow, flow.gateways.iter().map(|one| one.node))[place + 2 * towards];
         way(scenario, routes, flow, number, peer).packet_rate()
     };
-    let mut rates = scenario.flows.iter().filter_map(rate);
+    let mut rates = flows.iter().filter_map(|flow| rate(&scenario.flows[*flow]));
     let first = rates.next()?;
     if let Some(other) = rates.find(|other| *other != first) {
         let expected = format!("`{}.rate` with it, as legs have different rates", side.name.key());
@@ -453,7 +360,7 @@ fn gateways(
     }
     let stops = stops(flow, there.iter().map(|(node, _)| *node));
     let end = |node: usize, peer: usize, side: SideName, problems: &mut Vec<Problem>| {
-        let side = &sides[&node][side.index()];
+        let side = &sides[&node].sides[side.index()];
         let values = Values::of(side, &way(scenario, routes, flow, node, peer));
         gateway::end(flow, side, values, scenario.ip, problems)
     };
@@ -478,7 +385,7 @@ fn unlike_tickets(scenario: &Scenario, gateways: &[Gateway], sides: &Sides) -> O
     gateways.windows(2).find_map(|pair| {
         let ends =
             [(&pair[0], 1), (&pair[1], 0)].map(|(one, place)| (one.node, one.ends[place].side));
-        let [here, there] = ends.map(|(node, side)| &sides[&node][side.index()]);
+        let [here, there] = ends.map(|(node, side)| &sides[&node].sides[side.index()]);
         let remembers = |side: &Side| side.quic().map(|settings| settings.zero_rtt);
         let (here_has, there_has) = (remembers(here)?, remembers(there)?);
         (here_has != there_has).then(|| {
@@ -503,8 +410,9 @@ fn discord(
     let of_gateways = gateways.iter().flat_map(of_gateway);
     let ends = [(flow.from, None)].into_iter().chain(of_gateways).chain([(flow.to, None)]);
     let ends: Vec<_> = ends.collect();
-    let side =
-        |(node, name): (usize, Option<SideName>)| name.map(|name| &sides[&node][name.index()]);
+    let side = |(node, name): (usize, Option<SideName>)| {
+        name.map(|name| &sides[&node].sides[name.index()])
+    };
     let protocol = |end| side(end).map_or(flow.protocol(), Side::protocol);
     let name = |(node, side): (usize, Option<SideName>)| match side {
         Some(side) => format!("the {} side of {:?}", side.key(), scenario.nodes[node].name),

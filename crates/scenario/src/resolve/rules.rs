@@ -186,11 +186,11 @@ fn check_memory(scenario: &Scenario, routes: &Routes, problems: &mut Vec<Problem
             }
         }
     }
-    for (i, (node, packet)) in scenario.nodes.iter().zip(largest).enumerate() {
+    for (node, packet) in scenario.nodes.iter().zip(largest) {
         if let Some(forwarding) = &node.forwarding
             && forwarding.buffer.get() < packet
         {
-            let path = Path::entry("node", i).key("forwarding").key("buffer");
+            let path = node.place().key("forwarding").key("buffer");
             let expected = format!("room for a packet of {packet} bytes");
             let found = format!("{:?}", forwarding.buffer.to_string());
             problems.push(Problem::new(path, expected, found));
@@ -219,7 +219,7 @@ fn check_spoofing(scenario: &Scenario, routes: &Routes, node: usize, problems: &
             (true, Some(_)) => "packets may take a route around it",
             (true, None) => continue,
         };
-        let path = Path::entry("node", node).key("middlebox");
+        let path = scenario.nodes[node].place().key("middlebox");
         let expected = "a node on every route of the flows that it acknowledges";
         let found = format!("\"spoofing-proxy\" at {}", name(node));
         let reason = format!("between {} and {} {why}", name(from), name(to));
@@ -251,7 +251,7 @@ fn check_middleboxes(scenario: &Scenario, routes: &Routes, problems: &mut Vec<Pr
             true => "a node that sends or forwards packets of a flow",
             false => "a node that forwards packets of a flow",
         };
-        let path = Path::entry("node", i).key("middlebox");
+        let path = node.place().key("middlebox");
         let found = format!("{:?} at {:?}", middlebox.name(), node.name);
         let problem = Problem::new(path, expected, found);
         let others = forwards.iter().map(|node| format!("{:?}", scenario.nodes[*node].name));

@@ -1,4 +1,4 @@
-//! What the kernel backend does not have of beams.
+//! Parts of beams that the kernel backend refuses.
 
 use std::collections::BTreeSet;
 

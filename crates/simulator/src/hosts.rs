@@ -20,7 +20,8 @@ use transport::PathCache;
 use units::{Rate, Span, Time};
 use wire::feedback::Field;
 
-use crate::simulation::{Controllers, Observed, Observer};
+use crate::observed::{Observed, Observer};
+use crate::simulation::Controllers;
 use crate::split::Split;
 use crate::transports::{Carried, Connection};
 

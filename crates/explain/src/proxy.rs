@@ -12,7 +12,9 @@ use super::scps;
 use super::text::milliseconds;
 use super::warnings::WarningKind as Kind;
 use scenario::Routes;
-use scenario::model::{Flow, Gateway, GatewayEnd, Preset, Scenario, SideName, Transport};
+use scenario::model::{
+    Flow, FlowSettings, Gateway, GatewayEnd, Preset, Scenario, SideName, Transport,
+};
 
 /// A split proxy at a node.
 #[derive(Clone, Debug, PartialEq, Serialize)]
@@ -110,7 +112,13 @@ pub(crate) fn legs(scenario: &Scenario, routes: &Routes, load: &Load, flow: &Flo
         let transport = sender.towards(&receiver);
         let reader_rate = flow.reader_rate.filter(|_| number == last);
         let gateways = Arc::default();
-        let flow = Flow { from, to, controller, transport, reader_rate, gateways, ..flow.clone() };
+        let settings = FlowSettings {
+            controller,
+            transport,
+            reader_rate,
+            ..FlowSettings::clone(&flow.settings)
+        };
+        let flow = Flow { from, to, gateways, settings: settings.into(), ..flow.clone() };
         let mut figures = Figures::of(scenario, routes, load, &flow);
         // What the gateways at the ends send: the data, and the ACKs.
         let sends = number.checked_sub(1).map(|gateway| &split_by[gateway]);

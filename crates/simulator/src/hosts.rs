@@ -271,7 +271,7 @@ impl<C: Connection> Hosts<C> {
     ) -> Pair {
         let pair = self.ends.open(flow, leg);
         let number = self.ends.get(pair.sender).connection.0;
-        let [first, last] = &blueprint.ends;
+        let [first, last] = &*blueprint.ends;
         let ends = [
             (first, blueprint.from, blueprint.to, pair.receiver, 0),
             (last, blueprint.to, blueprint.from, pair.sender, 1),

@@ -68,7 +68,7 @@ pub trait Controllers {
 fn has_loop_of_tcp(scenario: &Scenario, seed: u64) -> bool {
     let has_more = has_rates(scenario)
         || has_signals(scenario, seed)
-        || scenario.flows.iter().any(Flow::is_best_effort);
+        || scenario.flows.iter().any(|flow| flow.is_best_effort());
     scenario.flows.iter().all(Flow::has_tcp_only) && !has_more
 }
 
@@ -144,7 +144,7 @@ struct Simulation<'a, F, C: Connection> {
     hosts: Hosts<C>,
     applications: Vec<Application>,
     /// For each flow, those of its legs.
-    blueprints: Vec<Vec<Arc<Blueprint>>>,
+    blueprints: Vec<Arc<[Blueprint]>>,
     /// Signals of gateways.
     signals: Signals,
     /// Flows that are not over yet; those without an end never are.

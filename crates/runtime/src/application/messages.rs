@@ -154,7 +154,7 @@ impl Driver for Messenger {
 
     fn of(task: &Task, entity: Entity) -> Option<Self> {
         let Traffic::Messages(settings) = task.traffic else { return None };
-        let has_datagrams = !task.has_stream;
+        let has_datagrams = !task.protocol().entry().has_stream;
         let messages = Messages::new(settings, entity.start, has_datagrams);
         Some(Self { settings, messages, has_datagrams, pair: None, arrived: [0; 2] })
     }

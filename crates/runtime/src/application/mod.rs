@@ -215,7 +215,7 @@ impl Application {
                 let flow_number = u32::try_from(number).unwrap_or(u32::MAX);
                 let start = Time::ZERO + flow.start;
                 let entity = Entity { seed, flow: flow_number, session: 0, start };
-                Kind::of(&Task::of(flow), entity)
+                Kind::of(&flow.settings, entity)
             }
         };
         Self {

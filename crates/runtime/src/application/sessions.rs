@@ -4,6 +4,8 @@
 //! A session that lasts longer than it was drawn delays the next one, which keeps its length. What
 //! arrives of an earlier session is ignored. A session that has not begun is nothing but its times.
 
+use std::sync::Arc;
+
 use applications::sessions::Session;
 use recording::{ExtraTable, TableDefinition, extra_table};
 use scenario::Sessions as Drawn;
@@ -46,7 +48,7 @@ struct Begun {
 /// The sessions of a flow.
 #[derive(Clone, Debug)]
 pub(super) struct Sessions {
-    task: Task,
+    task: Arc<Task>,
     drawn: Drawn,
     entity: Entity,
     next: Session,
@@ -68,7 +70,7 @@ impl Sessions {
         let mut drawn = Drawn::new(flow.sessions?, seed, number, flow.start);
         let next = drawn.draw();
         Some(Self {
-            task: Task::of(flow),
+            task: flow.settings.clone(),
             drawn,
             entity,
             next,

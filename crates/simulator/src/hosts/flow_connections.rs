@@ -1,7 +1,5 @@
 //! The connections of a flow, as its application opens them and acts on them.
 
-use std::sync::Arc;
-
 use network::{Fabric, FlowId};
 use runtime::{Connections, End, EndpointId, Pair};
 use scenario::model::Gateway;
@@ -17,7 +15,7 @@ pub(crate) struct FlowConnections<'a, C: Connection> {
     pub(crate) hosts: &'a mut Hosts<C>,
     pub(crate) flow: FlowId,
     /// Blueprints of the flow's legs.
-    pub(crate) blueprints: &'a [Arc<Blueprint>],
+    pub(crate) blueprints: &'a [Blueprint],
     pub(crate) controllers: Option<&'a dyn Controllers>,
     pub(crate) initial_sequence: u32,
     /// Gateways that split them.

@@ -43,6 +43,12 @@ pub(super) trait Driver: Sized {
     /// Begins nothing new. The next call of [`on_timer`](Self::on_timer) follows at once.
     fn stop(&mut self);
 
+    /// It is over at `now`, and nothing arrives any more: memory that its tables do not need is
+    /// given back.
+    fn settle(&mut self, now: Time) {
+        let _ = now;
+    }
+
     /// Stopped before its end.
     fn is_cut_short(&self) -> bool;
 
@@ -84,6 +90,10 @@ macro_rules! machines {
 
             pub(super) fn stop(&mut self) {
                 match self { $(Self::$variant(driver) => driver.stop(),)+ }
+            }
+
+            pub(super) fn settle(&mut self, now: Time) {
+                match self { $(Self::$variant(driver) => driver.settle(now),)+ }
             }
 
             pub(super) fn is_cut_short(&self) -> bool {

@@ -45,6 +45,13 @@ struct Begun {
     kind: Kind,
 }
 
+impl Begun {
+    fn finish(&mut self, now: Time) {
+        self.end = Some(now);
+        self.kind.settle(now);
+    }
+}
+
 /// The sessions of a flow.
 #[derive(Clone, Debug)]
 pub(super) struct Sessions {
@@ -101,7 +108,7 @@ impl Sessions {
                 let is_over =
                     (stops_now && begun.kind.stop_session(context)) || begun.kind.go_on(context);
                 if is_over {
-                    begun.end = Some(context.now);
+                    begun.finish(context.now);
                 } else {
                     self.is_stopped |= stops_now;
                     return false;
@@ -150,7 +157,7 @@ impl Sessions {
         if !begun.kind.on_session_received(context, endpoint) {
             return false;
         }
-        begun.end = Some(context.now);
+        begun.finish(context.now);
         self.on_timer(context, stop)
     }
 }

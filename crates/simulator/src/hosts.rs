@@ -1,6 +1,7 @@
 //! Hosts: endpoints, their timers, and the packets between them.
 
 mod blueprint;
+mod ended;
 mod flow_connections;
 mod gateways;
 mod rates;
@@ -26,6 +27,7 @@ use crate::split::Split;
 use crate::transports::{Carried, Connection};
 
 pub(crate) use blueprint::{Blueprint, BlueprintEnd};
+use ended::EndedSamples;
 pub(crate) use flow_connections::FlowConnections;
 pub(crate) use gateways::read_by_peer;
 pub(crate) use rates::has_rates;
@@ -233,6 +235,7 @@ pub(crate) struct Hosts<C: Connection> {
     astray: Option<Packet<Body<C::Packet>>>,
     /// The feedback field of the last packet that had one.
     field: Field,
+    ended: EndedSamples,
 }
 
 impl<C: Connection> Hosts<C> {
@@ -257,6 +260,7 @@ impl<C: Connection> Hosts<C> {
             moved: BTreeMap::new(),
             astray: None,
             field: Field::default(),
+            ended: EndedSamples::new(scenario),
         }
     }
 

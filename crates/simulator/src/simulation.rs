@@ -498,6 +498,9 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
         if self.recorder.observes() {
             self.recorder.observe(self.now, number, &self.hosts, &self.applications);
         }
+        if C::MAY_BE_OTHERS {
+            self.hosts.delete_if_over(self.now, number);
+        }
     }
 
     /// Returns true if a timer of an end may pass a hole.
@@ -556,3 +559,6 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
         self.options.progress.as_mut().is_none_or(|report| report(&progress))
     }
 }
+
+#[cfg(test)]
+mod tests;

@@ -4,6 +4,7 @@ mod acceptance;
 mod ack_control;
 mod arrival;
 mod departure;
+mod ended;
 mod endpoint;
 mod halves;
 mod handshake;
@@ -19,6 +20,7 @@ use congestion::{AnyController, Controller, Ecn};
 use units::{Span, Time};
 use wire::feedback::Field;
 
+pub use ended::Ended;
 pub(crate) use halves::Halves;
 use hold::Hold;
 use keep_alive::Watch;

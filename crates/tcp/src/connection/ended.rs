@@ -176,7 +176,7 @@ mod tests {
                     ends[1 - from].on_segment(*now + Span::from_millis(10), &segment);
                 }
             }
-            *now = *now + Span::from_millis(10);
+            *now += Span::from_millis(10);
             if is_silent {
                 return;
             }

@@ -226,20 +226,20 @@ def growth(counter: Counter) -> Iterator[Any]:
 
 
 def memory(counter: Counter) -> Iterator[Any]:
-    """Bytes of a flow, and of the parts of a connection."""
+    """Bytes of a flow, a household, a terminal, and of the parts of a connection."""
 
-    def of_a_flow(*sets: str) -> float:
-        few, many = 10_000, 20_000
+    def of_each(scenario: str, number: str, few: int, *sets: str) -> float:
+        """Peak memory with twice as many less that with `few`, for each one more."""
         peaks = [
             engine.run(
-                counter.program,
-                instructions.SCENARIOS / "shared-bottleneck.toml",
-                f"flow.0.count={count}",
-                *sets,
+                counter.program, instructions.SCENARIOS / scenario, f"{number}={count}", *sets
             ).max_rss_kb
-            for count in (few, many)
+            for count in (few, 2 * few)
         ]
-        return (peaks[1] - peaks[0]) * 1024 / (many - few)
+        return (peaks[1] - peaks[0]) * 1024 / few
+
+    def of_a_flow(*sets: str) -> float:
+        return of_each("shared-bottleneck.toml", "flow.0.count", 10_000, *sets)
 
     sizes = subprocess.run(
         [engine.build("engine", "sizes")], check=True, stdout=subprocess.PIPE, text=True
@@ -247,6 +247,8 @@ def memory(counter: Counter) -> Iterator[Any]:
     yield {
         "not started": of_a_flow("duration=1s", "flow.0.start=900s"),
         "open and idle": of_a_flow("flow.0.traffic={download='1B'}"),
+        "household": of_each("idle-households.toml", "mix.0.count", 2000),
+        "terminal": of_each("idle-terminals.toml", "beam.0.group.0.terminals", 4000),
         "sizes": json.loads(sizes.stdout),
     }
 

@@ -73,6 +73,10 @@ def goals(results: Results) -> list[Goal]:
         memory = found["memory"]
         made.append(Goal("flow not started", 250, memory["not started"], "bytes"))
         made.append(Goal("open, idle connection", 1500, memory["open and idle"], "bytes"))
+        made.append(Goal("household between sessions", 2000, memory["household"], "bytes"))
+        # A group without flows is an error.
+        terminal = memory["terminal"] - memory["not started"]
+        made.append(Goal("idle terminal of a beam, without its flow", 2000, terminal, "bytes"))
     if "controllers" in found:
         for scenario, text in (("no loss", "without loss"), ("losses", "with losses")):
             most = worst(found["controllers"], scenario)
@@ -143,6 +147,8 @@ def memory(found: Any) -> str:
     rows = [
         ["flow that has not started", number(found["not started"])],
         ["flow with an open, idle connection", number(found["open and idle"])],
+        ["household between sessions, with its six flows", number(found["household"])],
+        ["idle terminal of a beam, with a flow that has not started", number(found["terminal"])],
         *([name, number(size)] for name, size in found["sizes"].items()),
     ]
     return table(["structure", "bytes"], rows)

@@ -86,6 +86,13 @@ impl Delays {
         if all == 0 { f64::NAN } else { above as f64 / all as f64 }
     }
 
+    /// Returns true if no message is missing that could still arrive within `bound` after `now`. If
+    /// none arrives any more, [`share_above`](Self::share_above) is the same from then on for all
+    /// bounds up to this one.
+    pub fn is_settled(&self, bound: Span, now: Time) -> bool {
+        self.iter().all(|(sent, delay)| delay.is_some() || sent + bound <= now)
+    }
+
     /// Percentiles of the delays of messages that have arrived, by the nearest rank.
     pub fn percentiles(&self) -> Percentiles {
         let mut sorted: Vec<f64> = self.milliseconds().collect();
@@ -124,6 +131,20 @@ mod tests {
         assert_eq!(delays.percentiles(), expected);
         assert_eq!((delays.sent(), delays.arrived()), (101, 100));
         assert!(Delays::default().percentiles().p50.is_nan());
+    }
+
+    #[test]
+    fn delays_are_settled_once_no_missing_message_can_come_in_time() {
+        let mut delays = Delays::default();
+        assert!(delays.is_settled(Span::MAX, ms(0)));
+        delays.send(ms(10));
+        delays.send(ms(20));
+        delays.arrive(1, ms(30));
+        let bound = Span::from_millis(150);
+        assert!(!delays.is_settled(bound, ms(159)));
+        assert!(delays.is_settled(bound, ms(160)));
+        delays.arrive(0, ms(159));
+        assert!(delays.is_settled(bound, ms(159)));
     }
 
     #[test]

@@ -263,20 +263,24 @@ fn matches(name: &str, pattern: &str) -> bool {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use recording::{FlowRecord, LinkRecord, ObjectRecord, PageRecord};
+    use recording::{FlowFigures, FlowRecord, LinkRecord, ObjectRecord, PageRecord};
 
     /// A recording with a flow that transferred a file, one that fetched pages, and a link.
     fn sample() -> Recording {
         let object = |bytes, response_s| ObjectRecord { bytes, start_s: 1.0, response_s };
         let page = |start_s, response_s, objects| PageRecord { start_s, response_s, objects };
-        let web = FlowRecord {
-            flow: "web".into(),
+        let figures = FlowFigures {
             completion_s: Some(2.5),
-            goodput_bps: 1e6,
             pages: vec![
                 page(1.0, Some(0.5), vec![object(1000, Some(0.25)), object(2000, Some(0.5))]),
                 page(2.0, None, vec![object(3000, None)]),
             ],
+            ..FlowFigures::default()
+        };
+        let web = FlowRecord {
+            flow: "web".into(),
+            goodput_bps: 1e6,
+            figures: figures.boxed(),
             ..FlowRecord::default()
         };
         let bulk = FlowRecord { flow: "bulk".into(), ..FlowRecord::default() };

@@ -97,8 +97,8 @@ pub use batch::{Aggregate, Job, Quantity, UnknownQuantity, number_columns, run_a
 pub use congestion::{Entry, entries as controllers};
 pub use explain::explain;
 pub use recording::{
-    Column, FlowRecord, LinkRecord, LoadError, OutputError, OutputFolder, Recording, Table, Values,
-    load,
+    Column, FlowFigures, FlowRecord, LinkRecord, LoadError, OutputError, OutputFolder, Recording,
+    Table, Values, load,
 };
 pub use scenario::{Override, Scenario, ScenarioError, ScenarioErrors, model, schema};
 pub use simulator::{Options, Progress};

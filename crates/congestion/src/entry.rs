@@ -1,5 +1,7 @@
 //! The description of a controller, which each controller's file defines.
 
+use std::borrow::Cow;
+
 use crate::controller::Controller;
 use crate::parameters::{Parameter, Values};
 use crate::parts::linux::ORIGINAL;
@@ -39,6 +41,15 @@ impl Status {
         match self {
             Self::Implementation(which) => Some(which),
             Self::Published | Self::Reconstructed | Self::Experimental => None,
+        }
+    }
+}
+
+impl From<Status> for Cow<'static, str> {
+    fn from(status: Status) -> Self {
+        match status.implementation() {
+            None => status.name().into(),
+            Some(_) => status.to_string().into(),
         }
     }
 }

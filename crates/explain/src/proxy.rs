@@ -13,7 +13,7 @@ use super::text::milliseconds;
 use super::warnings::WarningKind as Kind;
 use super::{FlowExplanation, NodeExplanation};
 use scenario::model::{
-    Flow, Gateway, GatewayEnd, Node, Preset, Proxy, Scenario, SideName, Transport,
+    Flow, FlowSettings, Gateway, GatewayEnd, Node, Preset, Proxy, Scenario, SideName, Transport,
 };
 use scenario::{Routes, Written};
 
@@ -113,7 +113,13 @@ pub(crate) fn legs(scenario: &Scenario, routes: &Routes, load: &Load, flow: &Flo
         let transport = sender.towards(&receiver);
         let reader_rate = flow.reader_rate.filter(|_| number == last);
         let gateways = Arc::default();
-        let flow = Flow { from, to, controller, transport, reader_rate, gateways, ..flow.clone() };
+        let settings = FlowSettings {
+            controller,
+            transport,
+            reader_rate,
+            ..FlowSettings::clone(&flow.settings)
+        };
+        let flow = Flow { from, to, gateways, settings: settings.into(), ..flow.clone() };
         let mut figures = Figures::of(scenario, routes, load, &flow);
         // What the gateways at the ends send: the data, and the ACKs.
         let sends = number.checked_sub(1).map(|gateway| &split_by[gateway]);

@@ -12,6 +12,7 @@ use serde::{Deserialize, Deserializer, Serialize, Serializer};
 use crate::columns::{Column, Values};
 use crate::saved::Saved;
 use crate::tables::Table;
+use crate::texts::{TextColumn, Texts};
 
 /// Cells of one column of an [`ExtraTable`]. What is not finite is null outside of the recording.
 #[derive(Clone, Debug, PartialEq)]
@@ -21,17 +22,28 @@ pub enum Cells {
     U32(Vec<u32>),
     U64(Vec<u64>),
     F64(Vec<f64>),
-    Text(Vec<String>),
+    Text(Texts),
 }
 
 impl Cells {
+    /// Number of rows.
+    fn len(&self) -> usize {
+        match self {
+            Self::Bool(cells) => cells.len(),
+            Self::U32(cells) => cells.len(),
+            Self::U64(cells) => cells.len(),
+            Self::F64(cells) => cells.len(),
+            Self::Text(cells) => cells.len(),
+        }
+    }
+
     fn values(&self) -> Values<'_> {
         match self {
             Self::Bool(cells) => Values::Bool(cells.clone()),
             Self::U32(cells) => Values::U32(cells.into()),
             Self::U64(cells) => Values::U64(cells.into()),
             Self::F64(cells) => Values::F64(cells.into()),
-            Self::Text(cells) => Values::Text(cells.iter().map(String::as_str).collect()),
+            Self::Text(cells) => Values::Text(cells.iter().collect()),
         }
     }
 }
@@ -51,6 +63,12 @@ pub enum Kind {
 pub trait CellType {
     /// Type of the cells of its column.
     const KIND: Kind;
+
+    /// The column while rows are added to it.
+    type Column: Clone + std::fmt::Debug + Default + Into<Cells>;
+
+    /// Adds a row to the column.
+    fn push(self, column: &mut Self::Column);
 }
 
 /// A table that [`extra_table!`](crate::extra_table) declares.
@@ -100,19 +118,51 @@ macro_rules! cells_of {
 
         impl CellType for $type {
             const KIND: Kind = Kind::$kind;
-        })+
 
-        impl Cells {
-            fn kind(&self) -> Kind {
-                match self {
-                    $(Self::$kind(_) => Kind::$kind,)+
-                }
+            type Column = Vec<Self>;
+
+            fn push(self, column: &mut Vec<Self>) {
+                column.push(self);
             }
-        }
+        })+
     };
 }
 
-cells_of!(Bool of bool, U32 of u32, U64 of u64, F64 of f64, Text of String);
+cells_of!(Bool of bool, U32 of u32, U64 of u64, F64 of f64);
+
+impl From<Vec<String>> for Cells {
+    fn from(cells: Vec<String>) -> Self {
+        Self::Text(cells.iter().collect())
+    }
+}
+
+impl From<TextColumn> for Cells {
+    fn from(column: TextColumn) -> Self {
+        Self::Text(column.into())
+    }
+}
+
+impl CellType for String {
+    const KIND: Kind = Kind::Text;
+
+    type Column = TextColumn;
+
+    fn push(self, column: &mut TextColumn) {
+        column.push(&self);
+    }
+}
+
+impl Cells {
+    fn kind(&self) -> Kind {
+        match self {
+            Self::Bool(_) => Kind::Bool,
+            Self::U32(_) => Kind::U32,
+            Self::U64(_) => Kind::U64,
+            Self::F64(_) => Kind::F64,
+            Self::Text(_) => Kind::Text,
+        }
+    }
+}
 
 /// A table with a name and typed columns of its own.
 #[derive(Clone, Debug, Default, PartialEq)]
@@ -134,7 +184,7 @@ impl ExtraTable {
         names.sort_unstable();
         names.dedup();
         assert_eq!(names.len(), columns.len(), "two columns of {name} have one name");
-        let lengths: Vec<usize> = columns.iter().map(|(_, cells)| cells.values().len()).collect();
+        let lengths: Vec<usize> = columns.iter().map(|(_, cells)| cells.len()).collect();
         assert!(lengths.iter().all(|one| *one == lengths[0]), "{name} has columns of {lengths:?}");
         Self { name: name.to_owned(), columns }
     }
@@ -157,7 +207,7 @@ impl ExtraTable {
 
     /// Returns true if there are no rows.
     pub fn is_empty(&self) -> bool {
-        self.columns().first().is_none_or(|column| column.values.is_empty())
+        self.columns.first().is_none_or(|(_, cells)| cells.len() == 0)
     }
 
     /// The columns; numbers are borrowed.
@@ -228,7 +278,7 @@ macro_rules! extra_table {
 
         $(#[$doc])*
         #[derive(Clone, Debug, Default)]
-        $visible struct $table { $($field: Vec<$type>,)+ }
+        $visible struct $table { $($field: <$type as $crate::CellType>::Column,)+ }
 
         impl $table {
             /// Name and columns of the table.
@@ -239,7 +289,7 @@ macro_rules! extra_table {
 
             /// Appends a row.
             $visible fn push(&mut self, row: $row) {
-                $(self.$field.push(row.$field);)+
+                $($crate::CellType::push(row.$field, &mut self.$field);)+
             }
 
             /// The table for [`Recording::tables`]($crate::Recording::tables).

@@ -27,6 +27,7 @@ mod saved;
 mod series;
 mod sums;
 mod tables;
+mod texts;
 mod totals;
 
 pub use columns::{Column, Values};
@@ -40,6 +41,7 @@ pub use protocols::*;
 pub use record::{Cell, Field, FieldInfo, Record};
 pub use series::{FlowSample, FlowSeries, LinkSample, LinkSeries};
 pub use tables::Table;
+pub use texts::{TextColumn, Texts};
 pub use totals::{
-    Backend, FlowRecord, LinkRecord, ObjectRecord, PageRecord, Recording, jain_index,
+    Backend, FlowFigures, FlowRecord, LinkRecord, ObjectRecord, PageRecord, Recording, jain_index,
 };

@@ -140,6 +140,14 @@ macro_rules! record {
             $($(#[doc = $about])* $(#[serde($($serde)*)])? pub $field: $type,)+
         }
 
+        $crate::record::record! {
+            @passed ($d) $macro;
+            $(#[doc = $doc])* $name { $($(#[doc = $about])* $field: $type),+ }
+        }
+    };
+    (@passed ($d:tt) $macro:ident; $(#[doc = $doc:tt])* $name:ident {
+        $($(#[doc = $about:tt])* $field:ident: $type:ty),+
+    }) => {
         impl $crate::record::Record for $name {
             const FIELDS: &'static [$crate::record::FieldInfo] = &[$($crate::record::FieldInfo {
                 name: stringify!($field),
@@ -166,4 +174,107 @@ macro_rules! record {
     };
 }
 
-pub(crate) use record;
+/// Declares a record of which there may be a million, as [`record!`] does. Fields after `[apart]`
+/// are in a box, which a record has only if one of them has another value than that of `Default`.
+/// They are read and written as fields of the record, and stand among them in its JSON.
+macro_rules! divided_record {
+    (($d:tt) $macro:ident; $(#[doc = $doc:tt])* $name:ident and $apart:ident in $place:ident {
+        $(
+            $(#[doc = $about:tt])* $(#[serde($($serde:tt)*)])? $([$mark:ident])?
+            $field:ident: $type:ty
+        ),+ $(,)?
+    }) => {
+        $crate::record::divided_record! {
+            @split [$(#[doc = $doc])*] $name $apart $place [] []
+            $({ $(#[doc = $about])* $([$mark])? $field: $type })+
+        }
+
+        impl std::ops::Deref for $name {
+            type Target = $apart;
+
+            fn deref(&self) -> &$apart {
+                static NONE: std::sync::LazyLock<$apart> =
+                    std::sync::LazyLock::new(Default::default);
+                self.$place.as_deref().unwrap_or(&NONE)
+            }
+        }
+
+        impl std::ops::DerefMut for $name {
+            fn deref_mut(&mut self) -> &mut $apart {
+                self.$place.get_or_insert_default()
+            }
+        }
+
+        impl PartialEq for $name {
+            fn eq(&self, other: &Self) -> bool {
+                $(self.$field == other.$field)&&+
+            }
+        }
+
+        const _: () = {
+            #[derive(serde::Serialize, serde::Deserialize)]
+            struct Whole {
+                $($(#[serde($($serde)*)])? $field: $type,)+
+            }
+
+            impl serde::Serialize for $name {
+                fn serialize<S: serde::Serializer>(&self, to: S) -> Result<S::Ok, S::Error> {
+                    Whole { $($field: self.$field.clone(),)+ }.serialize(to)
+                }
+            }
+
+            impl<'de> serde::Deserialize<'de> for $name {
+                fn deserialize<D: serde::Deserializer<'de>>(from: D) -> Result<Self, D::Error> {
+                    let whole = Whole::deserialize(from)?;
+                    let mut record = Self::default();
+                    $(record.$field = whole.$field;)+
+                    record.$place = record.$place.take().and_then(|apart| apart.boxed());
+                    Ok(record)
+                }
+            }
+        };
+
+        $crate::record::record! {
+            @passed ($d) $macro;
+            $(#[doc = $doc])* $name { $($(#[doc = $about])* $field: $type),+ }
+        }
+    };
+    (@split [$(#[doc = $doc:tt])*] $name:ident $apart:ident $place:ident
+        [$($here:tt)*] [$($there:tt)*]) => {
+        $(#[doc = $doc])*
+        #[derive(Clone, Debug, Default)]
+        pub struct $name {
+            $($here)*
+            #[doc = concat!("Its other values; `None` if all are those of an empty [`",
+                stringify!($apart), "`].")]
+            pub $place: Option<Box<$apart>>,
+        }
+
+        #[doc = concat!("Values of a [`", stringify!($name), "`] that many do not have.")]
+        #[derive(Clone, Debug, Default, PartialEq)]
+        pub struct $apart { $($there)* }
+
+        impl $apart {
+            /// The values in a box, if one of them differs from those of an empty record.
+            pub fn boxed(self) -> Option<Box<Self>> {
+                (self != Self::default()).then(|| Box::new(self))
+            }
+        }
+    };
+    (@split $doc:tt $name:ident $apart:ident $place:ident [$($here:tt)*] [$($there:tt)*]
+        { $(#[doc = $about:tt])* [apart] $field:ident: $type:ty } $($rest:tt)*) => {
+        $crate::record::divided_record! {
+            @split $doc $name $apart $place
+            [$($here)*] [$($there)* $(#[doc = $about])* pub $field: $type,] $($rest)*
+        }
+    };
+    (@split $doc:tt $name:ident $apart:ident $place:ident [$($here:tt)*] [$($there:tt)*]
+        { $(#[doc = $about:tt])* $field:ident: $type:ty } $($rest:tt)*) => {
+        $crate::record::divided_record! {
+            @split $doc $name $apart $place
+            [$($here)* $(#[doc = $about])* pub $field: $type,] [$($there)*] $($rest)*
+        }
+    };
+}
+
+pub(crate) use {divided_record, record};

@@ -158,7 +158,7 @@ pub(crate) mod tests {
     use crate::extra::ExtraTable;
     use crate::protocols::{ProtocolRecord, QuicRecord, StpRecord};
     use crate::series::{FlowSample, LinkSample};
-    use crate::totals::{Backend, LinkRecord};
+    use crate::totals::{Backend, FlowFigures, LinkRecord};
     use std::collections::{BTreeMap, BTreeSet};
 
     crate::extra_table! {
@@ -191,11 +191,8 @@ pub(crate) mod tests {
     pub(crate) fn sample() -> Recording {
         let object = |bytes, response_s| ObjectRecord { bytes, start_s: 1.0, response_s };
         let page = |start_s, response_s, objects| PageRecord { start_s, response_s, objects };
-        let web = FlowRecord {
-            flow: "web".into(),
-            controller: "adalr".into(),
+        let figures = FlowFigures {
             completion_s: Some(2.5),
-            goodput_bps: 1e6,
             mean_rtt_ms: Some(612.5),
             max_rtt_ms: Some(700.25),
             offered_bytes: Some(4000),
@@ -204,6 +201,13 @@ pub(crate) mod tests {
                 page(1.0, Some(0.5), vec![object(1000, Some(0.25)), object(2000, Some(0.5))]),
                 page(2.0, None, vec![object(3000, None)]),
             ],
+            ..FlowFigures::default()
+        };
+        let web = FlowRecord {
+            flow: "web".into(),
+            controller: "adalr".into(),
+            goodput_bps: 1e6,
+            figures: figures.boxed(),
             ..FlowRecord::default()
         };
         let bulk = FlowRecord { flow: "bulk".into(), bytes: 1 << 60, ..FlowRecord::default() };

@@ -7,7 +7,7 @@ use serde::{Deserialize, Serialize};
 use crate::extra::ExtraTable;
 use crate::kernel::KernelRecord;
 use crate::protocols::{ProtocolRecord, TcpRecord};
-use crate::record::record;
+use crate::record::{divided_record, record};
 use crate::series::{FlowSeries, LinkSeries};
 
 /// Everything that one run leaves behind.
@@ -72,10 +72,10 @@ impl Backend {
     }
 }
 
-record! {
+divided_record! {
     ($) flow_record;
     /// Totals of one flow. Rates are means over the flow's active time.
-    FlowRecord {
+    FlowRecord and FlowFigures in figures {
         /// Name of the flow.
         flow: String,
         /// Name of the controller; `python:` and its class for one in Python.
@@ -92,13 +92,13 @@ record! {
         /// `protocol-error`; or `timed-out` on a kernel, which does not report which of the first
         /// three.
         #[serde(default)]
-        abort_cause: Option<Cow<'static, str>>,
+        [apart] abort_cause: Option<Cow<'static, str>>,
         /// Bytes handed to the receiving application.
         bytes: u64,
         /// Start of the flow in seconds.
         start_s: f64,
         /// Flow completion time in seconds; None if it did not complete.
-        completion_s: Option<f64>,
+        [apart] completion_s: Option<f64>,
         /// Bits per second handed to the receiving application.
         #[serde(deserialize_with = "crate::json::number")]
         goodput_bps: f64,
@@ -106,83 +106,83 @@ record! {
         #[serde(deserialize_with = "crate::json::number")]
         throughput_bps: f64,
         /// Smoothed RTT of the data sender at the end in milliseconds; None without a sample.
-        srtt_ms: Option<f64>,
+        [apart] srtt_ms: Option<f64>,
         /// Minimum RTT of the data sender in milliseconds; None without a sample.
-        min_rtt_ms: Option<f64>,
+        [apart] min_rtt_ms: Option<f64>,
         /// Mean RTT in milliseconds, exact.
         ///
         /// Over the samples of the flow's retransmission timers (RFC 6298): one for each ACK with
         /// timestamps or with the recovery of Linux, else one for each round trip. None without a
         /// sample, and on the kernel, which does not report them.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        mean_rtt_ms: Option<f64>,
+        [apart] mean_rtt_ms: Option<f64>,
         /// Median of the RTT samples in milliseconds; relative error at most 0.8 %.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        median_rtt_ms: Option<f64>,
+        [apart] median_rtt_ms: Option<f64>,
         /// 95th percentile of the RTT samples in milliseconds; relative error at most 0.8 %.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        p95_rtt_ms: Option<f64>,
+        [apart] p95_rtt_ms: Option<f64>,
         /// 99th percentile of the RTT samples in milliseconds; relative error at most 0.8 %.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        p99_rtt_ms: Option<f64>,
+        [apart] p99_rtt_ms: Option<f64>,
         /// Maximum of the RTT samples in milliseconds; exact.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        max_rtt_ms: Option<f64>,
+        [apart] max_rtt_ms: Option<f64>,
         /// Congestion window of the data sender at the end in bytes.
         cwnd_bytes: u64,
         /// Mean response time of the completed pages in seconds; None without one.
-        page_response_s: Option<f64>,
+        [apart] page_response_s: Option<f64>,
         /// Bytes written by an application with a rate of its own; None for others.
         #[serde(skip_serializing_if = "Option::is_none")]
-        offered_bytes: Option<u64>,
+        [apart] offered_bytes: Option<u64>,
         /// Mean time from the start of a burst to its last byte in seconds; None without bursts.
         #[serde(skip_serializing_if = "Option::is_none")]
-        burst_completion_s: Option<f64>,
+        [apart] burst_completion_s: Option<f64>,
         /// Time in seconds that the shares `limited_by_...` divide; None if it is not measured.
         ///
         /// Sum over the connections of the flow: set-up, and the time from the first written to the
         /// last acknowledged byte. On the kernel the time with data to send or to be acknowledged
         /// (`tcpi_busy_time`). None of flows that a gateway splits: their legs have it.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        limited_s: Option<f64>,
+        [apart] limited_s: Option<f64>,
         /// Share of `limited_s` limited by the set-up of connections, from 0 to 1.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        limited_by_set_up: Option<f64>,
+        [apart] limited_by_set_up: Option<f64>,
         /// Share of `limited_s` limited by the congestion window, from 0 to 1.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        limited_by_congestion_window: Option<f64>,
+        [apart] limited_by_congestion_window: Option<f64>,
         /// Share of `limited_s` limited by the window of the receiver, from 0 to 1.
         ///
         /// On the kernel `tcpi_rwnd_limited`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        limited_by_receive_window: Option<f64>,
+        [apart] limited_by_receive_window: Option<f64>,
         /// Share of `limited_s` limited by the send buffer, from 0 to 1.
         ///
         /// All in it was sent, and the application waited for room in it. Zero without
         /// a send buffer of finite size. On the kernel `tcpi_sndbuf_limited`.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        limited_by_send_buffer: Option<f64>,
+        [apart] limited_by_send_buffer: Option<f64>,
         /// Share of `limited_s` limited by the application, from 0 to 1.
         ///
         /// All that it had written was sent.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        limited_by_application: Option<f64>,
+        [apart] limited_by_application: Option<f64>,
         /// Share of `limited_s` limited by repairs of losses, from 0 to 1.
         ///
         /// Fast recovery, and the time after a timeout.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        limited_by_recovery: Option<f64>,
+        [apart] limited_by_recovery: Option<f64>,
         /// Share of `limited_s` limited by departure times, from 0 to 1.
         ///
         /// Both windows would have let a segment go.
         #[serde(default, skip_serializing_if = "Option::is_none")]
-        limited_by_pacing: Option<f64>,
+        [apart] limited_by_pacing: Option<f64>,
         /// Transport protocol: `tcp`, `quic`, `stp`, `scps-tp`, `xtp` or `sctp`.
         #[serde(flatten)]
         protocol: ProtocolRecord,
         /// Web pages.
         #[serde(default, skip_serializing_if = "Vec::is_empty")]
-        pages: Vec<PageRecord>,
+        [apart] pages: Vec<PageRecord>,
     }
 }
 

@@ -133,7 +133,7 @@ impl Leg<'_> {
             from,
             to,
             opener,
-            ends: [first, last],
+            ends: _,
             streams,
             initial_sequence: _,
             is_between_gateways,
@@ -142,8 +142,13 @@ impl Leg<'_> {
         (*from, *to, *opener) == (other.from, other.to, other.opener)
             && (*streams, *is_between_gateways) == (other.streams, other.is_between_gateways)
             && *paths == other.paths
-            && first.is_like(&other.ends[0])
-            && last.is_like(&other.ends[1])
+            && self.has_like_ends(other)
+    }
+
+    /// Returns true if the ends of `other` have the same settings, wherever they are.
+    pub fn has_like_ends(&self, other: &Self) -> bool {
+        let ends = self.ends.iter().zip(&other.ends);
+        ends.into_iter().all(|(own, others)| own.is_like(others))
     }
 }
 

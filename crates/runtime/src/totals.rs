@@ -3,7 +3,7 @@
 use std::borrow::Cow;
 
 use quic::{Connection, Statistics};
-use recording::{FlowRecord, FlowSample, ProtocolRecord, QuicRecord, TcpRecord};
+use recording::{FlowFigures, FlowRecord, FlowSample, ProtocolRecord, QuicRecord, TcpRecord};
 use scenario::model::Flow;
 use sketch::Summary;
 use transport::{Counters, Limit, Limits, Sample};
@@ -77,18 +77,9 @@ impl FlowState {
         let rtt = rtt.filter(|_| !self.is_split).map(|rtt| rtt.per(NS_PER_MS));
         let limits = self.limits.filter(|_| !self.is_split);
         let share = |limit| limits.and_then(|limits| limits.share(limit));
-        FlowRecord {
-            flow: flow.name.clone(),
-            controller: flow.controller.entry().name.into(),
-            controller_status,
-            completed,
-            aborted: application.aborted.is_some(),
+        let figures = FlowFigures {
             abort_cause: application.aborted.map(|cause| cause.name().into()),
-            bytes: self.delivered,
-            start_s: application.start.as_secs_f64(),
             completion_s: completed.then_some(active),
-            goodput_bps: rate(self.delivered),
-            throughput_bps: rate(self.sent.bytes),
             srtt_ms: self.rtt(|end| end.srtt),
             min_rtt_ms: self.rtt(|end| end.min_rtt),
             mean_rtt_ms: rtt.map(|rtt| rtt.mean),
@@ -96,7 +87,6 @@ impl FlowState {
             p95_rtt_ms: rtt.map(|rtt| rtt.p95),
             p99_rtt_ms: rtt.map(|rtt| rtt.p99),
             max_rtt_ms: rtt.map(|rtt| rtt.max),
-            cwnd_bytes: self.sender.map_or(0, |sender| sender.cwnd),
             page_response_s: (!responses.is_empty())
                 .then(|| responses.iter().sum::<f64>() / responses.len() as f64),
             pages,
@@ -110,7 +100,20 @@ impl FlowState {
             limited_by_application: share(Limit::Application),
             limited_by_recovery: share(Limit::Recovery),
             limited_by_pacing: share(Limit::Pacing),
+        };
+        FlowRecord {
+            flow: flow.name.clone(),
+            controller: flow.controller.entry().name.into(),
+            controller_status,
+            completed,
+            aborted: application.aborted.is_some(),
+            bytes: self.delivered,
+            start_s: application.start.as_secs_f64(),
+            goodput_bps: rate(self.delivered),
+            throughput_bps: rate(self.sent.bytes),
+            cwnd_bytes: self.sender.map_or(0, |sender| sender.cwnd),
             protocol,
+            figures: figures.boxed(),
         }
     }
 

@@ -8,6 +8,7 @@ mod traffic;
 mod transport;
 mod tunnel;
 
+use std::ops::Deref;
 use std::sync::Arc;
 
 use ::transport::Protocol;
@@ -311,7 +312,8 @@ impl Link {
     }
 }
 
-/// One transport flow.
+/// One transport flow: its own values, and [settings](FlowSettings) that all copies of its entry
+/// share. They can be read as fields of the flow.
 #[derive(Clone, Debug)]
 pub struct Flow {
     /// Its name.
@@ -322,6 +324,29 @@ pub struct Flow {
     pub to: usize,
     /// When the application starts.
     pub start: Span,
+    /// First sequence number of the side that sends the data; the other takes one more.
+    pub initial_sequence: u32,
+    /// Its paths, the primary one first. Empty: it has one, on the routes between its hosts.
+    pub paths: Arc<[FlowPath]>,
+    /// Gateways that split its connections, in the order in which the data crosses them.
+    pub gateways: Arc<[Gateway]>,
+    /// Number of the tunnel that hides its packets.
+    pub tunnel: Option<usize>,
+    /// The same for all copies of its entry, of which there may be a million.
+    pub settings: Arc<FlowSettings>,
+}
+
+impl Deref for Flow {
+    type Target = FlowSettings;
+
+    fn deref(&self) -> &FlowSettings {
+        &self.settings
+    }
+}
+
+/// Settings of a flow and its copies.
+#[derive(Clone, Debug)]
+pub struct FlowSettings {
     /// When the application stops, later than `start`; `None` is never.
     pub stop: Option<Span>,
     /// The congestion controller of both ends; that of the sender if they have profiles.
@@ -336,21 +361,13 @@ pub struct Flow {
     pub hosts: Option<Arc<Hosts>>,
     /// How fast the applications read; `None` reads at once.
     pub reader_rate: Option<Rate>,
-    /// First sequence number of the side that sends the data; the other takes one more.
-    pub initial_sequence: u32,
     /// The application.
     pub traffic: Traffic,
     /// Its sessions; `None` is one.
     pub sessions: Option<applications::sessions::Settings>,
-    /// Its paths, the primary one first. Empty: it has one, on the routes between its hosts.
-    pub paths: Arc<[FlowPath]>,
-    /// Gateways that split its connections, in the order in which the data crosses them.
-    pub gateways: Arc<[Gateway]>,
-    /// Number of the tunnel that hides its packets.
-    pub tunnel: Option<usize>,
 }
 
-impl Flow {
+impl FlowSettings {
     /// The transport protocol.
     pub fn protocol(&self) -> Protocol {
         self.transport.protocol()
@@ -369,11 +386,6 @@ impl Flow {
         self.hosts.as_ref().map_or(&self.transport, |hosts| &hosts.written)
     }
 
-    /// Returns true if all its packets are of TCP, or of SCPS-TP, which is one.
-    pub fn has_tcp_only(&self) -> bool {
-        self.transport.is_tcp() && self.other_end().is_none() && !self.queries_names()
-    }
-
     /// Returns true if its application sends queries for names, in packets of UDP between its
     /// hosts.
     pub fn queries_names(&self) -> bool {
@@ -383,6 +395,13 @@ impl Flow {
     /// Returns true if some of its data may be missing at the end.
     pub fn is_best_effort(&self) -> bool {
         self.transport.scps().is_some_and(|scps| scps.best_effort.is_some())
+    }
+}
+
+impl Flow {
+    /// Returns true if all its packets are of TCP, or of SCPS-TP, which is one.
+    pub fn has_tcp_only(&self) -> bool {
+        self.transport.is_tcp() && self.other_end().is_none() && !self.queries_names()
     }
 
     /// The nodes between which its legs are: its hosts, and the gateways that split it, in the

@@ -6,37 +6,53 @@ use congestion::{Detector, PathHints};
 use network::NodeId;
 use quic::Logs;
 use runtime::{Leg, LegEnd, number};
-use scenario::model::HintSource;
+use scenario::model::{HintSource, Transport};
 use scenario::{Scenario, path_hints};
 use wire::IpVersion;
 
 use crate::hosts::{Blueprint, BlueprintEnd};
 use crate::transports::Shared;
 
-/// How the connections of each leg of each flow are made. Legs that are alike share a blueprint, as
-/// the copies of one entry do: ten thousand flows have one configuration, not ten thousand. Each
-/// sender with a detector has its own, which collects its detections.
-pub(crate) fn blueprints(scenario: &Scenario, seed: u64, logs: &Logs) -> Vec<Vec<Arc<Blueprint>>> {
+/// How the connections of each leg of each flow are made. Flows whose legs are alike share their
+/// blueprints, as the copies of one entry do: ten thousand flows have one configuration, not ten
+/// thousand. Copies at other hosts share the ends. Each sender with a detector has its own, which
+/// collects its detections.
+pub(crate) fn blueprints(scenario: &Scenario, seed: u64, logs: &Logs) -> Vec<Arc<[Blueprint]>> {
     // Those of the flow before, leg by leg.
-    let mut last: Vec<(Leg<'_>, Arc<Blueprint>)> = Vec::new();
-    let mut blueprints = Vec::with_capacity(scenario.flows.len());
+    let mut last: Vec<Leg<'_>> = Vec::new();
+    let mut blueprints: Vec<Arc<[Blueprint]>> = Vec::with_capacity(scenario.flows.len());
     let hinted = scenario.flows.iter().any(|flow| flow.path_hints.is_some());
     let routes = hinted.then(|| scenario::routes(scenario));
     for flow in &scenario.flows {
-        let mut made = Vec::new();
-        for (number, leg) in runtime::legs(flow).into_iter().enumerate() {
-            let alike =
-                last.get(number).filter(|(before, _)| before.is_like(&leg) && !detects(&leg));
-            let shared = alike.map(|(_, blueprint)| blueprint.clone());
+        let legs = runtime::legs(flow);
+        let before = blueprints.last().cloned().unwrap_or_default();
+        let is_alike = |(before, leg): (&Leg<'_>, &Leg<'_>)| before.is_like(leg) && !detects(leg);
+        if legs.len() == last.len() && last.iter().zip(&legs).all(is_alike) && !legs.is_empty() {
+            blueprints.push(before);
+            continue;
+        }
+        let made = legs.iter().enumerate().map(|(number, leg)| {
+            let known = last.get(number).zip(before.get(number));
+            if let Some((_, made)) = known.filter(|(other, _)| is_alike((other, leg))) {
+                return made.clone();
+            }
+            let like = known.filter(|(other, _)| other.has_like_ends(leg) && is_plain(leg));
             let hinted = routes.as_ref().filter(|_| leg.ends[0].path_hints.is_some());
             let hints = || path_hints(scenario, hinted?, flow, seed);
-            let new = || Arc::new(blueprint(&leg, hints(), (seed, scenario.ip), logs));
-            made.push((leg, shared.unwrap_or_else(new)));
-        }
-        blueprints.push(made.iter().map(|(_, blueprint)| blueprint.clone()).collect());
-        last = made;
+            let ends = like.map(|(_, made)| made.ends.clone());
+            blueprint(leg, ends, hints(), (seed, scenario.ip), logs)
+        });
+        blueprints.push(made.collect());
+        last = legs;
     }
     blueprints
+}
+
+/// Returns true if nothing about the ends of a leg depends on where they are. Those of QUIC draw
+/// random numbers from a stream of their own.
+fn is_plain(leg: &Leg<'_>) -> bool {
+    let is_quic = |end: &LegEnd<'_>| matches!(end.transport, Transport::Quic(_));
+    !leg.ends.iter().any(|end| is_quic(end) || end.path_hints.is_some())
 }
 
 fn detects(leg: &Leg<'_>) -> bool {
@@ -53,34 +69,46 @@ fn detector(sender: &LegEnd<'_>) -> Option<Detector> {
 
 fn blueprint(
     leg: &Leg<'_>,
+    known: Option<Arc<[BlueprintEnd; 2]>>,
     hints: Option<PathHints>,
     (seed, ip): (u64, IpVersion),
     logs: &Logs,
 ) -> Blueprint {
-    let [first, last] = leg.ends;
-    let announced = hints.map(|hints| first.controller.hinted(hints));
-    let detecting = || detector(&first).map(|detector| first.controller.detecting(detector));
-    let controller = announced.or_else(detecting);
-    let first = LegEnd { controller: controller.as_ref().unwrap_or(first.controller), ..first };
-    let leg = &Leg { ends: [first, last], ..*leg };
-    let [first, last] = Shared::of(leg, seed, ip, logs);
-    let end = |end: LegEnd<'_>, shared: Shared| BlueprintEnd {
-        settings: end.transport.plan().controller(),
-        controller: end.controller.clone(),
-        is_of_flow: end.is_of_flow,
-        reader_rate: end.reader_rate,
-        shared,
-    };
+    let ends = known.unwrap_or_else(|| ends(leg, hints, (seed, ip), logs).into());
     let Leg {
         from,
         to,
         opener,
-        ends,
+        ends: _,
         streams: _,
         initial_sequence: _,
         is_between_gateways: _,
         paths,
     } = *leg;
     let paths = paths.iter().map(|path| path.ends.map(|end| NodeId(number(end)))).collect();
-    Blueprint { ends: [end(ends[0], first), end(ends[1], last)], ip, from, to, opener, paths }
+    Blueprint { ends, ip, from, to, opener, paths }
+}
+
+/// The ends of the connections of a leg.
+fn ends(
+    leg: &Leg<'_>,
+    hints: Option<PathHints>,
+    (seed, ip): (u64, IpVersion),
+    logs: &Logs,
+) -> [BlueprintEnd; 2] {
+    let [first, last] = leg.ends;
+    let announced = hints.map(|hints| first.controller.hinted(hints));
+    let detecting = || detector(&first).map(|detector| first.controller.detecting(detector));
+    let controller = announced.or_else(detecting);
+    let first = LegEnd { controller: controller.as_ref().unwrap_or(first.controller), ..first };
+    let leg = &Leg { ends: [first, last], ..*leg };
+    let end = |(end, shared): (LegEnd<'_>, Shared)| BlueprintEnd {
+        settings: end.transport.plan().controller(),
+        controller: end.controller.clone(),
+        is_of_flow: end.is_of_flow,
+        reader_rate: end.reader_rate,
+        shared,
+    };
+    let [of_first, of_last] = Shared::of(leg, seed, ip, logs);
+    [(first, of_first), (last, of_last)].map(end)
 }

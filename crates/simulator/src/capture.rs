@@ -17,7 +17,7 @@ use wire::ip::{CE, ECT_0, ECT_1, IpHeader, LOWER_EFFORT};
 use wire::tcp::{AckRatio, EcnCounters, HEADER, ScpsOption};
 use wire::{Addresses, IpPacket, IpVersion, TcpPacket};
 
-use crate::simulation::Observed;
+use crate::observed::Observed;
 use crate::transports::{self, Content, OnWire};
 
 /// Name of the file's only interface.

@@ -1,6 +1,7 @@
 //! Hosts: endpoints, their timers, and the packets between them.
 
 mod blueprint;
+mod ended;
 mod flow_connections;
 mod gateways;
 mod rates;
@@ -20,11 +21,13 @@ use transport::PathCache;
 use units::{Rate, Span, Time};
 use wire::feedback::Field;
 
-use crate::simulation::{Controllers, Observed, Observer};
+use crate::observed::{Observed, Observer};
+use crate::simulation::Controllers;
 use crate::split::Split;
 use crate::transports::{Carried, Connection};
 
 pub(crate) use blueprint::{Blueprint, BlueprintEnd};
+use ended::EndedSamples;
 pub(crate) use flow_connections::FlowConnections;
 pub(crate) use gateways::read_by_peer;
 pub(crate) use rates::has_rates;
@@ -232,6 +235,7 @@ pub(crate) struct Hosts<C: Connection> {
     astray: Option<Packet<Body<C::Packet>>>,
     /// The feedback field of the last packet that had one.
     field: Field,
+    ended: EndedSamples,
 }
 
 impl<C: Connection> Hosts<C> {
@@ -256,6 +260,7 @@ impl<C: Connection> Hosts<C> {
             moved: BTreeMap::new(),
             astray: None,
             field: Field::default(),
+            ended: EndedSamples::new(scenario),
         }
     }
 
@@ -270,7 +275,7 @@ impl<C: Connection> Hosts<C> {
     ) -> Pair {
         let pair = self.ends.open(flow, leg);
         let number = self.ends.get(pair.sender).connection.0;
-        let [first, last] = &blueprint.ends;
+        let [first, last] = &*blueprint.ends;
         let ends = [
             (first, blueprint.from, blueprint.to, pair.receiver, 0),
             (last, blueprint.to, blueprint.from, pair.sender, 1),

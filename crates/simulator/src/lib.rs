@@ -30,6 +30,7 @@
 mod build;
 mod capture;
 mod hosts;
+mod observed;
 mod report;
 mod signals;
 mod simulation;
@@ -39,6 +40,7 @@ mod visible;
 
 pub use capture::Capture;
 pub use hosts::Body;
+pub use observed::{Observed, Observer};
 pub use report::{application_tables, tables};
 pub use runtime::{COUNTERS, has_application_table};
-pub use simulation::{Controllers, Observed, Observer, Options, Progress, run, run_on_reference};
+pub use simulation::{Controllers, Options, Progress, run, run_on_reference};

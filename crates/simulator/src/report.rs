@@ -8,14 +8,14 @@ mod legs;
 mod loss_notices;
 mod path_mtu;
 
-use network::{Fabric, NodeReport, PortReport, QueueReport};
+use network::{Fabric, FlowId, NodeReport, PortReport, QueueReport};
 use recording::{Backend, FlowSample, FlowSeries, Recording, TableDefinition, jain_index};
 use runtime::{
     Application, BeamSampler, EndpointId, FlowState, LimitSeries, LinkRecorder, LinkSamples, Pair,
     link_records, link_tables,
 };
 use scenario::Scenario;
-use sketch::{Sketch, Summary};
+use sketch::Summary;
 use transport::{Counters, Limits};
 use units::{Span, Time};
 
@@ -241,11 +241,12 @@ impl Recorder {
             .flows
             .iter()
             .zip(applications)
-            .map(|(flow, application)| {
+            .zip((0..).map(FlowId))
+            .map(|((flow, application), number)| {
                 let limits = limits(end, application, hosts);
                 let state = FlowState { limits, ..flow_state(application, hosts) };
-                let rtt = rtt_summary(application, hosts);
-                let status = flow.transport.controller_status(&flow.controller).to_string();
+                let rtt = rtt_summary(number, application, hosts);
+                let status = flow.transport.controller_status(&flow.controller);
                 let by_protocol = |end| hosts.connection(end).end();
                 let ends = application
                     .pairs
@@ -323,13 +324,18 @@ fn flow_state<C: Connection>(application: &Application, hosts: &Hosts<C>) -> Flo
 }
 
 /// Key figures of the RTT samples of all connections of a flow, in nanoseconds.
-fn rtt_summary(application: &Application, hosts: &Hosts<impl Connection>) -> Option<Summary> {
+fn rtt_summary(
+    number: FlowId,
+    application: &Application,
+    hosts: &Hosts<impl Connection>,
+) -> Option<Summary> {
     let mut samples =
         application.pairs.iter().map(|pair| hosts.connection(pair.sender).rtt_samples());
-    if application.pairs.len() == 1 {
+    let ended = hosts.ended_samples(number);
+    if application.pairs.len() == 1 && ended.is_none() {
         return samples.next()?.summary(0);
     }
-    let mut all = Sketch::new();
+    let mut all = ended.cloned().unwrap_or_default();
     samples.for_each(|samples| all.merge(samples));
     all.summary(0)
 }

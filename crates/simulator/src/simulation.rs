@@ -8,61 +8,20 @@ use recording::Recording;
 use runtime::{Application, Beams, EndpointId, Nodes};
 use scenario::Scenario;
 use scenario::model::Flow;
-use tcp::Segment;
 use transport::AbortCause;
 use units::{Span, Time};
 use wire::feedback::Field;
 
 use crate::build;
 use crate::hosts::{Blueprint, Body, FlowConnections, Hosts, Part, Timer, has_rates};
+use crate::observed::Observer;
 use crate::report::{self, Recorder};
 use crate::signals::{Signals, has_signals};
 use crate::split::Found;
-use crate::transports::{Any, Carried, Connection, Content};
+use crate::transports::{Any, Carried, Connection};
 
 /// Events between two calls of [`Options::progress`]: some ten milliseconds.
 const EVENTS_PER_REPORT: u64 = 1 << 18;
-
-/// A packet as a host sends or receives it.
-#[derive(Clone, Copy, Debug)]
-pub struct Observed<'a> {
-    /// When.
-    pub at: Time,
-    /// Number of the host.
-    pub node: u16,
-    /// Numbers of the host that sent it and of the one that it is for.
-    pub from: u16,
-    /// See `from`.
-    pub to: u16,
-    /// Numbers of the addresses in it, among the destinations of the scenario. Those of hosts with
-    /// one address are `from` and `to`.
-    pub source: u16,
-    /// See `source`.
-    pub destination: u16,
-    /// Number of the connection, counted through the run.
-    pub connection: u32,
-    /// Sent by the end of the connection that sends the data.
-    pub by_data_sender: bool,
-    /// Its content.
-    pub(crate) content: Content<'a>,
-    /// A queue has marked it (ECN).
-    pub(crate) is_marked: bool,
-}
-
-impl<'a> Observed<'a> {
-    /// The segment, if the packet carries one of TCP.
-    pub fn segment(&self) -> Option<&'a Segment> {
-        self.content.segment()
-    }
-
-    /// Length in bytes, without the header of IP.
-    pub fn bytes(&self) -> u16 {
-        self.content.bytes()
-    }
-}
-
-/// Function that is called for each packet that a host sends or receives.
-pub type Observer<'a> = dyn FnMut(&Observed<'_>) + 'a;
 
 /// How far a run has come.
 #[derive(Clone, Copy, Debug)]
@@ -109,7 +68,7 @@ pub trait Controllers {
 fn has_loop_of_tcp(scenario: &Scenario, seed: u64) -> bool {
     let has_more = has_rates(scenario)
         || has_signals(scenario, seed)
-        || scenario.flows.iter().any(Flow::is_best_effort);
+        || scenario.flows.iter().any(|flow| flow.is_best_effort());
     scenario.flows.iter().all(Flow::has_tcp_only) && !has_more
 }
 
@@ -185,7 +144,7 @@ struct Simulation<'a, F, C: Connection> {
     hosts: Hosts<C>,
     applications: Vec<Application>,
     /// For each flow, those of its legs.
-    blueprints: Vec<Vec<Arc<Blueprint>>>,
+    blueprints: Vec<Arc<[Blueprint]>>,
     /// Signals of gateways.
     signals: Signals,
     /// Flows that are not over yet; those without an end never are.
@@ -539,6 +498,9 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
         if self.recorder.observes() {
             self.recorder.observe(self.now, number, &self.hosts, &self.applications);
         }
+        if C::MAY_BE_OTHERS {
+            self.hosts.delete_if_over(self.now, number);
+        }
     }
 
     /// Returns true if a timer of an end may pass a hole.
@@ -597,3 +559,6 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
         self.options.progress.as_mut().is_none_or(|report| report(&progress))
     }
 }
+
+#[cfg(test)]
+mod tests;

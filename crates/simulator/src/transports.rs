@@ -52,7 +52,9 @@ protocols! {
     /// SCTP.
     Sctp(::sctp::Connection, ::sctp::Packet),
     /// UDP.
-    Udp(::udp::Connection, ::udp::Packet),
+    Udp(::udp::Connection, ::udp::Packet),;
+    /// TCP, after the connection is closed.
+    Ended(tcp::Ended) of Tcp,
 }
 
 impl From<Segment> for Packet {
@@ -233,7 +235,12 @@ impl Connection for Any {
         match self {
             Self::Tcp(end) => end.listen_on_hold(),
             // The relay of QUIC decides, and gateways have no ends of the others.
-            Self::Quic(_) | Self::Stp(_) | Self::Xtp(_) | Self::Sctp(_) | Self::Udp(_) => {
+            Self::Quic(_)
+            | Self::Stp(_)
+            | Self::Xtp(_)
+            | Self::Sctp(_)
+            | Self::Udp(_)
+            | Self::Ended(_) => {
                 self.listen();
             }
         }
@@ -249,7 +256,7 @@ impl Connection for Any {
         match self {
             Self::Quic(end) => Some(&mut **end),
             Self::Sctp(end) => Some(&mut **end),
-            Self::Tcp(_) | Self::Stp(_) | Self::Xtp(_) | Self::Udp(_) => None,
+            Self::Tcp(_) | Self::Stp(_) | Self::Xtp(_) | Self::Udp(_) | Self::Ended(_) => None,
         }
     }
 
@@ -262,7 +269,7 @@ impl Connection for Any {
             Self::Quic(end) => end.has_arrived(),
             Self::Sctp(end) => end.has_arrived(),
             Self::Udp(end) => end.has_arrived(),
-            Self::Tcp(_) | Self::Stp(_) | Self::Xtp(_) => false,
+            Self::Tcp(_) | Self::Stp(_) | Self::Xtp(_) | Self::Ended(_) => false,
         }
     }
 
@@ -273,6 +280,16 @@ impl Connection for Any {
     fn tcp_mut(&mut self) -> Option<&mut tcp::Connection> {
         if let Self::Tcp(end) = self { Some(end) } else { None }
     }
+
+    fn delete_if_over(&mut self, now: Time, take: impl FnOnce(&Sketch)) {
+        let Self::Tcp(end) = self else { return };
+        if let Some(ended) = end.ended(now) {
+            take(end.rtt().samples());
+            *self = Self::Ended(ended.into());
+        } else if let Some(samples) = end.rest() {
+            take(&samples);
+        }
+    }
 }
 
 /// The end that a relay may use: gateways have none of STP, XTP, SCTP and UDP.
@@ -281,7 +298,7 @@ macro_rules! leg {
         match $self {
             Any::Tcp($end) => $call,
             Any::Quic($end) => $call,
-            Any::Stp(_) | Any::Xtp(_) | Any::Sctp(_) | Any::Udp(_) => $otherwise,
+            Any::Stp(_) | Any::Xtp(_) | Any::Sctp(_) | Any::Udp(_) | Any::Ended(_) => $otherwise,
         }
     };
 }

@@ -109,7 +109,8 @@ mod tests {
 
     use super::*;
     use crate::capture::packet;
-    use crate::simulation::{Observed, Options};
+    use crate::observed::Observed;
+    use crate::simulation::Options;
 
     /// The header of the packet that a capture has of a segment, with the addresses of the
     /// simulator.

@@ -86,8 +86,8 @@ fn edge(bucket: u32) -> f64 {
 
 impl Sketch {
     /// Nothing recorded yet.
-    pub fn new() -> Self {
-        Self::default()
+    pub const fn new() -> Self {
+        Self { sum: 0, base: 0, counts: Vec::new(), max: 0, count: 0 }
     }
 
     /// Records a value, which must not be zero.

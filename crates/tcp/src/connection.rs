@@ -4,6 +4,7 @@ mod acceptance;
 mod ack_control;
 mod arrival;
 mod departure;
+mod ended;
 mod endpoint;
 mod halves;
 mod handshake;
@@ -18,6 +19,7 @@ use std::sync::Arc;
 use congestion::{AnyController, Controller};
 use units::{Span, Time};
 
+pub use ended::Ended;
 pub(crate) use halves::Halves;
 use hold::Hold;
 use keep_alive::Watch;

@@ -31,7 +31,7 @@ pub use config::{
     AckTiming, Config, DelayedAck, DuplicateWindow, KeepAlive, Recovery, RecoveryExit,
     SsthreshBasis,
 };
-pub use connection::{Connection, State};
+pub use connection::{Connection, Ended, State};
 pub use info::{Info, TunedBuffer};
 pub use receiver::{ReceiveOffload, SackCompression};
 pub use scps::{BestEffort, BestEffortCounters, Cause, SILENCE_OF_SIGNALS, Scps, Snack, SnackForm};

@@ -158,6 +158,11 @@ impl Delivery {
         }
     }
 
+    /// Gives back the memory of records that are no longer there.
+    pub fn shrink(&mut self) {
+        self.records.shrink_to_fit();
+    }
+
     fn count(&mut self, now: Time, bytes: u64) {
         self.delivered += bytes;
         self.delivered_at = now;

@@ -230,6 +230,11 @@ impl RttEstimator {
         &self.samples
     }
 
+    /// Takes the samples so far.
+    pub fn take_samples(&mut self) -> Sketch {
+        std::mem::take(&mut self.samples)
+    }
+
     /// The smallest sample.
     pub fn min(&self) -> Option<Span> {
         self.sampled.then_some(self.min)

@@ -94,6 +94,15 @@ impl Call {
     pub fn figures(&self, end: usize, now: Time) -> Figures {
         Figures::of(&self.settings, &self.ends[end], now)
     }
+
+    /// Figures of both ends if they are those of all later times: nothing arrives any more, and no
+    /// missing packet could still be heard in time.
+    pub fn settled(&self, now: Time) -> Option<[Figures; 2]> {
+        let is_settled = |packets: &Delays| {
+            latest(&self.settings, packets).is_none_or(|latest| packets.is_settled(latest, now))
+        };
+        self.ends.iter().all(is_settled).then(|| [0, 1].map(|end| self.figures(end, now)))
+    }
 }
 
 /// Figures of one direction of a call.
@@ -142,18 +151,15 @@ impl Figures {
         let mean_delay_ms = if count == 0 { f64::NAN } else { sum / f64::from(count) };
         let jitter_ms = jitter(packets);
         let min_delay_ms = min.map_or(f64::NAN, Span::as_millis_f64);
-        // A buffer that follows the jitter drops nothing.
-        let (deadline, through) = match settings.jitter_buffer {
-            JitterBuffer::Fixed(depth) => {
-                let deadline = min.map(|min| min + depth);
-                (deadline, min_delay_ms + depth.as_millis_f64())
-            }
-            JitterBuffer::TwiceJitter(_) => (None, mean_delay_ms + 2.0 * jitter_ms),
+        let deadline = deadline(settings, packets);
+        let through = match settings.jitter_buffer {
+            JitterBuffer::Fixed(depth) => min_delay_ms + depth.as_millis_f64(),
+            JitterBuffer::TwiceJitter(_) => mean_delay_ms + 2.0 * jitter_ms,
         };
         let is_late = |delay: Span| deadline.is_some_and(|deadline| delay > deadline);
         let late = packets.iter().filter_map(|(_, delay)| delay).filter(|one| is_late(*one));
         let late = late.count() as u64;
-        let latest = deadline.or_else(|| packets.iter().filter_map(|(_, delay)| delay).max());
+        let latest = latest(settings, packets);
         let is_due = |sent: Time| latest.is_none_or(|latest| sent + latest <= now);
         let heard = packets.iter().filter(|(sent, delay)| delay.is_some() || is_due(*sent));
         let missing = heard.map(|(_, delay)| delay.is_none_or(is_late));
@@ -188,6 +194,22 @@ impl Figures {
             without_echo: opinion(false),
         }
     }
+}
+
+/// Delay after which a packet is too late for the jitter buffer. One that follows the jitter drops
+/// nothing.
+fn deadline(settings: &Settings, packets: &Delays) -> Option<Span> {
+    match settings.jitter_buffer {
+        JitterBuffer::Fixed(depth) => packets.min().map(|min| min + depth),
+        JitterBuffer::TwiceJitter(_) => None,
+    }
+}
+
+/// Delay after which a packet that has not arrived counts as missing; `None` if nothing has
+/// arrived.
+fn latest(settings: &Settings, packets: &Delays) -> Option<Span> {
+    let largest = || packets.iter().filter_map(|(_, delay)| delay).max();
+    deadline(settings, packets).or_else(largest)
 }
 
 /// Interarrival jitter in milliseconds, of the packets in the order of sending.

@@ -64,6 +64,17 @@ fn a_clock_that_is_late_sends_what_is_due_and_no_packet_twice() {
 }
 
 #[test]
+fn figures_are_settled_once_no_missing_packet_can_be_heard() {
+    // The last packet leaves at 1.98 s, and is too late 290 ms after that.
+    let call = called(Settings::default(), |number| (number != 49).then_some(250));
+    assert_eq!(call.settled(ms(2269)), None);
+    let settled = call.settled(ms(2270)).unwrap();
+    assert_eq!(settled, [0, 1].map(|end| call.figures(end, ms(90_000))));
+    assert_eq!((settled[0].sent, settled[0].arrived), (50, 49));
+    assert_ne!(settled[0], call.figures(0, ms(2269)));
+}
+
+#[test]
 fn a_packet_behind_the_buffer_is_lost_and_bursts_are_counted() {
     let delay = |number| match number {
         10 | 11 => None,

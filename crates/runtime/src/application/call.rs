@@ -52,6 +52,8 @@ extra_table! {
 pub(super) struct Caller {
     settings: Settings,
     call: Call,
+    /// The figures of both directions, once the call is over and they are final.
+    settled: Option<Box<[Figures; 2]>>,
     pair: Option<Pair>,
     is_stopped: bool,
 }
@@ -62,7 +64,7 @@ impl Driver for Caller {
     fn of(task: &Task, entity: Entity) -> Option<Self> {
         let Traffic::Call(settings) = task.traffic else { return None };
         let call = Call::new(settings, entity.start);
-        Some(Self { settings, call, pair: None, is_stopped: false })
+        Some(Self { settings, call, settled: None, pair: None, is_stopped: false })
     }
 
     fn on_timer(&mut self, context: &mut Context<'_>) -> bool {
@@ -104,6 +106,13 @@ impl Driver for Caller {
         self.call.stop();
     }
 
+    fn settle(&mut self, now: Time) {
+        if let Some(figures) = self.call.settled(now) {
+            self.settled = Some(figures.into());
+            self.call = Call::new(self.settings, now);
+        }
+    }
+
     fn is_cut_short(&self) -> bool {
         self.is_stopped && self.settings.duration.is_some()
     }
@@ -115,7 +124,8 @@ impl Driver for Caller {
         let mut table = Calls::default();
         for (_, flow, caller) in all {
             for (number, direction) in ["forward", "backward"].into_iter().enumerate() {
-                let figures = caller.call.figures(number, end);
+                let settled = caller.settled.as_ref().map(|figures| figures[number]);
+                let figures = settled.unwrap_or_else(|| caller.call.figures(number, end));
                 table.push(row(flow, direction, &caller.settings, &figures));
             }
         }

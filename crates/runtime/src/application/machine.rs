@@ -5,25 +5,13 @@
 
 use recording::{ExtraTable, PageRecord, TableDefinition};
 use scenario::Scenario;
-use scenario::model::{Flow, Traffic};
+use scenario::model::{Flow, FlowSettings};
 use units::Time;
 
 use super::{Application, Context, EndpointId, sessions};
 
 /// An application as its flow describes it.
-#[derive(Clone, Debug)]
-pub(super) struct Task {
-    pub traffic: Traffic,
-    /// The protocol of the flow carries a stream of bytes, and not datagrams.
-    pub has_stream: bool,
-}
-
-impl Task {
-    /// The application of a flow.
-    pub(super) fn of(flow: &Flow) -> Self {
-        Self { traffic: flow.traffic.clone(), has_stream: flow.protocol().entry().has_stream }
-    }
-}
+pub(super) type Task = FlowSettings;
 
 /// One session of a flow: its start, and the names of its random streams.
 #[derive(Clone, Copy, Debug, Default)]
@@ -54,6 +42,12 @@ pub(super) trait Driver: Sized {
 
     /// Begins nothing new. The next call of [`on_timer`](Self::on_timer) follows at once.
     fn stop(&mut self);
+
+    /// It is over at `now`, and nothing arrives any more: memory that its tables do not need is
+    /// given back.
+    fn settle(&mut self, now: Time) {
+        let _ = now;
+    }
 
     /// Stopped before its end.
     fn is_cut_short(&self) -> bool;
@@ -98,6 +92,10 @@ macro_rules! machines {
                 match self { $(Self::$variant(driver) => driver.stop(),)+ }
             }
 
+            pub(super) fn settle(&mut self, now: Time) {
+                match self { $(Self::$variant(driver) => driver.settle(now),)+ }
+            }
+
             pub(super) fn is_cut_short(&self) -> bool {
                 match self { $(Self::$variant(driver) => driver.is_cut_short(),)+ }
             }
@@ -119,7 +117,7 @@ macro_rules! machines {
             let is_in = |tables: &[TableDefinition]| tables.iter().any(|one| one.name == table);
             (flow.sessions.is_some() && is_in(sessions::TABLES))
                 $(|| (is_in(<$driver>::TABLES)
-                    && <$driver>::of(&Task::of(flow), Entity::default()).is_some()))+
+                    && <$driver>::of(&flow.settings, Entity::default()).is_some()))+
         }
 
         /// The tables of the applications of a run that ended at `end`.

@@ -76,9 +76,20 @@ pub(super) struct Messenger {
     settings: Settings,
     messages: Messages,
     has_datagrams: bool,
+    /// The rows of its tables, once it is over and they are final.
+    settled: Option<Box<Rows>>,
+    is_cut_short: bool,
     pair: Option<Pair>,
     /// Messages that have arrived over a stream: answers at `to`, and requests at `from`.
     arrived: [u64; 2],
+}
+
+/// Rows of messages without the names of flow and direction.
+#[derive(Clone, Debug)]
+struct Rows {
+    /// Of answers, and of requests.
+    one_way: [OneWayRow; 2],
+    responses: ResponseRow,
 }
 
 impl Messenger {
@@ -129,6 +140,27 @@ impl Messenger {
         context.connections.wake_at(endpoint, next);
     }
 
+    /// The rows of a run that ends at `end`.
+    fn rows(&self, end: Time) -> Rows {
+        let deadline = self.settings.deadline;
+        let Measured { requests, answers, responses } = self.messages.measured();
+        let times = responses.percentiles();
+        Rows {
+            one_way: [answers, requests].map(|delays| one_way(delays, deadline, end)),
+            responses: ResponseRow {
+                flow: String::new(),
+                requests: responses.sent(),
+                answers: responses.arrived(),
+                min_response_ms: times.min,
+                p50_response_ms: times.p50,
+                p95_response_ms: times.p95,
+                p99_response_ms: times.p99,
+                max_response_ms: times.max,
+                above_deadline: above(responses, deadline, end),
+            },
+        }
+    }
+
     /// Does what is due. Returns true if all is done.
     fn step(&mut self, context: &mut Context<'_>, pair: Pair) -> bool {
         loop {
@@ -154,9 +186,17 @@ impl Driver for Messenger {
 
     fn of(task: &Task, entity: Entity) -> Option<Self> {
         let Traffic::Messages(settings) = task.traffic else { return None };
-        let has_datagrams = !task.has_stream;
+        let has_datagrams = !task.protocol().entry().has_stream;
         let messages = Messages::new(settings, entity.start, has_datagrams);
-        Some(Self { settings, messages, has_datagrams, pair: None, arrived: [0; 2] })
+        Some(Self {
+            settings,
+            messages,
+            has_datagrams,
+            settled: None,
+            is_cut_short: false,
+            pair: None,
+            arrived: [0; 2],
+        })
     }
 
     fn on_timer(&mut self, context: &mut Context<'_>) -> bool {
@@ -190,8 +230,18 @@ impl Driver for Messenger {
         self.messages.stop();
     }
 
+    fn settle(&mut self, now: Time) {
+        let largest = self.settings.deadline.unwrap_or_default().max(LARGEST_BOUND);
+        let Measured { requests, answers, responses } = self.messages.measured();
+        if [requests, answers, responses].into_iter().all(|one| one.is_settled(largest, now)) {
+            self.settled = Some(self.rows(now).into());
+            self.is_cut_short = self.messages.is_cut_short();
+            self.messages = Messages::new(self.settings, now, self.has_datagrams);
+        }
+    }
+
     fn is_cut_short(&self) -> bool {
-        self.messages.is_cut_short()
+        self.is_cut_short || self.messages.is_cut_short()
     }
 
     fn tables<'a>(
@@ -200,22 +250,13 @@ impl Driver for Messenger {
     ) -> Vec<ExtraTable> {
         let (mut one_way, mut both) = (OneWay::default(), Responses::default());
         for (_, flow, messenger) in all {
-            let deadline = messenger.settings.deadline;
-            let Measured { requests, answers, responses } = messenger.messages.measured();
-            one_way.push(direction(flow, "forward", answers, deadline, end));
-            one_way.push(direction(flow, "backward", requests, deadline, end));
-            let times = responses.percentiles();
-            both.push(ResponseRow {
-                flow: flow.to_owned(),
-                requests: responses.sent(),
-                answers: responses.arrived(),
-                min_response_ms: times.min,
-                p50_response_ms: times.p50,
-                p95_response_ms: times.p95,
-                p99_response_ms: times.p99,
-                max_response_ms: times.max,
-                above_deadline: above(responses, deadline, end),
-            });
+            let settled = messenger.settled.as_deref().cloned();
+            let Rows { one_way: rows, responses } = settled.unwrap_or_else(|| messenger.rows(end));
+            for (direction, row) in ["forward", "backward"].into_iter().zip(rows) {
+                let (flow, direction) = (flow.to_owned(), direction.to_owned());
+                one_way.push(OneWayRow { flow, direction, ..row });
+            }
+            both.push(ResponseRow { flow: flow.to_owned(), ..responses });
         }
         vec![one_way.into_table(), both.into_table()]
     }
@@ -226,18 +267,16 @@ fn above(delays: &Delays, bound: Option<Span>, end: Time) -> f64 {
     bound.map_or(f64::NAN, |bound| delays.share_above(bound, end))
 }
 
-fn direction(
-    flow: &str,
-    direction: &str,
-    delays: &Delays,
-    deadline: Option<Span>,
-    end: Time,
-) -> OneWayRow {
-    let share = |milliseconds| delays.share_above(Span::from_millis(milliseconds), end);
+/// The largest bound of the columns `above_...` besides the deadline.
+const LARGEST_BOUND: Span = Span::from_millis(300);
+
+/// The row of one direction without its name.
+fn one_way(delays: &Delays, deadline: Option<Span>, end: Time) -> OneWayRow {
+    let share = |bound| delays.share_above(bound, end);
     let times = delays.percentiles();
     OneWayRow {
-        flow: flow.to_owned(),
-        direction: direction.to_owned(),
+        flow: String::new(),
+        direction: String::new(),
         sent_messages: delays.sent(),
         arrived_messages: delays.arrived(),
         min_delay_ms: times.min,
@@ -245,9 +284,9 @@ fn direction(
         p95_delay_ms: times.p95,
         p99_delay_ms: times.p99,
         max_delay_ms: times.max,
-        above_100ms: share(100),
-        above_150ms: share(150),
-        above_300ms: share(300),
+        above_100ms: share(Span::from_millis(100)),
+        above_150ms: share(Span::from_millis(150)),
+        above_300ms: share(LARGEST_BOUND),
         above_deadline: above(delays, deadline, end),
     }
 }

@@ -155,6 +155,13 @@ impl Kind {
         }
     }
 
+    /// It is over: memory that tables do not need is given back.
+    fn settle(&mut self, now: Time) {
+        if let Self::Machine(machine) = self {
+            machine.settle(now);
+        }
+    }
+
     /// The state machines of the crate `applications`: of all sessions that have begun.
     fn machines(&self) -> Vec<&Machine> {
         match self {
@@ -215,7 +222,7 @@ impl Application {
                 let flow_number = u32::try_from(number).unwrap_or(u32::MAX);
                 let start = Time::ZERO + flow.start;
                 let entity = Entity { seed, flow: flow_number, session: 0, start };
-                Kind::of(&Task::of(flow), entity)
+                Kind::of(&flow.settings, entity)
             }
         };
         Self {
@@ -306,6 +313,7 @@ impl Application {
         let (pairs, lookups) = (&mut self.pairs, &mut self.lookups);
         let mut context = Context { now, connections, pairs, lookups };
         if machine.on_timer(&mut context) {
+            machine.settle(now);
             self.finished = Some(now);
         }
     }
@@ -332,6 +340,7 @@ impl Application {
         };
         // Data that was on its way when TCP gave up may still complete it. It stays aborted.
         if done && !self.is_over() {
+            self.kind.settle(now);
             self.finished = Some(now);
         }
     }

@@ -4,6 +4,8 @@
 //! A session that lasts longer than it was drawn delays the next one, which keeps its length. What
 //! arrives of an earlier session is ignored. A session that has not begun is nothing but its times.
 
+use std::sync::Arc;
+
 use applications::sessions::Session;
 use recording::{ExtraTable, TableDefinition, extra_table};
 use scenario::Sessions as Drawn;
@@ -43,10 +45,17 @@ struct Begun {
     kind: Kind,
 }
 
+impl Begun {
+    fn finish(&mut self, now: Time) {
+        self.end = Some(now);
+        self.kind.settle(now);
+    }
+}
+
 /// The sessions of a flow.
 #[derive(Clone, Debug)]
 pub(super) struct Sessions {
-    task: Task,
+    task: Arc<Task>,
     drawn: Drawn,
     entity: Entity,
     next: Session,
@@ -68,7 +77,7 @@ impl Sessions {
         let mut drawn = Drawn::new(flow.sessions?, seed, number, flow.start);
         let next = drawn.draw();
         Some(Self {
-            task: Task::of(flow),
+            task: flow.settings.clone(),
             drawn,
             entity,
             next,
@@ -99,7 +108,7 @@ impl Sessions {
                 let is_over =
                     (stops_now && begun.kind.stop_session(context)) || begun.kind.go_on(context);
                 if is_over {
-                    begun.end = Some(context.now);
+                    begun.finish(context.now);
                 } else {
                     self.is_stopped |= stops_now;
                     return false;
@@ -148,7 +157,7 @@ impl Sessions {
         if !begun.kind.on_session_received(context, endpoint) {
             return false;
         }
-        begun.end = Some(context.now);
+        begun.finish(context.now);
         self.on_timer(context, stop)
     }
 }

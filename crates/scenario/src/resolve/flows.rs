@@ -18,7 +18,9 @@ use units::{Bytes, Span};
 use super::beams::Ends;
 use super::{Numbers, buffers, hints, hosts, protocols};
 use crate::document::{self, Controller, Document, ParameterValue};
-use crate::model::{Distribution, Flow, Gateway, OnOff, Traffic, Transport, Web};
+use crate::model::{
+    Distribution, Flow, FlowPath, FlowSettings, Gateway, OnOff, Traffic, Transport, Web,
+};
 use crate::page;
 
 /// All flows, `count` spelt out, and for each the number of its `[[flow]]`.
@@ -31,6 +33,7 @@ pub(super) fn flows(
     let mut flows = Vec::new();
     let mut entries = Vec::new();
     let none: Arc<[Gateway]> = Arc::default();
+    let no_paths: Arc<[FlowPath]> = Arc::default();
     for (i, flow) in document.flow.iter().enumerate() {
         let path = Path::entry("flow", i);
         let from = end(&flow.from.0, ends, path.key("from"), problems);
@@ -68,8 +71,19 @@ pub(super) fn flows(
         }
         let of_entry = (i, &transport);
         let path_hints = hints::of_flow(document, tree, of_entry, &controller, problems);
+        let initial_sequence = flow.transport.initial_sequence;
+        let settings = Arc::new(FlowSettings {
+            stop: flow.stop,
+            controller,
+            path_hints,
+            transport,
+            hosts,
+            reader_rate: flow.transport.reader_rate,
+            traffic,
+            sessions: flow.sessions,
+        });
+        flows.reserve_exact(count);
         for copy in 0..count {
-            let initial_sequence = flow.transport.initial_sequence;
             let node_of = |nodes: &Range<usize>| match nodes.len() {
                 1 => nodes.start,
                 _ => nodes.start + copy / flow.count as usize,
@@ -79,18 +93,11 @@ pub(super) fn flows(
                 from: node_of(&from),
                 to: node_of(&to),
                 start: flow.start + share_of(flow.spread, copy, count),
-                stop: flow.stop,
-                controller: controller.clone(),
-                path_hints,
-                transport: transport.clone(),
-                hosts: hosts.clone(),
-                reader_rate: flow.transport.reader_rate,
                 initial_sequence: initial_sequence.unwrap_or_else(|| sequence_of(flows.len())),
-                traffic: traffic.clone(),
-                sessions: flow.sessions,
-                paths: Arc::default(),
+                paths: no_paths.clone(),
                 gateways: none.clone(),
                 tunnel: None,
+                settings: settings.clone(),
             });
             entries.push(i);
         }

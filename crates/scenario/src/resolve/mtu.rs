@@ -80,10 +80,8 @@ pub(super) fn fit_segments(
             Some((_, first)) => first.clone(),
             None => fit_flow(scenario, &routes, number, *entry, tree, problems),
         };
-        let Flow { transport, gateways, hosts, .. } = &flow;
-        scenario.flows[number].transport = transport.clone();
-        scenario.flows[number].hosts = hosts.clone();
-        scenario.flows[number].gateways = gateways.clone();
+        scenario.flows[number].settings = flow.settings.clone();
+        scenario.flows[number].gateways = flow.gateways.clone();
         fitted = Some((*entry, flow));
     }
 }
@@ -107,8 +105,9 @@ fn fit_flow(
     let host = [&ends[0][0], &ends[last][1]].into_iter().flatten().min_by_key(|one| one.most);
     let path = Path::entry("flow", entry).key("transport").key("mss");
     if let Some(limit) = host {
-        fit(&mut flow.transport, limit, &path, tree, problems);
-        if let Some(hosts) = &mut flow.hosts {
+        let settings = Arc::make_mut(&mut flow.settings);
+        fit(&mut settings.transport, limit, &path, tree, problems);
+        if let Some(hosts) = &mut settings.hosts {
             // A problem was reported with the flow.
             let ends = Arc::make_mut(hosts).ends.iter_mut();
             ends.for_each(|end| fit(&mut end.transport, limit, &path, tree, &mut Vec::new()));

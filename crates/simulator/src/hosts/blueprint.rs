@@ -26,8 +26,8 @@ pub(crate) struct BlueprintEnd {
 /// How the two ends of the connections of a leg are made.
 #[derive(Clone, Debug)]
 pub(crate) struct Blueprint {
-    /// At `from`, and at `to`.
-    pub(crate) ends: [BlueprintEnd; 2],
+    /// At `from`, and at `to`. Flows of thousands of hosts may share them.
+    pub(crate) ends: Arc<[BlueprintEnd; 2]>,
     pub(crate) ip: IpVersion,
     pub(crate) from: NodeId,
     pub(crate) to: NodeId,
@@ -39,7 +39,7 @@ pub(crate) struct Blueprint {
 
 impl Blueprint {
     /// A pair of ends of UDP between the hosts of a flow with these legs.
-    pub(crate) fn of_datagrams(legs: &[Arc<Self>]) -> Self {
+    pub(crate) fn of_datagrams(legs: &[Self]) -> Self {
         let (first, last) = (&legs[0], &legs[legs.len() - 1]);
         let end = BlueprintEnd {
             controller: Specification::unlimited(),
@@ -49,7 +49,7 @@ impl Blueprint {
             shared: Shared::Udp,
         };
         Self {
-            ends: [end.clone(), end],
+            ends: [end.clone(), end].into(),
             ip: first.ip,
             from: first.from,
             to: last.to,

@@ -1,23 +1,21 @@
 //! The connections of a flow, as its application opens them and acts on them.
 
-use std::sync::Arc;
-
 use network::{Fabric, FlowId};
 use runtime::{Connections, End, EndpointId, Pair};
 use scenario::model::Gateway;
-use transport::{Datagrams, Endpoint, Limit, Streams};
+use transport::{Datagrams, Endpoint as _, Limit, Streams};
 use units::{Span, Time};
 
 use super::{Blueprint, Hosts};
 use crate::simulation::Controllers;
-use crate::transports::Connection;
+use crate::transports::{Connection, End as Protocol};
 
 /// The connections of one flow, as its application acts on them.
 pub(crate) struct FlowConnections<'a, C: Connection> {
     pub(crate) hosts: &'a mut Hosts<C>,
     pub(crate) flow: FlowId,
     /// Blueprints of the flow's legs.
-    pub(crate) blueprints: &'a [Arc<Blueprint>],
+    pub(crate) blueprints: &'a [Blueprint],
     pub(crate) controllers: Option<&'a dyn Controllers>,
     pub(crate) initial_sequence: u32,
     /// Gateways that split them.
@@ -110,8 +108,11 @@ impl<C: Connection> Connections for FlowConnections<'_, C> {
     }
 
     fn window_restarts(&self, endpoint: EndpointId) -> Option<u32> {
-        let connection = self.hosts.connection(endpoint).tcp()?;
-        Some(connection.counters().restarts)
+        match self.hosts.connection(endpoint).end() {
+            Protocol::Tcp(connection) => Some(connection.counters().restarts),
+            Protocol::Ended(ended) => Some(ended.counters().restarts),
+            _ => None,
+        }
     }
 
     fn datagrams(&mut self, endpoint: EndpointId) -> Option<&mut dyn Datagrams> {

@@ -21,7 +21,7 @@ use units::Time;
 
 use super::timers::RATE;
 use super::{Body, Connection, Endpoint, Hosts, Part};
-use crate::simulation::Observer;
+use crate::observed::Observer;
 use crate::transports::Carried as _;
 
 /// The connections that have a rate.

@@ -136,6 +136,9 @@ impl<C: Connection> Hosts<C> {
             } else {
                 self.timers.pop();
             }
+            if C::MAY_BE_OTHERS {
+                self.delete_if_over(at, EndpointId(tag as u32));
+            }
             return None;
         }
         endpoint.alarm.take();

@@ -2,6 +2,7 @@
 
 use recording::{ExtraTable, extra_table};
 use scenario::Scenario;
+use scenario::model::Flow;
 use tcp::AckCounters;
 
 use crate::hosts::Hosts;
@@ -36,7 +37,8 @@ extra_table! {
 
 /// The table; `None` if no flow asks for it.
 pub(super) fn table(scenario: &Scenario, hosts: &Hosts<impl Connection>) -> Option<ExtraTable> {
-    let rows = of_senders(scenario, hosts, |sum: &mut AckCounters, info| {
+    let has = |flow: &Flow| flow.transport.tcp().is_some_and(|config| config.ack_control);
+    let rows = of_senders(scenario, hosts, has, |sum: &mut AckCounters, info| {
         // Without `..`, so that a new counter has to stand in the table.
         let Some(AckCounters { ratio, largest, missing, marked, increases, options }) =
             info.ack_control
@@ -51,9 +53,7 @@ pub(super) fn table(scenario: &Scenario, hosts: &Hosts<impl Connection>) -> Opti
         sum.options += options;
     });
     let mut table = AckRatios::default();
-    for (flow, leg, sum) in
-        rows.filter(|(flow, ..)| flow.transport.tcp().is_some_and(|config| config.ack_control))
-    {
+    for (flow, leg, sum) in rows {
         table.push(AckRatio {
             flow: flow.name.clone(),
             leg,

@@ -169,16 +169,23 @@ fn totals(legs: &[usize], hosts: &Hosts<impl Connection>, at: Time) -> Vec<Vec<L
     totals
 }
 
-/// A value for each leg of each flow, to which `add` adds what the data senders know: flow, leg and
-/// value.
+/// A value for each leg of the flows that have one, to which `add` adds what the data senders know:
+/// flow, leg and value.
 pub(super) fn of_senders<'a, T: Clone + Default>(
     scenario: &'a Scenario,
     hosts: &Hosts<impl Connection>,
+    has: impl Fn(&Flow) -> bool,
     mut add: impl FnMut(&mut T, &Info),
 ) -> impl Iterator<Item = (&'a Flow, u32, T)> {
-    let legs = |flow: &Flow| vec![T::default(); flow.gateways.len() + 1];
-    let mut rows: Vec<_> = scenario.flows.iter().map(legs).collect();
-    for (number, end) in hosts.ends.iter().filter(|(_, end)| end.side == Side::Sender) {
+    let legs = |flow: &Flow| match has(flow) {
+        true => vec![T::default(); flow.gateways.len() + 1],
+        false => Vec::new(),
+    };
+    let is_empty = !scenario.flows.iter().any(&has);
+    let flows = if is_empty { &[][..] } else { &scenario.flows };
+    let mut rows: Vec<_> = flows.iter().map(legs).collect();
+    let ends = hosts.ends.iter().filter(|_| !is_empty);
+    for (number, end) in ends.filter(|(_, end)| end.side == Side::Sender) {
         // None of a connection that crosses a gateway unsplit.
         let row = rows[end.flow.0 as usize].get_mut(usize::from(end.leg));
         let connection = hosts.endpoints[number.index()].connection.tcp();
@@ -186,8 +193,10 @@ pub(super) fn of_senders<'a, T: Clone + Default>(
             add(row, &connection.info());
         }
     }
-    let flows = scenario.flows.iter().zip(rows);
-    flows.flat_map(|(flow, legs)| (0..).zip(legs).map(move |(leg, value)| (flow, leg, value)))
+    flows
+        .iter()
+        .zip(rows)
+        .flat_map(|(flow, legs)| (0..).zip(legs).map(move |(leg, value)| (flow, leg, value)))
 }
 
 fn add_sender<C: Connection>(leg: &mut LegTotals, sender: &C, receiver: &C, at: Time) {

@@ -2,6 +2,7 @@
 
 use recording::{ExtraTable, extra_table};
 use scenario::Scenario;
+use scenario::model::Flow;
 use tcp::NoticeCounters;
 
 use crate::hosts::Hosts;
@@ -29,7 +30,8 @@ extra_table! {
 
 /// The table; `None` if no flow takes notices.
 pub(super) fn table(scenario: &Scenario, hosts: &Hosts<impl Connection>) -> Option<ExtraTable> {
-    let rows = of_senders(scenario, hosts, |sum: &mut NoticeCounters, info| {
+    let has = |flow: &Flow| flow.transport.tcp().is_some_and(|config| config.eln);
+    let rows = of_senders(scenario, hosts, has, |sum: &mut NoticeCounters, info| {
         // Without `..`, so that a new counter has to stand in the table.
         let NoticeCounters { notices, spared, withdrawn } = info.loss_notices.unwrap_or_default();
         sum.notices += notices;
@@ -37,9 +39,7 @@ pub(super) fn table(scenario: &Scenario, hosts: &Hosts<impl Connection>) -> Opti
         sum.withdrawn += withdrawn;
     });
     let mut table = Notices::default();
-    for (flow, leg, sum) in
-        rows.filter(|(flow, ..)| flow.transport.tcp().is_some_and(|config| config.eln))
-    {
+    for (flow, leg, sum) in rows {
         table.push(Notice {
             flow: flow.name.clone(),
             leg,

@@ -47,26 +47,31 @@ pub(super) fn table(scenario: &Scenario, hosts: &Hosts<impl Connection>) -> Opti
     if !has_mtu && !probes {
         return None;
     }
-    let rows = of_senders(scenario, hosts, |(mss, sum): &mut (u64, PathMtuCounters), info| {
-        *mss = info.mss;
-        // Without `..`, so that a new counter has to stand in the table.
-        let PathMtuCounters {
-            reductions,
-            ignored_messages,
-            probes,
-            successes,
-            failures,
-            black_holes,
-            cache_hits,
-        } = info.path_mtu.unwrap_or_default();
-        sum.reductions += reductions;
-        sum.ignored_messages += ignored_messages;
-        sum.probes += probes;
-        sum.successes += successes;
-        sum.failures += failures;
-        sum.black_holes += black_holes;
-        sum.cache_hits += cache_hits;
-    });
+    let rows = of_senders(
+        scenario,
+        hosts,
+        |_| true,
+        |(mss, sum): &mut (u64, PathMtuCounters), info| {
+            *mss = info.mss;
+            // Without `..`, so that a new counter has to stand in the table.
+            let PathMtuCounters {
+                reductions,
+                ignored_messages,
+                probes,
+                successes,
+                failures,
+                black_holes,
+                cache_hits,
+            } = info.path_mtu.unwrap_or_default();
+            sum.reductions += reductions;
+            sum.ignored_messages += ignored_messages;
+            sum.probes += probes;
+            sum.successes += successes;
+            sum.failures += failures;
+            sum.black_holes += black_holes;
+            sum.cache_hits += cache_hits;
+        },
+    );
     let mut table = Discoveries::default();
     for (flow, leg, (mss_bytes, sum)) in rows {
         table.push(Discovery {

@@ -1,12 +1,17 @@
 //! The enums over all protocols of the simulator: ends, packets, and ends by their protocol.
 
-/// Declares the protocols: for each a variant, its ends, and its packets.
+/// Declares the protocols: for each a variant, its ends, and its packets. Behind them the remains
+/// of ends that are over, which speak one of them.
 macro_rules! protocols {
-    ($($(#[$doc:meta])* $variant:ident($end:ty, $packet:ty),)+) => {
+    (
+        $($(#[$doc:meta])* $variant:ident($end:ty, $packet:ty),)+;
+        $(#[$of_over:meta])* $over:ident($remains:ty) of $protocol:ident,
+    ) => {
         /// An end of one of the protocols.
         #[derive(Debug)]
         pub(crate) enum Any {
             $($(#[$doc])* $variant(Box<$end>),)+
+            $(#[$of_over])* $over(Box<$remains>),
         }
 
         /// A packet of one of the protocols.
@@ -19,6 +24,7 @@ macro_rules! protocols {
         #[derive(Clone, Copy, Debug)]
         pub(crate) enum End<'a> {
             $($(#[$doc])* $variant(&'a $end),)+
+            $(#[$of_over])* $over(&'a $remains),
         }
 
         impl Any {
@@ -26,6 +32,7 @@ macro_rules! protocols {
             pub(super) fn by_protocol(&self) -> End<'_> {
                 match self {
                     $(Self::$variant(end) => End::$variant(end),)+
+                    Self::$over(end) => End::$over(end),
                 }
             }
         }
@@ -37,12 +44,14 @@ macro_rules! protocols {
             fn connect(&mut self) {
                 match self {
                     $(Self::$variant(end) => Endpoint::connect(&mut **end),)+
+                    Self::$over(end) => Endpoint::connect(&mut **end),
                 }
             }
 
             fn listen(&mut self) {
                 match self {
                     $(Self::$variant(end) => Endpoint::listen(&mut **end),)+
+                    Self::$over(end) => Endpoint::listen(&mut **end),
                 }
             }
 
@@ -52,6 +61,9 @@ macro_rules! protocols {
                     $((Self::$variant(end), Packet::$variant(packet)) => {
                         Endpoint::on_packet(&mut **end, now, packet);
                     })+
+                    (Self::$over(end), Packet::$protocol(packet)) => {
+                        Endpoint::on_packet(&mut **end, now, packet);
+                    }
                     _ => {}
                 }
             }
@@ -59,6 +71,7 @@ macro_rules! protocols {
             fn on_congestion_experienced(&mut self) {
                 match self {
                     $(Self::$variant(end) => Endpoint::on_congestion_experienced(&mut **end),)+
+                    Self::$over(end) => Endpoint::on_congestion_experienced(&mut **end),
                 }
             }
 
@@ -67,6 +80,9 @@ macro_rules! protocols {
                     $((Self::$variant(end), Packet::$variant(packet)) => {
                         Endpoint::on_marked_packet(&mut **end, now, packet);
                     })+
+                    (Self::$over(end), Packet::$protocol(packet)) => {
+                        Endpoint::on_marked_packet(&mut **end, now, packet);
+                    }
                     _ => {}
                 }
             }
@@ -76,6 +92,9 @@ macro_rules! protocols {
                     $((Self::$variant(end), Packet::$variant(packet)) => {
                         Endpoint::take_field(&mut **end, packet)
                     })+
+                    (Self::$over(end), Packet::$protocol(packet)) => {
+                        Endpoint::take_field(&mut **end, packet)
+                    }
                     _ => Field::default(),
                 }
             }
@@ -83,12 +102,14 @@ macro_rules! protocols {
             fn on_field(&mut self, now: Time, field: &Field) {
                 match self {
                     $(Self::$variant(end) => Endpoint::on_field(&mut **end, now, field),)+
+                    Self::$over(end) => Endpoint::on_field(&mut **end, now, field),
                 }
             }
 
             fn may_send(&self) -> bool {
                 match self {
                     $(Self::$variant(end) => Endpoint::may_send(&**end),)+
+                    Self::$over(end) => Endpoint::may_send(&**end),
                 }
             }
 
@@ -98,12 +119,16 @@ macro_rules! protocols {
                     $(Self::$variant(end) => {
                         Packet::$variant(Endpoint::next_packet(&mut **end, now)?)
                     })+
+                    Self::$over(end) => {
+                        Packet::$protocol(Endpoint::next_packet(&mut **end, now)?)
+                    }
                 })
             }
 
             fn may_have_low_priority(&self) -> bool {
                 match self {
                     $(Self::$variant(end) => Endpoint::may_have_low_priority(&**end),)+
+                    Self::$over(end) => Endpoint::may_have_low_priority(&**end),
                 }
             }
 
@@ -112,84 +137,100 @@ macro_rules! protocols {
                     $(Self::$variant(end) => {
                         Packet::$variant(Endpoint::next_of_low_priority(&mut **end, now)?)
                     })+
+                    Self::$over(end) => {
+                        Packet::$protocol(Endpoint::next_of_low_priority(&mut **end, now)?)
+                    }
                 })
             }
 
             fn deadline(&self) -> Time {
                 match self {
                     $(Self::$variant(end) => Endpoint::deadline(&**end),)+
+                    Self::$over(end) => Endpoint::deadline(&**end),
                 }
             }
 
             fn on_deadline(&mut self, now: Time) {
                 match self {
                     $(Self::$variant(end) => Endpoint::on_deadline(&mut **end, now),)+
+                    Self::$over(end) => Endpoint::on_deadline(&mut **end, now),
                 }
             }
 
             fn write(&mut self, bytes: u64) {
                 match self {
                     $(Self::$variant(end) => Endpoint::write(&mut **end, bytes),)+
+                    Self::$over(end) => Endpoint::write(&mut **end, bytes),
                 }
             }
 
             fn withdraw(&mut self) -> u64 {
                 match self {
                     $(Self::$variant(end) => Endpoint::withdraw(&mut **end),)+
+                    Self::$over(end) => Endpoint::withdraw(&mut **end),
                 }
             }
 
             fn read(&mut self, bytes: u64) {
                 match self {
                     $(Self::$variant(end) => Endpoint::read(&mut **end, bytes),)+
+                    Self::$over(end) => Endpoint::read(&mut **end, bytes),
                 }
             }
 
             fn unread(&self) -> u64 {
                 match self {
                     $(Self::$variant(end) => Endpoint::unread(&**end),)+
+                    Self::$over(end) => Endpoint::unread(&**end),
                 }
             }
 
             fn delivered(&self) -> u64 {
                 match self {
                     $(Self::$variant(end) => Endpoint::delivered(&**end),)+
+                    Self::$over(end) => Endpoint::delivered(&**end),
                 }
             }
 
             fn close(&mut self) {
                 match self {
                     $(Self::$variant(end) => Endpoint::close(&mut **end),)+
+                    Self::$over(end) => Endpoint::close(&mut **end),
                 }
             }
 
             fn abort_cause(&self) -> Option<AbortCause> {
                 match self {
                     $(Self::$variant(end) => Endpoint::abort_cause(&**end),)+
+                    Self::$over(end) => Endpoint::abort_cause(&**end),
                 }
             }
 
             fn counters(&self) -> &Counters {
                 match self {
                     $(Self::$variant(end) => Endpoint::counters(&**end),)+
+                    Self::$over(end) => Endpoint::counters(&**end),
                 }
             }
 
             fn sample(&self) -> Sample {
                 match self {
                     $(Self::$variant(end) => Endpoint::sample(&**end),)+
+                    Self::$over(end) => Endpoint::sample(&**end),
                 }
             }
 
             fn rtt_samples(&self) -> &Sketch {
                 match self {
                     $(Self::$variant(end) => Endpoint::rtt_samples(&**end),)+
+                    Self::$over(end) => Endpoint::rtt_samples(&**end),
                 }
             }
 
             fn limits(&self, now: Time) -> Option<Limits> {
                 match self {
                     $(Self::$variant(end) => Endpoint::limits(&**end, now),)+
+                    Self::$over(end) => Endpoint::limits(&**end, now),
                 }
             }
         }

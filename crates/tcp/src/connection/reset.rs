@@ -39,6 +39,11 @@ impl Reset {
         Self { sequence: 0, acknowledgement, timestamps: false }
     }
 
+    /// The answer of a closed connection to a segment; `None` if that is a reset itself.
+    pub(super) fn refusing(segment: &Segment) -> Option<Self> {
+        (!segment.flags.contains(Flags::RST)).then(|| Self::answering(segment))
+    }
+
     /// The segment, which echoes this timestamp.
     pub(super) fn segment(self, now: Time, echo: u32) -> Segment {
         let has_ack = self.acknowledgement.is_some();
@@ -87,8 +92,8 @@ impl Connection {
 
     /// A segment for which there is no connection (RFC 9293 section 3.10.7.1).
     pub(super) fn refuse(&mut self, segment: &Segment) {
-        if !segment.flags.contains(Flags::RST) {
-            self.urgent = Urgent::Reset(Reset::answering(segment));
+        if let Some(reset) = Reset::refusing(segment) {
+            self.urgent = Urgent::Reset(reset);
         }
     }
 

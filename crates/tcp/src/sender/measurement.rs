@@ -41,6 +41,11 @@ impl Measurement {
         }
     }
 
+    /// Gives back the memory of segments that are no longer in flight.
+    pub(super) fn shrink(&mut self) {
+        self.delivery.shrink();
+    }
+
     /// Returns true if each segment has a record.
     pub(super) fn is_on(&self) -> bool {
         self.is_on

@@ -48,6 +48,7 @@ pub(crate) mod transmit;
 pub(crate) mod usage;
 
 use congestion::{AnyController, Controller, Ecn, Utilisation};
+use sketch::Sketch;
 use transport::{AbortCause, Counters, Limit, Range, RttEstimator};
 use units::{Span, Time};
 
@@ -499,6 +500,15 @@ impl Sender {
 
     pub(crate) fn rtt(&self) -> &RttEstimator {
         &self.core.rtt
+    }
+
+    /// Takes the RTT samples, and gives back spare memory.
+    #[cold]
+    pub(crate) fn rest(&mut self) -> Sketch {
+        if let Some(features) = &mut self.core.features {
+            features.measurement.shrink();
+        }
+        self.core.rtt.take_samples()
     }
 
     pub(crate) fn counters(&self) -> &Counters {

@@ -8,8 +8,8 @@ use std::collections::BTreeMap;
 use std::fmt::Write as _;
 
 use scenario::model::{
-    Accept, AtLimit, BucketSettings, Flow, Gateway as Crossing, GatewayEnd, Neighbour, Policy,
-    Preset, SideName,
+    Accept, AtLimit, BucketSettings, Flow, FlowSettings, Gateway as Crossing, GatewayEnd,
+    Neighbour, Policy, Preset, SideName,
 };
 use scenario::{Routes, Scenario};
 use tcp::{AckTiming, Config};
@@ -104,13 +104,14 @@ impl Plan {
         // The end towards the sender of the data has the sender as its peer.
         for ((end, peer), rtt) in gateway.ends.iter().zip(split.peers).zip(split.rtts) {
             let Some(config) = end.transport.tcp() else { continue };
-            let as_flow = Flow {
+            let settings = FlowSettings {
                 controller: end.controller.clone(),
                 transport: end.transport.clone(),
                 reader_rate: None,
                 stop: None,
-                ..(*flow).clone()
+                ..FlowSettings::clone(&flow.settings)
             };
+            let as_flow = Flow { settings: settings.into(), ..(*flow).clone() };
             let (sockets, verdicts) = settings::judge(scenario, &as_flow, config, split.kernel);
             let wanted = SideSettings::of(&sockets, end, shared_rate(split, end));
             let side = end.side.key();

@@ -4,7 +4,7 @@
 use std::sync::Arc;
 
 use scenario::hosts::{PROFILES, Profile, System};
-use scenario::model::{Flow, Scenario};
+use scenario::model::{Flow, FlowSettings, Scenario};
 
 use crate::error::{Key, Of, Refusal};
 use crate::settings::{self, Applied, Entry, Kernel};
@@ -18,11 +18,12 @@ pub(super) fn judge(
 ) -> ([Arc<Applied>; 2], Vec<Entry>) {
     let of =
         |(transport, controller): (&scenario::model::Transport, &congestion::Specification)| {
-            let as_flow = Flow {
+            let settings = FlowSettings {
                 transport: transport.clone(),
                 controller: controller.clone(),
-                ..flow.clone()
+                ..FlowSettings::clone(&flow.settings)
             };
+            let as_flow = Flow { settings: settings.into(), ..flow.clone() };
             let config = transport.tcp().cloned().unwrap_or_default();
             settings::judge(scenario, &as_flow, &config, kernel)
         };

@@ -1,3 +1,5 @@
+use std::sync::Arc;
+
 use serde_json::{Value, json};
 
 use super::*;
@@ -68,7 +70,7 @@ fn hints_that_the_path_changes_are_rejected() {
             error: Span::ZERO,
             missed: 0.0,
         };
-        scenario.flows[0].path_hints = Some(hints);
+        Arc::make_mut(&mut scenario.flows[0].settings).path_hints = Some(hints);
         let flow = &scenario.flows[0];
         let entries = match &flow.transport {
             scenario::model::Transport::Quic(own) => judge_quic(flow, own),
@@ -247,7 +249,7 @@ fn a_flow_that_stops_is_told_what_is_still_sent() {
         entries.into_iter().find(|entry| entry.setting == "stop")
     };
     assert_eq!(stops(&scenario), None);
-    scenario.flows[0].stop = Some(Span::from_secs(2));
+    Arc::make_mut(&mut scenario.flows[0].settings).stop = Some(Span::from_secs(2));
     assert_eq!(stops(&scenario).unwrap().verdict, Verdict::Approximated);
 }
 

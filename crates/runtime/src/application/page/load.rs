@@ -5,27 +5,56 @@ use std::sync::Arc;
 use scenario::model::{Milestone, Page, PageObject};
 use units::Time;
 
+/// A time that may not have come, in half the memory of an `Option`: a run may have a million
+/// objects.
+#[derive(Clone, Copy, Debug)]
+pub(super) struct Moment(Time);
+
+impl Default for Moment {
+    fn default() -> Self {
+        Self(Time::NEVER)
+    }
+}
+
+impl From<Time> for Moment {
+    fn from(time: Time) -> Self {
+        Self(time)
+    }
+}
+
+impl Moment {
+    /// The time, if it has come.
+    pub(super) fn get(self) -> Option<Time> {
+        (self.0 != Time::NEVER).then_some(self.0)
+    }
+}
+
 /// Times of an object.
 #[derive(Clone, Debug, Default)]
 pub(super) struct Object {
-    /// Number of conditions that do not hold yet.
-    waits: usize,
-    /// The time at which those that hold did, and the condition that held last.
-    from: Option<(Time, Option<usize>)>,
-    /// Number of the condition that was the last to hold; `None` for the document.
-    pub cause: Option<usize>,
+    /// The time at which the conditions that hold did.
+    from: Moment,
     /// The time from which on it is known that it is needed.
-    pub known: Option<Time>,
-    /// Number of its connection in the load.
-    pub connection: Option<usize>,
+    pub known: Moment,
     /// The request was handed to the connection.
-    pub requested: Option<Time>,
+    pub requested: Moment,
     /// The first byte has arrived.
-    pub first_byte: Option<Time>,
+    pub first_byte: Moment,
     /// All bytes have arrived.
-    pub done: Option<Time>,
+    pub done: Moment,
     /// The browser has computed what depends on it.
-    pub computed: Option<Time>,
+    pub computed: Moment,
+    /// Number of conditions that do not hold yet.
+    waits: u32,
+    /// Number of the condition that was the last to hold; `None` for the document.
+    pub cause: Option<u32>,
+    /// Number of its connection in the load.
+    pub connection: Option<u32>,
+}
+
+/// A number of a condition or a connection, of which a page has few.
+pub(super) fn small(number: usize) -> u32 {
+    u32::try_from(number).unwrap_or(u32::MAX)
 }
 
 /// A load.
@@ -60,7 +89,7 @@ pub(super) struct Set {
 impl Load {
     pub(super) fn new(page: &Arc<Page>, start: Time) -> Self {
         let waiting =
-            |object: &PageObject| Object { waits: object.after.len(), ..Object::default() };
+            |object: &PageObject| Object { waits: small(object.after.len()), ..Object::default() };
         Self {
             page: page.clone(),
             start,
@@ -92,12 +121,12 @@ impl Load {
             let object = &mut self.objects[number];
             let holds = now + after.delay;
             // Of two that hold at the same time the first one is the cause.
-            if object.from.is_none_or(|(last, _)| holds > last) {
-                object.from = Some((holds, Some(condition)));
+            if object.from.get().is_none_or(|last| holds > last) {
+                object.from = holds.into();
+                object.cause = Some(small(condition));
             }
             object.waits -= 1;
-            if let (0, Some((at, cause))) = (object.waits, object.from) {
-                object.cause = cause;
+            if let (0, Some(at)) = (object.waits, object.from.get()) {
                 ready.push((number, at));
             }
         }
@@ -114,9 +143,14 @@ impl Load {
         self.busy_until
     }
 
+    /// Nothing is loaded any more: spare memory is given back.
+    pub(super) fn settle(&mut self) {
+        self.connections.shrink_to_fit();
+    }
+
     /// An object is loaded and computed. Returns true if it was the last one.
     pub(super) fn finished(&mut self, number: usize, now: Time) -> bool {
-        self.objects[number].computed = Some(now);
+        self.objects[number].computed = now.into();
         self.missing -= 1;
         if self.missing == 0 {
             self.end = Some(now);

@@ -23,7 +23,7 @@ use units::{Span, Time};
 use super::machine::{Driver, Entity, Task};
 use super::{Context, EndpointId};
 use connection::{Connection, Happened};
-use load::{Load, Set};
+use load::{Load, Set, small};
 use resolver::{Found, Lookups};
 
 /// The browser and the servers.
@@ -125,10 +125,11 @@ impl Loader {
                 .zip(&load.page.objects)
                 .map(|(object, known)| ObjectRecord {
                     bytes: known.bytes.get(),
-                    start_s: object.requested.map_or(0.0, |time| time.as_secs_f64()),
+                    start_s: object.requested.get().map_or(0.0, |time| time.as_secs_f64()),
                     response_s: object
                         .done
-                        .zip(object.requested)
+                        .get()
+                        .zip(object.requested.get())
                         .map(|(done, requested)| done.since(requested).as_secs_f64()),
                 })
                 .collect(),
@@ -230,7 +231,7 @@ impl Loader {
         let number = self.page.objects[object].origin;
         let (dns, is_remote) = (self.page.dns, self.page.has_remote_resolver);
         let Some(load) = self.loads.last_mut() else { return };
-        load.objects[object].known = Some(now);
+        load.objects[object].known = now.into();
         let origin = &mut self.origins[number];
         origin.waiting.push(object);
         if origin.is_known {
@@ -328,8 +329,8 @@ impl Loader {
             load.connections.push(Set { opened, connected: opened, ready });
             load.connections.len() - 1
         });
-        load.objects[object].connection = Some(number);
-        load.objects[object].requested = Some(now);
+        load.objects[object].connection = Some(small(number));
+        load.objects[object].requested = now.into();
     }
 
     fn first_byte(&mut self, context: &mut Context<'_>, connection: usize, object: usize) {
@@ -341,18 +342,18 @@ impl Loader {
         if let (Some(time), Some(number)) = (connected, used) {
             load.connections[number].connected = opened + time;
         }
-        load.objects[object].first_byte = Some(now);
+        load.objects[object].first_byte = now.into();
         self.reached(context, object, Milestone::FirstByte);
     }
 
     fn arrived(&mut self, context: &mut Context<'_>, connection: usize, object: usize) {
         let now = context.now;
-        if self.loads.last().is_some_and(|load| load.objects[object].first_byte.is_none()) {
+        if self.loads.last().is_some_and(|load| load.objects[object].first_byte.get().is_none()) {
             self.first_byte(context, connection, object);
         }
         let page = self.page.clone();
         let Some(load) = self.current() else { return };
-        load.objects[object].done = Some(now);
+        load.objects[object].done = now.into();
         let computed = load.compute(&page, object, now);
         self.reached(context, object, Milestone::Done);
         self.plan(context, computed, Event::Computed(object));
@@ -445,6 +446,18 @@ impl Driver for Loader {
         self.pages = Some(u32::try_from(self.loads.len()).unwrap_or(u32::MAX));
         self.next_is_due = false;
         self.is_stopped = true;
+    }
+
+    fn settle(&mut self, _now: Time) {
+        self.dependents = Arc::default();
+        self.drawn = None;
+        self.events = BinaryHeap::new();
+        self.origins = Vec::new();
+        self.lookups = Lookups::default();
+        self.connections = Vec::new();
+        self.used = Vec::new();
+        self.loads.iter_mut().for_each(Load::settle);
+        self.loads.shrink_to_fit();
     }
 
     fn is_cut_short(&self) -> bool {

@@ -35,14 +35,14 @@ pub(super) struct Parts {
 pub(super) fn critical(page: &Page, load: &Load) -> Option<Parts> {
     let numbered = load.objects.iter().enumerate();
     // Of several that end together the first one counts.
-    let last = numbered.rev().max_by_key(|(_, object)| object.computed)?.0;
+    let last = numbered.rev().max_by_key(|(_, object)| object.computed.get())?.0;
     let mut parts = Parts::default();
     let (mut number, mut milestone) = (last, Milestone::Computed);
     loop {
         let object = &load.objects[number];
         parts.add(page, load, number, milestone)?;
         let Some(cause) = object.cause else { return Some(parts) };
-        let after = page.objects[number].after[cause];
+        let after = page.objects[number].after[cause as usize];
         parts.delay = parts.delay + after.delay;
         (number, milestone) = (after.object, after.at);
     }
@@ -54,7 +54,7 @@ impl Parts {
         let object = &load.objects[number];
         self.add_set_up(page, load, object, page.objects[number].origin)?;
         let sent = sent(load, object)?;
-        let first = object.first_byte?;
+        let first = object.first_byte.get()?;
         let server = page.objects[number].server_time;
         self.round_trips += 1;
         self.server = self.server + server;
@@ -62,10 +62,10 @@ impl Parts {
         if to == Milestone::FirstByte {
             return Some(());
         }
-        let done = object.done?;
+        let done = object.done.get()?;
         self.transfer = self.transfer + done.since(first);
         if to == Milestone::Computed {
-            self.compute = self.compute + object.computed?.since(done);
+            self.compute = self.compute + object.computed.get()?.since(done);
         }
         Some(())
     }
@@ -78,9 +78,9 @@ impl Parts {
         object: &Object,
         origin: usize,
     ) -> Option<()> {
-        let known = object.known?;
+        let known = object.known.get()?;
         let sent = sent(load, object)?;
-        let Set { opened, connected, ready } = load.connections[object.connection?];
+        let Set { opened, connected, ready } = load.connections[object.connection? as usize];
         let part = |from: Time, to: Time| {
             let (from, to) = (from.max(known), to.min(sent));
             if to > from { to.since(from) } else { Span::ZERO }
@@ -105,8 +105,8 @@ impl Parts {
 
 /// The time at which a request could leave: a connection keeps what is written before it stands.
 pub(super) fn sent(load: &Load, object: &Object) -> Option<Time> {
-    let connection = load.connections[object.connection?];
-    Some(object.requested?.max(connection.connected))
+    let connection = load.connections[object.connection? as usize];
+    Some(object.requested.get()?.max(connection.connected))
 }
 
 /// Mean time from the start to the arrival of a byte, and of an object: the integrals of the
@@ -114,7 +114,7 @@ pub(super) fn sent(load: &Load, object: &Object) -> Option<Time> {
 pub(super) fn indices(page: &Page, load: &Load) -> Option<(f64, f64)> {
     let (mut of_bytes, mut of_objects) = (0.0, 0.0);
     for (object, known) in load.objects.iter().zip(&page.objects) {
-        let time = object.done?.since(load.start).as_secs_f64();
+        let time = object.done.get()?.since(load.start).as_secs_f64();
         of_bytes += time * known.bytes.get() as f64;
         of_objects += time;
     }

@@ -132,15 +132,12 @@ fn objects<'a>(flow: &'a str, (number, load): (u32, &'a Load)) -> impl Iterator<
             object: known.name.clone(),
             origin: page.origins[known.origin].clone(),
             bytes: known.bytes.get(),
-            connection: object
-                .connection
-                .and_then(|connection| connection.try_into().ok())
-                .unwrap_or(u32::MAX),
-            known_s: seconds(object.known),
+            connection: object.connection.unwrap_or(u32::MAX),
+            known_s: seconds(object.known.get()),
             request_s: seconds(sent(load, object)),
-            first_byte_s: seconds(object.first_byte),
-            done_s: seconds(object.done),
-            computed_s: seconds(object.computed),
+            first_byte_s: seconds(object.first_byte.get()),
+            done_s: seconds(object.done.get()),
+            computed_s: seconds(object.computed.get()),
         }
     })
 }

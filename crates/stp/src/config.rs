@@ -19,7 +19,7 @@ pub struct Config {
     #[cfg_attr(feature = "schema", serde(skip))]
     pub receive_buffer: Bytes,
     /// The application reads at once; otherwise it calls
-    /// [`Connection::read`](crate::Connection::read).
+    /// [`read`](transport::Endpoint::read).
     #[cfg_attr(feature = "schema", serde(skip))]
     pub reads_at_once: bool,
     /// Initial congestion window in packets.

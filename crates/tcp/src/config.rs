@@ -183,7 +183,7 @@ pub struct Config {
     #[cfg_attr(feature = "schema", serde(skip))]
     pub rto: RtoConfig,
     /// The application reads at once; otherwise it calls
-    /// [`Connection::read`](crate::Connection::read).
+    /// [`read`](transport::Endpoint::read).
     #[cfg_attr(feature = "schema", serde(skip))]
     pub reads_at_once: bool,
     /// Amount from which ssthresh is computed after a loss: the flight size (RFC 5681 equation 4);

@@ -89,9 +89,9 @@ struct Opening {
 }
 
 /// One end of a connection. Segments and time go in through [`on_segment`](Self::on_segment) and
-/// [`on_deadline`](Self::on_deadline); after each of them, and after every call of the
-/// application, [`next_segment`](Self::next_segment) is called until it returns `None`, and then
-/// [`next_of_low_priority`](Self::next_of_low_priority) likewise.
+/// [`on_deadline`](transport::Endpoint::on_deadline); after each of them, and after every call of
+/// the application, [`next_segment`](Self::next_segment) is called until it returns `None`, and
+/// then [`next_of_low_priority`](transport::Endpoint::next_of_low_priority) likewise.
 #[derive(Debug)]
 pub struct Connection {
     pub(crate) state: State,
@@ -162,7 +162,7 @@ impl Connection {
         !matches!(self.state, State::Closed | State::Listen | State::SynSent | State::SynReceived)
     }
 
-    /// Returns true if the application has [closed](Self::close) its direction.
+    /// Returns true if the application has [closed](transport::Endpoint::close) its direction.
     pub fn is_closing(&self) -> bool {
         self.closing
     }
@@ -172,8 +172,9 @@ impl Connection {
         self.cause.is_some()
     }
 
-    /// Why the connection failed: [`abort_cause`](Self::abort_cause) of one that had not yet
-    /// delivered both streams with their FINs. A reset in TIME-WAIT takes nothing away (RFC 1337).
+    /// Why the connection failed: [`abort_cause`](transport::Endpoint::abort_cause) of one that had
+    /// not yet delivered both streams with their FINs. A reset in TIME-WAIT takes nothing away (RFC
+    /// 1337).
     #[inline]
     pub fn failure(&self) -> Option<AbortCause> {
         let is_complete =
@@ -181,8 +182,8 @@ impl Connection {
         self.cause.filter(|_| !is_complete)
     }
 
-    /// Bytes that [`write`](Self::write) can take until the send buffer is full. An application
-    /// that writes more waits in it.
+    /// Bytes that [`write`](transport::Endpoint::write) can take until the send buffer is full. An
+    /// application that writes more waits in it.
     pub fn send_room(&self) -> u64 {
         let waiting = self.halves.sender.stream().written - 1 - self.acknowledged();
         self.halves.config.send_buffer.get().saturating_sub(waiting)

@@ -30,7 +30,7 @@ pub struct Config {
     #[cfg_attr(feature = "schema", serde(skip))]
     pub receive_buffer: Bytes,
     /// The application reads at once; otherwise it calls
-    /// [`Connection::read`](crate::Connection::read).
+    /// [`read`](transport::Endpoint::read).
     #[cfg_attr(feature = "schema", serde(skip))]
     pub reads_at_once: bool,
     /// Packets that an end may send before the other end has granted a window.

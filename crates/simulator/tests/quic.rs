@@ -120,7 +120,7 @@ fn a_seed_gives_one_recording_in_both_engines() {
 /// 1.25 cwnd per RTT at all times. LeoCC and Copa measure RTTs for their model, too.
 const DIFFERENT: [(&str, f64); 6] = [
     ("cdg", 1.205),
-    ("copa", 0.922),
+    ("copa", 0.844),
     ("copa2", 1.143),
     ("leocc", 1.072),
     ("nv", 1.36),

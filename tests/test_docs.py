@@ -36,6 +36,8 @@ IN_THE_KERNEL = "<!-- in the kernel -->"
 LONG_STUDY = "study-path-hints.toml"
 LONG = re.compile(rf"^bentpipe (papers run |study examples/{LONG_STUDY})", re.MULTILINE)
 """Commands that take longer than 20 s. Other tests run them with fewer seeds."""
+REPOSITORY = ("examples", "python")
+"""Folders that commands name."""
 LINK = re.compile(r"\]\(([^)#:]+)(?:#[^)]*)?\)")
 
 
@@ -62,8 +64,9 @@ def blocks(language: str, in_the_kernel: bool = False) -> list[Any]:
 
 
 def run(command: list[str], folder: Path) -> subprocess.CompletedProcess[str]:
-    """Run in a folder that holds the examples, with the environment's commands."""
-    (folder / "examples").symlink_to(ROOT / "examples")
+    """Run in a folder with files of the repository and the environment's commands."""
+    for name in REPOSITORY:
+        (folder / name).symlink_to(ROOT / name)
     path = f"{Path(sys.executable).parent}{os.pathsep}{os.environ['PATH']}"
     return subprocess.run(
         command,
@@ -106,7 +109,7 @@ def test_a_long_study_runs_with_one_seed(tmp_path: Path) -> None:
 def test_a_python_snippet_runs_as_written(block: str, tmp_path: Path) -> None:
     result = run([sys.executable, "-c", block], tmp_path)
     assert (result.returncode, result.stderr) == (0, "")
-    written = [path for path in tmp_path.iterdir() if path.name != "examples"]
+    written = [path for path in tmp_path.iterdir() if path.name not in REPOSITORY]
     assert result.stdout or written
 
 

@@ -28,11 +28,13 @@ PAGES = [
     *REPRODUCTIONS,
 ]
 BLOCK = re.compile(
-    r"^```(\w+)\n(.*?)^```\n?(<!-- (?:not run: [^\n]+|in the kernel) -->)?",
+    r"^```(\w+)\n(.*?)^```\n?(<!-- (?:not run: [^\n]+|in the kernel|at night) -->)?",
     re.MULTILINE | re.DOTALL,
 )
 IN_THE_KERNEL = "<!-- in the kernel -->"
 """What stands behind a block that loads controllers, and so needs root."""
+AT_NIGHT = "<!-- at night -->"
+"""Stands behind a block that takes long, and whose commands other tests run, too."""
 LONG_STUDY = "study-path-hints.toml"
 LONG = re.compile(rf"^bentpipe (papers run |study examples/{LONG_STUDY})", re.MULTILINE)
 """Commands that take longer than 20 s. Other tests run them with fewer seeds."""
@@ -53,10 +55,11 @@ def blocks(language: str, in_the_kernel: bool = False) -> list[Any]:
     known: set[str] = set()
     for page in PAGES:
         for number, match in enumerate(BLOCK.finditer(page.read_text(encoding="utf-8"))):
-            wanted = match[3] == IN_THE_KERNEL if in_the_kernel else not match[3]
+            wanted = match[3] == IN_THE_KERNEL if in_the_kernel else match[3] in (None, AT_NIGHT)
             if match[1] == language and wanted:
                 lines = set(match[2].splitlines())
-                at_night = bool(LONG.search(match[2])) or lines <= known
+                is_long = match[3] == AT_NIGHT or LONG.search(match[2])
+                at_night = bool(is_long) or lines <= known
                 marks = [pytest.mark.nightly] if at_night else []
                 found.append(pytest.param(match[2], id=f"{page.stem}-{number}", marks=marks))
                 known |= lines

@@ -169,7 +169,17 @@ def test_controls_without_an_effect_are_not_shown() -> None:
     assert values_of(state, "window") == ["16KiB", "32KiB", None]
 
 
-@pytest.mark.parametrize("name", links.presets())
+LONG_PRESET = "leo-starlink-laser"
+"""Its constellation takes twice as long to compute as that of the others."""
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        pytest.param(one, marks=[pytest.mark.nightly] if one == LONG_PRESET else [])
+        for one in links.presets()
+    ],
+)
 def test_all_presets_have_controls_and_run(client: Client, name: str) -> None:
     lines = client.run({"preset": name, "controllers": ["cubic"], "values": {"duration": "5s"}})
     assert of_kind(lines, "result")

@@ -206,8 +206,14 @@ FIVE = ["--controllers", "newreno,cubic,bbr,hybla,westwood"]
 
 @pytest.mark.parametrize(
     "options",
-    [[*FIVE, "--on-path", "codel,go-back-n,ack-filter"], [*FIVE, "--queue", "5,10,50,100"]],
-    ids=["mechanisms", "buffers"],
+    [
+        pytest.param(
+            [*FIVE, "--on-path", "codel,go-back-n,ack-filter"],
+            id="mechanisms",
+            marks=pytest.mark.nightly,
+        ),
+        pytest.param([*FIVE, "--queue", "5,10,50,100"], id="buffers"),
+    ],
 )
 def test_a_comparison_of_twenty_rows_fits_two_screens(options: list[str], tmp_path: Path) -> None:
     outputs = at_widths([*LINK, *options], tmp_path, SCREENS)

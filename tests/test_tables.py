@@ -142,12 +142,14 @@ COMMANDS = [
     ([*LEO, "--on-path", "codel", *SHORT], f"{RANKED}|{NOT_FIRST}|{COUNTERS}"),
     ([*LEO, "--queue", "0.5bdp,1bdp", *SHORT], BUFFERS),
     ([*LEO, *SHORT, "--verbose"], RANKED),
-    ([*LEO, "--on-path", "codel", *SHORT, "--verbose"], RANKED),
+    pytest.param(
+        [*LEO, "--on-path", "codel", *SHORT, "--verbose"], RANKED, marks=pytest.mark.nightly
+    ),
     ([*LEO, "--queue", "0.5bdp,1bdp", *SHORT, "--verbose"], BUFFERS),
     (["evaluate", "cubic", "--items", "onset,fairness", "--quick"], FINDINGS),
     (["study", "study.toml"], MEANS),
     (["study", "study.toml", "--verbose"], STUDY),
-    (["papers", "run", "adalr", "--verbose"], PAPERS),
+    pytest.param(["papers", "run", "adalr", "--verbose"], PAPERS, marks=pytest.mark.nightly),
     (["papers", "list"], ""),
     (["controllers"], ""),
     (["controllers", "hybla"], ""),

@@ -248,8 +248,8 @@ fn unused(sides: &Sides, used: &BTreeSet<usize>) -> Vec<Problem> {
     found.into_iter().map(problem).collect()
 }
 
-/// Sets the rates that the connections of each side of node number `number` share. `flows` are the
-/// numbers of those that it splits.
+/// Sets the rates that the connections of each side of node number `number` share. `flows`: numbers
+/// of the flows that the node splits.
 fn share_rates(
     scenario: &mut Scenario,
     routes: &Routes,

@@ -1,8 +1,8 @@
 //! A connection that is closed, after its control block is deleted (RFC 9293 section 3.10.7.4:
 //! "enter the CLOSED state, delete the TCB"). It has totals, and resets what still arrives.
 //!
-//! A run may open hundreds of thousands of connections one after the other. Buffers, controller and
-//! loss recovery of those that are over are no longer needed, and are most of their memory.
+//! A run may open hundreds of thousands of connections one after the other. Most memory of a
+//! connection is in buffers, controller and loss recovery, which a closed one does not need.
 
 use sketch::Sketch;
 use transport::{AbortCause, Counters, Endpoint, Limit, Limits, Sample};

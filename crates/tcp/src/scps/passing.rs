@@ -164,7 +164,7 @@ impl Connection {
     }
 
     /// Bytes of the other end's stream that this end has passed over, because they did not arrive
-    /// ([`BestEffort`]). They are among those that are [delivered](transport::Endpoint::delivered).
+    /// ([`BestEffort`]). [`delivered`](transport::Endpoint::delivered) counts these bytes, too.
     pub fn skipped(&self) -> u64 {
         self.passing().map_or(0, |passing| passing.skipped.bytes)
     }

@@ -4,9 +4,9 @@
 //! venkatarun95/genericCC 18299d6, restated. It differs from the paper:
 //! - the window stays until 19 packets are acknowledged. Then slow start adds a packet with each
 //!   one, and ends when cwnd is at the target d_stand / (delta d_q),
-//! - the velocity v follows from how many ACKs of the last RTT asked for each direction. It doubles
-//!   with each RTT in the same direction from the first on. After another one it is 1. It is halved
-//!   where it is above delta cwnd,
+//! - the direction of an RTT is that of most of its ACKs. The velocity v doubles after an RTT whose
+//!   direction is that of the RTT before, and is 1 after a change of direction. It is halved where
+//!   it is above delta cwnd (in packets),
 //! - competitive mode: each ACK that shows a loss doubles delta, at most to the usual one,
 //! - the smoothed RTT has a weight of 1/16, and d_min lasts ten seconds or twenty times d_min,
 //! - after a timeout it begins again, with the first window, and forgets all.

@@ -10,7 +10,7 @@ use super::core::Core;
 use super::episode::Phase;
 use super::measurement::AckedBytes;
 use super::recovery::LossRecovery;
-use super::{measurement, reduction};
+use super::{buffer, measurement, path_mtu, reduction};
 
 /// The fields of a segment for the sending half, in 64-bit sequence numbers.
 #[derive(Clone, Copy, Debug)]
@@ -166,10 +166,10 @@ fn on_new_data<R: LossRecovery>(
     }
     recovery.on_acknowledged(core, now, ack);
     if core.features.is_some() {
-        core.judge_mtu_probe(ack.number);
+        path_mtu::judge_probe(core, ack.number);
     }
     core.stream.una = ack.number;
-    core.fill_buffer(config);
+    buffer::fill(core, config);
     core.scoreboard.acknowledge(ack.number);
     let timed = core.take_timed(now, ack.number);
     recovery.sample_rtt(core, now, config, ack, acked, timed);

@@ -5,7 +5,7 @@ use congestion::{Controller, Needs, Sent};
 use transport::{CarefulResume, KnownPath, MtuProbing, Pacer, Pacing, QuickStart, Range};
 use units::Time;
 
-use crate::buffers::{Positions, SendBuffer};
+use crate::buffers::SendBuffer;
 use crate::config::Config;
 
 use super::core::Core;
@@ -14,8 +14,8 @@ use super::loss_notice::Notices;
 use super::measurement::Measurement;
 use super::path_mtu::Discovery;
 use super::probes::Probes;
-use super::stream::Stream;
 use super::usage::HeldBy;
+use super::{buffer, path_mtu};
 
 /// Parts that the controller or the configuration of a connection requires.
 #[derive(Clone, Debug)]
@@ -115,101 +115,11 @@ impl Features {
     }
 }
 
-/// Positions in the stream that a send buffer needs.
-fn positions(stream: &Stream) -> Positions {
-    // A FIN is after the last byte of the buffer.
-    Positions {
-        acknowledged: stream.una.min(stream.buffered),
-        sent: stream.max.max(1).min(stream.buffered),
-        buffered: stream.buffered,
-        written: stream.written,
-    }
-}
-
 impl Core {
     /// Returns true if something follows each segment and its acknowledgement.
     #[inline(always)]
     pub(super) fn follows_segments(&self) -> bool {
         self.features.as_ref().is_some_and(|features| features.follows_segments)
-    }
-
-    /// Lets as much of the written data into the send buffer as it has room for, if it has one
-    /// size.
-    #[inline]
-    pub(super) fn fill_buffer(&mut self, config: &Config) {
-        if config.send_tuning.is_none() {
-            self.stream.fill_buffer(config.send_buffer);
-        } else {
-            self.take_acknowledged();
-        }
-    }
-
-    /// Data was acknowledged, which has left the send buffer.
-    #[cold]
-    fn take_acknowledged(&mut self) {
-        let Self { features, stream, .. } = self;
-        if let Some(buffer) = features.as_mut().and_then(|features| features.send_buffer.as_mut()) {
-            buffer.on_acknowledged(stream.una, stream.max);
-        }
-    }
-
-    /// The connection is open: the send buffer has room for the initial window.
-    pub(super) fn open_buffer(&mut self) {
-        let Self { features, stream, controller, .. } = self;
-        if let Some(buffer) = features.as_mut().and_then(|features| features.send_buffer.as_mut()) {
-            buffer.open(stream.mss, controller.windows_in_buffer());
-        }
-    }
-
-    /// The application has taken back what was never sent.
-    pub(super) fn withdraw_from_buffer(&mut self, config: &Config) {
-        let Self { features, stream, .. } = self;
-        if let Some(buffer) = features.as_mut().and_then(|features| features.send_buffer.as_mut()) {
-            buffer.withdraw();
-            stream.buffered = stream.buffered.min(stream.written);
-        } else {
-            stream.fill_buffer(config.send_buffer);
-        }
-    }
-
-    /// All that may leave has left: the application goes on writing, if it is not asleep or wakes
-    /// up. Returns true if it has written something.
-    #[cold]
-    pub(super) fn write_on(&mut self) -> bool {
-        if self.stream.una == 0 {
-            return false;
-        }
-        let (segment, cwnd) = (self.stream.mss, self.controller.window().cwnd);
-        let open = self
-            .peer
-            .usable
-            .saturating_sub(self.stream.flight())
-            .min(cwnd.saturating_sub(self.pipe()));
-        let Self { features, stream, controller, .. } = self;
-        let Some(buffer) = features.as_mut().and_then(|features| features.send_buffer.as_mut())
-        else {
-            return false;
-        };
-        let runs_dry = stream.unsent() < segment;
-        let at = positions(stream);
-        if stream.buffered >= stream.written {
-            buffer.rest(&at, open >= segment, cwnd, controller.windows_in_buffer());
-            return false;
-        }
-        buffer.check(&at, open >= segment, cwnd, controller.windows_in_buffer());
-        if buffer.is_blocked() {
-            return false;
-        }
-        let packet = self.segments_of_packet() * segment;
-        let buffer = self.features.as_mut().and_then(|features| features.send_buffer.as_mut());
-        let bytes = buffer.map_or(0, |buffer| buffer.fill(&at, open, packet));
-        // The application has let the sender run out of data (`tcp_rate_check_app_limited` in
-        // `tcp_sendmsg`).
-        if runs_dry {
-            self.note_application_limit();
-        }
-        self.stream.buffered += bytes;
-        bytes > 0
     }
 
     /// Returns true if pacing, or a search of the path MTU, holds back whatever would be sent now.
@@ -223,7 +133,7 @@ impl Core {
             self.usage.note_full(self.stream.max);
             return true;
         }
-        has_path && self.waits_for_mtu_probe(now)
+        has_path && path_mtu::waits_for_probe(self, now)
     }
 
     /// The earliest time at which pacing lets the next packet go, if packets are paced.
@@ -246,7 +156,12 @@ impl Core {
             if buffer.looks_between_packets(now) {
                 let cwnd = controller.window().cwnd;
                 let has_room = pipe_before() < cwnd;
-                buffer.check(&positions(stream), has_room, cwnd, controller.windows_in_buffer());
+                buffer.check(
+                    &buffer::positions(stream),
+                    has_room,
+                    cwnd,
+                    controller.windows_in_buffer(),
+                );
             }
             buffer.on_packet(now, range.start);
         }

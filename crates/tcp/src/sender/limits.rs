@@ -53,7 +53,7 @@ impl Core {
     #[cold]
     #[inline(never)]
     pub(crate) fn look_at_limit(&mut self, now: Time) {
-        let mut limit = self.present_limit(now);
+        let mut limit = present(self, now);
         match limit {
             Limit::CongestionWindow | Limit::ReceiveWindow | Limit::SendBuffer => {
                 self.reached = Reached { limit, until: self.stream.max };
@@ -63,54 +63,6 @@ impl Core {
             _ => {}
         }
         self.limits.change(now, limit);
-    }
-
-    fn present_limit(&self, now: Time) -> Limit {
-        let Self { stream, timers, episode, .. } = self;
-        if timers.gave_up.is_some() || self.is_stopped {
-            return Limit::Uncounted;
-        }
-        if stream.una == 0 {
-            return self.limits.limit();
-        }
-        if stream.una >= stream.written {
-            return if stream.written == 1 { Limit::Uncounted } else { Limit::Idle };
-        }
-        if episode.phase != Phase::Open {
-            return Limit::Recovery;
-        }
-        let is_held_back = stream.buffered < stream.written;
-        let by_application = if is_held_back { Limit::SendBuffer } else { Limit::Application };
-        if stream.unsent() == 0 {
-            return by_application;
-        }
-        match self.held_by {
-            HeldBy::Application => by_application,
-            HeldBy::AdvertisedWindow => Limit::ReceiveWindow,
-            HeldBy::CongestionWindow => self.limit_of_departure(now),
-        }
-    }
-
-    /// The limit of a sender that is not held back by its application: pacing, if the next segment
-    /// only waits for its departure time.
-    fn limit_of_departure(&self, now: Time) -> Limit {
-        let Some(features) = &self.features else { return Limit::CongestionWindow };
-        match features.pacer.next_departure() {
-            // The link is out, and the recovery waits until it is back.
-            Time::NEVER => return Limit::Recovery,
-            departure if departure <= now => return Limit::CongestionWindow,
-            _ => {}
-        }
-        let by_congestion = self.controller.window().cwnd.saturating_sub(self.pipe());
-        let by_receiver = (self.stream.una + self.peer.usable).saturating_sub(self.stream.max);
-        let next = self.stream.unsent().min(self.stream.mss);
-        if by_congestion.min(by_receiver) >= next {
-            Limit::Pacing
-        } else if by_congestion <= by_receiver {
-            Limit::CongestionWindow
-        } else {
-            Limit::ReceiveWindow
-        }
     }
 }
 
@@ -124,5 +76,54 @@ impl Sender {
     /// Time until `now` by what has held the sender back.
     pub(crate) fn limits(&self, now: Time) -> Limits {
         self.core.limits.times(now)
+    }
+}
+
+/// The limit that holds the sender back at `now`.
+fn present(core: &Core, now: Time) -> Limit {
+    let Core { stream, timers, episode, .. } = core;
+    if timers.gave_up.is_some() || core.is_stopped {
+        return Limit::Uncounted;
+    }
+    if stream.una == 0 {
+        return core.limits.limit();
+    }
+    if stream.una >= stream.written {
+        return if stream.written == 1 { Limit::Uncounted } else { Limit::Idle };
+    }
+    if episode.phase != Phase::Open {
+        return Limit::Recovery;
+    }
+    let is_held_back = stream.buffered < stream.written;
+    let by_application = if is_held_back { Limit::SendBuffer } else { Limit::Application };
+    if stream.unsent() == 0 {
+        return by_application;
+    }
+    match core.held_by {
+        HeldBy::Application => by_application,
+        HeldBy::AdvertisedWindow => Limit::ReceiveWindow,
+        HeldBy::CongestionWindow => of_departure(core, now),
+    }
+}
+
+/// The limit of a sender that is not held back by its application: pacing, if the next segment
+/// only waits for its departure time.
+fn of_departure(core: &Core, now: Time) -> Limit {
+    let Some(features) = &core.features else { return Limit::CongestionWindow };
+    match features.pacer.next_departure() {
+        // The link is out, and the recovery waits until it is back.
+        Time::NEVER => return Limit::Recovery,
+        departure if departure <= now => return Limit::CongestionWindow,
+        _ => {}
+    }
+    let by_congestion = core.controller.window().cwnd.saturating_sub(core.pipe());
+    let by_receiver = (core.stream.una + core.peer.usable).saturating_sub(core.stream.max);
+    let next = core.stream.unsent().min(core.stream.mss);
+    if by_congestion.min(by_receiver) >= next {
+        Limit::Pacing
+    } else if by_congestion <= by_receiver {
+        Limit::CongestionWindow
+    } else {
+        Limit::ReceiveWindow
     }
 }

@@ -6,6 +6,7 @@
 //! - `timers`: retransmission and persist
 //! - `episode`: the loss that is being repaired, and the last reduction of the window
 //! - `usage`: use of cwnd
+//! - `buffer`: what the application has written and the sender may see
 //! - `limits`: time by what holds the sender back
 //! - `offload`: which segments end what Linux hands down in one piece
 //! - `features`: parts that only some connections need. They are `measurement`, samples for the
@@ -26,6 +27,7 @@
 //! - `crate::scps`: SNACK of SCPS-TP
 
 pub(crate) mod acknowledge;
+mod buffer;
 mod classic;
 pub(crate) mod core;
 pub(crate) mod episode;
@@ -143,8 +145,8 @@ impl Sender {
         core.stream.una = 1;
         core.controller.window_mut().agree_on_mss(mss);
         core.count_segments_of(mss);
-        core.open_buffer();
-        core.fill_buffer(config);
+        buffer::open(core);
+        buffer::fill(core, config);
         core.scoreboard.acknowledge(1);
         core.timers.deadline = Time::NEVER;
         core.timers.retries = 0;
@@ -165,7 +167,7 @@ impl Sender {
         core.peer.advertise(window);
         core.peer.usable = window;
         if config.send_tuning.is_some() {
-            core.write_on();
+            buffer::write_on(core);
         }
         self.search_path(now, config, options.into());
         with_recovery!(&mut self.recovery, recovery => recovery.note_change_of_window(now));
@@ -248,9 +250,9 @@ impl Sender {
             core.note_application_limit();
         }
         core.stream.written += bytes;
-        core.fill_buffer(config);
+        buffer::fill(core, config);
         if config.send_tuning.is_some() {
-            core.write_on();
+            buffer::write_on(core);
         }
         offload::look_again(&mut core.packet);
         with_recovery!(&mut self.recovery, recovery => recovery.look_at_idle_time(core));
@@ -263,7 +265,7 @@ impl Sender {
         let Core { stream, timers, .. } = &mut self.core;
         let sent = (stream.max.max(1) + u64::from(timers.probing)).max(probed);
         stream.written = stream.written.min(sent);
-        self.core.withdraw_from_buffer(config);
+        buffer::withdraw(&mut self.core, config);
         self.core.stream.written - 1
     }
 
@@ -327,7 +329,7 @@ impl Sender {
             }
         }
         if core.packet.is_some() && config.send_tuning.is_some() && core.stream.unsent() == 0 {
-            core.write_on();
+            buffer::write_on(core);
         }
         core.note_end_of_ack(now);
     }
@@ -405,7 +407,7 @@ impl Sender {
             if config.send_tuning.is_none() {
                 return chunk;
             }
-            let wrote = (chunk.is_none() || core.stream.unsent() == 0) && core.write_on();
+            let wrote = (chunk.is_none() || core.stream.unsent() == 0) && buffer::write_on(core);
             if chunk.is_some() || !wrote {
                 return chunk;
             }

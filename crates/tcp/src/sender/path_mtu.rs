@@ -64,21 +64,8 @@ impl Sender {
                 path.start_with(known, options);
             }
             features.path_mtu = Some(Discovery::new(config, path));
-            core.take_size();
+            take_size(core);
         }
-    }
-
-    /// Discovery of the path, which starts now unless it has started before.
-    fn discovery(&mut self, now: Time, config: &Config, options: u64) -> &mut Discovery {
-        let mss = self.core.stream.mss;
-        self.features_for_path(config).path_mtu.get_or_insert_with(|| {
-            Discovery::new(config, PathMtu::new(now, config.mtu_probing, mss, options))
-        })
-    }
-
-    fn features_for_path(&mut self, config: &Config) -> &mut Features {
-        let needs = self.core.controller.needs();
-        self.core.features.get_or_insert_with(|| Box::new(Features::of(config, needs)))
     }
 
     /// Another connection of this host has found the MTU of the path. A connection that is not open
@@ -86,12 +73,12 @@ impl Sender {
     /// for the path draws a message of its own, by which it is known to be lost.
     pub(crate) fn know_path(&mut self, config: &Config, known: KnownPath, options: u64) {
         if self.core.stream.una == 0 {
-            self.features_for_path(config).known_path = Some(known);
+            features_for_path(&mut self.core, config).known_path = Some(known);
         } else if self.core.stream.flight() == 0 {
             // A sender that searches has begun to when the connection was opened.
             let began = Time::ZERO;
-            self.discovery(began, config, options).path.take_over(known, options);
-            self.core.take_size();
+            discovery(&mut self.core, began, config, options).path.take_over(known, options);
+            take_size(&mut self.core);
         }
     }
 
@@ -113,14 +100,14 @@ impl Sender {
     ) {
         let Core { stream, .. } = &self.core;
         let outstanding = Range { start: stream.una, end: stream.max };
-        let discovery = self.discovery(now, config, options);
+        let discovery = discovery(&mut self.core, now, config, options);
         let is_sent = |number| outstanding.start <= number && number <= outstanding.end;
         if !quoted.is_some_and(is_sent) {
             discovery.path.on_forged_report();
         } else if discovery.path.on_report(now, size.saturating_sub(options)) {
             discovery.path.on_retransmission();
             let core = &mut self.core;
-            core.take_size();
+            take_size(core);
             if outstanding.len() > core.stream.mss {
                 with_recovery!(&mut self.recovery, recovery => {
                     send_too_large_again(core, recovery, now, outstanding);
@@ -128,6 +115,24 @@ impl Sender {
             }
         }
     }
+}
+
+/// Discovery of the path, which starts now unless it has started before.
+fn discovery<'a>(
+    core: &'a mut Core,
+    now: Time,
+    config: &Config,
+    options: u64,
+) -> &'a mut Discovery {
+    let mss = core.stream.mss;
+    features_for_path(core, config).path_mtu.get_or_insert_with(|| {
+        Discovery::new(config, PathMtu::new(now, config.mtu_probing, mss, options))
+    })
+}
+
+fn features_for_path<'a>(core: &'a mut Core, config: &Config) -> &'a mut Features {
+    let needs = core.controller.needs();
+    core.features.get_or_insert_with(|| Box::new(Features::of(config, needs)))
 }
 
 /// Whatever of `range` is too large for the path leaves again. cwnd stays, and ssthresh is at least
@@ -177,7 +182,7 @@ pub(super) fn repairs_mtu_probe<R: LossRecovery>(
         return false;
     }
     let (una, after_mark) = (core.stream.una, core.reduction.is_in_window_of_mark(core.stream.una));
-    let Some(path) = core.path_mtu() else { return false };
+    let Some(path) = path(core) else { return false };
     // After a mark, what is lost may have been lost to congestion (`tcp_fastretrans_alert`).
     match if after_mark { None } else { path.on_loss(una) } {
         Some(range) => {
@@ -189,7 +194,7 @@ pub(super) fn repairs_mtu_probe<R: LossRecovery>(
             true
         }
         None => {
-            core.forget_mtu_probe();
+            forget_probe(core);
             false
         }
     }
@@ -198,11 +203,11 @@ pub(super) fn repairs_mtu_probe<R: LossRecovery>(
 /// The retransmission timer has expired once more, and nothing has been acknowledged since the
 /// first retransmission. Perhaps the path is a black hole for segments of this size.
 pub(super) fn doubt_path<R: LossRecovery>(core: &mut Core, recovery: &mut R, now: Time) {
-    core.forget_mtu_probe();
+    forget_probe(core);
     let since = now.since(core.timers.retransmits_since);
     let repeated = core.timers.retries > 1;
-    if repeated && core.path_mtu().is_some_and(|path| path.on_timeout(now, since)) {
-        core.take_size();
+    if repeated && path(core).is_some_and(|path| path.on_timeout(now, since)) {
+        take_size(core);
         if core.is_linux {
             let all = Range { start: core.stream.una, end: core.stream.max };
             recovery.lose_too_large(core, now, all);
@@ -210,77 +215,75 @@ pub(super) fn doubt_path<R: LossRecovery>(core: &mut Core, recovery: &mut R, now
     }
 }
 
-impl Core {
-    fn path_mtu(&mut self) -> Option<&mut PathMtu> {
-        let discovery = self.features.as_mut()?.path_mtu.as_mut()?;
-        Some(&mut discovery.path)
-    }
+fn path(core: &mut Core) -> Option<&mut PathMtu> {
+    let discovery = core.features.as_mut()?.path_mtu.as_mut()?;
+    Some(&mut discovery.path)
+}
 
-    /// Takes the size of segments that discovery has found.
-    fn take_size(&mut self) {
-        let before = self.stream.mss;
-        let Some(mss) = self.path_mtu().map(|path| path.segment()) else { return };
-        if mss != before {
-            self.controller.window_mut().change_mss(mss);
-            self.count_segments_of(mss);
-        }
+/// Takes the size of segments that discovery has found.
+fn take_size(core: &mut Core) {
+    let before = core.stream.mss;
+    let Some(mss) = path(core).map(|path| path.segment()) else { return };
+    if mss != before {
+        core.controller.window_mut().change_mss(mss);
+        core.count_segments_of(mss);
     }
+}
 
-    /// Returns true if nothing may leave now, so that a probe can. Something that is to be sent
-    /// next is a probe if it can.
-    #[cold]
-    pub(super) fn waits_for_mtu_probe(&mut self, now: Time) -> bool {
-        if self.path_mtu().is_some_and(|path| path.forgets(now)) {
-            self.take_size();
+/// Returns true if nothing may leave now, so that a probe can. Something that is to be sent
+/// next is a probe if it can.
+#[cold]
+pub(super) fn waits_for_probe(core: &mut Core, now: Time) -> bool {
+    if path(core).is_some_and(|path| path.forgets(now)) {
+        take_size(core);
+    }
+    let has_turn = core.episode.phase == Phase::Open && !core.episode.resend_head;
+    if !has_turn || core.is_reduced_by_mark() {
+        return false;
+    }
+    let in_flight = core.pipe();
+    let Core { features, stream, peer, controller, .. } = core;
+    let Some(discovery) = features.as_mut().and_then(|one| one.path_mtu.as_mut()) else {
+        return false;
+    };
+    let seen = Opportunity {
+        now,
+        unsent: stream.unsent(),
+        window_room: (stream.una + peer.advertised).saturating_sub(stream.max),
+        window: peer.advertised,
+        cwnd: controller.window().cwnd / stream.mss,
+        in_flight: in_flight.div_ceil(stream.mss),
+        reordering: controller.duplicate_threshold(discovery.dupthresh).into(),
+    };
+    match discovery.path.advise(&seen) {
+        Advice::Segment => false,
+        Advice::Wait => {
+            core.held_by = HeldBy::CongestionWindow;
+            true
         }
-        let has_turn = self.episode.phase == Phase::Open && !self.episode.resend_head;
-        if !has_turn || self.is_reduced_by_mark() {
-            return false;
-        }
-        let in_flight = self.pipe();
-        let Self { features, stream, peer, controller, .. } = self;
-        let Some(discovery) = features.as_mut().and_then(|one| one.path_mtu.as_mut()) else {
-            return false;
-        };
-        let seen = Opportunity {
-            now,
-            unsent: stream.unsent(),
-            window_room: (stream.una + peer.advertised).saturating_sub(stream.max),
-            window: peer.advertised,
-            cwnd: controller.window().cwnd / stream.mss,
-            in_flight: in_flight.div_ceil(stream.mss),
-            reordering: controller.duplicate_threshold(discovery.dupthresh).into(),
-        };
-        match discovery.path.advise(&seen) {
-            Advice::Segment => false,
-            Advice::Wait => {
-                self.held_by = HeldBy::CongestionWindow;
-                true
-            }
-            Advice::Probe(size) => {
-                discovery.due = Some(size);
-                self.episode.resend_head = true;
-                false
-            }
+        Advice::Probe(size) => {
+            discovery.due = Some(size);
+            core.episode.resend_head = true;
+            false
         }
     }
+}
 
-    /// Everything up to `una` has arrived, perhaps a probe with it.
-    #[inline(never)]
-    pub(super) fn judge_mtu_probe(&mut self, una: u64) {
-        if self.path_mtu().is_some_and(|path| path.on_acknowledged(una)) {
-            self.take_size();
-        }
+/// Everything up to `una` has arrived, perhaps a probe with it.
+#[inline(never)]
+pub(super) fn judge_probe(core: &mut Core, una: u64) {
+    if path(core).is_some_and(|path| path.on_acknowledged(una)) {
+        take_size(core);
     }
+}
 
-    /// Something is about to be retransmitted. A probe that is out counts as segments of the usual
-    /// size then.
-    pub(super) fn forget_mtu_probe(&mut self) {
-        let mss = self.stream.mss;
-        if self.path_mtu().is_some_and(PathMtu::on_retransmission)
-            && let Some(flight) = self.scoreboard.flight_mut()
-        {
-            flight.recut(mss);
-        }
+/// Something is about to be retransmitted. A probe that is out counts as segments of the usual
+/// size then.
+pub(super) fn forget_probe(core: &mut Core) {
+    let mss = core.stream.mss;
+    if path(core).is_some_and(PathMtu::on_retransmission)
+        && let Some(flight) = core.scoreboard.flight_mut()
+    {
+        flight.recut(mss);
     }
 }

@@ -12,7 +12,7 @@ use congestion::{Sizing, TcpPolicy};
 use units::{Span, Time};
 
 use super::{Chunk, Config, Core, Linux, News, Phase};
-use crate::sender::transmit;
+use crate::sender::{path_mtu, transmit};
 
 /// Events for which the one timer runs.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
@@ -166,7 +166,7 @@ impl Linux {
             self.await_whole_timeout(core, now);
             return Some(chunk);
         }
-        core.forget_mtu_probe();
+        path_mtu::forget_probe(core);
         let last = core.scoreboard.flight()?.last()?.range();
         if core.episode.quota == 0 {
             return None;

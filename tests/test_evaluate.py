@@ -107,6 +107,7 @@ def test_the_loads_of_the_geo_scenario_are_those_that_it_states() -> None:
 
 MARKS_DO_NOT_BOUND = {
     "allegro": "looks at losses only (PCC-Kernel)",
+    "allegro/uspace": "looks at losses and round-trip times only (PCC-Uspace)",
     "bbr": "ignores marks, as in Linux (tcp_bbr.c)",
     "bbr/picoquic": "a mark halves the window, and one RTT restores it (picoquic, bbr1.c)",
     "bbr3": "the model and not the mark bounds the window (draft-ietf-ccwg-bbr section 3.7)",
@@ -117,6 +118,7 @@ MARKS_DO_NOT_BOUND = {
     "leocc": "ignores marks, as the module for Linux",
     "leocc-live": "ignores marks, as the module for Linux",
     "vivace": "looks at delays and losses only (PCC-Kernel)",
+    "vivace/uspace": "looks at delays and losses only (PCC-Uspace)",
 }
 """Controllers whose window marks do not hold at the product of the path, with the source."""
 GIVES_WAY = {

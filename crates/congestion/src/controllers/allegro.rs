@@ -14,6 +14,8 @@
 //!   rate, and the next ones are further in its direction by eps, while the utility rises. eps is
 //!   1 %, grows by 1 % with each step, to 5 %, and with pairs that disagree.
 //!
+//! The rules of the user-space program differ, and are a variant ([`uspace`]).
+//!
 //! Decisions:
 //! - In the module both sides of the comparison at the start have the factor 3/4, so that without
 //!   losses they are equal and the start ends with the second interval. Branch `vivace` has it as
@@ -23,13 +25,18 @@
 //! - The first step after a decision is compared with the first interval of the four, whatever its
 //!   rate, as in the module.
 
+mod uspace;
+
 use crate::entry::{Entry, Listed, Repair, Status};
 use crate::parameters::{Allowed, Parameter, Values};
 use crate::parts::monitor_intervals::{
     FIRST_RATE, INTERVALS, Interval, Learner, MOST_RATE, MonitorIntervals, Path, Trial, agreed,
     share,
 };
+use crate::parts::pcc_program::VARIANT;
 use crate::window::Settings;
+
+pub use uspace::UspaceAllegro;
 
 /// Most hundredths of the rate in eps.
 const MOST_STEPS: i64 = 5;
@@ -233,7 +240,7 @@ impl Listed for Allegro {
         source: "Dong et al., PCC, 2015",
         status: Status::Implementation("PCC-Kernel 2eeadf0, branch master, src/tcp_pcc.c"),
         repair: Repair::SelectiveAcks,
-        parameters: &[START],
+        parameters: &[START, VARIANT],
     }];
 
     fn build(settings: &Settings, values: &Values) -> Self {

@@ -2,7 +2,7 @@
 //! and enters them in the registry.
 //!
 //! After the bars stand its variants, each with its word for `variant`: that of Linux, that of
-//! picoquic, and that of genericCC.
+//! picoquic, that of genericCC, and that of PCC-Uspace.
 //!
 //! The order is that of all lists. `cargo fmt` does not see modules that a macro declares. Format
 //! them with `rustfmt crates/congestion/src/controllers/*.rs`; a test of the registry checks it.
@@ -13,7 +13,7 @@ controllers! {
     inline reno::Reno | LinuxReno;
     adalr::Adalr;
     aliad::Aliad;
-    allegro::Allegro;
+    allegro::Allegro | UspaceAllegro;
     bbr::Bbr | PicoquicBbr;
     bbr3::Bbr3;
     bic::Bic | LinuxBic;
@@ -51,7 +51,7 @@ controllers! {
     starquic::Starquic;
     vegas::Vegas | LinuxVegas;
     veno::Veno | LinuxVeno;
-    vivace::Vivace;
+    vivace::Vivace | UspaceVivace;
     westwood::Westwood | LinuxWestwood;
     westwood_abse::WestwoodAbse;
     westwood_plus::WestwoodPlus;

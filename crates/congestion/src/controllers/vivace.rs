@@ -3,7 +3,7 @@
 //! Source: M. Dong, T. Meng, D. Zarchy, E. Arslan, Y. Gilad, P. B. Godfrey, M. Schapira, "PCC
 //! Vivace: Online-Learning Congestion Control", NSDI 2018; the rules and constants are those of the
 //! module for Linux (PCCproject/PCC-Kernel, branch `vivace`, `src/tcp_pcc.c`), restated. Those of
-//! the paper and of the user-space program differ, see the page.
+//! the user-space program differ, and are a variant ([`uspace`]).
 //!
 //! - Intervals: [`monitor_intervals`](crate::parts::monitor_intervals), at least 50 packets, of
 //!   which ten at each end do not count.
@@ -29,13 +29,18 @@
 //!   other returns to probing.
 //! - The rate that is kept for comparison when the start ends is the higher one.
 
+mod uspace;
+
 use crate::entry::{Entry, Listed, Repair, Status};
 use crate::parameters::Values;
 use crate::parts::monitor_intervals::{
     FIRST_RATE, INTERVALS, Interval, Learner, MICROSECONDS, MOST_RATE, MonitorIntervals, Path,
     Trial, agreed, microseconds, share,
 };
+use crate::parts::pcc_program::VARIANT;
 use crate::window::Settings;
+
+pub use uspace::UspaceVivace;
 
 /// Hundredths of the rate by which probes differ from it.
 const PROBE: i64 = 5;
@@ -213,7 +218,7 @@ impl Listed for Vivace {
         source: "Dong et al., PCC Vivace, 2018",
         status: Status::Implementation("PCC-Kernel ed39d0f, branch vivace, src/tcp_pcc.c"),
         repair: Repair::SelectiveAcks,
-        parameters: &[],
+        parameters: &[VARIANT],
     }];
 
     fn build(settings: &Settings, _values: &Values) -> Self {

@@ -10,6 +10,7 @@ pub(crate) mod linux;
 pub(crate) mod marked_share;
 pub(crate) mod monitor_intervals;
 pub(crate) mod one_way_delay;
+pub(crate) mod pcc_program;
 pub(crate) mod picoquic;
 pub(crate) mod probing;
 pub(crate) mod recent;

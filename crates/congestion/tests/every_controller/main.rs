@@ -160,6 +160,8 @@ const MODELS: &[(&str, &str)] = &[
     ("copa/genericcc", "genericCC: as Copa"),
     ("vivace", "PCC-Kernel: twice what the rate sends in an RTT"),
     ("allegro", "as Vivace"),
+    ("vivace/uspace", "PCC-Uspace: the rate, and twice what it sends in an RTT"),
+    ("allegro/uspace", "as Vivace"),
     ("ck-stp", "Davoli et al.: the window is constant"),
 ];
 
@@ -301,6 +303,12 @@ const AFTER_A_TIMEOUT: &[(&str, u64, &str)] = &[
     ("bbr/picoquic", 2, "the same constant"),
     ("vivace", 1000, "PCC-Kernel, pcc_set_state: the rate, and so the window, goes on"),
     ("allegro", 1000, "as Vivace"),
+    (
+        "vivace/uspace",
+        1000,
+        "PCC-Uspace has no window; losses are an interval's, and the rate goes on",
+    ),
+    ("allegro/uspace", 1000, "as Vivace"),
     ("bulk-repeat", 1000, "Yang et al. 2003: a loss without a queue is an error of the channel"),
 ];
 
@@ -345,6 +353,8 @@ const AFTER_IDLE: &[(&str, &str)] = &[
     ("bbr/picoquic", "picoquic, bbr1.c, has a rule that is not called; as BBR"),
     ("vivace", "PCC-Kernel has no rule; the rate bounds what follows"),
     ("allegro", "as Vivace"),
+    ("vivace/uspace", "PCC-Uspace has no rule; the rate bounds what follows"),
+    ("allegro/uspace", "as Vivace"),
     ("ck-stp", "Davoli et al.: the window is constant"),
 ];
 

@@ -55,7 +55,7 @@ pub(crate) struct Tree {
 const COPA: Pair = Pair { controller: "copa", sets: &[], argument: "do_ss:auto:0.5", reason: "" };
 
 /// Trees, each known by its first source.
-static TREES: [Tree; 2] = [
+static TREES: [Tree; 3] = [
     Tree {
         name: "picoquic",
         sources: &["picoquic/bbr1.c", "picoquic/cc_common.c", "picoquic/pacing.c"],
@@ -94,7 +94,37 @@ static TREES: [Tree; 2] = [
             Pair { reason: COPA_DIFFERS, ..COPA },
         ],
     },
+    Tree {
+        name: "PCC-Uspace",
+        sources: &[
+            "src/pcc/pcc_sender.cpp",
+            "src/pcc/pcc_vivace_sender.cpp",
+            "src/pcc/pcc_monitor_interval_queue.cpp",
+            "src/pcc/pcc_utility_manager.cpp",
+        ],
+        headers: &[
+            "src/pcc/pcc_sender.h",
+            "src/pcc/pcc_vivace_sender.h",
+            "src/pcc/pcc_monitor_interval_queue.h",
+            "src/pcc/pcc_utility_manager.h",
+            "src/pcc/quic_types/quic_bandwidth.h",
+            "src/pcc/quic_types/quic_constants.h",
+            "src/pcc/quic_types/quic_time.h",
+            "src/pcc/quic_types/quic_types.h",
+        ],
+        function: None,
+        own: ["pcc-uspace", "main.cc"],
+        compiler: &["c++", "-std=c++11"],
+        overtaking: 1,
+        pairs: &[
+            Pair { controller: "vivace", argument: "Vivace", ..USPACE },
+            Pair { controller: "allegro", argument: "Allegro", ..USPACE },
+        ],
+    },
 ];
+
+const USPACE: Pair =
+    Pair { controller: "", sets: &[("variant", "uspace")], argument: "", reason: "" };
 
 const COPA_DIFFERS: &str = "the paper and mvfst: cwnd doubles once in an RTT at the start, v doubles after three \
                             RTTs in one direction and ends with an ACK for the other, delta doubles once in an RTT";
@@ -114,10 +144,15 @@ impl Tree {
         let own = Path::new(env!("CARGO_MANIFEST_DIR")).join(own);
         let folder = std::env::temp_dir().join(format!("bentpipe-replay-{}", self.name));
         let failed = |path: &Path, error| format!("{}: {error}", path.display());
-        std::fs::create_dir_all(&folder).map_err(|error| failed(&folder, error))?;
+        let top = Path::new(self.sources[0]).parent().unwrap_or(Path::new(""));
         let copy = |name: &str| {
             let from = tree.join(name);
-            let to = folder.join(from.file_name().unwrap_or_default());
+            // Headers name others by their place from the first source on.
+            let place = Path::new(name).strip_prefix(top).unwrap_or(Path::new(name));
+            let to = folder.join(place);
+            if let Some(folder) = to.parent() {
+                std::fs::create_dir_all(folder).map_err(|error| failed(folder, error))?;
+            }
             std::fs::copy(&from, &to).map_err(|error| failed(&from, error))?;
             Ok::<_, String>(to)
         };
@@ -157,6 +192,7 @@ impl Tree {
 /// Window and rate of the program's controller after an acknowledgement.
 #[derive(Debug)]
 pub(crate) struct Answer {
+    /// In bytes; negative where the program has no window.
     pub(crate) cwnd: f64,
     /// In bytes per second.
     pub(crate) rate: f64,

@@ -275,14 +275,11 @@ mod tests {
                 page(1.0, Some(0.5), vec![object(1000, Some(0.25)), object(2000, Some(0.5))]),
                 page(2.0, None, vec![object(3000, None)]),
             ],
+            goodput_bps: 1e6,
             ..FlowFigures::default()
         };
-        let web = FlowRecord {
-            flow: "web".into(),
-            goodput_bps: 1e6,
-            figures: figures.boxed(),
-            ..FlowRecord::default()
-        };
+        let web =
+            FlowRecord { flow: "web".into(), figures: figures.into(), ..FlowRecord::default() };
         let bulk = FlowRecord { flow: "bulk".into(), ..FlowRecord::default() };
         let link = LinkRecord { link: "a-b".into(), delivered_packets: 7, ..LinkRecord::default() };
         Recording { flows: vec![bulk, web], links: vec![link], ..Recording::default() }

@@ -43,5 +43,6 @@ pub use series::{FlowSample, FlowSeries, LinkSample, LinkSeries};
 pub use tables::Table;
 pub use texts::{TextColumn, Texts};
 pub use totals::{
-    Backend, FlowFigures, FlowRecord, LinkRecord, ObjectRecord, PageRecord, Recording, jain_index,
+    Backend, FlowFigures, FlowRecord, LinkRecord, ObjectRecord, PageRecord, Recording,
+    SharedFigures, jain_index,
 };

@@ -174,9 +174,9 @@ macro_rules! record {
     };
 }
 
-/// Declares a record of which there may be a million, as [`record!`] does. Fields after `[apart]`
-/// are in a box, which a record has only if one of them has another value than that of `Default`.
-/// They are read and written as fields of the record, and stand among them in its JSON.
+/// Declares a record of which there may be a million, as [`record!`] does. All fields but those
+/// after `[own]` are behind an address, which records with equal values can share. They are read and
+/// written as fields of the record, and stand among them in its JSON.
 macro_rules! divided_record {
     (($d:tt) $macro:ident; $(#[doc = $doc:tt])* $name:ident and $apart:ident in $place:ident {
         $(
@@ -193,15 +193,13 @@ macro_rules! divided_record {
             type Target = $apart;
 
             fn deref(&self) -> &$apart {
-                static NONE: std::sync::LazyLock<$apart> =
-                    std::sync::LazyLock::new(Default::default);
-                self.$place.as_deref().unwrap_or(&NONE)
+                &self.$place
             }
         }
 
         impl std::ops::DerefMut for $name {
             fn deref_mut(&mut self) -> &mut $apart {
-                self.$place.get_or_insert_default()
+                std::sync::Arc::make_mut(&mut self.$place)
             }
         }
 
@@ -228,7 +226,6 @@ macro_rules! divided_record {
                     let whole = Whole::deserialize(from)?;
                     let mut record = Self::default();
                     $(record.$field = whole.$field;)+
-                    record.$place = record.$place.take().and_then(|apart| apart.boxed());
                     Ok(record)
                 }
             }
@@ -245,34 +242,26 @@ macro_rules! divided_record {
         #[derive(Clone, Debug, Default)]
         pub struct $name {
             $($here)*
-            #[doc = concat!("Its other values; `None` if all are those of an empty [`",
-                stringify!($apart), "`].")]
-            pub $place: Option<Box<$apart>>,
+            /// Its other values.
+            pub $place: std::sync::Arc<$apart>,
         }
 
-        #[doc = concat!("Values of a [`", stringify!($name), "`] that many do not have.")]
+        #[doc = concat!("Values of a [`", stringify!($name), "`] that others may share.")]
         #[derive(Clone, Debug, Default, PartialEq)]
         pub struct $apart { $($there)* }
-
-        impl $apart {
-            /// The values in a box, if one of them differs from those of an empty record.
-            pub fn boxed(self) -> Option<Box<Self>> {
-                (self != Self::default()).then(|| Box::new(self))
-            }
-        }
     };
     (@split $doc:tt $name:ident $apart:ident $place:ident [$($here:tt)*] [$($there:tt)*]
-        { $(#[doc = $about:tt])* [apart] $field:ident: $type:ty } $($rest:tt)*) => {
+        { $(#[doc = $about:tt])* [own] $field:ident: $type:ty } $($rest:tt)*) => {
         $crate::record::divided_record! {
             @split $doc $name $apart $place
-            [$($here)*] [$($there)* $(#[doc = $about])* pub $field: $type,] $($rest)*
+            [$($here)* $(#[doc = $about])* pub $field: $type,] [$($there)*] $($rest)*
         }
     };
     (@split $doc:tt $name:ident $apart:ident $place:ident [$($here:tt)*] [$($there:tt)*]
         { $(#[doc = $about:tt])* $field:ident: $type:ty } $($rest:tt)*) => {
         $crate::record::divided_record! {
             @split $doc $name $apart $place
-            [$($here)* $(#[doc = $about])* pub $field: $type,] [$($there)*] $($rest)*
+            [$($here)*] [$($there)* $(#[doc = $about])* pub $field: $type,] $($rest)*
         }
     };
 }

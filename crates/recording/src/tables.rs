@@ -201,16 +201,17 @@ pub(crate) mod tests {
                 page(1.0, Some(0.5), vec![object(1000, Some(0.25)), object(2000, Some(0.5))]),
                 page(2.0, None, vec![object(3000, None)]),
             ],
-            ..FlowFigures::default()
-        };
-        let web = FlowRecord {
-            flow: "web".into(),
             controller: "adalr".into(),
             goodput_bps: 1e6,
-            figures: figures.boxed(),
+            ..FlowFigures::default()
+        };
+        let record = |name: &str, figures: FlowFigures| FlowRecord {
+            flow: name.into(),
+            figures: figures.into(),
             ..FlowRecord::default()
         };
-        let bulk = FlowRecord { flow: "bulk".into(), bytes: 1 << 60, ..FlowRecord::default() };
+        let web = record("web", figures);
+        let bulk = record("bulk", FlowFigures { bytes: 1 << 60, ..FlowFigures::default() });
         let link = LinkRecord {
             link: "a-b".into(),
             delivered_packets: 7,
@@ -267,7 +268,9 @@ pub(crate) mod tests {
         let recording = sample();
         let (flow, link) = (&recording.flows[1], &recording.links[0]);
         let protocol = ProtocolRecord::Quic(QuicRecord::default());
-        let mut over_quic = json_names(FlowRecord { protocol, ..flow.clone() }, "pages");
+        let mut quic = flow.clone();
+        quic.protocol = protocol;
+        let mut over_quic = json_names(quic, "pages");
         assert!(over_quic.remove("error"), "the words of quinn have no column");
         let of_all = &json_names(flow, "pages") | &over_quic;
         assert!(of_all.is_subset(&names(&flows(&recording.flows))));
@@ -282,7 +285,8 @@ pub(crate) mod tests {
     fn counts_of_protocols_are_null_where_a_flow_has_none() {
         let stp = ProtocolRecord::Stp(StpRecord { segments_sent: 9, ..StpRecord::default() });
         let tcp = FlowRecord::default();
-        let rows = [tcp.clone(), FlowRecord { protocol: stp, ..tcp }];
+        let mut rows = [tcp.clone(), tcp];
+        rows[1].protocol = stp;
         let found = flows(&rows)
             .into_iter()
             .map(|column| (column.name, [0, 1].map(|row| column.values.number(row))))

@@ -30,7 +30,7 @@ mod tunnels;
 
 pub use address::{address, ipv4, ipv6, node};
 pub use application::{
-    APPLICATION_TABLES, Application, Connections, application_tables, applications,
+    APPLICATION_TABLES, Application, Cast, Connections, application_tables, applications,
     has_application_table,
 };
 pub use beams::{BEAM_TABLES, BeamSampler, Beams, Onward, beam_tables};

@@ -69,7 +69,8 @@ impl FlowState {
         controller_status: Cow<'static, str>,
         protocol: ProtocolRecord,
     ) -> FlowRecord {
-        let active = application.finished.unwrap_or(end).since(application.start).as_secs_f64();
+        let start = Time::ZERO + flow.start;
+        let active = application.finished().unwrap_or(end).since(start).as_secs_f64();
         let rate = |bytes: u64| if active > 0.0 { bytes as f64 * 8.0 / active } else { 0.0 };
         let pages = application.pages();
         let responses: Vec<_> = pages.iter().filter_map(|page| page.response_s).collect();
@@ -78,7 +79,16 @@ impl FlowState {
         let limits = self.limits.filter(|_| !self.is_split);
         let share = |limit| limits.and_then(|limits| limits.share(limit));
         let figures = FlowFigures {
-            abort_cause: application.aborted.map(|cause| cause.name().into()),
+            controller: flow.controller.entry().name.into(),
+            controller_status,
+            completed,
+            aborted: application.aborted().is_some(),
+            bytes: self.delivered,
+            goodput_bps: rate(self.delivered),
+            throughput_bps: rate(self.sent.bytes),
+            cwnd_bytes: self.sender.map_or(0, |sender| sender.cwnd),
+            protocol,
+            abort_cause: application.aborted().map(|cause| cause.name().into()),
             completion_s: completed.then_some(active),
             srtt_ms: self.rtt(|end| end.srtt),
             min_rtt_ms: self.rtt(|end| end.min_rtt),
@@ -90,7 +100,7 @@ impl FlowState {
             page_response_s: (!responses.is_empty())
                 .then(|| responses.iter().sum::<f64>() / responses.len() as f64),
             pages,
-            offered_bytes: application.offered_bytes(),
+            offered_bytes: application.offered_bytes(flow),
             burst_completion_s: application.burst_completion_s(),
             limited_s: limits.map(|limits| limits.total().as_secs_f64()),
             limited_by_set_up: share(Limit::SetUp),
@@ -103,17 +113,8 @@ impl FlowState {
         };
         FlowRecord {
             flow: flow.name.clone(),
-            controller: flow.controller.entry().name.into(),
-            controller_status,
-            completed,
-            aborted: application.aborted.is_some(),
-            bytes: self.delivered,
-            start_s: application.start.as_secs_f64(),
-            goodput_bps: rate(self.delivered),
-            throughput_bps: rate(self.sent.bytes),
-            cwnd_bytes: self.sender.map_or(0, |sender| sender.cwnd),
-            protocol,
-            figures: figures.boxed(),
+            start_s: start.as_secs_f64(),
+            figures: figures.into(),
         }
     }
 

@@ -327,9 +327,9 @@ pub struct Flow {
     /// First sequence number of the side that sends the data; the other takes one more.
     pub initial_sequence: u32,
     /// Its paths, the primary one first. Empty: it has one, on the routes between its hosts.
-    pub paths: Arc<[FlowPath]>,
+    pub paths: Arc<Vec<FlowPath>>,
     /// Gateways that split its connections, in the order in which the data crosses them.
-    pub gateways: Arc<[Gateway]>,
+    pub gateways: Arc<Vec<Gateway>>,
     /// Number of the tunnel that hides its packets.
     pub tunnel: Option<usize>,
     /// The same for all copies of its entry, of which there may be a million.

@@ -9,7 +9,9 @@ mod loss_notices;
 mod path_mtu;
 
 use network::{Fabric, FlowId, NodeReport, PortReport, QueueReport};
-use recording::{Backend, FlowSample, FlowSeries, Recording, TableDefinition, jain_index};
+use recording::{
+    Backend, FlowSample, FlowSeries, Recording, SharedFigures, TableDefinition, jain_index,
+};
 use runtime::{
     Application, BeamSampler, EndpointId, FlowState, LimitSeries, LinkRecorder, LinkSamples, Pair,
     link_records, link_tables,
@@ -58,6 +60,8 @@ pub(crate) struct Recorder {
     next_sample: Time,
     last_sample: Time,
     last_rows: Vec<Option<FlowSample>>,
+    /// Starts of all flows, if samples are taken.
+    starts: Vec<Time>,
     flows: FlowSeries,
     links: LinkRecorder,
     legs: legs::Sampler,
@@ -71,6 +75,7 @@ impl Recorder {
     pub(crate) fn new(scenario: &Scenario) -> Self {
         let interval = scenario.record.interval;
         let delivery = delivery::Recorder::new(scenario);
+        let starts = scenario.flows.iter().map(|flow| Time::ZERO + flow.start);
         Self {
             interval,
             events: scenario.record.events,
@@ -84,6 +89,7 @@ impl Recorder {
                     0
                 }
             ],
+            starts: interval.map_or_else(Vec::new, |_| starts.collect()),
             flows: FlowSeries::default(),
             links: LinkRecorder::new(scenario),
             legs: legs::Sampler::new(scenario),
@@ -153,7 +159,7 @@ impl Recorder {
         fabric: &mut F,
     ) {
         for (flow, application) in applications.iter().enumerate() {
-            if application.start <= at {
+            if self.starts[flow] <= at {
                 let state = flow_state(application, hosts);
                 if !state.is_split {
                     self.limits.push(at, flow, 0, limits(at, application, hosts));
@@ -237,6 +243,7 @@ impl Recorder {
         nodes: &[NodeReport],
         queues: &[QueueReport],
     ) -> Recording {
+        let mut shared = SharedFigures::default();
         let flows: Vec<_> = scenario
             .flows
             .iter()
@@ -249,13 +256,15 @@ impl Recorder {
                 let status = flow.transport.controller_status(&flow.controller);
                 let by_protocol = |end| hosts.connection(end).end();
                 let ends = application
-                    .pairs
+                    .pairs()
                     .iter()
                     .map(|pair| [pair.sender, pair.receiver].map(by_protocol));
                 let ends: Vec<_> = ends.collect();
-                let is_aborted = application.aborted.is_some();
+                let is_aborted = application.aborted().is_some();
                 let protocol = transports::record(flow, &state.sent, &ends, is_aborted);
-                state.record(end, flow, application, rtt, status.into(), protocol)
+                let mut record = state.record(end, flow, application, rtt, status.into(), protocol);
+                shared.share(&mut record);
+                record
             })
             .collect();
         let mut tables = link_tables(scenario, end, ports, nodes);
@@ -291,12 +300,12 @@ impl Recorder {
 /// Time until `at` by what held the senders of a flow back, on its first leg.
 fn limits(at: Time, application: &Application, hosts: &Hosts<impl Connection>) -> Option<Limits> {
     let of_pair = |pair: &Pair| hosts.connection(pair.sender).limits(at);
-    Limits::sum(application.pairs.iter().map(of_pair))
+    Limits::sum(application.pairs().iter().map(of_pair))
 }
 
 /// State of the connections of a flow.
 fn flow_state<C: Connection>(application: &Application, hosts: &Hosts<C>) -> FlowState {
-    let sender = application.pairs.last().map(|pair| hosts.connection(pair.sender).sample());
+    let sender = application.pairs().last().map(|pair| hosts.connection(pair.sender).sample());
     let mut state = FlowState {
         delivered: 0,
         sent: Counters::default(),
@@ -304,7 +313,7 @@ fn flow_state<C: Connection>(application: &Application, hosts: &Hosts<C>) -> Flo
         sender,
         limits: None,
     };
-    for pair in &application.pairs {
+    for pair in application.pairs() {
         state.delivered += hosts.connection(pair.receiver).delivered();
         let (mut legs, mut most) = (0, 0);
         for end in hosts.senders(pair.sender) {
@@ -330,9 +339,9 @@ fn rtt_summary(
     hosts: &Hosts<impl Connection>,
 ) -> Option<Summary> {
     let mut samples =
-        application.pairs.iter().map(|pair| hosts.connection(pair.sender).rtt_samples());
+        application.pairs().iter().map(|pair| hosts.connection(pair.sender).rtt_samples());
     let ended = hosts.ended_samples(number);
-    if application.pairs.len() == 1 && ended.is_none() {
+    if application.pairs().len() == 1 && ended.is_none() {
         return samples.next()?.summary(0);
     }
     let mut all = ended.cloned().unwrap_or_default();

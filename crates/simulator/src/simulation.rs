@@ -5,7 +5,7 @@ use std::sync::Arc;
 use congestion::{External, Settings};
 use network::{Fabric, FlowId, Network, Packet, reference::ReferenceNetwork};
 use recording::Recording;
-use runtime::{Application, Beams, EndpointId, Nodes};
+use runtime::{Application, Beams, Cast, EndpointId, Nodes};
 use scenario::Scenario;
 use scenario::model::Flow;
 use transport::AbortCause;
@@ -162,10 +162,10 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
     fn new(scenario: &'a Scenario, seed: u64, fabric: F, options: Options<'a>) -> Self {
         let applications = runtime::applications(scenario, seed);
         let mut hosts = Hosts::new(scenario);
-        for (flow, application) in (0..).map(FlowId).zip(&applications) {
-            hosts.wake_application(application.start, flow);
-            if let Some(stop) = application.stop {
-                hosts.wake_application(stop, flow);
+        for (number, flow) in (0..).map(FlowId).zip(&scenario.flows) {
+            hosts.wake_application(Time::ZERO + flow.start, number);
+            if let Some(stop) = flow.stop {
+                hosts.wake_application(Time::ZERO + stop, number);
             }
         }
         let signals = Signals::new(scenario, seed, &mut hosts);
@@ -386,11 +386,9 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
     /// A connection of a flow has ended before its time.
     #[cold]
     fn abort(&mut self, flow: FlowId, cause: AbortCause) {
-        let application = &mut self.applications[flow.0 as usize];
-        // A transfer that is complete stays so, even without an ACK of its FIN.
-        if !application.is_over() {
-            application.aborted = Some(cause);
-            let counts = !application.is_endless();
+        let number = flow.0 as usize;
+        if self.applications[number].abort(cause) {
+            let counts = !Application::is_endless(&self.scenario.flows[number]);
             self.finish(usize::from(counts));
         }
     }
@@ -459,9 +457,11 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
 
     fn expire_application(&mut self, flow: FlowId) {
         let now = self.now;
+        let number = flow.0 as usize;
+        let cast = Cast { flow: &self.scenario.flows[number], number, seed: self.seed };
         let (application, mut connections) = self.flow(flow);
         let was_over = application.is_over();
-        application.on_timer(now, &mut connections);
+        application.on_timer(now, &cast, &mut connections);
         let is_over = application.is_over();
         self.finish(usize::from(!was_over && is_over));
         self.flush_touched();
@@ -529,9 +529,9 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
     fn transferred(&self) -> Option<f64> {
         let mut expected = 0.0;
         let mut delivered = 0.0;
-        for application in &self.applications {
-            expected += application.size()? as f64;
-            let receivers = application.pairs.iter().map(|pair| pair.receiver);
+        for (flow, application) in self.scenario.flows.iter().zip(&self.applications) {
+            expected += Application::size(flow)? as f64;
+            let receivers = application.pairs().iter().map(|pair| pair.receiver);
             delivered +=
                 receivers.map(|r| self.hosts.connection(r).delivered() as f64).sum::<f64>();
         }

@@ -52,7 +52,7 @@ fn of_flow(
         Side::Sender => 1,
         Side::Receiver => 0,
     };
-    for pair in &application.pairs {
+    for pair in application.pairs() {
         let host = |side: Side| &sockets.endpoints[pair.end(side).index()];
         let (sender, receiver) = (host(Side::Sender), host(Side::Receiver));
         let has_failed = sender.has_failed() || receiver.has_failed();
@@ -101,7 +101,7 @@ pub(crate) fn beyond_the_first(
     watches: &Watches,
 ) -> Option<Counters> {
     let mut all = Counters::default();
-    for pair in &application.pairs {
+    for pair in application.pairs() {
         let ends = [Side::Sender, Side::Receiver].map(|side| sockets.address(pair.end(side)));
         let mut most = 0;
         for gateway in flow.gateways.iter() {

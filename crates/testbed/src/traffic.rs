@@ -6,7 +6,8 @@ use network::{FlowId, Schedule};
 use quic::Logs;
 use recording::{ExtraTable, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, UdpRecord};
 use runtime::{
-    Application, Connections, EndpointId, FlowState, LimitSeries, Pair, quic_record, tcp_record,
+    Application, Cast, Connections, EndpointId, FlowState, LimitSeries, Pair, quic_record,
+    tcp_record,
 };
 use rustix::event::Timespec;
 use scenario::Scenario;
@@ -81,6 +82,7 @@ pub(crate) fn carry(
 
 struct Run<'a> {
     scenario: &'a Scenario,
+    seed: u64,
     clock: Clock,
     hosts: Hosts<'a>,
     applications: Vec<Application>,
@@ -103,18 +105,20 @@ impl<'a> Run<'a> {
         clock: Clock,
     ) -> Self {
         let applications = runtime::applications(scenario, seed);
-        for (flow, application) in applications.iter().enumerate() {
-            hosts.timers.push(application.start, flow as u64);
-            if let Some(stop) = application.stop {
-                hosts.timers.push(stop, flow as u64);
+        for (number, flow) in (0..).zip(&scenario.flows) {
+            hosts.timers.push(Time::ZERO + flow.start, number);
+            if let Some(stop) = flow.stop {
+                hosts.timers.push(Time::ZERO + stop, number);
             }
         }
+        let flows = &scenario.flows;
         Self {
             scenario,
+            seed,
             clock,
             hosts,
-            unfinished: applications.iter().filter(|a| !a.is_endless()).count(),
-            has_endless: applications.iter().any(Application::is_endless),
+            unfinished: flows.iter().filter(|flow| !Application::is_endless(flow)).count(),
+            has_endless: flows.iter().any(Application::is_endless),
             next_sample: scenario.record.interval.map_or(Time::NEVER, |_| Time::ZERO),
             next_look: Time::ZERO,
             last_rows: vec![None; applications.len()],
@@ -157,8 +161,10 @@ impl<'a> Run<'a> {
     fn expire(&mut self, now: Time) {
         while let Some((_, flow)) = self.hosts.timers.peek().filter(|(at, _)| *at <= now) {
             self.hosts.timers.pop();
+            let number = flow as usize;
+            let cast = Cast { flow: &self.scenario.flows[number], number, seed: self.seed };
             self.act(FlowId(flow as u32), |application, connections| {
-                application.on_timer(now, connections);
+                application.on_timer(now, &cast, connections);
             });
         }
     }
@@ -176,9 +182,7 @@ impl<'a> Run<'a> {
             Event::Failed(number, cause) => {
                 let flow = self.hosts.sockets.endpoints[number.index()].flow;
                 self.act(flow, |application, _| {
-                    if !application.is_over() {
-                        application.aborted = Some(cause);
-                    }
+                    application.abort(cause);
                 });
             }
         }
@@ -190,7 +194,8 @@ impl<'a> Run<'a> {
         let was_over = application.is_over();
         act(application, &mut FlowConnections { hosts: &mut self.hosts, flow });
         let is_over = application.is_over();
-        self.unfinished -= usize::from(is_over && !was_over && !application.is_endless());
+        let is_endless = Application::is_endless(&self.scenario.flows[flow.0 as usize]);
+        self.unfinished -= usize::from(is_over && !was_over && !is_endless);
     }
 
     /// Asks the kernel how senders are, and takes the samples that are due.
@@ -211,7 +216,7 @@ impl<'a> Run<'a> {
 
     fn look_at_senders(&mut self, wanted: impl Fn(&Application) -> bool) {
         for application in self.applications.iter().filter(|a| wanted(a)) {
-            for pair in &application.pairs {
+            for pair in application.pairs() {
                 self.hosts.sockets.look_at(pair.sender);
             }
         }
@@ -229,7 +234,7 @@ impl<'a> Run<'a> {
     fn sample(&mut self, now: Time) {
         self.look_at_senders(|_| true);
         for flow in 0..self.applications.len() {
-            if self.applications[flow].start > now {
+            if Time::ZERO + self.scenario.flows[flow].start > now {
                 continue;
             }
             let state = self.totals(flow, now).state;
@@ -247,7 +252,7 @@ impl<'a> Run<'a> {
     fn totals(&self, flow: usize, now: Time) -> Totals {
         let endpoints = &self.hosts.sockets.endpoints;
         let application = &self.applications[flow];
-        let sender = application.pairs.last();
+        let sender = application.pairs().last();
         let sender = sender.map(|pair| endpoints[pair.sender.index()].sample());
         let mut state = FlowState {
             delivered: 0,
@@ -257,7 +262,7 @@ impl<'a> Run<'a> {
             limits: None,
         };
         let (mut rtt, mut window) = (Sketch::default(), 0);
-        for pair in &application.pairs {
+        for pair in application.pairs() {
             state.delivered += endpoints[pair.receiver.index()].received;
             let sender = &endpoints[pair.sender.index()];
             state.sent += sender.counters();
@@ -275,7 +280,7 @@ impl<'a> Run<'a> {
             state.is_split = true;
         }
         let of_pair = |pair: &Pair| endpoints[pair.sender.index()].limits(now);
-        state.limits = Limits::sum(application.pairs.iter().map(of_pair));
+        state.limits = Limits::sum(application.pairs().iter().map(of_pair));
         Totals { state, rtt, window }
     }
 
@@ -307,7 +312,7 @@ impl<'a> Run<'a> {
 
     fn quic_error(&self, flow: usize) -> Option<String> {
         let application = &self.applications[flow];
-        application.aborted?;
+        application.aborted()?;
         let endpoints = &self.hosts.sockets.endpoints;
         quic::reason(application.ends().filter_map(|end| endpoints[end.index()].connection()))
     }
@@ -318,7 +323,7 @@ impl<'a> Run<'a> {
         let (status, protocol) = match flow.protocol() {
             Protocol::Quic => {
                 let endpoints = &self.hosts.sockets.endpoints;
-                let pairs = application.pairs.iter().filter_map(|pair| {
+                let pairs = application.pairs().iter().filter_map(|pair| {
                     let [sender, receiver] =
                         [pair.sender, pair.receiver].map(|end| endpoints[end.index()].connection());
                     Some([sender?, receiver?])
@@ -330,7 +335,7 @@ impl<'a> Run<'a> {
             }
             Protocol::Udp => {
                 let endpoints = &self.hosts.sockets.endpoints;
-                let receivers = application.pairs.iter().map(|pair| pair.receiver.index());
+                let receivers = application.pairs().iter().map(|pair| pair.receiver.index());
                 let answers = receivers.map(|end| endpoints[end].counters().segments).sum();
                 let record =
                     UdpRecord { datagrams_sent: state.sent.segments, answers_sent: answers };

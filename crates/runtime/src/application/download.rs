@@ -25,10 +25,6 @@ impl Transfer {
         Self { size, request: 0, pair: None, cut_short: false }
     }
 
-    pub(super) fn size(&self) -> Option<u64> {
-        self.size
-    }
-
     pub(super) fn start(&mut self, context: &mut Context<'_>) {
         let pair = context.open();
         self.pair = Some(pair);

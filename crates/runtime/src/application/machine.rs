@@ -8,7 +8,7 @@ use scenario::Scenario;
 use scenario::model::{Flow, FlowSettings};
 use units::Time;
 
-use super::{Application, Context, EndpointId, sessions};
+use super::{Application, Context, EndpointId, Kind, sessions};
 
 /// An application as its flow describes it.
 pub(super) type Task = FlowSettings;
@@ -130,7 +130,7 @@ macro_rules! machines {
             $({
                 let flows = (0..).zip(&scenario.flows).zip(applications);
                 let all = flows.flat_map(|((number, flow), application)| {
-                    let machines = application.kind.machines().into_iter();
+                    let machines = application.kind().map(Kind::machines).into_iter().flatten();
                     machines.filter_map(move |machine| match machine {
                         Machine::$variant(driver) => Some((number, flow.name.as_str(), &**driver)),
                         _ => None,

@@ -13,15 +13,16 @@ mod sessions;
 mod source;
 mod speedtest;
 mod video;
+mod waiting;
 mod web;
 
 use recording::PageRecord;
-use scenario::Scenario;
 use scenario::model::{Flow, Traffic};
 use transport::{AbortCause, Datagrams, Streams};
 use units::{Span, Time};
 
 pub use machine::{APPLICATION_TABLES, application_tables, has_application_table};
+pub use waiting::{Application, Cast, applications};
 
 use download::Transfer;
 use machine::{Entity, Machine, Task};
@@ -172,39 +173,30 @@ impl Kind {
     }
 }
 
-/// A flow: its connections and the application that drives them.
+/// An application that acts, and its connections.
 #[derive(Clone, Debug)]
-pub struct Application {
-    /// Start time.
-    pub start: Time,
+struct Acting {
     /// Stop time; `None` is never.
-    pub stop: Option<Time>,
+    stop: Option<Time>,
     /// Completion time: arrival of the last byte.
-    pub finished: Option<Time>,
+    finished: Option<Time>,
     /// Why the transport ended a connection before it was finished. It is never both.
-    pub aborted: Option<AbortCause>,
+    aborted: Option<AbortCause>,
     /// Its connections, in the order in which they were opened.
-    pub pairs: Vec<Pair>,
+    pairs: Vec<Pair>,
     /// The ends of its lookups of names, if their packets are on the path.
     lookups: Vec<Pair>,
     stopped: bool,
-    endless: bool,
     kind: Kind,
 }
 
-/// The applications of all flows. Each has its own random stream, from `seed`.
-pub fn applications(scenario: &Scenario, seed: u64) -> Vec<Application> {
-    let numbered = scenario.flows.iter().enumerate();
-    numbered.map(|(number, flow)| Application::new(flow, number, seed)).collect()
-}
-
-impl Application {
+impl Acting {
     /// The application of flow number `number`, before its start.
     fn new(flow: &Flow, number: usize, seed: u64) -> Self {
-        let sessions = Sessions::of(flow, number, seed);
-        let endless = flow.traffic.is_endless() || sessions.is_some();
         let kind = match &flow.traffic {
-            _ if let Some(sessions) = sessions => Kind::Sessions(sessions.into()),
+            _ if let Some(sessions) = Sessions::of(flow, number, seed) => {
+                Kind::Sessions(sessions.into())
+            }
             Traffic::Bulk { size } => Kind::Transfer(Transfer::bulk(size.map(units::Bytes::get))),
             Traffic::Web(web) => Kind::Browser(Browser::new(*web).into()),
             Traffic::Constant { rate, message } => {
@@ -226,44 +218,25 @@ impl Application {
             }
         };
         Self {
-            start: Time::ZERO + flow.start,
             stop: flow.stop.map(|stop| Time::ZERO + stop),
             finished: None,
             aborted: None,
             stopped: false,
             pairs: Vec::new(),
             lookups: Vec::new(),
-            endless: endless && flow.stop.is_none(),
             kind,
         }
     }
 
-    /// Returns true if the run must wait for it. Endless applications end with the duration.
-    pub fn is_over(&self) -> bool {
+    fn is_over(&self) -> bool {
         self.finished.is_some() || self.aborted.is_some()
     }
 
-    /// Returns true if it is complete.
-    pub fn is_completed(&self) -> bool {
+    fn is_completed(&self) -> bool {
         self.finished.is_some() && !self.kind.is_cut_short()
     }
 
-    /// Bytes of the whole transfer, if it is finite.
-    pub fn size(&self) -> Option<u64> {
-        match &self.kind {
-            Kind::Transfer(transfer) => transfer.size(),
-            Kind::Browser(_) | Kind::Source(_) | Kind::Machine(_) | Kind::Sessions(_) => None,
-        }
-    }
-
-    /// Returns true if it continues until the end of the run.
-    pub fn is_endless(&self) -> bool {
-        self.endless
-    }
-
-    /// A timer of the application expired; the first one is its start, and from its stop on it does
-    /// nothing but wait for what is on its way.
-    pub fn on_timer(&mut self, now: Time, connections: &mut dyn Connections) {
+    fn on_timer(&mut self, now: Time, connections: &mut dyn Connections) {
         if matches!(self.kind, Kind::Machine(_)) {
             return self.run_machine(now, connections);
         }
@@ -318,13 +291,7 @@ impl Application {
         }
     }
 
-    /// An endpoint has received the number of bytes that the application waits for.
-    pub fn on_received(
-        &mut self,
-        now: Time,
-        endpoint: EndpointId,
-        connections: &mut dyn Connections,
-    ) {
+    fn on_received(&mut self, now: Time, endpoint: EndpointId, connections: &mut dyn Connections) {
         // Its ends are closed, and nothing can be written any more.
         if matches!(self.kind, Kind::Machine(_) | Kind::Sessions(_)) && self.is_over() {
             return connections.wake_at(endpoint, u64::MAX);
@@ -345,33 +312,14 @@ impl Application {
         }
     }
 
-    /// Both ends of all its connections.
-    pub fn ends(&self) -> impl Iterator<Item = EndpointId> {
-        self.pairs.iter().flat_map(|pair| [pair.sender, pair.receiver])
-    }
-
-    /// Web pages, if it fetches any.
-    pub fn pages(&self) -> Vec<PageRecord> {
+    fn pages(&self) -> Vec<PageRecord> {
         match &self.kind {
             Kind::Browser(browser) => browser.pages().to_vec(),
             kind => kind.machines().into_iter().flat_map(Machine::pages).collect(),
         }
     }
 
-    /// Bytes that it has written, if it has a rate of its own.
-    pub fn offered_bytes(&self) -> Option<u64> {
-        match &self.kind {
-            Kind::Source(source) => Some(source.offered()),
-            Kind::Transfer(_) | Kind::Browser(_) | Kind::Machine(_) | Kind::Sessions(_) => None,
-        }
-    }
-
-    /// Mean time from the start of a burst to its last byte at the receiver, if it writes in bursts
-    /// and one has arrived.
-    pub fn burst_completion_s(&self) -> Option<f64> {
-        match &self.kind {
-            Kind::Source(source) => source.burst_completion_s(),
-            Kind::Transfer(_) | Kind::Browser(_) | Kind::Machine(_) | Kind::Sessions(_) => None,
-        }
+    fn source(&self) -> Option<&Source> {
+        if let Kind::Source(source) = &self.kind { Some(source) } else { None }
     }
 }

@@ -175,7 +175,7 @@ pub(super) fn tables<'a>(
 ) -> Option<ExtraTable> {
     let mut table = SessionTable::default();
     for (flow, application) in all {
-        let Kind::Sessions(sessions) = &application.kind else { continue };
+        let Some(Kind::Sessions(sessions)) = application.kind() else { continue };
         for (session, begun) in (0..).zip(&sessions.begun) {
             let duration = begun.end.map(|end: Time| end.since(begun.start));
             table.push(SessionRow {

@@ -32,8 +32,8 @@ pub(super) fn flows(
 ) -> (Vec<Flow>, Vec<usize>) {
     let mut flows = Vec::new();
     let mut entries = Vec::new();
-    let none: Arc<[Gateway]> = Arc::default();
-    let no_paths: Arc<[FlowPath]> = Arc::default();
+    let none: Arc<Vec<Gateway>> = Arc::default();
+    let no_paths: Arc<Vec<FlowPath>> = Arc::default();
     for (i, flow) in document.flow.iter().enumerate() {
         let path = Path::entry("flow", i);
         let from = end(&flow.from.0, ends, path.key("from"), problems);

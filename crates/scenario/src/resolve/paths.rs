@@ -52,7 +52,7 @@ pub(super) fn resolve(
     problems: &mut Vec<Problem>,
 ) -> Vec<Address> {
     let mut addresses = Addresses { all: Vec::new(), nodes: numbers.len(), known: BTreeMap::new() };
-    let mut last: Option<(usize, Arc<[FlowPath]>)> = None;
+    let mut last: Option<(usize, Arc<Vec<FlowPath>>)> = None;
     for (flow, &entry) in all.iter_mut().zip(entries) {
         let Some(names) = &document.flow[entry].transport.sctp.paths else { continue };
         if let Some((before, paths)) = &last
@@ -75,8 +75,8 @@ pub(super) fn resolve(
         }
         let [from, to] = [flow.from, flow.to].map(|node| addresses.of(node, &via));
         let paths = via.iter().zip(from.zip(to));
-        flow.paths =
-            paths.map(|(via, (from, to))| FlowPath { via: *via, ends: [from, to] }).collect();
+        let paths = paths.map(|(via, (from, to))| FlowPath { via: *via, ends: [from, to] });
+        flow.paths = Arc::new(paths.collect());
         last = Some((entry, flow.paths.clone()));
     }
     if addresses.all.len() > MOST_ADDRESSES {

@@ -160,12 +160,12 @@ fn needs_links(
 struct Shared {
     entry: usize,
     ends: [usize; 2],
-    gateways: Arc<[Gateway]>,
+    gateways: Arc<Vec<Gateway>>,
 }
 
 impl Shared {
     /// The gateways of another copy; `None` if it has others. Those at terminals are its own.
-    fn of_copy(&self, entry: usize, ends: [usize; 2], sides: &Sides) -> Option<Arc<[Gateway]>> {
+    fn of_copy(&self, entry: usize, ends: [usize; 2], sides: &Sides) -> Option<Arc<Vec<Gateway>>> {
         let proxy = |node: &usize| sides.get(node).map(Arc::as_ptr);
         let is_alike =
             entry == self.entry && ends.iter().map(proxy).eq(self.ends.iter().map(proxy));
@@ -180,7 +180,7 @@ impl Shared {
                     node: changed(one.node).unwrap_or(one.node),
                     ..one.clone()
                 };
-                self.gateways.iter().map(of_copy).collect()
+                self.gateways.iter().map(of_copy).collect::<Vec<_>>().into()
             }
         })
     }
@@ -209,7 +209,7 @@ pub(super) fn split(
         let gateways = match alike {
             Some(gateways) => gateways,
             // Gateways relay TCP only.
-            None if !flow.transport.is_tcp() => Arc::default(),
+            None if !flow.transport.is_tcp() => flow.gateways.clone(),
             None => gateways(scenario, &routes, flow, entry, sides, problems),
         };
         for gateway in gateways.iter() {
@@ -335,7 +335,7 @@ fn gateways(
     entry: usize,
     sides: &Sides,
     problems: &mut Vec<Problem>,
-) -> Arc<[Gateway]> {
+) -> Arc<Vec<Gateway>> {
     let seen = |from: usize, to: usize| {
         let mut crossed = routes.crossed(from, to, scenario);
         crossed.retain(|(node, _)| !scenario.hides_from(routes, flow, *node));
@@ -373,11 +373,12 @@ fn gateways(
         ],
         relay_buffer: scenario.nodes[node].proxy.as_ref().map_or(Bytes(0), |one| one.relay_buffer),
     };
-    let gateways: Arc<[Gateway]> = there.into_iter().enumerate().map(gateway).collect();
+    let gateways: Vec<_> = there.into_iter().enumerate().map(gateway).collect();
     problems.extend(detour(scenario, routes, flow, &gateways, entry));
     problems.extend(discord(scenario, flow, &gateways, sides, entry));
     problems.extend(unlike_tickets(scenario, &gateways, sides));
-    gateways
+    // Flows without gateways share the list of none.
+    if gateways.is_empty() { flow.gateways.clone() } else { gateways.into() }
 }
 
 /// Both ends of a leg with QUIC must remember earlier connections, or none.

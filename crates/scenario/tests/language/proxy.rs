@@ -48,7 +48,7 @@ fn absent_settings_are_those_of_the_flow() {
     let proxy = r#"{ satellite = { towards = ["terminal"], controller = { name = "hybla", rtt0 = "50ms" }, initial_window = 20 } }"#;
     let proxy = proxy.replace(", rtt0 = \"50ms\"", "");
     let scenario = Scenario::parse(&gateway(&proxy), "p.toml", &[]).unwrap();
-    let [one] = &*scenario.flows[0].gateways else { panic!("one gateway") };
+    let [one] = &scenario.flows[0].gateways[..] else { panic!("one gateway") };
     let [server, terminal] = &one.ends;
     assert_eq!([server.side, terminal.side], [SideName::Terrestrial, SideName::Satellite]);
     assert_eq!(server.controller.entry().name, "cubic");
@@ -248,7 +248,7 @@ fn a_split_that_does_not_help_is_reported() {
 /// Controller, window and recovery of the satellite side of a proxy.
 fn satellite(proxy: &str) -> (String, u64, &'static str) {
     let scenario = Scenario::parse(&gateway(proxy), "p.toml", &[]).unwrap();
-    let [one] = &*scenario.flows[0].gateways else { panic!("one gateway") };
+    let [one] = &scenario.flows[0].gateways[..] else { panic!("one gateway") };
     let [server, end] = &one.ends;
     assert_eq!(server.controller.entry().name, "cubic", "the other side is that of the flow");
     let controller = end.controller.build(&end.transport.plan().controller());

@@ -36,7 +36,7 @@ pub(super) fn table(
     let flows = scenario.flows.iter().zip(applications);
     for (flow, application) in flows.filter(|(flow, _)| flow.is_best_effort()) {
         let mut sum = BestEffortCounters::default();
-        for pair in &application.pairs {
+        for pair in application.pairs() {
             let ends = [pair.sender, pair.receiver].map(|end| hosts.connection(end).tcp());
             let [Some(sender), Some(receiver)] = ends else { continue };
             let counts = |end: &tcp::Connection| end.info().best_effort.unwrap_or_default();
@@ -59,6 +59,6 @@ pub(super) fn table(
 
 /// Bytes of the data of a flow that its receivers have passed over.
 pub(super) fn skipped(application: &Application, hosts: &Hosts<impl Connection>) -> u64 {
-    let receivers = application.pairs.iter().map(|pair| hosts.connection(pair.receiver).tcp());
+    let receivers = application.pairs().iter().map(|pair| hosts.connection(pair.receiver).tcp());
     receivers.flatten().map(tcp::Connection::skipped).sum()
 }

@@ -86,7 +86,7 @@ impl Recorder {
     ) {
         let flow = hosts.endpoints[endpoint.index()].flow.0 as usize;
         let Some(Some(OfFlow { marks, times })) = self.flows.get_mut(flow) else { return };
-        let pairs = &applications[flow].pairs;
+        let pairs = applications[flow].pairs();
         // Either end may have moved, if the connection crosses a gateway unsplit.
         let own = |pair: &Pair| {
             [pair.sender, pair.receiver].into_iter().any(|end| hosts.located(end) == endpoint)

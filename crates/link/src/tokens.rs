@@ -85,10 +85,14 @@ impl Tokens {
     }
 
     /// Counts what has arrived by `now`.
+    #[inline]
     pub fn count_until(&mut self, now: Time) {
+        if now <= self.counted_at {
+            return;
+        }
         let arrived = u128::from(now.since(self.counted_at).as_nanos()) * self.rate;
         self.tokens = (self.tokens + arrived).min(self.most);
-        self.counted_at = self.counted_at.max(now);
+        self.counted_at = now;
     }
 
     /// Returns true if there were tokens for `bytes` when they were counted last.
@@ -98,8 +102,12 @@ impl Tokens {
 
     /// When there are tokens for `bytes`: the first whole nanosecond, and not before they were
     /// counted last. The bucket must have room for them.
+    #[inline]
     pub fn ready_at(&self, bytes: u64) -> Time {
         let missing = (u128::from(bytes) * PER_BYTE).saturating_sub(self.tokens);
+        if missing == 0 {
+            return self.counted_at;
+        }
         let nanos = missing.div_ceil(self.rate);
         self.counted_at + Span::from_nanos(u64::try_from(nanos).unwrap_or(u64::MAX))
     }

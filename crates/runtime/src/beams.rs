@@ -49,11 +49,20 @@ pub struct Onward<B> {
 }
 
 /// Contents of a packet or train that crosses a beam.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 enum Load<P> {
-    Packet(P),
+    /// In a box that is never empty: it moves through several queues, and a pointer is moved in its
+    /// place.
+    Packet(Box<Option<P>>),
     /// Bytes of a terminal in the background.
     Train(background::Train),
+}
+
+/// Takes a packet out of its box, which is kept for another one.
+fn unboxed<P>(mut boxed: Box<Option<P>>, spare: &mut Vec<Box<Option<P>>>) -> Option<P> {
+    let packet = boxed.take();
+    spare.push(boxed);
+    packet
 }
 
 /// The carriers of a beam.
@@ -70,6 +79,8 @@ struct Carriers<B> {
     of_keys: Vec<u8>,
     /// The class of all other packets.
     last: u8,
+    /// Boxes of packets that have arrived, for those that come.
+    spare: Vec<Box<Option<Packet<B>>>>,
 }
 
 impl<B> Carriers<B> {
@@ -93,6 +104,7 @@ impl<B> Carriers<B> {
             of_flows,
             of_keys: Vec::new(),
             last,
+            spare: Vec::new(),
         }
     }
 
@@ -107,11 +119,13 @@ impl<B> Carriers<B> {
     }
 
     /// A packet for a terminal, or of one.
-    fn offered(&self, terminal: u16, packet: Packet<B>) -> Offered<Load<Packet<B>>> {
+    fn offered(&mut self, terminal: u16, packet: Packet<B>) -> Offered<Load<Packet<B>>> {
         let Packet { flow, bytes, ecn, .. } = packet;
         let class = self.of_keys.get(flow as usize).copied().unwrap_or(self.last);
         let (terminal, bytes) = (u32::from(terminal - self.first), bytes.into());
-        Offered { terminal, class, flow, bytes, packets: 1, ecn, packet: Load::Packet(packet) }
+        let mut boxed = self.spare.pop().unwrap_or_default();
+        *boxed = Some(packet);
+        Offered { terminal, class, flow, bytes, packets: 1, ecn, packet: Load::Packet(boxed) }
     }
 
     fn next_event(&self) -> Time {
@@ -180,15 +194,26 @@ impl<B: Clone> Beams<B> {
         let carriers = &mut self.beams[beam];
         let offered = carriers.offered(packet.to.0, packet);
         carriers.forward.offer(now, offered);
-        self.plan();
+        self.replan(beam);
+    }
+
+    /// A packet has joined one of a beam's queues: only the events of this beam may have changed.
+    fn replan(&mut self, beam: usize) {
+        let event = (self.beams[beam].next_event(), beam);
+        if event <= self.next {
+            self.next = event;
+        } else if self.next.1 == beam {
+            self.plan();
+        }
     }
 
     /// Something has changed in a beam.
     fn plan(&mut self) {
-        let beams = self.beams.iter().map(Carriers::next_event).enumerate();
-        let lans = (self.lans.next_event(), self.beams.len());
-        let next = beams.map(|(number, at)| (at, number)).chain([lans]).min();
-        self.next = next.unwrap_or((Time::NEVER, 0));
+        let mut next = (self.lans.next_event(), self.beams.len());
+        for (number, beam) in self.beams.iter().enumerate() {
+            next = next.min((beam.next_event(), number));
+        }
+        self.next = next;
     }
 
     /// Lets the next thing happen in a beam.
@@ -200,7 +225,7 @@ impl<B: Clone> Beams<B> {
             return packet.map(|packet| Delivery { at: now, packet });
         };
         let gateway = carriers.gateway;
-        let Carriers { forward, back, background, .. } = carriers;
+        let Carriers { forward, back, background, spare, .. } = carriers;
         if let Some(background) = background.as_mut().filter(|one| one.next_event() == now) {
             background.advance((forward, back));
             self.plan();
@@ -209,8 +234,9 @@ impl<B: Clone> Beams<B> {
         if forward.next_event() == now {
             let arrived = forward.advance();
             let delivery = match arrived.map(|one| (one.at, one.ecn, one.packet)) {
-                Some((at, ecn, Load::Packet(packet))) => {
-                    Some(Delivery { at, packet: Packet { ecn, ..packet } })
+                Some((at, ecn, Load::Packet(boxed))) => {
+                    let packet = unboxed(boxed, spare);
+                    packet.map(|packet| Delivery { at, packet: Packet { ecn, ..packet } })
                 }
                 Some((at, _, Load::Train(train))) => {
                     if let Some(background) = background {
@@ -223,14 +249,18 @@ impl<B: Clone> Beams<B> {
             self.plan();
             return delivery;
         }
-        let arrived = back.advance();
-        if let (Some(Load::Train(train)), Some(background)) =
-            (arrived.as_ref().map(|one| &one.packet), background)
-        {
-            background.on_gateway(now, *train);
-        }
+        let packet = match back.advance().map(|one| one.packet) {
+            Some(Load::Packet(boxed)) => unboxed(boxed, spare),
+            Some(Load::Train(train)) => {
+                if let Some(background) = background {
+                    background.on_gateway(now, train);
+                }
+                None
+            }
+            None => None,
+        };
         self.plan();
-        let Load::Packet(packet) = arrived?.packet else { return None };
+        let packet = packet?;
         if packet.to == gateway {
             return Some(Delivery { at: now, packet });
         }
@@ -250,7 +280,7 @@ impl<B: Clone> Fabric<B> for Beams<B> {
             let carriers = &mut self.beams[beam];
             let offered = carriers.offered(from.0, packet);
             carriers.back.offer(now, offered);
-            return self.plan();
+            return self.replan(beam);
         }
         let Packet { body, flow, to, bytes, priority, ecn } = packet;
         let at = match self.beam_of(to) {

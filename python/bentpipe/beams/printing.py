@@ -10,18 +10,22 @@ from typing import TYPE_CHECKING
 import click
 
 from bentpipe.beams.groups import chosen_group, quantile
-from bentpipe.beams.ranking import compare
+from bentpipe.beams.ranking import HEADINGS, compare, sentences
+from bentpipe.beams.ranking import cells as cells_of
 from bentpipe.beams.search import BOUNDS, Bound
 from bentpipe.console import late_progress, nearest, show, table
 from bentpipe.durations import seconds
 from bentpipe.errors import InputError
-from bentpipe.numbers import decimals, ends, scaled
+from bentpipe.numbers import decimals
 from bentpipe.printing.mechanisms import TABLES
 from bentpipe.printing.recording import print_quality
+from bentpipe.stdout import about_to_print
 from bentpipe.study import significance
+from bentpipe.study.store import as_json as as_json_file
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
+    from pathlib import Path
 
     from rich.table import Table
 
@@ -151,36 +155,26 @@ def show_found(found: Found) -> None:
         show("All seeds have the same number: the interval says nothing if nothing is random.")
 
 
-def show_rankings(found: Rankings) -> None:
+def show_rankings(found: Rankings, out: Path | None) -> None:
     """Print a ranking of controllers for each quantity of a group."""
-    kept = f"; {', '.join(found.others)} unchanged" if found.others else ""
-    show(
-        f"Controllers of {', '.join(found.flows)} at {found.group}{kept}. {len(found.seeds)} seeds."
-    )
-    if found.proxies:
-        show(
-            f"The split proxies of {', '.join(found.proxies)} send over the beam with the"
-            " controller that is compared, to all groups."
-        )
-    for note in found.notes:
-        show(note)
+    for sentence in sentences(found):
+        show(sentence)
     for ranking in found.rankings:
-        listed = table("rank", "<controller", "mean", "95 % interval", "minus best", "minus cubic")
+        listed = table(*HEADINGS)
         for place in ranking.places:
-            undefined = f" ({place.undefined} undefined)" if place.undefined else ""
-            listed.add_row(
-                f"{place.rank}{'=' if place.tied else ''}",
-                place.name,
-                f"{scaled(place.mean)}{undefined}",
-                ends(place.ci95, n=place.n),
-                "best" if place.against_best is None else significance.text(place.against_best),
-                significance.text(place.against_baseline),
-            )
+            listed.add_row(*cells_of(place))
         show("")
         show(f"{ranking.quantity}: {ranking.meaning}")
         show(listed)
     show("")
     show(significance.rule("a ranking"))
+    if out is None:
+        show("--out DIR keeps the runs; `bentpipe report DIR` makes a page of them. --json: all.")
+    else:
+        show(
+            f"The runs, compare.json and compare.md are in {out}. `bentpipe report {out}` makes a"
+            " page of them."
+        )
 
 
 def compare_and_print(
@@ -189,10 +183,19 @@ def compare_and_print(
     controllers: list[str] | None,
     replications: int,
     workers: int | None,
+    out: Path | None,
     as_one_object: bool,
     on_path: str | None,
+    command: Sequence[str],
 ) -> None:
-    """Rank controllers for the flows of a group over a beam, and print the rankings."""
+    """Rank controllers for the flows of a group over a beam, and print the rankings.
+
+    Arguments are those of `ranking.compare`.
+    """
     with late_progress(scenario.name, 1.0) as progress:
-        found = compare(scenario, group, controllers, replications, workers, progress, on_path)
-    click.echo(json.dumps(found.to_dict())) if as_one_object else show_rankings(found)
+        found = compare(
+            scenario, group, controllers, replications, workers, progress, on_path, out, command
+        )
+    text = as_json_file(found.to_dict()).decode()
+    about_to_print("compare", lambda: text, out)
+    click.echo(text, nl=False) if as_one_object else show_rankings(found, out)

@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING
 
 from bentpipe.cite.bibtex import escaped
 from bentpipe.cite.library import Thing, cited, key_of, library
+from bentpipe.cite.work import OVER_A_BEAM
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -84,6 +85,7 @@ def about_runs(work: Work) -> Iterator[str]:
         what = {
             "run": f"the scenario {names}",
             "compare": f"congestion controllers on the link {names}",
+            OVER_A_BEAM: f"congestion controllers over the beam of {names}",
             "evaluate": f"the checklist of RFC 9743{cite('rfc9743')} for {names}",
             "experience": f"the applications of people on the scenario {names}",
             "papers": f"reproductions of published experiments ({names})",

@@ -24,6 +24,8 @@ if TYPE_CHECKING:
 
 PYTHON = "python:"
 """The start of the name of a controller in Python in a recording."""
+OVER_A_BEAM = "compare over a beam"
+"""The kind of a comparison over a beam."""
 STUDY_KEYS = ("quantity", "parameters")
 """Keys of study files that no scenario has."""
 
@@ -149,8 +151,23 @@ def of_studies(kind: str, title: str, folder: Path) -> Work:
 
 
 def of_compare(folder: Path, _: Sequence[Path]) -> Work:
-    """The folder of a comparison."""
-    return of_studies("compare", "compare", folder)
+    """The folder of a comparison, on a link or over a beam."""
+    from bentpipe.beams.ranking import candidates_again
+
+    found = read_json(folder / "compare.json", "compare")
+    if "rankings" not in found:
+        return of_studies("compare", "compare", folder)
+    scenario = bentpipe.Scenario.load(folder / "scenario" / "scenario.toml")
+    seeds, candidates = found["seeds"], found["candidates"]
+    replications = {"count": len(seeds), "seed": seeds[0]}
+    runs = len(seeds) * len(candidates)
+    has_intervals = any(place["ci95"] for one in found["rankings"] for place in one["places"])
+    intervals = frozenset({"student"} if has_intervals else ())
+    part = Part(found["compare"], len(candidates), runs, replications, intervals, compared=True)
+    work = Work(OVER_A_BEAM, str(found["compare"]), str(found["bentpipe"]), [part])
+    for variant in candidates_again(scenario, found["group"], candidates):
+        work.use(variant)
+    return work
 
 
 def of_evaluate(folder: Path, _: Sequence[Path]) -> Work:

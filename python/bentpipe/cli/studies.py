@@ -167,7 +167,8 @@ def compare(
         from bentpipe.beams.printing import compare_and_print
 
         refuse_over_a_beam(click.get_current_context())
-        compare_and_print(beam, group, names, replications, workers, as_json, on_path)
+        command = command_as_given("workers", "out", "as_json")
+        compare_and_print(beam, group, names, replications, workers, out, as_json, on_path, command)
         return
     if group is not None:
         refuse("--group: expected a --scenario with a [[beam]]")
@@ -205,6 +206,7 @@ OVER_A_BEAM = (
     "on_path",
     "replications",
     "workers",
+    "out",
     "as_json",
 )
 """Options of `compare` that have an effect over a beam."""

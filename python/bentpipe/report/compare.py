@@ -5,6 +5,8 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.numbers import NONE, count
+from bentpipe.report.beam_rankings import KEYS as OF_BEAMS
+from bentpipe.report.beam_rankings import beam_rankings_page
 from bentpipe.report.first import buffers_tradeoff, of_comparison, queue_figures
 from bentpipe.report.page import Cell, Column, Page, Section, Table, Text
 from bentpipe.report.rankings import Ranking, rank
@@ -27,6 +29,8 @@ HOW_TO_READ = (
 
 def compare_page(folder: Path) -> Page:
     """The page of a folder of `bentpipe compare --out`."""
+    if "rankings" in read_json(folder / "compare.json"):
+        return beam_rankings_page(folder, read_json(folder / "compare.json", *OF_BEAMS))
     found = read_json(folder / "compare.json", *KEYS)
     workloads = [Ranking(row, found["verdicts"]) for row in found["workloads"]]
     runs = sum(ranking.runs for ranking in workloads)

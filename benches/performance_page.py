@@ -73,7 +73,7 @@ def goals(results: Results) -> list[Goal]:
         memory = found["memory"]
         made.append(Goal("flow not started", 250, memory["not started"], "bytes"))
         made.append(Goal("open, idle connection", 1500, memory["open and idle"], "bytes"))
-        made.append(Goal("household between sessions", 2000, memory["household"], "bytes"))
+        made.append(Goal("household before its first session", 2000, memory["household"], "bytes"))
         # A group without flows is an error.
         terminal = memory["terminal"] - memory["not started"]
         made.append(Goal("idle terminal of a beam, without its flow", 2000, terminal, "bytes"))
@@ -147,7 +147,7 @@ def memory(found: Any) -> str:
     rows = [
         ["flow that has not started", number(found["not started"])],
         ["flow with an open, idle connection", number(found["open and idle"])],
-        ["household between sessions, with its six flows", number(found["household"])],
+        ["household before its first session, with its six flows", number(found["household"])],
         ["idle terminal of a beam, with a flow that has not started", number(found["terminal"])],
         *([name, number(size)] for name, size in found["sizes"].items()),
     ]

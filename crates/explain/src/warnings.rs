@@ -147,6 +147,7 @@ kinds! {
     TunnelHidesFlow: "tunnel",
     EventWithoutEffect: "event",
     AchievedRate: "trace",
+    TraceGap: "trace",
     NoSample: "",
     ManyEvents: "",
     NothingRandom: "",

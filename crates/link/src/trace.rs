@@ -52,6 +52,8 @@ pub struct Trace {
     pub achieved: bool,
     /// How its files were read, for people: what was ignored, left out or filled in.
     pub notes: Vec<String>,
+    /// Gaps of its files in which rows are likely to be missing, each as a sentence.
+    pub gaps: Vec<String>,
 }
 
 /// Changes that means look at, or twice the length of the trace: some milliseconds.

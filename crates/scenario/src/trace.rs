@@ -51,6 +51,8 @@ pub(crate) struct Trace {
     pub achieved: bool,
     /// How the file was read, for people: what was ignored, left out or filled in.
     pub notes: Vec<String>,
+    /// Its longest gap, as a sentence, if that is so long that rows are likely to be missing.
+    pub gap: Option<String>,
 }
 
 impl Trace {
@@ -99,7 +101,7 @@ pub struct Content {
     pub lasts: Span,
     /// The rates are those that a flow has achieved.
     pub achieved: bool,
-    /// How the file was read, for people.
+    /// How the file was read, for people, and the longest gap if rows are likely to be missing.
     pub notes: Vec<String>,
 }
 
@@ -114,7 +116,8 @@ pub fn read(file: &FilePath, form: &Form) -> Result<Content, Errors> {
         Form::Delays => delays(file, DELAY_STEP),
     };
     match read {
-        Ok(Trace { changes, lasts, achieved, notes, last_line: _ }) => {
+        Ok(Trace { changes, lasts, achieved, mut notes, gap, last_line: _ }) => {
+            notes.extend(gap);
             Ok(Content { changes, lasts, achieved, notes })
         }
         Err(fault) => {

@@ -29,7 +29,8 @@ pub(crate) const TRACE: Mechanism = Mechanism {
                         least as large: a faster controller cannot be seen on it";
             (Kind::AchievedRate, text.to_owned())
         });
-        warning.into_iter().collect()
+        let gaps = trace.gaps.iter().map(|gap| (Kind::TraceGap, gap.clone()));
+        warning.into_iter().chain(gaps).collect()
     },
 };
 

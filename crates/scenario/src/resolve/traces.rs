@@ -121,6 +121,7 @@ pub(super) fn resolve(
     }
     problems.extend(kind(table, &traces, path));
     let notes = traces.iter_mut().flat_map(|trace| std::mem::take(&mut trace.notes)).collect();
+    let gaps = traces.iter_mut().filter_map(|trace| trace.gap.take()).collect();
     let achieved =
         table.kind == Some(TraceKind::Achieved) || traces.iter().any(|trace| trace.achieved);
     let lengths = traces.iter().map(|trace| trace.lasts);
@@ -136,7 +137,7 @@ pub(super) fn resolve(
         problems.push(problem.because("there is one start only, unless it has loop = true"));
     }
     let timeline = traces.into_iter().flat_map(|trace| trace.changes).collect();
-    link::Trace { timeline, lasts, phase, achieved, notes }
+    link::Trace { timeline, lasts, phase, achieved, notes, gaps }
 }
 
 /// A key of a table with what it names.

@@ -99,7 +99,7 @@ pub(crate) fn columns(file: &FilePath, names: Option<&Names>) -> Result<Trace, B
     .into_iter();
     let achieved = used.any(|name| name.starts_with(ACHIEVED));
     let trace = from_rows(&rows)?;
-    Ok(Trace { notes, achieved, ..trace })
+    Ok(Trace { notes, achieved, gap: long_gap(&rows, file), ..trace })
 }
 
 /// A column for which there is one already, or none.
@@ -297,16 +297,43 @@ fn lenient(table: &Table, places: Places, notes: &mut Vec<String>) -> Result<Vec
 
 /// The time between two rows, as a multiple of the median, from which it is a gap of the log.
 const GAP: u64 = 3;
+/// The multiple from which rows are likely to be missing in a table of any kind. Tables of changes
+/// have steps of different lengths.
+const LONG_GAP: u64 = 60;
+/// And the shortest such time.
+const SHORTEST_GAP: Span = Span::from_secs(60);
+
+/// The times between rows.
+fn steps(rows: &[Row]) -> impl Iterator<Item = Span> {
+    rows.windows(2).map(|pair| pair[1].at.saturating_sub(pair[0].at))
+}
+
+/// The median of the times between rows, and the longest one with the row before it.
+fn usual_and_longest(rows: &[Row]) -> Option<(Span, Span, &Row)> {
+    let mut sorted: Vec<_> = steps(rows).collect();
+    sorted.sort_unstable();
+    let usual = sorted.get(sorted.len() / 2).filter(|usual| **usual > Span::ZERO)?;
+    let (longest, after) = steps(rows).zip(rows).max_by_key(|(step, _)| *step)?;
+    Some((*usual, longest, after))
+}
+
+/// The longest time between rows, if it is that of a gap in any table, as a sentence.
+fn long_gap(rows: &[Row], file: &FilePath) -> Option<String> {
+    let (usual, longest, after) = usual_and_longest(rows)?;
+    (longest >= SHORTEST_GAP && longest >= usual * LONG_GAP).then(|| {
+        format!(
+            "{} has no row for {longest} after line {}, with {usual} between most rows: the row before holds. Rows \
+             with an outage, or with values, would say what happened",
+            file.file_name().unwrap_or_default().display(),
+            after.line
+        )
+    })
+}
 
 /// Gaps between rows of a log, which the values of the row before fill.
 fn note_of_gaps(rows: &[Row]) -> Option<String> {
-    let steps = || rows.windows(2).map(|pair| pair[1].at.saturating_sub(pair[0].at));
-    let mut sorted: Vec<_> = steps().collect();
-    sorted.sort_unstable();
-    let usual = *sorted.get(sorted.len() / 2)?;
-    let is_gap = |step: &Span| usual > Span::ZERO && *step > usual * GAP;
-    let gaps = steps().filter(is_gap).count();
-    let (longest, after) = steps().zip(rows).max_by_key(|(step, _)| *step)?;
+    let (usual, longest, after) = usual_and_longest(rows)?;
+    let gaps = steps(rows).filter(|step| *step > usual * GAP).count();
     let number = if gaps == 1 { "1 gap".into() } else { format!("{gaps} gaps") };
     (gaps > 0).then(|| {
         format!(

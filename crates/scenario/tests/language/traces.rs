@@ -4,7 +4,7 @@ use language::Errors;
 use tempfile::TempDir;
 use units::{Rate, Span};
 
-use explain::explain;
+use explain::{WarningKind, explain};
 use scenario::Loaded;
 use scenario::model::{Change, Timeline};
 
@@ -400,6 +400,27 @@ fn gaps_of_a_log_are_named() {
     assert!(found.iter().any(|note| note == expected), "{found:?}");
     let found = notes("t,rtt\n0,40\n15,41\n30,42\n75,43\n90,40\n");
     assert!(!found.iter().any(|note| note.contains("gap")), "{found:?}");
+}
+
+#[test]
+fn a_gap_in_which_rows_are_likely_to_be_missing_is_a_warning() {
+    let warned = |trace: &str, rows: &str| {
+        let loaded = load(trace, &[("a.csv", rows)]).unwrap();
+        let warnings = explain(&loaded.scenario, &loaded.written).warnings;
+        let found = warnings.into_iter().find(|one| one.kind == WarningKind::TraceGap);
+        found.map(|one| one.message)
+    };
+    let hour = "t_s,delay_ms\n0,20\n1,21\n2,21\n3602,22\n3603,20\n";
+    let expected = "a.csv has no row for 3600s after line 4, with 1s between most rows: the row before holds. \
+                    Rows with an outage, or with values, would say what happened";
+    assert_eq!(warned("\"a.csv\"", hour).as_deref(), Some(expected));
+    let log = "{ file = \"a.csv\", columns = { t_s = \"t_s\", delay_ms = \"delay_ms\" } }";
+    assert_eq!(warned(log, hour).as_deref(), Some(expected));
+    // Changes that seldom happen have no usual step, and a minute is no long time.
+    let changes = "t_s,delay_ms\n0,20\n900,21\n7200,21\n9000,22\n";
+    assert_eq!(warned("\"a.csv\"", changes), None);
+    let short = "t_s,delay_ms\n0,20\n0.1,21\n0.2,21\n50,22\n50.1,22\n100,20\n";
+    assert_eq!(warned("\"a.csv\"", short), None);
 }
 
 #[test]

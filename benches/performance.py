@@ -253,6 +253,19 @@ def memory(counter: Counter) -> Iterator[Any]:
     }
 
 
+def changes(counter: Counter) -> Iterator[Any]:
+    """Instructions per packet and hop of a path without changes, and with one every 10 ms."""
+    with tempfile.TemporaryDirectory() as folder:
+        trace = Path(folder) / "trace.csv"
+        # As the distance of a satellite does, over slots of 15 s.
+        rows = [f"{step / 100},{20 + abs(step % 1500 - 750) / 150:.3f}" for step in range(6001)]
+        trace.write_text("\n".join(["t_s,delay_ms", *rows]) + "\n")
+        runs = {"none": [], "every 10 ms": [f'link.0.trace="{trace}"']}
+        yield {
+            name: counter.cost("changing-path.toml", sets).per_hop() for name, sets in runs.items()
+        }
+
+
 def controllers(counter: Counter) -> Iterator[Any]:
     """Instructions per data segment of each controller, without and with losses.
 
@@ -317,6 +330,7 @@ SECTIONS: dict[str, Callable[[Counter], Iterator[Any]]] = {
     "packets": packets,
     "functions": functions,
     "growth": growth,
+    "changes": changes,
     "memory": memory,
     "controllers": controllers,
     "recoveries": recoveries,

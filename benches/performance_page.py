@@ -56,6 +56,13 @@ def worst(found: Sequence[dict[str, Any]], scenario: str) -> float:
     return max(costs.values()) / costs["reno"]
 
 
+RATIOS = {
+    "recoveries": ('`recovery = "linux"`', 1.4, "linux", "sack", "times SACK"),
+    "changes": ("path with a change every 10 ms", 1.2, "every 10 ms", "none", "times one without"),
+}
+"""Goals that are the ratio of two rows of a section: name, aim, rows, and unit."""
+
+
 def goals(results: Results) -> list[Goal]:
     """The goals of the sections that were counted."""
     found = {name: section["found"] for name, section in results.items()}
@@ -70,26 +77,39 @@ def goals(results: Results) -> list[Goal]:
             name = f"{row['flows']:,} flows"
             made.append(Goal(name, aim, row["per_hop"] / first, "times the instructions of one"))
     if "memory" in found:
-        memory = found["memory"]
-        made.append(Goal("flow not started", 250, memory["not started"], "bytes"))
-        made.append(Goal("open, idle connection", 1500, memory["open and idle"], "bytes"))
-        made.append(Goal("household before its first session", 2000, memory["household"], "bytes"))
-        # A group without flows is an error.
-        terminal = memory["terminal"] - memory["not started"]
-        made.append(Goal("idle terminal of a beam, without its flow", 2000, terminal, "bytes"))
+        made += goals_of_memory(found["memory"])
     if "controllers" in found:
-        for scenario, text in (("no loss", "without loss"), ("losses", "with losses")):
-            most = worst(found["controllers"], scenario)
-            name = f"costliest of {len(found['controllers'])} controllers, {text}"
-            made.append(Goal(name, 2.0, most, "times Reno"))
-    if "recoveries" in found:
-        ratio = found["recoveries"]["linux"] / found["recoveries"]["sack"]
-        made.append(Goal('`recovery = "linux"`', 1.4, ratio, "times SACK"))
+        made += goals_of_controllers(found["controllers"])
+    made += [
+        Goal(name, aim, found[section][one] / found[section][other], unit)
+        for section, (name, aim, one, other, unit) in RATIOS.items()
+        if section in found
+    ]
     if "start" in found:
         commands = list(found["start"]["commands"].items())[1:]
         for (name, seconds), aim in zip(commands, (60, 100, 150), strict=True):
             made.append(Goal(name, aim, seconds * 1000, "ms of processor time"))
     return made
+
+
+def goals_of_memory(memory: Any) -> list[Goal]:
+    """The goals of flows, households and terminals that wait."""
+    # A group without flows is an error.
+    terminal = memory["terminal"] - memory["not started"]
+    return [
+        Goal("flow not started", 250, memory["not started"], "bytes"),
+        Goal("open, idle connection", 1500, memory["open and idle"], "bytes"),
+        Goal("household before its first session", 2000, memory["household"], "bytes"),
+        Goal("idle terminal of a beam, without its flow", 2000, terminal, "bytes"),
+    ]
+
+
+def goals_of_controllers(found: Any) -> list[Goal]:
+    """The goals of the most expensive controllers."""
+    return [
+        Goal(f"costliest of {len(found)} controllers, {text}", 2.0, worst(found, of), "times Reno")
+        for of, text in (("no loss", "without loss"), ("losses", "with losses"))
+    ]
 
 
 def packets(found: Any) -> str:
@@ -106,6 +126,14 @@ def packets(found: Any) -> str:
     ]
     columns = ["download", "instructions per hop", "times the first", "per data segment"]
     return table(columns, rows)
+
+
+def changes(found: Any) -> str:
+    """A path with and without changes."""
+    return table(
+        ["changes of the path", "instructions per hop"],
+        [[name, number(cost)] for name, cost in found.items()],
+    )
 
 
 def functions(found: Any) -> str:
@@ -191,6 +219,7 @@ TABLES: dict[str, Callable[[Any], str]] = {
     "packets": packets,
     "functions": functions,
     "growth": growth,
+    "changes": changes,
     "memory": memory,
     "controllers": controllers,
     "recoveries": recoveries,

@@ -30,7 +30,7 @@ use rand_xoshiro::rand_core::Rng;
 use units::{Rate, Span, Time};
 
 use crate::far_end::FarEnd;
-use crate::propagation::{ImpairmentCounters, Propagation};
+use crate::propagation::{Drawn, ImpairmentCounters, Propagation};
 use crate::stream::{Purpose, stream};
 use crate::transmitter::Transmitter;
 
@@ -147,11 +147,6 @@ pub struct Cursor {
 }
 
 impl Cursor {
-    /// The next change, if it happens until `time`.
-    fn due(&mut self, time: Time) -> Option<(Time, Change)> {
-        if self.next.is_none_or(|(at, _)| at > time) { None } else { self.next() }
-    }
-
     fn find_next(&mut self) {
         let changes = &self.timeline.0;
         while changes.get(self.once).is_some_and(|change| change.every.is_some()) {
@@ -195,6 +190,8 @@ pub(crate) struct Dynamics {
     /// The changes that have not happened at the end of the queue.
     cursor: Cursor,
     propagation: Propagation,
+    /// The propagation has a random part.
+    is_random: bool,
     /// The rate and the delay as far as they have changed.
     rate: Rate,
     delay: Span,
@@ -216,10 +213,21 @@ impl Dynamics {
         rate: Rate,
         delay: Span,
     ) -> Option<Box<Self>> {
-        let is_any = cursor.next.is_some() || propagation.is_random();
-        let silences = VecDeque::new();
-        let (loss, lost, copy) = (0.0, FarEnd::default(), None);
-        is_any.then(|| Self { cursor, propagation, rate, delay, loss, lost, silences, copy }.into())
+        let is_random = propagation.is_random();
+        let is_any = cursor.next.is_some() || is_random;
+        is_any.then(|| {
+            Box::new(Self {
+                cursor,
+                propagation,
+                is_random,
+                rate,
+                delay,
+                loss: 0.0,
+                lost: FarEnd::default(),
+                silences: VecDeque::new(),
+                copy: None,
+            })
+        })
     }
 
     /// All that changes from now on.
@@ -279,6 +287,11 @@ impl Dynamics {
         transmitter: &mut Transmitter,
     ) -> Arrival {
         while self.change_until(left, transmitter) {}
+        if !self.is_random {
+            let drawn = Drawn::NOTHING;
+            let at = self.propagation.arrival((left, bytes), self.delay, drawn, corrupted);
+            return Arrival { at, corrupted };
+        }
         let drawn = self.propagation.draw();
         let is_lost = !corrupted && drawn.is_lost(self.loss);
         let corrupted = corrupted || is_lost;
@@ -293,8 +306,19 @@ impl Dynamics {
     }
 
     /// Lets the next change happen that does until `time`. Returns whether there was one.
+    #[inline]
     fn change_until(&mut self, time: Time, transmitter: &mut Transmitter) -> bool {
-        let Some((at, change)) = self.cursor.due(time) else { return false };
+        let due = self.cursor.next.is_some_and(|(at, _)| at <= time);
+        if due {
+            self.change(transmitter);
+        }
+        due
+    }
+
+    /// Lets the next change happen.
+    #[cold]
+    fn change(&mut self, transmitter: &mut Transmitter) {
+        let Some((at, change)) = self.cursor.next() else { return };
         self.rate = change.rate.unwrap_or(self.rate);
         self.delay = change.delay.unwrap_or(self.delay);
         self.loss = change.loss.unwrap_or(self.loss);
@@ -304,7 +328,6 @@ impl Dynamics {
             self.silences.push_back((at.max(transmitter.free_at()), at + outage));
             transmitter.pause_until(at + outage);
         }
-        true
     }
 }
 

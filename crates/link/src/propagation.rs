@@ -89,6 +89,10 @@ pub struct ImpairmentCounters {
 }
 
 impl Drawn {
+    /// The decisions where nothing is random.
+    pub(crate) const NOTHING: Self =
+        Self { jitter: Shift::NONE, at_once: false, copy: None, luck: None };
+
     /// The time that it takes where the propagation delay is `delay`.
     pub fn delayed(&self, delay: Span) -> Span {
         if self.at_once { Span::ZERO } else { self.jitter.of(delay) }

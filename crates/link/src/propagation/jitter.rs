@@ -81,6 +81,9 @@ impl Jitter {
 }
 
 impl Shift {
+    /// The delay as it is.
+    pub const NONE: Self = Self { later: Span::ZERO, earlier: Span::ZERO };
+
     /// The delay `delay` with this change.
     pub fn of(self, delay: Span) -> Span {
         (delay + self.later).saturating_sub(self.earlier)

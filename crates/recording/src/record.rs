@@ -175,8 +175,8 @@ macro_rules! record {
 }
 
 /// Declares a record of which there may be a million, as [`record!`] does. All fields but those
-/// after `[own]` are behind an address, which records with equal values can share. They are read and
-/// written as fields of the record, and stand among them in its JSON.
+/// after `[own]` are behind an address, which records with equal values can share. They are read
+/// and written as fields of the record, and stand among them in its JSON.
 macro_rules! divided_record {
     (($d:tt) $macro:ident; $(#[doc = $doc:tt])* $name:ident and $apart:ident in $place:ident {
         $(

@@ -1,8 +1,8 @@
 //! PCC Allegro of its authors' program of the user space.
 //!
-//! Source: `PccSender` of `src/pcc/pcc_sender.cpp` of PCCproject/PCC-Uspace 30c2cfe with the utility
-//! function `Allegro`, restated. The program of this revision has these rules as the base of its
-//! Vivace and starts only Vivace. Intervals, statistics and the utility:
+//! Source: `PccSender` of `src/pcc/pcc_sender.cpp` of PCCproject/PCC-Uspace 30c2cfe with the
+//! utility function `Allegro`, restated. The program of this revision has these rules as the base
+//! of its Vivace and starts only Vivace. Intervals, statistics and the utility:
 //! [`pcc_program`](crate::parts::pcc_program).
 //!
 //! - Start: the rate doubles with each interval whose utility is larger than that before, and is
@@ -11,8 +11,8 @@
 //! - Moving: 2 % further with each interval, 2 % more each time and at most 10 %, while the utility
 //!   rises. Then the last step is taken back, and probing begins.
 //!
-//! Oddity: the factor of the utility for the RTT is 1/2 while the RTT stays as it is, and 1 where it
-//! falls to less than a half.
+//! Oddity: the factor of the utility for the RTT is 1/2 while the RTT stays as it is, and 1 where
+//! it falls to less than a half.
 
 use crate::entry::{Entry, Listed, Repair, Status};
 use crate::parameters::{Parameter, Values};

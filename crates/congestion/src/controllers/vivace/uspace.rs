@@ -1,22 +1,22 @@
 //! PCC Vivace of its authors' program of the user space.
 //!
-//! Source: `src/pcc/pcc_vivace_sender.cpp` of PCCproject/PCC-Uspace 30c2cfe with the utility function
-//! `Vivace`, the default of its client (the primary priority of PCC Proteus), restated. Intervals,
-//! statistics and the utility: [`pcc_program`](crate::parts::pcc_program).
+//! Source: `src/pcc/pcc_vivace_sender.cpp` of PCCproject/PCC-Uspace 30c2cfe with the utility
+//! function `Vivace`, the default of its client (the primary priority of PCC Proteus), restated.
+//! Intervals, statistics and the utility: [`pcc_program`](crate::parts::pcc_program).
 //!
 //! - Start: the rate doubles with each interval whose utility is larger than that before, and is
 //!   halved when it is not.
 //! - Probing: two of three pairs must prefer the higher rate, or all the lower one. The rate moves
-//!   there, and further by the gradient of the utility in Mbit/s for each Mbit/s. A megabit has 2^20
-//!   bits.
+//!   there, and further by the gradient of the utility in Mbit/s for each Mbit/s. A megabit has
+//!   2^20 bits.
 //! - Moving: in the same direction while the utility follows it, by the gradient times
-//!   ((n + 1) / 2)^1.2 in the n-th round, with the quotient cut. Then a step is taken back, and probing
-//!   begins.
+//!   ((n + 1) / 2)^1.2 in the n-th round, with the quotient cut. Then a step is taken back, and
+//!   probing begins.
 //! - A step is at most 5 % of the rate, and 5 % more for each step that was longer; at least
 //!   500 kbit/s. So is the rate. Where probing ends at that rate, the start begins again.
 //!
-//! Followed oddities: the gradient of the pairs that agree is divided by the number of all pairs; the
-//! utility that is compared when the start begins again is that of the last decision.
+//! Followed oddities: the gradient of the pairs that agree is divided by the number of all pairs;
+//! the utility that is compared when the start begins again is that of the last decision.
 
 use crate::entry::{Entry, Listed, Repair, Status};
 use crate::parameters::{Parameter, Values};

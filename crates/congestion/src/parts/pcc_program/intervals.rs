@@ -50,7 +50,7 @@ impl Interval {
     }
 }
 
-/// What an event has left of the intervals that count.
+/// State of the intervals that count, after an event.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub(super) enum Progress {
     Open,
@@ -170,8 +170,8 @@ impl Intervals {
         interval.sent += packet.bytes;
     }
 
-    /// Packets were acknowledged, with the smoothed and the latest RTT after them and the time since
-    /// the ACK before, or found to be lost.
+    /// Packets were acknowledged, with the smoothed and the latest RTT after them and the time
+    /// since the ACK before, or found to be lost.
     pub(super) fn take(
         &mut self,
         acked: Vec<Sample>,

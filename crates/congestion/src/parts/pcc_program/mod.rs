@@ -8,8 +8,8 @@
 //! - An interval lasts for the smallest RTT, and until it has four reliable samples of the RTT. It
 //!   lasts twice as long where less than 0.8 of its samples are reliable. Its verdict comes when
 //!   each of its packets is acknowledged or lost. One whose packets left at one time has none.
-//! - A sample counts with the ACK after its own. It is reliable unless the time between the two ACKs
-//!   before differs from that to the next more than 50 times as usual (`avg_interval_ratio_`).
+//! - A sample counts with the ACK after its own. It is reliable unless the time between the two
+//!   ACKs before differs from that to the next more than 50 times as usual (`avg_interval_ratio_`).
 //! - Probing has three pairs at 5 % above and below, in random order. In between all intervals are
 //!   sent at the rate that the rules give.
 //! - The first rate is 1.12 Mbit/s, and with the first RTT it becomes larger where that is below
@@ -17,8 +17,8 @@
 //! - The start ends also where the smoothed RTT is 101 times that of the present interval.
 //!
 //! Oddities of the program are followed:
-//! - A loss has no time between ACKs. So the first loss that comes before a sample has counted makes
-//!   the usual ratio infinite, and from then on all samples are reliable.
+//! - A loss has no time between ACKs. So the first loss that comes before a sample has counted
+//!   makes the usual ratio infinite, and from then on all samples are reliable.
 //! - While no interval is open, what is acknowledged waits as a sample and is not replaced.
 //! - Numbers are those of the program: rates in whole bits per second, times in whole microseconds,
 //!   statistics with 24 binary digits.
@@ -33,7 +33,8 @@
 //! - Before the first ACK the initial window bounds the sender.
 //! - A transport that acknowledges bytes has no numbers of packets. They follow from the time at
 //!   which the youngest of an ACK was sent; others of the same ACK are those before it.
-//! - A timeout is the loss of all packets that are missing. The program's own timer is not followed.
+//! - A timeout is the loss of all packets that are missing. The program's own timer is not
+//!   followed.
 //! - A rate is at least a kilobyte in a second.
 //! - The random order follows from the time and the packets sent, so that a run can be repeated.
 
@@ -172,7 +173,7 @@ pub(crate) fn preferred(pair: &[Verdict]) -> Direction {
     if rises { Direction::Up } else { Direction::Down }
 }
 
-/// What the rules of both algorithms have in common.
+/// The common part of the rules of both algorithms.
 #[derive(Clone, Copy, Debug)]
 pub(crate) struct Search {
     pub(crate) mode: Mode,

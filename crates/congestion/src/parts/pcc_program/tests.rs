@@ -42,8 +42,8 @@ fn bytes_become_packets_by_the_time_of_the_youngest() {
 }
 
 /// An interval of ten packets of 1000 bytes, a millisecond apart, at 8 Mbit/s. Each is acknowledged
-/// with this RTT in microseconds, a millisecond after the one before. An event after them counts the
-/// last one.
+/// with this RTT in microseconds, a millisecond after the one before. An event after them counts
+/// the last one.
 fn interval(tolerance: f32, rtt: impl Fn(u64) -> i64, lost: &[u64]) -> (Intervals, Progress) {
     let mut intervals = Intervals::new();
     intervals.begin(Rate(8_000_000), true, tolerance, 50_000);

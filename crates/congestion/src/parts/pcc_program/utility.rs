@@ -1,14 +1,15 @@
 //! Utility of an interval (`pcc_utility_manager.cpp`).
 //!
-//! - Allegro: (A s(L) d - B) / T in bytes per millisecond, with bytes acknowledged A and lost B, the
-//!   time of sending T and the lost share L. s = 1 - 1 / (1 + e^(-1000 (L - 0.05))), and d is the same
-//!   sigmoid of the RTT, -200 (1 - r), with the ratio r of the smoothed RTT before to that after. r
-//!   counts as 1 within the tolerance.
-//! - Vivace: x^0.9 - 900 g x - 11.35 L x with the rate x in Mbit/s, as it was sent, and the gradient g
-//!   of the RTT, at least 0. It is the slope of the RTT over the number of the packet, by the time that
-//!   1500 bytes take. At the start it counts from one millisecond in the time of sending on.
-//! - g counts where it exceeds the error of its own line (`rtt_gradient_error`), or where the RTTs of
-//!   six intervals have a trend that lies two deviations away from the usual one.
+//! - Allegro: (A s(L) d - B) / T in bytes per millisecond, with bytes acknowledged A and lost B,
+//!   the time of sending T and the lost share L. s = 1 - 1 / (1 + e^(-1000 (L - 0.05))), and d is
+//!   the same sigmoid of the RTT, -200 (1 - r), with the ratio r of the smoothed RTT before to that
+//!   after. r counts as 1 within the tolerance.
+//! - Vivace: x^0.9 - 900 g x - 11.35 L x with the rate x in Mbit/s, as it was sent, and the
+//!   gradient g of the RTT, at least 0. It is the slope of the RTT over the number of the packet,
+//!   by the time that 1500 bytes take. At the start it counts from one millisecond in the time of
+//!   sending on.
+//! - g counts where it exceeds the error of its own line (`rtt_gradient_error`), or where the RTTs
+//!   of six intervals have a trend that lies two deviations away from the usual one.
 
 use std::collections::VecDeque;
 

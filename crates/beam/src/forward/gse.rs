@@ -51,4 +51,15 @@ mod tests {
         let expected = (4016.0 - 10.0) * 1500.0 / 1507.0 / 4016.0;
         assert!((gse.share(4016, 1500) - expected).abs() < 1e-12);
     }
+
+    /// SNS3's issue 68: applications have 72,693 of the 78,480 kbit/s of its MAC layer, with 512
+    /// bytes over UDP and IP in frames of QPSK 1/2. Its header of a whole packet has 11 bytes, and
+    /// that with the longest label here 10. With a label of 3 bytes more is left for applications.
+    #[test]
+    fn applications_have_the_share_of_sns3_with_its_longer_headers() {
+        let share = |label| Gse { label }.share(4016, 540) * 512.0 / 540.0;
+        let measured = 72_693.0 / 78_480.0;
+        assert!((share(6) - measured).abs() < 0.005, "{}", share(6));
+        assert!((share(3) - measured - 0.0075).abs() < 0.0005, "{}", share(3));
+    }
 }

@@ -167,6 +167,23 @@ impl Routes {
         path
     }
 
+    /// Returns true for a terminal of a beam.
+    pub fn is_terminal(&self, node: usize) -> bool {
+        node.checked_sub(self.next.len()).is_some_and(|place| place < self.gateways.len())
+    }
+
+    /// The nodes on the way from `from` to `to`, both included; a terminal is joined to its
+    /// gateway. None are between a terminal and the host behind it.
+    pub fn nodes(&self, from: usize, to: usize, links: &[Link]) -> Vec<usize> {
+        if from == to {
+            return vec![from];
+        }
+        let hops = self.path(from, to, links).into_iter().map(|hop| hop.to(links));
+        let before = self.is_terminal(from).then_some(from).into_iter();
+        let after = self.is_terminal(to).then_some(to);
+        before.chain([self.place(from)]).chain(hops).chain(after).collect()
+    }
+
     /// The split proxies that packets from `from` to `to` cross from one side to the other, with
     /// the sides on which they come and go.
     pub fn crossed(

@@ -184,6 +184,19 @@ impl Routes {
         before.chain([self.place(from)]).chain(hops).chain(after).collect()
     }
 
+    /// The nodes that forward packets from `from` to `to`. The host behind a terminal is the end,
+    /// and the terminal forwards.
+    pub fn forwards(&self, (from, to): Way, links: &[Link]) -> Vec<usize> {
+        let mut nodes = self.nodes(from, to, links);
+        if !self.is_terminal(to) {
+            nodes.pop();
+        }
+        if !nodes.is_empty() && !self.is_terminal(from) {
+            nodes.remove(0);
+        }
+        if from == to { Vec::new() } else { nodes }
+    }
+
     /// The split proxies that packets from `from` to `to` cross from one side to the other, with
     /// the sides on which they come and go.
     pub fn crossed(

@@ -532,7 +532,6 @@ pub(super) fn check(
             break;
         }
     }
-    check_network(scenario, problems);
 }
 
 /// Flows of several classes in a tunnel over a beam, whose packets have one header outside.
@@ -582,17 +581,4 @@ fn check_buffers(
     }
     // A burst carries at least a byte of a packet.
     debug_assert!(written.back.bursts.waveforms().iter().all(|one| one.payload > rle::FIRST + 1));
-}
-
-/// Mechanisms that see packets on their way do not know terminals yet.
-fn check_network(scenario: &Scenario, problems: &mut Vec<Problem>) {
-    let mut refuse = |path: Path| {
-        let expected = "none in a scenario with a beam";
-        problems.push(Problem::new(path, expected, "the key"));
-    };
-    for node in &scenario.nodes {
-        if node.middlebox.is_some() {
-            refuse(node.place().key("middlebox"));
-        }
-    }
 }

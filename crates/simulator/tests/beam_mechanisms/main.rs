@@ -4,6 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 mod links;
+mod middleboxes;
 mod tunnels;
 
 use recording::{Recording, Values};

@@ -4,7 +4,7 @@
 //! there on the forward carrier. A packet from a terminal takes the return channel, and then the
 //! links of its gateway. So both engines meet the same beams at the same instants, and a network
 //! without beams pays nothing. Filters, routers and compressors of links are those of the network
-//! below ([`of_link`]).
+//! below ([`of_queue`]).
 //!
 //! Decisions:
 //! - At one instant, packets of the network come before those of beams, and these in the order of
@@ -15,7 +15,7 @@
 
 mod background;
 mod lan;
-mod of_link;
+mod of_queue;
 mod series;
 mod tables;
 
@@ -23,9 +23,10 @@ use beam::forward::Forward;
 use beam::returning::Returning;
 use beam::{BeamCounts, BeamReport, Offered};
 use link::{Purpose, stream};
+use middlebox::Visible;
 use network::{
-    Compressor, Delivery, Fabric, FlowId, NodeId, NodeReport, Packet, PortReport, QueueFilter,
-    QueueReport, QueueRouter,
+    Compressor, Counted, Delivery, Fabric, FlowId, NodeId, NodeReport, Packet, PortReport,
+    QueueFilter, QueueReport, QueueRouter,
 };
 use rand_xoshiro::rand_core::Rng;
 use recording::TableDefinition;
@@ -33,10 +34,11 @@ use scenario::Scenario;
 use scenario::model::Beam;
 use units::Time;
 
+use crate::mechanisms::middlebox::filter_at;
 use crate::topology::number;
 use background::Background;
 use lan::Lans;
-use of_link::{OfLink, inside, outside};
+use of_queue::{OfQueue, inside, outside};
 
 pub use series::BeamSampler;
 pub use tables::beam_tables;
@@ -170,7 +172,7 @@ pub struct Beams<B> {
     hops: u64,
 }
 
-impl<B: Clone> Beams<B> {
+impl<B: Visible + 'static> Beams<B> {
     /// The network of a scenario with its beams, in a run with `seed`; `fabric` is empty.
     pub fn new(scenario: &Scenario, seed: u64, fabric: Box<dyn Fabric<Onward<B>> + Send>) -> Self {
         let beams = scenario.beams.iter().zip(0..);
@@ -183,9 +185,21 @@ impl<B: Clone> Beams<B> {
         let (next, first) = ((Time::NEVER, 0), number(scenario.linked_nodes()));
         let lans = Lans::default();
         let mut all = Self { fabric, beams, first, of_terminals, lans, next, hops: 0 };
+        all.set_filters(scenario);
         // A background begins by itself.
         all.plan();
         all
+    }
+
+    /// Sets the filters of the queues of terminals.
+    fn set_filters(&mut self, scenario: &Scenario) {
+        for (beam, settings) in self.beams.iter_mut().zip(&scenario.beams) {
+            for (terminal, node) in (0..).zip(settings.terminals.clone()) {
+                if let Some(filter) = filter_at(scenario, node) {
+                    beam.back.set_filter(terminal, Box::new(OfQueue(filter)));
+                }
+            }
+        }
     }
 
     /// The beam of a node, if it is a terminal.
@@ -289,7 +303,7 @@ impl<B: Clone> Beams<B> {
     }
 }
 
-impl<B: Clone + 'static> Fabric<B> for Beams<B> {
+impl<B: Visible + 'static> Fabric<B> for Beams<B> {
     fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>) {
         if let Some(beam) = self.beam_of(from) {
             self.hops += 1;
@@ -320,15 +334,15 @@ impl<B: Clone + 'static> Fabric<B> for Beams<B> {
     }
 
     fn filter(&mut self, port: usize, filter: Box<dyn QueueFilter<B>>) {
-        self.fabric.filter(port, Box::new(OfLink(filter)));
+        self.fabric.filter(port, Box::new(OfQueue(filter)));
     }
 
     fn route(&mut self, port: usize, router: Box<dyn QueueRouter<B>>) {
-        self.fabric.route(port, Box::new(OfLink(router)));
+        self.fabric.route(port, Box::new(OfQueue(router)));
     }
 
     fn set_compressor(&mut self, port: usize, compressor: Box<dyn Compressor<B>>) {
-        self.fabric.set_compressor(port, Box::new(OfLink(compressor)));
+        self.fabric.set_compressor(port, Box::new(OfQueue(compressor)));
     }
 
     fn compressor_feedback(&mut self, now: Time, port: usize, message: &Packet<B>) {
@@ -381,7 +395,14 @@ impl<B: Clone + 'static> Fabric<B> for Beams<B> {
     }
 
     fn node_reports(&mut self) -> Vec<NodeReport> {
-        self.fabric.node_reports()
+        let of_terminals = self.beams.iter().flat_map(|beam| {
+            let nodes = (beam.first..).map(NodeId);
+            nodes.zip(beam.back.filtered()).filter_map(|(node, filtered)| {
+                let counts = vec![("filtered", filtered?)];
+                Some(NodeReport { place: Counted::Node(node), counts })
+            })
+        });
+        self.fabric.node_reports().into_iter().chain(of_terminals).collect()
     }
 
     fn identify(&mut self, key: u32, flow: FlowId) {

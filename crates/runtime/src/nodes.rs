@@ -571,7 +571,9 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
         };
         let of_links = self.receivers.iter().map(of_link);
         let of_nodes = self.devices.reports().chain(of_links).chain(self.gates.reports());
-        of_nodes.chain(self.tunnels.reports()).chain(self.switches.reports()).collect()
+        let of_nodes = of_nodes.chain(self.tunnels.reports()).chain(self.switches.reports());
+        let of_nodes: Vec<_> = of_nodes.collect();
+        of_nodes.into_iter().chain(self.fabric.node_reports()).collect()
     }
 
     fn beam_reports(&mut self, now: Time) -> Vec<BeamReport> {

@@ -34,6 +34,12 @@ fn counter(recording: &Recording, name: &str) -> Vec<(String, u64)> {
     rows.map(|((node, _), packets)| ((*node).to_owned(), *packets)).collect()
 }
 
+/// Packets that all terminals have sent.
+fn returned(recording: &Recording) -> u64 {
+    // Forward and return of each terminal.
+    super::counts(recording, "beam_terminals", "packets").iter().skip(1).step_by(2).sum()
+}
+
 /// Each place sees all packets of its flows: those of three terminals, or of its own.
 #[test]
 fn a_middlebox_sees_the_packets_of_the_beam() {
@@ -60,7 +66,8 @@ fn a_middlebox_sees_the_packets_of_the_beam() {
 fn transfers_of_every_controller_end_with_every_middlebox() {
     for (number, entry) in congestion::entries().enumerate() {
         for (place, name) in ["gateway", "home"].into_iter().enumerate() {
-            let device = DEVICES[(number + 2 * place) % DEVICES.len()];
+            let devices = DEVICES.into_iter().chain(["\"ack-filter\""]);
+            let device = devices.cycle().nth(number + 2 * place).unwrap();
             let text = beam("", &node(name, device), entry.name).replace("\"600s\"", "\"3000s\"");
             check_bytes(&run(&text), &format!("{} with {device} at {name}", entry.name));
         }
@@ -75,18 +82,75 @@ fn acks_are_thinned_out_before_the_return_channel() {
         check_bytes(&recording, more);
         recording
     };
-    let packets = |recording: &Recording| {
-        // Forward and return of each terminal.
-        super::counts(recording, "beam_terminals", "packets").iter().skip(1).step_by(2).sum::<u64>()
-    };
     let decimation = node("home", "\"ack-decimation\"");
     let both = format!("{decimation}{}", node("gateway", "\"ack-reconstruction\""));
     let [plain, thin, both] = ["", &decimation, &both].map(up);
     let decimated: u64 = counter(&thin, "decimated").iter().map(|(_, packets)| packets).sum();
     assert!(decimated > 20, "{decimated}");
-    assert!(packets(&thin) + 20 < packets(&plain));
+    assert!(returned(&thin) + 20 < returned(&plain));
     let made: u64 = counter(&both, "reconstructed").iter().map(|(_, packets)| packets).sum();
     assert!(made > 10, "{made}");
+}
+
+/// A channel with one narrow carrier, so that ACKs wait at the terminals.
+fn narrow(more: &str, group: &str) -> String {
+    beam("", more, "cubic")
+        .replace("carriers = 4", "carriers = 1, bandwidth = 62500.0")
+        .replace("return_es_n0 = 9.0\n", &format!("return_es_n0 = 9.0\n{group}\n"))
+        .replace("60kB", "600kB")
+}
+
+/// ACKs that wait for slots are replaced by later ones, so the terminals send fewer packets. All
+/// else arrives.
+#[test]
+fn an_ack_filter_at_terminals_takes_acks_out_of_their_queues() {
+    for rule in ["cake", "cake-aggressive", "ns-2"] {
+        let filter = node("home", &format!("{{ name = \"ack-filter\", rule = {rule:?} }}"));
+        for group in [
+            "requests = \"rbdc\"",
+            "requests = \"vbdc\"\nfca = true",
+            "requests = \"rbdc\"\nplan = { up = { rate = \"40kbit/s\" } }",
+        ] {
+            let [plain, filtered] = ["", &filter].map(|more| run(&narrow(more, group)));
+            let counts = counter(&filtered, "filtered");
+            assert!(counts.iter().all(|(_, packets)| *packets > 20), "{rule}, {group}: {counts:?}");
+            for flow in plain.flows.iter().chain(&filtered.flows) {
+                assert!(flow.completed, "{rule}, {group}: {}", flow.flow);
+            }
+            let [before, after] = [&plain, &filtered].map(returned);
+            assert!(after + 60 < before, "{rule}, {group}: {after} packets against {before}");
+        }
+    }
+}
+
+/// A queue that random access empties, and one whose terminals have proxies, too.
+#[test]
+fn an_ack_filter_meets_random_access_and_proxies() {
+    let filter = "middlebox = \"ack-filter\"\n";
+    let proxy = "proxy = { satellite = { controller = \"cubic\" } }\n";
+    let at_random = |more: &str| {
+        let access =
+            "carriers = 1, bandwidth = 62500.0, access = { scheme = \"crdsa\", carriers = 2 }";
+        narrow(more, "requests = \"rbdc\"\nrandom_access = true")
+            .replace("carriers = 1, bandwidth = 62500.0", access)
+    };
+    for keys in [filter.to_owned(), format!("{filter}{proxy}")] {
+        let more = format!("[[node]]\nname = \"home\"\n{keys}");
+        let recording = run(&at_random(&more));
+        assert!(recording.flows.iter().all(|flow| flow.completed), "{keys}");
+        assert!(counter(&recording, "filtered").iter().any(|(_, packets)| *packets > 0), "{keys}");
+    }
+}
+
+/// In the queue of the link that leaves the gateway, where ACKs of all terminals wait.
+#[test]
+fn an_ack_filter_at_the_gateway_works_in_the_queues_of_its_links() {
+    let text =
+        beam("backward = { rate = \"30kbit/s\" }", &node("gateway", "\"ack-filter\""), "cubic");
+    let recording = run(&text);
+    check_bytes(&recording, "at the gateway");
+    let counts = counter(&recording, "filtered");
+    assert!(counts.len() == 1 && counts[0].1 > 20, "{counts:?}");
 }
 
 /// The proxy in the terminal acknowledges uploads, whose data waits for slots, and sends on what

@@ -1,11 +1,12 @@
-//! State machines at the links of a network with beams: they see packets as those of a network
-//! without beams do.
+//! State machines at queues of a network with beams, those of its links and those of its terminals:
+//! they see packets as those of a network without beams do.
 
+use beam::returning::Filter;
 use link::FeedbackCounters;
 use network::{Compressor, NodeId, Packet, QueueFilter, QueueRouter};
 use units::Time;
 
-use super::Onward;
+use super::{Load, Onward};
 
 /// A packet on the links, on its way to the node `at`.
 pub(super) fn outside<B>(packet: Packet<B>, at: NodeId) -> Packet<Onward<B>> {
@@ -20,11 +21,11 @@ pub(super) fn inside<B>(packet: Packet<Onward<B>>) -> Packet<B> {
     Packet { body, flow, to, bytes, priority, ecn }
 }
 
-/// A state machine of a link.
+/// A state machine of the queue of a link or of a terminal.
 #[derive(Clone, Debug)]
-pub(super) struct OfLink<T>(pub T);
+pub(super) struct OfQueue<T>(pub T);
 
-impl<B: Clone + 'static> QueueFilter<Onward<B>> for OfLink<Box<dyn QueueFilter<B>>> {
+impl<B: Clone + 'static> QueueFilter<Onward<B>> for OfQueue<Box<dyn QueueFilter<B>>> {
     fn join(&mut self, ticket: u32, packet: &Packet<Onward<B>>, removed: &mut Vec<u32>) {
         self.0.join(ticket, &inside(packet.clone()), removed);
     }
@@ -38,7 +39,7 @@ impl<B: Clone + 'static> QueueFilter<Onward<B>> for OfLink<Box<dyn QueueFilter<B
     }
 }
 
-impl<B: Clone + 'static> QueueRouter<Onward<B>> for OfLink<Box<dyn QueueRouter<B>>> {
+impl<B: Clone + 'static> QueueRouter<Onward<B>> for OfQueue<Box<dyn QueueRouter<B>>> {
     fn arrive(&mut self, now: Time, packet: &Packet<Onward<B>>) {
         self.0.arrive(now, &inside(packet.clone()));
     }
@@ -60,7 +61,7 @@ impl<B: Clone + 'static> QueueRouter<Onward<B>> for OfLink<Box<dyn QueueRouter<B
     }
 }
 
-impl<B: Clone + 'static> Compressor<Onward<B>> for OfLink<Box<dyn Compressor<B>>> {
+impl<B: Clone + 'static> Compressor<Onward<B>> for OfQueue<Box<dyn Compressor<B>>> {
     fn leaves(&mut self, now: Time, packet: &mut Packet<Onward<B>>) {
         change(packet, |packet| self.0.leaves(now, packet));
     }
@@ -84,4 +85,26 @@ fn change<B: Clone>(packet: &mut Packet<Onward<B>>, with: impl FnOnce(&mut Packe
     let mut changed = inside(packet.clone());
     with(&mut changed);
     *packet = outside(changed, at);
+}
+
+impl<B: 'static> Filter<Load<Packet<B>>> for OfQueue<Box<dyn QueueFilter<B>>> {
+    fn join(&mut self, ticket: u32, load: &Load<Packet<B>>, removed: &mut Vec<u32>) {
+        if let Load::Packet(boxed) = load
+            && let Some(packet) = &**boxed
+        {
+            self.0.join(ticket, packet, removed);
+        }
+    }
+
+    fn leave(&mut self, ticket: u32, load: &Load<Packet<B>>) {
+        if let Load::Packet(boxed) = load
+            && let Some(packet) = &**boxed
+        {
+            self.0.leave(ticket, packet);
+        }
+    }
+
+    fn boxed_clone(&self) -> Box<dyn Filter<Load<Packet<B>>>> {
+        Box::new(self.clone())
+    }
 }

@@ -11,6 +11,9 @@
 //! before a host. Its feedback is a
 //! packet of its own, which takes the other direction of the link.
 //!
+//! The network below may have beams. The middlebox of a terminal is between the beam and the host
+//! behind the terminal, and an end of a tunnel there is that host.
+//!
 //! Decisions:
 //! - At one instant, packets that arrive are handled before timers of middleboxes, and these in the
 //!   order of their nodes.
@@ -275,12 +278,11 @@ impl<B: Visible> Nodes<B> {
         }
     }
 
-    /// The middlebox of a terminal that sees a packet between the beam and the host behind it. A
-    /// packet between the host and a proxy in the terminal crosses none.
+    /// The middlebox of a terminal, which sees what passes between the beam and the host behind it.
+    /// A terminal with a split proxy has none.
     fn device_before(&self, terminal: NodeId, body: &Passing<B>) -> Option<usize> {
         let place = self.devices.at(terminal)?;
-        let crosses = (body.from == terminal) != (body.to == terminal);
-        (crosses && !body.is_message() && self.stops.is_terminal(terminal)).then_some(place)
+        (!body.is_message() && self.stops.is_terminal(terminal)).then_some(place)
     }
 
     /// A node forwards a packet towards its destination, unless the next link does not take it.

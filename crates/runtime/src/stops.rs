@@ -107,6 +107,8 @@ impl Stops {
     pub fn new(scenario: &Scenario, nodes: &[NodeId], gates: &Gates) -> Self {
         let routes = scenario::routes(scenario);
         let columns = Columns::new(scenario);
+        let mut is_stop = vec![false; scenario.nodes.len()];
+        nodes.iter().for_each(|node| is_stop[usize::from(node.0)] = true);
         let stop = |from: usize, to: usize| {
             let hops = routes.path(from, to, &scenario.links);
             let ends = hops.iter().find_map(|hop| {
@@ -114,7 +116,7 @@ impl Stops {
                 let link = &scenario.links[hop.link as usize];
                 let is_compressed = link.header_compression[usize::from(!hop.forward)].is_some();
                 let is_gate = gates.is_at(node, NodeId(number(to)));
-                (is_compressed || is_gate || nodes.contains(&node)).then_some(node)
+                (is_compressed || is_gate || is_stop[usize::from(node.0)]).then_some(node)
             });
             ends.unwrap_or(NodeId(number(to)))
         };

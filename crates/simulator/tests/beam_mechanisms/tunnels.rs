@@ -191,3 +191,15 @@ fn tunnels_that_no_flow_passes_are_refused() {
         assert_eq!(errors.matches("tunnel.between").count(), 2, "once an entry: {errors}");
     }
 }
+
+/// Datagrams of QUIC find their size inside, and payloads of UDP have a tunnel of their own kind.
+#[test]
+fn quic_crosses_a_beam_in_a_tunnel() {
+    for tunnel in ["\"wireguard\"", "{ name = \"masque\", method = \"connect-udp\" }"] {
+        let text = tunnelled(tunnel, "", "cubic")
+            .replace("traffic = ", "transport = { protocol = \"quic\" }\ntraffic = ");
+        let recording = run(&text);
+        check_bytes(&recording, tunnel);
+        assert!(counts(&recording, "tunnel", "packets").iter().all(|packets| *packets > 60));
+    }
+}

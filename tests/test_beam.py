@@ -458,7 +458,7 @@ def test_tunnels_and_middleboxes_of_terminals_have_one_row_for_their_group(
         ["gateway", "ack-reconstruction", "received"],
         ["home", "ack-filter", "filtered"],
     ]
-    recording = bp.Recording.load(folder / "seed-1")
+    recording = bp.Recording.load(folder)
     assert recording.table("tunnel").height == 3
     assert bentpipe("report", folder, "--out", page).returncode == 0
     explained = bentpipe("explain", file).stdout

@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use explain::explain;
+use explain::{WarningKind, explain};
 use scenario::{Loaded, Scenario};
 
 /// A beam with two groups and a flow to each. `forward`, `back` and `group` are TOML.
@@ -164,7 +164,7 @@ fn explain_shows_tunnels_and_middleboxes_of_terminals() {
     };
     let explained = |text: &str| {
         let loaded = Loaded::parse(text, "beam.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
-        explain::explain(&loaded.scenario, &loaded.written)
+        explain(&loaded.scenario, &loaded.written)
     };
     let proxy = "proxy = \"pepsal\"";
     let found = explained(&nodes(proxy, proxy));
@@ -194,7 +194,7 @@ fn explain_shows_tunnels_and_middleboxes_of_terminals() {
     }
     let useless = |text: &str| {
         let warnings = explained(text).warnings;
-        let kind = explain::WarningKind::MiddleboxWithoutEffect;
+        let kind = WarningKind::MiddleboxWithoutEffect;
         warnings.iter().filter(|one| one.kind == kind).count()
     };
     assert_eq!(useless(&plain), 0);

@@ -121,7 +121,7 @@ def test_everything_in_the_registry_is_cited_or_has_a_reason() -> None:
 
 def test_a_name_that_is_not_in_the_registry_is_not_in_the_bibliography() -> None:
     known = {(thing.kind, thing.name) for thing in every_thing()}
-    tables = {"controllers", "transports", "hosts", "mixes"}
+    tables = {"controllers", "transports", "hosts", "mixes", "constellations"}
     listed = {(kind, name) for kind in tables for name in library()[kind]}
     listed |= {
         (f"mechanisms.{key}", name)
@@ -259,7 +259,40 @@ def test_a_beam_and_an_orbit_are_cited() -> None:
     assert "fq-codel" in {thing.name for thing in of_scenario(plans)}
     assert ("mechanisms.link.channel.modem", "dvb-s2") in found
     preset = bp.Scenario.load(LINKS / "leo-starlink.toml")
-    assert ("traces", "orbit") in {(thing.kind, thing.name) for thing in of_scenario(preset)}
+    assert {("traces", "orbit"), ("constellations", "starlink-550")} <= used(preset)
+
+
+def used(scenario: bp.Scenario) -> set[tuple[str, str]]:
+    return {(thing.kind, thing.name) for thing in of_scenario(scenario)}
+
+
+@pytest.mark.parametrize("rule", library()["switches"])
+def test_a_switch_cites_its_rule(rule: str, tmp_path: Path) -> None:
+    moves = tmp_path / "moves.csv"
+    moves.write_text("t_s,via\n30,geo\n")
+    values = {"event": [{"at": "30s", "via": "geo"}], "file": str(moves), "outages": {}, "bfd": {}}
+    switch = {"between": ["ship", "hub"], "via": ["leo", "geo"], rule: values[rule]}
+    found = used(bp.Scenario.load(EXAMPLES / "geo-and-leo.toml").with_({"switch": [switch]}))
+    assert {one for one in found if one[0] == "switches"} == {("switches", rule)}
+
+
+@pytest.mark.parametrize("name", ["none", *library()["hints"]])
+def test_hints_cite_their_source(name: str) -> None:
+    is_rule = name in of_schema("flow", "path_hints", "rule")
+    source = {"source": "detector", "rule": name} if is_rule else {"source": name}
+    found = used(
+        bp.Scenario.load(EXAMPLES / "path-hints.toml").with_({"flow.0.path_hints": source})
+    )
+    expected = set() if name == "none" else {("hints", name)}
+    assert {one for one in found if one[0] == "hints"} == expected
+
+
+def test_every_source_of_hints_and_rule_of_a_switch_is_in_the_bibliography() -> None:
+    sources = of_schema("path_hints", "source") - {"none", "detector"}
+    assert set(library()["hints"]) == sources | of_schema("path_hints", "rule")
+    (switch,) = values_of([json.loads(bp.schema())], "switch")
+    rules = set(switch["items"]["properties"]) - {"between", "via", "lag"}
+    assert set(library()["switches"]) == rules
 
 
 VALUES: dict[str, Any] = {

@@ -89,12 +89,10 @@ def of_hints(hints: Mapping[str, Any] | None) -> Iterator[Thing]:
 
 def of_orbit(value: dict[str, Any] | str) -> Iterator[Thing]:
     """Constellation, modem and rain of an orbit, which is a table or the name of a file."""
-    table = value
-    if isinstance(value, str):
-        table = tomllib.loads(Path(value).read_text(encoding="utf-8"))
+    table = value if isinstance(value, dict) else tomllib.loads(Path(value).read_text("utf-8"))
     if "constellation" in table:
         yield Thing("constellations", str(table["constellation"]))
-    signal = table.get("signal") if isinstance(table, dict) else None
+    signal = table.get("signal")
     if not isinstance(signal, dict):
         return
     modem = signal["modem"]

@@ -63,7 +63,8 @@ def of_orbit(link: Link) -> Iterator[Control]:
         return
     path, own = places[0]
     table = table_of(own)
-    about = f"of {path}"
+    ends = link.document["link"][int(path.split(".")[1])]["between"]
+    about = "-".join(ends)
     for key, label in ORBIT_CHOICES:
         known = [one for node in of_key(key) for one in listed(node) if one is not None]
         yield choice(key, label, table.get(key, default(key)), known, places, about)

@@ -34,7 +34,8 @@ LINUX = ('flow.0.host="linux-6.18"', 'flow.0.controller={ name = "cubic", varian
 TRANSPORTS = {
     "1.1": LINUX,
     "2": LINUX,
-    "3": ('flow.0.transport={ protocol = "quic" }',),
+    # quic-go of Caddy begins with 32 packets (`initialCongestionWindow` in cubic_sender.go).
+    "3": ('flow.0.transport={ protocol = "quic", initial_window = 32 }',),
 }
 """Settings of the server's transport by the version of HTTP."""
 

@@ -427,3 +427,42 @@ def test_users_in_the_background_are_not_searched_or_ranked(file: Path, bentpipe
     # The only group with users need not be named.
     with_users = bp.Scenario.load(file, ["duration=5s"])
     assert chosen_group(with_users, None) == "home"
+
+
+TUNNELS = """
+[[node]]
+name = "gateway"
+middlebox = "ack-reconstruction"
+
+[[node]]
+name = "home"
+middlebox = "ack-filter"
+"""
+
+
+def test_tunnels_and_middleboxes_of_terminals_have_one_row_for_their_group(
+    bentpipe: Bentpipe, file: Path, tmp_path: Path
+) -> None:
+    tunnel = '"wireguard"\ntraffic = { bulk'
+    file.write_text(BEAM.replace("traffic = { bulk", f"tunnel = {tunnel}") + TUNNELS)
+    folder, page = tmp_path / "out", tmp_path / "page.html"
+    done = bentpipe("run", file, "--out", folder)
+    assert done.returncode == 0, done.stderr
+    assert "home-" not in done.stdout
+    words = [line.split() for line in done.stdout.splitlines() if line.strip()]
+    assert [row[:4] for row in words if "wireguard" in row] == [
+        ["home", "server", "wireguard", "1,420"]
+    ]
+    counters = [row[:3] for row in words if row[0] in ("gateway", "home") and len(row) == 4]
+    assert [row for row in counters if row[2] in ("filtered", "received")] == [
+        ["gateway", "ack-reconstruction", "received"],
+        ["home", "ack-filter", "filtered"],
+    ]
+    recording = bp.Recording.load(folder)
+    assert recording.table("tunnel").height == 3
+    assert bentpipe("report", folder, "--out", page).returncode == 0
+    explained = bentpipe("explain", file).stdout
+    assert "wireguard from home-1 to server" in explained
+    assert "ack-filter" in explained
+    done = bentpipe("run", file, "--backend", "kernel")
+    assert (done.returncode, "tunnel" in done.stderr) == (2, True)

@@ -44,13 +44,15 @@ pub(crate) struct Waiting<P> {
     pub packets: u32,
     pub ecn: Ecn,
     pub since: Time,
+    /// By which a filter of the return channel knows it.
+    pub ticket: u32,
     pub packet: P,
 }
 
 impl<P> Waiting<P> {
     pub fn new(offered: Offered<P>, since: Time) -> Self {
         let Offered { terminal, class, flow, bytes, packets, ecn, packet } = offered;
-        Self { terminal, class, flow, bytes, packets, ecn, since, packet }
+        Self { terminal, class, flow, bytes, packets, ecn, since, ticket: 0, packet }
     }
 
     /// Its bytes as one long packet, with the headers of all packets of a train but one.

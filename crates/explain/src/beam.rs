@@ -173,8 +173,13 @@ fn behind(scenario: &Scenario, terminal: usize, packet: f64) -> CarrierWay {
     }
 }
 
-/// The carriers of beams on the way of packets of `packet` bytes.
-pub(crate) fn ways(scenario: &Scenario, (from, to): Way, packet: f64) -> Vec<CarrierWay> {
+/// The carriers of beams on the way of packets that have these lengths in bytes: on the channel of
+/// a terminal which sends, and on the carrier to one which receives.
+pub(crate) fn ways(
+    scenario: &Scenario,
+    (from, to): Way,
+    [packet, on_forward]: [f64; 2],
+) -> Vec<CarrierWay> {
     if from == to {
         return vec![behind(scenario, to, packet)];
     }
@@ -200,7 +205,7 @@ pub(crate) fn ways(scenario: &Scenario, (from, to): Way, packet: f64) -> Vec<Car
     });
     let forward = group_of(to).map(|(beam, number)| {
         let group = &beam.groups[number];
-        let symbols = packet * 8.0 / efficiency(beam, group);
+        let symbols = on_forward * 8.0 / efficiency(beam, group);
         let frame = beam.forward.duration(group.signals[0].acm.choices()[0].1).as_secs_f64();
         CarrierWay {
             name: format!("forward carrier of {}", beam.name),

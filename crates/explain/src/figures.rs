@@ -6,7 +6,7 @@ use serde::Serialize;
 
 use super::beam;
 use super::mechanism::{arq, fec};
-use scenario::model::{Direction, Flow, QueueLimit, Scenario, Traffic, Way as Ends};
+use scenario::model::{Direction, Flow, Hidden, QueueLimit, Scenario, Traffic, Way as Ends};
 use scenario::rates::{framed, usable_rate};
 use scenario::{Hop, Routes};
 
@@ -135,7 +135,7 @@ impl Figures {
         ways: [Ends; 2],
     ) -> Self {
         let transport = flow.transport.plan();
-        let hidden = ways.map(|way| scenario.hidden_hops(routes, flow, way));
+        let hidden = ways.map(|way| scenario.hidden(routes, flow, way));
         let packet = full_packet(scenario, flow, &hidden[0]);
         let ack = scenario.ack_bytes(flow) as f64;
         let counted = f64::from(transport.packets_per_ack());
@@ -317,8 +317,8 @@ struct Packets<'a> {
     /// Length outside a tunnel.
     bytes: f64,
     flow: &'a Flow,
-    /// The hops on which a tunnel hides them.
-    hidden: &'a [Hop],
+    /// Where a tunnel hides them.
+    hidden: &'a Hidden,
 }
 
 impl Packets<'_> {
@@ -329,7 +329,7 @@ impl Packets<'_> {
 }
 
 /// Length of a full packet of a flow. QUIC finds a size that fits its tunnel.
-fn full_packet(scenario: &Scenario, flow: &Flow, hidden: &[Hop]) -> u64 {
+fn full_packet(scenario: &Scenario, flow: &Flow, hidden: &Hidden) -> u64 {
     let packet = scenario.packet_bytes(flow);
     let tunnel = scenario.tunnel_of(flow).filter(|_| !hidden.is_empty());
     tunnel.map_or(packet, |tunnel| packet.min(tunnel.mtu.into()))
@@ -352,7 +352,6 @@ impl Way {
         other: (&[Hop], f64),
     ) -> Self {
         let links = &graph.scenario.links;
-        let packet = packets.bytes;
         let mut places = Vec::new();
         let mut arrives = 1.0;
         let (mut propagation, mut mean_delay) = (0.0, false);
@@ -373,7 +372,8 @@ impl Way {
             places.push(link(graph, *hop, packets));
         }
         let serialisation = places.iter().map(|place| place.time).sum();
-        let beams = beam::ways(graph.scenario, ends, packet);
+        let over = graph.scenario.bytes_over((packets.flow, packets.hidden), packets.bytes);
+        let beams = beam::ways(graph.scenario, ends, over);
         propagation += beams.iter().map(|beam| beam.delay).sum::<f64>();
         places.extend(beams.into_iter().map(|beam| Place {
             name: beam.name,
@@ -416,7 +416,7 @@ pub(crate) fn first_place(
 ) -> Option<Place> {
     let [(from, to), _] = flow.ways();
     let hop = routes.path(from, to, &scenario.links).into_iter().next()?;
-    let hidden = scenario.hidden_hops(routes, flow, (from, to));
+    let hidden = scenario.hidden(routes, flow, (from, to));
     let bytes = full_packet(scenario, flow, &hidden) as f64;
     Some(link(Graph { scenario, load }, hop, &Packets { bytes, flow, hidden: &hidden }))
 }

@@ -7,10 +7,9 @@ use scenario::model::{Flow, Scenario};
 
 /// The nodes that report errors to the sender of `flow`, in the order of its data.
 fn gateways(scenario: &Scenario, routes: &Routes, flow: &Flow) -> Vec<usize> {
-    let links = &scenario.links;
-    let hops = routes.path(flow.from, flow.to, links);
-    let nodes = hops.iter().skip(1).map(|hop| hop.from(links));
+    let nodes = routes.forwards((flow.from, flow.to), &scenario.links);
     nodes
+        .into_iter()
         .filter(|node| {
             let middlebox = scenario.nodes[*node].middlebox;
             let giving = middlebox.filter(|middlebox| middlebox.gives_loss_notices());

@@ -3,13 +3,14 @@
 use middlebox::SpoofingSettings;
 use serde::Serialize;
 use serde_json::Value as Json;
+use units::Span;
 
 use super::FlowExplanation;
 use super::loss_notice;
 use super::settings::parameters;
 use super::text::rate;
 use super::warnings::WarningKind as Kind;
-use scenario::model::{Flow, Middlebox, Scenario};
+use scenario::model::{Flow, Middlebox, Scenario, Way};
 use scenario::rates::framed;
 use scenario::{Hop, Routes};
 
@@ -56,9 +57,13 @@ pub(crate) fn sees(
     from: usize,
     to: usize,
 ) -> bool {
-    let hops = routes.path(from, to, &scenario.links);
-    let skipped = usize::from(!middlebox.is_in_queues());
-    hops.iter().skip(skipped).any(|hop| hop.from(&scenario.links) == node)
+    if middlebox.is_in_queues() {
+        // A terminal has a queue before its return channel, and a gateway has those of its links.
+        let hops = routes.path(from, to, &scenario.links);
+        return hops.iter().any(|hop| hop.from(&scenario.links) == node)
+            || routes.is_terminal(node) && from == node && from != to;
+    }
+    routes.forwards((from, to), &scenario.links).contains(&node)
 }
 
 /// The name with the parameters, in alphabetical order.
@@ -76,6 +81,8 @@ pub(crate) fn warnings(
 ) -> Vec<(Kind, String)> {
     let Some(middlebox) = scenario.nodes[node].middlebox else { return Vec::new() };
     let idle = match middlebox {
+        // What waits at a terminal depends on its slots.
+        Middlebox::AckFilter(_) if routes.is_terminal(node) => None,
         Middlebox::AckFilter(_) => idle_filter(scenario, routes, flows, node),
         Middlebox::Snoop(_) => slow_repair(scenario, routes, flows, node),
         Middlebox::AckDecimation(_) => None,
@@ -101,26 +108,18 @@ fn slow_repair(
     node: usize,
 ) -> Option<String> {
     let links = &scenario.links;
-    let delay = |from: usize, to: usize| {
-        let hops = routes.path(from, to, links);
-        hops.iter().map(|hop| hop.direction(links).delay.as_millis_f64()).sum::<f64>()
-    };
+    let delay = |from: usize, to: usize| behind(scenario, routes, (from, to), from).delay_ms;
     // Routes lead to the ends of flows only; the rest of the way of the data is there, that of the
     // ACKs is the whole way without the part behind the node.
-    let rest = |from: usize, to: usize| {
-        let hops = routes.path(from, to, links);
-        let behind = hops.iter().skip_while(|hop| hop.from(links) != node);
-        behind.map(|hop| hop.direction(links).delay.as_millis_f64()).sum::<f64>()
-    };
+    let rest = |from: usize, to: usize| behind(scenario, routes, (from, to), node).delay_ms;
     let share = |flow: &Flow| {
         let whole = delay(flow.from, flow.to) + delay(flow.to, flow.from);
         let local = rest(flow.from, flow.to) + delay(flow.to, flow.from) - rest(flow.to, flow.from);
         (local / whole, local, whole)
     };
-    let passing = flows.iter().filter(|(_, flow)| {
-        let hops = routes.path(flow.from, flow.to, links);
-        hops.iter().skip(1).any(|hop| hop.from(links) == node)
-    });
+    let passing = flows
+        .iter()
+        .filter(|(_, flow)| routes.forwards((flow.from, flow.to), links).contains(&node));
     let shares = passing.map(|(explanation, flow)| (explanation, share(flow)));
     let least = shares.min_by(|a, b| a.1.0.total_cmp(&b.1.0));
     let (explanation, (share, local, whole)) = least?;
@@ -134,15 +133,40 @@ fn slow_repair(
     })
 }
 
-/// The hops of a flow behind a node that forwards its data.
-fn behind(scenario: &Scenario, routes: &Routes, flow: &Flow, node: usize) -> Vec<Hop> {
-    let links = &scenario.links;
-    let hops = routes.path(flow.from, flow.to, links);
-    let place = hops.iter().skip(1).position(|hop| hop.from(links) == node);
-    place.map(|place| hops[place + 1..].to_vec()).unwrap_or_default()
+/// The part of a way behind a node.
+struct Behind {
+    hops: Vec<Hop>,
+    /// True if a beam is part of it.
+    has_beam: bool,
+    /// Propagation delay in milliseconds.
+    delay_ms: f64,
 }
 
-/// Packet control before hops whose delay never varies.
+/// The part of a way behind a node on it; nothing for other nodes. The host behind a terminal is
+/// the end of the way.
+fn behind(scenario: &Scenario, routes: &Routes, (from, to): Way, node: usize) -> Behind {
+    let links = &scenario.links;
+    let all = routes.path(from, to, links);
+    let is_first = node == from && routes.is_terminal(from);
+    let hops: Vec<_> = match is_first {
+        true => all,
+        false => all.into_iter().skip_while(|hop| hop.from(links) != node).collect(),
+    };
+    let nodes = routes.nodes(from, to, links);
+    let is_on_way = nodes.contains(&node) && from != to;
+    let before = is_on_way && is_first;
+    let after = is_on_way && routes.is_terminal(to) && node != to;
+    let delay =
+        |end: usize| scenario.beam_of(end).map_or(Span::ZERO, |(_, beam)| beam.forward.delay);
+    let beams = [(before, from), (after, to)].into_iter().filter(|(is_behind, _)| *is_behind);
+    let beams: f64 = beams.map(|(_, end)| delay(end).as_millis_f64()).sum();
+    let delays = hops.iter().map(|hop| hop.direction(links).delay.as_millis_f64());
+    let delay_ms = beams + delays.sum::<f64>();
+    Behind { hops, has_beam: before || after, delay_ms }
+}
+
+/// Packet control before hops whose delay never varies. The wait for slots and frames of a beam
+/// does.
 fn steady(
     scenario: &Scenario,
     routes: &Routes,
@@ -159,8 +183,12 @@ fn steady(
             || !direction.trace.timeline.is_empty()
             || !direction.timeline.is_empty()
     };
-    let hops = flows.iter().flat_map(|(_, flow)| behind(scenario, routes, flow, node));
-    (!hops.into_iter().any(|hop| varies(&hop))).then(|| {
+    let forwarded = flows
+        .iter()
+        .map(|(_, flow)| (flow.from, flow.to))
+        .filter(|way| routes.forwards(*way, links).contains(&node));
+    let mut parts = forwarded.map(|way| behind(scenario, routes, way, node));
+    (!parts.any(|part| part.has_beam || part.hops.iter().any(varies))).then(|| {
         "packet-control has no hop with a varying delay behind it: there are no spurious timeouts, and it only \
          delays duplicate ACKs"
             .to_owned()
@@ -177,14 +205,17 @@ fn narrow(
 ) -> Option<String> {
     let links = &scenario.links;
     let limits = flows.iter().filter_map(|(explanation, flow)| {
-        let hops = behind(scenario, routes, flow, node);
-        let back = routes.path(flow.to, flow.from, links);
-        let back = back.iter().take_while(|hop| hop.from(links) != node);
-        let all = hops.iter().chain(back);
-        let round_trip: f64 = all.map(|hop| hop.direction(links).delay.as_secs_f64()).sum();
+        let (there, back) = ((flow.from, flow.to), (flow.to, flow.from));
+        let part = behind(scenario, routes, there, node);
+        let is_behind = !part.hops.is_empty() || part.has_beam;
+        if !is_behind || !routes.forwards(there, links).contains(&node) {
+            return None;
+        }
+        let whole = behind(scenario, routes, back, flow.to).delay_ms;
+        let before = whole - behind(scenario, routes, back, node).delay_ms;
+        let round_trip = (part.delay_ms + before) / 1e3;
         let limit = settings.store.get() as f64 * 8.0 / round_trip;
-        let is_narrow = !hops.is_empty() && limit < explanation.figures.capacity_bps;
-        is_narrow.then_some((explanation, limit, round_trip))
+        (limit < explanation.figures.capacity_bps).then_some((explanation, limit, round_trip))
     });
     let least = limits.min_by(|a, b| a.1.total_cmp(&b.1));
     let (explanation, limit, round_trip) = least?;
@@ -207,9 +238,8 @@ fn unthinned(
 ) -> Option<String> {
     let links = &scenario.links;
     let is_thinned = flows.iter().any(|(_, flow)| {
-        let hops = routes.path(flow.to, flow.from, links);
-        let before = hops.iter().map(|hop| hop.from(links)).take_while(|at| *at != node);
-        before.into_iter().any(|at| {
+        let way = routes.nodes(flow.to, flow.from, links);
+        way.into_iter().take_while(|at| *at != node).any(|at| {
             matches!(
                 scenario.nodes[at].middlebox,
                 Some(Middlebox::AckFilter(_) | Middlebox::AckDecimation(_))

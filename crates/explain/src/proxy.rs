@@ -8,6 +8,7 @@ use congestion::Specification;
 use serde::Serialize;
 
 use super::figures::{Figures, Limit, Load};
+use super::middlebox;
 use super::scps;
 use super::text::milliseconds;
 use super::warnings::WarningKind as Kind;
@@ -229,7 +230,7 @@ fn passes(
     !flow.transport.is_tcp() && crossed().iter().any(|(node, _)| is_one(*node))
 }
 
-/// Proxies in terminals: one node for neighbours of a group that have the same.
+/// Proxies and middleboxes in terminals: one node for neighbours of a group that have the same.
 pub(crate) fn at_terminals(
     scenario: &Scenario,
     written: &Written,
@@ -248,7 +249,10 @@ pub(crate) fn at_terminals(
             (run, nodes)
         });
         runs.filter_map(move |(run, nodes)| {
-            let proxy = run[0].proxy.as_ref()?;
+            let (proxy, middlebox) = (run[0].proxy.as_ref(), run[0].middlebox);
+            if proxy.is_none() && middlebox.is_none() {
+                return None;
+            }
             let name = match run {
                 _ if nodes == group.terminals => group.name.clone(),
                 [one] => one.name.clone(),
@@ -258,7 +262,7 @@ pub(crate) fn at_terminals(
             Some((name, proxy, nodes))
         })
     });
-    let explain = |(name, proxy, nodes): (String, &Arc<Proxy>, Range<usize>)| {
+    let explain = |(name, proxy, nodes): (String, Option<&Arc<Proxy>>, Range<usize>)| {
         let named = |is_wanted: &dyn Fn(&Flow) -> bool| -> Vec<String> {
             let all = scenario.flows.iter().zip(&written.entries);
             let mut entries: Vec<_> =
@@ -270,11 +274,43 @@ pub(crate) fn at_terminals(
             explained.map(|(_, (flow, _))| flow.name.clone()).collect()
         };
         let splits = named(&|flow| flow.gateways.iter().any(|one| nodes.contains(&one.node)));
-        let unsplit = named(&|flow| passes(scenario, routes, flow, |node| nodes.contains(&node)));
-        let proxy = Some(of_proxy(scenario, proxy, [splits, unsplit, Vec::new()]));
-        NodeExplanation { name, forwarding: None, middlebox: None, proxy }
+        let is_hidden = |flow: &Flow| {
+            let ends = [flow.from, flow.to].into_iter().filter(|end| nodes.contains(end));
+            ends.into_iter().any(|end| scenario.hides_from(routes, flow, end))
+        };
+        let unsplit = named(&|flow| {
+            passes(scenario, routes, flow, |node| nodes.contains(&node)) && !is_hidden(flow)
+        });
+        let hidden = named(&is_hidden);
+        let proxy = proxy.map(|proxy| of_proxy(scenario, proxy, [splits, unsplit, hidden]));
+        // The copies of flows at the first terminal stand for those at the others.
+        let first = at_terminal(scenario, written, flows, nodes.start);
+        let middlebox = middlebox::explain(scenario, routes, &first, nodes.start);
+        NodeExplanation { name, forwarding: None, middlebox, proxy }
     };
     nodes.map(explain).collect()
+}
+
+/// The explained flows with their copies at a terminal.
+pub(crate) fn at_terminal<'a>(
+    scenario: &'a Scenario,
+    written: &Written,
+    flows: &[(FlowExplanation, &'a Flow)],
+    terminal: usize,
+) -> Vec<(FlowExplanation, &'a Flow)> {
+    let all = scenario.flows.iter().zip(&written.entries);
+    let mut own: Vec<(usize, &Flow)> = all
+        .filter(|(flow, _)| [flow.from, flow.to].contains(&terminal))
+        .map(|(flow, entry)| (*entry, flow))
+        .collect();
+    own.dedup_by_key(|(entry, _)| *entry);
+    let entries = written.entries.chunk_by(|a, b| a == b).map(|copies| copies[0]);
+    let explained: Vec<_> = entries.zip(flows).collect();
+    let of = |(entry, flow): (usize, &'a Flow)| {
+        let found = explained.iter().find(|(other, _)| *other == entry)?;
+        Some((found.1.0.clone(), flow))
+    };
+    own.into_iter().filter_map(of).collect()
 }
 
 /// A proxy that splits flows, lets others pass, and does not see those in tunnels.

@@ -4,7 +4,7 @@ use serde::Serialize;
 
 use super::text::{milliseconds, rate as rate_text};
 use super::warnings::WarningKind as Kind;
-use scenario::model::{Aqm, Flow, Link, Node, Scenario, Tunnel};
+use scenario::model::{Aqm, Beam, Flow, Link, Node, Scenario, Tunnel};
 use scenario::{Hop, Routes};
 
 /// The tunnel of a flow.
@@ -47,8 +47,7 @@ pub(crate) fn explain(
     packet: u64,
 ) -> Option<TunnelExplanation> {
     let tunnel = scenario.tunnel_of(flow)?;
-    let hops = routes.path(flow.from, flow.to, &scenario.links);
-    let inside = tunnel.inside(&scenario.links, flow.from, &hops)?;
+    let inside = tunnel.inside(routes, &scenario.links, (flow.from, flow.to))?;
     let [from, to] = [inside.enters, 1 - inside.enters].map(|end| tunnel.ends[end]);
     let settings = &tunnel.settings;
     let (established, round_trips) = (settings.is_established(), settings.flights().round_trips());
@@ -78,25 +77,36 @@ pub(crate) fn explain(
 /// Propagation delay between the ends and back.
 fn round_trip_ms(scenario: &Scenario, routes: &Routes, tunnel: &Tunnel) -> f64 {
     let [first, second] = tunnel.ends;
-    let ways = [(first, second), (second, first)].into_iter();
-    let hops = ways.flat_map(|(from, to)| routes.path(from, to, &scenario.links));
-    hops.map(|hop| hop.direction(&scenario.links).delay.as_millis_f64()).sum()
+    let ways = [(first, second), (second, first)];
+    let beams: f64 = ways.iter().map(|way| scenario.beam_delay(*way).as_millis_f64()).sum();
+    let hops = ways.iter().flat_map(|(from, to)| routes.path(*from, *to, &scenario.links));
+    let links: f64 = hops.map(|hop| hop.direction(&scenario.links).delay.as_millis_f64()).sum();
+    beams + links
 }
 
 /// The mechanisms that would see the flow without the tunnel.
 fn hidden_from(scenario: &Scenario, routes: &Routes, flow: &Flow) -> Vec<String> {
     let ways = [(flow.from, flow.to), (flow.to, flow.from)];
-    let hidden: Vec<_> =
-        ways.into_iter().map(|way| scenario.hidden_hops(routes, flow, way)).collect();
+    let hidden = ways.map(|way| scenario.hidden(routes, flow, way));
     let links = &scenario.links;
+    let hops = || hidden.iter().flat_map(|one| &one.hops);
     let mut found: Vec<String> = Vec::new();
-    for (number, node) in scenario.nodes.iter().enumerate() {
-        let forwards = |hops: &Vec<Hop>| hops.iter().skip(1).any(|hop| hop.from(links) == number);
-        let sends = |hops: &Vec<Hop>| hops.iter().any(|hop| hop.from(links) == number);
-        found.extend(at_node(node, hidden.iter().any(forwards), hidden.iter().any(sends)));
+    let nodes = scenario.nodes.iter().enumerate();
+    let nodes = nodes.filter(|(_, node)| node.proxy.is_some() || node.middlebox.is_some());
+    for (number, node) in nodes {
+        let forwards = scenario.hides_from(routes, flow, number);
+        let sends = hops().any(|hop| hop.from(links) == number);
+        found.extend(at_node(node, forwards, sends));
     }
-    for hop in hidden.iter().flatten() {
+    for hop in hops() {
         found.extend(on_hop(scenario, &links[hop.link as usize], *hop));
+    }
+    for ((_, to), hidden) in ways.into_iter().zip(&hidden) {
+        let beam = scenario.beam_of(to).filter(|_| hidden.beams[1]);
+        let fair = beam.filter(|(_, beam)| beam.forward.aqm.is_some());
+        let name =
+            |(_, beam): (usize, &Beam)| format!("fq-codel on the forward carrier of {}", beam.name);
+        found.extend(fair.map(name));
     }
     found
 }

@@ -1,5 +1,6 @@
 //! Warnings: a scenario that runs, but probably not as intended.
 
+use std::collections::BTreeSet;
 use std::fmt;
 
 use congestion::Value;
@@ -215,9 +216,18 @@ pub(crate) fn warnings(
         let found = MECHANISMS.iter().flat_map(|mechanism| (mechanism.warnings)(&side));
         warnings.extend(found.map(|(kind, text)| warning(kind, about, &place, text)));
     }
+    let mut entries = BTreeSet::new();
     for (number, node) in scenario.nodes.iter().enumerate() {
-        let found = middlebox::warnings(scenario, routes, flows, number).into_iter();
-        let found = found.chain(proxy::warnings(flows, number));
+        let found = match number < scenario.linked_nodes() {
+            true => middlebox::warnings(scenario, routes, flows, number),
+            // One terminal stands for all with the same `[[node]]`.
+            false if node.middlebox.is_none() || !entries.insert(node.entry) => Vec::new(),
+            false => {
+                let own = proxy::at_terminal(scenario, written, flows, number);
+                middlebox::warnings(scenario, routes, &own, number)
+            }
+        };
+        let found = found.into_iter().chain(proxy::warnings(flows, number));
         let about = About::Node(number);
         warnings.extend(found.map(|(kind, text)| warning(kind, about, &node.name, text)));
     }

@@ -1,5 +1,5 @@
 //! Random scenarios with a beam: few terminals, with all schedulers, categories, schemes and
-//! classes.
+//! classes, and with proxies, middleboxes, tunnels and mechanisms of the link before the gateway.
 
 use serde_json::{Value as Json, json};
 
@@ -10,7 +10,8 @@ pub fn beam(dice: &mut Dice) -> Json {
     let groups = 1 + dice.below(3);
     let names: Vec<String> = (0..groups).map(|number| format!("group{number}")).collect();
     let has_access = dice.chance(0.3);
-    let flows: Vec<Json> = names.iter().enumerate().flat_map(|one| flows_of(one, dice)).collect();
+    let mut flows: Vec<Json> =
+        names.iter().enumerate().flat_map(|one| flows_of(one, dice)).collect();
     let mut beam = json!({
         "name": "spot",
         "gateway": "gateway",
@@ -21,20 +22,35 @@ pub fn beam(dice: &mut Dice) -> Json {
     if dice.chance(0.4) {
         beam["class"] = classes(&flows, dice);
     }
+    let mut link = json!({
+        "between": ["router", "gateway"],
+        "rate": *dice.pick(&["2Mbit/s", "100Mbit/s"]),
+        "delay": *dice.pick(&["1ms", "20ms"]),
+    });
+    mechanisms(&mut link, dice);
+    // Routers do not see what is in a tunnel.
+    if link.get("feedback").is_none() {
+        for flow in &mut flows {
+            if dice.chance(0.3) {
+                flow["tunnel"] = tunnel(dice);
+            }
+        }
+    }
     let mut document = json!({
         "duration": format!("{}s", 5 + dice.below(20)),
-        "link": [{
-            "between": ["server", "gateway"],
-            "rate": *dice.pick(&["2Mbit/s", "100Mbit/s"]),
-            "delay": *dice.pick(&["1ms", "20ms"]),
-        }],
+        "link": [
+            { "between": ["server", "router"], "rate": "100Mbit/s", "delay": "1ms" },
+            link,
+        ],
         "beam": [beam],
         "flow": flows,
     });
     let mut nodes = Vec::new();
-    for place in ["gateway", &names[0], &format!("{}-1", names[0])] {
-        if dice.chance(0.3) {
+    for place in ["router", "gateway", &names[0], &format!("{}-1", names[0])] {
+        if place != "router" && dice.chance(0.3) {
             nodes.push(json!({ "name": place, "proxy": proxy(dice) }));
+        } else if dice.chance(0.3) {
+            nodes.push(json!({ "name": place, "middlebox": middlebox(dice) }));
         }
     }
     if !nodes.is_empty() {
@@ -44,6 +60,52 @@ pub fn beam(dice: &mut Dice) -> Json {
         document["record"] = json!({ "interval": "500ms" });
     }
     document
+}
+
+/// What a link before a gateway may have besides its rate and delay.
+fn mechanisms(link: &mut Json, dice: &mut Dice) {
+    if dice.chance(0.3) {
+        let icmp = *dice.pick(&["sent", "filtered"]);
+        link["mtu"] = json!({ "bytes": 600 + dice.below(900), "icmp": icmp });
+    }
+    if dice.chance(0.3) {
+        link["header_compression"] = (*dice.pick(&["vj", "rohc", "scps"])).into();
+    }
+    if dice.chance(0.2) {
+        link["feedback"] = (*dice.pick(&["xcp", "quick-start"])).into();
+    }
+    if dice.chance(0.2) {
+        link["channel"] = json!({ "per": 0.01 });
+    }
+}
+
+/// A tunnel of a flow, from its terminal to the other end or to the gateway.
+fn tunnel(dice: &mut Dice) -> Json {
+    let mut tunnel = json!({
+        "name": *dice.pick(&["wireguard", "esp", "openvpn", "masque"]),
+        "established": dice.chance(0.5),
+    });
+    if tunnel["name"] == "masque" && dice.chance(0.5) {
+        tunnel["controller"] = (*dice.pick(&["cubic", "bbr3"])).into();
+        tunnel["buffer"] = "50kB".into();
+        tunnel["capsules"] = dice.chance(0.5).into();
+    }
+    if dice.chance(0.2) {
+        tunnel["between"] = json!(["server", "gateway"]);
+    }
+    tunnel
+}
+
+fn middlebox(dice: &mut Dice) -> Json {
+    let names = [
+        "ack-decimation",
+        "ack-filter",
+        "ack-reconstruction",
+        "packet-control",
+        "snoop",
+        "spoofing-proxy",
+    ];
+    (*dice.pick(&names)).into()
 }
 
 /// A split proxy before or in the terminals.

@@ -157,8 +157,8 @@ pub trait Fabric<B> {
     /// `now`.
     fn compressor_feedback(&mut self, now: Time, port: usize, message: &Packet<B>);
 
-    /// The compressor of a port.
-    fn compressor(&mut self, port: usize) -> Option<&mut dyn Compressor<B>>;
+    /// Names of what the compressor of a port counts, and how many; none without one.
+    fn compressor_counts(&self, port: usize) -> Vec<(&'static str, u64)>;
 
     /// A packet enters a port, whatever the routes are.
     fn send_through(&mut self, now: Time, port: usize, packet: Packet<B>);

@@ -459,16 +459,15 @@ impl<B: Clone> Fabric<B> for ReferenceNetwork<B> {
     }
 
     fn compressor_feedback(&mut self, _: Time, port: usize, message: &Packet<B>) {
-        if let Some(compressor) = self.compressor(port) {
+        let managed = self.ports[port].managed.as_mut();
+        if let Some(compressor) = managed.and_then(|managed| managed.compressor.as_mut()) {
             compressor.on_feedback(message);
         }
     }
 
-    fn compressor(&mut self, port: usize) -> Option<&mut dyn Compressor<B>> {
-        match &mut self.ports[port].managed.as_mut()?.compressor {
-            Some(compressor) => Some(compressor.as_mut()),
-            None => None,
-        }
+    fn compressor_counts(&self, port: usize) -> Vec<(&'static str, u64)> {
+        let compressor = self.ports[port].managed.as_ref().and_then(|one| one.compressor.as_ref());
+        compressor.map_or_else(Vec::new, |one| one.counts())
     }
 
     fn send_through(&mut self, now: Time, port: usize, packet: Packet<B>) {

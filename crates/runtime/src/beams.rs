@@ -3,7 +3,8 @@
 //! The network below knows the gateways only. A packet for a terminal goes to the gateway, and from
 //! there on the forward carrier. A packet from a terminal takes the return channel, and then the
 //! links of its gateway. So both engines meet the same beams at the same instants, and a network
-//! without beams pays nothing.
+//! without beams pays nothing. Filters, routers and compressors of links are those of the network
+//! below ([`of_queue`]).
 //!
 //! Decisions:
 //! - At one instant, packets of the network come before those of beams, and these in the order of
@@ -14,6 +15,7 @@
 
 mod background;
 mod lan;
+mod of_queue;
 mod series;
 mod tables;
 
@@ -21,9 +23,10 @@ use beam::forward::Forward;
 use beam::returning::Returning;
 use beam::{BeamCounts, BeamReport, Offered};
 use link::{Purpose, stream};
+use middlebox::Visible;
 use network::{
-    Compressor, Delivery, Fabric, FlowId, NodeId, NodeReport, Packet, PortReport, QueueFilter,
-    QueueReport, QueueRouter,
+    Compressor, Counted, Delivery, Fabric, FlowId, NodeId, NodeReport, Packet, PortReport,
+    QueueFilter, QueueReport, QueueRouter,
 };
 use rand_xoshiro::rand_core::Rng;
 use recording::TableDefinition;
@@ -31,15 +34,20 @@ use scenario::Scenario;
 use scenario::model::Beam;
 use units::Time;
 
+use crate::mechanisms::middlebox::filter_at;
 use crate::topology::number;
 use background::Background;
 use lan::Lans;
+use of_queue::{OfQueue, inside, outside};
 
 pub use series::BeamSampler;
 pub use tables::beam_tables;
 
 /// The tables that beams add to recordings.
 pub static BEAM_TABLES: [&[TableDefinition]; 2] = [&tables::DEFINITIONS, &series::DEFINITIONS];
+
+/// Keys above are those of packets outside tunnels.
+const KEYS_OF_TUNNELS: u32 = u32::MAX / 2;
 
 /// A packet's content with its destination, on its way to the gateway of that terminal.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -77,6 +85,8 @@ struct Carriers<B> {
     of_flows: Vec<u8>,
     /// The class of packets by their key; empty without classes.
     of_keys: Vec<u8>,
+    /// The same of packets outside tunnels, whose keys count down from the highest one.
+    of_tunnels: Vec<u8>,
     /// The class of all other packets.
     last: u8,
     /// Boxes of packets that have arrived, for those that come.
@@ -103,6 +113,7 @@ impl<B> Carriers<B> {
             background: Background::new(scenario, &beam.background, seed),
             of_flows,
             of_keys: Vec::new(),
+            of_tunnels: Vec::new(),
             last,
             spare: Vec::new(),
         }
@@ -111,17 +122,30 @@ impl<B> Carriers<B> {
     /// Packets with a key belong to a flow.
     fn identify(&mut self, key: u32, flow: FlowId) {
         let Some(&class) = self.of_flows.get(flow.0 as usize) else { return };
+        let (classes, key) = match key > KEYS_OF_TUNNELS {
+            true => (&mut self.of_tunnels, u32::MAX - key),
+            false => (&mut self.of_keys, key),
+        };
         let key = key as usize;
-        if self.of_keys.len() <= key {
-            self.of_keys.resize(key + 1, self.last);
+        if classes.len() <= key {
+            classes.resize(key + 1, self.last);
         }
-        self.of_keys[key] = class;
+        classes[key] = class;
+    }
+
+    /// The class of packets with a key.
+    #[inline]
+    fn class_of(&self, key: u32) -> u8 {
+        let known = self.of_keys.get(key as usize);
+        // No packet in a tunnel has the key of a connection.
+        let known = known.or_else(|| self.of_tunnels.get((u32::MAX - key) as usize));
+        known.copied().unwrap_or(self.last)
     }
 
     /// A packet for a terminal, or of one.
     fn offered(&mut self, terminal: u16, packet: Packet<B>) -> Offered<Load<Packet<B>>> {
         let Packet { flow, bytes, ecn, .. } = packet;
-        let class = self.of_keys.get(flow as usize).copied().unwrap_or(self.last);
+        let class = self.class_of(flow);
         let (terminal, bytes) = (u32::from(terminal - self.first), bytes.into());
         let mut boxed = self.spare.pop().unwrap_or_default();
         *boxed = Some(packet);
@@ -148,7 +172,7 @@ pub struct Beams<B> {
     hops: u64,
 }
 
-impl<B: Clone> Beams<B> {
+impl<B: Visible + 'static> Beams<B> {
     /// The network of a scenario with its beams, in a run with `seed`; `fabric` is empty.
     pub fn new(scenario: &Scenario, seed: u64, fabric: Box<dyn Fabric<Onward<B>> + Send>) -> Self {
         let beams = scenario.beams.iter().zip(0..);
@@ -161,9 +185,21 @@ impl<B: Clone> Beams<B> {
         let (next, first) = ((Time::NEVER, 0), number(scenario.linked_nodes()));
         let lans = Lans::default();
         let mut all = Self { fabric, beams, first, of_terminals, lans, next, hops: 0 };
+        all.set_filters(scenario);
         // A background begins by itself.
         all.plan();
         all
+    }
+
+    /// Sets the filters of the queues of terminals.
+    fn set_filters(&mut self, scenario: &Scenario) {
+        for (beam, settings) in self.beams.iter_mut().zip(&scenario.beams) {
+            for (terminal, node) in (0..).zip(settings.terminals.clone()) {
+                if let Some(filter) = filter_at(scenario, node) {
+                    beam.back.set_filter(terminal, Box::new(OfQueue(filter)));
+                }
+            }
+        }
     }
 
     /// The beam of a node, if it is a terminal.
@@ -176,16 +212,14 @@ impl<B: Clone> Beams<B> {
     /// A packet at a node that links join goes on towards its destination.
     #[inline]
     fn pass_on(&mut self, now: Time, node: NodeId, packet: Packet<B>) {
-        let Packet { body, flow, to, bytes, priority, ecn } = packet;
-        let at = match self.beam_of(to) {
+        let at = match self.beam_of(packet.to) {
             Some(beam) if self.beams[beam].gateway == node => {
-                return self.enter(now, beam, Packet { body, flow, to, bytes, priority, ecn });
+                return self.enter(now, beam, packet);
             }
             Some(beam) => self.beams[beam].gateway,
-            None => to,
+            None => packet.to,
         };
-        let body = Onward { body, to };
-        self.fabric.forward(now, node, Packet { body, flow, to: at, bytes, priority, ecn });
+        self.fabric.forward(now, node, outside(packet, at));
     }
 
     /// A packet goes on the forward carrier.
@@ -269,7 +303,7 @@ impl<B: Clone> Beams<B> {
     }
 }
 
-impl<B: Clone> Fabric<B> for Beams<B> {
+impl<B: Visible + 'static> Fabric<B> for Beams<B> {
     fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>) {
         if let Some(beam) = self.beam_of(from) {
             self.hops += 1;
@@ -282,16 +316,14 @@ impl<B: Clone> Fabric<B> for Beams<B> {
             carriers.back.offer(now, offered);
             return self.replan(beam);
         }
-        let Packet { body, flow, to, bytes, priority, ecn } = packet;
-        let at = match self.beam_of(to) {
+        let at = match self.beam_of(packet.to) {
             Some(beam) if self.beams[beam].gateway == from => {
-                return self.enter(now, beam, Packet { body, flow, to, bytes, priority, ecn });
+                return self.enter(now, beam, packet);
             }
             Some(beam) => self.beams[beam].gateway,
-            None => to,
+            None => packet.to,
         };
-        let body = Onward { body, to };
-        self.fabric.send(now, from, Packet { body, flow, to: at, bytes, priority, ecn });
+        self.fabric.send(now, from, outside(packet, at));
     }
 
     fn forward(&mut self, now: Time, at: NodeId, packet: Packet<B>) {
@@ -301,30 +333,31 @@ impl<B: Clone> Fabric<B> for Beams<B> {
         self.pass_on(now, at, packet);
     }
 
-    fn filter(&mut self, _: usize, _: Box<dyn QueueFilter<B>>) {
-        unreachable!("scenarios with beams have no middleboxes");
+    fn filter(&mut self, port: usize, filter: Box<dyn QueueFilter<B>>) {
+        self.fabric.filter(port, Box::new(OfQueue(filter)));
     }
 
-    fn route(&mut self, _: usize, _: Box<dyn QueueRouter<B>>) {
-        unreachable!("scenarios with beams have no feedback of routers");
+    fn route(&mut self, port: usize, router: Box<dyn QueueRouter<B>>) {
+        self.fabric.route(port, Box::new(OfQueue(router)));
     }
 
-    fn set_compressor(&mut self, _: usize, _: Box<dyn Compressor<B>>) {
-        unreachable!("scenarios with beams have no header compression");
+    fn set_compressor(&mut self, port: usize, compressor: Box<dyn Compressor<B>>) {
+        self.fabric.set_compressor(port, Box::new(OfQueue(compressor)));
     }
 
-    fn compressor_feedback(&mut self, _: Time, _: usize, _: &Packet<B>) {
-        unreachable!("scenarios with beams have no header compression");
+    fn compressor_feedback(&mut self, now: Time, port: usize, message: &Packet<B>) {
+        let message = message.clone();
+        let at = message.to;
+        self.fabric.compressor_feedback(now, port, &outside(message, at));
     }
 
-    fn compressor(&mut self, _: usize) -> Option<&mut dyn Compressor<B>> {
-        None
+    fn compressor_counts(&self, port: usize) -> Vec<(&'static str, u64)> {
+        self.fabric.compressor_counts(port)
     }
 
     fn send_through(&mut self, now: Time, port: usize, packet: Packet<B>) {
-        let Packet { body, flow, to, bytes, priority, ecn } = packet;
-        let body = Onward { body, to };
-        self.fabric.send_through(now, port, Packet { body, flow, to, bytes, priority, ecn });
+        let at = packet.to;
+        self.fabric.send_through(now, port, outside(packet, at));
     }
 
     #[inline]
@@ -338,9 +371,9 @@ impl<B: Clone> Fabric<B> for Beams<B> {
             return self.advance_beam();
         }
         let Delivery { at, packet } = self.fabric.advance()?;
-        let Packet { body: Onward { body, to }, flow, to: here, bytes, priority, ecn } = packet;
-        let packet = Packet { body, flow, to, bytes, priority, ecn };
-        match self.beam_of(to) {
+        let here = packet.to;
+        let packet = inside(packet);
+        match self.beam_of(packet.to) {
             Some(beam) if here == self.beams[beam].gateway => {
                 self.enter(at, beam, packet);
                 None
@@ -362,7 +395,14 @@ impl<B: Clone> Fabric<B> for Beams<B> {
     }
 
     fn node_reports(&mut self) -> Vec<NodeReport> {
-        self.fabric.node_reports()
+        let of_terminals = self.beams.iter().flat_map(|beam| {
+            let nodes = (beam.first..).map(NodeId);
+            nodes.zip(beam.back.filtered()).filter_map(|(node, filtered)| {
+                let counts = vec![("filtered", filtered?)];
+                Some(NodeReport { place: Counted::Node(node), counts })
+            })
+        });
+        self.fabric.node_reports().into_iter().chain(of_terminals).collect()
     }
 
     fn identify(&mut self, key: u32, flow: FlowId) {

@@ -11,6 +11,9 @@
 //! before a host. Its feedback is a
 //! packet of its own, which takes the other direction of the link.
 //!
+//! The network below may have beams. The middlebox of a terminal is between the beam and the host
+//! behind the terminal, and an end of a tunnel there is that host.
+//!
 //! Decisions:
 //! - At one instant, packets that arrive are handled before timers of middleboxes, and these in the
 //!   order of their nodes.
@@ -22,12 +25,15 @@
 //!   hot path that had one caller before are `inline(always)`, or all networks would pay 5 % more
 //!   instructions.
 
+mod devices;
 mod whole;
 
+use std::collections::VecDeque;
 use std::net::IpAddr;
 
+use beam::{BeamCounts, BeamReport};
 use link::Priority;
-use middlebox::{AnyDevice, Feedback, Header, Visible};
+use middlebox::{Feedback, Header, Visible};
 use network::{
     Compressor, Counted, Delivery, Ecn, Fabric, FlowId, NodeId, NodeReport, Packet, PortReport,
     QueueFilter, QueueReport, QueueRouter,
@@ -40,10 +46,10 @@ use crate::mechanisms::compression::{self, OnLink, Receiver};
 use crate::mechanisms::feedback::{self, Routers, set_routers};
 use crate::mechanisms::middlebox::{has_devices, set_filters};
 use crate::mechanisms::mtu::{self, Gates};
-use crate::stops::{links, stops};
+use crate::stops::{Links, Stops};
 use crate::switches::{self, Probe, Switches, Via};
-use crate::topology::number;
 use crate::tunnels::{self, Frames, Inner, Outgoing, SetUpMessage, Tunnels};
+use devices::Devices;
 use whole::{Whole, message};
 
 /// A packet's content with its destination, on its way to the next middlebox.
@@ -188,15 +194,6 @@ impl<B: Visible> Visible for Passing<B> {
     }
 }
 
-/// A node with a middlebox.
-#[derive(Clone, Debug)]
-struct At<B> {
-    node: NodeId,
-    device: AnyDevice<Whole<B>>,
-    /// Packets that came in and went out.
-    passed: (u64, u64),
-}
-
 /// Returns true if a scenario needs [`Nodes`]: a middlebox sees the packets that its node forwards,
 /// packets have feedback fields, a link compresses headers or has an MTU, a flow has a tunnel, or
 /// the scenario has a switch.
@@ -213,22 +210,18 @@ pub fn needs_nodes(scenario: &Scenario) -> bool {
 /// tunnels.
 pub struct Nodes<B> {
     fabric: Box<dyn Fabric<Passing<B>> + Send>,
-    devices: Vec<At<B>>,
+    devices: Devices<B>,
     /// The far ends of ports with header compression.
     receivers: Vec<Receiver>,
     /// The starts of ports with an MTU.
     gates: Gates,
     tunnels: Tunnels<B>,
     switches: Switches<B>,
-    /// By node and destination, the next node with a middlebox, a decompressor, a gate or an end of
-    /// a tunnel, or a node that a switch names, or the destination.
-    stops: Vec<Vec<NodeId>>,
-    /// The earliest timer of a middlebox, and its place in the list.
-    timer: (Time, usize),
-    out: Vec<Whole<B>>,
-    /// By node and destination, the number of links between them; empty if packets have no feedback
-    /// field.
-    links: Vec<Vec<u8>>,
+    stops: Stops,
+    /// Packets that the middlebox of a terminal has given out for the host behind it.
+    for_hosts: VecDeque<(Time, Packet<Passing<B>>)>,
+    /// The number of links between nodes; `None` if packets have no feedback field.
+    links: Option<Links>,
     /// The field of the packet that was given out last.
     arrived: Field,
 }
@@ -243,25 +236,16 @@ impl<B: Visible> Nodes<B> {
     ) -> Self {
         set_filters(scenario, fabric.as_mut());
         set_routers(routers, fabric.as_mut());
-        let nodes = scenario.nodes.iter().enumerate();
-        let devices: Vec<_> = nodes
-            .filter_map(|(node, settings)| {
-                let device = AnyDevice::new(settings.middlebox?)?;
-                Some(At { node: NodeId(number(node)), device, passed: (0, 0) })
-            })
-            .collect();
+        let devices = Devices::new(scenario);
         let gates = Gates::new(scenario);
         let tunnels = Tunnels::new(scenario);
         let switches = Switches::new(scenario, seed);
         let named = switches::named(scenario);
-        let nodes: Vec<_> =
-            devices.iter().map(|at| at.node).chain(tunnels.ends()).chain(named).collect();
-        let stops = stops(scenario, &nodes, &gates);
+        let nodes: Vec<_> = devices.nodes().chain(tunnels.ends()).chain(named).collect();
+        let stops = Stops::new(scenario, &nodes, &gates);
         let receivers = compression::set_compressors(scenario, fabric.as_mut());
-        let links = if feedback::is_in_use(scenario) { links(scenario) } else { Vec::new() };
-        let timer = (Time::NEVER, 0);
+        let links = feedback::is_in_use(scenario).then(|| Links::new(scenario));
         let arrived = Field::default();
-        let out = Vec::new();
         Self {
             fabric,
             devices,
@@ -270,28 +254,35 @@ impl<B: Visible> Nodes<B> {
             tunnels,
             switches,
             stops,
-            timer,
-            out,
+            for_hosts: VecDeque::new(),
             links,
             arrived,
         }
     }
 
     fn stop(&self, from: NodeId, to: NodeId) -> NodeId {
-        self.stops[usize::from(from.0)][usize::from(to.0)]
+        self.stops.next(from, to)
     }
 
-    /// Sends on what a middlebox has given out.
-    fn send_on(&mut self, now: Time, place: usize) {
-        let node = self.devices[place].node;
-        let out = std::mem::take(&mut self.out);
-        self.devices[place].passed.1 += out.len() as u64;
+    /// Sends on what the middlebox of a node has given out. At a terminal, the host behind it sends
+    /// and receives.
+    fn send_on(&mut self, now: Time, place: usize, out: Vec<Whole<B>>) {
+        let node = self.devices.node(place);
+        let is_terminal = self.stops.is_terminal(node);
         for Whole(packet) in out {
-            self.pass_on(now, node, packet);
+            match is_terminal {
+                false => self.pass_on(now, node, packet),
+                true if packet.body.to == node => self.for_hosts.push_back((now, packet)),
+                true => self.take_link(now, Outgoing { node, packet, is_own: true }),
+            }
         }
-        let timers = self.devices.iter().map(|at| at.device.next_timer());
-        let earliest = timers.enumerate().map(|(place, at)| (at, place)).min();
-        self.timer = earliest.unwrap_or((Time::NEVER, 0));
+    }
+
+    /// The middlebox of a terminal, which sees what passes between the beam and the host behind it.
+    /// A terminal with a split proxy has none.
+    fn device_before(&self, terminal: NodeId, body: &Passing<B>) -> Option<usize> {
+        let place = self.devices.at(terminal)?;
+        (!body.is_message() && self.stops.is_terminal(terminal)).then_some(place)
     }
 
     /// A node forwards a packet towards its destination, unless the next link does not take it.
@@ -302,19 +293,30 @@ impl<B: Visible> Nodes<B> {
     /// A packet leaves a node, in its tunnel if that begins there.
     fn go_on(&mut self, now: Time, outgoing: Outgoing<B>) {
         if self.tunnels.is_empty() {
-            return self.take_link(now, outgoing);
+            return self.leave(now, outgoing);
         }
         let Outgoing { node, packet, is_own } = outgoing;
         if let Some(packet) = self.tunnels.enter(now, node, packet) {
-            self.take_link(now, Outgoing { node, packet, is_own });
+            self.leave(now, Outgoing { node, packet, is_own });
         }
         self.empty_tunnels(now);
+    }
+
+    /// A packet leaves a node, or the host behind a terminal.
+    fn leave(&mut self, now: Time, outgoing: Outgoing<B>) {
+        match self.device_before(outgoing.node, &outgoing.packet.body) {
+            None => self.take_link(now, outgoing),
+            Some(place) => {
+                let out = self.devices.on_packet(now, place, Whole(outgoing.packet));
+                self.send_on(now, place, out);
+            }
+        }
     }
 
     /// Sends what the ends of tunnels have given out.
     fn empty_tunnels(&mut self, now: Time) {
         for outgoing in std::mem::take(&mut self.tunnels.out) {
-            self.take_link(now, outgoing);
+            self.leave(now, outgoing);
         }
     }
 
@@ -376,46 +378,63 @@ impl<B: Visible> Nodes<B> {
         restored.is_restored.then_some(packet)
     }
 
+    /// A packet has come to a node. Returns it if it is for the host.
+    fn come(&mut self, at: Time, mut packet: Packet<Passing<B>>) -> Option<Delivery<B>> {
+        if packet.body.inner.is_some() {
+            let left = self.tunnels.leave(at, packet);
+            self.empty_tunnels(at);
+            packet = left?;
+        }
+        self.arrive(at, packet)
+    }
+
     /// A packet has come to a node, outside of a tunnel that ends there. Returns it if it is for
     /// the host.
     fn arrive(&mut self, at: Time, packet: Packet<Passing<B>>) -> Option<Delivery<B>> {
         let here = packet.to;
         if packet.body.to == here {
-            if let Content::Feedback(port, _) = packet.body.content {
-                self.fabric.compressor_feedback(at, port.into(), &packet);
-                return None;
-            }
-            if let Content::SetUp(message, _) = packet.body.content {
-                self.tunnels.on_message(at, here, message);
-                self.empty_tunnels(at);
-                return None;
-            }
-            if let (Content::Frames(tunnel, _), Some(frames)) =
-                (&packet.body.content, &packet.body.frames)
-            {
-                self.tunnels.on_frames_alone(at, here, *tunnel, frames);
-                self.empty_tunnels(at);
-                return None;
-            }
-            if let Content::Probe(probe, _) = packet.body.content {
-                self.switches.on_probe(at, probe);
-                return None;
-            }
-            let Packet { body, flow, bytes, priority, ecn, .. } = packet;
-            let Passing { content, to, field, .. } = body;
-            let Content::Packet(body) = content else { return None };
-            self.arrived = field;
-            return Some(Delivery { at, packet: Packet { body, flow, to, bytes, priority, ecn } });
+            return self.deliver(at, packet);
         }
-        let Some(place) = self.devices.iter().position(|at| at.node == here) else {
+        let Some(place) = self.devices.at(here) else {
             self.pass_on(at, here, packet);
             return None;
         };
-        let device = &mut self.devices[place];
-        device.passed.0 += 1;
-        device.device.on_packet(at, Whole(packet), &mut self.out);
-        self.send_on(at, place);
+        let out = self.devices.on_packet(at, place, Whole(packet));
+        self.send_on(at, place, out);
         None
+    }
+
+    /// A packet is at its destination. Returns it if it is for the host.
+    fn deliver(&mut self, at: Time, packet: Packet<Passing<B>>) -> Option<Delivery<B>> {
+        let here = packet.to;
+        match &packet.body.content {
+            Content::Feedback(port, _) => {
+                self.fabric.compressor_feedback(at, (*port).into(), &packet);
+                return None;
+            }
+            Content::SetUp(message, _) => {
+                self.tunnels.on_message(at, here, *message);
+                self.empty_tunnels(at);
+                return None;
+            }
+            Content::Frames(tunnel, _) => {
+                if let Some(frames) = &packet.body.frames {
+                    self.tunnels.on_frames_alone(at, here, *tunnel, frames);
+                    self.empty_tunnels(at);
+                }
+                return None;
+            }
+            Content::Probe(probe, _) => {
+                self.switches.on_probe(at, *probe);
+                return None;
+            }
+            Content::Packet(_) => {}
+        }
+        let Packet { body, flow, bytes, priority, ecn, .. } = packet;
+        let Passing { content, to, field, .. } = body;
+        let Content::Packet(body) = content else { return None };
+        self.arrived = field;
+        Some(Delivery { at, packet: Packet { body, flow, to, bytes, priority, ecn } })
     }
 }
 
@@ -425,7 +444,7 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
     }
 
     fn has_fields(&self) -> bool {
-        !self.links.is_empty()
+        self.links.is_some()
     }
 
     fn has_more_for_hosts(&self) -> bool {
@@ -434,8 +453,8 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
 
     fn send_with(&mut self, now: Time, from: NodeId, packet: Packet<B>, mut field: Field) {
         let Packet { body, flow, to, bytes, priority, ecn } = packet;
-        if let Some(request) = &mut field.request {
-            request.links = self.links[usize::from(from.0)][usize::from(to.0)];
+        if let (Some(request), Some(links)) = (&mut field.request, &self.links) {
+            request.links = links.between(from, to);
         }
         let body = Passing { field, ..Passing::new(body, from, to) };
         let packet = Packet { body, flow, to, bytes, priority, ecn };
@@ -443,7 +462,10 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
     }
 
     fn identify(&mut self, key: u32, flow: FlowId) {
-        self.tunnels.identify(key, flow.0 as usize);
+        let outside = self.tunnels.identify(key, flow.0 as usize);
+        for key in [key].into_iter().chain(outside.into_iter().flatten()) {
+            self.fabric.identify(key, flow);
+        }
     }
 
     fn forward(&mut self, now: Time, at: NodeId, packet: Packet<B>) {
@@ -472,8 +494,8 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
         unreachable!("a compressor of a scenario gets its feedback in `advance`");
     }
 
-    fn compressor(&mut self, _: usize) -> Option<&mut dyn Compressor<B>> {
-        None
+    fn compressor_counts(&self, port: usize) -> Vec<(&'static str, u64)> {
+        self.fabric.compressor_counts(port)
     }
 
     fn send_through(&mut self, now: Time, port: usize, packet: Packet<B>) {
@@ -485,15 +507,19 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
 
     fn next_event(&self) -> Time {
         let of_tunnels = self.tunnels.next_timer().min(self.tunnels.next_left());
-        let of_others = of_tunnels.min(self.switches.next_timer());
-        self.fabric.next_event().min(self.timer.0).min(of_others)
+        let of_hosts = self.for_hosts.front().map_or(Time::NEVER, |(at, _)| *at);
+        let of_others = of_tunnels.min(self.switches.next_timer()).min(of_hosts);
+        self.fabric.next_event().min(self.devices.next_timer().0).min(of_others)
     }
 
     fn advance(&mut self) -> Option<Delivery<B>> {
+        if let Some((at, packet)) = self.for_hosts.pop_front() {
+            return self.come(at, packet);
+        }
         if let Some((at, packet)) = self.tunnels.take_left() {
             return self.arrive(at, packet);
         }
-        let ((timer, place), set_up) = (self.timer, self.tunnels.next_timer());
+        let ((timer, place), set_up) = (self.devices.next_timer(), self.tunnels.next_timer());
         let switch = self.switches.next_timer();
         if switch < set_up.min(timer).min(self.fabric.next_event()) {
             self.switches.on_timer(switch);
@@ -508,8 +534,8 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
             return None;
         }
         if timer < self.fabric.next_event() {
-            self.devices[place].device.on_timer(timer, &mut self.out);
-            self.send_on(timer, place);
+            let out = self.devices.on_timer(timer, place);
+            self.send_on(timer, place, out);
             return None;
         }
         let Delivery { at, packet } = self.fabric.advance()?;
@@ -519,12 +545,12 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
         {
             (packet.to, packet.body.via) = (via.node, None);
         }
-        if packet.body.inner.is_some() {
-            let left = self.tunnels.leave(at, packet);
-            self.empty_tunnels(at);
-            packet = left?;
+        if let Some(place) = self.device_before(packet.to, &packet.body) {
+            let out = self.devices.on_packet(at, place, Whole(packet));
+            self.send_on(at, place, out);
+            return None;
         }
-        self.arrive(at, packet)
+        self.come(at, packet)
     }
 
     fn report(&mut self, now: Time) -> Vec<PortReport> {
@@ -540,23 +566,24 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
     }
 
     fn node_reports(&mut self) -> Vec<NodeReport> {
-        let report = |at: &At<B>| {
-            let (received, sent) = at.passed;
-            let mut counts = vec![("received", received), ("sent", sent)];
-            counts.extend(at.device.counts());
-            NodeReport { place: Counted::Node(at.node), counts }
-        };
-        let fabric = &mut self.fabric;
         let of_link = |receiver: &Receiver| {
-            let compressor = fabric.compressor(receiver.port.into());
-            let mut counts = compressor.map(|one| one.counts()).unwrap_or_default();
+            let mut counts = self.fabric.compressor_counts(receiver.port.into());
             counts.extend(receiver.counts());
             NodeReport { place: Counted::Port(receiver.port), counts }
         };
-        let of_nodes: Vec<_> = self.devices.iter().map(report).collect();
-        let of_links: Vec<_> = self.receivers.iter().map(of_link).collect();
-        let of_nodes = of_nodes.into_iter().chain(of_links).chain(self.gates.reports());
-        of_nodes.chain(self.tunnels.reports()).chain(self.switches.reports()).collect()
+        let of_links = self.receivers.iter().map(of_link);
+        let of_nodes = self.devices.reports().chain(of_links).chain(self.gates.reports());
+        let of_nodes = of_nodes.chain(self.tunnels.reports()).chain(self.switches.reports());
+        let of_nodes: Vec<_> = of_nodes.collect();
+        of_nodes.into_iter().chain(self.fabric.node_reports()).collect()
+    }
+
+    fn beam_reports(&mut self, now: Time) -> Vec<BeamReport> {
+        self.fabric.beam_reports(now)
+    }
+
+    fn beam_counts(&mut self, now: Time) -> Vec<BeamCounts> {
+        self.fabric.beam_counts(now)
     }
 
     fn hops(&self) -> u64 {

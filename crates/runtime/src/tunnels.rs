@@ -191,16 +191,16 @@ impl<B: Clone> Tunnels<B> {
         ends.map(|end| NodeId(number(end))).collect()
     }
 
-    /// Packets with this key belong to this flow.
-    pub fn identify(&mut self, key: u32, flow: usize) {
-        if self.is_empty() {
-            return;
-        }
+    /// Packets with this key belong to this flow. Returns the keys of the packets outside its
+    /// tunnel.
+    pub fn identify(&mut self, key: u32, flow: usize) -> Option<[u32; 2]> {
+        let tunnel = *self.of_flow.get(flow)?;
         let key = key as usize;
         if self.of_key.len() <= key {
             self.of_key.resize(key + 1, OfKey::default());
         }
-        self.of_key[key].tunnel = self.of_flow[flow];
+        self.of_key[key].tunnel = tunnel;
+        tunnel.map(|place| [0, 1].map(|end| self::key(place.into(), end)))
     }
 
     /// The earliest timer of a tunnel.
@@ -242,9 +242,8 @@ impl<B: Clone> Tunnels<B> {
         let (_, enters) = match known.way {
             Some(way) if way.0 == ends => way,
             _ => {
-                let [from, to] = [ends.0, ends.1].map(|node| usize::from(node.0));
-                let hops = self.routes.as_ref()?.path(from, to, &self.links);
-                let inside = tunnel.inside(&self.links, from, &hops);
+                let way = (usize::from(ends.0.0), usize::from(ends.1.0));
+                let inside = tunnel.inside(self.routes.as_ref()?, &self.links, way);
                 *known.way.insert((ends, inside.map(|inside| inside.enters)))
             }
         };

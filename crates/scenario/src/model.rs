@@ -33,7 +33,7 @@ pub use self::page::{
 pub use self::switch::{Move, Switch, SwitchRule};
 pub use self::traffic::{Distribution, Loading, OnOff, Traffic, Web, Writes};
 pub use self::transport::{Lengths, Plan, Transport};
-pub use self::tunnel::{Inside, OuterConnection, Tunnel};
+pub use self::tunnel::{Hidden, Inside, OuterConnection, Tunnel};
 pub use link::{
     Aqm, Arq, ArqSettings, Change, Demand, DemandSettings, Errors as Channel, Fec, FecSettings,
     Feedback, LowPriority, Marking, QueueLimit, Settings as Direction, Timeline,
@@ -132,6 +132,17 @@ impl Scenario {
     /// Length of the longest packet of a flow as an IP packet, in bytes.
     pub fn longest_packet_bytes(&self, flow: &Flow) -> u64 {
         u64::from(self.ip.header_bytes()) + flow.transport.plan().lengths().longest
+    }
+
+    /// Length of the longest IP packet of a flow, in its tunnel if it has one, in bytes.
+    pub fn longest_outside(&self, flow: &Flow) -> u64 {
+        let longest = self.longest_packet_bytes(flow);
+        self.tunnel_of(flow).map_or(longest, |tunnel| {
+            // Packets of the outer connection may carry an ACK, too.
+            let longest = u16::try_from(longest).unwrap_or(u16::MAX).min(tunnel.mtu);
+            let inner = if tunnel.outer.is_some() { tunnel.mtu } else { longest };
+            u64::from(tunnel.outer(self.ip, inner)).max(longest.into())
+        })
     }
 
     /// Length of an ACK of a flow without data as an IP packet, in bytes.

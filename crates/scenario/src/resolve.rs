@@ -78,7 +78,7 @@ pub(crate) fn resolve(
     let (mut flows, mut entries) = flows::flows(document, (tree, directory), &ends, &mut problems);
     let mut addresses = paths::resolve(document, &numbers, &mut flows, &entries, &mut problems);
     let switches = switches::resolve(document, &numbers, &channels, &mut addresses, &mut problems);
-    let tunnels = tunnels::resolve(document, &numbers, &mut flows, &entries, &mut problems);
+    let tunnels = tunnels::resolve(document, &ends, &mut flows, &entries, &mut problems);
     let record = &document.record;
     let mut scenario = Scenario {
         name: document.name.as_ref().map_or_else(|| file_name.to_owned(), |name| name.0.clone()),

@@ -167,6 +167,36 @@ impl Routes {
         path
     }
 
+    /// Returns true for a terminal of a beam.
+    pub fn is_terminal(&self, node: usize) -> bool {
+        node.checked_sub(self.next.len()).is_some_and(|place| place < self.gateways.len())
+    }
+
+    /// The nodes on the way from `from` to `to`, both included; a terminal is joined to its
+    /// gateway. None are between a terminal and the host behind it.
+    pub fn nodes(&self, from: usize, to: usize, links: &[Link]) -> Vec<usize> {
+        if from == to {
+            return vec![from];
+        }
+        let hops = self.path(from, to, links).into_iter().map(|hop| hop.to(links));
+        let before = self.is_terminal(from).then_some(from).into_iter();
+        let after = self.is_terminal(to).then_some(to);
+        before.chain([self.place(from)]).chain(hops).chain(after).collect()
+    }
+
+    /// The nodes that forward packets from `from` to `to`. The host behind a terminal is the end,
+    /// and the terminal forwards.
+    pub fn forwards(&self, (from, to): Way, links: &[Link]) -> Vec<usize> {
+        let mut nodes = self.nodes(from, to, links);
+        if !self.is_terminal(to) {
+            nodes.pop();
+        }
+        if !nodes.is_empty() && !self.is_terminal(from) {
+            nodes.remove(0);
+        }
+        if from == to { Vec::new() } else { nodes }
+    }
+
     /// The split proxies that packets from `from` to `to` cross from one side to the other, with
     /// the sides on which they come and go.
     pub fn crossed(

@@ -30,6 +30,7 @@
 mod build;
 mod capture;
 mod hosts;
+mod networks;
 mod observed;
 mod report;
 mod signals;

@@ -5,7 +5,7 @@ use std::sync::Arc;
 use congestion::{External, Settings};
 use network::{Fabric, FlowId, Network, Packet, reference::ReferenceNetwork};
 use recording::Recording;
-use runtime::{Application, Beams, Cast, EndpointId, Nodes};
+use runtime::{Application, Cast, EndpointId};
 use scenario::Scenario;
 use scenario::model::Flow;
 use transport::AbortCause;
@@ -14,6 +14,7 @@ use wire::feedback::Field;
 
 use crate::build;
 use crate::hosts::{Blueprint, Body, FlowConnections, Hosts, Part, Timer, has_rates};
+use crate::networks::{self, Engine, Fast, Reference};
 use crate::observed::Observer;
 use crate::report::{self, Recorder};
 use crate::signals::{Signals, has_signals};
@@ -83,16 +84,8 @@ pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recor
 
 /// Runs in the loop of these connections.
 fn run_as<'a, C: Connection>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
-    if !scenario.beams.is_empty() {
-        let network = Box::new(Network::new(runtime::topology(scenario, seed)));
-        let beams = Beams::new(scenario, seed, network);
-        return Simulation::<'a, _, C>::new(scenario, seed, beams, options).run();
-    }
-    if runtime::needs_nodes(scenario) {
-        let topology = runtime::topology(scenario, seed);
-        let routers = runtime::routers(&topology);
-        let network = Nodes::new(scenario, Box::new(Network::new(topology)), routers, seed);
-        return Simulation::<'a, _, C>::new(scenario, seed, network, options).run();
+    if has_more_than_links(scenario) {
+        return run_on_more_than_links::<Fast, C>(scenario, seed, options);
     }
     let mut network = Network::new(runtime::topology(scenario, seed));
     runtime::set_filters(scenario, &mut network);
@@ -115,20 +108,30 @@ fn run_on_reference_as<'a, C: Connection>(
     seed: u64,
     options: Options<'a>,
 ) -> Recording {
-    if !scenario.beams.is_empty() {
-        let network = Box::new(ReferenceNetwork::new(runtime::topology(scenario, seed)));
-        let beams = Beams::new(scenario, seed, network);
-        return Simulation::<'a, _, C>::new(scenario, seed, beams, options).run();
-    }
-    if runtime::needs_nodes(scenario) {
-        let topology = runtime::topology(scenario, seed);
-        let routers = runtime::routers(&topology);
-        let network =
-            Nodes::new(scenario, Box::new(ReferenceNetwork::new(topology)), routers, seed);
-        return Simulation::<'a, _, C>::new(scenario, seed, network, options).run();
+    if has_more_than_links(scenario) {
+        return run_on_more_than_links::<Reference, C>(scenario, seed, options);
     }
     let mut network = ReferenceNetwork::new(runtime::topology(scenario, seed));
     runtime::set_filters(scenario, &mut network);
+    Simulation::<'a, _, C>::new(scenario, seed, network, options).run()
+}
+
+/// Returns true if the network has beams, or state machines at its nodes.
+fn has_more_than_links(scenario: &Scenario) -> bool {
+    !scenario.beams.is_empty() || runtime::needs_nodes(scenario)
+}
+
+/// Runs a scenario with such a network.
+fn run_on_more_than_links<'a, E: Engine, C: Connection>(
+    scenario: &'a Scenario,
+    seed: u64,
+    options: Options<'a>,
+) -> Recording {
+    if runtime::needs_nodes(scenario) {
+        let network = networks::nodes::<E, _>(scenario, seed);
+        return Simulation::<'a, _, C>::new(scenario, seed, network, options).run();
+    }
+    let network = networks::beams::<E, _>(scenario, seed);
     Simulation::<'a, _, C>::new(scenario, seed, network, options).run()
 }
 

@@ -266,9 +266,9 @@ fn proxies_that_a_beam_cannot_have_are_refused() {
         (at("home", "proxy = \"satpep\""), "found \"satpep\""),
         (at("home", "proxy = { satellite = { protocol = \"quic\" } }"), "second proxy"),
         (at("home", "host = \"linux-6.18\""), "`host` of the group has it"),
-        (at("home", "middlebox = \"ack-filter\""), "no `middlebox` at a terminal"),
+        (at("home", "middlebox = \"snoop\"\nproxy = \"pepsal\""), "without a `middlebox`"),
         (at("home-2", "forwarding = { rate = \"1Mbit/s\", buffer = \"9kB\" }"), "a terminal has"),
-        (at("home", ""), "a proxy"),
+        (at("home", ""), "a proxy, or a `middlebox`"),
         (
             at("home", "proxy = \"pepsal\"\n[[node]]\nname = \"home\"\nproxy = \"none\""),
             "second time",
@@ -281,7 +281,7 @@ fn proxies_that_a_beam_cannot_have_are_refused() {
         ),
         // The number of a node among all is not that of its table.
         (
-            at("home", "proxy = \"pepsal\"\n[[node]]\nname = \"gateway\"\nmiddlebox = \"snoop\""),
+            at("home", "proxy = \"pepsal\"\n[[node]]\nname = \"server\"\nmiddlebox = \"snoop\""),
             "node[1].middlebox",
         ),
     ] {

@@ -263,7 +263,7 @@ impl Compressed {
 
 /// Packets that the middlebox of a node has received and sent; `None` without one, and for those
 /// that work in queues.
-fn passed(recording: &Recording, node: &str) -> Option<(u64, u64)> {
+pub(crate) fn passed(recording: &Recording, node: &str) -> Option<(u64, u64)> {
     let table = recording.tables.iter().find(|table| table.name() == "middlebox")?;
     let columns = table.columns();
     let [Values::Text(nodes), Values::Text(names), Values::U64(counts)] =

@@ -112,6 +112,31 @@ fn on_the_wire(scenario: &Scenario) -> Cow<'_, Scenario> {
     Cow::Owned(plain)
 }
 
+/// The network of a scenario.
+fn network(scenario: &Scenario, seed: u64) -> Box<dyn Fabric<IpPacket> + Send> {
+    let topology = runtime::topology(scenario, seed);
+    match (scenario.beams.is_empty(), runtime::needs_nodes(scenario)) {
+        (true, true) => {
+            let network = Box::new(Network::new(topology));
+            Box::new(Nodes::new(scenario, network, Vec::new(), seed))
+        }
+        (true, false) => {
+            let mut network = Network::new(topology);
+            runtime::set_filters(scenario, &mut network);
+            Box::new(network)
+        }
+        (false, true) => {
+            let beams = Beams::new(scenario, seed, Box::new(Network::new(topology)));
+            Box::new(Nodes::new(scenario, Box::new(beams), Vec::new(), seed))
+        }
+        (false, false) => {
+            let mut beams = Beams::new(scenario, seed, Box::new(Network::new(topology)));
+            runtime::set_filters(scenario, &mut beams);
+            Box::new(beams)
+        }
+    }
+}
+
 /// A capture that is being made.
 #[derive(Debug)]
 pub(crate) struct Capturing {
@@ -129,7 +154,6 @@ impl Emulator {
         capture: Option<Capturing>,
     ) -> Self {
         let scenario = &*on_the_wire(scenario);
-        let topology = runtime::topology(scenario, seed);
         let interval = scenario.record.interval;
         let mut by_node: Vec<Option<[usize; 2]>> = vec![None; scenario.nodes.len()];
         for (number, port) in ports.iter().enumerate() {
@@ -140,23 +164,13 @@ impl Emulator {
             }
         }
         let hosts: Vec<_> = ports.iter().map(|port| port.node.0).collect();
-        let network: Box<dyn Fabric<IpPacket> + Send> = if !scenario.beams.is_empty() {
-            Box::new(Beams::new(scenario, seed, Box::new(Network::new(topology))))
-        } else if runtime::needs_nodes(scenario) {
-            let network = Box::new(Network::new(topology));
-            Box::new(Nodes::new(scenario, network, Vec::new(), seed))
-        } else {
-            let mut network = Network::new(topology);
-            runtime::set_filters(scenario, &mut network);
-            Box::new(network)
-        };
         Self {
             clock,
             by_node,
             ways: Ways::new(scenario, &hosts),
             routes: scenario::routes(scenario),
             keys: Keys::new(scenario),
-            network,
+            network: network(scenario, seed),
             interval,
             next_sample: interval.map_or(Time::NEVER, |_| Time::ZERO),
             recorder: LinkRecorder::new(scenario),

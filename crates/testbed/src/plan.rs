@@ -213,6 +213,7 @@ fn draw(scenario: &Scenario, kernel: &Kernel) -> (Plan, Refusals) {
     of_network.extend(beams::terminals(scenario));
     of_network.extend(beams::backgrounds(scenario));
     of_network.extend(beams::proxies(scenario));
+    of_network.extend(beams::middleboxes(scenario));
     of_network.extend(feedback(scenario));
     of_network.extend(loss_notices(scenario));
     of_network.extend(tunnels::refusals(scenario));

@@ -74,19 +74,39 @@ def place(node: str, groups: Collection[str]) -> str:
     return node.replace(host, group) if group in groups else node
 
 
-def proxy_groups(recording: Recording) -> pl.DataFrame:
-    """The table `proxies` with one row for all terminals of a group.
+LARGEST = (
+    "max_open_connections", "opened_s", "max_queue_bytes", "window_bytes", "srtt_s",
+)  # fmt: skip
+"""Columns of tables with rows for terminals of which a group has the largest value."""
+KINDS = ("middlebox", "counter", "protocol", "mtu_bytes", "controller")
+"""Columns whose different values keep rows of a group apart."""
+PLACES = ("node", "from", "to")
+"""Columns with names of nodes."""
+OF_TERMINALS = ("proxies", "middlebox", "tunnel", "tunnel_end")
+"""Tables with rows for terminals."""
 
-    The most connections that are open at the same time are those of one terminal.
+
+def one_per_group(recording: Recording, name: str) -> pl.DataFrame:
+    """One of `OF_TERMINALS` with one row for all terminals of a group.
+
+    Counts are sums. Other values, such as the most connections that are open at the same time, are
+    those of the terminal with the largest one. The number of a tunnel is that of the first one.
     """
     import polars as pl
 
-    table, groups = recording.table("proxies"), groups_of(recording)
-    most = "max_open_connections"
-    counts = [name for name in table.columns if name not in ("node", most)]
-    named = pl.Series("node", [place(node, groups) for node in table["node"]])
-    by_group = table.with_columns(named).group_by("node", maintain_order=True)
-    return by_group.agg(pl.col(counts).sum(), pl.col(most).max())
+    table, groups = recording.table(name), groups_of(recording)
+    places = [column for column in PLACES if column in table.columns]
+    kinds = [column for column in KINDS if column in table.columns]
+    largest = [column for column in LARGEST if column in table.columns]
+    first = [column for column in ("tunnel",) if column in table.columns]
+    known = {*places, *kinds, *largest, *first}
+    counts = [column for column in table.columns if column not in known]
+    named = [
+        pl.Series(column, [place(node, groups) for node in table[column]]) for column in places
+    ]
+    by_group = table.with_columns(named).group_by(places + kinds, maintain_order=True)
+    found = by_group.agg(pl.col(counts).sum(), pl.col(largest).max(), pl.col(first).min())
+    return found.select(table.columns)
 
 
 def leg_groups(recording: Recording) -> list[tuple[str, ...]]:

@@ -448,10 +448,11 @@ def print_on_path(recording: Recording) -> None:
 
 def totals_of(recording: Recording, name: str) -> pl.DataFrame:
     """A table, with one row for all terminals of a group where it would have thousands."""
-    if name == "proxies" and "beams" in recording.names:
-        from bentpipe.beams.flows import proxy_groups
+    if "beams" in recording.names:
+        from bentpipe.beams.flows import OF_TERMINALS, one_per_group
 
-        return proxy_groups(recording)
+        if name in OF_TERMINALS:
+            return one_per_group(recording, name)
     return recording.table(name)
 
 
@@ -466,7 +467,12 @@ def print_counts(sessions: pl.DataFrame, shown: int) -> None:
 
 def print_black_holes(recording: Recording) -> None:
     """Print the links where packets vanished without a message, if flows have stalled."""
-    stalled = [flow.flow for flow in recording.flows if not (flow.completed or flow.bytes)]
+    from bentpipe.beams.flows import stem
+
+    names = [flow.flow for flow in recording.flows if not (flow.completed or flow.bytes)]
+    if "beams" in recording.names:
+        names = [stem(name) for name in names]
+    stalled = list(dict.fromkeys(names))
     for row in recording.table("mtu").iter_rows(named=True):
         if stalled and row["icmp"] == "filtered" and row["too_big_packets"]:
             show(

@@ -5,6 +5,7 @@ use std::collections::VecDeque;
 use units::{Time, shrink_if_empty};
 
 use super::active::Queue;
+use super::filter::{Filter, Filtered};
 use super::rle::{self, Piece};
 use crate::classes::{ClassTurns, Classes};
 use crate::packet::Waiting;
@@ -48,6 +49,7 @@ pub(super) struct Lines<P> {
     others: Vec<Line<P>>,
     turns: ClassTurns,
     held: Option<Box<Held<P>>>,
+    filter: Option<Box<Filtered<P>>>,
 }
 
 impl<P> Default for Line<P> {
@@ -66,6 +68,43 @@ impl<P> Lines<P> {
             others: (1..classes).map(|_| Line::default()).collect(),
             turns: ClassTurns::default(),
             held: meter.map(|meter| Box::new(held(meter))),
+            filter: None,
+        }
+    }
+
+    pub fn set_filter(&mut self, filter: Box<dyn Filter<P>>) {
+        self.filter = Some(Box::new(Filtered::new(filter)));
+    }
+
+    pub fn filter(&self) -> Option<&Filtered<P>> {
+        self.filter.as_deref()
+    }
+
+    /// A packet is about to join: the filter takes those out that it replaces.
+    pub fn filter_out(&mut self, waiting: &mut Waiting<P>) {
+        let Self { first, others, held, filter, .. } = self;
+        let Some(filter) = filter else { return };
+        let class = usize::from(waiting.class);
+        let line = if class == 0 { first } else { &mut others[class - 1] };
+        let mut gone = [0, 0];
+        let held = held.as_mut().map(|held| &mut held.packets[class]);
+        let (held, held_bytes) = held.map(|(packets, bytes)| (packets, bytes)).unzip();
+        filter.join(waiting, [Some(&mut line.packets), held], |place, one| {
+            gone[place] += match place {
+                0 => u64::from(one.with_headers(rle::WHOLE)),
+                _ => u64::from(one.bytes),
+            };
+        });
+        line.bytes -= gone[0];
+        if let Some(bytes) = held_bytes {
+            *bytes -= gone[1];
+        }
+    }
+
+    /// A packet that has been filtered is dropped.
+    pub fn forget(&mut self, waiting: &Waiting<P>) {
+        if let Some(filter) = &mut self.filter {
+            filter.leave(waiting);
         }
     }
 
@@ -131,9 +170,23 @@ impl<P> Lines<P> {
 
     /// Puts a packet into the queue of its class.
     pub fn push(&mut self, waiting: Waiting<P>) {
-        let line = self.line(waiting.class.into());
+        let class = usize::from(waiting.class);
+        let line = self.line(class);
         line.bytes += u64::from(waiting.with_headers(rle::WHOLE));
         line.packets.push_back(waiting);
+        if line.packets.len() == 1 {
+            self.keep_first(class);
+        }
+    }
+
+    /// The first packet of a class is no longer one that another may replace.
+    fn keep_first(&mut self, class: usize) {
+        let Self { first, others, filter, .. } = self;
+        let Some(filter) = filter else { return };
+        let line = if class == 0 { first } else { &mut others[class - 1] };
+        if let Some(waiting) = line.packets.front() {
+            filter.leave(waiting);
+        }
     }
 
     /// The class whose turn it is, the bytes of its first packet or train, and how many of them are
@@ -165,6 +218,7 @@ impl<P> Lines<P> {
         let waiting = line.packets.pop_front()?;
         line.bytes -= u64::from(waiting.with_headers(rle::WHOLE));
         shrink_if_empty(&mut line.packets);
+        self.keep_first(class);
         Some(waiting)
     }
 
@@ -175,6 +229,7 @@ impl<P> Lines<P> {
         let dropped = line.packets.pop_front();
         line.sent = 0;
         line.bytes -= dropped.as_ref().map_or(0, |one| u64::from(one.with_headers(rle::WHOLE)));
+        self.keep_first(class);
         dropped.is_some()
     }
 

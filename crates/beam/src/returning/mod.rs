@@ -30,6 +30,7 @@ mod active;
 pub mod allocator;
 mod assignment;
 mod counters;
+mod filter;
 mod lines;
 mod random;
 pub mod requests;
@@ -50,6 +51,7 @@ use crate::plan::{Meter, Plan};
 use active::{Active, Kind};
 use assignment::Assigned;
 pub use counters::SlotCounters;
+pub use filter::Filter;
 use lines::Lines;
 use random::Random;
 use requests::{Left, Policy};
@@ -259,8 +261,10 @@ impl<P> Returning<P> {
         let number = offered.terminal;
         let terminal = &mut self.terminals[number as usize];
         let buffer = self.settings.groups[terminal.group].buffer;
-        let waiting = Waiting::new(offered, now);
+        let mut waiting = Waiting::new(offered, now);
+        terminal.lines.filter_out(&mut waiting);
         if !terminal.lines.has_room(waiting.class, waiting.bytes, buffer) {
+            terminal.lines.forget(&waiting);
             terminal.counters.dropped += u64::from(waiting.packets);
             return;
         }

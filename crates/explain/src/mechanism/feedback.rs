@@ -130,6 +130,14 @@ fn incomplete(
         let link = &scenario.links[number].name;
         (About::Link(number), format!("link {link} has no feedback for {name}"))
     });
+    // A proxy at the gateway ends the connection before the beam.
+    let first = flow.gateways.first().map_or(flow.to, |gateway| gateway.node);
+    let beam = [flow.from, first].into_iter().find_map(|end| scenario.beam_of(end));
+    let silent = silent.or_else(|| {
+        let (number, beam) = beam?;
+        let text = format!("beam {} has no feedback for {name}", beam.name);
+        Some((About::Node(scenario.beams[number].gateway), text))
+    });
     let limited = || {
         let routers = hops.iter().skip(1).map(|hop| hop.from(&scenario.links));
         let found = routers.into_iter().find(|node| scenario.nodes[*node].forwarding.is_some())?;

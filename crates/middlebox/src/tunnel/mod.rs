@@ -224,8 +224,9 @@ macro_rules! settings {
         )]
         pub struct $name {
             /// The two nodes at the ends of the tunnel. All packets of the flow that pass one of
-            /// them and then the other are in the tunnel between them. Default: the ends of the
-            /// flow.
+            /// them and then the other are in the tunnel between them. A terminal of a beam stands
+            /// for the host behind it, and a group for the terminal of the flow. Default: the ends
+            /// of the flow.
             #[cfg_attr(
                 feature = "schema",
                 serde(skip_serializing_if = "Option::is_none")

@@ -99,12 +99,22 @@ pub(crate) fn has_devices(scenario: &Scenario) -> bool {
     middleboxes.into_iter().any(|middlebox| !middlebox.is_in_queues())
 }
 
-/// Sets the filters of the scenario's middleboxes, before any packet is sent.
+/// The filter of a queue at a node, if its middlebox works there.
+pub(crate) fn filter_at<B: Visible>(
+    scenario: &Scenario,
+    node: usize,
+) -> Option<Box<dyn QueueFilter<B>>> {
+    let Some(Middlebox::AckFilter(settings)) = scenario.nodes[node].middlebox else { return None };
+    Some(Box::new(Filter(AckFilter::new(settings))))
+}
+
+/// Sets the filters of the scenario's middleboxes at nodes that links join, before any packet is
+/// sent.
 pub fn set_filters<B: Visible>(scenario: &Scenario, fabric: &mut (impl Fabric<B> + ?Sized)) {
-    for (node, settings) in scenario.nodes.iter().enumerate() {
-        let Some(Middlebox::AckFilter(settings)) = settings.middlebox else { continue };
+    for node in 0..scenario.linked_nodes() {
         for port in outgoing(scenario, node) {
-            fabric.filter(port, Box::new(Filter(AckFilter::new(settings))));
+            let Some(filter) = filter_at(scenario, node) else { break };
+            fabric.filter(port, filter);
         }
     }
 }

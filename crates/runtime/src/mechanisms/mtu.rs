@@ -10,6 +10,7 @@ use scenario::model::{Icmp, Mtu};
 
 use crate::address::address;
 use crate::mechanisms::{self, Reports};
+use crate::stops::Columns;
 use crate::topology::number;
 
 extra_table! {
@@ -77,6 +78,7 @@ impl Gate {
 #[derive(Clone, Debug)]
 pub(crate) struct Gates {
     gates: Vec<Gate>,
+    columns: Columns,
     /// By node and destination, the place of the gate on the next hop; empty if there are no gates.
     next: Vec<Vec<Option<usize>>>,
 }
@@ -102,8 +104,9 @@ impl Gates {
                 });
             }
         }
+        let columns = Columns::new(scenario);
         if gates.is_empty() {
-            return Self { gates, next: Vec::new() };
+            return Self { gates, columns, next: Vec::new() };
         }
         let routes = scenario::routes(scenario);
         let next = |from: usize, to: usize| {
@@ -111,9 +114,9 @@ impl Gates {
             let port = number(2 * hop.link as usize + usize::from(!hop.forward));
             gates.iter().position(|gate| gate.port == port)
         };
-        let (nodes, all) = (0..scenario.nodes.len(), 0..scenario.destinations());
-        let next = nodes.map(|from| all.clone().map(|to| next(from, to)).collect()).collect();
-        Self { gates, next }
+        let row = |from| columns.destinations().map(|to| next(from, to)).collect();
+        let next = columns.nodes().map(row).collect();
+        Self { gates, columns, next }
     }
 
     /// Returns true if no link has an MTU.
@@ -123,7 +126,7 @@ impl Gates {
 
     /// The place of the gate that a packet from `node` to `to` meets next.
     fn place(&self, node: NodeId, to: NodeId) -> Option<usize> {
-        *self.next.get(usize::from(node.0))?.get(usize::from(to.0))?
+        *self.next.get(usize::from(node.0))?.get(self.columns.of(to))?
     }
 
     /// Returns true if the node sends packets for `to` through a gate.

@@ -129,7 +129,7 @@ fn default_seed() -> u64 {
 #[serde(deny_unknown_fields)]
 pub(crate) struct Node {
     /// Name, as used by the links. A group of terminals of a beam, or one of its terminals, can
-    /// have a `proxy` and no other key.
+    /// have a `proxy` and a `middlebox`, and no other key.
     pub name: Name,
     /// Profile of the operating system of this node, for its ends of flows over TCP that have no
     /// `host` of their own. `bentpipe hosts` lists the profiles. Not for a node with a `proxy`,
@@ -140,8 +140,9 @@ pub(crate) struct Node {
     pub forwarding: Option<Forwarding>,
     /// Middlebox (RFC 3135): what looks into the packets at this node. A name stands for the
     /// middlebox with its defaults, a table sets parameters. An ACK filter works in the queues of
-    /// the links that leave the node. All others see the packets that the node forwards, before its
-    /// `forwarding`.
+    /// the links that leave the node, and at a terminal in the queue before the return channel. All
+    /// others see the packets that the node forwards, before its `forwarding`: at a terminal, those
+    /// between the beam and the host behind it.
     #[schemars(extend("default" = "none"))]
     pub middlebox: Option<Middlebox>,
     /// Split proxy (RFC 3135): the node ends each TCP connection that crosses it from one side to
@@ -226,7 +227,7 @@ pub(crate) struct Flow {
     pub sessions: Option<applications::sessions::Settings>,
     /// Tunnel that hides the packets of the flow: between its ends they are one UDP flow. A name
     /// stands for the tunnel with its defaults, a table sets parameters. Flows whose tunnels have
-    /// the same ends and the same settings share one. Not in a scenario with a beam.
+    /// the same ends and the same settings share one. Each terminal of a beam has its own.
     #[schemars(extend("default" = "none"))]
     pub tunnel: Option<Tunnel>,
     /// Transport protocol, with the settings of both ends.

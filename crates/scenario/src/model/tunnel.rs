@@ -42,6 +42,26 @@ pub struct Inside {
     pub enters: usize,
     /// The hops between the ends, among those of the whole way.
     pub hops: Range<usize>,
+    /// True for a beam between the ends: that of a terminal which sends, and that of one which
+    /// receives.
+    pub beams: [bool; 2],
+}
+
+/// The part of a way on which a tunnel hides packets.
+#[derive(Clone, Debug, Default, PartialEq, Eq)]
+pub struct Hidden {
+    /// The hops over links.
+    pub hops: Vec<Hop>,
+    /// True for the return channel of a terminal which sends, and for the forward carrier to one
+    /// which receives.
+    pub beams: [bool; 2],
+}
+
+impl Hidden {
+    /// Returns true if no tunnel hides the packets.
+    pub fn is_empty(&self) -> bool {
+        self.hops.is_empty() && self.beams == [false; 2]
+    }
 }
 
 impl Tunnel {
@@ -50,14 +70,19 @@ impl Tunnel {
         self.settings.outer(ip, bytes, self.mtu)
     }
 
-    /// The part of a way with these hops from `from` that is inside; `None` if it does not lead
-    /// through both ends.
-    pub fn inside(&self, links: &[Link], from: usize, hops: &[Hop]) -> Option<Inside> {
-        let nodes = || std::iter::once(from).chain(hops.iter().map(|hop| hop.to(links)));
-        let [first, second] = self.ends.map(|end| nodes().position(|node| node == end));
+    /// The part of a way that is inside; `None` if it does not lead through both ends. An end at a
+    /// terminal is the host behind it.
+    pub fn inside(&self, routes: &Routes, links: &[Link], (from, to): Way) -> Option<Inside> {
+        let nodes = routes.nodes(from, to, links);
+        let [first, second] = self.ends.map(|end| nodes.iter().position(|node| *node == end));
         let (first, second) = (first?, second?);
-        let enters = usize::from(second < first);
-        Some(Inside { enters, hops: first.min(second)..first.max(second) })
+        let (start, end) = (first.min(second), first.max(second));
+        let [before, after] = [from, to].map(|end| routes.is_terminal(end));
+        let beams = [before && start == 0, after && end == nodes.len() - 1];
+        // A beam is no hop.
+        let most = nodes.len() - 1 - usize::from(before) - usize::from(after);
+        let hops = [start, end].map(|place| place.saturating_sub(before.into()).min(most));
+        Some(Inside { enters: usize::from(second < first), hops: hops[0]..hops[1], beams })
     }
 }
 
@@ -67,18 +92,30 @@ impl Scenario {
         Some(&self.tunnels[flow.tunnel?])
     }
 
-    /// The hops of packets of a flow from `from` to `to` on which its tunnel hides them.
-    pub fn hidden_hops(&self, routes: &Routes, flow: &Flow, (from, to): Way) -> Vec<Hop> {
-        let hops = routes.path(from, to, &self.links);
-        let inside =
-            self.tunnel_of(flow).and_then(|tunnel| tunnel.inside(&self.links, from, &hops));
-        inside.map_or_else(Vec::new, |inside| hops[inside.hops].to_vec())
+    /// The part of the way of packets of a flow on which its tunnel hides them.
+    pub fn hidden(&self, routes: &Routes, flow: &Flow, way: Way) -> Hidden {
+        let tunnel = self.tunnel_of(flow);
+        let inside = tunnel.and_then(|tunnel| tunnel.inside(routes, &self.links, way));
+        inside.map_or_else(Hidden::default, |inside| Hidden {
+            hops: routes.path(way.0, way.1, &self.links)[inside.hops].to_vec(),
+            beams: inside.beams,
+        })
     }
 
-    /// Length on `hop` of a packet of a flow from `from` to `to` that has `bytes` outside its
-    /// tunnel. Both lengths are those of IP packets.
-    pub fn bytes_on(&self, (flow, hidden): (&Flow, &[Hop]), hop: Hop, bytes: f64) -> f64 {
-        match self.tunnel_of(flow).filter(|_| hidden.contains(&hop)) {
+    /// Length on `hop` of a packet of a flow that has `bytes` outside its tunnel. Both lengths are
+    /// those of IP packets.
+    pub fn bytes_on(&self, (flow, hidden): (&Flow, &Hidden), hop: Hop, bytes: f64) -> f64 {
+        self.bytes_where(flow, hidden.hops.contains(&hop), bytes)
+    }
+
+    /// Length of the same packet on the beams of its way: that of a terminal which sends, and that
+    /// of one which receives.
+    pub fn bytes_over(&self, (flow, hidden): (&Flow, &Hidden), bytes: f64) -> [f64; 2] {
+        hidden.beams.map(|is_hidden| self.bytes_where(flow, is_hidden, bytes))
+    }
+
+    fn bytes_where(&self, flow: &Flow, is_hidden: bool, bytes: f64) -> f64 {
+        match self.tunnel_of(flow).filter(|_| is_hidden) {
             Some(tunnel) => {
                 #[expect(
                     clippy::cast_possible_truncation,
@@ -93,12 +130,25 @@ impl Scenario {
     }
 
     /// Returns true if a tunnel hides packets of a flow from the proxy at `node`: it is between the
-    /// ends, and not one of them.
+    /// ends, and not one of them. The host behind a terminal is the end, and the terminal between.
     pub fn hides_from(&self, routes: &Routes, flow: &Flow, node: usize) -> bool {
-        let hidden = |way| {
-            let hops = self.hidden_hops(routes, flow, way);
-            hops.iter().skip(1).any(|hop| hop.from(&self.links) == node)
+        let Some(tunnel) = self.tunnel_of(flow) else { return false };
+        let hides = |(from, to): Way| {
+            let Some(inside) = tunnel.inside(routes, &self.links, (from, to)) else { return false };
+            let nodes = routes.nodes(from, to, &self.links);
+            let place = |end: usize| nodes.iter().position(|one| *one == end);
+            let (Some(own), Some(entry), Some(exit)) = (
+                place(node),
+                place(tunnel.ends[inside.enters]),
+                place(tunnel.ends[1 - inside.enters]),
+            ) else {
+                return false;
+            };
+            match routes.is_terminal(node) {
+                true => own == entry || own == exit,
+                false => entry < own && own < exit,
+            }
         };
-        flow.tunnel.is_some() && (hidden((flow.from, flow.to)) || hidden((flow.to, flow.from)))
+        hides((flow.from, flow.to)) || hides((flow.to, flow.from))
     }
 }

@@ -491,8 +491,9 @@ pub(super) fn check(
         scenario.beams[number].class_of_flows = classes;
     }
     let scenario = &*scenario;
+    problems.extend(classes_of_tunnels(scenario, entries));
     for (i, beam) in scenario.beams.iter().enumerate() {
-        let longest = scenario.flows.iter().map(|flow| scenario.longest_packet_bytes(flow)).max();
+        let longest = scenario.flows.iter().map(|flow| scenario.longest_outside(flow)).max();
         check_buffers(document, (i, beam), longest.unwrap_or(0), problems);
         for (j, group) in beam.groups.iter().enumerate() {
             let leads = |flow: &Flow| {
@@ -531,7 +532,26 @@ pub(super) fn check(
             break;
         }
     }
-    check_network(scenario, entries, problems);
+}
+
+/// Flows of several classes in a tunnel over a beam, whose packets have one header outside.
+fn classes_of_tunnels(scenario: &Scenario, entries: &[usize]) -> Option<Problem> {
+    let mut known: BTreeMap<usize, usize> = BTreeMap::new();
+    scenario.flows.iter().enumerate().find_map(|(number, flow)| {
+        let place = flow.tunnel?;
+        let ends = scenario.tunnels[place].ends.into_iter();
+        let (_, beam) = ends.filter_map(|end| scenario.beam_of(end)).next()?;
+        let last = beam.classes.len() - 1;
+        let class = beam.class_of_flows.get(&number).map_or(last, |class| usize::from(*class));
+        let first = *known.entry(place).or_insert(class);
+        (first != class).then(|| {
+            let [first, class] = [first, class].map(|class| &beam.classes[class]);
+            let place = Path::entry("flow", entries[number]).key("tunnel");
+            let found = format!("flows of {first:?} and {class:?}");
+            let problem = Problem::new(place, "a tunnel with flows of one class", found);
+            problem.because("the beam sees one flow, which has one class")
+        })
+    })
 }
 
 /// Queues and plans that never let a packet pass.
@@ -561,35 +581,4 @@ fn check_buffers(
     }
     // A burst carries at least a byte of a packet.
     debug_assert!(written.back.bursts.waveforms().iter().all(|one| one.payload > rle::FIRST + 1));
-}
-
-/// Mechanisms that see packets on their way do not know terminals yet.
-fn check_network(scenario: &Scenario, entries: &[usize], problems: &mut Vec<Problem>) {
-    let mut refuse = |path: Path| {
-        let expected = "none in a scenario with a beam";
-        problems.push(Problem::new(path, expected, "the key"));
-    };
-    for node in &scenario.nodes {
-        if node.middlebox.is_some() {
-            refuse(node.place().key("middlebox"));
-        }
-    }
-    for (flow, entry) in scenario.flows.iter().zip(entries) {
-        if flow.tunnel.is_some() {
-            refuse(Path::entry("flow", *entry).key("tunnel"));
-            break;
-        }
-    }
-    for (i, link) in scenario.links.iter().enumerate() {
-        let path = Path::entry("link", i);
-        if link.header_compression != [None; 2] {
-            refuse(path.key("header_compression"));
-        }
-        if link.mtu != [None; 2] {
-            refuse(path.key("mtu"));
-        }
-        if link.forward.feedback.is_some() || link.backward.feedback.is_some() {
-            refuse(path.key("feedback"));
-        }
-    }
 }

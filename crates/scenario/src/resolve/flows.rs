@@ -167,7 +167,7 @@ pub(super) fn node(
 }
 
 /// The nodes of an end: one, or the terminals of a group.
-fn end(
+pub(super) fn end(
     name: &str,
     ends: &Ends<'_>,
     path: Path,

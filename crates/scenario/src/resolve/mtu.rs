@@ -10,7 +10,7 @@ use wire::IpVersion;
 
 use super::sides::{Sides, report};
 use crate::document;
-use crate::model::{Flow, Mtu, Scenario, Transport};
+use crate::model::{Flow, Gateway, Mtu, Scenario, Transport};
 use crate::routes::{Routes, routes};
 
 /// The least MTU of IPv4 for TCP: headers, and the 48 bytes of options and data that the smallest
@@ -75,15 +75,43 @@ pub(super) fn fit_segments(
     // Flows of one entry share their settings, and go on to.
     let mut fitted: Option<(usize, Flow)> = None;
     for (number, entry) in entries.iter().enumerate() {
-        let alike = fitted.as_ref().filter(|(before, _)| before == entry);
-        let flow = match alike {
-            Some((_, first)) => first.clone(),
-            None => fit_flow(scenario, &routes, number, *entry, tree, problems),
+        let own = scenario.flows[number].gateways.clone();
+        let alike = fitted.as_ref().filter(|(before, first)| {
+            before == entry && has_like_gateways(scenario, &first.gateways, &own)
+        });
+        let (flow, gateways) = match alike {
+            Some((_, first)) => (first.clone(), of_copy(&first.gateways, own)),
+            None => {
+                let flow = fit_flow(scenario, &routes, number, *entry, tree, problems);
+                let gateways = flow.gateways.clone();
+                (flow, gateways)
+            }
         };
         scenario.flows[number].settings = flow.settings.clone();
-        scenario.flows[number].gateways = flow.gateways.clone();
+        scenario.flows[number].gateways = gateways;
         fitted = Some((*entry, flow));
     }
+}
+
+/// Returns true if two copies have the same gateways, or those of terminals with the same proxy.
+fn has_like_gateways(scenario: &Scenario, first: &[Gateway], second: &[Gateway]) -> bool {
+    let entry = |node: usize| scenario.beam_of(node).and(scenario.nodes[node].entry);
+    let is_alike = |(a, b): (&Gateway, &Gateway)| {
+        a.node == b.node || entry(a.node).is_some() && entry(a.node) == entry(b.node)
+    };
+    first.len() == second.len() && first.iter().zip(second).all(is_alike)
+}
+
+/// The gateways of a copy with the settings of those of the first one.
+fn of_copy(first: &Arc<Vec<Gateway>>, own: Arc<Vec<Gateway>>) -> Arc<Vec<Gateway>> {
+    let pairs = || first.iter().zip(own.iter());
+    if pairs().all(|(first, own)| first.node == own.node) {
+        return first.clone();
+    }
+    pairs()
+        .map(|(first, own)| Gateway { node: own.node, ..first.clone() })
+        .collect::<Vec<_>>()
+        .into()
 }
 
 /// A flow with segments that fit.
@@ -144,17 +172,17 @@ fn own_limit(
 ) -> Option<Limit> {
     let headers = scenario.ip.header_bytes() + wire::tcp::HEADER;
     let limit = |mtu: u16, reason| Limit { most: mtu.saturating_sub(headers).into(), reason };
-    let hop = routes.next(way.0, way.1)?;
-    let hidden = scenario.hidden_hops(routes, flow, way);
+    let hidden = scenario.hidden(routes, flow, way);
     let of_tunnel = scenario.tunnel_of(flow).filter(|_| !hidden.is_empty()).map(|tunnel| {
         let (name, mtu) = (tunnel.settings.name(), tunnel.mtu);
         limit(mtu, format!("the tunnel {name:?} of the flow has an MTU of {mtu} bytes"))
     });
-    let link = &scenario.links[hop.link as usize];
-    // The outer packets fit.
-    let own = link.mtu[usize::from(!hop.forward)].filter(|_| !hidden.contains(&hop));
-    let of_link = own.map(|mtu| {
-        limit(mtu.bytes, format!("the host is at the link {:?} with an `mtu`", link.name))
+    // A terminal is at no link. Outer packets fit.
+    let hop = routes.next(way.0, way.1).filter(|_| !routes.is_terminal(way.0));
+    let of_link = hop.filter(|hop| !hidden.hops.contains(hop)).and_then(|hop| {
+        let link = &scenario.links[hop.link as usize];
+        let mtu = link.mtu[usize::from(!hop.forward)]?;
+        Some(limit(mtu.bytes, format!("the host is at the link {:?} with an `mtu`", link.name)))
     });
     [of_link, of_tunnel].into_iter().flatten().min_by_key(|limit| limit.most)
 }

@@ -217,7 +217,10 @@ pub(super) fn split(
             flows.entry(gateway.node).or_default().push(number);
         }
         if flow.tunnel.is_some() {
-            used.extend(sides.keys().filter(|node| scenario.hides_from(&routes, flow, **node)));
+            let ways = [(flow.from, flow.to), (flow.to, flow.from)];
+            let nodes = ways.map(|(from, to)| routes.nodes(from, to, &scenario.links)).concat();
+            let nodes = nodes.into_iter().filter(|node| sides.contains_key(node));
+            used.extend(nodes.filter(|node| scenario.hides_from(&routes, flow, *node)));
         }
         last = Some(Shared { entry, ends, gateways: gateways.clone() });
         scenario.flows[number].gateways = gateways;

@@ -203,18 +203,19 @@ fn check_memory(scenario: &Scenario, routes: &Routes, problems: &mut Vec<Problem
 fn check_spoofing(scenario: &Scenario, routes: &Routes, node: usize, problems: &mut Vec<Problem>) {
     let links = &scenario.links;
     let name = |node: usize| format!("{:?}", scenario.nodes[node].name);
-    let forwards = |from, to| {
-        let hops = routes.path(from, to, links);
-        hops.iter().skip(1).any(|hop| hop.from(links) == node)
-    };
+    let forwards = |from, to| routes.forwards((from, to), links).contains(&node);
     let others: Vec<_> = links.iter().filter(|link| !link.ends.contains(&node)).cloned().collect();
     for flow in &scenario.flows {
         let (from, to) = (flow.from, flow.to);
         if !forwards(from, to) && !forwards(to, from) {
             continue;
         }
-        let around = Routes::towards([to], scenario.nodes.len(), &others);
-        let why = match (forwards(from, to) && forwards(to, from), around.next(from, to)) {
+        // Terminals have one way to their gateway.
+        let [start, end] = [from, to].map(|end| scenario.anchor(end));
+        let around = Routes::towards([end], scenario.linked_nodes(), &others);
+        let is_terminal = scenario.beam_of(node).is_some();
+        let around = around.next(start, end).filter(|_| !is_terminal);
+        let why = match (forwards(from, to) && forwards(to, from), around) {
             (false, _) => "data and ACKs take different routes",
             (true, Some(_)) => "packets may take a route around it",
             (true, None) => continue,
@@ -234,17 +235,32 @@ fn check_middleboxes(scenario: &Scenario, routes: &Routes, problems: &mut Vec<Pr
     let links = &scenario.links;
     let ways = scenario.flows.iter().flat_map(|flow| flow.all_ways().flatten());
     let (mut sends, mut forwards) = (BTreeSet::new(), BTreeSet::new());
-    for nodes in ways.flat_map(|way| scenario.routes_of(routes, way)) {
-        let mut nodes = nodes.iter().map(|hop| hop.from(links));
-        sends.extend(nodes.next());
-        forwards.extend(nodes);
+    for way in ways {
+        for nodes in scenario.routes_of(routes, way) {
+            let mut nodes = nodes.iter().map(|hop| hop.from(links));
+            sends.extend(nodes.next());
+            forwards.extend(nodes);
+        }
+        if way.1 < scenario.nodes.len() {
+            forwards.extend(routes.forwards(way, links));
+        }
     }
+    let is_used = |number: usize, middlebox: Middlebox| {
+        forwards.contains(&number) || (middlebox.is_in_queues() && sends.contains(&number))
+    };
+    let mut entries = BTreeSet::new();
     for (i, node) in scenario.nodes.iter().enumerate() {
         let Some(middlebox) = node.middlebox else { continue };
+        // Terminals of a group have one `[[node]]`.
+        let alike = || scenario.nodes.iter().enumerate().filter(|(_, one)| one.entry == node.entry);
+        let is_terminal = i >= scenario.linked_nodes();
+        if is_terminal && !entries.insert(node.entry) {
+            continue;
+        }
         if let Middlebox::SpoofingProxy(_) = middlebox {
             check_spoofing(scenario, routes, i, problems);
         }
-        if forwards.contains(&i) || (middlebox.is_in_queues() && sends.contains(&i)) {
+        if is_used(i, middlebox) || is_terminal && alike().any(|(i, _)| is_used(i, middlebox)) {
             continue;
         }
         let expected = match middlebox.is_in_queues() {
@@ -254,7 +270,8 @@ fn check_middleboxes(scenario: &Scenario, routes: &Routes, problems: &mut Vec<Pr
         let path = node.place().key("middlebox");
         let found = format!("{:?} at {:?}", middlebox.name(), node.name);
         let problem = Problem::new(path, expected, found);
-        let others = forwards.iter().map(|node| format!("{:?}", scenario.nodes[*node].name));
+        let others = forwards.range(..scenario.linked_nodes());
+        let others = others.map(|node| format!("{:?}", scenario.nodes[*node].name));
         let others: Vec<_> = others.collect();
         problems.push(problem.because(match others.is_empty() {
             true => "no node forwards packets of a flow".into(),

@@ -1,6 +1,8 @@
 //! Tunnels of flows: their ends, their MTU, and packets that fit. Segments of TCP are fitted in
 //! `mtu`.
 
+use std::collections::BTreeMap;
+
 use congestion::Specification;
 use language::error::Problem;
 use language::path::Path;
@@ -9,7 +11,8 @@ use quic::{Choice, Congestion};
 use transport::Protocol;
 use wire::IpVersion;
 
-use super::{Numbers, flows};
+use super::beams::Ends;
+use super::flows;
 use crate::document::{self, Document};
 use crate::model::{Flow, Inside, OuterConnection, Scenario, Tunnel};
 use crate::routes::{Hop, Routes, routes};
@@ -29,12 +32,14 @@ fn key(entry: usize) -> Path {
 /// Gives `all` flows their tunnels, which are returned without their MTU.
 pub(super) fn resolve(
     document: &Document,
-    numbers: &Numbers,
+    named: &Ends<'_>,
     all: &mut [Flow],
     entries: &[usize],
     problems: &mut Vec<Problem>,
 ) -> Vec<Tunnel> {
     let mut tunnels: Vec<Tunnel> = Vec::new();
+    // Those between two nodes.
+    let mut between: BTreeMap<[usize; 2], Vec<usize>> = BTreeMap::new();
     let mut last = None;
     for (flow, &entry) in all.iter_mut().zip(entries) {
         let written = document.flow[entry].tunnel.as_ref().and_then(document::Tunnel::resolve);
@@ -42,25 +47,24 @@ pub(super) fn resolve(
         // What is wrong with an entry is said once.
         let mut own = Vec::new();
         let outer = outer_connection(&settings, entry, &mut own);
-        let Some(ends) = ends(&settings, flow, numbers, entry, &mut own).filter(|_| own.is_empty())
+        let Some(ends) = ends(&settings, flow, named, entry, &mut own).filter(|_| own.is_empty())
         else {
             if last.replace(entry) != Some(entry) {
                 problems.append(&mut own);
             }
             continue;
         };
-        let is_same = |other: &Tunnel| {
-            let reversed = [other.ends[1], other.ends[0]];
-            without_ends(&other.settings) == without_ends(&settings)
-                && (other.ends == ends || reversed == ends)
-        };
-        let known = tunnels.iter().position(is_same);
+        let neighbours = between.entry([ends[0].min(ends[1]), ends[0].max(ends[1])]).or_default();
+        let is_same =
+            |other: &&usize| without_ends(&tunnels[**other].settings) == without_ends(&settings);
+        let known = neighbours.iter().find(is_same).copied();
         if known.is_none() && tunnels.len() == MOST_TUNNELS {
             let expected = format!("at most {MOST_TUNNELS} tunnels");
             problems.push(Problem::new(key(entry), expected, "more"));
             return tunnels;
         }
         flow.tunnel = Some(known.unwrap_or_else(|| {
+            neighbours.push(tunnels.len());
             tunnels.push(Tunnel { ends, settings, mtu: 0, outer });
             tunnels.len() - 1
         }));
@@ -122,21 +126,28 @@ fn check_outer(ip: IpVersion, tunnel: &Tunnel, entry: usize, problems: &mut Vec<
     }
 }
 
-/// The nodes at the ends of a tunnel.
+/// The nodes at the ends of a tunnel. Each terminal of a group has a tunnel of its own.
 fn ends(
     settings: &middlebox::Tunnel,
     flow: &Flow,
-    numbers: &Numbers,
+    named: &Ends<'_>,
     entry: usize,
     problems: &mut Vec<Problem>,
 ) -> Option<[usize; 2]> {
     let Some(names) = settings.between() else { return Some([flow.from, flow.to]) };
     let place = key(entry).key("between");
-    let mut named = names
-        .iter()
-        .enumerate()
-        .map(|(i, name)| flows::node(&name.0, numbers, place.index(i), problems));
-    let (first, second) = (named.next()??, named.next()??);
+    let mut nodes = names.iter().enumerate().map(|(i, name)| {
+        let nodes = flows::end(&name.0, named, place.index(i), problems)?;
+        // Of a group, the terminal of the flow.
+        let own = [flow.from, flow.to].into_iter().find(|end| nodes.contains(end));
+        own.or(Some(nodes.start).filter(|_| nodes.len() == 1)).or_else(|| {
+            let expected = "a group with an end of the flow";
+            let problem = Problem::new(place.index(i), expected, format!("{:?}", name.0));
+            problems.push(problem.because("each of its terminals has a tunnel of its own"));
+            None
+        })
+    });
+    let (first, second) = (nodes.next()??, nodes.next()??);
     if first == second {
         let found = format!("{:?} twice", names[0].0);
         problems.push(Problem::new(place, "two different nodes", found));
@@ -156,12 +167,17 @@ pub(super) fn lead(
         return;
     }
     let routes = routes(scenario);
-    let mut last = None;
+    // Copies share a tunnel, but for those at different terminals. What is wrong is said once.
+    let (mut last, mut wrong) = (None, None);
     for (number, &entry) in entries.iter().enumerate() {
-        if scenario.flows[number].tunnel.is_none() || last.replace(entry) == Some(entry) {
+        let tunnel = scenario.flows[number].tunnel;
+        let is_known = last.replace((entry, tunnel)) == Some((entry, tunnel));
+        if tunnel.is_none() || is_known || wrong == Some(entry) {
             continue;
         }
+        let found = problems.len();
         lead_flow(scenario, &routes, (number, entry), tree, problems);
+        wrong = (problems.len() > found).then_some(entry).or(wrong);
     }
 }
 
@@ -227,18 +243,16 @@ fn astray(
     let links = &scenario.links;
     let place = key(entry).key("between");
     let ways = [(flow.from, flow.to), (flow.to, flow.from)];
-    let paths = ways.map(|(from, to)| (from, routes.path(from, to, links)));
-    let insides = paths.each_ref().map(|(from, hops)| tunnel.inside(links, *from, hops));
-    let [Some(there), Some(back)] = insides else {
-        let passed = paths[0].1.iter().map(|hop| name(hop.to(links)));
-        let passed: Vec<_> = std::iter::once(name(flow.from)).chain(passed).collect();
+    let paths = ways.map(|(from, to)| routes.path(from, to, links));
+    let [Some(there), Some(back)] = ways.map(|way| tunnel.inside(routes, links, way)) else {
+        let passed = routes.nodes(flow.from, flow.to, links).into_iter();
+        let passed: Vec<_> = passed.map(name).collect();
         let problem = Problem::new(place, "two nodes that the flow passes", names(tunnel.ends));
         return Some(problem.because(format!("its data passes {}", passed.join(", "))));
     };
     let outer = |enters: usize| routes.path(tunnel.ends[enters], tunnel.ends[1 - enters], links);
-    let is_same = |(_, hops): &(usize, Vec<Hop>), inside: &Inside| {
-        outer(inside.enters) == hops[inside.hops.clone()]
-    };
+    let is_same =
+        |hops: &Vec<Hop>, inside: &Inside| outer(inside.enters) == hops[inside.hops.clone()];
     let leads =
         there.enters != back.enters && is_same(&paths[0], &there) && is_same(&paths[1], &back);
     (!leads).then(|| {

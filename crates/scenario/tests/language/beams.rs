@@ -1,5 +1,7 @@
 //! Beams: terminals as ends of flows, what is refused, and what is shown before a run.
 
+use std::collections::BTreeSet;
+
 use explain::explain;
 use scenario::{Loaded, Scenario};
 
@@ -131,10 +133,6 @@ fn what_cannot_be_is_refused_with_place_and_expectation() {
             "beam[0].group[0].host",
         ),
         (text("", "", "", "").replace("terminals = 20", "terminals = 19999"), "at most 1"),
-        (
-            text("", "", "", "").replace("delay = \"10ms\"", "delay = \"10ms\"\nmtu = 1400"),
-            "link[0].mtu",
-        ),
     ];
     for (text, expected) in cases {
         let found = refused(&text);
@@ -153,6 +151,55 @@ fn keys_without_effect_are_refused() {
         let name = key.split(' ').next().unwrap();
         assert!(refused(&text).contains(&format!("beam[0].return.{name}")), "{key}");
     }
+}
+
+/// A tunnel, the proxies and middleboxes that it hides the flow from, and middleboxes of terminals.
+#[test]
+fn explain_shows_tunnels_and_middleboxes_of_terminals() {
+    let nodes = |gateway: &str, home: &str| {
+        let node = |name: &str, keys: &str| format!("[[node]]\nname = \"{name}\"\n{keys}\n\n");
+        let nodes = node("gateway", gateway) + &node("home", home);
+        text("scheduler = \"equal-rate\", aqm = \"fq-codel\"", "", "", "tunnel = \"wireguard\"")
+            .replace("[[beam]]", &format!("{nodes}[[beam]]"))
+    };
+    let explained = |text: &str| {
+        let loaded = Loaded::parse(text, "beam.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+        explain::explain(&loaded.scenario, &loaded.written)
+    };
+    let proxy = "proxy = \"pepsal\"";
+    let found = explained(&nodes(proxy, proxy));
+    let tunnel = found.flows[0].tunnel.as_ref().unwrap();
+    assert_eq!((tunnel.from.as_str(), tunnel.to.as_str()), ("server", "home-1"));
+    let hidden: BTreeSet<_> = tunnel.hidden_from.iter().map(String::as_str).collect();
+    assert_eq!(
+        hidden,
+        BTreeSet::from([
+            "the split proxy at gateway",
+            "the split proxy at home-1",
+            "fq-codel on the forward carrier of spot",
+        ])
+    );
+    // One round trip over the links and the beam.
+    assert!((tunnel.set_up_ms - 520.0).abs() < 1.0, "{}", tunnel.set_up_ms);
+    let at_home = found.nodes.iter().find(|node| node.name == "home").unwrap();
+    assert_eq!(at_home.proxy.as_ref().unwrap().hidden, [found.flows[0].name.clone()]);
+    // Without the tunnel they see the flow.
+    let plain = nodes("middlebox = \"ack-reconstruction\"", "middlebox = \"ack-filter\"")
+        .replace("tunnel = \"wireguard\"", "");
+    let found = explained(&plain);
+    for (name, data) in [("gateway", true), ("home", false)] {
+        let node = found.nodes.iter().find(|node| node.name == name).unwrap();
+        let middlebox = node.middlebox.as_ref().unwrap();
+        assert_eq!((middlebox.data_of.is_empty(), middlebox.acks_of.is_empty()), (!data, false));
+    }
+    let useless = |text: &str| {
+        let warnings = explained(text).warnings;
+        let kind = explain::WarningKind::MiddleboxWithoutEffect;
+        warnings.iter().filter(|one| one.kind == kind).count()
+    };
+    assert_eq!(useless(&plain), 0);
+    // Nothing thins out the ACKs, and the repair of uploads is as slow as that of the sender.
+    assert_eq!(useless(&plain.replace("middlebox = \"ack-filter\"", "proxy = \"none\"")), 1);
 }
 
 /// The example of the documentation: 125 MHz, 20 % of the terminals at QPSK 1/2, 50 % at 8PSK 2/3

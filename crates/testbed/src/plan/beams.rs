@@ -39,6 +39,20 @@ pub(super) fn backgrounds(scenario: &Scenario) -> impl Iterator<Item = Refusal> 
     })
 }
 
+/// Middleboxes at terminals, whose hosts are namespaces here. Of the terminals of a group, the
+/// first one is named.
+pub(super) fn middleboxes(scenario: &Scenario) -> impl Iterator<Item = Refusal> {
+    let nodes = scenario.nodes.iter().enumerate().skip(scenario.linked_nodes());
+    let mut nodes: Vec<_> = nodes.filter(|(_, node)| node.middlebox.is_some()).collect();
+    nodes.dedup_by_key(|(_, node)| node.entry);
+    nodes.into_iter().map(|(number, node)| Refusal {
+        place: format!("node {:?}, middlebox", node.name),
+        asked: node.middlebox.map_or("", |one| one.name()).to_owned(),
+        possible: "none at a terminal of a beam, or the simulator".to_owned(),
+        key: Some(Key { of: Of::Node(number), path: "middlebox".to_owned() }),
+    })
+}
+
 /// Split proxies at gateways and terminals of beams: the daemon knows neighbours over links. Of
 /// the terminals of a group, the first one is named.
 pub(super) fn proxies(scenario: &Scenario) -> impl Iterator<Item = Refusal> {

@@ -45,6 +45,10 @@ fn unlike(
         let possible = "the hosts of the flow: other nodes are no hosts; use the simulator";
         return Some(("tunnel.between", names.join(", "), possible.to_owned()));
     }
+    if hosts.iter().any(|host| scenario.beam_of(*host).is_some()) {
+        let possible = "none: this backend has no tunnels over a beam; use the simulator";
+        return Some(("tunnel", PROTOCOL.to_owned(), possible.to_owned()));
+    }
     settings.is_established().then(|| {
         let possible = "false: WireGuard sets up when the first packet comes; use the simulator";
         ("tunnel.established", "true".to_owned(), possible.to_owned())

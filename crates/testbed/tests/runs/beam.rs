@@ -186,3 +186,50 @@ fn more_terminals_with_flows_than_the_emulator_was_tested_with_are_rejected() {
         run(&scenario(json!({ "terminals": 17, "fca": true }), one), 1, Options::default());
     assert_eq!(recording.unwrap().flows[0].bytes, 300_000);
 }
+
+#[test]
+fn tunnels_and_middleboxes_of_terminals_are_rejected() {
+    let with = |key: &str, value: Value| {
+        let mut whole = whole(json!({ "fca": true }), downloads());
+        merge(&mut whole, json!({ key: value }));
+        Scenario::from_json(&whole, &[]).unwrap()
+    };
+    let node = with("node", json!([{ "name": "home", "middlebox": "ack-filter" }]));
+    let mut flow = downloads();
+    merge(&mut flow, json!({ "tunnel": "wireguard" }));
+    let tunnel = scenario(json!({ "fca": true }), flow);
+    if is_skipped() {
+        return;
+    }
+    for (scenario, expected) in
+        [(node, "node \"home-1\", middlebox"), (tunnel, "this backend has no tunnels over a beam")]
+    {
+        let found = run(&scenario, 1, Options::default());
+        let Err(KernelError::Refused(refusals)) = found else { panic!("not refused: {found:?}") };
+        let text = refusals[0].to_string();
+        assert!(text.contains(expected), "{text}");
+    }
+}
+
+/// The message about a packet that is too long for the link of the gateway reaches a real TCP at a
+/// terminal, and a real TCP at the server. ACKs are filtered before the link of the gateway.
+#[test]
+fn links_before_the_gateway_have_an_mtu_and_a_gateway_a_middlebox() {
+    if is_skipped() {
+        return;
+    }
+    for flow in [uploads(), downloads()] {
+        let mut whole = whole(json!({ "fca": true }), flow);
+        whole["link"] = json!([
+            { "between": ["server", "router"], "rate": "100Mbit/s", "delay": "1ms" },
+            { "between": ["router", "gateway"], "rate": "100Mbit/s", "delay": "4ms", "mtu": 1300 },
+        ]);
+        whole["node"] = json!([{ "name": "gateway", "middlebox": "ack-decimation" }]);
+        let scenario = Scenario::from_json(&whole, &[]).unwrap();
+        let recording = run(&scenario, 1, Options::default()).unwrap();
+        let size = if whole["flow"][0]["to"] == "home" { 300_000 } else { 150_000 };
+        assert!(recording.flows.iter().all(|flow| flow.bytes == size), "{:?}", recording.flows);
+        assert!(counts(&recording, "mtu", "icmp_packets").iter().sum::<u64>() >= 1);
+        assert!(counts(&recording, "middlebox", "packets").iter().sum::<u64>() > 300);
+    }
+}

@@ -5,6 +5,8 @@
 //! else is refused here, and so is what no comparison with packets has shown: docs/beam.md has the
 //! table, benches/background.py makes it.
 
+use std::ops::Range;
+
 use beam::forward::{Scheduler, Share};
 use beam::returning::requests::{Category, Policy};
 use congestion::Controller as _;
@@ -136,6 +138,8 @@ fn describe_flows(
             continue;
         }
         check_links((scenario, &routes, tree), (flow.from, beam.gateway), problems);
+        let terminals = beam.groups[group].terminals.clone();
+        problems.extend(seen((scenario, &routes), (flow.from, flow.to), terminals));
         let (size, request) = check_flow(flow, (tree, &path), problems)?;
         let last = u8::try_from(beam.classes.len() - 1).unwrap_or(u8::MAX);
         let name = written.name.as_ref().map(|name| name.0.clone());
@@ -264,6 +268,19 @@ fn check_links(
             check_keys(tree, &Path::entry("link", i), OF_LINK, problems);
         }
     }
+}
+
+/// A middlebox that would see packets of a flow to some terminals.
+fn seen(
+    (scenario, routes): (&Scenario, &Routes),
+    way: (usize, usize),
+    terminals: Range<usize>,
+) -> Option<Problem> {
+    let on_way = routes.forwards(way, &scenario.links).into_iter();
+    let mut nodes = on_way.chain(terminals).map(|node| &scenario.nodes[node]);
+    let node = nodes.find(|node| node.middlebox.is_some())?;
+    let found = node.middlebox.map_or("", |one| one.name());
+    Some(refusal(node.place().key("middlebox"), "no `middlebox`", format!("{found:?}")))
 }
 
 /// The groups of a beam in the background, with their paths.

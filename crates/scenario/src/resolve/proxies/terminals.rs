@@ -1,11 +1,13 @@
-//! Split proxies in terminals of beams: in each terminal of a group, or in one of them.
+//! Split proxies and middleboxes in terminals of beams: in each terminal of a group, or in one of
+//! them.
 //!
 //! Decisions:
 //! - The beam is the side of the satellite. The host of the user is behind the terminal, and the
 //!   flows of the terminal begin and end at that host.
 //! - Each terminal has a proxy of its own: limits and shared rates are those of one terminal.
-//! - A `[[node]]` of a terminal comes before one of its group. So `proxy = "none"` leaves out one
-//!   terminal.
+//! - A middlebox in a terminal sees packets between the beam and the host behind it.
+//! - A `[[node]]` of a terminal takes the place of that of its group. So `proxy = "none"` leaves out
+//!   one terminal.
 
 use std::collections::BTreeSet;
 use std::ops::Range;
@@ -16,11 +18,11 @@ use language::path::Path;
 use language::suggest;
 
 use super::super::beams::{Ends, group_of};
-use super::{Sides, settle, sides_of};
+use super::{Sides, alone, settle, sides_of};
 use crate::document::{self, Document, NamedProxy};
 use crate::model::{Beam, Neighbour, Node, SideName};
 
-/// Sets the proxies of terminals.
+/// Sets the proxies and middleboxes of terminals.
 pub(in crate::resolve) fn at_terminals(
     document: &Document,
     ends: &Ends<'_>,
@@ -54,7 +56,10 @@ pub(in crate::resolve) fn at_terminals(
             problems.push(no_such_terminal(node, group, &path));
             continue;
         };
-        nodes[terminals.clone()].iter_mut().for_each(|terminal| terminal.entry = Some(i));
+        let middlebox = node.middlebox.as_ref().and_then(document::Middlebox::resolve);
+        for terminal in &mut nodes[terminals.clone()] {
+            (terminal.entry, terminal.middlebox) = (Some(i), middlebox);
+        }
         let proxy = node.proxy.as_ref().and_then(NamedProxy::resolve);
         let Some(proxy) = proxy else {
             for terminal in terminals {
@@ -63,9 +68,11 @@ pub(in crate::resolve) fn at_terminals(
             }
             continue;
         };
+        let path = path.key("proxy");
+        problems.extend(alone(node, &nodes[terminals.start], &path));
         let beam = beams.iter().position(|beam| beam.terminals.contains(&terminals.start));
         let Some(beam) = beam else { continue };
-        set(&proxy, (&node.name.0, path.key("proxy")), (beam, terminals), nodes, sides, problems);
+        set(&proxy, (&node.name.0, path), (beam, terminals), nodes, sides, problems);
     }
 }
 
@@ -104,11 +111,9 @@ fn misplaced(node: &document::Node, path: &Path) -> Option<Problem> {
     let (key, reason) = match node {
         document::Node { host: Some(_), .. } => ("host", "`host` of the group has it"),
         document::Node { forwarding: Some(_), .. } => ("forwarding", "a terminal has no limit"),
-        document::Node { middlebox: Some(_), .. } => {
-            ("middlebox", "terminals have split proxies only")
-        }
         document::Node { name: _, host: None, forwarding: None, middlebox: None, proxy: None } => {
-            let problem = Problem::new(path.key("proxy"), "a proxy", "nothing");
+            let expected = "a proxy, or a `middlebox`";
+            let problem = Problem::new(path.key("proxy"), expected, "nothing");
             return Some(problem.because("a node with the name of terminals has nothing else"));
         }
         document::Node { .. } => return None,

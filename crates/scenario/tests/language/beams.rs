@@ -164,7 +164,7 @@ fn explain_shows_tunnels_and_middleboxes_of_terminals() {
     };
     let explained = |text: &str| {
         let loaded = Loaded::parse(text, "beam.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
-        explain::explain(&loaded.scenario, &loaded.written)
+        explain(&loaded.scenario, &loaded.written)
     };
     let proxy = "proxy = \"pepsal\"";
     let found = explained(&nodes(proxy, proxy));

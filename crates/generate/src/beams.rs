@@ -62,7 +62,7 @@ pub fn beam(dice: &mut Dice) -> Json {
     document
 }
 
-/// What a link before a gateway may have besides its rate and delay.
+/// Mechanisms of a link before a gateway.
 fn mechanisms(link: &mut Json, dice: &mut Dice) {
     if dice.chance(0.3) {
         let icmp = *dice.pick(&["sent", "filtered"]);

@@ -15,8 +15,8 @@ pub(crate) fn imbalance(
     let counts = |name| column(recording, "beam_terminals", name);
     let (packets, dropped) = (counts("packets"), counts("dropped_packets"));
     let lost = counts("lost_packets");
-    // Ends of tunnels send messages of their own and discard packets. The recording has these counts
-    // for each tunnel, and not for each terminal.
+    // Ends of tunnels send messages of their own and discard packets. The recording has these
+    // counts for each tunnel, and not for each terminal.
     if !scenario.tunnels.is_empty() {
         return slots(recording);
     }
@@ -31,12 +31,13 @@ pub(crate) fn imbalance(
             if came > of_beam + of_host || to_beam + received[node] > went {
                 let there = received[node];
                 return Some(format!(
-                    "{name}: {of_beam} and {of_host} came as {came}, {went} went as {to_beam} and {there}"
+                    "{name}: {of_beam} and {of_host} came as {came}, \
+                     {went} went as {to_beam} and {there}"
                 ));
             }
             continue;
         }
-        // A connection that the proxy does not split arrives there, and at the host behind it again.
+        // A connection that the proxy does not split arrives there, and at the host behind it.
         if received[node] > packets[forward] - lost[forward] && passed[node] == 0 {
             let sent = packets[forward];
             return Some(format!("{name} received {} packets of {sent}", received[node]));

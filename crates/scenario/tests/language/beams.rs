@@ -2,7 +2,7 @@
 
 use std::collections::BTreeSet;
 
-use explain::explain;
+use explain::{WarningKind, explain};
 use scenario::{Loaded, Scenario};
 
 /// A beam with two groups and a flow to each. `forward`, `back` and `group` are TOML.
@@ -194,7 +194,7 @@ fn explain_shows_tunnels_and_middleboxes_of_terminals() {
     }
     let useless = |text: &str| {
         let warnings = explained(text).warnings;
-        let kind = explain::WarningKind::MiddleboxWithoutEffect;
+        let kind = WarningKind::MiddleboxWithoutEffect;
         warnings.iter().filter(|one| one.kind == kind).count()
     };
     assert_eq!(useless(&plain), 0);

@@ -72,8 +72,8 @@ fn headers_are_compressed_on_the_way_to_a_gateway_and_restored_there() {
     }
 }
 
-/// A router gives feedback on its link, and a beam does not: the way to the gateway is complete, and
-/// that to a terminal is not.
+/// A router gives feedback on its link, and a beam does not: the way to the gateway is complete,
+/// and that to a terminal is not.
 #[test]
 fn feedback_reaches_the_connections_that_end_at_the_gateway() {
     let proxy =

@@ -200,7 +200,14 @@ fn middleboxes_that_see_no_packet_are_refused() {
     let parse = |text: &str| Scenario::parse(text, "beam.toml", &[]);
     let group =
         "[[beam.group]]\nname = \"other\"\nterminals = 2\nes_n0 = 11.0\nreturn_es_n0 = 9.0\n";
-    let flow = "[[flow]]\nname = \"more\"\nfrom = \"server\"\nto = \"other-1\"\ncontroller = \"cubic\"\ntraffic = { bulk = \"1kB\" }\n";
+    let flow = "[[flow]]
+name = \"more\"
+from = \"server\"
+to = \"other-1\"
+\
+                controller = \"cubic\"
+traffic = { bulk = \"1kB\" }
+";
     let with = |more: &str| {
         beam("", more, "cubic").replacen("\n[[flow]]", &format!("\n{group}\n{flow}\n[[flow]]"), 1)
     };

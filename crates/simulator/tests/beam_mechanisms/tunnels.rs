@@ -1,5 +1,5 @@
-//! Tunnels of flows with an end at a terminal: each terminal has its own, all bytes arrive, and what
-//! is between the ends sees one flow.
+//! Tunnels of flows with an end at a terminal: each terminal has its own, all bytes arrive, and
+//! mechanisms between the ends see one flow.
 
 use super::{beam, check_bytes, counts, parse, run};
 
@@ -182,7 +182,21 @@ fn tunnels_that_no_flow_passes_are_refused() {
         ("[\"other\", \"server\"]", "a group with an end of the flow"),
         ("[\"home\", \"home\"]", "two different nodes"),
     ] {
-        let group = "[[beam.group]]\nname = \"other\"\nterminals = 2\nes_n0 = 11.0\nreturn_es_n0 = 9.0\n\n[[flow]]\nname = \"more\"\nfrom = \"server\"\nto = \"other\"\ncontroller = \"cubic\"\ntraffic = { bulk = \"1kB\" }\n";
+        let group = "[[beam.group]]
+name = \"other\"
+terminals = 2
+es_n0 = 11.0
+\
+                     return_es_n0 = 9.0
+
+[[flow]]
+name = \"more\"
+from = \"server\"
+\
+                     to = \"other\"
+controller = \"cubic\"
+traffic = { bulk = \"1kB\" }
+";
         let tunnel = format!("{{ name = \"esp\", between = {between} }}");
         let text = tunnelled(&tunnel, "", "cubic");
         let text = text.replacen("\n[[flow]]", &format!("\n{group}\n[[flow]]"), 1);

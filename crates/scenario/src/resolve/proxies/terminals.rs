@@ -6,8 +6,8 @@
 //!   flows of the terminal begin and end at that host.
 //! - Each terminal has a proxy of its own: limits and shared rates are those of one terminal.
 //! - A middlebox in a terminal sees packets between the beam and the host behind it.
-//! - A `[[node]]` of a terminal takes the place of that of its group. So `proxy = "none"` leaves out
-//!   one terminal.
+//! - A `[[node]]` of a terminal takes the place of that of its group. So `proxy = "none"` leaves
+//!   out one terminal.
 
 use std::collections::BTreeSet;
 use std::ops::Range;

@@ -14,7 +14,6 @@ import bentpipe as bp
 from bentpipe.cite.command import without
 from bentpipe.cite.library import Thing, cited, entry, library, software
 from bentpipe.cite.used import every_thing, of_scenario
-from conftest import EXAMPLES
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator
@@ -121,7 +120,7 @@ def test_everything_in_the_registry_is_cited_or_has_a_reason() -> None:
 
 def test_a_name_that_is_not_in_the_registry_is_not_in_the_bibliography() -> None:
     known = {(thing.kind, thing.name) for thing in every_thing()}
-    tables = {"controllers", "transports", "hosts", "mixes"}
+    tables = {"controllers", "transports", "hosts", "mixes", "constellations"}
     listed = {(kind, name) for kind in tables for name in library()[kind]}
     listed |= {
         (f"mechanisms.{key}", name)
@@ -249,17 +248,6 @@ def test_every_application_of_the_language_is_in_the_bibliography() -> None:
     (traffic,) = values_of([json.loads(bp.schema())], "traffic")
     kinds = {one["required"][0] for one in traffic["anyOf"]}
     assert kinds == set(library()["applications"]) == set(TRAFFIC)
-
-
-def test_a_beam_and_an_orbit_are_cited() -> None:
-    beam = bp.Scenario.load(EXAMPLES / "beam-random-access.toml")
-    found = {(thing.kind, thing.name) for thing in of_scenario(beam)}
-    assert {("beams", "forward"), ("beams", "return"), ("beams", "crdsa")} <= found
-    plans = bp.Scenario.load(EXAMPLES / "beam-plans.toml", ["beam.spot.forward.aqm=fq-codel"])
-    assert "fq-codel" in {thing.name for thing in of_scenario(plans)}
-    assert ("mechanisms.link.channel.modem", "dvb-s2") in found
-    preset = bp.Scenario.load(LINKS / "leo-starlink.toml")
-    assert ("traces", "orbit") in {(thing.kind, thing.name) for thing in of_scenario(preset)}
 
 
 VALUES: dict[str, Any] = {

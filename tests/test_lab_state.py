@@ -169,17 +169,7 @@ def test_controls_without_an_effect_are_not_shown() -> None:
     assert values_of(state, "window") == ["16KiB", "32KiB", None]
 
 
-LONG_PRESET = "leo-starlink-laser"
-"""Its constellation takes twice as long to compute as that of the others."""
-
-
-@pytest.mark.parametrize(
-    "name",
-    [
-        pytest.param(one, marks=[pytest.mark.nightly] if one == LONG_PRESET else [])
-        for one in links.presets()
-    ],
-)
+@pytest.mark.parametrize("name", links.presets())
 def test_all_presets_have_controls_and_run(client: Client, name: str) -> None:
     lines = client.run({"preset": name, "controllers": ["cubic"], "values": {"duration": "5s"}})
     assert of_kind(lines, "result")
@@ -223,6 +213,94 @@ def test_applications_and_beams_have_controls_that_change_the_run(
             value = next(one.value for one in control.options[::-1] if one.value is not None)
             moved = State(state.source, {control.id: value}, ("cubic",)).scenario
             assert bp.run(moved.with_(short)).digest() != plain, (control.id, value)
+
+
+ORBIT = """\
+constellation = "starlink-550"
+epoch = "2026-11-27T12:00:00Z"
+duration = "2min"
+from = "here"
+to = "there"
+choice = "highest"
+when = "slot"
+
+[[place]]
+name = "here"
+track = "ship.csv"
+
+[[place]]
+name = "there"
+latitude_deg = 50.11
+longitude_deg = 8.68
+"""
+SHIP = "t_s,latitude_deg,longitude_deg\n0,48.8,2.3\n3600,49.0,2.4\n"
+OVER_ORBIT = """\
+epoch = "2026-11-27T12:00:00Z"
+duration = "60s"
+
+[[link]]
+between = ["server", "client"]
+rate = "20Mbit/s"
+{orbit}
+
+[[flow]]
+from = "server"
+to = "client"
+controller = "leocc"
+traffic = { bulk = "unlimited" }
+"""
+
+
+@pytest.fixture(params=["file", "table", "trace", "direction"])
+def over_orbit(request: pytest.FixtureRequest, tmp_path: Path) -> Path:
+    """A scenario with an orbit in each way to write it."""
+    (tmp_path / "ship.csv").write_text(SHIP)
+    (tmp_path / "orbit").mkdir()
+    (tmp_path / "orbit" / "ship.csv").write_text(SHIP)
+    (tmp_path / "orbit" / "leo.toml").write_text(ORBIT)
+    tables = ORBIT.replace("[[place]]", "[[link.orbit.place]]")
+    written = {
+        "file": 'orbit = "orbit/leo.toml"',
+        "table": f"[link.orbit]\n{tables}",
+        "trace": 'trace = { orbit = "orbit/leo.toml" }',
+        "direction": "".join(
+            f"[link.{one}]\norbit = 'orbit/leo.toml'\n" for one in ("forward", "backward")
+        ),
+    }
+    file = tmp_path / "over.toml"
+    file.write_text(OVER_ORBIT.replace("{orbit}", written[request.param]))
+    return file
+
+
+def moved_runs(state: State, names: set[str]) -> Iterator[tuple[str, bool]]:
+    """Each of these controls, and true if its last value changes the run."""
+    plain = bp.run(state.scenario).digest()
+    for control in state.source.controls:
+        if control.id in names:
+            value = next(one.value for one in control.options[::-1] if one.value is not None)
+            moved = State(state.source, {control.id: value}, state.controllers).scenario
+            yield control.id, bp.run(moved).digest() != plain
+
+
+def test_an_orbit_has_controls_that_change_the_run(over_orbit: Path) -> None:
+    state = initial(over_orbit, (), ["leocc"], None)
+    orbit = {"orbit_relay", "orbit_choice", "orbit_when", "orbit_outage", "orbit_elevation"}
+    expected = {*orbit, "path_hints"}
+    assert dict(moved_runs(state, expected)) == dict.fromkeys(expected, True)
+
+
+def test_switches_and_hints_have_controls_that_change_the_run() -> None:
+    state = initial(EXAMPLES / "geo-and-leo.toml", (), ["cubic"], None)
+    assert dict(moved_runs(state, {"switch"})) == {"switch": True}
+    assert values_of(state, "switch") == [None, "outages", "bfd", "leo", "geo"]
+    # Without an epoch there is no time of day.
+    assert "clock" not in values_of(state, "path_hints")
+    state = initial(EXAMPLES / "path-hints.toml", (), ["satcp"], None)
+    assert dict(moved_runs(state, {"path_hints"})) == {"path_hints": True}
+    # The scenario has exact hints itself.
+    values = set(values_of(state, "path_hints"))
+    assert {"none", "clock"} < values
+    assert "schedule" not in values
 
 
 def test_figures_of_applications_are_those_of_experience(client: Client) -> None:

@@ -435,3 +435,39 @@ def test_a_comparison_takes_the_files_that_an_orbit_names(
     # A study can be moved: it has all files.
     files = Base.read(tmp_path / "path.toml").files
     assert list(files) == ["path.toml", "orbit.toml", "rain.csv"]
+
+
+@pytest.mark.real_time
+@pytest.mark.usefixtures("for_kernel")
+def test_the_kernel_backend_has_the_delays_and_outages_of_an_orbit(tmp_path: Path) -> None:
+    (tmp_path / "leo.toml").write_text(ORBIT)
+    # Eight seconds around the hand-over at the second 42, at which no packet passes for 100 ms.
+    (tmp_path / "over.toml").write_text("""\
+duration = "8s"
+epoch = 2026-11-27T12:00:38Z
+
+[[link]]
+between = ["server", "client"]
+rate = "20Mbit/s"
+orbit = "leo.toml"
+
+[[flow]]
+from = "server"
+to = "client"
+controller = "cubic"
+traffic = { messages = { request = "100B", answer = "100B", interval = "20ms" } }
+""")
+    scenario = package.Scenario.load(tmp_path / "over.toml")
+    found = {}
+    for backend in ("simulator", "kernel"):
+        run = package.run(scenario, backend=backend)
+        if run.kernel:
+            assert run.kernel.delay_error_p99_ms < 1
+        found[backend] = run.table("responses").to_dicts()[0]
+    # The kernel adds the time of two processes that wake up.
+    for column, within in (("min", 1), ("p50", 2), ("max", 15)):
+        pair = [found[backend][f"{column}_response_ms"] for backend in ("simulator", "kernel")]
+        assert pair[0] == pytest.approx(pair[1], abs=within), column
+    # A message has two ways of 4 or 5 ms, and those of the outage wait for its end.
+    assert 8 < found["kernel"]["min_response_ms"] < 11
+    assert 90 < found["kernel"]["max_response_ms"] < 130

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import re
 import tomllib
 from typing import TYPE_CHECKING, Any
 
@@ -125,6 +126,33 @@ def test_a_second_connection_of_a_host_is_another_origin(tmp_path: Path) -> None
     )
     host = "shop.example"
     assert [one.origin for one in found.objects] == [host, host, f"{host} 2"]
+
+
+def test_a_connection_that_no_request_opened_was_opened_ahead(
+    bentpipe: Bentpipe, tmp_path: Path
+) -> None:
+    opened = {"timings": {"connect": 50, "ssl": 20, "wait": 90}}
+    user, more = f"{PAGE}user.json", f"{PAGE}more.json"
+
+    def of(second: dict[str, Any], version: str = "http/1.1") -> int:
+        requests = [
+            multiplexed(PAGE, 0, "68", version, **opened),
+            multiplexed(user, 0.3, "68", version),
+            multiplexed(more, 0.3, "74", version, **second),
+            multiplexed("https://cdn.example/a.png", 0.4, "80", version),
+        ]
+        return read(archive(tmp_path / "a.har", *requests)).preconnect
+
+    assert of({}) == 2
+    assert of(opened) == 1
+    assert of({}, "h2") == 1
+    assert of({}) == 2
+    out = tmp_path / "page.toml"
+    done = bentpipe("page", "import", tmp_path / "a.har", "--out", out)
+    assert "Connections that were opened ahead: 1." in done.stdout
+    (tmp_path / "run.toml").write_text(SCENARIO.format(page='file = "page.toml", http = "1.1"'))
+    explained = bentpipe("explain", tmp_path / "run.toml").stdout
+    assert re.search(r"traffic.page.preconnect +2 ", explained)
 
 
 def test_fonts_of_another_host_have_connections_of_their_own(tmp_path: Path) -> None:

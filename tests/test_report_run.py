@@ -260,3 +260,26 @@ def test_a_flow_has_one_colour_in_all_figures_of_its_run(tmp_path: Path) -> None
     assert len(seen) >= 4
     assert all(len(colours) == 1 for colours in seen.values()), seen
     assert len(set.union(*seen.values())) == len(seen)
+
+
+def test_moves_of_a_switch_are_events_of_the_page(tmp_path: Path) -> None:
+    text = (EXAMPLES / "geo-and-leo.toml").read_text(encoding="utf-8")
+    page = page_of(tmp_path, text)
+    events = [[cell.text for cell in row] for row in table(page, "events").rows]
+    assert events == [["30", "ship and hub: move to geo"], ["60", "ship and hub: move to leo"]]
+    names = figure(page, "switch-counts").data["series"].unique().to_list()
+    assert "packets, ship, hub, leo" in names
+
+
+def test_moves_by_loss_are_those_that_the_series_shows(tmp_path: Path) -> None:
+    text = (EXAMPLES / "geo-and-leo.toml").read_text(encoding="utf-8")
+    outage = [{"at": "30s", "outage": "5s"}]
+    switch = {"between": ["ship", "hub"], "via": ["leo", "geo"], "bfd": {"hold": "5s"}}
+    page = page_of(tmp_path, text, **{"switch": [switch], "link.2.event": outage})
+    events = [[cell.text for cell in row] for row in table(page, "events").rows]
+    moved = [float(at) for at, words in events if words.endswith("to geo")]
+    # A session is down after three intervals of at most 300 ms, and is sampled each second.
+    assert moved == [31.0]
+    back = [float(at) for at, words in events if words.endswith("to leo")]
+    assert back
+    assert 40.0 <= back[0] <= 43.0

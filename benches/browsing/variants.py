@@ -34,7 +34,9 @@ LINUX = ('flow.0.host="linux-6.18"', 'flow.0.controller={ name = "cubic", varian
 TRANSPORTS = {
     "1.1": LINUX,
     "2": LINUX,
-    "3": ('flow.0.transport={ protocol = "quic" }',),
+    # quic-go of Caddy begins with 32 packets of 1252 bytes (`initialCongestionWindow` in
+    # cubic_sender.go, `InitialPacketSizeIPv4` in params.go).
+    "3": ('flow.0.transport={ protocol = "quic", quic = { initial_window = "40064B" } }',),
 }
 """Settings of the server's transport by the version of HTTP."""
 

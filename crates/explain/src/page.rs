@@ -24,6 +24,7 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
         },
         "resolver" => "terminal".to_owned(),
         "connections" => connections(page),
+        "preconnect" => page.map_or(1, |page| page.preconnect).to_string(),
         "request" => page.map_or_else(none, |page| headers(page.request)),
         "header" => page.map_or_else(none, |page| headers(page.header)),
         "pages" => "1".to_owned(),

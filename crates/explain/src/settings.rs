@@ -260,6 +260,7 @@ pub(crate) fn absent(name: &str, flow: &Flow) -> Option<(Amount, String)> {
         "transport.keep_alive" | "transport.receive_offload" | "transport.sack_compression" => {
             word("off")
         }
+        "transport.quic.initial_window" => word("ten packets, at most 14720B"),
         "transport.quic.ack_threshold" => word("none, an ACK of each second packet"),
         "transport.stp.rate" => word("none, the congestion window of the controller"),
         "transport.sctp.paths" => word("one, with the smallest delay"),

@@ -39,6 +39,10 @@ pub struct Settings {
     pub stream_receive_window: Bytes,
     /// Bytes that the sender keeps until they are acknowledged.
     pub send_window: Bytes,
+    /// Initial congestion window, with which controllers start. quic-go and Google's servers begin
+    /// with 32 packets. Default: ten packets, at most 14720 bytes (RFC 9002 section 7.2).
+    #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1200B", "x-maximum" = "1GB")))]
+    pub initial_window: Option<Bytes>,
     /// Assumed round-trip time before the first sample (RFC 9002 section 6.2.2).
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1ms")))]
     pub initial_rtt: Span,
@@ -72,6 +76,7 @@ impl Default for Settings {
             receive_window: SizeLimit::UNLIMITED,
             stream_receive_window: Bytes(window),
             send_window: Bytes(8 * window),
+            initial_window: None,
             initial_rtt: Span::from_millis(333),
             ack_threshold: None,
             ack_delay: None,
@@ -148,7 +153,8 @@ impl Config {
         streams: u64,
     ) -> Result<Self, Unsuitable> {
         let choice = Choice::of(settings.congestion, controller)?;
-        Self::with_window(settings, choice, None, settings.window(streams))
+        let initial = settings.initial_window.map(Bytes::get);
+        Self::with_window(settings, choice, initial, settings.window(streams))
     }
 
     /// Connections with one stream. `initial_window` in bytes replaces the default of the
@@ -258,6 +264,7 @@ impl Config {
             receive_window,
             stream_receive_window,
             send_window,
+            initial_window: _,
             initial_rtt,
             ack_threshold,
             ack_delay,

@@ -183,6 +183,37 @@ fn careful_resume_shortens_a_download_over_quic_as_over_tcp() {
 }
 
 /// Settings with quinn's own controllers.
+/// A path without queues, over which a download takes round trips only.
+fn wide(transport: &str, controller: &str) -> f64 {
+    let text = geo("", &flow(controller, transport, "download = \"100kB\""))
+        .replace("4Mbit/s", "100Gbit/s")
+        .replace("packets = 200", "packets = 1000");
+    run(&text).flows[0].completion_s.unwrap()
+}
+
+#[test]
+fn an_initial_window_of_the_whole_download_takes_no_further_round_trip() {
+    for source in ["bentpipe", "quinn"] {
+        for controller in ["newreno", "cubic"] {
+            let with = |window: &str| {
+                let keys = format!("congestion = \"{source}\"{window}");
+                wide(&format!("protocol = \"quic\", quic = {{ {keys} }}"), controller)
+            };
+            let round_trips = |window| (with(window) / 0.6).round();
+            let [plain, large] = ["", ", initial_window = \"150kB\""].map(round_trips);
+            assert!(large < plain, "{source} {controller}: {large} and {plain}");
+            assert!((large - 1.0).abs() < 1.1, "{source} {controller}: {large} round trips");
+        }
+    }
+}
+
+#[test]
+fn an_initial_window_below_a_packet_is_refused() {
+    let transport = "protocol = \"quic\", quic = { initial_window = \"100B\" }";
+    let error = refusal(&geo("", &flow("cubic", transport, "download = \"1kB\"")));
+    assert!(error.contains("initial_window: expected"), "{error}");
+}
+
 fn of_quinn() -> String {
     QUIC.replace("quic = {", r#"quic = { congestion = "quinn","#)
 }

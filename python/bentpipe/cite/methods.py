@@ -37,6 +37,9 @@ HEADINGS = {
     "rain": "Rain models",
     "series": "Series of attenuation",
     "traces": "Traces",
+    "constellations": "Constellations",
+    "switches": "Rules of routers with several paths",
+    "hints": "Hints of path changes",
     "mechanisms": "Mechanisms on the path",
 }
 """Kinds of things in the order of the paragraph."""

@@ -41,6 +41,10 @@ def of_scenario(scenario: bentpipe.Scenario, replaced: Collection[str] = ()) -> 
         found.update(of_link(link))
     written = scenario.values()
     found.update(of_files(written))
+    for switch in written.get("switch", ()):
+        found.update(Thing("switches", rule) for rule in library()["switches"] if rule in switch)
+    for flow in written["flow"]:
+        found.update(of_hints(flow.get("path_hints")))
     for beam in written.get("beam", ()):
         found.update(of_beam(beam))
     return found
@@ -75,12 +79,20 @@ def of_files(written: Any) -> Iterator[Thing]:
             yield from of_orbit(value)
 
 
+def of_hints(hints: Mapping[str, Any] | None) -> Iterator[Thing]:
+    """The source of hints of path changes; the rule of a detector."""
+    source = (hints or {}).get("source", NONE)
+    if source != NONE:
+        name = (hints or {}).get("rule", "gap") if source == "detector" else source
+        yield Thing("hints", str(name))
+
+
 def of_orbit(value: dict[str, Any] | str) -> Iterator[Thing]:
-    """Modem and rain of the signal of an orbit, which is a table or the name of a file."""
-    table = value
-    if isinstance(value, str):
-        table = tomllib.loads(Path(value).read_text(encoding="utf-8"))
-    signal = table.get("signal") if isinstance(table, dict) else None
+    """Constellation, modem and rain of an orbit, which is a table or the name of a file."""
+    table = value if isinstance(value, dict) else tomllib.loads(Path(value).read_text("utf-8"))
+    if "constellation" in table:
+        yield Thing("constellations", str(table["constellation"]))
+    signal = table.get("signal")
     if not isinstance(signal, dict):
         return
     modem = signal["modem"]
@@ -256,3 +268,5 @@ def every_thing() -> Iterator[Thing]:
         yield Thing("hosts", host.name, host.status)
     for mix in bentpipe.mixes():
         yield Thing("mixes", mix.name)
+    for constellation in bentpipe.constellations():
+        yield Thing("constellations", constellation.name)

@@ -29,6 +29,7 @@ from bentpipe.lab.control import (
     switch,
     unspaced,
 )
+from bentpipe.lab.moving import of_moving
 from bentpipe.numbers import plain
 
 if TYPE_CHECKING:
@@ -91,7 +92,8 @@ def has_effect(control: Control, option: Option, link: Link) -> bool:
 def meaning(scenario: Scenario) -> Any:
     """The values of a scenario, without where they come from."""
     found = scenario.explain().to_dict()
-    return without_origins([found[key] for key in ("settings", "nodes", "links", "flows")])
+    keys = ("settings", "nodes", "links", "flows", "switches")
+    return without_origins([found.get(key) for key in keys])
 
 
 def without_origins(node: Any) -> Any:
@@ -117,6 +119,7 @@ def candidates(link: Link) -> Iterator[Control]:
     if (outage := outages(link)) is not None:
         yield outage
     yield from of_events(link)
+    yield from of_moving(link)
     yield from rain(link)
     yield from of_applications(link)
     yield from of_beam(link)

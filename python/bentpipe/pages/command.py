@@ -41,6 +41,8 @@ def summary(archive: Archive, out: Path) -> list[str]:
         f"{out}: {count(len(objects))} objects of {count(len(origins))} origins, {size:.2f} MB.",
         f"Guessed dependencies: {count(archive.guessed)} of {count(len(objects) - 1)}.",
     ]
+    if archive.preconnect > 1:
+        lines.append(f"Connections that were opened ahead: {archive.preconnect - 1}.")
     if archive.left_out:
         reasons = ", ".join(f"{count(number)} {why}" for why, number in archive.left_out.items())
         lines.append(f"Left out: {reasons}.")
@@ -55,6 +57,7 @@ def in_json(archive: Archive, out: Path | None) -> dict[str, object]:
         "origins": len({one.host for one in archive.objects}),
         "bytes": sum(one.bytes for one in archive.objects),
         "guessed": archive.guessed,
+        "preconnect": archive.preconnect,
         "left_out": archive.left_out,
         "load_s": archive.load_s,
     }
@@ -64,6 +67,8 @@ def in_toml(archive: Archive) -> str:
     """The page as a file for `traffic.page.file`."""
     guesses = f"{archive.guessed} of {max(len(archive.objects) - 1, 0)} dependencies are guesses"
     lines = [f"source = {quoted(f'{archive.title}; {guesses}')}"]
+    if archive.preconnect > 1:
+        lines.append(f"preconnect = {archive.preconnect}")
     for one in archive.objects:
         lines += ["", "[[objects]]", f"name = {quoted(one.name)}"]
         lines += [f"origin = {quoted(one.origin)}", f'bytes = "{one.bytes}B"']

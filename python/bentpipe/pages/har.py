@@ -16,6 +16,9 @@ by the host, and fonts of other hosts apart: their requests have no credentials,
 of their own (Fetch standard, section 2.6). Server times are waits for the first byte less a round
 trip, which is the smallest time of a connection's set-up to the same host. With HTTP/2 and HTTP/3
 a time in which the connection was busy with other answers is no server time.
+
+Browsers open connections before a request needs them (preconnect). With HTTP/1.1, a connection to
+the host of the document whose first request took no time to connect is one of those.
 """
 
 from __future__ import annotations
@@ -90,6 +93,8 @@ class Object:
     is_multiplexed: bool
     opens: bool
     """True if the connection was set up for it."""
+    connection: str
+    """Number of its connection, if the archive has it."""
     server_ms: int = 0
     after: list[After] = field(default_factory=list)
 
@@ -105,6 +110,8 @@ class Archive:
     """Time until the load event of the page, if the archive has it."""
     left_out: dict[str, int] = field(default_factory=dict)
     """Entries that are no object of the load, by the reason."""
+    preconnect: int = 1
+    """Connections to the host of the document that were opened before requests waited for them."""
 
 
 def read(file: Path) -> Archive:
@@ -138,6 +145,7 @@ def read(file: Path) -> Archive:
         guessed=guessed,
         load_s=load / 1e3 if isinstance(load, int | float) and load > 0 else None,
         left_out=dict(left_out),
+        preconnect=1 + opened_ahead(objects),
     )
 
 
@@ -231,7 +239,25 @@ def object_of(entry: dict[str, Any], number: int, known: list[Object], file: Pat
         end_ms=first + timings["receive"],
         is_multiplexed=is_multiplexed,
         opens=opens,
+        connection=str(entry.get("connection") or ""),
     )
+
+
+def opened_ahead(objects: list[Object]) -> int:
+    """Connections to the document's host with HTTP/1.1 that no request has opened.
+
+    Those after the first object only: an archive can begin with a connection that was open.
+    """
+    opened = {one.connection for one in objects if one.opens}
+    host = objects[0].host
+    return len(
+        {
+            one.connection for one in objects[1:]
+            if one.host == host and one.connection and not one.is_multiplexed
+        }
+        - opened
+        - {objects[0].connection}
+    )  # fmt: skip
 
 
 def size_of(response: dict[str, Any]) -> int:

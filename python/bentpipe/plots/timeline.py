@@ -1,4 +1,4 @@
-"""Marks on the time axis of figures: events of links, loss of signal, lost and retransmitted data.
+"""Marks on the time axis of figures: events, loss of signal, lost and retransmitted data.
 
 All figures over time of a page have the same marks, so that a change of cwnd is seen with its
 cause.
@@ -6,7 +6,7 @@ cause.
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import TYPE_CHECKING, Any
 
 import polars as pl
@@ -50,12 +50,16 @@ class Timeline:
         """True if nothing is marked."""
         return not (any(self.losses.values()) or self.events or self.silences)
 
+    def with_events(self, events: Iterable[tuple[float, str]]) -> Timeline:
+        """The timeline with more events."""
+        return replace(self, events=sorted([*self.events, *events]))
+
     def legend(self) -> str:
         """A sentence on the marks that there are."""
         rows = [f"{name} ({COLOURS[LOSSES[name]]})" for name in LOSSES if self.losses.get(name)]
         words = [
             f"Ticks at the upper edge, from the top: {', '.join(rows)}." if rows else "",
-            "Dashed lines: events of links." if self.events else "",
+            "Dashed lines: events." if self.events else "",
             "Shaded: no signal, or an outage." if self.silences else "",
         ]
         return " ".join(filter(None, ["All figures have the same marks.", *words]))

@@ -58,6 +58,7 @@ TITLES = {
     "call": "Calls",
     "responses": "Responses to messages",
     "speedtest": "Speed tests",
+    "switch": "Routers with several paths",
     "video": "Videos",
 }
 """Kinds whose name alone says too little."""
@@ -78,10 +79,13 @@ def mechanisms_section(run: Run, directions: Sequence[str], timeline: Timeline) 
         if name.endswith(SERIES):
             continue
         title = TITLES.get(name, name.replace("_", " "))
-        blocks.append(totals(name, title, totals_of(run.recording, name)))
+        of_kind = totals_of(run.recording, name)
+        blocks.append(totals(name, title, of_kind))
         if name + SERIES in names:
             samples = run.recording.table(name + SERIES)
-            blocks += figures(name, title, samples, directions, timeline)
+            is_of_links = samples.columns[0] == "link"
+            labels = directions if is_of_links else labels_of(of_kind, samples)
+            blocks += figures(name, title, samples, labels, timeline)
     return Section("mechanisms", "Mechanisms on the path", blocks)
 
 
@@ -102,6 +106,21 @@ def totals(name: str, title: str, table: pl.DataFrame) -> Table:
     return Table(f"{name}-table", title, columns, rows)
 
 
+def labels_of(table: pl.DataFrame, samples: pl.DataFrame) -> list[str]:
+    """Names of the lines of a figure: the texts of each row of totals, where these are its lines.
+
+    Lines without such a row have the number that the samples have.
+    """
+    texts = [name for name, kind in table.schema.items() if kind == pl.String]
+    entities = samples[samples.columns[0]]
+    are_rows = entities.dtype.is_integer() and entities.n_unique() == table.height
+    if not (texts and are_rows):
+        return []
+    return (
+        table.select(pl.concat_str(texts, separator=", ", ignore_nulls=True)).to_series().to_list()
+    )
+
+
 def in_words(column: str) -> tuple[str, str]:
     """The heading of a column and its unit: `max_queue_delay_ms` is `max queue delay` in ms."""
     words, _, suffix = column.rpartition("_")
@@ -120,11 +139,13 @@ def cell(value: Any, size: float = 1.0) -> Cell:
 
 
 def figures(
-    name: str, title: str, samples: pl.DataFrame, directions: Sequence[str], timeline: Timeline
+    name: str, title: str, samples: pl.DataFrame, names: Sequence[str], timeline: Timeline
 ) -> list[Figure]:
-    """Counts since the previous sample, one figure for each unit, and one for each other column."""
-    entity, _, *columns = samples.columns
-    names = directions if entity == "link" else []
+    """Counts since the previous sample, one figure for each unit, and one for each other column.
+
+    `names` are those of the lines. Columns that are true or false have no figure.
+    """
+    entity, _, *columns = (column for column, kind in samples.schema.items() if kind != pl.Boolean)
     counted = [column for column in columns if samples.schema[column].is_integer()]
     counts: dict[str, list[pl.DataFrame]] = {}
     for column in counted:

@@ -110,10 +110,10 @@ def in_words(event: Event) -> str:
 
 
 def events_table(timeline: Timeline) -> Table:
-    """The events of links in their order."""
+    """The events of links and routers in their order."""
     columns = [Column("time", "s"), Column("event", numeric=False)]
     rows = [[Cell(f"{at:.6g}", at), Cell(text)] for at, text in timeline.events[:MOST_EVENTS]]
-    return Table("events", "Events of links", columns, rows)
+    return Table("events", "Events", columns, rows)
 
 
 def signal_figure(

@@ -33,6 +33,7 @@ from bentpipe.report.scenarios import (
     facts_table,
     scenario_section,
 )
+from bentpipe.report.switches import moves
 from bentpipe.report.traces import figures as trace_figures
 from bentpipe.report.traces import traces_of, weak_signals
 from bentpipe.runs import Run
@@ -81,6 +82,7 @@ def run_page(folder: Path) -> Page:
     silences = [span for one in traces for span in one.outages(run.simulated_s)]
     silences += weak_signals(run.recording, run.simulated_s)
     timeline = timeline_of(run, explanation, signals, delay_s, silences)
+    timeline = timeline.with_events(moves(run, explanation, delay_s))
     directions = [direction_name(link) for link in links]
     on_kernel = run.recording.kernel is not None
     sections = [

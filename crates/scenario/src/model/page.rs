@@ -30,6 +30,8 @@ pub struct Page {
     pub has_remote_resolver: bool,
     /// Parallel connections to an origin with HTTP/1.1.
     pub connections: u32,
+    /// Of them those to the origin of the document that are opened before requests wait for them.
+    pub preconnect: u32,
     /// Pages to load; `None` goes on until the run ends.
     pub pages: Option<u32>,
     /// Time from the start of one page to the start of the next.

@@ -6,6 +6,7 @@
 mod constellations;
 mod document;
 mod files;
+mod kept;
 mod resolve;
 mod result;
 mod signal;
@@ -13,6 +14,8 @@ mod signal;
 use std::path::Path as FilePath;
 
 use language::{Errors, Refused, TypedFile};
+
+use crate::trace::Trace;
 
 pub use constellations::{CONSTELLATIONS, Constellation};
 pub(crate) use document::Document;
@@ -27,6 +30,7 @@ pub use signal::OrbitSignal;
 pub struct OrbitFile {
     file: TypedFile<Document>,
     setup: Setup,
+    run: Run,
 }
 
 impl OrbitFile {
@@ -57,7 +61,7 @@ impl OrbitFile {
             resolve::resolve(&file.value, &|_, name| directory.join(&name.0), run)
         };
         match resolved {
-            Ok(setup) => Ok(Self { file, setup }),
+            Ok(setup) => Ok(Self { file, setup, run }),
             Err(refused) => Err(file.report(refused)),
         }
     }
@@ -69,15 +73,24 @@ impl OrbitFile {
     pub fn run(&self) -> Result<OrbitSeries, Errors> {
         result::run(&self.setup).map_err(|refused| self.file.report(refused))
     }
+
+    /// The trace of a link from the start of the run on.
+    ///
+    /// # Errors
+    /// Those of [`OrbitFile::run`].
+    pub(crate) fn trace(&self) -> Result<Trace, Errors> {
+        kept::trace(&self.file.value, self.run, || self.run().map(|series| series.trace()))
+    }
 }
 
-/// Computes the path of a table in a scenario. `files` finds the files that it names.
-pub(crate) fn of_table(
+/// The trace of a table in a scenario. `files` finds the files that it names.
+pub(crate) fn trace_of_table(
     document: &Document,
     files: Files<'_>,
     run: Run,
-) -> Result<OrbitSeries, Vec<Refused>> {
-    result::run(&resolve::resolve(document, files, run)?)
+) -> Result<Trace, Vec<Refused>> {
+    let setup = resolve::resolve(document, files, run)?;
+    kept::trace(document, run, || result::run(&setup).map(|series| series.trace()))
 }
 
 /// Names of the columns of a saved series: those that a link needs, then those that describe the

@@ -59,6 +59,10 @@ pub(crate) struct Page {
     /// Parallel connections to each origin with HTTP/1.1. Default: 6, as browsers have them.
     #[schemars(range(min = 1, max = 1000))]
     pub connections: Option<u32>,
+    /// Connections to the origin of the first object that are opened at once with HTTP/1.1, before
+    /// requests wait for them. Chromium opens 2. Default: that of the file, or 1.
+    #[schemars(range(min = 1, max = 1000))]
+    pub preconnect: Option<u32>,
     /// Bytes of a request. Default (reconstructed): 600 B with HTTP/1.1; with HTTP/2 and HTTP/3,
     /// which compress headers, 350 B on a new connection and then 80 B. With `model` 328 B.
     #[schemars(extend("x-minimum" = "1B", "x-maximum" = "1MB"))]
@@ -88,6 +92,10 @@ pub(crate) struct PageFile {
     #[serde(default)]
     #[schemars(extend("examples" = ["https://shop.example/ of shop.har"]))]
     pub source: Option<String>,
+    /// Connections to the origin of the first object that the browser opens at once with HTTP/1.1,
+    /// before requests wait for them. Default: 1.
+    #[schemars(range(min = 1, max = 1000))]
+    pub preconnect: Option<u32>,
     /// The objects of the page. The first one is the document with which loading starts.
     #[schemars(length(min = 1))]
     pub objects: Vec<Object>,

@@ -27,6 +27,13 @@ const INTERVAL: Span = Span::from_secs(30);
 
 type Objects = (Vec<PageObject>, Vec<String>);
 
+/// The objects of a page, and what its file says of connections.
+struct Source {
+    name: String,
+    objects: Objects,
+    preconnect: Option<u32>,
+}
+
 /// The place of a page in its scenario.
 pub(crate) struct Place<'a> {
     /// The scenario.
@@ -47,7 +54,13 @@ pub(crate) fn resolve(
 ) -> Option<Page> {
     let http = version(written, place, problems);
     problems.extend(without_effect(written, http, place.path));
-    let (site, (objects, origins)) = source(written, place, problems)?;
+    let Source { name: site, objects: (objects, origins), preconnect } =
+        source(written, place, problems)?;
+    let connections = written.connections.unwrap_or(CONNECTIONS);
+    if let Some(number) = written.preconnect.filter(|number| *number > connections) {
+        let expected = format!("at most {connections}, the connections to an origin");
+        problems.push(Problem::new(place.path.key("preconnect"), expected, number.to_string()));
+    }
     let model = written.model.map(|Model::ThreeGpp| PageModel::ThreeGpp);
     let request = written.request.or_else(|| model.map(PageModel::request));
     let headers = |given: Option<Bytes>, plain: u64, first: u64, later: u64| match (given, http) {
@@ -63,7 +76,8 @@ pub(crate) fn resolve(
         tls: tls(written, http),
         dns: written.dns.unwrap_or_default(),
         has_remote_resolver: written.resolver == Some(Resolver::Remote),
-        connections: written.connections.unwrap_or(CONNECTIONS),
+        connections,
+        preconnect: written.preconnect.or(preconnect).unwrap_or(1).min(connections),
         pages: match written.pages {
             None => Some(1),
             Some(Pages::Number(pages)) => Some(pages),
@@ -119,6 +133,7 @@ fn without_effect(written: &Written, http: Http, path: &Path) -> Vec<Problem> {
         dns,
         resolver,
         connections,
+        preconnect,
         request: _,
         header: _,
         pages,
@@ -159,6 +174,7 @@ fn without_effect(written: &Written, http: Http, path: &Path) -> Vec<Problem> {
     }
     let several = "HTTP/2 and HTTP/3 have one connection to each origin";
     refuse(http != Http::One && connections.is_some(), "connections", several);
+    refuse(http != Http::One && preconnect.is_some(), "preconnect", several);
     let is_single = matches!(pages, None | Some(Pages::Number(1)));
     refuse(is_single && interval.is_some(), "interval", "the page is loaded once");
     let has_reading = model.is_some() && !is_single && interval.is_some();
@@ -183,11 +199,8 @@ fn tls(written: &Written, http: Http) -> Option<Handshake> {
 }
 
 /// The objects, and the name of the site or file.
-fn source(
-    written: &Written,
-    place: &Place<'_>,
-    problems: &mut Vec<Problem>,
-) -> Option<(String, Objects)> {
+fn source(written: &Written, place: &Place<'_>, problems: &mut Vec<Problem>) -> Option<Source> {
+    let plain = |name: String, objects| Source { name, objects, preconnect: None };
     let Place { tree, directory, path, .. } = place;
     match (written.site, &written.file, &written.objects, written.model) {
         (Some(site), None, None, None) => {
@@ -195,13 +208,15 @@ fn source(
             let file: TypedFile<PageFile> =
                 TypedFile::parse(text, FilePath::new(name)).expect("a built-in page is valid");
             let objects = objects::resolve(&file.value.objects).expect("a built-in page is valid");
-            Some((name.to_owned(), objects))
+            Some(plain(name.to_owned(), objects))
         }
         (None, Some(name), None, None) => {
             let path = path.key("file");
             let read = file(&located(tree.nearest(&path), directory, &name.0));
             match read {
-                Ok(objects) => Some((name.0.clone(), objects)),
+                Ok((objects, preconnect)) => {
+                    Some(Source { name: name.0.clone(), objects, preconnect })
+                }
                 Err(errors) => {
                     problems.extend(of_file(errors, &path, "page"));
                     None
@@ -209,7 +224,7 @@ fn source(
             }
         }
         (None, None, Some(written), None) => match objects::resolve(written) {
-            Ok(objects) => Some(("objects".to_owned(), objects)),
+            Ok(objects) => Some(plain("objects".to_owned(), objects)),
             Err(faults) => {
                 problems.extend(faults.into_iter().map(|fault| {
                     let place = path.key("objects").index(fault.object).key(fault.key);
@@ -221,7 +236,7 @@ fn source(
         },
         (None, None, None, Some(Model::ThreeGpp)) => {
             let model = PageModel::ThreeGpp;
-            Some((model.name().to_owned(), (model.largest(), vec!["main".to_owned()])))
+            Some(plain(model.name().to_owned(), (model.largest(), vec!["main".to_owned()])))
         }
         (None, None, None, None) => {
             let expected = "`site`, `file`, `objects` or `model`";
@@ -236,10 +251,10 @@ fn source(
     }
 }
 
-/// The objects of a file.
-pub(super) fn file(path: &FilePath) -> Result<Objects, Errors> {
+/// The objects of a file, and its `preconnect`.
+pub(super) fn file(path: &FilePath) -> Result<(Objects, Option<u32>), Errors> {
     let file: TypedFile<PageFile> = TypedFile::load(path, "a file with a page")?;
-    objects::resolve(&file.value.objects).map_err(|faults| {
+    let objects = objects::resolve(&file.value.objects).map_err(|faults| {
         let refused = |fault: Fault| {
             let path = format!("objects.{}.{}", fault.object, fault.key);
             let refused = Refused::new(&path, fault.expected, fault.found);
@@ -250,5 +265,6 @@ pub(super) fn file(path: &FilePath) -> Result<Objects, Errors> {
             }
         };
         file.report(faults.into_iter().map(refused).collect())
-    })
+    })?;
+    Ok((objects, file.value.preconnect))
 }

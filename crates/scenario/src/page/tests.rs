@@ -96,6 +96,11 @@ fn keys_without_effect_are_refused_with_the_reason() {
             ("file = \"absent.toml\"", &["traffic.page.file", "absent.toml"]),
             ("site = \"news\", http = \"3\"", &["page.http", "transport.protocol = \"quic\""]),
             ("site = \"news\", connections = 4", &["page.connections", "one connection"]),
+            ("site = \"news\", preconnect = 2", &["page.preconnect", "one connection"]),
+            (
+                "site = \"news\", http = \"1.1\", preconnect = 7",
+                &["page.preconnect", "at most 6, the connections to an origin"],
+            ),
             (
                 "site = \"news\", tls = \"1.2\", resumption = \"early-data\"",
                 &["page.resumption", "TLS 1.2 has no early data"],

@@ -98,30 +98,7 @@ pub(super) fn beams<'a>(
         let place = path.key("gateway");
         let gateway = flows::node(&written.gateway.0, numbers, place, problems);
         let first = nodes.len();
-        let mut groups = Vec::new();
-        for (j, group) in written.group.iter().enumerate() {
-            let path = path.key("group").index(j);
-            problems.extend(taken(&group.name.0, &ends, &path));
-            let start = nodes.len();
-            let more = group.terminals as usize;
-            if start - linked + more > MOST_TERMINALS {
-                let most = MOST_TERMINALS - (start - linked);
-                let place = path.key("terminals");
-                let problem = Problem::new(place, format!("at most {most}"), more.to_string());
-                let reason = format!("all beams together have at most {MOST_TERMINALS} terminals");
-                problems.push(problem.because(reason));
-                continue;
-            }
-            nodes.extend((1..=more).map(|number| Node {
-                name: format!("{}-{number}", group.name.0),
-                forwarding: None,
-                middlebox: None,
-                proxy: None,
-                entry: None,
-            }));
-            ends.groups.insert(group.name.0.clone(), start..nodes.len());
-            groups.push((group, path, start..nodes.len()));
-        }
+        let groups = members(written, &path, linked, nodes, &mut ends, problems);
         let (classes, class_names) = plans::classes(written, &path, problems);
         plans::needs_queues(written, &path, problems);
         let carrier = carrier(written, classes.clone(), &path, problems);
@@ -167,6 +144,43 @@ pub(super) fn beams<'a>(
         });
     }
     (beams, ends)
+}
+
+/// The groups of a beam with their places and the numbers of their terminals, which become nodes
+/// behind the `linked` ones.
+fn members<'a>(
+    written: &'a document::Beam,
+    path: &Path,
+    linked: usize,
+    nodes: &mut Vec<Node>,
+    ends: &mut Ends<'_>,
+    problems: &mut Vec<Problem>,
+) -> Vec<(&'a document::Group, Path, Range<usize>)> {
+    let mut groups = Vec::new();
+    for (j, group) in written.group.iter().enumerate() {
+        let path = path.key("group").index(j);
+        problems.extend(taken(&group.name.0, ends, &path));
+        let start = nodes.len();
+        let more = group.terminals as usize;
+        if start - linked + more > MOST_TERMINALS {
+            let most = MOST_TERMINALS - (start - linked);
+            let place = path.key("terminals");
+            let problem = Problem::new(place, format!("at most {most}"), more.to_string());
+            let reason = format!("all beams together have at most {MOST_TERMINALS} terminals");
+            problems.push(problem.because(reason));
+            continue;
+        }
+        nodes.extend((1..=more).map(|number| Node {
+            name: format!("{}-{number}", group.name.0),
+            forwarding: None,
+            middlebox: None,
+            proxy: None,
+            entry: None,
+        }));
+        ends.groups.insert(group.name.0.clone(), start..nodes.len());
+        groups.push((group, path, start..nodes.len()));
+    }
+    groups
 }
 
 /// A name that another group or node has.

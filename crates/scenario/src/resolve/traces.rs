@@ -205,10 +205,10 @@ fn over_satellites(
     path: &Path,
     run: Run,
 ) -> Read {
-    let series = match orbit {
+    match orbit {
         document::Orbit::File(name) => OrbitFile::load_for(&place(channels, path, name), run)
-            .and_then(|file| file.run())
-            .map_err(Unread::Errors)?,
+            .and_then(|file| file.trace())
+            .map_err(Unread::Errors),
         document::Orbit::Table(table) => {
             let file = |key: &str, name: &FileName| {
                 let below = key.split('.').fold(path.clone(), |path, part| match part.parse() {
@@ -217,10 +217,9 @@ fn over_satellites(
                 });
                 place(channels, &below, name)
             };
-            orbit::of_table(table, &file, run).map_err(Unread::Refused)?
+            orbit::trace_of_table(table, &file, run).map_err(Unread::Refused)
         }
-    };
-    Ok(series.trace())
+    }
 }
 
 /// A kind of rates that the files do not have.

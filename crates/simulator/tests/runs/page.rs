@@ -34,6 +34,7 @@ traffic = {{ page = {{ {page} }} }}
 const ONE: &str = r#"objects = [{ name = "index", bytes = "1kB" }]"#;
 const TWO: &str =
     r#"objects = [{ name = "index", bytes = "1kB" }, { name = "image", bytes = "1kB" }]"#;
+const THREE: &str = r#"objects = [{ name = "index", bytes = "1kB" }, { name = "image", bytes = "1kB", count = 2 }]"#;
 
 /// A resolver behind the path.
 const REMOTE: &str = "resolver = \"remote\"";
@@ -102,6 +103,28 @@ fn loads_take_the_round_trips_of_their_critical_path_to_the_microsecond() {
         let sum: f64 = PARTS.iter().map(|part| number(&recording, "page_loads", part)).sum();
         assert!((sum - load_s).abs() < 1e-9, "{name}: the parts are {sum}, the whole {load_s}");
         assert_eq!(recording.flows[0].pages[0].response_s, Some(load_s), "{name}");
+    }
+}
+
+#[test]
+fn a_connection_that_was_opened_ahead_takes_the_second_request() {
+    let load = |keys: &str| {
+        let page = format!("{THREE}, http = \"1.1\"{keys}");
+        let recording = run(&scenario("", &page));
+        ["load_s", "connections"].map(|column| number(&recording, "page_loads", column))
+    };
+    // The second image follows on the connection of the first one, which is free before a new one
+    // is set up.
+    for (keys, round_trips, connections) in [
+        ("", 5.0, 1.0),
+        (", preconnect = 1", 5.0, 1.0),
+        (", preconnect = 2", 4.0, 2.0),
+        (", preconnect = 2, dns = \"600ms\"", 5.0, 2.0),
+    ] {
+        let [load_s, used] = load(keys);
+        let expected_s = round_trips * ROUND_TRIP_S;
+        assert!((load_s - expected_s).abs() < 2e-6, "{keys}: {load_s} and not {expected_s}");
+        assert!(used == connections, "{keys}: {used} connections");
     }
 }
 

@@ -132,7 +132,7 @@ fn quic_asks_nothing_of_a_host_but_its_mtu() {
     assert!(matches!(plan.flows[2].carrier, Carrier::Tcp(_)));
     let of = |name: &str| plan.settings.iter().filter(|setting| setting.flow == name).count();
     // The controller and all keys of `transport.quic`.
-    assert_eq!([of("flow-0"), of("flow-1")], [11, 11]);
+    assert_eq!([of("flow-0"), of("flow-1")], [12, 12]);
     let alone = planned(json!([flows[0]])).unwrap();
     // The largest datagram that quinn tries, 1452 bytes, with the headers of UDP and IP.
     assert_eq!(alone.hosts.iter().map(|host| host.mtu).collect::<Vec<_>>(), [1480, 1480]);

@@ -16,6 +16,7 @@ pub(crate) fn judge(flow: &Flow, own: &Settings) -> Vec<Entry> {
         receive_window,
         stream_receive_window,
         send_window,
+        initial_window,
         initial_rtt,
         ack_threshold,
         ack_delay,
@@ -32,8 +33,10 @@ pub(crate) fn judge(flow: &Flow, own: &Settings) -> Vec<Entry> {
     judge.applied("transport.quic.receive_window", receive_window, QUINN);
     judge.applied("transport.quic.stream_receive_window", stream_receive_window, QUINN);
     judge.applied("transport.quic.send_window", send_window, QUINN);
-    judge.applied("transport.quic.initial_rtt", initial_rtt, QUINN);
     let or_default = |value: Option<String>| value.unwrap_or_else(|| "default".to_owned());
+    let window = or_default(initial_window.map(|bytes| bytes.to_string()));
+    judge.applied("transport.quic.initial_window", window, QUINN);
+    judge.applied("transport.quic.initial_rtt", initial_rtt, QUINN);
     let threshold = or_default(ack_threshold.map(|threshold| threshold.to_string()));
     judge.applied("transport.quic.ack_threshold", threshold, QUINN);
     let delay = or_default(ack_delay.as_ref().map(Span::to_string));

@@ -298,7 +298,7 @@ impl Loader {
         let mut all = of_origin.clone().count();
         let mut coming = of_origin.filter(|connection| connection.ready.is_none()).count();
         let most = if http == Http::One { self.page.connections as usize } else { 1 };
-        while all < most && coming < waiting.min(most) {
+        while all < self.opened_ahead(origin) || all < most && coming < waiting.min(most) {
             let connection = Connection::open(context, &self.page, origin);
             connection.watch(context);
             let is_ready = connection.ready.is_some();
@@ -309,6 +309,12 @@ impl Loader {
                 return self.dispatch(context, origin);
             }
         }
+    }
+
+    /// Connections to an origin that do not wait for requests.
+    fn opened_ahead(&self, origin: usize) -> usize {
+        let is_first = self.page.http == Http::One && origin == self.page.objects[0].origin;
+        if is_first { self.page.preconnect as usize } else { 0 }
     }
 
     /// Takes the most urgent object of those that wait, of several the first.

@@ -84,6 +84,15 @@ pub(crate) fn warnings(
         // What waits at a terminal depends on its slots.
         Middlebox::AckFilter(_) if routes.is_terminal(node) => None,
         Middlebox::AckFilter(_) => idle_filter(scenario, routes, flows, node),
+        Middlebox::Snoop(_) if routes.is_terminal(node) => {
+            // Behind it there are uploads only to repair.
+            let uploads: Vec<_> =
+                flows.iter().filter(|(_, flow)| flow.from == node).cloned().collect();
+            match uploads.is_empty() {
+                true => Some(NO_LOSSES.to_owned()),
+                false => slow_repair(scenario, routes, &uploads, node),
+            }
+        }
         Middlebox::Snoop(_) => slow_repair(scenario, routes, flows, node),
         Middlebox::AckDecimation(_) => None,
         Middlebox::AckReconstruction(_) => unthinned(scenario, routes, flows, node),
@@ -95,6 +104,9 @@ pub(crate) fn warnings(
     let idle = idle.into_iter().chain(unread);
     idle.map(|text| (Kind::MiddleboxWithoutEffect, text)).collect()
 }
+
+const NO_LOSSES: &str =
+    "snoop in a terminal repairs nothing: between it and the host behind it no packet is lost";
 
 /// From this share of the round trip on, a repair by Snoop is hardly earlier than one by the
 /// sender.

@@ -132,6 +132,29 @@ fn a_tunnel_may_join_two_terminals() {
     assert!(parse(&text).flows.iter().all(|flow| flow.gateways.is_empty()));
 }
 
+/// Terminals of two beams with gateways of their own: the way has links between the beams.
+#[test]
+fn a_tunnel_may_cross_two_beams() {
+    let far = "[[beam]]\nname = \"far\"\ngateway = \"router\"\nforward = { modem = { \
+               name = \"dvb-s2\", bandwidth = 12e6 } }\nreturn = { carriers = 4 }\n\
+               [[beam.group]]\nname = \"ship\"\nterminals = 2\nes_n0 = 11.0\n\
+               return_es_n0 = 9.0\n\n[[flow]]\nname = \"down\"";
+    for between in ["", ", between = [\"ship\", \"gateway\"]", ", between = [\"router\", \"home\"]"]
+    {
+        let tunnel = format!("{{ name = \"esp\"{between} }}");
+        let text = tunnelled(&tunnel, "", "cubic")
+            .replacen("[[flow]]\nname = \"down\"", far, 1)
+            .replace("\"server\"\nto", "\"ship-1\"\nto")
+            .replace("to = \"server\"", "to = \"ship-2\"");
+        let recording = run(&text);
+        check_bytes(&recording, &tunnel);
+        let packets = counts(&recording, "tunnel", "packets");
+        assert!(packets.iter().all(|packets| *packets > 20), "{tunnel}: {packets:?}");
+        let crossed = recording.links.iter().filter(|link| link.link == "router-gateway");
+        assert!(crossed.map(|link| link.delivered_packets).min().unwrap() > 100, "{tunnel}");
+    }
+}
+
 /// The messages about outer packets that are too long for the link of the gateway: the tunnel has
 /// the MTU of its path.
 #[test]

@@ -60,6 +60,28 @@ fn the_hosts_at_a_link_know_its_mtu_and_terminals_do_not() {
     check_bytes(&run(&beam("mtu = 1200", &proxies.concat(), "cubic")), "with proxies");
 }
 
+/// Where copies of a flow share settings, each keeps the proxy of its own terminal.
+#[test]
+fn a_terminal_keeps_its_own_proxy_where_links_have_an_mtu() {
+    let node = |name: &str, controller: &str| {
+        format!(
+            "[[node]]\nname = \"{name}\"\n\
+             proxy = {{ satellite = {{ controller = \"{controller}\" }} }}\n"
+        )
+    };
+    let nodes = node("home", "hybla") + &node("home-2", "vegas");
+    for link in ["", "mtu = 1200"] {
+        let flows = parse(&beam(link, &nodes, "cubic")).flows;
+        let controller = |flow: &scenario::model::Flow| {
+            let [gateway] = &flow.gateways[..] else { panic!("one proxy") };
+            gateway.ends.each_ref().map(|end| end.controller.entry().name)
+        };
+        let [first, second, third] = [0, 1, 2].map(|number| controller(&flows[number]));
+        let expected = (["hybla", "cubic"], ["vegas", "cubic"], ["hybla", "cubic"]);
+        assert_eq!((first, second, third), expected, "{link}");
+    }
+}
+
 #[test]
 fn headers_are_compressed_on_the_way_to_a_gateway_and_restored_there() {
     for scheme in ["vj", "rohc", "scps"] {

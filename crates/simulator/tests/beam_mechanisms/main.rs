@@ -37,6 +37,15 @@ fn counts(recording: &Recording, table: &str, name: &str) -> Vec<u64> {
     }
 }
 
+/// The texts of a column of a table, by row.
+fn texts(recording: &Recording, table: &str, name: &str) -> Vec<String> {
+    let table = recording.tables.iter().find(|one| one.name() == table).unwrap();
+    match &table.columns().iter().find(|one| one.name == name).unwrap().values {
+        Values::Text(values) => values.iter().map(|text| (*text).to_owned()).collect(),
+        _ => panic!("{name} is a text"),
+    }
+}
+
 /// Every flow has ended with all its bytes.
 fn check_bytes(recording: &Recording, who: &str) {
     for flow in &recording.flows {

@@ -1,7 +1,7 @@
 //! Tunnels of flows with an end at a terminal: each terminal has its own, all bytes arrive, and
 //! mechanisms between the ends see one flow.
 
-use super::{beam, check_bytes, counts, parse, run};
+use super::{beam, check_bytes, counts, parse, run, texts};
 
 /// Each protocol, with the congestion control that one of them can have.
 const PROTOCOLS: [&str; 6] = [
@@ -182,7 +182,8 @@ fn a_tunnel_has_the_class_of_its_flows() {
             .replace("[[flow]]\nname = \"down\"", &format!("{class}[[flow]]\nname = \"down\""))
     };
     let recording = run(&(with_classes("\"wireguard\"") + LATE));
-    // Forward and back, and no row for packets of no class.
+    // Forward and back of the class, and no row for packets of none.
+    assert_eq!(texts(&recording, "beam_classes", "class"), ["first", "first"]);
     let packets = counts(&recording, "beam_classes", "packets");
     let set_up = counts(&recording, "tunnel", "set_up_packets").iter().sum::<u64>();
     let carried = counts(&recording, "tunnel", "packets").iter().sum::<u64>();

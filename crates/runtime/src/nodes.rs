@@ -29,11 +29,10 @@ mod devices;
 mod whole;
 
 use std::collections::VecDeque;
-use std::net::IpAddr;
 
 use beam::{BeamCounts, BeamReport};
 use link::Priority;
-use middlebox::{Feedback, Header, Visible};
+use middlebox::{Feedback, Visible};
 use network::{
     Compressor, Counted, Delivery, Ecn, Fabric, FlowId, NodeId, NodeReport, Packet, PortReport,
     QueueFilter, QueueReport, QueueRouter,
@@ -145,55 +144,6 @@ impl<B> Passing<B> {
     }
 }
 
-impl<B: Visible> Visible for Passing<B> {
-    fn header(&self) -> Option<Header> {
-        self.readable()?.header()
-    }
-
-    fn bytes(&self) -> u16 {
-        match &self.content {
-            Content::Packet(body) => body.bytes(),
-            Content::Feedback(..) => Feedback::BYTES,
-            Content::SetUp(_, bytes) | Content::Frames(_, bytes) | Content::Probe(_, bytes) => {
-                *bytes
-            }
-        }
-    }
-
-    fn pure_ack(
-        &self,
-        acknowledgement: u32,
-        echo: Option<u32>,
-        window: Option<u16>,
-    ) -> Option<Self> {
-        let body = self.readable()?;
-        Some(Self::new(body.pure_ack(acknowledgement, echo, window)?, self.from, self.to))
-    }
-
-    fn with_timestamp(&self, value: u32) -> Self {
-        let content = match &self.content {
-            Content::Packet(body) => Content::Packet(body.with_timestamp(value)),
-            Content::Feedback(port, feedback) => Content::Feedback(*port, *feedback),
-            Content::SetUp(message, bytes) => Content::SetUp(*message, *bytes),
-            Content::Frames(tunnel, bytes) => Content::Frames(*tunnel, *bytes),
-            Content::Probe(probe, bytes) => Content::Probe(*probe, *bytes),
-        };
-        Self { content, frames: self.frames.clone(), ..*self }
-    }
-
-    fn too_big(&self, router: IpAddr, mtu: u16) -> Option<Self> {
-        let body = self.readable()?;
-        // A message has no sender that is known, and no answer.
-        Some(Self::new(body.too_big(router, mtu)?, self.from, self.from))
-    }
-
-    fn with_loss_notice(&self) -> Self {
-        let mut copy = self.clone();
-        copy.field.loss_notice = true;
-        copy
-    }
-}
-
 /// Returns true if a scenario needs [`Nodes`]: a middlebox sees the packets that its node forwards,
 /// packets have feedback fields, a link compresses headers or has an MTU, a flow has a tunnel, or
 /// the scenario has a switch.
@@ -218,6 +168,8 @@ pub struct Nodes<B> {
     tunnels: Tunnels<B>,
     switches: Switches<B>,
     stops: Stops,
+    /// A middlebox is in a terminal of a beam.
+    is_in_terminals: bool,
     /// Packets that the middlebox of a terminal has given out for the host behind it.
     for_hosts: VecDeque<(Time, Packet<Passing<B>>)>,
     /// The number of links between nodes; `None` if packets have no feedback field.
@@ -246,6 +198,7 @@ impl<B: Visible> Nodes<B> {
         let receivers = compression::set_compressors(scenario, fabric.as_mut());
         let links = feedback::is_in_use(scenario).then(|| Links::new(scenario));
         let arrived = Field::default();
+        let is_in_terminals = devices.nodes().any(|node| stops.is_terminal(node));
         Self {
             fabric,
             devices,
@@ -254,6 +207,7 @@ impl<B: Visible> Nodes<B> {
             tunnels,
             switches,
             stops,
+            is_in_terminals,
             for_hosts: VecDeque::new(),
             links,
             arrived,
@@ -295,7 +249,10 @@ impl<B: Visible> Nodes<B> {
     /// A packet leaves a node, in its tunnel if that begins there.
     fn go_on(&mut self, now: Time, outgoing: Outgoing<B>) {
         if self.tunnels.is_empty() {
-            return self.leave(now, outgoing);
+            return match self.is_in_terminals {
+                true => self.leave(now, outgoing),
+                false => self.take_link(now, outgoing),
+            };
         }
         let Outgoing { node, packet, is_own } = outgoing;
         if let Some(packet) = self.tunnels.enter(now, node, packet) {
@@ -380,14 +337,11 @@ impl<B: Visible> Nodes<B> {
         restored.is_restored.then_some(packet)
     }
 
-    /// A packet has come to a node. Returns it if it is for the host.
-    fn come(&mut self, at: Time, mut packet: Packet<Passing<B>>) -> Option<Delivery<B>> {
-        if packet.body.inner.is_some() {
-            let left = self.tunnels.leave(at, packet);
-            self.empty_tunnels(at);
-            packet = left?;
-        }
-        self.arrive(at, packet)
+    /// A packet in a tunnel has come to a node. Returns it if it goes on now.
+    fn come_out(&mut self, at: Time, packet: Packet<Passing<B>>) -> Option<Packet<Passing<B>>> {
+        let left = self.tunnels.leave(at, packet);
+        self.empty_tunnels(at);
+        left
     }
 
     /// A packet has come to a node, outside of a tunnel that ends there. Returns it if it is for
@@ -406,7 +360,9 @@ impl<B: Visible> Nodes<B> {
         None
     }
 
-    /// A packet is at its destination. Returns it if it is for the host.
+    /// A packet is at its destination. Inline, for it has one caller. Returns it if it is for
+    /// the host.
+    #[inline(always)]
     fn deliver(&mut self, at: Time, packet: Packet<Passing<B>>) -> Option<Delivery<B>> {
         let here = packet.to;
         match &packet.body.content {
@@ -516,7 +472,11 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
 
     fn advance(&mut self) -> Option<Delivery<B>> {
         if let Some((at, packet)) = self.for_hosts.pop_front() {
-            return self.come(at, packet);
+            let packet = match packet.body.inner {
+                Some(_) => self.come_out(at, packet)?,
+                None => packet,
+            };
+            return self.arrive(at, packet);
         }
         if let Some((at, packet)) = self.tunnels.take_left() {
             return self.arrive(at, packet);
@@ -548,12 +508,17 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
         {
             (packet.to, packet.body.via) = (via.node, None);
         }
-        if let Some(place) = self.device_before(packet.to, &packet.body) {
+        if self.is_in_terminals
+            && let Some(place) = self.device_before(packet.to, &packet.body)
+        {
             let out = self.devices.on_packet(at, place, Whole(packet));
             self.send_on(at, place, out);
             return None;
         }
-        self.come(at, packet)
+        if packet.body.inner.is_some() {
+            packet = self.come_out(at, packet)?;
+        }
+        self.arrive(at, packet)
     }
 
     fn report(&mut self, now: Time) -> Vec<PortReport> {

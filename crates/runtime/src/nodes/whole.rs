@@ -1,13 +1,62 @@
-//! Packets as middleboxes get them, and messages of routers about them.
+//! Packets as middleboxes and compressors see them, and messages of routers about them.
 
 use std::net::IpAddr;
 
 use link::Priority;
-use middlebox::{Header, Visible};
+use middlebox::{Feedback, Header, Visible};
 use network::{Ecn, Packet};
 use wire::IpVersion;
 
-use super::Passing;
+use super::{Content, Passing};
+
+impl<B: Visible> Visible for Passing<B> {
+    fn header(&self) -> Option<Header> {
+        self.readable()?.header()
+    }
+
+    fn bytes(&self) -> u16 {
+        match &self.content {
+            Content::Packet(body) => body.bytes(),
+            Content::Feedback(..) => Feedback::BYTES,
+            Content::SetUp(_, bytes) | Content::Frames(_, bytes) | Content::Probe(_, bytes) => {
+                *bytes
+            }
+        }
+    }
+
+    fn pure_ack(
+        &self,
+        acknowledgement: u32,
+        echo: Option<u32>,
+        window: Option<u16>,
+    ) -> Option<Self> {
+        let body = self.readable()?;
+        Some(Self::new(body.pure_ack(acknowledgement, echo, window)?, self.from, self.to))
+    }
+
+    fn with_timestamp(&self, value: u32) -> Self {
+        let content = match &self.content {
+            Content::Packet(body) => Content::Packet(body.with_timestamp(value)),
+            Content::Feedback(port, feedback) => Content::Feedback(*port, *feedback),
+            Content::SetUp(message, bytes) => Content::SetUp(*message, *bytes),
+            Content::Frames(tunnel, bytes) => Content::Frames(*tunnel, *bytes),
+            Content::Probe(probe, bytes) => Content::Probe(*probe, *bytes),
+        };
+        Self { content, frames: self.frames.clone(), ..*self }
+    }
+
+    fn too_big(&self, router: IpAddr, mtu: u16) -> Option<Self> {
+        let body = self.readable()?;
+        // A message has no sender that is known, and no answer.
+        Some(Self::new(body.too_big(router, mtu)?, self.from, self.from))
+    }
+
+    fn with_loss_notice(&self) -> Self {
+        let mut copy = self.clone();
+        copy.field.loss_notice = true;
+        copy
+    }
+}
 
 /// A packet as a middlebox gets it.
 #[derive(Clone, Debug)]

@@ -38,3 +38,4 @@ pub use port::{PortReport, QueueReport};
 pub use router::QueueRouter;
 pub use schedule::Schedule;
 pub use topology::{PortKind, PortSpec, Topology};
+pub use winner_tree::WinnerTree;

@@ -1,11 +1,12 @@
-//! A winner tree (tournament tree) over the next arrival of each port.
+//! A winner tree (tournament tree) over the next arrival of each port, or over other times of which
+//! each number has one.
 //!
 //! Every port has one time, so nothing is inserted or removed. A change repeats the comparisons
 //! from the leaf to the root. If times are equal, the port with the lower number is first.
 
 use units::Time;
 
-use crate::schedule::key;
+use crate::schedule::{key, parts};
 
 /// The time of each port's next arrival, and the earliest of them.
 #[derive(Clone, Debug)]
@@ -20,6 +21,12 @@ impl WinnerTree {
     pub fn new(ports: usize) -> Self {
         let leaves = ports.next_power_of_two();
         Self { winners: vec![key(Time::NEVER, u64::MAX); 2 * leaves], leaves }
+    }
+
+    /// The earliest time, and the number that it belongs to; [`Time::NEVER`] if none has a time.
+    #[inline]
+    pub fn earliest(&self) -> (Time, u64) {
+        parts(self.winners[1])
     }
 
     /// The next arrival of `port` is at `at`; never, if it carries nothing. Returns the earliest

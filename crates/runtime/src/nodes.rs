@@ -281,8 +281,10 @@ impl<B: Visible> Nodes<B> {
     /// The middlebox of a terminal, which sees what passes between the beam and the host behind it.
     /// A terminal with a split proxy has none.
     fn device_before(&self, terminal: NodeId, body: &Passing<B>) -> Option<usize> {
-        let place = self.devices.at(terminal)?;
-        (!body.is_message() && self.stops.is_terminal(terminal)).then_some(place)
+        if !self.stops.is_terminal(terminal) || body.is_message() {
+            return None;
+        }
+        self.devices.at(terminal)
     }
 
     /// A node forwards a packet towards its destination, unless the next link does not take it.
@@ -509,7 +511,7 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
         let of_tunnels = self.tunnels.next_timer().min(self.tunnels.next_left());
         let of_hosts = self.for_hosts.front().map_or(Time::NEVER, |(at, _)| *at);
         let of_others = of_tunnels.min(self.switches.next_timer()).min(of_hosts);
-        self.fabric.next_event().min(self.devices.next_timer().0).min(of_others)
+        self.fabric.next_event().min(self.devices.next_timer()).min(of_others)
     }
 
     fn advance(&mut self) -> Option<Delivery<B>> {
@@ -519,7 +521,7 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
         if let Some((at, packet)) = self.tunnels.take_left() {
             return self.arrive(at, packet);
         }
-        let ((timer, place), set_up) = (self.devices.next_timer(), self.tunnels.next_timer());
+        let (timer, set_up) = (self.devices.next_timer(), self.tunnels.next_timer());
         let switch = self.switches.next_timer();
         if switch < set_up.min(timer).min(self.fabric.next_event()) {
             self.switches.on_timer(switch);
@@ -534,8 +536,9 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
             return None;
         }
         if timer < self.fabric.next_event() {
-            let out = self.devices.on_timer(timer, place);
-            self.send_on(timer, place, out);
+            if let Some((place, out)) = self.devices.on_timer(timer) {
+                self.send_on(timer, place, out);
+            }
             return None;
         }
         let Delivery { at, packet } = self.fabric.advance()?;

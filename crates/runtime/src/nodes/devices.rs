@@ -1,9 +1,7 @@
 //! Middleboxes at nodes, with their timers.
 
-use std::collections::BTreeSet;
-
 use middlebox::{AnyDevice, Visible};
-use network::{Counted, NodeId, NodeReport};
+use network::{Counted, NodeId, NodeReport, WinnerTree};
 use scenario::Scenario;
 use units::Time;
 
@@ -25,9 +23,8 @@ pub(super) struct Devices<B> {
     all: Vec<At<B>>,
     /// By node, the place of its middlebox; empty without any.
     of_node: Vec<Option<u16>>,
-    /// Timers with the places of their middleboxes, and the timer of each.
-    timers: BTreeSet<(Time, usize)>,
-    timer_of: Vec<Time>,
+    /// The timer of each.
+    timers: WinnerTree,
 }
 
 impl<B: Visible> Devices<B> {
@@ -43,8 +40,8 @@ impl<B: Visible> Devices<B> {
         if all.is_empty() {
             of_node.clear();
         }
-        let timer_of = vec![Time::NEVER; all.len()];
-        Self { all, of_node, timers: BTreeSet::new(), timer_of }
+        let timers = WinnerTree::new(all.len());
+        Self { all, of_node, timers }
     }
 
     /// Their nodes.
@@ -62,9 +59,10 @@ impl<B: Visible> Devices<B> {
         self.of_node.get(usize::from(node.0)).copied().flatten().map(usize::from)
     }
 
-    /// The earliest timer, and the place of its middlebox.
-    pub fn next_timer(&self) -> (Time, usize) {
-        self.timers.first().copied().unwrap_or((Time::NEVER, 0))
+    /// The earliest timer.
+    #[inline]
+    pub fn next_timer(&self) -> Time {
+        self.timers.earliest().0
     }
 
     /// A packet comes to a middlebox. Returns those that go on.
@@ -77,25 +75,19 @@ impl<B: Visible> Devices<B> {
         out
     }
 
-    /// The timer of a middlebox has come. Returns the packets that go on.
-    pub fn on_timer(&mut self, now: Time, place: usize) -> Vec<Whole<B>> {
+    /// The earliest timer has come. Returns the place of its middlebox, and the packets that go on.
+    pub fn on_timer(&mut self, now: Time) -> Option<(usize, Vec<Whole<B>>)> {
+        let place = usize::try_from(self.timers.earliest().1).ok()?;
         let mut out = Vec::new();
-        self.all[place].device.on_timer(now, &mut out);
+        self.all.get_mut(place)?.device.on_timer(now, &mut out);
         self.settle(place, out.len());
-        out
+        Some((place, out))
     }
 
     fn settle(&mut self, place: usize, sent: usize) {
         let at = &mut self.all[place];
         at.passed.1 += sent as u64;
-        let timer = at.device.next_timer();
-        let before = std::mem::replace(&mut self.timer_of[place], timer);
-        if before != timer {
-            self.timers.remove(&(before, place));
-            if timer != Time::NEVER {
-                self.timers.insert((timer, place));
-            }
-        }
+        self.timers.set(place, at.device.next_timer());
     }
 
     /// Counts of each middlebox.

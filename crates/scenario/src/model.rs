@@ -134,14 +134,16 @@ impl Scenario {
         u64::from(self.ip.header_bytes()) + flow.transport.plan().lengths().longest
     }
 
-    /// Length of the longest IP packet of a flow, in its tunnel if it has one, in bytes.
+    /// Length of the longest IP packet of a flow, in its tunnel if it has one, in bytes: also of the
+    /// messages that set the tunnel up.
     pub fn longest_outside(&self, flow: &Flow) -> u64 {
         let longest = self.longest_packet_bytes(flow);
         self.tunnel_of(flow).map_or(longest, |tunnel| {
             // Packets of the outer connection may carry an ACK, too.
             let longest = u16::try_from(longest).unwrap_or(u16::MAX).min(tunnel.mtu);
             let inner = if tunnel.outer.is_some() { tunnel.mtu } else { longest };
-            u64::from(tunnel.outer(self.ip, inner)).max(longest.into())
+            let outer = tunnel.outer(self.ip, inner).max(tunnel.longest_message(self.ip));
+            outer.max(longest).into()
         })
     }
 

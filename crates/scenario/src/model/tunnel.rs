@@ -70,6 +70,15 @@ impl Tunnel {
         self.settings.outer(ip, bytes, self.mtu)
     }
 
+    /// Length of the longest message of the set-up as an IP packet; zero for a tunnel that exists.
+    pub fn longest_message(&self, ip: IpVersion) -> u16 {
+        if self.settings.is_established() {
+            return 0;
+        }
+        let payloads = self.settings.flights().bytes.iter().flat_map(|flight| flight.iter());
+        payloads.max().map_or(0, |payload| payload + wire::udp::HEADER + ip.header_bytes())
+    }
+
     /// The part of a way that is inside; `None` if it does not lead through both ends. An end at a
     /// terminal is the host behind it.
     pub fn inside(&self, routes: &Routes, links: &[Link], (from, to): Way) -> Option<Inside> {

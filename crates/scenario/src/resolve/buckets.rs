@@ -9,7 +9,7 @@ use super::queues::connections;
 use super::sides::{Sides, report};
 use crate::document::Document;
 use crate::model::{Direction, Flow, Scenario};
-use crate::routes::{Hop, routes};
+use crate::routes::{Hop, Routes, routes};
 
 /// Shapers with something that sends more than the packets of the queue, or changes them behind it,
 /// and buckets that cannot work.
@@ -80,7 +80,8 @@ pub(super) fn check_bursts(document: &Document, scenario: &Scenario, problems: &
                 scenario.may_take(&routes, ways, hop)
             };
             let crossing = scenario.flows.iter().filter(crosses);
-            let Some(packet) = crossing.map(|flow| longest(scenario, flow)).max() else { continue };
+            let longest = crossing.map(|flow| longest(scenario, &routes, flow, hop));
+            let Some(packet) = longest.max() else { continue };
             let [shaper, policer] = places(&sides, side);
             for (bucket, place) in [(direction.shaper, shaper), (direction.policer, policer)] {
                 let framed = direction.framing.bytes(packet);
@@ -90,12 +91,20 @@ pub(super) fn check_bursts(document: &Document, scenario: &Scenario, problems: &
     }
 }
 
-/// The longest packet of a flow, on any of its legs.
-fn longest(scenario: &Scenario, flow: &Flow) -> u32 {
+/// The longest packet of a flow on a hop, on any of its legs.
+fn longest(scenario: &Scenario, routes: &Routes, flow: &Flow, hop: Hop) -> u32 {
     let of_gateways = flow.gateways.iter().flat_map(|gateway| &gateway.ends);
     let all = of_gateways.map(|end| &end.transport).chain([&flow.transport]);
     let longest = all.map(|transport| transport.plan().lengths().longest).max().unwrap_or(0);
-    u32::try_from(longest + u64::from(scenario.ip.header_bytes())).unwrap_or(u32::MAX)
+    let longest = longest + u64::from(scenario.ip.header_bytes());
+    // A path of a switch is inside of a tunnel as a whole, or outside.
+    let is_inside = flow.ways().into_iter().any(|way| {
+        let hidden = scenario.hidden(routes, flow, way).hops;
+        let is_of_switch = || !routes.path(way.0, way.1, &scenario.links).contains(&hop);
+        hidden.contains(&hop) || !hidden.is_empty() && is_of_switch()
+    });
+    let outside = if is_inside { scenario.longest_outside(flow) } else { 0 };
+    u32::try_from(longest.max(outside)).unwrap_or(u32::MAX)
 }
 
 fn small_burst(bucket: &TokenBucket, packet: u32, place: &Path) -> Option<Problem> {

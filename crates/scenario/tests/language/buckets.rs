@@ -49,6 +49,25 @@ fn a_queue_in_time_is_at_the_rate_of_the_shaper() {
 }
 
 #[test]
+fn a_burst_holds_the_packets_of_a_tunnel_and_its_set_up() {
+    let with = |burst: u32, tunnel: &str| {
+        let bucket = format!("shaper = {{ rate = \"10Mbit/s\", burst = \"{burst}B\" }}");
+        let text = text(&bucket).replace("[[flow]]", &format!("[[flow]]\ntunnel = {tunnel}"));
+        Scenario::parse(&text, "tunnel.toml", &[]).map(|_| ()).map_err(|errors| errors.to_string())
+    };
+    // Around 100 bytes an outer packet is longer.
+    let wireguard = "{ name = \"wireguard\", mtu = 100, established = true }";
+    assert_eq!(with(1500, wireguard), Ok(()));
+    let error = with(100, wireguard).unwrap_err();
+    assert!(error.contains("link[0].shaper.burst: expected at least"), "{error}");
+    // The first message of QUIC has 1200 bytes at least.
+    let masque = "{ name = \"masque\", mtu = 100 }";
+    let error = with(1000, masque).unwrap_err();
+    assert!(error.contains("link[0].shaper.burst: expected at least \"12"), "{error}");
+    assert_eq!(with(1000, "{ name = \"masque\", mtu = 100, established = true }"), Ok(()));
+}
+
+#[test]
 fn buckets_that_cannot_be() {
     let with = |more: &str| format!("shaper = {BUCKET}\n{more}");
     let wrong = [

@@ -283,3 +283,13 @@ def test_moves_by_loss_are_those_that_the_series_shows(tmp_path: Path) -> None:
     back = [float(at) for at, words in events if words.endswith("to leo")]
     assert back
     assert 40.0 <= back[0] <= 43.0
+
+
+def test_counters_of_a_middlebox_have_a_line_each(tmp_path: Path) -> None:
+    text = (EXAMPLES / "geo-download.toml").read_text(encoding="utf-8")
+    snoop = [{"name": "gateway", "middlebox": "snoop"}]
+    page = page_of(tmp_path, text, **{"node": snoop, "record.interval": "1s"})
+    names = figure(page, "middlebox-counts").data["series"].unique().to_list()
+    counters = {name.removeprefix("packets, gateway, ") for name in names}
+    assert {"received", "sent"} <= counters
+    assert not any(one.name == "middlebox-t_s" for one in page.figures)

@@ -42,6 +42,7 @@ TITLES = {
     "beam_background": "Terminals in the background",
     "header_compression": "Header compression",
     "impairments": "Reordering and duplication",
+    "middlebox": "Middleboxes",
     "mtu": "MTU",
     "tunnel": "Tunnels",
     "path_changes": "Detected changes of the path",
@@ -82,7 +83,7 @@ def mechanisms_section(run: Run, directions: Sequence[str], timeline: Timeline) 
         of_kind = totals_of(run.recording, name)
         blocks.append(totals(name, title, of_kind))
         if name + SERIES in names:
-            samples = run.recording.table(name + SERIES)
+            samples = with_one_name(run.recording.table(name + SERIES))
             is_of_links = samples.columns[0] == "link"
             labels = directions if is_of_links else labels_of(of_kind, samples)
             blocks += figures(name, title, samples, labels, timeline)
@@ -104,6 +105,15 @@ def totals(name: str, title: str, table: pl.DataFrame) -> Table:
         for row in table.iter_rows()
     ]
     return Table(f"{name}-table", title, columns, rows)
+
+
+def with_one_name(samples: pl.DataFrame) -> pl.DataFrame:
+    """The samples with one column before the time: the names of their lines are joined."""
+    names = samples.columns[: samples.columns.index("t_s")]
+    if len(names) == 1:
+        return samples
+    joined = pl.concat_str(names, separator=", ").alias(names[0])
+    return samples.with_columns(joined).drop(names[1:])
 
 
 def labels_of(table: pl.DataFrame, samples: pl.DataFrame) -> list[str]:

@@ -70,8 +70,11 @@ fn run(mut fabric: impl Fabric<u32>, last: NodeId, sendings: &[Sending]) -> Outc
         queues.extend(fabric.queue_reports(now));
     }
     deliver(&mut fabric, Time::NEVER);
-    reports.extend(fabric.report(now + Span::from_secs(1000)));
-    queues.extend(fabric.queue_reports(now + Span::from_secs(1000)));
+    // After the last packet: some directions have a slot of demand assignment in minutes.
+    let last = deliveries.last().map_or(now, |(at, _, _)| now.max(*at));
+    let end = last + Span::from_secs(1000);
+    reports.extend(fabric.report(end));
+    queues.extend(fabric.queue_reports(end));
     (deliveries, reports, queues)
 }
 

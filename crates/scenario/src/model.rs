@@ -134,8 +134,8 @@ impl Scenario {
         u64::from(self.ip.header_bytes()) + flow.transport.plan().lengths().longest
     }
 
-    /// Length of the longest IP packet of a flow, in its tunnel if it has one, in bytes: also of the
-    /// messages that set the tunnel up.
+    /// Length of the longest IP packet of a flow in bytes: in its tunnel if it has one, or of the
+    /// messages that set it up.
     pub fn longest_outside(&self, flow: &Flow) -> u64 {
         let longest = self.longest_packet_bytes(flow);
         self.tunnel_of(flow).map_or(longest, |tunnel| {

@@ -85,7 +85,7 @@ impl Links {
         Self { columns, between }
     }
 
-    /// How many a packet takes.
+    /// Number of links on the way of a packet from `from` to `to`.
     pub fn between(&self, from: NodeId, to: NodeId) -> u8 {
         let ends = [from, to].into_iter();
         let beams = ends.filter(|end| self.columns.gateway(*end).is_some()).count();

@@ -65,7 +65,7 @@ impl<B: Visible> Devices<B> {
         self.timers.earliest().0
     }
 
-    /// A packet comes to a middlebox. Returns those that go on.
+    /// Gives a packet to a middlebox. Returns the packets that the middlebox sends on at once.
     pub fn on_packet(&mut self, now: Time, place: usize, packet: Whole<B>) -> Vec<Whole<B>> {
         let mut out = Vec::new();
         let at = &mut self.all[place];
@@ -75,7 +75,7 @@ impl<B: Visible> Devices<B> {
         out
     }
 
-    /// The earliest timer has come. Returns the place of its middlebox, and the packets that go on.
+    /// The earliest timer has come. Returns the place of its middlebox, and what that sends.
     pub fn on_timer(&mut self, now: Time) -> Option<(usize, Vec<Whole<B>>)> {
         let place = usize::try_from(self.timers.earliest().1).ok()?;
         let mut out = Vec::new();

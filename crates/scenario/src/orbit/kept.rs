@@ -1,8 +1,8 @@
 //! Traces of orbits that were computed before.
 //!
-//! A scenario reads its orbit anew whenever a value changes. Half an hour over 1,584 satellites
-//! takes some 20 ms, and the live page tries a hundred values. Equal tables give equal traces, so
-//! the last ones are kept. An orbit that names files is computed anew, because they may have
+//! Each change of a scenario reads its orbit again. Half an hour over 1,584 satellites takes some
+//! 20 ms, and the live page tries a hundred values. Equal tables give equal traces, so the last
+//! traces are kept. An orbit that names files is computed each time, because its files may have
 //! changed.
 
 use std::collections::VecDeque;

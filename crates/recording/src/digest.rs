@@ -3,8 +3,8 @@
 
 use sha2::{Digest, Sha256};
 
-use crate::columns::{Column, Values};
 use crate::tables::Table;
+use crate::tables::column::{Column, Values};
 use crate::totals::Recording;
 
 impl Recording {

@@ -3,8 +3,10 @@
 
 use serde::{Deserialize, Deserializer, Serialize};
 
-use crate::extra::ExtraTable;
-use crate::totals::{Backend, FlowRecord, LinkRecord, Recording};
+use crate::tables::extra::ExtraTable;
+use crate::totals::flow::FlowRecord;
+use crate::totals::link::LinkRecord;
+use crate::totals::{Backend, Recording};
 
 impl Recording {
     /// The totals on one line.

@@ -11,38 +11,29 @@
 // may.
 #![cfg_attr(not(test), warn(clippy::cast_possible_truncation))]
 
-mod arrow;
-mod columns;
 mod digest;
-mod extra;
 mod json;
-mod kernel;
 mod load;
 mod output;
-mod parquet;
 mod pcapng;
-mod protocols;
-mod record;
-mod saved;
 mod series;
 mod sums;
 mod tables;
-mod texts;
 mod totals;
 
-pub use columns::{Column, Values};
-pub use extra::{CellType, Cells, ExtraTable, Kind, Rows, TableDefinition};
-pub use kernel::{KernelRecord, RateRecord, SettingRecord};
 pub use load::{LoadError, load};
 pub use output::{OutputError, OutputFolder, TraceFiles};
-pub use parquet::ParquetError;
 pub use pcapng::{CaptureError, CaptureWriter};
-pub use protocols::*;
-pub use record::{Cell, Field, FieldInfo, Record};
 pub use series::{FlowSample, FlowSeries, LinkSample, LinkSeries};
 pub use tables::Table;
-pub use texts::{TextColumn, Texts};
-pub use totals::{
-    Backend, FlowFigures, FlowRecord, LinkRecord, ObjectRecord, PageRecord, Recording,
-    SharedFigures, jain_index,
-};
+pub use tables::column::{Column, Values};
+pub use tables::extra::{CellType, Cells, ExtraTable, Kind, Rows, TableDefinition};
+pub use tables::parquet::ParquetError;
+pub use tables::texts::{TextColumn, Texts};
+pub use totals::flow::{FlowFigures, FlowRecord, SharedFigures};
+pub use totals::kernel::{KernelRecord, RateRecord, SettingRecord};
+pub use totals::link::LinkRecord;
+pub use totals::page::{ObjectRecord, PageRecord};
+pub use totals::record::{Cell, Field, FieldInfo, Record};
+pub use totals::transport::*;
+pub use totals::{Backend, Recording, jain_index};

@@ -12,13 +12,13 @@ use std::path::{Path, PathBuf};
 use parquet::errors::ParquetError;
 use thiserror::Error;
 
-use crate::extra::ExtraTable;
 use crate::json::digest_in;
 use crate::output::{RECORDING, settle_if_needed};
-use crate::parquet::file_name;
-use crate::saved::Saved;
 use crate::series::{FlowSeries, LinkSeries};
 use crate::sums::Sums;
+use crate::tables::extra::ExtraTable;
+use crate::tables::parquet::file_name;
+use crate::tables::saved::Saved;
 use crate::totals::Recording;
 
 /// Why a folder cannot be taken for a recording.

@@ -12,10 +12,10 @@ use std::path::{Path, PathBuf};
 use serde::Deserialize;
 use thiserror::Error;
 
-use crate::extra::ExtraTable;
-use crate::parquet::{ParquetError, file_name};
 use crate::sums::{SUMS, Summed, Sums};
 use crate::tables::Table;
+use crate::tables::extra::ExtraTable;
+use crate::tables::parquet::{ParquetError, file_name};
 use crate::totals::Recording;
 use lock::Lock;
 use publish::{UNFINISHED, Unfinished, names};

@@ -5,8 +5,8 @@ use std::borrow::Cow;
 
 use parquet::errors::ParquetError as Error;
 
-use crate::columns::{Cell, Column};
-use crate::saved::Saved;
+use crate::tables::column::{Cell, Column};
+use crate::tables::saved::Saved;
 
 /// Declares a series and its row: the struct of a row, and vectors of its fields as columns.
 macro_rules! series {

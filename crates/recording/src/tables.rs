@@ -1,10 +1,19 @@
 //! The tables of a recording. Names of columns are the names of the fields, with one exception
 //! that nesting asks for: rows of pages and objects begin with the numbers of what they belong to.
 
-use crate::columns::{Column, Values};
-use crate::protocols;
-use crate::record::columns;
-use crate::totals::{FlowRecord, ObjectRecord, PageRecord, Recording};
+mod arrow;
+pub(crate) mod column;
+pub(crate) mod extra;
+pub(crate) mod parquet;
+pub(crate) mod saved;
+pub(crate) mod texts;
+
+use crate::totals::Recording;
+use crate::totals::flow::FlowRecord;
+use crate::totals::page::{ObjectRecord, PageRecord};
+use crate::totals::record::columns;
+use crate::totals::transport;
+use column::{Column, Values};
 
 /// A part of a recording that has rows and columns.
 #[derive(Clone, Copy, Debug, PartialEq, Eq, PartialOrd, Ord)]
@@ -111,7 +120,7 @@ fn flows(flows: &[FlowRecord]) -> Vec<Column<'_>> {
         let protocol = columns.remove(from);
         columns.insert(to, protocol);
     }
-    columns.extend(protocols::columns(flows.iter().map(|flow| &flow.protocol)));
+    columns.extend(transport::columns(flows.iter().map(|flow| &flow.protocol)));
     columns
 }
 
@@ -155,10 +164,12 @@ fn objects(flows: &[FlowRecord]) -> Vec<Column<'_>> {
 #[cfg(test)]
 pub(crate) mod tests {
     use super::*;
-    use crate::extra::ExtraTable;
-    use crate::protocols::{ProtocolRecord, QuicRecord, StpRecord};
     use crate::series::{FlowSample, LinkSample};
-    use crate::totals::{Backend, FlowFigures, LinkRecord};
+    use crate::tables::extra::ExtraTable;
+    use crate::totals::Backend;
+    use crate::totals::flow::FlowFigures;
+    use crate::totals::link::LinkRecord;
+    use crate::totals::transport::{ProtocolRecord, QuicRecord, StpRecord};
     use std::collections::{BTreeMap, BTreeSet};
 
     crate::extra_table! {

@@ -15,7 +15,7 @@ use std::time::Duration;
 
 use super::lock::Lock;
 use super::{RECORDING, is_numbered, own_files, tables_of};
-use crate::parquet::file_name;
+use crate::tables::parquet::file_name;
 
 /// Begins the names of all that is not in its place yet.
 pub(super) const UNFINISHED: &str = ".bentpipe-";

@@ -9,10 +9,10 @@
 use parquet::errors::ParquetError as Error;
 use serde::{Deserialize, Deserializer, Serialize, Serializer};
 
-use crate::columns::{Column, Values};
-use crate::saved::Saved;
 use crate::tables::Table;
-use crate::texts::{TextColumn, Texts};
+use crate::tables::column::{Column, Values};
+use crate::tables::saved::Saved;
+use crate::tables::texts::{TextColumn, Texts};
 
 /// Cells of one column of an [`ExtraTable`]. What is not finite is null outside of the recording.
 #[derive(Clone, Debug, PartialEq)]

@@ -9,8 +9,8 @@ use arrow_buffer::{Buffer, NullBuffer, ScalarBuffer, ToByteSlice};
 use arrow_schema::{Field, Schema};
 use bytes::Bytes;
 
-use crate::columns::Values;
 use crate::tables::Table;
+use crate::tables::column::Values;
 use crate::totals::Recording;
 
 impl Table {

@@ -22,8 +22,8 @@ use parquet::file::writer::{SerializedColumnWriter, SerializedFileWriter};
 use parquet::schema::types::{ColumnPath, Type, TypePtr};
 use thiserror::Error as ErrorMessage;
 
-use crate::columns::{Column, Values};
 use crate::tables::Table;
+use crate::tables::column::{Column, Values};
 use crate::totals::Recording;
 
 /// Rows that a reader can skip or hand to a worker at once.

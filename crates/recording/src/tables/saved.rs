@@ -12,7 +12,7 @@ use parquet::errors::ParquetError as Error;
 use parquet::file::reader::{FileReader, SerializedFileReader};
 use parquet::schema::types::ColumnDescPtr;
 
-use crate::extra::Cells;
+use crate::tables::extra::Cells;
 
 /// A file with a table.
 pub(crate) struct Saved<'a> {

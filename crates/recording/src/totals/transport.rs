@@ -5,9 +5,9 @@ use std::borrow::Cow;
 
 use serde::{Deserialize, Serialize};
 
-use crate::columns::Column;
-use crate::extra::Kind;
-use crate::record::{Cell, Field, FieldInfo, Record, record, values};
+use crate::tables::column::Column;
+use crate::tables::extra::Kind;
+use crate::totals::record::{Cell, Field, FieldInfo, Record, record, values};
 
 /// Declares the protocols: variant, name, record and the method that returns the record.
 macro_rules! protocols {

@@ -1,7 +1,7 @@
 //! Additional results of a run on the kernel: accuracy of the emulation, and the settings as
 //! applied by the kernel. The field names are the JSON names.
 
-use crate::record::record;
+use crate::totals::record::record;
 
 record! {
     ($) kernel_record;

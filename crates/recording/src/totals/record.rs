@@ -4,8 +4,8 @@
 
 use std::borrow::Cow;
 
-use crate::columns::{Column, Values};
-use crate::extra::Kind;
+use crate::tables::column::{Column, Values};
+use crate::tables::extra::Kind;
 
 /// A value of a record's field in a table.
 #[derive(Clone, Copy, Debug, PartialEq)]
@@ -140,7 +140,7 @@ macro_rules! record {
             $($(#[doc = $about])* $(#[serde($($serde)*)])? pub $field: $type,)+
         }
 
-        $crate::record::record! {
+        $crate::totals::record::record! {
             @passed ($d) $macro;
             $(#[doc = $doc])* $name { $($(#[doc = $about])* $field: $type),+ }
         }
@@ -148,16 +148,16 @@ macro_rules! record {
     (@passed ($d:tt) $macro:ident; $(#[doc = $doc:tt])* $name:ident {
         $($(#[doc = $about:tt])* $field:ident: $type:ty),+
     }) => {
-        impl $crate::record::Record for $name {
-            const FIELDS: &'static [$crate::record::FieldInfo] = &[$($crate::record::FieldInfo {
+        impl $crate::totals::record::Record for $name {
+            const FIELDS: &'static [$crate::totals::record::FieldInfo] = &[$($crate::totals::record::FieldInfo {
                 name: stringify!($field),
                 about: concat!($($about, "\n"),*),
-                kind: <$type as $crate::record::Field>::KIND,
-                nullable: <$type as $crate::record::Field>::NULLABLE,
+                kind: <$type as $crate::totals::record::Field>::KIND,
+                nullable: <$type as $crate::totals::record::Field>::NULLABLE,
             },)+];
 
-            fn cells(&self) -> Vec<$crate::record::Cell<'_>> {
-                vec![$($crate::record::Field::cell(&self.$field),)+]
+            fn cells(&self) -> Vec<$crate::totals::record::Cell<'_>> {
+                vec![$($crate::totals::record::Field::cell(&self.$field),)+]
             }
         }
 
@@ -184,7 +184,7 @@ macro_rules! divided_record {
             $field:ident: $type:ty
         ),+ $(,)?
     }) => {
-        $crate::record::divided_record! {
+        $crate::totals::record::divided_record! {
             @split [$(#[doc = $doc])*] $name $apart $place [] []
             $({ $(#[doc = $about])* $([$mark])? $field: $type })+
         }
@@ -231,7 +231,7 @@ macro_rules! divided_record {
             }
         };
 
-        $crate::record::record! {
+        $crate::totals::record::record! {
             @passed ($d) $macro;
             $(#[doc = $doc])* $name { $($(#[doc = $about])* $field: $type),+ }
         }
@@ -252,14 +252,14 @@ macro_rules! divided_record {
     };
     (@split $doc:tt $name:ident $apart:ident $place:ident [$($here:tt)*] [$($there:tt)*]
         { $(#[doc = $about:tt])* [own] $field:ident: $type:ty } $($rest:tt)*) => {
-        $crate::record::divided_record! {
+        $crate::totals::record::divided_record! {
             @split $doc $name $apart $place
             [$($here)* $(#[doc = $about])* pub $field: $type,] [$($there)*] $($rest)*
         }
     };
     (@split $doc:tt $name:ident $apart:ident $place:ident [$($here:tt)*] [$($there:tt)*]
         { $(#[doc = $about:tt])* $field:ident: $type:ty } $($rest:tt)*) => {
-        $crate::record::divided_record! {
+        $crate::totals::record::divided_record! {
             @split $doc $name $apart $place
             [$($here)*] [$($there)* $(#[doc = $about])* pub $field: $type,] $($rest)*
         }

@@ -348,7 +348,7 @@ impl<B: Visible> Nodes<B> {
     /// the host.
     fn arrive(&mut self, at: Time, packet: Packet<Passing<B>>) -> Option<Delivery<B>> {
         let here = packet.to;
-        if packet.body.to == here {
+        if self.stops.is_at(here, packet.body.to) {
             return self.deliver(at, packet);
         }
         let Some(place) = self.devices.at(here) else {

@@ -17,7 +17,8 @@ pub(crate) struct Columns {
     linked: u16,
     /// The gateway of each terminal.
     gateways: Vec<NodeId>,
-    addresses: usize,
+    /// The host of each address.
+    addresses: Vec<NodeId>,
 }
 
 impl Columns {
@@ -25,10 +26,11 @@ impl Columns {
     pub fn new(scenario: &Scenario) -> Self {
         let gateways = scenario.beams.iter();
         let gateways = gateways.flat_map(|beam| beam.terminals.clone().map(|_| beam.gateway));
+        let hosts = scenario.addresses.iter();
         Self {
             linked: number(scenario.linked_nodes()),
             gateways: gateways.map(|gateway| NodeId(number(gateway))).collect(),
-            addresses: scenario.addresses.len(),
+            addresses: hosts.map(|address| NodeId(number(address.node))).collect(),
         }
     }
 
@@ -36,7 +38,7 @@ impl Columns {
     pub fn destinations(&self) -> impl Iterator<Item = usize> + Clone {
         let linked = usize::from(self.linked);
         let addresses = linked + self.gateways.len();
-        (0..linked).chain(addresses..addresses + self.addresses)
+        (0..linked).chain(addresses..addresses + self.addresses.len())
     }
 
     /// The nodes with a row of their own.
@@ -49,6 +51,13 @@ impl Columns {
     pub fn gateway(&self, node: NodeId) -> Option<NodeId> {
         let terminal = node.0.checked_sub(self.linked)?;
         self.gateways.get(usize::from(terminal)).copied()
+    }
+
+    /// The host with an address; `None` for a node.
+    #[inline]
+    fn host(&self, to: NodeId) -> Option<NodeId> {
+        let address = to.0.checked_sub(self.linked)?;
+        self.addresses.get(usize::from(address).checked_sub(self.gateways.len())?).copied()
     }
 
     /// The column of a destination: that of its gateway for a terminal.
@@ -125,6 +134,13 @@ impl Stops {
         let row = |from| columns.destinations().map(|to| stop(from, to)).collect();
         let next = columns.nodes().map(row).collect();
         Self { columns, next }
+    }
+
+    /// Returns true if a packet for `to` is at its destination in a node, which may have several
+    /// addresses.
+    #[inline]
+    pub fn is_at(&self, node: NodeId, to: NodeId) -> bool {
+        to == node || self.columns.host(to) == Some(node)
     }
 
     /// Returns true for a terminal of a beam.

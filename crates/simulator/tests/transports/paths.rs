@@ -68,6 +68,8 @@ fn data_takes_the_path_through_the_first_node_and_the_other_one_carries_heartbea
             "",
             "ip = \"ipv6\"",
             "[[node]]\nname = \"geo\"\nforwarding = { rate = \"9Mbit/s\", buffer = \"90kB\" }",
+            // Its routers are the hosts. An association with paths chooses its own.
+            "[[switch]]\nbetween = [\"server\", \"client\"]\nvia = [\"leo\", \"geo\"]\noutages = {}",
         ] {
             let sctp = format!("paths = [{paths}]");
             let recording = run(&two("", "", head, &sctp, r#"bulk = "5MB""#));

@@ -15,7 +15,7 @@ use transport::Protocol;
 
 use crate::coverage::{has_own_tests, is_orbit, join, label};
 use crate::dice::Dice;
-use crate::switch;
+use crate::{pages, switch, traces};
 
 /// Draws documents of one schema.
 struct Artist<'a> {
@@ -56,6 +56,9 @@ impl Artist<'_> {
         if is_orbit(path) {
             return orbit(self.dice.chance(0.5), path);
         }
+        if path.ends_with(".trace.columns") {
+            return traces::columns(alternatives(schema).into_iter().flat_map(keys), self.dice);
+        }
         let options = alternatives(schema);
         let mut fitting: Vec<&Json> = Vec::new();
         if first {
@@ -92,6 +95,9 @@ impl Artist<'_> {
                 let value = self.value(&schema["properties"][&key], &inner, first);
                 table.insert(key, value);
             }
+        }
+        if path.ends_with(".trace") {
+            traces::settle(&mut table, file(&join(path, "columns")));
         }
         Json::Object(table)
     }
@@ -274,6 +280,9 @@ fn connect(json: &mut Json, nodes: usize, dice: &mut Dice) {
         flow["from"] = format!("n{from}").into();
         flow["to"] = format!("n{to}").into();
         choose_datagrams(flow, dice);
+        if let Some(page) = flow.pointer_mut("/traffic/page") {
+            pages::settle(page, dice);
+        }
         if let Some(transport) = flow.get_mut("transport") {
             let protocol = choose_protocol(transport, dice);
             if protocol.is_some_and(|protocol| !protocol.takes_controller()) {
@@ -557,6 +566,8 @@ fn file(path: &str) -> &'static str {
         path if path.ends_with("trace.deliveries") => here!("deliveries.txt"),
         path if is_orbit(path) => here!("orbit.toml"),
         path if path.ends_with("trace.delays") => here!("delays.txt"),
+        path if path.ends_with("trace.columns") => here!("log.csv"),
+        path if path.ends_with("page.file") => here!("page.toml"),
         path if path.contains(".trace") => here!("trace.csv"),
         path if path.contains(".distribution") => here!("steps.dist"),
         _ => here!("fade.csv"),

@@ -20,11 +20,13 @@ mod document;
 mod flows;
 mod hops;
 mod keys;
+mod pages;
 mod repair;
 mod schema;
 mod seen;
 mod switch;
 mod text;
+mod traces;
 
 pub use beams::beam;
 pub use coverage::{Coverage, Drawn};

@@ -13,7 +13,7 @@ pub type Elsewhere = fn(path: &str, key: &str) -> bool;
 /// The keys of a file in tables under `heading`, then those of the tables inside. Headings have
 /// `level` and more.
 pub fn sections(schema: &Json, heading: &str, level: usize, elsewhere: Elsewhere) -> String {
-    let mut page = Page { text: String::new(), elsewhere };
+    let mut page = Page { text: String::new(), elsewhere, written: Vec::new() };
     page.section("", heading, &[schema], level);
     page.text
 }
@@ -21,20 +21,29 @@ pub fn sections(schema: &Json, heading: &str, level: usize, elsewhere: Elsewhere
 /// Deepest level of headings in Markdown.
 const DEEPEST: usize = 6;
 
-struct Page {
+struct Page<'a> {
     text: String,
     elsewhere: Elsewhere,
+    /// Tables with a section, and its heading.
+    written: Vec<(Vec<&'a Json>, String)>,
 }
 
-impl Page {
-    /// The tables `alternatives` at `path`, then the tables inside them.
-    fn section(&mut self, path: &str, heading: &str, alternatives: &[&Json], level: usize) {
+impl<'a> Page<'a> {
+    /// The tables `alternatives` at `path`, then the tables inside them. Tables that another
+    /// section has are not written again.
+    fn section(&mut self, path: &str, heading: &str, alternatives: &[&'a Json], level: usize) {
         let _ = write!(self.text, "\n{} {heading}\n\n", "#".repeat(level.min(DEEPEST)));
         if let [only] = alternatives
             && let Some(description) = only["description"].as_str()
         {
             let _ = write!(self.text, "{description}\n\n");
         }
+        let mut sections = self.written.iter();
+        if let Some((_, same)) = sections.find(|(tables, _)| are_alike(tables, alternatives)) {
+            let _ = writeln!(self.text, "The keys are those of [{same}](#{}).", anchor(same));
+            return;
+        }
+        self.written.push((alternatives.to_vec(), heading.to_owned()));
         self.text.push_str("| key | value | default | meaning |\n|---|---|---|---|\n");
         // A key that alternatives share is written once, with the first of them.
         let known = |before: &[&Json], table: &Json, key: &str| {
@@ -56,7 +65,7 @@ impl Page {
     }
 
     /// The section of a key that holds tables.
-    fn inner(&mut self, path: &str, key: &str, table: &Json, level: usize) {
+    fn inner(&mut self, path: &str, key: &str, table: &'a Json, level: usize) {
         let property = &table["properties"][key];
         let is_list = shape::is_tables(property);
         let named_tables = &property["additionalProperties"];
@@ -89,6 +98,20 @@ impl Page {
         let heading = if is_list { format!("`[[{path}]]`") } else { format!("`{path}`") };
         self.section(&path, &heading, &tables, level + 1);
     }
+}
+
+/// True if both have the same keys with the same values.
+fn are_alike(first: &[&Json], second: &[&Json]) -> bool {
+    let alike = |(one, other): (&&Json, &&Json)| {
+        ["properties", "required"].iter().all(|part| one[part] == other[part])
+    };
+    first.len() == second.len() && first.iter().zip(second).all(alike)
+}
+
+/// The anchor of a heading in a page of Markdown.
+fn anchor(heading: &str) -> String {
+    let kept = heading.chars().filter(|c| c.is_alphanumeric() || matches!(c, ' ' | '-' | '_'));
+    kept.collect::<String>().to_lowercase().replace(' ', "-")
 }
 
 fn row(text: &mut String, table: &Json, key: &str, is_choice: bool) {

@@ -167,11 +167,6 @@ impl Connection {
         self.closing
     }
 
-    /// Returns true if the connection ended before its time.
-    pub fn is_aborted(&self) -> bool {
-        self.cause.is_some()
-    }
-
     /// Why the connection failed: [`abort_cause`](transport::Endpoint::abort_cause) of one that had
     /// not yet delivered both streams with their FINs. A reset in TIME-WAIT takes nothing away (RFC
     /// 1337).

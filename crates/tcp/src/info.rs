@@ -119,7 +119,7 @@ impl Connection {
             send_tuning: sender.tuned_buffer(),
             receive_tuning: self.halves.receiver.tuned_buffer(),
             acknowledged: self.acknowledged(),
-            received: self.delivered() + self.unread() - self.skipped(),
+            received: self.delivered() + self.unread() - self.left_out().skipped(),
             retransmissions: sender.counters().retransmissions,
             timeouts_in_a_row: sender.timers().retries(),
             window_probes: self.watch.unanswered_probes(sender),
@@ -136,7 +136,7 @@ impl Connection {
             path_mtu: sender.path_mtu_counters(),
             ack_control: self.marks.as_ref().and_then(|marks| marks.ack_counters()),
             loss_notices: sender.notice_counters(),
-            best_effort: self.best_effort_counters(),
+            best_effort: self.left_out().counters(),
         }
     }
 }

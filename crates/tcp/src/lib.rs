@@ -34,6 +34,8 @@ pub use config::{
 pub use connection::{Connection, Ended, State};
 pub use info::{Info, TunedBuffer};
 pub use receiver::{ReceiveOffload, SackCompression};
-pub use scps::{BestEffort, BestEffortCounters, Cause, SILENCE_OF_SIGNALS, Scps, Snack, SnackForm};
+pub use scps::{
+    BestEffort, BestEffortCounters, Cause, LeftOut, SILENCE_OF_SIGNALS, Scps, Snack, SnackForm,
+};
 pub use segment::{Block, EcnCounters, Flags, MAX_SACK_BLOCKS, Options, Segment};
 pub use sender::{NoticeCounters, Phase};

@@ -191,8 +191,9 @@ impl Receiver {
             self.ack_now = true;
             return;
         }
-        if fin && reached <= self.right_edge {
-            self.note_fin(reached);
+        // There is one end of the stream, and nothing has arrived behind it.
+        if fin && reached <= self.right_edge && self.fin == u64::MAX && reached >= self.highest() {
+            self.fin = reached;
         }
         // What lies beyond the window or behind the FIN is no data.
         let last = reached.min(self.right_edge).min(self.fin);
@@ -210,16 +211,6 @@ impl Receiver {
             self.on_data_in_order(now, config, end);
         } else {
             self.on_data_above_a_gap(start, end);
-        }
-    }
-
-    /// The stream ends at `end`, if that is possible: there is one end, and nothing has arrived
-    /// behind it.
-    #[cold]
-    fn note_fin(&mut self, end: u64) {
-        let highest = self.highest();
-        if self.fin == u64::MAX && end >= highest {
-            self.fin = end;
         }
     }
 

@@ -60,5 +60,5 @@ pub(super) fn table(
 /// Bytes of the data of a flow that its receivers have passed over.
 pub(super) fn skipped(application: &Application, hosts: &Hosts<impl Connection>) -> u64 {
     let receivers = application.pairs().iter().map(|pair| hosts.connection(pair.receiver).tcp());
-    receivers.flatten().map(tcp::Connection::skipped).sum()
+    receivers.flatten().map(|end| end.left_out().skipped()).sum()
 }

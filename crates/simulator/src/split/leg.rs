@@ -58,7 +58,7 @@ impl Leg for tcp::Connection {
     }
 
     fn is_aborted(&self) -> bool {
-        Self::is_aborted(self)
+        self.abort_cause().is_some()
     }
 
     fn is_held(&self) -> bool {

@@ -150,7 +150,7 @@ impl Lab {
             self.ends[end].on_segment(self.now, &segment);
             self.was_open[end] |= self.ends[end].is_established();
             // A reset in TIME-WAIT comes from an end that is done already (RFC 1337).
-            let is_early = self.ends[end].is_aborted() && before != State::TimeWait;
+            let is_early = self.ends[end].abort_cause().is_some() && before != State::TimeWait;
             self.early_resets += u32::from(is_early && before != State::Closed);
         } else {
             for end in &mut self.ends {
@@ -242,9 +242,9 @@ proptest! {
         // listens (RFC 9293, 3.10.7.4: a reset in SYN-RECEIVED after a passive open).
         let was_taken = lab.ends[NEAR].state() != State::Listen;
         prop_assert!(was_taken || who == CLIENT);
-        let gateway_aborted = [NEAR, FAR].map(|end| lab.ends[end].is_aborted());
+        let gateway_aborted = [NEAR, FAR].map(|end| lab.ends[end].abort_cause().is_some());
         prop_assert_eq!(gateway_aborted, [was_taken; 2]);
-        prop_assert!(lab.ends[CLIENT].is_aborted() || lab.ends[SERVER].is_aborted());
+        prop_assert!(lab.ends[CLIENT].abort_cause().is_some() || lab.ends[SERVER].abort_cause().is_some());
     }
 }
 
@@ -308,20 +308,20 @@ impl Lab {
             }
             Step::Ended(end) => {
                 let ended = self.run_until(|lab| lab.ends[place(end)].peer_has_finished());
-                assert!(ended && !self.ends[place(end)].is_aborted(), "{name}");
+                assert!(ended && self.ends[place(end)].abort_cause().is_none(), "{name}");
             }
             Step::Open(end) => {
                 self.run(3);
                 assert!(!self.ends[place(end)].peer_has_finished(), "{name}");
             }
             Step::WasReset(end) => {
-                self.run_until(|lab| lab.ends[place(end)].is_aborted());
+                self.run_until(|lab| lab.ends[place(end)].abort_cause().is_some());
                 let cause = self.ends[place(end)].abort_cause();
                 assert_eq!(cause, Some(AbortCause::Reset), "{name}");
                 assert!(self.was_open[place(end)], "{name}: refused");
             }
             Step::Refused(end) => {
-                self.run_until(|lab| lab.ends[place(end)].is_aborted());
+                self.run_until(|lab| lab.ends[place(end)].abort_cause().is_some());
                 let cause = self.ends[place(end)].abort_cause();
                 assert_eq!(cause, Some(AbortCause::Reset), "{name}");
                 assert!(!self.was_open[place(end)], "{name}: it was open");
@@ -422,7 +422,7 @@ fn what_was_accepted_early_for_a_server_that_refuses_is_counted_as_lost() {
     let mut lab = Lab::new(&both[0], &both[1], 1, 0.0, false).open(false);
     lab.ends[CLIENT].write(10_000);
     lab.run(1);
-    assert!(lab.ends[FAR].is_aborted());
+    assert!(lab.ends[FAR].abort_cause().is_some());
     assert_eq!(lab.split.discarded(), [10_000, 0], "accepted early, and lost");
 }
 

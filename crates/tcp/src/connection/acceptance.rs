@@ -20,6 +20,7 @@
 //! Both take a bare ACK at the right edge of the window, as every TCP does: an end that has filled
 //! the window has no other number for its ACKs.
 
+use transport::AbortCause;
 use units::Time;
 
 use crate::receiver::MOST_QUICK;
@@ -217,7 +218,7 @@ impl Connection {
             Verdict::OutOfPlace => self.answer_what_is_out_of_place(now, segment),
             Verdict::OldOrFar { .. } => self.answer_old_or_far(now, segment, sequence),
             Verdict::Reset => {
-                self.end_by_reset();
+                self.end_because(AbortCause::Reset);
                 self.halves.sender.note_end(now);
             }
         }

@@ -1,7 +1,7 @@
 //! Set-up (RFC 9293 sections 3.5, 3.10.7.1 to 3.10.7.4).
 
 use congestion::Ecn;
-use transport::Space;
+use transport::{AbortCause, Space};
 use units::Time;
 
 use crate::scps::Reports;
@@ -76,7 +76,7 @@ impl Connection {
             self.refuse(segment);
         } else if segment.flags.contains(Flags::RST) {
             if has_ack {
-                self.end_by_reset();
+                self.end_because(AbortCause::Reset);
                 self.halves.sender.note_end(now);
             }
         } else if segment.flags.contains(Flags::SYN) {
@@ -151,7 +151,7 @@ impl Connection {
             self.forget();
             self.state = State::Listen;
         } else {
-            self.end_by_reset();
+            self.end_because(AbortCause::Reset);
         }
     }
 

@@ -73,7 +73,7 @@ impl Connection {
                 | State::LastAck
                 | State::TimeWait
         ) {
-            self.end_by_reset();
+            self.end_because(AbortCause::Reset);
             return;
         }
         self.abort_because(AbortCause::Reset);
@@ -98,11 +98,7 @@ impl Connection {
     }
 
     /// The connection is over without a farewell.
-    pub(super) fn end_by_reset(&mut self) {
-        self.end_because(AbortCause::Reset);
-    }
-
-    fn end_because(&mut self, cause: AbortCause) {
+    pub(super) fn end_because(&mut self, cause: AbortCause) {
         self.forget();
         self.state = State::Closed;
         self.cause = Some(cause);

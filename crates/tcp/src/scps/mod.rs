@@ -31,6 +31,7 @@ mod reports;
 use units::{Rate, Span};
 
 pub use best_effort::{BestEffort, BestEffortCounters};
+pub use passing::LeftOut;
 pub(crate) use recovery::SnackRecovery;
 pub(crate) use reports::Reports;
 

@@ -158,39 +158,52 @@ impl Passing {
     }
 }
 
-impl Connection {
-    fn passing(&self) -> Option<&Passing> {
-        self.marks.as_ref()?.snack.as_ref()?.best_effort.as_deref()
-    }
+/// What best-effort transport has left out at one end.
+#[derive(Clone, Copy, Debug)]
+pub struct LeftOut<'a> {
+    passed: Option<&'a Holes>,
+    given_up: Option<&'a Holes>,
+}
 
+impl<'a> LeftOut<'a> {
     /// Bytes of the other end's stream that this end has passed over, because they did not arrive
     /// ([`BestEffort`]). [`delivered`](transport::Endpoint::delivered) counts these bytes, too.
-    pub fn skipped(&self) -> u64 {
-        self.passing().map_or(0, |passing| passing.skipped.bytes)
+    pub fn skipped(self) -> u64 {
+        self.passed.map_or(0, |passed| passed.bytes)
     }
 
     /// The latest holes that this end has passed over, as places in the other end's stream: 50 at
     /// most.
-    pub fn skipped_holes(&self) -> impl Iterator<Item = std::ops::Range<u64>> + use<'_> {
-        self.passing().into_iter().flat_map(|passing| passing.skipped.latest())
+    pub fn skipped_holes(self) -> impl Iterator<Item = std::ops::Range<u64>> + use<'a> {
+        self.passed.into_iter().flat_map(Holes::latest)
     }
 
     /// The latest holes in its own stream that this end has given up: 50 at most.
-    pub fn given_up_holes(&self) -> impl Iterator<Item = std::ops::Range<u64>> + use<'_> {
-        let given_up = self.halves.sender.snack().and_then(SnackRecovery::given_up);
-        given_up.into_iter().flat_map(Holes::latest)
+    pub fn given_up_holes(self) -> impl Iterator<Item = std::ops::Range<u64>> + use<'a> {
+        self.given_up.into_iter().flat_map(Holes::latest)
     }
 
     /// Counts of best-effort transport, if both ends have it.
-    pub(crate) fn best_effort_counters(&self) -> Option<BestEffortCounters> {
-        let skipped = &self.passing()?.skipped;
-        let given_up = self.halves.sender.snack()?.given_up()?;
+    pub(crate) fn counters(self) -> Option<BestEffortCounters> {
+        let (passed, given_up) = (self.passed?, self.given_up?);
         Some(BestEffortCounters {
             given_up_bytes: given_up.bytes,
             given_up_holes: given_up.count,
-            skipped_bytes: skipped.bytes,
-            skipped_holes: skipped.count,
+            skipped_bytes: passed.bytes,
+            skipped_holes: passed.count,
         })
+    }
+}
+
+impl Connection {
+    /// What best-effort transport has left out at this end.
+    pub fn left_out(&self) -> LeftOut<'_> {
+        let snack = self.marks.as_ref().and_then(|marks| marks.snack.as_ref());
+        let passing = snack.and_then(|snack| snack.best_effort.as_deref());
+        LeftOut {
+            passed: passing.map(|passing| &passing.skipped),
+            given_up: self.halves.sender.snack().and_then(SnackRecovery::given_up),
+        }
     }
 }
 

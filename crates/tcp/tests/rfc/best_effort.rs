@@ -75,9 +75,9 @@ fn what_is_lost_once_is_given_up_and_passed_over_after_the_time() {
     wire.run();
     assert_eq!(holes(&wire), [(MSS, 1); 2]);
     let hole = || std::iter::once(2 * MSS..3 * MSS);
-    assert!(wire.ends[B].skipped_holes().eq(hole()));
-    assert!(wire.ends[A].given_up_holes().eq(hole()));
-    assert_eq!(wire.ends[B].skipped(), MSS);
+    assert!(wire.ends[B].left_out().skipped_holes().eq(hole()));
+    assert!(wire.ends[A].left_out().given_up_holes().eq(hole()));
+    assert_eq!(wire.ends[B].left_out().skipped(), MSS);
     assert_eq!(wire.ends[B].info().received, 9 * MSS);
     assert_eq!((wire.ends[A].info().retransmissions, timeouts(&wire)), (0, 0));
     assert_eq!(wire.states(), [State::Closed; 2]);

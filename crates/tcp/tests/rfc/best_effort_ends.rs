@@ -147,7 +147,7 @@ fn an_abort_keeps_the_counts() {
     wire.ends[A].abort();
     wire.flush();
     wire.run();
-    assert!(wire.ends.iter().all(Connection::is_aborted));
+    assert!(wire.ends.iter().all(|end| end.abort_cause().is_some()));
     assert_eq!(holes(&wire), [(MSS, 1); 2]);
     assert!(wire.ends.iter().all(|end| end.deadline() == Time::NEVER));
 }
@@ -322,12 +322,12 @@ proptest! {
                     wire.read(end, piece);
                 }
                 let now = wire.now;
-                let (delivered, skipped) = (wire.ends[end].delivered(), wire.ends[end].skipped());
+                let (delivered, skipped) = (wire.ends[end].delivered(), wire.ends[end].left_out().skipped());
                 prop_assert!(delivered >= before[end].0 && skipped >= before[end].1);
                 prop_assert!(skipped - before[end].1 <= delivered + wire.ends[end].unread() - before[end].0);
                 before[end] = (delivered, skipped);
                 let most = configs[end].scps.unwrap().best_effort.unwrap().retransmissions as usize;
-                for hole in wire.ends[end].given_up_holes() {
+                for hole in wire.ends[end].left_out().given_up_holes() {
                     if !given_up[end].insert((hole.start, hole.end)) {
                         continue;
                     }
@@ -342,7 +342,7 @@ proptest! {
                         prop_assert!(copies > most, "{place} of {hole:?} was sent {copies} times");
                     }
                 }
-                for hole in wire.ends[end].skipped_holes() {
+                for hole in wire.ends[end].left_out().skipped_holes() {
                     if !seen[end].insert(hole.start) {
                         continue;
                     }
@@ -364,7 +364,7 @@ proptest! {
             prop_assert_eq!(connection.delivered(), bytes[other]);
             let info = connection.info();
             let skipped = info.best_effort.unwrap().skipped_bytes;
-            prop_assert_eq!((info.received + skipped, skipped), (bytes[other], connection.skipped()));
+            prop_assert_eq!((info.received + skipped, skipped), (bytes[other], connection.left_out().skipped()));
             let given_up = counters(&wire, other).given_up_bytes;
             prop_assert!(given_up <= bytes[other]);
         }

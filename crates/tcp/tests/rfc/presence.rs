@@ -88,7 +88,9 @@ fn the_wait_after_a_close_ends_keep_alive() {
     wire.run();
     assert_eq!(wire.sent(A, |_| true).count(), 0);
     assert_eq!(wire.states(), [State::Closed; 2]);
-    assert!(wire.ends.iter().all(|end| end.deadline() == Time::NEVER && !end.is_aborted()));
+    assert!(
+        wire.ends.iter().all(|end| end.deadline() == Time::NEVER && end.abort_cause().is_none())
+    );
 }
 
 #[test]
@@ -173,7 +175,7 @@ fn window_probes_that_nobody_answers_are_given_up_like_data() {
         let mut wire = Wire::established(&config);
         wire.write(A, 10 * MSS);
         wire.run_for(secs(100));
-        assert!(!wire.ends[A].is_aborted(), "{recovery:?}: all were answered");
+        assert!(wire.ends[A].abort_cause().is_none(), "{recovery:?}: all were answered");
         let mut wire = wire.losing(|sent| sent.by == B);
         wire.forget();
         wire.run_for(secs(1000));

@@ -33,7 +33,7 @@ fn a_syn_that_nobody_ever_answers_is_given_up() {
     let mut wire = Wire::new(&few).losing(|_| true).open();
     wire.run();
     assert_eq!(wire.times(A, |sent| sent.is_syn()), [0, 1000, 3000, 7000]);
-    assert!(wire.ends[A].is_aborted());
+    assert!(wire.ends[A].abort_cause().is_some());
     assert_eq!(wire.ends[A].state(), State::Closed);
 }
 

@@ -171,7 +171,7 @@ fn act(wire: &mut Wire, spec: &End, end: usize, next: &mut usize) -> bool {
         wire.read(end, spec.reads);
     }
     let written: u64 = spec.writes[..(*next).min(spec.writes.len())].iter().sum();
-    if wire.ends[end].acknowledged() < written / 2 && !wire.ends[end].is_aborted() {
+    if wire.ends[end].acknowledged() < written / 2 && wire.ends[end].abort_cause().is_none() {
         return reads;
     }
     match spec.writes.get(*next) {
@@ -242,7 +242,7 @@ proptest! {
             // When both close at once, the ACK of one FIN may be lost while the other is answered.
             // The peer is then gone and answers the FIN with a reset.
             let left_alone =
-                wire.ends[end].is_aborted() && wire.ends[other].state() == State::Closed;
+                wire.ends[end].abort_cause().is_some() && wire.ends[other].state() == State::Closed;
             let acknowledged = wire.ends[end].acknowledged();
             prop_assert!(left_alone || acknowledged == ends[end].bytes());
             check_counters(&wire, end, &ends[end]);
@@ -258,7 +258,7 @@ proptest! {
             end.config.max_retries = threshold;
         }
         let wire = transfer(&ends, by_chance(seed, percent));
-        let aborted = wire.ends.iter().any(Connection::is_aborted);
+        let aborted = wire.ends.iter().any(|end| end.abort_cause().is_some());
         for (end, other) in [(A, B), (B, A)] {
             prop_assert!(aborted || wire.ends[other].delivered() == ends[end].bytes());
             check_counters(&wire, end, &ends[end]);

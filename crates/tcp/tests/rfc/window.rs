@@ -100,7 +100,7 @@ fn a_closed_window_is_probed_with_back_off_for_as_long_as_the_other_end_answers(
     assert_eq!(gaps[..6], [2, 4, 8, 16, 32, 60]);
     assert!(gaps[6..].iter().all(|gap| *gap == 60), "once a minute for ever");
     assert!(wire.sent(A, Sent::is_data).all(|s| s.segment.payload == 1), "one byte");
-    assert!(!wire.ends[A].is_aborted(), "answered probes are no failure");
+    assert!(wire.ends[A].abort_cause().is_none(), "answered probes are no failure");
     assert_eq!(wire.ends[A].counters().timeouts, 0);
     wire.read(B, 4 * MSS);
     wire.run_for(Span::from_secs(2));

@@ -242,7 +242,10 @@ impl Wire {
             for end in &mut self.ends {
                 if end.deadline() <= next {
                     end.on_deadline(next);
-                    assert!(end.deadline() > next || end.is_aborted(), "a deadline stands still");
+                    assert!(
+                        end.deadline() > next || end.abort_cause().is_some(),
+                        "a deadline stands still"
+                    );
                 }
             }
         }

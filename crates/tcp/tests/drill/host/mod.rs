@@ -269,7 +269,7 @@ impl Simulated {
                     _ if connection.abort_cause() == Some(AbortCause::Reset) => {
                         Outcome::Failed("ECONNREFUSED")
                     }
-                    _ if connection.is_aborted() => Outcome::Failed("ETIMEDOUT"),
+                    _ if connection.abort_cause().is_some() => Outcome::Failed("ETIMEDOUT"),
                     _ => Outcome::Returned(0),
                 })
             }

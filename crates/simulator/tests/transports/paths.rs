@@ -68,8 +68,6 @@ fn data_takes_the_path_through_the_first_node_and_the_other_one_carries_heartbea
             "",
             "ip = \"ipv6\"",
             "[[node]]\nname = \"geo\"\nforwarding = { rate = \"9Mbit/s\", buffer = \"90kB\" }",
-            // Its routers are the hosts. An association with paths chooses its own.
-            "[[switch]]\nbetween = [\"server\", \"client\"]\nvia = [\"leo\", \"geo\"]\noutages = {}",
         ] {
             let sctp = format!("paths = [{paths}]");
             let recording = run(&two("", "", head, &sctp, r#"bulk = "5MB""#));
@@ -93,6 +91,26 @@ fn an_association_without_named_paths_takes_the_route_with_the_smallest_delay() 
     let recording = run(&two("", "", "", "streams = 2", r#"bulk = "5MB""#));
     assert_eq!(carried(&recording).map(|packets| packets > 3000), [false, true]);
     assert_eq!(recording.links[0].delivered_packets, 0);
+}
+
+/// The hosts are the routers of a switch, which leads the packets of another flow.
+#[test]
+fn named_paths_lead_to_a_host_that_is_a_router_of_a_switch() {
+    let beside = r#"
+[[switch]]
+between = ["server", "client"]
+via = ["leo", "geo"]
+outages = {}
+[[flow]]
+from = "server"
+to = "client"
+controller = "cubic"
+traffic = { bulk = "100kB" }
+"#;
+    let text = two("", "", "", r#"paths = ["geo", "leo"]"#, r#"bulk = "5MB""#) + beside;
+    let recording = run(&text);
+    assert!(recording.flows.iter().all(|flow| flow.completed), "{:?}", recording.flows);
+    assert_eq!(carried(&recording).map(|packets| packets > 3000), [true, false]);
 }
 
 const OUTAGE: &str = r#"event = [{ at = "30s", outage = "170s" }]"#;

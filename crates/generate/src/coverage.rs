@@ -131,13 +131,15 @@ fn needs_fields(first: &str, second: &str) -> bool {
         && second.contains("feedback(")
 }
 
-/// Returns true if one table is of another protocol and the other of what knows packets of TCP
-/// only.
+/// Returns true if one table is of another protocol, or of calls, which are datagrams, and the
+/// other of what knows packets of TCP only.
 fn needs_tcp(first: &str, second: &str) -> bool {
     let reads_tcp = second.starts_with("node.middlebox(")
         || second.starts_with("link") && second.contains("header_compression(")
         || second.starts_with("link") && second.ends_with(".mtu");
-    reads_tcp && other_tables().any(|name| first == format!("flow.transport.{name}"))
+    let is_other = first.starts_with("flow.traffic(call)")
+        || other_tables().any(|name| first == format!("flow.transport.{name}"));
+    reads_tcp && is_other
 }
 
 /// Returns true if two tables are alternatives of a key that a scenario has only once.

@@ -146,8 +146,12 @@ impl Artist<'_> {
                 let usual = usual_integer(path).min(most);
                 let most =
                     if self.dice.chance(0.03) && !is_multiplier(path) { most } else { usual };
-                let drawn = self.dice.magnitude(1.0, (most.saturating_sub(least) + 1) as f64);
-                (least + (drawn as u64).saturating_sub(1)).min(most.max(least)).into()
+                let range = most.saturating_sub(least) + 1;
+                let above = match is_length(path) {
+                    true => self.dice.below(range as usize) as u64,
+                    false => (self.dice.magnitude(1.0, range as f64) as u64).saturating_sub(1),
+                };
+                (least + above).min(most.max(least)).into()
             }
             "number" => self.number(schema),
             _ => match schema["x-format"].as_str() {
@@ -230,15 +234,20 @@ fn is_multiplier(path: &str) -> bool {
         || path.ends_with(".embedded_objects")
 }
 
+/// Lengths of packets, of which most are refused if most are short.
+fn is_length(path: &str) -> bool {
+    path.ends_with("mtu") || path.ends_with("mtu.bytes")
+}
+
 /// The most that an integer usually is.
 fn usual_integer(path: &str) -> u64 {
     let last = path.rsplit(['.', '(']).next().unwrap_or_default();
     match last {
+        _ if is_length(path) => 1500,
         "count" => 3,
         "connections" | "pages" => 4,
         "embedded_objects" => 12,
         "mss" => 1460,
-        "mtu" => 1500,
         "seed" | "initial_sequence" => u64::MAX,
         _ => 60,
     }

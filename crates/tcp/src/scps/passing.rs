@@ -158,7 +158,7 @@ impl Passing {
     }
 }
 
-/// What best-effort transport has left out at one end.
+/// Holes that best-effort transport has left at one end.
 #[derive(Clone, Copy, Debug)]
 pub struct LeftOut<'a> {
     passed: Option<&'a Holes>,
@@ -196,7 +196,7 @@ impl<'a> LeftOut<'a> {
 }
 
 impl Connection {
-    /// What best-effort transport has left out at this end.
+    /// Holes that best-effort transport has left at this end.
     pub fn left_out(&self) -> LeftOut<'_> {
         let snack = self.marks.as_ref().and_then(|marks| marks.snack.as_ref());
         let passing = snack.and_then(|snack| snack.best_effort.as_deref());

@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe.numbers import typeset
 from bentpipe.plots.looks import ranges
 from bentpipe.plots.theme import PAIRS, theme
+from bentpipe.report.vega import vega
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -26,14 +27,10 @@ GENERATOR = '<meta name="generator" content="bentpipe report">'
 CODE = re.compile(r"`([^`]+)`")
 """Commands and keys in sentences."""
 
-EVERYTHING: Any = None
-"""The snippet for which vl-convert bundles all of Vega, though its stub has no such."""
-
 
 def html(page: Page) -> str:
     """The HTML of the page. Equal pages give equal text, because it has no date."""
     import jinja2
-    import vl_convert
 
     folder = resources.files("bentpipe.report") / "templates"
     environment = jinja2.Environment(
@@ -60,7 +57,7 @@ def html(page: Page) -> str:
             }
         ),
         # Include the libraries only if there are figures.
-        libraries=vl_convert.javascript_bundle(EVERYTHING) if figures else "",
+        libraries=vega() if figures else "",
         style=(folder / "style.css").read_text(encoding="utf-8"),
         script=(folder / "page.js").read_text(encoding="utf-8"),
     )

@@ -17,6 +17,9 @@ use crate::examination::{Examined, Finding, examine};
 const EACH_BEAM: u64 = 8;
 const BEAM: u64 = EACH_BEAM - 1;
 
+/// Pairs of tables that each scenario is to have.
+pub const PAIRS_OF_EACH: u64 = 2;
+
 /// A campaign: which scenarios, on how many threads.
 #[derive(Clone, Debug, Default)]
 pub struct Campaign {
@@ -28,8 +31,8 @@ pub struct Campaign {
     pub scenarios: u64,
     /// Threads; by default one for each core.
     pub workers: Option<NonZeroUsize>,
-    /// Pairs of tables that the scenarios shall have, one after the other; by default all of the
-    /// schema, two for each scenario.
+    /// Pairs of tables that the scenarios shall have, two for each, one after the other; by default
+    /// all of the schema.
     pub wanted: Option<Vec<[String; 2]>>,
 }
 
@@ -85,13 +88,11 @@ pub fn campaign(
     panic::set_hook(Box::new(|_| {}));
     let workers = campaign.workers.or_else(|| thread::available_parallelism().ok());
     let workers = workers.map_or(1, NonZeroUsize::get);
-    let (each, pairs) = match campaign.wanted {
-        Some(pairs) => (1, pairs),
-        None => (2, empty.shuffled_pairs(campaign.seed)),
-    };
+    let pairs = campaign.wanted.unwrap_or_else(|| empty.shuffled_pairs(campaign.seed));
     let wanted = |number: u64| -> Vec<String> {
-        let first = number.wrapping_mul(each) as usize;
-        (0..each as usize).flat_map(|i| pairs[(first + i) % pairs.len()].clone()).collect()
+        let first = number.wrapping_mul(PAIRS_OF_EACH) as usize;
+        let all = (0..PAIRS_OF_EACH as usize).map(|i| &pairs[(first + i) % pairs.len()]);
+        all.flatten().cloned().collect()
     };
     let next = AtomicU64::new(campaign.first);
     let end = campaign.first + campaign.scenarios;

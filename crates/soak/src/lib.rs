@@ -20,7 +20,7 @@ mod fault;
 mod invariants;
 mod reduction;
 
-pub use campaign::{Campaign, Report, campaign, one};
+pub use campaign::{Campaign, PAIRS_OF_EACH, Report, campaign, one};
 pub use examination::{Examined, Finding, examine};
 pub use fault::Fault;
 pub use reduction::{reduced, written};

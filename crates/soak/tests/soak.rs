@@ -7,7 +7,7 @@
     reason = "a failed test may panic, and coverage is shown"
 )]
 
-use soak::{Campaign, Fault, Report, campaign, examine, one, reduced, written};
+use soak::{Campaign, Fault, PAIRS_OF_EACH, Report, campaign, examine, one, reduced, written};
 
 const SEED: u64 = 1;
 /// Scenarios of each run of the tests.
@@ -42,7 +42,10 @@ mod nightly {
             let (scenarios, wanted) = match missing.len() as u64 {
                 0 if report.coverage.missing_keys().is_empty() => break,
                 0 => (SCENARIOS_FOR_KEYS, None),
-                pairs => (pairs.max(SCENARIOS_FOR_PAIRS), Some(missing)),
+                pairs => {
+                    let scenarios = pairs.div_ceil(PAIRS_OF_EACH).max(SCENARIOS_FOR_PAIRS);
+                    (scenarios, Some(missing))
+                }
             };
             let first = SCENARIOS_AT_NIGHT * (round + 1);
             let more = Campaign { seed: SEED, first, scenarios, workers: None, wanted };

@@ -276,7 +276,7 @@ class Flow:
 
     @property
     def protocol(self) -> str:
-        """Transport protocol: `tcp`, `quic`, `stp`, `scps-tp`, `xtp` or `sctp`."""
+        """Transport protocol: `tcp`, `quic`, `stp`, `scps-tp`, `xtp`, `sctp` or `udp`."""
 
     @property
     def pages(self) -> list[Page]:

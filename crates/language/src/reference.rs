@@ -11,61 +11,97 @@ use crate::shape;
 pub type Elsewhere = fn(path: &str, key: &str) -> bool;
 
 /// The keys of a file in tables under `heading`, then those of the tables inside. Headings have
-/// `level` and more.
+/// `level` and more. Tables that several keys have are written once, for the key with the shortest
+/// path.
 pub fn sections(schema: &Json, heading: &str, level: usize, elsewhere: Elsewhere) -> String {
-    let mut page = Page { text: String::new(), elsewhere, written: Vec::new() };
-    page.section("", heading, &[schema], level);
-    page.text
+    let first =
+        Section { path: String::new(), heading: heading.into(), tables: vec![schema], level };
+    let mut all = Vec::new();
+    walk(first.clone(), elsewhere, &mut |section| {
+        all.push(section.clone());
+        true
+    });
+    let mut text = String::new();
+    walk(first, elsewhere, &mut |section| {
+        let alike = all.iter().filter(|other| section.is_like(other));
+        let chosen = alike.min_by_key(|other| other.path.matches('.').count());
+        let other = chosen.filter(|chosen| chosen.heading != section.heading);
+        section.write(&mut text, other);
+        other.is_none()
+    });
+    text
 }
 
 /// Deepest level of headings in Markdown.
 const DEEPEST: usize = 6;
 
-struct Page<'a> {
-    text: String,
-    elsewhere: Elsewhere,
-    /// Tables with a section, and its heading.
-    written: Vec<(Vec<&'a Json>, String)>,
+/// The alternative tables of a key.
+#[derive(Clone)]
+struct Section<'a> {
+    path: String,
+    heading: String,
+    tables: Vec<&'a Json>,
+    level: usize,
 }
 
-impl<'a> Page<'a> {
-    /// The tables `alternatives` at `path`, then the tables inside them. Tables that another
-    /// section has are not written again.
-    fn section(&mut self, path: &str, heading: &str, alternatives: &[&'a Json], level: usize) {
-        let _ = write!(self.text, "\n{} {heading}\n\n", "#".repeat(level.min(DEEPEST)));
-        if let [only] = alternatives
-            && let Some(description) = only["description"].as_str()
-        {
-            let _ = write!(self.text, "{description}\n\n");
-        }
-        let mut sections = self.written.iter();
-        if let Some((_, same)) = sections.find(|(tables, _)| are_alike(tables, alternatives)) {
-            let _ = writeln!(self.text, "The keys are those of [{same}](#{}).", anchor(same));
-            return;
-        }
-        self.written.push((alternatives.to_vec(), heading.to_owned()));
-        self.text.push_str("| key | value | default | meaning |\n|---|---|---|---|\n");
-        // A key that alternatives share is written once, with the first of them.
+/// Visits a section, and those of the tables inside it if `visit` returns true.
+fn walk<'a>(
+    section: Section<'a>,
+    elsewhere: Elsewhere,
+    visit: &mut impl FnMut(&Section<'a>) -> bool,
+) {
+    if !visit(&section) {
+        return;
+    }
+    let inside: Vec<_> =
+        section.keys().flat_map(|(table, key)| section.inner(key, table, elsewhere)).collect();
+    inside.into_iter().for_each(|inner| walk(inner, elsewhere, visit));
+}
+
+impl<'a> Section<'a> {
+    /// The keys with their tables. A key that alternatives share is that of the first of them.
+    fn keys(&self) -> impl Iterator<Item = (&'a Json, &'a str)> {
         let known = |before: &[&Json], table: &Json, key: &str| {
             before.iter().any(|other| other["properties"].get(key) == table["properties"].get(key))
         };
-        for (number, table) in alternatives.iter().enumerate() {
-            for key in shape::keys(table).filter(|key| !known(&alternatives[..number], table, key))
-            {
-                let shared = alternatives.iter().all(|all| shape::required(all).any(|k| k == key));
-                row(&mut self.text, table, key, !shared);
-            }
+        let tables = self.tables.iter().enumerate();
+        tables.flat_map(move |(number, table)| {
+            let before = &self.tables[..number];
+            shape::keys(table)
+                .filter(move |key| !known(before, table, key))
+                .map(|key| (*table, key))
+        })
+    }
+
+    /// True if both have the same keys with the same values.
+    fn is_like(&self, other: &Self) -> bool {
+        let alike = |(one, other): (&&Json, &&Json)| {
+            ["properties", "required"].iter().all(|part| one[part] == other[part])
+        };
+        self.tables.len() == other.tables.len() && self.tables.iter().zip(&other.tables).all(alike)
+    }
+
+    /// Writes the section, or where its keys are if that is in another one.
+    fn write(&self, text: &mut String, other: Option<&Self>) {
+        let _ = write!(text, "\n{} {}\n\n", "#".repeat(self.level.min(DEEPEST)), self.heading);
+        if let [only] = self.tables[..]
+            && let Some(description) = only["description"].as_str()
+        {
+            let _ = write!(text, "{description}\n\n");
         }
-        for (number, table) in alternatives.iter().enumerate() {
-            for key in shape::keys(table).filter(|key| !known(&alternatives[..number], table, key))
-            {
-                self.inner(path, key, table, level);
-            }
+        if let Some(Self { heading, .. }) = other {
+            let _ = writeln!(text, "The keys are those of [{heading}](#{}).", anchor(heading));
+            return;
+        }
+        text.push_str("| key | value | default | meaning |\n|---|---|---|---|\n");
+        for (table, key) in self.keys() {
+            let is_needed = |all: &&Json| shape::required(all).any(|name| name == key);
+            row(text, table, key, !self.tables.iter().all(is_needed));
         }
     }
 
-    /// The section of a key that holds tables.
-    fn inner(&mut self, path: &str, key: &str, table: &'a Json, level: usize) {
+    /// The sections of a key that holds tables.
+    fn inner(&self, key: &str, table: &'a Json, elsewhere: Elsewhere) -> Vec<Self> {
         let property = &table["properties"][key];
         let is_list = shape::is_tables(property);
         let named_tables = &property["additionalProperties"];
@@ -82,30 +118,24 @@ impl<'a> Page<'a> {
             false => vec![option],
         };
         let tables: Vec<_> = options.into_iter().flat_map(in_lists).filter(with_keys).collect();
-        if tables.is_empty() || shape::repeats(property, table) || (self.elsewhere)(path, key) {
-            return;
+        if tables.is_empty() || shape::repeats(property, table) || elsewhere(&self.path, key) {
+            return Vec::new();
         }
         let name = if named_tables.is_object() { format!("{key}.LABEL") } else { key.to_owned() };
-        let path = if path.is_empty() { name } else { format!("{path}.{name}") };
+        let path = if self.path.is_empty() { name } else { format!("{}.{name}", self.path) };
+        let level = self.level + 1;
         let named = |table: &&Json| table["properties"]["name"].get("const").is_some();
         if tables.iter().all(named) {
-            for table in tables {
+            let section = |table: &'a Json| {
                 let name = table["properties"]["name"]["const"].as_str().unwrap_or("");
-                self.section(&path, &format!("`{path}`: {name}"), &[table], level + 1);
-            }
-            return;
+                let heading = format!("`{path}`: {name}");
+                Self { path: path.clone(), heading, tables: vec![table], level }
+            };
+            return tables.into_iter().map(section).collect();
         }
         let heading = if is_list { format!("`[[{path}]]`") } else { format!("`{path}`") };
-        self.section(&path, &heading, &tables, level + 1);
+        vec![Self { path, heading, tables, level }]
     }
-}
-
-/// True if both have the same keys with the same values.
-fn are_alike(first: &[&Json], second: &[&Json]) -> bool {
-    let alike = |(one, other): (&&Json, &&Json)| {
-        ["properties", "required"].iter().all(|part| one[part] == other[part])
-    };
-    first.len() == second.len() && first.iter().zip(second).all(alike)
 }
 
 /// The anchor of a heading in a page of Markdown.
@@ -145,5 +175,30 @@ fn toml(json: &Json) -> String {
         }
         Json::String(text) => format!("{text:?}"),
         other => describe::plain(other),
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use serde_json::json;
+
+    use super::*;
+
+    fn table(properties: &Json) -> Json {
+        json!({ "type": "object", "properties": properties })
+    }
+
+    #[test]
+    fn equal_tables_are_written_once_under_the_shortest_path() {
+        let number = json!({ "type": "integer", "description": "A number." });
+        let inner = table(&json!({ "number": number }));
+        let shared = table(&json!({ "inner": inner, "number": number }));
+        let deep = table(&json!({ "shared": shared, "own": table(&json!({ "other": number })) }));
+        let schema = table(&json!({ "a": deep, "shared": shared }));
+        let page = sections(&schema, "File", 1, |_, _| false);
+        assert_eq!(page.matches("The keys are those of [`shared`](#shared).").count(), 1, "{page}");
+        assert_eq!(page.matches("`shared.inner`").count(), 1, "{page}");
+        assert_eq!(page.matches("`a.shared.inner`").count(), 0, "{page}");
+        assert!(page.contains("### `a.own`"), "{page}");
     }
 }

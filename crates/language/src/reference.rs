@@ -191,7 +191,7 @@ mod tests {
     #[test]
     fn equal_tables_are_written_once_under_the_shortest_path() {
         let number = json!({ "type": "integer", "description": "A number." });
-        let inner = table(&json!({ "number": number }));
+        let inner = table(&json!({ "depth": number }));
         let shared = table(&json!({ "inner": inner, "number": number }));
         let deep = table(&json!({ "shared": shared, "own": table(&json!({ "other": number })) }));
         let schema = table(&json!({ "a": deep, "shared": shared }));

@@ -3,19 +3,33 @@
 use language::shape::paths;
 use serde_json::Value as Json;
 
-/// True if `page` has a row for the key at `path`, in the section of its table.
-fn has_row(page: &str, path: &str) -> bool {
-    let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
+/// The sections of the tables at a path.
+fn sections<'a>(page: &'a str, table: &str) -> impl Iterator<Item = &'a str> {
     let headings = match table {
         "" => ["The file".to_owned(), "Keys of the file".to_owned()],
         table => [format!("`{table}`"), format!("`[[{table}]]`")],
     };
+    let all = page.split("\n#").map(|section| section.trim_start_matches('#').trim_start());
+    all.filter(move |section| headings.iter().any(|heading| section.starts_with(heading)))
+}
+
+/// The paths of the tables in which the keys of a section are described, if it refers to them.
+fn referred(section: &str) -> Option<&str> {
+    let (_, other) = section.split_once("The keys are those of [`")?;
+    Some(other.split_once('`')?.0.trim_matches(['[', ']']))
+}
+
+/// True if `page` has a row for the key at `path`, in the section of its table or in one to which
+/// that of the table or of one around it refers.
+fn has_row(page: &str, path: &str) -> bool {
+    let (table, key) = path.rsplit_once('.').unwrap_or(("", path));
     let row = format!("\n| `{key}` | ");
-    let mut sections =
-        page.split("\n#").map(|section| section.trim_start_matches('#').trim_start());
-    sections.any(|section| {
-        headings.iter().any(|heading| section.starts_with(heading)) && section.contains(&row)
-    })
+    let ends = path.match_indices('.').map(|(end, _)| end);
+    sections(page, table).any(|section| section.contains(&row))
+        || ends.rev().any(|end| {
+            let mut others = sections(page, &path[..end]).filter_map(referred);
+            others.any(|other| has_row(page, &format!("{other}{}", &path[end..])))
+        })
 }
 
 /// The keys of `schema` without a row in `page`.
@@ -47,4 +61,9 @@ fn every_key_of_a_study_is_in_its_reference() {
 fn a_key_without_a_row_is_found() {
     let page = include_str!("../../../../docs/scenario.md").replace("| `reader_rate` |", "|");
     assert_eq!(missing(&scenario::schema(), &page), ["flow.transport.reader_rate"]);
+    // It is described once, for the flow and both sides of a proxy.
+    let page = include_str!("../../../../docs/scenario.md").replace("| `ack_floor` |", "|");
+    let tables = ["flow.transport", "node.proxy.satellite", "node.proxy.terrestrial"];
+    let keys = tables.map(|table| format!("{table}.scps.ack_floor"));
+    assert_eq!(missing(&scenario::schema(), &page), keys);
 }

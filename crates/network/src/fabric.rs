@@ -110,6 +110,16 @@ pub trait Fabric<B> {
     /// A host sends a packet.
     fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>);
 
+    /// The same for plain data, which is copied.
+    #[inline]
+    fn send_copy(&mut self, now: Time, from: NodeId, packet: &Packet<B>)
+    where
+        Self: Sized,
+        B: Copy,
+    {
+        self.send(now, from, *packet);
+    }
+
     /// Returns true if packets have a feedback field.
     #[inline(always)]
     fn has_fields(&self) -> bool

@@ -55,29 +55,64 @@ impl<B: Clone> Network<B> {
         Self { routes, next_hop, ports, numbers, arrivals, hops: 0 }
     }
 
-    /// Inlined, and with one place in which the packet goes on its way: so that it is written where
-    /// it will wait, and nowhere before.
     #[inline(always)]
-    fn enter(&mut self, now: Time, number: usize, mut packet: Packet<B>) {
+    fn enter(&mut self, now: Time, number: usize, packet: Packet<B>) {
         self.hops += 1;
         let port = &mut self.ports[number];
-        let at = match port.direction.offer(now, u32::from(packet.bytes), packet.priority) {
-            Fate::Arrives(at) => at,
-            Fate::Scheduled => return self.hold(now, number, packet),
-            fate => {
-                let (bytes, priority) = (packet.bytes, packet.priority);
-                let fate = port.reconsider(now, bytes, priority, fate, |first| {
-                    self.arrivals.change(number, first);
-                });
-                match fate {
-                    Fate::Arrives(at) => at,
-                    Fate::Marked(at) => {
-                        packet.ecn = packet.ecn.marked();
-                        at
-                    }
-                    _ => return,
+        match port.direction.offer(now, u32::from(packet.bytes), packet.priority) {
+            Fate::Arrives(at) => {
+                port.packets.push((at, packet));
+                if port.packets.len() == 1 {
+                    self.arrivals.insert(number, at);
                 }
             }
+            fate => self.enter_otherwise(now, number, packet, fate),
+        }
+    }
+
+    /// The first packet that has come out of port `number` enters port `next`: it is copied from
+    /// where it was to where it will wait, and to nowhere between.
+    #[inline(always)]
+    fn pass_first(&mut self, now: Time, number: usize, next: usize)
+    where
+        B: Copy,
+    {
+        let Ok([from, to]) = self.ports.get_disjoint_mut([number, next]) else {
+            unreachable!("a link does not lead to its own start")
+        };
+        let Some((_, packet)) = from.packets.first() else { return };
+        self.hops += 1;
+        let fate = to.direction.offer(now, u32::from(packet.bytes), packet.priority);
+        if let Fate::Arrives(at) = fate {
+            to.packets.push((at, *packet));
+            from.packets.forget_first();
+            if to.packets.len() == 1 {
+                self.arrivals.insert(next, at);
+            }
+        } else {
+            let packet = *packet;
+            from.packets.forget_first();
+            self.enter_otherwise(now, next, packet, fate);
+        }
+    }
+
+    /// A packet was offered to a port and does not simply arrive.
+    #[inline(never)]
+    fn enter_otherwise(&mut self, now: Time, number: usize, mut packet: Packet<B>, fate: Fate) {
+        if fate == Fate::Scheduled {
+            return self.hold(now, number, packet);
+        }
+        let port = &mut self.ports[number];
+        let fate = port.reconsider(now, packet.bytes, packet.priority, fate, |first| {
+            self.arrivals.change(number, first);
+        });
+        let at = match fate {
+            Fate::Arrives(at) => at,
+            Fate::Marked(at) => {
+                packet.ecn = packet.ecn.marked();
+                at
+            }
+            _ => return,
         };
         port.packets.push((at, packet));
         if port.packets.len() == 1 {
@@ -86,7 +121,7 @@ impl<B: Clone> Network<B> {
     }
 
     /// A packet enters the queue of a discipline.
-    #[inline(never)]
+    #[inline(always)]
     fn hold(&mut self, now: Time, number: usize, packet: Packet<B>) {
         self.catch_up(now, number);
         let port = &mut self.ports[number];
@@ -267,10 +302,19 @@ impl<B: Clone> Network<B> {
 }
 
 impl<B: Clone> Fabric<B> for Network<B> {
-    #[inline(always)]
     fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>) {
         let port = self.routes.out(from, packet.to);
         self.enter(now, port, packet);
+    }
+
+    /// Not inlined: the endpoint that sends needs the registers for its own state.
+    #[inline(never)]
+    fn send_copy(&mut self, now: Time, from: NodeId, packet: &Packet<B>)
+    where
+        B: Copy,
+    {
+        let port = self.routes.out(from, packet.to);
+        self.enter(now, port, *packet);
     }
 
     fn forward(&mut self, now: Time, at: NodeId, packet: Packet<B>) {
@@ -347,9 +391,7 @@ impl<B: Clone> Fabric<B> for Network<B> {
         port.delivered.count(packet);
         self.arrivals.follow_earliest(port.packets.second().map(|(at, _)| *at));
         if let Some(next) = self.next_hop.next(number as usize, packet.to) {
-            let packet = *packet;
-            port.packets.forget_first();
-            self.enter(at, next, packet);
+            self.pass_first(at, number as usize, next);
             return None;
         }
         let seen = look(at, packet, &Field::default());

@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use ::quic::Logs;
 use congestion::AnyController;
-use network::{Delivery, Ecn, Fabric};
+use network::{Delivery, Ecn, Fabric, NodeId};
 use recording::ProtocolRecord;
 use runtime::{Leg as FlowLeg, quic_record, tcp_record};
 use scenario::model::{Flow, Transport};
@@ -55,6 +55,12 @@ protocols! {
     Udp(::udp::Connection, ::udp::Packet),;
     /// TCP, after the connection is closed.
     Ended(tcp::Ended) of Tcp,
+}
+
+impl Default for Packet {
+    fn default() -> Self {
+        Self::Tcp(Segment::default())
+    }
 }
 
 impl From<Segment> for Packet {
@@ -108,6 +114,19 @@ impl Carried for Packet {
     #[inline]
     fn segment(&self) -> Option<&Segment> {
         if let Self::Tcp(segment) = self { Some(segment) } else { None }
+    }
+
+    #[inline]
+    fn send<F: Fabric<Body<Self>>>(
+        fabric: &mut F,
+        now: Time,
+        from: NodeId,
+        packet: &mut network::Packet<Body<Self>>,
+    ) {
+        let network::Packet { body, flow, to, bytes, priority, ecn } = packet;
+        let body = Body { endpoint: body.endpoint, packet: std::mem::take(&mut body.packet) };
+        let (flow, to, bytes, priority, ecn) = (*flow, *to, *bytes, *priority, *ecn);
+        fabric.send(now, from, network::Packet { body, flow, to, bytes, priority, ecn });
     }
 
     #[inline]

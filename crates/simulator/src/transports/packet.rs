@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 
-use network::{Ecn, Fabric, Packet};
+use network::{Ecn, Fabric, NodeId, Packet};
 use tcp::Segment;
 use units::Time;
 use wire::Addresses;
@@ -15,7 +15,7 @@ use crate::hosts::Body;
 /// Content of the packets of a loop, as hosts and middleboxes need it.
 ///
 /// Middleboxes answer and rewrite segments of TCP only, so each type can be made of one.
-pub(crate) trait Carried: Clone + Debug + From<Segment> + Send + 'static {
+pub(crate) trait Carried: Clone + Debug + Default + From<Segment> + Send + 'static {
     /// Length without the header of IP.
     fn bytes(&self) -> u16;
 
@@ -30,6 +30,14 @@ pub(crate) trait Carried: Clone + Debug + From<Segment> + Send + 'static {
 
     /// The segment of TCP, or the packet of another protocol.
     fn content(&self) -> Content<'_>;
+
+    /// A host sends a packet. Its content may be taken out of it.
+    fn send<F: Fabric<Body<Self>>>(
+        fabric: &mut F,
+        now: Time,
+        from: NodeId,
+        packet: &mut Packet<Body<Self>>,
+    );
 
     /// Lets the next event of a network happen. Returns the result of `look` for a packet that has
     /// reached its destination, with its feedback field.
@@ -132,6 +140,16 @@ impl Carried for Segment {
     #[inline(always)]
     fn content(&self) -> Content<'_> {
         Content::Tcp(self)
+    }
+
+    #[inline(always)]
+    fn send<F: Fabric<Body>>(
+        fabric: &mut F,
+        now: Time,
+        from: NodeId,
+        packet: &mut Packet<Body<Self>>,
+    ) {
+        fabric.send_copy(now, from, packet);
     }
 
     /// The packet stays where it is.

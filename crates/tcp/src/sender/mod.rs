@@ -376,6 +376,21 @@ impl Sender {
     /// window, for the application or for a timer.
     #[inline(always)]
     pub(crate) fn next_chunk(&mut self, now: Time, config: &Config) -> Option<Chunk> {
+        let Self { core, recovery } = self;
+        if let AnyRecovery::Classic(classic) = recovery
+            && core.sends_full_segment(classic, config)
+        {
+            return Some(transmit::send_new(core, classic, now, core.stream.mss));
+        }
+        // A copy, so that the chunks of all other calls need not be in memory.
+        let chunk = self.choose_chunk(now, config)?;
+        Some(Chunk { ..chunk })
+    }
+
+    /// Likewise by all the rules. Not inlined: a loop with all that they call would keep the
+    /// addresses of all parts of the sender.
+    #[inline(never)]
+    fn choose_chunk(&mut self, now: Time, config: &Config) -> Option<Chunk> {
         if self.core.packet.is_some() {
             return self.next_chunk_of_packet(now, config);
         }

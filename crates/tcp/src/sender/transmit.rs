@@ -26,6 +26,14 @@ pub(crate) struct Chunk {
     pub(crate) again: bool,
 }
 
+impl Chunk {
+    /// No piece at all: an ACK alone, with the sequence number `start`.
+    #[inline(always)]
+    pub(crate) fn bare(start: u64) -> Self {
+        Self { start, length: 0, fin: false, push: false, again: true }
+    }
+}
+
 /// The next piece to be sent, or `None` when the sender has to wait for an ACK, for the window, for
 /// the application or for a timer. Packets of several segments are modelled only with `PACKETS`.
 #[inline(always)]
@@ -98,7 +106,7 @@ fn next_window_probe<R: LossRecovery>(
         // that have only a FIN to send.
         core.timers.probing = false;
         core.timers.last_sent = now;
-        return Some(Chunk { start: una - 1, length: 0, fin: false, push: false, again: true });
+        return Some(Chunk::bare(una - 1));
     }
     if fits {
         core.timers.probing = false;
@@ -306,6 +314,30 @@ pub(crate) fn send_new<R: LossRecovery>(
 }
 
 impl Core {
+    /// Returns true if [`next_chunk`] would send a full segment of new data, as it does mostly:
+    /// nothing is lost or doubtful, no feature looks at segments, the sender was not idle, and both
+    /// windows and the application have a segment. It is one chain of conditions for all the rules;
+    /// where one does not hold, `next_chunk` decides.
+    #[inline(always)]
+    pub(super) fn sends_full_segment<R: LossRecovery>(
+        &self,
+        recovery: &R,
+        config: &Config,
+    ) -> bool {
+        let Self { stream, episode, peer, controller, .. } = self;
+        let end = stream.max + stream.mss;
+        self.features.is_none()
+            && self.packet.is_none()
+            && controller.is_standard()
+            && episode.phase == Phase::Open
+            && episode.duplicates == 0
+            && !episode.resend_head
+            && stream.flight() > 0
+            && end <= stream.buffered
+            && end <= stream.una + peer.usable
+            && recovery.room(self, config) >= stream.mss
+    }
+
     /// Returns true if a segment that is not full is sent: sender's silly window avoidance (RFC
     /// 9293 section 3.8.6.2.1) and Nagle's algorithm (section 3.7.4).
     fn sends_small(&mut self, config: &Config, length: u64, all_fits: bool) -> bool {

@@ -22,7 +22,7 @@ use wire::feedback::Field;
 
 use crate::arrivals::Arrivals;
 use crate::compressor::Compressor;
-use crate::fabric::{Delivery, Fabric, NodeId, Packet};
+use crate::fabric::{Advance, Delivery, Fabric, NodeId, Packet};
 use crate::filter::QueueFilter;
 use crate::port::{PortReport, QueueReport};
 use crate::router::QueueRouter;
@@ -84,7 +84,7 @@ impl<B: Clone> Network<B> {
         self.hops += 1;
         let fate = to.direction.offer(now, u32::from(packet.bytes), packet.priority);
         if let Fate::Arrives(at) = fate {
-            to.packets.push((at, *packet));
+            to.packets.push_with(|| (at, *packet));
             from.packets.forget_first();
             if to.packets.len() == 1 {
                 self.arrivals.insert(next, at);
@@ -377,26 +377,40 @@ impl<B: Clone> Fabric<B> for Network<B> {
         }
     }
 
+    /// Packets that only pass a node need nobody outside of the network.
     #[inline]
-    fn advance_and_look<R>(&mut self, look: impl FnOnce(Time, &Packet<B>, &Field) -> R) -> Option<R>
+    fn advance_and_look<R>(
+        &mut self,
+        until: Time,
+        look: impl FnOnce(Time, &Packet<B>, &Field) -> R,
+    ) -> Advance<R>
     where
         B: Copy,
     {
-        let (at, number) = self.arrivals.earliest();
-        let Some(port) = self.ports.get_mut(number as usize) else {
-            self.advance_otherwise(at, number as usize);
-            return None;
-        };
-        let (_, packet) = port.packets.first()?;
-        port.delivered.count(packet);
-        self.arrivals.follow_earliest(port.packets.second().map(|(at, _)| *at));
-        if let Some(next) = self.next_hop.next(number as usize, packet.to) {
-            self.pass_first(at, number as usize, next);
-            return None;
+        let mut events = 0;
+        loop {
+            let (at, number) = self.arrivals.earliest();
+            let number = number as usize;
+            events += 1;
+            if let Some(port) = self.ports.get_mut(number) {
+                let Some((_, packet)) = port.packets.first() else {
+                    return Advance { at, events, seen: None };
+                };
+                port.delivered.count(packet);
+                self.arrivals.follow_earliest(port.packets.second().map(|(at, _)| *at));
+                let Some(next) = self.next_hop.next(number, packet.to) else {
+                    let seen = look(at, packet, &Field::default());
+                    port.packets.forget_first();
+                    return Advance { at, events, seen: Some(seen) };
+                };
+                self.pass_first(at, number, next);
+            } else {
+                self.advance_otherwise(at, number);
+            }
+            if self.next_event() > until {
+                return Advance { at, events, seen: None };
+            }
         }
-        let seen = look(at, packet, &Field::default());
-        port.packets.forget_first();
-        Some(seen)
     }
 
     fn report(&mut self, now: Time) -> Vec<PortReport> {

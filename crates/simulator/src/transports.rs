@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use ::quic::Logs;
 use congestion::AnyController;
-use network::{Delivery, Ecn, Fabric, NodeId};
+use network::{Advance, Delivery, Ecn, Fabric, NodeId};
 use recording::ProtocolRecord;
 use runtime::{Leg as FlowLeg, quic_record, tcp_record};
 use scenario::model::{Flow, Transport};
@@ -132,10 +132,13 @@ impl Carried for Packet {
     #[inline]
     fn advance<F: Fabric<Body<Self>>, R>(
         fabric: &mut F,
+        _until: Time,
         look: impl FnOnce(Time, &network::Packet<Body<Self>>, &Field) -> R,
-    ) -> Option<R> {
-        let Delivery { at, packet } = fabric.advance()?;
-        Some(look(at, &packet, &fabric.arrived_field()))
+    ) -> Advance<R> {
+        let at = fabric.next_event();
+        let seen = fabric.advance();
+        let seen = seen.map(|Delivery { at, packet }| look(at, &packet, &fabric.arrived_field()));
+        Advance { at, events: 1, seen }
     }
 }
 

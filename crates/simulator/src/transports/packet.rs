@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 
-use network::{Ecn, Fabric, NodeId, Packet};
+use network::{Advance, Ecn, Fabric, NodeId, Packet};
 use tcp::Segment;
 use units::Time;
 use wire::Addresses;
@@ -39,12 +39,14 @@ pub(crate) trait Carried: Clone + Debug + Default + From<Segment> + Send + 'stat
         packet: &mut Packet<Body<Self>>,
     );
 
-    /// Lets the next event of a network happen. Returns the result of `look` for a packet that has
-    /// reached its destination, with its feedback field.
+    /// Lets the next event of a network happen, and perhaps more, up to and including `until`. The
+    /// last may be a packet that has reached its destination, which `look` gets with its feedback
+    /// field.
     fn advance<F: Fabric<Body<Self>>, R>(
         fabric: &mut F,
+        until: Time,
         look: impl FnOnce(Time, &Packet<Body<Self>>, &Field) -> R,
-    ) -> Option<R>;
+    ) -> Advance<R>;
 
     /// The segment, if it is one of TCP.
     #[inline(always)]
@@ -156,9 +158,10 @@ impl Carried for Segment {
     #[inline(always)]
     fn advance<F: Fabric<Body>, R>(
         fabric: &mut F,
+        until: Time,
         look: impl FnOnce(Time, &Packet<Body>, &Field) -> R,
-    ) -> Option<R> {
-        fabric.advance_and_look(look)
+    ) -> Advance<R> {
+        fabric.advance_and_look(until, look)
     }
 }
 

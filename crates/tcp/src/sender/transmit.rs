@@ -201,6 +201,19 @@ fn next_new_data<R: LossRecovery, const PACKETS: bool>(
     if PACKETS && core.packet.is_some() {
         return next_of_packet(core, recovery, now, config, available, by_receiver);
     }
+    next_by_windows(core, recovery, now, config, available)
+}
+
+/// The next new segment of a sender that has `available` bytes, if the windows let it leave.
+#[inline(always)]
+pub(super) fn next_by_windows<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    config: &Config,
+    available: u64,
+) -> Option<Chunk> {
+    let by_receiver = (core.stream.una + core.peer.usable).saturating_sub(core.stream.max);
     let by_congestion = recovery.room(core, config);
     let usable = by_receiver.min(by_congestion);
     let length = available.min(usable).min(core.stream.mss);
@@ -314,28 +327,17 @@ pub(crate) fn send_new<R: LossRecovery>(
 }
 
 impl Core {
-    /// Returns true if [`next_chunk`] would send a full segment of new data, as it does mostly:
-    /// nothing is lost or doubtful, no feature looks at segments, the sender was not idle, and both
-    /// windows and the application have a segment. It is one chain of conditions for all the rules;
-    /// where one does not hold, `next_chunk` decides.
+    /// Returns true if [`next_chunk`] would come to [`next_by_windows`] and to nothing behind it, as
+    /// it mostly does: nothing looks at single segments, nothing is lost, the sender was not idle,
+    /// and there is new data.
     #[inline(always)]
-    pub(super) fn sends_full_segment<R: LossRecovery>(
-        &self,
-        recovery: &R,
-        config: &Config,
-    ) -> bool {
-        let Self { stream, episode, peer, controller, .. } = self;
-        let end = stream.max + stream.mss;
-        self.features.is_none()
-            && self.packet.is_none()
-            && controller.is_standard()
+    pub(super) fn sends_by_windows(&self) -> bool {
+        let Self { stream, episode, .. } = self;
+        self.is_plain
             && episode.phase == Phase::Open
-            && episode.duplicates == 0
             && !episode.resend_head
+            && stream.buffered > stream.max
             && stream.flight() > 0
-            && end <= stream.buffered
-            && end <= stream.una + peer.usable
-            && recovery.room(self, config) >= stream.mss
     }
 
     /// Returns true if a segment that is not full is sent: sender's silly window avoidance (RFC

@@ -45,7 +45,7 @@ pub struct Delivery<B> {
     pub packet: Packet<B>,
 }
 
-/// What has happened in a network.
+/// Progress of a network by one call.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub struct Advance<R> {
     /// When the last thing happened.

@@ -327,9 +327,9 @@ pub(crate) fn send_new<R: LossRecovery>(
 }
 
 impl Core {
-    /// Returns true if [`next_chunk`] would come to [`next_by_windows`] and to nothing behind it, as
-    /// it mostly does: nothing looks at single segments, nothing is lost, the sender was not idle,
-    /// and there is new data.
+    /// Returns true if [`next_chunk`] would come to [`next_by_windows`] and to nothing behind it,
+    /// as it mostly does: nothing looks at single segments, nothing is lost, the sender was not
+    /// idle, and there is new data.
     #[inline(always)]
     pub(super) fn sends_by_windows(&self) -> bool {
         let Self { stream, episode, .. } = self;

@@ -109,6 +109,12 @@ macro_rules! controllers {
 pub(crate) use controllers;
 
 impl AnyController {
+    /// Returns true for standard TCP, which scales no advertised window.
+    #[inline]
+    pub fn is_standard(&self) -> bool {
+        first!(self, _standard => true, or false)
+    }
+
     #[inline(never)]
     fn window_of_boxed(&self) -> &Window {
         each!(self, c => c.window())

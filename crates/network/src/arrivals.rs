@@ -19,25 +19,17 @@ const MANY: usize = 512;
 pub(crate) struct Arrivals {
     /// The key of the earliest.
     earliest: u128,
-    others: Others,
-}
-
-/// The keys of the others, or of all.
-#[derive(Clone, Debug)]
-enum Others {
-    Few(EventList),
-    Many(WinnerTree),
+    /// The keys of the others, if there are few ports.
+    few: EventList,
+    /// The keys of all, if there are many.
+    many: Option<Box<WinnerTree>>,
 }
 
 impl Arrivals {
     /// `ports` ports that carry nothing.
     pub(crate) fn new(ports: usize) -> Self {
-        let others = if ports < MANY {
-            Others::Few(EventList::new())
-        } else {
-            Others::Many(WinnerTree::new(ports))
-        };
-        Self { earliest: NOTHING, others }
+        let many = (ports >= MANY).then(|| Box::new(WinnerTree::new(ports)));
+        Self { earliest: NOTHING, few: EventList::new(), many }
     }
 
     /// The earliest arrival and its port, of equals the lowest; never, if none carries anything.
@@ -52,9 +44,9 @@ impl Arrivals {
     /// A port carries something again.
     #[inline]
     pub(crate) fn insert(&mut self, port: usize, at: Time) {
-        self.earliest = match &mut self.others {
-            Others::Few(list) => list.insert(self.earliest, key(at, port as u64)),
-            Others::Many(tree) => tree.set(port, at),
+        self.earliest = match &mut self.many {
+            None => self.few.insert(self.earliest, key(at, port as u64)),
+            Some(tree) => tree.set(port, at),
         };
     }
 
@@ -62,9 +54,9 @@ impl Arrivals {
     #[inline]
     pub(crate) fn insert_first(&mut self, port: usize, at: Time) {
         debug_assert!(key(at, port as u64) < self.earliest, "others are before it");
-        self.earliest = match &mut self.others {
-            Others::Few(list) => list.insert_first(self.earliest, key(at, port as u64)),
-            Others::Many(tree) => tree.set(port, at),
+        self.earliest = match &mut self.many {
+            None => self.few.insert_first(self.earliest, key(at, port as u64)),
+            Some(tree) => tree.set(port, at),
         };
     }
 
@@ -72,10 +64,10 @@ impl Arrivals {
     #[inline(always)]
     pub(crate) fn follow_earliest(&mut self, next: Option<Time>) {
         let (_, port) = self.earliest();
-        self.earliest = match (&mut self.others, next) {
-            (Others::Few(list), Some(at)) => list.exchange(key(at, port.into())),
-            (Others::Few(list), None) => list.take(),
-            (Others::Many(tree), next) => tree.set(port as usize, next.unwrap_or(Time::NEVER)),
+        self.earliest = match (&mut self.many, next) {
+            (None, Some(at)) => self.few.exchange(key(at, port.into())),
+            (None, None) => self.few.take(),
+            (Some(tree), next) => tree.set(port as usize, next.unwrap_or(Time::NEVER)),
         };
     }
 
@@ -84,13 +76,13 @@ impl Arrivals {
     #[inline(never)]
     pub(crate) fn change(&mut self, port: usize, at: Option<Time>) {
         let (_, earliest) = self.earliest();
-        self.earliest = match &mut self.others {
-            Others::Few(list) if earliest as usize == port => list.take(),
-            Others::Few(list) => {
-                list.remove(port);
+        self.earliest = match &mut self.many {
+            None if earliest as usize == port => self.few.take(),
+            None => {
+                self.few.remove(port);
                 self.earliest
             }
-            Others::Many(tree) => tree.set(port, Time::NEVER),
+            Some(tree) => tree.set(port, Time::NEVER),
         };
         if let Some(at) = at {
             self.insert(port, at);

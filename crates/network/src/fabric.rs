@@ -45,6 +45,17 @@ pub struct Delivery<B> {
     pub packet: Packet<B>,
 }
 
+/// Progress of a network by one call.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Advance<R> {
+    /// When the last thing happened.
+    pub at: Time,
+    /// Number of things.
+    pub events: u64,
+    /// The result of looking at a packet that has reached its destination.
+    pub seen: Option<R>,
+}
+
 /// Where a state machine counts.
 #[derive(Clone, Copy, Debug, PartialEq, Eq)]
 pub enum Counted {
@@ -110,6 +121,16 @@ pub trait Fabric<B> {
     /// A host sends a packet.
     fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>);
 
+    /// The same for plain data, which is copied.
+    #[inline]
+    fn send_copy(&mut self, now: Time, from: NodeId, packet: &Packet<B>)
+    where
+        Self: Sized,
+        B: Copy,
+    {
+        self.send(now, from, *packet);
+    }
+
     /// Returns true if packets have a feedback field.
     #[inline(always)]
     fn has_fields(&self) -> bool
@@ -170,15 +191,23 @@ pub trait Fabric<B> {
     fn advance(&mut self) -> Option<Delivery<B>>;
 
     /// The same for plain data and for those who only look at a packet that has arrived, where it
-    /// is, with its feedback field: returns what `look` says of it.
+    /// is, with its feedback field. If no packet has reached its destination, more things may
+    /// happen, in their order, up to and including `until`.
     #[inline]
-    fn advance_and_look<R>(&mut self, look: impl FnOnce(Time, &Packet<B>, &Field) -> R) -> Option<R>
+    fn advance_and_look<R>(
+        &mut self,
+        until: Time,
+        look: impl FnOnce(Time, &Packet<B>, &Field) -> R,
+    ) -> Advance<R>
     where
         Self: Sized,
         B: Copy,
     {
-        let Delivery { at, packet } = self.advance()?;
-        Some(look(at, &packet, &self.arrived_field()))
+        let _ = until;
+        let at = self.next_event();
+        let seen = self.advance();
+        let seen = seen.map(|Delivery { at, packet }| look(at, &packet, &self.arrived_field()));
+        Advance { at, events: 1, seen }
     }
 
     /// When the far end of a port receives the next corrupted packet, at `from` or later, as far as

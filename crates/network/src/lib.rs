@@ -30,7 +30,7 @@ mod winner_tree;
 
 pub use beam::{BeamCounts, BeamReport};
 pub use compressor::Compressor;
-pub use fabric::{Counted, Delivery, Fabric, FlowId, NodeId, NodeReport, Packet};
+pub use fabric::{Advance, Counted, Delivery, Fabric, FlowId, NodeId, NodeReport, Packet};
 pub use filter::QueueFilter;
 pub use link::Ecn;
 pub use network::Network;

@@ -22,7 +22,7 @@ use wire::feedback::Field;
 
 use crate::arrivals::Arrivals;
 use crate::compressor::Compressor;
-use crate::fabric::{Delivery, Fabric, NodeId, Packet};
+use crate::fabric::{Advance, Delivery, Fabric, NodeId, Packet};
 use crate::filter::QueueFilter;
 use crate::port::{PortReport, QueueReport};
 use crate::router::QueueRouter;
@@ -55,29 +55,64 @@ impl<B: Clone> Network<B> {
         Self { routes, next_hop, ports, numbers, arrivals, hops: 0 }
     }
 
-    /// Inlined, and with one place in which the packet goes on its way: so that it is written where
-    /// it will wait, and nowhere before.
     #[inline(always)]
-    fn enter(&mut self, now: Time, number: usize, mut packet: Packet<B>) {
+    fn enter(&mut self, now: Time, number: usize, packet: Packet<B>) {
         self.hops += 1;
         let port = &mut self.ports[number];
-        let at = match port.direction.offer(now, u32::from(packet.bytes), packet.priority) {
-            Fate::Arrives(at) => at,
-            Fate::Scheduled => return self.hold(now, number, packet),
-            fate => {
-                let (bytes, priority) = (packet.bytes, packet.priority);
-                let fate = port.reconsider(now, bytes, priority, fate, |first| {
-                    self.arrivals.change(number, first);
-                });
-                match fate {
-                    Fate::Arrives(at) => at,
-                    Fate::Marked(at) => {
-                        packet.ecn = packet.ecn.marked();
-                        at
-                    }
-                    _ => return,
+        match port.direction.offer(now, u32::from(packet.bytes), packet.priority) {
+            Fate::Arrives(at) => {
+                port.packets.push((at, packet));
+                if port.packets.len() == 1 {
+                    self.arrivals.insert(number, at);
                 }
             }
+            fate => self.enter_otherwise(now, number, packet, fate),
+        }
+    }
+
+    /// The first packet that has come out of port `number` enters port `next`: it is copied from
+    /// where it was to where it will wait, and to nowhere between.
+    #[inline(always)]
+    fn pass_first(&mut self, now: Time, number: usize, next: usize)
+    where
+        B: Copy,
+    {
+        let Ok([from, to]) = self.ports.get_disjoint_mut([number, next]) else {
+            unreachable!("a link does not lead to its own start")
+        };
+        let Some((_, packet)) = from.packets.first() else { return };
+        self.hops += 1;
+        let fate = to.direction.offer(now, u32::from(packet.bytes), packet.priority);
+        if let Fate::Arrives(at) = fate {
+            to.packets.push_with(|| (at, *packet));
+            from.packets.forget_first();
+            if to.packets.len() == 1 {
+                self.arrivals.insert(next, at);
+            }
+        } else {
+            let packet = *packet;
+            from.packets.forget_first();
+            self.enter_otherwise(now, next, packet, fate);
+        }
+    }
+
+    /// A packet was offered to a port and does not simply arrive.
+    #[inline(never)]
+    fn enter_otherwise(&mut self, now: Time, number: usize, mut packet: Packet<B>, fate: Fate) {
+        if fate == Fate::Scheduled {
+            return self.hold(now, number, packet);
+        }
+        let port = &mut self.ports[number];
+        let fate = port.reconsider(now, packet.bytes, packet.priority, fate, |first| {
+            self.arrivals.change(number, first);
+        });
+        let at = match fate {
+            Fate::Arrives(at) => at,
+            Fate::Marked(at) => {
+                packet.ecn = packet.ecn.marked();
+                at
+            }
+            _ => return,
         };
         port.packets.push((at, packet));
         if port.packets.len() == 1 {
@@ -86,7 +121,7 @@ impl<B: Clone> Network<B> {
     }
 
     /// A packet enters the queue of a discipline.
-    #[inline(never)]
+    #[inline(always)]
     fn hold(&mut self, now: Time, number: usize, packet: Packet<B>) {
         self.catch_up(now, number);
         let port = &mut self.ports[number];
@@ -267,10 +302,19 @@ impl<B: Clone> Network<B> {
 }
 
 impl<B: Clone> Fabric<B> for Network<B> {
-    #[inline(always)]
     fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>) {
         let port = self.routes.out(from, packet.to);
         self.enter(now, port, packet);
+    }
+
+    /// Not inlined: the endpoint that sends needs the registers for its own state.
+    #[inline(never)]
+    fn send_copy(&mut self, now: Time, from: NodeId, packet: &Packet<B>)
+    where
+        B: Copy,
+    {
+        let port = self.routes.out(from, packet.to);
+        self.enter(now, port, *packet);
     }
 
     fn forward(&mut self, now: Time, at: NodeId, packet: Packet<B>) {
@@ -333,28 +377,40 @@ impl<B: Clone> Fabric<B> for Network<B> {
         }
     }
 
+    /// Packets that only pass a node need nobody outside of the network.
     #[inline]
-    fn advance_and_look<R>(&mut self, look: impl FnOnce(Time, &Packet<B>, &Field) -> R) -> Option<R>
+    fn advance_and_look<R>(
+        &mut self,
+        until: Time,
+        look: impl FnOnce(Time, &Packet<B>, &Field) -> R,
+    ) -> Advance<R>
     where
         B: Copy,
     {
-        let (at, number) = self.arrivals.earliest();
-        let Some(port) = self.ports.get_mut(number as usize) else {
-            self.advance_otherwise(at, number as usize);
-            return None;
-        };
-        let (_, packet) = port.packets.first()?;
-        port.delivered.count(packet);
-        self.arrivals.follow_earliest(port.packets.second().map(|(at, _)| *at));
-        if let Some(next) = self.next_hop.next(number as usize, packet.to) {
-            let packet = *packet;
-            port.packets.forget_first();
-            self.enter(at, next, packet);
-            return None;
+        let mut events = 0;
+        loop {
+            let (at, number) = self.arrivals.earliest();
+            let number = number as usize;
+            events += 1;
+            if let Some(port) = self.ports.get_mut(number) {
+                let Some((_, packet)) = port.packets.first() else {
+                    return Advance { at, events, seen: None };
+                };
+                port.delivered.count(packet);
+                self.arrivals.follow_earliest(port.packets.second().map(|(at, _)| *at));
+                let Some(next) = self.next_hop.next(number, packet.to) else {
+                    let seen = look(at, packet, &Field::default());
+                    port.packets.forget_first();
+                    return Advance { at, events, seen: Some(seen) };
+                };
+                self.pass_first(at, number, next);
+            } else {
+                self.advance_otherwise(at, number);
+            }
+            if self.next_event() > until {
+                return Advance { at, events, seen: None };
+            }
         }
-        let seen = look(at, packet, &Field::default());
-        port.packets.forget_first();
-        Some(seen)
     }
 
     fn report(&mut self, now: Time) -> Vec<PortReport> {

@@ -53,11 +53,17 @@ impl<T> Ring<T> {
     /// Adds one at the end.
     #[inline]
     pub(crate) fn push(&mut self, element: T) {
+        self.push_with(|| element);
+    }
+
+    /// Likewise, made once there is room for it: so it is written where it stays.
+    #[inline]
+    pub(crate) fn push_with(&mut self, make: impl FnOnce() -> T) {
         if self.len == self.slots.len() {
             self.grow();
         }
         let place = self.place(self.len);
-        self.slots[place] = Some(element);
+        self.slots[place] = Some(make());
         self.len += 1;
     }
 

@@ -105,6 +105,6 @@ impl NextHop {
 
 #[inline]
 fn there(port: u16) -> usize {
-    assert_ne!(port, NONE, "a packet is only sent where a route leads");
+    assert!(port != NONE, "a packet is only sent where a route leads");
     usize::from(port)
 }

@@ -105,8 +105,8 @@ fn pass(network: &mut Network<Body>, packets: u64) -> Time {
             return now;
         }
         now = next;
-        let arrived = network.advance_and_look(|_, packet, _| packet.to);
-        if arrived == Some(NodeId(1)) {
+        let arrived = network.advance_and_look(now, |_, packet, _| packet.to);
+        if arrived.seen == Some(NodeId(1)) {
             if unanswered {
                 network.send(now, NodeId(1), packet(0, ANSWER_BYTES));
             }

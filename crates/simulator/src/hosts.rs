@@ -88,16 +88,37 @@ pub(crate) enum Part {
     Gateway(u32),
 }
 
+/// An observer, and the end whose packets it is shown.
+struct Witness<'a, 'o> {
+    observer: &'a mut Observer<'o>,
+    end: &'a End,
+}
+
 impl<C: Connection> Endpoint<C> {
     /// A packet of IP with its content, for the peer.
-    #[inline]
     fn packet(&self, packet: C::Packet, priority: Priority) -> Packet<Body<C::Packet>> {
-        let ecn = packet.ecn();
-        let bytes = self.ip_header + packet.bytes();
-        let to = if C::MAY_BE_OTHERS { self.addresses(&packet)[1] } else { self.peer_node };
+        let mut packet = self.blank(packet, priority);
+        self.address(&mut packet);
+        packet
+    }
+
+    /// A packet for the peer, to which [`address`](Self::address) adds what its content says.
+    #[inline(always)]
+    fn blank(&self, packet: C::Packet, priority: Priority) -> Packet<Body<C::Packet>> {
         // A connection has one number at each end, so this is its addresses and ports.
         let (endpoint, flow) = (self.peer, self.peer.0);
-        Packet { body: Body { endpoint, packet }, flow, to, bytes, priority, ecn }
+        let body = Body { endpoint, packet };
+        Packet { body, flow, to: self.peer_node, bytes: 0, priority, ecn: Ecn::NotCapable }
+    }
+
+    /// Fills in what the header of IP says of the content.
+    #[inline(always)]
+    fn address(&self, packet: &mut Packet<Body<C::Packet>>) {
+        packet.ecn = packet.body.packet.ecn();
+        packet.bytes = self.ip_header + packet.body.packet.bytes();
+        if C::MAY_BE_OTHERS {
+            packet.to = self.addresses(&packet.body.packet)[1];
+        }
     }
 
     /// Its address and that of its peer on the path of a packet.
@@ -147,24 +168,24 @@ impl<C: Connection> Endpoint<C> {
     fn send<F: Fabric<Body<C::Packet>>>(
         &mut self,
         now: Time,
-        end: &End,
         fabric: &mut F,
-        mut observer: Option<&mut Observer<'_>>,
+        mut witness: Option<Witness<'_, '_>>,
     ) {
-        while let Some(packet) = self.connection.next_packet(now) {
-            if let Some(observer) = &mut observer {
-                // A copy, so that a segment without an observer need not be in memory.
-                let shown = packet.clone();
-                self.show(now, end, &shown, observer);
+        // One place for all packets: each is written here, and copied to where it waits.
+        let mut packet = self.blank(C::Packet::default(), Priority::Normal);
+        while self.connection.write_packet(now, &mut packet.body.packet) {
+            if let Some(Witness { observer, end }) = &mut witness {
+                self.show(now, end, &packet.body.packet, observer);
             }
             if fabric.has_fields() {
-                self.send_with_field(now, packet, fabric);
+                self.send_with_field(now, std::mem::take(&mut packet.body.packet), fabric);
                 continue;
             }
-            fabric.send(now, self.node, self.packet(packet, Priority::Normal));
+            self.address(&mut packet);
+            C::Packet::send(fabric, now, self.node, &mut packet);
         }
         if self.connection.may_have_low_priority() {
-            self.send_low_priority(now, end, fabric, observer);
+            self.send_low_priority(now, fabric, witness);
         }
     }
 
@@ -186,12 +207,11 @@ impl<C: Connection> Endpoint<C> {
     fn send_low_priority<F: Fabric<Body<C::Packet>>>(
         &mut self,
         now: Time,
-        end: &End,
         fabric: &mut F,
-        mut observer: Option<&mut Observer<'_>>,
+        mut witness: Option<Witness<'_, '_>>,
     ) {
         while let Some(packet) = self.connection.next_of_low_priority(now) {
-            if let Some(observer) = &mut observer {
+            if let Some(Witness { observer, end }) = &mut witness {
                 self.show(now, end, &packet, observer);
             }
             fabric.send(now, self.node, self.packet(packet, Priority::Low));
@@ -456,7 +476,8 @@ impl<C: Connection> Hosts<C> {
                 self.send_at_rates(now, number, fabric, observer);
                 return;
             }
-            endpoint.send(now, self.ends.get(number), fabric, observer);
+            let end = |observer| Witness { observer, end: self.ends.get(number) };
+            endpoint.send(now, fabric, observer.map(end));
         }
         self.arm(now, number);
     }

@@ -3,7 +3,7 @@
 use std::sync::Arc;
 
 use congestion::{External, Settings};
-use network::{Fabric, FlowId, Network, Packet, reference::ReferenceNetwork};
+use network::{Advance, Fabric, FlowId, Network, Packet, reference::ReferenceNetwork};
 use recording::Recording;
 use runtime::{Application, Cast, EndpointId};
 use scenario::Scenario;
@@ -157,6 +157,8 @@ struct Simulation<'a, F, C: Connection> {
     events: u64,
     /// Number of events at which the run looks up from its work.
     next_look: u64,
+    /// Reports of progress that were due because of the number of events.
+    reports: u64,
     /// Endpoints whose flows the network knows.
     identified: usize,
 }
@@ -186,6 +188,7 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
             next_look: if options.controllers.is_some() { 1 } else { EVENTS_PER_REPORT },
             options,
             events: 0,
+            reports: 0,
             identified: 0,
             scenario,
             seed,
@@ -244,11 +247,12 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
                 continue;
             }
             debug_assert!(next >= self.now, "time never runs backwards");
-            self.now = next;
-            self.events += 1;
             if packet <= timer {
-                self.advance();
+                // Nothing else happens before the horizon.
+                self.advance(timer.min(self.horizon - Span::from_nanos(1)));
             } else {
+                self.now = next;
+                self.events += 1;
                 self.expire();
             }
             if C::MAY_BE_OTHERS && self.signals.watches() {
@@ -298,9 +302,10 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
         }
     }
 
-    /// Lets the next packet arrive at the end of a port, and if it is at its destination, there.
+    /// Lets packets arrive at the ends of ports, up to and including `until`, but none after one
+    /// that is at its destination.
     #[inline]
-    fn advance(&mut self) {
+    fn advance(&mut self, until: Time) {
         let has_more = self.fabric.has_more_for_hosts();
         let has_fields = self.fabric.has_fields();
         let Self { hosts, options, .. } = self;
@@ -313,7 +318,10 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
             }
             hosts.receive(at, packet)
         };
-        let Some((number, wakes)) = C::Packet::advance(&mut self.fabric, receive) else { return };
+        let Advance { at, events, seen } = C::Packet::advance(&mut self.fabric, until, receive);
+        self.now = at;
+        self.events += events;
+        let Some((number, wakes)) = seen else { return };
         if wakes {
             self.wake_reader(number);
         }
@@ -546,9 +554,13 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
     #[inline(never)]
     fn look(&mut self) -> bool {
         let failed = self.options.controllers.map(|controllers| controllers.failed());
-        let apart = if failed.is_some() { 1 } else { EVENTS_PER_REPORT };
-        self.next_look = self.events + apart;
-        let reports = self.events.is_multiple_of(EVENTS_PER_REPORT);
+        let due = self.events / EVENTS_PER_REPORT;
+        let reports = due > self.reports;
+        self.reports = due;
+        self.next_look = match failed {
+            Some(_) => self.events + 1,
+            None => (due + 1) * EVENTS_PER_REPORT,
+        };
         failed != Some(true) && (!reports || self.report_progress())
     }
 

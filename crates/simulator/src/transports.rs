@@ -22,7 +22,7 @@ use std::sync::Arc;
 
 use ::quic::Logs;
 use congestion::AnyController;
-use network::{Delivery, Ecn, Fabric};
+use network::{Advance, Delivery, Ecn, Fabric, NodeId};
 use recording::ProtocolRecord;
 use runtime::{Leg as FlowLeg, quic_record, tcp_record};
 use scenario::model::{Flow, Transport};
@@ -55,6 +55,12 @@ protocols! {
     Udp(::udp::Connection, ::udp::Packet),;
     /// TCP, after the connection is closed.
     Ended(tcp::Ended) of Tcp,
+}
+
+impl Default for Packet {
+    fn default() -> Self {
+        Self::Tcp(Segment::default())
+    }
 }
 
 impl From<Segment> for Packet {
@@ -111,12 +117,28 @@ impl Carried for Packet {
     }
 
     #[inline]
+    fn send<F: Fabric<Body<Self>>>(
+        fabric: &mut F,
+        now: Time,
+        from: NodeId,
+        packet: &mut network::Packet<Body<Self>>,
+    ) {
+        let network::Packet { body, flow, to, bytes, priority, ecn } = packet;
+        let body = Body { endpoint: body.endpoint, packet: std::mem::take(&mut body.packet) };
+        let (flow, to, bytes, priority, ecn) = (*flow, *to, *bytes, *priority, *ecn);
+        fabric.send(now, from, network::Packet { body, flow, to, bytes, priority, ecn });
+    }
+
+    #[inline]
     fn advance<F: Fabric<Body<Self>>, R>(
         fabric: &mut F,
+        _until: Time,
         look: impl FnOnce(Time, &network::Packet<Body<Self>>, &Field) -> R,
-    ) -> Option<R> {
-        let Delivery { at, packet } = fabric.advance()?;
-        Some(look(at, &packet, &fabric.arrived_field()))
+    ) -> Advance<R> {
+        let at = fabric.next_event();
+        let seen = fabric.advance();
+        let seen = seen.map(|Delivery { at, packet }| look(at, &packet, &fabric.arrived_field()));
+        Advance { at, events: 1, seen }
     }
 }
 

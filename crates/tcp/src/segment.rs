@@ -1,5 +1,6 @@
 //! A TCP segment as it is on the wire, without its payload bytes. Plain data, 60 bytes.
 
+use transport::{Range, Space};
 use wire::tcp::{self, flags};
 
 use crate::scps::Snack;
@@ -71,6 +72,15 @@ pub struct Block {
     pub start: u32,
     /// Sequence number behind the last.
     pub end: u32,
+}
+
+impl Block {
+    /// The range in numbers that do not wrap, near one of them; `None` if it is none.
+    pub(crate) fn unwrap(&self, space: Space, near: u64) -> Option<Range> {
+        let start = space.unwrap(self.start, near)?;
+        let end = space.unwrap(self.end, near)?;
+        (start < end).then_some(Range { start, end })
+    }
 }
 
 /// Counters of the option of accurate ECN, modulo 2^24 (RFC 9768 section 3.2.3).

@@ -142,6 +142,19 @@ pub trait Endpoint {
     /// The next packet to send, if there is one.
     fn next_packet(&mut self, now: Time) -> Option<Self::Packet>;
 
+    /// Writes the next packet to send into `packet`. Returns false if there is none; then `packet`
+    /// means nothing.
+    #[inline]
+    fn write_packet(&mut self, now: Time, packet: &mut Self::Packet) -> bool {
+        match self.next_packet(now) {
+            Some(next) => {
+                *packet = next;
+                true
+            }
+            None => false,
+        }
+    }
+
     /// Returns false if there is certainly nothing of low priority to send.
     fn may_have_low_priority(&self) -> bool;
 

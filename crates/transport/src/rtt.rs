@@ -96,6 +96,8 @@ pub struct Progress {
 #[derive(Clone, Debug)]
 pub struct RttEstimator {
     srtt: f64,
+    /// The same in whole nanoseconds, which controllers get with each ACK.
+    smoothed: Span,
     rttvar: f64,
     rto: Span,
     min: Span,
@@ -121,6 +123,7 @@ impl RttEstimator {
     pub fn new(config: &RtoConfig) -> Self {
         Self {
             srtt: 0.0,
+            smoothed: Span::ZERO,
             rttvar: 0.0,
             rto: config.initial,
             min: Span::MAX,
@@ -137,6 +140,7 @@ impl RttEstimator {
             Estimator::Rfc6298 => self.smooth(config, r, progress.per_round),
             Estimator::Linux => self.smooth_like_linux(config, r, progress),
         }
+        self.smoothed = Span::from_nanos(self.srtt as u64);
         self.min = self.min.min(sample);
         self.samples.record(sample.as_nanos().max(1));
         let granularity = config.granularity.as_nanos() as f64;
@@ -216,8 +220,9 @@ impl RttEstimator {
     }
 
     /// The smoothed RTT.
+    #[inline]
     pub fn srtt(&self) -> Option<Span> {
-        self.sampled.then_some(Span::from_nanos(self.srtt as u64))
+        self.sampled.then_some(self.smoothed)
     }
 
     /// The variation of the RTT (RTTVAR).
@@ -236,6 +241,7 @@ impl RttEstimator {
     }
 
     /// The smallest sample.
+    #[inline]
     pub fn min(&self) -> Option<Span> {
         self.sampled.then_some(self.min)
     }

@@ -3,7 +3,7 @@
 
 use std::fmt::Debug;
 
-use network::{Ecn, Fabric, Packet};
+use network::{Advance, Ecn, Fabric, NodeId, Packet};
 use tcp::Segment;
 use units::Time;
 use wire::Addresses;
@@ -15,7 +15,7 @@ use crate::hosts::Body;
 /// Content of the packets of a loop, as hosts and middleboxes need it.
 ///
 /// Middleboxes answer and rewrite segments of TCP only, so each type can be made of one.
-pub(crate) trait Carried: Clone + Debug + From<Segment> + Send + 'static {
+pub(crate) trait Carried: Clone + Debug + Default + From<Segment> + Send + 'static {
     /// Length without the header of IP.
     fn bytes(&self) -> u16;
 
@@ -31,12 +31,22 @@ pub(crate) trait Carried: Clone + Debug + From<Segment> + Send + 'static {
     /// The segment of TCP, or the packet of another protocol.
     fn content(&self) -> Content<'_>;
 
-    /// Lets the next event of a network happen. Returns the result of `look` for a packet that has
-    /// reached its destination, with its feedback field.
+    /// A host sends a packet. Its content may be taken out of it.
+    fn send<F: Fabric<Body<Self>>>(
+        fabric: &mut F,
+        now: Time,
+        from: NodeId,
+        packet: &mut Packet<Body<Self>>,
+    );
+
+    /// Lets the next event of a network happen, and perhaps more, up to and including `until`. The
+    /// last may be a packet that has reached its destination, which `look` gets with its feedback
+    /// field.
     fn advance<F: Fabric<Body<Self>>, R>(
         fabric: &mut F,
+        until: Time,
         look: impl FnOnce(Time, &Packet<Body<Self>>, &Field) -> R,
-    ) -> Option<R>;
+    ) -> Advance<R>;
 
     /// The segment, if it is one of TCP.
     #[inline(always)]
@@ -134,13 +144,24 @@ impl Carried for Segment {
         Content::Tcp(self)
     }
 
+    #[inline(always)]
+    fn send<F: Fabric<Body>>(
+        fabric: &mut F,
+        now: Time,
+        from: NodeId,
+        packet: &mut Packet<Body<Self>>,
+    ) {
+        fabric.send_copy(now, from, packet);
+    }
+
     /// The packet stays where it is.
     #[inline(always)]
     fn advance<F: Fabric<Body>, R>(
         fabric: &mut F,
+        until: Time,
         look: impl FnOnce(Time, &Packet<Body>, &Field) -> R,
-    ) -> Option<R> {
-        fabric.advance_and_look(look)
+    ) -> Advance<R> {
+        fabric.advance_and_look(until, look)
     }
 }
 

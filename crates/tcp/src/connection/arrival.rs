@@ -6,9 +6,9 @@ use units::Time;
 
 use crate::receiver::{Arrived, Path, Taken};
 use crate::segment::{Block, Flags, Options, Segment};
-use crate::sender::Acknowledgement;
+use crate::sender::{Acknowledgement, Blocks};
 use crate::timestamps::round_trip;
-use transport::{KnownPath, Range, Space};
+use transport::{KnownPath, Range};
 
 use super::halves::Halves;
 use super::marks::reports_mark;
@@ -89,7 +89,7 @@ impl Halves {
         // A connection that reports each mark has no ordinary segments.
         let marked = segment.flags.contains(Flags::ECE);
         let (ack, blocks) = self.read_acknowledgement(now, segment, sequence, number, marked);
-        self.sender.on_acknowledgement(now, &self.config, &ack, blocks);
+        self.sender.on_acknowledgement(now, &self.config, ack, blocks);
     }
 
     /// The acknowledgement of a segment for the sending half, and its SACK blocks. `marked` is true
@@ -102,14 +102,14 @@ impl Halves {
         sequence: u64,
         number: u64,
         marked: bool,
-    ) -> (Acknowledgement, impl Iterator<Item = Range> + use<'a>) {
+    ) -> (Acknowledgement, Blocks<'a>) {
         let una = self.sender.stream().una;
         let mut blocks = segment.blocks();
         let mut needless = Range { start: 0, end: 0 };
         if self.agreed.dsack
             && let Some(twice) = reported_twice(segment)
         {
-            needless = unwrap_block(self.out, &twice, una).unwrap_or(needless);
+            needless = twice.unwrap(self.out, una).unwrap_or(needless);
             blocks = &blocks[1..];
         }
         let ack = Acknowledgement {
@@ -125,8 +125,7 @@ impl Halves {
             answers_probe: segment.options.contains(Options::PROBE_ANSWER),
             is_old: false,
         };
-        let out = self.out;
-        (ack, blocks.iter().filter_map(move |block| unwrap_block(out, block, una)))
+        (ack, Blocks { blocks, space: self.out, near: una })
     }
 }
 
@@ -241,7 +240,7 @@ impl Connection {
         if number < una {
             self.halves.sender.on_old_acknowledgement(now, &self.halves.config, &ack, blocks);
         } else if self.halves.sender.reaches(number) {
-            self.halves.sender.on_acknowledgement(now, &self.halves.config, &ack, blocks);
+            self.halves.sender.on_acknowledgement(now, &self.halves.config, ack, blocks);
         }
     }
 }
@@ -264,7 +263,7 @@ impl Halves {
         segment
             .blocks()
             .iter()
-            .filter_map(|block| unwrap_block(self.out, block, una))
+            .filter_map(|block| block.unwrap(self.out, una))
             .any(|block| self.sender.is_news(block))
     }
 }
@@ -315,10 +314,4 @@ fn reported_twice(segment: &Segment) -> Option<Block> {
     let twice =
         before(first.end, segment.acknowledgement) || segment.blocks().get(1).is_some_and(within);
     twice.then_some(first)
-}
-
-fn unwrap_block(space: Space, block: &Block, near: u64) -> Option<Range> {
-    let start = space.unwrap(block.start, near)?;
-    let end = space.unwrap(block.end, near)?;
-    (start < end).then_some(Range { start, end })
 }

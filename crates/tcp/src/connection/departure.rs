@@ -3,7 +3,7 @@
 use congestion::Ecn;
 use units::Time;
 
-use crate::segment::{Block, Flags, MAX_SACK_BLOCKS, Options, Segment};
+use crate::segment::{Block, Flags, Options, Segment};
 use crate::sender::Chunk;
 use crate::timestamps::timestamp;
 
@@ -11,9 +11,10 @@ use super::halves::Halves;
 use super::{Connection, Urgent};
 
 impl Halves {
+    /// Writes the segment of a piece of the stream.
     #[inline(always)]
-    fn data_segment(&mut self, now: Time, chunk: Chunk) -> Segment {
-        let mut segment = self.segment_at(now, chunk.start);
+    fn write_data(&mut self, now: Time, chunk: Chunk, segment: &mut Segment) {
+        self.write_bare(now, chunk.start, segment);
         if chunk.length > 0 {
             self.receiver.data_sent(now);
         }
@@ -23,22 +24,26 @@ impl Halves {
         segment.flags =
             segment.flags.with_if(chunk.push, Flags::PSH).with_if(chunk.fin, Flags::FIN);
         if self.agreed.ecn != Ecn::Off && !chunk.again {
-            // Neither retransmissions nor bare ACKs may be marked (RFC 3168 section 6.1.4, 6.1.5).
-            segment.options = segment.options.with_if(chunk.length > 0, self.agreed.ect);
-            // With accurate ECN the bit belongs to the report.
-            let reports_reduction = self.sender.take_reduction() && !self.agreed.ecn.is_accurate();
-            segment.flags = segment.flags.with_if(reports_reduction, Flags::CWR);
+            self.mark_capable(chunk.length > 0, segment);
         }
-        self.leave_room_for_data(&mut segment);
-        segment
+        if segment.sack_blocks > 0 {
+            self.leave_room_for_data(segment);
+        }
+    }
+
+    /// A segment of new data, or a FIN, of a connection with ECN. Neither retransmissions nor bare
+    /// ACKs may be marked (RFC 3168 section 6.1.4, 6.1.5).
+    #[inline(never)]
+    fn mark_capable(&mut self, has_data: bool, segment: &mut Segment) {
+        segment.options = segment.options.with_if(has_data, self.agreed.ect);
+        // With accurate ECN the bit belongs to the report.
+        let reports_reduction = self.sender.take_reduction() && !self.agreed.ecn.is_accurate();
+        segment.flags = segment.flags.with_if(reports_reduction, Flags::CWR);
     }
 
     /// SACK blocks must not make the packet longer than the path takes.
-    #[inline]
+    #[inline(never)]
     pub(super) fn leave_room_for_data(&self, segment: &mut Segment) {
-        if segment.sack_blocks == 0 {
-            return;
-        }
         let most = self.sender.stream().mss + u64::from(self.agreed.option_bytes());
         if u64::from(u32::from(segment.payload) + segment.option_bytes()) > most {
             segment.sack_blocks = 0;
@@ -46,20 +51,21 @@ impl Halves {
     }
 
     /// A segment without data, which acknowledges everything received.
-    #[inline(always)]
     pub(super) fn bare_segment(&mut self, now: Time) -> Segment {
-        self.segment_at(now, self.sender.number_without_data())
+        let mut segment = Segment::default();
+        self.write_bare(now, self.sender.number_without_data(), &mut segment);
+        segment
     }
 
-    /// The same with another sequence number.
+    /// Writes the same with another sequence number.
     #[inline(always)]
-    fn segment_at(&mut self, now: Time, sequence: u64) -> Segment {
+    fn write_bare(&mut self, now: Time, sequence: u64, segment: &mut Segment) {
         let next = self.receiver.next();
         let window =
             self.receiver.window(&self.config, self.agreed.shift, self.agreed.window_limit);
         #[expect(clippy::cast_possible_truncation, reason = "the shift is for the largest window")]
         let window = (window >> self.agreed.shift) as u16;
-        let mut segment = Segment {
+        *segment = Segment {
             sequence: self.out.wrap(sequence),
             acknowledgement: self.inward.wrap(next),
             flags: Flags::ACK.with(self.report),
@@ -68,16 +74,21 @@ impl Halves {
             ..Segment::default()
         };
         if self.agreed.sack && (self.receiver.has_gaps() || self.reports_duplicate()) {
-            (segment.sack, segment.sack_blocks) = self.sack_option();
+            self.add_sack_option(segment);
         }
         if self.agreed.timestamps {
-            segment.options = Options::TIMESTAMPS;
-            segment.timestamp = timestamp(now);
-            segment.echo = self.recent_timestamp;
+            self.add_timestamps(now, segment);
         }
         self.last_ack_sent = next;
         self.receiver.ack_sent();
-        segment
+    }
+
+    /// Not inlined, or the clock would be read for each call that sends nothing, too.
+    #[inline(never)]
+    fn add_timestamps(&self, now: Time, segment: &mut Segment) {
+        segment.options = Options::TIMESTAMPS;
+        segment.timestamp = timestamp(now);
+        segment.echo = self.recent_timestamp;
     }
 
     /// Returns true if data has arrived twice and both ends report it.
@@ -86,33 +97,34 @@ impl Halves {
         self.agreed.dsack && self.receiver.has_duplicate()
     }
 
-    /// SACK blocks and their number. The report of what arrived twice stands before all others
-    /// (RFC 2883 section 4). Given by value and not written into the segment, which without them
-    /// need not be in memory.
+    /// Adds SACK blocks. The report of what arrived twice stands before all others (RFC 2883
+    /// section 4).
     #[inline(never)]
-    fn sack_option(&mut self) -> ([Block; MAX_SACK_BLOCKS], u8) {
+    fn add_sack_option(&mut self, segment: &mut Segment) {
         let duplicate = if self.agreed.dsack { self.receiver.take_duplicate() } else { None };
         let ranges = duplicate.into_iter().chain(self.receiver.sack_ranges());
-        let mut blocks = <[Block; MAX_SACK_BLOCKS]>::default();
-        let mut count = 0;
         let capacity = Segment::sack_capacity(self.agreed.timestamps);
-        for (block, range) in blocks[..capacity].iter_mut().zip(ranges) {
+        for (block, range) in segment.sack[..capacity].iter_mut().zip(ranges) {
             *block =
                 Block { start: self.inward.wrap(range.start), end: self.inward.wrap(range.end) };
-            count += 1;
+            segment.sack_blocks += 1;
         }
-        (blocks, count)
     }
 }
 
 impl Connection {
     /// The next segment to be sent, if there is one.
-    #[inline(always)]
     pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
+        let mut segment = Segment::default();
+        self.write_segment(now, &mut segment).then_some(segment)
+    }
+
+    /// Writes the next segment to be sent. Returns false if there is none. A segment that is
+    /// returned is moved several times until it is where it waits.
+    #[inline(always)]
+    pub(super) fn write_segment(&mut self, now: Time, segment: &mut Segment) -> bool {
         if self.urgent != Urgent::Nothing {
-            // A copy, so that the segments of all other calls need not be in memory.
-            let urgent = self.next_urgent(now)?;
-            return Some(Segment { ..urgent });
+            return self.write_urgent(now, segment);
         }
         // A duplicate ACK carries no data, or it is none (RFC 5681 section 2).
         let duplicate = self.halves.receiver.ack_is_due() && self.halves.receiver.has_gaps();
@@ -121,37 +133,47 @@ impl Connection {
             && self.is_established()
             && let Some(chunk) = self.halves.sender.next_chunk(now, &self.halves.config)
         {
-            return Some(self.halves.data_segment(now, chunk));
+            self.halves.write_data(now, chunk, segment);
+            return true;
         }
-        self.halves.receiver.ack_is_due().then(|| self.ack_segment(now))
+        if !self.halves.receiver.ack_is_due() {
+            return false;
+        }
+        self.halves.write_bare(now, self.halves.sender.number_without_data(), segment);
+        if self.marks.is_some() {
+            self.complete_ack(now, segment);
+        }
+        true
     }
 
     /// The segment that goes before everything else.
     #[cold]
     #[inline(never)]
-    fn next_urgent(&mut self, now: Time) -> Option<Segment> {
-        if self.urgent == Urgent::Syn {
-            return self.next_syn(now);
-        }
-        match std::mem::replace(&mut self.urgent, Urgent::Nothing) {
-            Urgent::Nothing | Urgent::Syn => None,
-            Urgent::Reset(reset) => {
-                self.halves.sender.note_end(now);
-                Some(reset.segment(now, self.halves.recent_timestamp))
+    fn write_urgent(&mut self, now: Time, segment: &mut Segment) -> bool {
+        let urgent = if self.urgent == Urgent::Syn {
+            self.next_syn(now)
+        } else {
+            match std::mem::replace(&mut self.urgent, Urgent::Nothing) {
+                Urgent::Nothing | Urgent::Syn => None,
+                Urgent::Reset(reset) => {
+                    self.halves.sender.note_end(now);
+                    Some(reset.segment(now, self.halves.recent_timestamp))
+                }
+                Urgent::Earlier => self.marks.as_mut().and_then(|marks| marks.earlier.take()),
+                Urgent::KeepAlive => Some(self.halves.next_keep_alive(now)),
             }
-            Urgent::Earlier => self.marks.as_mut()?.earlier.take(),
-            Urgent::KeepAlive => Some(self.halves.next_keep_alive(now)),
-        }
+        };
+        *segment = urgent.unwrap_or_default();
+        urgent.is_some()
     }
 
-    #[inline(always)]
-    fn ack_segment(&mut self, now: Time) -> Segment {
-        let segment = self.halves.bare_segment(now);
+    /// Adds to an ACK what a connection reports of marks or of missing data.
+    #[cold]
+    #[inline(never)]
+    fn complete_ack(&mut self, now: Time, segment: &mut Segment) {
         if let Some(marks) = &mut self.marks {
             let passive = self.opening.passive;
-            let complete = marks.complete(&mut self.halves, passive, now, segment);
-            return Segment { ..complete };
+            *segment = marks.complete(&mut self.halves, passive, now, *segment);
         }
-        segment
     }
 }

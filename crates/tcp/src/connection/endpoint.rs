@@ -154,8 +154,8 @@ impl Endpoint for Connection {
         self.halves.sender.counters()
     }
 
-    // The loops of a run over TCP and of one over several protocols call these two. They would be
-    // calls in both, with the segment in memory.
+    // The loops of a run over TCP and of one over several protocols call it. It would be a call in
+    // both.
     #[inline(always)]
     fn on_packet(&mut self, now: Time, packet: &Segment) {
         self.on_segment(now, packet);
@@ -165,9 +165,13 @@ impl Endpoint for Connection {
         self.on_marked_segment(now, packet);
     }
 
-    #[inline(always)]
     fn next_packet(&mut self, now: Time) -> Option<Segment> {
         self.next_segment(now)
+    }
+
+    #[inline(always)]
+    fn write_packet(&mut self, now: Time, packet: &mut Segment) -> bool {
+        self.write_segment(now, packet)
     }
 
     fn take_field(&mut self, segment: &Segment) -> Field {

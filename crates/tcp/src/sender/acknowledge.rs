@@ -1,10 +1,11 @@
 //! Processing of an ACK by the sender.
 
 use congestion::{Ack, Controller, Sizing, TcpPolicy};
-use transport::Range;
+use transport::{Range, Space};
 use units::{Span, Time};
 
 use crate::config::{Config, DuplicateWindow};
+use crate::segment::Block;
 
 use super::core::Core;
 use super::episode::Phase;
@@ -37,24 +38,44 @@ pub(crate) struct Acknowledgement {
     pub(crate) is_old: bool,
 }
 
-/// Takes in an acknowledgement of something that was sent, with its SACK blocks.
+/// The SACK blocks of an ACK, as they are on the wire.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Blocks<'a> {
+    /// Those that report what has arrived once.
+    pub(crate) blocks: &'a [Block],
+    /// The sequence numbers of the data.
+    pub(crate) space: Space,
+    /// A number that they are near.
+    pub(crate) near: u64,
+}
+
+impl<'a> Blocks<'a> {
+    /// Their ranges.
+    pub(crate) fn ranges(self) -> impl Iterator<Item = Range> + use<'a> {
+        let Self { blocks, space, near } = self;
+        blocks.iter().filter_map(move |block| block.unwrap(space, near))
+    }
+}
+
+/// Takes in an acknowledgement of something that was sent, with its SACK blocks. It gets the
+/// fields by value, so that those which only few ACKs need are not written to memory for all.
 #[inline(always)]
 pub(crate) fn process<R: LossRecovery>(
     core: &mut Core,
     recovery: &mut R,
     now: Time,
     config: &Config,
-    ack: &Acknowledgement,
-    blocks: impl Iterator<Item = Range>,
+    ack: Acknowledgement,
+    blocks: Blocks<'_>,
 ) {
     core.renew_quota();
     // The controller enlarges the window until the next ACK.
     let differs =
         config.duplicate_window == DuplicateWindow::Sender && ack.window != core.peer.usable;
-    let window_moved = core.peer.update(ack, core.stream.una) || differs;
+    let window_moved = core.peer.update(&ack, core.stream.una) || differs;
     // Most ACKs have no blocks.
-    let sacked = if blocks.size_hint() != (0, Some(0)) && recovery.uses_sack() {
-        recovery.on_blocks(core, now, config, ack.number, blocks)
+    let sacked = if !blocks.blocks.is_empty() && recovery.uses_sack() {
+        recovery.on_blocks(core, now, config, ack.number, blocks.ranges())
     } else {
         0
     };
@@ -64,7 +85,7 @@ pub(crate) fn process<R: LossRecovery>(
         saw_loss = on_new_data(core, recovery, now, config, ack, sacked);
     } else if !ack.answers_probe {
         let duplicate =
-            core.stream.flight() > 0 && recovery.is_duplicate(ack, window_moved, sacked > 0);
+            core.stream.flight() > 0 && recovery.is_duplicate(&ack, window_moved, sacked > 0);
         let news = AckedBytes::new(0, sacked, duplicate);
         saw_loss = measurement::give_feedback(core, recovery, now, config, ack, news);
         if ack.marked {
@@ -77,7 +98,9 @@ pub(crate) fn process<R: LossRecovery>(
         }
     }
     if R::FOLLOWS_ACKS || core.features.is_some() {
-        finish(core, recovery, now, config, ack, window_moved, saw_loss);
+        // A copy, so that the ACKs of a plain sender need not be in memory.
+        let ack = Acknowledgement { ..ack };
+        finish(core, recovery, now, config, &ack, window_moved, saw_loss);
     }
     core.scale_window(Sizing::Total, core.peer.advertised);
     if core.timers.persisting {
@@ -93,9 +116,9 @@ pub(crate) fn process_apart<R: LossRecovery>(
     now: Time,
     config: &Config,
     ack: &Acknowledgement,
-    blocks: impl Iterator<Item = Range>,
+    blocks: Blocks<'_>,
 ) {
-    process(core, recovery, now, config, ack, blocks);
+    process(core, recovery, now, config, *ack, blocks);
 }
 
 /// An ACK that was overtaken: its blocks may still be news (RFC 2018 section 5; Linux does the
@@ -107,19 +130,19 @@ pub(crate) fn process_old<R: LossRecovery>(
     now: Time,
     config: &Config,
     ack: &Acknowledgement,
-    blocks: impl Iterator<Item = Range>,
+    blocks: Blocks<'_>,
 ) {
     if !recovery.uses_sack() {
         return;
     }
     let una = core.stream.una;
-    let sacked = recovery.on_blocks(core, now, config, una, blocks);
+    let sacked = recovery.on_blocks(core, now, config, una, blocks.ranges());
     let duplicate = core.stream.flight() > 0 && sacked > 0;
     let ack =
         Acknowledgement { number: una, window: core.peer.advertised, round_trip: None, ..*ack };
     let ack = Acknowledgement { answers_probe: false, is_old: true, ..ack };
     let news = AckedBytes::new(0, sacked, duplicate);
-    let saw_loss = measurement::give_feedback(core, recovery, now, config, &ack, news);
+    let saw_loss = measurement::give_feedback(core, recovery, now, config, ack, news);
     if duplicate {
         recovery.on_duplicate(core, now, config);
     }
@@ -155,7 +178,7 @@ fn on_new_data<R: LossRecovery>(
     recovery: &mut R,
     now: Time,
     config: &Config,
-    ack: &Acknowledgement,
+    ack: Acknowledgement,
     sacked: u64,
 ) -> bool {
     let acked = ack.number - core.stream.una;
@@ -164,7 +187,7 @@ fn on_new_data<R: LossRecovery>(
     if core.follows_segments() {
         core.record_acknowledgement(now, ack.number);
     }
-    recovery.on_acknowledged(core, now, ack);
+    recovery.on_acknowledged(core, now, &ack);
     if core.features.is_some() {
         path_mtu::judge_probe(core, ack.number);
     }
@@ -172,7 +195,7 @@ fn on_new_data<R: LossRecovery>(
     buffer::fill(core, config);
     core.scoreboard.acknowledge(ack.number);
     let timed = core.take_timed(now, ack.number);
-    recovery.sample_rtt(core, now, config, ack, acked, timed);
+    recovery.sample_rtt(core, now, config, &ack, acked, timed);
     core.timers.retries = 0;
     core.episode.duplicates = 0;
     core.episode.limited = 0;
@@ -184,7 +207,7 @@ fn on_new_data<R: LossRecovery>(
     let restart_timer = match core.episode.phase {
         Phase::FastRecovery => recovery.on_new_data_in_fast_recovery(core, now, config, acked),
         Phase::Open | Phase::Timeout => {
-            recovery.grow(core, now, config, ack, acked, full);
+            recovery.grow(core, now, config, &ack, acked, full);
             true
         }
     };

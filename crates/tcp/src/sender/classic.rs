@@ -76,6 +76,7 @@ impl LossRecovery for Classic {
 
     /// With SACK an ACK that brings news for the scoreboard, whatever else it carries (RFC 6675
     /// section 2); otherwise one that brings nothing at all (RFC 5681 section 2).
+    #[inline(always)]
     fn is_duplicate(&self, ack: &Acknowledgement, window_moved: bool, sacks: bool) -> bool {
         if self.uses_sack() { sacks } else { !ack.carries_data && !window_moved }
     }

@@ -33,6 +33,9 @@ pub(crate) struct Core {
     pub(crate) timers: Timers,
     pub(crate) scoreboard: Scoreboard,
     pub(crate) controller: AnyController,
+    /// Nothing looks at single segments: there are no features, and no packets of several segments
+    /// are modelled.
+    pub(super) is_plain: bool,
     /// Parts that only some connections need.
     pub(super) features: Option<Box<Features>>,
     /// A probe of capacity may have to leave.
@@ -61,6 +64,7 @@ impl Core {
             || config.delayed_ack == AckTiming::Linux
             || config.pacing == Pacing::Linux
             || config.send_tuning.is_some();
+        let is_plain = features.is_none() && !has_packets;
         Self {
             stream: Stream::new(config.mss.into()),
             peer: Peer::default(),
@@ -75,6 +79,7 @@ impl Core {
                 Scoreboard::default()
             },
             controller,
+            is_plain,
             may_probe: features.as_ref().is_some_and(|features| features.probes.is_some()),
             features,
             rtt: RttEstimator::new(&config.rto),

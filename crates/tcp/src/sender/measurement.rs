@@ -133,19 +133,24 @@ pub(crate) fn give_feedback<R: LossRecovery>(
     recovery: &mut R,
     now: Time,
     config: &Config,
-    ack: &Acknowledgement,
+    ack: Acknowledgement,
     news: AckedBytes,
 ) -> bool {
     if R::SKIPS_OLD_ACKS && ack.is_old {
-        recovery.judge(core, now, config, ack, 0);
+        recovery.judge(core, now, config, &ack, 0);
         core.discard_samples(now);
         return false;
     }
     if core.follows_segments() {
-        core.measure_round_trip(now, ack, news.acked);
+        core.measure_round_trip(now, ack.round_trip, news.acked);
     }
-    recovery.judge(core, now, config, ack, news.acked);
-    core.follows_segments() && core.describe_ack(now, ack, recovery.counted(news))
+    recovery.judge(core, now, config, &ack, news.acked);
+    if !core.follows_segments() {
+        return false;
+    }
+    // A copy, so that other ACKs need not be in memory.
+    let ack = Acknowledgement { ..ack };
+    core.describe_ack(now, &ack, recovery.counted(news))
 }
 
 impl Core {
@@ -163,9 +168,9 @@ impl Core {
         }
     }
 
-    fn measure_round_trip(&mut self, now: Time, ack: &Acknowledgement, acked: u64) {
+    fn measure_round_trip(&mut self, now: Time, by_timestamp: Option<Span>, acked: u64) {
         let Some(features) = &mut self.features else { return };
-        let timestamp = ack.round_trip.filter(|_| acked > 0);
+        let timestamp = by_timestamp.filter(|_| acked > 0);
         if let Some(sample) = features.measurement.measure(now, timestamp) {
             self.controller.on_rtt(now, sample);
         }

@@ -49,7 +49,7 @@ mod timers;
 pub(crate) mod transmit;
 pub(crate) mod usage;
 
-use congestion::{AnyController, Controller, Ecn, Utilisation};
+use congestion::{AnyController, Controller, Ecn, Sizing, Utilisation};
 use sketch::Sketch;
 use transport::{AbortCause, Counters, Limit, Range, RttEstimator};
 use units::{Span, Time};
@@ -68,7 +68,7 @@ use timers::Timers;
 use usage::HeldBy;
 
 pub(crate) use self::core::Core;
-pub(crate) use acknowledge::Acknowledgement;
+pub(crate) use acknowledge::{Acknowledgement, Blocks};
 pub use episode::Phase;
 pub use loss_notice::NoticeCounters;
 pub(crate) use transmit::Chunk;
@@ -313,19 +313,22 @@ impl Sender {
         &mut self,
         now: Time,
         config: &Config,
-        ack: &Acknowledgement,
-        blocks: impl Iterator<Item = Range>,
+        ack: Acknowledgement,
+        blocks: Blocks<'_>,
     ) {
         let core = &mut self.core;
         match &mut self.recovery {
             AnyRecovery::Classic(classic) => {
                 acknowledge::process(core, classic, now, config, ack, blocks);
             }
+            // Copies, so that the ACKs of the recovery above need not be in memory.
             AnyRecovery::Linux(linux) => {
-                acknowledge::process_apart(core, &mut **linux, now, config, ack, blocks);
+                let (ack, blocks) = (Acknowledgement { ..ack }, Blocks { ..blocks });
+                acknowledge::process_apart(core, &mut **linux, now, config, &ack, blocks);
             }
             AnyRecovery::Snack(snack) => {
-                acknowledge::process_apart(core, &mut **snack, now, config, ack, blocks);
+                let (ack, blocks) = (Acknowledgement { ..ack }, Blocks { ..blocks });
+                acknowledge::process_apart(core, &mut **snack, now, config, &ack, blocks);
             }
         }
         if core.packet.is_some() && config.send_tuning.is_some() && core.stream.unsent() == 0 {
@@ -341,7 +344,7 @@ impl Sender {
         now: Time,
         config: &Config,
         ack: &Acknowledgement,
-        blocks: impl Iterator<Item = Range>,
+        blocks: Blocks<'_>,
     ) {
         let core = &mut self.core;
         with_recovery!(&mut self.recovery, recovery => {
@@ -376,6 +379,24 @@ impl Sender {
     /// window, for the application or for a timer.
     #[inline(always)]
     pub(crate) fn next_chunk(&mut self, now: Time, config: &Config) -> Option<Chunk> {
+        if let AnyRecovery::Classic(classic) = &mut self.recovery
+            && self.core.sends_by_windows()
+        {
+            let core = &mut self.core;
+            if !core.controller.is_standard() {
+                core.scale_window(Sizing::Segment, core.peer.usable);
+            }
+            return transmit::next_by_windows(core, classic, now, config, core.stream.unsent());
+        }
+        // A copy, so that the chunks of all other calls need not be in memory.
+        let chunk = self.choose_chunk(now, config)?;
+        Some(Chunk { ..chunk })
+    }
+
+    /// Likewise by all the rules. Not inlined: a loop with all that they call would keep the
+    /// addresses of all parts of the sender.
+    #[inline(never)]
+    fn choose_chunk(&mut self, now: Time, config: &Config) -> Option<Chunk> {
         if self.core.packet.is_some() {
             return self.next_chunk_of_packet(now, config);
         }
@@ -553,6 +574,9 @@ impl Sender {
         self.core.timers.deadline.min(features.map_or(Time::NEVER, |one| one.deadline()))
     }
 }
+
+#[cfg(test)]
+mod tests;
 
 /// For tests: what has to hold between the numbers of a sender.
 #[cfg(test)]

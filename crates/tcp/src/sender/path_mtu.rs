@@ -132,6 +132,7 @@ fn discovery<'a>(
 
 fn features_for_path<'a>(core: &'a mut Core, config: &Config) -> &'a mut Features {
     let needs = core.controller.needs();
+    core.is_plain = false;
     core.features.get_or_insert_with(|| Box::new(Features::of(config, needs)))
 }
 

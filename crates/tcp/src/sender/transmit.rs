@@ -26,6 +26,14 @@ pub(crate) struct Chunk {
     pub(crate) again: bool,
 }
 
+impl Chunk {
+    /// No piece at all: an ACK alone, with the sequence number `start`.
+    #[inline(always)]
+    pub(crate) fn bare(start: u64) -> Self {
+        Self { start, length: 0, fin: false, push: false, again: true }
+    }
+}
+
 /// The next piece to be sent, or `None` when the sender has to wait for an ACK, for the window, for
 /// the application or for a timer. Packets of several segments are modelled only with `PACKETS`.
 #[inline(always)]
@@ -98,7 +106,7 @@ fn next_window_probe<R: LossRecovery>(
         // that have only a FIN to send.
         core.timers.probing = false;
         core.timers.last_sent = now;
-        return Some(Chunk { start: una - 1, length: 0, fin: false, push: false, again: true });
+        return Some(Chunk::bare(una - 1));
     }
     if fits {
         core.timers.probing = false;
@@ -193,6 +201,19 @@ fn next_new_data<R: LossRecovery, const PACKETS: bool>(
     if PACKETS && core.packet.is_some() {
         return next_of_packet(core, recovery, now, config, available, by_receiver);
     }
+    next_by_windows(core, recovery, now, config, available)
+}
+
+/// The next new segment of a sender that has `available` bytes, if the windows let it leave.
+#[inline(always)]
+pub(super) fn next_by_windows<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    config: &Config,
+    available: u64,
+) -> Option<Chunk> {
+    let by_receiver = (core.stream.una + core.peer.usable).saturating_sub(core.stream.max);
     let by_congestion = recovery.room(core, config);
     let usable = by_receiver.min(by_congestion);
     let length = available.min(usable).min(core.stream.mss);
@@ -306,6 +327,19 @@ pub(crate) fn send_new<R: LossRecovery>(
 }
 
 impl Core {
+    /// Returns true if [`next_chunk`] would come to [`next_by_windows`] and to nothing behind it,
+    /// as it mostly does: nothing looks at single segments, nothing is lost, the sender was not
+    /// idle, and there is new data.
+    #[inline(always)]
+    pub(super) fn sends_by_windows(&self) -> bool {
+        let Self { stream, episode, .. } = self;
+        self.is_plain
+            && episode.phase == Phase::Open
+            && !episode.resend_head
+            && stream.buffered > stream.max
+            && stream.flight() > 0
+    }
+
     /// Returns true if a segment that is not full is sent: sender's silly window avoidance (RFC
     /// 9293 section 3.8.6.2.1) and Nagle's algorithm (section 3.7.4).
     fn sends_small(&mut self, config: &Config, length: u64, all_fits: bool) -> bool {

@@ -73,10 +73,11 @@ impl Linux {
     /// New data leaves (`tcp_event_new_data_sent`, `tcp_write_xmit`). `is_first`: nothing else is
     /// outstanding.
     pub(super) fn restart_with_new_data(&mut self, core: &mut Core, now: Time, is_first: bool) {
-        if is_first || self.awaited == Awaited::Probe {
+        // The probe would take the place of the retransmission timer.
+        let restarts = is_first || self.awaited == Awaited::Probe;
+        if !self.await_probe(core, now, false) && restarts {
             self.await_retransmission(core, now);
         }
-        self.await_probe(core, now, false);
     }
 
     /// The end of an ACK.

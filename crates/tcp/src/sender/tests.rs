@@ -1,0 +1,106 @@
+//! Two senders with the same events. One takes the short way to its next segment where that is
+//! allowed, and the other one always goes by all the rules.
+
+use congestion::Specification;
+use proptest::prelude::*;
+
+use super::*;
+use crate::segment::Block;
+use transport::Space;
+
+const SPACE: Space = Space::new(7);
+
+#[derive(Clone, Debug)]
+enum Event {
+    /// The application writes bytes.
+    Write(u64),
+    /// It closes.
+    Close,
+    /// An ACK of a share of what is outstanding in percent, with a window, and with a block over
+    /// the last part of what is outstanding.
+    Ack { share: u64, window: u64, block: bool },
+    /// Time passes, in milliseconds, and the timer expires if that is due.
+    Wait(u64),
+}
+
+fn events() -> impl Strategy<Value = Vec<Event>> {
+    let share = prop::sample::select(vec![0, 0, 10, 50, 100]);
+    let window = prop::sample::select(vec![0, 100, 3000, 20_000, 65_535]);
+    let event = prop_oneof![
+        3 => (1u64..20_000).prop_map(Event::Write),
+        6 => (share, window, any::<bool>())
+            .prop_map(|(share, window, block)| Event::Ack { share, window, block }),
+        1 => (0u64..4000).prop_map(Event::Wait),
+        1 => Just(Event::Close),
+    ];
+    prop::collection::vec(event, 1..60)
+}
+
+fn sender(config: &Config, controller: &str) -> Sender {
+    let controller = Specification::named(controller).unwrap().build(&config.controller());
+    let mut sender = Sender::new(config, controller);
+    sender.syn_sent(Time::ZERO, config, false);
+    let now = Time::ZERO + Span::from_millis(500);
+    sender.syn_acknowledged(now, config, config.mss.into(), 65_535, 1, None);
+    sender
+}
+
+/// Lets an event happen.
+fn happen(sender: &mut Sender, config: &Config, now: Time, event: &Event) {
+    let (una, max) = (sender.stream().una, sender.stream().max);
+    match *event {
+        Event::Write(bytes) if !sender.stream().fin_queued => sender.write(config, bytes),
+        Event::Close => sender.finish(),
+        Event::Ack { share, window, block } => {
+            let number = una + (max - una) * share / 100;
+            let ack = Acknowledgement {
+                number,
+                window,
+                sequence: 1,
+                carries_data: false,
+                round_trip: None,
+                peer_clock: None,
+                marked: false,
+                needless: Range { start: 0, end: 0 },
+                answers_probe: false,
+                is_old: false,
+            };
+            let start = number + (max - number) / 2;
+            let last = Block { start: SPACE.wrap(start), end: SPACE.wrap(max) };
+            let blocks = if block && number < start { &[last][..] } else { &[] };
+            sender.on_acknowledgement(now, config, ack, Blocks { blocks, space: SPACE, near: una });
+        }
+        Event::Wait(_) if sender.deadline() <= now => sender.on_deadline(now, config, Time::ZERO),
+        Event::Write(_) | Event::Wait(_) => {}
+    }
+}
+
+proptest! {
+    #[test]
+    fn the_short_way_to_a_segment_is_that_of_all_rules(
+        events in events(),
+        controller in prop::sample::select(vec!["newreno", "cubic", "adalr", "bbr3"]),
+        recovery in prop::sample::select(vec![Recovery::NewReno, Recovery::Sack, Recovery::Linux]),
+        (nagle, limited_transmit) in any::<(bool, bool)>(),
+    ) {
+        let config = Config { recovery, nagle, limited_transmit, ..Config::default() };
+        let mut short = sender(&config, controller);
+        let mut long = sender(&config, controller);
+        let mut now = Time::ZERO + Span::from_millis(500);
+        for event in events {
+            if let Event::Wait(millis) = event {
+                now += Span::from_millis(millis);
+            }
+            happen(&mut short, &config, now, &event);
+            happen(&mut long, &config, now, &event);
+            while short.has_work() {
+                let chunk = short.next_chunk(now, &config);
+                prop_assert_eq!(chunk, long.choose_chunk(now, &config));
+                prop_assert_eq!(format!("{short:?}"), format!("{long:?}"));
+                if chunk.is_none() {
+                    break;
+                }
+            }
+        }
+    }
+}

@@ -187,9 +187,10 @@ def rust_tests(*selection: str, **variables: str) -> Count:
 
 
 def nightly_rust() -> Count:
-    """Rust tests of the night, and both engines of the network on more random cases."""
-    long = f"{NIGHTLY} or binary_id(bentpipe-network::engines)"
-    return rust_tests("--tests", "--ignore-default-filter", "-E", long, PROPTEST_CASES="1000")
+    """Rust tests of the night, both engines on more random cases, a longer soak of the daemon."""
+    longer = "binary_id(bentpipe-network::engines) or test(a_soak_leaves_no_memory)"
+    selection = ("--ignore-default-filter", "-E", f"{NIGHTLY} or {longer}")
+    return rust_tests("--tests", *selection, PROPTEST_CASES="1000", PROXY_SOAK_S="60")
 
 
 def rust_in_real_time() -> Count:
@@ -350,8 +351,8 @@ PAGE = """\
 These are the tests that take long and mostly repeat others: two thousand random scenarios and
 more on both engines until all of the language is drawn, controllers against the ranges of their
 papers and of the kernel's documentation, all reproductions of papers against the tables of their
-pages, commands that are killed, and the smallest addition of each kind
-(`tests/additions`).
+pages, the daemon under load for a minute, commands that are killed, and the smallest addition of
+each kind (`tests/additions`).
 """
 
 

@@ -8,7 +8,7 @@ export RUSTUP_TOOLCHAIN := $(firstword $(shell cd / && rustup default 2>/dev/nul
 endif
 
 PYTHON_OF_TESTS = .venv/bin/python
-STEPS = fmt ruff ruff-format mypy words deny clippy unit-tests rust-tests doc instructions stubtest python-tests real-time
+STEPS = fmt ruff ruff-format mypy words deny clippy unit-tests rust-tests doc instructions stubtest python-tests kernel-tests real-time real-time-python alone
 
 .PHONY: help run test check nightly engine proxy deb wheel wheel-windows generated format bench background profile fidelity browser docs docs-check mutants replay-kernel drill-random soak proxy-soak fuzz kills own-wheel lock clean $(STEPS)
 
@@ -61,7 +61,7 @@ format: ## format Rust and Python
 	@.venv/bin/ruff format --quiet .
 
 # The steps that use the extension module.
-stubtest python-tests real-time: engine
+stubtest python-tests kernel-tests real-time-python alone: engine
 $(STEPS):
 	@scripts/set-up.sh packages
 	@$(PYTHON_OF_TESTS) scripts/test.py $@

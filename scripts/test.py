@@ -9,10 +9,10 @@ Before the sum stand the 20 slowest tests. The last line reads `N passed, N fail
 tests of cargo and pytest one by one, and each of the other checks as one. Exit status 1 when
 anything failed. The environment must be there (scripts/set-up.sh).
 
-Two rows of steps run side by side, because a compiler that waits for one crate leaves cores idle.
-Tests in real time come last, when nothing else runs. They have real kernels and processes, and
-still fail now and then. One that failed gets a second try, alone; what then passes is counted as
-passed, and listed.
+Rows of steps run side by side, because a compiler that waits for one crate leaves cores idle, as
+does a test that waits for a kernel. Tests in real time come last, when nothing else runs. They have
+real kernels and processes, and still fail now and then. One that failed gets a second try, alone;
+what then passes is counted as passed, and listed.
 """
 
 from __future__ import annotations
@@ -36,7 +36,6 @@ if TYPE_CHECKING:
     from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parent.parent
-PYTHON_REPORT = ROOT / ".cache" / "pytest.xml"
 RUST_REPORT = ROOT / "target" / "nextest" / "default" / "junit.xml"
 BYTECODE = ROOT / ".cache" / "bytecode"
 """Compiled modules of Python. Tests start hundreds of interpreters. Containers often forbid
@@ -53,7 +52,7 @@ WAITING = {"rust": str(3 * (os.cpu_count() or 1)), "python": str(2 * (os.cpu_cou
 """Tests in real time that run side by side: they sleep most of the time. Each process of pytest
 collects all tests first, which takes as long as some of them."""
 
-TOGETHER = "not alone and not real_time and not nightly"
+TOGETHER = "not alone and not kernel and not real_time and not nightly"
 """Python tests that run beside all others."""
 
 NIGHTLY = "test(/(^|::)(nightly|behaviour)::/)"
@@ -188,9 +187,10 @@ def rust_tests(*selection: str, **variables: str) -> Count:
 
 
 def nightly_rust() -> Count:
-    """Rust tests of the night, and both engines of the network on more random cases."""
-    long = f"{NIGHTLY} or binary_id(bentpipe-network::engines)"
-    return rust_tests("--tests", "--ignore-default-filter", "-E", long, PROPTEST_CASES="1000")
+    """Rust tests of the night, both engines on more random cases, a longer soak of the daemon."""
+    longer = "binary_id(bentpipe-network::engines) or test(a_soak_leaves_no_memory)"
+    selection = ("--ignore-default-filter", "-E", f"{NIGHTLY} or {longer}")
+    return rust_tests("--tests", *selection, PROPTEST_CASES="1000", PROXY_SOAK_S="60")
 
 
 def rust_in_real_time() -> Count:
@@ -230,34 +230,29 @@ def doc() -> Count:
     return total + (Count(failed=1) if status and not total.failed else Count(passed=1))
 
 
-def python_tests(*options: str) -> Count:
-    """Python tests. A session that dies counts as one failure."""
-    PYTHON_REPORT.unlink(missing_ok=True)
-    report = f"--junit-xml={PYTHON_REPORT}"
-    status, _ = stream((sys.executable, "-m", "pytest", report, *options))
-    return reported(PYTHON_REPORT, status)
+def python_tests(name: str, *options: str) -> Count:
+    """Python tests. A session that dies counts as one failure. Sessions may run side by side."""
+    report = ROOT / ".cache" / f"pytest-{name}.xml"
+    report.unlink(missing_ok=True)
+    own = (f"--junit-xml={report}", "-o", f"cache_dir=.cache/pytest-{name}")
+    status, _ = stream((sys.executable, "-m", "pytest", *own, *options))
+    return reported(report, status)
 
 
 def python_together() -> Count:
     """Python tests side by side where that changes nothing."""
     # One more than there are cores: some tests wait for other processes.
     processes = str((os.cpu_count() or 1) + 1)
-    return python_tests("-m", TOGETHER, "-n", processes, "--dist", "loadscope")
-
-
-def python_in_real_time() -> Count:
-    """Python tests that wait most of the time, side by side, and then those that must be alone."""
-    beside = python_twice("real_time", "-n", WAITING["python"], "--dist", "loadscope")
-    return beside + python_twice("alone")
+    return python_tests("together", "-m", TOGETHER, "-n", processes, "--dist", "loadscope")
 
 
 def python_twice(mark: str, *options: str) -> Count:
     """Python tests with a mark, and again, one by one, those that failed."""
     selection = ("-m", f"{mark} and not nightly")
-    count = python_tests(*selection, *options)
+    count = python_tests(mark, *selection, *options)
     if count.failed:
         say("\n== again")
-        again = python_tests(*selection, "--last-failed", "--last-failed-no-failures=none")
+        again = python_tests(mark, *selection, "--last-failed", "--last-failed-no-failures=none")
         if not again.failed:
             SECOND_TRY.extend(again.seconds)
         count += Count(passed=again.passed, failed=-again.passed)
@@ -307,20 +302,41 @@ STEPS = {name: step for name, step in QUICK.items() if name != "unit-tests"} | {
 }
 """Steps of `make test` that run first. All that is compiled is compiled now."""
 
-LAST: dict[str, Callable[[], Count]] = {
-    "python-tests": python_together,
-    "real-time": lambda: rust_in_real_time() + python_in_real_time(),
+WITH_ENGINE: dict[str, Callable[[], Count]] = {"python-tests": python_together}
+"""Steps of `make test` that need the engine."""
+
+IN_THE_KERNEL: dict[str, Callable[[], Count]] = {"kernel-tests": lambda: python_twice("kernel")}
+"""Steps at their side. They wait nine tenths of the time, and measure no time."""
+
+IN_REAL_TIME: dict[str, Callable[[], Count]] = {"real-time": rust_in_real_time}
+"""Steps of `make test` that wait most of the time, and measure it."""
+
+ALSO_IN_REAL_TIME: dict[str, Callable[[], Count]] = {
+    "real-time-python": lambda: python_twice(
+        "real_time", "-n", WAITING["python"], "--dist", "loadscope"
+    ),
 }
-"""Steps of `make test` that need the engine, and the machine."""
+"""Steps at their side."""
+
+ALONE: dict[str, Callable[[], Count]] = {"alone": lambda: python_twice("alone")}
+"""Steps of `make test` that need the machine for themselves."""
 
 AT_NIGHT: dict[str, Callable[[], Count]] = {
     "nightly-rust": nightly_rust,
-    "nightly-python": lambda: python_tests("-m", "nightly"),
+    "nightly-python": lambda: python_tests("nightly", "-m", "nightly"),
     "additions": lambda: check(sys.executable, "scripts/additions.py"),
 }
 """The steps of `make nightly`."""
 
-ALL = QUICK | STEPS | BESIDE | LAST | AT_NIGHT
+ROWS: tuple[tuple[dict[str, Callable[[], Count]], ...], ...] = (
+    (STEPS, BESIDE),
+    (WITH_ENGINE, IN_THE_KERNEL),
+    (IN_REAL_TIME, ALSO_IN_REAL_TIME),
+    (ALONE, {}),
+)
+"""The steps of `make test`: those of two rows side by side, pair after pair."""
+
+ALL = QUICK | AT_NIGHT | {name: step for pair in ROWS for row in pair for name, step in row.items()}
 
 RESULT = ROOT / "docs" / "nightly.md"
 PAGE = """\
@@ -335,8 +351,8 @@ PAGE = """\
 These are the tests that take long and mostly repeat others: two thousand random scenarios and
 more on both engines until all of the language is drawn, controllers against the ranges of their
 papers and of the kernel's documentation, all reproductions of papers against the tables of their
-pages, commands that are killed, and the smallest addition of each kind
-(`tests/additions`).
+pages, the daemon under load for a minute, commands that are killed, and the smallest addition of
+each kind (`tests/additions`).
 """
 
 
@@ -402,11 +418,11 @@ def main() -> int:
     elif arguments.check or arguments.nightly:
         summary.run(*(QUICK if arguments.check else AT_NIGHT))
     else:
-        beside = Beside(*BESIDE)
-        beside.start()
-        summary.run(*STEPS)
-        beside.join_into(summary)
-        summary.run(*LAST)
+        for steps, others in ROWS:
+            beside = Beside(*others)
+            beside.start()
+            summary.run(*steps)
+            beside.join_into(summary)
     total = summary.total
     slowest = sorted(total.seconds.items(), key=lambda test: -test[1])[:SLOWEST]
     if slowest:

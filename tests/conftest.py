@@ -41,7 +41,7 @@ def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
     """
     for item in items:
         if "kernel" in item.fixturenames:
-            item.add_marker("alone")
+            item.add_marker("kernel")
         elif "for_kernel" in item.fixturenames and not item.get_closest_marker("alone"):
             item.add_marker("real_time")
         if "reproductions" in item.fixturenames:

@@ -96,7 +96,7 @@ def test_a_study_keeps_what_people_experience() -> None:
     assert {name: Quantity(name).unit for name in units} == units
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 @pytest.mark.skipif(bool(bp.kernel_missing()), reason=str(bp.kernel_missing()))
 @pytest.mark.parametrize("delay", ["50ms", "280ms"])
 @pytest.mark.parametrize("per", [0, 1e-3])
@@ -135,7 +135,7 @@ VIDEO = 'video = { length = "12s", segment = "2s", rule = "bola-e" }'
 TEST = 'speedtest = { duration = "4s", warm_up = "2s", idle = "2s", pause = "1s", connections = 4 }'
 
 
-@pytest.mark.alone
+@pytest.mark.real_time
 @pytest.mark.skipif(bool(bp.kernel_missing()), reason=str(bp.kernel_missing()))
 @pytest.mark.parametrize(
     ("traffic", "table", "columns"),

@@ -28,12 +28,12 @@ PAGES = [
     *REPRODUCTIONS,
 ]
 BLOCK = re.compile(
-    r"^```(\w+)\n(.*?)^```\n?(<!-- (?:not run: [^\n]+|in the kernel|at night) -->)?",
+    r"^```(\w+)\n(.*?)^```\n?(<!-- (?:not run: [^\n]+|in the kernel(?:, at night)?|at night) -->)?",
     re.MULTILINE | re.DOTALL,
 )
-IN_THE_KERNEL = "<!-- in the kernel -->"
-"""What stands behind a block that loads controllers, and so needs root."""
-AT_NIGHT = "<!-- at night -->"
+IN_THE_KERNEL = ("<!-- in the kernel -->", "<!-- in the kernel, at night -->")
+"""What stands behind a block that loads controllers or runs on the kernel, and so needs root."""
+AT_NIGHT = ("<!-- at night -->", IN_THE_KERNEL[1])
 """Stands behind a block that takes long, and whose commands other tests run, too."""
 LONG_STUDY = "study-path-hints.toml"
 LONG = re.compile(rf"^bentpipe (papers run |study examples/{LONG_STUDY})", re.MULTILINE)
@@ -55,10 +55,10 @@ def blocks(language: str, in_the_kernel: bool = False) -> list[Any]:
     known: set[str] = set()
     for page in PAGES:
         for number, match in enumerate(BLOCK.finditer(page.read_text(encoding="utf-8"))):
-            wanted = match[3] == IN_THE_KERNEL if in_the_kernel else match[3] in (None, AT_NIGHT)
+            wanted = match[3] in (IN_THE_KERNEL if in_the_kernel else (None, AT_NIGHT[0]))
             if match[1] == language and wanted:
                 lines = set(match[2].splitlines())
-                is_long = match[3] == AT_NIGHT or LONG.search(match[2])
+                is_long = match[3] in AT_NIGHT or LONG.search(match[2])
                 at_night = bool(is_long) or lines <= known
                 marks = [pytest.mark.nightly] if at_night else []
                 found.append(pytest.param(match[2], id=f"{page.stem}-{number}", marks=marks))

@@ -167,9 +167,9 @@ def test_a_controller_runs_as_written(bentpipe: Bentpipe, tmp_path: Path) -> Non
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "Steady" in ran.stdout
-    # What it imports is checked once for all runs of this test.
-    cache = f"--cache-dir={ROOT / '.cache/mypy'}"
-    for tool in (["ruff", "check", "--isolated"], ["mypy", "--strict", cache]):
+    # Strict, and with the settings of the project. Of what it imports the results are there.
+    strict = [f"--config-file={ROOT / 'pyproject.toml'}", f"--cache-dir={ROOT / '.mypy_cache'}"]
+    for tool in (["ruff", "check", "--isolated"], ["mypy", "--strict", *strict]):
         checked = subprocess.run(
             [sys.executable, "-m", *tool, "my.py"], cwd=tmp_path, capture_output=True, text=True
         )

@@ -84,7 +84,7 @@ fn connection(number: u64, port: u16) {
 #[test]
 fn a_soak_leaves_no_memory_and_no_sockets_behind() {
     let Some(lab) = Lab::new() else { return };
-    let seconds = setting("PROXY_SOAK_S", 16);
+    let seconds = setting("PROXY_SOAK_S", 8);
     let daemon = lab.proxy("threads = 2", "", "", "");
     let process = daemon.child.id();
     let listener = lab.listen(SERVER);

@@ -90,7 +90,7 @@ struct Opening {
 
 /// One end of a connection. Segments and time go in through [`on_segment`](Self::on_segment) and
 /// [`on_deadline`](transport::Endpoint::on_deadline); after each of them, and after every call of
-/// the application, [`next_segment`](Self::next_segment) is called until it returns `None`, and
+/// the application, [`next_packet`](transport::Endpoint::next_packet) is called until it returns `None`, and
 /// then [`next_of_low_priority`](transport::Endpoint::next_of_low_priority) likewise.
 #[derive(Debug)]
 pub struct Connection {

@@ -118,7 +118,7 @@ impl Lab {
     /// Sends all that can be sent.
     fn flush(&mut self) {
         for number in 0..self.ends.len() {
-            while let Some(segment) = self.ends[number].next_segment(self.now) {
+            while let Some(segment) = self.ends[number].next_packet(self.now) {
                 if segment.flags.contains(tcp::Flags::RST) {
                     self.resets_sent[number] += 1;
                 }

@@ -113,12 +113,6 @@ impl Halves {
 }
 
 impl Connection {
-    /// The next segment to be sent, if there is one.
-    pub fn next_segment(&mut self, now: Time) -> Option<Segment> {
-        let mut segment = Segment::default();
-        self.write_segment(now, &mut segment).then_some(segment)
-    }
-
     /// Writes the next segment to be sent. Returns false if there is none. A segment that is
     /// returned is moved several times until it is where it waits.
     #[inline(always)]

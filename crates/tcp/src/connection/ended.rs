@@ -171,7 +171,7 @@ mod tests {
         loop {
             let mut is_silent = true;
             for from in [0, 1] {
-                while let Some(segment) = ends[from].next_segment(*now) {
+                while let Some(segment) = ends[from].next_packet(*now) {
                     is_silent = false;
                     ends[1 - from].on_segment(*now + Span::from_millis(10), &segment);
                 }
@@ -240,7 +240,7 @@ mod tests {
                     connection.on_segment(later, &segment);
                     ended.on_packet(later, &segment);
                     assert_eq!(ended.may_send(), connection.may_send());
-                    let answer = connection.next_segment(later);
+                    let answer = connection.next_packet(later);
                     assert_eq!(ended.next_packet(later), answer, "{segment:?}");
                     assert_eq!(answer.is_none(), segment.flags.contains(Flags::RST));
                     assert!(ended.next_packet(later).is_none());

@@ -166,7 +166,8 @@ impl Endpoint for Connection {
     }
 
     fn next_packet(&mut self, now: Time) -> Option<Segment> {
-        self.next_segment(now)
+        let mut segment = Segment::default();
+        self.write_segment(now, &mut segment).then_some(segment)
     }
 
     #[inline(always)]

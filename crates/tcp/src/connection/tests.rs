@@ -164,7 +164,7 @@ impl Bench {
     }
 
     fn open(&mut self) {
-        let Some(syn) = self.end.next_segment(self.now) else { panic!("no SYN") };
+        let Some(syn) = self.end.next_packet(self.now) else { panic!("no SYN") };
         self.now += Span::from_millis(50);
         let answer = Segment {
             sequence: PEER,
@@ -184,7 +184,7 @@ impl Bench {
 
     fn drain(&mut self) {
         for _ in 0..1000 {
-            if self.end.next_segment(self.now).is_none() {
+            if self.end.next_packet(self.now).is_none() {
                 break;
             }
         }

@@ -398,7 +398,7 @@ impl Sender {
     #[inline(never)]
     fn choose_chunk(&mut self, now: Time, config: &Config) -> Option<Chunk> {
         if self.core.packet.is_some() {
-            return self.next_chunk_of_packet(now, config);
+            return offload::next_chunk(&mut self.core, &mut self.recovery, now, config);
         }
         let core = &mut self.core;
         match &mut self.recovery {
@@ -410,27 +410,6 @@ impl Sender {
             }
             AnyRecovery::Snack(snack) => {
                 transmit::next_chunk_apart(core, &mut **snack, now, config)
-            }
-        }
-    }
-
-    /// Likewise where packets of several segments are modelled. Once nothing is left to be sent, or
-    /// no window lets it, an application with a send buffer that tunes itself writes on until it
-    /// sleeps or something may leave. After the last segment it writes at once, because a sender
-    /// that has nothing is not requested again.
-    #[inline(never)]
-    fn next_chunk_of_packet(&mut self, now: Time, config: &Config) -> Option<Chunk> {
-        let core = &mut self.core;
-        loop {
-            let chunk = with_recovery!(&mut self.recovery, recovery => {
-                transmit::next_chunk_apart(core, recovery, now, config)
-            });
-            if config.send_tuning.is_none() {
-                return chunk;
-            }
-            let wrote = (chunk.is_none() || core.stream.unsent() == 0) && buffer::write_on(core);
-            if chunk.is_some() || !wrote {
-                return chunk;
             }
         }
     }

@@ -22,11 +22,15 @@ use congestion::Controller;
 use transport::usual_rate;
 use units::{Span, Time};
 
+use crate::config::Config;
 use crate::flight::Flight;
 
 use super::core::Core;
 use super::episode::Phase;
+use super::recovery::{AnyRecovery, with_recovery};
+use super::transmit::Chunk;
 use super::usage::HeldBy;
+use super::{buffer, transmit};
 
 /// `sk_pacing_shift`: packets of a 1024th of a second.
 const PACKETS_PER_SECOND: f64 = 1024.0;
@@ -111,6 +115,31 @@ impl Packet {
 pub(super) fn look_again(packet: &mut Option<Packet>) {
     if let Some(packet) = packet {
         packet.waits = false;
+    }
+}
+
+/// The next piece to be sent where packets of several segments are modelled. Once nothing is left to be sent, or
+/// no window lets it, an application with a send buffer that tunes itself writes on until it
+/// sleeps or something may leave. After the last segment it writes at once, because a sender
+/// that has nothing is not requested again.
+#[inline(never)]
+pub(super) fn next_chunk(
+    core: &mut Core,
+    recovery: &mut AnyRecovery,
+    now: Time,
+    config: &Config,
+) -> Option<Chunk> {
+    loop {
+        let chunk = with_recovery!(recovery, recovery => {
+            transmit::next_chunk_apart(core, recovery, now, config)
+        });
+        if config.send_tuning.is_none() {
+            return chunk;
+        }
+        let wrote = (chunk.is_none() || core.stream.unsent() == 0) && buffer::write_on(core);
+        if chunk.is_some() || !wrote {
+            return chunk;
+        }
     }
 }
 

@@ -91,13 +91,13 @@ fn an_answer_that_repeats_the_question_is_none() {
         let mut wire = Wire::new(&accurate());
         wire.ends[A].connect();
         wire.ends[B].listen();
-        let syn = wire.ends[A].next_segment(wire.now).unwrap();
+        let syn = wire.ends[A].next_packet(wire.now).unwrap();
         wire.ends[B].on_segment(wire.now, &syn);
-        let mut reply = wire.ends[B].next_segment(wire.now).unwrap();
+        let mut reply = wire.ends[B].next_packet(wire.now).unwrap();
         set(&mut reply, answer);
         wire.ends[A].on_segment(wire.now, &reply);
         wire.ends[A].write(MSS);
-        let data = std::iter::from_fn(|| wire.ends[A].next_segment(wire.now));
+        let data = std::iter::from_fn(|| wire.ends[A].next_packet(wire.now));
         let capable_data: Vec<_> =
             data.filter(|s| s.payload > 0).map(|s| s.is_ecn_capable()).collect();
         assert_eq!(capable_data, [capable], "{answer:03b}");
@@ -112,7 +112,7 @@ fn set_up(mut change: impl FnMut(usize, &mut Segment) -> bool) -> (Wire, Vec<u8>
     wire.ends[B].listen();
     let mut seen = Vec::new();
     for (number, [from, to]) in [[A, B], [B, A], [A, B]].into_iter().enumerate() {
-        let mut segment = wire.ends[from].next_segment(wire.now).unwrap();
+        let mut segment = wire.ends[from].next_packet(wire.now).unwrap();
         let marked = change(number, &mut segment);
         seen.push(bits(&segment));
         if marked {
@@ -129,7 +129,7 @@ fn set_up(mut change: impl FnMut(usize, &mut Segment) -> bool) -> (Wire, Vec<u8>
 fn data_of(wire: &mut Wire, end: usize) -> Vec<Segment> {
     wire.ends[end].write(20 * MSS);
     let now = wire.now;
-    std::iter::from_fn(|| wire.ends[end].next_segment(now)).filter(|s| s.payload > 0).collect()
+    std::iter::from_fn(|| wire.ends[end].next_packet(now)).filter(|s| s.payload > 0).collect()
 }
 
 /// Section 3.1.3: combinations that are reserved are taken for 111 in a SYN, and for a SYN that
@@ -186,19 +186,19 @@ fn a_repeated_answer_is_acknowledged_with_how_the_first_one_arrived() {
         let mut wire = Wire::new(&accurate());
         wire.ends[A].connect();
         wire.ends[B].listen();
-        let syn = wire.ends[A].next_segment(wire.now).unwrap();
+        let syn = wire.ends[A].next_packet(wire.now).unwrap();
         wire.ends[B].on_segment(wire.now, &syn);
-        let answer = wire.ends[B].next_segment(wire.now).unwrap();
+        let answer = wire.ends[B].next_packet(wire.now).unwrap();
         if marked {
             wire.ends[A].on_marked_segment(wire.now, &answer);
         } else {
             wire.ends[A].on_segment(wire.now, &answer);
         }
-        let first = wire.ends[A].next_segment(wire.now).unwrap();
+        let first = wire.ends[A].next_packet(wire.now).unwrap();
         assert_eq!(data_of(&mut wire, A).len(), 10);
         wire.now += units::Span::from_secs(1);
         wire.ends[A].on_segment(wire.now, &answer);
-        let again = wire.ends[A].next_segment(wire.now).unwrap();
+        let again = wire.ends[A].next_packet(wire.now).unwrap();
         assert_eq!((again.payload, bits(&again)), (0, bits(&first)));
         assert_eq!(bits(&again), if marked { 0b110 } else { 0b010 });
         wire.ends[B].on_segment(wire.now, &again);
@@ -231,16 +231,16 @@ fn zeros_on_the_first_ack_end_marks_of_the_end_that_has_listened() {
 #[test]
 fn marks_of_bare_acks_are_counted() {
     let (mut wire, _) = set_up(|_, _| false);
-    let mut ack = wire.ends[B].next_segment(wire.now);
+    let mut ack = wire.ends[B].next_packet(wire.now);
     assert_eq!(ack, None);
     wire.write(A, MSS);
     wire.run();
     let last = wire.sent(B, Sent::is_bare_ack).last().unwrap().segment;
     for _ in 0..3 {
-        assert_eq!(wire.ends[A].next_segment(wire.now), None);
+        assert_eq!(wire.ends[A].next_packet(wire.now), None);
         wire.ends[A].on_marked_segment(wire.now, &last);
     }
-    ack = wire.ends[A].next_segment(wire.now);
+    ack = wire.ends[A].next_packet(wire.now);
     assert_eq!(ack.map(|ack| (bits(&ack), ack.payload)), Some((0, 0)), "5 and 3");
 }
 
@@ -271,7 +271,7 @@ fn data_that_arrives_twice_is_reported() {
         let data = wire.sent(A, Sent::is_data).last().unwrap().segment;
         wire.run();
         wire.ends[B].on_segment(wire.now, &data);
-        let ack = wire.ends[B].next_segment(wire.now).unwrap();
+        let ack = wire.ends[B].next_packet(wire.now).unwrap();
         assert_eq!(ack.blocks().len(), usize::from(reported), "{ecn:?}");
     }
 }

@@ -245,7 +245,7 @@ fn a_closed_connection_is_silent() {
     assert_eq!(wire.states(), [State::Closed; 2]);
     wire.forget();
     for end in [A, B] {
-        assert!(wire.ends[end].next_segment(wire.now).is_none());
+        assert!(wire.ends[end].next_packet(wire.now).is_none());
         assert_eq!(wire.ends[end].deadline(), units::Time::NEVER);
     }
 }

@@ -156,7 +156,7 @@ fn info_counts_what_was_written_and_never_sent() {
     talk(&mut now, &mut ends, |_| false);
     assert_eq!((ends[0].info().not_sent, ends[0].info().acknowledged), (0, 7 * MSS));
     ends[0].write(100 * MSS);
-    while ends[0].next_segment(now).is_some() {}
+    while ends[0].next_packet(now).is_some() {}
     let info = ends[0].info();
     assert_eq!(info.state, State::Established);
     assert_eq!(info.not_sent + info.unacked, 100 * MSS);

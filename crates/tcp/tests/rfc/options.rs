@@ -87,7 +87,7 @@ fn the_mss_is_the_smaller_one_and_536_if_none_is_given() {
 
     let mut end = connection(&config(), 0);
     end.connect();
-    let syn = end.next_segment(crate::wire::at(0)).unwrap();
+    let syn = end.next_packet(crate::wire::at(0)).unwrap();
     let answer = Segment {
         acknowledgement: syn.sequence + 1,
         flags: Flags::SYN.with(Flags::ACK),
@@ -97,7 +97,7 @@ fn the_mss_is_the_smaller_one_and_536_if_none_is_given() {
     };
     end.write(5000);
     end.on_segment(crate::wire::at(100), &answer);
-    assert_eq!(end.next_segment(crate::wire::at(100)).unwrap().payload, 536);
+    assert_eq!(end.next_packet(crate::wire::at(100)).unwrap().payload, 536);
 }
 
 /// RFC 9293 section 3.7.1: the MSS does not count options, so the payload has to.

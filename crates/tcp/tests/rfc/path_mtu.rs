@@ -21,7 +21,7 @@ fn message(script: &mut Script, quoted: u64, mss: u64) -> Vec<Segment> {
     let quoted = Segment { sequence: 1_001 + (quoted * MSS) as u32, ..Segment::default() };
     let now = script.now;
     script.end.on_segment(now, &quoted.too_big(1, mss as u16, 556));
-    std::iter::from_fn(|| script.end.next_segment(now)).collect()
+    std::iter::from_fn(|| script.end.next_packet(now)).collect()
 }
 
 fn counters(script: &Script) -> PathMtuCounters {
@@ -85,7 +85,7 @@ fn segments_are_small_after_three_seconds_of_timeouts_if_black_holes_are_looked_
         while script.now.since(first) < ms(30_000) {
             script.now = script.end.deadline();
             script.end.on_deadline(script.now);
-            while script.end.next_segment(script.now).is_some() {}
+            while script.end.next_packet(script.now).is_some() {}
         }
         let is_small = script.end.info().mss < MSS;
         assert_eq!(is_small, mtu_probing == MtuProbing::BlackHole, "{recovery:?}");

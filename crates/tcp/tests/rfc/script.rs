@@ -30,7 +30,7 @@ impl Script {
     /// As [`new`](Self::new), with a connection that the test has made.
     pub fn of(config: &Config, mut end: Connection) -> Self {
         end.connect();
-        let syn = end.next_segment(Time::ZERO).unwrap();
+        let syn = end.next_packet(Time::ZERO).unwrap();
         let now = Time::ZERO + ms(100);
         let answer = Segment {
             sequence: PEER,
@@ -91,7 +91,7 @@ impl Script {
     /// Numbers of the data segments that the connection sends now, counted from zero.
     pub fn sent(&mut self) -> Vec<u64> {
         self.segments.clear();
-        while let Some(segment) = self.end.next_segment(self.now) {
+        while let Some(segment) = self.end.next_packet(self.now) {
             self.segments.push(segment);
         }
         let number = |s: &Segment| u64::from(s.sequence.wrapping_sub(OWN + 1)) / MSS;

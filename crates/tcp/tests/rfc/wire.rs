@@ -185,7 +185,7 @@ impl Wire {
     /// Sends whatever the ends have to send.
     pub fn flush(&mut self) {
         for by in [A, B] {
-            while let Some(segment) = self.ends[by].next_segment(self.now) {
+            while let Some(segment) = self.ends[by].next_packet(self.now) {
                 self.send(by, segment);
             }
             while let Some(segment) = self.ends[by].next_of_low_priority(self.now) {

@@ -312,7 +312,7 @@ impl Host for Simulated {
             return Ok(None);
         };
         if !self.quiet {
-            if let Some(segment) = connection.next_segment(now) {
+            if let Some(segment) = connection.next_packet(now) {
                 return Ok(Some(Live { at, packet: packet_of(&segment) }));
             }
             self.quiet = true;

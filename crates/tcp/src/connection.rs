@@ -89,9 +89,9 @@ struct Opening {
 }
 
 /// One end of a connection. Segments and time go in through [`on_segment`](Self::on_segment) and
-/// [`on_deadline`](transport::Endpoint::on_deadline); after each of them, and after every call of
-/// the application, [`next_packet`](transport::Endpoint::next_packet) is called until it returns `None`, and
-/// then [`next_of_low_priority`](transport::Endpoint::next_of_low_priority) likewise.
+/// [`on_deadline`](transport::Endpoint::on_deadline). After each of them, and after every call of
+/// the application, [`next_packet`](transport::Endpoint::next_packet) is called until it returns
+/// `None`, and then [`next_of_low_priority`](transport::Endpoint::next_of_low_priority) likewise.
 #[derive(Debug)]
 pub struct Connection {
     pub(crate) state: State,

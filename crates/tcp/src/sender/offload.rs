@@ -118,10 +118,10 @@ pub(super) fn look_again(packet: &mut Option<Packet>) {
     }
 }
 
-/// The next piece to be sent where packets of several segments are modelled. Once nothing is left to be sent, or
-/// no window lets it, an application with a send buffer that tunes itself writes on until it
-/// sleeps or something may leave. After the last segment it writes at once, because a sender
-/// that has nothing is not requested again.
+/// The next piece to be sent where packets of several segments are modelled. Once nothing is left
+/// to be sent, or no window lets it, an application with a send buffer that tunes itself writes on
+/// until it sleeps or something may leave. After the last segment it writes at once, because a
+/// sender that has nothing is not requested again.
 #[inline(never)]
 pub(super) fn next_chunk(
     core: &mut Core,

@@ -56,6 +56,8 @@ FLOWS_TIME = "duration=10s"
 CACHES = ["--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=2097152,16,64"]
 RUNS = 20
 """Runs of a command, of which the least time counts."""
+MEMORY_RUNS = 5
+"""Runs of a scenario, of which the least peak memory counts."""
 
 COMMANDS: dict[str, list[str]] = {
     "Python alone": ["-c", "pass"],
@@ -234,11 +236,16 @@ def memory(counter: Counter) -> Iterator[Any]:
     """Bytes of a flow, a household, a terminal, and of the parts of a connection."""
 
     def of_each(scenario: str, number: str, few: int, *sets: str) -> float:
-        """Peak memory with twice as many less that with `few`, for each one more."""
+        """Peak memory with twice as many less that with `few`, for each one more.
+
+        The least of some runs: where the system places memory changes a peak by some pages.
+        """
+        file = instructions.SCENARIOS / scenario
         peaks = [
-            engine.run(
-                counter.program, instructions.SCENARIOS / scenario, f"{number}={count}", *sets
-            ).max_rss_kb
+            min(
+                engine.run(counter.program, file, f"{number}={count}", *sets).max_rss_kb
+                for _ in range(MEMORY_RUNS)
+            )
             for count in (few, 2 * few)
         ]
         return (peaks[1] - peaks[0]) * 1024 / few

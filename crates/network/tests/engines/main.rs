@@ -5,6 +5,7 @@ mod buckets;
 mod changes;
 mod coding;
 mod disciplines;
+mod looking;
 mod priorities;
 mod repeats;
 

@@ -378,7 +378,7 @@ class Summary:
             began = time.monotonic()
             count = ALL[name]()
             self.total += count
-            self.lines.append(f"{name:<15}{count}  ({time.monotonic() - began:.0f} s)")
+            self.lines.append(f"{name:<17}{count}  ({time.monotonic() - began:.0f} s)")
 
 
 class Beside(threading.Thread):

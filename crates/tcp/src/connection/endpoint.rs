@@ -126,7 +126,7 @@ impl Endpoint for Connection {
     }
 
     /// Bytes that the application has read so far: each byte of the other end's stream once,
-    /// bytes of skipped holes included ([`skipped`](Self::skipped)).
+    /// bytes of skipped holes included ([`LeftOut::skipped`](crate::LeftOut::skipped)).
     #[inline]
     fn delivered(&self) -> u64 {
         self.halves.receiver.delivered()

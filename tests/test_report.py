@@ -71,26 +71,47 @@ def bentpipe_in(folder: Path, *arguments: str, program: tuple[str, ...] = BENTPI
     assert done.returncode == 0, done.stderr
 
 
+COMMANDS: dict[str, list[str]] = {
+    "run": [
+        *("run", "small.toml", "--set", "flow.0.count=3", "--pcap"),
+        *("--set", 'link.0.event=[{ at = "4s", every = "4s", outage = "100ms" }]'),
+    ],
+    "study": ["study", "study.toml"],
+    "papers": ["papers", "run", "luglio"],
+    "compare": [
+        *("compare", "--link", "geo-ka", "--rate", "1Mbit/s", "--rtt", "100ms"),
+        *("--replications", "3", "--controllers", "hybla,jersey"),
+    ],
+    "evaluate": ["evaluate", "hybla", "--quick", "--items", "wireless,varying-delay"],
+}
+"""The commands that make the kinds of folders."""
+
+
+@dataclass
+class Folders:
+    """A folder of each kind with its page, made when a test asks for it."""
+
+    place: Path
+    made: set[str] = field(default_factory=set)
+
+    def __truediv__(self, path: str) -> Path:
+        """A path in a folder, whose first part is the kind."""
+        kind = path.split("/")[0]
+        if kind not in self.made:
+            program = (sys.executable, "-c", FEW_SEEDS) if kind == "papers" else BENTPIPE
+            bentpipe_in(self.place, *COMMANDS[kind], "--out", kind, program=program)
+            write_report([self.place / kind], None, None)
+            self.made.add(kind)
+        return self.place / path
+
+
 @pytest.fixture(scope="module")
-def folders(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def folders(tmp_path_factory: pytest.TempPathFactory) -> Folders:
     """A run, a study, a reproduction, a comparison and an evaluation, with their pages."""
     made = tmp_path_factory.mktemp("reports")
     (made / "small.toml").write_text(SMALL)
     (made / "study.toml").write_text(STUDY)
-    event = 'link.0.event=[{ at = "4s", every = "4s", outage = "100ms" }]'
-    several = ("--set", "flow.0.count=3", "--pcap", "--set", event)
-    bentpipe_in(made, "run", "small.toml", *several, "--out", "run")
-    bentpipe_in(made, "study", "study.toml", "--out", "study")
-    few_seeds = (sys.executable, "-c", FEW_SEEDS)
-    bentpipe_in(made, "papers", "run", "luglio", "--out", "papers", program=few_seeds)
-    link = ("--link", "geo-ka", "--rate", "1Mbit/s", "--rtt", "100ms", "--replications", "3")
-    bentpipe_in(made, "compare", *link, "--controllers", "hybla,jersey", "--out", "compare")
-    items = ("--quick", "--items", "wireless,varying-delay")
-    bentpipe_in(made, "evaluate", "hybla", *items, "--out", "evaluate")
-    # In one process, which bundles the libraries of the pages once.
-    for kind in KINDS:
-        write_report([made / kind], None, None)
-    return made
+    return Folders(made)
 
 
 @pytest.fixture(scope="module")
@@ -146,7 +167,7 @@ def marks(opened: Tab) -> list[int]:
 @needs_browser
 @pytest.mark.parametrize(("kind", "figures"), KINDS.items())
 def test_a_page_can_be_clicked_through_and_asks_nobody(
-    browser: Browser, folders: Path, kind: str, figures: int
+    browser: Browser, folders: Folders, kind: str, figures: int
 ) -> None:
     page = folders / kind / "report.html"
     with tab(browser, page, color_scheme="light") as (opened, heard):
@@ -249,7 +270,7 @@ def page_flow(folder: Path) -> str:
 
 @needs_browser
 def test_panels_over_time_zoom_together_and_have_the_same_marks(
-    browser: Browser, folders: Path
+    browser: Browser, folders: Folders
 ) -> None:
     labels = "[...figure.querySelectorAll('.role-axis-label text')].map(text => text.textContent)"
     axis = f"figure => {labels}.sort()"
@@ -274,7 +295,7 @@ def test_panels_over_time_zoom_together_and_have_the_same_marks(
 
 
 @needs_browser
-def test_a_row_of_a_paper_leads_to_its_figure(browser: Browser, folders: Path) -> None:
+def test_a_row_of_a_paper_leads_to_its_figure(browser: Browser, folders: Folders) -> None:
     with tab(browser, folders / "papers/report.html") as (opened, _):
         links = opened.locator("#luglio-table tbody a.figure")
         assert links.count() > 3
@@ -283,7 +304,7 @@ def test_a_row_of_a_paper_leads_to_its_figure(browser: Browser, folders: Path) -
 
 
 @needs_browser
-def test_rows_are_filtered(browser: Browser, folders: Path) -> None:
+def test_rows_are_filtered(browser: Browser, folders: Folders) -> None:
     with tab(browser, folders / "papers/report.html") as (opened, _):
         table = opened.locator("#luglio-table")
         rows = table.locator("tbody tr:visible")
@@ -298,7 +319,7 @@ def test_rows_are_filtered(browser: Browser, folders: Path) -> None:
 @needs_browser
 @pytest.mark.parametrize("kind", KINDS)
 def test_a_narrow_screen_need_not_be_scrolled_sideways_and_paper_is_light(
-    browser: Browser, folders: Path, kind: str
+    browser: Browser, folders: Folders, kind: str
 ) -> None:
     narrow = {"width": 400, "height": 800}
     with tab(browser, folders / kind / "report.html", viewport=narrow, color_scheme="dark") as (
@@ -321,7 +342,7 @@ def assert_headings(page: str, *expected: str) -> None:
         assert any(name in " ".join(heading.split()) for heading in headings), name
 
 
-def test_a_page_says_in_sentences_what_it_shows(folders: Path) -> None:
+def test_a_page_says_in_sentences_what_it_shows(folders: Folders) -> None:
     run = (folders / "run/report.html").read_text()
     assert "3 flows with newreno delivered" in run
     assert "no single segment" not in run
@@ -347,9 +368,9 @@ def test_a_page_says_in_sentences_what_it_shows(folders: Path) -> None:
     assert "bentpipe evaluate hybla --items wireless,varying-delay --quick</pre>" in evaluate
 
 
-def test_a_comparison_with_a_page_goes_on(folders: Path) -> None:
+def test_a_comparison_with_a_page_goes_on(folders: Folders) -> None:
     compare = json.loads((folders / "compare/compare.json").read_text())
-    bentpipe_in(folders, *compare["command"][1:], "--out", "compare")
+    bentpipe_in(folders.place, *compare["command"][1:], "--out", "compare")
     assert json.loads((folders / "compare/compare.json").read_text()) == compare
     assert (folders / "compare/report.html").is_file()
 
@@ -386,13 +407,14 @@ def test_events_are_marked_when_the_seed_lets_them_happen(tmp_path: Path) -> Non
     assert table.rows[0][0].value == pytest.approx(2 + delay_s)
 
 
-def test_equal_folders_give_equal_pages(folders: Path, tmp_path: Path) -> None:
+def test_equal_folders_give_equal_pages(folders: Folders, tmp_path: Path) -> None:
     # By the command line, and in another process than the first.
-    bentpipe_in(folders, "report", "study", "--out", str(tmp_path / "again.html"))
-    assert (tmp_path / "again.html").read_bytes() == (folders / "study/report.html").read_bytes()
+    first = (folders / "study/report.html").read_bytes()
+    bentpipe_in(folders.place, "report", "study", "--out", str(tmp_path / "again.html"))
+    assert (tmp_path / "again.html").read_bytes() == first
 
 
-def test_figures_are_files_for_papers(folders: Path, tmp_path: Path) -> None:
+def test_figures_are_files_for_papers(folders: Folders, tmp_path: Path) -> None:
     page, out = tmp_path / "page.html", tmp_path / "figures"
     write_report([folders / "study"], page, out)
     heads = {".svg": b"<svg", ".pdf": b"%PDF", ".png": b"\x89PNG"}
@@ -406,7 +428,7 @@ def test_figures_are_files_for_papers(folders: Path, tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_figures_of_every_kind_are_as_wide_as_the_column_of_a_paper(
-    folders: Path, kind: str
+    folders: Folders, kind: str
 ) -> None:
     for figure in page_of(recognise(folders / kind)).figures:
         head = figure.for_paper(1).svg.partition(">")[0]
@@ -438,7 +460,9 @@ def test_a_folder_of_something_else_is_answered(
     assert sorted(path.name for path in folder.iterdir()) == sorted(files)
 
 
-def test_a_foreign_file_is_left_as_it_is(bentpipe: Bentpipe, folders: Path, tmp_path: Path) -> None:
+def test_a_foreign_file_is_left_as_it_is(
+    bentpipe: Bentpipe, folders: Folders, tmp_path: Path
+) -> None:
     own = tmp_path / "own.html"
     own.write_text("mine")
     done = bentpipe("report", folders / "run", "--out", own)

@@ -325,10 +325,6 @@ impl<C: Connection> Hosts<C> {
             {
                 connection.know_path(known);
             }
-            // An end takes a kilobyte, so its list does not double.
-            if self.endpoints.len() == self.endpoints.capacity() {
-                self.endpoints.reserve_exact((self.endpoints.len() / 8).max(16));
-            }
             self.endpoints.push(Endpoint {
                 connection,
                 wake_at: u64::MAX,

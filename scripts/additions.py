@@ -64,6 +64,11 @@ def copy() -> Path:
     for old in [path for path in tree.rglob("*") if path.is_file()]:
         if str(old.relative_to(tree)) not in kept:
             old.unlink()
+            # An empty folder of a crate is a member of the workspace without a manifest.
+            for folder in old.parents:
+                if folder == tree or any(folder.iterdir()):
+                    break
+                folder.rmdir()
     for name in kept:
         place = tree / name
         content = (ROOT / name).read_bytes()

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING
 import pytest
 
 import bentpipe as package
+from bentpipe import _native
 from conftest import EXAMPLES
 
 if TYPE_CHECKING:
@@ -32,6 +33,13 @@ def test_one_transport_is_described_with_its_keys(bentpipe: Bentpipe) -> None:
     assert "RFC 9293" in printed
     assert "receive_buffer" in printed
     assert "4MiB" in printed
+
+
+def test_the_totals_of_each_transport_are_an_attribute_and_a_class() -> None:
+    """SCPS-TP has those of TCP."""
+    names = {one.name for one in package.transports()} - {"scps-tp"}
+    assert names <= set(dir(_native.Flow))
+    assert {f"{name.title()}Totals" for name in names} <= set(dir(_native))
 
 
 def test_a_wrong_name_is_answered_with_the_nearest(bentpipe: Bentpipe) -> None:

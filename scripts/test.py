@@ -129,7 +129,7 @@ def environment() -> dict[str, str]:
 
 
 def say(*words: object, end: str = "\n") -> None:
-    """Print, or keep until `Beside.join`."""
+    """Print, or keep until `InParallel.join`."""
     print(*words, end=end, file=getattr(HERE, "output", sys.stdout), flush=True)
 
 
@@ -283,7 +283,7 @@ QUICK: dict[str, Callable[[], Count]] = {
 }
 """The steps of `make check`."""
 
-BESIDE: dict[str, Callable[[], Count]] = {
+OTHERS: dict[str, Callable[[], Count]] = {
     # As users have it. Python tests run three times as long on an engine with the profile of the
     # crates' tests, which has assertions; instructions are counted on the same compiled crates.
     "engine": lambda: check(*ENGINE),
@@ -327,7 +327,7 @@ AT_NIGHT: dict[str, Callable[[], Count]] = {
 """The steps of `make nightly`."""
 
 ROWS: tuple[tuple[dict[str, Callable[[], Count]], ...], ...] = (
-    (STEPS, BESIDE),
+    (STEPS, OTHERS),
     (WITH_ENGINE, IN_THE_KERNEL),
     (IN_REAL_TIME, ALSO_IN_REAL_TIME),
     (ALONE, {}),
@@ -379,7 +379,7 @@ class Summary:
             self.lines.append(f"{name:<17}{count}  ({time.monotonic() - began:.0f} s)")
 
 
-class Beside(threading.Thread):
+class InParallel(threading.Thread):
     """Steps that run at the side of others; what they print is kept until `join`."""
 
     def __init__(self, *names: str) -> None:
@@ -417,10 +417,10 @@ def main() -> int:
         summary.run(*(QUICK if arguments.check else AT_NIGHT))
     else:
         for steps, others in ROWS:
-            beside = Beside(*others)
-            beside.start()
+            parallel = InParallel(*others)
+            parallel.start()
             summary.run(*steps)
-            beside.join_into(summary)
+            parallel.join_into(summary)
     total = summary.total
     slowest = sorted(total.seconds.items(), key=lambda test: -test[1])[:SLOWEST]
     if slowest:

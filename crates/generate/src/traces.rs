@@ -4,7 +4,7 @@ use serde_json::{Map, Value as Json};
 
 use crate::dice::Dice;
 
-/// Sources of a trace beside the columns of a log.
+/// Sources of a trace that exclude the columns of a log.
 const OTHERS: [&str; 4] = ["deliveries", "delays", "orbit", "step"];
 
 /// The quantity of a column, such as `delay` for `rtt_ms`: a log has one column for each.

@@ -377,7 +377,7 @@ impl<B: Clone> Fabric<B> for Network<B> {
         }
     }
 
-    /// Packets that only pass a node need nobody outside of the network.
+    /// A packet that passes a node enters the next port here, without a return to the caller.
     #[inline]
     fn advance_and_look<R>(
         &mut self,

@@ -1,4 +1,5 @@
-//! Totals of a flow, but for those that only its transport protocol has.
+//! Totals of a flow that do not depend on its transport protocol. Those of protocols are in
+//! `transport`.
 
 use std::borrow::Cow;
 use std::fmt;

@@ -96,7 +96,7 @@ fn an_association_without_named_paths_takes_the_route_with_the_smallest_delay() 
 /// The hosts are the routers of a switch, which leads the packets of another flow.
 #[test]
 fn named_paths_lead_to_a_host_that_is_a_router_of_a_switch() {
-    let beside = r#"
+    let switched = r#"
 [[switch]]
 between = ["server", "client"]
 via = ["leo", "geo"]
@@ -107,7 +107,7 @@ to = "client"
 controller = "cubic"
 traffic = { bulk = "100kB" }
 "#;
-    let text = two("", "", "", r#"paths = ["geo", "leo"]"#, r#"bulk = "5MB""#) + beside;
+    let text = two("", "", "", r#"paths = ["geo", "leo"]"#, r#"bulk = "5MB""#) + switched;
     let recording = run(&text);
     assert!(recording.flows.iter().all(|flow| flow.completed), "{:?}", recording.flows);
     assert_eq!(carried(&recording).map(|packets| packets > 3000), [true, false]);

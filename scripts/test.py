@@ -72,10 +72,10 @@ WITHOUT_TESTS = ("--exclude", "extension", "--exclude", "python")
 """Libraries without tests. `--lib` compiles test programs of all the others."""
 
 LINTS = {
-    "RUSTC_WORKSPACE_WRAPPER": "clippy-driver",
+    "RUSTC_WORKSPACE_WRAPPER": str(ROOT / "scripts" / "rustc.py"),
     "CLIPPY_ARGS": "-D__CLIPPY_HACKERY__warnings__CLIPPY_HACKERY__",
 }
-"""What `cargo clippy -- -D warnings` sets."""
+"""What `cargo clippy -- -D warnings` sets; see scripts/rustc.py."""
 
 COMPILER: dict[str, str] = {}
 """Variables of all that compiles the tests of the crates. On CI `LINTS`, so that one pass of the

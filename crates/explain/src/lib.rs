@@ -17,16 +17,14 @@ mod paths;
 mod profiles;
 mod proxy;
 mod scps;
-mod sctp;
 mod settings;
 mod slow_start;
-mod stp;
 mod switch;
 mod text;
 mod timers;
 mod tunnel;
+mod uncontrolled;
 mod warnings;
-mod xtp;
 
 use serde::Serialize;
 use units::{Rate, Span};

@@ -4,7 +4,7 @@ use congestion::{ORIGINAL, Value};
 use tcp::Config;
 
 use super::Figures;
-use scenario::model::Flow;
+use scenario::model::{Flow, Timer};
 
 pub(crate) fn rto_below_delayed_ack(flow: &Flow) -> Option<String> {
     let config = flow.transport.tcp()?;
@@ -50,6 +50,15 @@ fn syns(config: &Config, rtt_ms: f64) -> u32 {
         timeout = timeout.doubled(1).min(rto.max);
     }
     sent
+}
+
+/// The first timer of the protocol that is over before an answer can have come. `rtt_ms` is that of
+/// the longest path.
+pub(crate) fn response_below_rtt(flow: &Flow, rtt_ms: f64) -> Option<String> {
+    let timers = flow.transport.plan().timers();
+    let Timer { key, time, effect } =
+        timers.into_iter().find(|timer| timer.time.as_millis_f64() < rtt_ms)?;
+    Some(format!("{key} of {time} is below the RTT of {rtt_ms:.0}ms: {effect}"))
 }
 
 /// Seconds of growth that are worth a warning.

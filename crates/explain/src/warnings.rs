@@ -22,14 +22,12 @@ use super::mechanism::{MECHANISMS, Side};
 use super::middlebox;
 use super::proxy;
 use super::scps;
-use super::sctp;
 use super::slow_start;
-use super::stp;
 use super::switch;
 use super::text::{bytes, rate};
 use super::timers;
 use super::tunnel;
-use super::xtp;
+use super::uncontrolled;
 use scenario::Routes;
 use scenario::UNSCALED_WINDOW;
 use scenario::Written;
@@ -277,19 +275,22 @@ fn of_connection(
         (Kind::SmallQueue, queue(figures)),
         (Kind::EndlessProbeRtt, timers::endless_probe_rtt(flow, figures)),
         (Kind::EarlyVegas, timers::early_vegas(flow, figures)),
+        (Kind::AcksFillReturn, acks(flow, figures)),
+        (Kind::JumpAboveWindow, resumed_window(flow, figures)),
+        (Kind::RateAboveBottleneck, uncontrolled::above_bottleneck(flow, figures)),
+        (Kind::ResponseBelowRtt, timers::response_below_rtt(flow, longest)),
+        (Kind::LongDelayOfCall, call::long_delay(flow, figures)),
     ];
-    let own = match &flow.transport {
-        Transport::Tcp(_) => vec![
+    let of_tcp = match flow.transport.is_tcp() {
+        true => vec![
             (Kind::HostAtOneEnd, hosts::at_one_end(flow)),
             (Kind::SendBufferBelowBdp, hosts::send_buffer(flow, figures)),
             (Kind::ReceiveBufferBelowBdp, hosts::receive_buffer(flow, figures)),
-            (Kind::AcksFillReturn, acks(flow, figures)),
             (Kind::LongDelayedAck, delayed_ack(flow)),
             (Kind::AbcLimitWithoutEffect, slow_start::limit_without_effect(flow)),
             (Kind::RtoBelowDelayedAck, timers::rto_below_delayed_ack(flow)),
             (Kind::RtoBelowRtt, timers::rto_below_rtt(flow, figures)),
             (Kind::EnlargedWindow, enlarged_window(flow)),
-            (Kind::JumpAboveWindow, resumed_window(flow, figures)),
             (Kind::RateAboveBottleneck, scps::rate_above(flow, figures)),
             (Kind::BucketAboveQueue, scps::burst_overflows(flow, figures)),
             (Kind::CauseHidesCongestion, scps::window_overflows(flow, figures)),
@@ -297,25 +298,9 @@ fn of_connection(
             (Kind::RetransmissionsTooLate, scps::late_retransmissions(flow, figures)),
             (Kind::BufferBelowWait, scps::full_buffer(flow, figures)),
         ],
-        Transport::Quic(_) => vec![
-            (Kind::AcksFillReturn, acks(flow, figures)),
-            (Kind::JumpAboveWindow, resumed_window(flow, figures)),
-        ],
-        Transport::Stp(config) => vec![
-            (Kind::RateAboveBottleneck, stp::rate_above(config, figures)),
-            (Kind::ResponseBelowRtt, stp::no_response(config, figures)),
-        ],
-        Transport::Xtp(config) => vec![
-            (Kind::RateAboveBottleneck, xtp::rate_above(config, figures)),
-            (Kind::ResponseBelowRtt, xtp::no_response(config, figures)),
-        ],
-        Transport::Sctp(config) => vec![
-            (Kind::AcksFillReturn, acks(flow, figures)),
-            (Kind::ResponseBelowRtt, sctp::no_response(config, longest)),
-        ],
-        Transport::Udp(_) => vec![(Kind::LongDelayOfCall, call::long_delay(flow, figures))],
+        false => Vec::new(),
     };
-    let found = found.into_iter().chain(own);
+    let found = found.into_iter().chain(of_tcp);
     found.filter_map(|(kind, message)| Some((kind, message?))).collect()
 }
 
@@ -423,6 +408,9 @@ fn acks(flow: &Flow, figures: &Figures) -> Option<String> {
         return None;
     }
     let transport = flow.transport.plan();
+    if !transport.receiver_sends_acks() {
+        return None;
+    }
     let possible = figures.capacity_bps.min(figures.window_limit_bps);
     let wanted = 0.999 * possible.min(figures.wanted());
     (figures.ack_limit_bps < wanted).then(|| {

@@ -166,7 +166,7 @@ macro_rules! records {
     ($($class:ty),+ $(,)?) => {
         fn add_records(module: &Bound<'_, PyModule>) -> PyResult<()> {
             $(module.add_class::<$class>()?;)+
-            Ok(())
+            totals::add_transports(module)
         }
 
         /// Name, docstring and attributes of each class of results, for the stubs.
@@ -174,7 +174,9 @@ macro_rules! records {
         /// An attribute has a name, a type and a docstring.
         #[pyfunction]
         fn record_stubs() -> Vec<record::Stub> {
-            vec![$(<$class>::stub(),)+]
+            let mut stubs = vec![$(<$class>::stub(),)+];
+            stubs.extend(totals::transport_stubs());
+            stubs
         }
     };
 }
@@ -211,12 +213,6 @@ records! {
     totals::LinkRate,
     totals::Page,
     totals::PageObject,
-    totals::QuicTotals,
-    totals::SctpTotals,
-    totals::StpTotals,
-    totals::TcpTotals,
-    totals::UdpTotals,
-    totals::XtpTotals,
     traces::TraceRows,
     transports::Transport,
 }

@@ -4,33 +4,39 @@ use std::borrow::Cow;
 
 use pyo3::prelude::*;
 use recording::{
-    FlowRecord, KernelRecord, LinkRecord, ObjectRecord, PageRecord, ProtocolRecord, QuicRecord,
-    RateRecord, SctpRecord, SettingRecord, StpRecord, TcpRecord, UdpRecord, XtpRecord,
+    FlowRecord, KernelRecord, LinkRecord, ObjectRecord, PageRecord, ProtocolRecord, RateRecord,
+    SettingRecord,
 };
 
-use crate::record::{Native, class};
+use crate::record::{Native, Stub, class};
 
-recording::flow_record!(class {
-    Flow;
-    /// Totals of TCP and SCPS-TP; None for another protocol.
-    tcp: Option<TcpTotals> = |flow| flow.protocol.tcp().map(TcpTotals::from),
-    /// Totals that only QUIC has; None for another protocol.
-    quic: Option<QuicTotals> = |flow| flow.protocol.quic().map(QuicTotals::from),
-    /// Totals that only STP has; None for another protocol.
-    stp: Option<StpTotals> = |flow| flow.protocol.stp().map(StpTotals::from),
-    /// Totals that only XTP has; None for another protocol.
-    xtp: Option<XtpTotals> = |flow| flow.protocol.xtp().map(XtpTotals::from),
-    /// Totals that only SCTP has; None for another protocol.
-    sctp: Option<SctpTotals> = |flow| flow.protocol.sctp().map(SctpTotals::from),
-    /// Totals that only UDP has; None for another protocol.
-    udp: Option<UdpTotals> = |flow| flow.protocol.udp().map(UdpTotals::from),
-});
-recording::tcp_record!(class { TcpTotals; });
-recording::quic_record!(class { QuicTotals; });
-recording::stp_record!(class { StpTotals; });
-recording::xtp_record!(class { XtpTotals; });
-recording::udp_record!(class { UdpTotals; });
-recording::sctp_record!(class { SctpTotals; });
+/// Declares the class of a flow, with an attribute for each transport protocol, and the classes of
+/// these attributes.
+macro_rules! flow_and_transports {
+    ($($(#[doc = $doc:tt])* $method:ident $record:ident $macro:ident $class:ident;)+) => {
+        use recording::{$($record),+};
+
+        recording::flow_record!(class {
+            Flow;
+            $($(#[doc = $doc])*
+            $method: Option<$class> = |flow| flow.protocol.$method().map($class::from),)+
+        });
+        $(recording::$macro!(class { $class; });)+
+
+        /// Adds the classes of transport protocols to the module.
+        pub fn add_transports(module: &Bound<'_, PyModule>) -> PyResult<()> {
+            $(module.add_class::<$class>()?;)+
+            Ok(())
+        }
+
+        /// Stubs of the classes of transport protocols.
+        pub fn transport_stubs() -> Vec<Stub> {
+            vec![$($class::stub(),)+]
+        }
+    };
+}
+
+recording::each_transport_record!(flow_and_transports);
 recording::page_record!(class { Page; });
 recording::object_record!(class { PageObject; });
 recording::link_record!(class { Link; });

@@ -32,7 +32,7 @@ pub use self::page::{
 };
 pub use self::switch::{Move, Switch, SwitchRule};
 pub use self::traffic::{Distribution, Loading, OnOff, Traffic, Web, Writes};
-pub use self::transport::{Lengths, Plan, Transport};
+pub use self::transport::{Lengths, Plan, Timer, Transport, Uncontrolled};
 pub use self::tunnel::{Hidden, Inside, OuterConnection, Tunnel};
 pub use link::{
     Aqm, Arq, ArqSettings, Change, Demand, DemandSettings, Errors as Channel, Fec, FecSettings,

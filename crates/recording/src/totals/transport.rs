@@ -9,9 +9,15 @@ use crate::tables::column::Column;
 use crate::tables::extra::Kind;
 use crate::totals::record::{Cell, Field, FieldInfo, Record, record, values};
 
-/// Declares the protocols: variant, name, record and the method that returns the record.
+/// Declares the protocols: variant, name, record, and the method that returns the record. In
+/// brackets: macro of the record, and its class in Python. `$` comes first for the macro
+/// `each_transport_record`.
 macro_rules! protocols {
-    ($($variant:ident $name:literal $(, $like:ident $like_name:literal)? of $record:ident by $method:ident);+ $(;)?) => {
+    (($d:tt) $(
+        $(#[doc = $doc:tt])*
+        $variant:ident $name:literal $(, $like:ident $like_name:literal)?
+        of $record:ident by $method:ident [$macro:ident, $class:ident]
+    );+ $(;)?) => {
         /// The part of a flow's totals that only its transport protocol has. In JSON its fields
         /// stand among those of the flow, after `protocol`; in the table `flows` they are null for
         /// other protocols.
@@ -34,7 +40,7 @@ macro_rules! protocols {
                 }
             }
 
-            $(#[doc = concat!("The part of `", $name, "`; `None` for another protocol.")]
+            $($(#[doc = $doc])*
             pub fn $method(&self) -> Option<&$record> {
                 if let Self::$variant(one) $(| Self::$like(one))? = self { Some(one) } else { None }
             })+
@@ -46,16 +52,32 @@ macro_rules! protocols {
                 }
             }
         }
+
+        /// Passes the records of [`ProtocolRecord`] to a macro: documentation, method, record, macro
+        /// of the record and class in Python.
+        #[macro_export]
+        macro_rules! each_transport_record {
+            ($d callback:ident) => {
+                $d callback! { $($(#[doc = $doc])* $method $record $macro $class;)+ }
+            };
+        }
     };
 }
 
 protocols! {
-    Tcp "tcp", ScpsTp "scps-tp" of TcpRecord by tcp;
-    Quic "quic" of QuicRecord by quic;
-    Stp "stp" of StpRecord by stp;
-    Xtp "xtp" of XtpRecord by xtp;
-    Sctp "sctp" of SctpRecord by sctp;
-    Udp "udp" of UdpRecord by udp;
+    ($)
+    /// Totals of TCP and SCPS-TP; None for another protocol.
+    Tcp "tcp", ScpsTp "scps-tp" of TcpRecord by tcp [tcp_record, TcpTotals];
+    /// Totals that only QUIC has; None for another protocol.
+    Quic "quic" of QuicRecord by quic [quic_record, QuicTotals];
+    /// Totals that only STP has; None for another protocol.
+    Stp "stp" of StpRecord by stp [stp_record, StpTotals];
+    /// Totals that only XTP has; None for another protocol.
+    Xtp "xtp" of XtpRecord by xtp [xtp_record, XtpTotals];
+    /// Totals that only SCTP has; None for another protocol.
+    Sctp "sctp" of SctpRecord by sctp [sctp_record, SctpTotals];
+    /// Totals that only UDP has; None for another protocol.
+    Udp "udp" of UdpRecord by udp [udp_record, UdpTotals];
 }
 
 impl Default for ProtocolRecord {

@@ -6,7 +6,7 @@ use congestion::{Ecn, Specification, Status};
 use quic::Congestion;
 use tcp::{Recovery, Scps};
 use transport::{Protocol, SavedPath};
-use units::{Bytes, SizeLimit, Span};
+use units::{Bytes, Rate, SizeLimit, Span};
 
 use crate::resolve::UNSCALED_WINDOW;
 
@@ -20,6 +20,26 @@ pub struct Lengths {
     /// Of an acknowledgement without data and without gaps, as a connection with one-way data sends
     /// it.
     pub ack: u64,
+}
+
+/// The only limit of a sender without congestion control.
+#[derive(Clone, Copy, Debug, PartialEq)]
+pub enum Uncontrolled {
+    /// A rate of the settings.
+    Rate(Rate),
+    /// The window of the receiver.
+    Window,
+}
+
+/// A timer of a protocol that starts with a packet and ends with its answer.
+#[derive(Clone, Copy, Debug, PartialEq, Eq)]
+pub struct Timer {
+    /// Name of the key.
+    pub key: &'static str,
+    /// Its time.
+    pub time: Span,
+    /// The effect of a time below the RTT.
+    pub effect: &'static str,
 }
 
 /// Figures that follow from the settings of a protocol before a run. Each protocol implements it
@@ -56,6 +76,22 @@ pub trait Plan {
     /// Lower bound of the retransmission timeout; `None` if no timer of a setting repeats data.
     fn least_timeout(&self) -> Option<Span> {
         None
+    }
+
+    /// Returns true if the receiver decides when it sends an ACK. The receivers of other protocols
+    /// have none, or send reports that the sender requests.
+    fn receiver_sends_acks(&self) -> bool {
+        true
+    }
+
+    /// What limits the sender if no congestion control does.
+    fn uncontrolled(&self) -> Option<Uncontrolled> {
+        None
+    }
+
+    /// Timers that need to be longer than a round trip, the worst effect first.
+    fn timers(&self) -> Vec<Timer> {
+        Vec::new()
     }
 
     /// Returns true if connections have streams for requests and answers.

@@ -12,7 +12,7 @@ use wire::IpVersion;
 
 use super::Host;
 use crate::document;
-use crate::model::{Lengths, Plan};
+use crate::model::{Lengths, Plan, Timer};
 use crate::resolve::buffers;
 
 /// MTU of Ethernet.
@@ -81,6 +81,19 @@ impl Plan for Config {
 
     fn least_timeout(&self) -> Option<Span> {
         Some(self.rto_min)
+    }
+
+    fn timers(&self) -> Vec<Timer> {
+        let repeated = "INIT is retransmitted before its answer";
+        vec![
+            Timer {
+                key: "sctp.cookie_life",
+                time: self.cookie_life,
+                effect: "no association opens",
+            },
+            Timer { key: "sctp.rto_max", time: self.rto_max, effect: "all data times out" },
+            Timer { key: "sctp.rto_initial", time: self.rto_initial, effect: repeated },
+        ]
     }
 
     fn has_streams(&self) -> bool {

@@ -8,7 +8,7 @@ use language::path::Path;
 use stp::Config;
 
 use crate::document;
-use crate::model::{Lengths, Plan};
+use crate::model::{Lengths, Plan, Timer, Uncontrolled};
 use crate::resolve::buffers;
 
 /// The settings of a flow with STP.
@@ -54,6 +54,21 @@ impl Plan for Config {
 
     fn packets_per_ack(&self) -> u32 {
         self.packets_per_poll.min(255)
+    }
+
+    /// STAT answers POLL.
+    fn receiver_sends_acks(&self) -> bool {
+        false
+    }
+
+    /// A rate takes the place of the congestion window.
+    fn uncontrolled(&self) -> Option<Uncontrolled> {
+        self.rate.map(Uncontrolled::Rate)
+    }
+
+    fn timers(&self) -> Vec<Timer> {
+        let effect = "the connection is aborted";
+        vec![Timer { key: "stp.no_response", time: self.no_response, effect }]
     }
 
     fn controller(&self) -> congestion::Settings {

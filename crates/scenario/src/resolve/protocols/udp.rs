@@ -99,4 +99,8 @@ impl Plan for Config {
     fn packets_per_ack(&self) -> u32 {
         1
     }
+
+    fn receiver_sends_acks(&self) -> bool {
+        false
+    }
 }

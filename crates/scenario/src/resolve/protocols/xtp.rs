@@ -10,7 +10,7 @@ use wire::IpVersion;
 use xtp::Config;
 
 use crate::document;
-use crate::model::{Lengths, Plan};
+use crate::model::{Lengths, Plan, Timer, Uncontrolled};
 use crate::resolve::buffers;
 
 /// The settings of a flow with XTP.
@@ -80,5 +80,23 @@ impl Plan for Config {
 
     fn packets_per_ack(&self) -> u32 {
         255
+    }
+
+    /// The sender requests reports.
+    fn receiver_sends_acks(&self) -> bool {
+        false
+    }
+
+    fn uncontrolled(&self) -> Option<Uncontrolled> {
+        Some(self.rate.map_or(Uncontrolled::Window, Uncontrolled::Rate))
+    }
+
+    fn timers(&self) -> Vec<Timer> {
+        let aborted = "the connection is aborted";
+        let repeated = "FIRST is repeated before its answer";
+        vec![
+            Timer { key: "xtp.ctimeout", time: self.ctimeout, effect: aborted },
+            Timer { key: "xtp.wtimer", time: self.wtimer, effect: repeated },
+        ]
     }
 }

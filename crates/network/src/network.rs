@@ -55,7 +55,7 @@ impl<B: Clone> Network<B> {
         let ports: Vec<_> =
             (0..).zip(topology.ports).map(|(number, spec)| Port::new(number, spec)).collect();
         let numbers = EventNumbers::new(ports.len());
-        let arrivals = Arrivals::new(0);
+        let arrivals = Arrivals::new(0, 0);
         let mut network = Self { routes, next_hop, ports, numbers, arrivals, hops: 0, settled: 0 };
         network.list_events();
         network
@@ -64,7 +64,8 @@ impl<B: Clone> Network<B> {
     /// Makes an empty list of next events, for all kinds that ports have.
     fn list_events(&mut self) {
         let last = self.ports.iter().map(Port::last_event).max().unwrap_or(PortEvent::Arrival);
-        self.arrivals = Arrivals::new(self.numbers.up_to(last));
+        let numbers = self.numbers.up_to(last);
+        self.arrivals = Arrivals::new(numbers, self.numbers.at_a_time(last));
     }
 
     #[inline(always)]

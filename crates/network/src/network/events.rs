@@ -49,6 +49,11 @@ impl EventNumbers {
         self.ports * (last as usize + 1)
     }
 
+    /// How many of them may be in the list at a time: a port has one of the first two.
+    pub(super) fn at_a_time(self, last: PortEvent) -> usize {
+        self.ports * (last as usize).max(1)
+    }
+
     /// The number of an event of a port.
     #[inline(always)]
     pub(super) fn of(self, event: PortEvent, port: usize) -> usize {

@@ -16,10 +16,8 @@
 //! - The order of events at one instant counts only between those that share a port, or a host.
 //!   The event of the first port and those of the second never have the same time, and no host
 //!   sees a packet pass.
-//! - Totals are read after [`settle`](Fabric::settle), which lets those packets pass that would
-//!   have passed by then, and counts an event for each of them.
-//!
-//! [`Fabric::settle`]: crate::fabric::Fabric::settle
+//! - Totals are read after `Fabric::settle`, which lets those packets pass that would have passed
+//!   by then, and counts an event for each of them.
 
 use units::{Span, Time};
 
@@ -72,8 +70,8 @@ impl<B: Clone> Network<B> {
             }
             behind[port] = Neighbours::More;
         }
-        for number in 0..self.ports.len() {
-            let Neighbours::One(next) = behind[number] else { continue };
+        for (number, behind) in behind.into_iter().enumerate() {
+            let Neighbours::One(next) = behind else { continue };
             let delay = self.ports[next].direction.settings().delay;
             if before[next] == Neighbours::One(number)
                 && [number, next].iter().all(|port| self.ports[*port].is_plain())

@@ -4,7 +4,7 @@ use congestion::Ecn;
 use units::Time;
 
 use crate::segment::{Block, Flags, Options, Segment};
-use crate::sender::Chunk;
+use crate::sender::{Chunk, transmit};
 use crate::timestamps::timestamp;
 
 use super::halves::Halves;
@@ -83,6 +83,14 @@ impl Halves {
         self.receiver.ack_sent();
     }
 
+    /// Returns true if the next segment may carry data. A duplicate ACK does not, or it is none
+    /// (RFC 5681 section 2).
+    #[inline(always)]
+    fn may_send_data(&self) -> bool {
+        let duplicate = self.receiver.ack_is_due() && self.receiver.has_gaps();
+        !duplicate && self.sender.has_work()
+    }
+
     /// Not inlined, or the clock would be read for each call that sends nothing, too.
     #[inline(never)]
     fn add_timestamps(&self, now: Time, segment: &mut Segment) {
@@ -122,18 +130,18 @@ impl Connection {
         now: Time,
         segment: &mut Segment,
     ) -> bool {
-        let in_burst = IN_A_ROW && self.halves.sender.is_in_burst();
+        let in_burst = IN_A_ROW && transmit::is_in_burst(&self.halves.sender);
         if !in_burst && self.urgent != Urgent::Nothing {
             return self.write_urgent(now, segment);
         }
-        if (in_burst || self.may_send_data())
+        if (in_burst || (self.halves.may_send_data() && self.is_established()))
             && let Some(chunk) = self.halves.sender.next_chunk::<IN_A_ROW>(now, &self.halves.config)
         {
             self.halves.write_data(now, chunk, segment);
             return true;
         }
         if IN_A_ROW {
-            self.halves.sender.end_burst();
+            transmit::end_burst(&mut self.halves.sender);
         }
         if !self.halves.receiver.ack_is_due() {
             return false;
@@ -143,15 +151,6 @@ impl Connection {
             self.complete_ack(now, segment);
         }
         true
-    }
-
-    /// Returns true if the next segment may carry data. A duplicate ACK does not, or it is none
-    /// (RFC 5681 section 2).
-    #[inline(always)]
-    fn may_send_data(&self) -> bool {
-        let Halves { receiver, sender, .. } = &self.halves;
-        let duplicate = receiver.ack_is_due() && receiver.has_gaps();
-        !duplicate && sender.has_work() && self.is_established()
     }
 
     /// The segment that goes before everything else.

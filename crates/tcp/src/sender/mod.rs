@@ -383,7 +383,7 @@ impl Sender {
         now: Time,
         config: &Config,
     ) -> Option<Chunk> {
-        let in_burst = IN_A_ROW && self.is_in_burst();
+        let in_burst = IN_A_ROW && transmit::is_in_burst(self);
         if let AnyRecovery::Classic(classic) = &mut self.recovery
             && (in_burst || self.core.sends_by_windows())
         {

@@ -362,19 +362,17 @@ pub(crate) fn send_new<R: LossRecovery>(
     Chunk { start, length, fin, push: reached == core.stream.written, again: false }
 }
 
-impl Sender {
-    /// Returns true if the next of full segments in a row may leave.
-    #[inline(always)]
-    pub(crate) fn is_in_burst(&self) -> bool {
-        let Core { stream, burst, .. } = &self.core;
-        stream.max + stream.mss <= burst.end
-    }
+/// Returns true if the next of full segments in a row may leave.
+#[inline(always)]
+pub(crate) fn is_in_burst(sender: &Sender) -> bool {
+    let Core { stream, burst, .. } = &sender.core;
+    stream.max + stream.mss <= burst.end
+}
 
-    /// The row of segments is over: what limits the next one may have changed.
-    #[inline(always)]
-    pub(crate) fn end_burst(&mut self) {
-        self.core.burst = Burst::default();
-    }
+/// The row of segments is over: what limits the next one may have changed.
+#[inline(always)]
+pub(crate) fn end_burst(sender: &mut Sender) {
+    sender.core.burst = Burst::default();
 }
 
 impl Core {

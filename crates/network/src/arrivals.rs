@@ -26,9 +26,9 @@ pub(crate) struct Arrivals {
 }
 
 impl Arrivals {
-    /// `ports` ports that carry nothing.
-    pub(crate) fn new(ports: usize) -> Self {
-        let many = (ports >= MANY).then(|| Box::new(WinnerTree::new(ports)));
+    /// `ports` ports that carry nothing, of which at most `busy` carry anything at a time.
+    pub(crate) fn new(ports: usize, busy: usize) -> Self {
+        let many = (busy >= MANY).then(|| Box::new(WinnerTree::new(ports)));
         Self { earliest: NOTHING, few: EventList::new(), many }
     }
 
@@ -102,7 +102,7 @@ mod tests {
             ports in prop::sample::select(vec![11, MANY + 11]),
             changes in prop::collection::vec((0usize..11, 0u64..20, any::<bool>()), 1..100),
         ) {
-            let mut arrivals = Arrivals::new(ports);
+            let mut arrivals = Arrivals::new(ports, ports);
             let mut times = [Time::NEVER; 11];
             for (any, nanos, of_earliest) in changes {
                 let at = (nanos < 19).then(|| Time::from_nanos(nanos));

@@ -52,6 +52,8 @@ pub struct Advance<R> {
     pub at: Time,
     /// Number of things.
     pub events: u64,
+    /// The port that the last of them happened to, if that was a packet that was looked at.
+    pub port: u32,
     /// The result of looking at a packet that has reached its destination.
     pub seen: Option<R>,
 }
@@ -207,7 +209,7 @@ pub trait Fabric<B> {
         let at = self.next_event();
         let seen = self.advance();
         let seen = seen.map(|Delivery { at, packet }| look(at, &packet, &self.arrived_field()));
-        Advance { at, events: 1, seen }
+        Advance { at, events: 1, port: u32::MAX, seen }
     }
 
     /// When the far end of a port receives the next corrupted packet, at `from` or later, as far as
@@ -241,6 +243,24 @@ pub trait Fabric<B> {
     fn beam_counts(&mut self, now: Time) -> Vec<BeamCounts> {
         let _ = now;
         Vec::new()
+    }
+
+    /// Hosts send packets from the first to the second of these nodes, and nothing else does.
+    /// Nobody looks at a port but after [`settle`](Self::settle). To be called before any packet is
+    /// sent.
+    fn expect_only(&mut self, ways: &[[NodeId; 2]]) {
+        let _ = ways;
+    }
+
+    /// Lets all things happen whose turn is before that of port number `before` at `until`, and
+    /// that were put off. They are no progress of [`advance`](Self::advance).
+    fn settle(&mut self, until: Time, before: u32) {
+        let _ = (until, before);
+    }
+
+    /// Number of things that [`settle`](Self::settle) has let happen.
+    fn settled(&self) -> u64 {
+        0
     }
 
     /// Packets carried over a hop so far.

@@ -3,8 +3,9 @@
 //! It is generic over the content of packets and over the clock. The simulator moves TCP segments
 //! in virtual time, and the kernel backend moves real packets in real time, with the same code.
 //!
-//! [`Network`] is the fast engine. It has one event per packet and hop. Packets in flight wait in a
-//! ring per output port, and the event list has one entry per port for any number of packets.
+//! [`Network`] is the fast engine. It has at most one event per packet and hop. Packets in flight
+//! wait in a ring per output port, and the event list has one entry per port for any number of
+//! packets.
 //! [`reference::ReferenceNetwork`] is the reference engine: the same network in a simple form. Both
 //! implement [`Fabric`] and must give the same run, event for event.
 

@@ -4,7 +4,8 @@
 //! discipline has another one for the starts of its transmissions. They have no event each. What
 //! has started since is found when something else happens to the port, and at the latest just
 //! before its first packet can arrive, so that many are found at once. A port with a link layer
-//! (`link_layer`: ARQ or FEC) has up to four more. All other ports pay nothing for it.
+//! (`link_layer`: ARQ or FEC) has up to four more. All other ports pay nothing for it. Where all
+//! packets of a port go on to one other port, many of them pass at one event (`passing`).
 //!
 //! Decisions:
 //! - No hop is skipped: collapsing uncontended hops would save a third of the events and make
@@ -14,6 +15,7 @@ mod arq;
 mod events;
 mod fec;
 mod link_layer;
+mod passing;
 mod port;
 
 use link::{Content, Fate, Part, Queued};
@@ -32,7 +34,7 @@ use events::{EventNumbers, PortEvent};
 use link_layer::LinkLayer;
 use port::Port;
 
-/// A network with one event per packet and hop.
+/// A network with at most one event per packet and hop.
 #[derive(Clone, Debug)]
 pub struct Network<B> {
     routes: Routes,
@@ -42,17 +44,28 @@ pub struct Network<B> {
     /// The next event of each kind and port.
     arrivals: Arrivals,
     hops: u64,
+    /// Events of packets that have passed because totals were read.
+    settled: u64,
 }
 
 impl<B: Clone> Network<B> {
     /// An empty network.
     pub fn new(topology: Topology) -> Self {
         let (routes, next_hop) = (Routes::new(&topology), NextHop::new(&topology));
-        let ports: Vec<_> = topology.ports.into_iter().map(Port::new).collect();
+        let ports: Vec<_> =
+            (0..).zip(topology.ports).map(|(number, spec)| Port::new(number, spec)).collect();
         let numbers = EventNumbers::new(ports.len());
-        let last = ports.iter().map(Port::last_event).max().unwrap_or(PortEvent::Arrival);
-        let arrivals = Arrivals::new(numbers.up_to(last));
-        Self { routes, next_hop, ports, numbers, arrivals, hops: 0 }
+        let arrivals = Arrivals::new(0, 0);
+        let mut network = Self { routes, next_hop, ports, numbers, arrivals, hops: 0, settled: 0 };
+        network.list_events();
+        network
+    }
+
+    /// Makes an empty list of next events, for all kinds that ports have.
+    fn list_events(&mut self) {
+        let last = self.ports.iter().map(Port::last_event).max().unwrap_or(PortEvent::Arrival);
+        let numbers = self.numbers.up_to(last);
+        self.arrivals = Arrivals::new(numbers, self.numbers.at_a_time(last));
     }
 
     #[inline(always)]
@@ -63,7 +76,7 @@ impl<B: Clone> Network<B> {
             Fate::Arrives(at) => {
                 port.packets.push((at, packet));
                 if port.packets.len() == 1 {
-                    self.arrivals.insert(number, at);
+                    self.arrivals.insert(port.event as usize, at + port.slack);
                 }
             }
             fate => self.enter_otherwise(now, number, packet, fate),
@@ -87,7 +100,7 @@ impl<B: Clone> Network<B> {
             to.packets.push_with(|| (at, *packet));
             from.packets.forget_first();
             if to.packets.len() == 1 {
-                self.arrivals.insert(next, at);
+                self.arrivals.insert(to.event as usize, at + to.slack);
             }
         } else {
             let packet = *packet;
@@ -116,7 +129,7 @@ impl<B: Clone> Network<B> {
         };
         port.packets.push((at, packet));
         if port.packets.len() == 1 {
-            self.arrivals.insert(number, at);
+            self.arrivals.insert(port.event as usize, at + port.slack);
         }
     }
 
@@ -248,14 +261,15 @@ impl<B: Clone> Network<B> {
         self.plan_service(number);
     }
 
-    /// The next event is no arrival at the end of a port.
+    /// The next event is no arrival at the end of a port. Returns how many events it is.
     #[inline(never)]
-    fn advance_otherwise(&mut self, now: Time, number: usize) {
+    fn advance_otherwise(&mut self, now: Time, number: usize) -> u64 {
         let Some((event, port)) = self.numbers.event(number) else {
-            return; // Nothing happens any more.
+            return 1; // Nothing happens any more.
         };
         match event {
             PortEvent::Arrival => {}
+            PortEvent::Pass => return self.pass_all(now, port),
             PortEvent::Service => self.service_expires(now, port),
             PortEvent::Frame => match self.ports[port].link_layer.as_deref() {
                 Some(LinkLayer::Arq(_)) => self.frame_arrives(now, port),
@@ -266,6 +280,7 @@ impl<B: Clone> Network<B> {
             PortEvent::Timer => self.timer_expires(now, port),
             PortEvent::Hold => self.hold_expires(now, port),
         }
+        1
     }
 
     /// The event of the timer of port `number` happens. The timer itself may have moved on.
@@ -304,6 +319,7 @@ impl<B: Clone> Network<B> {
 impl<B: Clone> Fabric<B> for Network<B> {
     fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>) {
         let port = self.routes.out(from, packet.to);
+        debug_assert!(!self.is_passed_to(port), "hosts are where they are expected");
         self.enter(now, port, packet);
     }
 
@@ -314,6 +330,7 @@ impl<B: Clone> Fabric<B> for Network<B> {
         B: Copy,
     {
         let port = self.routes.out(from, packet.to);
+        debug_assert!(!self.is_passed_to(port), "hosts are where they are expected");
         self.enter(now, port, *packet);
     }
 
@@ -391,24 +408,25 @@ impl<B: Clone> Fabric<B> for Network<B> {
         loop {
             let (at, number) = self.arrivals.earliest();
             let number = number as usize;
-            events += 1;
             if let Some(port) = self.ports.get_mut(number) {
                 let Some((_, packet)) = port.packets.first() else {
-                    return Advance { at, events, seen: None };
+                    return Advance { at, events, seen: None, port: u32::MAX };
                 };
+                events += 1;
                 port.delivered.count(packet);
                 self.arrivals.follow_earliest(port.packets.second().map(|(at, _)| *at));
                 let Some(next) = self.next_hop.next(number, packet.to) else {
                     let seen = look(at, packet, &Field::default());
                     port.packets.forget_first();
-                    return Advance { at, events, seen: Some(seen) };
+                    #[expect(clippy::cast_possible_truncation, reason = "as it was in the list")]
+                    return Advance { at, events, seen: Some(seen), port: number as u32 };
                 };
                 self.pass_first(at, number, next);
             } else {
-                self.advance_otherwise(at, number);
+                events += self.advance_otherwise(at, number);
             }
             if self.next_event() > until {
-                return Advance { at, events, seen: None };
+                return Advance { at, events, seen: None, port: u32::MAX };
             }
         }
     }
@@ -447,6 +465,18 @@ impl<B: Clone> Fabric<B> for Network<B> {
             QueueReport::new(port.direction.queueing(now), rate, report)
         };
         ports.map(queue_report).collect()
+    }
+
+    fn expect_only(&mut self, ways: &[[NodeId; 2]]) {
+        self.find_passing(ways);
+    }
+
+    fn settle(&mut self, until: Time, before: u32) {
+        self.pass_before(until, before);
+    }
+
+    fn settled(&self) -> u64 {
+        self.settled
     }
 
     fn hops(&self) -> u64 {

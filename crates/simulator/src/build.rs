@@ -48,6 +48,19 @@ pub(crate) fn blueprints(scenario: &Scenario, seed: u64, logs: &Logs) -> Vec<Arc
     blueprints
 }
 
+/// The nodes between which hosts send packets, first that of the sender, each pair once.
+pub(crate) fn ways(blueprints: &[Arc<[Blueprint]>]) -> Vec<[NodeId; 2]> {
+    let mut ways: Vec<_> = blueprints
+        .iter()
+        .flat_map(|legs| legs.iter())
+        .flat_map(|leg| leg.paths.iter().copied().chain([[leg.from, leg.to]]))
+        .flat_map(|[from, to]| [[from, to], [to, from]])
+        .collect();
+    ways.sort_unstable();
+    ways.dedup();
+    ways
+}
+
 /// Returns true if nothing about the ends of a leg depends on where they are. Those of QUIC draw
 /// random numbers from a stream of their own.
 fn is_plain(leg: &Leg<'_>) -> bool {

@@ -170,6 +170,7 @@ impl Recorder {
             }
         }
         self.legs.sample(at, hosts, &mut self.limits);
+        fabric.settle(at, 0);
         self.links.sample(at, &fabric.report(at), &fabric.node_reports());
         self.beams.sample(at, fabric.beam_counts(at));
         self.last_sample = at;

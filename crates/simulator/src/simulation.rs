@@ -155,6 +155,8 @@ struct Simulation<'a, F, C: Connection> {
     recorder: Recorder,
     options: Options<'a>,
     events: u64,
+    /// The port that the last event was about; `u32::MAX`, behind all, if it was a timer.
+    last_port: u32,
     /// Number of events at which the run looks up from its work.
     next_look: u64,
     /// Reports of progress that were due because of the number of events.
@@ -164,7 +166,7 @@ struct Simulation<'a, F, C: Connection> {
 }
 
 impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
-    fn new(scenario: &'a Scenario, seed: u64, fabric: F, options: Options<'a>) -> Self {
+    fn new(scenario: &'a Scenario, seed: u64, mut fabric: F, options: Options<'a>) -> Self {
         let applications = runtime::applications(scenario, seed);
         let mut hosts = Hosts::new(scenario);
         for (number, flow) in (0..).map(FlowId).zip(&scenario.flows) {
@@ -174,13 +176,17 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
             }
         }
         let signals = Signals::new(scenario, seed, &mut hosts);
+        let blueprints = build::blueprints(scenario, seed, &options.logs);
+        if !C::MAY_BE_OTHERS && scenario.nodes.iter().all(|node| node.proxy.is_none()) {
+            fabric.expect_only(&build::ways(&blueprints));
+        }
         Self {
             now: Time::ZERO,
             end: Time::ZERO + scenario.duration,
             horizon: Time::ZERO,
             fabric,
             hosts,
-            blueprints: build::blueprints(scenario, seed, &options.logs),
+            blueprints,
             signals,
             unfinished: applications.len(),
             applications,
@@ -188,6 +194,7 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
             next_look: if options.controllers.is_some() { 1 } else { EVENTS_PER_REPORT },
             options,
             events: 0,
+            last_port: u32::MAX,
             reports: 0,
             identified: 0,
             scenario,
@@ -197,6 +204,7 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
 
     fn run(mut self) -> Recording {
         let partial = !self.run_events();
+        self.fabric.settle(self.now, self.last_port);
         self.recorder.sample_end(self.now, &self.hosts, &self.applications, &mut self.fabric);
         let ports = self.fabric.report(self.now);
         let nodes = self.fabric.node_reports();
@@ -220,7 +228,7 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
             recording.tables.iter().all(|table| crate::tables().any(|one| one.describes(table))),
             "a table that `tables` does not list"
         );
-        recording.events = self.events;
+        recording.events = self.events + self.fabric.settled();
         recording.packet_hops = self.fabric.hops();
         recording.partial = partial;
         for (number, flow) in recording.flows.iter_mut().enumerate() {
@@ -253,6 +261,7 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
             } else {
                 self.now = next;
                 self.events += 1;
+                self.last_port = u32::MAX;
                 self.expire();
             }
             if C::MAY_BE_OTHERS && self.signals.watches() {
@@ -287,6 +296,7 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
         }
         if next > self.end {
             self.now = self.end;
+            self.last_port = u32::MAX;
             return Some(true);
         }
         let behind_the_end = self.end + Span::from_nanos(1);
@@ -318,9 +328,11 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
             }
             hosts.receive(at, packet)
         };
-        let Advance { at, events, seen } = C::Packet::advance(&mut self.fabric, until, receive);
+        let Advance { at, events, port, seen } =
+            C::Packet::advance(&mut self.fabric, until, receive);
         self.now = at;
         self.events += events;
+        self.last_port = port;
         let Some((number, wakes)) = seen else { return };
         if wakes {
             self.wake_reader(number);

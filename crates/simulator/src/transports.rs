@@ -138,7 +138,7 @@ impl Carried for Packet {
         let at = fabric.next_event();
         let seen = fabric.advance();
         let seen = seen.map(|Delivery { at, packet }| look(at, &packet, &fabric.arrived_field()));
-        Advance { at, events: 1, seen }
+        Advance { at, events: 1, port: u32::MAX, seen }
     }
 }
 

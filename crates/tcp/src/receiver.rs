@@ -296,7 +296,7 @@ impl Receiver {
 
     /// The ranges for SACK blocks, the most important first.
     pub(crate) fn sack_ranges(&self) -> impl Iterator<Item = Range> {
-        self.gaps.iter().flat_map(|gaps| gaps.reported())
+        self.gaps.as_ref().map_or(&[][..], |gaps| gaps.reported()).iter().copied()
     }
 
     /// Ranges that have arrived above a gap, in ascending order.

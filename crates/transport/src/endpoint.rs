@@ -143,7 +143,7 @@ pub trait Endpoint {
     fn next_packet(&mut self, now: Time) -> Option<Self::Packet>;
 
     /// Writes the next packet to send into `packet`. Returns false if there is none; then `packet`
-    /// means nothing.
+    /// means nothing. Until then, nothing else is called.
     #[inline]
     fn write_packet(&mut self, now: Time, packet: &mut Self::Packet) -> bool {
         match self.next_packet(now) {

@@ -7,14 +7,19 @@ use crate::ranges::{Range, RangeSet};
 #[derive(Clone, Debug)]
 pub struct Reassembly<const N: usize> {
     waiting: RangeSet,
-    /// A number in each range that was reported lately, the latest first.
-    recent: [u64; N],
+    /// The ranges that were reported lately, the latest first. Each is one of those that wait, as
+    /// it is now, so that an ACK does not search for it.
+    recent: [Range; N],
     recent_count: usize,
 }
 
 impl<const N: usize> Default for Reassembly<N> {
     fn default() -> Self {
-        Self { waiting: RangeSet::default(), recent: [0; N], recent_count: 0 }
+        Self {
+            waiting: RangeSet::default(),
+            recent: [Range { start: 0, end: 0 }; N],
+            recent_count: 0,
+        }
     }
 }
 
@@ -23,9 +28,9 @@ impl<const N: usize> Reassembly<N> {
     pub fn insert(&mut self, start: u64, end: u64) {
         self.waiting.insert(start, end, 0);
         if let Some(range) = self.waiting.at_or_above(start) {
-            self.forget_recent(|number| range.start <= number && number < range.end);
+            self.forget_recent(|recent| range.start <= recent.start && recent.end <= range.end);
             self.recent.copy_within(..N - 1, 1);
-            self.recent[0] = start;
+            self.recent[0] = range;
             self.recent_count = (self.recent_count + 1).min(N);
         }
     }
@@ -50,12 +55,12 @@ impl<const N: usize> Reassembly<N> {
             reached = reached.max(range.end);
             self.waiting.remove_below(reached);
         }
-        self.forget_recent(|number| number < reached);
+        self.forget_recent(|recent| recent.start < reached);
         if self.recent_count == 0
             && let Some(range) = self.waiting.first()
         {
             // What was reported last is gone, but not all that waits.
-            self.recent[0] = range.start;
+            self.recent[0] = range;
             self.recent_count = 1;
         }
         reached
@@ -78,13 +83,11 @@ impl<const N: usize> Reassembly<N> {
 
     /// The ranges to report: first the one that the latest segment went into, then those reported
     /// before (RFC 2018 section 4).
-    pub fn reported(&self) -> impl Iterator<Item = Range> {
-        self.recent[..self.recent_count]
-            .iter()
-            .filter_map(|number| self.waiting.at_or_above(*number))
+    pub fn reported(&self) -> &[Range] {
+        &self.recent[..self.recent_count]
     }
 
-    fn forget_recent(&mut self, forget: impl Fn(u64) -> bool) {
+    fn forget_recent(&mut self, forget: impl Fn(Range) -> bool) {
         let mut kept = 0;
         for i in 0..self.recent_count {
             if !forget(self.recent[i]) {

@@ -1,6 +1,6 @@
 //! A port of the fast engine: a direction of a link, its queue, and the packets on their way.
 
-use link::{Counters, Direction, Fate, Priority, PushedOut, Queued, Served};
+use link::{Counters, Direction, Fate, LowPriority, Priority, PushedOut, Queued, Served};
 use units::{Span, Time};
 
 use super::events::PortEvent;
@@ -19,6 +19,13 @@ pub(super) struct Port<B> {
     pub(super) packets: Ring<(Time, Packet<B>)>,
     pub(super) delivered: Delivered,
     pub(super) direction: Direction,
+    /// Number of the event of the first packet on its way.
+    pub(super) event: u32,
+    /// The port that all its packets enter, if they pass it many at a time; otherwise its own
+    /// number.
+    next: u32,
+    /// How long after the arrival of the first packet its event happens.
+    pub(super) slack: Span,
     /// Packets may overtake others on their way.
     pub(super) overtakes: bool,
     /// Packets may arrive twice.
@@ -69,10 +76,13 @@ impl Delivered {
 }
 
 impl<B> Port<B> {
-    pub(super) fn new(spec: PortSpec) -> Self {
+    pub(super) fn new(number: u32, spec: PortSpec) -> Self {
         Self {
             packets: Ring::new(),
             delivered: Delivered::default(),
+            event: number,
+            next: number,
+            slack: Span::ZERO,
             held: Held::new(),
             watchers: None,
             compressor: None,
@@ -86,10 +96,40 @@ impl<B> Port<B> {
         }
     }
 
+    /// All packets that come out of it enter port `next`. Their event, number `event`, happens
+    /// `slack` after the arrival of the first.
+    pub(super) fn put_off(&mut self, event: u32, next: u32, slack: Span) {
+        (self.event, self.next, self.slack) = (event, next, slack);
+    }
+
+    /// The port to which many packets pass at one event, if they do.
+    pub(super) fn passes_to(&self) -> Option<usize> {
+        (self.slack > Span::ZERO).then_some(self.next as usize)
+    }
+
+    /// Returns true if a packet departs as soon as those before it have left, and arrives a
+    /// constant delay later, whatever comes after it; and nothing looks at it on its way.
+    pub(super) fn is_plain(&self) -> bool {
+        let settings = self.direction.settings();
+        !self.direction.is_scheduled()
+            && self.direction.changes().is_none()
+            && settings.ecn_marking.is_none()
+            && settings.policer.is_none()
+            && settings.low_priority != LowPriority::PushOut
+            && self.is_unobserved()
+    }
+
+    /// When the event of the first packet on its way happens.
+    #[inline]
+    pub(super) fn next_event(&self) -> Option<Time> {
+        self.packets.first().map(|(at, _)| *at + self.slack)
+    }
+
     /// The last kind of event that it has.
     pub(super) fn last_event(&self) -> PortEvent {
         let discipline = match self.direction.is_scheduled() {
             true => PortEvent::Service,
+            false if self.passes_to().is_some() => PortEvent::Pass,
             false => PortEvent::Arrival,
         };
         self.link_layer.as_ref().map_or(discipline, |layer| layer.last_event())

@@ -159,7 +159,8 @@ impl Connection {
                 self.halves.receiver.on_next_data(now, &self.halves.config, length);
             }
         }
-        if self.closing || self.halves.receiver.finished() {
+        let may_close = self.closing && self.halves.sender.stream().may_advance_close();
+        if may_close || self.halves.receiver.finished() {
             self.advance_close(now, false);
         }
     }

@@ -4,7 +4,7 @@ use congestion::Ecn;
 use units::Time;
 
 use crate::segment::{Block, Flags, Options, Segment};
-use crate::sender::Chunk;
+use crate::sender::{Chunk, transmit};
 use crate::timestamps::timestamp;
 
 use super::halves::Halves;
@@ -83,6 +83,14 @@ impl Halves {
         self.receiver.ack_sent();
     }
 
+    /// Returns true if the next segment may carry data. A duplicate ACK does not, or it is none
+    /// (RFC 5681 section 2).
+    #[inline(always)]
+    fn may_send_data(&self) -> bool {
+        let duplicate = self.receiver.ack_is_due() && self.receiver.has_gaps();
+        !duplicate && self.sender.has_work()
+    }
+
     /// Not inlined, or the clock would be read for each call that sends nothing, too.
     #[inline(never)]
     fn add_timestamps(&self, now: Time, segment: &mut Segment) {
@@ -114,21 +122,26 @@ impl Halves {
 
 impl Connection {
     /// Writes the next segment to be sent. Returns false if there is none. A segment that is
-    /// returned is moved several times until it is where it waits.
+    /// returned is moved several times until it is where it waits. With `IN_A_ROW` nothing but this
+    /// happens to the connection until there is none.
     #[inline(always)]
-    pub(super) fn write_segment(&mut self, now: Time, segment: &mut Segment) -> bool {
-        if self.urgent != Urgent::Nothing {
+    pub(super) fn write_segment<const IN_A_ROW: bool>(
+        &mut self,
+        now: Time,
+        segment: &mut Segment,
+    ) -> bool {
+        let in_burst = IN_A_ROW && transmit::is_in_burst(&self.halves.sender);
+        if !in_burst && self.urgent != Urgent::Nothing {
             return self.write_urgent(now, segment);
         }
-        // A duplicate ACK carries no data, or it is none (RFC 5681 section 2).
-        let duplicate = self.halves.receiver.ack_is_due() && self.halves.receiver.has_gaps();
-        if !duplicate
-            && self.halves.sender.has_work()
-            && self.is_established()
-            && let Some(chunk) = self.halves.sender.next_chunk(now, &self.halves.config)
+        if (in_burst || (self.halves.may_send_data() && self.is_established()))
+            && let Some(chunk) = self.halves.sender.next_chunk::<IN_A_ROW>(now, &self.halves.config)
         {
             self.halves.write_data(now, chunk, segment);
             return true;
+        }
+        if IN_A_ROW {
+            transmit::end_burst(&mut self.halves.sender);
         }
         if !self.halves.receiver.ack_is_due() {
             return false;

@@ -167,12 +167,12 @@ impl Endpoint for Connection {
 
     fn next_packet(&mut self, now: Time) -> Option<Segment> {
         let mut segment = Segment::default();
-        self.write_segment(now, &mut segment).then_some(segment)
+        self.write_segment::<false>(now, &mut segment).then_some(segment)
     }
 
     #[inline(always)]
     fn write_packet(&mut self, now: Time, packet: &mut Segment) -> bool {
-        self.write_segment(now, packet)
+        self.write_segment::<true>(now, packet)
     }
 
     fn take_field(&mut self, segment: &Segment) -> Field {

@@ -15,6 +15,7 @@ use super::offload::Packet;
 use super::peer::Peer;
 use super::stream::Stream;
 use super::timers::Timers;
+use super::transmit::Burst;
 use super::usage::{HeldBy, Usage};
 
 /// The sending half but for its loss recovery. Sequence numbers are 64 bits; the SYN is 0 and the
@@ -25,6 +26,7 @@ pub(crate) struct Core {
     pub(crate) peer: Peer,
     pub(crate) episode: Episode,
     pub(crate) held_by: HeldBy,
+    pub(super) burst: Burst,
     /// The rules of Linux count where the RFCs leave a choice: Nagle, probes of a closed window,
     /// offload, what a loss halves.
     pub(crate) is_linux: bool,
@@ -70,6 +72,7 @@ impl Core {
             peer: Peer::default(),
             episode: Episode::new(),
             held_by: HeldBy::Application,
+            burst: Burst::default(),
             is_linux,
             timed: None,
             timers: Timers::new(),

@@ -378,15 +378,31 @@ impl Sender {
     /// The next piece to be sent, or `None` when the sender has to wait for an ACK, for the
     /// window, for the application or for a timer.
     #[inline(always)]
-    pub(crate) fn next_chunk(&mut self, now: Time, config: &Config) -> Option<Chunk> {
+    pub(crate) fn next_chunk<const IN_A_ROW: bool>(
+        &mut self,
+        now: Time,
+        config: &Config,
+    ) -> Option<Chunk> {
+        let in_burst = IN_A_ROW && transmit::is_in_burst(self);
         if let AnyRecovery::Classic(classic) = &mut self.recovery
-            && self.core.sends_by_windows()
+            && (in_burst || self.core.sends_by_windows())
         {
             let core = &mut self.core;
-            if !core.controller.is_standard() {
+            let length = if in_burst {
+                core.stream.mss
+            } else if let Some(held_by) = core.burst.stop {
+                core.note_stop(now, held_by);
+                return None;
+            } else if core.controller.is_standard() {
+                let available = core.stream.unsent();
+                transmit::next_length::<_, IN_A_ROW>(core, classic, now, config, available)?
+            } else {
                 core.scale_window(Sizing::Segment, core.peer.usable);
-            }
-            return transmit::next_by_windows(core, classic, now, config, core.stream.unsent());
+                let available = core.stream.unsent();
+                transmit::next_length::<_, false>(core, classic, now, config, available)?
+            };
+            core.episode.count_limited(length);
+            return Some(transmit::send_new(core, classic, now, length));
         }
         // A copy, so that the chunks of all other calls need not be in memory.
         let chunk = self.choose_chunk(now, config)?;

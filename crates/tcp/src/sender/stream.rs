@@ -81,6 +81,13 @@ impl Stream {
         self.fin_rides |= self.fin_queued && self.max < self.written;
     }
 
+    /// Returns true if an ACK may bring the close of the stream forward: the FIN is acknowledged,
+    /// or nothing has decided yet that it goes with the last data.
+    #[inline]
+    pub(crate) fn may_advance_close(&self) -> bool {
+        self.una > self.written || !self.fin_rides
+    }
+
     /// Returns true if the FIN was sent and acknowledged.
     pub(crate) fn fin_acknowledged(&self) -> bool {
         self.fin_queued && self.una > self.written

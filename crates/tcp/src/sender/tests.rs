@@ -94,7 +94,7 @@ proptest! {
             happen(&mut short, &config, now, &event);
             happen(&mut long, &config, now, &event);
             while short.has_work() {
-                let chunk = short.next_chunk(now, &config);
+                let chunk = short.next_chunk::<false>(now, &config);
                 prop_assert_eq!(chunk, long.choose_chunk(now, &config));
                 prop_assert_eq!(format!("{short:?}"), format!("{long:?}"));
                 if chunk.is_none() {

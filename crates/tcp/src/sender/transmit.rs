@@ -6,6 +6,7 @@ use units::Time;
 
 use crate::config::Config;
 
+use super::Sender;
 use super::core::Core;
 use super::episode::Phase;
 use super::recovery::LossRecovery;
@@ -32,6 +33,17 @@ impl Chunk {
     pub(crate) fn bare(start: u64) -> Self {
         Self { start, length: 0, fin: false, push: false, again: true }
     }
+}
+
+/// Full segments that leave in a row, with nothing between that could change what limits them. Each
+/// takes its length from the room in both windows and from what is there to be sent, so these are
+/// compared once for all of them.
+#[derive(Clone, Copy, Debug, Default)]
+pub(super) struct Burst {
+    /// Full segments may leave up to this number.
+    pub(super) end: u64,
+    /// What stops the sender behind the last of them, if no smaller segment may leave.
+    pub(super) stop: Option<HeldBy>,
 }
 
 /// The next piece to be sent, or `None` when the sender has to wait for an ACK, for the window, for
@@ -213,13 +225,37 @@ pub(super) fn next_by_windows<R: LossRecovery>(
     config: &Config,
     available: u64,
 ) -> Option<Chunk> {
+    let length = next_length::<R, false>(core, recovery, now, config, available)?;
+    core.episode.count_limited(length);
+    Some(send_new(core, recovery, now, length))
+}
+
+/// Length of the next new segment of a sender that has `available` bytes, if the windows let it
+/// leave. With `IN_A_ROW` they are not looked at again for the full segments behind it
+/// ([`Burst`]).
+#[inline(always)]
+pub(super) fn next_length<R: LossRecovery, const IN_A_ROW: bool>(
+    core: &mut Core,
+    recovery: &R,
+    now: Time,
+    config: &Config,
+    available: u64,
+) -> Option<u64> {
     let by_receiver = (core.stream.una + core.peer.usable).saturating_sub(core.stream.max);
     let by_congestion = recovery.room(core, config);
     let usable = by_receiver.min(by_congestion);
     let length = available.min(usable).min(core.stream.mss);
+    if IN_A_ROW && length == core.stream.mss {
+        // Less than half of the largest window does not leave if there is more to send.
+        let stops = usable < available && length <= core.peer.max_advertised / 2;
+        core.burst = Burst {
+            end: core.stream.max + available.min(usable),
+            stop: stops.then(|| limit(available, by_receiver, by_congestion)),
+        };
+        return Some(length);
+    }
     if length == core.stream.mss || core.sends_small(config, length, available <= usable) {
-        core.episode.count_limited(length);
-        return Some(send_new(core, recovery, now, length));
+        return Some(length);
     }
     core.note_stop(now, limit(available, by_receiver, by_congestion));
     None
@@ -324,6 +360,19 @@ pub(crate) fn send_new<R: LossRecovery>(
         core.look_at_limit(now);
     }
     Chunk { start, length, fin, push: reached == core.stream.written, again: false }
+}
+
+/// Returns true if the next of full segments in a row may leave.
+#[inline(always)]
+pub(crate) fn is_in_burst(sender: &Sender) -> bool {
+    let Core { stream, burst, .. } = &sender.core;
+    stream.max + stream.mss <= burst.end
+}
+
+/// The row of segments is over: what limits the next one may have changed.
+#[inline(always)]
+pub(crate) fn end_burst(sender: &mut Sender) {
+    sender.core.burst = Burst::default();
 }
 
 impl Core {

@@ -383,35 +383,38 @@ impl Sender {
             && self.core.sends_by_windows()
         {
             let core = &mut self.core;
-            if !core.controller.is_standard() {
-                core.scale_window(Sizing::Segment, core.peer.usable);
-            }
+            core.scale_window(Sizing::Segment, core.peer.usable);
             return transmit::next_by_windows(core, classic, now, config, core.stream.unsent());
         }
-        // A copy, so that the chunks of all other calls need not be in memory.
-        let chunk = self.choose_chunk(now, config)?;
-        Some(Chunk { ..chunk })
+        self.choose_chunk(now, config)
     }
 
-    /// Likewise by all the rules. Not inlined: a loop with all that they call would keep the
-    /// addresses of all parts of the sender.
-    #[inline(never)]
+    /// Likewise by all the rules.
+    #[inline(always)]
     fn choose_chunk(&mut self, now: Time, config: &Config) -> Option<Chunk> {
-        if self.core.packet.is_some() {
-            return offload::next_chunk(&mut self.core, &mut self.recovery, now, config);
-        }
-        let core = &mut self.core;
-        match &mut self.recovery {
-            AnyRecovery::Classic(classic) => {
-                transmit::next_chunk::<_, false>(core, classic, now, config)
+        let Self { core, recovery } = self;
+        let chunk = if config.send_tuning.is_some() {
+            offload::next_chunk(core, recovery, now, config)
+        } else if core.is_held_back(now) {
+            None
+        } else {
+            match recovery {
+                AnyRecovery::Classic(classic) if core.packet.is_none() => {
+                    transmit::next_chunk_alone(core, classic, now, config)
+                }
+                AnyRecovery::Classic(classic) => {
+                    transmit::next_chunk_apart(core, classic, now, config)
+                }
+                AnyRecovery::Linux(linux) => {
+                    transmit::next_chunk_apart(core, &mut **linux, now, config)
+                }
+                AnyRecovery::Snack(snack) => {
+                    transmit::next_chunk_apart(core, &mut **snack, now, config)
+                }
             }
-            AnyRecovery::Linux(linux) => {
-                transmit::next_chunk_apart(core, &mut **linux, now, config)
-            }
-            AnyRecovery::Snack(snack) => {
-                transmit::next_chunk_apart(core, &mut **snack, now, config)
-            }
-        }
+        }?;
+        // A copy, so that the chunks of all other calls need not be in memory.
+        Some(Chunk { ..chunk })
     }
 
     /// Returns true if there may be something to send. Most ends of a satellite link only receive,

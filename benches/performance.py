@@ -52,6 +52,13 @@ DOWNLOAD = "geo-download.toml"
 SIZE = "flow.0.traffic.download=4MB"
 FLOWS = (1, 100, 1000, 10_000)
 FLOWS_TIME = "duration=10s"
+FULL = performance_page.FULL
+FULL_WINDOW = [
+    "flow.0.controller={name='scalable', increase=0.02, decrease=0.01}",
+    "flow.0.transport={recovery='sack', receive_buffer='8MiB', initial_window=450,"
+    " initial_ssthresh='650kB'}",
+]
+"""A plain sender, whose window fills the link of `controller.toml` in spite of the losses."""
 # One size for all machines: callgrind takes that of the machine otherwise.
 CACHES = ["--cache-sim=yes", "--I1=32768,8,64", "--D1=32768,8,64", "--LL=2097152,16,64"]
 RUNS = 20
@@ -279,20 +286,26 @@ def changes(counter: Counter) -> Iterator[Any]:
 
 
 def controllers(counter: Counter) -> Iterator[Any]:
-    """Instructions per data segment of each controller, without and with losses.
+    """Instructions per data segment of each controller of the registry, without and with losses.
 
-    Yields all rows after each controller, so that a count that is interrupted keeps its first part.
+    Yields after each controller, so that a count that is interrupted keeps its first part. The
+    first row is the plain sender with a full window, which is counted with losses only.
     """
-    scenarios = ((DOWNLOAD, [SIZE]), ("controller.toml", ["duration=20s"]))
-    rows = {row["name"]: row for row in load().get("controllers", {}).get("found", [])}
-    for entry in controllers_known():
-        more = f"flow.0.controller={entry.name}"
-        plain, lossy = at_once(
-            partial(counter.cost, file, [*base, more], base=base) for file, base in scenarios
-        )
-        costs = {"no loss": plain.per_segment(), "losses": lossy.per_segment()}
-        rows[entry.name] = {"name": entry.name, **costs}
-        yield list(rows.values())
+    no_loss, losses = (DOWNLOAD, [SIZE]), ("controller.toml", ["duration=20s"])
+    names = [entry.name for entry in controllers_known()]
+    before = {row["name"]: row for row in load().get("controllers", {}).get("found", [])}
+    rows = {name: before[name] for name in names if name in before}
+
+    def count(scenario: tuple[str, list[str]], more: list[str]) -> float:
+        file, base = scenario
+        return counter.cost(file, [*base, *more], base=base).per_segment()
+
+    first = {"name": FULL, "losses": count(losses, FULL_WINDOW)}
+    for name in names:
+        more = [f"flow.0.controller={name}"]
+        costs = at_once([partial(count, no_loss, more), partial(count, losses, more)])
+        rows[name] = {"name": name, "no loss": costs[0], "losses": costs[1]}
+        yield [first, *(rows[one] for one in names if one in rows)]
 
 
 def recoveries(counter: Counter) -> Iterator[Any]:

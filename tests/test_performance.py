@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import bentpipe
 import images
 import performance_page
 
@@ -44,11 +45,21 @@ def test_a_goal_above_its_aim_falls_short() -> None:
 
 def test_the_largest_ratio_counts_for_the_goal_of_controllers() -> None:
     rows = [
-        {"name": "reno", "no loss": 1000.0},
-        {"name": "slow", "no loss": 2500.0},
-        {"name": "fast", "no loss": 900.0},
+        {"name": "reno", "no loss": 1000.0, "losses": 1000.0},
+        {"name": "slow", "no loss": 2500.0, "losses": 3000.0},
+        {"name": "fast", "no loss": 900.0, "losses": 900.0},
+        {"name": performance_page.FULL, "losses": 1500.0},
     ]
-    assert performance_page.worst(rows, "no loss") == 2.5
+    goals = performance_page.goals_of_controllers(rows)
+    assert [goal.measured for goal in goals] == [2.5, 3.0, 2.0]
+    assert {goal.name.split(",")[0] for goal in goals} == {"costliest of 3 controllers"}
+
+
+def test_all_controllers_of_the_registry_were_counted() -> None:
+    results = json.loads((ROOT / "docs" / "performance.json").read_text())
+    counted = {row["name"] for row in results["controllers"]["found"]}
+    known = {entry.name for entry in bentpipe.controllers()}
+    assert counted == known | {performance_page.FULL}, "make profile SECTIONS=controllers"
 
 
 def test_the_figure_of_the_page_is_that_of_its_numbers(tmp_path: Path) -> None:

@@ -109,12 +109,6 @@ macro_rules! controllers {
 pub(crate) use controllers;
 
 impl AnyController {
-    /// Returns true for standard TCP, which scales no advertised window.
-    #[inline]
-    pub fn is_standard(&self) -> bool {
-        first!(self, _standard => true, or false)
-    }
-
     #[inline(never)]
     fn window_of_boxed(&self) -> &Window {
         each!(self, c => c.window())
@@ -229,6 +223,9 @@ impl Controller for AnyController {
 }
 
 impl TcpPolicy for AnyController {
+    fn bounds_sender(&self) -> bool {
+        matches!(self, Self::External(_)) || each!(self, c => c.bounds_sender())
+    }
     #[inline]
     fn advertised_window(&mut self, sizing: Sizing, taken: u64, state: &SendState) -> u64 {
         first!(

@@ -112,6 +112,8 @@ mod tests {
     use crate::controller::Controller;
     use crate::parameters::{ParameterError, Value};
     use crate::specification::Specification;
+    use crate::tcp_policy::{SendState, Sizing, TcpPolicy};
+    use units::Span;
 
     #[test]
     fn every_controller_can_be_built_from_its_defaults() {
@@ -173,6 +175,36 @@ mod tests {
         ];
         found.sort_unstable();
         assert_eq!(found, expected);
+    }
+
+    /// The sender does not call what such controllers have by default.
+    #[test]
+    fn controllers_that_do_not_bound_the_sender_have_the_defaults() {
+        let settings = Settings {
+            mss: 1000,
+            initial_window: 10_000,
+            initial_ssthresh: 50_000,
+            byte_counting: 1,
+        };
+        let mut bounding = Vec::new();
+        for registered in all() {
+            let mut controller = Specification::of(registered).build(&settings);
+            if controller.bounds_sender() {
+                bounding.push(registered.entry.name);
+                continue;
+            }
+            for sizing in [Sizing::Segment, Sizing::Total] {
+                for flight in [0, 8_000, 100_000] {
+                    let state = SendState { flight, to_recover: flight / 2 };
+                    let window = controller.advertised_window(sizing, 9_000, &state);
+                    assert_eq!(window, 9_000, "{}", registered.entry.name);
+                }
+            }
+            let bounds = (controller.extra_rto(), controller.retransmission_quota());
+            assert_eq!(bounds, (Span::ZERO, u32::MAX), "{}", registered.entry.name);
+        }
+        bounding.dedup();
+        assert_eq!(bounding, ["adalr"]);
     }
 
     /// `cargo fmt --check` does not see modules that a macro declares.

@@ -50,6 +50,14 @@ pub struct ProbeState {
 /// Decisions of a controller about TCP, in addition to its window. The defaults are standard TCP.
 /// Most controllers have an empty `impl`.
 pub trait TcpPolicy {
+    /// Returns true if it has its own [`advertised_window`](Self::advertised_window),
+    /// [`extra_rto`](Self::extra_rto) or [`retransmission_quota`](Self::retransmission_quota).
+    /// Called once per connection. Otherwise these are not called, so that unused ones cost nothing.
+    /// For controllers of other crates they are always called.
+    fn bounds_sender(&self) -> bool {
+        false
+    }
+
     /// The window in bytes that the sender uses as the advertised window, given its present value.
     /// Each ACK resets it to the receiver's window. A larger value violates flow control.
     fn advertised_window(&mut self, _sizing: Sizing, taken: u64, _state: &SendState) -> u64 {

@@ -4,7 +4,8 @@
 //! RACK needs these records (RFC 8985 section 5.2). It detects losses by the time of transmission,
 //! so that a retransmission can be lost like any other segment. Segments are sorted, and contiguous
 //! but for data that a probe has carried ahead of its turn and that was passed over: it has
-//! arrived, and was never sent as a segment. A queue in the order of transmission finds those sent
+//! arrived, and was never sent as a segment. Segments that were sent once are in the order of
+//! transmission, and a queue has the retransmissions in their order. Both together give those sent
 //! before another one, without a search in the window.
 //!
 //! All counts are of segments, and one that is not full counts as much as a full one, as in Linux
@@ -16,7 +17,7 @@ use std::collections::VecDeque;
 use units::{Span, Time, shrink_if_empty};
 
 use crate::info::Outstanding;
-use transport::Range;
+use transport::{Range, pieces_up_to};
 
 /// When a segment was sent; of those sent at once, the one that ends first goes first (RFC 8985
 /// section 6.2, `RACK_sent_after`).
@@ -66,6 +67,11 @@ impl Segment {
         self.lost && !self.repeating
     }
 
+    /// Its place in the order of transmission is that of its first departure.
+    fn is_in_turn(&self) -> bool {
+        self.is_listed && !self.again && !self.delivered
+    }
+
     /// Segments that it counts for.
     pub(crate) fn segments(&self) -> u64 {
         self.segments.into()
@@ -97,9 +103,12 @@ pub(crate) struct Flight {
     cursor: u64,
     /// Segments that were acknowledged selectively.
     sacked: u32,
-    /// In the order of sending. What has changed since is passed over.
+    /// Number of the first segments that are no longer in the order of transmission by their first
+    /// departure: a segment sent later has arrived.
+    overtaken: usize,
+    /// Retransmissions in the order of sending. What has changed since is passed over.
     departures: VecDeque<Departure>,
-    /// Taken from there, because a segment sent later has arrived.
+    /// Departures before that of a segment that has arrived.
     doubtful: Vec<Departure>,
 }
 
@@ -133,7 +142,6 @@ impl Flight {
         self.outstanding += segment.segments();
         self.pipe += segment.segments();
         self.segments.push_back(segment);
-        self.note_departure(segment.departure());
         segment.segments() * self.mss
     }
 
@@ -196,7 +204,7 @@ impl Flight {
     /// `news` of a SACK block is news. Calls `tell` for each segment that the block covers and that
     /// has arrived now, as it was before.
     pub(crate) fn on_sacked(&mut self, block: Range, news: Range, mut tell: impl FnMut(&Segment)) {
-        let mut index = self.segments.partition_point(|segment| segment.end <= news.start);
+        let mut index = self.up_to(news.start);
         while let Some(segment) = self.segments.get(index).copied()
             && segment.end <= block.end
             && segment.start < news.end
@@ -214,10 +222,11 @@ impl Flight {
     /// Everything up to `una` is acknowledged. Calls `tell` for each segment of it that was not
     /// known to have arrived. Returns true if one of them was sent more than once.
     pub(crate) fn on_acknowledged(&mut self, una: u64, mut tell: impl FnMut(&Segment)) -> bool {
-        let mut any_again = false;
+        let (mut any_again, mut number) = (false, 0);
         while let Some(segment) = self.segments.front()
             && segment.end <= una
         {
+            number += 1;
             self.outstanding -= segment.segments();
             any_again |= segment.again;
             if segment.delivered {
@@ -233,6 +242,7 @@ impl Flight {
             }
             self.segments.pop_front();
         }
+        self.overtaken = self.overtaken.saturating_sub(number);
         if self.segments.is_empty() {
             // All that left is acknowledged.
             self.departures.clear();
@@ -293,14 +303,7 @@ impl Flight {
         patience: Span,
         mut tell: impl FnMut(&Segment),
     ) -> Option<Time> {
-        let first = self.segments.front().map_or(u64::MAX, |segment| segment.end);
-        while let Some(departure) = self.departures.front().copied().filter(|d| *d < latest) {
-            self.departures.pop_front();
-            // Most segments before are acknowledged by now.
-            if departure.end >= first {
-                self.doubtful.push(departure);
-            }
-        }
+        self.doubt_before(latest);
         if self.doubtful.is_empty() {
             return None;
         }
@@ -323,6 +326,34 @@ impl Flight {
         });
         self.doubtful = doubtful;
         wait
+    }
+
+    /// Returns true if something that was sent before `latest`, which has arrived, may be lost.
+    pub(crate) fn is_doubtful(&mut self, latest: Departure) -> bool {
+        self.doubt_before(latest);
+        !self.doubtful.is_empty()
+    }
+
+    /// What was sent before `latest` is doubtful, in the order of sending.
+    #[inline]
+    fn doubt_before(&mut self, latest: Departure) {
+        loop {
+            let again = self.departures.front().copied().filter(|again| *again < latest);
+            let first = self.segments.get(self.overtaken);
+            if first.is_some_and(|segment| !segment.is_in_turn()) {
+                self.overtaken += 1;
+            } else if let Some(segment) = first
+                && segment.departure() < again.unwrap_or(latest)
+            {
+                self.doubtful.push(segment.departure());
+                self.overtaken += 1;
+            } else if let Some(again) = again {
+                self.doubtful.push(again);
+                self.departures.pop_front();
+            } else {
+                return;
+            }
+        }
     }
 
     /// A retransmission timeout: the first segment is lost, and all that was sent `patience` ago or
@@ -395,6 +426,7 @@ impl Flight {
         let listed = self.segments.iter().filter(|one| !one.delivered && one.is_listed);
         self.departures = listed.map(Segment::departure).collect();
         self.departures.make_contiguous().sort_unstable();
+        self.overtaken = self.segments.len();
         self.doubtful.clear();
     }
 
@@ -431,8 +463,13 @@ impl Flight {
 
     /// The segment that ends at `end`.
     fn holding(&self, end: u64) -> Option<usize> {
-        let index = self.segments.partition_point(|segment| segment.end < end);
+        let index = self.up_to(end.checked_sub(1)?);
         self.segments.get(index).is_some_and(|segment| segment.end == end).then_some(index)
+    }
+
+    /// The number of segments that end at `number` or below.
+    fn up_to(&self, number: u64) -> usize {
+        pieces_up_to(&self.segments, number, |segment| segment.end)
     }
 
     /// Bytes in the network, with each segment counted as a full one: sent, neither lost nor
@@ -484,7 +521,7 @@ impl Flight {
     /// Bytes of `range` that were sent more than once, with each segment counted as a full one, and
     /// where the first segment of these starts that has arrived.
     pub(crate) fn copies_within(&self, range: Range) -> (u64, Option<u64>) {
-        let first = self.segments.partition_point(|segment| segment.end <= range.start);
+        let first = self.up_to(range.start);
         let within = self.segments.range(first..).take_while(|segment| segment.start < range.end);
         let copies = within.filter(|segment| segment.again);
         let segments: u64 = copies.clone().map(Segment::segments).sum();
@@ -519,7 +556,7 @@ impl Flight {
         if self.missing == 0 {
             return None;
         }
-        let first = self.segments.partition_point(|segment| segment.end <= self.cursor);
+        let first = self.up_to(self.cursor);
         let missing = |segment: &&Segment| segment.is_missing() && !segment.delivered;
         self.segments.range(first..).find(missing)
     }

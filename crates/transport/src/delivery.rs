@@ -17,6 +17,7 @@ use std::collections::VecDeque;
 use congestion::{LostSegment, RateSample};
 use units::{Span, Time, shrink_if_empty};
 
+use crate::pieces::pieces_up_to;
 use crate::ranges::Range;
 
 /// A segment from the end of the record before it to `end`.
@@ -84,6 +85,7 @@ impl RoundTrip {
 
 impl Delivery {
     /// New data up to `end` is sent while `pipe` bytes are in the network.
+    #[inline]
     pub fn on_new(&mut self, now: Time, length: u64, end: u64, pipe: u64) {
         if pipe == 0 {
             self.first_sent_at = now;
@@ -110,7 +112,7 @@ impl Delivery {
         self.split(una, range.start);
         self.split(una, range.end);
         let stamp = self.stamp(pipe + range.len());
-        for record in self.overlapping(range).filter(|record| !record.delivered) {
+        for record in overlapping(&mut self.records, range).filter(|record| !record.delivered) {
             record.sent_at = now;
             record.stamp = stamp;
             record.lost = false;
@@ -125,29 +127,26 @@ impl Delivery {
 
     /// `range` was acknowledged selectively for the first time.
     pub fn on_sacked(&mut self, now: Time, range: Range) {
-        let (mut newest, mut round_trip) = (self.newest, self.round_trip);
-        for record in self.overlapping(range).filter(|record| record.end <= range.end) {
+        let Self { records, newest, round_trip, .. } = self;
+        for record in overlapping(records, range).filter(|record| record.end <= range.end) {
             round_trip.take_in(record);
-            take(&mut newest, record);
+            take(newest, record);
         }
-        self.newest = newest;
-        self.round_trip = round_trip;
         self.count(now, range.len());
     }
 
     /// Everything up to `una` was acknowledged; `bytes` of it for the first time.
     pub fn on_acknowledged(&mut self, now: Time, una: u64, bytes: u64) {
-        let mut newest = self.newest;
-        while let Some(record) = self.records.front_mut()
+        let Self { records, newest, round_trip, .. } = self;
+        while let Some(record) = records.front_mut()
             && record.end <= una
         {
-            self.round_trip.ambiguous |= record.again;
-            self.round_trip.take_in(record);
-            take(&mut newest, record);
-            self.records.pop_front();
+            round_trip.ambiguous |= record.again;
+            round_trip.take_in(record);
+            take(newest, record);
+            records.pop_front();
         }
-        shrink_if_empty(&mut self.records);
-        self.newest = newest;
+        shrink_if_empty(records);
         self.count(now, bytes);
     }
 
@@ -175,7 +174,7 @@ impl Delivery {
     pub fn on_lost(&mut self, now: Time, range: Range, mut tell: impl FnMut(&LostSegment)) {
         let mut lost = self.lost;
         let mut start = range.start;
-        for record in self.overlapping(range) {
+        for record in overlapping(&mut self.records, range) {
             let bytes = record.end.min(range.end) - start;
             start = record.end;
             if record.delivered || record.lost {
@@ -242,7 +241,7 @@ impl Delivery {
     /// Makes two records of the one that `position` is inside of. Segments that were sent before
     /// the path narrowed are retransmitted in parts, and only a part that is has a new stamp.
     fn split(&mut self, una: u64, position: u64) {
-        let index = self.records.partition_point(|record| record.end <= position);
+        let index = pieces_up_to(&self.records, position, |record| record.end);
         let start = index.checked_sub(1).map_or(una, |before| self.records[before].end);
         if start < position
             && let Some(record) = self.records.get(index).copied()
@@ -250,17 +249,17 @@ impl Delivery {
             self.records.insert(index, Record { end: position, ..record });
         }
     }
+}
 
-    /// The records that share a byte with `range`.
-    fn overlapping(&mut self, range: Range) -> impl Iterator<Item = &mut Record> {
-        let first = self.records.partition_point(|record| record.end <= range.start);
-        let mut start_inside = true;
-        self.records.range_mut(first..).take_while(move |record| {
-            let inside = start_inside;
-            start_inside = record.end < range.end;
-            inside
-        })
-    }
+/// The records that share a byte with `range`.
+fn overlapping(records: &mut VecDeque<Record>, range: Range) -> impl Iterator<Item = &mut Record> {
+    let first = pieces_up_to(records, range.start, |record| record.end);
+    let mut start_inside = true;
+    records.range_mut(first..).take_while(move |record| {
+        let inside = start_inside;
+        start_inside = record.end < range.end;
+        inside
+    })
 }
 
 /// Marks `record` as delivered and keeps the one that was sent last.

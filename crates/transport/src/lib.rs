@@ -8,6 +8,7 @@
 //! - [`CarefulResume`]: start from what an earlier connection has found
 //! - [`LimitClock`]: time of a sender by what held it back
 //! - [`PathMtu`]: the largest packet that the path takes
+//! - [`pieces_up_to`]: a search in the pieces of a stream
 //! - [`Protocol`]: the list of transport protocols
 //! - [`Space`]: sequence numbers that wrap on the wire
 //! - [`Streams`]: requests and answers on streams of their own
@@ -21,6 +22,7 @@ mod limits;
 mod pacing;
 mod path_cache;
 mod path_mtu;
+mod pieces;
 mod protocol;
 mod quick_start;
 mod ranges;
@@ -37,6 +39,7 @@ pub use limits::{Limit, LimitClock, Limits};
 pub use pacing::{Pacer, Pacing, usual_rate};
 pub use path_cache::{KnownPath, PathCache};
 pub use path_mtu::{Advice, MtuProbing, Opportunity, PathMtu, PathMtuCounters};
+pub use pieces::pieces_up_to;
 pub use protocol::{Protocol, ProtocolEntry, TakenKeys};
 pub use quick_start::{Acknowledged, QuickStart};
 pub use ranges::{Added, Range, RangeSet};

@@ -71,6 +71,7 @@ impl Pacer {
     }
 
     /// The earliest time at which the next segment may leave.
+    #[inline]
     pub fn next_departure(&self) -> Time {
         self.next_departure
     }

@@ -33,6 +33,9 @@ pub struct Added {
     pub below: u64,
 }
 
+/// Ranges from the upper end that a search looks at one by one.
+const NEAR_END: usize = 4;
+
 /// Sorted, disjoint, not touching ranges.
 #[derive(Clone, Debug, Default)]
 pub struct RangeSet {
@@ -87,12 +90,22 @@ impl RangeSet {
 
     #[inline(never)]
     fn above_first(&self, number: u64) -> Option<Range> {
-        let last = *self.ranges.back()?;
-        if last.start <= number {
-            return (number < last.end).then_some(last);
-        }
-        let place = self.ranges.partition_point(|range| range.end <= number);
+        let place = self.up_to(number);
         self.ranges.get(place).copied()
+    }
+
+    /// The number of ranges that end at `number` or below. The blocks of an ACK are mostly among
+    /// the last ones.
+    #[inline]
+    fn up_to(&self, number: u64) -> usize {
+        let mut place = self.ranges.len();
+        for _ in 0..NEAR_END {
+            if place == 0 || self.ranges[place - 1].end <= number {
+                return place;
+            }
+            place -= 1;
+        }
+        self.ranges.partition_point(|range| range.end <= number)
     }
 
     /// Returns true if all of `start..end` is in the set.
@@ -105,6 +118,21 @@ impl RangeSet {
     pub fn insert(&mut self, start: u64, end: u64, boundary: u64) -> Added {
         if start >= end {
             return Added::default();
+        }
+        // In order of arrival most data is above all other, or continues the last range.
+        if let Some(last) = self.ranges.back_mut()
+            && start >= last.start
+        {
+            let mut added = Added::default();
+            if start > last.end {
+                added.count(start, end, boundary);
+                self.ranges.push_back(Range { start, end });
+            } else {
+                added.count(last.end, end, boundary);
+                last.end = last.end.max(end);
+            }
+            self.total += added.total;
+            return added;
         }
         let first = self.first_ending_at_or_above(start);
         let mut merged = Range { start, end };
@@ -157,11 +185,7 @@ impl RangeSet {
     }
 
     fn first_ending_at_or_above(&self, number: u64) -> usize {
-        match self.ranges.back() {
-            Some(last) if last.end < number => self.ranges.len(),
-            Some(last) if last.start <= number => self.ranges.len() - 1,
-            _ => self.ranges.partition_point(|range| range.end < number),
-        }
+        number.checked_sub(1).map_or(0, |below| self.up_to(below))
     }
 }
 

@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from bentpipe.compare.candidates import Candidate
     from bentpipe.compare.traffic import Application
     from bentpipe.compare.workloads import Workload
+    from bentpipe.explanation import Explanation
     from bentpipe.study import Results
 
 
@@ -56,12 +57,20 @@ class Outcome:
         return next((one.name for one in same), None)
 
     @cached_property
-    def warnings(self) -> dict[str, list[str]]:
-        """The warnings of `bentpipe explain` about the flow that is compared, by candidate."""
+    def explanations(self) -> dict[str, Explanation]:
+        """The scenarios of `bentpipe explain`, by candidate. Each takes longer than a short run."""
         return {
-            candidate.name: explained(variant.scenario, self.workload.compared)
+            candidate.name: variant.scenario.explain()
             for part, results in zip(self.parts, self.studies, strict=True)
             for candidate, variant in zip(part, results.study.variants, strict=True)
+        }
+
+    @cached_property
+    def warnings(self) -> dict[str, list[str]]:
+        """The warnings of `bentpipe explain` about the flow that is compared, by candidate."""
+        compared = self.workload.compared
+        return {
+            name: about(explanation, compared) for name, explanation in self.explanations.items()
         }
 
     @cached_property
@@ -164,4 +173,9 @@ class Outcome:
 
 def explained(scenario: Scenario, flow: str) -> list[str]:
     """The warnings of `bentpipe explain` about a flow."""
-    return [one.message for one in scenario.explain().warnings if one.subject == flow]
+    return about(scenario.explain(), flow)
+
+
+def about(explanation: Explanation, flow: str) -> list[str]:
+    """The warnings of an explanation about a flow."""
+    return [one.message for one in explanation.warnings if one.subject == flow]

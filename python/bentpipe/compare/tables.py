@@ -125,17 +125,15 @@ def notes_on(outcome: Outcome) -> list[str]:
 
 def without_rtt(outcome: Outcome) -> list[str]:
     """The candidates whose flow a proxy splits, as a sentence; none if there are none."""
+    if RTT not in outcome.workload.also:
+        return []
+    compared = outcome.workload.compared
     split = [
-        candidate.name
-        for part, results in zip(outcome.parts, outcome.studies, strict=True)
-        for candidate, variant in zip(part, results.study.variants, strict=True)
-        if any(
-            one.legs
-            for one in variant.scenario.explain().flows
-            if one.name == outcome.workload.compared
-        )
+        name
+        for name, explanation in outcome.explanations.items()
+        if any(one.legs for one in explanation.flows if one.name == compared)
     ]
-    if RTT not in outcome.workload.also or not split:
+    if not split:
         return []
     return [
         f"No RTT for {few(split)}: a proxy splits the connection, and none spans the path."

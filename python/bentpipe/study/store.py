@@ -204,6 +204,9 @@ def digest_of(rows: pl.DataFrame, study: Study) -> str:
         digest.update(f"{column.name}\0{column.dtype}\0{len(column)}\0".encode())
         if column.dtype == pl.String:
             digest.update(json.dumps(column.to_list()).encode())
+        elif not column.null_count():
+            digest.update(bytes(len(column)))
+            digest.update(column.to_numpy().tobytes())
         else:
             nothing = False if column.dtype == pl.Boolean else 0
             digest.update(column.is_null().to_numpy().tobytes())

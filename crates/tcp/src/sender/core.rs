@@ -40,6 +40,9 @@ pub(crate) struct Core {
     pub(super) is_plain: bool,
     /// Parts that only some connections need.
     pub(super) features: Option<Box<Features>>,
+    /// The controller has its own window, timeout or number of retransmissions
+    /// (`TcpPolicy::bounds_sender`).
+    pub(super) is_bounded: bool,
     /// A probe of capacity may have to leave.
     pub(super) may_probe: bool,
     pub(crate) rtt: RttEstimator,
@@ -81,6 +84,7 @@ impl Core {
             } else {
                 Scoreboard::default()
             },
+            is_bounded: controller.bounds_sender(),
             controller,
             is_plain,
             may_probe: features.as_ref().is_some_and(|features| features.probes.is_some()),
@@ -138,8 +142,12 @@ impl Core {
     /// Lets the controller scale `window`, which counts from SND.UNA.
     #[inline(always)]
     pub(crate) fn scale_window(&mut self, sizing: Sizing, window: u64) {
-        let state = self.send_state();
-        self.peer.usable = self.controller.advertised_window(sizing, window, &state);
+        self.peer.usable = if self.is_bounded {
+            let state = self.send_state();
+            self.controller.advertised_window(sizing, window, &state)
+        } else {
+            window
+        };
     }
 
     /// The smallest round-trip time of data, as controllers see it.
@@ -181,13 +189,21 @@ impl Core {
     /// Takes the quota of retransmissions until the next ACK from the controller.
     #[inline(always)]
     pub(crate) fn renew_quota(&mut self) {
-        self.episode.quota = self.controller.retransmission_quota();
+        self.episode.quota =
+            if self.is_bounded { self.controller.retransmission_quota() } else { u32::MAX };
     }
 
     #[inline]
     pub(crate) fn restart_timer(&mut self, now: Time) {
-        self.timers.deadline = now + self.rtt.rto() + self.controller.extra_rto();
+        self.timers.deadline = now + self.timeout();
         self.timers.persisting = false;
+    }
+
+    /// The RTO, and the time that the controller adds to it.
+    #[inline]
+    pub(crate) fn timeout(&self) -> Span {
+        let extra = if self.is_bounded { self.controller.extra_rto() } else { Span::ZERO };
+        self.rtt.rto() + extra
     }
 
     #[inline]

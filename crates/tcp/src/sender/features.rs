@@ -96,9 +96,16 @@ impl Features {
     }
 
     /// Time at which a segment that pacing holds back may leave, or a probe is due.
+    #[inline]
     pub(super) fn deadline(&self) -> Time {
         let probe = self.probes.as_ref().map_or(Time::NEVER, |probes| probes.due);
         self.pacer.deadline().min(probe)
+    }
+
+    /// Returns true if something may hold segments back: pacing, or a search of the path MTU.
+    #[inline(always)]
+    fn may_hold(&self, now: Time) -> bool {
+        self.pacer.next_departure() > now || self.path_mtu.is_some()
     }
 
     /// Segments that pacing holds back may leave, and the controller may send a probe.
@@ -122,9 +129,20 @@ impl Core {
         self.features.as_ref().is_some_and(|features| features.follows_segments)
     }
 
+    /// Returns true if a connection with features holds back whatever would be sent now.
+    #[inline(always)]
+    pub(super) fn is_held_back(&mut self, now: Time) -> bool {
+        let may_hold = self.features.as_ref().is_some_and(|features| features.may_hold(now));
+        let is_held = may_hold && self.waits_for_departure(now);
+        if is_held {
+            self.look_at_present_limit(now);
+        }
+        is_held
+    }
+
     /// Returns true if pacing, or a search of the path MTU, holds back whatever would be sent now.
     /// A paced rate follows from cwnd, so it is cwnd that limits the sender then.
-    pub(super) fn waits_for_departure(&mut self, now: Time) -> bool {
+    fn waits_for_departure(&mut self, now: Time) -> bool {
         let Some(features) = &mut self.features else { return false };
         let held = features.pacer.holds(now);
         let (by_packet, has_path) = (features.pacer.paces_packets(), features.path_mtu.is_some());
@@ -154,14 +172,8 @@ impl Core {
             && !packet.as_ref().is_some_and(|packet| packet.continues(now))
         {
             if buffer.looks_between_packets(now) {
-                let cwnd = controller.window().cwnd;
-                let has_room = pipe_before() < cwnd;
-                buffer.check(
-                    &buffer::positions(stream),
-                    has_room,
-                    cwnd,
-                    controller.windows_in_buffer(),
-                );
+                let (cwnd, windows) = (controller.window().cwnd, controller.windows_in_buffer());
+                buffer.check(&buffer::positions(stream), pipe_before() < cwnd, cwnd, windows);
             }
             buffer.on_packet(now, range.start);
         }

@@ -45,6 +45,20 @@ impl Core {
             || limits.limit() == Limit::Recovery
             || stream.una >= stream.written
         {
+            self.look_at_present_limit(now);
+        }
+    }
+
+    /// Likewise, where a recovery mostly goes on.
+    #[inline(always)]
+    pub(super) fn look_at_present_limit(&mut self, now: Time) {
+        let Self { episode, stream, limits, timers, is_stopped, .. } = self;
+        let goes_on = episode.phase != Phase::Open
+            && limits.limit() == Limit::Recovery
+            && stream.una < stream.written
+            && timers.gave_up.is_none()
+            && !*is_stopped;
+        if !goes_on {
             self.look_at_limit(now);
         }
     }
@@ -80,6 +94,7 @@ impl Sender {
 }
 
 /// The limit that holds the sender back at `now`.
+#[inline(always)]
 fn present(core: &Core, now: Time) -> Limit {
     let Core { stream, timers, episode, .. } = core;
     if timers.gave_up.is_some() || core.is_stopped {
@@ -108,6 +123,7 @@ fn present(core: &Core, now: Time) -> Limit {
 
 /// The limit of a sender that is not held back by its application: pacing, if the next segment
 /// only waits for its departure time.
+#[inline(always)]
 fn of_departure(core: &Core, now: Time) -> Limit {
     let Some(features) = &core.features else { return Limit::CongestionWindow };
     match features.pacer.next_departure() {

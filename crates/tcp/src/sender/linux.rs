@@ -183,7 +183,7 @@ impl LossRecovery for Linux {
 
     #[inline(always)]
     fn on_acknowledged(&mut self, core: &mut Core, now: Time, ack: &Acknowledgement) {
-        let echoed = ack.round_trip.map(|round_trip| echoed(now, round_trip));
+        let echoed = || ack.round_trip.map(|round_trip| echoed(now, round_trip));
         let (min_rtt, mss, high) = (core.rtt.min(), core.stream.mss, core.episode.recover);
         let Some(flight) = core.scoreboard.flight_mut() else { return };
         let Self { news, rack, .. } = self;

@@ -393,41 +393,46 @@ impl Sender {
             } else if let Some(held_by) = core.burst.stop {
                 core.note_stop(now, held_by);
                 return None;
-            } else if core.controller.is_standard() {
-                let available = core.stream.unsent();
-                transmit::next_length::<_, IN_A_ROW>(core, classic, now, config, available)?
-            } else {
+            } else if core.is_bounded {
                 core.scale_window(Sizing::Segment, core.peer.usable);
                 let available = core.stream.unsent();
                 transmit::next_length::<_, false>(core, classic, now, config, available)?
+            } else {
+                let available = core.stream.unsent();
+                transmit::next_length::<_, IN_A_ROW>(core, classic, now, config, available)?
             };
             core.episode.count_limited(length);
             return Some(transmit::send_new(core, classic, now, length));
         }
-        // A copy, so that the chunks of all other calls need not be in memory.
-        let chunk = self.choose_chunk(now, config)?;
-        Some(Chunk { ..chunk })
+        self.choose_chunk(now, config)
     }
 
-    /// Likewise by all the rules. Not inlined: a loop with all that they call would keep the
-    /// addresses of all parts of the sender.
-    #[inline(never)]
+    /// Likewise by all the rules.
+    #[inline(always)]
     fn choose_chunk(&mut self, now: Time, config: &Config) -> Option<Chunk> {
-        if self.core.packet.is_some() {
-            return offload::next_chunk(&mut self.core, &mut self.recovery, now, config);
-        }
-        let core = &mut self.core;
-        match &mut self.recovery {
-            AnyRecovery::Classic(classic) => {
-                transmit::next_chunk::<_, false>(core, classic, now, config)
+        let Self { core, recovery } = self;
+        let chunk = if config.send_tuning.is_some() {
+            offload::next_chunk(core, recovery, now, config)
+        } else if core.is_held_back(now) {
+            None
+        } else {
+            match recovery {
+                AnyRecovery::Classic(classic) if core.packet.is_none() => {
+                    transmit::next_chunk_alone(core, classic, now, config)
+                }
+                AnyRecovery::Classic(classic) => {
+                    transmit::next_chunk_apart(core, classic, now, config)
+                }
+                AnyRecovery::Linux(linux) => {
+                    transmit::next_chunk_apart(core, &mut **linux, now, config)
+                }
+                AnyRecovery::Snack(snack) => {
+                    transmit::next_chunk_apart(core, &mut **snack, now, config)
+                }
             }
-            AnyRecovery::Linux(linux) => {
-                transmit::next_chunk_apart(core, &mut **linux, now, config)
-            }
-            AnyRecovery::Snack(snack) => {
-                transmit::next_chunk_apart(core, &mut **snack, now, config)
-            }
-        }
+        }?;
+        // A copy, so that the chunks of all other calls need not be in memory.
+        Some(Chunk { ..chunk })
     }
 
     /// Returns true if there may be something to send. Most ends of a satellite link only receive,

@@ -118,10 +118,9 @@ pub(super) fn look_again(packet: &mut Option<Packet>) {
     }
 }
 
-/// The next piece to be sent where packets of several segments are modelled. Once nothing is left
-/// to be sent, or no window lets it, an application with a send buffer that tunes itself writes on
-/// until it sleeps or something may leave. After the last segment it writes at once, because a
-/// sender that has nothing is not requested again.
+/// The next piece to be sent with a send buffer that tunes itself. Once nothing is left to be sent,
+/// or no window lets it, the application writes on until it sleeps or something may leave. After
+/// the last segment it writes at once, because a sender that has nothing is not requested again.
 #[inline(never)]
 pub(super) fn next_chunk(
     core: &mut Core,
@@ -130,12 +129,13 @@ pub(super) fn next_chunk(
     config: &Config,
 ) -> Option<Chunk> {
     loop {
-        let chunk = with_recovery!(recovery, recovery => {
-            transmit::next_chunk_apart(core, recovery, now, config)
-        });
-        if config.send_tuning.is_none() {
-            return chunk;
-        }
+        let chunk = if core.is_held_back(now) {
+            None
+        } else {
+            with_recovery!(recovery, recovery => {
+                transmit::next_chunk_apart(core, recovery, now, config)
+            })
+        };
         let wrote = (chunk.is_none() || core.stream.unsent() == 0) && buffer::write_on(core);
         if chunk.is_some() || !wrote {
             return chunk;
@@ -148,9 +148,16 @@ impl Core {
     #[inline]
     pub(super) fn ends_packet(&mut self, now: Time, room: u64) -> bool {
         let Some(packet) = &self.packet else { return false };
-        let most = if packet.is_over(now) { self.segments_of_packet() } else { 0 };
-        let Self { packet: Some(packet), stream, .. } = self else { return false };
-        packet.cut(now, room.div_ceil(stream.mss), most)
+        let room = room.div_ceil(self.stream.mss);
+        // No packet holds less than the least.
+        let most = if !packet.is_over(now) {
+            0
+        } else if room <= self.controller.least_packet() {
+            room
+        } else {
+            self.segments_of_packet()
+        };
+        self.packet.as_mut().is_some_and(|packet| packet.cut(now, room, most))
     }
 
     /// The next lost segment leaves again. Segments of one packet that were lost together are one
@@ -226,7 +233,7 @@ impl Core {
             || now.since(self.timers.last_sent.max(self.paced_departure())) > SOON
             || room >= window / WINDOW_DIVISOR
             || !self.expects_ack(now)
-            || room >= self.segments_of_packet() * self.stream.mss
+            || self.is_packet(room)
         {
             return false;
         }
@@ -255,6 +262,12 @@ impl Core {
         let (Some(head), Some(srtt)) = (head, self.rtt.srtt()) else { return false };
         let soon = SOON.min(Span::from_nanos(srtt.as_nanos() / 2));
         head.sent_at + srtt <= now + soon
+    }
+
+    /// Returns true if `room` bytes are a packet of full size.
+    fn is_packet(&self, room: u64) -> bool {
+        let mss = self.stream.mss;
+        room >= self.controller.least_packet() * mss && room >= self.segments_of_packet() * mss
     }
 
     pub(super) fn segments_of_packet(&self) -> u64 {

@@ -77,7 +77,9 @@ impl Probes {
     /// A SACK block is about to enter the scoreboard: takes the part that came ahead of its turn,
     /// even if its turn has come meanwhile.
     pub(super) fn on_block(&mut self, block: Range, stream: &Stream, scoreboard: &mut Scoreboard) {
-        for range in self.carried.iter() {
+        let mut from = block.start;
+        while let Some(range) = self.carried.at_or_above(from).filter(|r| r.start < block.end) {
+            from = range.end;
             let (start, end) = (range.start.max(block.start), range.end.min(block.end));
             self.arrived.insert(start.max(stream.max), end, 0);
             let passed = Range { start, end: end.min(stream.max) };

@@ -47,7 +47,8 @@ pub(super) struct Burst {
 }
 
 /// The next piece to be sent, or `None` when the sender has to wait for an ACK, for the window, for
-/// the application or for a timer. Packets of several segments are modelled only with `PACKETS`.
+/// the application or for a timer. Called unless the sender
+/// [is held back](Core::is_held_back). Packets of several segments are modelled only with `PACKETS`.
 #[inline(always)]
 pub(crate) fn next_chunk<R: LossRecovery, const PACKETS: bool>(
     core: &mut Core,
@@ -55,10 +56,6 @@ pub(crate) fn next_chunk<R: LossRecovery, const PACKETS: bool>(
     now: Time,
     config: &Config,
 ) -> Option<Chunk> {
-    if core.features.is_some() && core.waits_for_departure(now) {
-        core.look_at_limit(now);
-        return None;
-    }
     if std::mem::take(&mut core.episode.resend_head) {
         let head = if core.timers.persisting {
             next_window_probe(core, recovery, now)
@@ -89,6 +86,18 @@ pub(crate) fn next_chunk<R: LossRecovery, const PACKETS: bool>(
     }
     core.persist_if_stuck(now, config);
     None
+}
+
+/// Likewise for single segments. Not inlined: a loop with all that it calls would keep the addresses
+/// of all parts of the sender.
+#[inline(never)]
+pub(crate) fn next_chunk_alone<R: LossRecovery>(
+    core: &mut Core,
+    recovery: &mut R,
+    now: Time,
+    config: &Config,
+) -> Option<Chunk> {
+    next_chunk::<R, false>(core, recovery, now, config)
 }
 
 /// Likewise, for recoveries that are not inlined into the connection.

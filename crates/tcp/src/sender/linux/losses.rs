@@ -19,8 +19,12 @@ impl Linux {
         now: Time,
         config: &Config,
     ) -> bool {
-        let threshold = core.controller.duplicate_threshold(config.dupthresh);
         let Some(flight) = core.scoreboard.flight_mut() else { return false };
+        if !self.rack.latest().is_some_and(|latest| flight.is_doubtful(latest)) {
+            self.news.doubtful_until = None;
+            return false;
+        }
+        let threshold = core.controller.duplicate_threshold(config.dupthresh);
         let situation = Situation {
             recovering: core.episode.phase != Phase::Open,
             overtaken: flight.sacked() >= threshold,
@@ -56,9 +60,11 @@ impl Linux {
         news: &News,
         marked: bool,
     ) {
+        if !news.sacked || news.advanced || news.is_old {
+            return;
+        }
         let threshold = u64::from(core.controller.duplicate_threshold(config.dupthresh));
-        let reorders = self.rack.reordering() > threshold;
-        let raises = reorders && news.sacked && !news.advanced && !news.is_old;
+        let raises = self.rack.reordering() > threshold;
         let phase = core.episode.phase;
         let is_open = phase == Phase::Open && !core.is_reduced_by_mark() && !marked;
         if raises && (is_open || phase == Phase::Timeout) {

@@ -95,7 +95,7 @@ impl Rack {
         if !segment.again && segment.start < self.highest_before {
             self.lowest_sacked = self.lowest_sacked.min(segment.start);
         }
-        self.on_delivered(now, segment, min_rtt, None);
+        self.on_delivered(now, segment, min_rtt, || None);
     }
 
     /// `segment` is acknowledged cumulatively and has not arrived before. `echoed`: the timestamp
@@ -105,7 +105,7 @@ impl Rack {
         now: Time,
         segment: &Segment,
         min_rtt: Option<Span>,
-        echoed: Option<u32>,
+        echoed: impl FnOnce() -> Option<u32>,
     ) {
         if !segment.again {
             self.lowest_acknowledged = self.lowest_acknowledged.min(segment.start);
@@ -118,15 +118,17 @@ impl Rack {
         now: Time,
         segment: &Segment,
         min_rtt: Option<Span>,
-        echoed: Option<u32>,
+        echoed: impl FnOnce() -> Option<u32>,
     ) {
         let round_trip = now.since(segment.sent_at);
         self.highest = self.highest.max(segment.end);
         self.sent_last = self.sent_last.max(Some(segment.sent_at));
-        let sent = timestamp(segment.sent_at);
-        let sent_later = echoed.is_some_and(|echoed| (echoed.wrapping_sub(sent) as i32) < 0);
-        if segment.again && (sent_later || min_rtt.is_some_and(|min| round_trip < min)) {
-            return;
+        if segment.again {
+            let sent = timestamp(segment.sent_at);
+            let sent_later = echoed().is_some_and(|echoed| (echoed.wrapping_sub(sent) as i32) < 0);
+            if sent_later || min_rtt.is_some_and(|min| round_trip < min) {
+                return;
+            }
         }
         // Whatever was sent before it (RFC 8985 section 6.2, step 2).
         self.round_trip = round_trip;
@@ -218,7 +220,12 @@ impl Rack {
         std::mem::take(&mut self.has_news)
     }
 
-    /// The segment sent last of those that have arrived, if any has, and how long after their
+    /// The segment sent last of those that have arrived, if any has.
+    pub(super) fn latest(&self) -> Option<Departure> {
+        self.latest
+    }
+
+    /// Likewise, and how long after their
     /// departure those sent before it are lost (step 5).
     pub(super) fn patience(&self, situation: Situation) -> Option<(Departure, Span)> {
         Some((self.latest?, self.round_trip + self.reordering_window(situation)))
@@ -269,7 +276,7 @@ mod tests {
                 flight.on_again(at(n), range);
             }
             flight.on_acknowledged(n + 1, |segment| {
-                rack.on_acknowledged(at(500), segment, OPEN.min_rtt, None);
+                rack.on_acknowledged(at(500), segment, OPEN.min_rtt, || None);
             });
             rack.on_ack(1, true);
         }
@@ -303,7 +310,7 @@ mod tests {
             flight.on_new(at(40), Range { start: 2, end: 3 }, 1);
             flight.on_again(at(50), Range { start: 2, end: 3 });
             flight.on_acknowledged(3, |segment| {
-                rack.on_acknowledged(at(500), segment, None, Some(echoed));
+                rack.on_acknowledged(at(500), segment, None, || Some(echoed));
             });
             assert_eq!(rack.latest.unwrap().at, at(latest), "{echoed}");
         }

@@ -8,7 +8,7 @@
 //! 6298 may be as long as the RTT, and so counts from the last cumulative acknowledgement (RFC 6298
 //! section 5, rule 5.3) if that is later.
 
-use congestion::{Sizing, TcpPolicy};
+use congestion::Sizing;
 use units::{Span, Time};
 
 use super::{Chunk, Config, Core, Linux, News, Phase};
@@ -111,7 +111,7 @@ impl Linux {
         let Some(first) = flight.first_sent_at() else { return false };
         let mut due = now + self.probe.delay(core.rtt.srtt(), flight.is_single());
         let from = if advanced { now } else { start_of_timeout(first, self.advanced_at) };
-        let timeout = from + (core.rtt.rto() + core.controller.extra_rto());
+        let timeout = from + core.timeout();
         if timeout > now {
             due = due.min(timeout);
         }

@@ -226,6 +226,7 @@ impl TcpPolicy for AnyController {
     fn bounds_sender(&self) -> bool {
         matches!(self, Self::External(_)) || each!(self, c => c.bounds_sender())
     }
+
     #[inline]
     fn advertised_window(&mut self, sizing: Sizing, taken: u64, state: &SendState) -> u64 {
         first!(

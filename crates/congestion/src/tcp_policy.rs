@@ -52,8 +52,8 @@ pub struct ProbeState {
 pub trait TcpPolicy {
     /// Returns true if it has its own [`advertised_window`](Self::advertised_window),
     /// [`extra_rto`](Self::extra_rto) or [`retransmission_quota`](Self::retransmission_quota).
-    /// Called once per connection. Otherwise these are not called, so that unused ones cost nothing.
-    /// For controllers of other crates they are always called.
+    /// Called once per connection. If it returns false, the others are not called. Those of
+    /// controllers of other crates always are.
     fn bounds_sender(&self) -> bool {
         false
     }

@@ -334,7 +334,7 @@ impl Flight {
         !self.doubtful.is_empty()
     }
 
-    /// What was sent before `latest` is doubtful, in the order of sending.
+    /// All that was sent before `latest` is doubtful, in the order of sending.
     #[inline]
     fn doubt_before(&mut self, latest: Departure) {
         loop {

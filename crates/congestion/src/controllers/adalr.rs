@@ -195,11 +195,11 @@ impl Controller for Adalr {
 }
 
 impl TcpPolicy for Adalr {
-    /// Slide "Adaptive rwnd increase mechanism: pseudocode".
     fn bounds_sender(&self) -> bool {
         true
     }
 
+    /// Slide "Adaptive rwnd increase mechanism: pseudocode".
     fn advertised_window(&mut self, sizing: Sizing, taken: u64, state: &SendState) -> u64 {
         let asked = match self.enlarge {
             Enlarge::PerSegment => sizing == Sizing::Segment,

@@ -175,6 +175,7 @@ impl<H: Hook> TcpPolicy for Around<H> {
     fn bounds_sender(&self) -> bool {
         self.inner.bounds_sender()
     }
+
     fn advertised_window(&mut self, sizing: Sizing, taken: u64, state: &SendState) -> u64 {
         self.inner.advertised_window(sizing, taken, state)
     }

@@ -53,8 +53,8 @@ macro_rules! protocols {
             }
         }
 
-        /// Passes the records of [`ProtocolRecord`] to a macro: documentation, method, record, macro
-        /// of the record and class in Python.
+        /// Passes the records of [`ProtocolRecord`] to a macro: documentation, method, record,
+        /// macro of the record and class in Python.
         #[macro_export]
         macro_rules! each_transport_record {
             ($d callback:ident) => {

@@ -84,7 +84,7 @@ pub trait Plan {
         true
     }
 
-    /// What limits the sender if no congestion control does.
+    /// The limit of a sender without congestion control; `None` for others.
     fn uncontrolled(&self) -> Option<Uncontrolled> {
         None
     }

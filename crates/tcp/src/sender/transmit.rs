@@ -42,13 +42,13 @@ impl Chunk {
 pub(super) struct Burst {
     /// Full segments may leave up to this number.
     pub(super) end: u64,
-    /// What stops the sender behind the last of them, if no smaller segment may leave.
+    /// The limit that stops the sender behind the last of them, if no smaller segment may leave.
     pub(super) stop: Option<HeldBy>,
 }
 
 /// The next piece to be sent, or `None` when the sender has to wait for an ACK, for the window, for
-/// the application or for a timer. Called unless the sender
-/// [is held back](Core::is_held_back). Packets of several segments are modelled only with `PACKETS`.
+/// the application or for a timer. Called unless the sender [is held back](Core::is_held_back).
+/// Packets of several segments are modelled only with `PACKETS`.
 #[inline(always)]
 pub(crate) fn next_chunk<R: LossRecovery, const PACKETS: bool>(
     core: &mut Core,
@@ -88,8 +88,8 @@ pub(crate) fn next_chunk<R: LossRecovery, const PACKETS: bool>(
     None
 }
 
-/// Likewise for single segments. Not inlined: a loop with all that it calls would keep the addresses
-/// of all parts of the sender.
+/// Likewise for single segments. Not inlined: a loop with all that it calls would keep the
+/// addresses of all parts of the sender.
 #[inline(never)]
 pub(crate) fn next_chunk_alone<R: LossRecovery>(
     core: &mut Core,

@@ -1,5 +1,6 @@
 //! From a scenario to the blueprints of its connections.
 
+use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use congestion::{Detector, PathHints};
@@ -50,15 +51,14 @@ pub(crate) fn blueprints(scenario: &Scenario, seed: u64, logs: &Logs) -> Vec<Arc
 
 /// The nodes between which hosts send packets, first that of the sender, each pair once.
 pub(crate) fn ways(blueprints: &[Arc<[Blueprint]>]) -> Vec<[NodeId; 2]> {
-    let mut ways: Vec<_> = blueprints
+    // Without a list of all flows, of which there may be a million.
+    let ways: BTreeSet<_> = blueprints
         .iter()
         .flat_map(|legs| legs.iter())
         .flat_map(|leg| leg.paths.iter().copied().chain([[leg.from, leg.to]]))
         .flat_map(|[from, to]| [[from, to], [to, from]])
         .collect();
-    ways.sort_unstable();
-    ways.dedup();
-    ways
+    ways.into_iter().collect()
 }
 
 /// Returns true if nothing about the ends of a leg depends on where they are. Those of QUIC draw

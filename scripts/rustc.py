@@ -15,7 +15,7 @@ OPTIMISED = {"arq", "engines", "fec", "runs"}
 
 
 def words_of_compiler(words: list[str]) -> list[str]:
-    """The words for clippy-driver, of those that Cargo has for it."""
+    """The arguments of Cargo for clippy-driver, without optimisation for programs of tests."""
     if "--test" not in words or words[words.index("--crate-name") + 1] in OPTIMISED:
         return words
     return ["opt-level=0" if word == "opt-level=1" else word for word in words]

@@ -406,8 +406,8 @@ impl<B: Clone> Fabric<B> for Network<B> {
     {
         let mut events = 0;
         loop {
-            let (at, number) = self.arrivals.earliest();
-            let number = number as usize;
+            let (at, event) = self.arrivals.earliest();
+            let number = event as usize;
             if let Some(port) = self.ports.get_mut(number) {
                 let Some((_, packet)) = port.packets.first() else {
                     return Advance { at, events, seen: None, port: u32::MAX };
@@ -418,8 +418,7 @@ impl<B: Clone> Fabric<B> for Network<B> {
                 let Some(next) = self.next_hop.next(number, packet.to) else {
                     let seen = look(at, packet, &Field::default());
                     port.packets.forget_first();
-                    #[expect(clippy::cast_possible_truncation, reason = "as it was in the list")]
-                    return Advance { at, events, seen: Some(seen), port: number as u32 };
+                    return Advance { at, events, seen: Some(seen), port: event };
                 };
                 self.pass_first(at, number, next);
             } else {

@@ -7,8 +7,8 @@ use crate::ranges::{Range, RangeSet};
 #[derive(Clone, Debug)]
 pub struct Reassembly<const N: usize> {
     waiting: RangeSet,
-    /// The ranges that were reported lately, the latest first. Each is one of those that wait, as
-    /// it is now, so that an ACK does not search for it.
+    /// Ranges of `waiting` for the SACK blocks of the next ACK, the one reported last first (RFC
+    /// 2018 section 4). Their bounds are kept up to date, so that an ACK needs no search.
     recent: [Range; N],
     recent_count: usize,
 }

@@ -13,9 +13,9 @@
 //! - A packet that still waits for the event is at the second port later than the event less the
 //!   delay. So it comes out of that port after the event, also if the event of the second port is
 //!   put off itself: what is taken out of a ring at any time is complete.
-//! - The order of events at one instant counts only between those that share a port, or a host.
-//!   The event of the first port and those of the second never have the same time, and no host
-//!   sees a packet pass.
+//! - Two events at one instant may change places if they have no port and no host in common. The
+//!   event of the first port and those of the second never have the same time, and no host sees a
+//!   packet pass.
 //! - Totals are read after `Fabric::settle`, which lets those packets pass that would have passed
 //!   by then, and counts an event for each of them.
 

@@ -220,13 +220,14 @@ impl Rack {
         std::mem::take(&mut self.has_news)
     }
 
-    /// The segment sent last of those that have arrived, if any has.
+    /// Departure of the segment that was sent last of all that have arrived; `None` before the
+    /// first arrival (RFC 8985 section 6.2, step 2).
     pub(super) fn latest(&self) -> Option<Departure> {
         self.latest
     }
 
-    /// Likewise, and how long after their
-    /// departure those sent before it are lost (step 5).
+    /// The same departure, and the time after which a segment that left earlier and has not arrived
+    /// is lost (step 5).
     pub(super) fn patience(&self, situation: Situation) -> Option<(Departure, Span)> {
         Some((self.latest?, self.round_trip + self.reordering_window(situation)))
     }

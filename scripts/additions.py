@@ -19,6 +19,8 @@ import subprocess
 import sys
 from pathlib import Path
 
+from real_time import REAL_TIME
+
 ROOT = Path(__file__).resolve().parent.parent
 PATCHES = ROOT / "tests" / "additions"
 PLACE = ROOT / "target" / "additions"
@@ -30,7 +32,6 @@ MOST = {"column": 3, "controller": 3, "traffic": 8, "mechanism": 12, "transport"
 GENERATED = {"Cargo.lock"}
 """Files that a command writes."""
 
-REAL_TIME = "(package(proxy) or package(testbed)) and kind(test)"
 PAGE = "/the_reference_is_made_from_the_schema|every_key_of_a_scenario|a_key_without_a_row/"
 """The tests of docs/scenario.md, which `make generated` writes again."""
 

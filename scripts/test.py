@@ -32,6 +32,8 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from real_time import REAL_TIME
+
 if TYPE_CHECKING:
     from collections.abc import Callable
 
@@ -44,9 +46,6 @@ NO_BYTECODE = "PYTHONDONTWRITEBYTECODE"
 SLOWEST = 20
 CARGO_RESULT = re.compile(r"test result: .*?(\d+) passed; (\d+) failed; (\d+) ignored")
 RUST = ("--workspace", "--locked")
-
-REAL_TIME = "(package(proxy) or package(testbed)) and kind(test)"
-"""Rust tests that run real kernels and processes. Those of Python are marked `real_time`."""
 
 WAITING = {"rust": str(3 * (os.cpu_count() or 1)), "python": str(2 * (os.cpu_count() or 1))}
 """Tests in real time that run side by side: they sleep most of the time. Each process of pytest

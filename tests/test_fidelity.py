@@ -164,9 +164,10 @@ def test_kernel_runs_that_are_kept_are_not_repeated(
 
     # Two runs in real time never agree to the last digit.
     first = until_all_are_kept(2)
+    first_run = next(kept.iterdir())
     assert kernel() == first
     assert until_all_are_kept(4, "--set", "flow.0.transport.delayed_ack=off") != first
-    recording = next(kept.iterdir()) / "recording.json"
+    recording = first_run / "recording.json"
     recording.write_text(recording.read_text().replace("1", "2", 1))
     done = bentpipe(*command)
     assert done.returncode == 2

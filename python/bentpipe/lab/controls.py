@@ -9,7 +9,7 @@ out. So the page shows what has an effect on this path.
 from __future__ import annotations
 
 import math
-from dataclasses import replace
+from dataclasses import is_dataclass, replace
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any
 
@@ -91,15 +91,19 @@ def has_effect(control: Control, option: Option, link: Link) -> bool:
 @lru_cache(maxsize=8)
 def meaning(scenario: Scenario) -> Any:
     """The values of a scenario, without where they come from."""
-    found = scenario.explain().to_dict()
-    keys = ("settings", "nodes", "links", "flows", "switches")
-    return without_origins([found.get(key) for key in keys])
+    found = scenario.explain()
+    return without_origins([found.settings, found.nodes, found.links, found.flows, found.switches])
 
 
 def without_origins(node: Any) -> Any:
-    """The data without the keys that say where a value comes from and how it is written."""
+    """The data without the fields and keys that say where a value comes from and how it is written.
+
+    `dataclasses.asdict` copies each value, and took two thirds of the time of all controls.
+    """
     if isinstance(node, list):
         return [without_origins(one) for one in node]
+    if is_dataclass(node):
+        node = vars(node)
     if isinstance(node, dict):
         return {key: without_origins(one) for key, one in node.items() if key not in ORIGINS}
     return node

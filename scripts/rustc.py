@@ -18,7 +18,7 @@ def words_of_compiler(words: list[str]) -> list[str]:
     """The arguments of Cargo for clippy-driver, without optimisation for programs of tests."""
     if "--test" not in words or words[words.index("--crate-name") + 1] in OPTIMISED:
         return words
-    return ["opt-level=0" if word == "opt-level=1" else word for word in words]
+    return ["opt-level=0" if word.startswith("opt-level=") else word for word in words]
 
 
 if __name__ == "__main__":

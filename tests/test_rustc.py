@@ -5,7 +5,7 @@ from __future__ import annotations
 import rustc
 
 LIBRARY = ["rustc", "--crate-name", "tcp", "--crate-type", "lib", "-C", "opt-level=1"]
-TESTS = ["rustc", "--crate-name", "tcp", "--test", "-C", "opt-level=1"]
+TESTS = ["rustc", "--crate-name", "tcp", "--test", "-C", "opt-level=2"]
 
 
 def test_programs_of_tests_are_not_optimised() -> None:

@@ -1,4 +1,4 @@
-"""The engine under measurement: builds the example programs of the simulator, and runs `simulate`.
+"""The engine under measurement: builds the programs that measure it, and runs `simulate`.
 
 As a program it only builds what `benches/instructions.py` counts.
 """
@@ -52,7 +52,8 @@ def build(profile: str = "release", example: str = "simulate") -> Path:
         profile,
         "--locked",
         "--package",
-        "bentpipe-simulator",
+        # Without the tests of the simulator, for which much would be compiled.
+        "bentpipe-batch" if example == "simulate" else "bentpipe-simulator",
     ]
     command += ["--package", "extension"] if profile == "engine" else []
     command += ["--example", example, "--message-format", "json-render-diagnostics"]

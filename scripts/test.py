@@ -289,7 +289,6 @@ OTHERS: dict[str, Callable[[], Count]] = {
     "instructions": instructions,
     "stubtest": lambda: check("stubtest", "bentpipe._native"),
     "generated": lambda: check(sys.executable, "scripts/generated.py", "--check"),
-    "peers": peers,
 }
 """Steps of `make test` that run at the side of the next ones."""
 
@@ -319,6 +318,7 @@ ALONE: dict[str, Callable[[], Count]] = {"alone": lambda: python_twice("alone")}
 """Steps of `make test` that need the machine for themselves."""
 
 AT_NIGHT: dict[str, Callable[[], Count]] = {
+    "peers": peers,
     "nightly-rust": nightly_rust,
     "nightly-python": lambda: python_tests("nightly", "-m", "nightly"),
     "additions": lambda: check(sys.executable, "scripts/additions.py"),
@@ -348,8 +348,8 @@ PAGE = """\
 These are the tests that take long and mostly repeat others: two thousand random scenarios and
 more on both engines until all of the language is drawn, controllers against the ranges of their
 papers and of the kernel's documentation, all reproductions of papers against the tables of their
-pages, the daemon under load for a minute, commands that are killed, and the smallest addition of
-each kind (`tests/additions`).
+pages, stored results of ns-2 and ns-3 against runs of today, the daemon under load for a minute,
+commands that are killed, and the smallest addition of each kind (`tests/additions`).
 """
 
 

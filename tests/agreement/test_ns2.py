@@ -23,6 +23,7 @@ def test_mean_goodput_with_packet_errors(recovery: str, per: float) -> None:
     assert ours == pytest.approx(NS2.goodput(recovery, per), rel=0.15)
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not NS2.installed, reason="ns-2 is not installed; scripts/peers.sh brings it")
 def test_the_reference_is_what_ns2_gives() -> None:
     assert NS2.has_same_settings

@@ -42,6 +42,7 @@ def test_sack_at_one_percent_differs_by_the_threshold_after_a_loss() -> None:
     assert 1.15 < ratio < 1.30
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not NS3.installed, reason="ns-3 is not installed; scripts/peers.sh brings it")
 def test_the_reference_is_what_ns3_gives() -> None:
     assert NS3.has_same_settings

@@ -138,6 +138,7 @@ def test_controllers_rank_alike_where_their_intervals_are_apart(per: float) -> N
     assert [pair for pair, (ours, theirs) in apart.items() if ours != theirs] == []
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(
     not NS3_CONTROLLERS.installed, reason="ns-3 is not installed; scripts/peers.sh brings it"
 )

@@ -46,6 +46,7 @@ def tolerance(case: Lossy) -> float:
     return 0.15 if case.snoop and case.per >= 0.05 else 0.05
 
 
+@pytest.mark.nightly
 @pytest.mark.skipif(not installed(), reason="ns-2 is not installed; scripts/peers.sh brings it")
 def test_the_stored_results_are_what_ns2_gives() -> None:
     stored = STORED["xcp"][0]

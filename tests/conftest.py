@@ -8,8 +8,6 @@ from __future__ import annotations
 import fcntl
 import os
 import signal
-import subprocess
-import sys
 from functools import cache
 from pathlib import Path
 from typing import TYPE_CHECKING, Protocol
@@ -18,9 +16,11 @@ import pytest
 from xdist.scheduler import LoadScopeScheduling
 
 from bentpipe import KernelError, Scenario, run_on_kernel
+from forks import Forks
 from reproduced import reproduced
 
 if TYPE_CHECKING:
+    import subprocess
     from collections.abc import Iterator
 
     from xdist.remote import Producer
@@ -151,16 +151,21 @@ traffic = { bulk = "200kB" }
 """A path whose second link has a small MTU."""
 
 
+@pytest.fixture(scope="session")
+def forks() -> Iterator[Forks]:
+    """The process that commands are forked from: one for each process of pytest."""
+    found = Forks()
+    yield found
+    found.close()
+
+
 @pytest.fixture
-def bentpipe(tmp_path: Path) -> Bentpipe:
+def bentpipe(tmp_path: Path, forks: Forks) -> Bentpipe:
     """The command line, started in an empty folder."""
 
     def run(*arguments: str | Path) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "bentpipe", *map(str, arguments)]
         environment = os.environ | {"COLUMNS": "160", "NO_COLOR": "1"}
-        return subprocess.run(
-            command, cwd=tmp_path, env=environment, capture_output=True, text=True, timeout=60
-        )
+        return forks.run([*map(str, arguments)], tmp_path, environment, timeout=60)
 
     return run
 

@@ -44,6 +44,8 @@ def test_the_wheel_has_what_a_user_needs_and_nothing_else(wheel: Path) -> None:
             assert f"bentpipe/{path.relative_to(ROOT / 'python/bentpipe')}" in names
     for folder in ("examples", "python/bentpipe/new/starts"):
         for path in (ROOT / folder).iterdir():
+            if path.name == "__pycache__":
+                continue
             inside = path.relative_to(ROOT / folder)
             target = "examples" if folder == "examples" else "new/starts"
             assert f"bentpipe/{target}/{inside}" in names

@@ -95,7 +95,11 @@ def on_terminal(folder: Path, *words: str) -> str:
     ours, theirs = os.openpty()
     termios.tcsetwinsize(theirs, (40, COLUMNS))
     command = [sys.executable, "-m", "bentpipe", *words]
-    process = subprocess.Popen(command, cwd=folder, stdout=theirs, stderr=subprocess.DEVNULL)
+    # The size of the terminal, and not that of the one in which this program runs.
+    others = {name: value for name, value in os.environ.items() if name not in ("COLUMNS", "LINES")}
+    process = subprocess.Popen(
+        command, cwd=folder, env=others, stdout=theirs, stderr=subprocess.DEVNULL
+    )
     os.close(theirs)
     read = bytearray()
     try:

@@ -178,7 +178,7 @@ def test_the_wheel_alone_is_the_laboratory(wheel: Path, tmp_path: Path) -> None:
 
 
 OF_WINDOWS = {"KERNEL32.dll", "advapi32.dll", "bcrypt.dll", "bcryptprimitives.dll", "msvcrt.dll",
-              "ntdll.dll", "python3.dll"}  # fmt: skip
+              "ntdll.dll", "python3.dll", "userenv.dll", "ws2_32.dll"}  # fmt: skip
 """Libraries that Windows has, and the interface of all Pythons from 3.11."""
 
 

@@ -6,5 +6,5 @@ REAL_TIME = (
     "((package(proxy) or package(testbed)) and kind(test))"
     " or (package(testbed) and test(/^lab::tests::/))"
 )
-"""In the language of nextest: tests with real kernels and processes, and those that time pings,
-which a busy machine would delay."""
+"""Tests with real kernels and processes, and tests of `lab` that measure round trips of pings to a
+millisecond. An expression for the option `-E` of cargo-nextest."""

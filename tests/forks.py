@@ -16,6 +16,7 @@ import importlib
 import json
 import os
 import pkgutil
+import signal
 import socket
 import subprocess
 import sys
@@ -51,14 +52,18 @@ class Forks:
         command = [sys.executable, __file__, str(theirs.fileno())]
         self.of_python = of_python(os.environ)
         self.process = subprocess.Popen(
-            command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()]
+            command, stdin=subprocess.DEVNULL, pass_fds=[theirs.fileno()], process_group=0
         )
         theirs.close()
 
     def run(
         self, arguments: list[str], folder: Path, environment: dict[str, str], timeout: float
     ) -> subprocess.CompletedProcess[str]:
-        """Run a command until it ends. Its output is text in UTF-8."""
+        """Run a command until it ends. Its output is text in UTF-8.
+
+        After a `TimeoutError` nothing can be run: the process ends together with the command, whose
+        exit status would be taken for that of the next one.
+        """
         if of_python(environment) != self.of_python:
             return started(arguments, folder, environment, timeout)
         request = {"arguments": arguments, "folder": str(folder), "environment": environment}
@@ -66,7 +71,11 @@ class Forks:
             files = [stdout.fileno(), stderr.fileno()]
             socket.send_fds(self.socket, [json.dumps(request).encode()], files)
             self.socket.settimeout(timeout)
-            status = json.loads(self.socket.recv(LARGEST))
+            try:
+                status = json.loads(self.socket.recv(LARGEST))
+            except TimeoutError:
+                os.killpg(self.process.pid, signal.SIGKILL)
+                raise
             stdout.seek(0)
             stderr.seek(0)
             output = (stdout.read().decode(), stderr.read().decode())
@@ -134,6 +143,7 @@ def leave(status: str | int | None) -> NoReturn:
     """End this process as Python does, but without taking a thousand modules apart."""
     if isinstance(status, str):
         print(status, file=sys.stderr)
+    # The two things that the interpreter does at its end; neither has a public name.
     threading._shutdown()  # type: ignore[attr-defined]
     atexit._run_exitfuncs()
     sys.stdout.flush()

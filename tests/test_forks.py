@@ -1,4 +1,4 @@
-"""Commands that tests fork are those that users start."""
+"""A forked command prints the same, and has the same exit status, as `python -m bentpipe`."""
 
 from __future__ import annotations
 
@@ -7,12 +7,10 @@ from typing import TYPE_CHECKING
 
 import pytest
 
-from forks import started
+from forks import Forks, started
 
 if TYPE_CHECKING:
     from pathlib import Path
-
-    from forks import Forks
 
 UNREADABLE = "run missing.toml"
 
@@ -44,3 +42,14 @@ def test_a_forked_command_leaves_the_next_one_nothing(forks: Forks, small: Path)
         for environment in (narrow, wide, narrow)
     )
     assert first == again != changed
+
+
+def test_a_command_that_does_not_end_has_no_status_for_the_next_one(small: Path) -> None:
+    forks = Forks()
+    environment = dict(os.environ)
+    assert forks.run(["--version"], small.parent, environment, timeout=60).returncode == 0
+    with pytest.raises(TimeoutError):
+        forks.run(["run", str(small)], small.parent, environment, timeout=0.001)
+    with pytest.raises(OSError, match=r"Broken pipe|Connection reset"):
+        forks.run(["--version"], small.parent, environment, timeout=60)
+    forks.close()

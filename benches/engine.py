@@ -40,7 +40,9 @@ class Outcome:
 
 
 def build(profile: str = "release", example: str = "simulate") -> Path:
-    """Builds an example program and returns its path, which cargo knows best.
+    """Builds an example program and returns its path with the hash that cargo gives it.
+
+    The path without it is of what was built last, also with other settings of the profile.
 
     With the profile `engine` it shares all compiled crates with the extension module: the package
     `extension` is named so that they have the same features.
@@ -61,7 +63,9 @@ def build(profile: str = "release", example: str = "simulate") -> Path:
     for line in done.stdout.splitlines():
         message = json.loads(line)
         if message.get("target", {}).get("name") == example and message.get("executable"):
-            return Path(message["executable"])
+            program = Path(message["executable"])
+            of_this_build = program.parent.glob(f"{example}-*")
+            return next((path for path in of_this_build if path.samefile(program)), program)
     raise RuntimeError(f"cargo built no program `{example}`")
 
 

@@ -80,6 +80,9 @@ COMPILER: dict[str, str] = {}
 """Variables of all that compiles the tests of the crates. On CI `LINTS`, so that one pass of the
 compiler finds what clippy finds and makes the programs."""
 
+SHARED = "engine"
+"""The profile of the tests with `LINTS`, so that what Bentpipe depends on is compiled once."""
+
 SECOND_TRY: list[str] = []
 """Tests in real time that failed once and then passed."""
 
@@ -174,11 +177,16 @@ def reported(report: Path, status: int) -> Count:
     return total + Count(failed=1) if status and not total.failed else total
 
 
+def profile(option: str) -> tuple[str, ...]:
+    """The option of a command of Cargo for the profile of the tests."""
+    return (option, SHARED) if COMPILER else ()
+
+
 def rust_tests(*selection: str, **variables: str) -> Count:
     """Tests of the crates but doctests. Crates that do not compile count as one failure."""
     RUST_REPORT.unlink(missing_ok=True)
-    command = ("cargo", "nextest", "run", *RUST, "--no-tests", "pass", *selection)
-    status, _ = stream(command, **COMPILER, **variables)
+    command = ("cargo", "nextest", "run", *RUST, *profile("--cargo-profile"))
+    status, _ = stream((*command, "--no-tests", "pass", *selection), **COMPILER, **variables)
     return reported(RUST_REPORT, status)
 
 
@@ -211,7 +219,7 @@ def clippy() -> Count:
         return check("cargo", "clippy", *all_code, "--", "-D", "warnings")
     # All at once. Without the tests, libraries have fewer features of what they depend on, and are
     # compiled again.
-    count = check("cargo", "build", *all_code, **LINTS)
+    count = check("cargo", "build", "--profile", SHARED, *all_code, **LINTS)
     COMPILER.update(LINTS if count.passed else {})
     return count
 
@@ -219,7 +227,7 @@ def clippy() -> Count:
 def doc() -> Count:
     """Pages of rustdoc, warnings denied, and the examples in them; see scripts/rustdoc.py."""
     variables = {"RUSTDOC": str(ROOT / "scripts" / "rustdoc.py")} | COMPILER
-    command = ("cargo", "test", *RUST, "--no-fail-fast", "--doc")
+    command = ("cargo", "test", *RUST, *profile("--profile"), "--no-fail-fast", "--doc")
     status, lines = stream(command, **variables)
     results = [match for line in lines if (match := CARGO_RESULT.search(line))]
     counts = (Count(int(match[1]), int(match[2]), int(match[3])) for match in results)
@@ -262,6 +270,18 @@ def peers() -> Count:
     return Count()
 
 
+def engine() -> Count:
+    """The extension module as users have it, and the program whose instructions are counted.
+
+    Python tests run three times as long on an engine with the profile of the crates' tests, which
+    has assertions.
+    """
+    count = check(*ENGINE)
+    # On CI the tests of the crates are compiled in the same folder, for which Cargo has one lock.
+    status, _ = stream((sys.executable, "benches/engine.py"))
+    return count if status == 0 else Count(failed=1)
+
+
 def instructions() -> Count:
     """The guard against slow commits."""
     if shutil.which("valgrind") is None:
@@ -282,21 +302,31 @@ QUICK: dict[str, Callable[[], Count]] = {
 }
 """The steps of `make check`."""
 
-OTHERS: dict[str, Callable[[], Count]] = {
-    # As users have it. Python tests run three times as long on an engine with the profile of the
-    # crates' tests, which has assertions; instructions are counted on the same compiled crates.
-    "engine": lambda: check(*ENGINE),
+COMPILED = ("clippy", "unit-tests")
+
+SHORT = {name: step for name, step in QUICK.items() if name not in COMPILED}
+"""Steps of `make test` that compile nothing."""
+
+ENGINE_FIRST: dict[str, Callable[[], Count]] = {"engine": engine}
+"""The step at their side."""
+
+CRATES: dict[str, Callable[[], Count]] = {"clippy": clippy}
+"""The step that compiles the tests of the crates."""
+
+BESIDE_CRATES: dict[str, Callable[[], Count]] = {
     "instructions": instructions,
     "stubtest": lambda: check("stubtest", "bentpipe._native"),
     "generated": lambda: check(sys.executable, "scripts/generated.py", "--check"),
 }
-"""Steps of `make test` that run at the side of the next ones."""
+"""Steps at its side."""
 
-STEPS = {name: step for name, step in QUICK.items() if name != "unit-tests"} | {
-    "doc": doc,
-    "rust-tests": lambda: rust_tests("--tests", "-E", f"not ({REAL_TIME})"),
+TESTS: dict[str, Callable[[], Count]] = {
+    "rust-tests": lambda: rust_tests("--tests", "-E", f"not ({REAL_TIME})")
 }
-"""Steps of `make test` that run first. All that is compiled is compiled now."""
+"""The step with most tests of the crates."""
+
+BESIDE_TESTS: dict[str, Callable[[], Count]] = {"doc": doc}
+"""The step at its side. It needs what `clippy` has compiled."""
 
 WITH_ENGINE: dict[str, Callable[[], Count]] = {"python-tests": python_together}
 """Steps of `make test` that need the engine."""
@@ -326,7 +356,9 @@ AT_NIGHT: dict[str, Callable[[], Count]] = {
 """The steps of `make nightly`."""
 
 ROWS: tuple[tuple[dict[str, Callable[[], Count]], ...], ...] = (
-    (STEPS, OTHERS),
+    (SHORT, ENGINE_FIRST),
+    (CRATES, BESIDE_CRATES),
+    (TESTS, BESIDE_TESTS),
     (WITH_ENGINE, IN_THE_KERNEL),
     (IN_REAL_TIME, ALSO_IN_REAL_TIME),
     (ALONE, {}),

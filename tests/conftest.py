@@ -6,6 +6,7 @@ Also which tests share a process when they run on several.
 from __future__ import annotations
 
 import fcntl
+import gc
 import os
 import signal
 from functools import cache
@@ -46,6 +47,12 @@ def pytest_collection_modifyitems(items: list[pytest.Function]) -> None:
             item.add_marker("real_time")
         if "reproductions" in item.fixturenames:
             item.add_marker("nightly")
+
+
+def pytest_collection_finish() -> None:
+    """What pytest has collected stays, and need not be searched for garbage again."""
+    gc.collect()
+    gc.freeze()
 
 
 class Scheduler(LoadScopeScheduling):  # type: ignore[misc]

@@ -81,7 +81,13 @@ def one_of_each(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return pages
 
 
-@pytest.mark.parametrize(("scheme", "size"), list(zip(SCHEMES, SIZES, strict=True)))
+@pytest.mark.parametrize(
+    ("scheme", "size"),
+    [
+        (SCHEMES[0], SIZES[0]),
+        pytest.param(SCHEMES[1], SIZES[1], marks=pytest.mark.nightly),
+    ],
+)
 def test_a_page_of_each_kind_of_the_manual(
     browser: Browser, one_of_each: list[Path], scheme: str, size: tuple[int, int]
 ) -> None:

@@ -47,7 +47,17 @@ def client() -> Iterator[Client]:
 SCENARIOS = sorted(path for path in EXAMPLES.glob("*.toml") if not path.name.startswith("study-"))
 
 
-@pytest.mark.parametrize("path", SCENARIOS, ids=lambda path: path.stem)
+MOST_CONTROLS = "openbach-mix"
+
+
+@pytest.mark.parametrize(
+    "path",
+    [
+        pytest.param(path, marks=[pytest.mark.nightly] if path.stem == MOST_CONTROLS else [])
+        for path in SCENARIOS
+    ],
+    ids=lambda path: path.stem,
+)
 def test_every_value_of_every_control_fits_and_has_an_effect(path: Path) -> None:
     scenario = bp.Scenario.load(path)
     state = initial(path, (), None, None)

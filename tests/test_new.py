@@ -167,11 +167,14 @@ def test_a_controller_runs_as_written(bentpipe: Bentpipe, tmp_path: Path) -> Non
     )
     assert (ran.returncode, ran.stderr) == (0, "")
     assert "Steady" in ran.stdout
-    # Strict, and with the settings of the project. Of what it imports the results are there.
-    strict = [f"--config-file={ROOT / 'pyproject.toml'}", f"--cache-dir={ROOT / '.mypy_cache'}"]
-    for tool in (["ruff", "check", "--isolated"], ["mypy", "--strict", *strict]):
+    # Strict, and with the settings of the project. From its root, what the file imports is checked.
+    strict = ["mypy", "--strict", f"--config-file={ROOT / 'pyproject.toml'}"]
+    for tool in (["ruff", "check", "--isolated"], strict):
         checked = subprocess.run(
-            [sys.executable, "-m", *tool, "my.py"], cwd=tmp_path, capture_output=True, text=True
+            [sys.executable, "-m", *tool, tmp_path / "my.py"],
+            cwd=ROOT,
+            capture_output=True,
+            text=True,
         )
         assert checked.returncode == 0, checked.stdout
 

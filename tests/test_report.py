@@ -165,7 +165,13 @@ def marks(opened: Tab) -> list[int]:
 
 
 @needs_browser
-@pytest.mark.parametrize(("kind", "figures"), KINDS.items())
+@pytest.mark.parametrize(
+    ("kind", "figures"),
+    [
+        pytest.param(kind, figures, marks=[pytest.mark.nightly] if kind == "papers" else [])
+        for kind, figures in KINDS.items()
+    ],
+)
 def test_a_page_can_be_clicked_through_and_asks_nobody(
     browser: Browser, folders: Folders, kind: str, figures: int
 ) -> None:
@@ -426,7 +432,10 @@ def test_figures_are_files_for_papers(folders: Folders, tmp_path: Path) -> None:
     assert "goodput (Mbit/s)" in (out / "quantity-0-means.svg").read_text()
 
 
-@pytest.mark.parametrize("kind", KINDS)
+@pytest.mark.parametrize(
+    "kind",
+    [pytest.param(kind, marks=[pytest.mark.nightly] if kind == "run" else []) for kind in KINDS],
+)
 def test_figures_of_every_kind_are_as_wide_as_the_column_of_a_paper(
     folders: Folders, kind: str
 ) -> None:

@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 from real_time import REAL_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Mapping
 
 ROOT = Path(__file__).resolve().parent.parent
 RUST_REPORT = ROOT / "target" / "nextest" / "default" / "junit.xml"
@@ -86,6 +86,8 @@ SHARED = "engine"
 SECOND_TRY: list[str] = []
 """Tests in real time that failed once and then passed."""
 
+NONE: Mapping[str, str] = {}
+
 HERE = threading.local()
 """Where the output of the steps of this thread goes."""
 
@@ -135,13 +137,15 @@ def say(*words: object, end: str = "\n") -> None:
     print(*words, end=end, file=getattr(HERE, "output", sys.stdout), flush=True)
 
 
-def stream(command: tuple[str, ...], **variables: str) -> tuple[int, list[str]]:
+def stream(
+    command: tuple[str, ...], variables: Mapping[str, str] = NONE, folder: Path = ROOT
+) -> tuple[int, list[str]]:
     """Run a command, show its output as it comes, and return its status and output lines."""
     lines = []
     with subprocess.Popen(
         command,
-        cwd=ROOT,
-        env=environment() | variables,
+        cwd=folder,
+        env=environment() | dict(variables),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -154,9 +158,9 @@ def stream(command: tuple[str, ...], **variables: str) -> tuple[int, list[str]]:
     return process.returncode, lines
 
 
-def check(*command: str, **variables: str) -> Count:
+def check(*command: str, variables: Mapping[str, str] = NONE, folder: Path = ROOT) -> Count:
     """Run a command that is one test."""
-    status, _ = stream(command, **variables)
+    status, _ = stream(command, variables, folder)
     return Count(passed=1) if status == 0 else Count(failed=1)
 
 
@@ -186,7 +190,7 @@ def rust_tests(*selection: str, **variables: str) -> Count:
     """Tests of the crates but doctests. Crates that do not compile count as one failure."""
     RUST_REPORT.unlink(missing_ok=True)
     command = ("cargo", "nextest", "run", *RUST, *profile("--cargo-profile"))
-    status, _ = stream((*command, "--no-tests", "pass", *selection), **COMPILER, **variables)
+    status, _ = stream((*command, "--no-tests", "pass", *selection), COMPILER | variables)
     return reported(RUST_REPORT, status)
 
 
@@ -219,16 +223,32 @@ def clippy() -> Count:
         return check("cargo", "clippy", *all_code, "--", "-D", "warnings")
     # All at once. Without the tests, libraries have fewer features of what they depend on, and are
     # compiled again.
-    count = check("cargo", "build", "--profile", SHARED, *all_code, **LINTS)
-    COMPILER.update(LINTS if count.passed else {})
+    variables = LINTS | pyo3_of_engine()
+    count = check("cargo", "build", "--profile", SHARED, *all_code, variables=variables)
+    COMPILER.update(variables if count.passed else {})
     return count
+
+
+def pyo3_of_engine() -> dict[str, str]:
+    """What maturin has set for PyO3, which is compiled again wherever this is otherwise."""
+    files = sorted((ROOT / "target" / "maturin").glob("pyo3-config-*.txt"))
+    known = {"PYO3_CONFIG_FILE": str(files[0])} if files else {}
+    return known | {"PYO3_BUILD_EXTENSION_MODULE": "1"}
+
+
+def stubtest() -> Count:
+    """Compare the stubs with the module. Its cache of mypy has other options than the project's."""
+    folder = ROOT / ".cache"
+    folder.mkdir(exist_ok=True)
+    modules = {"MYPYPATH": str(ROOT / "python")}
+    return check("stubtest", "bentpipe._native", variables=modules, folder=folder)
 
 
 def doc() -> Count:
     """Pages of rustdoc, warnings denied, and the examples in them; see scripts/rustdoc.py."""
     variables = {"RUSTDOC": str(ROOT / "scripts" / "rustdoc.py")} | COMPILER
     command = ("cargo", "test", *RUST, *profile("--profile"), "--no-fail-fast", "--doc")
-    status, lines = stream(command, **variables)
+    status, lines = stream(command, variables)
     results = [match for line in lines if (match := CARGO_RESULT.search(line))]
     counts = (Count(int(match[1]), int(match[2]), int(match[3])) for match in results)
     total = sum(counts, Count())
@@ -315,7 +335,7 @@ CRATES: dict[str, Callable[[], Count]] = {"clippy": clippy}
 
 BESIDE_CRATES: dict[str, Callable[[], Count]] = {
     "instructions": instructions,
-    "stubtest": lambda: check("stubtest", "bentpipe._native"),
+    "stubtest": stubtest,
     "generated": lambda: check(sys.executable, "scripts/generated.py", "--check"),
 }
 """Steps at its side."""

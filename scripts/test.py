@@ -318,7 +318,8 @@ QUICK: dict[str, Callable[[], Count]] = {
     "words": lambda: check(sys.executable, "scripts/words.py"),
     "deny": lambda: check(sys.executable, "scripts/deny.py"),
     "clippy": clippy,
-    "unit-tests": lambda: rust_tests("--lib", *WITHOUT_TESTS),
+    # Without those that measure time: `make test` runs them when nothing else computes.
+    "unit-tests": lambda: rust_tests("--lib", *WITHOUT_TESTS, "-E", f"not ({REAL_TIME})"),
 }
 """The steps of `make check`."""
 

@@ -2,8 +2,9 @@
 """Stands for rustdoc in `cargo test --doc`: also makes the pages of each crate, warnings denied.
 
 `cargo doc` would check all that the crates depend on once more. Their libraries are compiled for
-the tests already, and serve the pages as they serve the examples. The pages of a crate are in a
-folder of their own in target/doc: in one for all, each crate writes the index of all anew.
+the tests already, and serve the pages as they serve the examples. The pages of crate NAME are in
+target/doc/NAME. With one folder for all crates, rustdoc would write the search index of all of them
+again with each crate.
 """
 
 from __future__ import annotations

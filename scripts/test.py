@@ -35,7 +35,7 @@ from typing import TYPE_CHECKING
 from real_time import REAL_TIME
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping
+    from collections.abc import Callable
 
 ROOT = Path(__file__).resolve().parent.parent
 RUST_REPORT = ROOT / "target" / "nextest" / "default" / "junit.xml"
@@ -85,8 +85,6 @@ SHARED = "engine"
 
 SECOND_TRY: list[str] = []
 """Tests in real time that failed once and then passed."""
-
-NONE: Mapping[str, str] = {}
 
 HERE = threading.local()
 """Where the output of the steps of this thread goes."""
@@ -138,14 +136,14 @@ def say(*words: object, end: str = "\n") -> None:
 
 
 def stream(
-    command: tuple[str, ...], variables: Mapping[str, str] = NONE, folder: Path = ROOT
+    command: tuple[str, ...], variables: dict[str, str] | None = None, folder: Path = ROOT
 ) -> tuple[int, list[str]]:
     """Run a command, show its output as it comes, and return its status and output lines."""
     lines = []
     with subprocess.Popen(
         command,
         cwd=folder,
-        env=environment() | dict(variables),
+        env=environment() | (variables or {}),
         stdin=subprocess.DEVNULL,
         stdout=subprocess.PIPE,
         stderr=subprocess.STDOUT,
@@ -158,7 +156,7 @@ def stream(
     return process.returncode, lines
 
 
-def check(*command: str, variables: Mapping[str, str] = NONE, folder: Path = ROOT) -> Count:
+def check(*command: str, variables: dict[str, str] | None = None, folder: Path = ROOT) -> Count:
     """Run a command that is one test."""
     status, _ = stream(command, variables, folder)
     return Count(passed=1) if status == 0 else Count(failed=1)
@@ -318,12 +316,13 @@ QUICK: dict[str, Callable[[], Count]] = {
     "words": lambda: check(sys.executable, "scripts/words.py"),
     "deny": lambda: check(sys.executable, "scripts/deny.py"),
     "clippy": clippy,
-    # Without those that measure time: `make test` runs them when nothing else computes.
+    # Without the tests of `REAL_TIME`, which other programs would delay.
     "unit-tests": lambda: rust_tests("--lib", *WITHOUT_TESTS, "-E", f"not ({REAL_TIME})"),
 }
 """The steps of `make check`."""
 
 COMPILED = ("clippy", "unit-tests")
+"""Steps of `make check` that compile."""
 
 SHORT = {name: step for name, step in QUICK.items() if name not in COMPILED}
 """Steps of `make test` that compile nothing."""

@@ -108,10 +108,17 @@ impl RangeSet {
         self.ranges.partition_point(|range| range.end <= number)
     }
 
-    /// Returns true if all of `start..end` is in the set.
+    /// Returns true if all of `start..end`, which is not empty, is in the set. The blocks of an ACK
+    /// are mostly among the last ranges.
     #[inline]
     pub fn contains(&self, start: u64, end: u64) -> bool {
-        self.at_or_above(start).is_some_and(|range| range.start <= start && end <= range.end)
+        for range in self.ranges.iter().rev().take(NEAR_END) {
+            if range.start <= start {
+                return end <= range.end;
+            }
+        }
+        self.ranges.len() > NEAR_END
+            && self.above_first(start).is_some_and(|range| range.start <= start && end <= range.end)
     }
 
     /// Adds `start..end` and returns the new part of it, in total and below `boundary`.

@@ -209,6 +209,10 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
         let ports = self.fabric.report(self.now);
         let nodes = self.fabric.node_reports();
         let queues = self.fabric.queue_reports(self.now);
+        let beams = self.fabric.beam_reports(self.now);
+        let (settled, packet_hops) = (self.fabric.settled(), self.fabric.hops());
+        // The records of flows take its place.
+        drop(self.fabric);
         let mut recording = self.recorder.finish(
             self.scenario,
             self.now,
@@ -222,14 +226,13 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
         recording.tables.extend(runtime::trace_table(self.scenario, self.seed, &ports));
         let senders = self.blueprints.iter().map(|legs| &legs[0].ends[0].controller);
         recording.tables.extend(report::detection_tables(self.scenario, self.seed, senders));
-        let beams = self.fabric.beam_reports(self.now);
         recording.tables.extend(runtime::beam_tables(self.scenario, self.now, &beams));
         debug_assert!(
             recording.tables.iter().all(|table| crate::tables().any(|one| one.describes(table))),
             "a table that `tables` does not list"
         );
-        recording.events = self.events + self.fabric.settled();
-        recording.packet_hops = self.fabric.hops();
+        recording.events = self.events + settled;
+        recording.packet_hops = packet_hops;
         recording.partial = partial;
         for (number, flow) in recording.flows.iter_mut().enumerate() {
             let foreign = self.options.controllers.and_then(|others| others.describe(number));

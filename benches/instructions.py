@@ -59,7 +59,11 @@ CASES: dict[str, tuple[str, list[str]]] = {
             "flow.0.transport={recovery='linux', receive_buffer={}, send_buffer={}}",
         ],
     ),
-    "hosts": ("geo-download.toml", ["flow.0.traffic.download=2MB", "flow.0.host=linux-6.18"]),
+    # With the host's own transport.
+    "hosts": (
+        "geo-download.toml",
+        ["flow.0.traffic.download=2MB", "flow.0.transport={}", "flow.0.host=linux-6.18"],
+    ),
 }
 TOLERANCE = 0.03
 REPEATS = 2

@@ -159,7 +159,11 @@ def kinds(folder: Path) -> dict[str, tuple[str, list[str]]]:
         "plain": (DOWNLOAD, [SIZE]),
         "PER 1e-2": (DOWNLOAD, [SIZE, "link.1.channel={per=1e-2}"]),
         '`recovery = "linux"`': (DOWNLOAD, [SIZE, "flow.0.transport={recovery='linux'}"]),
-        '`host = "linux-6.18"`': (DOWNLOAD, [SIZE, "flow.0.host=linux-6.18"]),
+        '`host = "linux-6.18"`': (
+            DOWNLOAD,
+            # The host's own transport.
+            [SIZE, "flow.0.transport={}", "flow.0.host=linux-6.18"],
+        ),
         "CoDel": (DOWNLOAD, [SIZE, "link.1.forward.aqm=codel"]),
         "selective-repeat ARQ": (DOWNLOAD, [SIZE, "link.1.forward.arq=selective-repeat"]),
         "Reed-Solomon FEC": (DOWNLOAD, [SIZE, f"link.1.forward.fec={fec}"]),

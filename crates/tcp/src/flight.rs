@@ -62,6 +62,11 @@ impl Segment {
         self.repeating
     }
 
+    /// It was sent once, and is neither known to have arrived nor counted as lost.
+    fn is_ordinary(&self) -> bool {
+        !(self.again | self.lost | self.delivered)
+    }
+
     /// It is to be retransmitted.
     fn is_missing(&self) -> bool {
         self.lost && !self.repeating
@@ -80,6 +85,28 @@ impl Segment {
     /// Bytes of it in the network: the original, a retransmission, or both.
     fn in_network(&self) -> u64 {
         (u64::from(!self.lost) + u64::from(self.repeating)) * self.segments()
+    }
+}
+
+/// Segments that arrive with one ACK, in the order of transmission: several that were sent once, or
+/// a single one.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct Row {
+    pub(crate) first: Segment,
+    pub(crate) last: Segment,
+    /// Segments that they count for.
+    pub(crate) segments: u64,
+}
+
+impl Row {
+    /// A single segment.
+    pub(crate) fn of(segment: &Segment) -> Self {
+        Self { first: *segment, last: *segment, segments: segment.segments() }
+    }
+
+    /// The segment was sent more than once.
+    pub(crate) fn again(&self) -> bool {
+        self.last.again
     }
 }
 
@@ -219,30 +246,28 @@ impl Flight {
         }
     }
 
-    /// Everything up to `una` is acknowledged. Calls `tell` for each segment of it that was not
+    /// Everything up to `una` is acknowledged. Calls `tell` for the segments of it that were not
     /// known to have arrived. Returns true if one of them was sent more than once.
-    pub(crate) fn on_acknowledged(&mut self, una: u64, mut tell: impl FnMut(&Segment)) -> bool {
-        let (mut any_again, mut number) = (false, 0);
-        while let Some(segment) = self.segments.front()
-            && segment.end <= una
-        {
-            number += 1;
-            self.outstanding -= segment.segments();
-            any_again |= segment.again;
-            if segment.delivered {
-                self.sacked -= 1;
-            } else {
-                tell(segment);
-                if segment.again || segment.lost {
-                    let segment = *segment;
-                    self.forget(&segment);
-                } else {
-                    self.pipe -= segment.segments();
-                }
-            }
-            self.segments.pop_front();
+    pub(crate) fn on_acknowledged(&mut self, una: u64, mut tell: impl FnMut(&Row)) -> bool {
+        let before = self.segments.len();
+        let mut any_again = false;
+        loop {
+            let row = match self.take_ordinary(una) {
+                Some(row) => row,
+                None => match self.take_other(una) {
+                    Some(segment) => {
+                        any_again |= segment.again;
+                        if segment.delivered {
+                            continue;
+                        }
+                        Row::of(&segment)
+                    }
+                    None => break,
+                },
+            };
+            tell(&row);
         }
-        self.overtaken = self.overtaken.saturating_sub(number);
+        self.overtaken = self.overtaken.saturating_sub(before - self.segments.len());
         if self.segments.is_empty() {
             // All that left is acknowledged.
             self.departures.clear();
@@ -251,6 +276,35 @@ impl Flight {
         }
         self.cut_off_below(una);
         any_again
+    }
+
+    /// Takes the first segments up to `una`, as far as they were sent once and arrive as expected.
+    fn take_ordinary(&mut self, una: u64) -> Option<Row> {
+        let is_next = |segment: &&Segment| segment.end <= una && segment.is_ordinary();
+        let first = *self.segments.front().filter(is_next)?;
+        let mut row = Row::of(&first);
+        self.segments.pop_front();
+        while let Some(segment) = self.segments.front().filter(is_next) {
+            row.last = *segment;
+            row.segments += segment.segments();
+            self.segments.pop_front();
+        }
+        self.outstanding -= row.segments;
+        self.pipe -= row.segments;
+        Some(row)
+    }
+
+    /// Takes the first segment up to `una`, whatever it is.
+    fn take_other(&mut self, una: u64) -> Option<Segment> {
+        let segment = *self.segments.front().filter(|segment| segment.end <= una)?;
+        self.segments.pop_front();
+        self.outstanding -= segment.segments();
+        if segment.delivered {
+            self.sacked -= 1;
+        } else {
+            self.forget(&segment);
+        }
+        Some(segment)
     }
 
     /// The receiver has taken a part of the first segment, which counts as before.
@@ -326,6 +380,17 @@ impl Flight {
         });
         self.doubtful = doubtful;
         wait
+    }
+
+    /// Returns true if nothing that is outstanding was sent before `latest`, which has arrived, as
+    /// mostly: only first transmissions are outstanding, and the first of them is later.
+    #[inline]
+    pub(crate) fn follows(&self, latest: Departure) -> bool {
+        let is_later = |first: &Segment| first.is_in_turn() && first.departure() >= latest;
+        self.overtaken == 0
+            && self.departures.is_empty()
+            && self.doubtful.is_empty()
+            && self.segments.front().is_none_or(is_later)
     }
 
     /// Returns true if something that was sent before `latest`, which has arrived, may be lost.

@@ -178,11 +178,12 @@ impl RttEstimator {
     /// for patience. After `tcp_rtt_estimator` of Linux.
     #[cold]
     fn smooth_like_linux(&mut self, config: &RtoConfig, r: f64, progress: Progress) {
-        let least = config.min.as_nanos() as f64 / config.k;
+        // Needed once a round trip, and a division.
+        let least = || config.min.as_nanos() as f64 / config.k;
         let linux = &mut self.linux;
         if !std::mem::replace(&mut self.sampled, true) {
             self.srtt = r;
-            self.rttvar = least.max(r / 2.0);
+            self.rttvar = least().max(r / 2.0);
             let round_end = progress.sent;
             *linux = Deviation { mean: r / 2.0, largest: self.rttvar, round_end };
             return;
@@ -197,7 +198,7 @@ impl RttEstimator {
         if progress.acknowledged > linux.round_end {
             self.rttvar -= config.beta * (self.rttvar - linux.largest);
             linux.round_end = progress.sent;
-            linux.largest = least;
+            linux.largest = least();
         }
     }
 

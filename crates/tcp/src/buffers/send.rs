@@ -123,6 +123,9 @@ impl SendBuffer {
 
     /// `tcp_sndbuf_expand`, with a congestion window of `cwnd` bytes.
     fn expand(&mut self, cwnd: u64, windows: u64) {
+        if self.size >= self.max {
+            return;
+        }
         let segments = (cwnd / self.mss.max(1)).max(FIRST_SEGMENTS);
         let wanted = windows * segments * self.per_segment;
         if wanted > self.size {
@@ -134,7 +137,12 @@ impl SendBuffer {
     pub(crate) fn memory(&self, at: &Positions) -> u64 {
         let unsent = at.buffered - at.sent;
         let tail = self.tail.min(unsent);
-        let waiting = (unsent - tail).div_ceil(self.largest) + u64::from(tail > 0);
+        let before_tail = match unsent - tail {
+            // Mostly, and without a division.
+            0 => 0,
+            bytes => bytes.div_ceil(self.largest),
+        };
+        let waiting = before_tail + u64::from(tail > 0);
         at.buffered - at.acknowledged + HEAD * (self.packets.len() as u64 + waiting)
     }
 

@@ -96,8 +96,6 @@ impl Receiver {
     pub(crate) fn time_ack(&mut self, now: Time, config: &Config, path: Path, arrived: Arrived) {
         let Arrived { length, push, in_order, may_grow } = arrived;
         let (window, timer) = (self.last_window(), self.ack_at);
-        // Where no application reads, the ACK of two segments would take window back.
-        let free = self.offered_edge(config).saturating_sub(self.next);
         let Some(timing) = &mut self.timing else { return };
         if in_order {
             self.full = timing.measure(length, self.full, push);
@@ -110,13 +108,14 @@ impl Receiver {
             return;
         }
         let delay = timing.delay(path);
-        self.ack_now |= self.unacknowledged > self.full && free >= window;
         // A timer that is about to expire counts as expired, and no timer is put off.
         let expires = timer <= now + Span::from_nanos(delay.as_nanos() / 4);
-        self.ack_now |= timing.is_quick() || expires;
+        let by_reading = config.reads_at_once && timing.reading_acknowledges();
+        self.ack_now |= timing.is_quick() || expires || by_reading;
         self.ack_at = timer.min(now + delay);
-        if config.reads_at_once {
-            self.ack_now |= timing.reading_acknowledges();
+        if !self.ack_now && self.unacknowledged > self.full {
+            // Where no application reads, the ACK of two segments would take window back.
+            self.ack_now = self.offered_edge(config).saturating_sub(self.next) >= window;
         }
     }
 

@@ -165,7 +165,7 @@ impl SnackRecovery {
             ..*ack
         };
         let saw_loss =
-            measurement::give_feedback(core, self, now, config, ack, AckedBytes::new(0, 0, false));
+            measurement::give_feedback(core, self, now, config, &ack, AckedBytes::new(0, 0, false));
         if ack.marked {
             reduction::on_mark(core, self, now, config, 0);
         }

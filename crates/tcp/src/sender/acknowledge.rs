@@ -57,22 +57,23 @@ impl<'a> Blocks<'a> {
     }
 }
 
-/// Takes in an acknowledgement of something that was sent, with its SACK blocks. It gets the
-/// fields by value, so that those which only few ACKs need are not written to memory for all.
+/// Takes in an acknowledgement of something that was sent, with its SACK blocks. It is inlined
+/// with all that gets `ack`, so that fields which only few ACKs need are not written to memory for
+/// all.
 #[inline(always)]
 pub(crate) fn process<R: LossRecovery>(
     core: &mut Core,
     recovery: &mut R,
     now: Time,
     config: &Config,
-    ack: Acknowledgement,
+    ack: &Acknowledgement,
     blocks: Blocks<'_>,
 ) {
     core.renew_quota();
     // The controller enlarges the window until the next ACK.
     let differs =
         config.duplicate_window == DuplicateWindow::Sender && ack.window != core.peer.usable;
-    let window_moved = core.peer.update(&ack, core.stream.una) || differs;
+    let window_moved = core.peer.update(ack, core.stream.una) || differs;
     // Most ACKs have no blocks.
     let sacked = if !blocks.blocks.is_empty() && recovery.uses_sack() {
         recovery.on_blocks(core, now, config, ack.number, blocks.ranges())
@@ -85,7 +86,7 @@ pub(crate) fn process<R: LossRecovery>(
         saw_loss = on_new_data(core, recovery, now, config, ack, sacked);
     } else if !ack.answers_probe {
         let duplicate =
-            core.stream.flight() > 0 && recovery.is_duplicate(&ack, window_moved, sacked > 0);
+            core.stream.flight() > 0 && recovery.is_duplicate(ack, window_moved, sacked > 0);
         let news = AckedBytes::new(0, sacked, duplicate);
         saw_loss = measurement::give_feedback(core, recovery, now, config, ack, news);
         if ack.marked {
@@ -97,9 +98,11 @@ pub(crate) fn process<R: LossRecovery>(
             recovery.on_idle_ack(core);
         }
     }
-    if R::FOLLOWS_ACKS || core.features.is_some() {
-        // A copy, so that the ACKs of a plain sender need not be in memory.
-        let ack = Acknowledgement { ..ack };
+    if R::FOLLOWS_ACKS {
+        finish(core, recovery, now, config, ack, window_moved, saw_loss);
+    } else if core.features.is_some() {
+        // A copy, as in `give_feedback`.
+        let ack = Acknowledgement { ..*ack };
         finish(core, recovery, now, config, &ack, window_moved, saw_loss);
     }
     core.scale_window(Sizing::Total, core.peer.advertised);
@@ -118,7 +121,7 @@ pub(crate) fn process_apart<R: LossRecovery>(
     ack: &Acknowledgement,
     blocks: Blocks<'_>,
 ) {
-    process(core, recovery, now, config, *ack, blocks);
+    process(core, recovery, now, config, ack, blocks);
 }
 
 /// An ACK that was overtaken: its blocks may still be news (RFC 2018 section 5; Linux does the
@@ -142,7 +145,7 @@ pub(crate) fn process_old<R: LossRecovery>(
         Acknowledgement { number: una, window: core.peer.advertised, round_trip: None, ..*ack };
     let ack = Acknowledgement { answers_probe: false, is_old: true, ..ack };
     let news = AckedBytes::new(0, sacked, duplicate);
-    let saw_loss = measurement::give_feedback(core, recovery, now, config, ack, news);
+    let saw_loss = measurement::give_feedback(core, recovery, now, config, &ack, news);
     if duplicate {
         recovery.on_duplicate(core, now, config);
     }
@@ -178,24 +181,25 @@ fn on_new_data<R: LossRecovery>(
     recovery: &mut R,
     now: Time,
     config: &Config,
-    ack: Acknowledgement,
+    ack: &Acknowledgement,
     sacked: u64,
 ) -> bool {
     let acked = ack.number - core.stream.una;
-    let full =
-        !config.window_validation || core.usage.note(&core.stream, core.controller.window().cwnd);
+    let full = !R::FOLLOWS_USE
+        || !config.window_validation
+        || core.usage.note(&core.stream, core.controller.window().cwnd);
     if core.follows_segments() {
         core.record_acknowledgement(now, ack.number);
     }
-    recovery.on_acknowledged(core, now, &ack);
-    if core.features.is_some() {
+    recovery.on_acknowledged(core, now, ack);
+    if core.features.as_ref().is_some_and(|features| features.path_mtu.is_some()) {
         path_mtu::judge_probe(core, ack.number);
     }
     core.stream.una = ack.number;
     buffer::fill(core, config);
     core.scoreboard.acknowledge(ack.number);
     let timed = core.take_timed(now, ack.number);
-    recovery.sample_rtt(core, now, config, &ack, acked, timed);
+    recovery.sample_rtt(core, now, config, ack, acked, timed);
     core.timers.retries = 0;
     core.episode.duplicates = 0;
     core.episode.limited = 0;
@@ -207,7 +211,7 @@ fn on_new_data<R: LossRecovery>(
     let restart_timer = match core.episode.phase {
         Phase::FastRecovery => recovery.on_new_data_in_fast_recovery(core, now, config, acked),
         Phase::Open | Phase::Timeout => {
-            recovery.grow(core, now, config, &ack, acked, full);
+            recovery.grow(core, now, config, ack, acked, full);
             true
         }
     };
@@ -320,9 +324,8 @@ impl Core {
         timed: Option<Span>,
     ) {
         if let Some(sample) = ack.round_trip.or(timed) {
-            // An ACK for every second segment of the flight (RFC 7323 appendix G).
-            let acks = (self.stream.flight() + acked).div_ceil(2 * self.stream.mss);
-            let per_round = if ack.round_trip.is_some() { acks } else { 1 };
+            let per_round =
+                if ack.round_trip.is_some() { self.acks_per_round(config, acked) } else { 1 };
             self.rtt.sample(&config.rto, sample, self.progress(per_round));
         }
     }

@@ -1,7 +1,7 @@
 //! Parts of the sender that all recoveries share. A recovery gets them with each call.
 
 use congestion::{AnyController, Controller, SendState, Sizing, TcpPolicy};
-use transport::{Counters, LimitClock, Pacing, Progress, RttEstimator};
+use transport::{Counters, Estimator, LimitClock, Pacing, Progress, RttEstimator};
 use units::{Span, Time};
 use wire::feedback::Response;
 
@@ -155,6 +155,16 @@ impl Core {
     pub(crate) fn min_rtt(&self) -> Option<Span> {
         let exact = self.features.as_ref().and_then(|features| features.measurement.min_rtt);
         exact.or_else(|| self.rtt.min())
+    }
+
+    /// ACKs of a round trip that ends with an ACK of `acked` bytes: one for every second segment of
+    /// the flight (RFC 7323 appendix G). The estimator of Linux does not need their number.
+    #[inline]
+    pub(crate) fn acks_per_round(&self, config: &Config, acked: u64) -> u64 {
+        match config.rto.estimator {
+            Estimator::Rfc6298 => (self.stream.flight() + acked).div_ceil(2 * self.stream.mss),
+            Estimator::Linux => 1,
+        }
     }
 
     /// Position of a sample that is one of `per_round` in a round trip.

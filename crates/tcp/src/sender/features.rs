@@ -108,6 +108,14 @@ impl Features {
         self.pacer.next_departure() > now || self.path_mtu.is_some()
     }
 
+    /// Returns true if all segments of a packet may leave once its first has left.
+    pub(super) fn lets_packets_go(&self) -> bool {
+        self.probes.is_none()
+            && self.jump.is_none()
+            && self.path_mtu.is_none()
+            && (!self.needs.pacing || self.pacer.paces_packets())
+    }
+
     /// Segments that pacing holds back may leave, and the controller may send a probe.
     /// Returns false if it is too early.
     pub(super) fn release(&mut self, now: Time) -> bool {

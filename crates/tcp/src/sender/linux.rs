@@ -33,6 +33,7 @@ use transport::{Estimator, Range};
 use units::{Span, Time};
 
 use crate::config::Config;
+use crate::flight::Row;
 use crate::segment::MAX_SACK_BLOCKS;
 use crate::timestamps::{echoed, timestamp};
 
@@ -110,12 +111,31 @@ impl Linux {
             lost: Vec::new(),
         }
     }
+
+    /// Bytes of cwnd that nothing in the network uses.
+    #[inline]
+    pub(super) fn unused(&self, core: &Core, config: &Config) -> u64 {
+        let is_open = core.episode.phase == Phase::Open;
+        let used =
+            if is_open && !config.limited_transmit { core.counted_flight() } else { core.pipe() };
+        core.controller.window().cwnd.saturating_sub(used)
+    }
+
+    /// New data has left, up to `end`, and nothing more leaves in a row with it. `is_first`: nothing
+    /// else is outstanding.
+    #[inline]
+    pub(super) fn end_row(&mut self, core: &mut Core, now: Time, end: u64, is_first: bool) {
+        self.used.on_new_data(core, now, end, self.is_disordered);
+        self.restart_with_new_data(core, now, is_first);
+    }
 }
 
 impl LossRecovery for Linux {
     /// Linux takes in the SACK blocks of such an ACK, and neither measures with it nor lets the
     /// window change (`tcp_ack`).
     const SKIPS_OLD_ACKS: bool = true;
+    /// `usage`.
+    const FOLLOWS_USE: bool = false;
 
     fn uses_sack(&self) -> bool {
         true
@@ -175,7 +195,7 @@ impl LossRecovery for Linux {
     fn on_block(&mut self, core: &mut Core, now: Time, block: Range) {
         let (min_rtt, mss, high) = (core.rtt.min(), core.stream.mss, core.episode.recover);
         core.scoreboard.sack_segments(block, |segment| {
-            self.news.note(segment, mss, high);
+            self.news.note(&Row::of(segment), mss, high);
             self.news.note_sacked(segment, mss);
             self.rack.on_sacked(now, segment, min_rtt);
         });
@@ -192,10 +212,10 @@ impl LossRecovery for Linux {
         if ack.needless.start < ack.needless.end {
             news.copies = flight.copies_within(ack.needless);
         }
-        let any_again = flight.on_acknowledged(ack.number, |segment| {
-            news.note(segment, mss, high);
-            news.note_acknowledged(segment);
-            rack.on_acknowledged(now, segment, min_rtt, echoed);
+        let any_again = flight.on_acknowledged(ack.number, |row| {
+            news.note(row, mss, high);
+            news.note_acknowledged(row);
+            rack.on_acknowledged(now, row, min_rtt, echoed);
         });
         news.acked = before - flight.unacknowledged();
         if any_again {
@@ -216,7 +236,7 @@ impl LossRecovery for Linux {
         _timed: Option<Span>,
     ) {
         if let Some((sample, youngest)) = self.news.round_trips(now, ack.round_trip) {
-            let per_round = (core.stream.flight() + acked).div_ceil(2 * core.stream.mss);
+            let per_round = core.acks_per_round(config, acked);
             core.rtt.sample(&config.rto, sample, core.progress(per_round));
             core.rtt.note_smaller(youngest);
         }
@@ -244,10 +264,12 @@ impl LossRecovery for Linux {
         if !self.news.is_old {
             self.rack.widen(now);
             self.take_sample_of_sack(core, now, config);
-            self.take_answer_to_probe(core, now, config, ack, false);
+            if self.probe.is_out() {
+                self.take_answer_to_probe(core, now, config, ack, false);
+            }
         }
         self.review_recovery(core, now, config, ack, acked);
-        if !self.holds_repairs && self.rack.take_news() {
+        if !self.holds_repairs && self.rack.take_news() && !self.is_in_order(core) {
             self.find_losses_by_time(core, now, config);
         }
     }
@@ -291,7 +313,7 @@ impl LossRecovery for Linux {
         let news = self.news;
         let repeats = !news.advanced && !ack.carries_data && !window_moved;
         let silent = repeats && news.delivered == 0;
-        if silent && !news.is_old {
+        if silent && !news.is_old && self.probe.is_out() {
             self.take_answer_to_probe(core, now, config, ack, true);
         }
         self.recover_from_losses(core, now, config, saw_loss);
@@ -423,9 +445,8 @@ impl LossRecovery for Linux {
             if range.start <= core.stream.una {
                 self.restart_with_first_segment(core, now);
             }
-        } else {
-            self.used.on_new_data(core, now, range.end, self.is_disordered);
-            self.restart_with_new_data(core, now, is_first);
+        } else if is_first || !core.row_goes_on_behind(range.end) {
+            self.end_row(core, now, range.end, is_first);
         }
     }
 
@@ -452,11 +473,7 @@ impl LossRecovery for Linux {
     /// In full segments.
     #[inline]
     fn room(&self, core: &Core, config: &Config) -> u64 {
-        let is_open = core.episode.phase == Phase::Open;
-        let used =
-            if is_open && !config.limited_transmit { core.counted_flight() } else { core.pipe() };
-        let room = core.controller.window().cwnd.saturating_sub(used);
-        room / core.stream.mss * core.stream.mss
+        self.unused(core, config) / core.stream.mss * core.stream.mss
     }
 
     fn idle_since(&mut self, _core: &Core) -> Option<Time> {

@@ -133,24 +133,30 @@ pub(crate) fn give_feedback<R: LossRecovery>(
     recovery: &mut R,
     now: Time,
     config: &Config,
-    ack: Acknowledgement,
+    ack: &Acknowledgement,
     news: AckedBytes,
 ) -> bool {
     if R::SKIPS_OLD_ACKS && ack.is_old {
-        recovery.judge(core, now, config, &ack, 0);
+        recovery.judge(core, now, config, ack, 0);
         core.discard_samples(now);
         return false;
     }
     if core.follows_segments() {
         core.measure_round_trip(now, ack.round_trip, news.acked);
     }
-    recovery.judge(core, now, config, &ack, news.acked);
+    recovery.judge(core, now, config, ack, news.acked);
     if !core.follows_segments() {
         return false;
     }
-    // A copy, so that other ACKs need not be in memory.
-    let ack = Acknowledgement { ..ack };
-    core.describe_ack(now, &ack, recovery.counted(news))
+    let copy;
+    let ack = if R::FOLLOWS_ACKS {
+        ack
+    } else {
+        // So that the ACKs of a plain sender need not be in memory.
+        copy = Acknowledgement { ..*ack };
+        &copy
+    };
+    core.describe_ack(now, ack, recovery.counted(news))
 }
 
 impl Core {

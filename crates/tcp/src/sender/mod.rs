@@ -319,7 +319,7 @@ impl Sender {
         let core = &mut self.core;
         match &mut self.recovery {
             AnyRecovery::Classic(classic) => {
-                acknowledge::process(core, classic, now, config, ack, blocks);
+                acknowledge::process(core, classic, now, config, &ack, blocks);
             }
             // Copies, so that the ACKs of the recovery above need not be in memory.
             AnyRecovery::Linux(linux) => {
@@ -404,6 +404,13 @@ impl Sender {
             core.episode.count_limited(length);
             return Some(transmit::send_new(core, classic, now, length));
         }
+        if in_burst
+            && let AnyRecovery::Linux(linux) = &mut self.recovery
+            && let Some(chunk) = offload::next_in_row(&mut self.core, linux, now, config)
+        {
+            return Some(Chunk { ..chunk });
+        }
+        self.core.burst.may_begin = IN_A_ROW;
         self.choose_chunk(now, config)
     }
 

@@ -27,7 +27,9 @@ use crate::flight::Flight;
 
 use super::core::Core;
 use super::episode::Phase;
-use super::recovery::{AnyRecovery, with_recovery};
+use super::features::Features;
+use super::linux::Linux;
+use super::recovery::{AnyRecovery, LossRecovery, with_recovery};
 use super::transmit::Chunk;
 use super::usage::HeldBy;
 use super::{buffer, transmit};
@@ -143,7 +145,55 @@ pub(super) fn next_chunk(
     }
 }
 
+/// The next of the full segments in a row that are one packet, behind its first ([`Burst`]): the
+/// windows and the timer are looked at once for a packet, as in Linux. `None` if the controller has
+/// changed the window with the last segment, so that this one does not fit.
+#[inline(never)]
+pub(super) fn next_in_row(
+    core: &mut Core,
+    linux: &mut Linux,
+    now: Time,
+    config: &Config,
+) -> Option<Chunk> {
+    let mss = core.stream.mss;
+    let follows = core.follows_segments();
+    if follows && linux.unused(core, config) < mss {
+        transmit::stop_row(core);
+        linux.end_row(core, now, core.stream.max, false);
+        return None;
+    }
+    let range = transmit::next_new_range(core, mss);
+    core.episode.count_limited(mss);
+    let ends = core.packet.as_mut().is_some_and(|packet| packet.cut(now, 0, 0));
+    if follows {
+        core.record_sending(now, range, false);
+    }
+    linux.on_sent(core, now, range, false);
+    let chunk = transmit::count_new(core, now, mss, range);
+    let write_ends = config.send_tuning.is_some() && core.stream.max == core.stream.buffered;
+    if write_ends {
+        buffer::write_on(core);
+    }
+    Some(Chunk { push: chunk.push | ends | write_ends, ..chunk })
+}
+
 impl Core {
+    /// The first segment of a packet leaves, with `length` bytes, and `room` bytes more may leave.
+    /// The full segments of the packet leave in a row, if nothing holds back single ones.
+    #[inline]
+    pub(super) fn begin_row(&mut self, length: u64, room: u64) {
+        let lets_go = |features: &Features| features.lets_packets_go();
+        if let Some(packet) = &self.packet
+            && packet.left > 0
+            && self.burst.may_begin
+            && self.episode.phase == Phase::Open
+            && !self.is_bounded
+            && self.features.as_deref().is_none_or(lets_go)
+        {
+            self.burst.end = self.stream.max + length + room.min(packet.left * self.stream.mss);
+        }
+    }
+
     /// A new segment leaves where `room` bytes may. Returns whether it ends a packet.
     #[inline]
     pub(super) fn ends_packet(&mut self, now: Time, room: u64) -> bool {

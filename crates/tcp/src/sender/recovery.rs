@@ -67,6 +67,9 @@ pub(crate) trait LossRecovery {
     const FOLLOWS_ACKS: bool = true;
     /// [`next_guess`](Self::next_guess) may have something to send.
     const GUESSES: bool = false;
+    /// [`grow`](Self::grow) depends on whether cwnd was full. Otherwise the recovery has a rule of
+    /// its own for the use of cwnd.
+    const FOLLOWS_USE: bool = true;
     /// An ACK that was overtaken measures nothing.
     const SKIPS_OLD_ACKS: bool = false;
 
@@ -141,7 +144,7 @@ pub(crate) trait LossRecovery {
     }
 
     /// Lets the controller grow the window for an ACK of `acked` bytes outside of fast recovery.
-    /// `full`: cwnd was full.
+    /// `full`: cwnd was full, if the recovery [follows its use](Self::FOLLOWS_USE).
     fn grow(
         &mut self,
         core: &mut Core,

@@ -5,10 +5,19 @@ use congestion::Specification;
 use proptest::prelude::*;
 
 use super::*;
+use crate::buffers::SendTuning;
 use crate::segment::Block;
-use transport::Space;
+use transport::{Pacing, Space};
+use units::SizeLimit;
 
 const SPACE: Space = Space::new(7);
+
+const TUNED: SendTuning = SendTuning {
+    default: SendTuning::DEFAULT,
+    max: SendTuning::MAX,
+    write: SendTuning::WRITE,
+    notsent_lowat: SizeLimit::UNLIMITED,
+};
 
 #[derive(Clone, Debug)]
 enum Event {
@@ -82,8 +91,13 @@ proptest! {
         controller in prop::sample::select(vec!["newreno", "cubic", "adalr", "bbr3"]),
         recovery in prop::sample::select(vec![Recovery::NewReno, Recovery::Sack, Recovery::Linux]),
         (nagle, limited_transmit, in_a_row) in any::<(bool, bool, bool)>(),
+        (is_tuned, is_paced) in any::<(bool, bool)>(),
     ) {
-        let config = Config { recovery, nagle, limited_transmit, ..Config::default() };
+        let mut config = Config { recovery, nagle, limited_transmit, ..Config::default() };
+        if is_paced {
+            config.pacing = Pacing::Linux;
+        }
+        config.send_tuning = is_tuned.then_some(TUNED);
         let mut short = sender(&config, controller);
         let mut long = sender(&config, controller);
         let mut now = Time::ZERO + Span::from_millis(500);
@@ -107,6 +121,8 @@ proptest! {
                 }
             }
             transmit::end_burst(&mut short);
+            // Pacing knows what waits once it has been looked for.
+            prop_assert_eq!(short.choose_chunk(now, &config), long.choose_chunk(now, &config));
             prop_assert_eq!(format!("{short:?}"), format!("{long:?}"));
         }
     }

@@ -44,6 +44,9 @@ pub(super) struct Burst {
     pub(super) end: u64,
     /// The limit that stops the sender behind the last of them, if no smaller segment may leave.
     pub(super) stop: Option<HeldBy>,
+    /// The segments of a packet may leave in a row: nothing happens to the connection between
+    /// them.
+    pub(super) may_begin: bool,
 }
 
 /// The next piece to be sent, or `None` when the sender has to wait for an ACK, for the window, for
@@ -260,6 +263,7 @@ pub(super) fn next_length<R: LossRecovery, const IN_A_ROW: bool>(
         core.burst = Burst {
             end: core.stream.max + available.min(usable),
             stop: stops.then(|| limit(available, by_receiver, by_congestion)),
+            may_begin: false,
         };
         return Some(length);
     }
@@ -293,6 +297,9 @@ fn next_of_packet<R: LossRecovery>(
     if is_full || core.sends_small(config, length, all_fits) {
         core.episode.count_limited(length);
         let ends = core.ends_packet(now, available.min(usable));
+        if core.is_linux {
+            core.begin_row(length, available.min(usable) - length);
+        }
         let chunk = send_new(core, recovery, now, length);
         // A write ends there, and the next has not begun.
         let ends =
@@ -350,11 +357,23 @@ pub(crate) fn send_new<R: LossRecovery>(
     now: Time,
     length: u64,
 ) -> Chunk {
+    let range = next_new_range(core, length);
+    note_sending(core, recovery, now, range, false);
+    count_new(core, now, length, range)
+}
+
+/// Numbers of the next new segment, with `length` bytes of data.
+#[inline(always)]
+pub(super) fn next_new_range(core: &Core, length: u64) -> Range {
     let start = core.stream.max;
+    Range { start, end: start + length + u64::from(core.stream.fin_follows(length)) }
+}
+
+/// Last step of a new segment, with `length` bytes of data: it counts as sent.
+#[inline(always)]
+pub(super) fn count_new(core: &mut Core, now: Time, length: u64, range: Range) -> Chunk {
+    let Range { start, end } = range;
     let reached = start + length;
-    let fin = core.stream.fin_follows(length);
-    let end = reached + u64::from(fin);
-    note_sending(core, recovery, now, Range { start, end }, false);
     core.stream.max = end;
     if core.timed.is_none() {
         core.timed = Some((end, now));
@@ -368,20 +387,25 @@ pub(crate) fn send_new<R: LossRecovery>(
     if reached >= core.stream.buffered {
         core.look_at_limit(now);
     }
-    Chunk { start, length, fin, push: reached == core.stream.written, again: false }
+    Chunk { start, length, fin: end > reached, push: reached == core.stream.written, again: false }
 }
 
 /// Returns true if the next of full segments in a row may leave.
 #[inline(always)]
 pub(crate) fn is_in_burst(sender: &Sender) -> bool {
-    let Core { stream, burst, .. } = &sender.core;
-    stream.max + stream.mss <= burst.end
+    sender.core.row_goes_on_behind(sender.core.stream.max)
 }
 
 /// The row of segments is over: what limits the next one may have changed.
 #[inline(always)]
 pub(crate) fn end_burst(sender: &mut Sender) {
-    sender.core.burst = Burst::default();
+    stop_row(&mut sender.core);
+}
+
+/// Likewise.
+#[inline(always)]
+pub(super) fn stop_row(core: &mut Core) {
+    core.burst = Burst::default();
 }
 
 impl Core {
@@ -396,6 +420,12 @@ impl Core {
             && !episode.resend_head
             && stream.buffered > stream.max
             && stream.flight() > 0
+    }
+
+    /// Returns true if a full segment leaves in a row with the one that ends at `end`.
+    #[inline(always)]
+    pub(super) fn row_goes_on_behind(&self, end: u64) -> bool {
+        end + self.stream.mss <= self.burst.end
     }
 
     /// Returns true if a segment that is not full is sent: sender's silly window avoidance (RFC

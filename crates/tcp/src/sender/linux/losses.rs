@@ -12,6 +12,13 @@ use super::{Acknowledgement, Config, Core, Linux, LossRecovery, Phase};
 use crate::sender::{path_mtu, reduction};
 
 impl Linux {
+    /// Returns true if nothing that is outstanding was sent before what has arrived.
+    #[inline]
+    pub(super) fn is_in_order(&self, core: &Core) -> bool {
+        let (flight, latest) = (core.scoreboard.flight(), self.rack.latest());
+        flight.zip(latest).is_some_and(|(flight, latest)| flight.follows(latest))
+    }
+
     /// Returns true if segments were found to be lost.
     pub(super) fn find_losses_by_time(
         &mut self,
@@ -196,6 +203,7 @@ impl Linux {
     }
 
     /// Lets cwnd fall, or grow back to ssthresh, for `delivered` bytes (PRR).
+    #[inline]
     pub(super) fn reduce(&mut self, core: &mut Core, delivered: u64, progress: bool) {
         if delivered > 0
             && let Some(reduction) = &mut self.reduction

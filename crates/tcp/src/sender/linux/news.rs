@@ -2,7 +2,7 @@
 
 use units::{Span, Time};
 
-use crate::flight::Segment;
+use crate::flight::{Row, Segment};
 
 use super::{Acknowledgement, Config, Core, Linux};
 
@@ -68,8 +68,10 @@ impl News {
         }
     }
 
-    pub(super) fn note_acknowledged(&mut self, segment: &Segment) {
-        self.acknowledged = Some(Ends::with(self.acknowledged, segment.sent_at));
+    pub(super) fn note_acknowledged(&mut self, row: &Row) {
+        let (first, last) = (row.first.sent_at, row.last.sent_at);
+        let first = self.acknowledged.map_or(first, |ends| ends.first);
+        self.acknowledged = Some(Ends { first, last });
     }
 
     /// The round trip for the RTO, and the one for the smallest (`tcp_ack_update_rtt`). The oldest
@@ -86,9 +88,9 @@ impl News {
 }
 
 impl News {
-    pub(super) fn note(&mut self, segment: &Segment, mss: u64, high: u64) {
-        self.delivered += segment.segments() * mss;
-        self.original |= segment.end <= high && !segment.again;
+    pub(super) fn note(&mut self, row: &Row, mss: u64, high: u64) {
+        self.delivered += row.segments * mss;
+        self.original |= row.first.end <= high && !row.again();
     }
 }
 
@@ -131,10 +133,10 @@ impl Linux {
     /// segment was also sent before the first one was sent last, the timer restarts
     /// (`tcp_clean_rtx_queue`).
     pub(super) fn take_sample_of_sack(&mut self, core: &mut Core, now: Time, config: &Config) {
-        let first = core.scoreboard.flight().and_then(|flight| flight.first_sent_at());
         if let Some(sent) = self.news.sampled
             && !self.news.advanced
         {
+            let first = core.scoreboard.flight().and_then(|flight| flight.first_sent_at());
             self.news.restarts_timer = first.is_some_and(|first| sent.first < first);
             let per_round = core.counted_flight() / core.stream.mss;
             core.rtt.sample(&config.rto, now.since(sent.first), core.progress(per_round));

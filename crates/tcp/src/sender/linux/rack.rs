@@ -14,7 +14,7 @@
 
 use units::{Span, Time};
 
-use crate::flight::{Departure, Segment};
+use crate::flight::{Departure, Row, Segment};
 use crate::timestamps::timestamp;
 
 /// Recoveries without a needless retransmission after which the window is narrow again.
@@ -98,19 +98,20 @@ impl Rack {
         self.on_delivered(now, segment, min_rtt, || None);
     }
 
-    /// `segment` is acknowledged cumulatively and has not arrived before. `echoed`: the timestamp
-    /// that its ACK carries.
+    /// A row of segments is acknowledged cumulatively and has not arrived before. `echoed`: the
+    /// timestamp that its ACK carries.
     pub(super) fn on_acknowledged(
         &mut self,
         now: Time,
-        segment: &Segment,
+        row: &Row,
         min_rtt: Option<Span>,
         echoed: impl FnOnce() -> Option<u32>,
     ) {
-        if !segment.again {
-            self.lowest_acknowledged = self.lowest_acknowledged.min(segment.start);
+        if !row.again() {
+            self.lowest_acknowledged = self.lowest_acknowledged.min(row.first.start);
         }
-        self.on_delivered(now, segment, min_rtt, echoed);
+        // The last of them is the one that was sent last.
+        self.on_delivered(now, &row.last, min_rtt, echoed);
     }
 
     fn on_delivered(
@@ -276,8 +277,8 @@ mod tests {
             if again.contains(&n) {
                 flight.on_again(at(n), range);
             }
-            flight.on_acknowledged(n + 1, |segment| {
-                rack.on_acknowledged(at(500), segment, OPEN.min_rtt, || None);
+            flight.on_acknowledged(n + 1, |row| {
+                rack.on_acknowledged(at(500), row, OPEN.min_rtt, || None);
             });
             rack.on_ack(1, true);
         }
@@ -310,8 +311,8 @@ mod tests {
             let mut flight = Flight::new(1);
             flight.on_new(at(40), Range { start: 2, end: 3 }, 1);
             flight.on_again(at(50), Range { start: 2, end: 3 });
-            flight.on_acknowledged(3, |segment| {
-                rack.on_acknowledged(at(500), segment, None, || Some(echoed));
+            flight.on_acknowledged(3, |row| {
+                rack.on_acknowledged(at(500), row, None, || Some(echoed));
             });
             assert_eq!(rack.latest.unwrap().at, at(latest), "{echoed}");
         }

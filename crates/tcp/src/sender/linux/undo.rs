@@ -37,16 +37,16 @@ impl Linux {
         ack: &Acknowledgement,
         acked: u64,
     ) {
-        let echo = ack.round_trip.map(|round_trip| echoed(now, round_trip));
+        let echo = || ack.round_trip.map(|round_trip| echoed(now, round_trip));
         let una = core.stream.una;
         let is_over = una >= core.episode.recover;
         match core.episode.phase {
-            Phase::FastRecovery if is_over => self.leave_recovery(core, now, config, echo),
+            Phase::FastRecovery if is_over => self.leave_recovery(core, now, config, echo()),
             Phase::FastRecovery if acked > 0 => {
-                self.undo_in_recovery(core, now, echo, una - acked);
+                self.undo_in_recovery(core, now, echo(), una - acked);
             }
             Phase::FastRecovery | Phase::Open => {}
-            Phase::Timeout => self.review_timeout(core, now, echo, acked > 0, is_over),
+            Phase::Timeout => self.review_timeout(core, now, echo(), acked > 0, is_over),
         }
         let may_undo = core.episode.phase != Phase::Timeout && !core.is_reduced_by_mark();
         if self.undo.is_reported() && may_undo {

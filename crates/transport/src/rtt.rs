@@ -100,6 +100,9 @@ pub struct RttEstimator {
     smoothed: Span,
     rttvar: f64,
     rto: Span,
+    /// The RTO as a multiple of the granularity, without its bounds. Most samples do not change it,
+    /// and need no division.
+    in_ticks: Span,
     min: Span,
     sampled: bool,
     linux: Deviation,
@@ -126,6 +129,7 @@ impl RttEstimator {
             smoothed: Span::ZERO,
             rttvar: 0.0,
             rto: config.initial,
+            in_ticks: Span::ZERO,
             min: Span::MAX,
             sampled: false,
             linux: Deviation::default(),
@@ -143,10 +147,12 @@ impl RttEstimator {
         self.smoothed = Span::from_nanos(self.srtt as u64);
         self.min = self.min.min(sample);
         self.samples.record(sample.as_nanos().max(1));
-        let granularity = config.granularity.as_nanos() as f64;
-        let margin = granularity.max(config.k * self.rttvar);
-        let rto = Span::from_nanos((self.srtt + margin) as u64).round_up_to(config.granularity);
-        self.rto = rto.clamp(config.min, config.max);
+        let margin = (config.granularity.as_nanos() as f64).max(config.k * self.rttvar);
+        let exact = Span::from_nanos((self.srtt + margin) as u64);
+        if exact > self.in_ticks || self.in_ticks - exact >= config.granularity {
+            self.in_ticks = exact.round_up_to(config.granularity);
+        }
+        self.rto = self.in_ticks.clamp(config.min, config.max);
     }
 
     /// A round trip that is smaller than that of the last sample, and counts for the smallest one
@@ -160,7 +166,7 @@ impl RttEstimator {
     /// are divided by the number of samples (RFC 7323 appendix G).
     fn smooth(&mut self, config: &RtoConfig, r: f64, per_round: u64) {
         if self.sampled {
-            let share = 1.0 / per_round.max(1) as f64;
+            let share = if per_round > 1 { 1.0 / per_round as f64 } else { 1.0 };
             let error = (self.srtt - r).abs();
             self.rttvar += config.beta * share * (error - self.rttvar);
             self.srtt += config.alpha * share * (r - self.srtt);

@@ -101,14 +101,20 @@ impl Pacer {
         Some(usual_rate(window, flight, srtt))
     }
 
-    /// A segment leaves, after `segments` others. `continues`: it belongs to the same packet as the
-    /// one before it.
-    pub fn on_sent(&mut self, now: Time, bytes: u64, rate: f64, segments: u64, continues: bool) {
+    /// A segment leaves of a packet of which more leave with it. `continues`: it belongs to the
+    /// same packet as the one before it.
+    #[inline]
+    pub fn on_sent_in_row(&mut self, bytes: u64, continues: bool) {
         if !continues {
             self.packet_due = self.next_departure;
             self.packet_bytes = 0;
         }
         self.packet_bytes += bytes;
+    }
+
+    /// A segment leaves, after `segments` others, and no other one with it.
+    pub fn on_sent(&mut self, now: Time, bytes: u64, rate: f64, segments: u64, continues: bool) {
+        self.on_sent_in_row(bytes, continues);
         let mut gap = Span::from_secs_f64(self.packet_bytes as f64 / rate);
         if self.like_linux {
             if segments + 1 < FREE_SEGMENTS {

@@ -22,7 +22,7 @@ use units::{Bytes, SizeLimit};
 
 pub(crate) use receive::{Arrival, ReceiveBuffer};
 pub(crate) use round_trip::RoundTrip;
-pub(crate) use send::{Positions, SendBuffer};
+pub(crate) use send::{CongestionWindow, Positions, SendBuffer};
 
 /// Rule by which the receive buffer of a version of Linux grows (`tcp_rcv_space_adjust`).
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]

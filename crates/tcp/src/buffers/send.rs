@@ -58,6 +58,15 @@ pub(crate) struct Positions {
     pub(crate) written: u64,
 }
 
+/// The congestion window as the size of a buffer follows it.
+#[derive(Clone, Copy, Debug)]
+pub(crate) struct CongestionWindow {
+    /// Its bytes.
+    pub(crate) cwnd: u64,
+    /// Windows that the buffer holds (`sndbuf_expand`).
+    pub(crate) windows: u64,
+}
+
 /// A send buffer.
 #[derive(Clone, Debug)]
 pub(crate) struct SendBuffer {
@@ -123,9 +132,6 @@ impl SendBuffer {
 
     /// `tcp_sndbuf_expand`, with a congestion window of `cwnd` bytes.
     fn expand(&mut self, cwnd: u64, windows: u64) {
-        if self.size >= self.max {
-            return;
-        }
         let segments = (cwnd / self.mss.max(1)).max(FIRST_SEGMENTS);
         let wanted = windows * segments * self.per_segment;
         if wanted > self.size {
@@ -205,13 +211,19 @@ impl SendBuffer {
     }
 
     /// An acknowledgement has come, and all that may leave has left, or a packet: the buffer may
-    /// grow, and a sleeping application wake up (`tcp_check_space`). `room` is true if the
-    /// congestion window, of `cwnd` bytes, is not full.
-    pub(crate) fn check(&mut self, at: &Positions, room: bool, cwnd: u64, windows: u64) {
+    /// grow, and a sleeping application wake up (`tcp_check_space`). `unfilled` is called only if
+    /// it may grow: the congestion window, if it is not full.
+    pub(crate) fn check(
+        &mut self,
+        at: &Positions,
+        unfilled: impl FnOnce() -> Option<CongestionWindow>,
+    ) {
         if !self.is_full {
             return;
         }
-        if room {
+        if self.size < self.max
+            && let Some(CongestionWindow { cwnd, windows }) = unfilled()
+        {
             self.expand(cwnd, windows);
         }
         if self.is_writable(at) {
@@ -221,8 +233,12 @@ impl SendBuffer {
 
     /// The application has nothing to write. If it has written, and all that may leave has left, it
     /// polls.
-    pub(crate) fn rest(&mut self, at: &Positions, room: bool, cwnd: u64, windows: u64) {
-        self.check(at, room, cwnd, windows);
+    pub(crate) fn rest(
+        &mut self,
+        at: &Positions,
+        unfilled: impl FnOnce() -> Option<CongestionWindow>,
+    ) {
+        self.check(at, unfilled);
         if std::mem::take(&mut self.will_poll) && !self.is_writable(at) {
             self.is_full = true;
         }
@@ -300,7 +316,7 @@ mod tests {
         fn acknowledge(&mut self, bytes: u64, cwnd: u64) {
             self.at.acknowledged += bytes;
             self.buffer.on_acknowledged(self.at.acknowledged, self.at.sent);
-            self.buffer.check(&self.at, true, cwnd, 2);
+            self.buffer.check(&self.at, || Some(CongestionWindow { cwnd, windows: 2 }));
         }
     }
 
@@ -319,21 +335,22 @@ mod tests {
 
     #[test]
     fn it_grows_after_the_last_byte_until_a_third_is_free_if_the_application_polls() {
+        let of = |segments| move || Some(CongestionWindow { cwnd: segments * MSS, windows: 2 });
         // 25 segments take more than two thirds of its memory, and 13 less.
         for (segments, grows) in [(25, true), (13, false)] {
             let mut end = End::new(65_536);
             end.at.written = 1 + segments * MSS;
             end.write(false, u64::MAX);
             assert!(!end.buffer.is_blocked(), "all is written");
-            end.buffer.rest(&end.at, false, 100 * MSS, 2);
+            end.buffer.rest(&end.at, || None);
             assert_eq!(end.buffer.size, 46_080, "cwnd is full");
             end.at.acknowledged += MSS;
-            end.buffer.rest(&end.at, true, 100 * MSS, 2);
+            end.buffer.rest(&end.at, of(100));
             let expected = if grows { 2 * 100 * 2304 } else { 46_080 };
             assert_eq!(end.buffer.size, expected, "{segments} segments");
             // It has enough room now, so it is not marked.
             end.at.acknowledged += MSS;
-            end.buffer.rest(&end.at, true, 200 * MSS, 2);
+            end.buffer.rest(&end.at, of(200));
             assert_eq!(end.buffer.size, expected, "{segments} segments");
         }
     }

@@ -1,8 +1,8 @@
 //! The send buffer: how much of what the application has written the sender may see.
 
-use congestion::Controller;
+use congestion::{AnyController, Controller};
 
-use crate::buffers::Positions;
+use crate::buffers::{CongestionWindow, Positions};
 use crate::config::Config;
 
 use super::core::Core;
@@ -58,6 +58,11 @@ pub(super) fn withdraw(core: &mut Core, config: &Config) {
     }
 }
 
+/// The congestion window as the size of the buffer follows it.
+pub(super) fn congestion_window(controller: &AnyController) -> CongestionWindow {
+    CongestionWindow { cwnd: controller.window().cwnd, windows: controller.windows_in_buffer() }
+}
+
 /// All that may leave has left: the application goes on writing, if it is not asleep or wakes
 /// up. Returns true if it has written something.
 #[cold]
@@ -65,23 +70,27 @@ pub(super) fn write_on(core: &mut Core) -> bool {
     if core.stream.una == 0 {
         return false;
     }
-    let (segment, cwnd) = (core.stream.mss, core.controller.window().cwnd);
-    let open =
-        core.peer.usable.saturating_sub(core.stream.flight()).min(cwnd.saturating_sub(core.pipe()));
-    let Core { features, stream, controller, .. } = core;
+    let Core { features, stream, peer, scoreboard, controller, .. } = core;
     let Some(buffer) = features.as_mut().and_then(|features| features.send_buffer.as_mut()) else {
         return false;
     };
+    let segment = stream.mss;
+    let open = || {
+        let by_congestion = scoreboard.unused(controller.window().cwnd, stream.una, stream.max);
+        peer.usable.saturating_sub(stream.flight()).min(by_congestion)
+    };
+    let unfilled = || (open() >= segment).then(|| congestion_window(controller));
     let runs_dry = stream.unsent() < segment;
     let at = positions(stream);
     if stream.buffered >= stream.written {
-        buffer.rest(&at, open >= segment, cwnd, controller.windows_in_buffer());
+        buffer.rest(&at, unfilled);
         return false;
     }
-    buffer.check(&at, open >= segment, cwnd, controller.windows_in_buffer());
+    buffer.check(&at, unfilled);
     if buffer.is_blocked() {
         return false;
     }
+    let open = open();
     let packet = core.segments_of_packet() * segment;
     let buffer = core.features.as_mut().and_then(|features| features.send_buffer.as_mut());
     let bytes = buffer.map_or(0, |buffer| buffer.fill(&at, open, packet));

@@ -171,7 +171,8 @@ impl Core {
     /// A segment leaves, new or again, and nothing counts it as sent yet.
     #[inline(never)]
     pub(super) fn record_sending(&mut self, now: Time, range: Range, again: bool) {
-        let Self { features, stream, controller, rtt, packet, counters, scoreboard, .. } = self;
+        let Self { features, stream, controller, rtt, packet, counters, scoreboard, burst, .. } =
+            self;
         let Some(features) = features else { return };
         let bytes = range.len();
         let pipe_before = || scoreboard.pipe(stream.una, stream.max);
@@ -180,8 +181,10 @@ impl Core {
             && !packet.as_ref().is_some_and(|packet| packet.continues(now))
         {
             if buffer.looks_between_packets(now) {
-                let (cwnd, windows) = (controller.window().cwnd, controller.windows_in_buffer());
-                buffer.check(&buffer::positions(stream), pipe_before() < cwnd, cwnd, windows);
+                buffer.check(&buffer::positions(stream), || {
+                    let window = buffer::congestion_window(controller);
+                    (pipe_before() < window.cwnd).then_some(window)
+                });
             }
             buffer.on_packet(now, range.start);
         }
@@ -202,13 +205,31 @@ impl Core {
             let pacer = &mut features.pacer;
             let continues = pacer.paces_packets() && packet.is_some_and(|p| p.continues(now));
             let usual = || pacer.rate(controller.window(), stream.flight(), rtt.srtt());
-            if let Some(rate) = of_jump.or(controller.pacing_rate()).or_else(usual) {
+            if range.end + stream.mss <= burst.end {
+                pacer.on_sent_in_row(bytes, continues);
+            } else if let Some(rate) = of_jump.or(controller.pacing_rate()).or_else(usual) {
                 pacer.on_sent(now, bytes, rate, counters.segments, continues);
             }
         }
         if !again && let Some(jump) = &mut features.jump {
             let flight = range.end - stream.una;
             jump.before_sending(now, flight, range.end, controller.window_mut());
+        }
+    }
+
+    /// A row of segments ends before its last one. Pacing has not set a departure time for those
+    /// that have left.
+    #[cold]
+    pub(super) fn end_paced_row(&mut self, now: Time) {
+        let Self { features, stream, controller, rtt, counters, .. } = self;
+        if let Some(features) = features
+            && features.needs.pacing
+        {
+            let pacer = &mut features.pacer;
+            let usual = || pacer.rate(controller.window(), stream.flight(), rtt.srtt());
+            if let Some(rate) = controller.pacing_rate().or_else(usual) {
+                pacer.on_sent(now, 0, rate, counters.segments - 1, true);
+            }
         }
     }
 

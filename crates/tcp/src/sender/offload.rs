@@ -159,6 +159,7 @@ pub(super) fn next_in_row(
     let follows = core.follows_segments();
     if follows && linux.unused(core, config) < mss {
         transmit::stop_row(core);
+        core.end_paced_row(now);
         linux.end_row(core, now, core.stream.max, false);
         return None;
     }

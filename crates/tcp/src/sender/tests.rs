@@ -88,7 +88,7 @@ proptest! {
     #[test]
     fn the_short_way_to_a_segment_is_that_of_all_rules(
         events in events(),
-        controller in prop::sample::select(vec!["newreno", "cubic", "adalr", "bbr3"]),
+        controller in prop::sample::select(vec!["newreno", "cubic", "adalr", "bbr3", "vivace"]),
         recovery in prop::sample::select(vec![Recovery::NewReno, Recovery::Sack, Recovery::Linux]),
         (nagle, limited_transmit, in_a_row) in any::<(bool, bool, bool)>(),
         (is_tuned, is_paced) in any::<(bool, bool)>(),
@@ -126,4 +126,37 @@ proptest! {
             prop_assert_eq!(format!("{short:?}"), format!("{long:?}"));
         }
     }
+}
+
+/// A controller may change its window with a segment that leaves. The timer and the departure time
+/// of the next packet are then those of a sender that looks at each segment.
+#[test]
+fn a_row_of_segments_ends_where_the_window_has_shrunk() {
+    let config = Config {
+        recovery: Recovery::Linux,
+        pacing: Pacing::Linux,
+        send_tuning: Some(TUNED),
+        ..Config::default()
+    };
+    let [mut short, mut long] = [sender(&config, "bbr3"), sender(&config, "bbr3")];
+    let now = Time::ZERO + Span::from_millis(1600);
+    for sender in [&mut short, &mut long] {
+        let start = Time::ZERO + Span::from_millis(600);
+        sender.write(&config, 1_000_000);
+        while sender.choose_chunk(start, &config).is_some() {}
+        happen(sender, &config, now, &Event::Ack { share: 50, window: 1_000_000, block: false });
+    }
+    let first = short.next_chunk::<true>(now, &config);
+    assert!(transmit::is_in_burst(&short), "a packet has several segments");
+    assert_eq!(first, long.choose_chunk(now, &config));
+    for sender in [&mut short, &mut long] {
+        sender.core.controller.window_mut().cwnd = sender.core.stream.mss;
+        assert_eq!(sender.next_chunk::<true>(now, &config), None);
+        transmit::end_burst(sender);
+    }
+    assert_eq!(short.timers().deadline, long.timers().deadline);
+    let departure = format!("unseen: Some({now:?})");
+    assert!(format!("{:?}", short.recovery).contains(&departure), "the use of cwnd is noted");
+    let pacer = |sender: &mut Sender| format!("{:?}", sender.core.pacer());
+    assert_eq!(pacer(&mut short), pacer(&mut long));
 }

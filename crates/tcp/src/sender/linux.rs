@@ -121,8 +121,8 @@ impl Linux {
         core.controller.window().cwnd.saturating_sub(used)
     }
 
-    /// New data has left, up to `end`, and nothing more leaves in a row with it. `is_first`: nothing
-    /// else is outstanding.
+    /// New data has left, up to `end`, and nothing more leaves in a row with it. `is_first`:
+    /// nothing else is outstanding.
     #[inline]
     pub(super) fn end_row(&mut self, core: &mut Core, now: Time, end: u64, is_first: bool) {
         self.used.on_new_data(core, now, end, self.is_disordered);

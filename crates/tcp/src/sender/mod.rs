@@ -410,16 +410,16 @@ impl Sender {
         {
             return Some(Chunk { ..chunk });
         }
-        self.core.burst.may_begin = IN_A_ROW;
-        self.choose_chunk(now, config)
+        self.choose_chunk(now, config, IN_A_ROW)
     }
 
-    /// Likewise by all the rules.
+    /// Likewise by all the rules. `in_a_row`: nothing but this happens to the connection until
+    /// there is none, so that segments of a packet may leave [in a row](transmit::Burst).
     #[inline(always)]
-    fn choose_chunk(&mut self, now: Time, config: &Config) -> Option<Chunk> {
+    fn choose_chunk(&mut self, now: Time, config: &Config, in_a_row: bool) -> Option<Chunk> {
         let Self { core, recovery } = self;
         let chunk = if config.send_tuning.is_some() {
-            offload::next_chunk(core, recovery, now, config)
+            offload::next_chunk(core, recovery, now, config, in_a_row)
         } else if core.is_held_back(now) {
             None
         } else {
@@ -428,13 +428,13 @@ impl Sender {
                     transmit::next_chunk_alone(core, classic, now, config)
                 }
                 AnyRecovery::Classic(classic) => {
-                    transmit::next_chunk_apart(core, classic, now, config)
+                    transmit::next_chunk_apart(core, classic, now, config, in_a_row)
                 }
                 AnyRecovery::Linux(linux) => {
-                    transmit::next_chunk_apart(core, &mut **linux, now, config)
+                    transmit::next_chunk_apart(core, &mut **linux, now, config, in_a_row)
                 }
                 AnyRecovery::Snack(snack) => {
-                    transmit::next_chunk_apart(core, &mut **snack, now, config)
+                    transmit::next_chunk_apart(core, &mut **snack, now, config, in_a_row)
                 }
             }
         }?;
@@ -584,24 +584,3 @@ impl Sender {
 
 #[cfg(test)]
 mod tests;
-
-/// For tests: what has to hold between the numbers of a sender.
-#[cfg(test)]
-impl Sender {
-    pub(crate) fn recount(&self) {
-        assert!(
-            self.core.stream.una <= self.core.stream.max,
-            "{} acknowledged of {}",
-            self.core.stream.una,
-            self.core.stream.max
-        );
-        let end = self.core.stream.written + u64::from(self.core.stream.fin_queued);
-        assert!(self.core.stream.max <= end.max(1), "{} sent of {end}", self.core.stream.max);
-        if self.core.stream.una > 0 && self.core.timers.gave_up.is_none() {
-            self.core.scoreboard.recount(self.core.stream.una, self.core.stream.max);
-        }
-        let window = self.core.controller.window();
-        assert!(window.cwnd >= window.mss, "cwnd {} of {}", window.cwnd, window.mss);
-        assert!(self.core.counters.retransmissions <= self.core.counters.segments);
-    }
-}

@@ -129,13 +129,14 @@ pub(super) fn next_chunk(
     recovery: &mut AnyRecovery,
     now: Time,
     config: &Config,
+    in_a_row: bool,
 ) -> Option<Chunk> {
     loop {
         let chunk = if core.is_held_back(now) {
             None
         } else {
             with_recovery!(recovery, recovery => {
-                transmit::next_chunk_apart(core, recovery, now, config)
+                transmit::next_chunk_apart(core, recovery, now, config, in_a_row)
             })
         };
         let wrote = (chunk.is_none() || core.stream.unsent() == 0) && buffer::write_on(core);
@@ -186,7 +187,6 @@ impl Core {
         let lets_go = |features: &Features| features.lets_packets_go();
         if let Some(packet) = &self.packet
             && packet.left > 0
-            && self.burst.may_begin
             && self.episode.phase == Phase::Open
             && !self.is_bounded
             && self.features.as_deref().is_none_or(lets_go)

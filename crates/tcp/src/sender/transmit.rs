@@ -44,20 +44,19 @@ pub(super) struct Burst {
     pub(super) end: u64,
     /// The limit that stops the sender behind the last of them, if no smaller segment may leave.
     pub(super) stop: Option<HeldBy>,
-    /// The segments of a packet may leave in a row: nothing happens to the connection between
-    /// them.
-    pub(super) may_begin: bool,
 }
 
 /// The next piece to be sent, or `None` when the sender has to wait for an ACK, for the window, for
 /// the application or for a timer. Called unless the sender [is held back](Core::is_held_back).
-/// Packets of several segments are modelled only with `PACKETS`.
+/// Packets of several segments are modelled only with `PACKETS`, and their segments leave
+/// [in a row](Burst) only if `in_a_row`.
 #[inline(always)]
 pub(crate) fn next_chunk<R: LossRecovery, const PACKETS: bool>(
     core: &mut Core,
     recovery: &mut R,
     now: Time,
     config: &Config,
+    in_a_row: bool,
 ) -> Option<Chunk> {
     if std::mem::take(&mut core.episode.resend_head) {
         let head = if core.timers.persisting {
@@ -80,7 +79,7 @@ pub(crate) fn next_chunk<R: LossRecovery, const PACKETS: bool>(
         core.held_by = HeldBy::CongestionWindow;
         return None;
     }
-    let chunk = next_new_data::<R, PACKETS>(core, recovery, now, config);
+    let chunk = next_new_data::<R, PACKETS>(core, recovery, now, config, in_a_row);
     if chunk.is_some() {
         return chunk;
     }
@@ -100,7 +99,7 @@ pub(crate) fn next_chunk_alone<R: LossRecovery>(
     now: Time,
     config: &Config,
 ) -> Option<Chunk> {
-    next_chunk::<R, false>(core, recovery, now, config)
+    next_chunk::<R, false>(core, recovery, now, config, false)
 }
 
 /// Likewise, for recoveries that are not inlined into the connection.
@@ -110,8 +109,9 @@ pub(crate) fn next_chunk_apart<R: LossRecovery>(
     recovery: &mut R,
     now: Time,
     config: &Config,
+    in_a_row: bool,
 ) -> Option<Chunk> {
-    next_chunk::<R, true>(core, recovery, now, config)
+    next_chunk::<R, true>(core, recovery, now, config, in_a_row)
 }
 
 /// One byte beyond a closed window, or what fits a window that is smaller than a segment
@@ -209,6 +209,7 @@ fn next_new_data<R: LossRecovery, const PACKETS: bool>(
     recovery: &mut R,
     now: Time,
     config: &Config,
+    in_a_row: bool,
 ) -> Option<Chunk> {
     let end = core.pass_arrived().min(core.stream.buffered);
     let available = end.saturating_sub(core.stream.max);
@@ -223,7 +224,7 @@ fn next_new_data<R: LossRecovery, const PACKETS: bool>(
     core.scale_window(Sizing::Segment, core.peer.usable);
     let by_receiver = (core.stream.una + core.peer.usable).saturating_sub(core.stream.max);
     if PACKETS && core.packet.is_some() {
-        return next_of_packet(core, recovery, now, config, available, by_receiver);
+        return next_of_packet(core, recovery, now, config, available, by_receiver, in_a_row);
     }
     next_by_windows(core, recovery, now, config, available)
 }
@@ -263,7 +264,6 @@ pub(super) fn next_length<R: LossRecovery, const IN_A_ROW: bool>(
         core.burst = Burst {
             end: core.stream.max + available.min(usable),
             stop: stops.then(|| limit(available, by_receiver, by_congestion)),
-            may_begin: false,
         };
         return Some(length);
     }
@@ -283,6 +283,7 @@ fn next_of_packet<R: LossRecovery>(
     config: &Config,
     available: u64,
     by_receiver: u64,
+    in_a_row: bool,
 ) -> Option<Chunk> {
     let by_congestion = recovery.room(core, config);
     if core.defers(now, available, by_receiver, by_congestion) {
@@ -297,7 +298,7 @@ fn next_of_packet<R: LossRecovery>(
     if is_full || core.sends_small(config, length, all_fits) {
         core.episode.count_limited(length);
         let ends = core.ends_packet(now, available.min(usable));
-        if core.is_linux {
+        if in_a_row && core.is_linux {
             core.begin_row(length, available.min(usable) - length);
         }
         let chunk = send_new(core, recovery, now, length);

@@ -171,8 +171,8 @@ impl Core {
     /// A segment leaves, new or again, and nothing counts it as sent yet.
     #[inline(never)]
     pub(super) fn record_sending(&mut self, now: Time, range: Range, again: bool) {
-        let Self { features, stream, controller, rtt, packet, counters, scoreboard, burst, .. } =
-            self;
+        let row_goes_on = self.row_goes_on_behind(range.end);
+        let Self { features, stream, controller, rtt, packet, counters, scoreboard, .. } = self;
         let Some(features) = features else { return };
         let bytes = range.len();
         let pipe_before = || scoreboard.pipe(stream.una, stream.max);
@@ -205,7 +205,7 @@ impl Core {
             let pacer = &mut features.pacer;
             let continues = pacer.paces_packets() && packet.is_some_and(|p| p.continues(now));
             let usual = || pacer.rate(controller.window(), stream.flight(), rtt.srtt());
-            if range.end + stream.mss <= burst.end {
+            if row_goes_on {
                 pacer.on_sent_in_row(bytes, continues);
             } else if let Some(rate) = of_jump.or(controller.pacing_rate()).or_else(usual) {
                 pacer.on_sent(now, bytes, rate, counters.segments, continues);

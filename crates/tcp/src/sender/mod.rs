@@ -414,7 +414,7 @@ impl Sender {
     }
 
     /// Likewise by all the rules. `in_a_row`: nothing but this happens to the connection until
-    /// there is none, so that segments of a packet may leave [in a row](transmit::Burst).
+    /// there is none, so that segments of a packet may leave in a row.
     #[inline(always)]
     fn choose_chunk(&mut self, now: Time, config: &Config, in_a_row: bool) -> Option<Chunk> {
         let Self { core, recovery } = self;

@@ -146,7 +146,7 @@ pub(super) fn next_chunk(
     }
 }
 
-/// The next of the full segments in a row that are one packet, behind its first ([`Burst`]): the
+/// The next of the full segments in a row that are one packet, behind its first: the
 /// windows and the timer are looked at once for a packet, as in Linux. `None` if the controller has
 /// changed the window with the last segment, so that this one does not fit.
 #[inline(never)]

@@ -49,7 +49,7 @@ pub(super) struct Burst {
 /// The next piece to be sent, or `None` when the sender has to wait for an ACK, for the window, for
 /// the application or for a timer. Called unless the sender [is held back](Core::is_held_back).
 /// Packets of several segments are modelled only with `PACKETS`, and their segments leave
-/// [in a row](Burst) only if `in_a_row`.
+/// in a row only if `in_a_row`.
 #[inline(always)]
 pub(crate) fn next_chunk<R: LossRecovery, const PACKETS: bool>(
     core: &mut Core,

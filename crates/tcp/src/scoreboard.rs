@@ -175,12 +175,6 @@ impl Scoreboard {
         self.pipe_with_gaps(una, max)
     }
 
-    /// Bytes of `cwnd` that nothing in the network uses.
-    #[inline]
-    pub(crate) fn unused(&self, cwnd: u64, una: u64, max: u64) -> u64 {
-        cwnd.saturating_sub(self.pipe(una, max))
-    }
-
     /// State of the bytes between `una` and `max`.
     pub(crate) fn outstanding(&self, una: u64, max: u64) -> Outstanding {
         if let Some(flight) = &self.flight {

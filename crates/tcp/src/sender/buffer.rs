@@ -76,7 +76,8 @@ pub(super) fn write_on(core: &mut Core) -> bool {
     };
     let segment = stream.mss;
     let open = || {
-        let by_congestion = scoreboard.unused(controller.window().cwnd, stream.una, stream.max);
+        let pipe = scoreboard.pipe(stream.una, stream.max);
+        let by_congestion = controller.window().cwnd.saturating_sub(pipe);
         peer.usable.saturating_sub(stream.flight()).min(by_congestion)
     };
     let unfilled = || (open() >= segment).then(|| congestion_window(controller));

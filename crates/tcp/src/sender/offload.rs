@@ -15,6 +15,9 @@
 //! or not, at least two segments, and more where the RTT is below 16 ms (`tcp_tso_autosize`). The
 //! controller may send single segments (`min_tso_segs`): BBR does below 1.2 Mbit/s.
 //!
+//! The full segments of a packet leave in a row: the windows, the use of cwnd, the timer and pacing
+//! are looked at once for all of them (`next_in_row`).
+//!
 //! With `pacing = "linux"` the segments of a packet leave at once, and packets are kept apart
 //! (`tcp_update_skb_after_send`).
 

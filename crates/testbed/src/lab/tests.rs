@@ -40,12 +40,13 @@ fn ping(lab: &Lab<'_>, to: IpAddr, sequence: u16) -> Result<f64, KernelError> {
     }
 }
 
-/// Times at which the emulator's thread wakes up for a ping: when a packet comes and when it is
-/// due, both twice. The thread that pings wakes up once.
+/// How often threads wake up for a ping: that of the emulator when a packet comes and when it is
+/// due, both twice, and then the one that pings.
 const WAKE_UPS: f64 = 5.0;
 
 /// The median is `expected` to a millisecond, if threads wake up at once. On a machine where they
-/// are late, the run reports how late the emulator was: mostly no later than the third quartile.
+/// do not, each wake-up may be as late as the emulator was for three quarters of its packets, which
+/// the run reports.
 fn assert_to_a_millisecond(rtts: &[f64], expected: f64, emulation: &Emulation) {
     let late = emulation.emulated.lateness.percentile(75).as_millis_f64();
     assert!(rtts[0] >= expected, "{rtts:?} instead of {expected}");

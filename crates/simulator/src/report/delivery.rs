@@ -11,6 +11,7 @@ use std::collections::VecDeque;
 use recording::{ExtraTable, extra_table};
 use runtime::{Application, EndpointId, Pair};
 use scenario::Scenario;
+use scenario::model::Flow;
 use sketch::{Sketch, Summary};
 use units::Time;
 
@@ -63,12 +64,13 @@ pub(super) struct Recorder {
 
 impl Recorder {
     pub(super) fn new(scenario: &Scenario) -> Self {
-        let all = scenario.record.delivery;
-        let measured = |is_split: bool| (all || is_split).then(OfFlow::default);
-        let flows = scenario.flows.iter().map(|flow| measured(!flow.gateways.is_empty()));
-        let flows: Vec<_> = flows.collect();
-        let is_empty = flows.iter().all(Option::is_none);
-        Self { flows: if is_empty { Vec::new() } else { flows } }
+        let is_measured = |flow: &Flow| scenario.record.delivery || !flow.gateways.is_empty();
+        // Without a place for each flow if there is nothing to measure: there may be a million.
+        if !scenario.flows.iter().any(is_measured) {
+            return Self::default();
+        }
+        let flows = scenario.flows.iter().map(|flow| is_measured(flow).then(OfFlow::default));
+        Self { flows: flows.collect() }
     }
 
     /// Returns true if a flow is measured.

@@ -23,8 +23,8 @@ const PER_OCTAVE: u32 = 1 << BITS;
 /// Buckets are made in multiples of this.
 const STEP: u32 = 4;
 
-/// Up to this number buckets are made for twice as many as there are. Then a quarter more: a run may
-/// have thousands of connections, and each has few values.
+/// Up to this number, memory is made for twice as many buckets as there are, and then for a quarter
+/// more: a run may have thousands of connections, and each has few values.
 const DOUBLED: usize = 16;
 
 /// Values of which the sum is sure to be below 2^64: in nanoseconds each may be nine years.

@@ -5,6 +5,7 @@ As a program it only builds what `benches/instructions.py` counts.
 
 from __future__ import annotations
 
+import argparse
 import json
 import subprocess
 import time
@@ -81,4 +82,5 @@ def run(program: Path, scenario: Path, *sets: str, seeds: str | None = None) -> 
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     build("engine")

@@ -12,6 +12,7 @@ bottleneck. Factors are those to the plain link with the same packet error rate.
 
 from __future__ import annotations
 
+import argparse
 import json
 import shutil
 import subprocess
@@ -97,4 +98,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     sys.exit(main())

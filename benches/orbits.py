@@ -9,6 +9,7 @@ among the packages of this project. The elements are random: low circular and ec
 
 from __future__ import annotations
 
+import argparse
 import random
 import subprocess
 import sys
@@ -104,4 +105,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     sys.exit(main())

@@ -10,6 +10,7 @@ hops, so that requests and handshakes of a page count as the packets that they a
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import sys
 from typing import TYPE_CHECKING
@@ -63,4 +64,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     sys.exit(main())

@@ -12,6 +12,7 @@ that the schema rejects. Needs the package in `.venv`: `make engine`.
 
 from __future__ import annotations
 
+import argparse
 import collections
 import json
 import re
@@ -61,9 +62,9 @@ def records(path: Path) -> list[dict[str, object]]:
 
 def main() -> None:
     """Runs the scenarios and validates what they have written."""
-    if len(sys.argv) != 2:
-        sys.exit("usage: qlog_schema.py TREE")
-    text = rules(Path(sys.argv[1]))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("tree", metavar="TREE", type=Path)
+    text = rules(parser.parse_args().tree)
     roots = {*EVENTS.values(), "QlogFileSeq", "Event"}
     schemas = {root: pycddl.Schema(f"root = {root}\n{text}") for root in roots}
     for name, arguments in RUNS.items():

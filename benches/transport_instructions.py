@@ -11,6 +11,7 @@ each round trip, so TCP has more hops for each packet.
 
 from __future__ import annotations
 
+import argparse
 import shutil
 import sys
 from concurrent.futures import ThreadPoolExecutor
@@ -86,4 +87,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     sys.exit(main())

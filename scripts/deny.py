@@ -7,6 +7,7 @@ that it does not know is an error.
 
 from __future__ import annotations
 
+import argparse
 import json
 import re
 import subprocess
@@ -143,4 +144,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     sys.exit(main())

@@ -7,6 +7,7 @@ results that they show have changed. `ELSEWHERE` names others.
 
 from __future__ import annotations
 
+import argparse
 import hashlib
 import io
 import json
@@ -257,7 +258,9 @@ def plain(svg: str) -> str:
 
 
 if __name__ == "__main__":
-    for name in sys.argv[1:] or MAKERS:
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("names", nargs="*", metavar="NAME", choices=[*MAKERS, *SCREENS])
+    for name in parser.parse_args().names or MAKERS:
         if name in SCREENS:
             picture, digest = taken(name)
             (FOLDER / name).write_bytes(picture)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import argparse
 import re
 import sys
 import warnings
@@ -57,6 +58,7 @@ def outputs(notebook: Any) -> list[list[dict[str, Any]]]:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     for path in NOTEBOOKS:
         found = executed(path)
         changed = outputs(found) != outputs(read(path))

@@ -9,6 +9,7 @@ is an error. Nothing on a page is loaded from another host.
 
 from __future__ import annotations
 
+import argparse
 import json
 import os
 import re
@@ -440,4 +441,6 @@ def render(folder: Path, site: Path, options: list[str], navigation: list[Any]) 
 
 
 if __name__ == "__main__":
-    sys.exit(build(Path(sys.argv[1]).absolute() if len(sys.argv) > 1 else SITE))
+    parser = argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0])
+    parser.add_argument("folder", nargs="?", metavar="FOLDER", type=Path, default=SITE)
+    sys.exit(build(parser.parse_args().folder.absolute()))

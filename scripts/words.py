@@ -6,6 +6,7 @@ A comment begins with a noun or a verb of the field, and names the thing. `What 
 
 from __future__ import annotations
 
+import argparse
 import re
 import subprocess
 import sys
@@ -53,4 +54,5 @@ def main() -> int:
 
 
 if __name__ == "__main__":
+    argparse.ArgumentParser(description=(__doc__ or "").splitlines()[0]).parse_args()
     sys.exit(main())

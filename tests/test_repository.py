@@ -42,7 +42,7 @@ def test_programs_can_be_run_by_their_path() -> None:
 
 
 def test_programs_refuse_words_that_they_do_not_know() -> None:
-    """One that ignores them builds a site when it is asked for help."""
+    """`--help` must not do the work of a program, and a mistyped option must not be ignored."""
     programs = [*(ROOT / "benches").glob("*.py"), *(ROOT / "scripts").glob("*.py")]
     texts = {path.name: path.read_text(encoding="utf-8") for path in programs}
     # Cargo calls the first two with its own words. benches/split.py reads those of the last one.

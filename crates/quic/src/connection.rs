@@ -79,6 +79,8 @@ pub struct Connection {
     probed_at: Option<u64>,
     limits: LimitClock,
     reached: Option<Reached>,
+    /// Number of stream frames sent when the last of them was acknowledged; `None` before.
+    settled: Option<u64>,
     rtt: Sketch,
     buffer: Vec<u8>,
 }
@@ -128,6 +130,7 @@ impl Connection {
             probed_at: None,
             limits: LimitClock::default(),
             reached: None,
+            settled: None,
             rtt: Sketch::new(),
             buffer: Vec::new(),
         }
@@ -362,8 +365,8 @@ impl Connection {
         self.state.as_ref().map_or(0, |(_, connection)| connection.stats().frame_tx.stream)
     }
 
-    /// Nothing is to be sent: the timers are as they will be. quinn has looked at the window this
-    /// number of times.
+    /// Ends a call that has no packet to send. `questions` is the number of times that quinn has read
+    /// the window.
     fn rest(&mut self, now: Time, questions: u32) {
         self.may_send = false;
         self.note_rest(now);

@@ -36,6 +36,13 @@ pub(crate) struct Measured {
     pub(crate) round_trips: Vec<u64>,
 }
 
+impl Measured {
+    /// Bytes in flight now.
+    pub(crate) fn in_flight(&self) -> u64 {
+        self.flight + self.sent
+    }
+}
+
 /// Shared by quinn's connection and its owner, which do not run at the same time.
 #[derive(Clone, Debug)]
 pub(crate) struct Meter(Arc<Shared>);

@@ -29,6 +29,7 @@ pub(super) struct Reached {
 impl Connection {
     /// quinn has no packet to send now, and has looked at the window this number of times.
     pub(super) fn look_at_limit(&mut self, now: Time, questions: u32) {
+        self.note_settled();
         let mut limit = self.present_limit(questions);
         match limit {
             Limit::CongestionWindow | Limit::ReceiveWindow | Limit::SendBuffer => {
@@ -44,6 +45,20 @@ impl Connection {
         self.limits.change(now, limit);
     }
 
+    /// Returns true if data that the application has written waits for quinn to take it.
+    fn is_held_back(&self) -> bool {
+        self.outgoing.handed_over < self.outgoing.written || self.exchanges.is_held_back()
+    }
+
+    /// Remembers what has been sent when all of it is acknowledged. A packet without data that
+    /// leaves later, as an ACK, does not begin anything.
+    fn note_settled(&mut self) {
+        let is_all_acknowledged = self.meter.read().in_flight() == 0;
+        if is_all_acknowledged && !self.is_held_back() {
+            self.settled = Some(self.stream_frames());
+        }
+    }
+
     fn present_limit(&self, questions: u32) -> Limit {
         let Some((_, connection)) = &self.state else { return Limit::Uncounted };
         if connection.is_closed() || self.failure.is_some() {
@@ -57,13 +72,14 @@ impl Connection {
         }
         let settings = self.config.settings();
         let measured = self.meter.read();
-        let in_flight = measured.flight + measured.sent;
-        let is_held_back =
-            self.outgoing.handed_over < self.outgoing.written || self.exchanges.is_held_back();
+        let is_held_back = self.is_held_back();
+        let is_settled = || !is_held_back && self.settled == Some(self.stream_frames());
         match questions {
-            0 if in_flight == 0 && !is_held_back => Limit::Idle,
+            0 if is_settled() => Limit::Idle,
             _ if measured.is_repairing || self.probed_at == Some(measured.acks) => Limit::Recovery,
-            0 if is_held_back && in_flight + settings.write_size() > settings.send_window.get() => {
+            0 if is_held_back
+                && measured.in_flight() + settings.write_size() > settings.send_window.get() =>
+            {
                 Limit::SendBuffer
             }
             0 if is_held_back => Limit::ReceiveWindow,

@@ -149,14 +149,29 @@ fn pauses_of_the_application_count_and_the_time_after_the_last_byte_does_not() {
     let text = geo(FAST, "", traffic).replace("3000s", "100s");
     let flow = &run(&text).flows[0];
     assert!(share(flow, "application") > 0.9, "{flow:?}");
-    let text = geo(FAST, "", "bulk = \"100kB\"").replace("3000s", "100s");
-    let alone = run(&text).flows[0].limited_s.unwrap();
+}
+
+#[test]
+fn the_time_after_the_last_byte_does_not_count_with_any_protocol() {
     // Another flow keeps the run going for longer.
-    let other = text.clone()
-        + "[[flow]]\nfrom = \"client\"\nto = \"server\"\ncontroller = \"newreno\"\ntraffic = { bulk = \"unlimited\" }\n";
-    let recording = run(&other);
-    assert!(recording.simulated_s > 99.0);
-    assert!((recording.flows[0].limited_s.unwrap() - alone).abs() < 0.26, "{recording:?}");
+    let other = "[[flow]]\nfrom = \"client\"\nto = \"server\"\ncontroller = \"newreno\"\ntraffic = { bulk = \"unlimited\" }\n";
+    for (protocol, controller) in [
+        ("tcp", "newreno"),
+        ("scps-tp", "newreno"),
+        ("quic", "newreno"),
+        ("stp", "newreno"),
+        ("sctp", "none"),
+        ("xtp", "none"),
+    ] {
+        let text = geo(FAST, &format!("protocol = {protocol:?}"), "bulk = \"100kB\"")
+            .replace("3000s", "100s")
+            .replace("\"newreno\"", &format!("{controller:?}"));
+        let alone = run(&text).flows[0].limited_s.unwrap();
+        let recording = run(&(text + other));
+        assert!(recording.simulated_s > 99.0);
+        let flow = &recording.flows[0];
+        assert!((flow.limited_s.unwrap() - alone).abs() < 0.26, "{protocol}: {alone} s, {flow:?}");
+    }
 }
 
 #[test]

@@ -17,7 +17,11 @@ pub struct UnitError {
     pub reason: String,
 }
 
-/// The value of `text` in base units, rounded to the nearest whole one.
+/// Largest relative error of rounding to whole base units.
+const MAX_ROUNDING: f64 = 1e-3;
+
+/// The value of `text` in base units, rounded to the nearest whole one. A value that is changed by
+/// more than a thousandth so is an error.
 pub(crate) fn quantity(text: &str, expected: &'static str, units: Units) -> Result<u64, UnitError> {
     let error = |reason: String| UnitError { expected, found: text.to_owned(), reason };
     let text = text.trim();
@@ -43,7 +47,13 @@ pub(crate) fn quantity(text: &str, expected: &'static str, units: Units) -> Resu
     if base.is_nan() || base >= u64::MAX as f64 {
         return Err(error("it is too large".into()));
     }
-    Ok(base.round() as u64)
+    let whole = base.round();
+    if (base - whole).abs() > MAX_ROUNDING * base {
+        let smallest =
+            units.iter().find(|(_, factor)| *factor == 1.0).map_or("", |(name, _)| *name);
+        return Err(error(format!("it is no whole number of {smallest}")));
+    }
+    Ok(whole as u64)
 }
 
 /// A sign at the start, or an exponent such as `1e-3` (but not the `e` of a unit).

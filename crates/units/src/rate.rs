@@ -80,4 +80,15 @@ mod tests {
             assert!(text.parse::<Rate>().is_err(), "{text}");
         }
     }
+
+    #[test]
+    fn a_value_that_rounding_changes_by_more_than_a_thousandth_is_refused() {
+        for text in ["1.5bit/s", "0.6bit/s", "0.0004kbit/s", "0.1bit/s"] {
+            let error = text.parse::<Rate>().unwrap_err();
+            assert_eq!(error.reason, "it is no whole number of bit/s", "{text}");
+        }
+        assert_eq!("1.5555555Mbit/s".parse::<Rate>().unwrap().bits_per_second(), 1_555_556);
+        assert_eq!("0.1kbit/s".parse::<Rate>().unwrap().bits_per_second(), 100);
+        assert_eq!("0bit/s".parse::<Rate>().unwrap().bits_per_second(), 0);
+    }
 }

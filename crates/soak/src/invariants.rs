@@ -1,6 +1,8 @@
 //! Invariants of every recording, whatever its scenario.
 
-use recording::{FlowRecord, FlowSeries, LinkRecord, LinkSeries, PageRecord, Recording, Values};
+use recording::{
+    FlowRecord, FlowSeries, LinkRecord, LinkSeries, PageRecord, Recording, Table, Values,
+};
 use scenario::Scenario;
 use scenario::model::Flow;
 
@@ -23,7 +25,21 @@ pub(crate) fn broken(scenario: &Scenario, recording: &Recording) -> Option<Strin
         .or_else(|| routers(scenario, recording))
         .or_else(|| fairness(recording))
         .or_else(|| flow_series(recording))
+        .or_else(|| negative_zeros(recording))
         .or_else(|| link_series(&recording.link_series, recording))
+}
+
+/// A zero with a sign, as the sum of no values is, would be shown as "-0".
+fn negative_zeros(recording: &Recording) -> Option<String> {
+    Table::all(recording).find_map(|table| {
+        let is_negative = |value: &f64| *value == 0.0 && value.is_sign_negative();
+        let columns = table.columns(recording);
+        let found = columns.iter().find(|column| match &column.values {
+            Values::F64(values) => values.iter().any(is_negative),
+            _ => false,
+        })?;
+        Some(format!("-0 in {} of the table {}", found.name, table.name(recording)))
+    })
 }
 
 fn flow_record(record: &FlowRecord, flow: &Flow, missing: u64) -> Option<String> {

@@ -29,7 +29,7 @@ pub struct Fetch {
     pub segment: usize,
     /// Its place in the ladder.
     pub quality: usize,
-    /// Its size.
+    /// Its size in bits.
     pub bits: f64,
 }
 
@@ -89,7 +89,8 @@ pub struct Played {
 impl Played {
     /// Duration of all stalls in milliseconds.
     pub fn stalled(&self) -> f64 {
-        self.stalls.iter().map(|(_, time)| time).sum()
+        // The sum of none is -0.
+        self.stalls.iter().fold(0.0, |sum, (_, time)| sum + time)
     }
 
     /// Mean bit rate over the whole time, in kbit/s.

@@ -56,7 +56,7 @@ pub struct Settings {
     /// Time that a segment plays. All segments of a bit rate have the same size. Default: Pensieve.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "100ms", "x-maximum" = "60s")))]
     pub segment: Span,
-    /// Time that the video plays, in whole segments. The default is our choice.
+    /// Time that the video plays, rounded up to whole segments. The default is our choice.
     #[cfg_attr(feature = "schema", schemars(extend("x-minimum" = "1s", "x-maximum" = "100000s")))]
     pub length: Span,
     /// Most video in the buffer, at least two segments. The default is that of Sabre.
@@ -84,6 +84,11 @@ impl Default for Settings {
 }
 
 impl Settings {
+    /// Time that the video plays: its length, rounded up to whole segments.
+    pub fn played(&self) -> Span {
+        self.length.round_up_to(self.segment)
+    }
+
     /// Number of segments.
     pub fn segments(&self) -> usize {
         let count = self.length.as_nanos().div_ceil(self.segment.as_nanos().max(1));

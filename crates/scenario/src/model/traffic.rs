@@ -347,7 +347,7 @@ impl Traffic {
             ),
             Self::Video(video) => format!(
                 "{to} plays {} of video from {from}, chosen by {}",
-                video.length,
+                video.played(),
                 video.rule.name()
             ),
             Self::Speedtest(test) => format!(

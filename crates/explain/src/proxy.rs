@@ -354,8 +354,40 @@ fn splits<'a>(
 /// A leg with this share of the whole round trip is hardly shorter than the path.
 const MOST_OF_THE_PATH: f64 = 0.9;
 
-/// The doubts about the proxy of node number `node`.
-pub(crate) fn warnings(flows: &[(FlowExplanation, &Flow)], node: usize) -> Option<(Kind, String)> {
+/// The warnings about the proxy of node number `node`.
+pub(crate) fn warnings(
+    flows: &[(FlowExplanation, &Flow)],
+    node: usize,
+) -> impl Iterator<Item = (Kind, String)> {
+    let useless = without_effect(flows, node).map(|text| (Kind::ProxyWithoutEffect, text));
+    let mut all = splits(flows, node).map(|(_, flow)| *flow);
+    let found = all.find_map(|flow| without_sack(flow, node));
+    useless.into_iter().chain(found.map(|text| (Kind::ProxyWithoutSack, text)))
+}
+
+/// A side of node number `node` sends to an end that does not offer SACK, which its recovery needs.
+fn without_sack(flow: &Flow, node: usize) -> Option<String> {
+    let number = flow.gateways.iter().position(|one| one.node == node)?;
+    let [_, side] = &flow.gateways[number].ends;
+    let (receiver, has_key) = match flow.gateways.get(number + 1) {
+        Some(next) => (&next.ends[0].transport, "the side of the next proxy"),
+        None => (flow.ends()[1].0, "the flow"),
+    };
+    let (sender, receiver) = (side.transport.tcp()?, receiver.tcp()?);
+    sender.lacks_sack(receiver).then(|| {
+        format!(
+            "{}: `recovery = \"{}\"` of its {} side works as \"newreno\", because the receiver offers no SACK: {has_key} \
+             has `recovery = \"{}\"`; set `recovery = \"sack\"` there",
+            flow.name,
+            sender.recovery.name(),
+            side.side.key(),
+            receiver.recovery.name(),
+        )
+    })
+}
+
+/// The split of node number `node` helps none of its flows.
+fn without_effect(flows: &[(FlowExplanation, &Flow)], node: usize) -> Option<String> {
     let useless = |explanation: &FlowExplanation| {
         let first = explanation.legs.first()?;
         let is_same = |leg: &LegExplanation| {
@@ -370,11 +402,10 @@ pub(crate) fn warnings(flows: &[(FlowExplanation, &Flow)], node: usize) -> Optio
     let split: Vec<_> = splits(flows, node).map(|(explanation, _)| explanation).collect();
     let found = split.iter().map(|one| useless(one)).collect::<Option<Vec<_>>>()?;
     let (controller, longest, sum) = *found.first()?;
-    let text = format!(
+    Some(format!(
         "the split hardly helps: all legs use {controller}, and the longest has {} of a round trip of {}; set \
          another `controller` on the satellite side, or put the proxy where it divides the delay",
         milliseconds(longest),
         milliseconds(sum),
-    );
-    Some((Kind::ProxyWithoutEffect, text))
+    ))
 }

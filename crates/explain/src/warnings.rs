@@ -36,11 +36,11 @@ use scenario::model::{Channel, Flow, Scenario, Transport};
 /// Something that will run, but probably not as meant.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
 pub struct Warning {
-    /// Which doubt it is; stable.
+    /// Kind of the warning. Its name is stable.
     pub kind: WarningKind,
     /// The flow, or the link with its direction; empty for the scenario.
     pub subject: String,
-    /// The doubt for people.
+    /// The warning in words.
     pub message: String,
     /// Where the scenario has what it is about.
     #[serde(flatten)]
@@ -126,6 +126,7 @@ kinds! {
     AqmWithoutEffect: "aqm",
     MiddleboxWithoutEffect: "middlebox",
     ProxyWithoutEffect: "proxy",
+    ProxyWithoutSack: "proxy",
     ArqWithoutEffect: "arq",
     ArqOutlastsRto: "arq",
     ArqWindowBelowBdp: "arq",
@@ -234,7 +235,7 @@ pub(crate) fn warnings(
     warnings
 }
 
-/// The doubts about the run as a whole, with their subjects.
+/// The warnings about the run as a whole, with their subjects.
 fn of_run(
     scenario: &Scenario,
     written: &Written,
@@ -261,7 +262,7 @@ fn of_run(
     found
 }
 
-/// The doubts about one connection: that of a flow, or of one of its legs.
+/// The warnings about one connection: that of a flow, or of one of its legs.
 fn of_connection(
     flow: &Flow,
     figures: &Figures,

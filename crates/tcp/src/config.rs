@@ -40,6 +40,11 @@ impl Recovery {
             Self::Linux => "linux",
         }
     }
+
+    /// Returns true if an end with it offers selective acknowledgements (RFC 2018 section 2).
+    pub fn has_sack(self) -> bool {
+        matches!(self, Self::Sack | Self::Linux)
+    }
 }
 
 impl From<Repair> for Recovery {
@@ -360,6 +365,12 @@ impl Default for Config {
 impl Config {
     /// Receive buffer of an end that names none. Our choice: it allows 60 Mbit/s over a GEO link.
     pub const RECEIVE_BUFFER: Bytes = Bytes(4 << 20);
+
+    /// Returns true if a sender with these settings does without the reports that its recovery needs,
+    /// because `receiver` offers none (RFC 2018 section 2).
+    pub fn lacks_sack(&self, receiver: &Self) -> bool {
+        self.recovery.has_sack() && !receiver.recovery.has_sack() && receiver.scps.is_none()
+    }
 
     /// Payload of a full segment in bytes: the MSS less the timestamps, which it does not count
     /// (RFC 9293 section 3.7.1, RFC 7323 appendix A).

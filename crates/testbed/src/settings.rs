@@ -270,7 +270,7 @@ fn sysctls(
 ) -> Vec<(&'static str, String)> {
     let switch = |on: bool| u8::from(on).to_string();
     let mut sysctls = vec![
-        ("tcp_sack", switch(matches!(config.recovery, Recovery::Sack | Recovery::Linux))),
+        ("tcp_sack", switch(config.recovery.has_sack())),
         ("tcp_dsack", switch(duplicate_reports)),
         ("tcp_window_scaling", switch(config.window_scaling)),
         ("tcp_timestamps", switch(config.timestamps)),

@@ -263,14 +263,12 @@ impl Transport {
 
 /// Settings of a connection with this sender and this receiver of the data.
 fn in_force(sender: &tcp::Config, receiver: &tcp::Config) -> tcp::Config {
-    let has_sack =
-        |config: &tcp::Config| matches!(config.recovery, Recovery::Sack | Recovery::Linux);
     let window_scaling = sender.window_scaling && receiver.window_scaling;
     let largest = if window_scaling { u64::MAX } else { UNSCALED_WINDOW };
     let is_cut = receiver.receive_buffer.get() > largest;
     tcp::Config {
         // A sender without the reports that it needs (RFC 2018 section 2).
-        recovery: match has_sack(sender) && !has_sack(receiver) && receiver.scps.is_none() {
+        recovery: match sender.lacks_sack(receiver) {
             true => Recovery::NewReno,
             false => sender.recovery,
         },
@@ -278,7 +276,7 @@ fn in_force(sender: &tcp::Config, receiver: &tcp::Config) -> tcp::Config {
         receive_tuning: receiver.receive_tuning.filter(|_| !is_cut),
         delayed_ack: receiver.delayed_ack,
         receive_offload: receiver.receive_offload,
-        sack_compression: receiver.sack_compression.filter(|_| has_sack(sender)),
+        sack_compression: receiver.sack_compression.filter(|_| sender.recovery.has_sack()),
         window_scaling,
         timestamps: sender.timestamps && receiver.timestamps,
         ecn: sender.ecn.min(receiver.ecn),

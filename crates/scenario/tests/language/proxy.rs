@@ -245,6 +245,27 @@ fn a_split_that_does_not_help_is_reported() {
     assert!(warnings.iter().any(|one| one.kind == WarningKind::ProxyWithoutEffect), "{warnings:?}");
 }
 
+/// The recovery of a side needs what the other end of its leg offers.
+#[test]
+fn a_recovery_without_the_sack_that_it_needs_is_reported() {
+    let found = |flow: &str| {
+        let proxy = "{ satellite = { towards = [\"terminal\"], recovery = \"sack\" } }";
+        let sets = [format!("flow.0.transport.recovery={flow}").parse().unwrap()];
+        let loaded = Loaded::parse(&gateway(proxy), "p.toml", &sets).unwrap();
+        let warnings = explain(&loaded.scenario, &loaded.written).warnings;
+        let text = warnings.iter().find(|one| one.kind == WarningKind::ProxyWithoutSack);
+        text.map(|one| one.message.clone())
+    };
+    for flow in ["sack", "linux"] {
+        assert_eq!(found(flow), None);
+    }
+    let text = found("newreno").unwrap();
+    assert!(
+        text.contains("`recovery = \"sack\"` of its satellite side works as \"newreno\""),
+        "{text}"
+    );
+}
+
 /// Controller, window and recovery of the satellite side of a proxy.
 fn satellite(proxy: &str) -> (String, u64, &'static str) {
     let scenario = Scenario::parse(&gateway(proxy), "p.toml", &[]).unwrap();

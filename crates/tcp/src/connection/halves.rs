@@ -49,7 +49,7 @@ impl Agreed {
         Self {
             scaling: config.window_scaling,
             timestamps: config.timestamps,
-            sack: matches!(config.recovery, Recovery::Sack | Recovery::Linux),
+            sack: config.recovery.has_sack(),
             // RFC 9768 section 3.1.1 requires it with accurate ECN and SACK.
             dsack: config.dsack
                 || needs.duplicate_reports

@@ -359,30 +359,6 @@ impl LossRecovery for SnackRecovery {
         true
     }
 
-    fn sample_rtt(
-        &mut self,
-        core: &mut Core,
-        _now: Time,
-        config: &Config,
-        ack: &Acknowledgement,
-        acked: u64,
-        timed: Option<Span>,
-    ) {
-        core.sample_rtt(config, ack, acked, timed);
-    }
-
-    fn grow(
-        &mut self,
-        core: &mut Core,
-        now: Time,
-        _config: &Config,
-        ack: &Acknowledgement,
-        acked: u64,
-        full: bool,
-    ) {
-        core.grow_if_used(now, ack, acked, full);
-    }
-
     /// A loss that the controller has seen is repaired when the receiver reports it.
     fn finish_ack(
         &mut self,

@@ -6,7 +6,7 @@
 
 use congestion::{Controller, PartialAck, RecoveryStyle, TcpPolicy};
 use transport::Range;
-use units::{Span, Time};
+use units::Time;
 
 use crate::config::{Config, Recovery};
 
@@ -156,32 +156,6 @@ impl LossRecovery for Classic {
             core.note_losses(now, before, core.scoreboard.lost_below());
         }
         news
-    }
-
-    #[inline(always)]
-    fn sample_rtt(
-        &mut self,
-        core: &mut Core,
-        _now: Time,
-        config: &Config,
-        ack: &Acknowledgement,
-        acked: u64,
-        timed: Option<Span>,
-    ) {
-        core.sample_rtt(config, ack, acked, timed);
-    }
-
-    #[inline(always)]
-    fn grow(
-        &mut self,
-        core: &mut Core,
-        now: Time,
-        _config: &Config,
-        ack: &Acknowledgement,
-        acked: u64,
-        full: bool,
-    ) {
-        core.grow_if_used(now, ack, acked, full);
     }
 
     /// The controller may see a loss before the duplicate threshold does.

@@ -117,15 +117,18 @@ pub(crate) trait LossRecovery {
 
     /// Takes a sample for the retransmission timer from an ACK of `acked` bytes. `timed`: the round
     /// trip of the segment that was timed.
+    #[inline(always)]
     fn sample_rtt(
         &mut self,
         core: &mut Core,
-        now: Time,
+        _now: Time,
         config: &Config,
         ack: &Acknowledgement,
         acked: u64,
         timed: Option<Span>,
-    );
+    ) {
+        core.sample_rtt(config, ack, acked, timed);
+    }
 
     /// Judges what is outstanding after an ACK of `acked` bytes, before the controller gets it.
     fn judge(
@@ -145,15 +148,18 @@ pub(crate) trait LossRecovery {
 
     /// Lets the controller grow the window for an ACK of `acked` bytes outside of fast recovery.
     /// `full`: cwnd was full, if the recovery [follows its use](Self::FOLLOWS_USE).
+    #[inline(always)]
     fn grow(
         &mut self,
         core: &mut Core,
         now: Time,
-        config: &Config,
+        _config: &Config,
         ack: &Acknowledgement,
         acked: u64,
         full: bool,
-    );
+    ) {
+        core.grow_if_used(now, ack, acked, full);
+    }
 
     /// Last step of an ACK. `saw_loss`: the controller has seen a loss in it.
     fn finish_ack(

@@ -37,6 +37,13 @@ FOUND: dict[str, Runs] = {
 }
 
 
+def test_the_page_has_the_number_of_runs_of_a_comparison_with_all_defaults() -> None:
+    text = (EXAMPLES.parent / "docs" / "compare.md").read_text()
+    link = links.of_preset("geo-ka")
+    runs = len(candidates.chosen(None, link)) * len(workloads(link)) * 20
+    assert f"`geo-ka` has\n{runs:,} runs" in text
+
+
 def test_the_best_mean_is_first_and_ties_are_those_of_pairs() -> None:
     places = ranked(FOUND, higher_is_better=True, baseline="b")
     assert [(place.rank, place.name) for place in places] == [(1, "a"), (2, "b"), (3, "c")]

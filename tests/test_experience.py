@@ -15,7 +15,7 @@ from bentpipe.errors import InputError
 from bentpipe.experience import limits
 from bentpipe.experience.figures import KINDS, MOS, MOUTH_TO_EAR
 from bentpipe.experience.limits import evidence, limit
-from bentpipe.experience.plan import ADDED, planned
+from bentpipe.experience.plan import planned
 from bentpipe.report.experience import experience_page
 from bentpipe.study.quantities import Quantity
 from conftest import EXAMPLES

@@ -24,8 +24,6 @@ if TYPE_CHECKING:
     Completer = Callable[[click.Context, str], Iterator[CompletionItem[str]]]
 
 VARIABLE = "_BENTPIPE_COMPLETE"
-GOES_ON = ".=:,"
-"""Last characters of values that are not complete yet."""
 
 BASH = """\
 _bentpipe_completion() {

@@ -24,7 +24,7 @@ pub mod closed;
 mod contender;
 mod control;
 
-pub use channel::{Channel, Scheme, SlotCounts};
+pub use channel::{Channel, Scheme};
 pub use contender::{Contender, GaveUp, Retries, Turn};
 pub use control::{LoadControl, Target};
 

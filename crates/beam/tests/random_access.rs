@@ -151,7 +151,7 @@ fn after_a_burst(control: Option<Target>) -> f64 {
             }
         }
         if let Some(control) = &mut control {
-            control.observe(channel.counts());
+            control.observe(channel.empty_slots());
         }
         busy.retain(|one| !one.is_idle());
     }

@@ -168,13 +168,6 @@ pub struct Handover {
     pub outage: Span,
 }
 
-impl Handover {
-    /// True if the first or the last satellite is another one, and not only those between them.
-    pub fn is_at_an_end(&self) -> bool {
-        self.before.ends() != self.after.ends() || self.before.to != self.after.to
-    }
-}
-
 /// The path over time.
 #[derive(Clone, Debug, Default, PartialEq)]
 pub struct Series {

@@ -4,7 +4,6 @@ use transport::{Estimator, RtoConfig};
 use units::{Bytes, SizeLimit, Span};
 
 use crate::chunk::{Address, COMMON_HEADER, DATA_HEADER, SACK};
-use crate::window::Window;
 
 /// Most paths of an association.
 pub const MAX_PATHS: u8 = 8;
@@ -115,12 +114,6 @@ impl Config {
     /// Length of a packet with one full DATA chunk, without the header of IP.
     pub fn full_packet(&self) -> u64 {
         u64::from(COMMON_HEADER) + u64::from(DATA_HEADER) + u64::from(self.mss.next_multiple_of(4))
-    }
-
-    /// Full packets of the initial window (section 7.2.1). The last of them may exceed it.
-    pub fn initial_packets(&self) -> u32 {
-        let chunk = self.chunk();
-        u32::try_from(Window::new(chunk, u64::MAX).cwnd().div_ceil(chunk)).unwrap_or(u32::MAX)
     }
 
     /// PMDCS: the largest DATA chunk, with its header (section 1.7).

@@ -22,8 +22,6 @@ LOAD_BYTES = 1.75e6
 """Bytes of the built-in page, rounded up."""
 VIDEO_S = 60
 CALL_S = 20
-ADDED = ("page", "video", "call", "speedtest")
-"""The applications that are added, in their order."""
 MOST_NAMES = 4
 
 

@@ -143,34 +143,34 @@ fn equipment(conditions: &Conditions) -> f64 {
     equipment + (95.0 - equipment) * share
 }
 
-/// The longest delay from mouth to ear in milliseconds at which MOS is at least `least`, without
-/// loss; `None` if no delay reaches it.
-pub fn longest_delay(least: f64, equipment: f64, has_echo: bool) -> Option<f64> {
-    let reaches = |delay_ms: f64| {
-        let conditions = Conditions {
-            delay_ms,
-            loss_percent: 0.0,
-            burst_ratio: 1.0,
-            equipment,
-            robustness: 1.0,
-            has_echo,
-        };
-        mos(rating(&conditions)) >= least
-    };
-    let (mut low, mut high) = (0.0, 10_000.0);
-    if !reaches(low) {
-        return None;
-    }
-    while high - low > 0.01 {
-        let middle = (low + high) / 2.0;
-        if reaches(middle) { low = middle } else { high = middle }
-    }
-    Some(low)
-}
-
 #[cfg(test)]
 mod tests {
     use super::*;
+
+    /// The longest delay from mouth to ear in milliseconds at which MOS is at least `least`, without
+    /// loss; `None` if no delay reaches it.
+    fn longest_delay(least: f64, equipment: f64, has_echo: bool) -> Option<f64> {
+        let reaches = |delay_ms: f64| {
+            let conditions = Conditions {
+                delay_ms,
+                loss_percent: 0.0,
+                burst_ratio: 1.0,
+                equipment,
+                robustness: 1.0,
+                has_echo,
+            };
+            mos(rating(&conditions)) >= least
+        };
+        let (mut low, mut high) = (0.0, 10_000.0);
+        if !reaches(low) {
+            return None;
+        }
+        while high - low > 0.01 {
+            let middle = (low + high) / 2.0;
+            if reaches(middle) { low = middle } else { high = middle }
+        }
+        Some(low)
+    }
 
     /// A call of G.711 without concealment.
     fn call(delay_ms: f64, loss_percent: f64, has_echo: bool) -> Conditions {

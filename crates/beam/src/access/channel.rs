@@ -50,17 +50,6 @@ impl Scheme {
     }
 }
 
-/// Slots of a frame by the number of bursts that they carried.
-#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
-pub struct SlotCounts {
-    /// Slots without a burst.
-    pub empty: u32,
-    /// Slots with one burst.
-    pub single: u32,
-    /// Slots with several bursts.
-    pub collided: u32,
-}
-
 /// A slot while the frame is decoded.
 #[derive(Clone, Copy, Debug, Default)]
 struct Slot {
@@ -111,7 +100,8 @@ impl Channel {
     }
 
     /// Sends `packets` packets in one frame, in slots that are drawn from `random`. The answer has
-    /// for each packet true if the gateway decodes it, and [`Channel::counts`] the slots after it.
+    /// for each packet true if the gateway decodes it. [`Channel::empty_slots`] is the number of
+    /// slots without a burst.
     pub fn frame(&mut self, packets: u32, random: &mut impl Rng) -> &[bool] {
         self.places.clear();
         self.decoded.clear();
@@ -192,15 +182,14 @@ impl Channel {
         }
     }
 
-    /// Slots of the last frame by the bursts that were sent in them, before any subtraction. A
-    /// gateway knows them: it measures the power of each slot.
-    pub fn counts(&self) -> SlotCounts {
-        let mut bursts = vec![0_u32; self.slots.len()];
+    /// Number of slots of the last frame in which nothing was sent. A gateway knows it, because it
+    /// measures the power of each slot.
+    pub fn empty_slots(&self) -> u32 {
+        let mut is_used = vec![false; self.slots.len()];
         for place in &self.places {
-            bursts[*place as usize] += 1;
+            is_used[*place as usize] = true;
         }
-        let of = |wanted: fn(u32) -> bool| count(bursts.iter().filter(|one| wanted(**one)).count());
-        SlotCounts { empty: of(|n| n == 0), single: of(|n| n == 1), collided: of(|n| n > 1) }
+        count(is_used.iter().filter(|used| !**used).count())
     }
 }
 

@@ -8,7 +8,7 @@
 
 use std::collections::VecDeque;
 
-use super::channel::{Channel, SlotCounts};
+use super::channel::Channel;
 
 /// Weight of the newest frame in the smoothed demand.
 const WEIGHT: f64 = 0.25;
@@ -50,17 +50,18 @@ impl LoadControl {
         self.target
     }
 
-    /// The estimate of a frame's load, in packets per slot: with Poisson arrivals the share of
-    /// empty slots is exp(-d G). A frame without empty slots counts as one with half a slot.
-    pub fn estimate(&self, counts: SlotCounts) -> f64 {
-        let empty = f64::from(counts.empty).max(0.5);
+    /// The estimate of a frame's load, in packets per slot, from the number of its empty slots: with
+    /// Poisson arrivals their share is exp(-d G). A frame without any counts as one with half a slot.
+    pub fn estimate(&self, empty_slots: u32) -> f64 {
+        let empty = f64::from(empty_slots).max(0.5);
         -libm::log(empty / self.slots) / self.replicas
     }
 
-    /// The frame that has just arrived, whose probability was announced a round trip ago.
-    pub fn observe(&mut self, counts: SlotCounts) {
+    /// A frame has just arrived, with this number of empty slots. Its probability was announced a
+    /// round trip ago.
+    pub fn observe(&mut self, empty_slots: u32) {
         let then = self.announced.pop_front().unwrap_or(1.0);
-        let demand = self.estimate(counts) / then;
+        let demand = self.estimate(empty_slots) / then;
         self.demand += WEIGHT * (demand - self.demand);
         let next = (self.target.load / self.demand).clamp(LEAST, 1.0);
         self.announced.push_back(next);

@@ -58,15 +58,14 @@ impl Random {
     /// The gateway has received a frame, and announces the probability for a later one.
     fn observe(&mut self, frame: u64) {
         let Some(control) = &mut self.control else { return };
-        control.observe(self.channel.counts());
+        control.observe(self.channel.empty_slots());
         // Frames without terminals are not visited. All their slots are empty.
         let idle = frame.saturating_sub(self.frame + 1);
         if idle > FORGOTTEN {
             let load = control.target();
             *control = LoadControl::new(load, &self.channel);
         } else {
-            let empty = access::SlotCounts { empty: self.channel.slots(), ..Default::default() };
-            (0..idle).for_each(|_| control.observe(empty));
+            (0..idle).for_each(|_| control.observe(self.channel.slots()));
         }
     }
 }

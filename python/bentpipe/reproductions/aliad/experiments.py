@@ -269,10 +269,6 @@ def _percent(run: bentpipe.Recording) -> float:
     return float(run.flows[0].goodput_bps) / 10e6 * 100
 
 
-def _mbps(run: bentpipe.Recording, flow: int) -> float:
-    return float(run.flows[flow].goodput_bps) / 1e6
-
-
 def _reductions(run: bentpipe.Recording) -> int:
     tcp = run.flows[0].tcp
     assert tcp is not None

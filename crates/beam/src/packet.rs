@@ -44,7 +44,7 @@ pub(crate) struct Waiting<P> {
     pub packets: u32,
     pub ecn: Ecn,
     pub since: Time,
-    /// By which a filter of the return channel knows it.
+    /// Identifies the packet to a filter of the return channel.
     pub ticket: u32,
     pub packet: P,
 }

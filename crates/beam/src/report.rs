@@ -42,7 +42,7 @@ impl DirectionReport {
 pub struct BackgroundReport {
     /// Transfers that have begun.
     pub transfers: u64,
-    /// Those of them that the end of their session has cut short.
+    /// Transfers that the end of their session has cut short.
     pub cut: u64,
     /// Bytes of data of transfers that have ended.
     pub bytes: u64,

@@ -22,7 +22,7 @@ fn takes_notices(flow: &Flow) -> bool {
     flow.transport.tcp().is_some_and(|config| config.eln)
 }
 
-/// The doubts about a flow whose sender takes loss notices.
+/// The warnings about a flow whose sender takes loss notices.
 pub(crate) fn flow(scenario: &Scenario, routes: &Routes, flow: &Flow) -> Option<String> {
     if !takes_notices(flow) {
         return None;

@@ -72,7 +72,7 @@ fn described(middlebox: Middlebox) -> String {
     parameters(middlebox.name(), &values)
 }
 
-/// The doubts about the middlebox of node number `node`.
+/// The warnings about the middlebox of node number `node`.
 pub(crate) fn warnings(
     scenario: &Scenario,
     routes: &Routes,

@@ -75,8 +75,8 @@ pub struct Counters {
     pub accepted_packets: u64,
     /// Packets dropped because the queue was full, and packets pushed out of it.
     pub dropped_packets: u64,
-    /// Packets that the far end has received corrupted. Frames and status frames of ARQ are none,
-    /// nor are packets with FEC.
+    /// Packets that the far end has received corrupted, without frames and status frames of ARQ and
+    /// without packets with FEC.
     pub corrupted_packets: u64,
     /// Transmissions that the trace has lost and the channel has not corrupted, counted when the
     /// far end would have received them: those of packets, which are corrupted packets too, and

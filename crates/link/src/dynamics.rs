@@ -37,15 +37,15 @@ use crate::transmitter::Transmitter;
 /// A change of a direction at an instant; `None` stays as it is.
 #[derive(Clone, Copy, Debug, PartialEq)]
 pub struct Change {
-    /// From when on.
+    /// Time of the change, since the start of the run.
     pub at: Span,
-    /// It happens again so long after each time; `None` happens once.
+    /// Period with which it is repeated; `None`: it happens once.
     pub every: Option<Span>,
     /// Serialisation rate; not zero.
     pub rate: Option<Rate>,
     /// Propagation delay.
     pub delay: Option<Span>,
-    /// No transmission starts for so long.
+    /// Length of an outage, in which no transmission starts.
     pub outage: Option<Span>,
     /// Probability that a packet is lost on its way, in addition to the errors of the channel.
     pub loss: Option<f64>,
@@ -67,7 +67,7 @@ impl Timeline {
         &self.0
     }
 
-    /// The same changes, all so much later.
+    /// The timeline with all its changes later by `by`.
     #[must_use]
     pub fn later(&self, by: Span) -> Self {
         if by == Span::ZERO || self.is_empty() {

@@ -56,8 +56,8 @@ pub(crate) const ABOUT: Mechanism = Mechanism {
     schemars(inline)
 )]
 pub struct AckFilterSettings {
-    /// Which ACKs a later one removes. `"cake"`: the first of two that it makes needless, without
-    /// loss of SACK blocks or ECN marks. `"cake-aggressive"`: also a single one directly before it.
+    /// Which ACKs a later one removes. `"cake"`: the first of two that it supersedes, without loss
+    /// of SACK blocks or ECN marks. `"cake-aggressive"`: also a single one directly before it.
     /// `"ns-2"`: all with smaller numbers.
     pub rule: FilterRule,
 }

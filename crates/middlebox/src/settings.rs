@@ -25,8 +25,8 @@ pub(crate) const KIND: &str = "middlebox";
 pub enum Middlebox {
     /// ACK decimation: forwards one of several pure ACKs of a connection.
     AckDecimation(AckDecimationSettings),
-    /// ACK filter: takes ACKs out of the queues of the node's links when a later ACK of the same
-    /// connection joins them.
+    /// ACK filter: removes ACKs from the queues of the node's links when a later ACK of the same
+    /// connection supersedes them.
     AckFilter(AckFilterSettings),
     /// ACK reconstruction: sends the ACKs between two that are far apart, behind a link on which
     /// ACKs were filtered.

@@ -314,11 +314,11 @@ impl<P: Visible> Device<P> for Snoop<P> {
         {
             let number = header.acknowledgement;
             let is_same = flow.acknowledged == Some(number);
-            let says_nothing = header.window == flow.window || !header.sack.as_slice().is_empty();
+            let has_no_news = header.window == flow.window || !header.sack.as_slice().is_empty();
             flow.window = header.window;
             if flow.acknowledged.is_none_or(|last| is_after(number, last)) {
                 flow.on_new_ack(now, &header, &settings);
-            } else if is_same && header.is_pure_ack() && says_nothing && !header.has_more {
+            } else if is_same && header.is_pure_ack() && has_no_news && !header.has_more {
                 match flow.on_duplicate(now, &settings, out) {
                     Duplicate::Passes => {}
                     Duplicate::Suppressed { retransmits } => {

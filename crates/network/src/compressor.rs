@@ -27,7 +27,7 @@ pub trait Compressor<B>: Debug + Send + Sync {
     /// Names of what is counted, and how many.
     fn counts(&self) -> Vec<(&'static str, u64)>;
 
-    /// The same compressor once more.
+    /// A copy in a new box.
     fn boxed_clone(&self) -> Box<dyn Compressor<B>>;
 }
 

@@ -21,7 +21,7 @@ pub trait QueueFilter<B>: Debug + Send + Sync {
     /// A packet that has joined has left the queue: it is sent, or the queue has dropped it.
     fn leave(&mut self, ticket: u32, packet: &Packet<B>);
 
-    /// The same filter once more.
+    /// A copy in a new box.
     fn boxed_clone(&self) -> Box<dyn QueueFilter<B>>;
 }
 

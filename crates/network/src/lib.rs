@@ -1,7 +1,8 @@
 //! The network: a graph of nodes and links that carries packets from host to host.
 //!
-//! It is generic over the content of packets and over the clock. The simulator moves TCP segments
-//! in virtual time, and the kernel backend moves real packets in real time, with the same code.
+//! It is generic over the content of packets and over the clock. The simulator moves the
+//! packets of all transport protocols in virtual time, and the kernel backend moves real packets in
+//! real time, with the same code.
 //!
 //! [`Network`] is the fast engine. It has at most one event per packet and hop. Packets in flight
 //! wait in a ring per output port, and the event list has one entry per port for any number of

@@ -28,7 +28,7 @@ pub trait QueueRouter<B>: Debug + Send + Sync {
     /// Totals so far.
     fn counters(&self) -> FeedbackCounters;
 
-    /// The same router once more.
+    /// A copy in a new box.
     fn boxed_clone(&self) -> Box<dyn QueueRouter<B>>;
 }
 

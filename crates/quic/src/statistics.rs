@@ -20,7 +20,7 @@ pub struct Statistics {
     pub immediate_acks_sent: u64,
     /// Probes of the path MTU.
     pub mtu_probes: u64,
-    /// Those of them that were lost.
+    /// Probes of the path MTU that were lost.
     pub mtu_probes_lost: u64,
     /// Times that packets of the size found were lost until the end of the search was repeated
     /// (RFC 8899 section 4.3).

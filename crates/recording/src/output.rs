@@ -109,6 +109,10 @@ impl OutputFolder {
     /// replaces; any other is refused and left as it is, unless `force` is given. Even then only
     /// files with the names of a recording's own are touched. A folder that another run writes into
     /// is refused.
+    ///
+    /// # Errors
+    /// [`OutputError::NotAFolder`], [`OutputError::Busy`], [`OutputError::Foreign`] and
+    /// [`OutputError::Unwritable`].
     pub fn create(path: impl Into<PathBuf>, force: bool) -> Result<Self, OutputError> {
         let path = path.into();
         // One look, because another run may remove the folder at any time.
@@ -142,11 +146,17 @@ impl OutputFolder {
 
     /// Begins `capture.pcapng`, which grows during the run and appears with
     /// [`OutputFolder::save`]. Finish the capture before that.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
     pub fn capture(&mut self) -> Result<BufWriter<File>, OutputError> {
         self.begin(CAPTURE)
     }
 
     /// Begins `tls-keys.log`, as [`OutputFolder::capture`] does.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`].
     pub fn key_log(&mut self) -> Result<BufWriter<File>, OutputError> {
         self.begin(KEY_LOG)
     }
@@ -163,6 +173,9 @@ impl OutputFolder {
     /// table that has rows. `SHA256SUMS` has the sums of all of them, but not of the capture and of
     /// logs. Files of an earlier recording that this one does not have are removed. If anything
     /// fails, the earlier recording is still there.
+    ///
+    /// # Errors
+    /// [`OutputError::Write`], [`OutputError::Parquet`], and [`OutputError::Copy`] for one of `files`.
     pub fn save(
         mut self,
         recording: &Recording,

@@ -57,6 +57,9 @@ pub struct CaptureWriter<W: Write> {
 impl<W: Write> CaptureWriter<W> {
     /// Begins a capture: who wrote it, and one interface for each name. `snaplen` is the largest
     /// number of bytes kept of a packet, 0 for all.
+    ///
+    /// # Errors
+    /// [`CaptureError::Write`] of the sink, and [`CaptureError::NameTooLong`].
     pub fn new(mut sink: W, interfaces: &[String], snaplen: u32) -> Result<Self, CaptureError> {
         let mut body = Vec::new();
         body.extend_from_slice(&0x1a2b_3c4d_u32.to_le_bytes()); // byte order
@@ -84,6 +87,9 @@ impl<W: Write> CaptureWriter<W> {
 
     /// Adds a packet that passed interface number `interface` at `time_ns`. Of `captured` no more
     /// than the capture's snaplen is kept.
+    ///
+    /// # Errors
+    /// [`CaptureError::Write`] of the sink, and [`CaptureError::NoSuchInterface`].
     pub fn packet(
         &mut self,
         interface: u32,
@@ -126,6 +132,9 @@ impl<W: Write> CaptureWriter<W> {
 
     /// Flushes and gives the sink back. A capture that is never finished is whole up to its last
     /// flushed block.
+    ///
+    /// # Errors
+    /// [`CaptureError::Write`] of the sink.
     pub fn finish(mut self) -> Result<W, CaptureError> {
         self.sink.flush()?;
         Ok(self.sink)

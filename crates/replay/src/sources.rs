@@ -15,7 +15,7 @@ static MADE: AtomicU32 = AtomicU32::new(0);
 const ARCHIVES: &str = "/usr/src";
 /// Files to unpack.
 const FILES: &[&str] = &["net/ipv4/tcp_*", "include/linux/win_minmax.h", "lib/win_minmax.c"];
-/// Controllers that nothing is compared with, and files that are none.
+/// Controllers of the kernel that are compiled, by the name in `tcp_NAME.c`.
 const CONTROLLERS: &[&str] = &[
     "bbr",
     "bic",

@@ -56,7 +56,7 @@ use whole::{Whole, message};
 pub struct Passing<B> {
     content: Content<B>,
     pub(crate) to: NodeId,
-    /// Who has sent it, or the packet that a middlebox has made it of.
+    /// Node that has sent it, or that has sent the packet of which a middlebox has made it.
     pub(crate) from: NodeId,
     pub(crate) field: Field,
     /// Addition of a compressor, until the end of its link.

@@ -1,4 +1,4 @@
-//! Parts that transport protocols share. TCP, in the crate `tcp`, is the first to use them.
+//! Parts that the transport protocols share.
 //!
 //! - [`RangeSet`] and [`Reassembly`]: what arrived out of order, and what was acknowledged so
 //! - [`RttEstimator`]: smoothed round-trip time and retransmission timeout

@@ -139,7 +139,7 @@ pub struct Figures {
 pub struct Opinion {
     /// Rating factor R.
     pub rating: f64,
-    /// Mean opinion score.
+    /// Mean opinion score, from 1 to 4.5.
     pub mos: f64,
 }
 

@@ -59,13 +59,13 @@ pub fn mean_bytes() -> Bytes {
 /// A lognormal number of bytes, drawn again outside its bounds.
 #[derive(Clone, Copy, Debug)]
 pub struct Size {
-    /// Mean without the bounds.
+    /// Mean without the bounds, in bytes.
     pub mean: f64,
-    /// Standard deviation without the bounds.
+    /// Standard deviation without the bounds, in bytes.
     pub deviation: f64,
-    /// Smallest value.
+    /// Smallest value, in bytes.
     pub least: u64,
-    /// Smallest value above all that are possible.
+    /// Upper bound in bytes, which is not reached.
     pub bound: u64,
 }
 
@@ -111,7 +111,7 @@ pub struct Count {
     pub shape: f64,
     /// Its smallest value.
     pub scale: u32,
-    /// Smallest value above all that are possible.
+    /// Upper bound, which is not reached.
     pub bound: u32,
 }
 

@@ -23,7 +23,7 @@ pub trait Filter<P>: Debug + Send + Sync {
     /// A packet is the first one of its class, or the queue has dropped it.
     fn leave(&mut self, ticket: u32, packet: &P);
 
-    /// The same filter once more.
+    /// A copy in a new box.
     fn boxed_clone(&self) -> Box<dyn Filter<P>>;
 }
 

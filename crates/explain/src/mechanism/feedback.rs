@@ -100,10 +100,10 @@ fn details(side: &Side<'_>) -> Vec<Setting> {
     ]
 }
 
-/// The doubts about a flow that asks routers for a rate.
+/// The warnings about a flow that asks routers for a rate.
 pub(crate) fn flow(scenario: &Scenario, routes: &Routes, flow: &Flow) -> Vec<(About, String)> {
-    let doubt = |protocol| incomplete(scenario, routes, flow, protocol);
-    protocols(flow).filter_map(doubt).collect()
+    let warning = |protocol| incomplete(scenario, routes, flow, protocol);
+    protocols(flow).filter_map(warning).collect()
 }
 
 /// Obstacle to feedback in `protocol` for a flow.

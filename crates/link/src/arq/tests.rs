@@ -48,7 +48,7 @@ fn a_lost_srej_is_asked_again_by_the_next_frame_and_a_lost_repeat_too() {
     assert_eq!((repeat.number, bytes), (1, 1000));
     assert!(!sender.has_repeat());
     sender.leaves(&repeat, at(11), true);
-    // The repeat is lost. The same answer once more repeats nothing, and the next frame's does.
+    // The repeat is lost. A second answer of this kind repeats nothing, and the next frame's does.
     sender.on_status(at(12), &again);
     assert!(!sender.has_repeat());
     let next = send(&mut sender, 4);

@@ -30,12 +30,12 @@ impl Fade {
         &self.samples
     }
 
-    /// The attenuation at any instant. It searches the piece.
+    /// The attenuation at any instant, in dB. It searches the piece.
     pub fn at_any(&self, now: Time) -> f64 {
         self.at(self.samples.partition_point(|(at, _)| *at <= now), now)
     }
 
-    /// The largest attenuation and when it is reached first.
+    /// The largest attenuation in dB, and the time at which it is reached first.
     pub fn deepest(&self) -> (Time, f64) {
         let deeper = |a: (Time, f64), b: (Time, f64)| if b.1 > a.1 { b } else { a };
         self.samples.iter().copied().fold(self.samples[0], deeper)

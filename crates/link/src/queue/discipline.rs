@@ -71,7 +71,7 @@ pub trait Discipline: Debug + Send + Sync {
         Decisions::default()
     }
 
-    /// The same queue once more.
+    /// A copy in a new box.
     fn boxed_clone(&self) -> Box<dyn Discipline>;
 }
 
@@ -135,7 +135,7 @@ pub enum Content {
     /// A frame of the direction's ARQ. Its packet has left the queue, and stays held until the far
     /// end has taken it.
     Frame(Frame),
-    /// The same once more.
+    /// A frame of the direction's ARQ that is sent again.
     Repeat(Frame),
     /// A status frame of the other direction's ARQ.
     Status,

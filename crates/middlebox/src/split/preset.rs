@@ -12,7 +12,7 @@
 //!   SCPS-TP between two gateways. Towards the satellite the rate of the link, no congestion
 //!   control, buffers of two bandwidth-delay products, and no RTO below the round trip. On the
 //!   other side buffers of 32 KiB and the congestion control of Van Jacobson.
-//!   `crates/tcp/src/scps.rs` has what differs from it in the protocol.
+//!   `crates/tcp/src/scps/mod.rs` has what differs from it in the protocol.
 //! - SaTPEP (Networking 2002): the window follows the measured utilisation of the satellite link,
 //!   and losses are reported by negative acknowledgements. Only the abstract was read. The rules of
 //!   the window are ours (`crates/congestion/src/link_share.rs`, `meter.rs`), and the negative

@@ -49,6 +49,9 @@ impl Table {
 
     /// Writes this table as Parquet. The file's metadata name the run: `scenario`, `backend`,
     /// `seed`, `version` and `partial`, each after `bentpipe.`.
+    ///
+    /// # Errors
+    /// [`ParquetError`] of the sink.
     pub fn write_parquet(
         self,
         recording: &Recording,

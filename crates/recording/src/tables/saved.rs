@@ -78,6 +78,9 @@ impl Stored for String {
 
 impl Saved<'_> {
     /// Opens a file and passes it to `take`.
+    ///
+    /// # Errors
+    /// If the file cannot be opened or is corrupted, and those of `take`.
     pub fn read<T>(
         path: &Path,
         take: impl FnOnce(&Saved<'_>) -> Result<T, Error>,
@@ -87,6 +90,9 @@ impl Saved<'_> {
     }
 
     /// Every column with its name, by the types that the file has.
+    ///
+    /// # Errors
+    /// If the file is corrupted, or has a column of another type than [`Cells`].
     pub fn columns(&self) -> Result<Vec<(String, Cells)>, Error> {
         let schema = self.reader.metadata().file_metadata().schema_descr();
         let cells = |column: &ColumnDescPtr| {
@@ -108,6 +114,9 @@ impl Saved<'_> {
     }
 
     /// The cells of a column.
+    ///
+    /// # Errors
+    /// If there is no such column, or it has another type, or missing values.
     pub fn column<C: Stored>(&self, name: &str) -> Result<Vec<C>, Error> {
         let metadata = self.reader.metadata();
         let schema = metadata.file_metadata().schema_descr();

@@ -155,7 +155,7 @@ record! {
         immediate_acks_sent: u64,
         /// Probes of the path MTU that the data sender has sent.
         mtu_probes_sent: u64,
-        /// Those of them that were lost.
+        /// Probes of the path MTU that were lost.
         mtu_probes_lost: u64,
         /// Number of times that packets of the size found no longer arrived.
         black_holes: u64,

@@ -138,7 +138,7 @@ pub(crate) struct Node {
     pub host: Option<HostName>,
     /// Limits of forwarding, for all directions together. Default: no limit.
     pub forwarding: Option<Forwarding>,
-    /// Middlebox (RFC 3135): what looks into the packets at this node. A name stands for the
+    /// Middlebox at this node, which looks into packets (RFC 3135). A name stands for the
     /// middlebox with its defaults, a table sets parameters. An ACK filter works in the queues of
     /// the links that leave the node, and at a terminal in the queue before the return channel. All
     /// others see the packets that the node forwards, before its `forwarding`: at a terminal, those

@@ -1,5 +1,6 @@
-//! TCP settings: what has a short form here, or a default that depends on something else. All other
-//! keys are those of [`Config`] and [`RtoConfig`].
+//! Keys of `flow.transport`: the protocol, a table for each other protocol than TCP, and keys of TCP
+//! that have a short form here, or a default that depends on something else. All other keys are those
+//! of [`Config`] and [`RtoConfig`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};
@@ -9,7 +10,8 @@ use units::{Bytes, Rate, SizeLimit, Span};
 
 use super::words::{EcnForm, Linux, Name, Off};
 
-/// Transport protocol of a flow, with the settings of both ends. The settings are those of TCP.
+/// Transport protocol of a flow, with the settings of both ends. Keys without a table of their own
+/// are settings of TCP.
 #[derive(Clone, Debug, Default, Serialize, Deserialize, JsonSchema)]
 #[serde(default)]
 #[schemars(extend("additionalProperties" = false))]

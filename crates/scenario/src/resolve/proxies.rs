@@ -1,4 +1,4 @@
-//! Split proxies: which flows they split, and the TCP settings of their ends.
+//! Split proxies: which flows they split, and the transport settings of their ends.
 //!
 //! A flow is split where it comes from a neighbour on one side of the gateway and goes on to one on
 //! the other side, as the daemon does. All other flows cross unsplit.

@@ -98,12 +98,12 @@ impl BestEffort {
 pub struct BestEffortCounters {
     /// Bytes of the own stream that this end has given up. Some of them may have arrived.
     pub given_up_bytes: u64,
-    /// Holes that they make. Those that touch are one.
+    /// Number of holes that these bytes make. Adjacent holes count as one.
     pub given_up_holes: u64,
     /// Bytes of the other end's stream that this end has passed over: the application does not get
     /// them.
     pub skipped_bytes: u64,
-    /// Holes that they make.
+    /// Number of holes that these bytes make.
     pub skipped_holes: u64,
 }
 

@@ -95,7 +95,7 @@ const REMEMBERED: u64 = 8;
 #[derive(Clone, Copy, Debug, PartialEq)]
 enum State {
     Startup,
-    /// That of long paths.
+    /// Startup of paths with a long RTT.
     LongStartup,
     Drain,
     ProbeBw {
@@ -139,7 +139,7 @@ pub struct PicoquicBbr {
     srtt: Span,
     /// In bytes per second; zero before it is known.
     pacing: f64,
-    /// Of the model, and so a segment during the startup of long paths.
+    /// Burst of the model in bytes; one segment during the startup of paths with a long RTT.
     burst: u64,
     /// Bytes in the network after the last ACK, and now.
     pipe: u64,

@@ -66,17 +66,17 @@ impl Default for Model {
 }
 
 impl Model {
-    /// The largest delivery rate of this cycle and the last.
+    /// The largest delivery rate of this cycle and the last, in bytes per second.
     pub(super) fn max_bandwidth(&self) -> f64 {
         self.max_bandwidth.max()
     }
 
-    /// That, within the short-term bound.
+    /// The largest delivery rate within the short-term bound, in bytes per second.
     pub(super) fn bandwidth(&self) -> f64 {
         self.max_bandwidth().min(self.bandwidth_short)
     }
 
-    /// 5.5.6.
+    /// Begins a cycle of the filter of the largest delivery rate (section 5.5.6).
     pub(super) fn begin_cycle(&mut self) {
         self.cycles += 1;
     }

@@ -1,6 +1,7 @@
 //! Beams with their terminals.
 
 pub(super) mod background;
+mod ends;
 mod plans;
 mod rain;
 
@@ -25,6 +26,7 @@ use super::channels::Channels;
 use super::{Numbers, flows};
 use crate::document::{self, BeamForward, BeamReturn, Document, Load, Requests, SchemeName};
 use crate::model::{Beam, BeamGroup, Flow, Node, Scenario};
+pub(super) use ends::Ends;
 use rain::Choices;
 
 /// Terminals of all beams: nodes have numbers of 16 bits, and a run keeps all terminals in memory.
@@ -36,39 +38,6 @@ const MOST_RANDOM_SLOTS: u32 = 100_000;
 
 /// The label of GSE that names a terminal.
 const LABEL: u32 = 3;
-
-/// The ends that flows can have: nodes, terminals and groups of terminals.
-pub(super) struct Ends<'a> {
-    numbers: &'a Numbers,
-    groups: BTreeMap<String, Range<usize>>,
-}
-
-impl Ends<'_> {
-    /// The nodes with a name: one, or the terminals of a group.
-    pub fn named(&self, name: &str) -> Option<Range<usize>> {
-        let node = self.numbers.get(name).map(|number| *number..number + 1);
-        node.or_else(|| self.groups.get(name).cloned()).or_else(|| self.terminal(name))
-    }
-
-    /// Terminal number n of a group, counted from 1, is `group-n`.
-    fn terminal(&self, name: &str) -> Option<Range<usize>> {
-        let (group, written) = name.rsplit_once('-')?;
-        let number: usize = written.parse().ok()?;
-        let all = self.groups.get(group)?;
-        let is_plain = !written.starts_with(['0', '+']);
-        (is_plain && number <= all.len()).then(|| all.start + number - 1..all.start + number)
-    }
-
-    /// Returns true if links join a node with this name.
-    pub fn is_linked(&self, name: &str) -> bool {
-        self.numbers.contains_key(name)
-    }
-
-    /// Names for messages.
-    pub fn names(&self) -> Vec<&str> {
-        self.numbers.keys().chain(self.groups.keys()).map(String::as_str).collect()
-    }
-}
 
 /// The group that a name is of, or whose terminal it names.
 pub(super) fn group_of<'a>(document: &'a Document, name: &str) -> Option<&'a document::Group> {
@@ -86,7 +55,7 @@ pub(super) fn beams<'a>(
     nodes: &mut Vec<Node>,
     problems: &mut Vec<Problem>,
 ) -> (Vec<Beam>, Ends<'a>) {
-    let mut ends = Ends { numbers, groups: BTreeMap::new() };
+    let mut ends = Ends::new(numbers);
     let mut beams: Vec<Beam> = Vec::new();
     let linked = nodes.len();
     for (i, written) in document.beam.iter().enumerate() {
@@ -177,7 +146,7 @@ fn members<'a>(
             proxy: None,
             entry: None,
         }));
-        ends.groups.insert(group.name.0.clone(), start..nodes.len());
+        ends.add_group(group.name.0.clone(), start..nodes.len());
         groups.push((group, path, start..nodes.len()));
     }
     groups

@@ -45,7 +45,9 @@ pub(super) fn flows(
             continue;
         }
         let count = (flow.count as usize).saturating_mul(from.len().max(to.len()));
-        problems.extend(spread_alone(flow, count, &path));
+        if count == 1 && !ends.is_group(&flow.from.0) && !ends.is_group(&flow.to.0) {
+            problems.extend(spread_alone(flow, &path));
+        }
         if flows.len() + count > MOST_FLOWS {
             let expected = format!("at most {} more", MOST_FLOWS - flows.len());
             let problem = Problem::new(path.key("count"), expected, count.to_string());
@@ -147,9 +149,9 @@ fn share_of(spread: Option<Span>, copy: usize, count: usize) -> Span {
     Span::from_nanos(u64::try_from(share).unwrap_or(u64::MAX))
 }
 
-/// One flow has nothing to spread.
-fn spread_alone(flow: &document::Flow, count: usize, path: &Path) -> Option<Problem> {
-    let spread = flow.spread.filter(|_| count == 1)?;
+/// One flow has nothing to spread. A group of one terminal may grow, as in a search for its size.
+fn spread_alone(flow: &document::Flow, path: &Path) -> Option<Problem> {
+    let spread = flow.spread?;
     let expected = "a `count` above 1 or a group of terminals with it";
     Some(Problem::new(path.key("spread"), expected, format!("\"{spread}\" for one flow")))
 }

@@ -68,6 +68,13 @@ fn a_group_stands_for_a_flow_of_each_terminal() {
 }
 
 #[test]
+fn the_flow_of_a_group_of_one_terminal_may_be_spread() {
+    let text = text("", "", "", "spread = \"4s\"").replace("terminals = 20", "terminals = 1");
+    let scenario = Scenario::parse(&text, "beam.toml", &[]).unwrap_or_else(|e| panic!("{e}"));
+    assert_eq!(scenario.flows[0].start.as_millis_f64(), 0.0);
+}
+
+#[test]
 fn what_cannot_be_is_refused_with_place_and_expectation() {
     let cases = [
         (

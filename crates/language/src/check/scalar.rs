@@ -10,7 +10,7 @@ use crate::error::Problem;
 use crate::path::Path;
 use crate::shape;
 use crate::suggest;
-use crate::tree::Tree;
+use crate::tree::{Tree, Value};
 
 /// The problem of `text`, if none of the `fitting` schemas admits it. `all` are the alternatives,
 /// with those of other kinds.
@@ -84,23 +84,26 @@ fn name(schema: &Json, text: &str) -> Result<(), Option<String>> {
 pub(super) fn number(tree: &Tree, number: f64, schema: &Json, path: &Path) -> Option<Problem> {
     let bound = |key: &str| schema[key].as_f64();
     let largest = match schema["format"].as_str() {
-        Some("uint32") => u32::MAX.into(),
-        Some("uint64") => u64::MAX as f64,
-        _ => f64::MAX,
+        Some("uint32") => Some(u64::from(u32::MAX)),
+        Some("uint64") => Some(u64::MAX),
+        _ => None,
     };
+    let is_above = |largest: u64| match tree.value {
+        Value::Integer(integer) => integer > largest.into(),
+        _ => number > largest as f64,
+    };
+    let too_large = largest.filter(|largest| is_above(*largest));
     let inside = number.is_finite()
+        && too_large.is_none()
         && bound("minimum").is_none_or(|least| number >= least)
         && bound("exclusiveMinimum").is_none_or(|least| number > least)
         && bound("maximum").is_none_or(|most| number <= most)
-        && bound("exclusiveMaximum").is_none_or(|most| number < most)
-        && number <= largest;
+        && bound("exclusiveMaximum").is_none_or(|most| number < most);
     let problem =
         || Problem::new(path.clone(), describe::expected(&[schema]), describe::found(tree));
-    if inside {
-        None
-    } else if number > largest {
-        Some(problem().because(format!("the largest is {largest}")))
-    } else {
-        Some(problem())
+    match too_large {
+        _ if inside => None,
+        Some(largest) => Some(problem().because(format!("the largest is {largest}"))),
+        None => Some(problem()),
     }
 }

@@ -52,7 +52,7 @@ pub(super) fn settings(
         let has_none = flow.transport.protocol == Protocol::Udp;
         let written = flow.controller.as_ref().or(has_none.then_some(&none));
         let Some(written) = written else {
-            problems.push(without_controller(&path));
+            problems.push(without_controller(flow.transport.protocol, &path));
             return None;
         };
         let controller = flows::controller(written, &path.key("controller"), problems)?;
@@ -76,11 +76,14 @@ pub(super) fn settings(
 }
 
 /// The key that the schema no longer requires.
-fn without_controller(path: &Path) -> Problem {
+fn without_controller(protocol: Protocol, path: &Path) -> Problem {
     let flow = &schema::cached()["properties"]["flow"]["items"]["properties"];
     let expected = describe::expected(&shape::alternatives(&flow["controller"]));
-    Problem::new(path.key("controller"), expected, "nothing")
-        .because("a flow without a `host` has no controller of a profile")
+    let reason = match protocol {
+        Protocol::Tcp => "a flow without a `host` has no controller of a profile",
+        _ => "the controllers of profiles are those of TCP",
+    };
+    Problem::new(path.key("controller"), expected, "nothing").because(reason)
 }
 
 /// The profile of an end.

@@ -14,8 +14,8 @@ import bentpipe as bp
 from bentpipe.evaluate.checklist import CHECKLIST, FIRST, Item, Measure
 from bentpipe.evaluate.findings import Finding, finding, sentence, word
 from bentpipe.evaluate.items import labels_of, names_of, planned
+from bentpipe.study.pairs import paired
 from bentpipe.study.significance import decided, paired_test
-from bentpipe.study.summary import paired
 
 if TYPE_CHECKING:
     from collections.abc import Iterator

@@ -69,7 +69,8 @@ def test_two_values_are_too_few() -> None:
 def test_the_output_says_too_few(file: Path, bentpipe: Bentpipe) -> None:
     file.write_text(file.read_text().replace("count = 20", "count = 2"))
     answer = bentpipe("study", file).stdout
-    assert answer.count("too few") == 9, "two quantities of four variants, and the answer"
+    # Two quantities of four variants, the differences of two of them, and the answer.
+    assert answer.count("too few") == 13
     assert "fewer than three runs show no significance" in answer
     assert "significant " not in answer.partition("A difference is significant")[0]
     lines = bentpipe("study", file, "--verbose").stdout.splitlines()

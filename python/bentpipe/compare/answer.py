@@ -18,9 +18,9 @@ from bentpipe.compare.verdict import BESIDE, best, told, warned
 from bentpipe.console import few
 from bentpipe.numbers import FEWEST, scaled
 from bentpipe.study.answer import Answer
-from bentpipe.study.answer import is_near as is_near_mean
 from bentpipe.study.quantities import shown
-from bentpipe.study.significance import is_tied
+from bentpipe.study.ranking import is_near as is_near_mean
+from bentpipe.study.significance import is_significant, is_tied
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -101,11 +101,7 @@ def universal(ranked: Sequence[Outcome], bests: Sequence[Verdict]) -> list[str]:
     able = [
         {
             one.controller,
-            *(
-                name
-                for name in one.not_distinguishable
-                if is_whole(outcome, one, name) and is_near(outcome, one, name)
-            ),
+            *(name for name in one.not_distinguishable if is_near(outcome, one, name)),
         }
         for outcome, one in zip(ranked, bests, strict=True)
     ]
@@ -118,11 +114,6 @@ def universal(ranked: Sequence[Outcome], bests: Sequence[Verdict]) -> list[str]:
         )
     ]
     return sorted(names, key=lambda name: -sum(one.controller == name for one in bests))
-
-
-def is_whole(outcome: Outcome, found: Verdict, name: str) -> bool:
-    """True if a candidate has as many defined values as the best: its tie is about all runs."""
-    return at(outcome, name).undefined <= at(outcome, found.controller).undefined
 
 
 def is_near(outcome: Outcome, found: Verdict, name: str) -> bool:
@@ -218,7 +209,7 @@ def certainty(outcomes: Sequence[Outcome]) -> str:
         tested = [row for row in rows if row["p_holm"] is not None]
         exact += sum(row["finding"] == "deterministic" for row in rows)
         if tested:
-            clear = sum(not is_tied(row) for row in tested)
+            clear = sum(is_significant(row) for row in tested)
             parts.append(f"{use(outcome, outcomes)} {clear} of {len(tested)}")
     said = [f"{runs} run{'' if runs == 1 else 's'} of each, simulated"]
     if parts:
@@ -281,7 +272,7 @@ def sureness(choice: Choice, one: Combination, full: Sequence[Combination]) -> s
     ]
     if not rows:
         return f"{runs}; {buffers.alike(full, one) or 'no other has 95 % of its goodput'}"
-    clear = sum(not is_tied(row) for row in rows)
+    clear = sum(is_significant(row) for row in rows)
     return (
         f"{runs}; {clear} of {len(rows)} others with at least 95 % of the highest goodput differ"
         " significantly in p95 RTT (paired by seed, Holm)."

@@ -12,14 +12,15 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.compare.outcome import explained
-from bentpipe.compare.ranking import Differences, Runs, defined
+from bentpipe.compare.ranking import Differences, Runs
 from bentpipe.compare.workloads import CONTROLLER, named
 from bentpipe.console import table
 from bentpipe.errors import InputError
 from bentpipe.numbers import FEWEST, count, ends, scaled
 from bentpipe.study import Comparison, Parameter, Quantity, Replications, Study
-from bentpipe.study.answer import NEARLY
+from bentpipe.study.pairs import defined
 from bentpipe.study.quantities import shown
+from bentpipe.study.ranking import NEARLY
 from bentpipe.study.scenarios import Base
 from bentpipe.study.significance import decided, is_deterministic, is_tied
 from bentpipe.study.summary import around, values_of

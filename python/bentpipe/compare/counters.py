@@ -13,10 +13,11 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
-from bentpipe.compare.ranking import Differences, defined
+from bentpipe.compare.ranking import Differences
 from bentpipe.console import table
 from bentpipe.numbers import ends, scaled
 from bentpipe.study import significance
+from bentpipe.study.pairs import defined
 from bentpipe.study.quantities import RUN, TABLES, Quantity, is_count, parse, shown
 from bentpipe.study.summary import around
 

@@ -7,7 +7,8 @@ from functools import cached_property
 from typing import TYPE_CHECKING
 
 from bentpipe.compare import counters
-from bentpipe.compare.ranking import Place, Runs, defined, ranked
+from bentpipe.compare.ranking import Place, Runs, ranked
+from bentpipe.study.pairs import defined
 from bentpipe.study.quantities import is_count
 from bentpipe.study.significance import is_deterministic
 from bentpipe.study.summary import values_of

@@ -2,12 +2,12 @@
 
 from __future__ import annotations
 
-import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.study.significance import decided, is_tied, paired_test
-from bentpipe.study.summary import around, paired
+from bentpipe.study.pairs import compared_runs, defined, mean, order_of, undefined
+from bentpipe.study.significance import decided, is_tied
+from bentpipe.study.summary import around
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterable, Mapping
@@ -51,15 +51,12 @@ def ranked(
 ) -> list[Place]:
     """Sort by mean, best first. Equal means have the same rank. Fewer undefined values rank first.
 
-    A page that never completed has no load time. The mean over the other pages would be too good.
     All differences of a ranking are one family. `fixed` are those whose runs are all the same, and
     `counts` says that the quantity is a number of events.
     """
 
     def key(name: str) -> tuple[int, float]:
-        values = defined(found[name])
-        at = statistics.fmean(values) if values else float("inf")
-        return len(found[name]) - len(values), -at if higher_is_better else at
+        return order_of(found[name], higher_is_better=higher_is_better)
 
     order = sorted(found, key=key)
     keys = [key(name) for name in order]
@@ -77,8 +74,8 @@ def ranked(
                 rank=keys.index(key(name)) + 1,
                 name=name,
                 n=len(values),
-                undefined=len(found[name]) - len(values),
-                mean=statistics.fmean(values) if values else None,
+                undefined=undefined(found[name]),
+                mean=mean(found[name]),
                 ci95=around(values, counts=counts, deterministic=name in fixed),
                 against_best=against_best,
                 against_baseline=against_baseline,
@@ -107,13 +104,14 @@ class Differences:
                 continue
             if (this, that) not in self.numbers:
                 self.numbers[this, that] = len(self.tests)
-                runs = paired(self.found[this], self.found[that])
                 both = this in self.fixed and that in self.fixed
-                self.tests.append(paired_test(runs, deterministic=both, counts=self.counts))
+                self.tests.append(
+                    compared_runs(
+                        self.found[this],
+                        self.found[that],
+                        deterministic=both,
+                        counts=self.counts,
+                    )
+                )
             added[this] = self.numbers[this, that]
         return added
-
-
-def defined(runs: Runs) -> list[float]:
-    """The values that are defined."""
-    return [value for value in runs.values() if value is not None]

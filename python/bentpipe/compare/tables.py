@@ -14,7 +14,7 @@ from bentpipe.console import few, table
 from bentpipe.numbers import NONE, count, ends, scaled
 from bentpipe.printing.setting import hosts
 from bentpipe.study.quantities import shown
-from bentpipe.study.significance import deterministic_sentence, text
+from bentpipe.study.significance import LEFT_OUT, deterministic_sentence, of_pairs, text
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
@@ -117,10 +117,12 @@ def aborted(outcome: Outcome) -> list[str]:
 
 
 def notes_on(outcome: Outcome) -> list[str]:
-    """Sentences under a ranking: deterministic candidates and aborted connections, if any."""
+    """Sentences under a ranking, if any: deterministic candidates, undefined values, aborts."""
     names = outcome.deterministic
     fixed = deterministic_sentence(names, len(outcome.candidates))
-    return [*([fixed] if fixed else []), *without_rtt(outcome), *aborted(outcome)]
+    rows = [row for p in outcome.places for row in (p.against_best, p.against_baseline) if row]
+    cut = [LEFT_OUT] if any(map(of_pairs, rows)) else []
+    return [*([fixed] if fixed else []), *cut, *without_rtt(outcome), *aborted(outcome)]
 
 
 def without_rtt(outcome: Outcome) -> list[str]:

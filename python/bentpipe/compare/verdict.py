@@ -215,6 +215,12 @@ def alike(first: Place, tied: list[str], others: Sequence[Place], *, exact: bool
     if exact:
         same = f" The same: {few(tied)}." if tied else ""
         return f"It is deterministic, so differences are exact for this scenario only.{same}"
+    lacking = [place.name for place in others if place.undefined > first.undefined]
+    if lacking:
+        whole = len(others) - len(lacking) - len(tied)
+        said = [f"Not significantly different: {few(tied)}."] if tied else []
+        said += ["The others with as many values are significantly different."] if whole else []
+        return " ".join([*said, f"No value in more of the runs: {few(lacking)}."])
     if not tied:
         return "All others are significantly different."
     return f"Not significantly different: {few(tied)}."

@@ -11,9 +11,9 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from bentpipe.compare.ranking import defined
 from bentpipe.evaluate.items import labels_of, names_of
 from bentpipe.numbers import FEWEST
+from bentpipe.study.pairs import defined, paired
 from bentpipe.study.quantities import is_count
 from bentpipe.study.significance import (
     NOT_SIGNIFICANT,
@@ -23,7 +23,7 @@ from bentpipe.study.significance import (
     paired_test,
     text,
 )
-from bentpipe.study.summary import around, paired, values_of
+from bentpipe.study.summary import around, values_of
 
 if TYPE_CHECKING:
     from collections.abc import Collection, Iterator, Mapping, Sequence

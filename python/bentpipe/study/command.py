@@ -117,6 +117,8 @@ def print_notes(results: Results) -> None:
     if undefined:
         show(f"{undefined} values are undefined, for example because a download did not complete."
              " Means do not include them, and n is the number of defined values.")  # fmt: skip
+    if any(significance.of_pairs(vars(row)) for row in results.comparisons):
+        show(significance.LEFT_OUT)
     complete = "" if results.complete else " (interrupted: partial)"
     show(f"{results.summary['runs']:,} runs of {len(study.variants)} variants{complete}")
 

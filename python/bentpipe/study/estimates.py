@@ -97,9 +97,13 @@ class Difference(FromSummary):
     p_holm: float | None = None
     """p value, corrected for its family by the method of Holm."""
     family: int = 0
-    """Number of tests in the family: all tested differences of the study."""
+    """Number of tests in the family: all tested differences of the study and of its answer."""
     finding: Finding | None = None
     """`significant`, `not significant`, `deterministic`, `too few` or `undefined`."""
+    undefined: int = 0
+    """Number of runs in which the compared value has no value of the quantity."""
+    undefined_against: int = 0
+    """The same for the baseline, under the same seeds."""
 
     @property
     def words(self) -> Finding:

@@ -20,10 +20,10 @@ from bentpipe.numbers import (
     significant,
     with_interval,
 )
-from bentpipe.study.answer import chosen_parameter, moved_with
 from bentpipe.study.figures import words
 from bentpipe.study.quantities import better, shown
-from bentpipe.study.significance import NOT_SIGNIFICANT
+from bentpipe.study.ranking import chosen_parameter, moved_with
+from bentpipe.study.significance import NOT_SIGNIFICANT, of_pairs
 
 if TYPE_CHECKING:
     from collections.abc import Iterator, Sequence
@@ -243,8 +243,10 @@ def change(row: Difference | None, factor: float) -> str:
     """A difference in percent of the baseline, with its finding; empty without one."""
     if row is None or row.difference is None:
         return ""
+    pairs = of_pairs(vars(row))
     if row.words == "not significant":
-        return NOT_SIGNIFICANT.strip("()")
+        return f"{NOT_SIGNIFICANT.strip('()')}{pairs}"
     share = row.relative
     size = signed(row.difference * factor, 3) if share is None else f"{signed(share * 100, 3)} %"
-    return f"{size} det." if row.words == "deterministic" else size
+    mark = {"deterministic": " det.", "too few": f" {TOO_FEW}"}.get(row.words, "")
+    return f"{size}{mark}{pairs}"

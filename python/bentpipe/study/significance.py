@@ -47,6 +47,10 @@ class PairedTest:
     relative: float | None
     p: float | None
     deterministic: bool
+    undefined: int = 0
+    """Number of runs without a value that the first has."""
+    undefined_against: int = 0
+    """The same for the second, under the same seeds."""
 
 
 def paired_test(pairs: Pairs, *, deterministic: bool = False, counts: bool = False) -> PairedTest:
@@ -126,6 +130,8 @@ def decided(family: Iterable[PairedTest]) -> list[dict[str, Any]]:
                 "p": one.p,
                 "p_holm": p_holm.get(number),
                 "family": len(tested),
+                "undefined": one.undefined,
+                "undefined_against": one.undefined_against,
                 "finding": finding,
             }
         )
@@ -155,18 +161,50 @@ def finding_of(row: Mapping[str, Any]) -> Finding:
     return "significant" if row["distinct"] else "not significant"
 
 
+def is_significant(row: Mapping[str, Any]) -> bool:
+    """True if a difference is significant."""
+    return finding_of(row) == "significant"
+
+
 def is_tied(row: Mapping[str, Any]) -> bool:
-    """True if a difference says nothing: it is not significant, or exactly zero."""
+    """True if a difference says nothing: it is not significant, or exactly zero.
+
+    A variant that has no value in more of the runs is worse in them, so it is not tied.
+    """
+    if lacks_of(row)[0] != lacks_of(row)[1]:
+        return False
     finding = finding_of(row)
     if finding == "deterministic":
         return bool(row["difference"] == 0)
-    return finding != "significant"
+    return not is_significant(row)
+
+
+def lacks_of(row: Mapping[str, Any]) -> tuple[int, int]:
+    """The numbers of runs in which each of the two has no value; not in earlier releases."""
+    return row.get("undefined", 0), row.get("undefined_against", 0)
+
+
+def of_pairs(row: Mapping[str, Any]) -> str:
+    """A mark after a difference that leaves out runs without a value; empty if it has all runs."""
+    n = row["n"]
+    return f" [{n} pair{'' if n == 1 else 's'}]" if n and any(lacks_of(row)) else ""
+
+
+LEFT_OUT = (
+    "[n pairs]: the difference leaves out the seeds at which one of both has no value, and so"
+    " favours those that fail in difficult runs."
+)
+"""The meaning of the mark of `of_pairs`."""
 
 
 def is_deterministic(quantities: Iterable[Mapping[int, float | None]]) -> bool:
-    """True if no quantity of a variant depends on the seed; its values are by replication."""
+    """True if no quantity of a variant depends on the seed; its values are by replication.
+
+    A quantity that is undefined in all runs shows nothing: a download that never completes may
+    lose other packets in each run.
+    """
     values = [list(runs.values()) for runs in quantities]
-    several = [runs for runs in values if len(runs) > 1]
+    several = [runs for runs in values if len(runs) > 1 and runs != [None] * len(runs)]
     return bool(several) and all(len(set(runs)) == 1 for runs in several)
 
 
@@ -176,13 +214,14 @@ def text(row: Mapping[str, Any] | None, factor: float = 1.0) -> str:
         return NONE
     finding = finding_of(row)
     if finding == "too few":
-        return ends(row["ci95"], factor, signed, row["n"])
+        return f"{ends(row['ci95'], factor, signed, row['n'])}{of_pairs(row)}"
     if row["ci95"] is None:
-        mark = DETERMINISTIC if finding == "deterministic" else CONSTANT
-        shown = f"{signed(row['difference'] * factor)} {mark}"
+        kind = DETERMINISTIC if finding == "deterministic" else CONSTANT
+        shown = f"{signed(row['difference'] * factor)} {kind}"
     else:
         shown = ends(row["ci95"], factor, signed, row["n"])
-    return f"{shown} {NOT_SIGNIFICANT}" if finding == "not significant" else shown
+    mark = f" {NOT_SIGNIFICANT}" if finding == "not significant" else ""
+    return f"{shown}{mark}{of_pairs(row)}"
 
 
 def rule(family: str, number: int | None = None) -> str:

@@ -14,7 +14,9 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _native
 from bentpipe.numbers import FEWEST
 from bentpipe.study.estimates import Difference, Estimate
-from bentpipe.study.significance import PairedTest, decided, is_deterministic, paired_test
+from bentpipe.study.pairs import defined
+from bentpipe.study.ranking import Family, compared, family, moved_with, rest_of
+from bentpipe.study.significance import is_deterministic
 from bentpipe.study.statistics import (
     bootstrap,
     count_interval,
@@ -28,8 +30,7 @@ if TYPE_CHECKING:
 
     import polars as pl
 
-    from bentpipe.study.parameters import Value
-    from bentpipe.study.plan import Comparison, Study, Variant
+    from bentpipe.study.plan import Study, Variant
     from bentpipe.study.quantities import Quantity
 
 Values = dict[int, dict[int, float | None]]
@@ -40,23 +41,14 @@ def summarise(study: Study, rows: pl.DataFrame, complete: bool) -> dict[str, Any
     """The object that `bentpipe study --json` prints."""
     found = {quantity.name: values_of(rows, quantity.name) for quantity in study.quantities}
     names = list(study.bases)
-    fixed = deterministic(study, found)
+    events = values_of(rows, "events")
+    fixed = deterministic(study, found, events)
     cells = [
         estimate(variant, quantity, number, found[quantity.name][variant.number], fixed)
         for variant in study.variants
         for number, quantity in enumerate(study.quantities)
     ]
-    pairs = [
-        one
-        for comparison in study.comparisons
-        for quantity in study.quantities
-        if not comparison.quantities or quantity.name in comparison.quantities
-        for one in compared(study, comparison, quantity, found[quantity.name], fixed)
-    ]
-    rows_of = decided(one for _, one in pairs)
-    comparisons = [
-        Difference(**about, **row) for (about, _), row in zip(pairs, rows_of, strict=True)
-    ]
+    comparisons = differences(study, family(study, found, fixed))
     return {
         "study": study.name,
         "digest": study.description["digest"],
@@ -64,7 +56,7 @@ def summarise(study: Study, rows: pl.DataFrame, complete: bool) -> dict[str, Any
         "scenario": study.variants[0].scenario.name if len(names) == 1 else ", ".join(names),
         "runs": rows.height,
         "complete": complete,
-        "seeds_matter": seeds_matter(found),
+        "seeds_matter": seeds_matter(found | {"events": events}),
         "deterministic": sorted(fixed),
         "stopping": stopping(study, found),
         "cells": [asdict(cell) for cell in cells],
@@ -73,18 +65,32 @@ def summarise(study: Study, rows: pl.DataFrame, complete: bool) -> dict[str, Any
 
 
 def seeds_matter(found: dict[str, Values]) -> bool | None:
-    """True if any two runs of a variant differ; None if each variant has one run.
+    """True if any two runs of a variant differ; None if no variant has two runs with a value.
 
     If they do not differ, nothing in the scenario is random, and intervals have no meaning.
     """
-    several = [runs for values in found.values() for runs in values.values() if len(runs) > 1]
+    several = [
+        runs
+        for values in found.values()
+        for runs in values.values()
+        if len(runs) > 1 and defined(runs)
+    ]
     return any(len(set(runs.values())) > 1 for runs in several) if several else None
 
 
-def deterministic(study: Study, found: dict[str, Values]) -> set[int]:
-    """The numbers of the variants whose runs are all the same."""
+def deterministic(study: Study, found: dict[str, Values], events: Values) -> set[int]:
+    """The numbers of the variants whose runs are all the same.
+
+    They have values that are the same, and as many events. A download can be incomplete in all runs
+    although each has lost other packets.
+    """
     numbers = (variant.number for variant in study.variants)
-    return {n for n in numbers if is_deterministic(values[n] for values in found.values())}
+    return {
+        n
+        for n in numbers
+        if is_deterministic(values[n] for values in found.values())
+        and is_deterministic([events[n]])
+    }
 
 
 def stopping(study: Study, found: dict[str, Values]) -> dict[str, Any] | None:
@@ -122,7 +128,7 @@ def estimate(
     fixed: Collection[int],
 ) -> Estimate:
     """Mean, interval and percentiles of a quantity in one variant; `fixed` are deterministic."""
-    values = [value for value in runs.values() if value is not None]
+    values = defined(runs)
     is_fixed = variant.number in fixed
     ci95 = around(values, counts=quantity.is_count, deterministic=is_fixed)
     if quantity.interval == "bootstrap" and ci95 is not None:
@@ -161,55 +167,27 @@ def around(
     return None if min(values) == max(values) else log_interval(values)
 
 
-def compared(
-    study: Study,
-    comparison: Comparison,
-    quantity: Quantity,
-    found: Values,
-    fixed: Collection[int],
-) -> list[tuple[dict[str, Any], PairedTest]]:
-    """The differences of each value of the parameter from the baseline, other values equal.
+def differences(study: Study, tests: Family) -> list[Difference]:
+    """The differences of each value of a compared parameter from its baseline, other values equal.
 
-    Each has the fields of `Difference` that say what is compared, and its test.
+    `tests` are those of the family of the study.
     """
-    parameter = next(p for p in study.parameters if p.label == comparison.parameter)
-    baseline = parameter.plain[parameter.values.index(comparison.baseline)]
-    together = next((group for group in study.zips if parameter.label in group), (parameter.label,))
-    moved = {p.path for p in study.parameters if p.label in together}
-
-    def rest(variant: Variant) -> dict[str, Value]:
-        return {path: v for path, v in variant.parameters.items() if path not in moved}
-
-    def is_baseline(variant: Variant) -> bool:
-        return repr(variant.parameters[parameter.path]) == repr(baseline)
-
-    against = {repr(rest(v)): v for v in study.variants if is_baseline(v)}
-    rows = []
-    for variant in study.variants:
-        if is_baseline(variant):
-            continue
-        other = against[repr(rest(variant))]
-        pairs = paired(found[variant.number], found[other.number])
-        about = {
-            "quantity": quantity.name,
-            "unit": quantity.unit,
-            "parameters": rest(variant),
-            "of": {path: variant.parameters[path] for path in sorted(moved)},
-            "against": {path: other.parameters[path] for path in sorted(moved)},
-        }
-        both_fixed = variant.number in fixed and other.number in fixed
-        tested = paired_test(pairs, deterministic=both_fixed, counts=quantity.is_count)
-        rows.append((about, tested))
-    return rows
-
-
-def paired(
-    these: dict[int, float | None], those: dict[int, float | None]
-) -> list[tuple[float, float]]:
-    """The values of replications in which both are defined."""
-    pairs = []
-    for replication in sorted(these.keys() & those.keys()):
-        this, that = these[replication], those[replication]
-        if this is not None and that is not None:
-            pairs.append((this, that))
-    return pairs
+    made = []
+    for comparison in study.comparisons:
+        parameter = next(p for p in study.parameters if p.label == comparison.parameter)
+        moved = sorted(moved_with(study, parameter))
+        for quantity in study.quantities:
+            if comparison.quantities and quantity.name not in comparison.quantities:
+                continue
+            for this, that in compared(study, comparison):
+                made.append(
+                    Difference(
+                        quantity=quantity.name,
+                        unit=quantity.unit,
+                        parameters=rest_of(study, parameter, this),
+                        of={path: this.parameters[path] for path in moved},
+                        against={path: that.parameters[path] for path in moved},
+                        **tests[quantity.name, this.number, that.number],
+                    )
+                )
+    return made

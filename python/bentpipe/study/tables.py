@@ -10,9 +10,10 @@ from typing import TYPE_CHECKING, Any, Literal, get_args
 
 from bentpipe.errors import InputError
 from bentpipe.numbers import SMALL, missing_interval, with_interval
-from bentpipe.study.answer import chosen_parameter, ranking
+from bentpipe.study.answer import rankings_of
 from bentpipe.study.figures import quantity_of, words
-from bentpipe.study.quantities import better, shown
+from bentpipe.study.quantities import shown
+from bentpipe.study.ranking import chosen_parameter
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Iterator, Sequence
@@ -20,6 +21,7 @@ if TYPE_CHECKING:
     from bentpipe.study.estimates import Estimate
     from bentpipe.study.parameters import Parameter
     from bentpipe.study.quantities import Quantity
+    from bentpipe.study.ranking import Ranked
     from bentpipe.study.results import Results
 
 TableFormat = Literal["markdown", "latex", "csv"]
@@ -86,17 +88,23 @@ def pivoted(results: Results, across: Parameter) -> str:
     heads = [*map(head, down), *(f"{value} {across.unit or ''}".strip() for value in across.plain)]
     lines = [BOLD, rf"\begin{{tabular}}{{{'l' * len(down)}{'r' * len(across.values)}}}",
              r"\toprule", latex_row([one.translate(LATEX) for one in heads])]  # fmt: skip
+    ranked = rankings_of(results)
     for quantity in results.study.quantities:
         unit = shown(quantity.name)[1]
         of = "" if unit in ("1", words(quantity)) else f" ({unit})"
         title = f"{words(quantity)}{of}".translate(LATEX)
         lines += [r"\midrule", latex_row([rf"\multicolumn{{{len(heads)}}}{{l}}{{{title}}}"])]
-        lines += part_of(results, quantity, across, down)
+        conditions = ranked.get(quantity.name, ())
+        lines += part_of(results, quantity, across, down, conditions)
     return "\n".join([*lines, r"\bottomrule", r"\end{tabular}", ""])
 
 
 def part_of(
-    results: Results, quantity: Quantity, across: Parameter, down: Sequence[Parameter]
+    results: Results,
+    quantity: Quantity,
+    across: Parameter,
+    down: Sequence[Parameter],
+    conditions: Sequence[Ranked],
 ) -> Iterator[str]:
     """The rows of one quantity: one for each combination of the other parameters."""
     factor, _ = shown(quantity.name)
@@ -105,7 +113,7 @@ def part_of(
     places = min(places, PLACES_OF_COUNTS) if quantity.is_count else places
     best = {
         (repr(row.condition), name)
-        for row in (ranking(results, across, quantity) if better(quantity.name) else ())
+        for row in conditions
         for name in (row.names[0], *filter(row.is_equal, row.names[1:]))
     }
     rows: dict[str, tuple[list[str], dict[str, str]]] = {}

@@ -9,7 +9,7 @@ from bentpipe.plots import Point, ranking_figure
 from bentpipe.plots.theme import BEST, SAME, WORSE
 from bentpipe.report.page import Cell, Column, Section, Table, Text
 from bentpipe.report.shown import Shown
-from bentpipe.study.significance import finding_of
+from bentpipe.study.significance import finding_of, lacks_of
 
 if TYPE_CHECKING:
     from bentpipe.plots import Figure
@@ -19,10 +19,11 @@ STANDS = {
     "not significant": "not significantly different from the best",
     "worse": "significantly worse than the best",
     "deterministic": "worse than the best, without randomness",
+    "undefined": "no value in more runs than the best",
 }
 """A controller compared with the best: in a table and in full."""
-COLOURS = (BEST, SAME, WORSE, WORSE)
-"""Colours of `STANDS`. The last two differ by their shape."""
+COLOURS = (BEST, SAME, WORSE, WORSE, WORSE)
+"""Colours of `STANDS`. The last three differ by their shape."""
 
 
 class Ranking:
@@ -176,6 +177,9 @@ def stand(place: dict[str, Any]) -> str:
         return "best"
     if place["tied_with_best"]:
         return "not significant"
+    lacks, lacks_best = lacks_of(place["against_best"])
+    if lacks != lacks_best:
+        return "undefined"
     finding = finding_of(place["against_best"])
     return finding if finding == "deterministic" else "worse"
 

@@ -18,7 +18,7 @@ from bentpipe.report.shown import Shown
 from bentpipe.report.source import read_json, read_text
 from bentpipe.study.estimates import Difference, Estimate
 from bentpipe.study.quantities import heading
-from bentpipe.study.significance import deterministic_sentence, rule
+from bentpipe.study.significance import LEFT_OUT, deterministic_sentence, of_pairs, rule
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Sequence
@@ -143,7 +143,7 @@ def comparison_sentences(quantities: Sequence[Quantity], axes: Sequence[Axis]) -
         return []
     sure = sum(row.distinct for _, row in pairs)
     exact = sum(row.words == "deterministic" for _, row in pairs)
-    tested = len(pairs) - exact
+    tested = sum(row.words in ("significant", "not significant") for _, row in pairs)
     lines = []
     if tested:
         lines.append(
@@ -168,7 +168,8 @@ def difference_sentence(quantity: Quantity, row: Difference, axes: Sequence[Axis
     if row.difference is None:
         return f"{quantity.label}, {pair}: no pair of runs to compare."
     by = "" if row.relative is None else f" ({percent(row.relative)} %)"
-    return f"{quantity.label}, {pair}: {quantity.text(row.difference)}{by}, {row.words}."
+    of = of_pairs(vars(row))
+    return f"{quantity.label}, {pair}: {quantity.text(row.difference)}{by}, {row.words}{of}."
 
 
 def where(parameters: dict[str, Any], axes: Sequence[Axis]) -> str:
@@ -207,6 +208,8 @@ def study_warnings(
                 f"{quantity.label} is undefined in {count(undefined)} runs, for example because a "
                 "download did not complete. Means are over the other runs."
             )
+    if any(of_pairs(vars(row)) for quantity in quantities for row in quantity.comparisons):
+        warnings.append(LEFT_OUT)
     return warnings
 
 
@@ -384,7 +387,7 @@ def differences_table(name: str, quantity: Quantity, axes: Sequence[Axis]) -> Ta
             *quantity.mean_cells(row.difference, row.ci95, row.n),
             Cell(percent(row.relative), row.relative),
             Cell(count(row.n), row.n),
-            Cell(row.words),
+            Cell(f"{row.words}{of_pairs(vars(row))}"),
         ]
         for row in quantity.comparisons
     ]

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.numbers import count
 from bentpipe.plots import Point, Spot, interval_figure, tradeoff_figure, with_front
 from bentpipe.report.axis import placed
 from bentpipe.report.first import HOW_TO_READ, MOST_ROWS, lines_of, rest
@@ -159,6 +160,7 @@ def ranked(
     chosen = next(axis for axis in axes if axis.path == answer["parameter"])
     cells = [by_variant(quantity) for quantity in quantities]
     several = len(conditions) > 1
+    has_undefined = any(cell.undefined for cell in cells[0].values())
     whole = sum(len(one["variants"]) for one in conditions)
     each = whole if whole <= MOST_ROWS else max(MOST_ROWS // len(conditions), 1)
     rows: list[list[Cell]] = []
@@ -177,6 +179,7 @@ def ranked(
                 Cell(f"{rank}{tied}", number + 1),
                 Cell(value_of(own, chosen)),
                 *main.mean_cells(own.mean, own.ci95, own.n),
+                *([Cell(count(own.undefined), own.undefined)] if has_undefined else []),
                 *(
                     quantity.number_cell(found[variant].mean if variant in found else None)
                     for quantity, found in zip(quantities[1:], cells[1:], strict=True)
@@ -188,6 +191,7 @@ def ranked(
         Column(chosen.label, numeric=False),
         Column(main.label, main.column_unit),
         Column("95 % interval", main.column_unit),
+        *([Column("undefined", "runs")] if has_undefined else []),
         *(Column(quantity.label, quantity.column_unit) for quantity in quantities[1:]),
     ]
     notes = " ".join(["= not significantly different from the best.", *rest(len(rows), whole)])

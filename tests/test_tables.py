@@ -113,8 +113,9 @@ def of_statements(found: dict[str, Any]) -> dict[str, Any]:
 
 SHORT = ["--replications", "3", "--set", "duration=5s", "--controllers", "cubic,hybla"]
 LEO = ["compare", "--link", "leo"]
-PAIRED = r"against_(best|baseline)\.(n|difference|relative|p|p_holm|family)"
-AGAINST = r"against\.\*\.(n|difference|relative|p|p_holm|family|mean_ci95\.\*)"
+TESTED = "p|p_holm|family|undefined|undefined_against"
+PAIRED = rf"against_(best|baseline)\.(n|difference|relative|{TESTED})"
+AGAINST = rf"against\.\*\.(n|difference|relative|{TESTED}|mean_ci95\.\*)"
 RUN = (
     r"wall_s|packet_hops"
     r"|flows\.\*\.(throughput_bps|(srtt|min_rtt|mean_rtt|p99_rtt|max_rtt)_ms|cwnd_bytes"
@@ -131,7 +132,7 @@ NOT_FIRST = r"workloads\.\*\.ranking\.\*\.(rank|also\..*|against_.*)|verdicts\.\
 COUNTERS = r"workloads\.\*\.counters\.\*\.values\.\*\..*"
 FINDINGS = rf"items\.\*\.(runs|findings\.\*\.(n|undefined|{AGAINST}))"
 MEANS = r"cells\.\*\.(variant|undefined|n|median|percentiles\..*)|comparisons.*|deterministic\.\*"
-STUDY = r"cells\.\*\.(variant|undefined)|comparisons\.\*\.(p|p_holm|family)|deterministic\.\*"
+STUDY = rf"cells\.\*\.(variant|undefined)|comparisons\.\*\.({TESTED})|deterministic\.\*"
 PAPERS = r"papers\.\*\.(summary\..*|rows\.\*\.(deviation|tolerance|spread))"
 
 # Command, and the numbers that only --json has: a pattern of their paths. All others are printed.

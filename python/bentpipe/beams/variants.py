@@ -17,6 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
 from bentpipe.compare.candidates import NONE
+from bentpipe.compare.legs import facing, has_controller, sides_of
 from bentpipe.compare.mechanisms import PROXY, at_nodes, of_kind
 from bentpipe.errors import InputError, ScenarioError
 from bentpipe.problems import UnfitError
@@ -121,19 +122,16 @@ def senders(scenario: Scenario, group: str, own: Sequence[int]) -> dict[str, str
         found |= {name: "satellite" for name in names if is_of(group, name)}
     names = [flow.get("name", f"flow-{number}") for number, flow in zip(own, flows, strict=True)]
     _, beam = beam_of(scenario, group)
-    explained = scenario.explain().to_dict()
-    proxies = {one["name"]: one["proxy"] for one in explained["nodes"] if one.get("proxy")}
-    for flow in explained["flows"]:
-        legs = flow.get("legs", [])[1:] if flow["name"] in names else []
-        for node in (leg["from"] for leg in legs if is_of(group, leg["to"])):
-            if node not in proxies:
-                continue
+    explained = scenario.explain()
+    proxies = sides_of(explained)
+    for flow in explained.flows:
+        legs = flow.legs[1:] if flow.name in names else []
+        for node in (leg.from_ for leg in legs if is_of(group, leg.to)):
             # The other side of the leg is the beam, or the next node on the way to it.
-            route = flow["route"]
-            towards = {beam["name"], route[route.index(node) + 1]}
-            for side in ("satellite", "terrestrial"):
-                if towards & set(proxies[node][side]):
-                    found[node] = side
+            towards = {beam["name"], flow.route[flow.route.index(node) + 1]}
+            side = facing(proxies[node], towards) if node in proxies else None
+            if side is not None:
+                found[node] = side
     return found
 
 
@@ -163,10 +161,3 @@ def with_controller(
         else:
             changes[f"node.{number}.{PROXY}.{side}.controller"] = value
     return at.scenario.with_(changes), changed
-
-
-def has_controller(proxy: str | dict[str, Any], side: str) -> bool:
-    """Returns true if the side of a proxy does not take the controller of the flow."""
-    if isinstance(proxy, str) or proxy.get("preset"):
-        return side == "satellite"
-    return proxy.get(side, {}).get("controller") is not None

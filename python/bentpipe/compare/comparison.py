@@ -19,6 +19,7 @@ from bentpipe.compare import (
 )
 from bentpipe.compare import transports as of_transports
 from bentpipe.compare.folder import run_in_turn, taken
+from bentpipe.compare.legs import with_compared
 from bentpipe.compare.outcome import Outcome
 from bentpipe.compare.verdict import verdicts
 from bentpipe.compare.workloads import workloads
@@ -88,7 +89,7 @@ class Comparison:
     @property
     def labelled(self) -> dict[str, str]:
         """The answer and the link with their labels."""
-        return labelled(self.link, self.answer)
+        return labelled(self.link, self.answer, self.plan)
 
     @property
     def ranking(self) -> pl.DataFrame:
@@ -259,7 +260,7 @@ def run(
     summary = tables.to_dict(link, taking_part, whole, found, left_out, made)
     if choice:
         summary["buffers"] = buffers.to_dict(choice, queues, results[0].summary["runs"])
-    lines = labelled(link, answer_of(whole, choice))
+    lines = labelled(link, answer_of(whole, choice), made)
     summary["answer"] = {key.lower(): line for key, line in lines.items()} | {
         "recommended": [] if choice else answer.recommended(whole)
     }
@@ -288,9 +289,10 @@ def answer_of(whole: Sequence[Outcome], choice: Choice | None) -> Answer:
     return answer.of_choice(choice) if choice else answer.answer(whole)
 
 
-def labelled(link: Link, found: Answer) -> dict[str, str]:
+def labelled(link: Link, found: Answer, plan: Plan) -> dict[str, str]:
     """An answer and the link that it is about, with their labels."""
     on = f"{link.name}: {tables.described(link)}, {tables.host(link)}"
+    on += f"; {plan.split}" if plan.split else ""
     return {"Choose": found.choose, "Costs": found.costs, "Sure": found.sure, "On": on}
 
 
@@ -356,7 +358,7 @@ def the_link(
         made = links.of_preset(
             str(name), rate=rate, rtt=rtt, per=per, queue=own, hosts=hosts, sets=sets
         )
-        return made.in_phase(phase)
+        return with_compared(made.in_phase(phase), sets)
     if any(option is not None for option in (rate, rtt, per)):
         raise InputError("--rate, --rtt and --per change a --link;"
                          " change a scenario with --set")  # fmt: skip
@@ -368,4 +370,4 @@ def the_link(
         link = links.of_object(scenario, sets)
     if queue is not None and not several:
         link = link.with_queue(queue)
-    return link.in_phase(phase)
+    return with_compared(link.in_phase(phase), sets)

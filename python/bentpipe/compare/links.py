@@ -1,8 +1,9 @@
 """The link of a comparison: a preset with changes, or a scenario of the user.
 
 A scenario provides the links with their events and fades, the nodes, the `duration`, the `seed`,
-and the ends and the `transport` of its first flow. The flows of the workloads replace its flows,
-and the output says so. An override of anything else would have no effect, so it is rejected.
+and the ends, the `transport` and the `tunnel` of its first flow. The flows of the workloads replace
+its flows, and the output says so. An override of anything else would have no effect, so it is
+rejected.
 """
 
 from __future__ import annotations
@@ -24,11 +25,13 @@ from bentpipe.study.parameters import written
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
+    from bentpipe.compare.legs import Sender
+
 SATELLITE = 1
 """The number of the satellite's link in every preset."""
 CYCLES = 5
 """Repetitions of an event in the window of a preset."""
-HONOURED = ("from", "to", "host", "transport")
+HONOURED = ("from", "to", "host", "transport", "tunnel")
 """Keys of the first flow that a comparison takes from the scenario."""
 ENDS = ("from", "to")
 """The ends of a flow: its server and its client."""
@@ -64,6 +67,8 @@ class Link:
     preset: bool = False
     own_transport: dict[str, Any] | None = None
     """Transport of the flow that is compared, if it is another one than that of all others."""
+    senders: tuple[Sender, ...] = ()
+    """The split proxies of the scenario that send over the satellite, as written."""
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -92,6 +97,12 @@ class Link:
         """The key `host` of a flow with profiles, as the first flow has it; nothing without."""
         found = self.document["flow"][0].get("host")
         return {} if found is None else {"host": found}
+
+    @property
+    def tunnel(self) -> dict[str, Any]:
+        """The key `tunnel` of the flows in it, as the first flow has it; nothing without."""
+        found = self.document["flow"][0].get("tunnel", "none")
+        return {} if found == "none" else {"tunnel": found}
 
     @property
     def protocol(self) -> str:
@@ -265,8 +276,10 @@ class Link:
         if "record" in self.document:
             parts.append("record")
         name = first.get("name", "flow[0]")
-        own = "ends, hosts and transport" if "host" in first else "ends and transport"
-        taken = f"Taken from the scenario: nodes, links, and the {own} of {name}."
+        own = ["ends", *(["hosts"] if "host" in first else []), "transport"]
+        own += ["tunnel"] if self.tunnel else []
+        words = f"{', '.join(own[:-1])} and {own[-1]}"
+        taken = f"Taken from the scenario: nodes, links, and the {words} of {name}."
         return f"{taken} Left out: {'; '.join(parts)}." if parts else taken
 
 
@@ -330,7 +343,8 @@ def check_sets(link: Link, sets: tuple[str, ...]) -> None:
         if table == "flow" and not (len(rest) > 1 and rest[0] in first and rest[1] in HONOURED):
             raise InputError(
                 f"--set {path}: no effect, because a comparison has flows of its own. It takes"
-                " flow.0.from, flow.0.to, flow.0.host and flow.0.transport from the scenario;"
+                " flow.0.from, flow.0.to, flow.0.host, flow.0.transport and flow.0.tunnel from the"
+                " scenario;"
                 " --controllers chooses the controllers"
             )
 

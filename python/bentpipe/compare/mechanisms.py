@@ -47,6 +47,8 @@ class OnPath:
     name: str
     status: str
     changes: dict[str, Any]
+    is_proxy: bool = False
+    """True for a split proxy."""
 
     @property
     def slug(self) -> str:
@@ -197,7 +199,7 @@ def split(name: str, status: str, spec: Spec, link: Link) -> OnPath:
         node: {"preset": spec.target, "satellite": {"towards": [other]}}
         for node, other in gateways[:needed]
     }
-    found = OnPath(name, status, at_nodes(values, PROXY, link.document))
+    found = OnPath(name, status, at_nodes(values, PROXY, link.document), is_proxy=True)
     try:
         found.on(link)
     except ScenarioError as error:

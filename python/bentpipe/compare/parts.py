@@ -10,6 +10,7 @@ from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING
 
 import bentpipe
+from bentpipe.compare import legs
 from bentpipe.compare.candidates import NONE, TCP, UNLIMITED
 from bentpipe.compare.mechanisms import AS_IT_IS, WEAKEST
 from bentpipe.errors import ControllerError, InputError, ScenarioError
@@ -60,7 +61,9 @@ class Plan:
     """By the name of the workload, without parts that have no controllers."""
     left_out: list[LeftOut] = field(default_factory=list)
     notes: list[str] = field(default_factory=list)
-    """Sentences on transports, for the reader of the rankings."""
+    """Sentences on transports and split proxies, for the reader of the rankings."""
+    split: str = ""
+    """What splits the flows of the scenario, for the line that names the link."""
 
     @property
     def candidates(self) -> list[Candidate]:
@@ -94,8 +97,10 @@ def planned(
         for mechanism in mechanisms or [AS_IT_IS]
     ]
     changed = [sentence for one in mechanisms for sentence in one.replaced(link)]
-    # TCP over the link carries all, and middleboxes refuse datagrams.
-    checked = asked if transports else [one for one in asked if one.has_datagrams]
+    # TCP over the link carries all, and middleboxes refuse datagrams. A leg may have QUIC.
+    base = transports[0].link if transports else link
+    all_are_checked = transports or base.senders
+    checked = asked if all_are_checked else [one for one in asked if one.has_datagrams]
     refused: dict[tuple[Workload, Candidate], str] = {
         (workload, candidate): reason
         for part in slots
@@ -114,16 +119,13 @@ def planned(
     plan = Plan(parts, grouped(refused, len(asked)))
     check_carried(plan, transports)
     check_taken(plan)
+    crossing = unsplit(parts[asked[0].name], asked) if asked else {}
+    plan.split = legs.on(base, crossing)
+    about = [*legs.about(base), *changed, *kept(mechanisms, slots), *crossing.values()]
     if not transports:
-        plan.notes += [*changed, *unsplit(parts[asked[0].name] if asked else (), asked)]
+        plan.notes += about
         return plan
-    plan.notes += [
-        *NAMES,
-        *changed,
-        *dropped(transports),
-        *unsplit(parts[asked[0].name], asked),
-        *warnings(transports, parts, asked),
-    ]
+    plan.notes += [*NAMES, *about, *dropped(transports), *warnings(transports, parts, asked)]
     return plan
 
 
@@ -165,7 +167,7 @@ def why_not(workload: Workload, link: Link, candidate: Candidate) -> str | None:
         scenario = workload.scenario(link, candidate.value)
     except ScenarioError as error:
         return error.errors[0].reason or error.errors[0].message
-    if not candidate.in_python or link.protocol == TCP:
+    if not candidate.in_python or (link.protocol == TCP and not link.senders):
         return None
     # The engine decides on controllers in Python when a run begins.
     made = Prototype.load(candidate.controller).make
@@ -225,23 +227,43 @@ def dropped(transports: Sequence[Over]) -> list[str]:
     ]
 
 
-def unsplit(parts: Sequence[Part], asked: Sequence[Workload]) -> list[str]:
-    """The split proxies that do nothing for flows of a transport."""
-    found: dict[tuple[str, str], None] = {}
-    for part in parts if asked else ():
-        if part.link.protocol == TCP:
+def unsplit(parts: Sequence[Part], asked: Sequence[Workload]) -> dict[tuple[str, str | None], str]:
+    """The split proxies that do nothing for the flow that is compared, as sentences.
+
+    By the transport that crosses, and the proxy of `--on-path`, or None for that of the scenario.
+    """
+    found: dict[tuple[str, str | None], str] = {}
+    for part in parts:
+        if part.link.protocol == TCP and not part.link.tunnel:
             continue
         candidate = part.candidates[0]
         explained = asked[0].scenario(part.link, candidate.value).explain()
-        if any(node.proxy for node in explained.nodes) and not explained.flows[0].legs:
-            own = "The split proxy of the scenario"
-            name = own if candidate.on_path == NONE else candidate.on_path
-            found[part.link.protocol, name] = None
-    return [
-        f"{mechanism} does nothing for flows over {protocol}: they cross it unsplit. Flows over TCP"
-        " are split."
-        for protocol, mechanism in found
-    ]
+        if all(node.proxy is None for node in explained.nodes) or explained.flows[0].legs:
+            continue
+        proxy = None if candidate.on_path == NONE else candidate.on_path
+        name = proxy or "The split proxy of the scenario"
+        hidden = any(node.proxy and node.proxy.hidden for node in explained.nodes)
+        found[part.link.protocol, proxy] = (
+            f"{name} does nothing: the tunnel hides the flows, and they cross it unsplit."
+            if hidden
+            else f"{name} does nothing for flows over {part.link.protocol}: they cross it unsplit."
+            " Flows over TCP are split."
+        )
+    return found
+
+
+def kept(mechanisms: Sequence[OnPath], slots: Sequence[Part]) -> list[str]:
+    """The split proxies of `--on-path`, which keep the controllers of their presets."""
+    found: list[str] = []
+    for mechanism in (one for one in mechanisms if one.is_proxy):
+        # Over TCP, which comes first.
+        part = next(one for one in slots if one.candidates[0].on_path == mechanism.name)
+        found += [
+            f"+ {mechanism.name}: {sender.controller} sends from {sender.leg}, as the preset has"
+            " it. The controller before the + is that of the other legs."
+            for sender in legs.senders(part.link)[:1]
+        ]
+    return found
 
 
 def warnings(

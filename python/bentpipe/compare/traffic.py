@@ -79,6 +79,7 @@ def flow(link: Link, name: str, controller: Any, traffic: dict[str, Any]) -> dic
         "controller": controller,
         **link.host,
         "transport": link.transport,
+        **link.tunnel,
         "traffic": traffic,
     }
 
@@ -184,7 +185,8 @@ def call(link: Link, controller: Any) -> list[dict[str, Any]]:
 def talk(link: Link, settings: dict[str, Any]) -> dict[str, Any]:
     """The flow of a call between the ends of the link."""
     transport = {"protocol": "udp"}
-    return {"name": "call", **link.ends, "transport": transport, "traffic": {"call": settings}}
+    made = {"name": "call", **link.ends, "transport": transport, **link.tunnel}
+    return made | {"traffic": {"call": settings}}
 
 
 def speedtest(link: Link, controller: Any) -> list[dict[str, Any]]:

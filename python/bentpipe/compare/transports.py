@@ -14,6 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
 from bentpipe.compare.candidates import TCP
+from bentpipe.compare.legs import with_compared
 from bentpipe.console import nearest
 from bentpipe.errors import InputError, ScenarioError
 from bentpipe.problems import UnfitError
@@ -69,7 +70,8 @@ def over_tcp(link: Link) -> Over:
     own, dropped = taken(entry, link.transport)
     # Its controller may be one that TCP does not carry. The workloads have others.
     changes = {"flow.0.transport": own, "flow.0.controller": "cubic"}
-    return Over(TCP, entry.status, replace(link, scenario=link.scenario.with_(changes)), dropped)
+    split = with_compared(replace(link, scenario=link.scenario.with_(changes)))
+    return Over(TCP, entry.status, split, dropped)
 
 
 def taken(

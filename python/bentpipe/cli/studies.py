@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import sys
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import click
 from click.core import ParameterSource
@@ -13,16 +13,23 @@ from bentpipe.cli.root import FILE, Completed, cli, json_option, refuse, sets_op
 from bentpipe.signals import INTERRUPTED
 
 if TYPE_CHECKING:
+    from collections.abc import Callable
     from pathlib import Path
 
     from bentpipe._native import Scenario
 
-phase_option = click.option(
-    "--phase",
-    type=click.Choice(["random", "fixed"]),
-    help="Times of the events of links. random (the default): delayed by a random time that depends"
-    " on the seed. fixed: as written, in every run.",
-)
+Command = TypeVar("Command", bound="Callable[..., Any]")
+"""A command, or one with options already."""
+
+
+def phase_option(moved: str) -> Callable[[Command], Command]:
+    """The option `--phase`, about these times."""
+    return click.option(
+        "--phase",
+        type=click.Choice(["random", "fixed"]),
+        help=f"{moved}. random (the default): delayed by a random time that depends on the seed."
+        " fixed: as written, in every run.",
+    )
 
 
 @cli.command()
@@ -117,7 +124,7 @@ def study(
     help="With a --scenario that has a beam: the group of terminals whose controllers are compared."
     " The flows are those of the scenario.",
 )
-@phase_option
+@phase_option("Times of the events of links, and of the start of a run in an orbit")
 @click.option(
     "--replications", type=click.IntRange(1), default=20, show_default=True, help="Number of seeds."
 )
@@ -246,7 +253,7 @@ def refuse_over_a_beam(context: click.Context) -> None:
     help="Run these workloads of people over a GEO path: page, video, call or speedtest. Without"
     " --items, the checklist is left out.",
 )
-@phase_option
+@phase_option("Times of the events of links")
 @click.option("--quick", is_flag=True, help="Use 3 seeds instead of 20, for a first look.")
 @click.option("--workers", type=click.IntRange(1), help="Threads; by default one per core.")
 @click.option("--out", type=FILE, metavar="DIR", help="Keep the studies here, and continue here.")

@@ -21,6 +21,7 @@ from bentpipe.compare import transports as of_transports
 from bentpipe.compare.folder import run_in_turn, taken
 from bentpipe.compare.legs import with_compared
 from bentpipe.compare.outcome import Outcome
+from bentpipe.compare.starts import in_phase
 from bentpipe.compare.verdict import verdicts
 from bentpipe.compare.workloads import workloads
 from bentpipe.errors import InputError
@@ -358,7 +359,7 @@ def the_link(
         made = links.of_preset(
             str(name), rate=rate, rtt=rtt, per=per, queue=own, hosts=hosts, sets=sets
         )
-        return with_compared(made.in_phase(phase), sets)
+        return with_compared(in_phase(made, phase), sets)
     if any(option is not None for option in (rate, rtt, per)):
         raise InputError("--rate, --rtt and --per change a --link;"
                          " change a scenario with --set")  # fmt: skip
@@ -370,4 +371,4 @@ def the_link(
         link = links.of_object(scenario, sets)
     if queue is not None and not several:
         link = link.with_queue(queue)
-    return with_compared(link.in_phase(phase), sets)
+    return with_compared(in_phase(link, phase), sets)

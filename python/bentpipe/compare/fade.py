@@ -75,13 +75,18 @@ def obstacle(link: Link) -> str | None:
     channel = link.channel(hop)
     if link.own_fade:
         return "the scenario has a fade of its own, under which all workloads run"
-    if link.trace(hop) is not None:
+    if link.trace(hop) is not None and not link.moves(hop):
         return f"{name} replays a trace, which has the weather of its measurement in it"
     if hop.delay_s < LEAST_DELAY_S:
         return (
             "the built-in event is that of a satellite in a medium or geostationary orbit, and no"
             f" link has a delay of {LEAST_DELAY_S * 1e3:g} ms or more. A series in `attenuation` of"
             " a channel is a fade of your own"
+        )
+    if link.trace(hop) is not None:
+        return (
+            f"the orbit of {name} is in a trace, which can begin at another time in each seed, and"
+            " the losses of the event would take its place"
         )
     if link.window_s(FADE_S) <= EVENT_S[0]:
         return (

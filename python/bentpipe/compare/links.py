@@ -69,6 +69,8 @@ class Link:
     """Transport of the flow that is compared, if it is another one than that of all others."""
     senders: tuple[Sender, ...] = ()
     """The split proxies of the scenario that send over the satellite, as written."""
+    starts: str = ""
+    """Why all seeds begin at the same time of an orbit; empty if they do not."""
 
     @cached_property
     def document(self) -> dict[str, Any]:
@@ -213,13 +215,20 @@ class Link:
         """True if a link of the scenario has events."""
         return any("event" in link for link in self.document["link"])
 
+    @property
+    def has_moves(self) -> bool:
+        """True if a switch of the scenario moves at times that are written."""
+        switches = self.document.get("switch", [])
+        return any("event" in switch or "file" in switch for switch in switches)
+
     def in_phase(self, phase: str | None) -> Link:
         """The link with this phase of its events; None keeps that of the scenario, or is random.
 
         With a random phase the seeds meet the events at different moments, and intervals cover
         more than one of them.
         """
-        if not self.has_events or (phase is None and "phase" in self.document):
+        none = not self.has_events and not (phase and self.has_moves)
+        if none or (phase is None and "phase" in self.document):
             return self
         return replace(self, scenario=self.scenario.with_({"phase": phase or "random"}))
 
@@ -253,10 +262,19 @@ class Link:
 
     def replayed(self, hop: _native.Hop) -> dict[str, Any] | None:
         """The means and ranges of the trace of a direction; None without a trace."""
-        found = self.scenario.explain().links[2 * hop.link + (hop.direction == "backward")]
-        values = {one.name: one.value for one in found.settings}
-        trace: dict[str, Any] | None = values.get("trace")
-        return trace
+        return self.traces[2 * hop.link + (hop.direction == "backward")]
+
+    @cached_property
+    def traces(self) -> list[dict[str, Any] | None]:
+        """The means and ranges of the traces of both directions of all links."""
+        explained = self.scenario.explain().links
+        every = ({one.name: one.value for one in found.settings} for found in explained)
+        return [values.get("trace") for values in every]
+
+    @property
+    def series(self) -> list[dict[str, Any]]:
+        """The means and ranges of all traces that there are."""
+        return [trace for trace in self.traces if trace is not None]
 
     @cached_property
     def left_out(self) -> str:
@@ -466,9 +484,9 @@ def bytes_of(text: str) -> float:
 
 def phase_of(links: Sequence[Link]) -> dict[str, Any] | None:
     """The phase of the events of `links`, their longest delay in seconds; None without events."""
-    if not any(link.has_events for link in links):
-        return None
     longest = max(link.scenario.longest_event_delay_s for link in links)
+    if not longest and not any(link.has_events for link in links):
+        return None
     return {"phase": "random" if longest else "fixed", "longest_event_delay_s": longest}
 
 
@@ -478,7 +496,7 @@ def fades(link: Link) -> list[str]:
     traces = [link.trace(hop) for hop in (*link.hops, *link.back)]
     if any(isinstance(trace, dict) and trace.get("phase") == "random" for trace in traces):
         lines.append("Traces and orbits: each seed begins at another time of the series")
-    return lines
+    return [*lines, link.starts] if link.starts else lines
 
 
 def phases(events: Mapping[str, Any] | None) -> list[str]:

@@ -9,7 +9,7 @@ from bentpipe import _native
 from bentpipe.compare import buffers, counters, fade
 from bentpipe.compare.buffers import BULK
 from bentpipe.compare.links import fades, phase_of, phases
-from bentpipe.compare.workloads import DEFAULT, LABELS
+from bentpipe.compare.workloads import DEFAULT, LABELS, SHORTEST_S
 from bentpipe.console import few, table
 from bentpipe.numbers import NONE, count, ends, scaled
 from bentpipe.printing.setting import hosts
@@ -168,17 +168,27 @@ def of_rate(link: Link) -> str:
         return ""
     low, high = (end / 1e6 for end in trace["rate_bps"])
     silent = f", {trace['outage_s']:g} s of outages" if trace["outage_s"] else ""
-    return f" (mean of its trace, {low:g} to {high:g} Mbit/s{silent})"
+    of = part_of(link, [trace])
+    return f" (mean of its trace{of}, {low:g} to {high:g} Mbit/s{silent})"
 
 
 def of_delays(link: Link) -> str:
     """The range of the delays of all traces on the way there and back; else nothing."""
     traces = [link.replayed(hop) or {} for hop in (*link.hops, *link.back)]
-    known = [trace["delay_s"] for trace in traces if trace.get("delay_s") is not None]
+    known = [trace for trace in traces if trace.get("delay_s") is not None]
     if not known:
         return ""
-    spans = ", ".join(f"{low * 1e3:g} to {high * 1e3:g} ms" for low, high in known)
-    return f" (means of traces; one way {spans})"
+    ends = (trace["delay_s"] for trace in known)
+    spans = ", ".join(f"{low * 1e3:g} to {high * 1e3:g} ms" for low, high in ends)
+    return f" (means of traces{part_of(link, known)}; one way {spans})"
+
+
+def part_of(link: Link, traces: Sequence[Mapping[str, Any]]) -> str:
+    """The length of traces of which a run has a part only; else nothing."""
+    longest = max(trace["length_s"] for trace in traces)
+    if longest <= link.window_s(SHORTEST_S):
+        return ""
+    return f" of {longest:g} s, of which a run has a part"
 
 
 def about_link(

@@ -79,7 +79,7 @@ def test_a_preset_for_the_satellite_keeps_its_controller_and_the_answer_says_so(
     done = bentpipe("compare", "--scenario", SPLIT, *options, *sets, "--json")
     assert (done.returncode, done.stderr) == (0, "")
     found = json.loads(done.stdout)
-    said = "TCP is split at gateway, and ck-stp there keeps ck-stp from gateway to terminal: the"
+    said = "TCP is split at gateway, where ck-stp keeps ck-stp over the satellite: the"
     assert f"{said} ranked controller is that of the other legs only" in found["answer"]["on"]
     assert any(
         "The ranking is one of the controllers of the other" in one for one in found["notes"]
@@ -113,7 +113,7 @@ def test_a_proxy_of_the_path_keeps_its_controller_and_is_named() -> None:
     found = mechanisms.chosen("pepsal,codel", link)
     plan = parts.planned(link, candidates.chosen(["cubic"], link), [BULK], (), found)
     (note,) = plan.notes
-    assert note.startswith("+ pepsal: hybla sends from gateway to client, as the preset has it.")
+    assert note.startswith("+ pepsal: hybla from gateway to client, as the preset has it.")
     part = next(one for one in plan.parts["bulk"] if one.candidates[0].on_path == "pepsal")
     assert over_legs(BULK.scenario(part.link, "cubic"))[-1] == ("gateway", "client", "hybla")
 
@@ -146,8 +146,29 @@ def test_flows_of_a_comparison_are_in_the_tunnel_of_the_scenario() -> None:
     assert not over_legs(scenario)
     assert {flow["tunnel"]["name"] for flow in scenario.values()["flow"]} == {"wireguard"}
     plan = parts.planned(link, candidates.chosen(["cubic"], link), [BULK])
-    assert plan.split == "in a tunnel (wireguard); tcp is not split"
+    assert plan.split == "in a tunnel (wireguard), which no proxy splits"
     assert "the tunnel hides the flows" in plan.notes[0]
     # A call of the same computer is in it too.
     call = named("call").scenario(link, "hybla").values()["flow"]
     assert all("tunnel" in flow for flow in call)
+
+
+def test_a_mechanism_that_splits_nothing_is_not_called_a_proxy() -> None:
+    link = of_file(VPN)
+    overs = transports.chosen("quic", link)
+    found = mechanisms.chosen("codel", link)
+    plan = parts.planned(link, candidates.chosen(["cubic"], link), [BULK], overs, found)
+    said = [note for note in plan.notes if "does nothing" in note]
+    assert [note.partition(":")[0] for note in said] == [
+        "The split proxy of the scenario does nothing"
+    ]
+
+
+def test_a_preset_at_both_ends_is_named_once() -> None:
+    sets = [
+        f"node.{at}.proxy={{ preset = 'scps-gateway', satellite = {{ towards = ['{to}'] }} }}"
+        for at, to in (("hub", "terminal"), ("terminal", "hub"))
+    ]
+    link = of_file(VPN, "flow.0.tunnel=none", *sets)
+    said = "at hub and terminal, where scps-gateway keeps no congestion control over the satellite"
+    assert legs.on(link).count(said) == 1

@@ -55,6 +55,11 @@ class Sender:
         return self.controller is not None and not self.is_kept
 
     @property
+    def own(self) -> str:
+        """Its own controller in words."""
+        return self.controller if self.controller not in (None, "none") else "no congestion control"
+
+    @property
     def leg(self) -> str:
         """The leg in words."""
         return f"{self.at} to {self.to}"
@@ -180,7 +185,7 @@ def check_sets(sender: Sender, number: int, sets: Sequence[str]) -> None:
                 )
 
 
-def on(link: Link, unsplit: Iterable[tuple[str, str | None]] = ()) -> str:
+def on(link: Link, unsplit: Collection[tuple[str, str | None]] = ()) -> str:
     """What splits the flows, for the line that names the link; empty without a proxy or tunnel.
 
     `unsplit` are transports that cross a proxy unsplit, each with a proxy of `--on-path`, or None
@@ -190,26 +195,34 @@ def on(link: Link, unsplit: Iterable[tuple[str, str | None]] = ()) -> str:
     if link.tunnel:
         (name,) = link.tunnel.values()
         parts.append(f"in a tunnel ({name if isinstance(name, str) else name['name']})")
+        if unsplit and not link.senders:
+            return f"{parts[0]}, which no proxy splits"
     if ranked := dict.fromkeys(one.at for one in link.senders if not one.is_kept):
         where = " and ".join(ranked)
         parts.append(f"TCP is split at {where}, with the ranked controller over the satellite")
     parts += [
-        f"TCP is split at {one.at}, and {one.preset} there keeps {one.controller} from {one.leg}:"
-        " the ranked controller is that of the other legs only"
-        for one in link.senders
-        if one.is_kept
+        f"TCP is split at {where}, where {preset} keeps {own} over the satellite: the ranked"
+        " controller is that of the other legs only"
+        for (preset, own), where in kept(link).items()
     ]
     parts += [f"{name} is not split{f' by {proxy}' if proxy else ''}" for name, proxy in unsplit]
     return "; ".join(parts)
 
 
+def kept(link: Link) -> dict[tuple[str | None, str], str]:
+    """The nodes whose presets keep their controllers, by preset and controller."""
+    found: dict[tuple[str | None, str], list[str]] = {}
+    for one in (one for one in link.senders if one.is_kept):
+        found.setdefault((one.preset, one.own), []).append(one.at)
+    return {key: " and ".join(dict.fromkeys(nodes)) for key, nodes in found.items()}
+
+
 def about(link: Link) -> list[str]:
     """What a comparison changes at the proxies of a scenario, and what it keeps, in sentences."""
     lines = [
-        f"The split proxy of {one.at} keeps {one.controller}, the controller of its preset"
-        f" {one.preset}, from {one.leg}. The ranking is one of the controllers of the other legs."
-        for one in link.senders
-        if one.is_kept
+        f"Over the satellite, the split proxy at {where} keeps {own}, as its preset {preset} has"
+        " it. The ranking is one of the controllers of the other legs."
+        for (preset, own), where in kept(link).items()
     ]
     own = [f"{one.at} ({one.controller})" for one in link.senders if one.is_replaced]
     if own:

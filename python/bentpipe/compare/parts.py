@@ -119,9 +119,15 @@ def planned(
     plan = Plan(parts, grouped(refused, len(asked)))
     check_carried(plan, transports)
     check_taken(plan)
-    crossing = unsplit(parts[asked[0].name], asked) if asked else {}
+    proxies = [one.name for one in mechanisms if one.is_proxy]
+    crossing = unsplit(parts[asked[0].name], asked, proxies) if asked else {}
     plan.split = legs.on(base, crossing)
-    about = [*legs.about(base), *changed, *kept(mechanisms, slots), *crossing.values()]
+    about = [
+        *legs.about(base),
+        *changed,
+        *kept(mechanisms, slots),
+        *dict.fromkeys(crossing.values()),
+    ]
     if not transports:
         plan.notes += about
         return plan
@@ -227,10 +233,13 @@ def dropped(transports: Sequence[Over]) -> list[str]:
     ]
 
 
-def unsplit(parts: Sequence[Part], asked: Sequence[Workload]) -> dict[tuple[str, str | None], str]:
+def unsplit(
+    parts: Sequence[Part], asked: Sequence[Workload], proxies: Sequence[str]
+) -> dict[tuple[str, str | None], str]:
     """The split proxies that do nothing for the flow that is compared, as sentences.
 
     By the transport that crosses, and the proxy of `--on-path`, or None for that of the scenario.
+    `proxies` are all of `--on-path`.
     """
     found: dict[tuple[str, str | None], str] = {}
     for part in parts:
@@ -240,7 +249,7 @@ def unsplit(parts: Sequence[Part], asked: Sequence[Workload]) -> dict[tuple[str,
         explained = asked[0].scenario(part.link, candidate.value).explain()
         if all(node.proxy is None for node in explained.nodes) or explained.flows[0].legs:
             continue
-        proxy = None if candidate.on_path == NONE else candidate.on_path
+        proxy = candidate.on_path if candidate.on_path in proxies else None
         name = proxy or "The split proxy of the scenario"
         hidden = any(node.proxy and node.proxy.hidden for node in explained.nodes)
         found[part.link.protocol, proxy] = (
@@ -259,7 +268,7 @@ def kept(mechanisms: Sequence[OnPath], slots: Sequence[Part]) -> list[str]:
         # Over TCP, which comes first.
         part = next(one for one in slots if one.candidates[0].on_path == mechanism.name)
         found += [
-            f"+ {mechanism.name}: {sender.controller} sends from {sender.leg}, as the preset has"
+            f"+ {mechanism.name}: {sender.own} from {sender.leg}, as the preset has"
             " it. The controller before the + is that of the other legs."
             for sender in legs.senders(part.link)[:1]
         ]

@@ -268,7 +268,7 @@ def test_an_initiator_that_came_after_the_request_is_not_believed(tmp_path: Path
         ('{"log": {"entries": [', "expected JSON"),
         ("[]", "expected an HTTP archive with a `log`"),
         ('{"log": {"entries": []}}', "expected an archive with entries, found none"),
-        ('{"log": {"entries": [{"request": {}}]}}', "`startedDateTime`"),
+        ('{"log": {"entries": [{"request": {}}]}}', "log.entries[0].startedDateTime: expected a"),
     ],
 )
 def test_an_archive_that_is_cut_or_empty_is_refused(

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import json
-from typing import TYPE_CHECKING
+import tomllib
+from typing import TYPE_CHECKING, Any
 
 import click
 
-from bentpipe.errors import OutputError
+from bentpipe import _native
+from bentpipe.errors import InputError, OutputError, ScenarioError
 from bentpipe.numbers import count
+from bentpipe.pages.entries import refused
 from bentpipe.pages.har import After, Archive, read
 
 if TYPE_CHECKING:
@@ -19,6 +22,7 @@ def convert(file: Path, out: Path | None, as_json: bool) -> None:
     """Write the page of an archive as TOML, and a summary."""
     archive = read(file)
     text = in_toml(archive)
+    check(file, archive, tomllib.loads(text))
     if out is not None:
         try:
             out.write_text(text, encoding="utf-8")
@@ -30,6 +34,27 @@ def convert(file: Path, out: Path | None, as_json: bool) -> None:
         click.echo(text, nl=False)
     else:
         click.echo("\n".join(summary(archive, out)))
+
+
+def check(file: Path, archive: Archive, page: dict[str, Any]) -> None:
+    """Reject a page that no scenario can load, such as one with a delay of hours."""
+    kept = {key: value for key, value in page.items() if key != "source"}
+    flow = {"from": "server", "to": "browser", "controller": "cubic"}
+    link = {"between": ["server", "browser"], "rate": "1Mbit/s", "delay": "1ms"}
+    try:
+        _native.Scenario.build(
+            duration="1s",
+            link=[{**link, "queue": "unlimited"}],
+            flow=[{**flow, "traffic": {"page": {**kept, "http": "1.1"}}}],
+        )
+    except ScenarioError as error:
+        first = error.errors[0]
+        number, _, key = first.path.partition("objects[")[2].partition("].")
+        if not key:
+            raise refused(file, first.expected, first.found) from None
+        place = f"{key} of the object {archive.objects[int(number)].url}"
+        message = f"{file}: {place}: expected {first.expected}, found {first.found}"
+        raise InputError(message, str(file)) from None
 
 
 def summary(archive: Archive, out: Path) -> list[str]:

@@ -23,20 +23,21 @@ the host of the document whose first request took no time to connect is one of t
 
 from __future__ import annotations
 
-import datetime as dt
-import json
 from collections import Counter
 from dataclasses import dataclass, field
-from typing import TYPE_CHECKING, Any
-from urllib.parse import urlsplit
+from typing import TYPE_CHECKING
 
-from bentpipe.errors import InputError
+from bentpipe.pages.entries import entry_of, load_ms, log_of, refused
 
 if TYPE_CHECKING:
     from pathlib import Path
 
+    from bentpipe.pages.entries import Entry
+
 POLL_MS = 30_000
 """Requests that begin later than this after the one before belong to no load."""
+SWITCHED = 101
+"""The status of a connection that becomes one of another protocol, such as a WebSocket."""
 TEXTS = ("document", "style", "script")
 HOLDERS = (*TEXTS, "data")
 MULTIPLEXED = ("h2", "h3", "http/2", "http/2.0", "http/3", "http/3.0")
@@ -117,130 +118,89 @@ class Archive:
 def read(file: Path) -> Archive:
     """Read an archive.
 
-    Raises `InputError` if it cannot be read, is cut, is no archive, or has no request that was
-    answered.
+    Raises `InputError` if it cannot be read, is cut, is no archive, has a value that no page can
+    have, or has no request that was answered.
     """
     log = log_of(file)
-    entries = log.get("entries")
-    if not isinstance(entries, list) or not entries:
+    entries = [entry_of(table) for table in log.tables("entries")]
+    if not entries:
         raise refused(file, "an archive with entries", "none")
     left_out: Counter[str] = Counter()
     objects: list[Object] = []
-    for number, entry in enumerate(sorted(entries, key=lambda one: began(file, one))):
-        reason = why_not(entry, objects, file)
+    for number, entry in enumerate(sorted(entries, key=lambda one: one.start_ms)):
+        reason = why_not(entry, objects)
         if reason:
             left_out[reason] += 1
         else:
-            objects.append(object_of(entry, number, objects, file))
+            objects.append(object_of(entry, number, objects))
     if not objects:
         raise refused(file, "a request with an answer", "none")
-    times_of_servers(objects, [one for one in entries if isinstance(one, dict)])
+    times_of_servers(objects, entries)
     name_origins(objects)
     guessed = depend(objects, initiators(entries))
-    page = (log.get("pages") or [{}])[0]
-    load = (page.get("pageTimings") or {}).get("onLoad")
+    load = load_ms(log)
     return Archive(
         title=f"{objects[0].url} of {file.name}",
         objects=objects,
         guessed=guessed,
-        load_s=load / 1e3 if isinstance(load, int | float) and load > 0 else None,
+        load_s=None if load is None else load / 1e3,
         left_out=dict(left_out),
         preconnect=1 + opened_ahead(objects),
     )
 
 
-def refused(file: Path, expected: str, found: str) -> InputError:
-    """The error of a file as a whole."""
-    return InputError(f"{file}: expected {expected}, found {found}", str(file))
-
-
-def log_of(file: Path) -> dict[str, Any]:
-    """The `log` of an archive."""
-    try:
-        content = json.loads(file.read_text(encoding="utf-8-sig"))
-    except OSError as error:
-        raise refused(file, "an HTTP archive", error.strerror or "an error") from error
-    except UnicodeDecodeError as error:
-        raise refused(file, "text in UTF-8", f"another byte at {error.start}") from error
-    except json.JSONDecodeError as error:
-        message = f"{file}:{error.lineno}:{error.colno}: expected JSON, found: {error.msg}"
-        raise InputError(message, str(file), error.lineno) from error
-    log = content.get("log") if isinstance(content, dict) else None
-    if not isinstance(log, dict):
-        raise refused(file, "an HTTP archive with a `log`", "JSON without one")
-    return log
-
-
-def began(file: Path, entry: Any) -> float:
-    """Start of an entry in milliseconds."""
-    text = entry.get("startedDateTime") if isinstance(entry, dict) else None
-    try:
-        return dt.datetime.fromisoformat(str(text)).timestamp() * 1e3
-    except ValueError as error:
-        expected = "`startedDateTime` of each entry as an ISO 8601 time"
-        raise refused(file, expected, repr(text)) from error
-
-
-def why_not(entry: dict[str, Any], objects: list[Object], file: Path) -> str:
+def why_not(entry: Entry, objects: list[Object]) -> str:
     """Why an entry is no object of the load; empty if it is one."""
-    url = entry.get("request", {}).get("url", "")
-    if urlsplit(url).scheme not in ("http", "https"):
+    if entry.scheme not in ("http", "https"):
         return "without HTTP"
-    if entry.get("response", {}).get("status", 0) in (0, 101):
+    if entry.status <= 0 or entry.status == SWITCHED:
         return "without an answer"
-    if not was_sent(entry):
+    if entry.from_cache or entry.transferred == 0:
         return "from the cache"
-    if objects and began(file, entry) > objects[-1].end_ms + POLL_MS:
+    if objects and entry.start_ms > objects[-1].end_ms + POLL_MS:
         return "long after the load"
     return ""
 
 
-def was_sent(entry: dict[str, Any]) -> bool:
-    """True if the answer came over the network."""
-    return not entry.get("_fromCache") and entry["response"].get("_transferSize") != 0
-
-
-def times(entry: dict[str, Any]) -> dict[str, float]:
-    """The timings of an entry in milliseconds; -1 stands for none."""
-    found = entry.get("timings", {})
-    names = ("blocked", "dns", "connect", "ssl", "send", "wait", "receive")
-    return {name: max(float(found.get(name) or 0), 0.0) for name in names}
-
-
-def object_of(entry: dict[str, Any], number: int, known: list[Object], file: Path) -> Object:
+def object_of(entry: Entry, number: int, known: list[Object]) -> Object:
     """The object of an entry."""
-    response, timings = entry["response"], times(entry)
-    start = began(file, entry)
+    timings, start = entry.timings, entry.start_ms
     # The time of TLS is a part of that of the connection.
     sent = start + sum(timings[part] for part in ("blocked", "dns", "connect", "send"))
-    url = entry["request"]["url"]
-    parts_of_url = urlsplit(url)
-    last = parts_of_url.path.rstrip("/").rpartition("/")[2][-40:] or "index"
-    name = last if all(one.name != last for one in known) else f"{last}-{number}"
     kind = kind_of(entry, not known)
-    is_multiplexed = str(response.get("httpVersion", "")).lower() in MULTIPLEXED
+    is_multiplexed = entry.version in MULTIPLEXED
     opens = timings["connect"] > 0
     origin = group_of(entry, kind, is_multiplexed, known)
-    if "blocked" not in entry.get("timings", {}) and is_multiplexed and not opens:
+    if not entry.has_blocked and is_multiplexed and not opens:
         # Playwright does not write the wait for a connection.
         stands = (one.sent_ms for one in known if one.origin == origin and one.opens)
         sent = max(sent, next(stands, sent))
     first = sent + timings["wait"]
     return Object(
-        name=name,
-        url=url,
+        name=name_of(entry, number, known),
+        url=entry.url,
         origin=origin,
-        host=parts_of_url.netloc,
+        host=entry.host,
         kind=kind,
-        bytes=size_of(response),
+        bytes=size_of(entry),
         start_ms=start,
         sent_ms=sent,
         first_ms=first,
         end_ms=first + timings["receive"],
         is_multiplexed=is_multiplexed,
         opens=opens,
-        connection=str(entry.get("connection") or ""),
+        connection=entry.connection,
     )
+
+
+def name_of(entry: Entry, number: int, known: list[Object]) -> str:
+    """The last part of the path of an entry, with a number if another object has it."""
+    last = entry.path.rstrip("/").rpartition("/")[2][-40:] or "index"
+    taken = {one.name for one in known}
+    name = last
+    while name in taken:
+        name, number = f"{last}-{number}", number + 1
+    return name
 
 
 def opened_ahead(objects: list[Object]) -> int:
@@ -260,48 +220,39 @@ def opened_ahead(objects: list[Object]) -> int:
     )  # fmt: skip
 
 
-def size_of(response: dict[str, Any]) -> int:
+def size_of(entry: Entry) -> int:
     """Bytes of the content of an answer on the wire, at least one."""
-    header = max(response.get("headersSize") or 0, 0)
-    sizes = (
-        response.get("bodySize") or 0,
-        (response.get("_transferSize") or 0) - header,
-        response.get("content", {}).get("size") or 0,
-    )
-    return int(next((size for size in sizes if size > 0), 1))
+    sizes = (entry.body, (entry.transferred or 0) - max(entry.header, 0), entry.content)
+    return max(int(next((size for size in sizes if size > 0), 1)), 1)
 
 
-def group_of(entry: dict[str, Any], kind: str, is_multiplexed: bool, known: list[Object]) -> str:
+def group_of(entry: Entry, kind: str, is_multiplexed: bool, known: list[Object]) -> str:
     """The host of an entry, or a name for its group of connections if the host has several."""
-    host = urlsplit(entry["request"]["url"]).netloc
-    if is_multiplexed and entry.get("connection"):
-        return f"{host} {entry['connection']}"
-    is_apart = kind == "font" and bool(known) and known[0].host != host
-    return f"{host} without credentials" if is_apart else host
+    if is_multiplexed and entry.connection:
+        return f"{entry.host} {entry.connection}"
+    is_apart = kind == "font" and bool(known) and known[0].host != entry.host
+    return f"{entry.host} without credentials" if is_apart else entry.host
 
 
-def kind_of(entry: dict[str, Any], is_first: bool) -> str:
+def kind_of(entry: Entry, is_first: bool) -> str:
     """The kind of an object, by the browser's type or by the media type."""
     if is_first:
         return "document"
-    kind = KINDS.get(str(entry.get("_resourceType", "")).lower())
-    media = str(entry["response"].get("content", {}).get("mimeType", "")).lower()
-    found = (one for part, one in TYPES.items() if part in media)
-    return kind or next(found, "data")
+    found = (one for part, one in TYPES.items() if part in entry.media)
+    return KINDS.get(entry.resource) or next(found, "data")
 
 
-def times_of_servers(objects: list[Object], entries: list[dict[str, Any]]) -> None:
+def times_of_servers(objects: list[Object], entries: list[Entry]) -> None:
     """Set the times of servers: waits for first bytes less a round trip of the host."""
     trips: dict[str, float] = {}
     for entry in entries:
-        timings = times(entry)
+        timings = entry.timings
         connect = timings["connect"] - timings["ssl"]
         if is_quic(entry):
             # The set-up of QUIC has TLS in it, and takes one round trip.
             connect = timings["connect"]
-        host = urlsplit(entry.get("request", {}).get("url", "")).netloc
         if connect > 0:
-            trips[host] = min(connect, trips.get(host, connect))
+            trips[entry.host] = min(connect, trips.get(entry.host, connect))
     usual = min(trips.values(), default=0.0)
     for one in objects:
         trip = trips.get(one.host, usual)
@@ -322,10 +273,9 @@ def name_origins(objects: list[Object]) -> None:
         one.origin = f"{one.host} {place + 1}" if place else one.host
 
 
-def is_quic(entry: dict[str, Any]) -> bool:
+def is_quic(entry: Entry) -> bool:
     """True if the answer came over HTTP/3."""
-    version = str(entry.get("response", {}).get("httpVersion", "")).lower()
-    return version in MULTIPLEXED and "3" in version
+    return entry.version in MULTIPLEXED and "3" in entry.version
 
 
 def busy_ms(objects: list[Object], one: Object, trip: float) -> float:
@@ -342,19 +292,11 @@ def busy_ms(objects: list[Object], one: Object, trip: float) -> float:
     return busy
 
 
-def initiators(entries: list[Any]) -> dict[str, list[str]]:
+def initiators(entries: list[Entry]) -> dict[str, list[str]]:
     """The URLs that asked for each URL, the nearest first, as far as the browser has noted them."""
     found: dict[str, list[str]] = {}
     for entry in entries:
-        noted = entry.get("_initiator")
-        if not isinstance(noted, dict):
-            continue
-        urls = [noted.get("url")]
-        stack = noted.get("stack")
-        while isinstance(stack, dict):
-            urls += [frame.get("url") for frame in stack.get("callFrames", [])]
-            stack = stack.get("parent")
-        found.setdefault(entry["request"]["url"], []).extend(str(url) for url in urls if url)
+        found.setdefault(entry.url, []).extend(entry.initiators)
     return found
 
 

@@ -356,7 +356,10 @@ def test_a_folder_of_something_else_is_left_alone(bentpipe: Bentpipe, tmp_path: 
     assert (again.returncode, again.stderr) == (0, "")
     other = bentpipe("compare", *SMALL, "--controllers", "hybla", "--out", "out")
     assert other.returncode == 2
-    assert "has results of another command: expected controllers = " in other.stderr
+    assert "has results of another command; choose another folder\n  controllers:" in other.stderr
+    paged = bentpipe("compare", *two, "--workload", "page")
+    assert paged.returncode == 2
+    assert "out has results of other workloads: beside-newreno, bulk, fade;" in paged.stderr
     faster = bentpipe("compare", *two[:3], "2Mbit/s", *two[4:])
     assert faster.returncode == 2
     assert "holds another study" in faster.stderr

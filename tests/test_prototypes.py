@@ -138,7 +138,7 @@ def test_lists_keep_parameters_with_their_controller() -> None:
     table = '{ name = "bbr3", a = "1,2" }'
     mine = "mine.py:Mine:k=[1,2]"
     text = f"cubic, hybla:rtt0=0.05,pacing=off,cubic,{table},{mine}"
-    assert listed(text) == ["cubic", "hybla:rtt0=0.05:pacing=off", table, mine]
+    assert listed("--controllers", text) == ["cubic", "hybla:rtt0=0.05:pacing=off", table, mine]
 
 
 def test_parameters_are_those_of_the_scenario() -> None:

@@ -42,6 +42,13 @@ class Problem:
     message: str = ""
     """The whole message as text, with the line of the file."""
 
+    def below(self, place: str) -> str:
+        """The message in one line, without the beginning `place` of its path."""
+        reason = f": {self.reason}" if self.reason else ""
+        hint = f"; did you mean {self.suggestion}?" if self.suggestion else ""
+        path = self.path.removeprefix(place)
+        return f"{path}: expected {self.expected}, found {self.found}{reason}{hint}"
+
 
 class InputError(BentpipeError, ValueError):
     """Invalid input, in a file or in arguments.

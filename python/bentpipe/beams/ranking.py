@@ -92,7 +92,7 @@ def chosen_controllers(names: Sequence[str] | None) -> list[str]:
     """The controllers to compare, with the baselines; `InputError` for one that does not exist."""
     wanted = list(dict.fromkeys([*REFERENCES, *names])) if names else list(DEFAULT)
     for name in wanted:
-        is_own(name)
+        is_own(name, "--controllers")
         if Spec.parse(name).in_python:
             message = f"--controllers: expected controllers of Bentpipe over a beam, found {name}"
             raise InputError(message)

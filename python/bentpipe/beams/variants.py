@@ -52,7 +52,7 @@ def chosen(text: str | None, scenario: Scenario, group: str) -> list[AtBeam]:
     as_it_is = AtBeam(NONE, scenario)
     if text is None:
         return [as_it_is]
-    names = dict.fromkeys(one for name in listed(text) for one in of_kind(name))
+    names = dict.fromkeys(one for name in listed("--on-path", text) for one in of_kind(name))
     found = [of_name(name, scenario, group) for name in names if name != NONE]
     if not found:
         raise InputError("--on-path: expected a mechanism; `bentpipe path` lists them")

@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 @click.option(
     "--controllers",
     type=Completed("controllers"),
-    metavar="NAMES",
+    metavar="A,B,...",
     help="Controllers to show, separated by commas; by default that of FILE, and usual ones.",
 )
 @click.option("--seed", type=click.IntRange(0, 2**63 - 1), help="Seed of all random numbers.")

@@ -47,7 +47,7 @@ def series_options(command: Callable[..., None]) -> Callable[..., None]:
     )
     elevations = click.option(
         "--elevations",
-        metavar="LIST",
+        metavar="A,B,...",
         help="Write a column for each of these elevations, such as 25,40,60,90, for the signal of "
         "a path over satellites (bentpipe orbit).",
     )

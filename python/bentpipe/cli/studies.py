@@ -166,9 +166,9 @@ def compare(
     from bentpipe.compare.command import run_and_print
     from bentpipe.compare.comparison import the_link
     from bentpipe.console import command_as_given
-    from bentpipe.prototypes.spec import listed
+    from bentpipe.prototypes.spec import items, listed
 
-    names = listed(controllers) if controllers else None
+    names = None if controllers is None else listed("--controllers", controllers)
     beam = None if scenario is None else with_beam(scenario, sets)
     if beam is not None:
         from bentpipe.beams.printing import compare_and_print
@@ -181,12 +181,13 @@ def compare(
         refuse("--group: expected a --scenario with a [[beam]]")
     link = the_link(link_name, scenario, rate, rtt, per, queue, hosts, sets, phase)
     queues = link.buffers(queue) if queue is not None and "," in queue else []
-    if queues and on_path:
+    if queues and on_path is not None:
         refuse("--on-path: expected one length of --queue, found several")
-    if queues and transports:
+    if queues and transports is not None:
         refuse("--transports: expected one length of --queue, found several")
-    over = of_transports.chosen(transports, link) if transports else []
-    chosen = mechanisms.chosen(on_path, over[0].link if over else link) if on_path else []
+    over = [] if transports is None else of_transports.chosen(transports, link)
+    beneath = over[0].link if over else link
+    chosen = [] if on_path is None else mechanisms.chosen(on_path, beneath)
     command = command_as_given("workers", "out", "verbose", "as_json")
     if not run_and_print(
         link,
@@ -200,7 +201,7 @@ def compare(
         chosen,
         over,
         verbose,
-        None if workload is None else [name.strip() for name in workload.split(",")],
+        None if workload is None else items("--workload", workload),
     ):
         sys.exit(INTERRUPTED)
 

@@ -6,8 +6,9 @@ from dataclasses import asdict, dataclass
 from typing import TYPE_CHECKING, Any
 
 import bentpipe
+from bentpipe import _native
 from bentpipe.console import nearest
-from bentpipe.errors import InputError
+from bentpipe.errors import InputError, ScenarioError
 from bentpipe.problems import UnfitError
 from bentpipe.prototypes import Prototype, Spec
 
@@ -82,6 +83,8 @@ class Candidate:
         return f"{self.name}*" if self.asks else self.name
 
 
+PARAMETERS = "flow[0].controller."
+"""The place of the parameters of a controller in errors."""
 UNLIMITED = Candidate("none", "published", "none")
 """No congestion control, for transports that have none or that another setting limits.
 
@@ -96,7 +99,8 @@ def chosen(names: Sequence[str] | None, link: Link) -> list[Candidate]:
     """
     known = {entry.name: entry for entry in bentpipe.controllers()}
     unlimited = [UNLIMITED] if UNLIMITED.controller in (names or ()) else []
-    own = [name for name in names or () if name != UNLIMITED.controller and is_own(name)]
+    others = [name for name in names or () if name != UNLIMITED.controller]
+    own = [name for name in others if is_own(name, "--controllers")]
     wanted = {*names, *REFERENCES} if names else known.keys() - ASKS.keys()
     return [
         Candidate(name, entry.status, setting(name, link), (ASKS | TOLD).get(name))
@@ -105,30 +109,54 @@ def chosen(names: Sequence[str] | None, link: Link) -> list[Candidate]:
     ] + [*map(of_spec, own), *unlimited]
 
 
-def is_own(name: str) -> bool:
+def is_own(name: str, option: str) -> bool:
     """True for a controller with parameters or in Python, false for a name of the registry.
 
-    `InputError` if it is neither.
+    `InputError` that names the option if it is neither, or if a parameter cannot have its value.
     """
     known = {entry.name: entry for entry in bentpipe.controllers()}
-    try:
-        spec = Spec.parse(name)
-        if spec.in_python:
-            Prototype.load(name, spec)
-            return True
-    except UnfitError as error:
-        raise InputError(f"{name}: {error}") from None
+    spec = spec_of(name, option)
+    if spec.in_python:
+        return True
     entry = known.get(spec.target)
     if entry is None:
-        raise InputError(f"there is no controller {spec.target!r}{nearest(spec.target, known)}")
+        raise InputError(
+            f"{option}: there is no controller {spec.target!r}{nearest(spec.target, known)}"
+        )
     parameters = [parameter.name for parameter in entry.parameters]
     for parameter in spec.parameters:
         if parameter not in parameters:
             raise InputError(
-                f"{name}: {spec.target} has no parameter {parameter!r}"
+                f"{option}: {name}: {spec.target} has no parameter {parameter!r}"
                 f"{nearest(parameter, parameters)}"
             )
+    check_values(name, spec, option)
     return bool(spec.parameters)
+
+
+def spec_of(name: str, option: str) -> Spec:
+    """The parts of a controller of an option; `InputError` for another form, or a wrong class."""
+    try:
+        spec = Spec.parse(name)
+        if spec.in_python:
+            Prototype.load(name, spec)
+    except UnfitError as error:
+        raise InputError(f"{option}: {f'{name}: ' if name else ''}{error}") from None
+    return spec
+
+
+def check_values(name: str, spec: Spec, option: str) -> None:
+    """Reject a value that a parameter cannot have, on any link."""
+    link = {"between": ["a", "b"], "rate": "1Mbit/s", "delay": "1ms", "queue": "unlimited"}
+    value = {"name": spec.target, **spec.parameters}
+    flow = {"from": "a", "to": "b", "controller": value, "traffic": {"download": "1MB"}}
+    try:
+        _native.Scenario.build(duration="1s", link=[link], flow=[flow])
+    except ScenarioError as error:
+        # Other errors are those of this link, which is not that of the user.
+        for one in error.errors:
+            if one.path.startswith(PARAMETERS):
+                raise InputError(f"{option}: {name}: {one.below(PARAMETERS)}") from None
 
 
 def of_spec(name: str) -> Candidate:

@@ -20,6 +20,7 @@ from bentpipe.compare.fade import shipped
 from bentpipe.console import nearest
 from bentpipe.durations import seconds
 from bentpipe.errors import InputError, ScenarioError
+from bentpipe.prototypes.spec import items
 from bentpipe.study.parameters import written
 
 if TYPE_CHECKING:
@@ -186,7 +187,7 @@ class Link:
     def buffers(self, lengths: str) -> list[Buffer]:
         """The queues in a comma-separated list; `InputError` for an invalid or a repeated one."""
         found: list[Buffer] = []
-        for length in (part.strip() for part in lengths.split(",")):
+        for length in items("--queue", lengths):
             buffer = Buffer(length, queue_of(self, self, length))
             if any(buffer.setting == other.setting for other in found):
                 raise InputError(f"--queue: expected each length once, found {length!r} again")
@@ -410,7 +411,7 @@ def of_hosts(text: str | None) -> list[str]:
     if text == "fixed":
         return list(FIXED)
     known = {entry.name: entry.status for entry in _native.hosts()}
-    names = [part.strip() for part in text.split(",")]
+    names = items("--host", text)
     if len(names) > len(ENDS):
         raise InputError(f"--host: expected NAME, or SERVER,CLIENT, found {text!r}")
     for name in names:

@@ -96,7 +96,7 @@ def chosen(text: str, link: Link) -> list[OnPath]:
     A key of scenarios, as `arq`, stands for all of its mechanisms. `InputError` for one that does
     not exist or does not fit the link.
     """
-    names = dict.fromkeys(one for name in listed(text) for one in of_kind(name))
+    names = dict.fromkeys(one for name in listed("--on-path", text) for one in of_kind(name))
     found = [of_name(name, link) for name in names if name != NONE]
     if not found:
         raise InputError("--on-path: expected a mechanism; `bentpipe path` lists them")

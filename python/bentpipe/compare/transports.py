@@ -51,7 +51,7 @@ def chosen(text: str, link: Link) -> list[Over]:
 
     `InputError` for one that does not exist, and for parameters that it does not take.
     """
-    names = [name for name in listed(text) if name != TCP]
+    names = [name for name in listed("--transports", text) if name != TCP]
     if not names:
         raise InputError(
             "--transports: expected a transport to compare with tcp; `bentpipe transports` lists"
@@ -138,11 +138,4 @@ def check(over: Over) -> None:
     problems = [one for one in found if one.path != f"{TRANSPORT}.protocol"]
     if not problems:
         return
-    first = problems[0]
-    suggestion = f"; did you mean {first.suggestion}?" if first.suggestion else ""
-    reason = f": {first.reason}" if first.reason else ""
-    path = first.path.removeprefix(f"{TRANSPORT}.")
-    raise InputError(
-        f"--transports: {over.name}: {path}: expected {first.expected}, found"
-        f" {first.found}{reason}{suggestion}"
-    )
+    raise InputError(f"--transports: {over.name}: {problems[0].below(f'{TRANSPORT}.')}")

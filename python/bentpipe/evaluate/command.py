@@ -11,8 +11,9 @@ from bentpipe.compare.links import phases
 from bentpipe.console import show, show_labelled
 from bentpipe.evaluate import tables
 from bentpipe.evaluate.checklist import NOT_COVERED
-from bentpipe.evaluate.evaluation import baselines_of, items_of, listed, run
+from bentpipe.evaluate.evaluation import baselines_of, items_of, run
 from bentpipe.evaluate.findings import sentences
+from bentpipe.prototypes.spec import items
 from bentpipe.stdout import about_to_print
 from bentpipe.study.significance import rule
 from bentpipe.study.store import as_json
@@ -41,7 +42,10 @@ def run_and_print(
     `command` is the command line that repeats it.
     """
     against = baselines_of(candidate, baselines)
-    chosen = items_of(*(None if names is None else listed(names) for names in (only, workload)))
+    chosen = items_of(
+        None if only is None else items("--items", only),
+        None if workload is None else items("--workload", workload),
+    )
     found = run(candidate, against, chosen, phase, quick, workers, out, command, progress=LATE)
     about_to_print("evaluate", lambda: as_json(found.summary).decode(), out)
     if as_one_object:

@@ -15,7 +15,7 @@ from bentpipe.evaluate import answer, tables
 from bentpipe.evaluate.checklist import CHECKLIST, PEOPLE, Item
 from bentpipe.evaluate.findings import Finding, findings, sentences
 from bentpipe.evaluate.items import QUICK_REPLICATIONS, REPLICATIONS, link_of, planned
-from bentpipe.prototypes.spec import listed as controllers_of
+from bentpipe.prototypes.spec import listed
 from bentpipe.seal import sealed
 from bentpipe.study.quantities import shown
 from bentpipe.study.store import as_json, save
@@ -218,17 +218,12 @@ def run(
 
 def baselines_of(candidate: str, baselines: str) -> list[str]:
     """The baselines of the candidate; `InputError` for a controller that does not exist."""
-    against = [name for name in controllers_of(baselines) if name != candidate]
-    for name in (candidate, *against):
-        is_own(name)  # which rejects what does not exist
+    against = [name for name in listed("--against", baselines) if name != candidate]
+    for name, option in ((candidate, "CONTROLLER"), *((name, "--against") for name in against)):
+        is_own(name, option)  # which rejects what does not exist
     if not against:
         raise InputError(f"--against: expected another controller than {candidate}")
     return against
-
-
-def listed(names: str) -> list[str]:
-    """The names in a comma-separated list, each once."""
-    return list(dict.fromkeys(name.strip() for name in names.split(",")))
 
 
 def items_of(names: Sequence[str] | None, workload: Sequence[str] | None = None) -> list[Item]:
@@ -239,11 +234,14 @@ def items_of(names: Sequence[str] | None, workload: Sequence[str] | None = None)
     if names is None and workload is None:
         return list(CHECKLIST)
     found: list[Item] = []
-    for kind, listed_there, wanted in (("item", CHECKLIST, names), ("workload", PEOPLE, workload)):
+    for kind, option, listed_there, wanted in (
+        ("item", "--items", CHECKLIST, names),
+        ("workload", "--workload", PEOPLE, workload),
+    ):
         known = {item.name: item for item in listed_there}
         for name in wanted or ():
             if name not in known:
                 expected = f"{nearest(name, known)}; expected {', '.join(known)}"
-                raise InputError(f"there is no {kind} {name!r}{expected}")
+                raise InputError(f"{option}: there is no {kind} {name!r}{expected}")
             found.append(known[name])
     return list(dict.fromkeys(found))

@@ -8,6 +8,7 @@ from itertools import product
 from typing import TYPE_CHECKING, Any
 
 from bentpipe.errors import BentpipeError
+from bentpipe.prototypes.spec import items
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -35,7 +36,7 @@ def _axis(text: str) -> tuple[str, list[str]]:
         except tomllib.TOMLDecodeError as error:
             raise BentpipeError(f"--vary {path}: {error}") from error
     else:
-        values = [value.strip() for value in listed.split(",")]
+        values = items(f"--vary {path.strip()}", listed)
     if not all(values) or len(set(values)) < max(len(values), 1):
         raise BentpipeError(f"--vary {path}: expected different values, found {listed}")
     return path.strip(), values

@@ -25,7 +25,7 @@ def serve(
     browse: bool,
 ) -> None:
     """Serve the page and print its address; return at Ctrl-C."""
-    names = None if controllers is None else listed(controllers)
+    names = None if controllers is None else listed("--controllers", controllers)
     server = Server(initial(file, sets, names, seed), port)
     try:
         click.echo(f"{server.address}\nCtrl-C ends the page.")

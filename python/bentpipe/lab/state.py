@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
 from bentpipe.compare import links
-from bentpipe.compare.candidates import ASKS, UNLIMITED, Candidate, is_own, setting
+from bentpipe.compare.candidates import ASKS, UNLIMITED, Candidate, is_own, setting, spec_of
 from bentpipe.compare.fade import shipped
 from bentpipe.console import nearest
 from bentpipe.errors import InputError
@@ -151,7 +151,7 @@ class State:
         return self.scenario.with_({"flow.0.controller": value})
 
 
-def checked(names: Any) -> tuple[str, ...]:
+def checked(names: Any, option: str = "controllers") -> tuple[str, ...]:
     """The names of controllers, each once; `InputError` for those that no page can run."""
     if not (isinstance(names, list) and all(isinstance(one, str) for one in names)):
         raise InputError.of_value("controllers", "a list of names", repr(names))
@@ -162,9 +162,11 @@ def checked(names: Any) -> tuple[str, ...]:
     for name in found:
         if name == UNLIMITED.controller:
             continue
-        if ".py" in name or Spec.parse(name).in_python:
-            raise InputError(f"{name}: the page has no controllers in Python; use `bentpipe run`")
-        is_own(name)
+        if ".py" in name or spec_of(name, option).in_python:
+            raise InputError(
+                f"{option}: {name}: the page has no controllers in Python; use `bentpipe run`"
+            )
+        is_own(name, option)
     return found
 
 
@@ -175,6 +177,8 @@ def initial(
 
     Without names of controllers it has the usual ones, and first that of the scenario.
     """
+    if names is not None:
+        checked([*names], "--controllers")
     if file is not None:
         scenario = _native.Scenario.load(file, sets).without_mixes()
         text = scenario.to_toml() if sets else file.read_text(encoding="utf-8")

@@ -24,6 +24,7 @@ from bentpipe import _native
 from bentpipe.cli.templates import LINKS
 from bentpipe.console import nearest
 from bentpipe.errors import BentpipeError, InputError, OutputError, ScenarioError
+from bentpipe.prototypes.spec import listed
 
 if TYPE_CHECKING:
     from collections.abc import Mapping
@@ -340,7 +341,7 @@ def built_in(kind: str, path: Path, answers: Mapping[str, str]) -> str:
 
 def study(path: Path, answers: Mapping[str, str]) -> str:
     """A study of controllers."""
-    names = [name.strip() for name in answers["controllers"].split(",") if name.strip()]
+    names = listed("--controllers", answers["controllers"])
     if len(names) < 2:
         raise BentpipeError(f"--controllers: expected two or more, found {len(names)}")
     for name in names:

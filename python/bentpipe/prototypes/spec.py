@@ -16,6 +16,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from bentpipe.errors import InputError
 from bentpipe.problems import UnfitError, quoted
 
 CONTROLLER_PATH = re.compile(r"flow\.[^.]+\.controller")
@@ -118,14 +119,24 @@ def separated(text: str) -> list[str]:
     return [part.strip() for part in parts]
 
 
-def listed(text: str) -> list[str]:
-    """The controllers in a comma-separated list, each once.
+def items(option: str, text: str) -> list[str]:
+    """The values in the comma-separated list of an option; `InputError` if one is empty."""
+    found = separated(text)
+    if not all(found):
+        expected = "values with commas between them" if len(found) > 1 else "a value"
+        reason = ": one of them is empty" if len(found) > 1 else ""
+        raise InputError(f"{option}: expected {expected}, found {quoted(text)}{reason}")
+    return found
+
+
+def listed(option: str, text: str) -> list[str]:
+    """The controllers in the comma-separated list of an option, each once.
 
     A part that only has a parameter belongs to the controller before it, as the second part of
-    `hybla:rtt0=0.05,pacing=off`.
+    `hybla:rtt0=0.05,pacing=off`. `InputError` if one is empty.
     """
     found: list[str] = []
-    for part in separated(text):
+    for part in items(option, text):
         name, sign, _ = part.partition("=")
         if found and sign and ":" not in name and not part.startswith("{"):
             found[-1] += f":{part}"

@@ -12,6 +12,7 @@ import click
 from bentpipe.console import show, table
 from bentpipe.errors import BentpipeError, RainError
 from bentpipe.numbers import decimals
+from bentpipe.prototypes.spec import items
 from bentpipe.rain.cells import Grid, cells
 from bentpipe.rain.elevations import at_elevations
 from bentpipe.rain.event import event
@@ -21,7 +22,7 @@ from bentpipe.rain.statistics import TABLE_PERCENT, attenuation_exceeded
 from bentpipe.rain.synthesis import METHODS, DiracLognormal
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Mapping
+    from collections.abc import Iterator, Mapping, Sequence
     from pathlib import Path
 
     from bentpipe.rain.elevations import Elevations
@@ -82,9 +83,10 @@ def write_series(
     """Write a stationary series and print a summary."""
     with named_as_options():
         check_suffix(output.path)
+        elevations = degrees(output.elevations)
         site = site_from(options)
         series = METHODS[method].fit(site).series(duration, step, seed=seed)
-        save(series, site, METHODS[method], output)
+        save(series, site, METHODS[method], output, elevations)
     if not output.as_json:
         print_approximation(site, options)
 
@@ -102,11 +104,12 @@ def write_event(
     """Write an event and print a summary."""
     with named_as_options():
         check_suffix(output.path)
+        elevations = degrees(output.elevations)
         site = site_from(options)
         series = event(
             METHODS[method].fit(site), peak, duration, step, peak_at_s=peak_at, seed=seed
         )
-        save(series, site, METHODS[method], output)
+        save(series, site, METHODS[method], output, elevations)
     if not output.as_json:
         print_approximation(site, options)
 
@@ -152,13 +155,19 @@ def write_cells(
     print_approximation(site_from(options), options)
 
 
-def save(series: Series, site: Site, method: type[Synthesis], output: Output) -> None:
+def save(
+    series: Series,
+    site: Site,
+    method: type[Synthesis],
+    output: Output,
+    elevations: Sequence[float] | None,
+) -> None:
     """Write the file, and print its name and a summary."""
     out = output.path
     saved: Series | Elevations = series
     peaks = {}
-    if output.elevations is not None:
-        saved = at_elevations(series, site, method, degrees(output.elevations))
+    if elevations is not None:
+        saved = at_elevations(series, site, method, elevations)
         peaks = {one: float(level.max()) for one, level in saved.attenuation_db.items()}
     saved.save(out)
     attenuation = series.attenuation_db
@@ -180,10 +189,13 @@ def save(series: Series, site: Site, method: type[Synthesis], output: Output) ->
         click.echo(f"peak by elevation: {listed}")
 
 
-def degrees(text: str) -> list[float]:
-    """The elevations of an option; `RainError` if one is no number."""
+def degrees(text: str | None) -> list[float] | None:
+    """The elevations of an option, None without it; `RainError` if one is no number."""
+    if text is None:
+        return None
+    parts = items("--elevations", text)
     try:
-        return [float(part) for part in text.split(",")]
+        return [float(part) for part in parts]
     except ValueError:
         raise RainError("elevations", "numbers with commas between them", repr(text)) from None
 

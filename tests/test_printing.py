@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from types import SimpleNamespace as Made
 from typing import TYPE_CHECKING, Any
 
@@ -10,11 +11,13 @@ import pytest
 import bentpipe as bp
 from bentpipe import _native
 from bentpipe.console import show, table
+from bentpipe.printing.explanation import within
 from bentpipe.printing.mechanisms import TABLES, print_on_path
 from bentpipe.printing.recording import print_aborted
 from bentpipe.report.mechanisms import FIXED, SERIES
 from bentpipe.shown import as_text
 from bentpipe.study.quantities import RUN
+from conftest import EXAMPLES
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -335,3 +338,52 @@ def test_names_are_printed_as_they_are(capsys: pytest.CaptureFixture[str]) -> No
     show(name, rows)
     assert capsys.readouterr().out.count(name) == 2
     assert as_text({}, [name, rows]).count(name) == 2
+
+
+ORBIT = """
+duration = "60s"
+
+[[link]]
+between = ["gateway", "client"]
+forward = { rate = "100Mbit/s" }
+backward = { rate = "20Mbit/s" }
+queue = "unlimited"
+
+[link.orbit]
+constellation = "oneweb"
+epoch = "2026-11-27T12:00:00Z"
+from = "Louvain-la-Neuve"
+to = "Lisbon"
+place = [
+    { name = "Louvain-la-Neuve", latitude_deg = 50.669, longitude_deg = 4.612 },
+    { name = "Lisbon", latitude_deg = 38.72, longitude_deg = -9.14 },
+]
+
+[[flow]]
+from = "gateway"
+to = "client"
+controller = "cubic"
+traffic = { bulk = "unlimited" }
+"""
+
+
+def test_an_orbit_of_a_link_is_explained_once_and_in_80_columns() -> None:
+    lines = within(bp.Scenario.parse(ORBIT).explain(), 80).splitlines()
+    assert max(map(len, lines)) <= 80
+    assert any(re.fullmatch(r"  gateway -> client +.* see below", line) for line in lines)
+    (start,) = (n for n, line in enumerate(lines) if line.startswith("  orbit of "))
+    assert lines[start] == "  orbit of gateway -> client, client -> gateway"
+    assert lines[start + 1].split() == ["constellation", "oneweb"]
+    text = "\n".join(lines)
+    assert text.count("name Louvain-la-Neuve, latitude_deg 50.669") == 1
+    assert "    none: walker, elements, " in text
+    assert "{" not in text
+
+
+def test_a_list_in_a_setting_is_broken_at_its_commas() -> None:
+    scenario = bp.Scenario.load(EXAMPLES / "geo-experience.toml")
+    lines = within(scenario.explain(), 80).splitlines()
+    assert max(map(len, lines)) <= 80
+    (n,) = (n for n, line in enumerate(lines) if "traffic.video.ladder" in line)
+    assert lines[n].endswith('["300kbit/s", "750kbit/s", "1.2Mbit/s",')
+    assert lines[n + 1].strip() == '"2.5Mbit/s", "4.3Mbit/s"]'

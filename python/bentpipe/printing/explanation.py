@@ -2,26 +2,30 @@
 
 The engine gives the text. The table of links is made here, because it has a column for each
 mechanism: columns whose values are all defaults are named in one line. Other lines that are too
-long continue below the beginning of their value.
+long continue below the beginning of their value. A value that is a table itself, such as an
+orbit, has its keys below the links.
 """
 
 from __future__ import annotations
 
+import json
 import re
 import textwrap
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from bentpipe.console import READABLE
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Iterator, Mapping, Sequence
 
-    from bentpipe.explanation import Direction, Explanation
+    from bentpipe.explanation import Direction, Explanation, Setting
 
 LINKS = "Links"
 GAP = re.compile(r"\s{2,}")
 """Between two cells of a line."""
 INDENT = 2
+BELOW = "see below"
+"""In the place of a value that is a table."""
 IN_PAIRS = 4
 """Cells of a line with two settings."""
 
@@ -71,7 +75,7 @@ def continued(line: str, width: int) -> list[str]:
         return [line]
     gaps = [gap.end() for gap in GAP.finditer(line) if gap.start() > 0]
     start = gaps[-1] if gaps else 0
-    head, value = line[:start], line[start:]
+    head, value = line[:start], spaced(line[start:])
     indented = len(line) - len(line.lstrip())
     margin = start or (indented if indented > INDENT else indented + INDENT)
     if width - margin < READABLE:
@@ -79,6 +83,17 @@ def continued(line: str, width: int) -> list[str]:
         indent = " " * (2 * INDENT)
         return [head.rstrip(), *broken(value, width, indent, indent)]
     return broken(value, width, head, " " * margin)
+
+
+def spaced(text: str) -> str:
+    """A text that begins with a value of JSON, with spaces after its commas to break it at."""
+    if text[:1] not in ("[", "{"):
+        return text
+    try:
+        value, end = json.JSONDecoder().raw_decode(text)
+    except ValueError:
+        return text
+    return json.dumps(value, ensure_ascii=False) + text[end:]
 
 
 def broken(text: str, width: int, first: str, others: str) -> list[str]:
@@ -101,19 +116,71 @@ def links(directions: Sequence[Direction], width: int) -> Iterator[str]:
     if same:
         indent = " " * INDENT
         yield from broken(f"defaults: {', '.join(same)}", width, indent, 2 * indent)
+    yield from below(directions, width)
 
 
 Cell = tuple[str, bool]
 """A text, and true if it is a default."""
 
 
-def rows_of(directions: Sequence[Direction]) -> Iterator[list[Cell]]:
+def ways(directions: Sequence[Direction]) -> Iterator[tuple[str, list[Setting]]]:
     """The name and the settings of each link, or of each direction where they differ."""
     for forward, backward in zip(directions[::2], directions[1::2], strict=True):
         same = forward.settings == backward.settings
         for one in [forward] if same else [forward, backward]:
-            way = f"{one.from_} {'<->' if same else '->'} {one.to}"
-            yield [(way, False), *((setting.text, setting.default) for setting in one.settings)]
+            yield f"{one.from_} {'<->' if same else '->'} {one.to}", one.settings
+
+
+def rows_of(directions: Sequence[Direction]) -> Iterator[list[Cell]]:
+    """The cells of each link, or of each direction where they differ; the first is the name."""
+    for way, settings in ways(directions):
+        texts = (BELOW if is_table(one) else one.text for one in settings)
+        yield [(way, False), *zip(texts, (one.default for one in settings), strict=True)]
+
+
+def is_table(setting: Setting) -> bool:
+    """Returns true for a table that the engine writes as JSON."""
+    return isinstance(setting.value, dict) and setting.text.startswith("{")
+
+
+def below(directions: Sequence[Direction], width: int) -> Iterator[str]:
+    """The keys of each table in a setting of links, once for all links that have the same."""
+    links_of: dict[str, list[str]] = {}
+    found: dict[str, Setting] = {}
+    for way, settings in ways(directions):
+        for setting in filter(is_table, settings):
+            key = f"{setting.name} {setting.text}"
+            links_of.setdefault(key, []).append(way)
+            found[key] = setting
+    for key, setting in found.items():
+        yield ""
+        yield from broken(f"{setting.name} of {', '.join(links_of[key])}", width,
+                          " " * INDENT, " " * 2 * INDENT)  # fmt: skip
+        yield from keys_of(setting.value, width)
+
+
+def keys_of(table: Mapping[str, Any], width: int) -> Iterator[str]:
+    """The keys of a table with their values, each in a line, and last the keys without a value."""
+    given = {key: value for key, value in table.items() if value not in (None, [], {})}
+    margin = 2 * INDENT + max(map(len, given), default=0) + INDENT
+    for key, value in given.items():
+        for one in value if isinstance(value, list) else [value]:
+            head = f"{' ' * 2 * INDENT}{key}"
+            yield from broken(words(one), width, f"{head:<{margin}}", " " * margin)
+    without = [key for key in table if key not in given]
+    if without:
+        indent = " " * 2 * INDENT
+        yield from broken(f"none: {', '.join(without)}", width, indent, indent + " " * INDENT)
+
+
+def words(value: Any) -> str:
+    """A value in words: of a table its keys with their values."""
+    if isinstance(value, dict):
+        given = {key: one for key, one in value.items() if one not in (None, [], {})}
+        return ", ".join(f"{key} {words(one)}" for key, one in given.items())
+    if isinstance(value, list):
+        return "; ".join(map(words, value))
+    return str(value).lower() if isinstance(value, bool) else str(value)
 
 
 def marked(text: str, default: bool) -> str:

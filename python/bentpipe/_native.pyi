@@ -386,7 +386,7 @@ class QuicTotals:
 
     @property
     def mtu_probes_lost(self) -> int:
-        """Those of them that were lost."""
+        """Probes of the path MTU that were lost."""
 
     @property
     def black_holes(self) -> int:

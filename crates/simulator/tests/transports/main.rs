@@ -97,7 +97,7 @@ fn the_table_of_tests_in_the_documentation_names_tests_that_exist() {
     let read = |path: &str| std::fs::read_to_string(format!("{root}/{path}")).unwrap();
     let page = read("docs/transport.md");
     let (_, table) = page.split_once("## Tests of every transport\n").unwrap();
-    let (table, _) = table.split_once("\n## ").unwrap();
+    let table = table.split("\n## ").next().unwrap();
     let mut transports = BTreeSet::new();
     for row in table.lines().filter(|line| line.starts_with("| ")).skip(1) {
         let cells: Vec<_> = row.trim_matches('|').split('|').map(str::trim).collect();

@@ -89,7 +89,8 @@ def test_the_architecture_has_the_dependencies_of_every_crate() -> None:
     rows = dict(re.findall(r"^\| `crates/([\w-]+)` \|.* \| ([^|]+) \|$", table, re.MULTILINE))
     assert rows.keys() == set(folders.values())
     for name, folder in folders.items():
-        words = re.findall(r"[\w-]+", re.sub(r"\([^)]*\)", "", rows[folder].partition("; its tests")[0]))
+        without_comments = re.sub(r"\([^)]*\)", "", rows[folder].partition("; its tests")[0])
+        words = re.findall(r"[\w-]+", without_comments)
         may_use = set(words) & set(folders.values()) - OPEN_TO_ALL
         uses = {folders[needs] for needs in needed(name)} - OPEN_TO_ALL
         assert may_use == uses, folder
@@ -109,7 +110,7 @@ def test_packages_can_be_made_of_what_is_published(tmp_path: Path) -> None:
 def test_a_registry_would_take_all_packages_as_they_compile_from_their_files(
     tmp_path: Path,
 ) -> None:
-    # Cargo takes a version for unchanged: in an old folder, packages would meet those of older runs.
+    # Cargo takes a version for unchanged: in an old folder there would be packages of older runs.
     options = ("--dry-run", "--workspace", "--allow-dirty", "--locked", "--target-dir", tmp_path)
     done = cargo("publish", *options)
     assert done.returncode == 0, done.stderr

@@ -27,6 +27,8 @@ if TYPE_CHECKING:
 
     from conftest import Bentpipe
 
+ADDED = ("page", "video", "call", "speedtest")
+"""The applications that are added to a scenario without any, in their order."""
 PATH = """
 name = "own"
 duration = "30s"

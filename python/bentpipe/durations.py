@@ -13,6 +13,8 @@ NANOSECONDS = {
     "min": 60_000_000_000,
     "h": 3_600_000_000_000,
 }
+MOST_ROUNDING = Decimal("1e-3")
+"""Largest relative error of rounding to nanoseconds, as in the scenario language."""
 QUANTITY = re.compile(r"\s*(\d+(?:\.\d*)?|\.\d+)\s*([a-zA-Zµ]*)\s*")
 EXPECTED = 'a time such as "20min"'
 
@@ -28,4 +30,8 @@ def seconds(text: str) -> float:
         reason = f"unknown unit {unit!r}" if unit else "the unit is missing"
         raise ValueError(f"expected {EXPECTED}, found {text!r}: {reason}; one of {units}")
     # Rounded as in scenarios: half a nanosecond is one.
-    return int(Decimal(number) * NANOSECONDS[unit] + Decimal("0.5")) / 1e9
+    exact = Decimal(number) * NANOSECONDS[unit]
+    whole = int(exact + Decimal("0.5"))
+    if abs(exact - whole) > MOST_ROUNDING * exact:
+        raise ValueError(f"expected {EXPECTED}, found {text!r}: it is no whole number of ns")
+    return whole / 1e9

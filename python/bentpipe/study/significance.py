@@ -227,9 +227,10 @@ def text(row: Mapping[str, Any] | None, factor: float = 1.0) -> str:
 def rule(family: str, number: int | None = None) -> str:
     """How significance was decided, for the reader of a table, figure or page."""
     of = "" if number is None else f"{number} "
+    corrected = f", corrected for all {of}differences of {family} together (Holm)"
     return (
-        "A difference is significant if its paired t-test rejects zero at 5 %, corrected for all"
-        f" {of}differences of {family} together (Holm). Intervals of 95 % are each for itself, so a"
+        "A difference is significant if its paired t-test rejects zero at 5 %"
+        f"{'' if number == 1 else corrected}. Intervals of 95 % are each for itself, so a"
         " difference whose interval excludes zero need not be significant."
     )
 

@@ -365,8 +365,8 @@ impl Connection {
         self.state.as_ref().map_or(0, |(_, connection)| connection.stats().frame_tx.stream)
     }
 
-    /// Ends a call that has no packet to send. `questions` is the number of times that quinn has read
-    /// the window.
+    /// Ends a call that has no packet to send. `questions` is the number of times that quinn has
+    /// read the window.
     fn rest(&mut self, now: Time, questions: u32) {
         self.may_send = false;
         self.note_rest(now);

@@ -175,7 +175,8 @@ impl OutputFolder {
     /// fails, the earlier recording is still there.
     ///
     /// # Errors
-    /// [`OutputError::Write`], [`OutputError::Parquet`], and [`OutputError::Copy`] for one of `files`.
+    /// [`OutputError::Write`], [`OutputError::Parquet`], and [`OutputError::Copy`] for one of
+    /// `files`.
     pub fn save(
         mut self,
         recording: &Recording,

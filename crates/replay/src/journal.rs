@@ -1,10 +1,10 @@
 //! The events that a controller of `crates/congestion` gets in a replay, and the windows of the one
 //! in C, as text.
 //!
-//! `crates/congestion/tests/kernel_windows.rs` plays such texts, so that it compares with the kernel's
-//! own controllers without the kernel's sources. Times are in microseconds since the line before, all
-//! else in segments. A line is one call, and the numbers behind `=` are the windows of the one in C
-//! after it:
+//! `crates/congestion/tests/kernel_windows.rs` plays such texts, so that it compares with the
+//! kernel's own controllers without the kernel's sources. Times are in microseconds since the line
+//! before, all else in segments. A line is one call, and the numbers behind `=` are the windows of
+//! the one in C after it:
 //!
 //! ```text
 //! open WINDOW SSTHRESH        a connection begins; its handshake took 20 ms

@@ -1,8 +1,8 @@
 //! Flows as both backends see them: the legs of a flow, and the table of all ends of connections.
 //!
-//! A flow is a list of legs. A leg is a connection of a transport protocol, or several one after the
-//! other, between two nodes. A flow that no gateway splits has one leg, and each split proxy on its
-//! way adds one.
+//! A flow is a list of legs. A leg is a connection of a transport protocol, or several one after
+//! the other, between two nodes. A flow that no gateway splits has one leg, and each split proxy on
+//! its way adds one.
 
 use congestion::Specification;
 use network::{FlowId, NodeId};

@@ -1,9 +1,9 @@
 //! The simulator: builds a network and its hosts from a scenario, runs them in virtual time, and
 //! fills a recording.
 //!
-//! The loop is in `simulation`, hosts and the ends of connections in `hosts`, transport protocols in
-//! `transports`, gateways that split connections in `split`, records in `report`, and packet captures
-//! in `capture`. Applications are the same for all backends.
+//! The loop is in `simulation`, hosts and the ends of connections in `hosts`, transport protocols
+//! in `transports`, gateways that split connections in `split`, records in `report`, and packet
+//! captures in `capture`. Applications are the same for all backends.
 //!
 //! ```
 //! # let text = r#"

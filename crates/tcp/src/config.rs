@@ -366,8 +366,8 @@ impl Config {
     /// Receive buffer of an end that names none. Our choice: it allows 60 Mbit/s over a GEO link.
     pub const RECEIVE_BUFFER: Bytes = Bytes(4 << 20);
 
-    /// Returns true if a sender with these settings does without the reports that its recovery needs,
-    /// because `receiver` offers none (RFC 2018 section 2).
+    /// Returns true if a sender with these settings does without the reports that its recovery
+    /// needs, because `receiver` offers none (RFC 2018 section 2).
     pub fn lacks_sack(&self, receiver: &Self) -> bool {
         self.recovery.has_sack() && !receiver.recovery.has_sack() && receiver.scps.is_none()
     }

@@ -147,8 +147,8 @@ fn equipment(conditions: &Conditions) -> f64 {
 mod tests {
     use super::*;
 
-    /// The longest delay from mouth to ear in milliseconds at which MOS is at least `least`, without
-    /// loss; `None` if no delay reaches it.
+    /// The longest delay from mouth to ear in milliseconds at which MOS is at least `least`,
+    /// without loss; `None` if no delay reaches it.
     fn longest_delay(least: f64, equipment: f64, has_echo: bool) -> Option<f64> {
         let reaches = |delay_ms: f64| {
             let conditions = Conditions {

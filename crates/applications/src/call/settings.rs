@@ -148,8 +148,8 @@ impl Settings {
         self.frame + self.codec.look_ahead()
     }
 
-    /// Equipment impairment factor Ie and packet-loss robustness Bpl (G.107), which have no unit; `None`
-    /// if they are not known.
+    /// Equipment impairment factor Ie and packet-loss robustness Bpl (G.107), which have no unit;
+    /// `None` if they are not known.
     pub fn impairment(&self) -> Option<(f64, f64)> {
         let known = self.codec.impairment();
         let ie = self.ie.or(known.map(|(ie, _)| ie))?;

@@ -50,8 +50,9 @@ impl LoadControl {
         self.target
     }
 
-    /// The estimate of a frame's load, in packets per slot, from the number of its empty slots: with
-    /// Poisson arrivals their share is exp(-d G). A frame without any counts as one with half a slot.
+    /// The estimate of a frame's load, in packets per slot, from the number of its empty slots:
+    /// with Poisson arrivals their share is exp(-d G). A frame without any counts as one with half
+    /// a slot.
     pub fn estimate(&self, empty_slots: u32) -> f64 {
         let empty = f64::from(empty_slots).max(0.5);
         -libm::log(empty / self.slots) / self.replicas

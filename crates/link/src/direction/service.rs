@@ -230,8 +230,8 @@ impl Direction {
         self.serve_with(now, |_, _| {})
     }
 
-    /// As [`serve`](Self::serve). `leaves` may change the length of a packet that leaves the queue, at
-    /// the start of its transmission.
+    /// As [`serve`](Self::serve). `leaves` may change the length of a packet that leaves the queue,
+    /// at the start of its transmission.
     #[inline]
     pub fn serve_with(
         &mut self,

@@ -1,6 +1,6 @@
-//! Keys of `flow.transport`: the protocol, a table for each other protocol than TCP, and keys of TCP
-//! that have a short form here, or a default that depends on something else. All other keys are those
-//! of [`Config`] and [`RtoConfig`].
+//! Keys of `flow.transport`: the protocol, a table for each other protocol than TCP, and keys of
+//! TCP that have a short form here, or a default that depends on something else. All other keys are
+//! those of [`Config`] and [`RtoConfig`].
 
 use schemars::JsonSchema;
 use serde::{Deserialize, Serialize};

@@ -18,7 +18,9 @@ from typing import TYPE_CHECKING, Any
 import pytest
 
 import bentpipe as bp
+from bentpipe.compare.links import Link
 from bentpipe.lab import Lab
+from bentpipe.lab.picture import picture
 from bentpipe.lab.series import MOST_POINTS
 from bentpipe.lab.server import Server
 from bentpipe.lab.state import CONTROLLERS, State, initial
@@ -267,6 +269,20 @@ def test_limits_are_those_of_the_flow_or_of_its_legs(client: Client) -> None:
     legs = rows({"duration": "5s", "proxy": "pepsal"})
     assert list(legs) == ["cubic, server to gateway", "cubic, gateway to client"]
     assert all(sum(one.values()) == pytest.approx(1) for one in legs.values())
+
+
+def test_the_picture_names_a_proxy_that_keeps_its_own_controller() -> None:
+    for name, leg in (
+        ("split-proxy", "gateway sends to terminal with cubic"),
+        ("beam-proxy", "gateway sends to home-1 with hybla"),
+    ):
+        scenario = bp.Scenario.load(EXAMPLES / f"{name}.toml")
+        for controller in ("cubic", "bbr3"):
+            changed = scenario.with_({"flow.0.controller": controller})
+            note = picture(Link(name, changed), changed.explain())["note"]
+            assert f"The split proxy at {leg}, whatever controller is chosen." in note
+    same = scenario.with_({"node.gateway.proxy": {"satellite": {"mss": 1300}}})
+    assert "split proxy" not in picture(Link("same", same), same.explain())["note"]
 
 
 def test_window_and_rtt_of_a_split_flow_are_those_of_the_leg_over_the_bottleneck(

@@ -15,6 +15,8 @@ ALWAYS = ("rate", "delay", "queue")
 """Settings of a direction that are always shown; of the others those that are no defaults."""
 WORDS = {"channel": "losses", "aqm": "AQM", "arq": "ARQ", "fec": "FEC", "mtu": "MTU"}
 """Names of settings for people; the others are the keys."""
+TWO = ("newreno", "cubic")
+"""Controllers of which a leg has none if it has its own, whichever the flow has."""
 OF_BEAM = "Queue and losses in the figures are those of links; the table has the rates in the beam."
 OF_BACKGROUND = (
     "Terminals in the background have no lines in the figures; the table has their rates."
@@ -45,7 +47,14 @@ def picture(link: Link, found: Explanation) -> dict[str, Any]:
         "base_rtt": f"{figures.base_rtt_ms:.4g} ms",
         "bdp": short(figures.bdp_bytes, "B"),
         "note": " ".join(
-            filter(None, (left_out(others, len(found.flows) - 1, flow), *of_beam(beam)))
+            filter(
+                None,
+                (
+                    left_out(others, len(found.flows) - 1, flow),
+                    *of_beam(beam),
+                    *of_proxies(link, flow),
+                ),
+            )
         ),
     }
 
@@ -56,6 +65,21 @@ def of_beam(beam: dict[str, Any] | None) -> list[str]:
         return []
     has_background = any(group.get("background") for group in beam["group"])
     return [OF_BEAM, OF_BACKGROUND] if has_background else [OF_BEAM]
+
+
+def of_proxies(link: Link, flow: Flow) -> list[str]:
+    """Sentences on split proxies that send with a controller of their own."""
+    if not flow.legs:
+        return []
+    legs = [
+        link.scenario.with_({"flow.0.controller": name}).explain().flows[0].legs for name in TWO
+    ]
+    return [
+        f"The split proxy at {one.from_} sends to {one.to} with {one.controller}, whatever"
+        " controller is chosen."
+        for one, other in zip(*legs, strict=True)
+        if one.controller == other.controller
+    ]
 
 
 def beam_of(link: Link, flow: Flow) -> dict[str, Any] | None:
@@ -93,9 +117,9 @@ def left_out(links: int, flows: int, flow: Flow) -> str:
         parts.append(f"{links} other link{'s' if links > 1 else ''} of the scenario not drawn.")
     if flows or flow.count > 1:
         first = f"the first of the {flow.count} flows {flow.name}" if flow.count > 1 else flow.name
-        more = f"{flows} other flow{'s' if flows > 1 else ''}" if flows else ""
+        more = f"{flows} other flows" if flows > 1 else "other flow"
         keep = f" The {more} keep{'' if flows > 1 else 's'} the controller of the scenario."
-        parts.append(f"The figures show {first}.{keep if more else ''}")
+        parts.append(f"The figures show {first}.{keep if flows else ''}")
     return " ".join(parts)
 
 

@@ -23,6 +23,7 @@ mod middlebox;
 mod modems;
 mod mtu;
 mod named_entries;
+mod numbers;
 mod orbits;
 mod proxy;
 mod queues;

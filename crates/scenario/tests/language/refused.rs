@@ -60,17 +60,6 @@ fn errors(edits: &[(&str, &str)]) -> Errors {
     }
 }
 
-#[test]
-fn a_number_above_the_largest_is_refused_at_its_place() {
-    for number in ["18446744073709551616", "99999999999999999999999999999999999999999"] {
-        let text = errors(&[("duration =", &format!("seed = {number}\nduration ="))]).to_string();
-        assert!(text.contains("geo.toml:1:8: seed: expected a whole number"), "{text}");
-        assert!(text.contains("the largest is 18446744073709551615"), "{text}");
-    }
-    let text = errors(&[("ber = 1e-7", "per = inf")]).to_string();
-    assert!(text.lines().all(|line| line.len() < 120), "{text}");
-}
-
 /// Each fault makes exactly one error, at its path. Returns the messages.
 pub(super) fn faults(cases: &[(&str, &str, &str, &str)]) -> String {
     let mut all = String::new();

@@ -104,7 +104,7 @@ def test_the_header_says_that_a_mean_is_of_more_than_a_run(folder: Path) -> None
     ("keys", "sets", "reason"),
     [
         (KINDS["a link's orbit"], ["duration=3min"], "an orbit ends with the run"),
-        ('orbit = "leo.toml"\ntrace = "rates.csv"', [], "has a trace beside its orbit"),
+        ('orbit = "leo.toml"\ntrace = "rates.csv"', [], "has both a trace and an orbit"),
         (
             'forward.orbit = "leo.toml"\nbackward = { delay = "9ms", trace = "short.csv" }',
             [],

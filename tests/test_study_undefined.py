@@ -71,8 +71,8 @@ def test_a_value_with_undefined_runs_is_not_tied_with_one_that_has_all() -> None
     made = results(UNDEFINED, "cubic")
     found = to_dict(made)
     assert found["choose"] == (
-        "bbr: lowest flow completion time of those that completed in every run, 8.113 s. Did not"
-        " complete: cubic in 5 of 8 runs, newreno in 7 of 8 runs."
+        "bbr: lowest flow completion time among the values that completed in every run, 8.113 s."
+        " Did not complete: cubic in 5 of 8 runs, newreno in 7 of 8 runs."
     )
     assert "2 rank below the best because of runs without a value" in found["sure"]
     assert (found["recommended"], found["conditions"]) == (
@@ -95,7 +95,7 @@ def test_values_with_as_many_undefined_runs_can_be_tied() -> None:
     two = dict.fromkeys(("cubic", "newreno"), UNDEFINED[TIME]["cubic"])
     found = answer(results({TIME: {**two, "vegas": UNDEFINED[TIME]["newreno"]}}))
     assert found.choose.startswith("Tied: cubic, newreno. ")
-    assert "of those with the fewest runs without it" in found.choose
+    assert "among the values with the fewest undefined runs" in found.choose
 
 
 def test_a_study_in_which_nothing_completes_says_so() -> None:

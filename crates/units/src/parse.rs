@@ -20,8 +20,8 @@ pub struct UnitError {
 /// Largest relative error of rounding to whole base units.
 const MAX_ROUNDING: f64 = 1e-3;
 
-/// The value of `text` in base units, rounded to the nearest whole one. A value that is changed by
-/// more than a thousandth so is an error.
+/// The value of `text` in base units, rounded to the nearest whole one. If rounding changes it by
+/// more than a thousandth, it is an error.
 pub(crate) fn quantity(text: &str, expected: &'static str, units: Units) -> Result<u64, UnitError> {
     let error = |reason: String| UnitError { expected, found: text.to_owned(), reason };
     let text = text.trim();

@@ -82,8 +82,8 @@ def moved(link: Link) -> Link | str:
     for entry in link.document["link"]:
         if has_both(entry):
             return (
-                f"{'-'.join(entry['between'])} has a trace beside its orbit, and only a trace that"
-                " has both can begin at another time"
+                f"{'-'.join(entry['between'])} has both a trace and an orbit, and only `trace ="
+                " { orbit = ... }` can begin at another time"
             )
         directions = {key: random(entry[key]) for key in PARTS if key in entry}
         changed.append(random(entry) | directions)

@@ -54,7 +54,7 @@ class Entry:
     connection: str
     from_cache: bool
     initiators: tuple[str, ...]
-    """URLs that asked for this one, the nearest first."""
+    """URLs of the scripts and documents that requested it, the direct initiator first."""
 
 
 class Table:
@@ -214,9 +214,9 @@ def is_from_cache(table: Table) -> bool:
 
 
 def initiators_of(table: Table) -> list[str]:
-    """The URLs that asked for an entry, the nearest first, as far as the browser has noted them.
+    """URLs of the initiators of an entry, the direct one first (`_initiator` of Chromium).
 
-    Other programs than Chromium have a text there, which is not read.
+    Other programs than Chromium write a text there, which is not read.
     """
     if isinstance(table.values.get("_initiator"), str):
         return []

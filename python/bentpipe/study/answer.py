@@ -207,12 +207,13 @@ def is_completion(quantity: Quantity) -> bool:
 
 
 def among(quantity: Quantity, conditions: Sequence[Ranked]) -> str:
-    """The values that the best is the best of, if some have no value in more runs than it."""
+    """The values among which the best is ranked, if others are undefined in more runs than it."""
     if not any(one.lacks(name) for one in conditions for name in one.names):
         return ""
     if any(one.undefined[one.names[0]] for one in conditions):
-        return " of those with the fewest runs without it"
-    return f" of those that {'completed' if is_completion(quantity) else 'have it'} in every run"
+        return " among the values with the fewest undefined runs"
+    has_value = "completed" if is_completion(quantity) else "are defined"
+    return f" among the values that {has_value} in every run"
 
 
 def without_value(quantity: Quantity, conditions: Sequence[Ranked]) -> str:

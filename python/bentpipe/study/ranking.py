@@ -65,7 +65,7 @@ class Ranked:
 
     @property
     def best(self) -> list[str]:
-        """The best value, and those that are tied with it; none if all are undefined."""
+        """The best value and the values tied with it; empty if every run is undefined."""
         first, *others = self.names
         if self.means[first] is None:
             return []

@@ -135,7 +135,7 @@ pub enum Content {
     /// A frame of the direction's ARQ. Its packet has left the queue, and stays held until the far
     /// end has taken it.
     Frame(Frame),
-    /// A frame of the direction's ARQ that is sent again.
+    /// A retransmitted frame of the direction's ARQ.
     Repeat(Frame),
     /// A status frame of the other direction's ARQ.
     Status,

@@ -5,9 +5,12 @@
 //!   [`run_all`] keeps every recording, in the order of the jobs.
 //! - [`Quantity`] is one number of a recording, for studies that keep numbers and not runs.
 //!
+//! Where nothing random happens in a run, the runs with other seeds are copies of it.
+//!
 //! Results do not depend on the number of threads. Jobs start in their order, so a cancelled batch
 //! keeps its first part.
 
+mod alike;
 mod pool;
 mod quantity;
 mod selection;

@@ -14,6 +14,8 @@ use recording::Recording;
 use scenario::Scenario;
 use simulator::{Options, Progress};
 
+use crate::alike::Alike;
+
 /// The caller of [`run_each`] is asked this often whether to go on.
 const TICK: Duration = Duration::from_millis(50);
 
@@ -40,6 +42,19 @@ pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recor
     recording
 }
 
+/// Runs a job, or takes the recording of a run that is alike. The wall time is that of either.
+#[expect(clippy::disallowed_methods, reason = "wall time of a run, reported to its user")]
+fn run_or_copy<'a>(job: &'a Job, alike: &Alike, options: Options<'a>) -> Recording {
+    let start = Instant::now();
+    let mut recording = alike.take(job).unwrap_or_else(|| {
+        let (recording, draws) = simulator::run_with_draws(&job.scenario, job.seed, options);
+        alike.keep(job, &recording, draws);
+        recording
+    });
+    recording.wall_s = start.elapsed().as_secs_f64();
+    recording
+}
+
 /// Number of threads for `jobs`: as requested, by default one for each core, and no more than jobs.
 pub fn worker_count(requested: Option<NonZeroUsize>, jobs: usize) -> usize {
     let workers = requested.or_else(|| thread::available_parallelism().ok());
@@ -61,13 +76,15 @@ pub fn run_each<T: Send, B>(
 ) -> ControlFlow<B> {
     let next = AtomicUsize::new(0);
     let stop = AtomicBool::new(false);
+    let alike = Alike::new(jobs);
     thread::scope(|scope| {
         let (send, results) = mpsc::channel();
         let worker = |_| {
             let (next, stop, keep, send) = (&next, &stop, &keep, send.clone());
+            let alike = &alike;
             scope.spawn(move || {
                 let _stopping = StopOnPanic(stop);
-                work(jobs, next, stop, keep, &send);
+                work((jobs, alike), next, stop, keep, &send);
             })
         };
         let workers: Vec<_> = (0..worker_count(workers, jobs.len())).map(worker).collect();
@@ -119,7 +136,7 @@ pub fn run_all(jobs: &[Job], workers: Option<NonZeroUsize>) -> Vec<Recording> {
 
 /// Runs the next job that no thread has taken, until there is none, or until all shall stop.
 fn work<T>(
-    jobs: &[Job],
+    (jobs, alike): (&[Job], &Alike),
     next: &AtomicUsize,
     stop: &AtomicBool,
     keep: &impl Fn(Recording) -> T,
@@ -128,9 +145,9 @@ fn work<T>(
     let mut going = |_: &Progress| !stop.load(Ordering::Relaxed);
     while !stop.load(Ordering::Relaxed) {
         let number = next.fetch_add(1, Ordering::Relaxed);
-        let Some(Job { scenario, seed }) = jobs.get(number) else { return };
+        let Some(job) = jobs.get(number) else { return };
         let options = Options { progress: Some(&mut going), ..Options::default() };
-        let recording = run(scenario, *seed, options);
+        let recording = run_or_copy(job, alike, options);
         if recording.partial || results.send((number, keep(recording))).is_err() {
             return;
         }
@@ -162,6 +179,27 @@ mod tests {
         assert_eq!(one, digests(3));
         let seeds: Vec<u64> = run_all(&jobs, None).iter().map(|one| one.seed).collect();
         assert_eq!(seeds, (0..12).collect::<Vec<_>>());
+    }
+
+    /// Two scenarios, each with seeds that lose packets and seeds that do not, one scenario after
+    /// the other and both by turns.
+    #[test]
+    fn copies_of_runs_are_the_recordings_of_their_own_seeds() {
+        let scenarios = ["50kB", "60kB"]
+            .map(|size| job(&format!("traffic = {{ download = '{size}' }}"), 0).scenario);
+        let of = |scenario: &Arc<Scenario>, seed| Job { scenario: Arc::clone(scenario), seed };
+        let after = scenarios.iter().flat_map(|one| (0..40).map(move |seed| of(one, seed)));
+        let by_turns = (0..40).flat_map(|seed| scenarios.iter().map(move |one| of(one, seed)));
+        for jobs in [after.collect::<Vec<_>>(), by_turns.collect()] {
+            let runs =
+                |job: &Job| simulator::run_with_draws(&job.scenario, job.seed, Options::default());
+            let runs: Vec<_> = jobs.iter().map(runs).collect();
+            let alike = runs.iter().filter(|(_, draws)| draws.may_be_alike()).count();
+            assert!((10..70).contains(&alike), "{alike} runs have no loss");
+            for (copy, (run, _)) in run_all(&jobs, NonZeroUsize::new(1)).iter().zip(&runs) {
+                assert_eq!((copy.digest(), copy.seed), (run.digest(), run.seed));
+            }
+        }
     }
 
     #[test]

@@ -2,6 +2,7 @@
 //! difference.
 
 use congestion::Controller as _;
+use link::Seed;
 use scenario::model::{Flow, HintSource, Scenario};
 use scenario::{Routes, path_changes, path_hints};
 use units::Time;
@@ -27,9 +28,9 @@ pub(crate) fn describe(
     let Some(setting) = settings.iter_mut().find(|one| one.name == "path_hints.source") else {
         return;
     };
-    let all = path_changes(scenario, routes, flow, scenario.seed);
+    let all = path_changes(scenario, routes, flow, &Seed::new(scenario.seed));
     let since_start = |time: Time| time.since(Time::ZERO);
-    if let Some(hints) = path_hints(scenario, routes, flow, scenario.seed) {
+    if let Some(hints) = path_hints(scenario, routes, flow, &Seed::new(scenario.seed)) {
         let (announced, seed, all) = (hints.changes().len() / 2, scenario.seed, all.len());
         setting.text += &format!(", hints about {announced} of {all} changes with seed {seed}");
         if let Some(first) = hints.changes().first() {
@@ -61,7 +62,7 @@ pub(crate) fn without_effect(scenario: &Scenario, routes: &Routes, flow: &Flow) 
             "path_hints has no effect: the controller {controller} ignores hints"
         ));
     }
-    if !path_changes(scenario, routes, flow, scenario.seed).is_empty() {
+    if !path_changes(scenario, routes, flow, &Seed::new(scenario.seed)).is_empty() {
         return None;
     }
     Some(match hints.source {

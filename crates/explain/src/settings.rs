@@ -107,7 +107,7 @@ pub(crate) fn of_scenario(scenario: &Scenario, written: &Written) -> Vec<Setting
 /// The bound of the delay of events, and the delay of this seed.
 fn phase_text(scenario: &Scenario) -> String {
     let (most, seed) = (scenario.phase, scenario.seed);
-    let delay = scenario.event_delay(seed);
+    let delay = scenario.event_delay(&link::Seed::new(seed));
     format!("random: events are up to {most} later than written, {delay} with seed {seed}")
 }
 

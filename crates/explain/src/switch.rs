@@ -1,5 +1,6 @@
 //! Switches: the paths of two routers, and when their packets move.
 
+use link::Seed;
 use std::fmt::{self, Display, Formatter};
 
 use scenario::model::{Scenario, Switch, SwitchRule};
@@ -56,7 +57,7 @@ pub(crate) fn explain(scenario: &Scenario, routes: &Routes) -> Vec<SwitchExplana
     let name = |node: usize| scenario.nodes[node].name.clone();
     let of = |switch: &Switch| {
         let paths = (0..switch.via.len()).map(|path| path_of(scenario, routes, (switch, path)));
-        let moves = switch_moves(scenario, routes, switch, scenario.seed);
+        let moves = switch_moves(scenario, routes, switch, &Seed::new(scenario.seed));
         let explained = |(at, path): &(Time, usize)| MoveExplanation {
             at_s: at.since(Time::ZERO).as_secs_f64(),
             via: name(switch.via[*path]),

@@ -32,6 +32,7 @@ use bursts::Chain;
 use crate::correlated::{Chance, share};
 use crate::dynamics::Timeline;
 use crate::modem::Acm;
+use crate::stream::{Purpose, Seed, Trials};
 
 /// Error model of a channel.
 #[derive(Clone, Debug, PartialEq)]
@@ -179,6 +180,7 @@ enum Process {
         errors: Errors,
         /// Length and corrupt threshold of the last packet.
         cached: (u32, u64),
+        trials: Trials,
         /// In a box, as few channels need it.
         known: Box<Thresholds>,
     },
@@ -214,13 +216,25 @@ struct Thresholds {
 }
 
 impl Channel {
-    /// A channel that draws from `rng`.
-    pub fn new(errors: Errors, mut rng: Xoshiro256PlusPlus) -> Self {
+    /// The channel of direction `entity` in a run with `seed`.
+    pub fn new(errors: Errors, seed: &Seed, entity: u64) -> Self {
+        let mut rng = match errors {
+            Errors::Perfect
+            | Errors::Acm { .. }
+            | Errors::PacketErrors { .. }
+            | Errors::BitErrors { .. } => seed.trials(entity),
+            Errors::Correlated(_) | Errors::Bursts(_) | Errors::Awgn { .. } => {
+                seed.stream(Purpose::Channel, entity)
+            }
+        };
         let process = match errors {
             Errors::Perfect => Process::Perfect,
-            Errors::PacketErrors { .. } | Errors::BitErrors { .. } => {
-                Process::Independent { errors, cached: (u32::MAX, 0), known: Box::default() }
-            }
+            Errors::PacketErrors { .. } | Errors::BitErrors { .. } => Process::Independent {
+                errors,
+                cached: (u32::MAX, 0),
+                trials: Trials::default(),
+                known: Box::default(),
+            },
             Errors::Correlated(CorrelatedErrors { per, correlation, .. }) => {
                 Process::Correlated(Chance::new(per, correlation, rng.clone()).into())
             }
@@ -242,14 +256,26 @@ impl Channel {
 
     #[inline(never)]
     fn damages_next(&mut self, now: Time, bytes: u32) -> bool {
-        let Process::Independent { errors, cached, known } = &mut self.process else {
+        let Process::Independent { errors, cached, trials, known } = &mut self.process else {
             return self.damages_by_its_state(now, bytes);
         };
         if cached.0 != bytes {
             let rate = || threshold(errors.packet_error_rate(bytes));
             *cached = (bytes, *known.by_length.entry(bytes).or_insert_with(rate));
+            trials.threshold = trials.threshold.max(cached.1);
         }
-        self.rng.next_u64() < cached.1
+        let is_lost = self.rng.next_u64() < cached.1;
+        trials.packets += 1;
+        trials.lost += u64::from(is_lost);
+        is_lost
+    }
+
+    /// Draws so far; `None` if its packets are not lost independently of each other.
+    pub(crate) fn trials(&self) -> Option<Trials> {
+        match self.process {
+            Process::Independent { trials, .. } => Some(trials),
+            _ => None,
+        }
     }
 
     /// Apart, so that a packet of the channels with independent errors finds a short function.
@@ -268,7 +294,6 @@ impl Channel {
 #[cfg(test)]
 mod tests {
     use super::*;
-    use crate::stream::{Purpose, stream};
 
     fn bit(ber: f64, ecc_threshold: f64) -> Errors {
         Errors::BitErrors { ber, ecc_threshold }
@@ -349,7 +374,7 @@ mod tests {
     #[test]
     fn a_channel_asks_the_process_that_it_has() {
         let lost = |errors, packets| {
-            let mut channel = Channel::new(errors, stream(1, Purpose::Channel, 0));
+            let mut channel = Channel::new(errors, &Seed::new(1), 0);
             (0..packets).filter(|_| channel.corrupts(Time::ZERO, 1500)).count()
         };
         let awgn = |eb_n0| {
@@ -372,7 +397,7 @@ mod tests {
 
     #[test]
     fn a_length_that_comes_again_is_not_computed_again() {
-        let mut channel = Channel::new(bit(0.04, 0.05), stream(1, Purpose::Channel, 0));
+        let mut channel = Channel::new(bit(0.04, 0.05), &Seed::new(1), 0);
         for packet in 0..1000 {
             channel.corrupts(Time::ZERO, if packet % 2 == 0 { 1500 } else { 40 });
         }
@@ -382,8 +407,7 @@ mod tests {
 
     #[test]
     fn a_channel_damages_the_configured_share_of_packets() {
-        let rng = stream(1, Purpose::Channel, 0);
-        let mut channel = Channel::new(Errors::PacketErrors { per: 0.1 }, rng);
+        let mut channel = Channel::new(Errors::PacketErrors { per: 0.1 }, &Seed::new(1), 0);
         let corrupted = (0..100_000).filter(|_| channel.corrupts(Time::ZERO, 1500)).count();
         // Five standard deviations of the binomial distribution are 474.
         assert!((9526..=10_474).contains(&corrupted), "{corrupted}");
@@ -395,8 +419,7 @@ mod tests {
     fn a_channel_with_a_correlation_loses_the_share_that_follows_from_it() {
         let errors = CorrelatedErrors::new(0.3, 0.5);
         assert_eq!(Errors::Correlated(errors).packet_error_rate(40), errors.mean_loss);
-        let rng = stream(1, Purpose::Channel, 0);
-        let mut channel = Channel::new(Errors::Correlated(errors), rng);
+        let mut channel = Channel::new(Errors::Correlated(errors), &Seed::new(1), 0);
         let lost: Vec<_> = (0..1_000_000).map(|_| channel.corrupts(Time::ZERO, 1500)).collect();
         let share = lost.iter().filter(|lost| **lost).count() as f64 / 1e6;
         assert!((share / errors.mean_loss - 1.0).abs() < 0.01, "{share}, {}", errors.mean_loss);
@@ -407,8 +430,7 @@ mod tests {
 
     #[test]
     fn certain_loss_loses_every_packet() {
-        let rng = stream(1, Purpose::Channel, 0);
-        let mut channel = Channel::new(Errors::PacketErrors { per: 1.0 }, rng);
+        let mut channel = Channel::new(Errors::PacketErrors { per: 1.0 }, &Seed::new(1), 0);
         assert!((0..1000).all(|_| channel.corrupts(Time::ZERO, 40)));
     }
 }

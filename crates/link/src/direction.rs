@@ -35,7 +35,7 @@ use crate::queue::{
     Surroundings,
 };
 use crate::shaper::{Shaper, ShaperCounters};
-use crate::stream::{Purpose, stream};
+use crate::stream::{Purpose, Seed, Trials};
 use crate::tokens::TokenBucket;
 use crate::transmitter::Transmitter;
 
@@ -117,7 +117,7 @@ impl Direction {
     /// [`Settings::dynamics`] cannot go together with
     /// [`LowPriority::PushOut`](crate::LowPriority::PushOut): what has been computed for a packet
     /// would no longer hold when one before it is pushed out.
-    pub fn new(settings: Settings, seed: u64, entity: u64, end: Time) -> Self {
+    pub fn new(settings: Settings, seed: &Seed, entity: u64, end: Time) -> Self {
         // Without `..`, so that a new setting has to be used here.
         let &Settings {
             rate,
@@ -157,12 +157,11 @@ impl Direction {
         if dynamics.is_some() {
             fifo.record_lengths();
         }
-        let random = stream(seed, Purpose::Channel, entity);
         let is_plain = dynamics.is_none() && ecn_marking.is_none() && policer.is_none();
         let line = Line {
             framing,
             transmitter: Transmitter::new(rate),
-            channel: Channel::new(channel.clone(), random),
+            channel: Channel::new(channel.clone(), seed, entity),
             delay,
             accepted_packets: 0,
             dropped_packets: 0,
@@ -170,7 +169,7 @@ impl Direction {
         };
         let queue = match aqm {
             Some(aqm) => {
-                let random = stream(seed, Purpose::Queue, entity);
+                let random = seed.stream(Purpose::Queue, entity);
                 let rate = settings.service_rate();
                 let surroundings = Surroundings { limit: queue, rate, random };
                 Queue::Scheduled(Scheduled::new(AnyDiscipline::new(aqm, surroundings)).into())
@@ -436,6 +435,11 @@ impl Direction {
             shaper: self.queue.shaper().map(Shaper::counters),
             policer: self.policer.as_ref().map(|policer| policer.counters()),
         }
+    }
+
+    /// Draws of a channel with independent losses; `None` with another one.
+    pub fn trials(&self) -> Option<Trials> {
+        self.line.channel.trials()
     }
 
     /// Delays and lengths of the queue until `now`. A discipline must have been served until then.

@@ -31,7 +31,7 @@ use units::{Rate, Span, Time};
 
 use crate::far_end::FarEnd;
 use crate::propagation::{Drawn, ImpairmentCounters, Propagation};
-use crate::stream::{Purpose, stream};
+use crate::stream::{Purpose, Seed};
 use crate::transmitter::Transmitter;
 
 /// A change of a direction at an instant; `None` stays as it is.
@@ -122,13 +122,16 @@ impl FromIterator<Change> for Timeline {
 /// How much later than written the events of a run with `seed` happen: uniform from zero to below
 /// `most`. All links of a run have the same delay, so that events at one instant stay together, and
 /// it does not depend on controllers, so that runs of one seed are paired.
-pub fn event_delay(seed: u64, most: Span) -> Span {
+pub fn event_delay(seed: &Seed, most: Span) -> Span {
     up_to(seed, 0, most)
 }
 
 /// A time below `most` that all links of a run with `seed` share, number `entity` of them.
-pub(crate) fn up_to(seed: u64, entity: u64, most: Span) -> Span {
-    let drawn = stream(seed, Purpose::Phase, entity).next_u64();
+pub(crate) fn up_to(seed: &Seed, entity: u64, most: Span) -> Span {
+    if most == Span::ZERO {
+        return Span::ZERO;
+    }
+    let drawn = seed.stream(Purpose::Phase, entity).next_u64();
     // The upper half of a product of 128 bits is below `most`.
     Span::from_nanos(((u128::from(drawn) * u128::from(most.as_nanos())) >> u64::BITS) as u64)
 }
@@ -346,7 +349,7 @@ mod tests {
 
     fn link(queue: QueueLimit, changes: &[Change]) -> Direction {
         let timeline = Timeline::new(changes.to_vec());
-        Direction::new(Settings { queue, timeline, ..settings() }, 1, 0, Time::NEVER)
+        Direction::new(Settings { queue, timeline, ..settings() }, &Seed::new(1), 0, Time::NEVER)
     }
 
     fn at(millis: u64) -> Time {
@@ -420,7 +423,8 @@ mod tests {
     #[test]
     fn jitter_delays_packets_and_keeps_their_order() {
         let jitter = Jitter::UpTo(Span::from_millis(5));
-        let mut link = Direction::new(Settings { jitter, ..settings() }, 1, 0, Time::NEVER);
+        let mut link =
+            Direction::new(Settings { jitter, ..settings() }, &Seed::new(1), 0, Time::NEVER);
         let mut last = Time::ZERO;
         let mut late = Vec::new();
         for number in 1..=1000 {
@@ -513,7 +517,7 @@ mod tests {
     #[test]
     fn delays_of_events_are_uniform_below_the_bound_and_those_of_their_seed() {
         let most = Span::from_secs(15);
-        let delays: Vec<_> = (0..4000).map(|seed| event_delay(seed, most)).collect();
+        let delays: Vec<_> = (0..4000).map(|seed| event_delay(&Seed::new(seed), most)).collect();
         assert!(delays.iter().all(|delay| *delay < most));
         for tenth in 0..10 {
             let from = Span::from_millis(1500 * tenth);
@@ -522,16 +526,16 @@ mod tests {
             // Five standard deviations of a binomial distribution.
             assert!((305..=495).contains(&count), "{count} of 4000 in tenth {tenth}");
         }
-        assert_eq!(delays[7], event_delay(7, most));
-        assert_eq!(event_delay(7, Span::ZERO), Span::ZERO);
+        assert_eq!(delays[7], event_delay(&Seed::new(7), most));
+        assert_eq!(event_delay(&Seed::new(7), Span::ZERO), Span::ZERO);
     }
 
     #[test]
     fn nothing_changes_from_the_end_on() {
         let settings = Settings { timeline: Timeline::new(vec![delay(5, 1)]), ..settings() };
-        let mut link = Direction::new(settings.clone(), 1, 0, at(5));
+        let mut link = Direction::new(settings.clone(), &Seed::new(1), 0, at(5));
         assert_eq!(offer(&mut link, at(6)), Fate::Arrives(at(17)));
-        let mut link = Direction::new(settings, 1, 0, at(6));
+        let mut link = Direction::new(settings, &Seed::new(1), 0, at(6));
         assert_eq!(offer(&mut link, at(6)), Fate::Arrives(at(8)));
     }
 }

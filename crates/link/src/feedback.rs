@@ -296,6 +296,7 @@ mod tests {
     use super::*;
     use crate::direction::Settings;
     use crate::dynamics::{Change, Timeline};
+    use crate::stream::Seed;
 
     fn at(millis: u64) -> Time {
         Time::ZERO + Span::from_millis(millis)
@@ -319,7 +320,7 @@ mod tests {
             timeline: Timeline::new(vec![change]),
             ..Settings::new(rate(8), Span::ZERO)
         };
-        Router::of(&Direction::new(settings, 1, 0, Time::NEVER)).unwrap()
+        Router::of(&Direction::new(settings, &Seed::new(1), 0, Time::NEVER)).unwrap()
     }
 
     fn field(protocol: Protocol, rate: f32) -> Field {

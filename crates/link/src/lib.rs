@@ -61,7 +61,7 @@ pub use queue::{
     RedSettings, Served,
 };
 pub use shaper::{Shaper, ShaperCounters};
-pub use stream::{Purpose, exponential, stream, uniform};
+pub use stream::{Purpose, Seed, Trials, exponential, stream, uniform};
 pub use tokens::{Buckets, Peak, TokenBucket, Tokens};
 pub use trace::{Means, Trace, trace_start};
 pub use transmitter::Serialiser;

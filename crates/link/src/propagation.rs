@@ -33,7 +33,7 @@ use units::{Span, Time};
 
 use crate::channel::threshold;
 use crate::direction::Settings;
-use crate::stream::{Purpose, stream};
+use crate::stream::{Purpose, Seed};
 
 pub use distribution::{Distribution, MOST_VALUES};
 use duplication::Copying;
@@ -116,10 +116,9 @@ impl Drawn {
 
 impl Propagation {
     /// Propagation with `jitter`, in direction `entity` of a run with `seed`.
-    pub(crate) fn new(jitter: &Jitter, seed: u64, entity: u64) -> Self {
-        let random = stream(seed, Purpose::Propagation, entity);
+    pub(crate) fn new(jitter: &Jitter, seed: &Seed, entity: u64) -> Self {
         Self {
-            jitter: Draws::new(jitter, random),
+            jitter: Draws::new(jitter, || seed.stream(Purpose::Propagation, entity)),
             losses: None,
             reorders: false,
             overtakes: jitter.reorders(),
@@ -132,17 +131,17 @@ impl Propagation {
     }
 
     /// The same with losses, in direction `entity` of a run with `seed`.
-    pub(crate) fn with_losses(self, seed: u64, entity: u64) -> Self {
-        let mut random = stream(seed, Purpose::Propagation, entity);
+    pub(crate) fn with_losses(self, seed: &Seed, entity: u64) -> Self {
+        let mut random = seed.stream(Purpose::Propagation, entity);
         random.jump();
         Self { losses: Some(random), ..self }
     }
 
     /// The same with the packets that are sent at once, the copies and the slots of `settings`.
-    pub(crate) fn impaired(self, settings: &Settings, seed: u64, entity: u64) -> Self {
+    pub(crate) fn impaired(self, settings: &Settings, seed: &Seed, entity: u64) -> Self {
         let Settings { jitter, reordering, duplication, slots, .. } = settings;
         let part = |jumps: u32| {
-            let mut random = stream(seed, Purpose::Propagation, entity);
+            let mut random = seed.stream(Purpose::Propagation, entity);
             (0..jumps).for_each(|_| random.jump());
             random
         };
@@ -260,7 +259,7 @@ mod tests {
 
     #[test]
     fn a_packet_arrives_with_the_one_that_it_would_overtake_unless_that_one_is_corrupted() {
-        let mut propagation = Propagation::new(&Jitter::NONE, 1, 0);
+        let mut propagation = Propagation::new(&Jitter::NONE, &Seed::new(1), 0);
         assert_eq!(arrival(&mut propagation, 0, 9, false), 9);
         assert_eq!(arrival(&mut propagation, 1, 5, false), 9);
         assert_eq!(arrival(&mut propagation, 2, 50, true), 52);
@@ -269,7 +268,7 @@ mod tests {
 
     #[test]
     fn a_packet_overtakes_others_where_the_delay_falls_if_the_direction_reorders() {
-        let mut propagation = Propagation::new(&Jitter::NONE, 1, 0).reordering(true);
+        let mut propagation = Propagation::new(&Jitter::NONE, &Seed::new(1), 0).reordering(true);
         let delays = [(0, 50), (1, 20), (2, 20), (3, 40), (4, 30)];
         let arrivals = delays.map(|(left, delay)| arrival(&mut propagation, left, delay, false));
         assert_eq!(arrivals, [50, 21, 22, 43, 34]);
@@ -278,7 +277,7 @@ mod tests {
     #[test]
     fn jitter_keeps_the_order_of_packets_that_have_the_same_delay() {
         let jitter = Jitter::UpTo(Span::from_millis(10));
-        let mut propagation = Propagation::new(&jitter, 1, 0).reordering(true);
+        let mut propagation = Propagation::new(&jitter, &Seed::new(1), 0).reordering(true);
         let arrivals: Vec<_> = (0..1000).map(|n| arrival(&mut propagation, n, 5, false)).collect();
         assert!(arrivals.is_sorted());
     }
@@ -292,7 +291,7 @@ mod tests {
                 correlation: 0.0,
                 reorder,
             });
-            let mut propagation = Propagation::new(&jitter, 1, 0);
+            let mut propagation = Propagation::new(&jitter, &Seed::new(1), 0);
             let arrivals: Vec<_> =
                 (0..1000).map(|n| arrival(&mut propagation, n, 50, false)).collect();
             assert_eq!(arrivals.is_sorted(), !reorder);
@@ -302,8 +301,8 @@ mod tests {
     #[test]
     fn losses_are_binomial_and_change_no_jitter() {
         let jitter = Jitter::UpTo(Span::from_millis(10));
-        let mut without = Propagation::new(&jitter, 7, 3);
-        let mut with = Propagation::new(&jitter, 7, 3).with_losses(7, 3);
+        let mut without = Propagation::new(&jitter, &Seed::new(7), 3);
+        let mut with = Propagation::new(&jitter, &Seed::new(7), 3).with_losses(&Seed::new(7), 3);
         let mut lost = 0u32;
         for _ in 0..100_000 {
             let drawn = with.draw();

@@ -3,6 +3,9 @@
 //! Two runs with one seed meet the same random numbers at the same link, whatever else differs
 //! between them, so that a comparison of two controllers is a paired one (common random numbers).
 
+use std::sync::Arc;
+use std::sync::atomic::{AtomicBool, Ordering};
+
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::{Rng, SeedableRng};
 
@@ -29,6 +32,72 @@ pub enum Purpose {
     Pages = 9,
     /// Times of probes of paths.
     Probes = 10,
+}
+
+/// The seed of a run. It knows whether the run has drawn from it, and so whether a run with another
+/// seed may differ. Copies are the same seed.
+#[derive(Clone, Debug, Default)]
+pub struct Seed(Arc<Drawn>);
+
+#[derive(Debug, Default)]
+struct Drawn {
+    number: u64,
+    is_drawn: AtomicBool,
+}
+
+impl Seed {
+    /// The seed with this number, from which nothing has been drawn.
+    pub fn new(number: u64) -> Self {
+        Self(Arc::new(Drawn { number, is_drawn: AtomicBool::new(false) }))
+    }
+
+    /// The number, to name the run. What depends on it draws it.
+    pub fn number(&self) -> u64 {
+        self.0.number
+    }
+
+    /// The stream for one purpose and entity.
+    pub fn stream(&self, purpose: Purpose, entity: u64) -> Xoshiro256PlusPlus {
+        stream(self.draw(), purpose, entity)
+    }
+
+    /// The number, for a generator of another library.
+    pub fn draw(&self) -> u64 {
+        self.0.is_drawn.store(true, Ordering::Relaxed);
+        self.0.number
+    }
+
+    /// The stream of errors of a direction that reports what it draws in [`Trials`]. It does not
+    /// count as drawn.
+    pub(crate) fn trials(&self, entity: u64) -> Xoshiro256PlusPlus {
+        stream(self.0.number, Purpose::Channel, entity)
+    }
+
+    /// Returns true if anything has been drawn from it, apart from [`Trials`].
+    pub fn is_drawn(&self) -> bool {
+        self.0.is_drawn.load(Ordering::Relaxed)
+    }
+}
+
+/// The draws of a direction whose packets are lost independently of each other: each packet draws
+/// once, and is lost if the number is below a threshold.
+#[derive(Clone, Copy, Debug, Default, PartialEq, Eq)]
+pub struct Trials {
+    /// Packets that have drawn.
+    pub packets: u64,
+    /// Largest threshold of a packet.
+    pub threshold: u64,
+    /// Packets that are lost.
+    pub lost: u64,
+}
+
+impl Trials {
+    /// Returns true if no packet is lost here, and none would be with the seed `number` in
+    /// direction `entity`.
+    pub fn are_lossless(&self, number: u64, entity: u64) -> bool {
+        let mut random = stream(number, Purpose::Channel, entity);
+        self.lost == 0 && (0..self.packets).all(|_| random.next_u64() >= self.threshold)
+    }
 }
 
 /// The stream of `seed` for one purpose and entity.
@@ -93,6 +162,36 @@ mod tests {
         firsts.sort_unstable();
         firsts.dedup();
         assert_eq!(firsts.len(), 20 * 9 * 20);
+    }
+
+    #[test]
+    fn a_seed_knows_whether_it_is_drawn_and_its_copies_are_the_same() {
+        let seed = Seed::new(7);
+        let copy = seed.clone();
+        assert_eq!(seed.trials(3).next_u64(), stream(7, Purpose::Channel, 3).next_u64());
+        assert!(!seed.is_drawn());
+        assert_eq!(
+            copy.stream(Purpose::Queue, 3).next_u64(),
+            stream(7, Purpose::Queue, 3).next_u64()
+        );
+        assert!(seed.is_drawn());
+        let other = Seed::new(7);
+        assert_eq!(other.draw(), 7);
+        assert!(other.is_drawn());
+    }
+
+    #[test]
+    fn trials_are_lossless_up_to_the_first_number_below_the_threshold() {
+        let numbers: Vec<u64> = {
+            let mut random = stream(5, Purpose::Channel, 2);
+            (0..1000).map(|_| random.next_u64()).collect()
+        };
+        let threshold = numbers.iter().min().unwrap() + 1;
+        let place = numbers.iter().position(|number| *number < threshold).unwrap() as u64;
+        let trials = |packets, lost| Trials { packets, threshold, lost };
+        assert!(trials(place, 0).are_lossless(5, 2));
+        assert!(!trials(place + 1, 0).are_lossless(5, 2));
+        assert!(!trials(place, 1).are_lossless(5, 2));
     }
 
     /// The first numbers of SplitMix64 from the state 0, which the algorithm is tested with

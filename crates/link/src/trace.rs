@@ -20,6 +20,7 @@ use units::{Rate, Span, Time};
 
 use crate::dynamics::{Change, Timeline, up_to};
 use crate::mechanism::{Mechanism, Provenance};
+use crate::stream::Seed;
 
 /// Traces among the mechanisms on the path.
 pub(crate) const ABOUT: Mechanism = Mechanism {
@@ -35,7 +36,7 @@ pub(crate) const ABOUT: Mechanism = Mechanism {
 
 /// The time of a trace at which a run with `seed` starts: uniform from zero to below `within`. It
 /// does not depend on controllers, so that runs of one seed are paired.
-pub fn trace_start(seed: u64, within: Span) -> Span {
+pub fn trace_start(seed: &Seed, within: Span) -> Span {
     up_to(seed, 1, within)
 }
 
@@ -72,7 +73,7 @@ pub struct Means {
 
 impl Trace {
     /// The changes of a run with `seed`.
-    pub fn of_run(&self, seed: u64) -> Timeline {
+    pub fn of_run(&self, seed: &Seed) -> Timeline {
         self.timeline.started(trace_start(seed, self.phase))
     }
 
@@ -333,16 +334,16 @@ mod tests {
         let most = seconds(10);
         let mut tenths = [0u32; 10];
         for seed in 0..4000 {
-            let start = trace_start(seed, most);
+            let start = trace_start(&Seed::new(seed), most);
             assert!(start < most);
             tenths[(start.as_nanos() / 1_000_000_000) as usize] += 1;
         }
         // Five standard deviations of a count around 400.
         assert!(tenths.iter().all(|count| count.abs_diff(400) < 95), "{tenths:?}");
-        assert_eq!(trace_start(7, most), trace_start(7, most));
+        assert_eq!(trace_start(&Seed::new(7), most), trace_start(&Seed::new(7), most));
         assert_ne!(
-            trace_start(7, most),
-            crate::event_delay(7, most),
+            trace_start(&Seed::new(7), most),
+            crate::event_delay(&Seed::new(7), most),
             "events have their own delay"
         );
     }

@@ -6,8 +6,8 @@
 use std::collections::VecDeque;
 
 use link::{
-    Change, Content, Direction, Discipline, Ecn, Errors, Fate, Framing, Priority, Queued, Served,
-    Settings, Timeline,
+    Change, Content, Direction, Discipline, Ecn, Errors, Fate, Framing, Priority, Queued, Seed,
+    Served, Settings, Timeline,
 };
 use units::{Rate, Span, Time};
 
@@ -56,7 +56,7 @@ fn settings() -> Settings {
 
 fn link(settings: Settings, most: usize, longest: Span) -> Direction {
     let fifo = Fifo { packets: VecDeque::new(), most, longest };
-    Direction::new(settings, 1, 0, Time::NEVER).with_discipline(Box::new(fifo))
+    Direction::new(settings, &Seed::new(1), 0, Time::NEVER).with_discipline(Box::new(fifo))
 }
 
 fn patient(settings: Settings) -> Direction {
@@ -206,7 +206,7 @@ fn changes_hold_for_what_a_discipline_sends_after_them() {
 
 #[test]
 fn only_a_direction_with_a_discipline_is_scheduled() {
-    let mut plain = Direction::new(settings(), 1, 0, Time::NEVER);
+    let mut plain = Direction::new(settings(), &Seed::new(1), 0, Time::NEVER);
     assert!(!plain.is_scheduled() && patient(settings()).is_scheduled());
     assert_eq!((plain.next_service(), plain.take_dropped()), (Time::NEVER, None));
     assert_eq!(plain.serve(at(100)), None);

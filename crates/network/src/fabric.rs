@@ -1,7 +1,7 @@
 //! The interface of networks: packets, and the trait that the engines implement.
 
 use beam::{BeamCounts, BeamReport};
-use link::{Ecn, Priority};
+use link::{Ecn, Priority, Trials};
 use units::Time;
 use wire::feedback::Field;
 
@@ -218,6 +218,12 @@ pub trait Fabric<B> {
 
     /// Totals of each link and each limited router until `now`, in the order of the topology.
     fn report(&mut self, now: Time) -> Vec<PortReport>;
+
+    /// Draws of the ports whose packets are lost independently of each other, with the numbers of the
+    /// ports. `None` if they are not known.
+    fn trials(&self) -> Option<Vec<(u64, Trials)>> {
+        None
+    }
 
     /// How long packets waited at each port until `now`, in the order of the topology.
     fn queue_reports(&mut self, now: Time) -> Vec<QueueReport>;

@@ -18,7 +18,7 @@ mod link_layer;
 mod passing;
 mod port;
 
-use link::{Content, Fate, Part, Queued};
+use link::{Content, Fate, Part, Queued, Trials};
 use units::{Span, Time};
 use wire::feedback::Field;
 
@@ -450,6 +450,11 @@ impl<B: Clone> Fabric<B> for Network<B> {
             }
         };
         self.ports.iter_mut().map(report).collect()
+    }
+
+    fn trials(&self) -> Option<Vec<(u64, Trials)>> {
+        let numbered = (0..).zip(&self.ports);
+        Some(numbered.filter_map(|(n, port)| Some((n, port.direction.trials()?))).collect())
     }
 
     fn next_corrupted(&self, port: usize, from: Time) -> Time {

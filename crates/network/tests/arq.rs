@@ -8,7 +8,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
-use link::{ArqCounters, ArqSettings, Direction, Ecn, Errors, Priority, Repeat, Settings};
+use link::{ArqCounters, ArqSettings, Direction, Ecn, Errors, Priority, Repeat, Seed, Settings};
 use network::{Fabric, Network, NodeId, Packet, PortKind, PortSpec, Topology};
 use units::{Rate, Span, Time};
 
@@ -33,7 +33,7 @@ fn link(arq: ArqSettings, per: f64, delay: Span, seed: u64) -> Network<u32> {
     let forward = Settings { arq: Some(arq), channel, ..Settings::new(rate, delay) };
     let backward = Settings::new(rate, delay);
     let port = |(number, settings): (u16, Settings)| {
-        let direction = Direction::new(settings, seed, number.into(), Time::NEVER);
+        let direction = Direction::new(settings, &Seed::new(seed), number.into(), Time::NEVER);
         let direction = direction.deciding_at_dequeue();
         let reverse = Some(number ^ 1);
         PortSpec { to: NodeId(1 - number), kind: PortKind::Link, direction, reverse }

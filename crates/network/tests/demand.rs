@@ -7,7 +7,7 @@
 
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
-use link::{DemandCounters, DemandSettings, Direction, Ecn, Priority, Settings};
+use link::{DemandCounters, DemandSettings, Direction, Ecn, Priority, Seed, Settings};
 use network::reference::ReferenceNetwork;
 use network::{Fabric, Network, NodeId, Packet, PortKind, PortReport, PortSpec, Topology};
 use units::{Rate, Span, Time};
@@ -33,7 +33,7 @@ const LOOP: f64 = 13.0 * FRAME;
 
 fn topology(demand: DemandSettings) -> Topology {
     let settings = Settings { demand: Some(demand), ..Settings::new(RATE, DELAY) };
-    let direction = Direction::new(settings, 5, 0, Time::NEVER);
+    let direction = Direction::new(settings, &Seed::new(5), 0, Time::NEVER);
     let port = PortSpec { to: NodeId(1), kind: PortKind::Link, direction, reverse: None };
     let routes = vec![vec![None, Some(0)], vec![None, None]];
     Topology { ports: vec![port], routes, addresses: Vec::new(), forwarding: vec![None; 2] }

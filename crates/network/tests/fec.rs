@@ -4,7 +4,7 @@
 #![allow(clippy::unwrap_used, reason = "a failed test may panic")]
 
 use link::{
-    BurstLength, Bursts, Direction, Ecn, Errors, FecCounters, FecSettings, Priority, Settings,
+    BurstLength, Bursts, Direction, Ecn, Errors, FecCounters, FecSettings, Priority, Seed, Settings,
 };
 use network::{Fabric, Network, NodeId, Packet, PortKind, PortReport, PortSpec, Topology};
 use units::{Rate, Span, Time};
@@ -25,7 +25,7 @@ fn fec(data: u32, parity: u32, depth: u32) -> FecSettings {
 fn link(fec: FecSettings, channel: Errors) -> Network<u32> {
     let rate = Rate::from_bits_per_second(RATE);
     let settings = Settings { fec: Some(fec), channel, ..Settings::new(rate, DELAY) };
-    let direction = Direction::new(settings, 5, 0, Time::NEVER);
+    let direction = Direction::new(settings, &Seed::new(5), 0, Time::NEVER);
     let port = PortSpec { to: NodeId(1), kind: PortKind::Link, direction, reverse: None };
     let routes = vec![vec![None, Some(0)], vec![None, None]];
     Network::new(Topology {

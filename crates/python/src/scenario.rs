@@ -267,7 +267,7 @@ impl Scenario {
     #[pyo3(signature = (seed = None))]
     fn event_delay_s(&self, seed: Option<Seed>) -> f64 {
         let seed = seed.map_or(self.inner.seed, |Seed(seed)| seed);
-        self.inner.event_delay(seed).as_secs_f64()
+        self.inner.event_delay(&scenario::Seed::new(seed)).as_secs_f64()
     }
 
     /// Upper bound of the simulated time in seconds.

@@ -22,7 +22,7 @@ mod tables;
 use beam::forward::Forward;
 use beam::returning::Returning;
 use beam::{BeamCounts, BeamReport, Offered};
-use link::{Purpose, stream};
+use link::{Purpose, Seed, Trials};
 use middlebox::Visible;
 use network::{
     Compressor, Counted, Delivery, Fabric, FlowId, NodeId, NodeReport, Packet, PortReport,
@@ -94,13 +94,13 @@ struct Carriers<B> {
 }
 
 impl<B> Carriers<B> {
-    fn new(scenario: &Scenario, beam: &Beam, (seed, place): (u64, u64)) -> Self {
+    fn new(scenario: &Scenario, beam: &Beam, (seed, place): (&Seed, u64)) -> Self {
         let flows = scenario.flows.len();
         let members = beam.members();
         let groups: Vec<_> = members.iter().map(|member| member.group).collect();
-        let random = stream(seed, Purpose::Access, place);
+        let random = seed.stream(Purpose::Access, place);
         // Numbers from the end on are not those of ports.
-        let hashes = stream(seed, Purpose::Queue, u64::MAX - place).next_u64();
+        let hashes = seed.stream(Purpose::Queue, u64::MAX - place).next_u64();
         let last = beam.classes.len() - 1;
         let last = u8::try_from(last).unwrap_or(u8::MAX);
         let class = |flow| beam.class_of_flows.get(&flow).copied().unwrap_or(last);
@@ -174,7 +174,11 @@ pub struct Beams<B> {
 
 impl<B: Visible + 'static> Beams<B> {
     /// The network of a scenario with its beams, in a run with `seed`; `fabric` is empty.
-    pub fn new(scenario: &Scenario, seed: u64, fabric: Box<dyn Fabric<Onward<B>> + Send>) -> Self {
+    pub fn new(
+        scenario: &Scenario,
+        seed: &Seed,
+        fabric: Box<dyn Fabric<Onward<B>> + Send>,
+    ) -> Self {
         let beams = scenario.beams.iter().zip(0..);
         let beams: Vec<_> =
             beams.map(|(beam, place)| Carriers::new(scenario, beam, (seed, place))).collect();
@@ -380,6 +384,10 @@ impl<B: Visible + 'static> Fabric<B> for Beams<B> {
             }
             _ => Some(Delivery { at, packet }),
         }
+    }
+
+    fn trials(&self) -> Option<Vec<(u64, Trials)>> {
+        self.fabric.trials()
     }
 
     fn next_corrupted(&self, port: usize, from: Time) -> Time {

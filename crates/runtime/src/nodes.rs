@@ -31,7 +31,7 @@ mod whole;
 use std::collections::VecDeque;
 
 use beam::{BeamCounts, BeamReport};
-use link::Priority;
+use link::{Priority, Seed, Trials};
 use middlebox::{Feedback, Visible};
 use network::{
     Compressor, Counted, Delivery, Ecn, Fabric, FlowId, NodeId, NodeReport, Packet, PortReport,
@@ -184,7 +184,7 @@ impl<B: Visible> Nodes<B> {
         scenario: &Scenario,
         mut fabric: Box<dyn Fabric<Passing<B>> + Send>,
         routers: Routers,
-        seed: u64,
+        seed: &Seed,
     ) -> Self {
         set_filters(scenario, fabric.as_mut());
         set_routers(routers, fabric.as_mut());
@@ -523,6 +523,10 @@ impl<B: Visible> Fabric<B> for Nodes<B> {
 
     fn report(&mut self, now: Time) -> Vec<PortReport> {
         self.fabric.report(now)
+    }
+
+    fn trials(&self) -> Option<Vec<(u64, Trials)>> {
+        self.fabric.trials()
     }
 
     fn next_corrupted(&self, port: usize, from: Time) -> Time {

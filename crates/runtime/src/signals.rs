@@ -6,7 +6,7 @@
 //! link after the propagation delay of the way back. Signals take no capacity, do not queue and are
 //! not lost: a reconstruction, for the implementation sends messages of ICMP.
 
-use link::{Settings, Timeline};
+use link::{Seed, Settings, Timeline};
 use network::FlowId;
 use scenario::{Hop, Routes, Scenario};
 use units::{Span, Time};
@@ -60,7 +60,7 @@ pub struct ErrorWatch {
 type Outage = (Time, Time);
 
 /// All signals of outages of a run, flow by flow.
-pub fn signals(scenario: &Scenario, seed: u64) -> Vec<Signal> {
+pub fn signals(scenario: &Scenario, seed: &Seed) -> Vec<Signal> {
     let mut found = Vec::new();
     let takes = |transport: &tcp::Config| transport.scps.is_some_and(|scps| scps.outage_signals);
     each_end(scenario, takes, |routes, hearer, [own, peer]| {
@@ -123,7 +123,7 @@ fn delay(scenario: &Scenario, routes: &Routes, from: usize, to: usize) -> Span {
 /// Outages of the way from `own` to `peer`, as `own` hears of them. They do not overlap.
 fn outages(
     scenario: &Scenario,
-    seed: u64,
+    seed: &Seed,
     routes: &Routes,
     own: usize,
     peer: usize,
@@ -149,7 +149,7 @@ fn outages(
 }
 
 /// Changes of a direction by events and by its trace.
-fn timeline(scenario: &Scenario, seed: u64, direction: &Settings) -> Timeline {
+fn timeline(scenario: &Scenario, seed: &Seed, direction: &Settings) -> Timeline {
     let events = direction.timeline.later(scenario.event_delay(seed));
     events.with(&direction.trace.of_run(seed))
 }
@@ -185,7 +185,9 @@ traffic = {{ bulk = "unlimited" }}
 
     /// Milliseconds, by the side.
     fn heard(scenario: &Scenario, side: Side) -> Vec<(u64, bool)> {
-        let all = signals(scenario, 1).into_iter().filter(|signal| signal.hearer.side == side);
+        let all = signals(scenario, &Seed::new(1))
+            .into_iter()
+            .filter(|signal| signal.hearer.side == side);
         all.map(|signal| (signal.at.as_nanos() / 1_000_000, signal.news == News::Out)).collect()
     }
 
@@ -198,7 +200,7 @@ traffic = {{ bulk = "unlimited" }}
         let expected: Vec<_> = expected.into_iter().zip(states).collect();
         assert_eq!(heard(&once, Side::Sender), expected);
         assert_eq!(heard(&once, Side::Receiver), []);
-        assert_eq!(signals(&scenario("", far, false), 1), []);
+        assert_eq!(signals(&scenario("", far, false), &Seed::new(1)), []);
     }
 
     #[test]

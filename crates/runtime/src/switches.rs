@@ -4,7 +4,7 @@
 //! until there. So what is on the way when the packets move to another path still arrives over the
 //! old one.
 
-use link::{Purpose, stream, uniform};
+use link::{Purpose, Seed, uniform};
 use middlebox::{BfdControl, BfdSession, BfdSettings, CONTROL_BYTES};
 use network::{Counted, Ecn, NodeId, NodeReport, Packet};
 use rand_xoshiro::Xoshiro256PlusPlus;
@@ -146,7 +146,7 @@ pub(crate) struct Switches<B> {
 
 impl<B: Clone> Switches<B> {
     /// The switches of a scenario in a run with `seed`.
-    pub fn new(scenario: &Scenario, seed: u64) -> Self {
+    pub fn new(scenario: &Scenario, seed: &Seed) -> Self {
         let mut all = Self { routers: Vec::new(), timer: (Time::NEVER, 0), out: Vec::new() };
         if !is_in_use(scenario) {
             return all;
@@ -261,7 +261,7 @@ fn router(
     routes: &Routes,
     (switch, end): (&Switch, usize),
     (place, moves): (usize, Option<&[PathMove]>),
-    seed: u64,
+    seed: &Seed,
 ) -> Router {
     let node = |number_of: usize| NodeId(number(number_of));
     let serves = (0..scenario.destinations()).map(|to| {
@@ -275,7 +275,7 @@ fn router(
             let settings = BfdSettings { interval, multiplier, hold };
             let session = |path: usize| {
                 let entity = (place as u64) << 32 | path as u64;
-                let mut random = stream(seed, Purpose::Probes, entity);
+                let mut random = seed.stream(Purpose::Probes, entity);
                 let within = BfdSession::first_within().as_secs_f64();
                 let first = Time::ZERO + Span::from_secs_f64(within * uniform(&mut random));
                 (BfdSession::new(settings, first), random)

@@ -1,6 +1,6 @@
 //! From a scenario to its network.
 
-use link::{Direction, QueueLimit, Settings, Trace};
+use link::{Direction, QueueLimit, Seed, Settings, Trace};
 use network::{NodeId, PortKind, PortSpec, Topology};
 use scenario::model::{self, Scenario};
 use units::{Bytes, Span, Time};
@@ -33,7 +33,7 @@ pub(crate) fn port_of(hop: scenario::Hop) -> u16 {
 
 /// The network of a scenario: the ports of link `n` are `2 n` forward and `2 n + 1` backward, then
 /// one port for each node with limited forwarding.
-pub fn topology(scenario: &Scenario, seed: u64) -> Topology {
+pub fn topology(scenario: &Scenario, seed: &Seed) -> Topology {
     let mut ports: Vec<PortSpec> = Vec::new();
     let end = Time::ZERO + scenario.duration;
     let mut add = |to: usize, kind, settings, decides_at_dequeue: bool| {
@@ -105,7 +105,7 @@ traffic = {{ bulk = "unlimited" }}
     }
 
     /// The first event of each direction of each link, in nanoseconds.
-    fn firsts(scenario: &Scenario, seed: u64) -> Vec<u64> {
+    fn firsts(scenario: &Scenario, seed: &Seed) -> Vec<u64> {
         let ports = topology(scenario, seed).ports;
         let first = |port: &PortSpec| port.direction.changes().and_then(|mut all| all.next());
         ports.iter().map(|port| first(port).map_or(0, |(at, _)| at.as_nanos())).collect()
@@ -115,12 +115,12 @@ traffic = {{ bulk = "unlimited" }}
     fn events_of_all_links_are_later_together_by_a_time_that_only_the_seed_decides() {
         let random = scenario("random", "cubic");
         let mut different = std::collections::BTreeSet::new();
-        for seed in 1..=20 {
-            let delay = random.event_delay(seed).as_nanos();
+        for seed in (1..=20).map(Seed::new) {
+            let delay = random.event_delay(&seed).as_nanos();
             assert!(delay < 15_000_000_000);
-            assert_eq!(firsts(&random, seed), [20_000_000_000 + delay; 4], "seed {seed}");
-            assert_eq!(firsts(&random, seed), firsts(&scenario("random", "hybla"), seed));
-            assert_eq!(firsts(&scenario("fixed", "cubic"), seed), [20_000_000_000; 4]);
+            assert_eq!(firsts(&random, &seed), [20_000_000_000 + delay; 4], "{seed:?}");
+            assert_eq!(firsts(&random, &seed), firsts(&scenario("random", "hybla"), &seed));
+            assert_eq!(firsts(&scenario("fixed", "cubic"), &seed), [20_000_000_000; 4]);
             different.insert(delay);
         }
         assert_eq!(different.len(), 20);

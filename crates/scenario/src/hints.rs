@@ -11,7 +11,7 @@
 //! - Hints whose time would be before the start come at the start.
 
 use congestion::{PathChange, PathChangeKind, PathHints as Hints};
-use link::{Purpose, stream, uniform};
+use link::{Purpose, Seed, uniform};
 use units::{Span, Time};
 
 use crate::model::{Flow, HintSource, PathHints, Scenario, Way};
@@ -19,12 +19,12 @@ use crate::routes::{Hop, Routes};
 use crate::switches::{PathMove, switch_moves};
 
 /// The hints to the sender of `flow` in a run with `seed`, if its source knows them before it.
-pub fn path_hints(scenario: &Scenario, routes: &Routes, flow: &Flow, seed: u64) -> Option<Hints> {
+pub fn path_hints(scenario: &Scenario, routes: &Routes, flow: &Flow, seed: &Seed) -> Option<Hints> {
     let hints = flow.path_hints.as_ref()?;
     if matches!(hints.source, HintSource::Detector { .. }) {
         return None;
     }
-    let mut random = stream(seed, Purpose::Hints, flow.from as u64);
+    let mut random = seed.stream(Purpose::Hints, flow.from as u64);
     let mut announced = Vec::new();
     for change in path_changes(scenario, routes, flow, seed) {
         let [missed, error] = [uniform(&mut random), uniform(&mut random)];
@@ -53,7 +53,7 @@ fn believed(change: Time, drawn: f64, hints: &PathHints) -> Time {
 
 /// The times at which the path of the sender of `flow` changes: as its source knows them, or those
 /// that its detector should find.
-pub fn path_changes(scenario: &Scenario, routes: &Routes, flow: &Flow, seed: u64) -> Vec<Time> {
+pub fn path_changes(scenario: &Scenario, routes: &Routes, flow: &Flow, seed: &Seed) -> Vec<Time> {
     let end = Time::ZERO + scenario.duration;
     match flow.path_hints.as_ref().map(|hints| hints.source) {
         None => Vec::new(),
@@ -81,7 +81,7 @@ fn ways(flow: &Flow) -> Vec<Way> {
 }
 
 /// The times at which the path of packets on a way changes.
-fn steps_on(scenario: &Scenario, routes: &Routes, way: Way, options: (Span, u64)) -> Vec<Time> {
+fn steps_on(scenario: &Scenario, routes: &Routes, way: Way, options: (Span, &Seed)) -> Vec<Time> {
     let mut plain = routes.path(way.0, way.1, &scenario.links);
     let mut found = Vec::new();
     let to_node = way.1 < scenario.nodes.len();
@@ -110,7 +110,7 @@ fn carrying(moves: &[PathMove], at: Time) -> usize {
 }
 
 /// The times at which the delay of a direction makes a step.
-fn steps(scenario: &Scenario, hop: Hop, threshold: Span, seed: u64) -> Vec<Time> {
+fn steps(scenario: &Scenario, hop: Hop, threshold: Span, seed: &Seed) -> Vec<Time> {
     let direction = hop.direction(&scenario.links);
     let events = direction.timeline.later(scenario.event_delay(seed));
     let timeline = direction.trace.of_run(seed).with(&events);

@@ -56,6 +56,7 @@ mod transports;
 pub use given::{Given, Packed, files, names_a_file};
 pub use hints::{path_changes, path_hints};
 pub use language::{Error as ScenarioError, Errors as ScenarioErrors, NewValue, Override, Step};
+pub use link::Seed;
 pub use load::{Loaded, Written};
 pub use mechanisms::{MechanismExplanation, MechanismParameter, mechanisms};
 pub use model::Scenario;

@@ -84,7 +84,7 @@ pub struct Scenario {
 
 impl Scenario {
     /// How much later than written all events of links happen in a run with `seed`.
-    pub fn event_delay(&self, seed: u64) -> Span {
+    pub fn event_delay(&self, seed: &link::Seed) -> Span {
         link::event_delay(seed, self.phase)
     }
 

@@ -3,20 +3,20 @@
 //! of a flow behind the others moves no session of these.
 
 use applications::sessions::{Plan, Session, Settings};
-use link::{Purpose, exponential, stream};
+use link::{Purpose, Seed, exponential};
 use units::Span;
 
 /// The sessions of a flow, drawn when they are needed. They have no end.
-#[derive(Clone, Copy, Debug)]
+#[derive(Clone, Debug)]
 pub struct Sessions {
     plan: Plan,
-    seed: u64,
+    seed: Seed,
     flow: u64,
 }
 
 impl Sessions {
     /// The sessions of flow number `flow`, which starts at `start`, in a run with `seed`.
-    pub fn new(settings: Settings, seed: u64, flow: u32, start: Span) -> Self {
+    pub fn new(settings: Settings, seed: Seed, flow: u32, start: Span) -> Self {
         Self { plan: Plan::new(settings, start), seed, flow: flow.into() }
     }
 
@@ -24,7 +24,7 @@ impl Sessions {
     pub fn draw(&mut self) -> Session {
         // Each session has a stream of its own, so nothing is kept between them.
         let entity = (self.flow << 32) | self.plan.number();
-        let mut random = stream(self.seed, Purpose::Sessions, entity);
+        let mut random = self.seed.stream(Purpose::Sessions, entity);
         self.plan.draw([exponential(&mut random), exponential(&mut random)])
     }
 }
@@ -38,7 +38,7 @@ mod tests {
     fn sessions(seed: u64, flow: u32) -> Vec<Session> {
         let (pause, length) = (Span::from_secs(300), Span::from_secs(60));
         let settings = Settings { pause, length, distribution: Distribution::Exponential };
-        let mut all = Sessions::new(settings, seed, flow, Span::ZERO);
+        let mut all = Sessions::new(settings, Seed::new(seed), flow, Span::ZERO);
         (0..4000).map(|_| all.draw()).collect()
     }
 

@@ -6,6 +6,7 @@
 //!   does not hear the other one cannot use the path.
 //! - If no path is free of outages, the packets stay where they are.
 
+use link::Seed;
 use units::{Span, Time};
 
 use crate::model::{Move, Scenario, Switch, SwitchRule, Way};
@@ -20,7 +21,7 @@ pub fn switch_moves(
     scenario: &Scenario,
     routes: &Routes,
     switch: &Switch,
-    seed: u64,
+    seed: &Seed,
 ) -> Option<[Vec<PathMove>; 2]> {
     match &switch.rule {
         SwitchRule::Times { moves, lag } => {
@@ -74,7 +75,7 @@ fn outages(
     scenario: &Scenario,
     routes: &Routes,
     (switch, path): (&Switch, usize),
-    seed: u64,
+    seed: &Seed,
 ) -> Vec<Interval> {
     let hops = [0, 1].into_iter().flat_map(|end| switch.hops(scenario, routes, (end, path)));
     let mut all: Vec<Interval> = Vec::new();

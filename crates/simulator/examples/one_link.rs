@@ -12,7 +12,7 @@
 
 #![expect(clippy::print_stdout, reason = "the output of the program")]
 
-use link::{Aqm, Arq, Direction, Errors, QueueLimit, Settings};
+use link::{Aqm, Arq, Direction, Errors, QueueLimit, Seed, Settings};
 use network::{Ecn, Fabric, Network, NodeId, Packet, PortKind, PortSpec, Topology};
 use units::{Rate, Span, Time};
 
@@ -69,7 +69,7 @@ fn topology(mechanism: &str, per: f64) -> Result<Topology, Failure> {
     let forward = Settings { aqm, arq, channel, ..backward.clone() };
     let decides_late = [mechanism == "drop-tail" || arq.is_some(), arq.is_some()];
     let port = |((number, settings), decides_late): ((u16, Settings), bool)| {
-        let direction = Direction::new(settings, 1, number.into(), Time::NEVER);
+        let direction = Direction::new(settings, &Seed::new(1), number.into(), Time::NEVER);
         let direction = if decides_late { direction.deciding_at_dequeue() } else { direction };
         let (to, kind) = (NodeId(1 - number), PortKind::Link);
         PortSpec { to, kind, direction, reverse: Some(number ^ 1) }

@@ -1,5 +1,6 @@
 //! From a scenario to the blueprints of its connections.
 
+use link::Seed;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
@@ -18,7 +19,7 @@ use crate::transports::Shared;
 /// blueprints, as the copies of one entry do: ten thousand flows have one configuration, not ten
 /// thousand. Copies at other hosts share the ends. Each sender with a detector has its own, which
 /// collects its detections.
-pub(crate) fn blueprints(scenario: &Scenario, seed: u64, logs: &Logs) -> Vec<Arc<[Blueprint]>> {
+pub(crate) fn blueprints(scenario: &Scenario, seed: &Seed, logs: &Logs) -> Vec<Arc<[Blueprint]>> {
     // Those of the flow before, leg by leg.
     let mut last: Vec<Leg<'_>> = Vec::new();
     let mut blueprints: Vec<Arc<[Blueprint]>> = Vec::with_capacity(scenario.flows.len());
@@ -84,7 +85,7 @@ fn blueprint(
     leg: &Leg<'_>,
     known: Option<Arc<[BlueprintEnd; 2]>>,
     hints: Option<PathHints>,
-    (seed, ip): (u64, IpVersion),
+    (seed, ip): (&Seed, IpVersion),
     logs: &Logs,
 ) -> Blueprint {
     let ends = known.unwrap_or_else(|| ends(leg, hints, (seed, ip), logs).into());
@@ -106,7 +107,7 @@ fn blueprint(
 fn ends(
     leg: &Leg<'_>,
     hints: Option<PathHints>,
-    (seed, ip): (u64, IpVersion),
+    (seed, ip): (&Seed, IpVersion),
     logs: &Logs,
 ) -> [BlueprintEnd; 2] {
     let [first, last] = leg.ends;

@@ -29,6 +29,7 @@
 
 mod build;
 mod capture;
+mod draws;
 mod hosts;
 mod networks;
 mod observed;
@@ -40,8 +41,9 @@ mod transports;
 mod visible;
 
 pub use capture::Capture;
+pub use draws::Draws;
 pub use hosts::Body;
 pub use observed::{Observed, Observer};
 pub use report::{application_tables, tables};
 pub use runtime::{COUNTERS, has_application_table};
-pub use simulation::{Controllers, Options, Progress, run, run_on_reference};
+pub use simulation::{Controllers, Options, Progress, run, run_on_reference, run_with_draws};

@@ -1,6 +1,7 @@
 //! Networks with more than links: with beams, and with state machines at their nodes, on either
 //! engine.
 
+use link::Seed;
 use middlebox::Visible;
 use network::{Fabric, Network, Topology, reference::ReferenceNetwork};
 use runtime::{Beams, Nodes};
@@ -35,7 +36,7 @@ impl Engine for Reference {
 /// A network with beams, and without state machines at its nodes.
 pub(crate) fn beams<E: Engine, B: Visible + Clone + Send + 'static>(
     scenario: &Scenario,
-    seed: u64,
+    seed: &Seed,
 ) -> Beams<B> {
     let network = E::network(runtime::topology(scenario, seed));
     let mut beams = Beams::new(scenario, seed, network);
@@ -46,7 +47,7 @@ pub(crate) fn beams<E: Engine, B: Visible + Clone + Send + 'static>(
 /// A network with state machines at its nodes, and perhaps with beams.
 pub(crate) fn nodes<E: Engine, B: Visible + Clone + Send + 'static>(
     scenario: &Scenario,
-    seed: u64,
+    seed: &Seed,
 ) -> Nodes<B> {
     let topology = runtime::topology(scenario, seed);
     let routers = runtime::routers(&topology);

@@ -5,6 +5,7 @@
 //! the next corrupted packet reaches the far end of a port that is watched. At that time the far
 //! end signals, and is silent for a while.
 
+use link::Seed;
 use network::Fabric;
 use runtime::{ErrorWatch, News, Signal};
 use scenario::Scenario;
@@ -33,13 +34,17 @@ pub(crate) struct Signals {
 }
 
 /// Returns true if gateways signal anything in a run.
-pub(crate) fn has_signals(scenario: &Scenario, seed: u64) -> bool {
+pub(crate) fn has_signals(scenario: &Scenario, seed: &Seed) -> bool {
     !runtime::signals(scenario, seed).is_empty() || !runtime::error_watches(scenario).is_empty()
 }
 
 impl Signals {
     /// Those of a run, in which hosts expect the ones that are known.
-    pub(crate) fn new<C: Connection>(scenario: &Scenario, seed: u64, hosts: &mut Hosts<C>) -> Self {
+    pub(crate) fn new<C: Connection>(
+        scenario: &Scenario,
+        seed: &Seed,
+        hosts: &mut Hosts<C>,
+    ) -> Self {
         let sent = runtime::signals(scenario, seed);
         for (number, signal) in (0..).zip(&sent) {
             hosts.expect_signal(signal.at, number);

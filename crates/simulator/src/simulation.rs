@@ -3,6 +3,7 @@
 use std::sync::Arc;
 
 use congestion::{External, Settings};
+use link::Seed;
 use network::{Advance, Fabric, FlowId, Network, Packet, reference::ReferenceNetwork};
 use recording::Recording;
 use runtime::{Application, Cast, EndpointId};
@@ -13,6 +14,7 @@ use units::{Span, Time};
 use wire::feedback::Field;
 
 use crate::build;
+use crate::draws::Draws;
 use crate::hosts::{Blueprint, Body, FlowConnections, Hosts, Part, Timer, has_rates};
 use crate::networks::{self, Engine, Fast, Reference};
 use crate::observed::Observer;
@@ -64,9 +66,12 @@ pub trait Controllers {
     fn failed(&self) -> bool;
 }
 
+/// A recording, and what the run has drawn from its seed.
+type Run = (Recording, Draws);
+
 /// Returns true if a run has the loop of TCP: no flow has another protocol but SCPS-TP, no end has
 /// a shared rate or signals, and all data arrives.
-fn has_loop_of_tcp(scenario: &Scenario, seed: u64) -> bool {
+fn has_loop_of_tcp(scenario: &Scenario, seed: &Seed) -> bool {
     let has_more = has_rates(scenario)
         || has_signals(scenario, seed)
         || scenario.flows.iter().any(|flow| flow.is_best_effort());
@@ -75,7 +80,13 @@ fn has_loop_of_tcp(scenario: &Scenario, seed: u64) -> bool {
 
 /// Runs `scenario` with `seed`. The result depends on nothing else.
 pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
-    if has_loop_of_tcp(scenario, seed) {
+    run_with_draws(scenario, seed, options).0
+}
+
+/// The same, and what the run has drawn from its seed.
+pub fn run_with_draws<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Run {
+    let seed = Seed::new(seed);
+    if has_loop_of_tcp(scenario, &seed) {
         run_as::<tcp::Connection>(scenario, seed, options)
     } else {
         run_as::<Any>(scenario, seed, options)
@@ -83,11 +94,11 @@ pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recor
 }
 
 /// Runs in the loop of these connections.
-fn run_as<'a, C: Connection>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
+fn run_as<'a, C: Connection>(scenario: &'a Scenario, seed: Seed, options: Options<'a>) -> Run {
     if has_more_than_links(scenario) {
         return run_on_more_than_links::<Fast, C>(scenario, seed, options);
     }
-    let mut network = Network::new(runtime::topology(scenario, seed));
+    let mut network = Network::new(runtime::topology(scenario, &seed));
     runtime::set_filters(scenario, &mut network);
     Simulation::<'a, _, C>::new(scenario, seed, network, options).run()
 }
@@ -95,23 +106,25 @@ fn run_as<'a, C: Connection>(scenario: &'a Scenario, seed: u64, options: Options
 /// Runs `scenario` on the reference engine, which checks the fast one: both must give the
 /// same recording.
 pub fn run_on_reference<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
-    if has_loop_of_tcp(scenario, seed) {
+    let seed = Seed::new(seed);
+    let (recording, _) = if has_loop_of_tcp(scenario, &seed) {
         run_on_reference_as::<tcp::Connection>(scenario, seed, options)
     } else {
         run_on_reference_as::<Any>(scenario, seed, options)
-    }
+    };
+    recording
 }
 
 /// Runs on the reference engine in the loop of these connections.
 fn run_on_reference_as<'a, C: Connection>(
     scenario: &'a Scenario,
-    seed: u64,
+    seed: Seed,
     options: Options<'a>,
-) -> Recording {
+) -> Run {
     if has_more_than_links(scenario) {
         return run_on_more_than_links::<Reference, C>(scenario, seed, options);
     }
-    let mut network = ReferenceNetwork::new(runtime::topology(scenario, seed));
+    let mut network = ReferenceNetwork::new(runtime::topology(scenario, &seed));
     runtime::set_filters(scenario, &mut network);
     Simulation::<'a, _, C>::new(scenario, seed, network, options).run()
 }
@@ -124,20 +137,20 @@ fn has_more_than_links(scenario: &Scenario) -> bool {
 /// Runs a scenario with such a network.
 fn run_on_more_than_links<'a, E: Engine, C: Connection>(
     scenario: &'a Scenario,
-    seed: u64,
+    seed: Seed,
     options: Options<'a>,
-) -> Recording {
+) -> Run {
     if runtime::needs_nodes(scenario) {
-        let network = networks::nodes::<E, _>(scenario, seed);
+        let network = networks::nodes::<E, _>(scenario, &seed);
         return Simulation::<'a, _, C>::new(scenario, seed, network, options).run();
     }
-    let network = networks::beams::<E, _>(scenario, seed);
+    let network = networks::beams::<E, _>(scenario, &seed);
     Simulation::<'a, _, C>::new(scenario, seed, network, options).run()
 }
 
 struct Simulation<'a, F, C: Connection> {
     scenario: &'a Scenario,
-    seed: u64,
+    seed: Seed,
     now: Time,
     end: Time,
     /// The earliest time at which there may be more to do than what happens then: to take a
@@ -166,8 +179,8 @@ struct Simulation<'a, F, C: Connection> {
 }
 
 impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
-    fn new(scenario: &'a Scenario, seed: u64, mut fabric: F, options: Options<'a>) -> Self {
-        let applications = runtime::applications(scenario, seed);
+    fn new(scenario: &'a Scenario, seed: Seed, mut fabric: F, options: Options<'a>) -> Self {
+        let applications = runtime::applications(scenario, &seed);
         let mut hosts = Hosts::new(scenario);
         for (number, flow) in (0..).map(FlowId).zip(&scenario.flows) {
             hosts.wake_application(Time::ZERO + flow.start, number);
@@ -175,8 +188,8 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
                 hosts.wake_application(Time::ZERO + stop, number);
             }
         }
-        let signals = Signals::new(scenario, seed, &mut hosts);
-        let blueprints = build::blueprints(scenario, seed, &options.logs);
+        let signals = Signals::new(scenario, &seed, &mut hosts);
+        let blueprints = build::blueprints(scenario, &seed, &options.logs);
         if !C::MAY_BE_OTHERS && scenario.nodes.iter().all(|node| node.proxy.is_none()) {
             fabric.expect_only(&build::ways(&blueprints));
         }
@@ -202,7 +215,7 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
         }
     }
 
-    fn run(mut self) -> Recording {
+    fn run(mut self) -> Run {
         let partial = !self.run_events();
         self.fabric.settle(self.now, self.last_port);
         self.recorder.sample_end(self.now, &self.hosts, &self.applications, &mut self.fabric);
@@ -210,6 +223,7 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
         let nodes = self.fabric.node_reports();
         let queues = self.fabric.queue_reports(self.now);
         let beams = self.fabric.beam_reports(self.now);
+        let trials = self.fabric.trials();
         let (settled, packet_hops) = (self.fabric.settled(), self.fabric.hops());
         // The records of flows take its place.
         drop(self.fabric);
@@ -222,10 +236,10 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
             &nodes,
             &queues,
         );
-        recording.seed = self.seed;
-        recording.tables.extend(runtime::trace_table(self.scenario, self.seed, &ports));
+        recording.seed = self.seed.number();
+        recording.tables.extend(runtime::trace_table(self.scenario, &self.seed, &ports));
         let senders = self.blueprints.iter().map(|legs| &legs[0].ends[0].controller);
-        recording.tables.extend(report::detection_tables(self.scenario, self.seed, senders));
+        recording.tables.extend(report::detection_tables(self.scenario, &self.seed, senders));
         recording.tables.extend(runtime::beam_tables(self.scenario, self.now, &beams));
         debug_assert!(
             recording.tables.iter().all(|table| crate::tables().any(|one| one.describes(table))),
@@ -241,7 +255,7 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
                 flow.controller_status = status.to_owned().into();
             }
         }
-        recording
+        (recording, Draws::new(self.seed, trials))
     }
 
     /// Returns whether the run came to its end.
@@ -484,7 +498,8 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
     fn expire_application(&mut self, flow: FlowId) {
         let now = self.now;
         let number = flow.0 as usize;
-        let cast = Cast { flow: &self.scenario.flows[number], number, seed: self.seed };
+        let seed = self.seed.clone();
+        let cast = Cast { flow: &self.scenario.flows[number], number, seed: &seed };
         let (application, mut connections) = self.flow(flow);
         let was_over = application.is_over();
         application.on_timer(now, &cast, &mut connections);

@@ -18,6 +18,7 @@ mod stp;
 mod udp;
 mod xtp;
 
+use link::Seed;
 use std::sync::Arc;
 
 use ::quic::Logs;
@@ -155,7 +156,7 @@ pub(crate) enum Shared {
 
 impl Shared {
     /// For both ends of a leg of a run with this seed and these logs.
-    pub(crate) fn of(leg: &FlowLeg<'_>, seed: u64, ip: IpVersion, logs: &Logs) -> [Self; 2] {
+    pub(crate) fn of(leg: &FlowLeg<'_>, seed: &Seed, ip: IpVersion, logs: &Logs) -> [Self; 2] {
         if let [Transport::Quic(first), Transport::Quic(last)] = leg.ends.map(|end| end.transport)
             && let Some(ends) = quic::Blueprint::of(leg, [&**first, &**last], seed, logs)
         {

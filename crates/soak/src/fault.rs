@@ -17,6 +17,7 @@ pub enum Fault {
     TimeRunsBack,
     OracleSeesLongerDelay,
     SecondRunDiffers,
+    DrawsMissed,
     ObserverDisturbs,
     SavedWithoutLastRow,
     SavedWithFewerDigits,
@@ -24,7 +25,7 @@ pub enum Fault {
 
 impl Fault {
     /// All faults.
-    pub const ALL: [Self; 14] = [
+    pub const ALL: [Self; 15] = [
         Self::GoodputAboveThroughput,
         Self::UtilisationAboveOne,
         Self::SrttBelowMinimum,
@@ -36,6 +37,7 @@ impl Fault {
         Self::TimeRunsBack,
         Self::OracleSeesLongerDelay,
         Self::SecondRunDiffers,
+        Self::DrawsMissed,
         Self::ObserverDisturbs,
         Self::SavedWithoutLastRow,
         Self::SavedWithFewerDigits,
@@ -68,6 +70,7 @@ impl Fault {
             }
             Self::OracleSeesLongerDelay
             | Self::SecondRunDiffers
+            | Self::DrawsMissed
             | Self::ObserverDisturbs
             | Self::SavedWithoutLastRow
             | Self::SavedWithFewerDigits => {}

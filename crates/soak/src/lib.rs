@@ -1,6 +1,7 @@
 //! Random scenarios by the thousand. Each is drawn from the schema of the language (`generate`),
 //! runs on both engines, again, observed, and is saved and read again; what comes out must agree
-//! and must hold invariants that no scenario may break.
+//! and must hold invariants that no scenario may break. The second run has another seed if the
+//! first has drawn nothing from its own.
 //!
 //! - [`examine`] does all that with one scenario, and [`Finding`] is what it finds.
 //! - [`campaign()`] does it with many on all cores, and counts what of the language they had.

@@ -4,6 +4,7 @@
 //! into the device of its destination when the network says that it arrives. It sleeps until
 //! shortly before the next arrival and then watches the clock, for who sleeps wakes up late.
 
+use link::Seed;
 use std::borrow::Cow;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -113,7 +114,7 @@ fn on_the_wire(scenario: &Scenario) -> Cow<'_, Scenario> {
 }
 
 /// The network of a scenario.
-fn network(scenario: &Scenario, seed: u64) -> Box<dyn Fabric<IpPacket> + Send> {
+fn network(scenario: &Scenario, seed: &Seed) -> Box<dyn Fabric<IpPacket> + Send> {
     let topology = runtime::topology(scenario, seed);
     match (scenario.beams.is_empty(), runtime::needs_nodes(scenario)) {
         (true, true) => {
@@ -170,7 +171,7 @@ impl Emulator {
             ways: Ways::new(scenario, &hosts),
             routes: scenario::routes(scenario),
             keys: Keys::new(scenario),
-            network: network(scenario, seed),
+            network: network(scenario, &Seed::new(seed)),
             interval,
             next_sample: interval.map_or(Time::NEVER, |_| Time::ZERO),
             recorder: LinkRecorder::new(scenario),

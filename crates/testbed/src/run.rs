@@ -1,5 +1,6 @@
 //! One run of a scenario on the kernel, with a recording as its result.
 
+use link::Seed;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
@@ -83,7 +84,7 @@ fn record(
     let links = link_records(scenario, carried.end, &emulated.outputs, &emulated.queues);
     let settings = settings(scenario, plan, &carried.windows);
     let mut tables = link_tables(scenario, carried.end, &emulated.outputs, &emulated.nodes);
-    let traces = trace_table(scenario, seed, &emulated.outputs);
+    let traces = trace_table(scenario, &Seed::new(seed), &emulated.outputs);
     let samples = std::mem::take(&mut emulation.emulated.links);
     tables.extend(samples.tables);
     tables.append(&mut emulation.emulated.series);

@@ -1,5 +1,6 @@
 //! Programs on the hosts of a scenario, which reach each other by name.
 
+use link::Seed;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -121,7 +122,7 @@ pub fn shell_through(
     let emulated = &emulation.emulated;
     let links = link_records(scenario, end, &emulated.outputs, &emulated.queues);
     let mut tables = link_tables(scenario, end, &emulated.outputs, &emulated.nodes);
-    tables.extend(trace_table(scenario, seed, &emulated.outputs));
+    tables.extend(trace_table(scenario, &Seed::new(seed), &emulated.outputs));
     Ok(Ran { status, kernel: emulation.quality(scenario.delay_tolerance, &links), links, tables })
 }
 

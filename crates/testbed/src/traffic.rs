@@ -1,5 +1,6 @@
 //! The applications on the hosts, and the samples of their connections.
 
+use link::Seed;
 use std::sync::atomic::{AtomicBool, Ordering};
 
 use network::{FlowId, Schedule};
@@ -82,7 +83,7 @@ pub(crate) fn carry(
 
 struct Run<'a> {
     scenario: &'a Scenario,
-    seed: u64,
+    seed: Seed,
     clock: Clock,
     hosts: Hosts<'a>,
     applications: Vec<Application>,
@@ -104,7 +105,8 @@ impl<'a> Run<'a> {
         watches: Watches,
         clock: Clock,
     ) -> Self {
-        let applications = runtime::applications(scenario, seed);
+        let seed = Seed::new(seed);
+        let applications = runtime::applications(scenario, &seed);
         for (number, flow) in (0..).zip(&scenario.flows) {
             hosts.timers.push(Time::ZERO + flow.start, number);
             if let Some(stop) = flow.stop {
@@ -162,7 +164,8 @@ impl<'a> Run<'a> {
         while let Some((_, flow)) = self.hosts.timers.peek().filter(|(at, _)| *at <= now) {
             self.hosts.timers.pop();
             let number = flow as usize;
-            let cast = Cast { flow: &self.scenario.flows[number], number, seed: self.seed };
+            let seed = self.seed.clone();
+            let cast = Cast { flow: &self.scenario.flows[number], number, seed: &seed };
             self.act(FlowId(flow as u32), |application, connections| {
                 application.on_timer(now, &cast, connections);
             });

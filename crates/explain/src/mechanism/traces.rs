@@ -90,7 +90,7 @@ fn data(direction: &Direction, seed: u64) -> Json {
         "mean_loss_ratio": losses.map(|_| means.loss),
         "outage_s": silence(trace).as_secs_f64(),
         "loops": loops(trace),
-        "start_s": link::trace_start(seed, trace.phase).as_secs_f64(),
+        "start_s": link::trace_start(&link::Seed::new(seed), trace.phase).as_secs_f64(),
     })
 }
 
@@ -124,7 +124,7 @@ fn text(direction: &Direction, seed: u64) -> String {
         format!("loss {least} % to {most} % (mean {mean} %)")
     });
     let outages = Some(silence(trace)).filter(|sum| *sum > Span::ZERO);
-    let start = link::trace_start(seed, trace.phase);
+    let start = link::trace_start(&link::Seed::new(seed), trace.phase);
     let parts = [
         Some(format!("{} changes in {}", trace.timeline.changes().len(), trace.lasts)),
         rates,

@@ -1,6 +1,6 @@
 //! A queue that arrivals go through.
 
-use link::{Aqm, Direction, Ecn, Priority, QueueLimit, Queued, Settings};
+use link::{Aqm, Direction, Ecn, Priority, QueueLimit, Queued, Seed, Settings};
 use units::{Rate, Span, Time};
 
 use super::arrivals::{Arrival, BYTES, RATE};
@@ -23,7 +23,7 @@ pub fn pass(aqm: Aqm, arrivals: &[Arrival], seed: u64) -> Outcome {
     let rate = Rate::from_bits_per_second(RATE);
     let queue = QueueLimit::Packets(LIMIT);
     let settings = Settings { aqm: Some(aqm), queue, ..Settings::new(rate, Span::ZERO) };
-    let mut link = Direction::new(settings, seed, 0, Time::NEVER);
+    let mut link = Direction::new(settings, &Seed::new(seed), 0, Time::NEVER);
     let mut now = Time::ZERO;
     for (ticket, (at, flow)) in (0..).zip(arrivals) {
         now = Time::from_nanos(*at);

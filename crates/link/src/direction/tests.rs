@@ -15,7 +15,7 @@ fn settings() -> Settings {
 }
 
 fn made(settings: Settings) -> Direction {
-    Direction::new(settings, 1, 0, Time::NEVER)
+    Direction::new(settings, &Seed::new(1), 0, Time::NEVER)
 }
 
 fn link(queue: QueueLimit, channel: Errors) -> Direction {

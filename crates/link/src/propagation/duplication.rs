@@ -49,7 +49,7 @@ impl Copying {
         let Duplication { probability, correlation } = *duplication;
         let chance = Chance::new(probability, correlation, rng.clone());
         rng.jump();
-        Self { chance, jitter: Draws::new(jitter, rng), coming: BinaryHeap::new(), packets: 0 }
+        Self { chance, jitter: Draws::new(jitter, || rng), coming: BinaryHeap::new(), packets: 0 }
     }
 
     /// The change of the delay of the copy of the next packet; none if it has no copy.

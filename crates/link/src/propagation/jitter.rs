@@ -117,10 +117,11 @@ struct Chain {
 
 impl Draws {
     /// The draws of `jitter`; nothing for none.
-    pub fn new(jitter: &Jitter, mut rng: Xoshiro256PlusPlus) -> Option<Self> {
+    pub fn new(jitter: &Jitter, rng: impl FnOnce() -> Xoshiro256PlusPlus) -> Option<Self> {
         if jitter.is_none() {
             return None;
         }
+        let mut rng = rng();
         Some(match jitter {
             Jitter::UpTo(most) => Self::UpTo(*most, rng),
             Jitter::Around(Variation { variation, distribution, correlation, reorder: _ }) => {
@@ -196,7 +197,7 @@ mod tests {
     const PACKETS: usize = 1_000_000;
 
     fn draws(jitter: &Jitter) -> Draws {
-        Draws::new(jitter, stream(1, Purpose::Propagation, 0)).unwrap()
+        Draws::new(jitter, || stream(1, Purpose::Propagation, 0)).unwrap()
     }
 
     fn later(draws: &mut Draws) -> Span {

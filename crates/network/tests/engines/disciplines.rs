@@ -6,7 +6,7 @@ use std::collections::VecDeque;
 use generate::{RandomDirection, changing, managed};
 use link::{
     AqmCounters, Counters, Direction, Discipline, Ecn, LowPriority, Priority, QueueLimit, Queued,
-    Settings,
+    Seed, Settings,
 };
 use network::{Fabric, Network, NodeId, Packet, PortKind, PortReport, PortSpec, Topology};
 use proptest::prelude::*;
@@ -82,7 +82,7 @@ fn with_disciplines(hops: &[RandomDirection], scheduled: &[bool]) -> Network<u32
 fn starts_of_transmissions_have_no_events_of_their_own() {
     let (packets, rate) = (1000, Rate::from_bits_per_second(8_000_000));
     let settings = Settings::new(rate, Span::from_millis(20));
-    let direction = Direction::new(settings, 1, 0, Time::NEVER).deciding_at_dequeue();
+    let direction = Direction::new(settings, &Seed::new(1), 0, Time::NEVER).deciding_at_dequeue();
     let port = PortSpec { to: NodeId(1), kind: PortKind::Link, direction, reverse: None };
     let routes = vec![vec![None, Some(0)], vec![None; 2]];
     let mut network = Network::new(Topology {

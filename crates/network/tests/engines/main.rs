@@ -10,7 +10,7 @@ mod priorities;
 mod repeats;
 
 use generate::{RandomDirection, micros};
-use link::{Direction, Priority};
+use link::{Direction, Priority, Seed};
 use network::reference::ReferenceNetwork;
 use network::{
     Ecn, Fabric, Network, NodeId, Packet, PortKind, PortReport, PortSpec, QueueReport, Topology,
@@ -39,7 +39,7 @@ fn sendings() -> impl Strategy<Value = Vec<Sending>> {
 /// A chain of nodes with a port from each to the next.
 fn chain(hops: &[RandomDirection]) -> Topology {
     let port = |(number, hop): (usize, &RandomDirection)| {
-        let direction = Direction::new(hop.settings(), 1, number as u64, Time::NEVER);
+        let direction = Direction::new(hop.settings(), &Seed::new(1), number as u64, Time::NEVER);
         let to = NodeId(number as u16 + 1);
         PortSpec { to, kind: PortKind::Link, direction, reverse: None }
     };

@@ -3,7 +3,7 @@
 use std::collections::BTreeSet;
 
 use generate::{RandomDirection, changing, managed, prioritised, repeating};
-use link::Direction;
+use link::{Direction, Seed};
 use network::reference::ReferenceNetwork;
 use network::{
     Ecn, Fabric, Network, NodeId, Packet, PortKind, PortReport, PortSpec, QueueReport, Topology,
@@ -23,7 +23,7 @@ fn chain(hops: &[[RandomDirection; 2]]) -> Topology {
         let is_repeating = settings.iter().any(|side| side.arq.is_some());
         for (side, settings) in settings.into_iter().enumerate() {
             let port = 2 * number + side;
-            let mut direction = Direction::new(settings, 1, port as u64, Time::NEVER);
+            let mut direction = Direction::new(settings, &Seed::new(1), port as u64, Time::NEVER);
             if is_repeating {
                 direction = direction.deciding_at_dequeue();
             }

@@ -61,7 +61,7 @@ pub(super) struct Caller {
 impl Driver for Caller {
     const TABLES: &'static [TableDefinition] = &[Calls::DEFINITION];
 
-    fn of(task: &Task, entity: Entity) -> Option<Self> {
+    fn of(task: &Task, entity: &Entity) -> Option<Self> {
         let Traffic::Call(settings) = task.traffic else { return None };
         let call = Call::new(settings, entity.start);
         Some(Self { settings, call, settled: None, pair: None, is_stopped: false })

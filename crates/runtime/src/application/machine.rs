@@ -3,6 +3,7 @@
 //! Each is one line of `machines!`. Its driver is a file of this folder: it passes times and
 //! messages to the state machine, and makes rows of its table.
 
+use link::Seed;
 use recording::{ExtraTable, PageRecord, TableDefinition};
 use scenario::Scenario;
 use scenario::model::{Flow, FlowSettings};
@@ -14,10 +15,10 @@ use super::{Application, Context, EndpointId, Kind, sessions};
 pub(super) type Task = FlowSettings;
 
 /// One session of a flow: its start, and the names of its random streams.
-#[derive(Clone, Copy, Debug, Default)]
+#[derive(Clone, Debug, Default)]
 pub(super) struct Entity {
     /// Seed of the run.
-    pub seed: u64,
+    pub seed: Seed,
     /// Number of the flow.
     pub flow: u32,
     /// Number of the session; 0 without sessions.
@@ -32,7 +33,7 @@ pub(super) trait Driver: Sized {
     const TABLES: &'static [TableDefinition];
 
     /// A session of a task, if the task is this application.
-    fn of(task: &Task, entity: Entity) -> Option<Self>;
+    fn of(task: &Task, entity: &Entity) -> Option<Self>;
 
     /// A timer has expired; the first is the start. Returns true if the application is over.
     fn on_timer(&mut self, context: &mut Context<'_>) -> bool;
@@ -72,7 +73,7 @@ macro_rules! machines {
 
         impl Machine {
             /// A session of a task, if it is one of these applications.
-            pub(super) fn of(task: &Task, entity: Entity) -> Option<Self> {
+            pub(super) fn of(task: &Task, entity: &Entity) -> Option<Self> {
                 None$(.or_else(|| <$driver>::of(task, entity).map(Box::new).map(Self::$variant)))+
             }
 
@@ -117,7 +118,7 @@ macro_rules! machines {
             let is_in = |tables: &[TableDefinition]| tables.iter().any(|one| one.name == table);
             (flow.sessions.is_some() && is_in(sessions::TABLES))
                 $(|| (is_in(<$driver>::TABLES)
-                    && <$driver>::of(&flow.settings, Entity::default()).is_some()))+
+                    && <$driver>::of(&flow.settings, &Entity::default()).is_some()))+
         }
 
         /// The tables of the applications of a run that ended at `end`.

@@ -184,7 +184,7 @@ impl Messenger {
 impl Driver for Messenger {
     const TABLES: &'static [TableDefinition] = &[OneWay::DEFINITION, Responses::DEFINITION];
 
-    fn of(task: &Task, entity: Entity) -> Option<Self> {
+    fn of(task: &Task, entity: &Entity) -> Option<Self> {
         let Traffic::Messages(settings) = task.traffic else { return None };
         let has_datagrams = !task.protocol().entry().has_stream;
         let messages = Messages::new(settings, entity.start, has_datagrams);

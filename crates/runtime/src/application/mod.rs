@@ -16,6 +16,7 @@ mod video;
 mod waiting;
 mod web;
 
+use link::Seed;
 use recording::PageRecord;
 use scenario::model::{Flow, Traffic};
 use transport::{AbortCause, Datagrams, Streams};
@@ -104,7 +105,7 @@ enum Kind {
 
 impl Kind {
     /// A session of an application that can begin again, before its start.
-    fn of(task: &Task, entity: Entity) -> Self {
+    fn of(task: &Task, entity: &Entity) -> Self {
         match &task.traffic {
             Traffic::Download { size, request } => {
                 Self::Transfer(Transfer::download(size.get(), request.get()))
@@ -192,7 +193,7 @@ struct Acting {
 
 impl Acting {
     /// The application of flow number `number`, before its start.
-    fn new(flow: &Flow, number: usize, seed: u64) -> Self {
+    fn new(flow: &Flow, number: usize, seed: &Seed) -> Self {
         let kind = match &flow.traffic {
             _ if let Some(sessions) = Sessions::of(flow, number, seed) => {
                 Kind::Sessions(sessions.into())
@@ -213,8 +214,8 @@ impl Acting {
             | Traffic::Speedtest(_) => {
                 let flow_number = u32::try_from(number).unwrap_or(u32::MAX);
                 let start = Time::ZERO + flow.start;
-                let entity = Entity { seed, flow: flow_number, session: 0, start };
-                Kind::of(&flow.settings, entity)
+                let entity = Entity { seed: seed.clone(), flow: flow_number, session: 0, start };
+                Kind::of(&flow.settings, &entity)
             }
         };
         Self {

@@ -4,6 +4,7 @@
 //! A session that lasts longer than it was drawn delays the next one, which keeps its length. What
 //! arrives of an earlier session is ignored. A session that has not begun is nothing but its times.
 
+use link::Seed;
 use std::sync::Arc;
 
 use applications::sessions::Session;
@@ -71,10 +72,10 @@ pub(super) struct Sessions {
 
 impl Sessions {
     /// The sessions of flow number `number`, if it has any.
-    pub(super) fn of(flow: &Flow, number: usize, seed: u64) -> Option<Self> {
+    pub(super) fn of(flow: &Flow, number: usize, seed: &Seed) -> Option<Self> {
         let number = u32::try_from(number).unwrap_or(u32::MAX);
-        let entity = Entity { seed, flow: number, session: 0, start: Time::ZERO };
-        let mut drawn = Drawn::new(flow.sessions?, seed, number, flow.start);
+        let entity = Entity { seed: seed.clone(), flow: number, session: 0, start: Time::ZERO };
+        let mut drawn = Drawn::new(flow.sessions?, seed.clone(), number, flow.start);
         let next = drawn.draw();
         Some(Self {
             task: flow.settings.clone(),
@@ -134,7 +135,7 @@ impl Sessions {
         self.next = self.drawn.draw();
         self.is_stopped = false;
         (self.first_pair, self.first_lookup) = (context.pairs.len(), context.lookups.len());
-        let mut kind = Kind::of(&self.task, self.entity);
+        let mut kind = Kind::of(&self.task, &self.entity);
         self.entity.session += 1;
         kind.begin_session(context);
         self.begun.push(Begun { start: context.now, end: None, kind });

@@ -6,7 +6,7 @@
 
 use std::collections::VecDeque;
 
-use link::{Purpose, stream};
+use link::{Purpose, Seed};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use rand_xoshiro::rand_core::Rng;
 use scenario::model::{Distribution, OnOff};
@@ -144,9 +144,9 @@ impl Source {
         message: Bytes,
         pattern: OnOff,
         flow: usize,
-        seed: u64,
+        seed: &Seed,
     ) -> Self {
-        let rng = stream(seed, Purpose::Application, flow as u64);
+        let rng = seed.stream(Purpose::Application, flow as u64);
         Self { lengths: Some(Lengths { pattern, rng }), ..Self::constant(rate, message) }
     }
 

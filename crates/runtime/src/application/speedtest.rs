@@ -117,7 +117,7 @@ impl Tester {
 impl Driver for Tester {
     const TABLES: &'static [TableDefinition] = &[SpeedTests::DEFINITION];
 
-    fn of(task: &Task, entity: Entity) -> Option<Self> {
+    fn of(task: &Task, entity: &Entity) -> Option<Self> {
         let Traffic::Speedtest(settings) = task.traffic else { return None };
         let test = SpeedTest::new(settings, entity.start);
         Some(Self { settings, test, probing: None, loaded: Vec::new(), arrived: [0; 2] })

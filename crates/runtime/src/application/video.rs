@@ -255,7 +255,7 @@ impl Driver for Viewer {
     const TABLES: &'static [TableDefinition] =
         &[Videos::DEFINITION, Segments::DEFINITION, Stalls::DEFINITION];
 
-    fn of(task: &Task, entity: Entity) -> Option<Self> {
+    fn of(task: &Task, entity: &Entity) -> Option<Self> {
         let Traffic::Video(settings) = &task.traffic else { return None };
         let start = entity.start;
         let buffer = settings.buffer.as_millis_f64();

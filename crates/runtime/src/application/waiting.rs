@@ -4,6 +4,7 @@
 //! Calls, messages, videos, speed tests and pages without sessions are made at once. Their tables
 //! have a row also of one that the end of the run has kept from its start.
 
+use link::Seed;
 use recording::PageRecord;
 use scenario::model::{Flow, Traffic};
 use scenario::{Scenario, Sessions};
@@ -21,7 +22,7 @@ pub struct Cast<'a> {
     /// Its number.
     pub number: usize,
     /// Seed of the run. Each application has random streams of its own.
-    pub seed: u64,
+    pub seed: &'a Seed,
 }
 
 impl Cast<'_> {
@@ -33,7 +34,7 @@ impl Cast<'_> {
             return false;
         }
         let number = u32::try_from(self.number).unwrap_or(u32::MAX);
-        let mut sessions = Sessions::new(settings, self.seed, number, self.flow.start);
+        let mut sessions = Sessions::new(settings, self.seed.clone(), number, self.flow.start);
         let begin = Time::ZERO + sessions.draw().begin;
         if begin <= now {
             return false;
@@ -55,7 +56,7 @@ pub struct Application {
 }
 
 /// The applications of all flows of a run with `seed`.
-pub fn applications(scenario: &Scenario, seed: u64) -> Vec<Application> {
+pub fn applications(scenario: &Scenario, seed: &Seed) -> Vec<Application> {
     let numbered = scenario.flows.iter().enumerate();
     numbered.map(|(number, flow)| Application::new(&Cast { flow, number, seed })).collect()
 }
@@ -171,5 +172,5 @@ fn has_rate(flow: &Flow) -> bool {
 
 /// Returns true if tables have rows of a flow whether its application has begun or not.
 fn has_rows_before_its_start(flow: &Flow) -> bool {
-    flow.sessions.is_none() && Machine::of(&flow.settings, Entity::default()).is_some()
+    flow.sessions.is_none() && Machine::of(&flow.settings, &Entity::default()).is_some()
 }

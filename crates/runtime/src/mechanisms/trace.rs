@@ -1,6 +1,7 @@
 //! Traces of a run: a table with the time of each trace at which the run has started, and what it
 //! has lost.
 
+use link::Seed;
 use network::PortReport;
 use recording::{ExtraTable, extra_table};
 use scenario::Scenario;
@@ -26,7 +27,7 @@ extra_table! {
 }
 
 /// The table for a run with `seed`; `None` without traces.
-pub fn trace_table(scenario: &Scenario, seed: u64, ports: &[PortReport]) -> Option<ExtraTable> {
+pub fn trace_table(scenario: &Scenario, seed: &Seed, ports: &[PortReport]) -> Option<ExtraTable> {
     let mut table = Starts::default();
     let traces = counted(
         scenario,

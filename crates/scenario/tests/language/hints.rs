@@ -44,7 +44,9 @@ fn scenario(hints: &str) -> Scenario {
 
 /// The hints in milliseconds: when, about when, and of which phase.
 fn hints(scenario: &Scenario, seed: u64) -> Vec<(u64, PathChangeKind, u64, u64)> {
-    let found = path_hints(scenario, &routes(scenario), &scenario.flows[0], seed).unwrap();
+    let found =
+        path_hints(scenario, &routes(scenario), &scenario.flows[0], &scenario::Seed::new(seed))
+            .unwrap();
     let ms = |time: units::Time| time.as_nanos() / 1_000_000;
     found.changes().iter().map(|one| (ms(one.now), one.kind, ms(one.at), one.phase)).collect()
 }
@@ -124,7 +126,7 @@ fn events_that_come_later_by_the_phase_move_their_hints() {
         text(r#"{ source = "schedule" }"#).replacen("duration", "phase = \"random\"\nduration", 1);
     let scenario = Scenario::parse(&text, "hints.toml", &[]).unwrap();
     for seed in [1, 2] {
-        let delay = scenario.event_delay(seed);
+        let delay = scenario.event_delay(&scenario::Seed::new(seed));
         assert!(delay > Span::ZERO);
         let first = 12_000 + delay.as_nanos() / 1_000_000;
         assert_eq!(times(&scenario, seed)[0], first);

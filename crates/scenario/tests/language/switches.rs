@@ -126,7 +126,9 @@ fn moves_of_a_file_are_read_with_the_lines_of_their_mistakes() {
     };
     let scenario = with("t_s,via\n10,geo\n20.5,leo\n").unwrap();
     let routes = scenario::routes(&scenario);
-    let moves = scenario::switch_moves(&scenario, &routes, &scenario.switches[0], 1).unwrap();
+    let moves =
+        scenario::switch_moves(&scenario, &routes, &scenario.switches[0], &scenario::Seed::new(1))
+            .unwrap();
     let times: Vec<_> = moves[0].iter().map(|(at, path)| (at.as_secs_f64(), *path)).collect();
     assert_eq!(times, [(10.0, 1), (20.5, 0)]);
     for (rows, words) in [
@@ -171,11 +173,18 @@ fn a_random_phase_moves_the_events_of_switches() {
         Scenario::parse(&text("phase = \"random\"", &switch, ""), "test.toml", &[]).unwrap();
     let routes = scenario::routes(&scenario);
     let first = |seed| {
-        let moves = scenario::switch_moves(&scenario, &routes, &scenario.switches[0], seed);
+        let moves = scenario::switch_moves(
+            &scenario,
+            &routes,
+            &scenario.switches[0],
+            &scenario::Seed::new(seed),
+        );
         moves.unwrap()[0][0].0.as_secs_f64()
     };
-    assert_eq!(first(3), 10.0 + scenario.event_delay(3).as_secs_f64());
-    assert!(first(3) != first(4) && scenario.event_delay(3).as_secs_f64() > 0.0);
+    assert_eq!(first(3), 10.0 + scenario.event_delay(&scenario::Seed::new(3)).as_secs_f64());
+    assert!(
+        first(3) != first(4) && scenario.event_delay(&scenario::Seed::new(3)).as_secs_f64() > 0.0
+    );
 }
 
 /// Random documents, most of which have mistakes: none of them is a panic, and switches with each

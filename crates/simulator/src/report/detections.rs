@@ -7,6 +7,7 @@
 //!   unless another change comes first. All other detections are false alarms.
 
 use congestion::{Detection, Specification, Watched};
+use link::Seed;
 use recording::{ExtraTable, extra_table};
 use scenario::model::{Flow, HintSource};
 use scenario::{Scenario, path_changes};
@@ -60,7 +61,7 @@ extra_table! {
 /// flows.
 pub(crate) fn tables<'a>(
     scenario: &Scenario,
-    seed: u64,
+    seed: &Seed,
     senders: impl Iterator<Item = &'a Specification>,
 ) -> Vec<ExtraTable> {
     let mut totals = Changes::default();

@@ -29,9 +29,9 @@ fn scenario() -> Scenario {
 
 /// Ends of the scenario after its last event, and those of them of which only totals are left.
 fn ends<C: Connection>(scenario: &Scenario) -> (usize, usize) {
-    let network = Network::new(runtime::topology(scenario, 1));
+    let network = Network::new(runtime::topology(scenario, &Seed::new(1)));
     let options = Options::default();
-    let mut simulation = Simulation::<'_, _, C>::new(scenario, 1, network, options);
+    let mut simulation = Simulation::<'_, _, C>::new(scenario, Seed::new(1), network, options);
     assert!(simulation.run_events());
     let endpoints = &simulation.hosts.endpoints;
     let is_ended = |end: &&crate::hosts::Endpoint<C>| matches!(end.connection.end(), End::Ended(_));
@@ -48,8 +48,8 @@ fn ends_of_connections_that_are_over_are_deleted() {
 #[test]
 fn recordings_do_not_depend_on_the_deletion_of_ends() {
     let scenario = scenario();
-    let deleted = run_as::<Any>(&scenario, 1, Options::default());
-    let kept = run_as::<tcp::Connection>(&scenario, 1, Options::default());
+    let (deleted, _) = run_as::<Any>(&scenario, Seed::new(1), Options::default());
+    let (kept, _) = run_as::<tcp::Connection>(&scenario, Seed::new(1), Options::default());
     assert_eq!(deleted.digest(), kept.digest());
     assert_eq!(deleted.events, kept.events);
     assert!(deleted.flows.iter().all(|flow| flow.max_rtt_ms > Some(500.0)));

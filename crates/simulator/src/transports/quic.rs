@@ -1,5 +1,6 @@
 //! QUIC in the simulator: how its ends are made, and its datagrams in captures.
 
+use link::Seed;
 use std::sync::Arc;
 
 use quic::{Config, Connection, Datagram, Logs, Maker, Settings};
@@ -52,7 +53,7 @@ impl Blueprint {
     pub(crate) fn of(
         leg: &Leg<'_>,
         settings: [&Settings; 2],
-        seed: u64,
+        seed: &Seed,
         logs: &Logs,
     ) -> Option<[Self; 2]> {
         let [first, last] = leg.ends;
@@ -63,7 +64,7 @@ impl Blueprint {
         let from = Arc::new(config(first.controller, settings[0])?);
         let to = Arc::new(config(last.controller, settings[1])?.that_has_met(&from));
         // Legs with the same seed of the run are distinguished by their first sequence number.
-        let maker = Arc::new(Maker::new(from.clone(), seed, leg.initial_sequence));
+        let maker = Arc::new(Maker::new(from.clone(), seed.draw(), leg.initial_sequence));
         let end =
             |config| Self { maker: maker.clone(), config, is_relayed: leg.is_between_gateways };
         Some([end(from), end(to)])

@@ -144,7 +144,12 @@ traffic = {{ bulk = "unlimited" }}
     for (proxy, expected) in [("", 2), ("proxy = { satellite = { towards = [\"terminal\"] } }", 1)]
     {
         let scenario = parse(&text(proxy));
-        let found = path_changes(&scenario, &routes(&scenario), &scenario.flows[0], 1);
+        let found = path_changes(
+            &scenario,
+            &routes(&scenario),
+            &scenario.flows[0],
+            &scenario::Seed::new(1),
+        );
         assert_eq!(found.len(), expected, "{proxy}");
     }
 }

@@ -22,6 +22,7 @@ mod changes;
 mod compression;
 mod cost;
 mod demand;
+mod draws;
 mod end_to_end;
 mod fades;
 mod fec;

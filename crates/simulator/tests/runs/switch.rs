@@ -241,7 +241,12 @@ fn hints_of_a_schedule_are_the_moves_and_the_steps_of_the_path_that_carries() {
     let hints = format!("{CUBIC}path_hints = {{ source = \"schedule\" }}");
     let times = |switch: &str| {
         let scenario = parse(&text(switch, step, &hints));
-        let found = path_changes(&scenario, &routes(&scenario), &scenario.flows[0], 1);
+        let found = path_changes(
+            &scenario,
+            &routes(&scenario),
+            &scenario.flows[0],
+            &scenario::Seed::new(1),
+        );
         found.iter().map(|at| at.as_nanos() / 1_000_000_000).collect::<Vec<_>>()
     };
     // At 15 s the path over LEO changes, which carries nothing then.

@@ -7,6 +7,7 @@ use super::*;
 use crate::direction::{Direction, Settings};
 use crate::priority::Priority;
 use crate::queue::{AqmCounters, Ecn};
+use crate::stream::Seed;
 
 /// A packet that arrives.
 #[derive(Clone, Copy, Debug)]
@@ -68,7 +69,7 @@ pub(super) fn drive(
 ) -> (Vec<Outcome>, AqmCounters) {
     let rate = Rate::from_bits_per_second(8_000_000);
     let settings = Settings { aqm: Some(aqm), queue: limit, ..Settings::new(rate, Span::ZERO) };
-    let mut link = Direction::new(settings, 1, 0, Time::NEVER);
+    let mut link = Direction::new(settings, &Seed::new(1), 0, Time::NEVER);
     let mut arrivals: Vec<_> = arrivals.to_vec();
     arrivals.sort_by_key(|arrival| arrival.at);
     let mut outcomes = vec![None; arrivals.len()];

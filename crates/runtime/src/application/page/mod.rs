@@ -89,11 +89,11 @@ struct Origin {
 }
 
 impl Loader {
-    fn new(page: Arc<Page>, entity: Entity) -> Self {
+    fn new(page: Arc<Page>, entity: &Entity) -> Self {
         let Entity { seed, flow, session, start: _ } = entity;
         let drawn = page.model.map(|_| Drawn {
             settings: page.clone(),
-            pages: DrawnPages::new(seed, flow, session),
+            pages: DrawnPages::new(seed, *flow, *session),
             reading: Span::ZERO,
         });
         Self {
@@ -398,7 +398,7 @@ fn dependents(page: &Page) -> Arc<[Vec<(usize, usize)>]> {
 impl Driver for Loader {
     const TABLES: &'static [TableDefinition] = &table::TABLES;
 
-    fn of(task: &Task, entity: Entity) -> Option<Self> {
+    fn of(task: &Task, entity: &Entity) -> Option<Self> {
         let Traffic::Page(page) = &task.traffic else { return None };
         Some(Self::new(page.clone(), entity))
     }

@@ -89,7 +89,7 @@ fn run(source: &mut Source, end: Span) -> Taker {
 }
 
 fn bursts(on: Span, off: Span, distribution: Distribution, seed: u64) -> Source {
-    Source::on_off(mbit(2), Bytes(1000), OnOff { on, off, distribution }, 3, seed)
+    Source::on_off(mbit(2), Bytes(1000), OnOff { on, off, distribution }, 3, &Seed::new(seed))
 }
 
 #[test]
@@ -190,7 +190,7 @@ fn the_bursts_of_a_flow_depend_on_its_seed_and_number_alone() {
     let source = |flow, seed| {
         let second = Span::from_secs(1);
         let pattern = OnOff { on: second, off: second, distribution: Distribution::Exponential };
-        let mut source = Source::on_off(mbit(1), Bytes(1000), pattern, flow, seed);
+        let mut source = Source::on_off(mbit(1), Bytes(1000), pattern, flow, &Seed::new(seed));
         run(&mut source, Span::from_secs(60)).writes
     };
     assert_eq!(source(0, 1), source(0, 1));

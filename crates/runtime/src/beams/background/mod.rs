@@ -26,7 +26,7 @@ use applications::sessions::Session;
 use beam::forward::Forward;
 use beam::returning::Returning;
 use beam::{BackgroundReport, Offered};
-use link::Ecn;
+use link::{Ecn, Seed};
 use scenario::model::Background as Described;
 use scenario::{Scenario, Sessions};
 use tcp::Config;
@@ -127,7 +127,7 @@ pub(super) struct Background {
 
 impl Background {
     /// The background of a beam in a run with `seed`; `None` if it has none.
-    pub fn new(scenario: &Scenario, described: &[Described], seed: u64) -> Option<Self> {
+    pub fn new(scenario: &Scenario, described: &[Described], seed: &Seed) -> Option<Self> {
         let mut all =
             Self { commons: Vec::new(), sources: Vec::new(), events: BTreeMap::new(), order: 0 };
         for (number, one) in (0..).zip(described) {
@@ -135,8 +135,8 @@ impl Background {
             let config = flow.transport.tcp()?.clone();
             for copy in &one.copies {
                 let sessions = flow.sessions;
-                let mut sessions =
-                    sessions.map(|drawn| Sessions::new(drawn, seed, copy.number, copy.start));
+                let mut sessions = sessions
+                    .map(|drawn| Sessions::new(drawn, seed.clone(), copy.number, copy.start));
                 let next = sessions.as_mut().map(Sessions::draw);
                 let begin = next.map_or(copy.start, |session| session.begin);
                 let source = u32::try_from(all.sources.len()).unwrap_or(u32::MAX);

@@ -4,7 +4,7 @@
 use applications::three_gpp::{
     Drawn, EMBEDDED, MAIN, OBJECTS, PARSING, READING, REQUEST, mean_bytes,
 };
-use link::{Purpose, stream, uniform};
+use link::{Purpose, Seed, uniform};
 use rand_xoshiro::Xoshiro256PlusPlus;
 use units::{Bytes, Span};
 
@@ -55,9 +55,9 @@ pub struct DrawnPages {
 
 impl DrawnPages {
     /// The pages of a session of flow number `flow` in a run with `seed`.
-    pub fn new(seed: u64, flow: u32, session: u32) -> Self {
+    pub fn new(seed: &Seed, flow: u32, session: u32) -> Self {
         let entity = (u64::from(flow) << 32) | u64::from(session);
-        Self { random: stream(seed, Purpose::Pages, entity) }
+        Self { random: seed.stream(Purpose::Pages, entity) }
     }
 
     /// The next page, with the keys of `page`, and the time from its end to the start of the one

@@ -1,0 +1,93 @@
+//! Whether a run knows that other seeds have the same events.
+
+use recording::Recording;
+use simulator::{Draws, Options, run_with_draws};
+
+use super::{lossy, parse};
+
+fn run(text: &str, seed: u64) -> (Recording, Draws) {
+    run_with_draws(&parse(text), seed, Options::default())
+}
+
+/// The recording with the seed that all are compared with.
+fn of_no_seed(recording: Recording) -> String {
+    Recording { seed: 0, ..recording }.digest()
+}
+
+fn download(forward: &str) -> String {
+    lossy(0.0, forward, "cubic", "200kB")
+}
+
+#[test]
+fn runs_in_which_nothing_is_random_are_alike_with_all_seeds() {
+    let pie = "aqm = \"pie\"";
+    let plain = download("");
+    let hosts = plain.replace("[[flow]]", "[[flow]]\nhost = \"linux-6.18\"");
+    let bbr = lossy(0.0, "", "bbr3", "200kB");
+    for text in [&plain, &hosts, &bbr] {
+        let (recording, draws) = run(text, 1);
+        let other = of_no_seed(run(text, 2).0);
+        assert!(draws.may_be_alike() && draws.are_alike_with(2), "{text}");
+        assert_eq!(of_no_seed(recording), other, "{text}");
+    }
+    let (_, draws) = run(&download(pie), 1);
+    assert!(!draws.may_be_alike());
+}
+
+/// Each of these draws something, so no other seed is taken to be alike.
+#[test]
+fn runs_that_draw_are_alike_with_no_other_seed() {
+    let at_the_link = [
+        "jitter = \"2ms\"",
+        "reorder = { probability = 0.1 }",
+        "duplicate = { probability = 0.1 }",
+        "slot = { min_delay = \"5ms\", max_delay = \"6ms\" }",
+        "aqm = \"red\"",
+        "aqm = \"fq-codel\"",
+        "channel = { per = 0.1, correlation = 0.5 }",
+        "channel = { mean_loss = 0.01, mean_burst = 2 }",
+    ];
+    let texts = at_the_link.map(download);
+    let traffic = "traffic = { download = \"200kB\" }";
+    let on_off = "traffic = { on_off = { rate = \"1Mbit/s\", on = \"1s\", off = \"1s\" } }";
+    let event = "event = [{ at = \"1s\", outage = \"50ms\" }]\n";
+    let others = [
+        download("").replace(traffic, on_off),
+        download("")
+            .replace("[[flow]]", &format!("{event}[[flow]]"))
+            .replace("\"300s\"", "\"300s\"\nphase = \"random\""),
+        download("").replace(
+            traffic,
+            &format!("{traffic}\nsessions = {{ pause = \"20s\", length = \"5s\" }}"),
+        ),
+        download("").replace(traffic, &format!("{traffic}\ntransport = {{ protocol = \"quic\" }}")),
+    ];
+    for text in texts.iter().chain(&others) {
+        let (_, draws) = run(text, 1);
+        assert!(!draws.may_be_alike() && !draws.are_alike_with(2), "{text}");
+    }
+}
+
+/// With few losses, a run is alike with the seeds that lose nothing, and with no others.
+#[test]
+fn runs_without_a_loss_are_alike_with_the_seeds_that_lose_nothing() {
+    for channel in ["per = 5e-3", "ber = 4e-7"] {
+        let text = lossy(0.0, "", "cubic", "200kB").replace("per = 0", channel);
+        assert!(text.contains(channel));
+        let runs: Vec<_> = (0..20).map(|seed| run(&text, seed)).collect();
+        let losses: Vec<_> = runs
+            .iter()
+            .map(|(one, _)| one.links[0].corrupted_packets + one.links[1].corrupted_packets)
+            .collect();
+        let without = losses.iter().filter(|lost| **lost == 0).count();
+        assert!((3..=17).contains(&without), "{losses:?}");
+        let first = losses.iter().position(|lost| *lost == 0).unwrap();
+        for (seed, (recording, draws)) in (0..).zip(&runs) {
+            let lost = losses[seed as usize];
+            assert_eq!(draws.may_be_alike(), lost == 0);
+            assert_eq!(runs[first].1.are_alike_with(seed), lost == 0, "{channel}, seed {seed}");
+            let same = of_no_seed(recording.clone()) == of_no_seed(runs[first].0.clone());
+            assert_eq!(same, lost == 0, "{channel}, seed {seed}");
+        }
+    }
+}

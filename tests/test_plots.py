@@ -60,6 +60,20 @@ def test_every_flow_has_its_line_and_colour(run: bp.Run) -> None:
     assert chart["config"]["range"]["category"] == list(theme.PALETTE)
 
 
+def test_a_figure_of_runs_can_have_one_flow(run: bp.Run) -> None:
+    names = run.flows["flow"].to_list()
+    for series in ("cwnd", "rtt", "goodput"):
+        figure = bp.plot([run, run], series, flow=names[-1], labels=["a", "b"])
+        assert list(figure.series) == ["a", "b"]
+        alone = getattr(run.plot, series)().data.filter(series=names[-1])
+        half = figure.data.filter(series="a")
+        assert half["y"].max() == alone["y"].max()
+    with pytest.raises(bp.InputError, match="did you mean"):
+        bp.plot([run], flow=f"{names[0]}x")
+    with pytest.raises(bp.InputError, match="flow: expected a series of flows"):
+        bp.plot([run], "queue", flow=names[0])
+
+
 def test_lines_beyond_the_palette_differ_by_their_dash() -> None:
     lines = {f"line {number}": ([0, 1], [number, number]) for number in range(32)}
     encoding = line_figure("many", "32 lines", "x", "y", as_points(lines)).to_dict()["encoding"]

@@ -31,6 +31,7 @@ def plot(
     runs: Sequence[Run],
     series: Series = "cwnd",
     *,
+    flow: str | None = None,
     labels: Sequence[str] | None = None,
     band: bool = False,
     panels: bool = False,
@@ -38,13 +39,15 @@ def plot(
 ) -> Figure:
     """Lines of several runs over a common time axis: `bp.plot([a, b], "cwnd")`.
 
-    `series` is the name of a figure of `run.plot`. The label of a run is what distinguishes it: its
-    scenario, its seed or its controllers; `labels` are others.
+    `series` is the name of a figure of `run.plot`. With `flow`, only the lines of the flow of this
+    name are drawn. The label of a run is what distinguishes it: its scenario, its seed or its
+    controllers; `labels` are others.
 
     With `band`, runs that differ only in their seed are one line, their mean, in a band from the
     lowest to the highest of them. So are runs with equal `labels`. With `panels`, each label has a
     panel with the same scales. The axis of time is that of the samples, or ends at `end_s`.
-    `InputError` for other series, no runs, or both options,
+    `InputError` for other series, for no runs, for both options, and for a `flow` that a run does
+    not have, or with the series `queue`, which is that of links;
     `SeriesError` if a run has recorded no series.
     """
     if series not in get_args(Series):
@@ -58,7 +61,9 @@ def plot(
         labels = distinguishing(runs, seeds=not band)
     elif len(labels) != len(runs) or (len(set(labels)) != len(labels) and not band):
         raise InputError.of_value("labels", "a different label for each run", repr(list(labels)))
-    figures: list[Figure] = [getattr(Plots(run), series)() for run in runs]
+    if flow is not None and series == "queue":
+        raise InputError.of_value("flow", "a series of flows: cwnd, rtt or goodput", "queue")
+    figures: list[Figure] = [getattr(Plots(run, flow), series)() for run in runs]
     several = any(len(figure.series) > 1 for figure in figures)
     title = ", ".join(dict.fromkeys(run.name for run in runs))
     y = figures[0].description.removeprefix("Line figure: ").partition(" over ")[0]

@@ -7,7 +7,8 @@ from typing import TYPE_CHECKING
 import numpy as np
 import polars as pl
 
-from bentpipe.errors import SeriesError
+from bentpipe.console import nearest
+from bentpipe.errors import InputError, SeriesError
 from bentpipe.plots.lines import line_figure
 
 if TYPE_CHECKING:
@@ -28,8 +29,16 @@ class Plots:
     A run without series raises `SeriesError`, which names the missing setting.
     """
 
-    def __init__(self, run: Run) -> None:
+    def __init__(self, run: Run, flow: str | None = None) -> None:
+        """Keep the run. With `flow`, figures of flows have that one; `InputError` if none has it.
+
+        A figure of the queue has all links.
+        """
         self._run = run
+        names = run.flows["flow"].to_list()
+        if flow is not None and flow not in names:
+            raise InputError(f"flow: the run has no flow {flow!r}{nearest(flow, names)}")
+        self._flow = None if flow is None else names.index(flow)
 
     def cwnd(self) -> Figure:
         """Congestion window of each flow in kB over time in s."""
@@ -78,7 +87,8 @@ class Plots:
         return line_figure(name, self._title(), "time (s)", y, named, step=step)
 
     def _flow_series(self) -> pl.DataFrame:
-        return self._recorded(self._run.flow_series)
+        series = self._recorded(self._run.flow_series)
+        return series if self._flow is None else series.filter(pl.col("flow") == self._flow)
 
     def _recorded(self, series: pl.DataFrame) -> pl.DataFrame:
         if series.is_empty():

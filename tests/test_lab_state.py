@@ -2,36 +2,25 @@
 
 from __future__ import annotations
 
-import ast
-import io
 import json
-import re
-import zipfile
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-import nbformat
 import pytest
 
 import bentpipe as bp
-import notebook
 from bentpipe.compare import links
 from bentpipe.lab.applications import APPLICATIONS, BEAM
 from bentpipe.lab.controls import controls, meaning
 from bentpipe.lab.lessons import PREDICTIONS, lesson
-from bentpipe.lab.saving import literal
 from bentpipe.lab.server import Server, shown
 from bentpipe.lab.state import State, initial
 from bentpipe.study.quantities import Quantity
-from conftest import EXAMPLES, SMALL
+from conftest import EXAMPLES
 from lab_client import PRESET, Client, of_kind
 
 if TYPE_CHECKING:
     from collections.abc import Iterator
-
-    from conftest import Bentpipe
-
-BAD = SMALL.replace("rate", "rat")
 
 
 @pytest.fixture(scope="module")
@@ -394,69 +383,3 @@ def test_a_lesson_that_does_not_exist_names_the_nearest(client: Client) -> None:
     answer = client.ask("POST", "lessons", {"page": "x", "lesson": "fades"})
     assert answer.status == 404
     assert b"did you mean 'fade'?" in answer.content
-
-
-# --------------------------------------------------------------------------------------- saving
-
-
-def test_a_saved_scenario_gives_the_same_run(client: Client, tmp_path: Path) -> None:
-    state = PRESET | {"values": {"duration": "5s", "loss": "0.01"}, "seed": 5}
-    answer = client.ask("POST", "save/scenario", {"state": state})
-    assert answer.headers["Content-Disposition"] == 'attachment; filename="geo-ku.toml"'
-    (tmp_path / "geo-ku.toml").write_bytes(answer.content)
-    run = bp.run(bp.Scenario.load(tmp_path / "geo-ku.toml"))
-    (shown,) = of_kind(client.run(state | {"controllers": ["cubic"]}), "result")
-    assert shown["totals"]["goodput"] == run.flows["goodput_bps"][0] / 1e6
-
-
-def test_a_saved_study_compares_the_controllers(
-    client: Client, bentpipe: Bentpipe, tmp_path: Path
-) -> None:
-    named = ["cubic", "hybla:rtt0=0.05"]
-    answer = client.ask("POST", "save/study", {"state": PRESET | {"controllers": named}})
-    content = answer.content
-    again = client.ask("POST", "save/study", {"state": PRESET | {"controllers": named}}).content
-    assert content == again
-    with zipfile.ZipFile(io.BytesIO(content)) as archive:
-        archive.extractall(tmp_path)
-    done = bentpipe("study", "geo-ku-study.toml", "--json")
-    assert done.returncode == 0, done.stderr
-    found = json.loads(done.stdout)
-    assert found["runs"] == 40
-
-
-def test_what_cannot_be_saved_says_why(client: Client) -> None:
-    answer = client.ask("POST", "save/study", {"state": {"toml": BAD, "controllers": ["cubic"]}})
-    assert answer.status == 422
-    assert "did you mean `rate`?" in json.loads(answer.content)["problems"][0]["message"]
-
-
-@pytest.mark.parametrize(
-    "controllers",
-    [["cubic", "hybla:rtt0=0.05"], pytest.param(["bbr"], marks=pytest.mark.nightly)],
-)
-def test_a_saved_notebook_runs_to_the_numbers_of_the_page(
-    client: Client, controllers: list[str], tmp_path: Path
-) -> None:
-    state = PRESET | {"controllers": controllers, "seed": 5}
-    content = client.ask("POST", "save/notebook", {"state": state}).content
-    assert content == client.ask("POST", "save/notebook", {"state": state}).content
-    (tmp_path / "geo-ku.ipynb").write_bytes(content)
-    done = notebook.executed(tmp_path / "geo-ku.ipynb")
-    nbformat.validate(done)
-    shown = [output for cell in notebook.outputs(done) for output in cell]
-    text = "".join(output.get("text", "") for output in shown)
-    for result in of_kind(client.run(state), "result"):
-        name, goodput = result["controller"], result["totals"]["goodput"]
-        assert re.search(
-            rf"^.*{name.partition(':')[0]}.*: {goodput:.2f} Mbit/s$", text, re.MULTILINE
-        )
-    pictures = [one for one in shown if "image/svg+xml" in one.get("data", {})]
-    assert len(pictures) == 1
-    study = shown[-1]["data"]["text/html"]
-    assert "goodput" in study
-
-
-def test_a_scenario_with_marks_of_texts_is_python_source(client: Client) -> None:
-    for text in ('name = "a"\n', 'a = "x\\ny"\n', 'a = """x"""\n'):
-        assert ast.literal_eval(literal(text)) == text

@@ -102,11 +102,21 @@ def chosen(names: Sequence[str] | None, link: Link) -> list[Candidate]:
     others = [name for name in names or () if name != UNLIMITED.controller]
     own = [name for name in others if is_own(name, "--controllers")]
     wanted = {*names, *REFERENCES} if names else known.keys() - ASKS.keys()
-    return [
-        Candidate(name, entry.status, setting(name, link), (ASKS | TOLD).get(name))
-        for name, entry in known.items()
-        if name in wanted
-    ] + [*map(of_spec, own), *unlimited]
+    listed = [*(name for name in known if name in wanted), *own]
+    return [*(of_name(name, link) for name in listed), *unlimited]
+
+
+def of_name(name: str, link: Link) -> Candidate:
+    """The candidate of a controller of the registry, with parameters or in Python, or of `none`."""
+    spec = Spec.parse(name)
+    if name == UNLIMITED.controller:
+        return UNLIMITED
+    if spec.in_python:
+        return Candidate(name, "prototype", name)
+    status = next(one.status for one in bentpipe.controllers() if one.name == spec.target)
+    # Parameters of CK-STP are what it needs to know about the link.
+    own = name if spec.parameters else setting(spec.target, link)
+    return Candidate(name, status, own, (ASKS | TOLD).get(spec.target))
 
 
 def is_own(name: str, option: str) -> bool:
@@ -157,16 +167,6 @@ def check_values(name: str, spec: Spec, option: str) -> None:
         for one in error.errors:
             if one.path.startswith(PARAMETERS):
                 raise InputError(f"{option}: {name}: {one.below(PARAMETERS)}") from None
-
-
-def of_spec(name: str) -> Candidate:
-    """A controller with parameters, or in Python."""
-    spec = Spec.parse(name)
-    if spec.in_python:
-        return Candidate(name, "prototype", name)
-    status = next(one.status for one in bentpipe.controllers() if one.name == spec.target)
-    # Parameters of CK-STP are what it needs to know about the link.
-    return Candidate(name, status, name, (ASKS | TOLD).get(spec.target))
 
 
 def left_out(names: Sequence[str] | None) -> dict[str, str]:

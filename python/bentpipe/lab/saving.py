@@ -4,16 +4,20 @@ from __future__ import annotations
 
 import io
 import json
+import os
 import tempfile
 import zipfile
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
+from bentpipe.errors import InputError
 from bentpipe.lab.results import recorded_every
 from bentpipe.prototypes import Spec
 
 if TYPE_CHECKING:
+    from bentpipe.compare.candidates import Candidate
     from bentpipe.lab.state import State
 
 REPLICATIONS = 20
@@ -61,7 +65,10 @@ def saved_study(state: State) -> tuple[str, bytes]:
     with tempfile.TemporaryDirectory(prefix="bentpipe-") as folder:
         for file, text in files.items():
             (Path(folder) / file).write_text(text, encoding="utf-8")
-        Study.load(Path(folder) / f"{name}-study.toml")
+        try:
+            Study.load(Path(folder) / f"{name}-study.toml")
+        except InputError as error:
+            raise without_folder(error, f"{folder}{os.sep}") from None
     archive = io.BytesIO()
     with zipfile.ZipFile(archive, "w", zipfile.ZIP_DEFLATED) as made:
         for file, text in files.items():
@@ -69,15 +76,28 @@ def saved_study(state: State) -> tuple[str, bytes]:
     return f"{name}-study.zip", archive.getvalue()
 
 
+def without_folder(error: InputError, folder: str) -> InputError:
+    """The error with the files under the names that they have in the archive."""
+
+    def short(text: str | None) -> str | None:
+        return text and text.replace(folder, "")
+
+    problems = [
+        replace(one, message=one.message.replace(folder, ""), file=short(one.file))
+        for one in error.errors
+    ]
+    return type(error)(error.message.replace(folder, ""), short(error.file), error.line, problems)
+
+
 def study_text(state: State) -> str:
-    """A study of the controllers of the page on its scenario, over seeds."""
+    """A study of the controllers of the page that run on its scenario, over seeds."""
     scenario = state.scenario
     flow = scenario.explain().flows[0].name
-    values = ", ".join(json.dumps(setting(name)) for name in state.controllers)
-    first = json.dumps(setting(state.controllers[0]))
+    settings = [json.dumps(Spec.parse(one.setting).setting) for one in saved(state)]
+    values = ", ".join(settings)
     comparison = (
-        f'\n[[comparison]]\nparameter = "controller"\nbaseline = {first}\n'
-        if len(state.controllers) > 1
+        f'\n[[comparison]]\nparameter = "controller"\nbaseline = {settings[0]}\n'
+        if len(settings) > 1
         else ""
     )
     return (
@@ -92,9 +112,12 @@ def study_text(state: State) -> str:
     )
 
 
-def setting(name: str) -> str:
-    """A controller as the value of a study's parameter."""
-    return Spec.parse(name).setting
+def saved(state: State) -> list[Candidate]:
+    """The controllers that run on the page, as they run there, each setting once."""
+    found: dict[str, Candidate] = {}
+    for one in map(state.candidate, state.runs):
+        found.setdefault(json.dumps(one.value), one)
+    return list(found.values())
 
 
 def saved_notebook(state: State) -> tuple[str, bytes]:
@@ -131,9 +154,10 @@ def cells_of(state: State) -> list[tuple[str, str]]:
     """The cells of the notebook of a page: their kinds and texts."""
     scenario = state.scenario.with_({"record.interval": recorded_every(state.scenario)})
     flow = scenario.explain().flows[0].name
-    names = [value(name) for name in state.controllers]
-    baseline = f", so their differences from {state.controllers[0]} are paired"
-    several = len(names) > 1
+    first, *others = saved(state)
+    names = [source(one.value) for one in (first, *others)]
+    baseline = f", so their differences from {first.controller} are paired"
+    several = bool(others)
     return [
         (
             "markdown",
@@ -143,7 +167,7 @@ def cells_of(state: State) -> list[tuple[str, str]]:
         ("code", f"import bentpipe as bp\n\nTOML = {literal(scenario.to_toml())}"),
         ("markdown", f"## The runs of the page\n\nAll runs have the seed {scenario.seed}."),
         ("code", RUNS.format(names=", ".join(names) + "," * (not several))),
-        ("code", 'bp.plot(runs, "cwnd")'),
+        ("code", 'bp.plot(runs, "cwnd", flow=runs[0].flows["flow"][0])'),
         (
             "markdown",
             f"## {SEEDS_OF_NOTEBOOK} seeds\n\nOne seed proves little. Controllers meet the same "
@@ -167,11 +191,9 @@ def literal(text: str) -> str:
     return f'"""\\\n{text}"""' if is_plain else repr(text)
 
 
-def value(name: str) -> str:
-    """A controller as the value of `flow.controller`, as Python source."""
-    spec = Spec.parse(name)
-    made = {"name": spec.target, **spec.parameters} if spec.parameters else spec.target
-    return json.dumps(made) if isinstance(made, str) else repr(made)
+def source(value: Any) -> str:
+    """The value of `flow.controller`, as Python source."""
+    return json.dumps(value) if isinstance(value, str) else repr(value)
 
 
 SAVED = {"scenario": saved_scenario, "study": saved_study, "notebook": saved_notebook}

@@ -371,14 +371,7 @@ def shown(state: State) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
     """What a page shows before any run, and the scenarios to run; `InputError`."""
     scenario = state.scenario
     link = links.Link(scenario.name, scenario)
-    runs, failed = [], {}
-    for name in state.controllers:
-        try:
-            runs.append((name, state.of_controller(name)))
-        except InputError as error:
-            failed[name] = str(error)
-    if not runs:
-        raise InputError("\n".join(failed.values()))
+    runs = list(state.runs.items())
     explained = scenario.explain()
     found = {
         "name": scenario.name,
@@ -388,7 +381,8 @@ def shown(state: State) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
         "path": picture(link, explained),
         "controls": [one.to_dict() for one in state.source.controls],
         "choices": state.source.choices,
-        "failed": failed,
+        "failed": state.failed,
+        "notes": state.notes,
         "warnings": [one.sentence for one in explained.warnings],
     }
     return found, runs

@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
 from bentpipe.compare import links
-from bentpipe.compare.candidates import ASKS, UNLIMITED, Candidate, is_own, setting, spec_of
+from bentpipe.compare.candidates import ASKS, UNLIMITED, Candidate, is_own, of_name, spec_of
 from bentpipe.compare.fade import shipped
 from bentpipe.console import nearest
 from bentpipe.errors import InputError
@@ -144,11 +144,52 @@ class State:
         """The scenario as a file: the text as it was written, if nothing was changed."""
         return self.scenario.to_toml() if self.is_changed else self.source.text
 
+    def candidate(self, name: str) -> Candidate:
+        """A controller with the settings that it has in all runs of the page, and in its files."""
+        return of_name(name, links.Link(self.scenario.name, self.scenario))
+
     def of_controller(self, name: str) -> Scenario:
         """The scenario in which the first flow has a controller; `InputError`."""
-        link = links.Link(self.scenario.name, self.scenario)
-        value = Candidate(name, "", setting(name, link)).value
-        return self.scenario.with_({"flow.0.controller": value})
+        return self.scenario.with_({"flow.0.controller": self.candidate(name).value})
+
+    @cached_property
+    def runs(self) -> dict[str, Scenario]:
+        """The scenario of each controller that the first flow takes; `InputError` without any."""
+        found, failed = self.tried
+        if not found:
+            raise InputError("\n".join(failed.values()))
+        return found
+
+    @property
+    def failed(self) -> dict[str, str]:
+        """The reasons why the first flow does not take the other controllers."""
+        return self.tried[1]
+
+    @cached_property
+    def tried(self) -> tuple[dict[str, Scenario], dict[str, str]]:
+        """The scenarios of the controllers that fit, and the errors of the others."""
+        found, failed = {}, {}
+        for name in self.controllers:
+            try:
+                found[name] = self.of_controller(name)
+            except InputError as error:
+                failed[name] = str(error)
+        return found, failed
+
+    @property
+    def notes(self) -> dict[str, str]:
+        """The needs of those controllers that run and have special ones, as sentences."""
+        candidates = (self.candidate(name) for name in self.runs)
+        return {one.controller: note(one) for one in candidates if one.asks}
+
+
+def note(candidate: Candidate) -> str:
+    """A sentence on what a controller needs, with the settings that the page gives it."""
+    is_told = candidate.setting != candidate.controller
+    return (
+        f"{candidate.controller} needs {candidate.asks}"
+        f"{f': {candidate.setting}' if is_told else ''}."
+    )
 
 
 def checked(names: Any, option: str = "controllers") -> tuple[str, ...]:

@@ -262,6 +262,8 @@ function showChips() {
   );
   by("add").replaceChildren(make("option", { value: "" }, "…"), ...options);
   by("add").disabled = state.controllers.length >= start.most_controllers;
+  by("needs").replaceChildren(...Object.values(setup.notes).map((text) => make("li", {}, `* ${text}`)));
+  by("needs").hidden = !Object.keys(setup.notes).length;
 }
 
 function chip(name) {
@@ -273,7 +275,9 @@ function chip(name) {
   );
   remove.addEventListener("click", () => choose(state.controllers.filter((one) => one !== name)));
   const swatch = stroke(charts.colour(looks[name]), charts.dash(looks[name]));
-  return make("li", { class: failed ? "failed" : "", title: failed ?? "" }, swatch, name, remove);
+  const note = setup.notes[name];
+  const about = { class: failed ? "failed" : "", title: failed ?? note ?? "" };
+  return make("li", about, swatch, note ? `${name}*` : name, remove);
 }
 
 function choose(names) {

@@ -10,6 +10,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe.compare import links
+from bentpipe.compare.links import Link
 from bentpipe.lab.applications import APPLICATIONS, BEAM
 from bentpipe.lab.controls import controls, meaning
 from bentpipe.lab.lessons import PREDICTIONS, lesson
@@ -183,6 +184,42 @@ def test_several_controls_together_give_a_valid_file(tmp_path: Path) -> None:
     saved = bp.Scenario.load(tmp_path / "saved.toml")
     assert bp.run(saved).digest() == bp.run(state.scenario).digest()
     assert saved.duration_s == 120
+
+
+EVENTS = LINK.replace("5s", "60s", 1).format(
+    link=f"""{RATE}"300ms"
+event = [{{ at = "15s", delay = "350ms" }}, {{ at = "24s", outage = "200ms" }}]""",
+    flow=FLOW,
+)
+"""A link with an event at 40 % of the run, and one before."""
+
+
+@pytest.mark.parametrize(
+    ("values", "expected"),
+    [
+        ({}, [("15s", None), ("24s", "200ms"), ("24.000000001s", "10s")]),
+        ({"no_events": True}, [("24s", "10s")]),
+        ({"duration": "30s"}, [("12s", "10s"), ("15s", None), ("24s", "200ms")]),
+        ({"fade": True}, [("15s", None), ("24s", "200ms"), ("48s", "10s")]),
+        ({"fade": True, "no_events": True}, [("48s", "10s")]),
+    ],
+)
+def test_an_outage_has_its_time_and_place_with_other_controls(
+    values: dict[str, Any], expected: list[tuple[str, str | None]]
+) -> None:
+    plain = State.of_json({"toml": EVENTS, "controllers": ["cubic"]}, Path("x.toml"))
+    changed = State(plain.source, values | {"outage": "10s"}, ("cubic",)).scenario
+    events = Link("", changed).document["link"][0]["event"]
+    assert [(one["at"], one.get("outage")) for one in events] == expected
+    (control,) = (one for one in plain.source.controls if one.id == "outage")
+    assert control.help == "server-client forward, once, after 40% of the run"
+
+
+def test_the_help_of_an_outage_names_a_random_phase() -> None:
+    text = EVENTS.replace('name = "odd"', 'name = "odd"\nphase = "random"')
+    state = State.of_json({"toml": text, "controllers": ["cubic"]}, Path("x.toml"))
+    (control,) = (one for one in state.source.controls if one.id == "outage")
+    assert control.help.endswith("or later by the random phase of the scenario")
 
 
 @pytest.mark.parametrize(

@@ -16,6 +16,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _native
 from bentpipe.compare import fade, mechanisms
 from bentpipe.compare.links import Link
+from bentpipe.durations import seconds
 from bentpipe.errors import InputError, ScenarioError
 from bentpipe.lab.applications import of_applications, of_beam
 from bentpipe.lab.control import (
@@ -120,13 +121,13 @@ def candidates(link: Link) -> Iterator[Control]:
     if protocol_of(values) == "tcp":  # no other is split
         yield proxy(link)
     yield tunnel(link)
-    if (outage := outages(link)) is not None:
-        yield outage
     yield from of_events(link)
     yield from of_moving(link)
     yield from rain(link)
     yield from of_applications(link)
     yield from of_beam(link)
+    # Last, because its time depends on the duration, and it is one of the events.
+    yield outage(link)
 
 
 def duration(link: Link) -> Control:
@@ -338,18 +339,40 @@ def tunnel(link: Link) -> Control:
     return Control("tunnel", "Path", "Tunnel (VPN)", "choice", options, changes, about)
 
 
-def outages(link: Link) -> Control | None:
-    """One outage of the longest link."""
+def outage(link: Link) -> Control:
+    """One outage of the longest link, among its other events."""
     hop = link.satellite
 
     def changes(value: Any, now: Link) -> Changes:
-        event = {"at": f"{now.scenario.duration_s * OUTAGE_AT:g}s", "outage": value}
         own = now.document["link"][hop.link].get("event", [])
-        return {f"link.{hop.link}.event": [*own, event]}
+        return {f"link.{hop.link}.event": with_outage(own, value, now.scenario.duration_s)}
 
     options = [Option(None, "none"), *(Option(one, spaced(one)) for one in OUTAGES)]
-    about = f"{link.name_of(hop)}, once, after {OUTAGE_AT:.0%} of the run"
+    is_random = link.document.get("phase") == "random"
+    later = ", or later by the random phase of the scenario" if is_random else ""
+    about = f"{link.name_of(hop)}, once, after {OUTAGE_AT:.0%} of the run{later}"
     return Control("outage", "Path", "Outage", "slider", options, changes, about)
+
+
+def with_outage(
+    events: Sequence[dict[str, Any]], outage: str, duration_s: float
+) -> list[dict[str, Any]]:
+    """The events of a link with an outage in its place in time.
+
+    Times of events differ, so next to another event it begins a nanosecond later.
+    """
+    starts = [nanoseconds(one["at"]) for one in events]
+    at = round(duration_s * OUTAGE_AT * 1e9)
+    while at in starts:
+        at += 1
+    place = sum(one < at for one in starts)
+    text = f"{at / 1e9:.9f}".rstrip("0").rstrip(".")
+    return [*events[:place], {"at": f"{text}s", "outage": outage}, *events[place:]]
+
+
+def nanoseconds(at: str) -> int:
+    """A time of a scenario in ns."""
+    return round(seconds(at) * 1e9)
 
 
 def of_events(link: Link) -> Iterator[Control]:

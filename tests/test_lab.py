@@ -421,6 +421,26 @@ def test_a_band_has_the_range_of_all_seeds_and_paired_differences(client: Client
     expected = student_interval(differences)
     assert (low, high) == pytest.approx(expected, rel=1e-3)
     assert goodput["is_better"]
+    cubic = sum(own for _, own in by_seed) / 4
+    assert bands["summary"].startswith(f"Means over 4 seeds. Goodput: cubic {cubic:.3g} Mbit/s")
+    assert bands["note"].startswith("Means over 4 seeds. Below them")
+    assert "(det.)" not in bands["note"]
+    rows = {one["label"]: one["cells"] for one in bands["limits"]["rows"]}
+    shares = [one["limits"][""]["recovery"] for runs in singles for one in runs
+              if one["controller"] == "bbr"]  # fmt: skip
+    place = bands["limits"]["columns"].index("recovery")
+    assert rows["bbr"][place]["share"] == pytest.approx(sum(shares) / 4)
+
+
+def test_marks_of_a_band_are_explained(client: Client) -> None:
+    for names, mark in ((["cubic", "hybla"], "(det.)"), (["cubic"], "")):
+        asked = {"page": "tests", "state": PRESET | {"controllers": names}, "seeds": 2}
+        answer = client.ask("POST", "run", asked)
+        found = [json.loads(line) for line in answer.content.splitlines()]
+        (bands,) = of_kind(found, "bands")
+        assert mark in json.dumps(bands["differences"])
+        assert mark in bands["note"]
+        assert ("differences" in bands["note"]) == bool(mark)
 
 
 @pytest.mark.parametrize("seeds", [0, 51, "3", True, 1.5])

@@ -171,14 +171,28 @@ def test_a_band_is_drawn_on_demand_and_goes_with_the_next_change(
 ) -> None:
     with tab(browser, server) as opened:
         before = picture(opened)
+        goodput = "#chart-goodput"
+        label = opened.get_attribute(goodput, "aria-label")
+        assert opened.inner_text("#limits-note") == "Of the runs with seed 1."
         opened.click("#band")
         settled(opened)
-        assert "Means over 10 seeds" in opened.inner_text("#differences-note")
+        for place in ("#differences-note", "#limits-note"):
+            assert opened.inner_text(place).startswith("Means over 10 seeds.")
+        assert "(det.): nothing in the runs" in opened.inner_text("#differences-note")
+        told = opened.get_attribute(goodput, "aria-label")
+        assert told
+        assert "Medians and ranges of 10 seeds. cubic ends at" in told
+        opened.wait_for_timeout(600)
+        assert opened.inner_text("#status").startswith("Means over 10 seeds. Goodput: cubic ")
         assert all(one != other for one, other in zip(before, picture(opened), strict=True))
         move(opened, "loss", 1)
         assert "One seed proves little" in opened.inner_text("#differences-note")
+        assert opened.inner_text("#limits-note") == "Of the runs with seed 1."
         move(opened, "loss", -1)
         assert picture(opened) == before
+        assert opened.get_attribute(goodput, "aria-label") == label
+        opened.wait_for_timeout(600)
+        assert opened.inner_text("#status").startswith("Goodput: cubic ")
 
 
 def test_a_lesson_asks_and_its_runs_answer(browser: Browser, server: Server) -> None:

@@ -6,15 +6,36 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from bentpipe.lab import results
 from bentpipe.lab.results import METRICS, SERIES, Metric, written
 from bentpipe.lab.series import rounded
-from bentpipe.study.significance import decided, finding_of, is_deterministic, paired_test, text
+from bentpipe.study.significance import (
+    CONSTANT,
+    DETERMINISTIC,
+    NOT_SIGNIFICANT,
+    decided,
+    finding_of,
+    is_deterministic,
+    paired_test,
+    text,
+)
 
 if TYPE_CHECKING:
     from collections.abc import Mapping, Sequence
 
 POINTS = 150
 """Points of a line with a band."""
+
+GOODPUT = METRICS[0]
+PAIRED = "Below them are 95 % intervals of the paired differences from the first controller."
+MARKS = {
+    NOT_SIGNIFICANT: f"{NOT_SIGNIFICANT}: not significant, with Holm's correction for all"
+    " differences of the table.",
+    DETERMINISTIC: f"{DETERMINISTIC}: nothing in the runs of both controllers depends on the seed."
+    " The difference is exact for these runs, and there is no test.",
+    CONSTANT: f"{CONSTANT}: the difference is the same under all seeds.",
+}
+"""The marks of differences and their meanings."""
 
 Found = dict[str, list[dict[str, Any]]]
 """The results of each controller, in the order of the seeds."""
@@ -92,6 +113,48 @@ def table(found: Found, known: Sequence[Metric] = METRICS) -> dict[str, Any]:
             for one in metrics
         ],
     }
+
+
+def limits(found: Found) -> dict[str, Any]:
+    """Shares of the time by limit, of each controller or of its legs: means over seeds."""
+    return results.limits({
+        name: {"limits": {leg: mean_shares([one["limits"][leg] for one in runs])
+                          for leg in runs[0]["limits"]}}
+        for name, runs in found.items()
+    })  # fmt: skip
+
+
+def mean_shares(runs: Sequence[Mapping[str, float]]) -> dict[str, float]:
+    """The mean share of each limit, over the runs that know it."""
+    names = dict.fromkeys(name for one in runs for name in one)
+    known = {name: [one[name] for one in runs if name in one] for name in names}
+    return {name: sum(own) / len(own) for name, own in known.items()}
+
+
+def summary(found: Found) -> str:
+    """A sentence with the mean goodput of each controller, and what the figures show."""
+    means = {
+        name: {"totals": {"goodput": sum(values(runs, GOODPUT)) / len(runs)}}
+        for name, runs in found.items()
+    }
+    seeds = len(next(iter(found.values())))
+    return (
+        f"Means over {seeds} seeds. {results.summary(means, list(means))} Lines are medians, and"
+        " bands go from the lowest to the highest seed."
+    )
+
+
+def note(shown: Mapping[str, Any], seeds: int) -> str:
+    """Sentences on the numbers of a table over seeds, and on the marks that are in it."""
+    cells = [one.get("difference", "") for row in shown["rows"] for one in row["cells"]]
+    is_compared = len(shown["columns"]) > 1
+    return " ".join(
+        [
+            f"Means over {seeds} seeds.",
+            *([PAIRED] if is_compared else []),
+            *(text for mark, text in MARKS.items() if any(one.endswith(mark) for one in cells)),
+        ]
+    )
 
 
 def values(runs: Sequence[Mapping[str, Any]], metric: Metric) -> list[float]:

@@ -234,8 +234,10 @@ class Runs(Handler):
             from bentpipe.lab import bands
 
             found = {name: [done[f"{number} {name}"] for number in range(seeds)] for name in names}
-            await self.line("bands", seeds=seeds, lines=bands.lines(found),
-                            differences=bands.table(found, known))  # fmt: skip
+            table = bands.table(found, known)
+            await self.line("bands", seeds=seeds, lines=bands.lines(found), differences=table,
+                            note=bands.note(table, seeds), limits=bands.limits(found),
+                            summary=bands.summary(found))  # fmt: skip
         await self.line("end")
 
     def on_connection_close(self) -> None:

@@ -47,10 +47,10 @@ export class Charts {
   }
 
   // `runs` are [name, number of its look, result]; `end` is the duration in seconds. With `bands`,
-  // lines are medians over seeds.
+  // lines are medians over `bands.seeds` seeds.
   draw(runs, end, bands = null) {
     this.runs = runs;
-    this.bands = bands && runs.every(([name]) => bands[name]) ? bands : null;
+    this.bands = bands && runs.every(([name]) => bands.lines[name]) ? bands : null;
     this.end = end;
     const key = JSON.stringify([runs.map(([name, look]) => [name, look]), this.isDark(), Boolean(this.bands)]);
     if (key !== this.key) this.rebuild();
@@ -68,8 +68,8 @@ export class Charts {
     if (!this.runs.length) return [[0], []];
     const tables = this.runs.map(([name, , found]) => {
       if (!this.bands) return [found.series.t, found.series[one.id]];
-      const { mid, low, high } = this.bands[name][one.id];
-      return [this.bands[name].t, mid, high, low];
+      const { mid, low, high } = this.bands.lines[name][one.id];
+      return [this.bands.lines[name].t, mid, high, low];
     });
     return tables.length === 1 ? tables[0] : uPlot.join(tables);
   }
@@ -87,8 +87,16 @@ export class Charts {
   }
 
   description(one) {
+    const head = `${one.label} in ${one.unit} over time in s.`;
+    if (this.bands) {
+      const ends = this.runs.map(([name]) => {
+        const { mid, low, high } = this.bands.lines[name][one.id];
+        return `${name} ends at ${last(mid)}, from ${last(low)} to ${last(high)}`;
+      });
+      return `${head} Medians and ranges of ${this.bands.seeds} seeds. ${ends.join("; ")}.`;
+    }
     const lasts = this.runs.map(([name, , found]) => `${name} ends at ${found.series[one.id].at(-1) ?? "no value"}`);
-    return `${one.label} in ${one.unit} over time in s. ${lasts.join(", ")}.`;
+    return `${head} ${lasts.join(", ")}.`;
   }
 
   shownRange() {
@@ -203,5 +211,7 @@ function before(values, at) {
   }
   return null;
 }
+
+const last = (values) => values.findLast((value) => value !== null) ?? "no value";
 
 const shown = (value) => (value === null ? "–" : Number(value.toPrecision(4)).toLocaleString("en"));

@@ -24,7 +24,7 @@ let asked = ""; // the link that was set last
 let setup = null; // of the last good picture
 let looks = {}; // numbers of colours by controller, kept while it is on the page
 let results = new Map(); // what is drawn
-let bands = null; // lines over several seeds, until something changes
+let bands = null; // lines over several seeds and their number, until something changes
 let incoming = null; // what has come of the request under way
 let isEdited = false; // the text has changes that are not in the picture
 
@@ -153,24 +153,23 @@ function takeSetup(found) {
 // All results have come: one picture of them.
 function takeTables(found) {
   results = incoming.results;
-  bands = null;
-  by("differences-note").textContent = ONE_SEED;
-  draw();
-  drawDifferences(by("differences"), found.differences);
-  drawLimits(by("limits"), found.limits);
-  counts.pictures += 1;
-  clearTimeout(takeTables.timer);
-  takeTables.timer = setTimeout(() => (by("status").textContent = found.summary), 500);
+  showPicture(null, found, ONE_SEED, `Of the runs with seed ${setup.seed}.`);
 }
 
-function takeBands({ lines, differences, seeds }) {
-  bands = lines;
+function takeBands({ lines, seeds, ...found }) {
+  showPicture({ lines, seeds }, found, found.note, `Means over ${seeds} seeds.`);
+}
+
+function showPicture(newBands, { differences, limits, summary }, note, limitsNote) {
+  bands = newBands;
   draw();
   drawDifferences(by("differences"), differences);
-  by("differences-note").textContent =
-    `Means over ${seeds} seeds. Below them are 95 % intervals of the paired differences from the first controller. (n.s.): not significant, with Holm's correction for all differences of the table.`;
-  say(`Lines are medians of ${seeds} seeds, bands their whole range.`);
+  by("differences-note").textContent = note;
+  drawLimits(by("limits"), limits);
+  by("limits-note").textContent = limitsNote;
   counts.pictures += 1;
+  clearTimeout(showPicture.timer);
+  showPicture.timer = setTimeout(() => (by("status").textContent = summary), 500);
 }
 
 // Of a slow request, those results that have come, and the others from before.

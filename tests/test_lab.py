@@ -177,7 +177,7 @@ def test_options_of_the_command_are_in_the_page(tmp_path: Path) -> None:
     options = ("--controllers", "hybla", "--seed", "9", "--set", "link.0.rate=1Mbit/s")
     with serving(tmp_path, "lab", "small.toml", *options) as (process, address):
         state = of_address(address, "start")["state"]
-        assert (state["controllers"], state["seed"]) == (["hybla"], 9)
+        assert (state["controllers"], state["seed"]) == (["hybla"], "9")
         assert "1Mbit/s" in state["toml"]
         process.send_signal(signal.SIGTERM)
         assert process.wait(timeout=60) == 0
@@ -197,6 +197,32 @@ def test_the_page_is_an_object_for_programs(tmp_path: Path) -> None:
         assert of_address(lab.address, "start")["state"]["preset"] == "meo"
     with pytest.raises(bp.InputError, match="did you mean 'cubic'"):
         Lab("meo", controllers=["cubik"])
+
+
+@pytest.mark.parametrize(
+    ("arguments", "expected"),
+    [
+        ({"seed": -1}, "seed: expected a whole number from 0 to 9223372036854775807, found -1"),
+        ({"seed": 1.5}, "seed: expected a whole number"),
+        ({"seed": "1"}, "seed: expected a whole number"),
+        ({"seed": True}, "seed: expected a whole number"),
+        ({"seed": 2**63}, "seed: expected a whole number"),
+        ({"port": "80"}, "port: expected a whole number from 1 to 65535, found '80'"),
+        ({"port": 70_000}, "port: expected a whole number"),
+        ({"port": 0}, "port: expected a whole number"),
+        ({"controllers": "cubic"}, "controllers: expected a list of names, found 'cubic'"),
+        ({"controllers": 5}, "controllers: expected a list of names"),
+        ({"controllers": []}, "controllers: expected from 1 to 8 controllers"),
+        ({"scenario": 5}, "scenario: expected a Scenario, a file or the name"),
+        ({"scenario": "missing.toml"}, "missing.toml"),
+    ],
+)
+@pytest.mark.parametrize("scenario", [None, "meo"])
+def test_wrong_arguments_of_the_object_are_input_errors(
+    scenario: str | None, arguments: dict[str, Any], expected: str
+) -> None:
+    with pytest.raises(bp.InputError, match=re.escape(expected)):
+        Lab(**({"scenario": scenario} | arguments))
 
 
 def test_the_charts_are_those_of_their_package() -> None:
@@ -349,6 +375,10 @@ def test_errors_are_those_of_the_command_line(
         (PRESET | {"values": {"mechanism": "codell"}}, "did you mean 'codel'?"),
         (PRESET | {"values": 3}, "state.values: expected an object, found 3"),
         (PRESET | {"seed": -1}, "seed: expected a whole number"),
+        (PRESET | {"seed": "-1"}, "seed: expected a whole number"),
+        (PRESET | {"seed": "²"}, "seed: expected a whole number"),
+        (PRESET | {"seed": 1.5}, "seed: expected a whole number"),
+        (PRESET | {"seed": str(2**63)}, "seed: expected a whole number"),
         (PRESET | {"sed": 1}, "there is no key 'sed'; did you mean 'seed'?"),
         ([], "state: expected an object, found list"),
     ],
@@ -430,6 +460,31 @@ def test_a_band_has_the_range_of_all_seeds_and_paired_differences(client: Client
               if one["controller"] == "bbr"]  # fmt: skip
     place = bands["limits"]["columns"].index("recovery")
     assert rows["bbr"][place]["share"] == pytest.approx(sum(shares) / 4)
+
+
+LARGE = 2**63 - 1
+
+
+def test_large_seeds_stay_exact(client: Client) -> None:
+    for seed in (2**53 + 1, LARGE):
+        plain = initial(None, (), ["cubic"], seed)
+        assert json.loads(json.dumps(plain.to_json()))["seed"] == str(seed)
+        for written in (seed, str(seed)):
+            (setup,) = of_kind(client.run(PRESET | {"seed": written}), "setup")
+            assert setup["seed"] == str(seed)
+            assert f"seed = {seed}" in setup["toml"].splitlines()
+
+
+def test_a_band_has_the_seeds_of_a_study(client: Client) -> None:
+    scenario = bp.Scenario.parse(SMALL).with_({"seed": 2**64 - 2})
+    state = {"toml": scenario.to_toml(), "controllers": ["cubic"]}
+    answer = client.ask("POST", "run", {"page": "tests", "state": state, "seeds": 3})
+    (bands,) = of_kind([json.loads(line) for line in answer.content.splitlines()], "bands")
+    seeds = (2**64 - 2, 2**64 - 1, 0)
+    runs = [bp.run(scenario.with_({"flow.0.controller": "cubic"}), seed=seed) for seed in seeds]
+    mean = sum(run.flows["goodput_bps"][0] for run in runs) / 3e6
+    goodput = bands["differences"]["rows"][0]["cells"][0]["text"]
+    assert float(goodput) == pytest.approx(mean, rel=1e-3)
 
 
 def test_marks_of_a_band_are_explained(client: Client) -> None:

@@ -294,6 +294,35 @@ def test_a_link_holds_the_whole_state(browser: Browser, server: Server) -> None:
         other.close()
 
 
+def test_seeds_stay_exact_and_wrong_ones_say_so(browser: Browser, server: Server) -> None:
+    seed = "9223372036854775807"
+    large = Server(State(server.state.source, {}, ("cubic", "hybla"), int(seed)))
+    try:
+        with tab(browser, large) as opened:
+            assert opened.input_value("#control-seed") == seed
+            assert f"seed = {seed}" in opened.input_value("#toml")
+            for typed in ("-1", "1.5", "1e3", "", "9223372036854775808"):
+                opened.fill("#control-seed", typed)
+                opened.press("#control-seed", "Tab")
+                told = opened.inner_text("#control-seed-help")
+                assert told == f"Expected a whole number from 0 to {seed}. Seed {seed} stays."
+                assert opened.evaluate("document.querySelector('#control-seed:invalid') !== null")
+            opened.fill("#control-seed", "9007199254740993")
+            opened.press("#control-seed", "Tab")
+            settled(opened)
+            assert "seed = 9007199254740993" in opened.input_value("#toml").splitlines()
+            assert opened.input_value("#control-seed") == "9007199254740993"
+            assert opened.inner_text("#control-seed-help") == "of all random numbers"
+            # An answer to another change shows the seed in force.
+            opened.fill("#control-seed", "-1")
+            opened.press("#control-seed", "Tab")
+            move(opened, "rate", -1)
+            assert opened.input_value("#control-seed") == "9007199254740993"
+            assert opened.inner_text("#control-seed-help") == "of all random numbers"
+    finally:
+        large.close()
+
+
 def test_a_damaged_link_says_so(browser: Browser, server: Server) -> None:
     with tab(browser, server, "#damaged") as opened:
         assert "damaged" in opened.inner_text("#said")

@@ -3,14 +3,15 @@
 from __future__ import annotations
 
 from html import escape
+from os import PathLike
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from bentpipe._native import Scenario
+from bentpipe.errors import InputError
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
-    from os import PathLike
     from typing import Self
 
 HEIGHT = 900
@@ -21,8 +22,9 @@ class Lab:
     """A live page of a scenario, served on this machine until `close`.
 
     `scenario` is a `Scenario`, a scenario file, or the name of a built-in link; by default the
-    link of `bentpipe lab`. The page does not change the object. `InputError` for wrong values, and
-    for a `port` that is in use.
+    link of `bentpipe lab`. The page does not change the object. `controllers` are from 1 to 8
+    names, `seed` is from 0 to 2**63 - 1, and `port` from 1 to 65535. `InputError` for other values,
+    and for a `port` that is in use.
     """
 
     def __init__(
@@ -39,9 +41,12 @@ class Lab:
 
         if isinstance(scenario, Scenario) or (isinstance(scenario, str) and scenario in presets()):
             state = initial_of(scenario, controllers, seed)
-        else:
+        elif scenario is None or isinstance(scenario, str | PathLike):
             file = None if scenario is None else Path(scenario)
             state = initial(file, (), controllers, seed)
+        else:
+            expected = "a Scenario, a file or the name of a built-in link"
+            raise InputError.of_value("scenario", expected, type(scenario).__name__)
         self._server = Server(state, port)
 
     @property

@@ -32,7 +32,8 @@ from bentpipe.lab.packets import Packets, Range
 from bentpipe.lab.picture import picture
 from bentpipe.lab.runner import Runner, StoppedError
 from bentpipe.lab.saving import SAVED
-from bentpipe.lab.state import MOST_CONTROLLERS, State, checked
+from bentpipe.lab.state import MOST_CONTROLLERS, MOST_SEED, State, checked
+from bentpipe.study.checks import LARGEST_SEED
 
 if TYPE_CHECKING:
     from collections.abc import Awaitable
@@ -45,6 +46,7 @@ PORT = 8177
 """The first port that is tried."""
 PORTS = 100
 """Ports after it that are tried."""
+MOST_PORT = 65_535
 MOST_BODY = 2_000_000
 """Bytes of a request."""
 SEEDS = 10
@@ -141,6 +143,7 @@ class Start(Handler):
             "presets": links.presets(),
             "most_controllers": MOST_CONTROLLERS,
             "seeds": SEEDS,
+            "most_seed": str(MOST_SEED),
             "series": [asdict(one) for one in results.SERIES],
             **page.looks(),
         })  # fmt: skip
@@ -165,7 +168,7 @@ class Runs(Handler):
             return
         job = await self.lab.runner.begin(self.page)
         repeated = [
-            (f"{number} {name}", scenario.with_({"seed": scenario.seed + number}))
+            (f"{number} {name}", scenario.with_({"seed": later_seed(scenario.seed, number)}))
             for number in range(seeds)
             for name, scenario in runs
         ]
@@ -379,7 +382,7 @@ def shown(state: State) -> tuple[dict[str, Any], list[tuple[str, Any]]]:
         "name": scenario.name,
         "toml": state.toml,
         "duration_s": scenario.duration_s,
-        "seed": scenario.seed,
+        "seed": str(scenario.seed),
         "path": picture(link, explained),
         "controls": [one.to_dict() for one in state.source.controls],
         "choices": state.source.choices,
@@ -395,6 +398,11 @@ def number_of_seeds(found: Any) -> int:
     if type(found) is not int or not 1 <= found <= MOST_SEEDS:
         raise InputError.of_value("seeds", f"a whole number from 1 to {MOST_SEEDS}", repr(found))
     return found
+
+
+def later_seed(seed: int, number: int) -> int:
+    """The seed of a run of a band, as of the replication of a study with this number."""
+    return (seed + number) & LARGEST_SEED
 
 
 def problems(error: BentpipeError) -> list[dict[str, Any]]:
@@ -477,7 +485,12 @@ class Server:
 
 
 def bound(port: int | None) -> socket.socket:
-    """A socket that listens on a port of the loopback address; `InputError` if it is in use."""
+    """A socket that listens on a port of the loopback address; `InputError` if it is in use.
+
+    Also for a port that is no whole number from 1 to 65535.
+    """
+    if port is not None and not (type(port) is int and 1 <= port <= MOST_PORT):
+        raise InputError.of_value("port", f"a whole number from 1 to {MOST_PORT}", repr(port))
     for number in range(PORT, PORT + PORTS) if port is None else [port]:
         try:
             return listening(number)
@@ -485,7 +498,7 @@ def bound(port: int | None) -> socket.socket:
             reason = error.strerror or str(error)
     if port is None:
         raise InputError(f"no port from {PORT} to {PORT + PORTS - 1} is free; choose one by --port")
-    free = next((one for one in range(port + 1, 65_536) if is_free(one)), None)
+    free = next((one for one in range(port + 1, MOST_PORT + 1) if is_free(one)), None)
     hint = f"; the next free one is {free}: --port {free}" if free else ""
     raise InputError(f"--port {port}: {reason.lower()}{hint}")
 

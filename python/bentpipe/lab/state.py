@@ -6,6 +6,7 @@ keeps nothing of a page, and a link gives the same page on another machine.
 
 from __future__ import annotations
 
+from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
 from pathlib import Path
@@ -21,7 +22,7 @@ from bentpipe.lab.controls import changed, controls
 from bentpipe.prototypes import Spec
 
 if TYPE_CHECKING:
-    from collections.abc import Mapping, Sequence
+    from collections.abc import Mapping
 
     from bentpipe._native import Scenario
     from bentpipe.lab.control import Control
@@ -112,16 +113,16 @@ class State:
         if not isinstance(values, dict):
             raise InputError.of_value("state.values", "an object", repr(values))
         seed = data.get("seed")
-        if seed is not None and not (type(seed) is int and 0 <= seed <= MOST_SEED):
-            raise InputError.of_value("seed", f"a whole number from 0 to {MOST_SEED}", repr(seed))
+        if isinstance(seed, str) and seed.isascii() and seed.isdigit():
+            seed = int(seed)
         names = data.get("controllers", [])
-        return cls(source(preset, toml, file), values, checked(names), seed)
+        return cls(source(preset, toml, file), values, checked(names), checked_seed(seed))
 
     def to_json(self) -> dict[str, Any]:
-        """The state for a page."""
+        """The state for a page. Its seed is a text, because JavaScript rounds large numbers."""
         own = {"preset": self.source.preset} if self.source.preset else {"toml": self.source.text}
         found = own | {"values": self.values, "controllers": list(self.controllers)}
-        return found if self.seed is None else found | {"seed": self.seed}
+        return found if self.seed is None else found | {"seed": str(self.seed)}
 
     @cached_property
     def scenario(self) -> Scenario:
@@ -192,9 +193,17 @@ def note(candidate: Candidate) -> str:
     )
 
 
+def checked_seed(seed: Any) -> int | None:
+    """The seed, or None for that of the scenario; `InputError` for other values."""
+    if seed is not None and not (type(seed) is int and 0 <= seed <= MOST_SEED):
+        raise InputError.of_value("seed", f"a whole number from 0 to {MOST_SEED}", repr(seed))
+    return seed
+
+
 def checked(names: Any, option: str = "controllers") -> tuple[str, ...]:
     """The names of controllers, each once; `InputError` for those that no page can run."""
-    if not (isinstance(names, list) and all(isinstance(one, str) for one in names)):
+    is_list = isinstance(names, Sequence) and not isinstance(names, str)
+    if not (is_list and all(isinstance(one, str) for one in names)):
         raise InputError.of_value("controllers", "a list of names", repr(names))
     found = tuple(dict.fromkeys(one.strip() for one in names))
     if not 1 <= len(found) <= MOST_CONTROLLERS:
@@ -219,7 +228,7 @@ def initial(
     Without names of controllers it has the usual ones, and first that of the scenario.
     """
     if names is not None:
-        checked([*names], "--controllers")
+        checked(names, "--controllers")
     if file is not None:
         scenario = _native.Scenario.load(file, sets).without_mixes()
         text = scenario.to_toml() if sets else file.read_text(encoding="utf-8")
@@ -252,7 +261,7 @@ def of_source(found: Source, names: Sequence[str] | None, seed: int | None) -> S
         names = [one for one in dict.fromkeys((first, *CONTROLLERS)) if fits(one)]
         # Of datagrams there is no controller.
         names = names[: len(CONTROLLERS)] or [first if fits(first) else UNLIMITED.controller]
-    return State(found, {}, checked(list(names)), seed)
+    return State(found, {}, checked(names), checked_seed(seed))
 
 
 def with_parameters(table: Mapping[str, Any]) -> str:

@@ -2,9 +2,12 @@
 
 import { make } from "./elements.js";
 
+const ABOUT_SEED = "of all random numbers";
+
 export class Controls {
-  constructor(form, changed) {
+  constructor(form, mostSeed, changed) {
     this.form = form;
+    this.mostSeed = mostSeed;
     this.changed = changed; // called with the name of a control and its value, null for its own
     this.made = "";
     form.addEventListener("submit", (event) => event.preventDefault());
@@ -95,17 +98,31 @@ export class Controls {
       step: 1,
       "aria-describedby": "control-seed-help",
     });
-    input.addEventListener("change", () => {
-      if (input.value !== "" && input.checkValidity()) this.changed("seed", Number(input.value));
-    });
+    input.addEventListener("change", () => this.takeSeed());
     this.seed = input;
     const label = make("div", { class: "top" }, make("label", { for: "control-seed" }, "Seed"));
-    const help = make("p", { class: "help", id: "control-seed-help" }, "of all random numbers");
-    return make("div", { class: "control" }, label, input, help);
+    this.seedHelp = make("p", { class: "help", id: "control-seed-help", role: "status" }, ABOUT_SEED);
+    return make("div", { class: "control" }, label, input, this.seedHelp);
+  }
+
+  // Seeds are texts, because a number has 53 bits only.
+  takeSeed() {
+    const isSeed = /^\d+$/.test(this.seed.value) && BigInt(this.seed.value) <= BigInt(this.mostSeed);
+    this.tellSeed(isSeed ? "" : `Expected a whole number from 0 to ${this.mostSeed}. Seed ${this.now} stays.`);
+    if (this.seed.reportValidity()) this.changed("seed", String(BigInt(this.seed.value)));
+  }
+
+  tellSeed(error) {
+    this.seed.setCustomValidity(error);
+    const text = error || ABOUT_SEED;
+    if (this.seedHelp.textContent !== text) this.seedHelp.textContent = text; // else it is read out again
   }
 
   setSeed(seed) {
-    if (this.seed && document.activeElement !== this.seed) this.seed.value = seed;
+    this.now = seed;
+    if (!this.seed || document.activeElement === this.seed) return;
+    this.seed.value = seed;
+    this.tellSeed("");
   }
 }
 

@@ -29,7 +29,7 @@ let incoming = null; // what has come of the request under way
 let isEdited = false; // the text has changes that are not in the picture
 
 const charts = new Charts(by("charts"), start.series, start);
-const controls = new Controls(by("controls"), change);
+const controls = new Controls(by("controls"), start.most_seed, change);
 const requests = new Requests(() => state, take);
 const packets = new Packets(() => state, charts);
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import random
 import shutil
 import time
 import zipfile
@@ -478,16 +479,95 @@ def test_single_packets_are_shown_on_request(browser: Browser, server: Server) -
         assert asked.count("packets") == 5
 
 
+def chosen_link(opened: Tab) -> str:
+    """The text of the list of links."""
+    found: str = opened.evaluate("document.getElementById('preset').selectedOptions[0].textContent")
+    return found
+
+
 def test_a_preset_and_a_file_are_opened(browser: Browser, server: Server, tmp_path: Path) -> None:
     (tmp_path / "own.toml").write_text(SMALL.replace('"small"', '"own"'))
     with tab(browser, server) as opened:
+        assert chosen_link(opened) == "geo-ku.toml"
         opened.select_option("#preset", "leo")
         settled(opened)
         assert opened.inner_text("#name") == "leo"
         opened.set_input_files("#file", tmp_path / "own.toml")
         opened.wait_for_function("() => document.getElementById('name').textContent === 'own'")
         settled(opened)
-        assert opened.input_value("#toml") == (tmp_path / "own.toml").read_text()
+        text = (tmp_path / "own.toml").read_text()
+        assert opened.input_value("#toml") == text
+        assert chosen_link(opened) == "own.toml"
+        # Errors name the file that was opened, and that of a preset after a change.
+        opened.fill("#toml", text.replace("delay", "dely", 1))
+        opened.wait_for_selector("#errors:not([hidden])")
+        assert "own.toml:" in opened.inner_text("#errors")
+        opened.select_option("#preset", "leo")
+        settled(opened)
+        opened.fill("#toml", opened.input_value("#toml").replace("rate =", "rat =", 1))
+        opened.wait_for_selector("#errors:not([hidden])")
+        assert "leo.toml:" in opened.inner_text("#errors")
+        assert chosen_link(opened) == "leo.toml"
+
+
+def test_an_invalid_file_survives_a_reload(browser: Browser, server: Server) -> None:
+    with tab(browser, server) as opened:
+        text = opened.input_value("#toml").replace("controller", "controler", 1)
+        opened.fill("#toml", text)
+        opened.wait_for_selector("#errors:not([hidden])")
+        opened.wait_for_timeout(400)
+        link = opened.url[opened.url.index("#") :]
+        opened.reload()
+        settled(opened)
+        assert opened.input_value("#toml") == text
+        assert opened.get_attribute("#toml", "aria-invalid") == "true"
+    with tab(browser, server, link) as opened:
+        assert opened.input_value("#toml") == text
+        opened.click("#errors button")
+        opened.keyboard.type('controller = "cubic"')
+        opened.wait_for_selector("#errors", state="hidden")
+        settled(opened)
+        assert picture(opened)
+    # A link of a page that is open.
+    with tab(browser, server) as opened:
+        opened.evaluate("link => { location.hash = link }", link)
+        opened.wait_for_selector("#errors:not([hidden])")
+        assert opened.input_value("#toml") == text
+
+
+@pytest.mark.parametrize(
+    ("content", "expected"),
+    [
+        (f"# Gr\xfc\xdfe\n{SMALL}".encode("latin-1"), "one that cannot be read (stream did not"),
+        (f"{SMALL}# {'x' * 1_000_000}".encode(), "more than 1000000 bytes"),
+    ],
+    ids=["latin-1", "long"],
+)
+def test_a_file_that_the_page_cannot_have_is_not_opened(
+    browser: Browser, server: Server, tmp_path: Path, content: bytes, expected: str
+) -> None:
+    (tmp_path / "bad.toml").write_bytes(content)
+    with tab(browser, server) as opened:
+        text = opened.input_value("#toml")
+        opened.set_input_files("#file", tmp_path / "bad.toml")
+        opened.wait_for_selector("#errors:not([hidden])")
+        told = opened.inner_text("#errors")
+        assert told.startswith(f"bad.toml: expected a scenario file, found {expected}")
+        assert opened.input_value("#toml") == text
+
+
+def test_the_link_of_a_long_file_has_all_of_it(
+    browser: Browser, server: Server, tmp_path: Path
+) -> None:
+    comment = random.Random(1).randbytes(200_000).hex()
+    (tmp_path / "long.toml").write_text(f"{SMALL}# {comment}\n")
+    with tab(browser, server) as opened:
+        opened.set_input_files("#file", tmp_path / "long.toml")
+        opened.wait_for_function("() => location.hash.length > 200000")
+        settled(opened)
+        opened.reload()
+        settled(opened)
+        assert opened.input_value("#toml").endswith(f"# {comment}\n")
 
 
 def test_the_picture_comes_soon_after_the_slider(browser: Browser, server: Server) -> None:

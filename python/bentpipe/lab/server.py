@@ -49,6 +49,8 @@ PORTS = 100
 MOST_PORT = 65_535
 MOST_BODY = 2_000_000
 """Bytes of a request."""
+MOST_FILE = MOST_BODY // 2
+"""Bytes of a file that the page opens. JSON has two for a quotation mark or the end of a line."""
 SEEDS = 10
 """Seeds of a band."""
 MOST_SEEDS = 50
@@ -144,6 +146,7 @@ class Start(Handler):
             "most_controllers": MOST_CONTROLLERS,
             "seeds": SEEDS,
             "most_seed": str(MOST_SEED),
+            "most_bytes": MOST_FILE,
             "series": [asdict(one) for one in results.SERIES],
             **page.looks(),
         })  # fmt: skip

@@ -6,6 +6,7 @@ keeps nothing of a page, and a link gives the same page on another machine.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property, lru_cache
@@ -98,7 +99,7 @@ class State:
         """
         if not isinstance(data, dict):
             raise InputError.of_value("state", "an object", type(data).__name__)
-        known = ("preset", "toml", "values", "controllers", "seed")
+        known = ("preset", "toml", "file", "values", "controllers", "seed")
         for key in data:
             if key not in known:
                 raise InputError(f"state: there is no key {key!r}{nearest(key, known)}")
@@ -116,11 +117,13 @@ class State:
         if isinstance(seed, str) and seed.isascii() and seed.isdigit():
             seed = int(seed)
         names = data.get("controllers", [])
+        file = file.with_name(file_name(data.get("file", file.name)))
         return cls(source(preset, toml, file), values, checked(names), checked_seed(seed))
 
     def to_json(self) -> dict[str, Any]:
         """The state for a page. Its seed is a text, because JavaScript rounds large numbers."""
-        own = {"preset": self.source.preset} if self.source.preset else {"toml": self.source.text}
+        named = {"toml": self.source.text, "file": self.source.file.name}
+        own = {"preset": self.source.preset} if self.source.preset else named
         found = own | {"values": self.values, "controllers": list(self.controllers)}
         return found if self.seed is None else found | {"seed": str(self.seed)}
 
@@ -191,6 +194,13 @@ def note(candidate: Candidate) -> str:
         f"{candidate.controller} needs {candidate.asks}"
         f"{f': {candidate.setting}' if is_told else ''}."
     )
+
+
+def file_name(name: Any) -> str:
+    """The name of a file that was opened on the page; `InputError` if it has a folder."""
+    if not isinstance(name, str) or name in ("", ".", "..") or re.search(r"[/\\\0]", name):
+        raise InputError.of_value("state.file", "the name of a file without a folder", repr(name))
+    return name
 
 
 def checked_seed(seed: Any) -> int | None:

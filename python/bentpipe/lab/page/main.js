@@ -61,16 +61,24 @@ async function readLink() {
   const text = location.hash.slice(1);
   if (!text || text === asked) return;
   try {
-    state = await fromLink(text);
-    asked = text;
-    isEdited = false;
+    state = { values: {}, ...(await fromLink(text)) };
   } catch {
     say("The link of this page is damaged; it shows the start instead.");
+    return;
   }
+  asked = text;
+  isEdited = typeof state.toml === "string";
+  if (!isEdited) return;
+  // Shown even if it is not valid: the address can be its only copy.
+  by("toml").value = state.toml;
+  state.toml = by("toml").value; // with the ends of lines of the box
 }
 
-const setText = (text) => {
-  state = { toml: text, values: {}, controllers: state.controllers };
+// The name of the file in the box, for errors and the list of links.
+const fileName = () => state.file ?? (state.preset ? `${state.preset}.toml` : start.file);
+
+const setText = (text, file = fileName()) => {
+  state = { toml: text, file, values: {}, controllers: state.controllers };
   update();
 };
 
@@ -83,15 +91,22 @@ by("toml").addEventListener("input", () => {
 by("file").addEventListener("change", async (event) => {
   const [file] = event.target.files;
   if (!file) return;
-  by("toml").value = await file.text();
-  isEdited = true;
-  setText(by("toml").value);
+  const bytes = await file.arrayBuffer();
   event.target.value = "";
+  const refuse = (found) => showErrors([{ message: `${file.name}: expected a scenario file, found ${found}` }]);
+  if (file.size > start.most_bytes) return void refuse(`more than ${start.most_bytes} bytes`);
+  try {
+    by("toml").value = new TextDecoder("utf-8", { fatal: true }).decode(bytes);
+  } catch {
+    return void refuse("one that cannot be read (stream did not contain valid UTF-8)");
+  }
+  isEdited = true;
+  setText(by("toml").value, file.name);
 });
 
 by("preset").addEventListener("change", (event) => {
   const name = event.target.value;
-  const own = name ? { preset: name } : { toml: start.state.toml };
+  const own = name ? { preset: name } : { toml: start.state.toml, file: start.file };
   state = { ...own, values: {}, controllers: state.controllers };
   isEdited = false;
   update();
@@ -146,8 +161,14 @@ function takeSetup(found) {
   drawPath(by("path"), by("path-note"), found.path);
   showWarnings(found.warnings);
   showChips();
-  by("preset").value = state.preset ?? "";
-  by("reset").disabled = !Object.keys(state.values).length && state.seed === undefined;
+  showSource();
+}
+
+function showSource() {
+  opened.textContent = fileName();
+  const isOwn = own.length && fileName() === start.file;
+  by("preset").value = state.preset ?? (isOwn ? "" : "opened");
+  by("reset").disabled = !Object.keys(state.values ?? {}).length && state.seed === undefined;
 }
 
 // All results have come: one picture of them.
@@ -215,6 +236,7 @@ function showErrors(problems) {
   const kept = setup ? make("p", {}, "The figures show the last valid scenario.") : null;
   by("errors").replaceChildren(...items, ...(kept ? [kept] : []));
   by("errors").hidden = false;
+  showSource();
   if (isEdited) {
     by("toml").setAttribute("aria-invalid", "true");
     controls.enable(false);
@@ -330,8 +352,8 @@ themeButton.addEventListener("click", () => {
 matchMedia("(prefers-color-scheme: dark)").addEventListener("change", showTheme);
 
 const own = start.state.toml === undefined ? [] : [make("option", { value: "" }, start.file)];
-const edited = own.length ? own : [make("option", { value: "", hidden: true }, "edited")];
-by("preset").append(...edited, ...start.presets.map((name) => make("option", { value: name }, name)));
+const opened = make("option", { value: "opened", hidden: true, disabled: true });
+by("preset").append(...own, opened, ...start.presets.map((name) => make("option", { value: name }, name)));
 
 lessons(
   (wanted) => {

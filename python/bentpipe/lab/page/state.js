@@ -6,7 +6,7 @@ const through = async (bytes, stream) =>
 export async function toLink(state) {
   const bytes = new TextEncoder().encode(JSON.stringify(state));
   const packed = await through(bytes, new CompressionStream("deflate-raw"));
-  const text = btoa(String.fromCharCode(...packed));
+  const text = btoa(Array.from(packed, (byte) => String.fromCharCode(byte)).join(""));
   return text.replaceAll("+", "-").replaceAll("/", "_").replace(/=+$/, "");
 }
 

@@ -167,6 +167,20 @@ def test_controllers_come_and_go_and_keep_their_colours(browser: Browser, server
         assert "cubic" not in " ".join(opened.locator(heads).all_inner_texts())
 
 
+def test_controllers_with_special_needs_have_notes(browser: Browser, server: Server) -> None:
+    with tab(browser, server) as opened:
+        assert opened.is_hidden("#needs")
+        for name in ("xcp", "ck-stp"):
+            opened.select_option("#add", name)
+            settled(opened)
+        assert opened.inner_text("#needs").split("\n") == [
+            "* xcp needs routers with XCP on all links.",
+            "* ck-stp needs the rate and the RTT of the link as settings, which it gets here:"
+            ' { name = "ck-stp", rate = 5, rtt = 600 }.',
+        ]
+        assert "xcp*" in opened.inner_text("#chips")
+
+
 def test_a_band_is_drawn_on_demand_and_goes_with_the_next_change(
     browser: Browser, server: Server
 ) -> None:

@@ -197,7 +197,6 @@ def test_a_band_is_drawn_on_demand_and_goes_with_the_next_change(
         told = opened.get_attribute(goodput, "aria-label")
         assert told
         assert "Medians and ranges of 10 seeds. cubic ends at" in told
-        opened.wait_for_timeout(600)
         assert opened.inner_text("#status").startswith("Means over 10 seeds. Goodput: cubic ")
         assert all(one != other for one, other in zip(before, picture(opened), strict=True))
         move(opened, "loss", 1)

@@ -13,6 +13,7 @@ import { drawDifferences, drawLimits } from "./tables.js";
 
 const EDIT_MS = 300; // until typing has paused
 const LINK_MS = 200;
+const STATUS_MS = 500;
 const ONE_SEED =
   "Differences from the first controller, with the same seed. One seed proves little: a band shows several, and a study has intervals.";
 const SLOW_MS = 300; // from here on results are drawn one by one, with progress
@@ -190,7 +191,8 @@ function showPicture(newBands, { differences, limits, summary }, note, limitsNot
   by("limits-note").textContent = limitsNote;
   counts.pictures += 1;
   clearTimeout(showPicture.timer);
-  showPicture.timer = setTimeout(() => (by("status").textContent = summary), 500);
+  // Read out once after the moves of a slider; a band has no others to wait for.
+  showPicture.timer = setTimeout(() => (by("status").textContent = summary), bands ? 0 : STATUS_MS);
 }
 
 // Of a slow request, those results that have come, and the others from before.

@@ -15,7 +15,7 @@ struct Known {
     draws: Draws,
 }
 
-/// What is known about a scenario.
+/// State of a scenario.
 #[derive(Default)]
 struct Entry {
     /// Jobs that no thread has taken.

@@ -57,11 +57,38 @@ pub(crate) fn put_back(name: &str) -> Result<(), Error> {
         let had = had.as_deref().unwrap_or(FALLBACK);
         namespace.run(|| change(had).or_else(|_| change(FALLBACK)))?;
     }
-    let notes = fs::read_dir(BEFORE).into_iter().flatten().flatten();
-    for note in notes {
-        if note.file_name().to_string_lossy().starts_with(&format!("{name}-")) {
-            fs::remove_file(note.path()).map_err(|e| Error::refused(note.path().display(), e))?;
+    for (note, id) in notes_of(name) {
+        let had = fs::read_to_string(&note).unwrap_or_else(|_| FALLBACK.to_owned());
+        // What was loaded after it must not go back to it any more.
+        for later in notes().into_iter().filter(|later| is_in(later, &id)) {
+            if fs::read_to_string(&later).is_ok_and(|value| value == name) {
+                fs::write(&later, &had).map_err(|e| Error::refused(later.display(), e))?;
+            }
         }
+        fs::remove_file(&note).map_err(|e| Error::refused(note.display(), e))?;
     }
     Ok(())
+}
+
+/// All notes of earlier values.
+fn notes() -> Vec<PathBuf> {
+    fs::read_dir(BEFORE).into_iter().flatten().flatten().map(|note| note.path()).collect()
+}
+
+/// The notes of a controller, each with the number of its namespace.
+fn notes_of(name: &str) -> Vec<(PathBuf, String)> {
+    let notes = notes().into_iter();
+    notes
+        .filter_map(|note| {
+            let file_name = note.file_name()?.to_str()?;
+            let id = file_name.strip_prefix(name)?.strip_prefix('-')?.to_owned();
+            Some((note, id))
+        })
+        .collect()
+}
+
+/// Returns true if a note is about the namespace with this number.
+fn is_in(note: &Path, id: &str) -> bool {
+    let name = note.file_name().and_then(|name| name.to_str());
+    name.and_then(|name| name.rsplit_once('-')).is_some_and(|(_, number)| number == id)
 }

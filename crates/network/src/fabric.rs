@@ -219,8 +219,8 @@ pub trait Fabric<B> {
     /// Totals of each link and each limited router until `now`, in the order of the topology.
     fn report(&mut self, now: Time) -> Vec<PortReport>;
 
-    /// Draws of the ports whose packets are lost independently of each other, with the numbers of the
-    /// ports. `None` if they are not known.
+    /// Draws of the ports whose packets are lost independently of each other, with the numbers of
+    /// the ports. `None` if they are not known.
     fn trials(&self) -> Option<Vec<(u64, Trials)>> {
         None
     }

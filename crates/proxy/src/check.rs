@@ -5,16 +5,21 @@ mod buffers;
 mod proof;
 
 use std::fs;
+use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::process::Command;
+use std::time::Duration;
 
 use middlebox::Accept;
 use rustix::process::{Resource, getrlimit};
 use serde::Serialize;
 
-use crate::config::{Fail, Loaded, SideName, Source};
+use crate::config::{Fail, Loaded, Relay, SideName, Source};
 use crate::machine;
-use crate::rules::{self, HOLDS_BACK, TABLE, UNSPLIT};
+use crate::rules::{self, TABLE, UNSPLIT};
 use proof::Translation;
+
+/// A relay has accepted a connection within this time.
+const PATIENCE: Duration = Duration::from_secs(5);
 
 /// One result of the check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -61,14 +66,25 @@ pub fn check(loaded: &mut Loaded, file: &str) -> Vec<Finding> {
     if findings.iter().all(|finding| finding.is_fine) {
         findings.push(kernel(loaded));
     }
-    findings.extend(settings(loaded));
+    let table = output(&["nft", "list", "table", "inet", TABLE]);
+    // Relays need no rules, and a file may have them for relays only.
+    let only_relays = table.is_none() && !loaded.config.relays.is_empty();
+    if !only_relays {
+        findings.extend(settings(loaded));
+    }
     let [wmem, rmem] = ["tcp_wmem", "tcp_rmem"]
         .map(|name| fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).unwrap_or_default());
     findings.extend(buffers::findings(loaded, &wmem, &rmem));
     findings.push(descriptors(loaded));
-    findings.extend(rules_are_set(loaded, file));
+    match only_relays {
+        true => findings.push(Finding::new("rules", true, "not set: only relays work", "")),
+        false => findings.extend(rules_are_set(loaded, table, file)),
+    }
     findings.push(listens(loaded, file));
     if findings.iter().all(|finding| finding.is_fine) {
+        findings.extend(loaded.config.relays.iter().map(relay));
+    }
+    if findings.iter().all(|finding| finding.is_fine) && !only_relays {
         findings.push(proven(loaded, "connection", Translation::None));
         if loaded.config.document.source == Source::Client && translates() {
             findings.push(proven(loaded, "connection behind NAT", Translation::Masquerade));
@@ -76,6 +92,27 @@ pub fn check(loaded: &mut Loaded, file: &str) -> Vec<Finding> {
         findings.extend(unsplit());
     }
     findings
+}
+
+/// Connects to a relay, as a client of this machine.
+fn relay(relay: &Relay) -> Finding {
+    let name = format!("relay {} to {}", relay.listen, relay.to);
+    let mut address = relay.listen;
+    if address.ip().is_unspecified() {
+        address.set_ip(match address {
+            SocketAddr::V4(_) => Ipv4Addr::LOCALHOST.into(),
+            SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
+        });
+    }
+    match TcpStream::connect_timeout(&address, PATIENCE) {
+        Ok(_) => Finding::new(&name, true, "accepts connections", ""),
+        Err(error) => Finding::new(
+            &name,
+            false,
+            error.to_string(),
+            format!("ss -ltn sport = {}", address.port()),
+        ),
+    }
 }
 
 fn proven(loaded: &Loaded, name: &str, translation: Translation) -> Finding {
@@ -200,24 +237,31 @@ fn descriptors(loaded: &Loaded) -> Finding {
     Finding::new("descriptors", is_fine, found, format!("ulimit -Hn {needed}"))
 }
 
-fn rules_are_set(loaded: &Loaded, file: &str) -> Vec<Finding> {
+fn rules_are_set(loaded: &Loaded, table: Option<String>, file: &str) -> Vec<Finding> {
     let document = &loaded.config.document;
     let command = format!("bentpipe proxy rules {file} --apply");
     let mut findings = Vec::new();
-    let table = output(&["nft", "list", "table", "inet", TABLE]);
-    let holds_back = table.as_ref().map(|table| table.contains(HOLDS_BACK));
-    let (is_set, found) = match holds_back {
-        Some(holds_back) if holds_back == (document.accept != Accept::Early) => (true, "set"),
-        Some(_) => (false, "those of another `accept`: remove them first"),
+    let comment = format!("comment \"{}\"", rules::comment(&loaded.config));
+    let (is_set, found) = match table.map(|table| table.contains(&comment)) {
+        Some(true) => (true, "set"),
+        Some(false) => (false, "those of another file, or of this one before a change"),
         None => (false, "not set"),
     };
-    findings.push(Finding::new("rules", is_set, found, &*command));
+    let replace = format!("{command} --remove; {command}");
+    findings.push(Finding::new(
+        "rules",
+        is_set,
+        found,
+        if found == "not set" { &command } else { &replace },
+    ));
     let families = if machine::has_ipv6() { &["-4", "-6"][..] } else { &["-4"] };
-    let (mark, number) = (format!("fwmark {:#x}", document.mark), document.table.to_string());
+    let (mark, number) = (format!("{:#x}", document.mark), document.table.to_string());
     for family in families {
         let rules = output(&["ip", family, "rule", "show"]).unwrap_or_default();
         let is_set = rules.lines().any(|line| {
-            line.contains(&mark) && line.trim_end().ends_with(&format!("lookup {number}"))
+            let words: Vec<_> = line.split_whitespace().collect();
+            words.windows(2).any(|pair| pair == ["fwmark", &*mark])
+                && words.ends_with(&["lookup", &*number])
         });
         let found = if is_set { "set" } else { "packets with the mark have no table" };
         findings.push(Finding::new(&format!("ip {family} rule"), is_set, found, &*command));

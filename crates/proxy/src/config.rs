@@ -10,6 +10,7 @@ use std::net::{IpAddr, SocketAddr};
 use std::path::{Path, PathBuf};
 use std::sync::Arc;
 
+pub(crate) use check::loops;
 use language::{Errors, Refused, TypedFile};
 pub use middlebox::SideName;
 use middlebox::{Accept, Policy, SplitLimits};

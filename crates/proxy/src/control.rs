@@ -1,12 +1,13 @@
 //! The control socket. A program connects, writes a word, and receives the answer as JSON: `list`
-//! for the state of all connections, or a command of the operator for its outcome.
+//! for the state of all connections, or a command of the operator for its outcome. After a command
+//! stands the file of the daemon, because two files may have the same `control`.
 
 use std::fs::{self, Permissions};
 use std::io::{self, Read, Write};
 use std::net::Shutdown;
 use std::os::unix::fs::{FileTypeExt, PermissionsExt};
 use std::os::unix::net::{UnixListener, UnixStream};
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Sender, channel};
 use std::thread;
 use std::time::Duration;
@@ -39,8 +40,8 @@ pub(crate) fn bind(path: &Path) -> Result<UnixListener, DaemonError> {
 
 /// The word for the state of all connections.
 const LIST: &str = "list";
-/// The longest word, and more.
-const LONGEST: u64 = 64;
+/// The longest command with its file, and more (PATH_MAX of Linux).
+const LONGEST: u64 = 64 + 4096;
 /// A command has its outcome within this time. An upgrade waits for the new process.
 const PATIENCE_OF_COMMANDS: Duration = Duration::from_secs(40);
 /// How often it is looked whether a daemon that stops is still there.
@@ -91,17 +92,22 @@ pub(crate) fn serve(
     listener: UnixListener,
     orders: Orders,
     requests: Sender<Request>,
+    file: PathBuf,
 ) -> io::Result<Server> {
     Server::start("control", listener, move |mut stream: UnixStream| {
         let _ = stream.set_read_timeout(Some(PATIENCE));
         let mut word = String::new();
         let is_read = (&stream).take(LONGEST).read_to_string(&mut word).is_ok();
-        let word = word.trim();
+        let (word, asked) = word.trim().split_once(' ').unwrap_or((word.trim(), ""));
         if !is_read || word.is_empty() {
             return; // it has looked whether a daemon is there
         }
         let command = Command::ALL.into_iter().find(|command| command.name() == word);
         let answer = match command {
+            Some(_) if !is_same(&file, Path::new(asked)) => {
+                let file = file.display();
+                json!({ "error": format!("{asked}: expected {file}, the file of the daemon that answers at `control`") })
+            }
             Some(command) => outcome(command, &requests),
             None if word == LIST => state(&orders),
             None => json!({ "error": format!("this daemon knows no command {word:?}") }),
@@ -109,6 +115,12 @@ pub(crate) fn serve(
         let _ = stream.set_write_timeout(Some(PATIENCE));
         let _ = stream.write_all(answer.to_string().as_bytes()); // gone again
     })
+}
+
+/// Returns true if two paths are those of one file.
+fn is_same(one: &Path, other: &Path) -> bool {
+    let [found, wanted] = [one, other].map(fs::canonicalize);
+    one == other || found.is_ok_and(|found| wanted.is_ok_and(|wanted| found == wanted))
 }
 
 /// The state of all connections.
@@ -151,12 +163,15 @@ pub fn list(path: &Path) -> io::Result<Vec<Value>> {
     Ok(serde_json::from_value(found)?)
 }
 
-/// Lets a daemon carry out a command. The answer has `done`, or `error` with the reason.
+/// Lets the daemon that runs with `file` carry out a command. The answer has `done`, or `error`
+/// with the reason, such as that the daemon has another file.
 ///
 /// # Errors
 /// No daemon answers.
-pub fn command(path: &Path, command: Command) -> io::Result<Value> {
-    ask(path, command.name(), PATIENCE_OF_COMMANDS + PATIENCE)
+pub fn command(path: &Path, command: Command, file: &Path) -> io::Result<Value> {
+    let file = std::path::absolute(file)?;
+    let words = format!("{} {}", command.name(), file.display());
+    ask(path, &words, PATIENCE_OF_COMMANDS + PATIENCE)
 }
 
 /// Waits until no daemon answers any more.

@@ -8,7 +8,7 @@ use std::io;
 use std::net::{IpAddr, TcpListener};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::UnixListener;
-use std::path::Path;
+use std::path::{Path, PathBuf};
 use std::sync::mpsc::{Receiver, Sender, channel};
 use std::sync::{Arc, PoisonError, RwLock};
 use std::thread::{self, JoinHandle};
@@ -20,7 +20,7 @@ use serde_json::{Value, json};
 use thiserror::Error;
 
 use crate::clock::{Clock, time};
-use crate::config::{Config, Document, Loaded};
+use crate::config::{self, Config, Document, Loaded};
 use crate::control::{self, Command, Request};
 use crate::counters::All;
 use crate::gate::Gate;
@@ -105,6 +105,11 @@ pub fn run(path: &Path) -> Result<(), DaemonError> {
     let mut inherited = Inherited::take()?;
     let mut loaded = Loaded::load(path)?;
     machine::check(&mut loaded, inherited.sides.is_some())?;
+    let own = sys::own_addresses().doing("read the addresses of this machine")?;
+    let refused = config::loops(&loaded.config.relays, &own);
+    if !refused.is_empty() {
+        return Err(loaded.report(refused).into());
+    }
     if let Some(sides) = &inherited.sides {
         let refused = listeners::removed(sides, &loaded.config.document);
         if !refused.is_empty() {
@@ -121,14 +126,16 @@ pub fn run(path: &Path) -> Result<(), DaemonError> {
     let clock = Clock::start();
     let counters = Arc::new(All::default());
     let log = Log::start(document.log.file.as_deref(), document.log.format, Arc::clone(&counters))
-        .doing("open the log")?;
+        .doing(match &document.log.file {
+            Some(file) => format!("open the log {}", file.display()),
+            None => "open the log".to_owned(),
+        })?;
 
     let handed = std::mem::take(&mut inherited.listeners);
     let listeners = listeners::of_threads(&config, threads, handed, &log)?;
     let gate = Arc::new(Gate::new(document, listeners::registered(&listeners)));
     let is_upgrade = inherited.sides.is_some();
     let syns = held_back(&config, is_upgrade, inherited.syns.take())?;
-    let own = sys::own_addresses().doing("read the addresses of this machine")?;
     let own = Arc::new(RwLock::new(own));
     let page = metrics_listener(&config, inherited.metrics.take())?;
     let control = control_listener(&config, inherited.control.take())?;
@@ -159,7 +166,8 @@ pub fn run(path: &Path) -> Result<(), DaemonError> {
         running.iter().map(|thread| (thread.orders.clone(), Arc::clone(&thread.wake))).collect(),
     );
     let (requests, waiting) = channel();
-    let locals = Locals::start(page, control, &shared, &orders, &requests)?;
+    let file = std::path::absolute(path).doing("find the folder of the daemon")?;
+    let locals = Locals::start(page, control.zip(Some(file)), &shared, &orders, &requests)?;
     shared.log.write(
         "ready",
         &[
@@ -213,7 +221,7 @@ struct Locals {
 impl Locals {
     fn start(
         metrics: Option<TcpListener>,
-        control: Option<UnixListener>,
+        control: Option<(UnixListener, PathBuf)>,
         shared: &Shared,
         orders: &Orders,
         requests: &Sender<Request>,
@@ -224,9 +232,9 @@ impl Locals {
             let server = metrics::serve(listener, Arc::clone(&shared.counters), shared.clock);
             Ok::<_, DaemonError>((fd, server.doing("start a thread")?))
         });
-        let control = control.map(|listener| {
+        let control = control.map(|(listener, file)| {
             let fd = copy(&listener)?;
-            let server = control::serve(listener, orders.clone(), requests.clone());
+            let server = control::serve(listener, orders.clone(), requests.clone(), file);
             Ok::<_, DaemonError>((fd, server.doing("start a thread")?))
         });
         Ok(Self { metrics: metrics.transpose()?, control: control.transpose()? })
@@ -484,28 +492,32 @@ fn reload(path: &Path, old: &Config, shared: &Shared) -> Result<Config, DaemonEr
 fn fixed(old: &Document, new: &Document) -> Vec<language::Refused> {
     let reason = "it cannot change while the proxy runs; restart it";
     let mut refused = Vec::new();
-    let mut same = |path: &str, old: &dyn std::fmt::Debug, new: &dyn std::fmt::Debug| {
-        let (old, new) = (format!("{old:?}"), format!("{new:?}"));
+    let mut same = |path: &str, value: fn(&Document) -> Value| {
+        let [old, new] = [old, new].map(value);
         if old != new {
+            let [old, new] = [old, new].map(|value| match value {
+                Value::Null => "none".to_owned(),
+                value => value.to_string(),
+            });
             refused.push(language::Refused::new(path, old, new).because(reason));
         }
     };
-    same("accept", &old.accept, &new.accept);
+    same("accept", |document| json!(document.accept));
     if new.accept != Accept::Early {
-        same("mark", &old.mark, &new.mark); // SYNs go on with it
+        same("mark", |document| json!(document.mark)); // SYNs go on with it
     }
-    same("port", &old.port, &new.port);
-    same("forward", &old.forward, &new.forward);
-    same("threads", &old.threads, &new.threads);
-    same("user", &old.user, &new.user);
-    same("metrics", &old.metrics, &new.metrics);
-    same("control", &old.control, &new.control);
-    same("log.file", &old.log.file, &new.log.file);
-    same("log.format", &old.log.format, &new.log.format);
-    same("limits.relay_buffer", &old.limits.relay_buffer, &new.limits.relay_buffer);
+    same("port", |document| json!(document.port));
+    same("forward", |document| json!(document.forward));
+    same("threads", |document| json!(document.threads));
+    same("user", |document| json!(document.user));
+    same("metrics", |document| json!(document.metrics));
+    same("control", |document| json!(document.control));
+    same("log.file", |document| json!(document.log.file));
+    same("log.format", |document| json!(document.log.format));
+    same("limits.relay_buffer", |document| json!(document.limits.relay_buffer));
     if new.limits.connections > old.limits.connections {
         // More descriptors need a capability that was dropped.
-        same("limits.connections", &old.limits.connections, &new.limits.connections);
+        same("limits.connections", |document| json!(document.limits.connections));
     }
     let sides = [&old.terrestrial, &old.satellite];
     refused.extend(listeners::removed(&sides.map(listeners::keys), new));

@@ -198,7 +198,7 @@ fn obey(file: &Path, command: Command) -> ExitCode {
         Ok(path) => path,
         Err(status) => return status,
     };
-    let answer = match proxy::command(&path, command) {
+    let answer = match proxy::command(&path, command, file) {
         Ok(answer) => answer,
         Err(error) => return no_answer(&path, &error),
     };

@@ -15,6 +15,8 @@
 //!   Without them the daemon would not learn the path MTU (RFC 1191).
 //! - A rule and a table of routes deliver marked packets to this machine.
 //! - Routes of the interfaces of a side get its initial window.
+//! - A comment of the table has a checksum of all of this, so that `check` finds rules of another
+//!   file.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -42,9 +44,6 @@ pub(crate) const UNSPLIT: &str = "unsplit";
 /// Sets of the interfaces of each side, as they are named after it, with their types.
 pub(crate) const SETS: [(&str, &str); 2] =
     [("in", "type ifname"), ("out", "typeof fib daddr oifname")];
-
-/// A part of rules that hold SYNs back, and of no others.
-pub(crate) const HOLDS_BACK: &str = "queue-threshold 1";
 
 /// A command, with what it reads.
 #[derive(Clone, Debug, PartialEq, Eq)]
@@ -219,10 +218,30 @@ impl Lines {
 /// servers. They are not tracked, so that address translation on the way to the server finds a new
 /// connection there, and not the client's.
 pub fn ruleset(config: &Config) -> String {
+    let content = content(config);
+    let checksum = checksum(config, &content);
+    format!("table inet {TABLE} {{\n    comment \"{checksum}\"\n{content}}}\n")
+}
+
+/// The comment of the table of this configuration.
+pub(crate) fn comment(config: &Config) -> String {
+    checksum(config, &content(config))
+}
+
+/// Identifies the rules, routes and windows of a configuration.
+fn checksum(config: &Config, content: &str) -> String {
+    let windows = SideName::ALL.map(|side| config.side(side).tcp.split.initial_window);
+    let all = format!("{content}{} {windows:?}", config.document.table);
+    // FNV-1a (draft-eastlake-fnv), against mistakes and not against attackers.
+    let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
+    format!("rules {:016x}", all.bytes().fold(0xcbf2_9ce4_8422_2325, mix))
+}
+
+/// The sets, the counter and the chains of the table.
+fn content(config: &Config) -> String {
     let document = &config.document;
     let (mark, answers) = (document.mark, config.mark_of(Towards::Client));
     let mut lines = Lines::default();
-    lines.add(0, &format!("table inet {TABLE} {{"));
     for side in SideName::ALL {
         let names: Vec<_> =
             config.side(side).interfaces.iter().map(|name| format!("\"{name}\"")).collect();
@@ -278,7 +297,6 @@ pub fn ruleset(config: &Config) -> String {
         lines.add(2, &format!("{crosses} limit rate 1/second {log}"));
     }
     lines.add(1, "}");
-    lines.add(0, "}");
     lines.0
 }
 
@@ -329,7 +347,7 @@ fn intercept(config: &Config, side: SideName, taken: &str, lines: &mut Lines) {
 
 /// The statement that sends a copy of a SYN to the daemon, at once.
 fn copy(group: u16, side: SideName) -> String {
-    format!("log prefix \"{}\" group {group} {HOLDS_BACK}", side.key())
+    format!("log prefix \"{}\" group {group} queue-threshold 1", side.key())
 }
 
 /// Returns an error with the kernel's message if it does not take the rules. Nothing is changed.

@@ -3,6 +3,7 @@
 use std::num::NonZeroUsize;
 
 use pyo3::prelude::*;
+use units::Span;
 
 use crate::errors::argument_error;
 
@@ -16,6 +17,26 @@ impl<'py> FromPyObject<'_, 'py> for Seed {
     fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
         let expected = format!("a whole number from 0 to {}", u64::MAX);
         value.extract().map(Self).map_err(|_| argument_error("seed", &expected, &value))
+    }
+}
+
+/// A time in seconds.
+#[derive(Clone, Copy)]
+pub struct Seconds(pub Span);
+
+impl Seconds {
+    pub const ZERO: Self = Self(Span::ZERO);
+}
+
+impl<'py> FromPyObject<'_, 'py> for Seconds {
+    type Error = PyErr;
+
+    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
+        const MOST: f64 = 1e9;
+        let seconds = value.extract().ok().filter(|seconds| (0.0..=MOST).contains(seconds));
+        let span = seconds.map(|seconds| Self(Span::from_secs_f64(seconds)));
+        let expected = "a number from 0 to 1000000000";
+        span.ok_or_else(|| argument_error("a time in seconds", expected, &value))
     }
 }
 

@@ -1,8 +1,8 @@
-//! What a run has drawn from its seed, which tells whether another seed gives the same run.
+//! Draws of a run from its seed, which tell whether another seed gives the same run.
 
 use link::{Seed, Trials};
 
-/// What a run has drawn from its seed.
+/// Draws of a run from its seed.
 #[derive(Clone, Debug)]
 pub struct Draws {
     seed: Seed,

@@ -89,7 +89,8 @@ pub(super) fn connection(loaded: &Loaded, translation: Translation) -> Result<St
         return Err(format!("{} of {length} bytes came back, or altered", received.len()));
     }
     if !is_split {
-        return Err("the connection crossed unsplit: no rule sent it to the proxy".to_owned());
+        let reason = "no rule sent it to the proxy, or there are as many as `limits.connections`";
+        return Err(format!("the connection crossed unsplit: {reason}"));
     }
     let keeps = document.source == Source::Client && translation == Translation::None;
     if keeps && peer != local {

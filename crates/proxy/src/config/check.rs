@@ -1,6 +1,6 @@
 //! Rules that the schema cannot express: prefixes, names of interfaces, contradictions.
 
-use std::net::SocketAddr;
+use std::net::{IpAddr, SocketAddr};
 
 use language::Refused;
 use middlebox::Accept;
@@ -65,16 +65,25 @@ pub(super) fn check(document: &Document) -> Result<Config, Vec<Refused>> {
         }
     }
     bursts(document, &mut refused);
+    whole_units(document, &mut refused);
     let mut subnets: Vec<_> =
         known.iter().map(|(i, prefix)| (*prefix, document.subnet[*i].tcp())).collect();
     subnets.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.length()));
     let metrics = document.metrics.as_deref().and_then(|text| metrics(text, &mut refused));
     let relays = relays(document, &mut refused);
+    refused.extend(loops(&relays, &[]));
+    if let Some(metrics) = metrics {
+        taken(document, metrics, &relays, &mut refused);
+    }
     let user = document.user.as_deref().and_then(|text| user(text, &mut refused));
     if let Some(control) = &document.control
-        && control.as_os_str().len() > 100
+        && !(1..=100).contains(&control.as_os_str().len())
     {
-        let problem = Refused::new("control", "a path of at most 100 bytes", "a longer one");
+        let problem = Refused::new(
+            "control",
+            "a path of 1 to 100 bytes",
+            format!("{}", control.as_os_str().len()),
+        );
         refused.push(problem);
     }
     if refused.is_empty() {
@@ -99,6 +108,29 @@ fn bursts(document: &Document, refused: &mut Vec<Refused>) {
             let problem =
                 Refused::new(&format!("{key}.burst"), "`rate` too", format!("\"{burst}\""));
             refused.push(problem.because("it is the size of the bucket of `rate`"));
+        }
+    }
+}
+
+/// The kernel counts these times in seconds or milliseconds.
+fn whole_units(document: &Document, refused: &mut Vec<Refused>) {
+    let sides = [("terrestrial", &document.terrestrial), ("satellite", &document.satellite)];
+    let sides = sides.map(|(key, side)| (key.to_owned(), &side.tcp.connection));
+    let subnets = document.subnet.iter().enumerate();
+    let subnets = subnets.map(|(i, subnet)| (format!("subnet.{i}"), &subnet.connection));
+    for (side, connection) in sides.into_iter().chain(subnets) {
+        let times = [
+            ("keepalive", connection.keepalive, 1_000_000_000, "a whole number of seconds"),
+            ("user_timeout", connection.user_timeout, 1_000_000, "a whole number of milliseconds"),
+        ];
+        for (key, time, unit, expected) in times {
+            if let Some(time) = time.filter(|time| !time.as_nanos().is_multiple_of(unit)) {
+                refused.push(Refused::new(
+                    &format!("{side}.{key}"),
+                    expected,
+                    format!("\"{time}\""),
+                ));
+            }
         }
     }
 }
@@ -178,10 +210,9 @@ fn relays(document: &Document, refused: &mut Vec<Refused>) -> Vec<Relay> {
             };
             refused.push(problem.because(reason));
         }
-        if to == listen || to.ip().is_unspecified() {
-            let problem =
-                Refused::new(&format!("{path}.to"), "the address of a server", to.to_string());
-            refused.push(problem.because("a relay that connects to itself has no end"));
+        if to.ip().is_unspecified() {
+            let expected = "the address of a server";
+            refused.push(Refused::new(&format!("{path}.to"), expected, to.to_string()));
         }
         let side = match forward.from {
             Clients::Terrestrial => SideName::Terrestrial,
@@ -190,6 +221,50 @@ fn relays(document: &Document, refused: &mut Vec<Refused>) -> Vec<Relay> {
         relays.push(Relay { listen, to, side });
     }
     relays
+}
+
+/// Relays that lead to themselves, perhaps over others. `own` are addresses of this machine.
+pub(crate) fn loops(relays: &[Relay], own: &[IpAddr]) -> Vec<Refused> {
+    let next = |to: SocketAddr| {
+        let is_own = to.ip().is_loopback() || own.contains(&to.ip());
+        relays.iter().position(|relay| {
+            let listens = relay.listen.ip() == to.ip() || relay.listen.ip().is_unspecified();
+            relay.listen.port() == to.port() && listens && (is_own || relay.listen == to)
+        })
+    };
+    let is_loop = |start: usize| {
+        let mut at = start;
+        relays.iter().any(|_| match next(relays[at].to) {
+            Some(following) => {
+                at = following;
+                at == start
+            }
+            None => false,
+        })
+    };
+    let numbers = (0..relays.len()).filter(|number| is_loop(*number));
+    numbers
+        .map(|number| {
+            let (path, to) = (format!("forward.{number}.to"), relays[number].to.to_string());
+            Refused::new(&path, "the address of a server", to)
+                .because("a relay that connects to itself has no end")
+        })
+        .collect()
+}
+
+/// The page of metrics at a port that the daemon has for something else.
+fn taken(document: &Document, page: SocketAddr, relays: &[Relay], refused: &mut Vec<Refused>) {
+    let own = [document.port, document.port + 1].contains(&page.port());
+    let of_relay = relays.iter().any(|relay| {
+        let listen = relay.listen;
+        listen.port() == page.port() && (listen.ip() == page.ip() || listen.ip().is_unspecified())
+    });
+    let reason = match (own, of_relay) {
+        (true, _) => "`port` and the next one are the daemon's",
+        (_, true) => "a relay listens there",
+        _ => return,
+    };
+    refused.push(Refused::new("metrics", "another port", page.to_string()).because(reason));
 }
 
 fn metrics(text: &str, refused: &mut Vec<Refused>) -> Option<SocketAddr> {
@@ -235,6 +310,21 @@ mod tests {
 
     fn refusal(text: &str) -> String {
         Loaded::parse(text, Path::new("p.toml")).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn times_that_the_kernel_would_round_and_taken_ports_are_refused() {
+        for (key, expected) in [
+            ("keepalive = \"1.9s\"", "a whole number of seconds"),
+            ("user_timeout = \"1000.5ms\"", "a whole number of milliseconds"),
+        ] {
+            let text = PLAIN.replace("[satellite]\n", &format!("[satellite]\n{key}\n"));
+            assert!(refusal(&text).contains(expected), "{key}: {}", refusal(&text));
+        }
+        let text = format!("metrics = \"127.0.0.1:4440\"\n{PLAIN}");
+        assert!(refusal(&text).contains("`port` and the next one are the daemon's"));
+        let text = format!("control = \"\"\n{PLAIN}");
+        assert!(refusal(&text).contains("control: expected a path of 1 to 100 bytes, found 0"));
     }
 
     #[test]

@@ -56,11 +56,13 @@ pub struct RateOptions {
 #[serde(default)]
 #[schemars(extend("additionalProperties" = false))]
 pub struct ConnectionOptions {
-    /// Idle time before the first keep-alive probe. The next ones follow after a tenth of it each,
-    /// and the connection ends after nine. Default: no probes.
+    /// Idle time before the first keep-alive probe, in whole seconds. The next ones follow after a
+    /// tenth of it each, rounded down to whole seconds and at least 1s. The connection ends after
+    /// nine. Default: no probes.
     #[schemars(extend("x-minimum" = "1s", "x-maximum" = "32000s"))]
     pub keepalive: Option<Span>,
-    /// Time for which sent data may stay unacknowledged (RFC 5482). Default: that of the kernel.
+    /// Time for which sent data may stay unacknowledged (RFC 5482), in whole milliseconds. Default:
+    /// that of the kernel.
     #[schemars(extend("x-minimum" = "1s", "x-maximum" = "24h"))]
     pub user_timeout: Option<Span>,
     /// Upper bound of data that the socket holds unsent. Default: none, or with `rate` what it

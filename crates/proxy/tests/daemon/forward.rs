@@ -37,6 +37,13 @@ fn a_relay_needs_no_rules_and_the_server_sees_the_gateway() {
             assert_eq!(peer.ip().to_string(), gateway);
             arrives(client, far);
             lab.wait_for_metric("split_total", 1);
+            // The check asks for nothing that relays do not need, and tries them.
+            let checked = lab.program(&["check", lab.path("proxy.toml").to_str().unwrap()]);
+            let text = String::from_utf8(checked.stdout).unwrap();
+            assert!(checked.status.success(), "{text}");
+            assert!(text.contains("rules: not set: only relays work"), "{text}");
+            assert!(text.contains(&format!("relay 0.0.0.0:8443 to {to}: accepts")), "{text}");
+            assert!(!text.contains("ip_forward"), "{text}");
         }
     }
 }
@@ -90,6 +97,14 @@ fn wrong_relays_are_refused_and_change_only_with_a_restart() {
         ),
         ("listen = \"0.0.0.0:4441\"\nto = \"10.2.0.2:80\"", "the daemon's"),
         ("listen = \"10.1.0.1:80\"\nto = \"10.1.0.1:80\"", "has no end"),
+        ("listen = \"0.0.0.0:8443\"\nto = \"127.0.0.1:8443\"", "has no end"),
+        ("listen = \"0.0.0.0:8443\"\nto = \"10.1.0.1:8443\"", "has no end"),
+        (
+            "listen = \"0.0.0.0:81\"\nto = \"127.0.0.1:82\"\n\
+             [[forward]]\nlisten = \"127.0.0.1:82\"\nto = \"127.0.0.1:81\"",
+            "has no end",
+        ),
+        ("listen = \"0.0.0.0:9440\"\nto = \"10.2.0.2:80\"", "a relay listens there"),
         ("listen = \"0.0.0.0:80\"\nto = \"10.2.0.2:80\"\nfrom = \"space\"", "\"terrestrial\" or"),
     ];
     for (relay, part) in cases {

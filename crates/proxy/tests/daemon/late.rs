@@ -199,8 +199,8 @@ fn no_syn_is_held_back_without_the_daemon_and_the_next_one_goes_on() {
     lab.gateway(&format!("kill -KILL {process}")).unwrap();
     drop(pair);
     let _unsplit = lab.pair();
-    // Rules of another `accept` are found.
+    // Rules of the file before its change are found.
     let text = std::fs::read_to_string(&path).unwrap();
     std::fs::write(&path, text.replace("\"late\"", "\"early\"")).unwrap();
-    assert!(check().contains("MISSING  rules: those of another `accept`"), "{}", check());
+    assert!(check().contains("MISSING  rules: those of another file"), "{}", check());
 }

@@ -82,6 +82,24 @@ fn the_check_names_what_is_missing_and_proves_what_is_there() {
     let output = lab.program(&["check", path]);
     let text = String::from_utf8(output.stdout).unwrap();
     assert!(text.contains("50000 bytes there and back, split"), "{text}");
+    // Each of these changes rules, and the check must not take those of the file before for its
+    // own.
+    let original = fs::read_to_string(lab.path("proxy.toml")).unwrap();
+    for change in [
+        "fail = \"closed\"",
+        "ports = [443]",
+        "mark = 2960",
+        "table = 2000",
+        "bypass = { ports = [22] }",
+        "bypass = { subnets = [\"10.9.0.0/24\"] }",
+    ] {
+        fs::write(lab.path("proxy.toml"), format!("{change}\n{original}")).unwrap();
+        let output = lab.program(&["check", path]);
+        let text = String::from_utf8(output.stdout).unwrap();
+        assert!(text.contains("MISSING  rules: those of another file"), "{change}: {text}");
+        assert_eq!(output.status.code(), Some(1), "{change}");
+    }
+    fs::write(lab.path("proxy.toml"), original).unwrap();
     // Without the rule for marked packets nothing arrives, and the check says which one is missing.
     lab.gateway("ip -4 rule del fwmark 0xb901 lookup 4440").unwrap();
     let output = lab.program(&["check", path]);
@@ -435,6 +453,16 @@ fn commands_answer_with_the_outcome() {
     assert_eq!(status, 2);
     assert!(text.contains("upgrade refused; nothing has changed: "), "{text}");
     drop((client, server));
+    // Another file with the same socket is not that of the daemon.
+    let other = lab.path("other.toml");
+    fs::copy(&path, &other).unwrap();
+    for name in ["reload", "upgrade", "stop"] {
+        let output = lab.program(&[name, other.to_str().unwrap()]);
+        let text = String::from_utf8(output.stderr).unwrap();
+        assert_eq!(output.status.code(), Some(2), "{name}: {text}");
+        assert!(text.contains("other.toml: expected "), "{text}");
+        assert!(text.contains("proxy.toml, the file of the daemon"), "{text}");
+    }
     assert_eq!(command("stop").0, 0);
 }
 

@@ -6,6 +6,7 @@ use pyo3::types::PyString;
 use units::{Span, Time};
 
 use super::values::LARGEST;
+use crate::arguments::Seconds;
 
 /// A class for an event of the engine, with a getter for each field, and what more it has.
 macro_rules! event {
@@ -45,8 +46,13 @@ fn describe(event: &Bound<'_, PyAny>, name: &str, fields: &[&str]) -> PyResult<S
     Ok(format!("{name}({})", values?.join(", ")))
 }
 
-fn time(seconds: f64) -> Time {
-    Time::ZERO + Span::from_secs_f64(seconds)
+fn time(Seconds(span): Seconds) -> Time {
+    Time::ZERO + span
+}
+
+/// The argument of a time that may be missing.
+fn span(time: Option<Seconds>) -> Option<Span> {
+    time.map(|Seconds(span)| span)
 }
 
 fn seconds(span: Option<Span>) -> Option<f64> {
@@ -69,20 +75,23 @@ event! {
         /// Smoothed round-trip time in seconds; None before the first sample.
         srtt_s: Option<f64> = |ack| seconds(ack.srtt);
         /// Minimum round-trip time of the connection in seconds; None before the first sample.
+        ///
+        /// A controller with `on_rtt` or `on_feedback` has the smallest sample of data there. For
+        /// others it is that of the retransmission timer, which has a sample of the handshake too.
         min_rtt_s: Option<f64> = |ack| seconds(ack.min_rtt);
         /// True if cwnd limited the sender (RFC 7661).
         cwnd_limited: bool = |ack| ack.cwnd_limited;
     } {
         /// For trying a controller without a run, as the constructors below.
         #[new]
-        #[pyo3(signature = (acked, *, now_s = 0.0, flight = 0, advertised = LARGEST, srtt_s = None, min_rtt_s = None, cwnd_limited = true))]
+        #[pyo3(signature = (acked, *, now_s = Seconds::ZERO, flight = 0, advertised = LARGEST, srtt_s = None, min_rtt_s = None, cwnd_limited = true))]
         fn new(
             acked: u64,
-            now_s: f64,
+            now_s: Seconds,
             flight: u64,
             advertised: u64,
-            srtt_s: Option<f64>,
-            min_rtt_s: Option<f64>,
+            srtt_s: Option<Seconds>,
+            min_rtt_s: Option<Seconds>,
             cwnd_limited: bool,
         ) -> Self {
             Self(congestion::Ack {
@@ -90,8 +99,8 @@ event! {
                 acked,
                 flight,
                 advertised,
-                srtt: srtt_s.map(Span::from_secs_f64),
-                min_rtt: min_rtt_s.map(Span::from_secs_f64),
+                srtt: span(srtt_s),
+                min_rtt: span(min_rtt_s),
                 cwnd_limited,
             })
         }
@@ -109,8 +118,8 @@ event! {
         repeated: bool = |loss| loss.repeated;
     } {
         #[new]
-        #[pyo3(signature = (flight, *, now_s = 0.0, repeated = false))]
-        fn new(flight: u64, now_s: f64, repeated: bool) -> Self {
+        #[pyo3(signature = (flight, *, now_s = Seconds::ZERO, repeated = false))]
+        fn new(flight: u64, now_s: Seconds, repeated: bool) -> Self {
             Self(congestion::Loss { now: time(now_s), flight, repeated })
         }
     }

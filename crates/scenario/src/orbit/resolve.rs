@@ -80,7 +80,8 @@ pub(crate) struct Run {
 }
 
 /// The form of an epoch.
-pub(crate) const DATE: &str = "a date and time with its zone, as \"2026-11-27T12:00:00Z\"";
+pub(crate) const DATE: &str =
+    "a date and time from 1957 to 2200 with its zone, as \"2026-11-27T12:00:00Z\"";
 
 /// The setup of an orbit, or all of its faults. `files` finds the files that it names, and `run`
 /// are the times of the scenario that it belongs to.

@@ -95,7 +95,7 @@ fn bad_input_is_answered_with_its_place() {
         (
             "10:00:00Z",
             "10:00:00",
-            "orbit.toml:2:9: epoch: expected a date and time with its zone, as \"2026-11-27T12:00:00Z\", found \"2026-11-27T10:00:00\"",
+            "orbit.toml:2:9: epoch: expected a date and time from 1957 to 2200 with its zone, as \"2026-11-27T12:00:00Z\", found \"2026-11-27T10:00:00\"",
         ),
         (
             "\"5min\"",

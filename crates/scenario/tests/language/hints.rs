@@ -177,7 +177,7 @@ fn what_has_no_effect_is_refused() {
             r#"{ source = "schedule" }"#,
             "epoch = 2026-11-27T10:00:05Z",
             "epoch = \"noon\"",
-            "epoch: expected a date and time with its zone",
+            "epoch: expected a date and time from 1957 to 2200 with its zone",
         ),
         (r#"{ source = "detector", lead = "1s" }"#, "", "", "path_hints.lead: expected no `lead`"),
         (r#"{ source = "detector", missed = 0.1 }"#, "", "", "expected no `missed`"),

@@ -1,4 +1,4 @@
-//! Whether a run knows that other seeds have the same events.
+//! Runs that other seeds give too, and those that know it.
 
 use recording::Recording;
 use simulator::{Draws, Options, run_with_draws};

@@ -5,15 +5,20 @@ from __future__ import annotations
 import json
 import re
 from pathlib import Path
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import polars as pl
 import pytest
 
 import bentpipe as bp
-from bentpipe.evaluate.checklist import CHECKLIST, FIRST, Item, Measure
+from bentpipe.compare.candidates import ASKS
+from bentpipe.compare.links import Link
+from bentpipe.evaluate.answer import answer, baselines
+from bentpipe.evaluate.checklist import CHECKLIST, FIRST, NOT_COVERED, PEOPLE, Item, Measure
 from bentpipe.evaluate.findings import Finding, finding, sentence, word
-from bentpipe.evaluate.items import labels_of, names_of, planned
+from bentpipe.evaluate.items import labels_of, link_of, names_of, planned
+from bentpipe.evaluate.needs import needs
+from bentpipe.report.evaluate import evaluate_page
 from bentpipe.study.pairs import paired
 from bentpipe.study.significance import decided, paired_test
 
@@ -88,6 +93,99 @@ def test_every_item_can_be_run(item: Item) -> None:
     for number, variant in enumerate(study.variants):
         name = names[number // len(labels_of(item))]
         assert variant.parameters[item.controllers[0]] == name
+
+
+@pytest.mark.parametrize("item", [*CHECKLIST, *PEOPLE], ids=lambda item: item.name)
+def test_ck_stp_is_set_to_the_path_of_each_case(item: Item) -> None:
+    study = planned(item, "ck-stp", ["cubic"], "random", 1)
+    settings = {}
+    for variant in study.variants:
+        controller = variant.scenario.values()["flow"][0]["controller"]
+        if isinstance(controller, dict):
+            link = Link("case", variant.scenario)
+            assert controller["name"] == "ck-stp"
+            assert controller["rate"] == pytest.approx(link.rate_bps / 1e6)
+            assert controller["rtt"] == pytest.approx(link.rtt_s * 1e3)
+            settings[variant.number] = controller["rtt"]
+    assert list(settings) == list(range(len(labels_of(item))))
+    if item.name == "high-delay":
+        assert list(settings.values()) == pytest.approx([140, 600, 600])
+
+
+def test_needs_that_the_items_do_not_provide_are_named() -> None:
+    assert needs("hybla", ["cubic"], CHECKLIST) == []
+    for name in ASKS:
+        (found,) = needs("cubic", [name], CHECKLIST)
+        assert (found.controller, ASKS[name] in found.sentence) == (name, True)
+        # The item with ECN marking has all that Jersey depends on.
+        has_marks = "jersey" in name
+        assert ("marks" in found.items) == (not has_marks)
+        marks = [item for item in CHECKLIST if item.name == "marks"]
+        assert bool(needs(name, ["cubic"], marks)) == (not has_marks)
+    (found,) = needs("ck-stp", ["cubic"], CHECKLIST)
+    assert found.items == ["rtt-fairness", "varying-delay", "path-change", "geo-suite"]
+    (own,) = needs("ck-stp:rate=20,rtt=100", ["cubic"], CHECKLIST[:2])
+    assert own.items == [item.name for item in CHECKLIST[:2]]
+
+
+def test_needs_are_beside_the_answer_everywhere(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    command = ("evaluate", "xcp", "--quick", "--items", "rtt-fairness", "--against", "reno")
+    done = bentpipe(*command, "--out", "out")
+    assert (done.returncode, done.stderr) == (0, "")
+    lines = done.stdout.splitlines()
+    assert [line.split()[0] for line in lines[:4]] == ["Found", "Costs", "Sure", "Needs"]
+    assert "xcp needs routers with XCP on all links" in lines[3]
+    (need,) = json.loads((tmp_path / "out/evaluate.json").read_text())["needs"]
+    assert (need["controller"], need["items"]) == ("xcp", ["rtt-fairness"])
+    assert need["sentence"] in (tmp_path / "out/evaluate.md").read_text()
+    first = evaluate_page(tmp_path / "out").first
+    assert first is not None
+    assert first.answer["Needs"] == need["sentence"]
+
+
+def test_the_three_lines_count_the_same_findings() -> None:
+    """All baselines, also the fixed ones of an item, and one finding for each of them and case."""
+    words = iter(["better", "worse", "worse", "worse", "deterministic", "undefined", "worse",
+                  "not distinguishable"])  # fmt: skip
+    shares = iter([0.5, -0.1, -0.9, -0.3, 0.0, None, None, 0.0])
+    items: list[dict[str, Any]] = [
+        {"item": name, "findings": [
+            {"case": case, "quantity": label, "label": label, "n": 3, "against": [
+                {"baseline": other, "finding": next(words), "relative": next(shares)}
+                for other in others]}
+            for case in ("with cubic", "with reno") for label in labels]}
+        for name, labels, others in (("beside", ("goodput",), ("hybla", "newreno")),
+                                     ("wired", ("goodput", "delay"), ("hybla",)))
+    ]  # fmt: skip
+    found = {"evaluate": "bbr", "against": ["hybla"], "items": items}
+    assert baselines(found) == ["hybla", "newreno"]
+    lines = answer(found)
+    assert lines.choose == (
+        "bbr: better than hybla in 1 of 6 findings, worse in 2;"
+        " better than newreno in 0 of 2 findings, worse in 2."
+    )
+    assert lines.costs == (
+        "4 findings are worse: goodput (beside, with reno), \N{MINUS SIGN}90.0 % compared with"
+        " hybla, the largest of 3; goodput (wired, with reno) compared with hybla."
+    )
+    assert "5 of 6 tested findings are significant" in lines.sure
+    assert "1 is deterministic: exact, not tested; 1 is undefined" in lines.sure
+    # Findings of quantities that are not named are counted, too.
+    several = [{**items[0]["findings"][1], "quantity": f"{number}"} for number in range(5)]
+    many = {**found, "items": [{"item": "beside", "findings": several}]}
+    assert answer(many).costs.startswith("10 findings are worse: ")
+    assert answer(many).costs.endswith("the largest of 2; and 4 of other quantities.")
+    one = {**found, "items": [{"item": "wired", "findings": items[1]["findings"][:3]}]}
+    assert answer(one).costs.startswith("1 finding is worse: ")
+
+
+def test_sections_that_are_not_covered_are_those_that_no_item_has() -> None:
+    for item in CHECKLIST:
+        written = link_of(item, "random").scenario.to_toml()
+        assert not re.search(r"tunnel|reorder", written), item.name
+    assert {section for section, why in NOT_COVERED.items() if "no item has" not in why} == {
+        "5.3", "7.11",
+    }  # fmt: skip
 
 
 def test_the_loads_of_the_geo_scenario_are_those_that_it_states() -> None:
@@ -172,7 +270,7 @@ def test_an_evaluation_finds_what_is_known(bentpipe: Bentpipe, tmp_path: Path) -
         for against in row["against"]
     }
     better = verdicts["wireless", "PER 1e-2", "goodput", "newreno"]
-    worse = verdicts["beside-standard", "with newreno", "goodput of standard", "newreno"]
+    worse = verdicts["beside-standard", "with newreno", "goodput of the standard flow", "newreno"]
     for row, sign in ((better, 1), (worse, -1)):
         assert row["difference"] * sign > 0
         # Three seeds show little among all the differences of an item.

@@ -8,9 +8,13 @@ those of the baselines. The paths are our choice unless the scenario names a sou
 from __future__ import annotations
 
 from dataclasses import dataclass
+from typing import TYPE_CHECKING
 
 from bentpipe.compare.workloads import LABELS, named
 from bentpipe.study.quantities import better
+
+if TYPE_CHECKING:
+    from collections.abc import Iterable, Sequence
 
 FIRST = ("flow.0.controller",)
 """The first flow is the candidate's; others keep their algorithm."""
@@ -58,6 +62,8 @@ DROPS = Measure(
 USE = Measure("link.gateway-client.forward.utilisation", "utilisation", higher_is_better=True)
 JAIN = Measure("jain(flow.candidate*.goodput_bps)", "Jain index", higher_is_better=True)
 PAGES = Measure("page.short.response_s", "page load time over HTTP/1.1", higher_is_better=False)
+WORKLOAD = "workload"
+"""In place of the section, for workloads of people."""
 QUEUE = ("link.1.queue",)
 LOSS = ("link.1.forward.channel",)
 
@@ -141,7 +147,9 @@ CHECKLIST = (
         title="Harm to NewReno and CUBIC",
         scenario="beside",
         measures=(
-            Measure("flow.standard.goodput_bps", "goodput of standard", higher_is_better=True),
+            Measure(
+                "flow.standard.goodput_bps", "goodput of the standard flow", higher_is_better=True
+            ),
             DELAY,
             DROPS,
             GOODPUT,
@@ -280,7 +288,7 @@ def of_workload(name: str) -> Item:
     directions = [(one, better(one)) for one in workload.quantities]
     return Item(
         name=name,
-        section="workload",
+        section=WORKLOAD,
         title=workload.title,
         scenario="path",
         measures=tuple(
@@ -299,14 +307,29 @@ PEOPLE = tuple(of_workload(name) for name in ("page", "video", "call", "speedtes
 """Workloads of people, which `--workload` chooses. The RFC has no such items."""
 
 NOT_COVERED = {
-    "5.2.2": "real-time congestion control: no such flows; latency under load is measured",
+    "5.2.2": "real-time congestion control: no item has such flows; latency under load is measured",
     "5.3": "principles and deployment: cannot be measured",
-    "6.2": "tunnels: no encapsulation in the simulator",
-    "7.2": "circuit breakers: not modelled",
-    "7.4": "constrained nodes: not modelled",
-    "7.6": "misbehaving nodes: all receivers comply",
-    "7.7": "extreme reordering: links keep the order of packets",
-    "7.10": "multipath: one path per connection",
+    "6.2": "tunnels: no item has one",
+    "7.2": "circuit breakers: no item has one",
+    "7.4": "constrained nodes: no item has one",
+    "7.6": "misbehaving nodes: no item has one; all receivers comply",
+    "7.7": "extreme reordering: no item has it",
+    "7.10": "multipath: no item has a connection with several paths",
     "7.11": "data centres: outside the scope of Bentpipe",
 }
 """Sections that no item covers, with the reason."""
+
+
+def not_covered(chosen: Sequence[Item]) -> dict[str, str]:
+    """Sections that no item of the checklist covers; none if only workloads were chosen."""
+    return NOT_COVERED if any(item.section != WORKLOAD for item in chosen) else {}
+
+
+def method(sections: Iterable[str]) -> str:
+    """The method by the sections of the items: the checklist, workloads of people, or both."""
+    kinds = {section == WORKLOAD for section in sections}
+    parts = [
+        "by the checklist of RFC 9743 (BCP 133)" if False in kinds or not kinds else "",
+        "in workloads of people" if True in kinds else "",
+    ]
+    return " and ".join(filter(None, parts))

@@ -10,7 +10,7 @@ from bentpipe.compare.folder import LATE
 from bentpipe.compare.links import phases
 from bentpipe.console import show, show_labelled
 from bentpipe.evaluate import tables
-from bentpipe.evaluate.checklist import NOT_COVERED
+from bentpipe.evaluate.checklist import method, not_covered
 from bentpipe.evaluate.evaluation import baselines_of, items_of, run
 from bentpipe.evaluate.findings import sentences
 from bentpipe.prototypes.spec import items
@@ -22,6 +22,7 @@ if TYPE_CHECKING:
     from collections.abc import Sequence
     from pathlib import Path
 
+    from bentpipe.evaluate.checklist import Item
     from bentpipe.evaluate.evaluation import Report
 
 
@@ -53,7 +54,7 @@ def run_and_print(
         return found.complete
     show_labelled(found.labelled)
     show("")
-    print_reports(found.reports, candidate, against)
+    print_reports(found.reports, found.title, chosen)
     if not found.complete:
         show("Interrupted: items that are missing here are incomplete. Run the same command"
              " with --out to continue.")  # fmt: skip
@@ -63,9 +64,9 @@ def run_and_print(
     return found.complete
 
 
-def print_reports(reports: Sequence[Report], candidate: str, against: Sequence[str]) -> None:
+def print_reports(reports: Sequence[Report], title: str, chosen: Sequence[Item]) -> None:
     """Print the findings item by item, then the notes."""
-    show(f"{candidate} compared with {', '.join(against)}, by the checklist of RFC 9743 (BCP 133)")
+    show(f"{title}, {method(item.section for item in chosen)}")
     for report in reports:
         show(f"\n{report.item.section} {report.item.title}")
         if report.item.note:
@@ -76,5 +77,5 @@ def print_reports(reports: Sequence[Report], candidate: str, against: Sequence[s
         for sentence in sentences(report.found):
             show(sentence)
     show(f"\nThe RFC sets no thresholds. {rule('an item')}")
-    for section, why in NOT_COVERED.items():
+    for section, why in not_covered(chosen).items():
         show(f"Not covered: {section} {why}")

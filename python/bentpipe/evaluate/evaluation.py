@@ -12,9 +12,10 @@ from bentpipe.compare.links import phase_of
 from bentpipe.console import nearest
 from bentpipe.errors import InputError
 from bentpipe.evaluate import answer, tables
-from bentpipe.evaluate.checklist import CHECKLIST, PEOPLE, Item
+from bentpipe.evaluate.checklist import CHECKLIST, PEOPLE, Item, method
 from bentpipe.evaluate.findings import Finding, findings, sentences
 from bentpipe.evaluate.items import QUICK_REPLICATIONS, REPLICATIONS, link_of, planned
+from bentpipe.evaluate.needs import Need, needs
 from bentpipe.prototypes.spec import listed
 from bentpipe.seal import sealed
 from bentpipe.study.quantities import shown
@@ -30,7 +31,7 @@ if TYPE_CHECKING:
     from bentpipe.study import Results
     from bentpipe.study.answer import Answer
 
-__all__ = ["Evaluation", "Report"]
+__all__ = ["Evaluation", "Need", "Report"]
 """The classes of results, for the API reference."""
 
 
@@ -60,6 +61,8 @@ class Evaluation:
     against: Sequence[str]
     reports: Sequence[Report]
     """The items that are complete, with their findings."""
+    needs: Sequence[Need]
+    """The controllers that depend on routers or settings that some items do not provide."""
     studies: Mapping[str, Results]
     """The results of the studies by the names of the items."""
     summary: Mapping[str, Any]
@@ -76,9 +79,8 @@ class Evaluation:
 
     @property
     def labelled(self) -> dict[str, str]:
-        """The answer with its labels."""
-        found = self.answer
-        return {"Found": found.choose, "Costs": found.costs, "Sure": found.sure}
+        """The answer with its labels, and what the controllers need that the items do not have."""
+        return answer.labelled(self.summary)
 
     @property
     def findings(self) -> pl.DataFrame:
@@ -119,7 +121,7 @@ class Evaluation:
 
     def table(self) -> str:
         """The findings as Markdown."""
-        return tables.markdown(self.reports, self.controller, self.against)
+        return tables.markdown(self.reports, self.controller, self.against, self.needs)
 
     def blocks(self, width: int | None = None) -> list[Any]:
         """The items with their findings: texts, and tables of at most `width` columns."""
@@ -146,7 +148,8 @@ class Evaluation:
     def _repr_html_(self) -> str:
         from bentpipe.shown import as_html
 
-        return as_html(f"{self.title}, by the checklist of RFC 9743", self.labelled, self.blocks())
+        how = method(report.item.section for report in self.reports)
+        return as_html(f"{self.title}, {how}", self.labelled, self.blocks())
 
 
 def evaluate(
@@ -207,13 +210,14 @@ def run(
         for item, found in zip(chosen, results, strict=False)
     ]
     complete = len(reports) == len(chosen)
-    made = tables.to_dict(reports, plan) | {"complete": complete, "command": [*command]}
+    needed = needs(candidate, against, chosen)
+    made = tables.to_dict(reports, plan, needed) | {"complete": complete, "command": [*command]}
     summary = sealed(made)
     if folder:
         save(folder / "evaluate.json", as_json(summary))
-        save(folder / "evaluate.md", tables.markdown(reports, candidate, against).encode())
+        save(folder / "evaluate.md", tables.markdown(reports, candidate, against, needed).encode())
     by_item = dict(zip(studies, results, strict=False))
-    return Evaluation(candidate, against, reports, by_item, summary)
+    return Evaluation(candidate, against, reports, needed, by_item, summary)
 
 
 def baselines_of(candidate: str, baselines: str) -> list[str]:

@@ -32,32 +32,54 @@ def labels_of(item: Item) -> list[str]:
     return [label for label, _ in item.cases] or [""]
 
 
-def link_of(item: Item, phase: str) -> Link:
-    """The path of an item, with this phase of its events."""
+def link_of(item: Item, phase: str, case: int | None = None) -> Link:
+    """The path of an item with this phase of its events: as written, or as in a case."""
+    values = item.cases[case][1] if case is not None and item.cases else ()
+    changes = [f"{path}={value}" for path, value in zip(item.paths, values, strict=False)]
     file = Path(str(resources.files("bentpipe.evaluate") / "scenarios" / f"{item.scenario}.toml"))
-    return Link(item.name, Scenario.load(file, item.sets)).in_phase(phase)
+    return Link(item.name, Scenario.load(file, [*item.sets, *changes])).in_phase(phase)
 
 
 def planned(
     item: Item, candidate: str, against: Sequence[str], phase: str, replications: int
 ) -> Study:
-    """The study of an item."""
+    """The study of an item. Its variants are sorted by controller, and then by case."""
     link = link_of(item, phase)
     scenario = named(item.workload).scenario(link) if item.workload else link.scenario
-    names = names_of(item, candidate, against)
-    controllers = Parameter(
-        "controller", item.controllers[0], tuple(setting(name, link) for name in names)
-    )
-    varied = [
-        Parameter(path, path, tuple(values[number] for _, values in item.cases))
-        for number, path in enumerate(item.paths)
-    ]
+    parameters, zips = axes(item, names_of(item, candidate, against), phase)
     return Study.make(
         name=f"evaluate-{item.name}",
         title=f"{item.title} ({'' if item.workload else 'section '}{item.section})",
         scenario=scenario.with_({"name": item.name}),
-        parameters=[controllers, *varied],
-        zips=[tuple(item.paths)] if len(item.paths) > 1 else [],
+        parameters=parameters,
+        zips=zips,
         quantities=[Quantity(measure.quantity) for measure in item.measures],
         replications=Replications(count=replications, seed=SEED),
+    )
+
+
+def axes(
+    item: Item, names: Sequence[str], phase: str
+) -> tuple[list[Parameter], list[tuple[str, ...]]]:
+    """The parameters of the study of an item, and those that have their values in pairs.
+
+    A controller has the same setting in all cases, unless it needs the rate and the RTT of the
+    path. Then all parameters are paired, with one value for each controller and case.
+    """
+    links = [link_of(item, phase, case) for case in range(len(labels_of(item)))]
+    settings = [[setting(name, link) for link in links] for name in names]
+    by_case = any(len(set(of_cases)) > 1 for of_cases in settings)
+    if by_case:
+        values = tuple(value for of_cases in settings for value in of_cases)
+    else:
+        values = tuple(of_cases[0] for of_cases in settings)
+    repeats = len(names) if by_case else 1
+    varied = [
+        Parameter(path, path, tuple(of_case[number] for _, of_case in item.cases) * repeats)
+        for number, path in enumerate(item.paths)
+    ]
+    paired = ("controller", *item.paths) if by_case else tuple(item.paths)
+    return (
+        [Parameter("controller", item.controllers[0], values), *varied],
+        [paired] if len(paired) > 1 else [],
     )

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING, Any
 from bentpipe import _native
 from bentpipe.compare.links import phases
 from bentpipe.console import compact_table, keep_lines, lines_of, table
-from bentpipe.evaluate.checklist import NOT_COVERED
+from bentpipe.evaluate.checklist import method, not_covered
 from bentpipe.evaluate.findings import SHOWN, sentences, shown_difference
 from bentpipe.numbers import ends, scaled
 from bentpipe.study.quantities import shown
@@ -21,6 +21,7 @@ if TYPE_CHECKING:
 
     from bentpipe.evaluate.evaluation import Report
     from bentpipe.evaluate.findings import Finding
+    from bentpipe.evaluate.needs import Need
 
 HEADINGS = ("case", "<quantity", "<unit", "value", "95 % interval", "<baseline", "its value",
             "difference", "<finding")  # fmt: skip
@@ -84,11 +85,15 @@ def narrow_table(found: Sequence[Finding]) -> Table:
     return listed
 
 
-def markdown(reports: Sequence[Report], candidate: str, against: Sequence[str]) -> str:
+def markdown(
+    reports: Sequence[Report], candidate: str, against: Sequence[str], needed: Sequence[Need]
+) -> str:
     """The evaluation as Markdown."""
-    lines = [f"# {candidate} by the checklist of RFC 9743 (BCP 133)", ""]
+    items = [report.item for report in reports]
+    lines = [f"# {candidate} {method(item.section for item in items)}", ""]
     lines += [f"Compared with {' and '.join(against)}. The RFC sets no thresholds."
               f" {rule('an item')}"]  # fmt: skip
+    lines += [text for one in needed for text in ("", one.sentence)]
     for report in reports:
         item = report.item
         lines += ["", f"## {item.section} {item.title}", ""]
@@ -98,18 +103,25 @@ def markdown(reports: Sequence[Report], candidate: str, against: Sequence[str]) 
         heads = [heading.lstrip("<") for heading in HEADINGS]
         lines += ["", f"| {' | '.join(heads)} |", f"|{'---|' * len(heads)}"]
         lines += [f"| {' | '.join(row)} |" for row in rows(report.found)]
-    lines += ["", "## Not covered", ""]
-    lines += [f"- {section}: {why}" for section, why in NOT_COVERED.items()]
+    left_out = not_covered(items)
+    lines += ["", "## Not covered", ""] if left_out else []
+    lines += [f"- {section}: {why}" for section, why in left_out.items()]
     return "\n".join(lines) + "\n"
 
 
-def to_dict(reports: Sequence[Report], plan: Mapping[str, Any]) -> dict[str, Any]:
+def to_dict(
+    reports: Sequence[Report], plan: Mapping[str, Any], needed: Sequence[Need]
+) -> dict[str, Any]:
     """The object that `--json` prints, also in `evaluate.json`."""
     return {
         **plan,
         "bentpipe": _native.version(),
+        "needs": [asdict(one) for one in needed],
         "items": [item(report) for report in reports],
-        "not_covered": [{"section": s, "reason": why} for s, why in NOT_COVERED.items()],
+        "not_covered": [
+            {"section": section, "reason": why}
+            for section, why in not_covered([report.item for report in reports]).items()
+        ],
     }
 
 

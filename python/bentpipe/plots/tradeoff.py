@@ -27,7 +27,7 @@ from bentpipe.plots.points import INK, RING_PIXELS
 from bentpipe.plots.theme import BEST, HEIGHT, SAME
 
 if TYPE_CHECKING:
-    from collections.abc import Iterable, Sequence
+    from collections.abc import Iterable, Mapping, Sequence
 
 RECOMMENDED, FRONT, OTHERS = "recommended", "on the front", "others"
 ROLES = (RECOMMENDED, FRONT, OTHERS)
@@ -93,31 +93,33 @@ def tradeoff_figure(
     y: str,
     spots: Sequence[Spot],
     notes: Sequence[str] = (),
+    *,
+    own_axes: bool = False,
 ) -> Figure:
     """The figure of two quantities. Groups have colours if they can be distinguished.
 
-    Otherwise colours distinguish the recommended choice and the front from all others.
+    Otherwise colours distinguish the recommended choice and the front from all others. Panels have
+    the same axes, or with `own_axes` each has its own.
     """
     groups = list(dict.fromkeys(one.group for one in spots))
     grouped = 1 < len(groups) <= MOST_COLOURS and len(spots) > len(groups)
     series = groups if grouped else list(ROLES)
     data = table(spots, series, grouped=grouped)
-    ends = [limits(data["x"]), limits(pl.concat([data["y"], data["low"], data["high"]]))]
+    several = not data["panel"].is_null().all()
+    ends = {panel: ends_of(data.filter(pl.col("panel").eq_missing(panel)) if own_axes else data)
+            for panel in data["panel"].unique(maintain_order=True)}  # fmt: skip
     placed = [
-        places(spots, ends, pixels, HEIGHT if data["panel"].is_null().all() else PANEL)
-        for pixels in (NARROW, WIDE)
+        places(spots, ends, pixels, PANEL if several else HEIGHT) for pixels in (NARROW, WIDE)
     ]
     data = data.with_columns(
         # The recommended one last, so that it is drawn above the others.
         narrow=pl.Series(placed[0], dtype=pl.String),
         wide=pl.Series(placed[1], dtype=pl.String),
     ).sort("best", maintain_order=True)
-    several = not data["panel"].is_null().all()
-    chart = layers(x, y, series, ends, grouped=grouped, several=several)
+    scales = scales_of(None if own_axes else next(iter(ends.values())))
+    chart = layers(x, y, series, scales, grouped=grouped, several=several)
     if several:
-        drawing = panels(
-            chart, data["panel"].unique(maintain_order=True).to_list(), "shared", PANEL
-        )
+        drawing = panels(chart, list(ends), "independent" if own_axes else "shared", PANEL)
     else:
         drawing = finished(chart, zoom=False)
         data = data.drop("panel")
@@ -166,12 +168,31 @@ def limits(values: pl.Series) -> tuple[float, float]:
     return low - margin, high + margin
 
 
+Ends = tuple[tuple[float, float], tuple[float, float]]
+"""The ends of both axes."""
+
+
+def ends_of(data: pl.DataFrame) -> Ends:
+    """The ends of the axes of a panel with these points and their intervals."""
+    return limits(data["x"]), limits(pl.concat([data["y"], data["low"], data["high"]]))
+
+
+def scales_of(ends: Ends | None) -> list[Any]:
+    """The scales of both axes with these ends; without, with those of the points of each panel."""
+    import altair as alt
+
+    if ends is None:
+        share = MARGIN / (1 + 2 * MARGIN)
+        return [alt.Scale(nice=False, zero=False, padding=share * size) for size in (NARROW, PANEL)]
+    return [alt.Scale(domain=list(pair), nice=False, zero=False) for pair in ends]
+
+
 Box = tuple[float, float, float, float]
 
 
 def places(
     spots: Sequence[Spot],
-    ends: Sequence[tuple[float, float]],
+    ends: Mapping[str | None, Ends],
     width: float,
     height: float,
 ) -> list[str | None]:
@@ -180,10 +201,10 @@ def places(
     The recommended choice is placed first, then those on the front, then the others.
     """
     at = [
-        ((one.x - ends[0][0]) / (ends[0][1] - ends[0][0]) * width,
-         (ends[1][1] - one.y) / (ends[1][1] - ends[1][0]) * height)
+        ((one.x - left) / (right - left) * width, (top - one.y) / (top - bottom) * height)
         for one in spots
-    ]  # fmt: skip
+        for (left, right), (bottom, top) in [ends[one.panel]]
+    ]
     found: list[str | None] = [None] * len(spots)
     by_panel: dict[str | None, list[int]] = {}
     for number, one in enumerate(spots):
@@ -234,7 +255,7 @@ def layers(
     x: str,
     y: str,
     series: Sequence[str],
-    ends: Sequence[tuple[float, float]],
+    scales: Sequence[Any],
     *,
     grouped: bool,
     several: bool,
@@ -243,7 +264,6 @@ def layers(
     import altair as alt
 
     base = alt.Chart(alt.NamedData("points"))
-    scales = [alt.Scale(domain=list(pair), nice=False, zero=False) for pair in ends]
     across = alt.X("x:Q", title=x, scale=scales[0], axis=number_axis(tickCount=6))
     up = alt.Y("y:Q", title=y, scale=scales[1], axis=number_axis())
     low = alt.Y("low:Q", title=y, scale=scales[1], axis=number_axis())

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
+from bentpipe.evaluate.answer import baselines
+from bentpipe.evaluate.checklist import method
 from bentpipe.evaluate.findings import SHOWN, shown_difference
 from bentpipe.numbers import NONE, count, percent
 from bentpipe.plots import Point, interval_figure, ranking_figure
-from bentpipe.report.first import of_evaluation
+from bentpipe.report.first import items_of, of_evaluation
 from bentpipe.report.page import Cell, Column, Page, Section, Table, Text, words
 from bentpipe.report.scenarios import studies_section
 from bentpipe.report.shown import Shown
@@ -40,27 +42,27 @@ def evaluate_page(folder: Path) -> Page:
     """The page of a folder of `bentpipe evaluate --out`."""
     found = read_json(folder / "evaluate.json", *KEYS)
     candidate: str = found["evaluate"]
+    against = baselines(found)
     items = [Item(row, candidate) for row in found["items"]]
     runs = sum(item.runs for item in items)
     names = [item.name for item in items]
     return Page(
-        title=f"{candidate} by the checklist of RFC 9743",
-        subtitle=f"{count(len(items))} items, {count(runs)} runs, compared with "
-        f"{' and '.join(found['against'])}",
+        title=f"{candidate} {method(item.number for item in items)}",
+        subtitle=f"{items_of(found)}, {count(runs)} runs, compared with {', '.join(against)}",
         version=found["bentpipe"],
         summary=[
-            *(overall(candidate, baseline, items) for baseline in found["against"]),
+            *(overall(candidate, baseline, items) for baseline in against),
             HOW_TO_READ,
         ],
         sections=[
             at_a_glance(items),
             *(item.section() for item in items),
-            not_covered(found["not_covered"]),
+            *([not_covered(found["not_covered"])] if found["not_covered"] else []),
             studies_section(folder, names, found["bentpipe"], found["command"]),
         ],
         warnings=[] if found["complete"] else [INTERRUPTED],
         first=of_evaluation(folder, found),
-        things=[candidate, *found["against"]],
+        things=[candidate, *against],
     )
 
 

@@ -9,7 +9,8 @@ from __future__ import annotations
 from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
-from bentpipe.evaluate.answer import answer as evaluated
+from bentpipe.evaluate.answer import baselines, labelled
+from bentpipe.evaluate.checklist import WORKLOAD
 from bentpipe.numbers import NONE, count
 from bentpipe.plots import Spot, tradeoff_figure, with_front
 from bentpipe.report import queues
@@ -283,16 +284,21 @@ def queue_cells(label: str, figures: Figures | None) -> list[Cell]:
 
 def of_evaluation(folder: Path, found: Mapping[str, Any]) -> First:
     """The first screen of an evaluation."""
-    lines = evaluated(found)
-    against = " and ".join(found["against"])
+    against = ", ".join(baselines(found))
     runs = sum(item["runs"] for item in found["items"])
-    answer = {
-        "Found": lines.choose,
-        "Costs": lines.costs,
-        "Sure": lines.sure,
-        "On": f"{len(found['items'])} items of RFC 9743, {count(runs)} runs, against {against}",
-    }
-    return First(answer, evaluated_figure(folder, found), items_table(found))
+    on = f"{items_of(found)}, {count(runs)} runs, against {against}"
+    return First(labelled(found) | {"On": on}, evaluated_figure(folder, found), items_table(found))
+
+
+def items_of(found: Mapping[str, Any]) -> str:
+    """The numbers of items and of workloads: `3 items of the checklist and 1 workload`."""
+    workloads = sum(item["section"] == WORKLOAD for item in found["items"])
+    items = len(found["items"]) - workloads
+    parts = [
+        f"{items} item{'' if items == 1 else 's'} of the checklist" if items else "",
+        f"{workloads} workload{'' if workloads == 1 else 's'}" if workloads else "",
+    ]
+    return " and ".join(filter(None, parts)) or "no complete item"
 
 
 def goodput_and_time(item: Mapping[str, Any]) -> tuple[str, str] | None:
@@ -307,6 +313,7 @@ def evaluated_figure(folder: Path, found: Mapping[str, Any]) -> Figure | None:
     """Goodput against latency of the candidate and its baselines, in one item with both.
 
     The item is that on bufferbloat, otherwise the one with most cases; None if no item has both.
+    Each case has a panel with its own front, because cases differ in links or in competitors.
     """
     able = [item for item in found["items"] if goodput_and_time(item)]
     if not able:
@@ -326,20 +333,21 @@ def evaluated_figure(folder: Path, found: Mapping[str, Any]) -> Figure | None:
     }
     goodput = Shown(y, at[cases[0], y]["label"], "bit/s")
     spots = []
-    for name in (found["evaluate"], *found["against"]):
+    for name in (found["evaluate"], *baselines(found)):
         for case in cases:
             high, time = (values_of(at.get((case, q)), name) for q in (y, x))
             if high is None or time is None:
                 continue
             spots.append(
                 Spot(
-                    ", ".join(filter(None, (name, case))),
+                    name,
                     time[0] * 1e3,
                     high[0] / goodput.size,
                     *goodput.ends(high[1]),
                     group=name,
                     detail=words.get(case, case),
                     is_best=name == found["evaluate"],
+                    panel=case if len(cases) > 1 else None,
                 )
             )
     if not spots:
@@ -352,7 +360,12 @@ def evaluated_figure(folder: Path, found: Mapping[str, Any]) -> Figure | None:
         f"{label} (ms)",
         goodput.title,
         with_front(spots, higher_is_better=True),
-        [f"{HOW_TO_READ} Ringed: the candidate.", *([f"Queues: {known}."] if known else [])],
+        [
+            f"{HOW_TO_READ} Ringed: the candidate.",
+            *(["Each case has its own front and axes."] if len(cases) > 1 else []),
+            *([f"Queues: {known}."] if known else []),
+        ],
+        own_axes=len(cases) > 1,
     )
 
 

@@ -500,21 +500,26 @@ def test_an_evaluation_cites_the_checklist(bentpipe: Bentpipe) -> None:
     )
     found = json.loads(bentpipe("cite", "own", "--json").stdout)
     keys = {one["key"] for one in found["entries"]}
-    assert {"rfc9743", "fu2003veno", "rfc9438"} <= keys
+    # The test behind every finding, with its correction.
+    assert {"rfc9743", "fu2003veno", "rfc9438", "holm1979"} <= keys
     assert "3 replications each" in found["methods"]
+    assert (
+        "tested by paired $t$-tests at 5\\,\\%, corrected by the method of Holm" in found["methods"]
+    )
 
 
 def test_reproductions_cite_their_papers(bentpipe: Bentpipe, tmp_path: Path) -> None:
     folder = tmp_path / "papers" / "davoli"
     folder.mkdir(parents=True)
     (folder / "rows.json").write_text(
-        json.dumps({"papers": [{"paper": "davoli", "partial": False}]})
+        json.dumps({"papers": [{"paper": "davoli", "partial": False, "rows": [{"ci95": 0.1}]}]})
     )
     held = {"bentpipe": "0.1.0", "scenarios": 32, "runs": 640, "full": False}
     (folder / "plots.json").write_text(json.dumps(held))
     found = json.loads(bentpipe("cite", "papers", "--json").stdout)
     assert {"davoli-ckstp", "akyildiz2001peach"} <= {one["key"] for one in found["entries"]}
-    assert "640 runs in all" in found["methods"]
+    assert "had 20 replications each, 640 runs in all. Seeds are 1 to 20." in found["methods"]
+    assert "by Student's $t$ distribution. " in found["methods"]
     (folder / "plots.json").unlink()
     assert bentpipe("cite", "papers").returncode == 2
 

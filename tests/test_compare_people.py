@@ -175,6 +175,15 @@ def test_an_evaluation_has_the_workloads_of_people(bentpipe: Bentpipe, tmp_path:
     scenario = tomllib.loads((tmp_path / "out/call/scenario.toml").read_text())
     assert [flow["name"] for flow in scenario["flow"]] == ["download", "call", "background"]
     assert bentpipe("report", "out").returncode == 0
+    # The RFC has no such item, so nothing of it is claimed.
+    assert found["not_covered"] == []
+    again = bentpipe("evaluate", "hybla", "--quick", "--workload", "call", "--out", "out")
+    written = (tmp_path / "out/evaluate.md").read_text()
+    methods = bentpipe("cite", "out", "--methods").stdout
+    for text in (again.stdout, written, methods):
+        assert "workloads of people" in text
+        assert "checklist" not in text
+        assert "Not covered" not in text
 
 
 def test_items_of_people_are_none_of_the_checklist(bentpipe: Bentpipe) -> None:

@@ -10,7 +10,7 @@ from bentpipe.cite.library import Thing, cited, key_of, library
 from bentpipe.cite.work import OVER_A_BEAM
 
 if TYPE_CHECKING:
-    from collections.abc import Iterator, Sequence
+    from collections.abc import Collection, Iterator, Sequence
 
     from bentpipe.cite.work import Part, Work
 
@@ -45,10 +45,12 @@ HEADINGS = {
 """Kinds of things in the order of the paragraph."""
 INTERVALS = {
     "student": r"Student's $t$ distribution on the logarithmic scale",
+    "linear": r"Student's $t$ distribution",
     "bootstrap": "the bootstrap (BCa)",
     "count": "the score interval of a Poisson mean",
 }
 """Methods of intervals in words."""
+PARTIAL = "The runs were interrupted, and the results are partial."
 RECONSTRUCTED = "reconstructed"
 """The status of things some of whose rules are a choice of Bentpipe."""
 
@@ -89,7 +91,7 @@ def about_runs(work: Work) -> Iterator[str]:
             "run": f"the scenario {names}",
             "compare": f"congestion controllers on the link {names}",
             OVER_A_BEAM: f"congestion controllers over the beam of {names}",
-            "evaluate": f"the checklist of RFC 9743{cite('rfc9743')} for {names}",
+            "evaluate": f"{' and '.join(evaluated(work.things))} for {names}",
             "experience": f"the applications of people on the scenario {names}",
             "papers": f"reproductions of published experiments ({names})",
         }.get(work.kind, f"the study {names}")
@@ -108,6 +110,14 @@ def about_runs(work: Work) -> Iterator[str]:
         yield f"Fairness is Jain's index{cite('jain1984')}."
 
 
+def evaluated(things: Collection[Thing]) -> Iterator[str]:
+    """What an evaluation has run: the checklist, workloads, or both."""
+    if Thing("methods", "evaluate") in things:
+        yield f"the checklist of RFC 9743{cite('rfc9743')}"
+    if Thing("methods", "workloads") in things:
+        yield "workloads of people"
+
+
 def about_parts(parts: Sequence[Part]) -> Iterator[str]:
     """Sentences on variants, replications and seeds; one for parts that have the same."""
     groups: dict[str, list[str]] = defaultdict(list)
@@ -121,6 +131,9 @@ def about_parts(parts: Sequence[Part]) -> Iterator[str]:
 def sentences_of(part: Part) -> Iterator[str]:
     """Sentences on one study or run."""
     planned = part.replications
+    if "least" in planned:
+        yield from about_ranges(part)
+        return
     count, seed = planned.get("count"), planned.get("seed")
     if part.variants > 1 or (count or 0) > 1 or "quantity" in planned:
         noun = "variant" if part.variants == 1 else "variants"
@@ -147,7 +160,20 @@ def sentences_of(part: Part) -> Iterator[str]:
     elif seed is not None:
         yield f"Its random numbers have the seed {seed}."
     if not part.complete:
-        yield "The runs were interrupted, and the results are partial."
+        yield PARTIAL
+
+
+def about_ranges(part: Part) -> Iterator[str]:
+    """Sentences on scenarios that have different numbers of replications."""
+    planned = part.replications
+    least, most, first, last = (planned[key] for key in ("least", "most", "first", "last"))
+    noun = "variant" if part.variants == 1 else "variants"
+    each = f"{most} {'replication' if most == 1 else 'replications'}"
+    some = each if least == most else f"{least} to {each}"
+    yield f"{part.variants} {noun} had {some} each, {part.runs} runs in all."
+    yield f"Seeds are {first} to {last}." if first < last else f"The seed is {first}."
+    if not part.complete:
+        yield PARTIAL
 
 
 def about_things(things: set[Thing]) -> Iterator[str]:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import tomllib
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any
 
 import bentpipe
@@ -39,9 +39,12 @@ class Part:
     runs: int | None = None
     """Runs of all variants; None before any run."""
     replications: Mapping[str, Any] = field(default_factory=dict)
-    """As in the description of a study: `count` and `seed`, or the rule of sequential stopping."""
+    """As in the description of a study: `count` and `seed`, or the rule of sequential stopping.
+
+    Of reproductions the ranges: `least` and `most` replications, `first` and `last` seed.
+    """
     intervals: frozenset[str] = frozenset()
-    """Methods of the 95 % intervals: `student`, `bootstrap`, `count`."""
+    """Methods of the 95 % intervals: `student`, `linear`, `bootstrap`, `count`."""
     compared: bool = False
     """True if paired differences were tested."""
     complete: bool = True
@@ -171,9 +174,20 @@ def of_compare(folder: Path, _: Sequence[Path]) -> Work:
 
 
 def of_evaluate(folder: Path, _: Sequence[Path]) -> Work:
-    """The folder of an evaluation."""
+    """The folder of an evaluation.
+
+    Its findings are tests between the variants of a study, which has no comparisons of its own.
+    """
+    from bentpipe.evaluate.checklist import WORKLOAD
+
     work = of_studies("evaluate", "evaluate", folder)
-    work.things.add(Thing("methods", "evaluate"))
+    items = read_json(folder / "evaluate.json", "items")["items"]
+    kinds = {item["section"] == WORKLOAD for item in items}
+    work.things |= {Thing("methods", "workloads" if people else "evaluate") for people in kinds}
+    tested = any(
+        row["p"] is not None for item in items for one in item["findings"] for row in one["against"]
+    )
+    work.parts = [replace(part, compared=tested) for part in work.parts]
     return work
 
 
@@ -198,11 +212,22 @@ def of_papers(folder: Path, reproductions: Sequence[Path]) -> Work:
             work.use(scenario)
         work.things.add(Thing("papers", reproduction.name))
         names.append(reproduction.name)
-        complete = not paper["partial"]
-        part = Part(names[-1], int(held["scenarios"]), int(held["runs"]), complete=complete)
-        work.parts.append(part)
+        has_intervals = any(row["ci95"] for row in paper["rows"])
+        work.parts.append(Part(
+            names[-1], int(held["scenarios"]), int(held["runs"]),
+            seeds_of([seeds for _, seeds in scenarios.values()]),
+            frozenset({"linear"} if has_intervals else ()),
+            complete=not paper["partial"],
+        ))  # fmt: skip
     work.name = ", ".join(names)
     return work
+
+
+def seeds_of(each: Sequence[Sequence[int]]) -> dict[str, int]:
+    """The replications of scenarios that have seeds of their own, as ranges."""
+    counts = [len(seeds) for seeds in each]
+    seeds = [seed for of_one in each for seed in of_one]
+    return {"least": min(counts), "most": max(counts), "first": min(seeds), "last": max(seeds)}
 
 
 READERS = {

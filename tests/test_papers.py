@@ -7,6 +7,7 @@ import json
 import math
 import re
 import tomllib
+from dataclasses import asdict
 from typing import TYPE_CHECKING, Any
 
 import pytest
@@ -16,6 +17,8 @@ from rich.measure import Measurement
 from bentpipe.numbers import NONE, significant
 from bentpipe.reproductions.explaining import by_likeness, gather, shortened, values_table
 from bentpipe.reproductions.judgement import (
+    RULE,
+    UNDECIDED,
     Measured,
     judge,
     statements,
@@ -117,6 +120,33 @@ def test_a_value_is_reproduced_by_the_mean_and_refuted_by_the_spread_of_the_pape
     assert row.spread == pytest.approx(ci95 * math.sqrt(11))
     # A paper that shows means of ten runs has seen less of the spread.
     assert judge(value, Measured("a/b", Mean(106, 0.6, 10)), 10).judgement == "not reproduced"
+
+
+def test_a_mean_inside_agrees_however_wide_its_spread_is() -> None:
+    """The rule is not symmetric, and its text says so."""
+    row = judge(published(0, 100, kind="words"), Measured("a/b", Mean(47.9, 15.1, 10)))
+    assert row.judgement == "agrees"
+    assert row.spread == pytest.approx(50.1, abs=0.1), "below 0, outside the bound"
+    other = judge(published(40, 50), Measured("a/b", Mean(39.34, 0.28, 10)))
+    assert (other.judgement, other.note) == ("undecided", UNDECIDED)
+    assert "also if single runs are outside" in RULE
+    assert "a contradiction takes more than an agreement" in RULE
+
+
+def test_the_explanation_of_measured_values_has_the_spread_and_the_rule(
+    bentpipe: Bentpipe, tmp_path: Path
+) -> None:
+    statement = "fig12/newreno-loses/scalable/25-ms"
+    value = find("aliad").publication.values[statement]
+    row = judge(value, Measured(statement, Mean(39.34, 0.28, 10)))
+    judged = {"id": statement, "judgement": row.judgement, "verdict": row.verdict, "note": row.note}
+    paper = {"paper": "aliad", "statements": [judged], "rows": [asdict(row)]}
+    (tmp_path / "aliad").mkdir()
+    (tmp_path / "aliad/rows.json").write_text(json.dumps({"papers": [paper]}))
+    done = bentpipe("papers", "explain", statement, "--results", ".")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert "\N{PLUS-MINUS SIGN}0.93" in done.stdout
+    assert RULE in " ".join(done.stdout.split())
 
 
 def test_an_interval_ends_where_values_are_impossible() -> None:

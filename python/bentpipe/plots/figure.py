@@ -36,8 +36,8 @@ PAPER_WIDTHS = {1: 333, 2: 680}
 PANELS_BESIDE = {1: 2, 2: 4}
 """Panels side by side in one and in two columns of a paper."""
 
-PAPER_PANEL, CORRECTIONS = 110, 3
-"""Pixels of the height of a panel in a paper, and drawings until its width is right."""
+PAPER_PANEL, CORRECTIONS = 110, 8
+"""Pixels of the height of a panel in a paper, and the most drawings until its width is right."""
 
 PAPER_HEIGHT, LEGEND_LINE = 200, 20
 """Pixels of the height of a figure in a paper, and of a line of its legend below."""
@@ -181,8 +181,11 @@ class Figure:
             drawing.spec = drawing.spec.properties(width=inner, height=PAPER_PANEL)
             figure = replace(self, title="", drawing=drawing, legend_width=width)
             drawn = re.search(r'width="([\d.]+)"', figure.svg)
+            short = width - float(drawn[1] if drawn else width)
             # Vega draws whole pixels.
-            inner = math.floor(inner + (width - float(drawn[1] if drawn else width)) / beside)
+            if abs(short) <= 1:
+                break
+            inner = math.floor(inner + short / beside)
         return figure
 
     def save(self, fp: str | Path | IO[Any], *arguments: Any, **options: Any) -> None:

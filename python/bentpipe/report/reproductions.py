@@ -10,7 +10,7 @@ from bentpipe.errors import BentpipeError
 from bentpipe.numbers import NONE, count, decimals, signed, with_interval
 from bentpipe.report.page import Cell, Column, Details, Page, Section, Table, Text, words
 from bentpipe.report.source import read_json
-from bentpipe.reproductions.judgement import HEADINGS, Judged, Row, Summary, summarise
+from bentpipe.reproductions.judgement import HEADINGS, RULE, Judged, Row, Summary, summarise
 from bentpipe.reproductions.plots import figure
 from bentpipe.reproductions.rankings import Ranking, of_dict
 from bentpipe.reproductions.readings import explain
@@ -22,6 +22,7 @@ from bentpipe.reproductions.tables import (
     numbers_of,
     published,
     published_of,
+    spread,
 )
 from bentpipe.seal import KEY
 
@@ -72,10 +73,10 @@ def summary(found: Sequence[Saved]) -> list[str]:
         *(f"{saved.title}: {counts_sentence(saved.summary)}" for saved in found),
         "A statement is a sentence, a number, a row of a table or a range. Rows that repeat one "
         "are listed below it and not counted. A number within its tolerance is reproduced, a range "
-        "is within, and an order or a word agrees. A statement is undecided if the interval of the "
-        "mean crosses the bound, or if the mean is outside but runs such as the paper's would "
-        "spread over the bound. The notes give the known reasons. `bentpipe papers explain ID` "
-        "shows one statement with its source, its reading, all that was tried, and its runs.",
+        "is within, and an order or a word agrees.",
+        RULE,
+        "The notes give the known reasons. `bentpipe papers explain ID` shows one statement with "
+        "its source, its reading, all that was tried, and its runs.",
     ]
 
 
@@ -194,6 +195,7 @@ class Saved:
             Column("published"),
             Column("measured"),
             Column("95 % interval"),
+            Column("spread"),
             Column("deviation", "%"),
             Column("tolerance", "%"),
             Column("judgement", numeric=False, choices=True),
@@ -265,6 +267,7 @@ def row_cells(row: Row, notes: dict[str, int], figures: Sequence[tuple[str, str]
         Cell(NONE if row.published is None else published(row), ends[0]),
         Cell(mean, row.measured),
         Cell(interval, row.ci95),
+        Cell(spread(row), row.spread),
         Cell(deviation, row.deviation),
         Cell(NONE if row.tolerance is None else decimals(row.tolerance * 100, 1), row.tolerance),
         Cell(row.judgement, verdict=VERDICTS[row.verdict], note=notes.get(row.note)),

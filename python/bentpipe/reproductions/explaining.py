@@ -13,10 +13,10 @@ import click
 
 from bentpipe.console import nearest, show, table
 from bentpipe.errors import BentpipeError
-from bentpipe.reproductions.judgement import UNDECIDED, Row
+from bentpipe.reproductions.judgement import RULE, UNDECIDED, Row
 from bentpipe.reproductions.readings import NO_REASON, explain
 from bentpipe.reproductions.reproduction import find, names
-from bentpipe.reproductions.tables import measured, published
+from bentpipe.reproductions.tables import measured, published, spread
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -131,6 +131,8 @@ def explain_and_print(identity: str, results: Path | None, as_json: bool) -> Non
         undecided = found["judgement"] == "undecided"
         show(f"Judgement: {UNDECIDED if undecided else found['judgement']}")
     print_values(found)
+    if found["rows"]:
+        show(RULE)
     print_list("Reading", found["readings"])
     failed = found["verdict"] in ("deviates", "undecided")
     print_list("Reason", found["reasons"] or ([NO_REASON] if failed else []))
@@ -178,9 +180,9 @@ def first_quantity(listed: Sequence[dict[str, Any]]) -> str:
 def rows_table(listed: Sequence[dict[str, Any]]) -> Table:
     """Measured rows. Fits 80 columns."""
     rows = [Row(**held) for held in listed]
-    made = table("row", "published", "measured", "<judgement")
+    made = table("row", "published", "measured", "spread", "<judgement")
     for name, row in zip(shortened([row.id for row in rows]), rows, strict=True):
-        made.add_row(name, published(row), measured(row), row.judgement)
+        made.add_row(name, published(row), measured(row), spread(row), row.judgement)
     return made
 
 

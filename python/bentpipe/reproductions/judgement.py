@@ -2,9 +2,11 @@
 
 The bound is the published value with its tolerance, or the published range. Two intervals are
 compared with it. The 95 % interval of the measured mean shows what the model does: if it is inside
-the bound, the value is reproduced. The spread shows what the paper may have seen: 95 % of all means
-of as many runs as the paper made, of single runs if it made one. If even the spread is outside the
-bound, the value is not reproduced. In between it is undecided. Runs without randomness have
+the bound, the value is reproduced, however wide the spread is. The spread shows what the paper may
+have seen: 95 % of all means of as many runs as the paper made, of single runs if it made one. Only
+if even the spread is outside the bound, the value is not reproduced. Otherwise it is undecided. The
+rule is not symmetric, because papers state means and few state their spread: a value of theirs may
+be off by the chance of its runs, and that must not count against it. Runs without randomness have
 intervals of zero width, and are never undecided.
 """
 
@@ -42,8 +44,13 @@ WORDS: dict[Kind, tuple[Judgement, Judgement]] = {
     "range": ("within", "outside"),
     "words": ("agrees", "disagrees"),
 }
-UNDECIDED = (
-    "undecided: the interval of the mean or the spread of the paper's runs crosses the bound"
+UNDECIDED = "undecided: the interval of the mean is not inside the bound, nor the spread outside"
+RULE = (
+    "The bound is the published value with its tolerance, or the published range. A value is"
+    " reproduced, within or agrees if the 95 % interval of the measured mean is inside the bound,"
+    " also if single runs are outside. It is not reproduced, outside or disagrees only if the"
+    " spread is outside, too: 95 % of all means of as many runs as the paper made. Otherwise it is"
+    " undecided. So a contradiction takes more than an agreement."
 )
 NOT_MEASURED = "not measured"
 

@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING
 
 from bentpipe.console import show, table, verbatim
 from bentpipe.numbers import NONE, percent, plus_minus, signed, significant
-from bentpipe.reproductions.judgement import COLUMNS, HEADINGS
+from bentpipe.reproductions.judgement import COLUMNS, HEADINGS, RULE
 
 if TYPE_CHECKING:
     from collections.abc import Iterable, Mapping, Sequence
@@ -42,6 +42,11 @@ def published(row: Row) -> str:
 def measured(row: Row) -> str:
     """The measured value with its confidence interval, if it has one."""
     return plus_minus(row.measured, row.ci95 or None)
+
+
+def spread(row: Row) -> str:
+    """The half width of the spread of the paper's runs, if it has one."""
+    return f"\N{PLUS-MINUS SIGN}{significant(row.spread, 2)}" if row.spread else NONE
 
 
 def deviation(row: Row) -> str:
@@ -102,7 +107,7 @@ def coloured(item: Row | Judged) -> Text:
 
 def side_by_side(rows: list[Row]) -> Table:
     """The comparison of all rows as a table, with the number of each note."""
-    listed = table("quantity", "<unit", "published", "measured", "deviation", "tolerance",
+    listed = table("quantity", "<unit", "published", "measured", "spread", "deviation", "tolerance",
                    "<judgement", "<not counted", "<note")  # fmt: skip
     numbered = numbers_of(rows)
     for row in rows:
@@ -111,6 +116,7 @@ def side_by_side(rows: list[Row]) -> Table:
             row.unit,
             published(row),
             measured(row),
+            spread(row),
             deviation(row),
             NONE if row.tolerance is None else f"{percent(row.tolerance)} %",
             coloured(row),
@@ -216,6 +222,7 @@ def as_text(outcome: Outcome) -> str:
     if not outcome.complete:
         console.print(INTERRUPTED)
     console.print(side_by_side(outcome.rows))
+    console.print(RULE)
     console.print(notes_text(outcome.rows))
     console.print(removals_text(outcome.rows))
     console.print(statements_table(outcome))

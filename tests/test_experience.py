@@ -98,6 +98,11 @@ def test_a_call_is_limited_by_the_largest_part_of_its_delay() -> None:
     queue = values(min_delay_ms=100.0, mean_delay_ms=400.0, mouth_to_ear_ms=460.0, loss=0.0)
     found = limit("call", "call", queue)
     assert (found.by, "300 ms queues" in found.sentence) == ("queue", True)
+    rest = values(
+        min_delay_ms=100.3, mean_delay_ms=100.3 + 2.3e-12, mouth_to_ear_ms=160.3, loss=0.0
+    )
+    sentence = limit("call", "call", rest).sentence
+    assert "100.3 ms are the path, 0 ms queues, and 60.0 ms packets" in sentence
     lost = {"min_delay_ms": 260.0, "mean_delay_ms": 262.0, "mouth_to_ear_ms": 320.0}
     late = values(**lost, loss=0.1, late_packets=90.0, sent_packets=1000.0)
     assert limit("call", "call", late).by == "queue"

@@ -11,6 +11,7 @@ import numpy as np
 import pytest
 
 from bentpipe.compare.ranking import ranked
+from bentpipe.numbers import plus_minus, without_rounding
 from bentpipe.reproductions.rankings import Quantity, ranking
 from bentpipe.study import statistics as of
 from bentpipe.study.quantities import is_count
@@ -101,6 +102,18 @@ def test_the_same_difference_in_all_random_runs_needs_enough_of_them() -> None:
         assert row["ci95"] is None
     (row,) = decided([paired_test([(1.1 + run, 1.0 + run) for run in range(3)])])
     assert row["p"] == 0.25, "rounding of subtractions is no spread"
+
+
+def test_the_rounding_of_subtractions_is_printed_as_zero() -> None:
+    mark = "\N{PLUS-MINUS SIGN}"
+    # Means of values that differ in their last bit, as shares of runs do.
+    assert plus_minus(5.251, 9.633e-16) == f"5.251 {mark}0"
+    assert plus_minus(5.251, 0.0) == f"5.251 {mark}0"
+    assert plus_minus(5.251, 1e-6) == f"5.2510000 {mark}0.0000010"
+    assert plus_minus(0.0, 1e-12) == f"0 {mark}1e-12"
+    assert without_rounding(2.26e-12, 100.3) == 0
+    assert without_rounding(-2.26e-12, -100.3) == 0
+    assert without_rounding(1e-6, 100.3) == 1e-6
 
 
 COUNTS: dict[str, Callable[[np.random.Generator, int], Any]] = {

@@ -18,6 +18,9 @@ FEWEST = 3
 CONSTANT = "constant"
 """In place of an interval of values that are all the same."""
 
+ROUNDING = 1e-9
+"""Relative size up to which a difference is the rounding of a subtraction."""
+
 SCALES = {
     "bit/s": ((1e9, "Gbit/s"), (1e6, "Mbit/s"), (1e3, "kbit/s")),
     "B": ((1e9, "GB"), (1e6, "MB"), (1e3, "kB")),
@@ -104,6 +107,11 @@ def with_interval(mean: float | None, low: float | None, high: float | None) -> 
     return decimals(mean, places), f"{decimals(low, places)} to {decimals(high, places)}"
 
 
+def without_rounding(value: float, beside: float) -> float:
+    """The value, or 0 if it is the rounding of a subtraction of numbers as large as `beside`."""
+    return 0.0 if abs(value) <= ROUNDING * abs(beside) else value
+
+
 def places_of(half_width: float) -> int | None:
     """The decimals of two significant digits of an interval; None if it is (almost) zero."""
     if half_width <= 0:
@@ -116,6 +124,7 @@ def plus_minus(mean: float | None, ci95: float | None, *, sign: bool = False) ->
     """A mean ± the half width of its interval, with the digits that the width justifies."""
     if mean is None or not math.isfinite(mean):
         return NONE
+    ci95 = None if ci95 is None else without_rounding(ci95, mean)
     places = None if ci95 is None else places_of(ci95)
     text = significant(mean) if places is None else decimals(mean, places)
     half = "" if ci95 is None else significant(ci95) if places is None else decimals(ci95, places)

@@ -18,7 +18,7 @@ from typing import TYPE_CHECKING, Literal
 
 from bentpipe.limits import LIMITS, held_back_by
 from bentpipe.loads import PARTS
-from bentpipe.numbers import count, percent, significant
+from bentpipe.numbers import count, percent, significant, without_rounding
 
 if TYPE_CHECKING:
     from collections.abc import Callable, Mapping, Sequence
@@ -183,11 +183,12 @@ def of_call(flow: str, of: Callable[[str], float | None]) -> Limit:
     low, mean, whole, loss = (of(of_worse(flow, name)) for name in names)
     if low is None or mean is None or whole is None:
         return Limit("none", "No packet of the call arrived.")
-    parts: dict[Place, float] = {"path": low, "queue": max(mean - low, 0.0), "host": whole - mean}
+    queued, held = (without_rounding(one, whole) for one in (mean - low, whole - mean))
+    parts: dict[Place, float] = {"path": low, "queue": max(queued, 0.0), "host": held}
     by = max(parts, key=lambda place: parts[place])
     sentence = (
         f"Of {significant(whole)} ms from mouth to ear, {significant(low)} ms are the path,"
-        f" {significant(parts['queue'], 3)} ms queues, and {significant(whole - mean, 3)} ms"
+        f" {significant(parts['queue'], 3)} ms queues, and {significant(held, 3)} ms"
         " packets and jitter buffer."
     )
     if loss is not None and loss >= NOTICEABLE_LOSS:

@@ -17,7 +17,7 @@ import statistics
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any, Literal
 
-from bentpipe.numbers import FEWEST, NONE, ends, signed
+from bentpipe.numbers import FEWEST, NONE, ends, signed, without_rounding
 from bentpipe.study.statistics import count_variance, is_whole, student
 
 if TYPE_CHECKING:
@@ -79,14 +79,10 @@ def paired_test(pairs: Pairs, *, deterministic: bool = False, counts: bool = Fal
     return PairedTest(n, at, (at - half, at + half), relative, p, deterministic=False)
 
 
-ROUNDING = 1e-9
-"""Relative spread that is due to the rounding of subtractions."""
-
-
 def is_constant(values: Sequence[float]) -> bool:
     """True if the values are the same but for rounding."""
     low, high = min(values), max(values)
-    return high - low <= ROUNDING * max(abs(low), abs(high))
+    return without_rounding(high - low, max(abs(low), abs(high))) == 0
 
 
 def two_sided(t: float, freedom: int) -> float:

@@ -13,6 +13,7 @@ import pytest
 import bentpipe as bp
 from bentpipe import beams
 from bentpipe.beams.groups import chosen_group
+from bentpipe.beams.ranking import needs
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -210,6 +211,20 @@ def test_controllers_of_a_group_are_ranked_over_a_beam(bentpipe: Bentpipe, tmp_p
         rates.append(min(one.goodput_bps for one in flows if one.flow.startswith("bulk")) / 1e6)
     own = next(one for one in by_name["goodput_p5"]["places"] if one["name"] == "hybla")
     assert own["mean"] == pytest.approx(sum(rates) / 3)
+
+
+def test_a_ranking_over_a_beam_names_what_controllers_need(
+    bentpipe: Bentpipe, tmp_path: Path
+) -> None:
+    file = tmp_path / "beam.toml"
+    file.write_text(MANY)
+    options = ("--controllers", "xcp,ck-stp", "--replications", "1", "--set", "duration=5s")
+    done = bentpipe("compare", "--scenario", file, *options, "--json")
+    assert done.returncode == 0, done.stderr
+    first, second = json.loads(done.stdout)["notes"]
+    assert first.startswith("xcp needs routers with XCP on all links")
+    assert "has its defaults, 2.048 Mbit/s and 500 ms" in second
+    assert [*needs(["hybla", "ck-stp:rate=8,rtt=600"])] == []
 
 
 def test_a_ranking_over_a_beam_prints_one_table_for_each_quantity(

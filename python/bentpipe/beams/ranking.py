@@ -17,7 +17,7 @@ from bentpipe.beams.folder import Kept
 from bentpipe.beams.groups import answer, chosen_group, entries, entry_of, quantile
 from bentpipe.beams.search import BOUNDS
 from bentpipe.beams.variants import chosen, with_controller
-from bentpipe.compare.candidates import NONE, REFERENCES, is_own
+from bentpipe.compare.candidates import ASKS, NONE, REFERENCES, TOLD, is_own
 from bentpipe.compare.ranking import ranked
 from bentpipe.errors import InputError
 from bentpipe.numbers import ends, scaled
@@ -29,7 +29,7 @@ from bentpipe.study.scenarios import Base
 from bentpipe.study.significance import is_deterministic
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Mapping, Sequence
+    from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
     from pathlib import Path
 
     from bentpipe._native import Recording, Scenario
@@ -99,6 +99,22 @@ def chosen_controllers(names: Sequence[str] | None) -> list[str]:
     return wanted
 
 
+def needs(names: Iterable[str]) -> Iterator[str]:
+    """Sentences on controllers that depend on routers or on settings of the path."""
+    for name in names:
+        spec = Spec.parse(name)
+        if spec.target in ASKS:
+            yield f"{name} needs {ASKS[spec.target]}, and has the routers of the scenario."
+        elif spec.target in TOLD and not spec.parameters:
+            (entry,) = (one for one in bentpipe.controllers() if one.name == spec.target)
+            had = {one.name: one.default for one in entry.parameters}
+            yield (
+                f"{name} needs the rate and the RTT of the path as settings, and has its defaults,"
+                f" {had['rate']} Mbit/s and {had['rtt']} ms."
+                f" `--controllers {name}:rate=R,rtt=T` sets them."
+            )
+
+
 def compare(
     scenario: Scenario,
     group: str | None = None,
@@ -125,7 +141,8 @@ def compare(
     name = chosen_group(plain, group)
     own, others = split(plain, name)
     mechanisms = chosen(on_path, plain, name)
-    variants, proxies = candidates_of(mechanisms, name, own, chosen_controllers(controllers))
+    named = chosen_controllers(controllers)
+    variants, proxies = candidates_of(mechanisms, name, own, named)
     digest = hashed(Base.made(plain).files)
     plan = {"scenario": digest, "group": name, "candidates": list(variants)}
     kept = Kept(out, plain, variants, plan)
@@ -143,7 +160,7 @@ def compare(
         [flow_name(numbers, number) for number in own],
         [flow_name(numbers, number) for number in others],
         proxies,
-        [note for at in mechanisms for note in at.notes],
+        [*(note for at in mechanisms for note in at.notes), *needs(named)],
         seeds,
         rankings_of(found),
         list(command),

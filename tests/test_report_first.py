@@ -227,6 +227,18 @@ def test_the_figure_rings_the_recommended_choice_on_the_front(
         assert row["front"] == (not dominated), row
 
 
+@pytest.mark.parametrize("name", COMMANDS)
+def test_a_click_on_a_legend_hides_a_series_of_every_figure(
+    made: dict[str, tuple[Path, str]], name: str
+) -> None:
+    """Also in panels: the page sets a parameter that Vega must know, and a filter must use it."""
+    figures = page(made[name][0]).figures
+    assert figures
+    for figure in figures:
+        assert {"name": "shown", "value": None} in figure.specification["params"], figure.name
+        assert "indexof(shown, datum.series)" in json.dumps(figure.specification), figure.name
+
+
 def test_a_study_in_several_conditions_has_panels_with_the_same_axes(
     made: dict[str, tuple[Path, str]],
 ) -> None:

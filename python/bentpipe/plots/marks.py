@@ -32,6 +32,9 @@ PANEL_WIDTH, PANEL_HEIGHT = 190, 110
 
 PANELS_PER_ROW = 4
 
+SHOWN = "shown === null || indexof(shown, datum.series) >= 0"
+"""The filter for the series that the page shows: a click on the legend hides one."""
+
 XKind = Literal["linear", "log", "nominal"]
 
 
@@ -158,8 +161,7 @@ def published_layers(
         for x, low, high in points
         if typeset(name) in series
     ]
-    shown = "shown === null || indexof(shown, datum.series) >= 0"
-    base = alt.Chart(alt.InlineData(values=rows)).transform_filter(shown)
+    base = alt.Chart(alt.InlineData(values=rows)).transform_filter(SHOWN)
     ranges_drawn = base.mark_rule(strokeWidth=1.4, strokeDash=[2, 2]).encode(
         y=alt.Y("low:Q", title=y), y2="high:Q", **colour(series), **channel
     )
@@ -195,6 +197,13 @@ def range_text(y: str, values: pl.Series) -> str:
     return f"{y}: {significant(lowest, 3)} to {significant(highest, 3)}."
 
 
+def shown_series() -> Any:
+    """The parameter that the page sets to the series that it shows; all without a page."""
+    import altair as alt
+
+    return alt.param(name="shown", value=None)
+
+
 def finished(chart: Any, zoom: bool, height: int = HEIGHT, marks: Sequence[Any] = ()) -> Any:
     """The chart with its size and the parameters that the page sets.
 
@@ -202,8 +211,7 @@ def finished(chart: Any, zoom: bool, height: int = HEIGHT, marks: Sequence[Any] 
     """
     import altair as alt
 
-    shown = alt.param(name="shown", value=None)
-    chart = chart.transform_filter("shown === null || indexof(shown, datum.series) >= 0")
+    chart = chart.transform_filter(SHOWN)
     if zoom:
         # With Ctrl, so that the wheel still scrolls the page over a figure.
         wheel = "wheel![event.ctrlKey || event.metaKey]"
@@ -211,7 +219,7 @@ def finished(chart: Any, zoom: bool, height: int = HEIGHT, marks: Sequence[Any] 
         chart = chart.add_params(drag)
     if marks:
         chart = alt.layer(chart, *marks)
-    return chart.add_params(shown).properties(width=WIDTH, height=height)
+    return chart.add_params(shown_series()).properties(width=WIDTH, height=height)
 
 
 def finished_or_panels(chart: Any, data: pl.DataFrame, zoom: bool) -> Any:
@@ -232,10 +240,12 @@ def panels(
 
     header = alt.Header(labelLimit=0)
     return (
-        chart.properties(width=PANEL_WIDTH, height=height)
+        chart.transform_filter(SHOWN)
+        .properties(width=PANEL_WIDTH, height=height)
         .facet(
             facet=alt.Facet("panel:N", title=None, sort=list(names), header=header),
             columns=PANELS_PER_ROW,
         )
         .resolve_scale(x=scales, y=scales)
+        .add_params(shown_series())
     )

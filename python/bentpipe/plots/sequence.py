@@ -16,7 +16,7 @@ import polars as pl
 from bentpipe.numbers import scale
 from bentpipe.plots.figure import Figure
 from bentpipe.plots.lines import thinned, x_axis
-from bentpipe.plots.marks import colour, finished, number_axis, range_text, series_text
+from bentpipe.plots.marks import SHOWN, colour, finished, number_axis, range_text, series_text
 
 if TYPE_CHECKING:
     from collections.abc import Sequence
@@ -173,4 +173,4 @@ def drawn(
 
 def shown(chart: Any) -> Any:
     """The chart with only the series that the page shows."""
-    return chart.transform_filter("shown === null || indexof(shown, datum.series) >= 0")
+    return chart.transform_filter(SHOWN)

@@ -8,6 +8,7 @@ import pytest
 
 import bentpipe as bp
 from bentpipe import netem
+from bentpipe.tc_words import RATES, SIZES, quantity
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -117,7 +118,19 @@ LINES = [
     ),
     ("netem rate 125kbps", ['rate = "1Mbit/s"'], []),
     ("netem delay 100000", ['delay = "100ms"'], []),
+    # A percentage may lack its sign: tc divides by 100 in any case (iproute2, parse_percent).
+    ("netem loss 1 rate 10mbit", ["channel = { per = 0.01 }"], []),
+    ("netem loss 0.5", ["channel = { per = 0.005 }"], []),
+    ("netem loss 2 25", ["channel = { per = 0.02, correlation = 0.25 }"], []),
+    ("netem loss gemodel 1 16.7 90 0.1", ["loss_in_burst = 0.9, loss_in_gap = 0.001"], []),
+    ("netem duplicate 1 corrupt 1e1", ["probability = 0.01", "channel = { per = 0.1 }"], []),
+    (
+        "netem delay 40ms 10 25",
+        ['jitter = { variation = "0.01ms", correlation = 0.25, reorder = true }'],
+        ["correlation 25 of the delay"],
+    ),
     ("netem limit 50 rate 1mbit", ["packets = 50"], ["limit 50"]),
+    ("netem limit 1k rate 1mbit", ["packets = 1024"], ["limit 1024"]),
     ("netem frobnicate", [], ["frobnicate: unknown"]),
     (
         "tbf rate 10mbit burst 32kbit latency 400ms",
@@ -171,6 +184,70 @@ def test_a_line_of_tc_has_a_key_or_a_remark(line: str, keys: list[str], remarks:
         assert remark.startswith(f"shape.sh:1: {expected}")
         assert f"# Not the same: {remark}" in found.toml
     bp.Scenario.parse(found.toml)
+
+
+# What `tc -s qdisc show` of iproute2 6.1 prints for `tbf rate ...` and `burst ...`.
+@pytest.mark.parametrize(
+    ("text", "bits"),
+    [
+        ("8000000", 8e6),
+        ("1e6", 1e6),
+        ("1bit", 1),
+        ("1Kibit", 1024),
+        ("1mibit", 1024**2),
+        ("1gibit", 1024**3),
+        ("1tibit", 1024**4),
+        ("1.5e3kbit", 1.5e6),
+        ("1tbit", 1e12),
+        ("1bps", 8),
+        ("1kbps", 8e3),
+        ("1KiBps", 8 * 1024),
+        ("1mibps", 8 * 1024**2),
+        ("1GiBps", 8 * 1024**3),
+        ("1TiBps", 8 * 1024**4),
+        ("1TBps", 8e12),
+    ],
+)
+def test_rates_have_the_units_of_tc(text: str, bits: float) -> None:
+    assert quantity(text, RATES) == bits
+
+
+@pytest.mark.parametrize(
+    ("text", "size"),
+    [("1e4", 10_000), ("1b", 1), ("1.5kb", 1536), ("8kbit", 1024), ("1M", 1024**2), ("1g", 2**30)],
+)
+def test_sizes_have_the_units_of_tc(text: str, size: float) -> None:
+    assert quantity(text, SIZES) == size
+
+
+@pytest.mark.parametrize(
+    "script", ["{0} && {1}", "{0}; {1}", "({0}) || {1}", "{0}\n{1}", "{0}&{1}"]
+)
+def test_commands_on_one_line_set_their_own_devices(script: str) -> None:
+    lines = [f"tc qdisc add dev eth{n} root netem delay {5 + 2 * n}0ms 2>&1" for n in (0, 1)]
+    found = netem.imported(script.format(*lines), "shape.sh")
+    assert found.remarks == []
+    forward, _, backward = found.toml.partition("[link.backward]")
+    assert 'delay = "50ms"' in forward
+    assert 'delay = "70ms"' in backward
+
+
+def test_commands_have_the_line_where_they_start() -> None:
+    script = (
+        "tc qdisc add dev eth0 root netem \\\n  delay 5ms # don't\n"
+        "awk 'one ; two\nthree' file > out; ls\n"
+        "tc qdisc show dev eth0 | grep netem\n"
+        "tc qdisc add dev eth1 root netem delay 7ms frobnicate \\"
+    )
+    found = netem.imported(script, "shape.sh")
+    assert [remark.partition(": no disc")[0] for remark in found.remarks[:-1]] == [
+        "shape.sh:3: awk 'one ; two three' file",
+        "shape.sh:4: ls",
+        "shape.sh:5: tc qdisc show dev eth0",
+        "shape.sh:5: grep netem",
+    ]
+    assert found.remarks[-1].startswith("shape.sh:6: frobnicate: unknown")
+    assert found.toml.count('delay = "7ms"') == 1
 
 
 def test_disciplines_of_a_device_are_one_direction_and_the_second_device_is_the_other() -> None:
@@ -285,7 +362,13 @@ def test_the_command_writes_a_scenario_that_runs(tmp_path: Path, bentpipe: Bentp
     ("text", "expected"),
     [
         ("tc qdisc add dev eth0 root netem delay ten", "shape.sh:1: tc qdisc add dev eth0"),
-        ("tc qdisc add dev eth0 root netem loss 150%", "found 150%"),
+        ("tc qdisc add dev eth0 root netem loss 150%", "found 150%, which is more than 100 %"),
+        ("tc qdisc add dev eth0 root netem loss 101", "found 101, which is more than 100 %"),
+        ("tc qdisc add dev eth0 root netem rate 1mib", "found 1mib; units are bit, kbit, kibit"),
+        ("tc qdisc add dev eth0 root netem rate 50%", "found 50%; units are bit"),
+        ("tc qdisc add dev eth0 root netem delay 9ns", "found 9ns; units are us"),
+        ("tc qdisc add dev eth0 root tbf rate 1mbit burst 9bit limit 9k", "found 9bit; units are"),
+        ('ls\ntc qdisc add dev eth0 root netem delay "1ms', "shape.sh:2: expected a command with"),
         ("tc qdisc add dev eth0 root netem delay", "found the end of the line"),
         ("tc qdisc add dev eth0 root netem corrupt", "found the end of the line"),
         ("tc qdisc add dev eth0 root netem limit many", "found many"),

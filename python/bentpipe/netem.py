@@ -7,7 +7,6 @@ what comes nearest. Nothing is left out in silence.
 from __future__ import annotations
 
 import re
-import shlex
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
@@ -24,6 +23,7 @@ from bentpipe.impairments import (
     slot,
 )
 from bentpipe.tc_buckets import both_ways, filtered, is_holder, is_inward, is_police, police, tbf
+from bentpipe.tc_script import commands
 from bentpipe.tc_words import (
     NUMBER,
     RATES,
@@ -199,8 +199,8 @@ def netem(words: Words, to: Direction) -> None:
 
 
 def limit(words: Words, to: Direction) -> None:
-    """`limit PACKETS`."""
-    packets = whole(words.next())
+    """`limit PACKETS`, which tc reads as a size: `1k` is 1024."""
+    packets = round(quantity(words.next(), SIZES))
     if to.kinds == ["netem"]:
         to.queue = f"{{ packets = {packets} }}"
     instead = "the queue here is before the link; netem counts packets that are being delayed too"
@@ -365,19 +365,29 @@ class Imported:
     """What was not translated, with its line."""
 
 
+SETS = frozenset(("add", "replace", "change", "link"))
+"""Actions of tc that set a discipline or a filter."""
+
+
+def discipline(words: list[str]) -> str | None:
+    """Return the discipline that a command sets, or `None` if it sets none."""
+    kind = "police" if is_police(words) else next((w for w in words if w in DISCIPLINES), None)
+    return kind if kind is not None and SETS & set(words[: words.index(kind)]) else None
+
+
 def imported(text: str, name: str) -> Imported:
-    """The scenario of a script of `tc` lines. `InputError` if it has none, or none that can run."""
+    """The scenario of a script of `tc` commands. `InputError` if it has none that can run."""
     import bentpipe
 
     directions: dict[str, Direction] = {}
     inward: dict[str, Direction] = {}
     remarks = []
-    for number, line in enumerate(text.replace("\\\n", " ").splitlines(), 1):
-        words = shlex.split(line, comments=True)
-        kind = "police" if is_police(words) else next((w for w in words if w in DISCIPLINES), None)
-        if kind is None or "del" in words:
-            if words and not is_holder(words):
-                remarks.append(f"{name}:{number}: {line.strip()}: no discipline that shapes a link")
+    for command in commands(text, name):
+        words, place = command.words, f"{name}:{command.line}"
+        kind = discipline(words)
+        if kind is None:
+            if not is_holder(words):
+                remarks.append(f"{place}: {command.text}: no discipline that shapes a link")
             continue
         at = words.index(kind)
         device = words[words.index("dev") + 1] if "dev" in words[: at - 1] else "the link"
@@ -385,7 +395,7 @@ def imported(text: str, name: str) -> Imported:
         to = found.setdefault(device, Direction(device))
         if "change" in words[:at] or kind in to.kinds:
             instead = "a link changes during a run by `[[link.event]]`; the first line counts"
-            remarks.append(f"{name}:{number}: {line.strip()}: {instead}")
+            remarks.append(f"{place}: {command.text}: {instead}")
             continue
         to.kinds.append(kind)
         before = len(to.remarks)
@@ -395,9 +405,9 @@ def imported(text: str, name: str) -> Imported:
             (DISCIPLINES | {"police": police})[kind](Words(words[at + 1 :]), to)
         except UntranslatableError as error:
             raise InputError(
-                f"{name}:{number}: {line.strip()}: expected a value as in tc(8), found {error}"
+                f"{place}: {command.text}: expected a value as in tc(8), found {error}"
             ) from None
-        remarks += [f"{name}:{number}: {remark}" for remark in to.remarks[before:]]
+        remarks += [f"{place}: {remark}" for remark in to.remarks[before:]]
     directions = both_ways(directions, inward)
     if not directions:
         kinds = ", ".join(DISCIPLINES)

@@ -1,7 +1,8 @@
-"""Words of lines of `tc`, and their units (tc(8)).
+"""Words of lines of `tc`, and their units (tc(8), lib/utils*.c of iproute2).
 
-A time without a unit is in microseconds, `kbps` is kilobytes per second, and sizes count in powers
-of two.
+Units are read in any case. A time without a unit is in microseconds, a rate in bits per second, a
+size in bytes, and a percentage may lack its `%`. `kbps` is kilobytes per second; sizes count in
+powers of two.
 """
 
 from __future__ import annotations
@@ -14,17 +15,29 @@ if TYPE_CHECKING:
 
 TIMES = {"": 1e-6, "us": 1e-6, "usec": 1e-6, "usecs": 1e-6, "ms": 1e-3, "msec": 1e-3}
 TIMES |= {"msecs": 1e-3, "s": 1.0, "sec": 1.0, "secs": 1.0}
-RATES = {
+RATES = {"": 1.0} | {
     prefix + unit: factor * bits
-    for prefix, factor in {"": 1, "k": 1e3, "m": 1e6, "g": 1e9, "t": 1e12}.items()
-    for unit, bits in {"bit": 1, "bps": 8}.items()
-} | {"": 8.0}
-SIZES = {
+    for unit, bits in {"bit": 1.0, "bps": 8.0}.items()
+    for prefix, factor in {
+        "": 1.0,
+        "k": 1e3,
+        "ki": 2.0**10,
+        "m": 1e6,
+        "mi": 2.0**20,
+        "g": 1e9,
+        "gi": 2.0**30,
+        "t": 1e12,
+        "ti": 2.0**40,
+    }.items()
+}
+SIZES = {"": 1.0, "b": 1.0} | {
     prefix + unit: factor / share
-    for prefix, factor in {"": 1, "k": 1024, "m": 1024**2, "g": 1024**3}.items()
+    for prefix, factor in {"k": 2.0**10, "m": 2.0**20, "g": 2.0**30}.items()
     for unit, share in {"": 1, "b": 1, "bit": 8}.items()
 }
-NUMBER = re.compile(r"(\d+\.?\d*|\.\d+)([a-z]*)", re.IGNORECASE)
+PLAIN = r"(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
+NUMBER = re.compile(rf"({PLAIN})([a-z]*)", re.IGNORECASE)
+PERCENTAGE = re.compile(rf"({PLAIN})%?", re.IGNORECASE)
 WHOLE = re.compile(r"-?\d+")
 
 
@@ -36,17 +49,19 @@ def quantity(text: str, units: dict[str, float]) -> float:
     """A number with one of `units`."""
     found = NUMBER.fullmatch(text)
     if found is None or found[2].lower() not in units:
-        raise UntranslatableError(text)
+        named = ", ".join(unit for unit in units if unit)
+        raise UntranslatableError(f"{text}; units are {named}")
     return float(found[1]) * units[found[2].lower()]
 
 
 def share(text: str) -> float:
-    """A probability: `25%` or `0.25`."""
-    if not is_share(text):
+    """A probability from a percentage: tc reads `25%` and `25` alike."""
+    found = PERCENTAGE.fullmatch(text)
+    if found is None:
         raise UntranslatableError(text)
-    value = float(text.removesuffix("%")) / (100 if text.endswith("%") else 1)
-    if not 0 <= value <= 1:
-        raise UntranslatableError(text)
+    value = float(found[1]) / 100
+    if value > 1:
+        raise UntranslatableError(f"{text}, which is more than 100 %")
     return value
 
 
@@ -59,7 +74,7 @@ def whole(text: str) -> int:
 
 def is_share(text: str) -> bool:
     """Return true if a word is a probability, which is optional in many places."""
-    return re.fullmatch(r"(\d+\.?\d*|\.\d+)%?", text) is not None
+    return PERCENTAGE.fullmatch(text) is not None
 
 
 def bits(rate: float) -> str:

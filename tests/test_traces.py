@@ -154,6 +154,9 @@ def test_short_and_coarse_series_have_no_test() -> None:
     assert coarse == "the median spacing of the values is above 3 s"
     equal = slots.find(np.arange(0, 600, 0.2), np.ones(3000))
     assert equal == "all values are equal"
+    assert slots.find(np.zeros(1), np.ones(1)) == "the series has 1 value, and the test needs 2"
+    lost = slots.find(np.arange(3.0), np.full(3, np.nan))
+    assert lost == "the series has no values, and the test needs 2"
 
 
 PING = """\
@@ -210,7 +213,7 @@ FORMS: list[Case] = [
         (json.dumps(IRTT), "irtt", [("", "rtt_ms", 55.0), ("up", "delay_ms", 32.5),
                                     ("down", "delay_ms", 22.5)], 1),
         ("t_s,achieved_mbps\n0,5\n1,7\n", "columns", [("", "achieved_mbps", 6.0)], None),
-        ("1\n1\n2\n4\n", "deliveries", [("", "rate_mbps", 9.0)], None),
+        ("1\n1\n2\n4\n", "deliveries", [("", "rate_mbps", 12.0)], None),
         ("12\n12\n16\n8\n", "delays", [("", "delay_ms", 12.0)], None),
 ]  # fmt: skip
 
@@ -227,6 +230,108 @@ def test_forms_are_recognised_and_read(
     assert [mean[:2] for mean in means] == [column[:2] for column in columns]
     assert [mean[2] for mean in means] == pytest.approx([column[2] for column in columns], abs=1e-4)
     assert found[0].lost == lost
+
+
+UNANSWERED = """\
+[1700000001.100000] no answer yet for icmp_seq=3
+From 192.0.2.9 icmp_seq=4 Destination Host Unreachable
+"""
+STATISTICS = "10 packets transmitted, {} received, +1 errors, 80% packet loss, time 9012ms\n"
+
+
+@pytest.mark.parametrize(
+    ("more", "probes", "lost", "note"),
+    [
+        ("", 2, 0, "between the first and the last reply: statistics of ping are missing"),
+        (UNANSWERED, 7, 5, "between the first and the last numbered line: statistics of ping are"),
+        (UNANSWERED + STATISTICS.format(2), 10, 8, None),
+        (STATISTICS.format(2), 10, 8, None),
+        # The beginning of the file is missing.
+        (STATISTICS.format(5), 2, 0, "statistics of ping count 5 replies and the file has 2"),
+    ],
+)
+def test_ping_counts_probes_without_a_reply(
+    tmp_path: Path, more: str, probes: int, lost: int, note: str | None
+) -> None:
+    file = tmp_path / "ping"
+    replies = "\n".join(PING.splitlines()[:3]) + "\n"
+    file.write_text(replies + more, encoding="utf-8")
+    [found] = [inspect(one) for one in formats.read(file, None, {})]
+    assert (found.probes, found.lost, found.rows) == (probes, lost, 2)
+    assert [(note or "") in one for one in found.notes] == [True] * (note is not None)
+
+
+def test_deliveries_of_the_last_millisecond_count(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    """The values are those of `bentpipe explain`: 100 packets of 1500 B in 20 ms."""
+    (tmp_path / "down").write_text("10\n" + "20\n" * 99, encoding="utf-8")
+    [found] = inspected(bentpipe, "down", "--out", "down.csv")
+    [rate, outage] = found["columns"]
+    assert rate["mean"] == pytest.approx(60)
+    assert rate["percentiles"]["p100"] == 1188
+    assert outage["mean"] == pytest.approx(0.9)
+    table = pl.read_csv(tmp_path / "down.csv")
+    # The last row of a trace lasts as long as the one before it: until 20 ms.
+    assert table["t_s"].to_list() == [0.0, 0.001, 0.01, 0.011, 0.0155]
+    [again] = inspected(bentpipe, "down.csv")
+    assert again["duration_s"] == pytest.approx(0.02)
+    assert again["columns"][0]["mean"] == pytest.approx(60)
+
+
+@pytest.mark.parametrize(
+    ("text", "rates"),
+    [("1\n1\n", [24]), ("5\n", [12, 0]), ("0\n3\n3\n5\n", [24, 0, 24, 0]), ("1\n2\n", [12, 12])],
+)
+def test_the_end_of_deliveries_is_the_beginning_of_the_next_round(
+    tmp_path: Path, text: str, rates: list[float]
+) -> None:
+    file = tmp_path / "down"
+    file.write_text(text, encoding="utf-8")
+    [found] = formats.read(file, "deliveries", {})
+    assert found.columns["rate_mbps"].tolist() == rates
+    assert inspect(found).rows == len(rates)
+
+
+def iperf3(**changed: Any) -> str:
+    """A report of iperf3 with three intervals; `changed` replaces values of the second one."""
+    rows = []
+    for at in (0, 1, 2):
+        times = {"start": at, "end": at + 1, "bits_per_second": 8e6}
+        row = times | {"rtt": 50_000, "snd_cwnd": 14_480, "retransmits": 0}
+        row |= changed if at == 1 else {}
+        rows.append({"streams": [row], "sum": row})
+    start = {"version": "iperf 3.9", "tcp_mss_default": 1448, "test_start": {"protocol": "TCP"}}
+    start["timestamp"] = {"timesecs": 1_700_000_000}
+    return json.dumps({"start": start, "intervals": rows})
+
+
+def test_intervals_in_another_order_last_as_long(tmp_path: Path) -> None:
+    report = json.loads(iperf3())
+    report["intervals"].reverse()
+    (tmp_path / "report").write_text(json.dumps(report), encoding="utf-8")
+    [found] = formats.read(tmp_path / "report", None, {})
+    assert inspect(found).duration_s == 3
+    assert found.nominal_s == 1
+
+
+@pytest.mark.parametrize("value", [-1, "x", None, 10**30, float("nan"), True])
+@pytest.mark.parametrize("key", ["start", "end", "bits_per_second", "rtt"])
+def test_wrong_numbers_of_iperf3_have_their_place(tmp_path: Path, key: str, value: object) -> None:
+    file = tmp_path / "report"
+    file.write_text(iperf3(**{key: value}), encoding="utf-8")
+    place = rf"intervals\[1\]\.(sum|streams\[0\])\.{key}, found"
+    with pytest.raises(package.TraceError, match=rf"a number from 0 to 1e\+15 in {place}"):
+        formats.read(file, None, {})
+
+
+@pytest.mark.parametrize("value", [-1, "x", 10**30])
+@pytest.mark.parametrize("key", ["snd_cwnd", "retransmits"])
+def test_wrong_windows_of_iperf3_have_their_place(
+    bentpipe: Bentpipe, tmp_path: Path, key: str, value: object
+) -> None:
+    (tmp_path / "report").write_text(iperf3(**{key: value}), encoding="utf-8")
+    done = bentpipe("replay", "cwnd", "report", "--controller", "reno")
+    assert (done.returncode, done.stdout) == (2, "")
+    assert f"in intervals[1].streams[0].{key}, found {value!r}" in done.stderr
 
 
 def test_every_form_is_read_by_a_test() -> None:
@@ -317,6 +422,12 @@ def test_an_achieved_rate_is_warned_about(
         ("a,b\n0,5\n1,6\n", ("--column", "t_s=a", "--column", "rtt_ms=c"), "a column \"c\" for"),
         ("a,b\n0,5\n1,6\n", ("--column", "t_s"), "expected COLUMN=NAME"),
         ("timestamp,rtt\n", (), "expected at least 2 values, found 0"),
+        (ACHIEVED, ("--nominal", "0s"), "--nominal: expected a time above 0s, found 0s"),
+        (ACHIEVED.replace("26.5", "-9"), (), "achieved_mbps of at least 0, and finite, found -9"),
+        (json.dumps(IRTT).replace("50000000", "-5000000"), (), "rtt_ms of at least 0, and finite"),
+        (json.dumps(IRTT).replace("30000000", "-5000000"), ("--out", "a.csv", "--direction", "up"),
+         "--out: expected delays of at least 0 ms, found -5 ms"),
+        (PING.replace("17000", "999917000"), (), "expected Unix times in s, before the year"),
         ('{"start": {"version": "iperf 3.9"}}', (), "expected intervals with a sum, found none"),
     ],
 )  # fmt: skip

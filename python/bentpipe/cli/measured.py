@@ -66,6 +66,8 @@ def inspect(
 
     if gaps is not None and out is None:
         refuse("--gaps: only used with --out")
+    if nominal == 0:
+        refuse("--nominal: expected a time above 0s, found 0s")
     run(
         file,
         name=name,

@@ -130,6 +130,8 @@ def spacing_text(found: Inspection) -> str:
     """The spacing in ms, nominal and true."""
     spacing = found.spacing
     nominal = f"nominal {milliseconds(spacing.nominal_s)}, " if spacing.nominal_s else ""
+    if spacing.median_s != spacing.median_s:
+        return f"{nominal}one row"
     what = " between changes" if found.changes else ""
     return (
         f"{nominal}median {milliseconds(spacing.median_s)}, mean {milliseconds(spacing.mean_s)},"

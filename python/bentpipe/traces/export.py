@@ -58,7 +58,22 @@ def table(measurement: Measurement, gaps: str | None) -> pl.DataFrame:
         frame = frame.with_columns(outage=pl.max_horizontal(silent, *existing(frame)))
     elif "outage" in frame.columns:
         frame = frame.with_columns(pl.col("outage").cast(pl.Int64))
+    frame = ended(frame, measurement)
     return frame.with_columns((pl.col("t_s") - pl.col("t_s").first()).round(DIGITS))
+
+
+def ended(frame: pl.DataFrame, measurement: Measurement) -> pl.DataFrame:
+    """The rows of a step function, with one row more if its last value would end elsewhere.
+
+    The last row of a trace lasts as long as the one before it.
+    """
+    if not measurement.holds or measurement.lasts_s is None:
+        return frame
+    end, last = measurement.lasts_s, frame["t_s"][-1]
+    step = last - frame["t_s"][-2] if frame.height > 1 else 0.0
+    if abs(last + step - end) < 10**-DIGITS:
+        return frame
+    return pl.concat([frame, frame.tail(1).with_columns(t_s=pl.lit((last + end) / 2))])
 
 
 def existing(frame: pl.DataFrame) -> list[pl.Expr]:
@@ -67,9 +82,15 @@ def existing(frame: pl.DataFrame) -> list[pl.Expr]:
 
 
 def save(measurement: Measurement, gaps: str | None, target: Path) -> None:
-    """Write the columns as CSV or Parquet."""
+    """Write the columns as CSV or Parquet. `BentpipeError` if no link can have them."""
     if target.suffix not in SUFFIXES:
         raise BentpipeError(
             f"--out: expected a file that ends in {' or '.join(SUFFIXES)}, found {target}"
+        )
+    delays = measurement.columns.get("delay_ms")
+    if delays is not None and (least := float(np.nanmin(delays, initial=0.0))) < 0:
+        raise BentpipeError(
+            f"--out: expected delays of at least 0 ms, found {least:.4g} ms;"
+            " are the clocks of both ends synchronised?"
         )
     save_table(table(measurement, gaps), target)

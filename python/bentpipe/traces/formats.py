@@ -10,6 +10,8 @@ import zlib
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
+import numpy as np
+
 from bentpipe.console import nearest
 from bentpipe.traces import logs, native, programs
 from bentpipe.traces.measurement import fault
@@ -20,6 +22,8 @@ if TYPE_CHECKING:
 
     from bentpipe.traces.measurement import Measurement
 
+LAST_START_S = 253_402_300_800
+"""Unix time of the beginning of the year 10000."""
 HEAD = 4096
 """Characters of a file by which its form is recognised."""
 GZIP = b"\x1f\x8b"
@@ -89,7 +93,23 @@ def read(file: Path, name: str | None, columns: Mapping[str, str]) -> Sequence[M
         raise fault(
             file, f"a file in one of the formats {listed}", f"{first!r}; --column names columns"
         )
-    return found.read(file, text)
+    measurements = found.read(file, text)
+    for one in measurements:
+        check(file, one)
+    return measurements
+
+
+def check(file: Path, measurement: Measurement) -> None:
+    """Raise `TraceError` for values and times that no measurement has."""
+    for name in ("rtt_ms", "rate_mbps", "achieved_mbps"):
+        values = measurement.columns.get(name, np.empty(0))
+        wrong = np.flatnonzero((values < 0) | np.isinf(values))
+        if len(wrong):
+            at, value = measurement.t_s[wrong[0]], values[wrong[0]]
+            what = f"{name} of at least 0, and finite"
+            raise fault(file, what, f"{value:g}, {at:g} s after the first value")
+    if measurement.start is not None and not 0 <= measurement.start < LAST_START_S:
+        raise fault(file, "Unix times in s, before the year 10000", f"{measurement.start:g}")
 
 
 def is_packed(file: Path) -> bool:

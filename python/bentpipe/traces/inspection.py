@@ -29,7 +29,7 @@ MINUTE_S = 60
 
 @dataclass(frozen=True)
 class Spacing:
-    """Times between values in s."""
+    """Times between values in s, NaN if there is one value only."""
 
     nominal_s: float | None
     """The one that the file states, or that `--nominal` gives."""
@@ -116,6 +116,8 @@ def times_with_values(measurement: Measurement) -> Floats:
 def inspect(measurement: Measurement, nominal_s: float | None = None) -> Inspection:
     """Inspect a measurement. `nominal_s` is the spacing that it should have."""
     steps = np.diff(measurement.t_s)
+    if not len(steps):
+        steps = np.array([np.nan])
     start = measurement.start
     kind = "achieved" if measurement.achieved else None
     if "rate_mbps" in measurement.columns:

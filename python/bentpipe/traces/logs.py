@@ -31,6 +31,9 @@ if TYPE_CHECKING:
 REPLY = re.compile(r"^(?:\[(\d+\.\d+)\] )?\d+ bytes from .*icmp_seq=(\d+).* time=([\d.]+) ms(.*)$")
 STAMP = re.compile(r"^\[\d+\.\d+\] \d+ bytes from ", re.MULTILINE)
 PING = re.compile(r"^PING |^(\[\d+\.\d+\] )?\d+ bytes from .*icmp_seq=", re.MULTILINE)
+UNANSWERED = re.compile(r"^(?:\[\d+\.\d+\] )?(?:no answer yet for |From .*)icmp_seq=(\d+)")
+"""Lines about probes without a reply: those of `ping -O`, and errors of routers."""
+STATISTICS = re.compile(r"^(\d+) packets transmitted, (\d+) (?:packets )?received", re.MULTILINE)
 SEQUENCES = 65536
 """Sequence numbers of ICMP, after which they begin again."""
 TABLE = re.compile(r"^\d{9,}(\.\d+)?\t\d+\t-?\d+(\.\d+)?$")
@@ -60,7 +63,11 @@ def ping(file: Path, text: str) -> Sequence[Measurement]:
     if not STAMP.search(text):
         raise fault(file, "times before replies, which `ping -D` writes", "none")
     times, rtts, sequences, copies = [], [], [], 0
+    is_reply = []
     for line in text.splitlines():
+        if silent := UNANSWERED.match(line):
+            sequences.append(int(silent[1]))
+            is_reply.append(False)
         if not (reply := REPLY.match(line)) or reply[1] is None:
             continue
         if "DUP!" in reply[4]:
@@ -68,18 +75,32 @@ def ping(file: Path, text: str) -> Sequence[Measurement]:
             continue
         times.append(float(reply[1]))
         sequences.append(int(reply[2]))
+        is_reply.append(True)
         rtts.append(float(reply[3]))
     if len(times) < LEAST_ROWS:
         raise few(file, len(times))
-    numbered = unwrapped(np.array(sequences))
-    sent = int(numbered.max() - numbered.min() + 1)
+    sent, received, note = counts(text, unwrapped(np.array(sequences)), np.array(is_reply))
     notes = [f"leaves out {copies:,} duplicate replies"] if copies else []
+    notes += [note] if note else []
     return [
         of_times(
             "ping", np.array(times), {"rtt_ms": np.array(rtts)},
-            probes=sent, lost=sent - len(set(numbered.tolist())), notes=tuple(notes),
+            probes=sent, lost=sent - received, notes=tuple(notes),
         )
     ]  # fmt: skip
+
+
+def counts(text: str, numbered: Integers, is_reply: NDArray[np.bool_]) -> tuple[int, int, str]:
+    """Probes sent, replies, and a note if the file has no statistics of all its replies."""
+    replies = len(set(numbered[is_reply].tolist()))
+    totals = [(int(sent), int(received)) for sent, received in STATISTICS.findall(text)]
+    sent, received = (sum(one[way] for one in totals) for way in (0, 1))
+    if totals and received == replies:
+        return sent, received, ""
+    why = f"count {received:,} replies and the file has {replies:,}" if totals else "are missing"
+    end = "reply" if is_reply.all() else "numbered line"
+    note = f"losses are counted between the first and the last {end}: statistics of ping {why}"
+    return int(numbered.max() - numbered.min() + 1), replies, note
 
 
 def unwrapped(sequences: Integers) -> Integers:
@@ -163,7 +184,10 @@ def is_leoviz(head: str) -> bool:
 
 
 def leoviz(file: Path, text: str) -> Sequence[Measurement]:
-    """Read the status of a terminal: RTT to the point of presence, and rates of the user."""
+    """Read the status of a terminal: RTT to the point of presence, and rates of the user.
+
+    A negative RTT is a ping without a reply.
+    """
     rows = list(csv.DictReader(io.StringIO(text)))
     if len(rows) < LEAST_ROWS:
         raise few(file, len(rows))
@@ -177,7 +201,7 @@ def leoviz(file: Path, text: str) -> Sequence[Measurement]:
     times, rtt, down, up = (np.array(columns[name]) for name in LEOVIZ)
     note = ("rates are those that the user has used",)
     return [
-        of_times("leoviz-status", times, {"rtt_ms": rtt}),
+        of_times("leoviz-status", times, {"rtt_ms": np.where(rtt < 0, np.nan, rtt)}),
         of_times(
             "leoviz-status", times, {"achieved_mbps": down / 1e6}, direction="down", notes=note
         ),

@@ -6,6 +6,7 @@ The engine reads them. A trace is a step function: each value holds until the ne
 from __future__ import annotations
 
 import re
+from dataclasses import replace
 from typing import TYPE_CHECKING
 
 import numpy as np
@@ -25,6 +26,8 @@ TIME = re.compile(r"(^|,)\"?t_(s|ms|us)\"?(,|\s*$)")
 NUMBER = re.compile(r"\d+(\.\d+)?")
 DELAY_STEP_S = 0.01
 """Time between two delays of LeoReplayer."""
+DELIVERY_S = 0.001
+"""Time of a row of deliveries."""
 
 
 def is_columns(head: str) -> bool:
@@ -66,9 +69,26 @@ def named(file: Path, names: Mapping[str, str]) -> Sequence[Measurement]:
 
 
 def deliveries(file: Path, _text: str) -> Sequence[Measurement]:
-    """Read a delivery trace of Mahimahi. Its rate is that of each millisecond."""
+    """Read a delivery trace of Mahimahi. Its rate is that of each millisecond.
+
+    The end of the trace is the beginning of its next round, so the deliveries of the last
+    millisecond count in the first one.
+    """
     rows = read_trace(file, "deliveries")
-    return [of_rows("deliveries", rows, nominal_s=0.001)]
+    found = of_rows("deliveries", rows, nominal_s=DELIVERY_S)
+    times, rates = found.t_s, found.columns["rate_mbps"].copy()
+    if len(times) < 2 or times[-1] < rows.lasts_s:
+        return [found]
+    last = rates[-1]
+    times, rates = times[:-1], rates[:-1]
+    ends = times[1] if len(times) > 1 else rows.lasts_s
+    if rates[0] == 0 and ends > 1.5 * DELIVERY_S:
+        times, rates = np.insert(times, 1, DELIVERY_S), np.insert(rates, 1, 0.0)
+    rates[0] += last
+    columns = {"rate_mbps": rates}
+    if not rates.all():
+        columns["outage"] = (rates == 0).astype(float)
+    return [replace(found, t_s=times, columns=columns)]
 
 
 def delays(file: Path, _text: str) -> Sequence[Measurement]:

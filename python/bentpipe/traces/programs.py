@@ -22,6 +22,8 @@ if TYPE_CHECKING:
 
 START_ERROR_S = 2.0
 """iperf3 states the start in whole seconds, up to 2 s before the first interval."""
+LARGEST = 1e15
+"""Largest number that a report of iperf3 may have."""
 
 
 @dataclass(frozen=True)
@@ -72,12 +74,31 @@ def lacks(file: Path, what: str) -> Exception:
     return fault(file, what, "none")
 
 
-def intervals(file: Path, report: dict[str, Any]) -> list[dict[str, Any]]:
-    """The intervals of a report, without those that iperf3 omits."""
+def number(file: Path, report: dict[str, Any], *path: str | int) -> float:
+    """The number at a place of a report of iperf3.
+
+    `TraceError` with the place if it is missing, negative, above `LARGEST` or no number.
+    """
+    found: Any = report
+    for step in path:
+        try:
+            found = found[step]
+        except (KeyError, IndexError, TypeError):
+            found = None
+    fits = isinstance(found, (int, float)) and not isinstance(found, bool)
+    if not fits or not 0 <= found <= LARGEST:
+        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+        what = f"a number from 0 to {LARGEST:g} in {place.lstrip('.')}"
+        raise fault(file, what, "none" if found is None else repr(found))
+    return float(found)
+
+
+def intervals(file: Path, report: dict[str, Any]) -> list[int]:
+    """Places of the intervals of a report, without those that iperf3 omits."""
     try:
         found = [one["sum"] for one in report["intervals"]]
-        kept = [one for one in found if not one.get("omitted", False)]
-    except (KeyError, TypeError):
+        kept = [place for place, one in enumerate(found) if not one.get("omitted", False)]
+    except (AttributeError, KeyError, TypeError):
         raise lacks(file, "intervals with a sum") from None
     if len(kept) < 2:
         raise fault(file, "at least 2 intervals", str(len(kept)))
@@ -87,25 +108,26 @@ def intervals(file: Path, report: dict[str, Any]) -> list[dict[str, Any]]:
 def iperf3(file: Path, text: str) -> Sequence[Measurement]:
     """Read the achieved rate of each interval, and the RTT of a TCP sender."""
     report = loaded(file, text, "iperf3")
-    found = intervals(file, report)
+    kept = intervals(file, report)
+    begins, ends, rates = (
+        np.array([number(file, report, "intervals", place, "sum", key) for place in kept])
+        for key in ("start", "end", "bits_per_second")
+    )
+    columns = {"achieved_mbps": rates / 1e6}
+    start_s = number(file, report, "start", "timestamp", "timesecs")
     try:
-        begins = np.array([one["start"] for one in found], dtype=float)
-        columns = {"achieved_mbps": np.array([one["bits_per_second"] for one in found]) / 1e6}
-        start = report["start"]
-        options = start["test_start"]
-        start_s = float(start["timestamp"]["timesecs"])
+        options = report["start"]["test_start"]
         reverse = bool(options.get("reverse", 0))
         udp = options.get("protocol") == "UDP"
-    except (KeyError, TypeError, ValueError) as error:
-        raise lacks(file, f"a report of iperf3 with {error}") from error
-    lasts = float(found[-1]["end"]) - begins[0]
+    except (AttributeError, KeyError, TypeError):
+        raise lacks(file, "start.test_start in a report of iperf3") from None
     notes = [f"the start is known to within {START_ERROR_S:g} s"]
     if not udp:
         notes.append("rates are those that a flow over TCP has achieved")
     sent, lost = totals(report, udp)
-    sender = None if udp or reverse else streams(report)
-    if sender is not None and len(sender) == len(begins):
-        columns["rtt_ms"] = sender / 1e3
+    rtts = None if udp or reverse else streams(file, report, kept)
+    if rtts is not None:
+        columns["rtt_ms"] = rtts / 1e3
     times, columns, left_out = ordered(begins, columns)
     return [
         Measurement(
@@ -115,10 +137,10 @@ def iperf3(file: Path, text: str) -> Sequence[Measurement]:
             direction="down" if reverse else "up",
             start=start_s,
             start_error_s=START_ERROR_S,
-            nominal_s=nominal(begins),
+            nominal_s=nominal(times),
             probes=sent,
             lost=lost,
-            lasts_s=lasts,
+            lasts_s=float(ends.max() - times[0]),
             notes=(*notes, *left_out_note(left_out)),
         )
     ]
@@ -142,13 +164,12 @@ def totals(report: dict[str, Any], udp: bool) -> tuple[int | None, int | None]:
     return sent, lost if sent is not None else None
 
 
-def streams(report: dict[str, Any]) -> Floats | None:
+def streams(file: Path, report: dict[str, Any], kept: list[int]) -> Floats | None:
     """RTT in us of a single TCP sender in each interval."""
-    found = [one["streams"] for one in report["intervals"]]
+    found = [one.get("streams") or [] for one in report["intervals"]]
     if any(len(one) != 1 or "rtt" not in one[0] for one in found):
         return None
-    rtts = [one[0]["rtt"] for one in found if not one[0].get("omitted", False)]
-    return np.array(rtts, dtype=float)
+    return np.array([number(file, report, "intervals", at, "streams", 0, "rtt") for at in kept])
 
 
 def sender(file: Path, text: str) -> Sender:
@@ -156,27 +177,27 @@ def sender(file: Path, text: str) -> Sender:
     if not is_iperf3(text[:4096]):
         raise fault(file, "a JSON report of iperf3", repr(text.lstrip()[:40]))
     report = loaded(file, text, "iperf3")
-    intervals(file, report)
-    found = [one.get("streams", []) for one in report["intervals"]]
+    kept = intervals(file, report)
+    found = [one.get("streams") or [] for one in report["intervals"]]
     if any(len(one) != 1 for one in found):
         raise fault(file, "one stream", f"{max(map(len, found))} streams")
-    rows = [one[0] for one in found if not one[0].get("omitted", False)]
-    missing = [key for key in ("snd_cwnd", "rtt", "retransmits") if key not in rows[0]]
+    missing = [key for key in ("snd_cwnd", "rtt", "retransmits") if key not in found[kept[0]][0]]
     if missing:
         what = f"intervals of a TCP sender on Linux with {', '.join(missing)}"
         raise fault(file, what, "a receiver or another system")
-    try:
-        return Sender(
-            end_s=np.array([row["end"] for row in rows], dtype=float),
-            cwnd=[int(row["snd_cwnd"]) for row in rows],
-            rtt_s=np.array([row["rtt"] for row in rows], dtype=float) / 1e6,
-            retransmits=[int(row["retransmits"]) for row in rows],
-            mss=int(report["start"]["tcp_mss_default"]),
-            controller=report.get("end", {}).get("sender_tcp_congestion"),
-            system=str(report["start"].get("system_info", "")),
-        )
-    except (KeyError, TypeError, ValueError) as error:
-        raise lacks(file, f"a report of iperf3 with {error}") from error
+    end_s, cwnd, rtt_us, retransmits = (
+        [number(file, report, "intervals", place, "streams", 0, key) for place in kept]
+        for key in ("end", "snd_cwnd", "rtt", "retransmits")
+    )
+    return Sender(
+        end_s=np.array(end_s),
+        cwnd=[int(one) for one in cwnd],
+        rtt_s=np.array(rtt_us) / 1e6,
+        retransmits=[int(one) for one in retransmits],
+        mss=int(number(file, report, "start", "tcp_mss_default")),
+        controller=report.get("end", {}).get("sender_tcp_congestion"),
+        system=str(report["start"].get("system_info", "")),
+    )
 
 
 def irtt(file: Path, text: str) -> Sequence[Measurement]:

@@ -64,7 +64,9 @@ def find(t_s: Floats, values: Floats) -> Slots | str:
     """
     present = np.isfinite(values)
     t_s, values = t_s[present], values[present]
-    if len(t_s) < 2 or np.median(np.diff(t_s)) > LONGEST_SPACING_S:
+    if len(t_s) < 2:
+        return f"the series has {'1 value' if len(t_s) else 'no values'}, and the test needs 2"
+    if np.median(np.diff(t_s)) > LONGEST_SPACING_S:
         return f"the median spacing of the values is above {LONGEST_SPACING_S:g} s"
     first = np.ceil(t_s[0])
     periods = int((t_s[-1] - first - PERIOD_S) // PERIOD_S)

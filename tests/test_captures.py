@@ -6,6 +6,7 @@ import gzip
 import json
 import re
 import shutil
+import struct
 import subprocess
 import sys
 from typing import TYPE_CHECKING, Any
@@ -256,6 +257,36 @@ def test_tables_name_what_they_leave_out(bentpipe: Bentpipe, small: Path, tmp_pa
     done = bentpipe("capture", path, "--connection", "5")
     assert done.returncode == 2
     assert "--connection: expected a number from 1 to 4, found 5" in done.stderr
+
+
+def without_handshake(content: bytes) -> bytes:
+    """A pcapng without its first three packets."""
+    kept, at, left = b"", 0, 3
+    while at < len(content):
+        kind, length = struct.unpack_from("<II", content, at)
+        is_packet = kind == 6
+        if not is_packet or left == 0:
+            kept += content[at : at + length]
+        left -= is_packet and left > 0
+        at += length
+    return kept
+
+
+def test_without_a_syn_no_end_is_the_client(
+    bentpipe: Bentpipe, small: Path, tmp_path: Path
+) -> None:
+    path, page = tmp_path / "mid.pcapng", tmp_path / "page.html"
+    path.write_bytes(without_handshake(capture_of(small, tmp_path / "out").read_bytes()))
+    done = bentpipe("capture", path, "--out", page)
+    assert done.returncode == 0, done.stderr
+    first = _native.read_capture(path).connections[0].client
+    note = "Without a SYN, client and server are unknown. The first end is"
+    assert f"1: {note} {first}, which sent the first captured packet." in done.stdout
+    assert note in page.read_text()
+    tables = done.stdout.partition("\n1: ")[0]
+    for word in ("client", "server"):
+        assert word not in tables, "neither an end, nor a direction, nor the place of the capture"
+    assert re.search(r"^ 1 to (first|second) ", done.stdout, re.MULTILINE)
 
 
 def test_a_cut_capture_gives_what_is_there(bentpipe: Bentpipe, small: Path, tmp_path: Path) -> None:

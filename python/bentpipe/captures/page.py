@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING
 
 import bentpipe
 from bentpipe.captures.figures import ends, figures
-from bentpipe.captures.tables import connections_table, page_tables, row_of, rows
+from bentpipe.captures.tables import connections_table, notes, page_tables, row_of, rows
 from bentpipe.captures.traces import is_to_server, main_direction
 from bentpipe.numbers import amount, count, significant
 from bentpipe.report.page import Page, Section, Text
@@ -40,9 +40,9 @@ def capture_page(
         named[other.label] = compared
         listed.append(row_of(compared, other.label))
     blocks: list[Text | Table] = [Text([RULE]), connections_table(named)]
-    notes = [f"{name}: {note}" for name, one in named.items() for note in one.notes]
+    said = [f"{name}: {note}" for name, one in named.items() for note in notes(one)]
     sections = [
-        Section("connections", "Connections", [*blocks, *([Text(notes)] if notes else [])]),
+        Section("connections", "Connections", [*blocks, *([Text(said)] if said else [])]),
         Section("data", "Data", page_tables(listed)),
     ]
     for group in drawn:

@@ -95,11 +95,36 @@ GROUPS = (
 """Tables of directions; each fits in 80 columns."""
 
 
+def captured_at(connection: CapturedConnection) -> str:
+    """Place of the capture, or a dash if it is unknown or the ends are."""
+    place = connection.captured_at if connection.client_known else None
+    return place or NONE
+
+
+def end(connection: CapturedConnection) -> str:
+    """End of a connection. Client and server are the first and the second end if unknown."""
+    if connection.client_known:
+        return connection.end
+    return connection.end.replace("client", "first").replace("server", "second")
+
+
+def notes(connection: CapturedConnection) -> list[str]:
+    """Sentences on what limits the results."""
+    if connection.client_known:
+        return connection.notes
+    unknown = (
+        "Without a SYN, client and server are unknown. The first end is "
+        f"{connection.client}, which sent the first captured packet."
+    )
+    return [*connection.notes, unknown]
+
+
 def rows(connections: Sequence[CapturedConnection]) -> list[Row]:
     """The directions with data."""
     found = []
     for one in connections:
-        both = [("to server", one.to_server), ("to client", one.to_client)]
+        client, server = ("client", "server") if one.client_known else ("first", "second")
+        both = [(f"to {server}", one.to_server), (f"to {client}", one.to_client)]
         with_data = [pair for pair in both if pair[1].data_segments]
         for words, data in with_data or both[:1]:
             found.append(Row(f"{one.number} {words}", data))
@@ -113,17 +138,17 @@ def row_of(connection: CapturedConnection, label: str) -> Row:
 
 def print_connections(named: Mapping[str, CapturedConnection]) -> None:
     """Print the ends and times of connections by their names."""
-    listed = table(
-        "connection", "<client and server", "duration s", "handshake ms", "<captured at", "<end"
-    )  # fmt: skip
+    known = all(one.client_known for one in named.values())
+    both = "<client and server" if known else "<ends"
+    listed = table("connection", both, "duration s", "handshake ms", "<captured at", "<end")
     for name, one in named.items():
         listed.add_row(
             name,
             ends(one, to_server=True),
             decimals(one.duration_s, 2),
             ms(one.handshake_rtt_ms),
-            one.captured_at or NONE,
-            one.end,
+            captured_at(one),
+            end(one),
         )
     show(listed)
 
@@ -142,7 +167,7 @@ def print_notes(named: Mapping[str, CapturedConnection]) -> None:
     """Print the sentences on what limits results, equal ones once."""
     said: dict[str, list[str]] = {}
     for name, one in named.items():
-        for note in one.notes:
+        for note in notes(one):
             said.setdefault(note, []).append(name)
     for note, names in said.items():
         show(f"{', '.join(names)}: {note}")
@@ -176,8 +201,8 @@ def connections_table(named: Mapping[str, CapturedConnection]) -> Table:
         texts = [
             name, one.client, one.server, significant(one.start_s),
             significant(one.duration_s), whole(one.packets), ms(one.handshake_rtt_ms),
-            ms(one.client_rtt_ms), ms(one.server_rtt_ms), one.captured_at or NONE,
-            f"{options(one.to_server)}; {options(one.to_client)}", one.end,
+            ms(one.client_rtt_ms), ms(one.server_rtt_ms), captured_at(one),
+            f"{options(one.to_server)}; {options(one.to_client)}", end(one),
         ]  # fmt: skip
         cells.append([Cell(text) for text in texts])
     return Table("connections", "Connections", columns, cells)

@@ -284,6 +284,44 @@ def test_an_archive_that_is_cut_or_empty_is_refused(
     assert not out.exists()
 
 
+@pytest.mark.parametrize("timings", [None, {}, {"wait": -1}])
+@pytest.mark.parametrize("version", ["http/1.1", "h2"])
+def test_objects_without_times_wait_for_those_before_them_only(
+    bentpipe: Bentpipe, tmp_path: Path, timings: dict[str, Any] | None, version: str
+) -> None:
+    entries = [entry(PAGE, 0), *(entry(f"{PAGE}{name}.css", 0.2) for name in "abcd")]
+    for one in entries:
+        one["response"]["httpVersion"] = version
+        one["response"]["content"]["mimeType"] = "text/css"
+    for one in entries[1:]:
+        one["timings"] = timings
+    file = archive(tmp_path / "shop.har", *entries)
+    objects = read(file).objects
+    names = [one.name for one in objects]
+    for number, waiting in enumerate(objects):
+        assert {after.object for after in waiting.after} <= set(names[:number])
+    done = bentpipe("page", "import", file, "--out", tmp_path / "page.toml")
+    assert done.returncode == 0, done.stderr
+    line = "No timings in the archive, 0 ms instead: a.css, b.css, c.css and 1 more."
+    assert line in done.stdout
+    assert (tmp_path / "page.toml").read_text().count("# no timings in the archive") == 4
+
+
+def test_an_object_without_a_size_is_named(bentpipe: Bentpipe, tmp_path: Path) -> None:
+    unknown, empty = entry(STYLE, 0.2), entry(f"{PAGE}empty", 0.3)
+    unknown["response"] |= {"bodySize": -1, "content": {"mimeType": "text/css"}}
+    empty["response"] |= {"bodySize": 0, "content": {"size": 0}}
+    file = archive(tmp_path / "shop.har", entry(PAGE, 0), unknown, empty)
+    done = bentpipe("page", "import", file)
+    assert 'bytes = "1B"  # no size in the archive' in done.stdout
+    assert done.stdout.count("# no size in the archive") == 1
+    done = bentpipe("page", "import", file, "--out", tmp_path / "page.toml")
+    assert "No size in the archive, 1 byte instead: main.css." in done.stdout
+    done = bentpipe("page", "import", file, "--json")
+    found = json.loads(done.stdout)
+    assert (found["without_size"], found["without_timings"]) == (["main.css"], [])
+
+
 def test_an_archive_without_an_answer_is_refused(tmp_path: Path) -> None:
     silent = entry(PAGE, 0)
     silent["response"]["status"] = 0

@@ -17,6 +17,11 @@ from bentpipe.pages.har import After, Archive, read
 if TYPE_CHECKING:
     from pathlib import Path
 
+MOST_NAMED = 3
+"""Objects that a line of the summary names. `--json` has all."""
+INSTEAD = {"size": "1 byte", "timings": "0 ms"}
+"""Values of objects for which the archive has none."""
+
 
 def convert(file: Path, out: Path | None, as_json: bool) -> None:
     """Write the page of an archive as TOML, and a summary."""
@@ -71,7 +76,20 @@ def summary(archive: Archive, out: Path) -> list[str]:
     if archive.left_out:
         reasons = ", ".join(f"{count(number)} {why}" for why, number in archive.left_out.items())
         lines.append(f"Left out: {reasons}.")
+    for what, names in missing(archive).items():
+        more = f" and {count(len(names) - MOST_NAMED)} more" if len(names) > MOST_NAMED else ""
+        if names:
+            shown = f"{', '.join(names[:MOST_NAMED])}{more}"
+            lines.append(f"No {what} in the archive, {INSTEAD[what]} instead: {shown}.")
     return lines
+
+
+def missing(archive: Archive) -> dict[str, list[str]]:
+    """Names of the objects without a size, and of those without timings in the archive."""
+    return {
+        "size": [one.name for one in archive.objects if not one.has_size],
+        "timings": [one.name for one in archive.objects if not one.has_timings],
+    }
 
 
 def in_json(archive: Archive, out: Path | None) -> dict[str, object]:
@@ -84,6 +102,7 @@ def in_json(archive: Archive, out: Path | None) -> dict[str, object]:
         "guessed": archive.guessed,
         "preconnect": archive.preconnect,
         "left_out": archive.left_out,
+        **{f"without_{what}": names for what, names in missing(archive).items()},
         "load_s": archive.load_s,
     }
 
@@ -96,8 +115,10 @@ def in_toml(archive: Archive) -> str:
         lines.append(f"preconnect = {archive.preconnect}")
     for one in archive.objects:
         lines += ["", "[[objects]]", f"name = {quoted(one.name)}"]
-        lines += [f"origin = {quoted(one.origin)}", f'bytes = "{one.bytes}B"']
-        lines += [f'kind = "{one.kind}"']
+        size = "" if one.has_size else "  # no size in the archive"
+        lines += [f"origin = {quoted(one.origin)}", f'bytes = "{one.bytes}B"{size}']
+        timings = "" if one.has_timings else "  # no timings in the archive"
+        lines += [f'kind = "{one.kind}"{timings}']
         if one.server_ms:
             lines.append(f'server_time = "{one.server_ms}ms"')
         if one.after:

@@ -44,9 +44,13 @@ class Entry:
     body: float
     transferred: float | None
     content: float
+    has_size: bool
+    """True if the archive has a size of the answer."""
     media: str
     """Media type in lower case."""
     timings: dict[str, float]
+    has_timings: bool
+    """True if the archive has a time of the request."""
     has_blocked: bool
     """True if the archive has the time that the request waited for a connection."""
     resource: str
@@ -155,6 +159,12 @@ def entry_of(table: Table) -> Entry:
     request, response = table.table("request"), table.table("response")
     content, timings = response.table("content"), table.table("timings")
     scheme, host, path = parts_of(request)
+    header, body, transferred = (
+        response.number(key, LARGEST_BYTES, "bytes")
+        for key in ("headersSize", "bodySize", "_transferSize")
+    )
+    size = content.number("size", LARGEST_BYTES, "bytes")
+    times = {name: timings.number(name, LONGEST_MS, "ms") for name in TIMINGS}
     return Entry(
         start_ms=start_of(table),
         url=request.text("url"),
@@ -163,12 +173,14 @@ def entry_of(table: Table) -> Entry:
         path=path,
         status=int(response.number("status", 999, "") or 0),
         version=response.text("httpVersion").lower(),
-        header=response.number("headersSize", LARGEST_BYTES, "bytes") or 0,
-        body=response.number("bodySize", LARGEST_BYTES, "bytes") or 0,
-        transferred=response.number("_transferSize", LARGEST_BYTES, "bytes"),
-        content=content.number("size", LARGEST_BYTES, "bytes") or 0,
+        header=header or 0,
+        body=body or 0,
+        transferred=transferred,
+        content=size or 0,
+        has_size=any(one is not None and one >= 0 for one in (body, transferred, size)),
         media=content.text("mimeType").lower(),
-        timings={name: max(timings.number(name, LONGEST_MS, "ms") or 0.0, 0.0) for name in TIMINGS},
+        timings={name: max(time or 0.0, 0.0) for name, time in times.items()},
+        has_timings=any(time is not None and time >= 0 for time in times.values()),
         has_blocked="blocked" in timings.values,
         resource=table.text("_resourceType").lower(),
         connection=connection_of(table),

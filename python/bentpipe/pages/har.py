@@ -96,6 +96,10 @@ class Object:
     """True if the connection was set up for it."""
     connection: str
     """Number of its connection, if the archive has it."""
+    has_size: bool = True
+    """True if the archive has its size."""
+    has_timings: bool = True
+    """True if the archive has a time of its request."""
     server_ms: int = 0
     after: list[After] = field(default_factory=list)
 
@@ -190,6 +194,8 @@ def object_of(entry: Entry, number: int, known: list[Object]) -> Object:
         is_multiplexed=is_multiplexed,
         opens=opens,
         connection=entry.connection,
+        has_size=entry.has_size,
+        has_timings=entry.has_timings,
     )
 
 
@@ -316,11 +322,12 @@ def depend(objects: list[Object], noted: dict[str, list[str]]) -> int:
             delay = round(max(one.start_ms - known.first_ms, 0.0))
             one.after = [After(known.name, "first-byte", delay)]
         else:
-            holders = [other for other in objects if other.kind in HOLDERS and other is not known]
+            # One that begins later has not ended before, unless neither takes time.
+            holders = [other for other in before if other.kind in HOLDERS and other is not known]
             later = last_ended(holders, known.end_ms, one.start_ms)
             one.after = [After(known.name, "done", 0)] if later else []
             one.after.append(done(later or known, one.start_ms))
-        held = held_by(objects, one)
+        held = held_by(objects, number)
         if held and all(after.object != held.name for after in one.after):
             one.after.append(done(held, one.sent_ms))
     return guessed
@@ -337,10 +344,15 @@ def done(one: Object, until: float) -> After:
     return After(one.name, "done", round(until - one.end_ms))
 
 
-def held_by(objects: list[Object], one: Object) -> Object | None:
+def held_by(objects: list[Object], number: int) -> Object | None:
     """The object that ended last before a request left that the browser held back, if it did."""
+    one = objects[number]
     if not one.is_multiplexed or one.opens:
         return None
     stands = [other.sent_ms for other in objects if other.origin == one.origin and other.opens]
     from_then = max([one.start_ms, *stands[:1]])
-    return last_ended(objects, from_then, one.sent_ms)
+    # Of objects that take no time, one waits for those before it only: none waits for itself.
+    others = [
+        other for place, other in enumerate(objects) if place < number or other.end_ms < one.sent_ms
+    ]
+    return last_ended(others, from_then, one.sent_ms)

@@ -80,6 +80,8 @@ def test_the_same_seed_gives_the_same_bytes(bentpipe: Bentpipe, tmp_path: Path) 
         ([*EVENT, "--peak", "nan"], "--peak: expected a number from 0.01 to 200, found nan"),
         ([*EVENT, "--peak", "high"], "--peak"),
         ([*EVENT, "--peak-at", "20min"], "--peak-at: expected a time within the event"),
+        ([*EVENT, "--elevations", "0,20"], "--elevations: expected a number from 5 to 90, found 0"),
+        ([*EVENT, "--elevations", "20,95"], "--elevations: expected a number from 5 to 90"),
         ([*EVENT, "--seed", "-1"], "--seed"),
         ([*EVENT, "--method", "dirc"], "'dirac', 'p1853'"),
         ([*EVENT, "--out", "fade.txt"], "--out: expected a file that ends in .csv or .parquet"),

@@ -18,6 +18,7 @@ import numpy as np
 
 from bentpipe.errors import RainError
 from bentpipe.rain.series import METHOD, check_suffix
+from bentpipe.rain.site import RANGES, within
 from bentpipe.tables import save_table
 
 if TYPE_CHECKING:
@@ -71,6 +72,8 @@ def at_elevations(
     if len(elevations_deg) < FEWEST or any(low >= high for low, high in pairwise(elevations_deg)):
         listed = ",".join(f"{one:g}" for one in elevations_deg)
         raise RainError("elevations", "two or more elevations that increase", listed or "none")
+    for one in elevations_deg:
+        within("elevations", one, *RANGES["elevation_deg"])
     own = method.fit(site)
     attenuation = series.attenuation_db
     wet = attenuation > 0

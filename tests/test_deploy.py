@@ -83,6 +83,19 @@ def test_it_stays_when_the_command_ends_and_goes_when_it_is_unloaded(bentpipe: B
 
 
 @needs_kernel
+@pytest.mark.usefixtures("kernel")
+@pytest.mark.parametrize("name", ["westwood-plus", "ck-stp", "logwestwood-plus"])
+def test_the_command_prints_the_name_that_the_kernel_has(bentpipe: Bentpipe, name: str) -> None:
+    in_kernel = KERNEL_NAMES[name]
+    try:
+        assert f"{in_kernel} is loaded" in bentpipe("kernel", "load", name).stdout
+        assert in_kernel in AVAILABLE.read_text().split()
+    finally:
+        unloaded = bentpipe("kernel", "unload", name)
+    assert f"{in_kernel} is unloaded" in unloaded.stdout
+
+
+@needs_kernel
 @needs_ip
 @pytest.mark.usefixtures("kernel")
 def test_a_namespace_has_it_as_default_only_when_asked_to(bentpipe: Bentpipe) -> None:
@@ -129,6 +142,8 @@ def test_the_documentation_has_the_controllers_of_linux() -> None:
         (["load", "adalr", "--set", "rwnd=per-ack"], "would break flow control"),
         (["load", "veno", "--namespace", "x"], "add --default"),
         (["set", "ck-stp", "rate"], "NAME=VALUE"),
+        (["set", "hybla", "rtt0=7", "rtt0=8"], "rtt0: expected one value, found 2"),
+        (["load", "veno", "--set", "beta=2", "--set", "beta=3"], "--set beta: expected one value"),
     ],
 )
 def test_bad_input_is_answered(bentpipe: Bentpipe, arguments: list[str], told: str) -> None:

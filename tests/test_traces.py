@@ -421,6 +421,8 @@ def test_an_achieved_rate_is_warned_about(
         (ACHIEVED, ("--gaps", "hold"), "--gaps: only used with --out"),
         ("a,b\n0,5\n1,6\n", ("--column", "t_s=a", "--column", "rtt_ms=c"), "a column \"c\" for"),
         ("a,b\n0,5\n1,6\n", ("--column", "t_s"), "expected COLUMN=NAME"),
+        ("a,b\n0,5\n1,6\n", ("--column", "t_s=a", "--column", "rtt_ms=a", "--column", "rtt_ms=b"),
+         "--column rtt_ms: expected one value, found 2"),
         ("timestamp,rtt\n", (), "expected at least 2 values, found 0"),
         (ACHIEVED, ("--nominal", "0s"), "--nominal: expected a time above 0s, found 0s"),
         (ACHIEVED.replace("26.5", "-9"), (), "achieved_mbps of at least 0, and finite, found -9"),

@@ -2,12 +2,21 @@
 
 from __future__ import annotations
 
-from pathlib import Path
-
 import click
 
 import bentpipe
-from bentpipe.cli.root import Completed, cli, json_option, refuse
+from bentpipe.cli.root import Completed, cli, json_option, once, refuse
+
+
+def kernel_name(name: str) -> str:
+    """The name of a controller in the kernel, which has at most 15 characters."""
+    known = {row.name: row.kernel_name for row in bentpipe.kernel_controllers()}
+    return known.get(name, name)
+
+
+def names_of(sets: tuple[str, ...]) -> list[str]:
+    """The parameters that texts such as `beta=2` set."""
+    return [text.partition("=")[0].strip() for text in sets]
 
 
 @cli.group()
@@ -44,8 +53,9 @@ def load_kernel(name: str, sets: tuple[str, ...], default: bool, namespace: str 
     """Load the controller NAME."""
     if namespace is not None and not default:
         refuse("--namespace: only used with --default; add --default")
+    once("--set ", names_of(sets))
     folder = bentpipe.kernel_load(name, sets, default=default, namespace=namespace)
-    click.echo(f"bp_{Path(folder).name} is loaded, pinned in {folder}")
+    click.echo(f"{kernel_name(name)} is loaded, pinned in {folder}")
 
 
 @kernel.command("set")
@@ -53,6 +63,7 @@ def load_kernel(name: str, sets: tuple[str, ...], default: bool, namespace: str 
 @click.argument("sets", nargs=-1, required=True, metavar="NAME=VALUE...")
 def set_kernel(name: str, sets: tuple[str, ...]) -> None:
     """Change parameters of the loaded controller NAME, also for open connections."""
+    once("", names_of(sets))
     for row in bentpipe.kernel_set(name, sets):
         click.echo(f"{row.name} = {row.value}")
 
@@ -62,7 +73,7 @@ def set_kernel(name: str, sets: tuple[str, ...]) -> None:
 def unload_kernel(name: str) -> None:
     """Unload the controller NAME. Connections that use it keep it until they end."""
     sockets = bentpipe.kernel_unload(name)
-    click.echo(f"{name} is unloaded; {sockets} connections keep it until they end")
+    click.echo(f"{kernel_name(name)} is unloaded; {sockets} connections keep it until they end")
 
 
 @kernel.command("status")

@@ -61,9 +61,10 @@ def inspect(
     FILE is the output of ping, iperf3 or IRTT, a file of LEOViz, LENS, LeoEM or
     Starlink-5G-emulator, or a trace that a link reads. Gaps are never filled without --gaps.
     """
-    from bentpipe.cli.root import refuse
+    from bentpipe.cli.root import once, refuse
     from bentpipe.traces.command import run
 
+    once("--column ", [ours for ours, _ in columns])
     if gaps is not None and out is None:
         refuse("--gaps: only used with --out")
     if nominal == 0:

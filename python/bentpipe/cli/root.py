@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import sys
+from collections import Counter
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
@@ -12,6 +13,8 @@ import bentpipe
 from bentpipe.cli.groups import Commands
 
 if TYPE_CHECKING:
+    from collections.abc import Iterable
+
     from click.shell_completion import CompletionItem
 
 DEFECT = 1
@@ -92,6 +95,13 @@ sets_option = click.option(
 def refuse(message: str) -> NoReturn:
     """Reject bad input: message on stderr, exit status 2."""
     sys.exit(told(message, BAD_INPUT))
+
+
+def once(place: str, names: Iterable[str]) -> None:
+    """Reject a name that has several values: all but the last one would have no effect."""
+    for name, number in Counter(names).items():
+        if number > 1:
+            refuse(f"{place}{name}: expected one value, found {number}")
 
 
 def told(message: str, status: int) -> int:

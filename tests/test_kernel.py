@@ -160,6 +160,10 @@ def test_a_program_runs_across_the_link(bentpipe: Bentpipe, for_kernel: Path) ->
     assert done.returncode == 3, done.stderr
     assert 0.5 <= float(done.stdout) < 0.6
     assert "delay error of" in done.stderr
+    done = bentpipe("shell", for_kernel, "--", "true")
+    assert done.returncode == 0, done.stderr
+    assert "no packet crossed a link, so the delay error is unknown" in done.stderr
+    assert "; valid" not in done.stderr
 
 
 @pytest.mark.parametrize(

@@ -191,10 +191,15 @@ def print_quality(kernel: KernelQuality, file: IO[str] | None = None) -> None:
         if kernel.valid
         else f"INVALID: expected a p99 of at most {kernel.tolerance_ms:g} ms and no lost packets"
     )
+    errors = (
+        f"delay error of {kernel.timed_packets:,} packets: p50 {kernel.delay_error_p50_ms:.3f} ms, "
+        f"p99 {kernel.delay_error_p99_ms:.3f} ms, max {kernel.delay_error_max_ms:.3f} ms"
+    )
+    if not kernel.timed_packets:
+        errors = "no packet crossed a link, so the delay error is unknown"
+        verdict = "nothing was measured" if kernel.valid else verdict
     print(
-        f"Linux {kernel.release}, delay error of {kernel.timed_packets:,} packets: "
-        f"p50 {kernel.delay_error_p50_ms:.3f} ms, p99 {kernel.delay_error_p99_ms:.3f} ms, "
-        f"max {kernel.delay_error_max_ms:.3f} ms; {kernel.lost_packets:,} lost outside links"
+        f"Linux {kernel.release}, {errors}; {kernel.lost_packets:,} lost outside links"
         f"{rates}; {verdict}",
         file=file,
     )

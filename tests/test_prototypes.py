@@ -5,8 +5,16 @@ from __future__ import annotations
 import functools
 import json
 import re
+import signal
+import socket
+import subprocess
+import sys
+import tempfile
+from multiprocessing.connection import Connection
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
+import cloudpickle
 import pytest
 
 import bentpipe as bp
@@ -216,6 +224,35 @@ def test_a_failure_in_the_middle_of_many_runs_keeps_the_others(
     assert error.seed == error.run + 1
     assert [run is not None for run in error.runs] == [job < error.run for job in range(8)]
     assert "planted" in str(error)
+
+
+def test_a_process_whose_answer_nobody_reads_ends_in_silence() -> None:
+    """`pool` ends the other processes if a controller fails, whatever they have sent."""
+    ours, theirs = socket.socketpair()
+    with tempfile.TemporaryFile() as dump:
+        descriptors = (theirs.fileno(), dump.fileno())
+        command = [sys.executable, "-m", "bentpipe.prototypes.worker", *map(str, descriptors)]
+        with theirs:
+            process = subprocess.Popen(command, pass_fds=descriptors, stderr=subprocess.PIPE)
+        connection: Connection[Any, Any] = Connection(ours.detach())
+        connection.send_bytes(
+            cloudpickle.dumps(pool.Setup([pool.Case(bp.Scenario.parse(SMALL), ())], {}))
+        )
+        # No such case: the answer is a failure, and the process waits for another job.
+        connection.send((0, 99, 1))
+        assert connection.poll(60)
+        connection.close()
+        _, printed = process.communicate(timeout=60)
+    assert (process.returncode, printed) == (0, b"")
+
+
+def test_a_process_is_killed_before_its_connection_is_closed() -> None:
+    worker = pool.Worker(cloudpickle.dumps(pool.Setup([], {})))
+    opened, ended = worker.connection, []
+    worker.connection = SimpleNamespace(close=lambda: ended.append(worker.process.returncode))
+    worker.end()
+    opened.close()
+    assert ended == [-signal.SIGKILL]
 
 
 @pytest.mark.parametrize(

@@ -105,9 +105,10 @@ class Worker:
 
     def end(self) -> None:
         """End the process, whatever it is doing."""
-        self.connection.close()
         self.process.kill()
         self.process.wait()
+        # A process that lives would print that its connection is lost.
+        self.connection.close()
         self.dump.close()
 
     def death(self) -> str:

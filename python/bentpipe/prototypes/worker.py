@@ -66,8 +66,8 @@ def main() -> None:
                 connection.send(Failure(f"{error}\n{users_traceback(error)}"))
             except (Exception, SystemExit) as error:
                 connection.send(Failure(described(error)))
-    except EOFError:
-        return
+    except (EOFError, ConnectionError):
+        return  # The other end has gone, perhaps without having read the last answer.
 
 
 if __name__ == "__main__":

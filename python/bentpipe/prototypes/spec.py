@@ -9,6 +9,7 @@ package.module:Mine:kept=0.5            a class of a module that can be imported
 
 from __future__ import annotations
 
+import datetime as dt
 import json
 import re
 import tomllib
@@ -86,6 +87,10 @@ def inline(value: Any) -> str:
         return f"{{ {', '.join(pairs)} }}"
     if isinstance(value, list):
         return f"[{', '.join(map(inline, value))}]"
+    if isinstance(value, float):
+        return repr(value)  # which is nan and inf, where JSON has NaN and Infinity
+    if isinstance(value, dt.date | dt.time):
+        return value.isoformat()
     return json.dumps(value)
 
 

@@ -11,6 +11,7 @@ from __future__ import annotations
 import shutil
 import sys
 import tempfile
+from collections.abc import Mapping
 from functools import cached_property
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias, get_args
@@ -19,7 +20,7 @@ from bentpipe import _native
 from bentpipe.errors import ControllerError, InputError, Interrupted, RecordingError
 
 if TYPE_CHECKING:
-    from collections.abc import Callable, Iterable, Mapping
+    from collections.abc import Callable, Iterable
     from os import PathLike
 
     import polars as pl
@@ -268,7 +269,7 @@ def run_many(
     complete.
     """
     jobs = list(jobs)
-    if controllers:
+    if controllers is not None and controllers != {}:
         return run_prototypes(jobs, makers_of(controllers), workers, progress)
     try:
         recordings = _native.run_many(jobs, workers=workers, progress=progress)
@@ -288,6 +289,9 @@ def makers_of(controllers: Controllers) -> dict[str, Maker]:
     from bentpipe.problems import UnfitError
     from bentpipe.prototypes import Prototype, Spec
 
+    if not isinstance(controllers, Mapping):
+        expected = "names of flows with their controllers, such as {'*': Mine}"
+        raise InputError.of_value("controllers", expected, repr(controllers))
     found: dict[str, Maker] = {}
     for flow, maker in controllers.items():
         if not isinstance(maker, str):

@@ -15,7 +15,8 @@ import json
 from typing import TYPE_CHECKING
 
 from bentpipe import _native
-from bentpipe.errors import ControllerError
+from bentpipe.arguments import text
+from bentpipe.errors import ControllerError, InputError
 from bentpipe.problems import UnfitError, quoted
 from bentpipe.prototypes import flows
 from bentpipe.prototypes.flows import ALL_FLOWS
@@ -37,8 +38,11 @@ def lockstep(
 
     `registered` is a name, or a name with parameters such as `"hybla:rtt0=0.05"`, `prototype` a
     class or a text such as `"mine.py:Mine"`. All flows have both. `ControllerError` if one of them
-    does not exist, or the prototype fails.
+    does not exist, or the prototype fails, `InputError` for arguments of other types.
     """
+    text("registered", registered, "a name such as 'reno', or a text such as 'hybla:rtt0=0.05'")
+    if not isinstance(scenario, _native.Scenario):
+        raise InputError.of_value("scenario", "a Scenario", repr(scenario))
     try:
         spec = Spec.parse(registered)
         if spec.in_python:

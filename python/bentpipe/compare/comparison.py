@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bentpipe import _native
+from bentpipe.arguments import text, texts
 from bentpipe.compare import (
     answer,
     buffers,
@@ -161,7 +162,7 @@ class Comparison:
 
 
 def compare(
-    link: str | None = None,
+    link: str | Scenario | None = None,
     *,
     scenario: Scenario | str | PathLike[str] | None = None,
     controllers: Sequence[str] | None = None,
@@ -183,37 +184,54 @@ def compare(
     """Rank congestion controllers on a link, as `bentpipe compare` does (docs/compare.md).
 
     The link is a built-in one (`"geo-ka"`), changed by `rate`, `rtt`, `per` (packet error rate from
-    0 to 1) and `host`, or the links of a `scenario`: an object or a file. Values are texts as on
-    the command line: `"20Mbit/s"`, `"600ms"`, a queue of `"0.5bdp"`. With several queues a bulk
-    flow of each controller runs over each queue. `controllers` are names, names with parameters
-    (`"hybla:rtt0=0.05"`) or classes in Python (`"mine.py:Mine"`); by default those without special
-    needs. `on_path` and `transports` also run each controller over these mechanisms and transports.
-    `workload` are names of workloads, by default a bulk flow, pages, competing with NewReno and a
-    fade.
-    `sets` are overrides of the scenario. With `out` the studies are kept in this folder, and the
-    same call continues there.
+    0 to 1) and `host`, or that of a scenario: an object as `link`, or an object or a file as
+    `scenario`. Values are texts as on the command line: `"20Mbit/s"`, `"600ms"`, a queue of
+    `"0.5bdp"`. With several queues a bulk flow of each controller runs over each queue.
+
+    `controllers` are names, names with parameters (`"hybla:rtt0=0.05"`) or classes in Python
+    (`"mine.py:Mine"`); by default those without special needs. `on_path` and `transports` also run
+    each controller over these mechanisms and transports. `workload` are names of workloads, by
+    default a bulk flow, pages, competing with NewReno and a fade. `sets` are overrides of the
+    scenario. With `out` the studies are kept in this folder, and the same call continues there.
 
     `progress` is called with the number of finished runs. `InputError` for invalid values, before
     anything runs. Ctrl-C returns the workloads that are complete, with `complete` false.
     """
-    texts = [queue] if isinstance(queue, str) else [*(queue or ())]
-    lengths = ",".join(texts)
+    queues_asked = [queue] if isinstance(queue, str) else given("queue", queue, "0.5bdp")
+    lengths = ",".join(queues_asked or ())
+    overrides = tuple(texts("sets", sets, "duration=30s", least=0))
+    names = given("controllers", controllers, "cubic")
+    asked_over = texts("transports", transports, "quic", least=0)
+    asked_on_path = texts("on_path", on_path, "codel", least=0)
     place: Path | Scenario | None = None
+    if isinstance(link, _native.Scenario):
+        if scenario is not None:
+            raise InputError.of_value(
+                "scenario", "none, because link is a scenario", repr(scenario)
+            )
+        link, scenario = None, link
+    elif link is not None:
+        text("link", link, "the name of a link such as 'leo', or a Scenario")
     if scenario is not None:
         place = scenario if isinstance(scenario, _native.Scenario) else Path(scenario)
     asked = lengths or None
-    found = the_link(link, place, rate, rtt, per, asked, host, tuple(sets), phase)
+    found = the_link(link, place, rate, rtt, per, asked, host, overrides, phase)
     queues = found.buffers(lengths) if "," in lengths else []
-    if queues and (on_path or transports):
+    if queues and (asked_on_path or asked_over):
         raise InputError("queue: expected one length with on_path or transports, found several")
-    over = of_transports.chosen(",".join(transports), found) if transports else []
+    over = of_transports.chosen(",".join(asked_over), found) if asked_over else []
     beneath = over[0].link if over else found
-    chosen = mechanisms.chosen(",".join(on_path), beneath) if on_path else []
+    chosen = mechanisms.chosen(",".join(asked_on_path), beneath) if asked_on_path else []
     folder = None if out is None else Path(out)
     return run(
-        found, list(controllers) if controllers else None, replications, workers, folder, queues,
-        chosen, over, progress=progress, workload=list(workload) if workload else None,
+        found, names, replications, workers, folder, queues, chosen, over,
+        progress=progress, workload=given("workload", workload, "page"),
     )  # fmt: skip
+
+
+def given(name: str, values: Sequence[str] | None, example: str) -> list[str] | None:
+    """The texts of an argument that may be None."""
+    return None if values is None else texts(name, values, example)
 
 
 def run(

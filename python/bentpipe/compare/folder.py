@@ -8,7 +8,7 @@ from contextlib import nullcontext
 from typing import TYPE_CHECKING, Any, Literal, TypeAlias
 
 from bentpipe.console import few, late_progress
-from bentpipe.errors import OutputError
+from bentpipe.errors import InputError, OutputError
 from bentpipe.reproductions.command import writable
 
 if TYPE_CHECKING:
@@ -125,6 +125,8 @@ def run_in_turn(
     `progress` is called with the number of finished runs; `LATE` is one progress bar for all. After
     Ctrl-C, return the results of the studies that are complete.
     """
+    if progress not in (None, LATE) and not callable(progress):
+        raise InputError.of_value("progress", "something that can be called", repr(progress))
     found: list[Results] = []
     before = 0
     total = sum(study.most_runs for study in studies.values())

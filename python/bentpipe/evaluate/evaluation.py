@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal, get_args
 
+from bentpipe.arguments import text, texts
 from bentpipe.compare.candidates import is_own
 from bentpipe.compare.folder import run_in_turn, taken
 from bentpipe.compare.links import phase_of
@@ -177,8 +178,13 @@ def evaluate(
     """
     if phase not in get_args(Phase):
         raise InputError.of_value("phase", "'random' or 'fixed'", repr(phase))
-    baselines = baselines_of(controller, ",".join(against))
-    chosen = items_of(items, workload)
+    expected = "a name such as 'hybla', or a text such as 'mine.py:Mine'"
+    text("controller", controller, expected)
+    baselines = baselines_of(controller, ",".join(texts("against", against, "cubic")))
+    chosen = items_of(
+        None if items is None else texts("items", items, CHECKLIST[0].name),
+        None if workload is None else texts("workload", workload, PEOPLE[0].name),
+    )
     folder = None if out is None else Path(out)
     return run(controller, baselines, chosen, phase, quick, workers, folder, progress=progress)
 

@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, Literal
 
 from bentpipe import _native
+from bentpipe.arguments import texts
 from bentpipe.compare.folder import run_in_turn, taken
 from bentpipe.compare.links import Link
 from bentpipe.errors import InputError
@@ -159,7 +160,8 @@ def experience(
             raise InputError("sets: expected none with a scenario object; use Scenario.with_")
         found = scenario
     else:
-        found = _native.Scenario.load(Path(scenario), tuple(sets))
+        overrides = tuple(texts("sets", sets, "duration=30s", least=0))
+        found = _native.Scenario.load(Path(scenario), overrides)
     plan = planned(found, alone=alone)
     folder = None if out is None else Path(out)
     return run(plan, replications, workers, folder, progress=progress)

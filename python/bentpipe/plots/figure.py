@@ -26,6 +26,10 @@ if TYPE_CHECKING:
 
 FORMATS = ("svg", "pdf", "png")
 """Formats of figures for papers."""
+LARGEST = {"scale_factor": 20, "ppi": 1440}
+"""Largest values of options that set the size of a picture: 20 pixels for each of the figure."""
+WRITTEN = (*FORMATS, "html", "json")
+"""All formats of figures."""
 
 PIXELS = 2
 """Pixels of a PNG for each of the figure, in one direction."""
@@ -191,8 +195,10 @@ class Figure:
     def save(self, fp: str | Path | IO[Any], *arguments: Any, **options: Any) -> None:
         """Write `fp`, a `.svg`, `.png`, `.pdf`, `.html` or `.json` file. Options as in Altair.
 
-        HTML contains its scripts, so that it needs no network, now or later.
+        HTML contains its scripts, so that it needs no network, now or later. `InputError` for
+        another format, and for a `scale_factor` or `ppi` that no picture can have.
         """
+        check_options(fp, *arguments, **options)
         ending = str(fp).rpartition(".")[2] if isinstance(fp, str | PurePath) else ""
         if ending in FORMATS and not arguments and not options:
             Path(str(fp)).write_bytes(in_format(self.svg, ending))
@@ -211,6 +217,21 @@ class Figure:
         if alt.renderers.active != "default":
             return self.chart._repr_mimebundle_(*arguments, **options)
         return {"image/svg+xml": self.svg}
+
+
+def check_options(fp: Any, *arguments: Any, **options: Any) -> None:
+    """Reject formats and sizes that a figure cannot be saved with; arguments as in Altair."""
+    positions = ("format", "override_data_transformer", "scale_factor")
+    options |= dict(zip(positions, arguments, strict=False))
+    chosen = options.get("format")
+    named = chosen if chosen is not None else str(fp).rpartition(".")[2]
+    if (chosen is not None or isinstance(fp, str | PurePath)) and named not in WRITTEN:
+        expected = f"a figure as {', '.join(WRITTEN)}"
+        raise InputError.of_value("fp" if chosen is None else "format", expected, repr(named))
+    for name, largest in LARGEST.items():
+        size = options.get(name)
+        if size is not None and not (isinstance(size, int | float) and 0 < size <= largest):
+            raise InputError.of_value(name, f"a number above 0 and at most {largest}", repr(size))
 
 
 SUPERSCRIPTS = re.compile("[⁻⁰¹²³⁴⁵⁶⁷⁸⁹]+")

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import polars as pl
@@ -52,12 +52,11 @@ class Plots:
         """Goodput of each flow in Mbit/s over time in s: bytes delivered to the application.
 
         Each point is the mean of the `window_s` seconds before it. By default that is the sampling
-        interval, or a 200th of the time shown if this is longer.
+        interval, or a 200th of the time shown if this is longer. `InputError` if it is longer than
+        the series.
         """
         series = self._flow_series()
-        window = _window(series) if window_s is None else window_s
-        if not window > 0:
-            raise ValueError(f"window_s: expected more than 0 s, found {window_s}")
+        window = _window(series) if window_s is None else _checked(window_s, series)
         points = _goodput(series, window)
         names = self._run.flows["flow"].to_list()
         return self._lines("goodput", "goodput (Mbit/s)", points, names, step=False)
@@ -113,6 +112,16 @@ def _window(series: pl.DataFrame) -> float:
     step = float(np.median(steps.to_numpy()))
     shown = float(np.ptp(series["t_s"].to_numpy()))
     return max(1, round(shown / MOST_WINDOWS / step)) * step
+
+
+def _checked(window_s: Any, series: pl.DataFrame) -> float:
+    """The window that a program gives; `InputError` if no flow has a series of this length."""
+    spans = series.group_by("flow").agg(pl.col("t_s").max() - pl.col("t_s").min())["t_s"]
+    longest = float(np.max(spans.to_numpy()))
+    if not isinstance(window_s, int | float) or not 0 < window_s <= longest:
+        expected = f"a number above 0, and at most the {longest:g} s of the series"
+        raise InputError.of_value("window_s", expected, repr(window_s))
+    return float(window_s)
 
 
 def _goodput(series: pl.DataFrame, window: float) -> pl.DataFrame:

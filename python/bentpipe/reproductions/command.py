@@ -95,9 +95,7 @@ def run_and_print(
     before anything runs.
     """
     chosen = with_files([choose(name) for name in chosen_names or names()], data)
-    if full and not any(reproduction.has_full for reproduction in chosen):
-        larger = ", ".join(name for name in names() if find(name).has_full)
-        raise BentpipeError(f"--full: none of these has a larger set of runs; {larger} has")
+    check_full(full, chosen)
     folders = {
         reproduction.name: writable(out / reproduction.name) for reproduction in chosen if out
     }
@@ -128,6 +126,13 @@ def run_and_print(
     where = f"Tables and plots are in {out}." if out else "--out DIR keeps tables and plots."
     show(f"{where} `bentpipe papers explain ID`: one statement. {rest}".rstrip())
     return all(outcome.complete for outcome in outcomes)
+
+
+def check_full(full: bool, chosen: Sequence[Reproduction]) -> None:
+    """Raise `BentpipeError` for `full` if none of the papers has a larger set of runs."""
+    if full and not any(reproduction.has_full for reproduction in chosen):
+        larger = ", ".join(name for name in names() if find(name).has_full)
+        raise BentpipeError(f"--full: none of these has a larger set of runs; {larger} has")
 
 
 def with_files(chosen: Sequence[Reproduction], folder: Path | None) -> list[Reproduction]:

@@ -6,7 +6,8 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.reproductions.command import choose, with_files, writable
+from bentpipe.arguments import text
+from bentpipe.reproductions.command import check_full, choose, with_files, writable
 from bentpipe.reproductions.reproduction import names, save
 
 if TYPE_CHECKING:
@@ -125,10 +126,13 @@ def papers(
     `data` is a folder with measured files, for those that read some, such as `leo`.
 
     `progress` is called with the number of finished runs of a paper. `BentpipeError` for a name
-    or a file that does not exist, before anything runs. Ctrl-C returns what is complete, with
-    `complete` false.
+    or a file that does not exist, or for `full` if none has a larger set, before anything runs.
+    Ctrl-C returns what is complete, with `complete` false.
     """
+    for name in chosen:
+        text("papers", name, "names such as 'luglio'")
     found = [choose(name) for name in chosen or names()]
+    check_full(full, found)
     reproductions = with_files(found, None if data is None else Path(data))
     folder = None if out is None else Path(out)
     places = {one.name: writable(folder / one.name) for one in reproductions if folder}

@@ -30,7 +30,9 @@ MOST_RUNS = 1_000_000
 
 
 def check_kinds(key: str, values: Sequence[Any], kind: Any) -> None:
-    """A program may hand over anything."""
+    """Reject other values than those of `kind`, which a program may give; `StudyError`."""
+    if isinstance(values, str):
+        raise StudyError.of_value(key, "a list", repr(values))
     for value in values:
         if not isinstance(value, kind):
             expected = getattr(kind, "__name__", "Quantity or its name")

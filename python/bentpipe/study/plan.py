@@ -17,7 +17,7 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
 from bentpipe.errors import ScenarioError, StudyError
-from bentpipe.problems import Problems
+from bentpipe.problems import Problems, UnfitError
 from bentpipe.study.checks import (
     LARGEST_SEED,
     SCENARIO,
@@ -151,7 +151,7 @@ class Study:
         for key, values, kind in kinds:
             check_kinds(key, values, kind)
         parameters, comparisons, given = named(parameters, comparisons)
-        asked = tuple(Quantity(q) if isinstance(q, str) else q for q in quantities)
+        asked = made_quantities(quantities)
         problems = Problems(source or built(parameters, zips, asked, replications, comparisons))
         if isinstance(scenario, Mapping):
             bases = {name: Base.from_any(one) for name, one in scenario.items()}
@@ -290,6 +290,19 @@ class Study:
         }
         digest = hashlib.sha256(json.dumps(deciding, sort_keys=True).encode()).hexdigest()
         return described | {"digest": digest}
+
+
+def made_quantities(quantities: Sequence[Quantity | str]) -> tuple[Quantity, ...]:
+    """Quantities of which some are names; `StudyError` if there is none of a name."""
+    found = []
+    for number, one in enumerate(quantities):
+        try:
+            found.append(Quantity(one) if isinstance(one, str) else one)
+        except UnfitError as error:
+            near = f"; did you mean {error.suggestion}?" if error.suggestion else ""
+            place = f"quantities[{number}]"
+            raise StudyError.of_value(place, error.expected, f"{error.found}{near}") from None
+    return tuple(found)
 
 
 def hashed(files: Mapping[str, bytes]) -> str:

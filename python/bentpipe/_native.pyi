@@ -2388,7 +2388,7 @@ class Ack:
         cls,
         acked: int,
         *,
-        now_s: float = 0.0,
+        now_s: float = ...,
         flight: int = 0,
         advertised: int = ...,
         srtt_s: float | None = None,
@@ -2417,7 +2417,11 @@ class Ack:
 
     @property
     def min_rtt_s(self) -> float | None:
-        """Minimum round-trip time of the connection in seconds; None before the first sample."""
+        """Minimum round-trip time of the connection in seconds; None before the first sample.
+
+        A controller with `on_rtt` or `on_feedback` has the smallest sample of data there. For
+        others it is that of the retransmission timer, which has a sample of the handshake too.
+        """
 
     @property
     def cwnd_limited(self) -> bool:
@@ -2427,7 +2431,7 @@ class Ack:
 class Loss:
     """Loss detected by recovery, an ECN mark, or a retransmission timeout."""
 
-    def __new__(cls, flight: int, *, now_s: float = 0.0, repeated: bool = False) -> Loss: ...
+    def __new__(cls, flight: int, *, now_s: float = ..., repeated: bool = False) -> Loss: ...
     @property
     def now_s(self) -> float:
         """Time of detection in seconds of the run."""

@@ -335,3 +335,15 @@ def test_the_output_fits_terminals(tmp_path: Path) -> None:
             "Targets", "Limits", "Sure",
         ]  # fmt: skip
         assert "no published target" in " ".join(outputs[str(width)].split())
+
+
+@pytest.mark.parametrize(("rate", "explained"), [(19.3e6, False), (20.4e6, True)])
+def test_a_speed_test_above_the_rate_of_its_link_is_explained(rate: float, explained: bool) -> None:
+    values = {
+        "speedtest.s.idle_latency_ms": 100.0,
+        "speedtest.s.p95_download_latency_ms": 120.0,
+        "speedtest.s.download_bps": rate,
+    }
+    found = limits.of_test("s", values.get, 20e6)
+    assert found.by == "path"
+    assert ("waited for a retransmission" in found.sentence) == explained

@@ -127,10 +127,15 @@ fn specified(controller: &Controller, sets: &[String]) -> Result<Specification, 
     let input = |text: String| Error::Input(text);
     let mut specification =
         Specification::named(controller.name).map_err(|error| input(error.to_string()))?;
-    for set in sets {
+    for (number, set) in sets.iter().enumerate() {
         let (name, text) = set
             .split_once('=')
             .ok_or_else(|| input(format!("expected NAME=VALUE such as beta=2, found {set:?}")))?;
+        if let Some(first) = sets[..number].iter().find(|one| one.split('=').next() == Some(name)) {
+            return Err(input(format!(
+                "expected one value of {name:?}, found {first:?} and {set:?}"
+            )));
+        }
         if let Some((_, reason)) = controller.beyond.iter().find(|(known, _)| *known == name) {
             return Err(input(format!("{name:?} cannot be set in the kernel: {reason}")));
         }
@@ -159,6 +164,13 @@ mod tests {
 
     fn refused(name: &str, set: &str) -> String {
         encoded(find(name).unwrap(), &[set.to_owned()]).unwrap_err().to_string()
+    }
+
+    #[test]
+    fn a_parameter_has_one_value() {
+        let sets: Vec<_> = ["rtt0=0.1", "rtt0=0.2"].map(str::to_owned).into();
+        let error = encoded(find("hybla").unwrap(), &sets).unwrap_err().to_string();
+        assert!(error.contains("found \"rtt0=0.1\" and \"rtt0=0.2\""), "{error}");
     }
 
     #[test]

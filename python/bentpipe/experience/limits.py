@@ -31,6 +31,11 @@ STANDING = 1.5
 NOTICEABLE_LOSS = 0.01
 """Share of packets lost or late that a sentence about a call names. Our choice."""
 
+ABOVE_THE_LINK = (
+    "data that had arrived during the warm-up, and waited for a retransmission, counts too"
+)
+"""The reason why a speed test may have more than the rate of the link."""
+
 WAITS = "limited_by_application"
 PLACES: Mapping[str, Place] = {
     "limited_by_set_up": "path",
@@ -215,6 +220,8 @@ def of_test(flow: str, of: Callable[[str], float | None], rate_bps: float | None
     if idle is None or loaded is None or rate is None:
         return Limit("none", "The test has no result.")
     share = f", which is {percent(rate / rate_bps, 2)} % of the link's rate" if rate_bps else ""
+    if rate_bps and rate > rate_bps:
+        share += f" ({ABOVE_THE_LINK})"
     said = (
         f"Latency without load {significant(idle)} ms, p95 under the download"
         f" {significant(loaded)} ms; the download has {significant(rate / 1e6)} Mbit/s{share}."

@@ -163,12 +163,6 @@ fn notes(record: &ConnectionRecord) -> Vec<String> {
                 .to_owned(),
         );
     }
-    if !record.client_known {
-        notes.push(
-            "Which end is the client is unknown: the one that has sent the first packet stands as the client."
-                .to_owned(),
-        );
-    }
     let longer: u64 = both.iter().map(|one| one.segments_longer_than_mss).sum();
     if longer > 0 {
         notes.push(format!(

@@ -3,7 +3,7 @@
 
     study.py [--quick]        prints a table; writes out/bench-study.json
 
-No two runs of the study are alike, so that each is done (`SPARE`). Both are whole processes: the
+All runs of the study differ, so that each is done (`SPARE`). Both are whole processes: the
 study with reading, statistics and Parquet, ns-3 with its start. The loop runs a sample, once one
 after the other and once with both cores busy, and is scaled up. They take turns and the least of
 each counts. Another pair of studies shows that memory does not grow with the number of runs.

@@ -542,3 +542,14 @@ def test_a_controller_that_never_comes_back_to_the_engine_is_stopped(small: Path
 def test_the_kernel_takes_none(small: Path) -> None:
     with pytest.raises(bentpipe.KernelError, match="Python run in the simulator only"):
         bentpipe.run_on_kernel(bentpipe.Scenario.load(small), controllers={"*": Inherited})
+
+
+@pytest.mark.parametrize("value", [float("nan"), float("inf"), -2.0])
+@pytest.mark.parametrize("name", ["now_s", "srtt_s", "min_rtt_s"])
+def test_times_of_events_are_numbers_of_seconds(name: str, value: float) -> None:
+    arguments: dict[str, Any] = {name: value}
+    with pytest.raises(InputError, match=f"^{name}: expected a number of seconds from 0"):
+        Ack(1, **arguments)
+    if name == "now_s":
+        with pytest.raises(InputError, match="^now_s: expected"):
+            Loss(1, **arguments)

@@ -2202,7 +2202,7 @@ class Recording:
 
     @property
     def wall_s(self) -> float:
-        """Wall time of the run in seconds."""
+        """Wall time of the run in seconds, or of the run that it is a copy of."""
 
     @property
     def simulated_s(self) -> float:
@@ -2388,7 +2388,7 @@ class Ack:
         cls,
         acked: int,
         *,
-        now_s: float = ...,
+        now_s: float = 0.0,
         flight: int = 0,
         advertised: int = ...,
         srtt_s: float | None = None,
@@ -2431,7 +2431,7 @@ class Ack:
 class Loss:
     """Loss detected by recovery, an ECN mark, or a retransmission timeout."""
 
-    def __new__(cls, flight: int, *, now_s: float = ..., repeated: bool = False) -> Loss: ...
+    def __new__(cls, flight: int, *, now_s: float = 0.0, repeated: bool = False) -> Loss: ...
     @property
     def now_s(self) -> float:
         """Time of detection in seconds of the run."""

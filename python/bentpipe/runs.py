@@ -79,7 +79,7 @@ class Run:
 
     @property
     def wall_s(self) -> float:
-        """Wall time of the run in seconds."""
+        """Wall time of the run in seconds, or of the run that it is a copy of."""
         return self.recording.wall_s
 
     @property

@@ -5,14 +5,15 @@
 //!   [`run_all`] keeps every recording, in the order of the jobs.
 //! - [`Quantity`] is one number of a recording, for studies that keep numbers and not runs.
 //!
-//! Where nothing random happens in a run, the runs with other seeds are copies of it.
+//! If nothing but packet loss depends on the seed and no packet is lost, runs with other seeds are
+//! copies of the first one.
 //!
 //! Results do not depend on the number of threads. Jobs start in their order, so a cancelled batch
 //! keeps its first part.
 
-mod alike;
 mod pool;
 mod quantity;
+mod reuse;
 mod selection;
 
 pub use pool::{Job, run, run_all, run_each, totals_only, worker_count};

@@ -12,9 +12,9 @@ use std::time::{Duration, Instant};
 
 use recording::Recording;
 use scenario::Scenario;
-use simulator::{Options, Progress};
+use simulator::{Options, Progress, SeedUse};
 
-use crate::alike::Alike;
+use crate::reuse::Reuse;
 
 /// The caller of [`run_each`] is asked this often whether to go on.
 const TICK: Duration = Duration::from_millis(50);
@@ -34,25 +34,21 @@ pub fn totals_only(scenario: &Scenario) -> Arc<Scenario> {
 }
 
 /// Runs `scenario` and fills in the wall time, which the simulator itself must not read.
-#[expect(clippy::disallowed_methods, reason = "wall time of a run, reported to its user")]
 pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
-    let start = Instant::now();
-    let mut recording = simulator::run(scenario, seed, options);
-    recording.wall_s = start.elapsed().as_secs_f64();
-    recording
+    run_with_seed_use(scenario, seed, options).0
 }
 
-/// Runs a job, or takes the recording of a run that is alike. The wall time is that of either.
+/// The same, and what the run has drawn from its seed.
 #[expect(clippy::disallowed_methods, reason = "wall time of a run, reported to its user")]
-fn run_or_copy<'a>(job: &'a Job, alike: &Alike, options: Options<'a>) -> Recording {
+fn run_with_seed_use<'a>(
+    scenario: &'a Scenario,
+    seed: u64,
+    options: Options<'a>,
+) -> (Recording, SeedUse) {
     let start = Instant::now();
-    let mut recording = alike.take(job).unwrap_or_else(|| {
-        let (recording, draws) = simulator::run_with_draws(&job.scenario, job.seed, options);
-        alike.keep(job, &recording, draws);
-        recording
-    });
+    let (mut recording, seeds) = simulator::run_with_seed_use(scenario, seed, options);
     recording.wall_s = start.elapsed().as_secs_f64();
-    recording
+    (recording, seeds)
 }
 
 /// Number of threads for `jobs`: as requested, by default one for each core, and no more than jobs.
@@ -62,29 +58,31 @@ pub fn worker_count(requested: Option<NonZeroUsize>, jobs: usize) -> usize {
 }
 
 /// Runs `jobs` on [`worker_count`] threads. `keep` reduces each recording in the thread that ran
-/// it.
+/// it. If nothing but packet loss depends on the seed and no packet is lost, a run with another
+/// seed that loses none of these packets is a clone of the first one. `set_seed` gives it its own
+/// seed; its wall time is that of the first one.
 ///
 /// `receive` is called in the caller's thread with all results that came since its last call, each
 /// with the number of its job, in no particular order. It is called at least every 50 ms, with no
 /// results if need be, so that it can look for a request to stop. Its `Break` cancels the batch:
 /// runs under way end early and are dropped, because of many runs only complete ones are useful.
-pub fn run_each<T: Send, B>(
+pub fn run_each<T: Clone + Send + Sync, B>(
     jobs: &[Job],
     workers: Option<NonZeroUsize>,
     keep: impl Fn(Recording) -> T + Sync,
+    set_seed: impl Fn(&mut T, u64) + Sync,
     mut receive: impl FnMut(Vec<(usize, T)>) -> ControlFlow<B>,
 ) -> ControlFlow<B> {
-    let next = AtomicUsize::new(0);
-    let stop = AtomicBool::new(false);
-    let alike = Alike::new(jobs);
+    let (next, stop) = (AtomicUsize::new(0), AtomicBool::new(false));
+    let reuse = Reuse::new(jobs);
+    let batch = Batch { jobs, next, stop, reuse, keep, set_seed };
     thread::scope(|scope| {
         let (send, results) = mpsc::channel();
         let worker = |_| {
-            let (next, stop, keep, send) = (&next, &stop, &keep, send.clone());
-            let alike = &alike;
+            let (batch, send) = (&batch, send.clone());
             scope.spawn(move || {
-                let _stopping = StopOnPanic(stop);
-                work((jobs, alike), next, stop, keep, &send);
+                let _stopping = StopOnPanic(&batch.stop);
+                batch.work(&send);
             })
         };
         let workers: Vec<_> = (0..worker_count(workers, jobs.len())).map(worker).collect();
@@ -94,7 +92,7 @@ pub fn run_each<T: Send, B>(
             let ended = matches!(first, Err(RecvTimeoutError::Disconnected));
             let flow = receive(first.into_iter().chain(results.try_iter()).collect());
             if flow.is_break() {
-                stop.store(true, Ordering::Relaxed);
+                batch.stop.store(true, Ordering::Relaxed);
             }
             if ended || flow.is_break() {
                 break flow;
@@ -126,6 +124,7 @@ pub fn run_all(jobs: &[Job], workers: Option<NonZeroUsize>) -> Vec<Recording> {
         jobs,
         workers,
         |recording| recording,
+        |recording, seed| recording.seed = seed,
         |results| {
             results.into_iter().for_each(|(job, recording)| recordings[job] = Some(recording));
             ControlFlow::Continue(())
@@ -134,23 +133,48 @@ pub fn run_all(jobs: &[Job], workers: Option<NonZeroUsize>) -> Vec<Recording> {
     recordings.into_iter().flatten().collect()
 }
 
-/// Runs the next job that no thread has taken, until there is none, or until all shall stop.
-fn work<T>(
-    (jobs, alike): (&[Job], &Alike),
-    next: &AtomicUsize,
-    stop: &AtomicBool,
-    keep: &impl Fn(Recording) -> T,
-    results: &Sender<(usize, T)>,
-) {
-    let mut going = |_: &Progress| !stop.load(Ordering::Relaxed);
-    while !stop.load(Ordering::Relaxed) {
-        let number = next.fetch_add(1, Ordering::Relaxed);
-        let Some(job) = jobs.get(number) else { return };
-        let options = Options { progress: Some(&mut going), ..Options::default() };
-        let recording = run_or_copy(job, alike, options);
-        if recording.partial || results.send((number, keep(recording))).is_err() {
-            return;
+/// The jobs, and the state that all workers share.
+struct Batch<'a, T, K, S> {
+    jobs: &'a [Job],
+    /// Number of the next job.
+    next: AtomicUsize,
+    stop: AtomicBool,
+    reuse: Reuse<T>,
+    keep: K,
+    set_seed: S,
+}
+
+impl<T: Clone, K: Fn(Recording) -> T, S: Fn(&mut T, u64)> Batch<'_, T, K, S> {
+    /// Does the next job that no thread has taken, until there is none, or until all shall stop.
+    fn work(&self, results: &Sender<(usize, T)>) {
+        while !self.stop.load(Ordering::Relaxed) {
+            let number = self.next.fetch_add(1, Ordering::Relaxed);
+            let Some(job) = self.jobs.get(number) else { return };
+            let Some(kept) = self.copied(job).or_else(|| self.ran(job)) else { return };
+            if results.send((number, kept)).is_err() {
+                return;
+            }
         }
+    }
+
+    /// A clone of a run with the same events.
+    fn copied(&self, job: &Job) -> Option<T> {
+        let mut kept = self.reuse.take(job)?;
+        (self.set_seed)(&mut kept, job.seed);
+        Some(kept)
+    }
+
+    /// Runs a job; `None` if it was stopped.
+    fn ran(&self, job: &Job) -> Option<T> {
+        let mut going = |_: &Progress| !self.stop.load(Ordering::Relaxed);
+        let options = Options { progress: Some(&mut going), ..Options::default() };
+        let (recording, seeds) = run_with_seed_use(&job.scenario, job.seed, options);
+        if recording.partial {
+            return None;
+        }
+        let kept = (self.keep)(recording);
+        self.reuse.keep(job, &kept, seeds);
+        Some(kept)
     }
 }
 
@@ -182,7 +206,7 @@ mod tests {
     }
 
     /// Two scenarios, each with seeds that lose packets and seeds that do not, one scenario after
-    /// the other and both by turns.
+    /// the other and both by turns. A copy has the wall time of its first run, to the last digit.
     #[test]
     fn copies_of_runs_are_the_recordings_of_their_own_seeds() {
         let scenarios = ["50kB", "60kB"]
@@ -191,13 +215,25 @@ mod tests {
         let after = scenarios.iter().flat_map(|one| (0..40).map(move |seed| of(one, seed)));
         let by_turns = (0..40).flat_map(|seed| scenarios.iter().map(move |one| of(one, seed)));
         for jobs in [after.collect::<Vec<_>>(), by_turns.collect()] {
-            let runs =
-                |job: &Job| simulator::run_with_draws(&job.scenario, job.seed, Options::default());
-            let runs: Vec<_> = jobs.iter().map(runs).collect();
-            let alike = runs.iter().filter(|(_, draws)| draws.may_be_alike()).count();
-            assert!((10..70).contains(&alike), "{alike} runs have no loss");
-            for (copy, (run, _)) in run_all(&jobs, NonZeroUsize::new(1)).iter().zip(&runs) {
-                assert_eq!((copy.digest(), copy.seed), (run.digest(), run.seed));
+            let runs: Vec<_> = jobs
+                .iter()
+                .map(|job| {
+                    simulator::run_with_seed_use(&job.scenario, job.seed, Options::default())
+                })
+                .collect();
+            let reusable = runs.iter().filter(|(_, seeds)| seeds.is_reusable()).count();
+            assert!((10..70).contains(&reusable), "{reusable} runs have no loss");
+            for workers in [1, 4] {
+                let copies = run_all(&jobs, NonZeroUsize::new(workers));
+                for (copy, (run, _)) in copies.iter().zip(&runs) {
+                    assert_eq!((copy.digest(), copy.seed), (run.digest(), run.seed));
+                }
+                let mut times: Vec<_> = copies.iter().map(|one| one.wall_s.to_bits()).collect();
+                times.sort_unstable();
+                times.dedup();
+                // Each worker may have begun a run of each scenario before the first has ended.
+                let most = jobs.len() - reusable + 2 * workers;
+                assert!(times.len() <= most, "{} runs of at most {most}", times.len());
             }
         }
     }
@@ -211,6 +247,7 @@ mod tests {
             &jobs,
             NonZeroUsize::new(1),
             |recording| recording.partial,
+            |_, _| {},
             |results| {
                 done.extend(results);
                 if done.is_empty() {
@@ -229,8 +266,15 @@ mod tests {
         let endless = "traffic = { bulk = \"unlimited\" }";
         let jobs = [short(1), job(endless, 1)];
         let fail = |_| -> () { panic!("planted") };
-        let run =
-            || run_each(&jobs, NonZeroUsize::new(2), fail, |_| ControlFlow::<()>::Continue(()));
+        let run = || {
+            run_each(
+                &jobs,
+                NonZeroUsize::new(2),
+                fail,
+                |_, _| {},
+                |_| ControlFlow::<()>::Continue(()),
+            )
+        };
         let panic = std::panic::catch_unwind(run).unwrap_err();
         assert_eq!(panic.downcast_ref::<&str>(), Some(&"planted"));
     }

@@ -33,13 +33,23 @@ pub(crate) fn set(namespace: &Namespace, name: &str) -> Result<(), Error> {
         change(name)?;
         Ok(had)
     })?;
-    if had == name {
+    if leads_to(namespace, &had, name) {
+        // It has a note, of the value before its first turn.
         return Ok(());
     }
     let note = before(namespace, name);
     fs::create_dir_all(BEFORE)
         .and_then(|()| fs::write(&note, had))
         .map_err(|error| Error::refused(note.display(), error))
+}
+
+/// Returns true if the notes of a namespace lead from the value `from` back to `name`.
+fn leads_to(namespace: &Namespace, from: &str, name: &str) -> bool {
+    let earlier = |value: &String| fs::read_to_string(before(namespace, value)).ok();
+    // No more values than notes, so that a circle ends.
+    std::iter::successors(Some(from.to_owned()), earlier)
+        .take(1 + notes().len())
+        .any(|value| value == name)
 }
 
 /// The namespaces whose default `name` is.
@@ -59,7 +69,7 @@ pub(crate) fn put_back(name: &str) -> Result<(), Error> {
     }
     for (note, id) in notes_of(name) {
         let had = fs::read_to_string(&note).unwrap_or_else(|_| FALLBACK.to_owned());
-        // What was loaded after it must not go back to it any more.
+        // Controllers that were set as default after this one return to the value before it.
         for later in notes().into_iter().filter(|later| is_in(later, &id)) {
             if fs::read_to_string(&later).is_ok_and(|value| value == name) {
                 fs::write(&later, &had).map_err(|e| Error::refused(later.display(), e))?;

@@ -1,8 +1,8 @@
 //! Switches: the paths of two routers, and when their packets move.
 
-use link::Seed;
 use std::fmt::{self, Display, Formatter};
 
+use link::Seed;
 use scenario::model::{Scenario, Switch, SwitchRule};
 use scenario::{Hop, Routes, switch_moves};
 use serde::Serialize;

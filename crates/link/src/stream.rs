@@ -34,13 +34,12 @@ pub enum Purpose {
     Probes = 10,
 }
 
-/// The seed of a run. It knows whether the run has drawn from it, and so whether a run with another
-/// seed may differ. Copies are the same seed.
+/// The seed of a run. It records whether anything was drawn from it. Clones share the record.
 #[derive(Clone, Debug, Default)]
-pub struct Seed(Arc<Drawn>);
+pub struct Seed(Arc<SeedState>);
 
 #[derive(Debug, Default)]
-struct Drawn {
+struct SeedState {
     number: u64,
     is_drawn: AtomicBool,
 }
@@ -48,10 +47,10 @@ struct Drawn {
 impl Seed {
     /// The seed with this number, from which nothing has been drawn.
     pub fn new(number: u64) -> Self {
-        Self(Arc::new(Drawn { number, is_drawn: AtomicBool::new(false) }))
+        Self(Arc::new(SeedState { number, is_drawn: AtomicBool::new(false) }))
     }
 
-    /// The number, to name the run. What depends on it draws it.
+    /// The number, for recordings only. Use `draw` for anything that affects the run.
     pub fn number(&self) -> u64 {
         self.0.number
     }

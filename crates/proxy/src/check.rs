@@ -5,6 +5,7 @@ mod buffers;
 mod proof;
 
 use std::fs;
+use std::io::{ErrorKind, Read};
 use std::net::{Ipv4Addr, Ipv6Addr, SocketAddr, TcpStream};
 use std::process::Command;
 use std::time::Duration;
@@ -18,8 +19,10 @@ use crate::machine;
 use crate::rules::{self, TABLE, UNSPLIT};
 use proof::Translation;
 
-/// A relay has accepted a connection within this time.
+/// A relay accepts a connection within this time.
 const PATIENCE: Duration = Duration::from_secs(5);
+/// A server that refuses the connection of a relay does so within this time.
+const REFUSAL: Duration = Duration::from_secs(2);
 
 /// One result of the check.
 #[derive(Clone, Debug, PartialEq, Eq, Serialize)]
@@ -66,9 +69,7 @@ pub fn check(loaded: &mut Loaded, file: &str) -> Vec<Finding> {
     if findings.iter().all(|finding| finding.is_fine) {
         findings.push(kernel(loaded));
     }
-    let table = output(&["nft", "list", "table", "inet", TABLE]);
-    // Relays need no rules, and a file may have them for relays only.
-    let only_relays = table.is_none() && !loaded.config.relays.is_empty();
+    let only_relays = loaded.config.has_only_relays();
     if !only_relays {
         findings.extend(settings(loaded));
     }
@@ -76,9 +77,8 @@ pub fn check(loaded: &mut Loaded, file: &str) -> Vec<Finding> {
         .map(|name| fs::read_to_string(format!("/proc/sys/net/ipv4/{name}")).unwrap_or_default());
     findings.extend(buffers::findings(loaded, &wmem, &rmem));
     findings.push(descriptors(loaded));
-    match only_relays {
-        true => findings.push(Finding::new("rules", true, "not set: only relays work", "")),
-        false => findings.extend(rules_are_set(loaded, table, file)),
+    if !only_relays {
+        findings.extend(rules_are_set(loaded, file));
     }
     findings.push(listens(loaded, file));
     if findings.iter().all(|finding| finding.is_fine) {
@@ -94,7 +94,8 @@ pub fn check(loaded: &mut Loaded, file: &str) -> Vec<Finding> {
     findings
 }
 
-/// Connects to a relay, as a client of this machine.
+/// Connects to a relay, as a client of this machine. The relay resets the connection if the server
+/// refuses, or if there are as many as `limits.connections`.
 fn relay(relay: &Relay) -> Finding {
     let name = format!("relay {} to {}", relay.listen, relay.to);
     let mut address = relay.listen;
@@ -104,14 +105,17 @@ fn relay(relay: &Relay) -> Finding {
             SocketAddr::V6(_) => Ipv6Addr::LOCALHOST.into(),
         });
     }
-    match TcpStream::connect_timeout(&address, PATIENCE) {
-        Ok(_) => Finding::new(&name, true, "accepts connections", ""),
-        Err(error) => Finding::new(
-            &name,
-            false,
-            error.to_string(),
-            format!("ss -ltn sport = {}", address.port()),
-        ),
+    let answer = TcpStream::connect_timeout(&address, PATIENCE).and_then(|mut client| {
+        client.set_read_timeout(Some(REFUSAL))?;
+        client.read(&mut [0])
+    });
+    match answer {
+        Err(error) if !matches!(error.kind(), ErrorKind::WouldBlock | ErrorKind::TimedOut) => {
+            let command = format!("nc -vz {} {}", relay.to.ip(), relay.to.port());
+            Finding::new(&name, false, error.to_string(), command)
+        }
+        // The server has answered, has closed the connection, or waits for a request.
+        _ => Finding::new(&name, true, "connected, and not refused", ""),
     }
 }
 
@@ -237,23 +241,25 @@ fn descriptors(loaded: &Loaded) -> Finding {
     Finding::new("descriptors", is_fine, found, format!("ulimit -Hn {needed}"))
 }
 
-fn rules_are_set(loaded: &Loaded, table: Option<String>, file: &str) -> Vec<Finding> {
+fn rules_are_set(loaded: &Loaded, file: &str) -> Vec<Finding> {
     let document = &loaded.config.document;
     let command = format!("bentpipe proxy rules {file} --apply");
     let mut findings = Vec::new();
-    let comment = format!("comment \"{}\"", rules::comment(&loaded.config));
-    let (is_set, found) = match table.map(|table| table.contains(&comment)) {
-        Some(true) => (true, "set"),
-        Some(false) => (false, "those of another file, or of this one before a change"),
-        None => (false, "not set"),
-    };
+    let comment = rules::comment(&loaded.config);
     let replace = format!("{command} --remove; {command}");
-    findings.push(Finding::new(
-        "rules",
-        is_set,
-        found,
-        if found == "not set" { &command } else { &replace },
-    ));
+    let (is_set, found, mend) = match rules::installed() {
+        Some(found) if found == comment => (true, "set", ""),
+        Some(_) => (
+            false,
+            "those of another file, of this file before a change, or of another version",
+            &*replace,
+        ),
+        None => match loaded.config.relays.is_empty() {
+            true => (false, "not set", &*command),
+            false => (false, "not set: only relays work", &*command),
+        },
+    };
+    findings.push(Finding::new("rules", is_set, found, mend));
     let families = if machine::has_ipv6() { &["-4", "-6"][..] } else { &["-4"] };
     let (mark, number) = (format!("{:#x}", document.mark), document.table.to_string());
     for family in families {

@@ -190,6 +190,14 @@ pub struct Log {
     pub connections: bool,
 }
 
+impl Log {
+    /// The operation of opening it, in an error.
+    pub(crate) fn opening(&self) -> String {
+        let file = self.file.as_deref().map(|file| format!(" {}", file.display()));
+        format!("open the log{}", file.unwrap_or_default())
+    }
+}
+
 /// Format of the log.
 #[derive(Clone, Copy, Debug, Default, PartialEq, Eq, Serialize, Deserialize, JsonSchema)]
 #[serde(rename_all = "kebab-case")]
@@ -324,6 +332,13 @@ pub fn reference() -> String {
 }
 
 impl Config {
+    /// Returns true if no connection can cross from one side to the other, so that the file serves
+    /// relays only: a side is nothing but the loopback interface.
+    pub(crate) fn has_only_relays(&self) -> bool {
+        let is_here = |side| self.side(side).interfaces.iter().all(|name| name == "lo");
+        !self.relays.is_empty() && SideName::ALL.into_iter().any(is_here)
+    }
+
     /// The side.
     pub const fn side(&self, name: SideName) -> &Side {
         match name {

@@ -1,6 +1,6 @@
 //! The control socket. A program connects, writes a word, and receives the answer as JSON: `list`
-//! for the state of all connections, or a command of the operator for its outcome. After a command
-//! stands the file of the daemon, because two files may have the same `control`.
+//! for the state of all connections, or a command of the operator for its outcome. A command is
+//! followed by the path of the daemon's file, because two files may have the same `control`.
 
 use std::fs::{self, Permissions};
 use std::io::{self, Read, Write};

@@ -106,15 +106,12 @@ pub fn run(path: &Path) -> Result<(), DaemonError> {
     let mut loaded = Loaded::load(path)?;
     machine::check(&mut loaded, inherited.sides.is_some())?;
     let own = sys::own_addresses().doing("read the addresses of this machine")?;
-    let refused = config::loops(&loaded.config.relays, &own);
+    let mut refused = config::loops(&loaded.config.relays, &own);
+    if let Some(sides) = &inherited.sides {
+        refused.extend(listeners::removed(sides, &loaded.config.document));
+    }
     if !refused.is_empty() {
         return Err(loaded.report(refused).into());
-    }
-    if let Some(sides) = &inherited.sides {
-        let refused = listeners::removed(sides, &loaded.config.document);
-        if !refused.is_empty() {
-            return Err(loaded.report(refused).into());
-        }
     }
     let config = Arc::new(loaded.config);
     let document = &config.document;
@@ -126,10 +123,7 @@ pub fn run(path: &Path) -> Result<(), DaemonError> {
     let clock = Clock::start();
     let counters = Arc::new(All::default());
     let log = Log::start(document.log.file.as_deref(), document.log.format, Arc::clone(&counters))
-        .doing(match &document.log.file {
-            Some(file) => format!("open the log {}", file.display()),
-            None => "open the log".to_owned(),
-        })?;
+        .doing(document.log.opening())?;
 
     let handed = std::mem::take(&mut inherited.listeners);
     let listeners = listeners::of_threads(&config, threads, handed, &log)?;

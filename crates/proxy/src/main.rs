@@ -142,7 +142,11 @@ fn set_rules(file: &Path, apply: bool, remove: bool) -> ExitCode {
     {
         return fail_with(&error);
     }
-    let changes = match rules::changes(&loaded.config) {
+    let changes = match remove {
+        true => rules::removal(&loaded.config),
+        false => rules::changes(&loaded.config),
+    };
+    let changes = match changes {
         Ok(changes) => changes,
         Err(error) => return fail(&error.to_string(), BAD_INPUT),
     };

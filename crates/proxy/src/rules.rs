@@ -16,7 +16,8 @@
 //! - A rule and a table of routes deliver marked packets to this machine.
 //! - Routes of the interfaces of a side get its initial window.
 //! - A comment of the table has a checksum of all of this, so that `check` finds rules of another
-//!   file.
+//!   file, and the mark and the table of routes, so that they are removed after a change of the
+//! file.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};
@@ -25,7 +26,7 @@ use std::process::{Command, Stdio};
 use middlebox::Accept;
 use thiserror::Error;
 
-use crate::config::{Config, Fail, SideName, Towards};
+use crate::config::{Config, Document, Fail, SideName, Towards};
 use crate::late::syns::priority;
 use crate::machine;
 use crate::prefix::Prefix;
@@ -137,8 +138,20 @@ impl std::fmt::Display for Call {
 /// # Errors
 /// Routes that have an initial window of somebody else's.
 pub fn changes(config: &Config) -> Result<Vec<Change>, RulesError> {
-    let document = &config.document;
-    let (mark, table) = (document.mark, document.table);
+    changes_with(config, (config.document.mark, config.document.table))
+}
+
+/// All changes that are to be taken back, with the mark and the table that the rules were set with,
+/// if the kernel has them.
+///
+/// # Errors
+/// Routes that have an initial window of somebody else's.
+pub fn removal(config: &Config) -> Result<Vec<Change>, RulesError> {
+    let installed = installed().and_then(|comment| numbers(&comment));
+    changes_with(config, installed.unwrap_or((config.document.mark, config.document.table)))
+}
+
+fn changes_with(config: &Config, (mark, table): (u32, u32)) -> Result<Vec<Change>, RulesError> {
     let mut changes = Vec::new();
     let mut change = |apply: &str, undo: &str| {
         changes.push(Change { apply: Call::new(apply), undo: Call::new(undo) });
@@ -230,11 +243,28 @@ pub(crate) fn comment(config: &Config) -> String {
 
 /// Identifies the rules, routes and windows of a configuration.
 fn checksum(config: &Config, content: &str) -> String {
+    let Document { mark, table, .. } = config.document;
     let windows = SideName::ALL.map(|side| config.side(side).tcp.split.initial_window);
-    let all = format!("{content}{} {windows:?}", config.document.table);
     // FNV-1a (draft-eastlake-fnv), against mistakes and not against attackers.
     let mix = |hash: u64, byte: u8| (hash ^ u64::from(byte)).wrapping_mul(0x0000_0100_0000_01b3);
-    format!("rules {:016x}", all.bytes().fold(0xcbf2_9ce4_8422_2325, mix))
+    let hash = format!("{content}{windows:?}").bytes().fold(0xcbf2_9ce4_8422_2325, mix);
+    format!("rules {hash:016x} mark {mark} table {table}")
+}
+
+/// The comment of the table that the kernel has; empty without a comment. `None` without the table.
+pub(crate) fn installed() -> Option<String> {
+    let list = Command::new("nft").args(["list", "table", "inet", TABLE]).output().ok()?;
+    let text = String::from_utf8_lossy(&list.stdout).into_owned();
+    let comment = text.lines().find_map(|line| line.trim().strip_prefix("comment \""));
+    let comment = comment.and_then(|rest| rest.strip_suffix('"')).unwrap_or_default();
+    list.status.success().then(|| comment.to_owned())
+}
+
+/// Mark and table of routes in the comment of a table.
+fn numbers(comment: &str) -> Option<(u32, u32)> {
+    let (_, rest) = comment.split_once(" mark ")?;
+    let (mark, table) = rest.split_once(" table ")?;
+    Some((mark.parse().ok()?, table.parse().ok()?))
 }
 
 /// The sets, the counter and the chains of the table.

@@ -5,7 +5,7 @@ use std::num::NonZeroUsize;
 use pyo3::prelude::*;
 use units::Span;
 
-use crate::errors::argument_error;
+use crate::errors::{argument_error, number_error};
 
 /// A seed.
 #[derive(Clone, Copy)]
@@ -20,23 +20,11 @@ impl<'py> FromPyObject<'_, 'py> for Seed {
     }
 }
 
-/// A time in seconds.
-#[derive(Clone, Copy)]
-pub struct Seconds(pub Span);
-
-impl Seconds {
-    pub const ZERO: Self = Self(Span::ZERO);
-}
-
-impl<'py> FromPyObject<'_, 'py> for Seconds {
-    type Error = PyErr;
-
-    fn extract(value: Borrowed<'_, 'py, PyAny>) -> PyResult<Self> {
-        const MOST: f64 = 1e9;
-        let seconds = value.extract().ok().filter(|seconds| (0.0..=MOST).contains(seconds));
-        let span = seconds.map(|seconds| Self(Span::from_secs_f64(seconds)));
-        let expected = "a number from 0 to 1000000000";
-        span.ok_or_else(|| argument_error("a time in seconds", expected, &value))
+/// The argument `name`, a time in seconds.
+pub fn seconds(name: &str, value: f64) -> PyResult<Span> {
+    match (0.0..=1e9).contains(&value) {
+        true => Ok(Span::from_secs_f64(value)),
+        false => Err(number_error(name, "a number of seconds from 0 to 1000000000", value)),
     }
 }
 

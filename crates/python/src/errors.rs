@@ -101,6 +101,12 @@ pub fn argument_error(name: &str, expected: &str, found: &Bound<'_, PyAny>) -> P
     input_error(&error.into(), InputError::new_err)
 }
 
+/// An argument of a function that is a number which cannot be right.
+pub fn number_error(name: &str, expected: &str, found: f64) -> PyErr {
+    let error = scenario::ScenarioError::of_value(name, expected, &found.to_string());
+    input_error(&error.into(), InputError::new_err)
+}
+
 /// An output folder that cannot be used.
 pub fn output_error(error: impl std::error::Error) -> PyErr {
     OutputError::new_err(error.to_string())

@@ -129,7 +129,7 @@ impl Recording {
         self.inner.seed
     }
 
-    /// Wall time of the run in seconds.
+    /// Wall time of the run in seconds, or of the run that it is a copy of.
     #[getter]
     fn wall_s(&self) -> f64 {
         self.inner.wall_s

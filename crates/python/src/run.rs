@@ -127,7 +127,8 @@ pub fn run_many(
         taken.map_or_else(ControlFlow::Break, ControlFlow::Continue)
     };
     let workers = workers.map(|Workers(number)| number);
-    let ran = py.detach(|| batch::run_each(&jobs, workers, |recording| recording, take));
+    let ran =
+        py.detach(|| batch::run_each(&jobs, workers, |it| it, |it, seed| it.seed = seed, take));
     match failed(ran) {
         Ok(()) => Ok(finished.into_iter().flatten().collect()),
         Err(error) if error.is_instance_of::<PyKeyboardInterrupt>(py) => Err(interrupted(finished)),

@@ -203,5 +203,7 @@ pub fn run_study(
         });
         handed.map_or_else(ControlFlow::Break, ControlFlow::Continue)
     };
-    failed(py.detach(|| batch::run_each(&jobs, workers.map(|Workers(n)| n), keep, hand_over)))
+    let workers = workers.map(|Workers(number)| number);
+    // No quantity depends on the number of the seed itself.
+    failed(py.detach(|| batch::run_each(&jobs, workers, keep, |_, _| {}, hand_over)))
 }

@@ -26,7 +26,8 @@ pub struct Recording {
     pub seed: u64,
     /// Version of Bentpipe that made it.
     pub version: String,
-    /// Wall time of the run in seconds; no part of what is reproducible.
+    /// Wall time of the run in seconds, or of the run that it is a copy of; no part of what is
+    /// reproducible.
     pub wall_s: f64,
     /// Simulated time in seconds.
     pub simulated_s: f64,

@@ -1,10 +1,10 @@
 //! From a scenario to the blueprints of its connections.
 
-use link::Seed;
 use std::collections::BTreeSet;
 use std::sync::Arc;
 
 use congestion::{Detector, PathHints};
+use link::Seed;
 use network::NodeId;
 use quic::Logs;
 use runtime::{Leg, LegEnd, number};

@@ -29,11 +29,12 @@
 
 mod build;
 mod capture;
-mod draws;
 mod hosts;
 mod networks;
 mod observed;
 mod report;
+mod runs;
+mod seed_use;
 mod signals;
 mod simulation;
 mod split;
@@ -41,9 +42,10 @@ mod transports;
 mod visible;
 
 pub use capture::Capture;
-pub use draws::Draws;
 pub use hosts::Body;
 pub use observed::{Observed, Observer};
 pub use report::{application_tables, tables};
+pub use runs::{run, run_on_reference, run_with_seed_use};
 pub use runtime::{COUNTERS, has_application_table};
-pub use simulation::{Controllers, Options, Progress, run, run_on_reference, run_with_draws};
+pub use seed_use::SeedUse;
+pub use simulation::{Controllers, Options, Progress};

@@ -4,24 +4,22 @@ use std::sync::Arc;
 
 use congestion::{External, Settings};
 use link::Seed;
-use network::{Advance, Fabric, FlowId, Network, Packet, reference::ReferenceNetwork};
-use recording::Recording;
+use network::{Advance, Fabric, FlowId, Packet};
 use runtime::{Application, Cast, EndpointId};
 use scenario::Scenario;
-use scenario::model::Flow;
 use transport::AbortCause;
 use units::{Span, Time};
 use wire::feedback::Field;
 
 use crate::build;
-use crate::draws::Draws;
-use crate::hosts::{Blueprint, Body, FlowConnections, Hosts, Part, Timer, has_rates};
-use crate::networks::{self, Engine, Fast, Reference};
+use crate::hosts::{Blueprint, Body, FlowConnections, Hosts, Part, Timer};
 use crate::observed::Observer;
 use crate::report::{self, Recorder};
-use crate::signals::{Signals, has_signals};
+use crate::runs::Run;
+use crate::seed_use::SeedUse;
+use crate::signals::Signals;
 use crate::split::Found;
-use crate::transports::{Any, Carried, Connection};
+use crate::transports::{Carried, Connection};
 
 /// Events between two calls of [`Options::progress`]: some ten milliseconds.
 const EVENTS_PER_REPORT: u64 = 1 << 18;
@@ -66,89 +64,7 @@ pub trait Controllers {
     fn failed(&self) -> bool;
 }
 
-/// A recording, and what the run has drawn from its seed.
-type Run = (Recording, Draws);
-
-/// Returns true if a run has the loop of TCP: no flow has another protocol but SCPS-TP, no end has
-/// a shared rate or signals, and all data arrives.
-fn has_loop_of_tcp(scenario: &Scenario, seed: &Seed) -> bool {
-    let has_more = has_rates(scenario)
-        || has_signals(scenario, seed)
-        || scenario.flows.iter().any(|flow| flow.is_best_effort());
-    scenario.flows.iter().all(Flow::has_tcp_only) && !has_more
-}
-
-/// Runs `scenario` with `seed`. The result depends on nothing else.
-pub fn run<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
-    run_with_draws(scenario, seed, options).0
-}
-
-/// The same, and what the run has drawn from its seed.
-pub fn run_with_draws<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Run {
-    let seed = Seed::new(seed);
-    if has_loop_of_tcp(scenario, &seed) {
-        run_as::<tcp::Connection>(scenario, seed, options)
-    } else {
-        run_as::<Any>(scenario, seed, options)
-    }
-}
-
-/// Runs in the loop of these connections.
-fn run_as<'a, C: Connection>(scenario: &'a Scenario, seed: Seed, options: Options<'a>) -> Run {
-    if has_more_than_links(scenario) {
-        return run_on_more_than_links::<Fast, C>(scenario, seed, options);
-    }
-    let mut network = Network::new(runtime::topology(scenario, &seed));
-    runtime::set_filters(scenario, &mut network);
-    Simulation::<'a, _, C>::new(scenario, seed, network, options).run()
-}
-
-/// Runs `scenario` on the reference engine, which checks the fast one: both must give the
-/// same recording.
-pub fn run_on_reference<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
-    let seed = Seed::new(seed);
-    let (recording, _) = if has_loop_of_tcp(scenario, &seed) {
-        run_on_reference_as::<tcp::Connection>(scenario, seed, options)
-    } else {
-        run_on_reference_as::<Any>(scenario, seed, options)
-    };
-    recording
-}
-
-/// Runs on the reference engine in the loop of these connections.
-fn run_on_reference_as<'a, C: Connection>(
-    scenario: &'a Scenario,
-    seed: Seed,
-    options: Options<'a>,
-) -> Run {
-    if has_more_than_links(scenario) {
-        return run_on_more_than_links::<Reference, C>(scenario, seed, options);
-    }
-    let mut network = ReferenceNetwork::new(runtime::topology(scenario, &seed));
-    runtime::set_filters(scenario, &mut network);
-    Simulation::<'a, _, C>::new(scenario, seed, network, options).run()
-}
-
-/// Returns true if the network has beams, or state machines at its nodes.
-fn has_more_than_links(scenario: &Scenario) -> bool {
-    !scenario.beams.is_empty() || runtime::needs_nodes(scenario)
-}
-
-/// Runs a scenario with such a network.
-fn run_on_more_than_links<'a, E: Engine, C: Connection>(
-    scenario: &'a Scenario,
-    seed: Seed,
-    options: Options<'a>,
-) -> Run {
-    if runtime::needs_nodes(scenario) {
-        let network = networks::nodes::<E, _>(scenario, &seed);
-        return Simulation::<'a, _, C>::new(scenario, seed, network, options).run();
-    }
-    let network = networks::beams::<E, _>(scenario, &seed);
-    Simulation::<'a, _, C>::new(scenario, seed, network, options).run()
-}
-
-struct Simulation<'a, F, C: Connection> {
+pub(crate) struct Simulation<'a, F, C: Connection> {
     scenario: &'a Scenario,
     seed: Seed,
     now: Time,
@@ -179,7 +95,12 @@ struct Simulation<'a, F, C: Connection> {
 }
 
 impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
-    fn new(scenario: &'a Scenario, seed: Seed, mut fabric: F, options: Options<'a>) -> Self {
+    pub(crate) fn new(
+        scenario: &'a Scenario,
+        seed: Seed,
+        mut fabric: F,
+        options: Options<'a>,
+    ) -> Self {
         let applications = runtime::applications(scenario, &seed);
         let mut hosts = Hosts::new(scenario);
         for (number, flow) in (0..).map(FlowId).zip(&scenario.flows) {
@@ -215,7 +136,7 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
         }
     }
 
-    fn run(mut self) -> Run {
+    pub(crate) fn run(mut self) -> Run {
         let partial = !self.run_events();
         self.fabric.settle(self.now, self.last_port);
         self.recorder.sample_end(self.now, &self.hosts, &self.applications, &mut self.fabric);
@@ -255,7 +176,7 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
                 flow.controller_status = status.to_owned().into();
             }
         }
-        (recording, Draws::new(self.seed, trials))
+        (recording, SeedUse::new(self.seed, trials))
     }
 
     /// Returns whether the run came to its end.

@@ -18,11 +18,11 @@ mod stp;
 mod udp;
 mod xtp;
 
-use link::Seed;
 use std::sync::Arc;
 
 use ::quic::Logs;
 use congestion::AnyController;
+use link::Seed;
 use network::{Advance, Delivery, Ecn, Fabric, NodeId};
 use recording::ProtocolRecord;
 use runtime::{Leg as FlowLeg, quic_record, tcp_record};

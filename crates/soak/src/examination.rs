@@ -5,7 +5,7 @@ use std::panic::{AssertUnwindSafe, catch_unwind};
 use explain::{WarningKind, explain};
 use recording::{OutputFolder, Recording, load};
 use scenario::{Loaded, Scenario};
-use simulator::{Draws, Observed, Options, Progress};
+use simulator::{Observed, Options, Progress, SeedUse};
 use units::Span;
 
 use crate::conservation::Ledger;
@@ -48,7 +48,7 @@ fn steps(loaded: &Loaded, seed: u64, fault: Option<Fault>) -> Result<Examined, F
     let explanation = explain(scenario, &loaded.written);
     let text = explanation.to_string();
     require("explanation", !text.contains("NaN"), || text.clone())?;
-    let Some((recording, draws)) = run(scenario, seed, fault) else { return Ok(Examined::Long) };
+    let Some((recording, seeds)) = run(scenario, seed, fault) else { return Ok(Examined::Long) };
     let most = &explanation.recording;
     let pages = recording.flows.iter().flat_map(|flow| &flow.pages);
     let objects = pages.map(|page| page.objects.len()).sum();
@@ -94,8 +94,8 @@ fn steps(loaded: &Loaded, seed: u64, fault: Option<Fault>) -> Result<Examined, F
     imbalance.map_or(Ok(()), |detail| Err(Finding { check: "conservation", detail }))?;
     // Another seed must give the same, where nothing is said to depend on it.
     let next = seed.wrapping_add(1);
-    let is_alike = draws.are_alike_with(next) || fault == Some(Fault::DrawsMissed);
-    if let Some((mut second, _)) = run(&again, if is_alike { next } else { seed }, fault) {
+    let is_same = seeds.gives_same_run(next) || fault == Some(Fault::SeedUseMissed);
+    if let Some((mut second, _)) = run(&again, if is_same { next } else { seed }, fault) {
         second.seed = seed;
         equal("second run", &recording, &second)?;
     }
@@ -104,12 +104,12 @@ fn steps(loaded: &Loaded, seed: u64, fault: Option<Fault>) -> Result<Examined, F
 }
 
 /// Runs it; `None` if it takes more events than the first report of progress.
-fn run(scenario: &Scenario, seed: u64, fault: Option<Fault>) -> Option<(Recording, Draws)> {
+fn run(scenario: &Scenario, seed: u64, fault: Option<Fault>) -> Option<(Recording, SeedUse)> {
     let mut stop = |_: &Progress| false;
     let options = Options { progress: Some(&mut stop), ..Options::default() };
-    let (mut recording, draws) = simulator::run_with_draws(scenario, seed, options);
+    let (mut recording, seeds) = simulator::run_with_seed_use(scenario, seed, options);
     fault.inspect(|fault| fault.spoil(&mut recording));
-    (!recording.partial).then_some((recording, draws))
+    (!recording.partial).then_some((recording, seeds))
 }
 
 /// The scenario with a delay that is a microsecond longer, if it is to be another.

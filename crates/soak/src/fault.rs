@@ -17,7 +17,7 @@ pub enum Fault {
     TimeRunsBack,
     OracleSeesLongerDelay,
     SecondRunDiffers,
-    DrawsMissed,
+    SeedUseMissed,
     ObserverDisturbs,
     SavedWithoutLastRow,
     SavedWithFewerDigits,
@@ -37,7 +37,7 @@ impl Fault {
         Self::TimeRunsBack,
         Self::OracleSeesLongerDelay,
         Self::SecondRunDiffers,
-        Self::DrawsMissed,
+        Self::SeedUseMissed,
         Self::ObserverDisturbs,
         Self::SavedWithoutLastRow,
         Self::SavedWithFewerDigits,
@@ -70,7 +70,7 @@ impl Fault {
             }
             Self::OracleSeesLongerDelay
             | Self::SecondRunDiffers
-            | Self::DrawsMissed
+            | Self::SeedUseMissed
             | Self::ObserverDisturbs
             | Self::SavedWithoutLastRow
             | Self::SavedWithFewerDigits => {}

@@ -4,7 +4,6 @@
 //! into the device of its destination when the network says that it arrives. It sleeps until
 //! shortly before the next arrival and then watches the clock, for who sleeps wakes up late.
 
-use link::Seed;
 use std::borrow::Cow;
 use std::io;
 use std::os::fd::{AsFd, OwnedFd};
@@ -12,6 +11,7 @@ use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::Sender;
 
 use link::Priority;
+use link::Seed;
 use network::{
     BeamReport, Delivery, Ecn, Fabric, Network, NodeId, NodeReport, Packet, PortReport, QueueReport,
 };

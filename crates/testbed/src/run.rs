@@ -1,11 +1,11 @@
 //! One run of a scenario on the kernel, with a recording as its result.
 
-use link::Seed;
 use std::sync::atomic::{AtomicBool, Ordering};
 use std::sync::mpsc::{self, RecvTimeoutError};
 use std::thread;
 use std::time::Duration;
 
+use link::Seed;
 use quic::Logs;
 use recording::{Backend, KernelRecord, Recording, SettingRecord, jain_index};
 use runtime::{beam_tables, link_records, link_tables, trace_table};

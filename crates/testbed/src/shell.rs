@@ -1,6 +1,5 @@
 //! Programs on the hosts of a scenario, which reach each other by name.
 
-use link::Seed;
 use std::ffi::OsString;
 use std::fs;
 use std::io;
@@ -11,6 +10,7 @@ use std::sync::mpsc::{self, Receiver};
 use std::thread;
 use std::time::Duration;
 
+use link::Seed;
 use runtime::{address, link_records, link_tables, trace_table};
 use rustix::io::Errno;
 use rustix::mount::{

@@ -1,8 +1,8 @@
 //! The applications on the hosts, and the samples of their connections.
 
-use link::Seed;
 use std::sync::atomic::{AtomicBool, Ordering};
 
+use link::Seed;
 use network::{FlowId, Schedule};
 use quic::Logs;
 use recording::{ExtraTable, FlowRecord, FlowSample, FlowSeries, ProtocolRecord, UdpRecord};

@@ -69,23 +69,8 @@ pub(super) fn check(document: &Document) -> Result<Config, Vec<Refused>> {
     let mut subnets: Vec<_> =
         known.iter().map(|(i, prefix)| (*prefix, document.subnet[*i].tcp())).collect();
     subnets.sort_by_key(|(prefix, _)| std::cmp::Reverse(prefix.length()));
-    let metrics = document.metrics.as_deref().and_then(|text| metrics(text, &mut refused));
-    let relays = relays(document, &mut refused);
-    refused.extend(loops(&relays, &[]));
-    if let Some(metrics) = metrics {
-        taken(document, metrics, &relays, &mut refused);
-    }
+    let (metrics, relays) = addresses(document, &mut refused);
     let user = document.user.as_deref().and_then(|text| user(text, &mut refused));
-    if let Some(control) = &document.control
-        && !(1..=100).contains(&control.as_os_str().len())
-    {
-        let problem = Refused::new(
-            "control",
-            "a path of 1 to 100 bytes",
-            format!("{}", control.as_os_str().len()),
-        );
-        refused.push(problem);
-    }
     if refused.is_empty() {
         let bypass = bypass.into_iter().map(|(_, prefix)| prefix).collect();
         let rates = Rates::default();
@@ -223,14 +208,18 @@ fn relays(document: &Document, refused: &mut Vec<Refused>) -> Vec<Relay> {
     relays
 }
 
+/// Returns true if a connection to `to` arrives at a listener at `listen`, on one machine.
+/// Listeners of IPv6 take none of IPv4.
+fn takes(listen: SocketAddr, to: SocketAddr) -> bool {
+    let is_there = listen.ip() == to.ip() || listen.ip().is_unspecified();
+    listen.port() == to.port() && listen.is_ipv4() == to.is_ipv4() && is_there
+}
+
 /// Relays that lead to themselves, perhaps over others. `own` are addresses of this machine.
 pub(crate) fn loops(relays: &[Relay], own: &[IpAddr]) -> Vec<Refused> {
     let next = |to: SocketAddr| {
-        let is_own = to.ip().is_loopback() || own.contains(&to.ip());
-        relays.iter().position(|relay| {
-            let listens = relay.listen.ip() == to.ip() || relay.listen.ip().is_unspecified();
-            relay.listen.port() == to.port() && listens && (is_own || relay.listen == to)
-        })
+        let is_here = |listen| to.ip().is_loopback() || own.contains(&to.ip()) || listen == to;
+        relays.iter().position(|relay| is_here(relay.listen) && takes(relay.listen, to))
     };
     let is_loop = |start: usize| {
         let mut at = start;
@@ -252,19 +241,29 @@ pub(crate) fn loops(relays: &[Relay], own: &[IpAddr]) -> Vec<Refused> {
         .collect()
 }
 
-/// The page of metrics at a port that the daemon has for something else.
-fn taken(document: &Document, page: SocketAddr, relays: &[Relay], refused: &mut Vec<Refused>) {
-    let own = [document.port, document.port + 1].contains(&page.port());
-    let of_relay = relays.iter().any(|relay| {
-        let listen = relay.listen;
-        listen.port() == page.port() && (listen.ip() == page.ip() || listen.ip().is_unspecified())
-    });
-    let reason = match (own, of_relay) {
-        (true, _) => "`port` and the next one are the daemon's",
-        (_, true) => "a relay listens there",
-        _ => return,
-    };
-    refused.push(Refused::new("metrics", "another port", page.to_string()).because(reason));
+/// The page of metrics, the relays and the path of the control socket.
+fn addresses(document: &Document, refused: &mut Vec<Refused>) -> (Option<SocketAddr>, Vec<Relay>) {
+    let page = document.metrics.as_deref().and_then(|text| metrics(text, refused));
+    let relays = relays(document, refused);
+    refused.extend(loops(&relays, &[]));
+    if let Some(page) = page {
+        let own = [document.port, document.port + 1].contains(&page.port());
+        let reason = match relays.iter().any(|relay| takes(relay.listen, page)) {
+            _ if own => Some("`port` and the next one are the daemon's"),
+            true => Some("a relay listens there"),
+            false => None,
+        };
+        refused.extend(reason.map(|reason| {
+            Refused::new("metrics", "another port", page.to_string()).because(reason)
+        }));
+    }
+    if let Some(control) = &document.control
+        && !(1..=100).contains(&control.as_os_str().len())
+    {
+        let found = format!("{} bytes", control.as_os_str().len());
+        refused.push(Refused::new("control", "a path of 1 to 100 bytes", found));
+    }
+    (page, relays)
 }
 
 fn metrics(text: &str, refused: &mut Vec<Refused>) -> Option<SocketAddr> {
@@ -312,19 +311,45 @@ mod tests {
         Loaded::parse(text, Path::new("p.toml")).unwrap_err().to_string()
     }
 
+    /// A listener of IPv6 takes no connection of IPv4, so these lead elsewhere.
+    #[test]
+    fn relays_between_families_are_no_loops() {
+        for (listen, to) in [
+            ("[::]:8443", "127.0.0.1:8443"),
+            ("0.0.0.0:8443", "[::1]:8443"),
+            ("0.0.0.0:8443", "203.0.113.7:8443"),
+        ] {
+            let relay = format!("[[forward]]\nlisten = \"{listen}\"\nto = \"{to}\"\n");
+            let text = format!("metrics = \"127.0.0.1:9440\"\n{PLAIN}{relay}");
+            assert!(Loaded::parse(&text, Path::new("p.toml")).is_ok(), "{listen} to {to}");
+        }
+        let other = "[[forward]]\nlisten = \"[::]:9440\"\nto = \"203.0.113.7:80\"\n";
+        let text = format!("metrics = \"127.0.0.1:9440\"\n{PLAIN}{other}");
+        assert!(Loaded::parse(&text, Path::new("p.toml")).is_ok());
+    }
+
     #[test]
     fn times_that_the_kernel_would_round_and_taken_ports_are_refused() {
         for (key, expected) in [
             ("keepalive = \"1.9s\"", "a whole number of seconds"),
             ("user_timeout = \"1000.5ms\"", "a whole number of milliseconds"),
         ] {
-            let text = PLAIN.replace("[satellite]\n", &format!("[satellite]\n{key}\n"));
+            for side in ["terrestrial", "satellite"] {
+                let head = format!("[{side}]\n");
+                let text = PLAIN.replace(&head, &format!("{head}{key}\n"));
+                assert!(refusal(&text).contains(expected), "{side}: {}", refusal(&text));
+            }
+            let text = format!("{PLAIN}[[subnet]]\nprefix = \"10.0.0.0/8\"\n{key}\n");
             assert!(refusal(&text).contains(expected), "{key}: {}", refusal(&text));
         }
         let text = format!("metrics = \"127.0.0.1:4440\"\n{PLAIN}");
         assert!(refusal(&text).contains("`port` and the next one are the daemon's"));
         let text = format!("control = \"\"\n{PLAIN}");
-        assert!(refusal(&text).contains("control: expected a path of 1 to 100 bytes, found 0"));
+        assert!(
+            refusal(&text).contains("control: expected a path of 1 to 100 bytes, found 0 bytes")
+        );
+        let text = format!("control = \"/{}\"\n{PLAIN}", "x".repeat(100));
+        assert!(refusal(&text).contains("found 101 bytes"));
     }
 
     #[test]

@@ -107,6 +107,19 @@ fn the_check_names_what_is_missing_and_proves_what_is_there() {
     assert!(text.contains("MISSING  ip -4 rule"), "{text}");
 }
 
+/// Mark and table of routes of the file have changed since.
+#[test]
+fn rules_are_removed_with_the_numbers_that_they_were_set_with() {
+    let Some(lab) = Lab::new() else { return };
+    let path = lab.file("", "", "", "");
+    let before = state(&lab);
+    lab.set_rules();
+    lab.file("mark = 2960\ntable = 2000", "", "", "");
+    let output = lab.program(&["rules", path.to_str().unwrap(), "--apply", "--remove"]);
+    assert!(output.status.success(), "{}", String::from_utf8_lossy(&output.stderr));
+    assert_eq!(state(&lab), before);
+}
+
 #[test]
 fn wrong_files_and_machines_are_refused_before_anything_is_set() {
     let Some(lab) = Lab::new() else { return };

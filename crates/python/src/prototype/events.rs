@@ -6,7 +6,7 @@ use pyo3::types::PyString;
 use units::{Span, Time};
 
 use super::values::LARGEST;
-use crate::arguments::Seconds;
+use crate::arguments;
 
 /// A class for an event of the engine, with a getter for each field, and what more it has.
 macro_rules! event {
@@ -46,13 +46,14 @@ fn describe(event: &Bound<'_, PyAny>, name: &str, fields: &[&str]) -> PyResult<S
     Ok(format!("{name}({})", values?.join(", ")))
 }
 
-fn time(Seconds(span): Seconds) -> Time {
-    Time::ZERO + span
+/// The argument `now_s`.
+fn time(now_s: f64) -> PyResult<Time> {
+    Ok(Time::ZERO + arguments::seconds("now_s", now_s)?)
 }
 
 /// The argument of a time that may be missing.
-fn span(time: Option<Seconds>) -> Option<Span> {
-    time.map(|Seconds(span)| span)
+fn span(name: &str, seconds: Option<f64>) -> PyResult<Option<Span>> {
+    seconds.map(|seconds| arguments::seconds(name, seconds)).transpose()
 }
 
 fn seconds(span: Option<Span>) -> Option<f64> {
@@ -84,25 +85,25 @@ event! {
     } {
         /// For trying a controller without a run, as the constructors below.
         #[new]
-        #[pyo3(signature = (acked, *, now_s = Seconds::ZERO, flight = 0, advertised = LARGEST, srtt_s = None, min_rtt_s = None, cwnd_limited = true))]
+        #[pyo3(signature = (acked, *, now_s = 0.0, flight = 0, advertised = LARGEST, srtt_s = None, min_rtt_s = None, cwnd_limited = true))]
         fn new(
             acked: u64,
-            now_s: Seconds,
+            now_s: f64,
             flight: u64,
             advertised: u64,
-            srtt_s: Option<Seconds>,
-            min_rtt_s: Option<Seconds>,
+            srtt_s: Option<f64>,
+            min_rtt_s: Option<f64>,
             cwnd_limited: bool,
-        ) -> Self {
-            Self(congestion::Ack {
-                now: time(now_s),
+        ) -> PyResult<Self> {
+            Ok(Self(congestion::Ack {
+                now: time(now_s)?,
                 acked,
                 flight,
                 advertised,
-                srtt: span(srtt_s),
-                min_rtt: span(min_rtt_s),
+                srtt: span("srtt_s", srtt_s)?,
+                min_rtt: span("min_rtt_s", min_rtt_s)?,
                 cwnd_limited,
-            })
+            }))
         }
     }
 }
@@ -118,9 +119,9 @@ event! {
         repeated: bool = |loss| loss.repeated;
     } {
         #[new]
-        #[pyo3(signature = (flight, *, now_s = Seconds::ZERO, repeated = false))]
-        fn new(flight: u64, now_s: Seconds, repeated: bool) -> Self {
-            Self(congestion::Loss { now: time(now_s), flight, repeated })
+        #[pyo3(signature = (flight, *, now_s = 0.0, repeated = false))]
+        fn new(flight: u64, now_s: f64, repeated: bool) -> PyResult<Self> {
+            Ok(Self(congestion::Loss { now: time(now_s)?, flight, repeated }))
         }
     }
 }

@@ -4,10 +4,10 @@
 //! A session that lasts longer than it was drawn delays the next one, which keeps its length. What
 //! arrives of an earlier session is ignored. A session that has not begun is nothing but its times.
 
-use link::Seed;
 use std::sync::Arc;
 
 use applications::sessions::Session;
+use link::Seed;
 use recording::{ExtraTable, TableDefinition, extra_table};
 use scenario::Sessions as Drawn;
 use scenario::model::Flow;

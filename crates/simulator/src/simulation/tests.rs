@@ -1,7 +1,10 @@
 //! Runs in which only the totals of connections that are over are kept.
 
+use network::Network;
+
 use super::*;
-use crate::transports::End;
+use crate::runs::run_as;
+use crate::transports::{Any, End};
 
 /// Downloads one after the other, with losses. A connection is over four minutes after its data.
 const SESSIONS: &str = r#"

@@ -1,8 +1,8 @@
 //! QUIC in the simulator: how its ends are made, and its datagrams in captures.
 
-use link::Seed;
 use std::sync::Arc;
 
+use link::Seed;
 use quic::{Config, Connection, Datagram, Logs, Maker, Settings};
 use runtime::Leg;
 use wire::ip::{LONGEST_PACKET, PROTOCOL_UDP};

@@ -1,12 +1,12 @@
 //! Runs that other seeds give too, and those that know it.
 
 use recording::Recording;
-use simulator::{Draws, Options, run_with_draws};
+use simulator::{Options, SeedUse, run_with_seed_use};
 
 use super::{lossy, parse};
 
-fn run(text: &str, seed: u64) -> (Recording, Draws) {
-    run_with_draws(&parse(text), seed, Options::default())
+fn run(text: &str, seed: u64) -> (Recording, SeedUse) {
+    run_with_seed_use(&parse(text), seed, Options::default())
 }
 
 /// The recording with the seed that all are compared with.
@@ -19,24 +19,24 @@ fn download(forward: &str) -> String {
 }
 
 #[test]
-fn runs_in_which_nothing_is_random_are_alike_with_all_seeds() {
+fn runs_in_which_nothing_is_random_gives_same_run_all_seeds() {
     let pie = "aqm = \"pie\"";
     let plain = download("");
     let hosts = plain.replace("[[flow]]", "[[flow]]\nhost = \"linux-6.18\"");
     let bbr = lossy(0.0, "", "bbr3", "200kB");
     for text in [&plain, &hosts, &bbr] {
-        let (recording, draws) = run(text, 1);
+        let (recording, seeds) = run(text, 1);
         let other = of_no_seed(run(text, 2).0);
-        assert!(draws.may_be_alike() && draws.are_alike_with(2), "{text}");
+        assert!(seeds.is_reusable() && seeds.gives_same_run(2), "{text}");
         assert_eq!(of_no_seed(recording), other, "{text}");
     }
-    let (_, draws) = run(&download(pie), 1);
-    assert!(!draws.may_be_alike());
+    let (_, seeds) = run(&download(pie), 1);
+    assert!(!seeds.is_reusable());
 }
 
-/// Each of these draws something, so no other seed is taken to be alike.
+/// Each of these seeds something, so no other seed is taken to be alike.
 #[test]
-fn runs_that_draw_are_alike_with_no_other_seed() {
+fn runs_that_draw_gives_same_run_no_other_seed() {
     let at_the_link = [
         "jitter = \"2ms\"",
         "reorder = { probability = 0.1 }",
@@ -63,14 +63,14 @@ fn runs_that_draw_are_alike_with_no_other_seed() {
         download("").replace(traffic, &format!("{traffic}\ntransport = {{ protocol = \"quic\" }}")),
     ];
     for text in texts.iter().chain(&others) {
-        let (_, draws) = run(text, 1);
-        assert!(!draws.may_be_alike() && !draws.are_alike_with(2), "{text}");
+        let (_, seeds) = run(text, 1);
+        assert!(!seeds.is_reusable() && !seeds.gives_same_run(2), "{text}");
     }
 }
 
 /// With few losses, a run is alike with the seeds that lose nothing, and with no others.
 #[test]
-fn runs_without_a_loss_are_alike_with_the_seeds_that_lose_nothing() {
+fn runs_without_a_loss_gives_same_run_the_seeds_that_lose_nothing() {
     for channel in ["per = 5e-3", "ber = 4e-7"] {
         let text = lossy(0.0, "", "cubic", "200kB").replace("per = 0", channel);
         assert!(text.contains(channel));
@@ -82,10 +82,10 @@ fn runs_without_a_loss_are_alike_with_the_seeds_that_lose_nothing() {
         let without = losses.iter().filter(|lost| **lost == 0).count();
         assert!((3..=17).contains(&without), "{losses:?}");
         let first = losses.iter().position(|lost| *lost == 0).unwrap();
-        for (seed, (recording, draws)) in (0..).zip(&runs) {
+        for (seed, (recording, seeds)) in (0..).zip(&runs) {
             let lost = losses[seed as usize];
-            assert_eq!(draws.may_be_alike(), lost == 0);
-            assert_eq!(runs[first].1.are_alike_with(seed), lost == 0, "{channel}, seed {seed}");
+            assert_eq!(seeds.is_reusable(), lost == 0);
+            assert_eq!(runs[first].1.gives_same_run(seed), lost == 0, "{channel}, seed {seed}");
             let same = of_no_seed(recording.clone()) == of_no_seed(runs[first].0.clone());
             assert_eq!(same, lost == 0, "{channel}, seed {seed}");
         }

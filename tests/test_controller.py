@@ -31,6 +31,7 @@ from bentpipe.controller import (
     Sent,
     Settings,
 )
+from bentpipe.errors import InputError
 from conftest import EXAMPLES
 
 if TYPE_CHECKING:
@@ -551,5 +552,5 @@ def test_times_of_events_are_numbers_of_seconds(name: str, value: float) -> None
     with pytest.raises(InputError, match=f"^{name}: expected a number of seconds from 0"):
         Ack(1, **arguments)
     if name == "now_s":
-        with pytest.raises(InputError, match="^now_s: expected"):
+        with pytest.raises(InputError, match=r"^now_s: expected"):
             Loss(1, **arguments)

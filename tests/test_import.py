@@ -250,6 +250,34 @@ def test_commands_have_the_line_where_they_start() -> None:
     assert found.toml.count('delay = "7ms"') == 1
 
 
+SHAPE = "tc qdisc add dev eth0 root netem delay 5ms"
+DOCUMENT = "cat <<{0} > x\ntc qdisc add dev eth9 root netem delay 9ms\nisn't a (quote\n{1}\n"
+
+
+@pytest.mark.parametrize(
+    ("before", "remarks"),
+    [
+        (DOCUMENT.format("EOF", "EOF"), ["1: cat"]),
+        (DOCUMENT.format("-'EOF'", "\tEOF"), ["1: cat"]),
+        (DOCUMENT.format(r"\EOF", "EOF").replace("\n", "\r\n"), ["1: cat"]),
+        ("cat <<A - <<B\n<(\nA\n'\nB\n", ["1: cat <<A -"]),
+        ("ls 2>&- <&3 && echo x >| f\n", ["1: ls", "1: echo x"]),
+        ("cat <<< 'a b' > \"c d\" &> e\n", ["1: cat"]),
+        ("N=$((1<<2))\n", ["1: N=$((1<<2))"]),
+        ("diff <(ls) 'x\ny' | wc # don't\n", ["1: diff <(ls) 'x y' | wc # don't: left out"]),
+        ("ls; cat <<EOF\n", ["1: ls", "1: cat <<EOF: left out, as <<EOF is not read"]),
+        ("((i = 1 << 2)) && ls\n", ["1: i = 1 << 2)) && ls: left out, as <<"]),
+    ],
+)  # fmt: skip
+def test_redirections_and_here_documents_are_left_out(before: str, remarks: list[str]) -> None:
+    found = netem.imported(before + SHAPE, "shape.sh")
+    assert len(found.remarks) == len(remarks)
+    for remark, start in zip(found.remarks, remarks, strict=True):
+        assert remark.startswith(f"shape.sh:{start}")
+    assert found.toml.count('delay = "5ms"') == 1
+    assert "eth9" not in found.toml
+
+
 def test_disciplines_of_a_device_are_one_direction_and_the_second_device_is_the_other() -> None:
     script = (
         "#!/bin/sh\n"
@@ -369,6 +397,8 @@ def test_the_command_writes_a_scenario_that_runs(tmp_path: Path, bentpipe: Bentp
         ("tc qdisc add dev eth0 root netem delay 9ns", "found 9ns; units are us"),
         ("tc qdisc add dev eth0 root tbf rate 1mbit burst 9bit limit 9k", "found 9bit; units are"),
         ('ls\ntc qdisc add dev eth0 root netem delay "1ms', "shape.sh:2: expected a command with"),
+        ("ls <(a) 'b\ntc qdisc add dev eth0 root netem", "shape.sh:1: expected a command with"),
+        ("cat > 'b", "shape.sh:1: expected a command with closed quotes, found 'b"),
         ("tc qdisc add dev eth0 root netem delay", "found the end of the line"),
         ("tc qdisc add dev eth0 root netem corrupt", "found the end of the line"),
         ("tc qdisc add dev eth0 root netem limit many", "found many"),

@@ -44,6 +44,7 @@ if TYPE_CHECKING:
     from pathlib import Path
 
     from bentpipe.tc_buckets import Bucket
+    from bentpipe.tc_script import Command
 
 QUEUE = 1000
 """`limit` of netem without one, in packets."""
@@ -375,6 +376,14 @@ def discipline(words: list[str]) -> str | None:
     return kind if kind is not None and SETS & set(words[: words.index(kind)]) else None
 
 
+def unused(command: Command, words: list[str]) -> Iterator[str]:
+    """Yield the reason why a command sets no discipline, unless it makes the place for one."""
+    if command.unreadable:
+        yield f"left out, as {command.unreadable} is not read"
+    elif not is_holder(words):
+        yield "no discipline that shapes a link"
+
+
 def imported(text: str, name: str) -> Imported:
     """The scenario of a script of `tc` commands. `InputError` if it has none that can run."""
     import bentpipe
@@ -386,8 +395,7 @@ def imported(text: str, name: str) -> Imported:
         words, place = command.words, f"{name}:{command.line}"
         kind = discipline(words)
         if kind is None:
-            if not is_holder(words):
-                remarks.append(f"{place}: {command.text}: no discipline that shapes a link")
+            remarks += [f"{place}: {command.text}: {reason}" for reason in unused(command, words)]
             continue
         at = words.index(kind)
         device = words[words.index("dev") + 1] if "dev" in words[: at - 1] else "the link"

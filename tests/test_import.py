@@ -278,6 +278,25 @@ def test_redirections_and_here_documents_are_left_out(before: str, remarks: list
     assert "eth9" not in found.toml
 
 
+@pytest.mark.parametrize("words", ["qdisc a", "q add", "qd repl", "q r", "-n ns q l"])
+def test_abbreviations_of_tc_are_read(words: str) -> None:
+    found = netem.imported(f"tc {words} dev eth0 root netem delay 5ms", "shape.sh")
+    assert (found.remarks, 'delay = "5ms"' in found.toml) == ([], True)
+
+
+def test_abbreviations_set_policers_and_are_changes() -> None:
+    script = (
+        "tc q a dev eth0 clsact\n"
+        "tc f a dev eth0 ingress matchall action police rate 5mbit burst 9k drop\n"
+        "tc q a dev eth0 root netem delay 5ms\n"
+        "tc q c dev eth0 root netem delay 9ms\n"
+        "tc q d dev eth0 root netem\n"
+    )
+    found = netem.imported(script, "shape.sh")
+    assert "policer = " in found.toml
+    assert [remark.partition(": ")[0] for remark in found.remarks] == ["shape.sh:4", "shape.sh:5"]
+
+
 def test_disciplines_of_a_device_are_one_direction_and_the_second_device_is_the_other() -> None:
     script = (
         "#!/bin/sh\n"

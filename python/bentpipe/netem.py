@@ -32,6 +32,7 @@ from bentpipe.tc_words import (
     UntranslatableError,
     Words,
     bits,
+    in_full,
     is_share,
     milliseconds,
     quantity,
@@ -392,7 +393,7 @@ def imported(text: str, name: str) -> Imported:
     inward: dict[str, Direction] = {}
     remarks = []
     for command in commands(text, name):
-        words, place = command.words, f"{name}:{command.line}"
+        words, place = in_full(command.words), f"{name}:{command.line}"
         kind = discipline(words)
         if kind is None:
             remarks += [f"{place}: {command.text}: {reason}" for reason in unused(command, words)]

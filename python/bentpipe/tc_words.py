@@ -8,10 +8,11 @@ powers of two.
 from __future__ import annotations
 
 import re
+from itertools import pairwise
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
-    from collections.abc import Callable
+    from collections.abc import Callable, Sequence
 
 TIMES = {"": 1e-6, "us": 1e-6, "usec": 1e-6, "usecs": 1e-6, "ms": 1e-3, "msec": 1e-3}
 TIMES |= {"msecs": 1e-3, "s": 1.0, "sec": 1.0, "secs": 1.0}
@@ -88,6 +89,25 @@ def bits(rate: float) -> str:
 def milliseconds(seconds: float) -> str:
     """A time in the notation of scenarios."""
     return f"{seconds * 1e3:.10g}ms"
+
+
+OBJECTS = ("qdisc", "class", "filter", "actions")
+ACTIONS = ("add", "change", "replace", "link", "delete", "list", "show")
+"""Objects and their actions. Of several with the same first letters, tc has the first one."""
+
+
+def in_full(words: list[str]) -> list[str]:
+    """The words of a command, with its object and its action in full: tc reads `q a` too."""
+    for at, pair in enumerate(pairwise(words)):
+        thing, action = map(completed, pair, (OBJECTS, ACTIONS))
+        if thing and action:
+            return [*words[:at], thing, action, *words[at + 2 :]]
+    return words
+
+
+def completed(word: str, names: Sequence[str]) -> str | None:
+    """The first of the names that begins with a word."""
+    return next((name for name in names if word and name.startswith(word)), None)
 
 
 class Words:

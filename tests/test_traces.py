@@ -261,6 +261,43 @@ def test_ping_counts_probes_without_a_reply(
     assert [(note or "") in one for one in found.notes] == [True] * (note is not None)
 
 
+def replies(*numbers: int, at: float) -> str:
+    """Lines of `ping -D` with these sequence numbers."""
+    line = "[{:.6f}] 64 bytes from 192.0.2.1: icmp_seq={} ttl=64 time=40.0 ms\n"
+    return "".join(line.format(at + number, number) for number in numbers)
+
+
+def statistics(sent: int, received: int) -> str:
+    """The statistics at the end of a run of ping."""
+    return f"{sent} packets transmitted, {received} received, time 2003ms\n"
+
+
+HEAD = "PING 192.0.2.1 (192.0.2.1) 56(84) bytes of data.\n"
+FIRST = HEAD + replies(1, 2, 3, at=1.7e9)
+SECOND = HEAD + replies(1, 3, 4, at=1.7e9 + 60)
+
+
+@pytest.mark.parametrize(
+    ("text", "probes", "lost", "note"),
+    [
+        (FIRST + statistics(3, 3) + SECOND + statistics(4, 3), 7, 1, None),
+        (FIRST + statistics(3, 3) + SECOND, 7, 1, "last reply of each run: statistics of ping are"),
+        (FIRST + SECOND + statistics(5, 3), 8, 2, "statistics of ping are missing"),
+        (FIRST + statistics(9, 9) + SECOND + statistics(5, 3), 8, 2, "count 9 replies and"),
+        (HEAD + statistics(4, 0) + SECOND + statistics(4, 3), 8, 5, None),
+        (HEAD + statistics(4, 1) + SECOND + statistics(4, 3), 4, 1, "count 1 replies and"),
+    ],
+)  # fmt: skip
+def test_runs_of_ping_in_one_file_are_counted_each(
+    tmp_path: Path, text: str, probes: int, lost: int, note: str | None
+) -> None:
+    file = tmp_path / "ping"
+    file.write_text(text, encoding="utf-8")
+    [found] = [inspect(one) for one in formats.read(file, None, {})]
+    assert (found.probes, found.lost) == (probes, lost)
+    assert [(note or "") in one for one in found.notes] == [True] * (note is not None)
+
+
 def test_deliveries_of_the_last_millisecond_count(bentpipe: Bentpipe, tmp_path: Path) -> None:
     """The values are those of `bentpipe explain`: 100 packets of 1500 B in 20 ms."""
     (tmp_path / "down").write_text("10\n" + "20\n" * 99, encoding="utf-8")

@@ -11,6 +11,7 @@ import csv
 import io
 import json
 import re
+from dataclasses import dataclass, field
 from itertools import pairwise
 from typing import TYPE_CHECKING
 
@@ -33,7 +34,7 @@ STAMP = re.compile(r"^\[\d+\.\d+\] \d+ bytes from ", re.MULTILINE)
 PING = re.compile(r"^PING |^(\[\d+\.\d+\] )?\d+ bytes from .*icmp_seq=", re.MULTILINE)
 UNANSWERED = re.compile(r"^(?:\[\d+\.\d+\] )?(?:no answer yet for |From .*)icmp_seq=(\d+)")
 """Lines about probes without a reply: those of `ping -O`, and errors of routers."""
-STATISTICS = re.compile(r"^(\d+) packets transmitted, (\d+) (?:packets )?received", re.MULTILINE)
+STATISTICS = re.compile(r"^(\d+) packets transmitted, (\d+) (?:packets )?received")
 SEQUENCES = 65536
 """Sequence numbers of ICMP, after which they begin again."""
 TABLE = re.compile(r"^\d{9,}(\.\d+)?\t\d+\t-?\d+(\.\d+)?$")
@@ -58,28 +59,53 @@ def is_ping(head: str) -> bool:
     return bool(PING.search(head))
 
 
+@dataclass
+class Section:
+    """The lines of one run of ping."""
+
+    sequences: list[int] = field(default_factory=list)
+    is_reply: list[bool] = field(default_factory=list)
+    totals: tuple[int, int] | None = None
+    """Probes sent and replies by the statistics, which end a run."""
+
+    def add(self, sequence: str, *, is_reply: bool) -> None:
+        """Add a numbered line."""
+        self.sequences.append(int(sequence))
+        self.is_reply.append(is_reply)
+
+    def numbered(self) -> tuple[int, int]:
+        """Probes between the first and the last numbered line, and replies."""
+        if not self.sequences:
+            return 0, 0
+        numbers = unwrapped(np.array(self.sequences))
+        replies = len(set(numbers[np.array(self.is_reply)].tolist()))
+        return int(numbers.max() - numbers.min() + 1), replies
+
+
 def ping(file: Path, text: str) -> Sequence[Measurement]:
     """Read the output of `ping -D`. The time of a reply is the one before its line."""
     if not STAMP.search(text):
         raise fault(file, "times before replies, which `ping -D` writes", "none")
-    times, rtts, sequences, copies = [], [], [], 0
-    is_reply = []
+    times, rtts, copies = [], [], 0
+    sections = [Section()]
     for line in text.splitlines():
+        if totals := STATISTICS.match(line):
+            sections[-1].totals = (int(totals[1]), int(totals[2]))
+        if totals or line.startswith("PING "):
+            sections.append(Section())
         if silent := UNANSWERED.match(line):
-            sequences.append(int(silent[1]))
-            is_reply.append(False)
+            sections[-1].add(silent[1], is_reply=False)
         if not (reply := REPLY.match(line)) or reply[1] is None:
             continue
         if "DUP!" in reply[4]:
             copies += 1
             continue
         times.append(float(reply[1]))
-        sequences.append(int(reply[2]))
-        is_reply.append(True)
+        sections[-1].add(reply[2], is_reply=True)
         rtts.append(float(reply[3]))
     if len(times) < LEAST_ROWS:
         raise few(file, len(times))
-    sent, received, note = counts(text, unwrapped(np.array(sequences)), np.array(is_reply))
+    sent, received, note = counts([one for one in sections if one.sequences or one.totals])
     notes = [f"leaves out {copies:,} duplicate replies"] if copies else []
     notes += [note] if note else []
     return [
@@ -90,17 +116,28 @@ def ping(file: Path, text: str) -> Sequence[Measurement]:
     ]  # fmt: skip
 
 
-def counts(text: str, numbered: Integers, is_reply: NDArray[np.bool_]) -> tuple[int, int, str]:
-    """Probes sent, replies, and a note if the file has no statistics of all its replies."""
-    replies = len(set(numbered[is_reply].tolist()))
-    totals = [(int(sent), int(received)) for sent, received in STATISTICS.findall(text)]
-    sent, received = (sum(one[way] for one in totals) for way in (0, 1))
-    if totals and received == replies:
+def counts(sections: Sequence[Section]) -> tuple[int, int, str]:
+    """Probes sent, replies, and a note if a run has no statistics of all its replies."""
+    sent = received = 0
+    others: list[Section] = []
+    for one in sections:
+        probes, replies = one.numbered()
+        if one.totals is None or one.totals[1] != replies:
+            others.append(one)
+        else:
+            probes = one.totals[0]
+        sent, received = sent + probes, received + replies
+    if not others:
         return sent, received, ""
-    why = f"count {received:,} replies and the file has {replies:,}" if totals else "are missing"
-    end = "reply" if is_reply.all() else "numbered line"
-    note = f"losses are counted between the first and the last {end}: statistics of ping {why}"
-    return int(numbered.max() - numbered.min() + 1), replies, note
+    why = "are missing"
+    if all(one.totals for one in others):
+        counted = sum(one.totals[1] for one in others if one.totals)
+        replies = sum(one.numbered()[1] for one in others)
+        why = f"count {counted:,} replies and the file has {replies:,}"
+    end = "reply" if all(all(one.is_reply) for one in others) else "numbered line"
+    of = " of each run" if len(sections) > 1 else ""
+    note = f"losses are counted between the first and the last {end}{of}: statistics of ping {why}"
+    return sent, received, note
 
 
 def unwrapped(sequences: Integers) -> Integers:

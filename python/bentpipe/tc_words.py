@@ -39,6 +39,8 @@ SIZES = {"": 1.0, "b": 1.0} | {
 PLAIN = r"(?:\d+\.?\d*|\.\d+)(?:e[+-]?\d+)?"
 NUMBER = re.compile(rf"({PLAIN})([a-z]*)", re.IGNORECASE)
 PERCENTAGE = re.compile(rf"({PLAIN})%?", re.IGNORECASE)
+LARGEST = 2.0**64
+"""Largest value of tc, whose numbers have 64 bits. So products of two are finite."""
 WHOLE = re.compile(r"-?\d+")
 
 
@@ -52,7 +54,10 @@ def quantity(text: str, units: dict[str, float]) -> float:
     if found is None or found[2].lower() not in units:
         named = ", ".join(unit for unit in units if unit)
         raise UntranslatableError(f"{text}; units are {named}")
-    return float(found[1]) * units[found[2].lower()]
+    value = float(found[1]) * units[found[2].lower()]
+    if value > LARGEST:
+        raise UntranslatableError(f"{text}, which is more than tc can count")
+    return value
 
 
 def share(text: str) -> float:

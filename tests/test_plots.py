@@ -70,6 +70,8 @@ def test_a_figure_of_runs_can_have_one_flow(run: bp.Run) -> None:
         assert half["y"].max() == alone["y"].max()
     with pytest.raises(bp.InputError, match="did you mean"):
         bp.plot([run], flow=f"{names[0]}x")
+    with pytest.raises(bp.InputError, match="flow: expected the name of a flow, found 5"):
+        bp.plot([run], flow=5)  # type: ignore[arg-type]
     with pytest.raises(bp.InputError, match="flow: expected a series of flows"):
         bp.plot([run], "queue", flow=names[0])
 

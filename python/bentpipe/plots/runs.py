@@ -7,6 +7,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 import polars as pl
 
+from bentpipe.arguments import text
 from bentpipe.console import nearest
 from bentpipe.errors import InputError, SeriesError
 from bentpipe.plots.lines import line_figure
@@ -36,7 +37,7 @@ class Plots:
         """
         self._run = run
         names = run.flows["flow"].to_list()
-        if flow is not None and flow not in names:
+        if flow is not None and text("flow", flow, "the name of a flow") not in names:
             raise InputError(f"flow: the run has no flow {flow!r}{nearest(flow, names)}")
         self._flow = None if flow is None else names.index(flow)
 

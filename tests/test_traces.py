@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import bentpipe as package
-from bentpipe.traces import formats, slots
+from bentpipe.traces import formats, programs, slots
 from bentpipe.traces.inspection import inspect
 from reproduced import DATA
 
@@ -358,6 +358,63 @@ def test_wrong_numbers_of_iperf3_have_their_place(tmp_path: Path, key: str, valu
     place = rf"intervals\[1\]\.(sum|streams\[0\])\.{key}, found"
     with pytest.raises(package.TraceError, match=rf"a number from 0 to 1e\+15 in {place}"):
         formats.read(file, None, {})
+
+
+@pytest.mark.parametrize(
+    ("streams", "expected"),
+    [
+        ([None], r"an object in intervals\[1\].streams\[0\], found none"),
+        ([5], r"an object in intervals\[1\].streams\[0\], found 5"),
+        ({"a": 1}, r"a list in intervals\[1\].streams, found {'a': 1}"),
+        ("ab", r"a list in intervals\[1\].streams, found 'ab'"),
+    ],
+)
+def test_wrong_streams_of_iperf3_have_their_place(
+    tmp_path: Path, streams: object, expected: str
+) -> None:
+    report = json.loads(iperf3())
+    report["intervals"][1]["streams"] = streams
+    text = json.dumps(report)
+    (tmp_path / "report").write_text(text, encoding="utf-8")
+    with pytest.raises(package.TraceError, match=f"expected {expected}"):
+        formats.read(tmp_path / "report", None, {})
+    with pytest.raises(package.TraceError, match=f"expected {expected}"):
+        programs.sender(tmp_path / "report", text)
+
+
+@pytest.mark.parametrize(
+    ("end", "expected"),
+    [
+        (None, "an object in end, found none"),
+        ([1], r"an object in end, found \[1\]"),
+        ({"sum_sent": None}, "an object in end.sum_sent, found none"),
+        ({"sum_sent": {"bytes": "x", "retransmits": 1}}, "a number .* in end.sum_sent.bytes"),
+        ({"sum_sent": {"bytes": 1, "retransmits": []}}, "a number .* in end.sum_sent.retransmits"),
+    ],
+)
+def test_wrong_totals_of_iperf3_have_their_place(
+    tmp_path: Path, end: object, expected: str
+) -> None:
+    text = json.dumps(json.loads(iperf3()) | {"end": end})
+    (tmp_path / "report").write_text(text, encoding="utf-8")
+    with pytest.raises(package.TraceError, match=f"expected {expected}"):
+        formats.read(tmp_path / "report", None, {})
+
+
+def test_lost_packets_of_iperf3_can_be_fewer_than_none(tmp_path: Path) -> None:
+    report = json.loads(iperf3()) | {"end": {"sum": {"packets": 9, "lost_packets": -1}}}
+    report["start"]["test_start"]["protocol"] = "UDP"
+    (tmp_path / "report").write_text(json.dumps(report), encoding="utf-8")
+    [found] = formats.read(tmp_path / "report", None, {})
+    assert (found.probes, found.lost) == (9, -1)
+
+
+def test_wrong_delays_of_irtt_are_refused(tmp_path: Path) -> None:
+    report = json.loads(json.dumps(IRTT))
+    report["round_trips"][0]["delay"] = None
+    (tmp_path / "report").write_text(json.dumps(report), encoding="utf-8")
+    with pytest.raises(package.TraceError, match="expected round trips of IRTT with"):
+        formats.read(tmp_path / "report", None, {})
 
 
 @pytest.mark.parametrize("value", [-1, "x", 10**30])

@@ -74,23 +74,61 @@ def lacks(file: Path, what: str) -> Exception:
     return fault(file, what, "none")
 
 
-def number(file: Path, report: dict[str, Any], *path: str | int) -> float:
-    """The number at a place of a report of iperf3.
-
-    `TraceError` with the place if it is missing, negative, above `LARGEST` or no number.
-    """
+def at_place(report: dict[str, Any], path: Sequence[str | int]) -> Any:
+    """The value at a place of a report; None if it is missing."""
     found: Any = report
     for step in path:
         try:
             found = found[step]
         except (KeyError, IndexError, TypeError):
-            found = None
+            return None
+    return found
+
+
+def misfit(file: Path, what: str, path: Sequence[str | int], found: Any) -> Exception:
+    """The error of a value, with its place in a report."""
+    place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
+    shown = "none" if found is None else repr(found)
+    return fault(file, f"{what} in {place.lstrip('.')}", shown)
+
+
+def is_number(found: Any) -> bool:
+    """Return true for a number of at most `LARGEST`."""
     fits = isinstance(found, (int, float)) and not isinstance(found, bool)
-    if not fits or not 0 <= found <= LARGEST:
-        place = "".join(f"[{step}]" if isinstance(step, int) else f".{step}" for step in path)
-        what = f"a number from 0 to {LARGEST:g} in {place.lstrip('.')}"
-        raise fault(file, what, "none" if found is None else repr(found))
+    return fits and -LARGEST <= found <= LARGEST
+
+
+def number(file: Path, report: dict[str, Any], *path: str | int) -> float:
+    """The number at a place of a report of iperf3.
+
+    `TraceError` with the place if it is missing, negative, above `LARGEST` or no number.
+    """
+    found = at_place(report, path)
+    if not is_number(found) or found < 0:
+        raise misfit(file, f"a number from 0 to {LARGEST:g}", path, found)
     return float(found)
+
+
+def whole_or_none(file: Path, report: dict[str, Any], *path: str | int) -> int | None:
+    """The number at a place as an integer; None if the report has none.
+
+    iperf3 counts fewer than 0 lost packets if some arrive twice.
+    """
+    found = at_place(report, path)
+    if found is not None and not is_number(found):
+        raise misfit(file, f"a number of at most {LARGEST:g}", path, found)
+    return None if found is None else int(found)
+
+
+def object_at(file: Path, report: dict[str, Any], *path: str) -> dict[str, Any]:
+    """The object at a place, empty if the report has none; `TraceError` for another value."""
+    found = report
+    for depth, step in enumerate(path, 1):
+        below = found.get(step, {})
+        if not isinstance(below, dict):
+            raise misfit(file, "an object", path[:depth], below)
+        found = below
+    return found
 
 
 def intervals(file: Path, report: dict[str, Any]) -> list[int]:
@@ -124,7 +162,7 @@ def iperf3(file: Path, text: str) -> Sequence[Measurement]:
     notes = [f"the start is known to within {START_ERROR_S:g} s"]
     if not udp:
         notes.append("rates are those that a flow over TCP has achieved")
-    sent, lost = totals(report, udp)
+    sent, lost = totals(file, report, udp)
     rtts = None if udp or reverse else streams(file, report, kept)
     if rtts is not None:
         columns["rtt_ms"] = rtts / 1e3
@@ -151,23 +189,36 @@ def nominal(begins: Floats) -> float:
     return max(round(float(np.median(np.diff(begins))), 1), 0.1)
 
 
-def totals(report: dict[str, Any], udp: bool) -> tuple[int | None, int | None]:
+def totals(file: Path, report: dict[str, Any], udp: bool) -> tuple[int | None, int | None]:
     """Packets sent, and those lost (UDP) or retransmitted (TCP)."""
-    end = report.get("end", {})
+    key = "sum" if udp else "sum_sent"
+    object_at(file, report, "end", key)
+    names = ("packets", "lost_packets") if udp else ("bytes", "retransmits")
+    sent, lost = (whole_or_none(file, report, "end", key, name) for name in names)
     if udp:
-        whole = end.get("sum", {})
-        return whole.get("packets"), whole.get("lost_packets")
-    whole = end.get("sum_sent", {})
-    mss = report["start"].get("tcp_mss_default") or 0
-    lost = whole.get("retransmits")
-    sent = int(whole["bytes"] // mss) if mss and "bytes" in whole and lost is not None else None
-    return sent, lost if sent is not None else None
+        return sent, lost
+    mss = whole_or_none(file, report, "start", "tcp_mss_default")
+    return (sent // mss, lost) if mss and sent is not None and lost is not None else (None, None)
+
+
+def streams_of(file: Path, report: dict[str, Any]) -> list[list[dict[str, Any]]]:
+    """The streams of each interval. `TraceError` with the place of a value that is no object."""
+    found = []
+    for place, one in enumerate(report["intervals"]):
+        listed = one.get("streams") or []
+        path = ("intervals", place, "streams")
+        if not isinstance(listed, list):
+            raise misfit(file, "a list", path, listed)
+        for at, stream in enumerate(listed):
+            if not isinstance(stream, dict):
+                raise misfit(file, "an object", (*path, at), stream)
+        found.append(listed)
+    return found
 
 
 def streams(file: Path, report: dict[str, Any], kept: list[int]) -> Floats | None:
     """RTT in us of a single TCP sender in each interval."""
-    found = [one.get("streams") or [] for one in report["intervals"]]
-    if any(len(one) != 1 or "rtt" not in one[0] for one in found):
+    if any(len(one) != 1 or "rtt" not in one[0] for one in streams_of(file, report)):
         return None
     return np.array([number(file, report, "intervals", at, "streams", 0, "rtt") for at in kept])
 
@@ -178,7 +229,7 @@ def sender(file: Path, text: str) -> Sender:
         raise fault(file, "a JSON report of iperf3", repr(text.lstrip()[:40]))
     report = loaded(file, text, "iperf3")
     kept = intervals(file, report)
-    found = [one.get("streams") or [] for one in report["intervals"]]
+    found = streams_of(file, report)
     if any(len(one) != 1 for one in found):
         raise fault(file, "one stream", f"{max(map(len, found))} streams")
     missing = [key for key in ("snd_cwnd", "rtt", "retransmits") if key not in found[kept[0]][0]]
@@ -195,7 +246,7 @@ def sender(file: Path, text: str) -> Sender:
         rtt_s=np.array(rtt_us) / 1e6,
         retransmits=[int(one) for one in retransmits],
         mss=int(number(file, report, "start", "tcp_mss_default")),
-        controller=report.get("end", {}).get("sender_tcp_congestion"),
+        controller=object_at(file, report, "end").get("sender_tcp_congestion"),
         system=str(report["start"].get("system_info", "")),
     )
 
@@ -212,7 +263,7 @@ def irtt(file: Path, text: str) -> Sequence[Measurement]:
             for name, column in values.items():
                 column.append(delay.get(name, np.nan) / 1e6)
         nominal_s = report["config"]["params"]["interval"] / 1e9
-    except (KeyError, TypeError) as error:
+    except (AttributeError, KeyError, TypeError) as error:
         raise lacks(file, f"round trips of IRTT with {error}") from error
     if len(sent) < 2:
         raise fault(file, "at least 2 round trips", str(len(sent)))

@@ -124,8 +124,17 @@ def test_needs_that_the_items_do_not_provide_are_named() -> None:
         assert bool(needs(name, ["cubic"], marks)) == (not has_marks)
     (found,) = needs("ck-stp", ["cubic"], CHECKLIST)
     assert found.items == ["rtt-fairness", "varying-delay", "path-change", "geo-suite"]
+    assert needs("ck-stp", ["cubic"], CHECKLIST[:2]) == []
     (own,) = needs("ck-stp:rate=20,rtt=100", ["cubic"], CHECKLIST[:2])
     assert own.items == [item.name for item in CHECKLIST[:2]]
+    assert own.sentence.endswith(" as settings. It keeps rate=20 and rtt=100 in all items.")
+    (jersey,) = needs("jersey", ["cubic"], CHECKLIST)
+    has = "which only the item marks has. In all other items jersey runs without them."
+    assert jersey.sentence == f"jersey needs routers with ECN marking, {has}"
+    (alone,) = needs("jersey", ["cubic"], CHECKLIST[:1])
+    assert alone.sentence.endswith(
+        "no item of this evaluation has. In all items jersey runs without them."
+    )
 
 
 def test_needs_are_beside_the_answer_everywhere(bentpipe: Bentpipe, tmp_path: Path) -> None:

@@ -153,6 +153,10 @@ def test_controllers_with_special_needs_have_notes(client: Client) -> None:
     (setup,) = of_kind(client.run(state), "setup")
     assert setup["notes"]["xcp"] == "xcp needs routers with XCP on all links."
     assert setup["notes"].keys() == {"xcp", "ck-stp:rate=2:rtt=600"}
+    assert setup["notes"]["ck-stp:rate=2:rtt=600"] == (
+        "ck-stp:rate=2:rtt=600 needs the rate and the RTT of the link as settings, and has those of"
+        " its name: rate=2, rtt=600."
+    )
 
 
 def test_what_does_not_run_on_the_page_is_not_saved(client: Client) -> None:

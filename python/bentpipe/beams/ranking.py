@@ -17,7 +17,7 @@ from bentpipe.beams.folder import Kept
 from bentpipe.beams.groups import answer, chosen_group, entries, entry_of, quantile
 from bentpipe.beams.search import BOUNDS
 from bentpipe.beams.variants import chosen, with_controller
-from bentpipe.compare.candidates import ASKS, NONE, REFERENCES, TOLD, is_own
+from bentpipe.compare.candidates import ASKS, NONE, REFERENCES, TOLD, is_own, needed
 from bentpipe.compare.ranking import ranked
 from bentpipe.errors import InputError
 from bentpipe.numbers import ends, scaled
@@ -104,12 +104,12 @@ def needs(names: Iterable[str]) -> Iterator[str]:
     for name in names:
         spec = Spec.parse(name)
         if spec.target in ASKS:
-            yield f"{name} needs {ASKS[spec.target]}, and has the routers of the scenario."
+            yield f"{name} needs {needed(spec)}, and has the routers of the scenario."
         elif spec.target in TOLD and not spec.parameters:
             (entry,) = (one for one in bentpipe.controllers() if one.name == spec.target)
             had = {one.name: one.default for one in entry.parameters}
             yield (
-                f"{name} needs the rate and the RTT of the path as settings, and has its defaults,"
+                f"{name} needs {needed(spec)}, and has its defaults,"
                 f" {had['rate']} Mbit/s and {had['rtt']} ms."
                 f" `--controllers {name}:rate=R,rtt=T` sets them."
             )

@@ -30,7 +30,8 @@ ASKS = {
     "xcp": "routers with XCP on all links",
 }
 """Router features that a controller depends on (docs/controllers.md). Not in the registry."""
-TOLD = {"ck-stp": "the rate and the RTT of the link as settings, which it gets here"}
+TOLD = {"ck-stp": "the rate and the RTT of the link as settings"}
+"""Settings that a controller depends on, because it cannot measure them."""
 REFERENCES = ("newreno", "cubic")
 """Baselines of all comparisons, which are always included."""
 
@@ -114,9 +115,22 @@ def of_name(name: str, link: Link) -> Candidate:
     if spec.in_python:
         return Candidate(name, "prototype", name)
     status = next(one.status for one in bentpipe.controllers() if one.name == spec.target)
-    # Parameters of CK-STP are what it needs to know about the link.
     own = name if spec.parameters else setting(spec.target, link)
-    return Candidate(name, status, own, (ASKS | TOLD).get(spec.target))
+    asks = needed(spec)
+    if asks and spec.target in TOLD:
+        had = f"and has those of its name: {', '.join(named_settings(spec))}"
+        asks += f", {had if spec.parameters else 'which it gets here'}"
+    return Candidate(name, status, own, asks)
+
+
+def needed(spec: Spec) -> str | None:
+    """The routers or settings that a controller depends on; None if it depends on none."""
+    return None if spec.in_python else (ASKS | TOLD).get(spec.target)
+
+
+def named_settings(spec: Spec) -> list[str]:
+    """The settings in the name of a controller, such as `rate=20`."""
+    return [f"{parameter}={value}" for parameter, value in spec.parameters.items()]
 
 
 def is_own(name: str, option: str) -> bool:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bentpipe.compare.candidates import ASKS, TOLD
+from bentpipe.compare.candidates import TOLD, named_settings, needed
 from bentpipe.evaluate.checklist import ALL
 from bentpipe.evaluate.items import link_of, names_of
 from bentpipe.prototypes import Spec
@@ -42,46 +42,35 @@ def needs(candidate: str, against: Sequence[str], chosen: Sequence[Item]) -> lis
 def need(name: str, chosen: Sequence[Item]) -> Need | None:
     """The need of one controller; None if it has none, or all items provide it."""
     spec = Spec.parse(name)
-    if spec.in_python:
+    what = needed(spec)
+    if what is None:
         return None
-    if spec.target in ASKS:
-        provided = [one.name for one in chosen if one.name in PROVIDED.get(spec.target, ())]
-        return of_routers(name, ASKS[spec.target], provided, chosen)
-    return of_path(name, spec, chosen) if spec.target in TOLD else None
+    lacking, rest = (of_path if spec.target in TOLD else of_routers)(name, spec, chosen)
+    return Need(name, lacking, f"{name} needs {what}{rest}") if lacking else None
 
 
-def of_routers(
-    name: str, routers: str, provided: Sequence[str], chosen: Sequence[Item]
-) -> Need | None:
-    """The need of a controller that depends on routers."""
+def of_routers(name: str, spec: Spec, chosen: Sequence[Item]) -> tuple[list[str], str]:
+    """The items without the routers of a controller, and the end of its sentence."""
+    provided = [one.name for one in chosen if one.name in PROVIDED.get(spec.target, ())]
     lacking = [one.name for one in chosen if one.name not in provided]
-    if not lacking:
-        return None
-    if provided:
-        which, of = f"only the item {' and '.join(provided)} has", "Other"
-    else:
-        which, of = "no item of this evaluation has", "All"
-    return Need(
-        name,
-        lacking,
-        f"{name} needs {routers}, which {which}. {of} findings are those of the controller without"
-        " its routers.",
-    )
+    which = f"only the item {' and '.join(provided)}" if provided else "no item of this evaluation"
+    other = "other " if provided else ""
+    return lacking, f", which {which} has. In all {other}items {name} runs without them."
 
 
-def of_path(name: str, spec: Spec, chosen: Sequence[Item]) -> Need:
-    """The need of a controller that is set to the rate and the RTT of its path."""
-    unfit = [item.name for item in chosen if spec.parameters or not is_one_path(item)]
-    start = f"{name} needs the rate and the RTT of the path as settings."
+def of_path(_: str, spec: Spec, chosen: Sequence[Item]) -> tuple[list[str], str]:
+    """The items with another path than the settings of a controller, and the end of its sentence.
+
+    A controller with settings in its name has another path in all items.
+    """
     if spec.parameters:
-        return Need(name, unfit, f"{start} It has those of its name in all items and cases.")
-    rest = (
-        f" In {', '.join(unfit)} other flows have another RTT, or the path changes during the run:"
-        " there the setting is that of the first flow at its start."
-        if unfit
-        else ""
+        kept = " and ".join(named_settings(spec))
+        return [item.name for item in chosen], f". It keeps {kept} in all items."
+    unfit = [item.name for item in chosen if not is_one_path(item)]
+    return unfit, (
+        f". It gets those of each case. In {', '.join(unfit)} other flows have another RTT, or the"
+        " path changes during the run: there the setting is that of the first flow at its start."
     )
-    return Need(name, unfit, f"{start} It gets those of each case.{rest}")
 
 
 def is_one_path(item: Item) -> bool:

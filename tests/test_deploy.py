@@ -178,8 +178,14 @@ def test_the_documentation_has_the_controllers_of_linux() -> None:
         (["load", "adalr", "--set", "rwnd=per-ack"], "would break flow control"),
         (["load", "veno", "--namespace", "x"], "add --default"),
         (["set", "ck-stp", "rate"], "NAME=VALUE"),
-        (["set", "hybla", "rtt0=7", "rtt0=8"], "rtt0: expected one value, found 2"),
-        (["load", "veno", "--set", "beta=2", "--set", "beta=3"], "--set beta: expected one value"),
+        (
+            ["set", "hybla", "rtt0=7", "rtt0=8"],
+            'expected one value of "rtt0", found "rtt0=7" and "rtt0=8"',
+        ),
+        (
+            ["load", "veno", "--set", "beta=2", "--set", "beta=3"],
+            'expected one value of "beta", found "beta=2"',
+        ),
     ],
 )
 def test_bad_input_is_answered(bentpipe: Bentpipe, arguments: list[str], told: str) -> None:

@@ -5,18 +5,13 @@ from __future__ import annotations
 import click
 
 import bentpipe
-from bentpipe.cli.root import Completed, cli, json_option, once, refuse
+from bentpipe.cli.root import Completed, cli, json_option, refuse
 
 
 def kernel_name(name: str) -> str:
     """The name of a controller in the kernel, which has at most 15 characters."""
     known = {row.name: row.kernel_name for row in bentpipe.kernel_controllers()}
     return known.get(name, name)
-
-
-def names_of(sets: tuple[str, ...]) -> list[str]:
-    """The parameters that texts such as `beta=2` set."""
-    return [text.partition("=")[0].strip() for text in sets]
 
 
 @cli.group()
@@ -53,7 +48,6 @@ def load_kernel(name: str, sets: tuple[str, ...], default: bool, namespace: str 
     """Load the controller NAME."""
     if namespace is not None and not default:
         refuse("--namespace: only used with --default; add --default")
-    once("--set ", names_of(sets))
     folder = bentpipe.kernel_load(name, sets, default=default, namespace=namespace)
     click.echo(f"{kernel_name(name)} is loaded, pinned in {folder}")
 
@@ -63,7 +57,6 @@ def load_kernel(name: str, sets: tuple[str, ...], default: bool, namespace: str 
 @click.argument("sets", nargs=-1, required=True, metavar="NAME=VALUE...")
 def set_kernel(name: str, sets: tuple[str, ...]) -> None:
     """Change parameters of the loaded controller NAME, also for open connections."""
-    once("", names_of(sets))
     for row in bentpipe.kernel_set(name, sets):
         click.echo(f"{row.name} = {row.value}")
 

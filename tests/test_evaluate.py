@@ -14,11 +14,22 @@ import bentpipe as bp
 from bentpipe.compare.candidates import ASKS
 from bentpipe.compare.links import Link
 from bentpipe.evaluate.answer import answer, baselines
-from bentpipe.evaluate.checklist import CHECKLIST, FIRST, NOT_COVERED, PEOPLE, Item, Measure
+from bentpipe.evaluate.checklist import (
+    CHECKLIST,
+    FIRST,
+    NOT_COVERED,
+    PEOPLE,
+    WORKLOAD,
+    Item,
+    Measure,
+    kinds,
+    method,
+)
 from bentpipe.evaluate.findings import Finding, finding, sentence, word
 from bentpipe.evaluate.items import labels_of, link_of, names_of, planned
 from bentpipe.evaluate.needs import needs
 from bentpipe.report.evaluate import evaluate_page
+from bentpipe.report.first import items_of
 from bentpipe.study.pairs import paired
 from bentpipe.study.significance import decided, paired_test
 
@@ -110,6 +121,26 @@ def test_ck_stp_is_set_to_the_path_of_each_case(item: Item) -> None:
     assert list(settings) == list(range(len(labels_of(item))))
     if item.name == "high-delay":
         assert list(settings.values()) == pytest.approx([140, 600, 600])
+
+
+@pytest.mark.parametrize(
+    ("sections", "counted", "words", "of_page"),
+    [
+        (["5.1.1", "5.2", WORKLOAD], {"checklist": 2, "workloads": 1},
+         "by the checklist of RFC 9743 (BCP 133) and in workloads of people",
+         "2 items of the checklist and 1 workload"),
+        ([WORKLOAD], {"workloads": 1}, "in workloads of people", "1 workload"),
+        (["5.2"], {"checklist": 1}, "by the checklist of RFC 9743 (BCP 133)",
+         "1 item of the checklist"),
+        ([], {}, "by the checklist of RFC 9743 (BCP 133)", "no complete item"),
+    ],
+)  # fmt: skip
+def test_the_kinds_of_items_are_counted(
+    sections: list[str], counted: dict[str, int], words: str, of_page: str
+) -> None:
+    assert (kinds(sections), method(sections)) == (counted, words)
+    found = {"items": [{"section": section} for section in sections]}
+    assert items_of(found) == of_page
 
 
 def test_needs_that_the_items_do_not_provide_are_named() -> None:

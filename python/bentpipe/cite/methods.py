@@ -112,7 +112,7 @@ def about_runs(work: Work) -> Iterator[str]:
 
 def evaluated(things: Collection[Thing]) -> Iterator[str]:
     """What an evaluation has run: the checklist, workloads, or both."""
-    if Thing("methods", "evaluate") in things:
+    if Thing("methods", "checklist") in things:
         yield f"the checklist of RFC 9743{cite('rfc9743')}"
     if Thing("methods", "workloads") in things:
         yield "workloads of people"

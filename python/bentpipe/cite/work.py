@@ -178,12 +178,11 @@ def of_evaluate(folder: Path, _: Sequence[Path]) -> Work:
 
     Its findings are tests between the variants of a study, which has no comparisons of its own.
     """
-    from bentpipe.evaluate.checklist import WORKLOAD
+    from bentpipe.evaluate.checklist import kinds
 
     work = of_studies("evaluate", "evaluate", folder)
     items = read_json(folder / "evaluate.json", "items")["items"]
-    kinds = {item["section"] == WORKLOAD for item in items}
-    work.things |= {Thing("methods", "workloads" if people else "evaluate") for people in kinds}
+    work.things |= {Thing("methods", kind) for kind in kinds(item["section"] for item in items)}
     tested = any(
         row["p"] is not None for item in items for one in item["findings"] for row in one["against"]
     )

@@ -7,6 +7,7 @@ those of the baselines. The paths are our choice unless the scenario names a sou
 
 from __future__ import annotations
 
+from collections import Counter
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
@@ -322,14 +323,21 @@ NOT_COVERED = {
 
 def not_covered(chosen: Sequence[Item]) -> dict[str, str]:
     """Sections that no item of the checklist covers; none if only workloads were chosen."""
-    return NOT_COVERED if any(item.section != WORKLOAD for item in chosen) else {}
+    return NOT_COVERED if "checklist" in kinds(item.section for item in chosen) else {}
+
+
+def kinds(sections: Iterable[str]) -> dict[str, int]:
+    """The numbers of items of the checklist and of workloads, each if there are some."""
+    found = Counter("workloads" if one == WORKLOAD else "checklist" for one in sections)
+    return {kind: found[kind] for kind in ("checklist", "workloads") if found[kind]}
+
+
+METHODS = {
+    "checklist": "by the checklist of RFC 9743 (BCP 133)",
+    "workloads": "in workloads of people",
+}
 
 
 def method(sections: Iterable[str]) -> str:
-    """The method by the sections of the items: the checklist, workloads of people, or both."""
-    kinds = {section == WORKLOAD for section in sections}
-    parts = [
-        "by the checklist of RFC 9743 (BCP 133)" if False in kinds or not kinds else "",
-        "in workloads of people" if True in kinds else "",
-    ]
-    return " and ".join(filter(None, parts))
+    """The method by the sections of the items; without any, that of the checklist."""
+    return " and ".join(METHODS[kind] for kind in kinds(sections) or ("checklist",))

@@ -10,7 +10,7 @@ from functools import partial
 from typing import TYPE_CHECKING, Any, TypeAlias
 
 from bentpipe.evaluate.answer import baselines, labelled
-from bentpipe.evaluate.checklist import WORKLOAD
+from bentpipe.evaluate.checklist import kinds
 from bentpipe.numbers import NONE, count
 from bentpipe.plots import Spot, tradeoff_figure, with_front
 from bentpipe.report import queues
@@ -290,15 +290,16 @@ def of_evaluation(folder: Path, found: Mapping[str, Any]) -> First:
     return First(labelled(found) | {"On": on}, evaluated_figure(folder, found), items_table(found))
 
 
+NOUNS = {"checklist": "item{} of the checklist", "workloads": "workload{}"}
+
+
 def items_of(found: Mapping[str, Any]) -> str:
     """The numbers of items and of workloads: `3 items of the checklist and 1 workload`."""
-    workloads = sum(item["section"] == WORKLOAD for item in found["items"])
-    items = len(found["items"]) - workloads
     parts = [
-        f"{items} item{'' if items == 1 else 's'} of the checklist" if items else "",
-        f"{workloads} workload{'' if workloads == 1 else 's'}" if workloads else "",
+        f"{number} {NOUNS[kind].format('' if number == 1 else 's')}"
+        for kind, number in kinds(item["section"] for item in found["items"]).items()
     ]
-    return " and ".join(filter(None, parts)) or "no complete item"
+    return " and ".join(parts) or "no complete item"
 
 
 def goodput_and_time(item: Mapping[str, Any]) -> tuple[str, str] | None:

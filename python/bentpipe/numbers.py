@@ -107,9 +107,9 @@ def with_interval(mean: float | None, low: float | None, high: float | None) -> 
     return decimals(mean, places), f"{decimals(low, places)} to {decimals(high, places)}"
 
 
-def without_rounding(value: float, beside: float) -> float:
-    """The value, or 0 if it is the rounding of a subtraction of numbers as large as `beside`."""
-    return 0.0 if abs(value) <= ROUNDING * abs(beside) else value
+def without_rounding(value: float, scale: float) -> float:
+    """The value, or 0 if it is the rounding of a subtraction of numbers as large as `scale`."""
+    return 0.0 if abs(value) <= ROUNDING * abs(scale) else value
 
 
 def places_of(half_width: float) -> int | None:

@@ -197,12 +197,12 @@ def compare(
     `progress` is called with the number of finished runs. `InputError` for invalid values, before
     anything runs. Ctrl-C returns the workloads that are complete, with `complete` false.
     """
-    queues_asked = [queue] if isinstance(queue, str) else given("queue", queue, "0.5bdp")
-    lengths = ",".join(queues_asked or ())
+    queue_lengths = [queue] if isinstance(queue, str) else given("queue", queue, "0.5bdp")
+    lengths = ",".join(queue_lengths or ())
     overrides = tuple(texts("sets", sets, "duration=30s", least=0))
     names = given("controllers", controllers, "cubic")
-    asked_over = texts("transports", transports, "quic", least=0)
-    asked_on_path = texts("on_path", on_path, "codel", least=0)
+    transport_names = texts("transports", transports, "quic", least=0)
+    mechanism_names = texts("on_path", on_path, "codel", least=0)
     place: Path | Scenario | None = None
     if isinstance(link, _native.Scenario):
         if scenario is not None:
@@ -217,11 +217,11 @@ def compare(
     asked = lengths or None
     found = the_link(link, place, rate, rtt, per, asked, host, overrides, phase)
     queues = found.buffers(lengths) if "," in lengths else []
-    if queues and (asked_on_path or asked_over):
+    if queues and (mechanism_names or transport_names):
         raise InputError("queue: expected one length with on_path or transports, found several")
-    over = of_transports.chosen(",".join(asked_over), found) if asked_over else []
+    over = of_transports.chosen(",".join(transport_names), found) if transport_names else []
     beneath = over[0].link if over else found
-    chosen = mechanisms.chosen(",".join(asked_on_path), beneath) if asked_on_path else []
+    chosen = mechanisms.chosen(",".join(mechanism_names), beneath) if mechanism_names else []
     folder = None if out is None else Path(out)
     return run(
         found, names, replications, workers, folder, queues, chosen, over,

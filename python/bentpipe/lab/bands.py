@@ -152,7 +152,7 @@ def note(shown: Mapping[str, Any], seeds: int) -> str:
         [
             f"Means over {seeds} seeds.",
             *([PAIRED] if is_compared else []),
-            *(text for mark, text in MARKS.items() if any(one.endswith(mark) for one in cells)),
+            *(words for mark, words in MARKS.items() if any(one.endswith(mark) for one in cells)),
         ]
     )
 

@@ -9,11 +9,13 @@ import shutil
 import struct
 import subprocess
 import sys
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bentpipe import CaptureError, OutputFolder, Scenario, _native
+from bentpipe.captures import tables
 
 if TYPE_CHECKING:
     from pathlib import Path
@@ -283,10 +285,25 @@ def test_without_a_syn_no_end_is_the_client(
     note = "Without a SYN, client and server are unknown. The first end is"
     assert f"1: {note} {first}, which sent the first captured packet." in done.stdout
     assert note in page.read_text()
-    tables = done.stdout.partition("\n1: ")[0]
+    above = done.stdout.partition("\n1: ")[0]
     for word in ("client", "server"):
-        assert word not in tables, "neither an end, nor a direction, nor the place of the capture"
+        assert word not in above, "neither an end, nor a direction, nor the place of the capture"
     assert re.search(r"^ 1 to (first|second) ", done.stdout, re.MULTILINE)
+
+
+@pytest.mark.parametrize(
+    ("found", "shown"),
+    [
+        ("reset by client", "reset by the first end"),
+        ("reset by server", "reset by the second end"),
+        ("half-closed", "half-closed"),
+    ],
+)
+def test_a_reset_without_a_syn_names_the_end(found: str, shown: str) -> None:
+    connection: Any = SimpleNamespace(client_known=False, end=found)
+    assert tables.end(connection) == shown
+    connection.client_known = True
+    assert tables.end(connection) == found
 
 
 def test_a_cut_capture_gives_what_is_there(bentpipe: Bentpipe, small: Path, tmp_path: Path) -> None:

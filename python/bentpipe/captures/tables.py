@@ -105,7 +105,7 @@ def end(connection: CapturedConnection) -> str:
     """End of a connection. Client and server are the first and the second end if unknown."""
     if connection.client_known:
         return connection.end
-    return connection.end.replace("client", "first").replace("server", "second")
+    return connection.end.replace("client", "the first end").replace("server", "the second end")
 
 
 def notes(connection: CapturedConnection) -> list[str]:

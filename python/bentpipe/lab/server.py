@@ -50,7 +50,10 @@ MOST_PORT = 65_535
 MOST_BODY = 2_000_000
 """Bytes of a request."""
 MOST_FILE = MOST_BODY // 2
-"""Bytes of a file that the page opens. JSON has two for a quotation mark or the end of a line."""
+"""Bytes of a file that the page opens.
+
+Half of a request, because JSON escapes quotation marks and line ends with two bytes.
+"""
 SEEDS = 10
 """Seeds of a band."""
 MOST_SEEDS = 50

@@ -322,7 +322,7 @@ def depend(objects: list[Object], noted: dict[str, list[str]]) -> int:
             delay = round(max(one.start_ms - known.first_ms, 0.0))
             one.after = [After(known.name, "first-byte", delay)]
         else:
-            # One that begins later has not ended before, unless neither takes time.
+            # Only earlier objects: with zero times, a later one can seem to have ended before.
             holders = [other for other in before if other.kind in HOLDERS and other is not known]
             later = last_ended(holders, known.end_ms, one.start_ms)
             one.after = [After(known.name, "done", 0)] if later else []
@@ -351,7 +351,7 @@ def held_by(objects: list[Object], number: int) -> Object | None:
         return None
     stands = [other.sent_ms for other in objects if other.origin == one.origin and other.opens]
     from_then = max([one.start_ms, *stands[:1]])
-    # Of objects that take no time, one waits for those before it only: none waits for itself.
+    # Objects with zero times wait for earlier ones only, so that none waits for itself.
     others = [
         other for place, other in enumerate(objects) if place < number or other.end_ms < one.sent_ms
     ]

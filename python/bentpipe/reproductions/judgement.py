@@ -44,7 +44,9 @@ WORDS: dict[Kind, tuple[Judgement, Judgement]] = {
     "range": ("within", "outside"),
     "words": ("agrees", "disagrees"),
 }
-UNDECIDED = "undecided: the interval of the mean is not inside the bound, nor the spread outside"
+UNDECIDED = (
+    "undecided: the interval of the mean is not inside the bound, and the spread is not outside it"
+)
 RULE = (
     "The bound is the published value with its tolerance, or the published range. A value is"
     " reproduced, within or agrees if the 95 % interval of the measured mean is inside the bound,"

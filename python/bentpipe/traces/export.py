@@ -63,9 +63,10 @@ def table(measurement: Measurement, gaps: str | None) -> pl.DataFrame:
 
 
 def ended(frame: pl.DataFrame, measurement: Measurement) -> pl.DataFrame:
-    """The rows of a step function, with one row more if its last value would end elsewhere.
+    """The rows of a step function.
 
-    The last row of a trace lasts as long as the one before it.
+    With an additional row if the last value would otherwise end at another time. The last row of a
+    trace lasts as long as the one before it.
     """
     if not measurement.holds or measurement.lasts_s is None:
         return frame

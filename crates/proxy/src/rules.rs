@@ -17,7 +17,7 @@
 //! - Routes of the interfaces of a side get its initial window.
 //! - A comment of the table has a checksum of all of this, so that `check` finds rules of another
 //!   file, and the mark and the table of routes, so that they are removed after a change of the
-//! file.
+//!   file.
 
 use std::fmt::Write as _;
 use std::io::{self, Write};

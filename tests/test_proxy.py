@@ -82,9 +82,10 @@ class Daemon:
             except OSError:
                 return
             with stream, stream.makefile("r") as file:
-                word = file.read()
+                word, _, asked = file.read().partition(" ")
                 if not word:
                     continue
+                assert word == "list" or asked == str(self.file)
                 self.words.append(word)
                 stream.sendall(json.dumps(self.answer(word)).encode())
             if word == "stop":

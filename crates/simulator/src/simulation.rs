@@ -136,8 +136,8 @@ impl<'a, C: Connection, F: Fabric<Body<C::Packet>>> Simulation<'a, F, C> {
         }
     }
 
-    /// Runs to the end. Inlined into its callers, where the compiler knows the options of a run: the
-    /// loop has 5 % fewer instructions.
+    /// Runs to the end. Inlined into its callers, where the compiler knows the options of a run:
+    /// the loop has 5 % fewer instructions.
     #[inline(always)]
     pub(crate) fn run(mut self) -> Run {
         let partial = !self.run_events();

@@ -297,6 +297,12 @@ def test_by_default_all_take_part_that_need_no_other_routers() -> None:
     assert cherry.title == "cherry*"
 
 
+def test_a_table_with_nothing_but_a_name_is_that_controller() -> None:
+    link = links.of_preset("geo-ku")
+    found = candidates.chosen(['{ name = "htcp" }'], link)
+    assert [one.name for one in found if one.name not in candidates.REFERENCES] == ["htcp"]
+
+
 @pytest.mark.parametrize("name", links.presets())
 def test_every_preset_is_a_link_with_a_queue_of_its_product(name: str) -> None:
     link = links.of_preset(name)

@@ -102,7 +102,9 @@ def chosen(names: Sequence[str] | None, link: Link) -> list[Candidate]:
     unlimited = [UNLIMITED] if UNLIMITED.controller in (names or ()) else []
     others = [name for name in names or () if name != UNLIMITED.controller]
     own = [name for name in others if is_own(name, "--controllers")]
-    wanted = {*names, *REFERENCES} if names else known.keys() - ASKS.keys()
+    # A table may have nothing but a name.
+    plain = {Spec.parse(name).target for name in others if name not in own}
+    wanted = {*plain, *REFERENCES} if names else known.keys() - ASKS.keys()
     listed = [*(name for name in known if name in wanted), *own]
     return [*(of_name(name, link) for name in listed), *unlimited]
 

@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+from types import SimpleNamespace
 from typing import TYPE_CHECKING, Any
 
 import pytest
 
 from bentpipe import Scenario, run
+from bentpipe.numbers import NONE
 from bentpipe.plots import Figure, sequence
 from bentpipe.plots.sequence import Trace as Connection
+from bentpipe.report.kernel import kernel_summary, quality_table
 from bentpipe.report.page import Page, Table
 from bentpipe.report.run import run_page
 from conftest import EXAMPLES, SMALL
@@ -293,3 +296,16 @@ def test_counters_of_a_middlebox_have_a_line_each(tmp_path: Path) -> None:
     counters = {name.removeprefix("packets, gateway, ") for name in names}
     assert {"received", "sent"} <= counters
     assert not any(one.name == "middlebox-t_s" for one in page.figures)
+
+
+def test_a_kernel_run_without_packets_has_no_delay_error() -> None:
+    quality: Any = SimpleNamespace(
+        release="6.1", valid=True, timed_packets=0, lost_packets=0, stray_packets=0,
+        delay_error_p50_ms=0.0, delay_error_p99_ms=0.0, delay_error_max_ms=0.0, tolerance_ms=1.0,
+    )  # fmt: skip
+    assert "No packet crossed a link, so its accuracy is unknown" in kernel_summary(quality)
+    errors = [row[1].text for row in quality_table(quality).rows[:3]]
+    assert errors == [NONE] * 3
+    quality.timed_packets = 5
+    assert "The run is valid" in kernel_summary(quality)
+    assert quality_table(quality).rows[0][1].text == "0.000"

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from bentpipe.numbers import count, decimals, scaled, significant
+from bentpipe.numbers import NONE, count, decimals, scaled, significant
 from bentpipe.report.page import Cell, Column, Section, Table, Text, words
 
 if TYPE_CHECKING:
@@ -17,16 +17,19 @@ MARKS = {"applied": "good", "approximated": "bad"}
 
 def kernel_summary(kernel: KernelQuality) -> str:
     """A sentence on the validity of the run."""
+    ran = f"It ran in real time on Linux {kernel.release}."
+    lost = f"{count(kernel.lost_packets)} packets were lost outside the links."
+    if not kernel.timed_packets:
+        return f"{ran} No packet crossed a link, so its accuracy is unknown. {lost}"
     found = (
         "The run is valid: the emulation was within its tolerance."
         if kernel.valid
         else "The run is NOT valid: the emulation exceeded its tolerance."
     )
     return (
-        f"It ran in real time on Linux {kernel.release}. {found} The delay error is at most "
+        f"{ran} {found} The delay error is at most "
         f"{decimals(kernel.delay_error_p99_ms, 3)} ms for 99 % of the packets "
-        f"({significant(kernel.tolerance_ms)} ms allowed). "
-        f"{count(kernel.lost_packets)} packets were lost outside the links."
+        f"({significant(kernel.tolerance_ms)} ms allowed). {lost}"
     )
 
 
@@ -49,7 +52,7 @@ def quality_table(kernel: KernelQuality) -> Table:
     late = [
         [
             Cell(f"delay error, {name}"),
-            Cell(decimals(value, 3), value),
+            Cell(decimals(value, 3), value) if kernel.timed_packets else Cell(NONE),
             Cell("ms"),
         ]
         for name, value in (

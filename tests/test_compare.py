@@ -292,7 +292,7 @@ def test_by_default_all_take_part_that_need_no_other_routers() -> None:
     link = links.of_preset("leo")
     names = {candidate.name for candidate in candidates.chosen(None, link)}
     known = {entry.name for entry in bp.controllers()}
-    assert known - names == candidates.ASKS.keys() == candidates.left_out(None).keys()
+    assert known - names == candidates.NEEDED_ROUTERS.keys() == candidates.left_out(None).keys()
     (cherry,) = (c for c in candidates.chosen(["cherry"], link) if c.name == "cherry")
     assert cherry.title == "cherry*"
 

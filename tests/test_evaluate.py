@@ -11,7 +11,7 @@ import polars as pl
 import pytest
 
 import bentpipe as bp
-from bentpipe.compare.candidates import ASKS
+from bentpipe.compare.candidates import NEEDED_ROUTERS
 from bentpipe.compare.links import Link
 from bentpipe.evaluate.answer import answer, baselines
 from bentpipe.evaluate.checklist import (
@@ -145,9 +145,9 @@ def test_the_kinds_of_items_are_counted(
 
 def test_needs_that_the_items_do_not_provide_are_named() -> None:
     assert needs("hybla", ["cubic"], CHECKLIST) == []
-    for name in ASKS:
+    for name in NEEDED_ROUTERS:
         (found,) = needs("cubic", [name], CHECKLIST)
-        assert (found.controller, ASKS[name] in found.sentence) == (name, True)
+        assert (found.controller, NEEDED_ROUTERS[name] in found.sentence) == (name, True)
         # The item with ECN marking has all that Jersey depends on.
         has_marks = "jersey" in name
         assert ("marks" in found.items) == (not has_marks)

@@ -30,7 +30,7 @@ if TYPE_CHECKING:
     from conftest import Bentpipe
 
 BAD = SMALL.replace("rate", "rat")
-TOLD = PRESET | {
+WITH_SETTINGS = PRESET | {
     "controllers": ["cubic", "ck-stp"],
     "values": {"duration": "20s", "rate": "5Mbit/s"},
 }
@@ -120,11 +120,11 @@ def test_a_scenario_with_marks_of_texts_is_python_source(client: Client) -> None
 
 
 def test_a_saved_study_runs_the_controllers_of_the_page(client: Client, tmp_path: Path) -> None:
-    found = files(client.ask("POST", "save/study", {"state": TOLD}).content)
+    found = files(client.ask("POST", "save/study", {"state": WITH_SETTINGS}).content)
     for name, text in found.items():
         (tmp_path / name).write_text(text.replace("count = 20", "count = 2"))
     rows = Study.load(tmp_path / "geo-ku-study.toml").run().rows.filter(replication=0)
-    shown = goodputs(client, TOLD)
+    shown = goodputs(client, WITH_SETTINGS)
     column = "flow.flow-0.goodput_bps"
     assert [one / 1e6 for one in rows[column]] == [shown[name] for name in ("cubic", "ck-stp")]
 
@@ -132,16 +132,16 @@ def test_a_saved_study_runs_the_controllers_of_the_page(client: Client, tmp_path
 def test_a_note_has_the_settings_for_the_command_line(
     client: Client, bentpipe: Bentpipe, tmp_path: Path
 ) -> None:
-    (setup,) = of_kind(client.run(TOLD), "setup")
+    (setup,) = of_kind(client.run(WITH_SETTINGS), "setup")
     (note,) = setup["notes"].values()
     told = re.fullmatch(
         r"ck-stp needs the rate and the RTT of the link as settings, which it gets here: (.*)\.",
         note,
     )
     assert told
-    answer = client.ask("POST", "save/scenario", {"state": TOLD})
+    answer = client.ask("POST", "save/scenario", {"state": WITH_SETTINGS})
     (tmp_path / "geo-ku.toml").write_bytes(answer.content)
-    shown = goodputs(client, TOLD)
+    shown = goodputs(client, WITH_SETTINGS)
     for name, value in (("ck-stp", told[1]), ("cubic", "cubic")):
         done = bentpipe("run", "geo-ku.toml", "--set", f"flow.0.controller={value}", "--json")
         assert done.returncode == 0, done.stderr

@@ -16,14 +16,14 @@ impl SeedUse {
         Self { seed, trials }
     }
 
-    /// Returns true if runs with some other seeds may have the same events: nothing is drawn but
-    /// whether packets are lost, and none is.
+    /// Returns true if other seeds may give the same events: only losses of packets are random, and
+    /// no packet was lost.
     pub fn is_reusable(&self) -> bool {
         !self.seed.is_drawn() && self.all_ports(|_, trials| trials.lost == 0)
     }
 
-    /// Returns true if the run with this seed has the same events: with it no packet is lost
-    /// either, of those that the links have carried.
+    /// Returns true if the run with this seed has the same events: it loses none of the packets
+    /// that this run has sent.
     pub fn gives_same_run(&self, seed: u64) -> bool {
         self.is_reusable() && self.all_ports(|port, trials| trials.are_lossless(seed, port))
     }

@@ -17,7 +17,14 @@ from bentpipe.beams.folder import Kept
 from bentpipe.beams.groups import answer, chosen_group, entries, entry_of, quantile
 from bentpipe.beams.search import BOUNDS
 from bentpipe.beams.variants import chosen, with_controller
-from bentpipe.compare.candidates import ASKS, NONE, REFERENCES, TOLD, is_own, needed
+from bentpipe.compare.candidates import (
+    NEEDED_ROUTERS,
+    NEEDED_SETTINGS,
+    NONE,
+    REFERENCES,
+    is_own,
+    needed,
+)
 from bentpipe.compare.ranking import ranked
 from bentpipe.errors import InputError
 from bentpipe.numbers import ends, scaled
@@ -103,9 +110,9 @@ def needs(names: Iterable[str]) -> Iterator[str]:
     """Sentences on controllers that depend on routers or on settings of the path."""
     for name in names:
         spec = Spec.parse(name)
-        if spec.target in ASKS:
+        if spec.target in NEEDED_ROUTERS:
             yield f"{name} needs {needed(spec)}, and has the routers of the scenario."
-        elif spec.target in TOLD and not spec.parameters:
+        elif spec.target in NEEDED_SETTINGS and not spec.parameters:
             (entry,) = (one for one in bentpipe.controllers() if one.name == spec.target)
             had = {one.name: one.default for one in entry.parameters}
             yield (

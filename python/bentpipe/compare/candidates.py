@@ -17,7 +17,7 @@ if TYPE_CHECKING:
 
     from bentpipe.compare.links import Link
 
-ASKS = {
+NEEDED_ROUTERS = {
     "peach": "routers that drop low priority first",
     "peach-plus": "routers that drop low priority first",
     "cherry": "routers that drop low priority first",
@@ -30,7 +30,7 @@ ASKS = {
     "xcp": "routers with XCP on all links",
 }
 """Router features that a controller depends on (docs/controllers.md). Not in the registry."""
-TOLD = {"ck-stp": "the rate and the RTT of the link as settings"}
+NEEDED_SETTINGS = {"ck-stp": "the rate and the RTT of the link as settings"}
 """Settings that a controller depends on, because it cannot measure them."""
 REFERENCES = ("newreno", "cubic")
 """Baselines of all comparisons, which are always included."""
@@ -104,7 +104,7 @@ def chosen(names: Sequence[str] | None, link: Link) -> list[Candidate]:
     own = [name for name in others if is_own(name, "--controllers")]
     # A table may have nothing but a name.
     plain = {Spec.parse(name).target for name in others if name not in own}
-    wanted = {*plain, *REFERENCES} if names else known.keys() - ASKS.keys()
+    wanted = {*plain, *REFERENCES} if names else known.keys() - NEEDED_ROUTERS.keys()
     listed = [*(name for name in known if name in wanted), *own]
     return [*(of_name(name, link) for name in listed), *unlimited]
 
@@ -119,7 +119,7 @@ def of_name(name: str, link: Link) -> Candidate:
     status = next(one.status for one in bentpipe.controllers() if one.name == spec.target)
     own = name if spec.parameters else setting(spec.target, link)
     asks = needed(spec)
-    if asks and spec.target in TOLD:
+    if asks and spec.target in NEEDED_SETTINGS:
         had = f"and has those of its name: {', '.join(named_settings(spec))}"
         asks += f", {had if spec.parameters else 'which it gets here'}"
     return Candidate(name, status, own, asks)
@@ -127,7 +127,7 @@ def of_name(name: str, link: Link) -> Candidate:
 
 def needed(spec: Spec) -> str | None:
     """The routers or settings that a controller depends on; None if it depends on none."""
-    return None if spec.in_python else (ASKS | TOLD).get(spec.target)
+    return None if spec.in_python else (NEEDED_ROUTERS | NEEDED_SETTINGS).get(spec.target)
 
 
 def named_settings(spec: Spec) -> list[str]:
@@ -187,7 +187,7 @@ def check_values(name: str, spec: Spec, option: str) -> None:
 
 def left_out(names: Sequence[str] | None) -> dict[str, str]:
     """The controllers that are left out unless named, each with the reason."""
-    return {} if names else dict(ASKS)
+    return {} if names else dict(NEEDED_ROUTERS)
 
 
 def setting(name: str, link: Link) -> str:

@@ -61,7 +61,7 @@ def planned(
 def axes(
     item: Item, names: Sequence[str], phase: str
 ) -> tuple[list[Parameter], list[tuple[str, ...]]]:
-    """The parameters of the study of an item, and those that have their values in pairs.
+    """The parameters of the study of an item, and its zips: the names of paired parameters.
 
     A controller has the same setting in all cases, unless it needs the rate and the RTT of the
     path. Then all parameters are paired, with one value for each controller and case.

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import TYPE_CHECKING
 
-from bentpipe.compare.candidates import TOLD, named_settings, needed
+from bentpipe.compare.candidates import NEEDED_SETTINGS, named_settings, needed
 from bentpipe.evaluate.checklist import ALL
 from bentpipe.evaluate.items import link_of, names_of
 from bentpipe.prototypes import Spec
@@ -16,7 +16,7 @@ if TYPE_CHECKING:
     from bentpipe.evaluate.checklist import Item
 
 PROVIDED = {"jersey": ("marks",), "new-jersey": ("marks",)}
-"""Items whose routers are those that a controller of `ASKS` depends on."""
+"""Names of the items that have the routers of a controller, by the name of the controller."""
 
 
 @dataclass(frozen=True)
@@ -45,7 +45,7 @@ def need(name: str, chosen: Sequence[Item]) -> Need | None:
     what = needed(spec)
     if what is None:
         return None
-    lacking, rest = (of_path if spec.target in TOLD else of_routers)(name, spec, chosen)
+    lacking, rest = (of_path if spec.target in NEEDED_SETTINGS else of_routers)(name, spec, chosen)
     return Need(name, lacking, f"{name} needs {what}{rest}") if lacking else None
 
 

@@ -15,7 +15,14 @@ from typing import TYPE_CHECKING, Any
 
 from bentpipe import _native
 from bentpipe.compare import links
-from bentpipe.compare.candidates import ASKS, UNLIMITED, Candidate, is_own, of_name, spec_of
+from bentpipe.compare.candidates import (
+    NEEDED_ROUTERS,
+    UNLIMITED,
+    Candidate,
+    is_own,
+    of_name,
+    spec_of,
+)
 from bentpipe.compare.fade import shipped
 from bentpipe.console import nearest
 from bentpipe.errors import InputError
@@ -297,7 +304,7 @@ def choices(scenario: Scenario) -> list[dict[str, str]]:
     """The controllers that the first flow takes, with what they need."""
     fits = takes(scenario)
     found = [
-        {"name": one.name, "about": one.summary, "needs": ASKS.get(one.name, "")}
+        {"name": one.name, "about": one.summary, "needs": NEEDED_ROUTERS.get(one.name, "")}
         for one in _native.controllers()
         if fits(one.name)
     ]

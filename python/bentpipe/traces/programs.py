@@ -132,7 +132,7 @@ def object_at(file: Path, report: dict[str, Any], *path: str) -> dict[str, Any]:
 
 
 def intervals(file: Path, report: dict[str, Any]) -> list[int]:
-    """Places of the intervals of a report, without those that iperf3 omits."""
+    """Indices into `intervals` of a report, without those that iperf3 marks as omitted."""
     try:
         found = [one["sum"] for one in report["intervals"]]
         kept = [place for place, one in enumerate(found) if not one.get("omitted", False)]

@@ -1,4 +1,4 @@
-//! Runs that other seeds give too, and those that know it.
+//! `SeedUse` of runs: it says so if another seed gives the same events, and never if not.
 
 use recording::Recording;
 use simulator::{Options, SeedUse, run_with_seed_use};

@@ -13,7 +13,7 @@ from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 import bentpipe
-from bentpipe.compare.candidates import ASKS
+from bentpipe.compare.candidates import NEEDED_ROUTERS
 from bentpipe.reproductions.rankings import Quantity, Ranking, ranking
 from bentpipe.reproductions.reproduction import Job
 
@@ -341,7 +341,7 @@ def controllers(name: str, condition: Condition) -> tuple[str, ...]:
 
 def fit() -> list[str]:
     """The controllers that need no special routers, as in `bentpipe compare`."""
-    return [entry.name for entry in bentpipe.controllers() if entry.name not in ASKS]
+    return [entry.name for entry in bentpipe.controllers() if entry.name not in NEEDED_ROUTERS]
 
 
 def candidates(full: bool = False) -> list[Candidate]:

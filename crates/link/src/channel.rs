@@ -180,7 +180,6 @@ enum Process {
         errors: Errors,
         /// Length and corrupt threshold of the last packet.
         cached: (u32, u64),
-        trials: Trials,
         /// In a box, as few channels need it.
         known: Box<Thresholds>,
     },
@@ -209,10 +208,11 @@ impl Demodulator {
     }
 }
 
-/// The corrupt thresholds of all lengths of packets so far.
+/// The corrupt thresholds of all lengths of packets so far, and the draws.
 #[derive(Clone, Debug, Default)]
 struct Thresholds {
     by_length: BTreeMap<u32, u64>,
+    trials: Trials,
 }
 
 impl Channel {
@@ -229,12 +229,9 @@ impl Channel {
         };
         let process = match errors {
             Errors::Perfect => Process::Perfect,
-            Errors::PacketErrors { .. } | Errors::BitErrors { .. } => Process::Independent {
-                errors,
-                cached: (u32::MAX, 0),
-                trials: Trials::default(),
-                known: Box::default(),
-            },
+            Errors::PacketErrors { .. } | Errors::BitErrors { .. } => {
+                Process::Independent { errors, cached: (u32::MAX, 0), known: Box::default() }
+            }
             Errors::Correlated(CorrelatedErrors { per, correlation, .. }) => {
                 Process::Correlated(Chance::new(per, correlation, rng.clone()).into())
             }
@@ -256,24 +253,24 @@ impl Channel {
 
     #[inline(never)]
     fn damages_next(&mut self, now: Time, bytes: u32) -> bool {
-        let Process::Independent { errors, cached, trials, known } = &mut self.process else {
+        let Process::Independent { errors, cached, known } = &mut self.process else {
             return self.damages_by_its_state(now, bytes);
         };
         if cached.0 != bytes {
             let rate = || threshold(errors.packet_error_rate(bytes));
             *cached = (bytes, *known.by_length.entry(bytes).or_insert_with(rate));
-            trials.threshold = trials.threshold.max(cached.1);
+            known.trials.threshold = known.trials.threshold.max(cached.1);
         }
         let is_lost = self.rng.next_u64() < cached.1;
-        trials.packets += 1;
-        trials.lost += u64::from(is_lost);
+        known.trials.packets += 1;
+        known.trials.lost += u64::from(is_lost);
         is_lost
     }
 
     /// Draws so far; `None` if its packets are not lost independently of each other.
     pub(crate) fn trials(&self) -> Option<Trials> {
-        match self.process {
-            Process::Independent { trials, .. } => Some(trials),
+        match &self.process {
+            Process::Independent { known, .. } => Some(known.trials),
             _ => None,
         }
     }

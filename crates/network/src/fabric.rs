@@ -1,5 +1,6 @@
 //! The interface of networks: packets, and the trait that the engines implement.
 
+use auto_impl::auto_impl;
 use beam::{BeamCounts, BeamReport};
 use link::{Ecn, Priority, Trials};
 use units::Time;
@@ -119,12 +120,14 @@ impl NodeReport {
 }
 
 /// A network that carries packets. Time is an argument and never runs back.
+#[auto_impl(Box)]
 pub trait Fabric<B> {
     /// A host sends a packet.
     fn send(&mut self, now: Time, from: NodeId, packet: Packet<B>);
 
     /// The same for plain data, which is copied.
     #[inline]
+    #[auto_impl(keep_default_for(Box))]
     fn send_copy(&mut self, now: Time, from: NodeId, packet: &Packet<B>)
     where
         Self: Sized,
@@ -135,20 +138,14 @@ pub trait Fabric<B> {
 
     /// Returns true if packets have a feedback field.
     #[inline(always)]
-    fn has_fields(&self) -> bool
-    where
-        Self: Sized,
-    {
+    fn has_fields(&self) -> bool {
         false
     }
 
     /// Returns true if hosts have more to do with packets that arrive than to take them in: these
     /// have feedback fields, or are perhaps messages of routers.
     #[inline(always)]
-    fn has_more_for_hosts(&self) -> bool
-    where
-        Self: Sized,
-    {
+    fn has_more_for_hosts(&self) -> bool {
         false
     }
 
@@ -196,6 +193,7 @@ pub trait Fabric<B> {
     /// is, with its feedback field. If no packet has reached its destination, more things may
     /// happen, in their order, up to and including `until`.
     #[inline]
+    #[auto_impl(keep_default_for(Box))]
     fn advance_and_look<R>(
         &mut self,
         until: Time,

@@ -20,6 +20,7 @@ mod legs;
 mod limits;
 mod links;
 mod mechanisms;
+mod networks;
 mod nodes;
 mod signals;
 mod stops;
@@ -33,15 +34,16 @@ pub use application::{
     APPLICATION_TABLES, Application, Cast, Connections, application_tables, applications,
     has_application_table,
 };
-pub use beams::{BEAM_TABLES, BeamSampler, Beams, Onward, beam_tables};
+pub use beams::{BEAM_TABLES, BeamSampler, Beams, beam_tables};
 pub use flow::{
     ConnectionId, End, EndpointId, Ends, Leg, LegEnd, Pair, Side, legs, sequence_of_leg,
 };
 pub use legs::{LegTotals, legs_table};
 pub use limits::LimitSeries;
 pub use links::{LinkRecorder, LinkSamples, link_records, link_tables};
-pub use mechanisms::{COUNTERS, Routers, TABLES, routers, set_filters, trace_table};
-pub use nodes::{Nodes, Passing, needs_nodes};
+pub use mechanisms::{COUNTERS, TABLES, trace_table};
+pub use networks::{AnyNetwork, Engine, Fast, Reference, beams, links, network};
+pub use nodes::needs_nodes;
 pub use signals::{ErrorWatch, Hearer, News, Signal, error_watches, signals};
 pub use topology::{number, topology};
 pub use totals::{FlowState, quic_record, tcp_record};

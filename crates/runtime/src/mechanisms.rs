@@ -25,8 +25,9 @@ use units::Time;
 
 use crate::{legs, limits};
 
-pub use feedback::{Routers, routers};
-pub use middlebox::{COUNTERS, set_filters};
+pub(crate) use feedback::routers;
+pub use middlebox::COUNTERS;
+pub(crate) use middlebox::set_filters;
 pub use trace::trace_table;
 
 /// Reports of a network at an instant.

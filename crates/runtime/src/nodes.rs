@@ -53,7 +53,7 @@ use whole::{Whole, message};
 
 /// A packet's content with its destination, on its way to the next middlebox.
 #[derive(Clone, Debug, PartialEq)]
-pub struct Passing<B> {
+pub(crate) struct Passing<B> {
     content: Content<B>,
     pub(crate) to: NodeId,
     /// Node that has sent it, or that has sent the packet of which a middlebox has made it.
@@ -158,7 +158,7 @@ pub fn needs_nodes(scenario: &Scenario) -> bool {
 
 /// A network with middleboxes at its nodes, feedback fields, header compression on its links, and
 /// tunnels.
-pub struct Nodes<B> {
+pub(crate) struct Nodes<B> {
     fabric: Box<dyn Fabric<Passing<B>> + Send>,
     devices: Devices<B>,
     /// The far ends of ports with header compression.

@@ -30,7 +30,6 @@
 mod build;
 mod capture;
 mod hosts;
-mod networks;
 mod observed;
 mod report;
 mod runs;

@@ -1,13 +1,12 @@
 //! Runs of a scenario, in the loop and on the network that it needs.
 
 use link::Seed;
-use network::{Network, reference::ReferenceNetwork};
 use recording::Recording;
+use runtime::{Fast, Reference};
 use scenario::Scenario;
 use scenario::model::Flow;
 
 use crate::hosts::has_rates;
-use crate::networks::{self, Engine, Fast, Reference};
 use crate::seed_use::SeedUse;
 use crate::signals::has_signals;
 use crate::simulation::{Options, Simulation};
@@ -40,61 +39,29 @@ pub fn run_with_seed_use<'a>(scenario: &'a Scenario, seed: u64, options: Options
     }
 }
 
-/// Runs in the loop of these connections.
+/// Runs `scenario` on the reference engine, which checks the fast one: both must give the same
+/// recording. Its loop is that of all protocols, so it checks the loop of TCP too.
+pub fn run_on_reference<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
+    let seed = Seed::new(seed);
+    let network = runtime::network::<Reference, _>(scenario, &seed);
+    Simulation::<'a, _, Any>::new(scenario, seed, network, options).run().0
+}
+
+/// Runs in the loop of these connections. It is compiled for links, for beams, and once for all
+/// other networks.
 pub(crate) fn run_as<'a, C: Connection>(
     scenario: &'a Scenario,
     seed: Seed,
     options: Options<'a>,
 ) -> Run {
-    if has_more_than_links(scenario) {
-        return run_on_more_than_links::<Fast, C>(scenario, seed, options);
-    }
-    let mut network = Network::new(runtime::topology(scenario, &seed));
-    runtime::set_filters(scenario, &mut network);
-    Simulation::<'a, _, C>::new(scenario, seed, network, options).run()
-}
-
-/// Runs `scenario` on the reference engine, which checks the fast one: both must give the
-/// same recording.
-pub fn run_on_reference<'a>(scenario: &'a Scenario, seed: u64, options: Options<'a>) -> Recording {
-    let seed = Seed::new(seed);
-    let (recording, _) = if has_loop_of_tcp(scenario, &seed) {
-        run_on_reference_as::<tcp::Connection>(scenario, seed, options)
-    } else {
-        run_on_reference_as::<Any>(scenario, seed, options)
-    };
-    recording
-}
-
-/// Runs on the reference engine in the loop of these connections.
-fn run_on_reference_as<'a, C: Connection>(
-    scenario: &'a Scenario,
-    seed: Seed,
-    options: Options<'a>,
-) -> Run {
-    if has_more_than_links(scenario) {
-        return run_on_more_than_links::<Reference, C>(scenario, seed, options);
-    }
-    let mut network = ReferenceNetwork::new(runtime::topology(scenario, &seed));
-    runtime::set_filters(scenario, &mut network);
-    Simulation::<'a, _, C>::new(scenario, seed, network, options).run()
-}
-
-/// Returns true if the network has beams, or state machines at its nodes.
-fn has_more_than_links(scenario: &Scenario) -> bool {
-    !scenario.beams.is_empty() || runtime::needs_nodes(scenario)
-}
-
-/// Runs a scenario with such a network.
-fn run_on_more_than_links<'a, E: Engine, C: Connection>(
-    scenario: &'a Scenario,
-    seed: Seed,
-    options: Options<'a>,
-) -> Run {
     if runtime::needs_nodes(scenario) {
-        let network = networks::nodes::<E, _>(scenario, &seed);
+        let network = runtime::network::<Fast, _>(scenario, &seed);
         return Simulation::<'a, _, C>::new(scenario, seed, network, options).run();
     }
-    let network = networks::beams::<E, _>(scenario, &seed);
+    if !scenario.beams.is_empty() {
+        let network = runtime::beams(scenario, &seed);
+        return Simulation::<'a, _, C>::new(scenario, seed, network, options).run();
+    }
+    let network = runtime::links(scenario, &seed);
     Simulation::<'a, _, C>::new(scenario, seed, network, options).run()
 }

@@ -13,10 +13,10 @@ use std::sync::mpsc::Sender;
 use link::Priority;
 use link::Seed;
 use network::{
-    BeamReport, Delivery, Ecn, Fabric, Network, NodeId, NodeReport, Packet, PortReport, QueueReport,
+    BeamReport, Delivery, Ecn, Fabric, NodeId, NodeReport, Packet, PortReport, QueueReport,
 };
 use recording::ExtraTable;
-use runtime::{BeamSampler, Beams, LinkRecorder, LinkSamples, Nodes};
+use runtime::{AnyNetwork, BeamSampler, Fast, LinkRecorder, LinkSamples};
 use rustix::event::{PollFd, PollFlags, Timespec, poll};
 use rustix::io::Errno;
 use scenario::model::SideName;
@@ -87,7 +87,7 @@ pub(crate) struct Emulated {
 /// The network and the ends of the hosts' interfaces.
 pub(crate) struct Emulator {
     clock: Clock,
-    network: Box<dyn Fabric<IpPacket> + Send>,
+    network: AnyNetwork<IpPacket>,
     /// For each node the numbers of its ports, if it is a host: on each side, if it is a gateway.
     by_node: Vec<Option<[usize; 2]>>,
     /// Where packets stop on their way.
@@ -111,31 +111,6 @@ fn on_the_wire(scenario: &Scenario) -> Cow<'_, Scenario> {
     plain.tunnels.clear();
     plain.flows.iter_mut().for_each(|flow| flow.tunnel = None);
     Cow::Owned(plain)
-}
-
-/// The network of a scenario.
-fn network(scenario: &Scenario, seed: &Seed) -> Box<dyn Fabric<IpPacket> + Send> {
-    let topology = runtime::topology(scenario, seed);
-    match (scenario.beams.is_empty(), runtime::needs_nodes(scenario)) {
-        (true, true) => {
-            let network = Box::new(Network::new(topology));
-            Box::new(Nodes::new(scenario, network, Vec::new(), seed))
-        }
-        (true, false) => {
-            let mut network = Network::new(topology);
-            runtime::set_filters(scenario, &mut network);
-            Box::new(network)
-        }
-        (false, true) => {
-            let beams = Beams::new(scenario, seed, Box::new(Network::new(topology)));
-            Box::new(Nodes::new(scenario, Box::new(beams), Vec::new(), seed))
-        }
-        (false, false) => {
-            let mut beams = Beams::new(scenario, seed, Box::new(Network::new(topology)));
-            runtime::set_filters(scenario, &mut beams);
-            Box::new(beams)
-        }
-    }
 }
 
 /// A capture that is being made.
@@ -171,7 +146,7 @@ impl Emulator {
             ways: Ways::new(scenario, &hosts),
             routes: scenario::routes(scenario),
             keys: Keys::new(scenario),
-            network: network(scenario, &Seed::new(seed)),
+            network: runtime::network::<Fast, _>(scenario, &Seed::new(seed)),
             interval,
             next_sample: interval.map_or(Time::NEVER, |_| Time::ZERO),
             recorder: LinkRecorder::new(scenario),

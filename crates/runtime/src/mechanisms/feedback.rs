@@ -27,7 +27,7 @@ port_counters! {
 }
 
 /// The routers of a network, by their ports.
-pub type Routers = Vec<(usize, Router)>;
+pub(crate) type Routers = Vec<(usize, Router)>;
 
 /// Returns true if packets of the scenario have feedback fields: one of its links has a router that
 /// treats them, or a middlebox writes loss notices into them. Without any, no field would ever come
@@ -40,7 +40,7 @@ pub(crate) fn is_in_use(scenario: &Scenario) -> bool {
 }
 
 /// The routers of an idle network.
-pub fn routers(topology: &Topology) -> Routers {
+pub(crate) fn routers(topology: &Topology) -> Routers {
     let ports = topology.ports.iter().enumerate();
     ports.filter_map(|(number, port)| Some((number, Router::of(&port.direction)?))).collect()
 }

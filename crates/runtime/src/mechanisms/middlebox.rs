@@ -110,7 +110,7 @@ pub(crate) fn filter_at<B: Visible>(
 
 /// Sets the filters of the scenario's middleboxes at nodes that links join, before any packet is
 /// sent.
-pub fn set_filters<B: Visible>(scenario: &Scenario, fabric: &mut (impl Fabric<B> + ?Sized)) {
+pub(crate) fn set_filters<B: Visible>(scenario: &Scenario, fabric: &mut (impl Fabric<B> + ?Sized)) {
     for node in 0..scenario.linked_nodes() {
         for port in outgoing(scenario, node) {
             let Some(filter) = filter_at(scenario, node) else { break };

@@ -38,6 +38,15 @@ CASES: dict[str, tuple[str, list[str]]] = {
         ["flow.0.traffic.download=2MB", "link.1.channel={per=1e-2}"],
     ),
     "flows": ("shared-bottleneck.toml", ["flow.0.count=100", "duration=4s"]),
+    # A middlebox that looked at each of its flows with each packet took a hundred times as long.
+    "middlebox": (
+        "shared-bottleneck.toml",
+        [
+            "flow.0.count=300",
+            "duration=2s",
+            "node=[{name='gateway', middlebox='spoofing-proxy'}]",
+        ],
+    ),
     # At the bottleneck, one of two links; benches/link_instructions.py has all mechanisms.
     "aqm": (
         "geo-download.toml",

@@ -12,14 +12,13 @@
 //! Reconstructed: RFC 3449 names the idea and gives no rules. That ACKs are held, what passes, and
 //! both defaults are our choice.
 
-use std::collections::BTreeMap;
-
 use link::{Mechanism, Provenance};
 use units::{Span, Time};
 use wire::tcp::flags;
 
 use crate::device::Device;
-use crate::header::{Endpoints, Header, Visible, is_after};
+use crate::flows::{Flows, Timed};
+use crate::header::{Header, Visible, is_after};
 use crate::settings::{KEY, KIND};
 
 pub(crate) const ABOUT: Mechanism = Mechanism {
@@ -64,19 +63,23 @@ struct Flow<P> {
     held: Option<(P, Time)>,
 }
 
+impl<P> Timed for Flow<P> {
+    fn timer(&self) -> Time {
+        self.held.as_ref().map_or(Time::NEVER, |(_, until)| *until)
+    }
+}
+
 /// The device.
 #[derive(Clone, Debug)]
 pub struct Decimation<P> {
     settings: AckDecimationSettings,
-    flows: BTreeMap<Endpoints, Flow<P>>,
-    /// Not later than the earliest end of a hold.
-    next: Time,
+    flows: Flows<Flow<P>>,
     decimated: u64,
 }
 
 impl<P> Decimation<P> {
     pub(crate) fn new(settings: AckDecimationSettings) -> Self {
-        Self { settings, flows: BTreeMap::new(), next: Time::NEVER, decimated: 0 }
+        Self { settings, flows: Flows::default(), decimated: 0 }
     }
 }
 
@@ -95,8 +98,9 @@ impl<P: Visible> Device<P> for Decimation<P> {
     fn on_packet(&mut self, now: Time, packet: P, out: &mut Vec<P>) {
         let Some(header) = packet.header() else { return out.push(packet) };
         let AckDecimationSettings { every, hold } = self.settings;
-        let Some(flow) = self.flows.get_mut(&header.endpoints) else {
-            self.flows.insert(header.endpoints, Flow { last: header, count: 0, held: None });
+        let Some(mut flow) = self.flows.get_mut(header.endpoints) else {
+            let first = || Flow { last: header, count: 0, held: None };
+            self.flows.get_or_insert_with(header.endpoints, first);
             return out.push(packet);
         };
         let is_held = is_ordinary(&header, &flow.last) && flow.count + 1 < every;
@@ -109,7 +113,6 @@ impl<P: Visible> Device<P> for Decimation<P> {
             if is_held {
                 flow.count += 1;
                 flow.held = Some((packet, until));
-                self.next = self.next.min(until);
                 return;
             }
         }
@@ -117,26 +120,20 @@ impl<P: Visible> Device<P> for Decimation<P> {
         flow.count = 0;
         out.push(packet);
         if header.has(flags::FIN | flags::RST) {
-            self.flows.remove(&header.endpoints);
+            drop(flow);
+            self.flows.remove(header.endpoints);
         }
     }
 
     fn on_timer(&mut self, now: Time, out: &mut Vec<P>) {
-        self.next = Time::NEVER;
-        for flow in self.flows.values_mut() {
-            match &flow.held {
-                Some((_, until)) if *until <= now => {
-                    out.extend(flow.held.take().map(|(held, _)| held));
-                    flow.count = 0;
-                }
-                Some((_, until)) => self.next = self.next.min(*until),
-                None => {}
-            }
-        }
+        self.flows.on_timers(now, |flow| {
+            out.extend(flow.held.take().map(|(held, _)| held));
+            flow.count = 0;
+        });
     }
 
     fn next_timer(&self) -> Time {
-        self.next
+        self.flows.next_timer()
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {

@@ -16,6 +16,7 @@ mod bfd;
 mod compression;
 mod decimation;
 mod device;
+mod flows;
 mod header;
 mod ip;
 mod mtu;

@@ -24,14 +24,15 @@
 //! data in routers against spurious timeouts and fast retransmits. All rules and defaults are our
 //! choice.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use link::{Mechanism, Provenance};
 use units::{Span, Time};
 use wire::tcp::flags;
 
 use crate::device::Device;
-use crate::header::{Endpoints, Header, Visible, is_after, is_before};
+use crate::flows::{Flows, Timed};
+use crate::header::{Header, Visible, is_after, is_before};
 use crate::settings::{KEY, KIND};
 
 pub(crate) const ABOUT: Mechanism = Mechanism {
@@ -98,6 +99,12 @@ struct Flow<P> {
     until: Time,
 }
 
+impl<P> Timed for Flow<P> {
+    fn timer(&self) -> Time {
+        self.until
+    }
+}
+
 impl<P> Flow<P> {
     fn new(sequence: u32) -> Self {
         Self {
@@ -146,7 +153,10 @@ impl<P> Flow<P> {
             self.gap = Some(before + WEIGHT * (gap - before));
         }
         self.advanced = now;
-        self.copies.retain(|(_, end, _)| is_after(*end, number));
+        // Their ends are in order: each is that of the highest data when it was forwarded.
+        while self.copies.front().is_some_and(|(_, end, _)| !is_after(*end, number)) {
+            self.copies.pop_front();
+        }
         self.lost_below = self.lost_below.filter(|below| is_before(number, *below));
         self.duplicates = 0;
         self.causes = self.copies.len() as u64;
@@ -158,9 +168,7 @@ impl<P> Flow<P> {
 pub struct PacketControl<P> {
     settings: PacketControlSettings,
     /// By the endpoints of the data.
-    flows: BTreeMap<Endpoints, Flow<P>>,
-    /// Not later than the earliest end of a hold.
-    next: Time,
+    flows: Flows<Flow<P>>,
     dropped: u64,
     answered: u64,
     stale: u64,
@@ -169,22 +177,15 @@ pub struct PacketControl<P> {
 
 impl<P> PacketControl<P> {
     pub(crate) fn new(settings: PacketControlSettings) -> Self {
-        Self {
-            settings,
-            flows: BTreeMap::new(),
-            next: Time::NEVER,
-            dropped: 0,
-            answered: 0,
-            stale: 0,
-            suppressed: 0,
-        }
+        Self { settings, flows: Flows::default(), dropped: 0, answered: 0, stale: 0, suppressed: 0 }
     }
 }
 
 impl<P: Visible> PacketControl<P> {
     /// A packet to the receiver. Returns whether it passes.
     fn on_data(&mut self, now: Time, header: &Header, out: &mut Vec<P>) -> bool {
-        let flow = self.flows.entry(header.endpoints).or_insert_with(|| Flow::new(header.sequence));
+        let mut flow =
+            self.flows.get_or_insert_with(header.endpoints, || Flow::new(header.sequence));
         let end = header.end();
         if header.payload == 0 || header.has(flags::FIN) || header.has_more {
             flow.causes += 1;
@@ -216,7 +217,7 @@ impl<P: Visible> PacketControl<P> {
 
     /// An ACK to the sender. Gives it back if it passes at once.
     fn on_ack(&mut self, now: Time, header: &Header, packet: P) -> Option<P> {
-        let Some(flow) = self.flows.get_mut(&header.endpoints.reversed()) else {
+        let Some(mut flow) = self.flows.get_mut(header.endpoints.reversed()) else {
             return Some(packet);
         };
         let is_plain = header.is_pure_ack() && !header.has_more && header.congestion_flags() == 0;
@@ -250,7 +251,6 @@ impl<P: Visible> PacketControl<P> {
                 }
                 if flow.held.is_empty() {
                     flow.until = now + self.settings.hold;
-                    self.next = self.next.min(flow.until);
                 }
                 flow.held.push_back(packet);
                 return None;
@@ -280,13 +280,13 @@ impl<P: Visible> Device<P> for PacketControl<P> {
         let Some(header) = packet.header() else { return out.push(packet) };
         if header.has(flags::RST | flags::SYN) {
             for endpoints in [header.endpoints, header.endpoints.reversed()] {
-                let flow = self.flows.remove(&endpoints);
+                let flow = self.flows.remove(endpoints);
                 out.extend(flow.into_iter().flat_map(|flow| flow.held));
             }
             return out.push(packet);
         }
         // A retransmission that acknowledges new data of the other direction is more than a copy.
-        let reverse = self.flows.get(&header.endpoints.reversed());
+        let reverse = self.flows.get(header.endpoints.reversed());
         let has_news = reverse
             .and_then(Flow::acknowledged)
             .is_some_and(|number| is_after(header.acknowledgement, number));
@@ -301,18 +301,14 @@ impl<P: Visible> Device<P> for PacketControl<P> {
     }
 
     fn on_timer(&mut self, now: Time, out: &mut Vec<P>) {
-        self.next = Time::NEVER;
-        for flow in self.flows.values_mut() {
-            if flow.until <= now {
-                out.extend(flow.held.drain(..));
-                flow.until = Time::NEVER;
-            }
-            self.next = self.next.min(flow.until);
-        }
+        self.flows.on_timers(now, |flow| {
+            out.extend(flow.held.drain(..));
+            flow.until = Time::NEVER;
+        });
     }
 
     fn next_timer(&self) -> Time {
-        self.next
+        self.flows.next_timer()
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {

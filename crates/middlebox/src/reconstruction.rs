@@ -17,14 +17,15 @@
 //! - The ACKs between have the timestamps of the real ACK, because TCP cannot send an ACK without
 //!   an RTT sample once timestamps are agreed on. ns-2's carry none.
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use link::{Mechanism, Provenance};
 use units::{Span, Time};
 use wire::tcp::flags;
 
 use crate::device::Device;
-use crate::header::{Endpoints, Header, Visible, is_after};
+use crate::flows::{Flows, Timed};
+use crate::header::{Header, Visible, is_after};
 use crate::settings::{KEY, KIND};
 
 pub(crate) const ABOUT: Mechanism = Mechanism {
@@ -91,18 +92,24 @@ impl<P> Default for Flow<P> {
     }
 }
 
+impl<P> Timed for Flow<P> {
+    fn timer(&self) -> Time {
+        self.held.front().map_or(Time::NEVER, |(at, _)| *at)
+    }
+}
+
 /// The device.
 #[derive(Clone, Debug)]
 pub struct Reconstruction<P> {
     settings: AckReconstructionSettings,
     /// By the endpoints of the ACKs.
-    flows: BTreeMap<Endpoints, Flow<P>>,
+    flows: Flows<Flow<P>>,
     reconstructed: u64,
 }
 
 impl<P> Reconstruction<P> {
     pub(crate) fn new(settings: AckReconstructionSettings) -> Self {
-        Self { settings, flows: BTreeMap::new(), reconstructed: 0 }
+        Self { settings, flows: Flows::default(), reconstructed: 0 }
     }
 }
 
@@ -173,10 +180,11 @@ impl<P: Visible> Device<P> for Reconstruction<P> {
     fn on_packet(&mut self, now: Time, packet: P, out: &mut Vec<P>) {
         let Some(header) = packet.header() else { return out.push(packet) };
         if header.payload > 0 {
-            let acks = self.flows.entry(header.endpoints.reversed()).or_default();
+            let mut acks =
+                self.flows.get_or_insert_with(header.endpoints.reversed(), Flow::default);
             acks.segment = acks.segment.max(header.payload);
         }
-        let flow = self.flows.entry(header.endpoints).or_default();
+        let mut flow = self.flows.get_or_insert_with(header.endpoints, Flow::default);
         let is_next = header.is_pure_ack()
             && header.flags == flags::ACK
             && !header.accurate
@@ -198,18 +206,18 @@ impl<P: Visible> Device<P> for Reconstruction<P> {
             flow.sent = if is_higher { Some(header.acknowledgement) } else { flow.sent };
         }
         if header.has(flags::FIN | flags::RST) {
-            self.flows.remove(&header.endpoints);
+            drop(flow);
+            self.flows.remove(header.endpoints);
         }
         out.push(packet);
     }
 
     fn on_timer(&mut self, now: Time, out: &mut Vec<P>) {
-        self.flows.values_mut().for_each(|flow| flow.send_due(now, out));
+        self.flows.on_timers(now, |flow| flow.send_due(now, out));
     }
 
     fn next_timer(&self) -> Time {
-        let first = self.flows.values().filter_map(|flow| flow.held.front());
-        first.map(|(at, _)| *at).min().unwrap_or(Time::NEVER)
+        self.flows.next_timer()
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {

@@ -29,14 +29,15 @@
 
 mod holes;
 
-use std::collections::{BTreeMap, VecDeque};
+use std::collections::VecDeque;
 
 use link::{Mechanism, Provenance};
 use units::{Span, Time};
 use wire::tcp::flags;
 
 use crate::device::Device;
-use crate::header::{Endpoints, Header, Visible, is_after, is_before, latest, renewed};
+use crate::flows::{Flows, Timed};
+use crate::header::{Header, Visible, is_after, is_before, latest, renewed};
 use crate::settings::{KEY, KIND};
 use holes::Holes;
 
@@ -128,12 +129,18 @@ struct Flow<P> {
     expires: Time,
 }
 
+impl<P> Timed for Flow<P> {
+    fn timer(&self) -> Time {
+        self.expires
+    }
+}
+
 /// The device.
 #[derive(Clone, Debug)]
 pub struct Snoop<P> {
     settings: SnoopSettings,
     /// By the endpoints of the data.
-    flows: BTreeMap<Endpoints, Flow<P>>,
+    flows: Flows<Flow<P>>,
     retransmitted: u64,
     suppressed: u64,
     uncached: u64,
@@ -144,7 +151,7 @@ impl<P> Snoop<P> {
     pub(crate) fn new(settings: SnoopSettings) -> Self {
         Self {
             settings,
-            flows: BTreeMap::new(),
+            flows: Flows::default(),
             retransmitted: 0,
             suppressed: 0,
             uncached: 0,
@@ -304,13 +311,13 @@ impl<P: Visible> Device<P> for Snoop<P> {
         let Some(header) = packet.header() else { return out.push(packet) };
         let settings = self.settings;
         if header.has(flags::RST | flags::SYN) {
-            self.flows.remove(&header.endpoints);
-            self.flows.remove(&header.endpoints.reversed());
+            self.flows.remove(header.endpoints);
+            self.flows.remove(header.endpoints.reversed());
             return out.push(packet);
         }
         let mut packet = packet;
         if header.has(flags::ACK)
-            && let Some(flow) = self.flows.get_mut(&header.endpoints.reversed())
+            && let Some(mut flow) = self.flows.get_mut(header.endpoints.reversed())
         {
             let number = header.acknowledgement;
             let is_same = flow.acknowledged == Some(number);
@@ -334,7 +341,7 @@ impl<P: Visible> Device<P> for Snoop<P> {
             }
         }
         if header.payload > 0 {
-            let flow = self.flows.entry(header.endpoints).or_insert_with(|| Flow::new(&header));
+            let mut flow = self.flows.get_or_insert_with(header.endpoints, || Flow::new(&header));
             let is_copied = flow.on_data(now, &header, &packet, &settings);
             self.uncached += u64::from(!is_copied);
         }
@@ -342,15 +349,15 @@ impl<P: Visible> Device<P> for Snoop<P> {
     }
 
     fn on_timer(&mut self, now: Time, out: &mut Vec<P>) {
-        for flow in self.flows.values_mut().filter(|flow| flow.expires <= now) {
+        self.flows.on_timers(now, |flow| {
             flow.expiries += 1;
             flow.expires = Time::NEVER;
             self.retransmitted += u64::from(flow.retransmit(now, &self.settings, out));
-        }
+        });
     }
 
     fn next_timer(&self) -> Time {
-        self.flows.values().map(|flow| flow.expires).min().unwrap_or(Time::NEVER)
+        self.flows.next_timer()
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {

@@ -30,14 +30,13 @@
 
 mod flow;
 
-use std::collections::BTreeMap;
-
 use link::{Mechanism, Provenance};
 use units::{Bytes, Span, Time};
 use wire::tcp::flags;
 
 use self::flow::{Counts, Flow, open};
 use crate::device::Device;
+use crate::flows::{Flows, Timed};
 use crate::header::{Endpoints, Header, Visible, renewed};
 use crate::settings::{KEY, KIND};
 
@@ -91,14 +90,20 @@ impl Default for SpoofingSettings {
 pub struct Spoofing<P> {
     settings: SpoofingSettings,
     /// By the endpoints of the data.
-    flows: BTreeMap<Endpoints, Flow<P>>,
+    flows: Flows<Flow<P>>,
     counts: Counts,
     is_dead: bool,
 }
 
+impl<P> Timed for Flow<P> {
+    fn timer(&self) -> Time {
+        self.expires
+    }
+}
+
 impl<P> Spoofing<P> {
     pub(crate) fn new(settings: SpoofingSettings) -> Self {
-        Self { settings, flows: BTreeMap::new(), counts: Counts::default(), is_dead: false }
+        Self { settings, flows: Flows::default(), counts: Counts::default(), is_dead: false }
     }
 }
 
@@ -110,14 +115,14 @@ impl<P: Visible> Spoofing<P> {
             return;
         }
         self.is_dead = true;
-        for flow in self.flows.values_mut() {
+        self.flows.for_each(|flow| {
             flow.expires = Time::NEVER;
             flow.copies.iter_mut().for_each(|copy| copy.packet = None);
-        }
+        });
     }
 
     fn forget(&mut self, endpoints: Endpoints) {
-        if let Some(flow) = self.flows.remove(&endpoints) {
+        if let Some(flow) = self.flows.remove(endpoints) {
             self.counts.reset += open(&flow);
         }
     }
@@ -127,16 +132,16 @@ impl<P: Visible> Spoofing<P> {
             self.forget(header.endpoints);
             self.forget(header.endpoints.reversed());
         }
-        if self.flows.contains_key(&header.endpoints) {
+        if self.flows.get(header.endpoints).is_some() {
             return;
         }
         let mut flow = Flow::new(header);
-        if let Some(reverse) = self.flows.get_mut(&header.endpoints.reversed()) {
+        if let Some(mut reverse) = self.flows.get_mut(header.endpoints.reversed()) {
             let both = reverse.own_scale.flatten().zip(header.window_scale);
             reverse.scale = Some(both.map_or(0, |(_, own)| own));
             flow.scale = Some(both.map_or(0, |(other, _)| other));
         }
-        self.flows.insert(header.endpoints, flow);
+        self.flows.get_or_insert_with(header.endpoints, || flow);
     }
 }
 
@@ -156,9 +161,10 @@ impl<P: Visible> Device<P> for Spoofing<P> {
             }
             return out.push(packet);
         }
-        let reverse = self.flows.get_mut(&header.endpoints.reversed());
         if is_dead {
-            if let Some(flow) = reverse.filter(|_| header.has(flags::ACK)) {
+            if header.has(flags::ACK)
+                && let Some(mut flow) = self.flows.get_mut(header.endpoints.reversed())
+            {
                 flow.on_number(now, &header, &mut self.counts);
             }
             return out.push(packet);
@@ -166,7 +172,7 @@ impl<P: Visible> Device<P> for Spoofing<P> {
         let mut passing = Some(packet);
         if header.payload > 0
             && !header.has_more
-            && let Some(flow) = self.flows.get_mut(&header.endpoints)
+            && let Some(mut flow) = self.flows.get_mut(header.endpoints)
             && flow.scale.is_some()
             && let Some(data) = &passing
         {
@@ -177,7 +183,7 @@ impl<P: Visible> Device<P> for Spoofing<P> {
             }
         }
         if header.has(flags::ACK)
-            && let Some(flow) = self.flows.get_mut(&header.endpoints.reversed())
+            && let Some(mut flow) = self.flows.get_mut(header.endpoints.reversed())
             && flow.scale.is_some()
             && let Some(packet) = passing.take()
         {
@@ -188,7 +194,7 @@ impl<P: Visible> Device<P> for Spoofing<P> {
 
     fn on_timer(&mut self, now: Time, out: &mut Vec<P>) {
         self.maybe_die(now);
-        for flow in self.flows.values_mut().filter(|flow| flow.expires <= now) {
+        self.flows.on_timers(now, |flow| {
             flow.expiries += 1;
             flow.recover = flow.copies.back().map(|last| last.end);
             if let Some(first) = flow.copies.front_mut()
@@ -199,11 +205,11 @@ impl<P: Visible> Device<P> for Spoofing<P> {
                 self.counts.retransmitted += 1;
             }
             flow.restart_timer(now, &self.settings);
-        }
+        });
     }
 
     fn next_timer(&self) -> Time {
-        self.flows.values().map(|flow| flow.expires).min().unwrap_or(Time::NEVER)
+        self.flows.next_timer()
     }
 
     fn counts(&self) -> Vec<(&'static str, u64)> {

@@ -18,6 +18,8 @@ const FIRST_TIMEOUT: Span = Span::from_secs(1);
 const MOST_EXPIRIES: u32 = 15;
 /// The most retransmissions for one ACK.
 const REPAIRS: usize = 2;
+/// Bytes of the longest segment.
+const LONGEST: u32 = u16::MAX as u32;
 
 /// A segment that was forwarded.
 #[derive(Clone, Debug)]
@@ -57,6 +59,8 @@ pub(super) struct Flow<P> {
     pub(super) offered: u32,
     /// Copies in the order of their numbers.
     pub(super) copies: VecDeque<Copied<P>>,
+    /// Number of copies that the receiver has reported.
+    sacked: usize,
     pub(super) duplicates: u32,
     /// Until this number is acknowledged, each partial ACK retransmits.
     pub(super) recover: Option<u32>,
@@ -94,6 +98,7 @@ impl<P: Visible> Flow<P> {
             window_end: first,
             offered: first,
             copies: VecDeque::new(),
+            sacked: 0,
             duplicates: 0,
             recover: None,
             srtt: None,
@@ -112,6 +117,37 @@ impl<P: Visible> Flow<P> {
     pub(super) fn restart_timer(&mut self, now: Time, settings: &SpoofingSettings) {
         let waits = !self.copies.is_empty() && self.expiries < MOST_EXPIRIES;
         self.expires = if waits { now + self.timeout(settings) } else { Time::NEVER };
+    }
+
+    /// Place of the first copy at `sequence` or behind it.
+    fn place(&self, sequence: u32) -> usize {
+        self.copies.partition_point(|copy| is_before(copy.sequence, sequence))
+    }
+
+    /// Place from which on copies may end behind `number`.
+    fn place_behind(&self, number: u32) -> usize {
+        self.place(number.wrapping_sub(LONGEST))
+    }
+
+    /// Keeps a copy of a segment.
+    fn keep(&mut self, now: Time, header: &Header, packet: &P) {
+        let (sequence, end) = (header.sequence, header.end());
+        let place = self.place(sequence);
+        let mut same = self.copies.range_mut(place..).take_while(|copy| copy.sequence == sequence);
+        if let Some(copy) = same.find(|copy| copy.end == end) {
+            copy.sent = now;
+            return;
+        }
+        let copy = Copied {
+            sequence,
+            end,
+            packet: Some(packet.clone()),
+            sent: now,
+            retries: 0,
+            sacked: false,
+            promised: false,
+        };
+        self.copies.insert(place, copy);
     }
 
     /// End of the window that the sender may have.
@@ -145,7 +181,7 @@ impl<P: Visible> Flow<P> {
         settings: &SpoofingSettings,
         counts: &mut Counts,
     ) -> (Option<P>, bool) {
-        let (sequence, end) = (header.sequence, header.end());
+        let end = header.end();
         let echo = header.timestamps.map(|(value, _)| value);
         self.timestamp = latest(self.timestamp, header);
         let is_promised = !is_after(end, self.promised);
@@ -158,26 +194,11 @@ impl<P: Visible> Flow<P> {
         if !has_room || header.has(flags::FIN) || self.template.is_none() {
             return (None, true);
         }
-        match self.copies.iter_mut().find(|copy| copy.sequence == sequence && copy.end == end) {
-            Some(copy) => copy.sent = now,
-            None => {
-                let place = self.copies.iter().rposition(|copy| is_before(copy.sequence, sequence));
-                let copy = Copied {
-                    sequence,
-                    end,
-                    packet: Some(packet.clone()),
-                    sent: now,
-                    retries: 0,
-                    sacked: false,
-                    promised: false,
-                };
-                self.copies.insert(place.map_or(0, |place| place + 1), copy);
-            }
-        }
+        self.keep(now, header, packet);
         if self.expires == Time::NEVER {
             self.restart_timer(now, settings);
         }
-        for copy in &self.copies {
+        for copy in self.copies.range(self.place_behind(self.next)..) {
             if is_after(copy.sequence, self.next) {
                 break;
             }
@@ -188,8 +209,9 @@ impl<P: Visible> Flow<P> {
         if !is_after(self.next, self.promised) {
             return (None, true);
         }
+        let first = self.place_behind(self.promised);
         self.promised = self.next;
-        for copy in &mut self.copies {
+        for copy in self.copies.range_mut(first..) {
             if !copy.promised && !is_after(copy.end, self.promised) {
                 copy.promised = true;
                 counts.promised += 1;
@@ -211,6 +233,7 @@ impl<P: Visible> Flow<P> {
             let is_clean = first.retries == 0;
             newest = Some((first.sent, newest.is_none_or(|(_, clean)| clean) && is_clean));
             counts.kept += u64::from(first.promised);
+            self.sacked -= usize::from(first.sacked);
             self.copies.pop_front();
         }
         if let Some((sent, true)) = newest {
@@ -240,7 +263,7 @@ impl<P: Visible> Flow<P> {
     /// the queue of the hop fills, and needless repairs would fill it further.
     fn repair(&mut self, now: Time, settings: &SpoofingSettings, out: &mut Vec<P>) -> u64 {
         let again = Span::from_secs_f64(1.25 * self.srtt.unwrap_or(1.0));
-        let mut behind = self.copies.iter().filter(|copy| copy.sacked).count();
+        let mut behind = self.sacked;
         let threshold = settings.dupacks as usize;
         let is_recovering = self.recover.is_some();
         let mut made = 0;
@@ -287,10 +310,15 @@ impl<P: Visible> Flow<P> {
             self.window_end = window_end;
         }
         let blocks = header.sack.as_slice();
-        for copy in self.copies.iter_mut().filter(|copy| !copy.sacked) {
-            copy.sacked = blocks
-                .iter()
-                .any(|(start, end)| !is_before(copy.sequence, *start) && !is_after(copy.end, *end));
+        for (start, end) in blocks {
+            let place = self.place(*start);
+            let inside = |copy: &&mut Copied<P>| is_before(copy.sequence, *end);
+            for copy in self.copies.range_mut(place..).take_while(inside) {
+                if !copy.sacked && !is_after(copy.end, *end) {
+                    copy.sacked = true;
+                    self.sacked += 1;
+                }
+            }
         }
         let was_promised = self.promised;
         let is_new = self.on_number(now, header, counts);

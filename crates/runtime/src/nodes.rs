@@ -144,7 +144,7 @@ impl<B> Passing<B> {
     }
 }
 
-/// Returns true if a scenario needs [`Nodes`]: a middlebox sees the packets that its node forwards,
+/// Returns true if a scenario needs `Nodes`: a middlebox sees the packets that its node forwards,
 /// packets have feedback fields, a link compresses headers or has an MTU, a flow has a tunnel, or
 /// the scenario has a switch.
 pub fn needs_nodes(scenario: &Scenario) -> bool {

@@ -38,13 +38,31 @@ CASES: dict[str, tuple[str, list[str]]] = {
         ["flow.0.traffic.download=2MB", "link.1.channel={per=1e-2}"],
     ),
     "flows": ("shared-bottleneck.toml", ["flow.0.count=100", "duration=4s"]),
-    # A middlebox that looked at each of its flows with each packet took a hundred times as long.
-    "middlebox": (
+    # Middleboxes that looked at each of their flows, at each copy or at each packet that waits took
+    # ten to two hundred times as long.
+    "middlebox of many flows": (
         "shared-bottleneck.toml",
         [
             "flow.0.count=300",
             "duration=2s",
             "node=[{name='gateway', middlebox='spoofing-proxy'}]",
+        ],
+    ),
+    "middlebox with copies": (
+        "overshoot.toml",
+        [
+            "duration=8s",
+            "link.1.rate=100Mbit/s",
+            "link.1.forward.queue={packets=10000}",
+            "node=[{name='gateway', middlebox={name='snoop', cache=100000}}]",
+        ],
+    ),
+    "filter of a long queue": (
+        "overshoot.toml",
+        [
+            "duration=8s",
+            "link.1.forward.queue={packets=10000}",
+            "node=[{name='gateway', middlebox='ack-filter'}]",
         ],
     ),
     # At the bottleneck, one of two links; benches/link_instructions.py has all mechanisms.

@@ -88,12 +88,33 @@ struct Waiting {
     header: Header,
 }
 
+/// The packets of one direction of a connection that wait.
+#[derive(Clone, Debug, Default)]
+struct Queue {
+    packets: VecDeque<Waiting>,
+    /// How many of them have no data. Without any, nothing can be removed.
+    empty: usize,
+}
+
+impl Queue {
+    fn push(&mut self, packet: Waiting) {
+        self.empty += usize::from(packet.header.payload == 0);
+        self.packets.push_back(packet);
+    }
+
+    fn remove(&mut self, place: usize) -> Option<Waiting> {
+        let packet = self.packets.remove(place)?;
+        self.empty -= usize::from(packet.header.payload == 0);
+        Some(packet)
+    }
+}
+
 /// The filter of one queue.
 #[derive(Clone, Debug)]
 pub struct AckFilter {
     rule: FilterRule,
     /// Packets that wait, by their addresses and ports.
-    waiting: BTreeMap<Endpoints, VecDeque<Waiting>>,
+    waiting: BTreeMap<Endpoints, Queue>,
 }
 
 impl AckFilter {
@@ -107,38 +128,42 @@ impl AckFilter {
     /// `removed`; they no longer wait.
     pub fn join(&mut self, ticket: u32, header: &Header, removed: &mut Vec<u32>) {
         let waiting = self.waiting.entry(header.endpoints).or_default();
-        match self.rule {
-            FilterRule::Ns2 => {
-                let is_needless = |old: &Waiting| {
-                    header.is_pure_ack()
-                        && old.header.is_pure_ack()
-                        && is_before(old.header.acknowledgement, header.acknowledgement)
-                };
-                waiting.retain(|old| {
-                    let is_kept = !is_needless(old);
-                    removed.extend((!is_kept).then_some(old.ticket));
-                    is_kept
-                });
-            }
-            FilterRule::Cake | FilterRule::CakeAggressive => {
-                let is_aggressive = self.rule == FilterRule::CakeAggressive;
-                let place = cake(waiting, header, is_aggressive);
-                removed.extend(place.and_then(|at| waiting.remove(at)).map(|old| old.ticket));
+        if waiting.empty > 0 {
+            match self.rule {
+                FilterRule::Ns2 if header.is_pure_ack() => ns2(waiting, header, removed),
+                FilterRule::Ns2 => {}
+                FilterRule::Cake | FilterRule::CakeAggressive => {
+                    let is_aggressive = self.rule == FilterRule::CakeAggressive;
+                    let place = cake(&waiting.packets, header, is_aggressive);
+                    removed.extend(place.and_then(|at| waiting.remove(at)).map(|old| old.ticket));
+                }
             }
         }
-        waiting.push_back(Waiting { ticket, header: *header });
+        waiting.push(Waiting { ticket, header: *header });
     }
 
     /// A packet has left the queue.
     pub fn leave(&mut self, ticket: u32, header: &Header) {
         let Some(waiting) = self.waiting.get_mut(&header.endpoints) else { return };
-        if let Some(place) = waiting.iter().position(|old| old.ticket == ticket) {
+        if let Some(place) = waiting.packets.iter().position(|old| old.ticket == ticket) {
             waiting.remove(place);
         }
-        if waiting.is_empty() {
+        if waiting.packets.is_empty() {
             self.waiting.remove(&header.endpoints);
         }
     }
+}
+
+/// Removes the pure ACKs with smaller numbers, as ns-2 does when a pure ACK with `header` joins.
+fn ns2(waiting: &mut Queue, header: &Header, removed: &mut Vec<u32>) {
+    let before = removed.len();
+    waiting.packets.retain(|old| {
+        let is_needless = old.header.is_pure_ack()
+            && is_before(old.header.acknowledgement, header.acknowledgement);
+        removed.extend(is_needless.then_some(old.ticket));
+        !is_needless
+    });
+    waiting.empty -= removed.len() - before;
 }
 
 /// The place of the packet that CAKE removes when one with `header` joins.

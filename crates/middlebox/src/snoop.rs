@@ -210,7 +210,9 @@ impl<P: Visible> Flow<P> {
         if is_after(end, self.seen) {
             self.seen = end;
         }
-        if let Some(copy) = self.copies.iter_mut().find(|copy| copy.sequence == sequence) {
+        let place = self.copies.partition_point(|copy| is_before(copy.sequence, sequence));
+        let same = self.copies.get_mut(place).filter(|copy| copy.sequence == sequence);
+        if let Some(copy) = same {
             (copy.by_sender, copy.retries, copy.sent) = (true, 0, now);
             (self.expected, self.duplicates) = (0, 0);
             return true;
@@ -218,7 +220,6 @@ impl<P: Visible> Flow<P> {
         if self.copies.len() >= settings.cache as usize {
             return false;
         }
-        let place = self.copies.iter().rposition(|copy| is_before(copy.sequence, sequence));
         let copy = Copied {
             sequence,
             end,
@@ -227,7 +228,7 @@ impl<P: Visible> Flow<P> {
             retries: 0,
             by_sender: !is_new,
         };
-        self.copies.insert(place.map_or(0, |place| place + 1), copy);
+        self.copies.insert(place, copy);
         if self.expires == Time::NEVER {
             self.restart_timer(now, settings);
         }

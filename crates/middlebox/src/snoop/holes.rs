@@ -29,12 +29,18 @@ impl Holes {
 
     /// All data before `number` is acknowledged.
     pub fn on_ack(&mut self, number: u32) {
-        self.0.retain(|(_, to)| is_after(*to, number));
+        self.0.drain(..self.ended_by(number));
     }
 
     /// Returns true if the byte with this number has not come.
     pub fn contain(&self, number: u32) -> bool {
-        self.0.iter().any(|(from, to)| !is_before(number, *from) && is_before(number, *to))
+        let next = self.0.get(self.ended_by(number));
+        next.is_some_and(|(from, _)| !is_before(number, *from))
+    }
+
+    /// Number of holes that end at `number` or before it.
+    fn ended_by(&self, number: u32) -> usize {
+        self.0.partition_point(|(_, to)| !is_after(*to, number))
     }
 }
 

@@ -104,11 +104,23 @@ impl Routes {
         wanted.sort_unstable();
         wanted.dedup();
         let hops = outgoing(nodes, links);
-        for to in wanted {
-            let costs = costs_to(to, nodes, links);
+        let branches = Branches::of(&hops, links);
+        let needed = branches.needed(&wanted, links);
+        for &to in &needed {
+            let Some(last) = branches.hop_to[to] else {
+                let costs = costs_to(to, &hops, links);
+                for (from, row) in next.iter_mut().enumerate().filter(|(from, _)| *from != to) {
+                    row[to] = hops[from].iter().copied().find(|hop| is_best(*hop, links, &costs));
+                }
+                continue;
+            };
+            let before = last.from(links);
             for (from, row) in next.iter_mut().enumerate().filter(|(from, _)| *from != to) {
-                row[to] = hops[from].iter().copied().find(|hop| is_best(*hop, links, &costs));
+                row[to] = if from == before { Some(last) } else { row[before] };
             }
+        }
+        for to in needed.into_iter().filter(|to| wanted.binary_search(to).is_err()) {
+            next.iter_mut().for_each(|row| row[to] = None);
         }
         Self { next, gateways: Vec::new() }
     }
@@ -256,10 +268,62 @@ fn outgoing(nodes: usize, links: &[Link]) -> Vec<Vec<Hop>> {
     hops
 }
 
+/// Branches of a graph: parts without circles that hang at the rest by one link, such as a thousand
+/// homes at a gateway. All routes to a node of a branch pass the node before it, so they are the
+/// routes to that one, and a hop more.
+struct Branches {
+    /// The hop that leads to a node of a branch; `None` for nodes of the rest.
+    hop_to: Vec<Option<Hop>>,
+    /// Nodes of branches, those at the ends first.
+    order: Vec<usize>,
+}
+
+impl Branches {
+    /// Takes nodes with one link away, until none is left.
+    fn of(hops: &[Vec<Hop>], links: &[Link]) -> Self {
+        let mut degrees: Vec<_> = hops.iter().map(Vec::len).collect();
+        let mut hop_to: Vec<Option<Hop>> = vec![None; hops.len()];
+        let mut is_taken = vec![false; hops.len()];
+        let mut order: Vec<_> = (0..hops.len()).filter(|node| degrees[*node] == 1).collect();
+        let mut done = 0;
+        while let Some(&node) = order.get(done) {
+            done += 1;
+            is_taken[node] = true;
+            // None if it is the last node of a graph without circles.
+            let Some(away) = hops[node].iter().find(|hop| !is_taken[hop.to(links)]) else {
+                continue;
+            };
+            let before = away.to(links);
+            hop_to[node] = Some(Hop { forward: !away.forward, ..*away });
+            degrees[before] -= 1;
+            if degrees[before] == 1 {
+                order.push(before);
+            }
+        }
+        Self { hop_to, order }
+    }
+
+    /// The destinations `wanted`, and the nodes before them: those of the rest first, and each node
+    /// of a branch behind the one before it.
+    fn needed(&self, wanted: &[usize], links: &[Link]) -> Vec<usize> {
+        let mut is_needed = vec![false; self.hop_to.len()];
+        for &to in wanted {
+            let mut next = Some(to);
+            while let Some(node) = next.filter(|node| !is_needed[*node]) {
+                is_needed[node] = true;
+                next = self.hop_to[node].map(|hop| hop.from(links));
+            }
+        }
+        let of_rest = (0..is_needed.len()).filter(|node| self.hop_to[*node].is_none());
+        let of_branches = self.order.iter().rev().copied();
+        let of_branches = of_branches.filter(|node| self.hop_to[*node].is_some());
+        of_rest.chain(of_branches).filter(|node| is_needed[*node]).collect()
+    }
+}
+
 /// The least cost from each node to `to` (Dijkstra, against the direction of travel).
-fn costs_to(to: usize, nodes: usize, links: &[Link]) -> Vec<Option<Cost>> {
-    let hops = outgoing(nodes, links);
-    let mut costs: Vec<Option<Cost>> = vec![None; nodes];
+fn costs_to(to: usize, hops: &[Vec<Hop>], links: &[Link]) -> Vec<Option<Cost>> {
+    let mut costs: Vec<Option<Cost>> = vec![None; hops.len()];
     let mut open = BinaryHeap::from([Reverse(((0, 0), to))]);
     while let Some(Reverse((cost, node))) = open.pop() {
         if costs[node].is_some() {
@@ -276,6 +340,11 @@ fn costs_to(to: usize, nodes: usize, links: &[Link]) -> Vec<Option<Cost>> {
 
 #[cfg(test)]
 mod tests {
+    use std::collections::BTreeSet;
+
+    use proptest::collection::vec;
+    use proptest::prelude::{any, prop_assert_eq, prop_assume, proptest};
+
     use super::*;
 
     /// The nodes on the way from `from` to `to` in a scenario with these links.
@@ -320,6 +389,52 @@ mod tests {
     fn links_without_delay_make_no_loops() {
         let links = [("a", "c", "0s"), ("c", "d", "0s"), ("d", "a", "0s"), ("d", "b", "0s")];
         assert_eq!(way(&links, "a", "b"), ["d", "b"]);
+    }
+
+    /// The routes with a search for each destination.
+    fn searched(wanted: &[usize], nodes: usize, links: &[Link]) -> Routes {
+        let hops = outgoing(nodes, links);
+        let mut next = vec![vec![None; nodes]; nodes];
+        for &to in wanted {
+            let costs = costs_to(to, &hops, links);
+            for from in (0..nodes).filter(|from| *from != to) {
+                next[from][to] =
+                    hops[from].iter().copied().find(|hop| is_best(*hop, links, &costs));
+            }
+        }
+        Routes { next, gateways: Vec::new() }
+    }
+
+    proptest! {
+        /// Graphs with few links more than nodes have long branches.
+        #[test]
+        fn routes_over_branches_are_those_of_a_search(
+            ends in vec((0usize..14, 0usize..14, 0u64..3, 0u64..3), 1..18),
+            wanted in vec(any::<bool>(), 14),
+        ) {
+            let mut joined = BTreeSet::new();
+            let links: Vec<_> = ends
+                .iter()
+                .filter(|(a, b, ..)| a != b && joined.insert([*a.min(b), *a.max(b)]))
+                .map(|(a, b, there, back)| serde_json::json!({
+                    "between": [format!("n{a}"), format!("n{b}")], "rate": "1Mbit/s",
+                    "delay": format!("{there}ms"), "backward": { "delay": format!("{back}ms") },
+                }))
+                .collect();
+            prop_assume!(!links.is_empty());
+            let [from, to] = [0, 1].map(|end| links[0]["between"][end].clone());
+            let json = serde_json::json!({
+                "link": links,
+                "flow": [{
+                    "from": from, "to": to, "controller": "reno", "traffic": { "bulk": "1B" },
+                }],
+            });
+            let scenario = Scenario::from_json(&json, &[]).unwrap();
+            let nodes = scenario.linked_nodes();
+            let wanted: Vec<_> = (0..nodes).filter(|node| wanted[*node]).collect();
+            let found = Routes::towards(wanted.iter().copied(), nodes, &scenario.links);
+            prop_assert_eq!(found, searched(&wanted, nodes, &scenario.links));
+        }
     }
 
     #[test]

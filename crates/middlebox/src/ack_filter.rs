@@ -88,11 +88,11 @@ struct Waiting {
     header: Header,
 }
 
-/// The packets of one direction of a connection that wait.
+/// Packets of one direction of a connection that wait in the queue.
 #[derive(Clone, Debug, Default)]
 struct Queue {
     packets: VecDeque<Waiting>,
-    /// How many of them have no data. Without any, nothing can be removed.
+    /// Number of packets without data. If it is zero, nothing can be removed.
     empty: usize,
 }
 

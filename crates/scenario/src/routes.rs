@@ -268,9 +268,9 @@ fn outgoing(nodes: usize, links: &[Link]) -> Vec<Vec<Hop>> {
     hops
 }
 
-/// Branches of a graph: parts without circles that hang at the rest by one link, such as a thousand
-/// homes at a gateway. All routes to a node of a branch pass the node before it, so they are the
-/// routes to that one, and a hop more.
+/// Branches of a graph: trees that one link joins to the rest, such as a thousand homes at a
+/// gateway. All routes to a node of a branch pass the node before it, so they are the routes to
+/// that one, and a hop more.
 struct Branches {
     /// The hop that leads to a node of a branch; `None` for nodes of the rest.
     hop_to: Vec<Option<Hop>>,
@@ -289,7 +289,7 @@ impl Branches {
         while let Some(&node) = order.get(done) {
             done += 1;
             is_taken[node] = true;
-            // None if it is the last node of a graph without circles.
+            // None for the last node of a graph that is a tree.
             let Some(away) = hops[node].iter().find(|hop| !is_taken[hop.to(links)]) else {
                 continue;
             };

@@ -132,7 +132,7 @@ def object_at(file: Path, report: dict[str, Any], *path: str) -> dict[str, Any]:
 
 
 def intervals(file: Path, report: dict[str, Any]) -> list[int]:
-    """Indices into `intervals` of a report, without those that iperf3 marks as omitted."""
+    """Places of the measured intervals in `intervals` of an iperf3 report (`omitted` is false)."""
     try:
         found = [one["sum"] for one in report["intervals"]]
         kept = [place for place, one in enumerate(found) if not one.get("omitted", False)]

@@ -18,8 +18,8 @@ const FIRST_TIMEOUT: Span = Span::from_secs(1);
 const MOST_EXPIRIES: u32 = 15;
 /// The most retransmissions for one ACK.
 const REPAIRS: usize = 2;
-/// Bytes of the longest segment.
-const LONGEST: u32 = u16::MAX as u32;
+/// Bytes of the longest segment: the length of an IP packet has 16 bits (RFC 791 section 3.1).
+const LONGEST: u32 = 65_535;
 
 /// A segment that was forwarded.
 #[derive(Clone, Debug)]

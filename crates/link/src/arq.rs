@@ -202,28 +202,14 @@ pub struct ArqSettings {
     pub header: u32,
 }
 
+crate::list_of_mechanisms! {
+    Arq {
+        GoBackN => GO_BACK_N,
+        SelectiveRepeat => SELECTIVE_REPEAT,
+    }
+}
+
 impl Arq {
-    /// All procedures with their defaults.
-    pub fn all() -> [Self; 2] {
-        [
-            Self::GoBackN(GoBackNSettings::default()),
-            Self::SelectiveRepeat(SelectiveRepeatSettings::default()),
-        ]
-    }
-
-    /// Its name in scenarios.
-    pub fn name(&self) -> &'static str {
-        self.about().name
-    }
-
-    /// Its description.
-    pub fn about(&self) -> &'static Mechanism {
-        match self {
-            Self::GoBackN(_) => &GO_BACK_N,
-            Self::SelectiveRepeat(_) => &SELECTIVE_REPEAT,
-        }
-    }
-
     /// The settings, with `timer` where none is given.
     pub fn settings(&self, timer: Span) -> ArqSettings {
         let (repeat, persistence, window, sequence_bits, own, header) = match *self {

@@ -126,24 +126,13 @@ pub struct DemandSettings {
     pub rate: Rate,
 }
 
+crate::list_of_mechanisms! {
+    Demand {
+        DvbRcs2 => DVB_RCS2,
+    }
+}
+
 impl Demand {
-    /// All kinds with their defaults.
-    pub fn all() -> [Self; 1] {
-        [Self::DvbRcs2(DvbRcs2Settings::default())]
-    }
-
-    /// Its name in scenarios.
-    pub fn name(&self) -> &'static str {
-        self.about().name
-    }
-
-    /// Its description.
-    pub fn about(&self) -> &'static Mechanism {
-        match self {
-            Self::DvbRcs2(_) => &DVB_RCS2,
-        }
-    }
-
     /// The settings on a direction of this `rate`; `loop_delay` is the default of the control
     /// loop's delay.
     pub fn settings(&self, rate: Rate, loop_delay: Span) -> DemandSettings {

@@ -131,24 +131,13 @@ pub const LONGEST_BLOCK: u32 = 255;
 /// Bytes that are coded with each packet: one for its flow and two for its length (RFC 6865).
 pub const CODED_BYTES: u32 = 3;
 
+crate::list_of_mechanisms! {
+    Fec {
+        ReedSolomon => REED_SOLOMON,
+    }
+}
+
 impl Fec {
-    /// All codes with their defaults.
-    pub fn all() -> [Self; 1] {
-        [Self::ReedSolomon(ReedSolomonSettings::default())]
-    }
-
-    /// Its name in scenarios.
-    pub fn name(&self) -> &'static str {
-        self.about().name
-    }
-
-    /// Its description.
-    pub fn about(&self) -> &'static Mechanism {
-        match self {
-            Self::ReedSolomon(_) => &REED_SOLOMON,
-        }
-    }
-
     /// The settings; `timer` makes the default of the timer out of the settings without it.
     pub fn settings(&self, timer: impl FnOnce(&FecSettings) -> Span) -> FecSettings {
         let Self::ReedSolomon(ReedSolomonSettings {

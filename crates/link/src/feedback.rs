@@ -24,7 +24,6 @@ use wire::feedback::{Field, Protocol, Request};
 use crate::direction::Direction;
 use crate::dynamics::Cursor;
 use crate::framing::Framing;
-use crate::mechanism::Mechanism;
 use ebn::EbnRouter;
 pub use ebn::EbnSettings;
 use quick_start::QuickStartRouter;
@@ -57,32 +56,16 @@ pub enum Feedback {
     QuickStart(QuickStartSettings),
 }
 
+crate::list_of_mechanisms! {
+    Feedback {
+        Xcp => xcp::XCP,
+        PXcp => xcp::P_XCP,
+        Ebn => ebn::EBN,
+        QuickStart => quick_start::QUICK_START,
+    }
+}
+
 impl Feedback {
-    /// All protocols with the defaults of their sources.
-    pub fn all() -> [Self; 4] {
-        [
-            Self::Xcp(XcpSettings::default()),
-            Self::PXcp(ProportionalXcpSettings::default()),
-            Self::Ebn(EbnSettings::default()),
-            Self::QuickStart(QuickStartSettings::default()),
-        ]
-    }
-
-    /// Its name in scenarios.
-    pub fn name(&self) -> &'static str {
-        self.about().name
-    }
-
-    /// Its description.
-    pub fn about(&self) -> &'static Mechanism {
-        match self {
-            Self::Xcp(_) => &xcp::XCP,
-            Self::PXcp(_) => &xcp::P_XCP,
-            Self::Ebn(_) => &ebn::EBN,
-            Self::QuickStart(_) => &quick_start::QUICK_START,
-        }
-    }
-
     /// The protocol of the fields that it treats.
     pub fn protocol(&self) -> Protocol {
         match self {

@@ -41,3 +41,29 @@ impl Provenance {
         }
     }
 }
+
+/// Lists the mechanisms of an enum: each variant with its [`Mechanism`]. Gives the enum `all`,
+/// `name` and `about`.
+#[macro_export]
+macro_rules! list_of_mechanisms {
+    ($kind:ident { $($variant:ident => $about:expr),+ $(,)? }) => {
+        impl $kind {
+            /// All of them, with the defaults of their sources.
+            pub fn all() -> [Self; [$(stringify!($variant)),+].len()] {
+                [$(Self::$variant(Default::default())),+]
+            }
+
+            /// Its name in scenarios.
+            pub fn name(&self) -> &'static str {
+                self.about().name
+            }
+
+            /// Its description.
+            pub fn about(&self) -> &'static $crate::Mechanism {
+                match self {
+                    $(Self::$variant(_) => &$about,)+
+                }
+            }
+        }
+    };
+}

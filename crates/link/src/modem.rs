@@ -128,25 +128,14 @@ impl ModemSettings {
     }
 }
 
+crate::list_of_mechanisms! {
+    Modem {
+        DvbS2 => DVB_S2,
+        DvbS2x => DVB_S2X,
+    }
+}
+
 impl Modem {
-    /// All modems with their defaults.
-    pub fn all() -> [Self; 2] {
-        [Self::DvbS2(ModemSettings::default()), Self::DvbS2x(ModemSettings::default())]
-    }
-
-    /// Its name in scenarios.
-    pub fn name(&self) -> &'static str {
-        self.about().name
-    }
-
-    /// Its description.
-    pub fn about(&self) -> &'static Mechanism {
-        match self {
-            Self::DvbS2(_) => &DVB_S2,
-            Self::DvbS2x(_) => &DVB_S2X,
-        }
-    }
-
     /// Its parameters.
     pub fn settings(&self) -> &ModemSettings {
         match self {

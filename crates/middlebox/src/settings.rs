@@ -1,6 +1,5 @@
 //! Middleboxes as a scenario names them.
 
-use link::Mechanism;
 use units::Span;
 
 use crate::ack_filter::{self, AckFilterSettings};
@@ -42,36 +41,18 @@ pub enum Middlebox {
     SpoofingProxy(SpoofingSettings),
 }
 
+link::list_of_mechanisms! {
+    Middlebox {
+        AckDecimation => decimation::ABOUT,
+        AckFilter => ack_filter::ABOUT,
+        AckReconstruction => reconstruction::ABOUT,
+        PacketControl => packet_control::ABOUT,
+        Snoop => snoop::ABOUT,
+        SpoofingProxy => spoofing::ABOUT,
+    }
+}
+
 impl Middlebox {
-    /// All middleboxes with their defaults.
-    pub fn all() -> [Self; 6] {
-        [
-            Self::AckDecimation(AckDecimationSettings::default()),
-            Self::AckFilter(AckFilterSettings::default()),
-            Self::AckReconstruction(AckReconstructionSettings::default()),
-            Self::PacketControl(PacketControlSettings::default()),
-            Self::Snoop(SnoopSettings::default()),
-            Self::SpoofingProxy(SpoofingSettings::default()),
-        ]
-    }
-
-    /// Its name in scenarios.
-    pub fn name(&self) -> &'static str {
-        self.about().name
-    }
-
-    /// Its description.
-    pub fn about(&self) -> &'static Mechanism {
-        match self {
-            Self::AckDecimation(_) => &decimation::ABOUT,
-            Self::AckFilter(_) => &ack_filter::ABOUT,
-            Self::AckReconstruction(_) => &reconstruction::ABOUT,
-            Self::PacketControl(_) => &packet_control::ABOUT,
-            Self::Snoop(_) => &snoop::ABOUT,
-            Self::SpoofingProxy(_) => &spoofing::ABOUT,
-        }
-    }
-
     /// The most that it adds to the delay of a packet.
     pub fn most_added_delay(&self) -> Span {
         match self {

@@ -25,7 +25,6 @@ use units::{Rate, Time};
 
 use super::drop_tail::DropTail;
 use super::{Decisions, Discipline, QueueLimit, Queued};
-use crate::mechanism::Mechanism;
 use codel::{CodelQueue, CodelSettings};
 use dualpi2::{DualPi2Queue, DualPi2Settings};
 use fq_codel::{FqCodelQueue, FqCodelSettings};
@@ -62,32 +61,13 @@ pub enum Aqm {
     Red(RedSettings),
 }
 
-impl Aqm {
-    /// All algorithms with the defaults of their sources.
-    pub fn all() -> [Self; 5] {
-        [
-            Self::Codel(CodelSettings::default()),
-            Self::DualPi2(DualPi2Settings::default()),
-            Self::FqCodel(FqCodelSettings::default()),
-            Self::Pie(PieSettings::default()),
-            Self::Red(RedSettings::default()),
-        ]
-    }
-
-    /// Its name in scenarios.
-    pub fn name(&self) -> &'static str {
-        self.about().name
-    }
-
-    /// Its description.
-    pub fn about(&self) -> &'static Mechanism {
-        match self {
-            Self::Codel(_) => &codel::ABOUT,
-            Self::DualPi2(_) => &dualpi2::ABOUT,
-            Self::FqCodel(_) => &fq_codel::ABOUT,
-            Self::Pie(_) => &pie::ABOUT,
-            Self::Red(_) => &red::ABOUT,
-        }
+crate::list_of_mechanisms! {
+    Aqm {
+        Codel => codel::ABOUT,
+        DualPi2 => dualpi2::ABOUT,
+        FqCodel => fq_codel::ABOUT,
+        Pie => pie::ABOUT,
+        Red => red::ABOUT,
     }
 }
 

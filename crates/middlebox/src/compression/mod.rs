@@ -61,32 +61,16 @@ pub enum HeaderCompression {
     Vj(VjSettings),
 }
 
+link::list_of_mechanisms! {
+    HeaderCompression {
+        Rohc => rohc::ABOUT,
+        RohcUnidirectional => rohc::ABOUT_UNIDIRECTIONAL,
+        Scps => scps::ABOUT,
+        Vj => vj::ABOUT,
+    }
+}
+
 impl HeaderCompression {
-    /// All schemes with their defaults.
-    pub fn all() -> [Self; 4] {
-        [
-            Self::Rohc(RohcSettings::default()),
-            Self::RohcUnidirectional(RohcUnidirectionalSettings::default()),
-            Self::Scps(ScpsSettings::default()),
-            Self::Vj(VjSettings::default()),
-        ]
-    }
-
-    /// Its name in scenarios.
-    pub fn name(&self) -> &'static str {
-        self.about().name
-    }
-
-    /// Its description.
-    pub fn about(&self) -> &'static Mechanism {
-        match self {
-            Self::Rohc(_) => &rohc::ABOUT,
-            Self::RohcUnidirectional(_) => &rohc::ABOUT_UNIDIRECTIONAL,
-            Self::Scps(_) => &scps::ABOUT,
-            Self::Vj(_) => &vj::ABOUT,
-        }
-    }
-
     /// Returns true if it can compress packets of this version of IP.
     pub fn knows(&self, ip: IpVersion) -> bool {
         !matches!((self, ip), (Self::Vj(_), IpVersion::V6))

@@ -167,8 +167,6 @@ pub(crate) struct Flow {
     pub first_data_at: Option<u64>,
     /// Time of the last data, or of the last ACK for it.
     pub last_data_at: u64,
-    /// Data between the first and the highest position.
-    pub first_position: i64,
     pub largest: u32,
     pub longer_than_mss: u64,
     pub max_flight: Option<i64>,
@@ -254,7 +252,6 @@ impl Flow {
         counts.retransmitted_bytes += if again { length } else { 0 };
         if self.first_data_at.is_none() {
             self.first_data_at = Some(segment.at_ns);
-            self.first_position = start;
         }
         self.last_data_at = segment.at_ns;
         let end = start + i64::from(segment.length);

@@ -1,6 +1,6 @@
 //! Data that a direction sent, and the parts of it that the capture has not seen.
 
-/// Ranges that are kept. The oldest is forgotten, and its data counts as missing.
+/// Ranges that are kept. The oldest is forgotten, and its data stays missing.
 const MOST: usize = 1024;
 
 /// Bytes that were seen, from the first to the highest position.
@@ -8,6 +8,8 @@ const MOST: usize = 1024;
 pub(crate) struct Holes {
     highest: Option<i64>,
     missing: Vec<(i64, i64)>,
+    /// Bytes of ranges that were forgotten.
+    forgotten: u64,
     /// Different bytes that were seen.
     pub bytes: u64,
 }
@@ -20,7 +22,8 @@ impl Holes {
         if end > highest {
             if start > highest {
                 if self.missing.len() == MOST {
-                    self.missing.remove(0);
+                    let (from, to) = self.missing.remove(0);
+                    self.forgotten += (to - from).cast_unsigned();
                 }
                 self.missing.push((highest, start));
             }
@@ -53,6 +56,24 @@ impl Holes {
 
     /// Bytes below the highest position that were never seen.
     pub fn missing(&self) -> u64 {
-        self.missing.iter().map(|(from, to)| (to - from).cast_unsigned()).sum()
+        let kept: u64 = self.missing.iter().map(|(from, to)| (to - from).cast_unsigned()).sum();
+        self.forgotten + kept
+    }
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn data_of_forgotten_ranges_stays_missing() {
+        let mut holes = Holes::default();
+        let segments = MOST as i64 + 10;
+        // Every second segment of 100 bytes.
+        for number in 0..=segments {
+            assert_eq!(holes.add(200 * number, 200 * number + 100), 100);
+        }
+        assert_eq!(holes.missing(), 100 * segments.cast_unsigned());
+        assert_eq!(holes.missing() + holes.bytes, 200 * segments.cast_unsigned() + 100);
     }
 }

@@ -232,7 +232,7 @@ fn settings(loaded: &Loaded) -> Vec<Finding> {
 }
 
 fn descriptors(loaded: &Loaded) -> Finding {
-    let threads = loaded.config.document.threads.map_or(1, usize::from);
+    let threads = machine::threads(&loaded.config.document);
     let needed = machine::descriptors(&loaded.config, threads);
     let maximum = getrlimit(Resource::Nofile).maximum.unwrap_or(u64::MAX);
     let found = format!("{needed} needed, {maximum} allowed");

@@ -263,6 +263,19 @@ const fn stop_within() -> Span {
 }
 
 impl Document {
+    /// Both sides with their keys.
+    pub(crate) fn sides(&self) -> [(&'static str, &Side); 2] {
+        SideName::ALL.map(|name| (name.key(), self.side(name)))
+    }
+
+    /// A side.
+    pub const fn side(&self, name: SideName) -> &Side {
+        match name {
+            SideName::Terrestrial => &self.terrestrial,
+            SideName::Satellite => &self.satellite,
+        }
+    }
+
     /// Time for which a server counts as known.
     pub(crate) fn known_for(&self) -> Span {
         self.known_for.unwrap_or(Policy::default().known_for)
@@ -341,10 +354,7 @@ impl Config {
 
     /// The side.
     pub const fn side(&self, name: SideName) -> &Side {
-        match name {
-            SideName::Terrestrial => &self.document.terrestrial,
-            SideName::Satellite => &self.document.satellite,
-        }
+        self.document.side(name)
     }
 
     /// Firewall mark of the packets that the daemon sends.

@@ -115,7 +115,7 @@ pub fn run(path: &Path) -> Result<(), DaemonError> {
     }
     let config = Arc::new(loaded.config);
     let document = &config.document;
-    let threads = document.threads.map_or_else(cores, usize::from);
+    let threads = machine::threads(document);
     machine::raise_descriptors(&config, threads)?;
 
     let signals = [libc::SIGHUP, libc::SIGUSR2, libc::SIGTERM, libc::SIGINT];
@@ -176,10 +176,6 @@ pub fn run(path: &Path) -> Result<(), DaemonError> {
     let daemon = Daemon { program, config, shared, signals, orders, locals, waiting, kept, syns };
     daemon.supervise(path, running);
     Ok(())
-}
-
-fn cores() -> usize {
-    thread::available_parallelism().map_or(1, usize::from)
 }
 
 /// The listener of the page of metrics, if there is to be one: that of the process before, or a new
@@ -360,7 +356,7 @@ impl Daemon {
         {
             let _ = std::fs::remove_file(control); // gone already, or not ours any more
         }
-        thread::sleep(Duration::from_millis(20)); // the log's thread writes its last lines
+        self.shared.log.finish();
     }
 
     /// Obeys signals until one ends the work.

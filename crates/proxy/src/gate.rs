@@ -11,7 +11,7 @@ use std::sync::{Arc, Mutex, PoisonError};
 
 use middlebox::{Accept, AtLimit, SplitLimits};
 
-use crate::config::{Config, Document, SideName};
+use crate::config::{Config, Document, SideName, Towards};
 use crate::counters::All;
 use crate::sockets::{self, Unset};
 
@@ -67,6 +67,9 @@ impl Gate {
     pub(crate) fn adapt(&self, config: &Config) -> Result<(), Unset> {
         let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
         listeners.iter().try_for_each(|listener| {
+            // The rules know the packets of accepted connections by the mark, which they inherit.
+            sockets::set_mark(&listener.fd, config.mark_of(Towards::Client))
+                .map_err(|error| Unset { key: "mark", error })?;
             let options = &config.side(listener.side).tcp;
             sockets::adapt(&*listener.fd, options, config.document.copy_dscp)
         })
@@ -76,7 +79,7 @@ impl Gate {
     pub(crate) fn admit(&self, counters: &All) -> bool {
         let limit = self.limit.load(Ordering::Relaxed);
         let most = if self.shuts.load(Ordering::Relaxed) { limit + slack(limit) } else { limit };
-        let open = counters.open.fetch_add(1, Ordering::Relaxed) + 1;
+        let open = counters.open.fetch_add(1, Ordering::SeqCst) + 1;
         if open > most {
             counters.open.fetch_sub(1, Ordering::Relaxed);
             return false;
@@ -89,8 +92,8 @@ impl Gate {
 
     /// A connection was closed.
     pub(crate) fn closed(&self, counters: &All) {
-        counters.open.fetch_sub(1, Ordering::Relaxed);
-        if self.is_shut.load(Ordering::Relaxed) {
+        counters.open.fetch_sub(1, Ordering::SeqCst);
+        if self.is_shut.load(Ordering::SeqCst) {
             self.decide(counters);
         }
     }
@@ -119,18 +122,21 @@ impl Gate {
     fn decide(&self, counters: &All) {
         // Under the lock, so that the last decision is the one that stays.
         let listeners = self.listeners.lock().unwrap_or_else(PoisonError::into_inner);
-        let open = counters.open.load(Ordering::Relaxed);
-        let shuts = self.shuts.load(Ordering::Relaxed);
-        let shut = shuts && open >= self.limit.load(Ordering::Relaxed);
-        if self.is_shut.swap(shut, Ordering::Relaxed) == shut {
-            return;
-        }
-        if shut {
-            counters.process.limit_reached.one();
-        }
-        for listener in listeners.iter().filter(|listener| listener.is_transparent) {
-            // It can fail only without CAP_NET_ADMIN, which is kept.
-            let _ = sockets::set_transparent(&*listener.fd, listener.is_v4, !shut);
+        loop {
+            let open = counters.open.load(Ordering::SeqCst);
+            let shuts = self.shuts.load(Ordering::Relaxed);
+            let shut = shuts && open >= self.limit.load(Ordering::Relaxed);
+            if self.is_shut.swap(shut, Ordering::SeqCst) == shut {
+                return;
+            }
+            if shut {
+                counters.process.limit_reached.one();
+            }
+            for listener in listeners.iter().filter(|listener| listener.is_transparent) {
+                // It can fail only without CAP_NET_ADMIN, which is kept.
+                let _ = sockets::set_transparent(&*listener.fd, listener.is_v4, !shut);
+            }
+            // A connection that was closed before the gate was shut has not decided.
         }
     }
 }

@@ -81,7 +81,7 @@ impl Servers {
     /// `server` has accepted.
     pub(crate) fn on_accepted(&self, now: Duration, server: SocketAddr) {
         let mut known = locked(&self.known);
-        if known.len() < MOST_KNOWN {
+        if known.len() < MOST_KNOWN || known.contains(&server) {
             known.on_accepted(time(now), server);
         }
     }

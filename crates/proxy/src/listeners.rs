@@ -157,9 +157,8 @@ pub(crate) fn keys(side: &Side) -> Value {
 /// Keys of the sides that are no longer there. Connections inherit from listeners, and those keep
 /// what is not set again.
 pub(crate) fn removed(old: &[Value; 2], new: &Document) -> Vec<Refused> {
-    let sides = [("terrestrial", &new.terrestrial), ("satellite", &new.satellite)];
     let mut refused = Vec::new();
-    for ((key, new), old) in sides.into_iter().zip(old) {
+    for ((key, new), old) in new.sides().into_iter().zip(old) {
         // A rate is not the socket's.
         let shared = serde_json::to_value(&new.tcp.shared).unwrap_or_default();
         let new = keys(new);

@@ -5,8 +5,12 @@ use std::net::{TcpListener, TcpStream};
 use std::os::fd::{AsFd, OwnedFd};
 use std::os::unix::net::{UnixListener, UnixStream};
 use std::thread;
+use std::time::Duration;
 
 use rustix::event::{EventfdFlags, PollFd, PollFlags, eventfd, poll};
+
+/// Time after a connection that could not be accepted.
+const PAUSE: Duration = Duration::from_millis(100);
 
 /// A listener of metrics or control.
 pub(crate) trait Local: AsFd + Send + 'static {
@@ -63,9 +67,12 @@ impl Server {
                 if poll(&mut both, None).is_ok() && both[1].revents().contains(events) {
                     return;
                 }
-                // None is there if another process was faster.
-                if let Ok(stream) = listener.accept() {
-                    answer(stream);
+                match listener.accept() {
+                    Ok(stream) => answer(stream),
+                    // Another process was faster.
+                    Err(error) if error.kind() == io::ErrorKind::WouldBlock => {}
+                    // Without descriptors the connection stays there, and `poll` returns at once.
+                    Err(_) => thread::sleep(PAUSE),
                 }
             }
         })?;

@@ -7,6 +7,7 @@ use std::path::Path;
 use std::sync::Arc;
 use std::sync::mpsc::{Receiver, SyncSender, sync_channel};
 use std::thread;
+use std::time::Duration;
 
 use serde_json::{Map, Value};
 
@@ -14,16 +15,26 @@ use crate::clock::{time_of_day, utc};
 use crate::config::LogFormat;
 use crate::counters::All;
 
+/// Time that the end of the process waits for the disk.
+const LONGEST_WAIT: Duration = Duration::from_secs(2);
+
 /// Lines that may wait for the disk.
 const WAITING: usize = 4096;
 
 /// Time, message and values of a line.
 type Line = (f64, String, Map<String, Value>);
 
+/// An entry of the queue of the thread.
+enum Entry {
+    Line(Line),
+    /// All entries before it are written once it is dropped.
+    End(SyncSender<()>),
+}
+
 /// Where lines go.
 #[derive(Clone, Debug)]
 pub(crate) struct Log {
-    lines: SyncSender<Line>,
+    entries: SyncSender<Entry>,
     counters: Arc<All>,
 }
 
@@ -38,23 +49,37 @@ impl Log {
             Some(path) => Output::File(OpenOptions::new().append(true).create(true).open(path)?),
             None => Output::Stderr,
         };
-        let (lines, queue): (_, Receiver<Line>) = sync_channel(WAITING);
+        let (entries, queue): (_, Receiver<Entry>) = sync_channel(WAITING);
         let counted = Arc::clone(&counters);
         thread::Builder::new().name("log".into()).spawn(move || {
-            for (time, message, values) in queue {
-                if output.write(&line(format, time, message, values)).is_err() {
-                    counted.process.lost_log_lines.one();
+            for entry in queue {
+                match entry {
+                    Entry::Line((time, message, values)) => {
+                        if output.write(&line(format, time, message, values)).is_err() {
+                            counted.process.lost_log_lines.one();
+                        }
+                    }
+                    Entry::End(end) => drop(end),
                 }
             }
         })?;
-        Ok(Self { lines, counters })
+        Ok(Self { entries, counters })
     }
 
     /// Writes a line with values.
     pub(crate) fn write(&self, message: &str, values: &[(&str, Value)]) {
         let values = values.iter().map(|(key, value)| ((*key).to_owned(), value.clone())).collect();
-        if self.lines.try_send((time_of_day(), message.to_owned(), values)).is_err() {
+        let line = Entry::Line((time_of_day(), message.to_owned(), values));
+        if self.entries.try_send(line).is_err() {
             self.counters.process.lost_log_lines.one();
+        }
+    }
+
+    /// Waits until the lines so far are written, unless the disk takes too long.
+    pub(crate) fn finish(&self) {
+        let (end, ended) = sync_channel(0);
+        if self.entries.try_send(Entry::End(end)).is_ok() {
+            let _ = ended.recv_timeout(LONGEST_WAIT); // the end is dropped, and nothing is sent
         }
     }
 }

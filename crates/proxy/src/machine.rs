@@ -4,12 +4,13 @@ use std::ffi::CString;
 use std::fs;
 use std::net::{Ipv4Addr, TcpListener};
 use std::path::Path;
+use std::thread;
 
 use language::{Errors, Refused};
 use rustix::net::{AddressFamily, SocketFlags, SocketType, socket_with, sockopt};
 use rustix::process::{Resource, Rlimit, getrlimit, setrlimit};
 
-use crate::config::{Config, Loaded, SideName};
+use crate::config::{Config, Document, Loaded, SideName};
 use crate::daemon::{DaemonError, Doing};
 use crate::gate;
 use crate::pipes;
@@ -19,10 +20,13 @@ use crate::sys;
 const AVAILABLE: &str = "/proc/sys/net/ipv4/tcp_available_congestion_control";
 
 /// Descriptors that are not those of connections: standard streams, log, sockets of metrics and
-/// control; copies of SYNs, and raw sockets; for each thread listeners, epoll, eventfd and empty
-/// pipes.
+/// control; copies of SYNs, and raw sockets; for each thread epoll, eventfd and empty pipes.
 const DESCRIPTORS: u64 = 48;
-const DESCRIPTORS_OF_THREAD: u64 = 4 + 2 + 2 * pipes::KEPT as u64;
+const DESCRIPTORS_OF_THREAD: u64 = 2 + 2 * pipes::KEPT as u64;
+/// Transparent listeners of a thread: for both sides and both versions of IP.
+const LISTENERS: u64 = 4;
+/// Copies of a listener: its own descriptor, and one more while another process takes over.
+const COPIES: u64 = 2;
 /// Two sockets, and half a pipe.
 const DESCRIPTORS_OF_CONNECTION: u64 = 3;
 
@@ -134,11 +138,19 @@ pub(crate) fn raise_descriptors(config: &Config, threads: usize) -> Result<(), D
     })
 }
 
+/// Threads that take connections: one for each core, unless the configuration has a number.
+pub(crate) fn threads(document: &Document) -> usize {
+    let cores = || thread::available_parallelism().map_or(1, usize::from);
+    document.threads.map_or_else(cores, usize::from)
+}
+
 /// Descriptors that the daemon may have open at the same time.
 pub(crate) fn descriptors(config: &Config, threads: usize) -> u64 {
     let connections = u64::from(config.document.limits.connections);
     let connections = connections + gate::slack(connections);
-    DESCRIPTORS + DESCRIPTORS_OF_THREAD * threads as u64 + DESCRIPTORS_OF_CONNECTION * connections
+    let listeners = COPIES * (LISTENERS + config.relays.len() as u64);
+    let of_threads = (DESCRIPTORS_OF_THREAD + listeners) * threads as u64;
+    DESCRIPTORS + of_threads + DESCRIPTORS_OF_CONNECTION * connections
 }
 
 /// Pipes that one thread may have open.

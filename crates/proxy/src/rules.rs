@@ -195,17 +195,11 @@ fn windows(
         .output()
         .map_err(RulesError::Routes)?;
     for route in String::from_utf8_lossy(&output.stdout).lines() {
+        let plain = without_window(route, window).ok_or_else(|| RulesError::Window {
+            route: settable(route).join(" "),
+            side: side.key(),
+        })?;
         let ours = format!("initcwnd {window}");
-        // States that `ip` shows and does not take, and a lock that it sets by itself.
-        let words = |route: &str| {
-            let route = route.replace(" linkdown", "").replace(" dead", "");
-            let route = route.replace(" rto_min lock ", " rto_min ");
-            route.split_whitespace().collect::<Vec<_>>().join(" ")
-        };
-        let plain = words(&route.replace(&ours, ""));
-        if plain.contains("initcwnd") {
-            return Err(RulesError::Window { route: words(route), side: side.key() });
-        }
         let command = format!("ip {family} route change {plain} dev {interface}");
         changes.push(Change {
             apply: Call::new(&format!("{command} {ours}")),
@@ -213,6 +207,32 @@ fn windows(
         });
     }
     Ok(())
+}
+
+/// The words of a route without the states that `ip` shows and does not take, and without the lock
+/// that it sets by itself.
+fn settable(route: &str) -> Vec<&str> {
+    let mut words: Vec<&str> = Vec::new();
+    for word in route.split_whitespace() {
+        let is_own_lock = word == "lock" && words.last() == Some(&"rto_min");
+        if !is_own_lock && word != "linkdown" && word != "dead" {
+            words.push(word);
+        }
+    }
+    words
+}
+
+/// A route as it is without this initial window; `None` if it has another one, which is not ours.
+fn without_window(route: &str, window: u32) -> Option<String> {
+    let mut words = settable(route);
+    if let Some(place) = words.iter().position(|word| *word == "initcwnd") {
+        let value = words.get(place + 1)?;
+        if value.parse() != Ok(window) {
+            return None;
+        }
+        words.drain(place..place + 2);
+    }
+    Some(words.join(" "))
 }
 
 /// Lines of a ruleset.
@@ -436,4 +456,22 @@ pub fn apply(changes: &[Change]) -> Result<(), RulesError> {
 pub fn remove(changes: &[Change]) -> Vec<String> {
     let undo = changes.iter().rev().map(|change| &change.undo);
     undo.filter_map(|call| Some(format!("{call}: {}", call.run().err()?))).collect()
+}
+
+#[cfg(test)]
+mod tests {
+    use super::*;
+
+    #[test]
+    fn only_the_own_initial_window_is_taken_out_of_a_route() {
+        let plain = "default via 10.0.0.1 proto static rto_min 1s";
+        for (route, window, expected) in [
+            ("default via 10.0.0.1 proto static rto_min lock 1s linkdown", 10, Some(plain)),
+            ("default via 10.0.0.1 proto static initcwnd 10 rto_min 1s", 10, Some(plain)),
+            ("default via 10.0.0.1 proto static initcwnd 100 rto_min 1s", 10, None),
+            ("default via 10.0.0.1 proto static initcwnd 10 rto_min 1s", 1, None),
+        ] {
+            assert_eq!(without_window(route, window).as_deref(), expected, "{route}");
+        }
+    }
 }

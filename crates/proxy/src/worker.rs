@@ -139,6 +139,13 @@ impl Worker {
         Ok(())
     }
 
+    /// Accepts nothing for a while, because the process or the machine has no more resources.
+    fn pause(&mut self) {
+        self.shared.counters.process.out_of_resources.one();
+        self.pause_until = Some(self.shared.clock.now() + PAUSE);
+        self.unwatch_listeners();
+    }
+
     fn unwatch_listeners(&self) {
         for listener in &self.listeners {
             let _ = epoll::delete(&self.epoll, &*listener.fd); // not there during a pause
@@ -221,7 +228,6 @@ impl Worker {
     }
 
     fn accept(&mut self, number: usize, now_s: u32) {
-        let now = self.shared.clock.now();
         for _ in 0..ACCEPTS {
             let Some(listener) = self.listeners.get(number) else { return };
             let flags = SocketFlags::NONBLOCK | SocketFlags::CLOEXEC;
@@ -233,12 +239,10 @@ impl Worker {
                     }
                 }
                 Err(Errno::AGAIN) => return,
-                // Of the one connection (accept(2)): the next one may be well.
                 Err(Errno::MFILE | Errno::NFILE | Errno::NOBUFS | Errno::NOMEM) => {
-                    self.shared.counters.process.out_of_resources.one();
-                    self.pause_until = Some(now + PAUSE);
-                    return self.unwatch_listeners();
+                    return self.pause();
                 }
+                // An error of one connection (accept(2)): the next one may have none.
                 Err(_) => {}
             }
         }
@@ -420,7 +424,10 @@ impl Worker {
     fn sweep(&mut self, now_s: u32) {
         if self.pause_until.is_some_and(|until| self.shared.clock.now() >= until) {
             self.pause_until = None;
-            let _ = self.watch_listeners(); // they were removed before
+            // The kernel needs memory for it.
+            if self.watch_listeners().is_err() {
+                self.pause();
+            }
         }
         let seconds = |span: Span| span.as_nanos().div_ceil(1_000_000_000);
         let document = &self.config.document;

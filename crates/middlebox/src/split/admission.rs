@@ -104,6 +104,11 @@ impl<S: Ord> Known<S> {
         self.accepted.retain(|_, last| now.since(*last) <= lately);
     }
 
+    /// Returns true if `server` is remembered.
+    pub fn contains(&self, server: &S) -> bool {
+        self.accepted.contains_key(server)
+    }
+
     /// Number of servers that are remembered.
     pub fn len(&self) -> usize {
         self.accepted.len()

@@ -84,8 +84,7 @@ pub(super) fn check(document: &Document) -> Result<Config, Vec<Refused>> {
 }
 
 fn bursts(document: &Document, refused: &mut Vec<Refused>) {
-    let sides = [("terrestrial", &document.terrestrial), ("satellite", &document.satellite)];
-    let sides = sides.map(|(key, side)| (key.to_owned(), &side.tcp.shared));
+    let sides = document.sides().map(|(key, side)| (key.to_owned(), &side.tcp.shared));
     let subnets = document.subnet.iter().enumerate();
     let subnets = subnets.map(|(i, subnet)| (format!("subnet.{i}"), &subnet.shared));
     for (key, shared) in sides.into_iter().chain(subnets) {
@@ -99,8 +98,7 @@ fn bursts(document: &Document, refused: &mut Vec<Refused>) {
 
 /// The kernel counts these times in seconds or milliseconds.
 fn whole_units(document: &Document, refused: &mut Vec<Refused>) {
-    let sides = [("terrestrial", &document.terrestrial), ("satellite", &document.satellite)];
-    let sides = sides.map(|(key, side)| (key.to_owned(), &side.tcp.connection));
+    let sides = document.sides().map(|(key, side)| (key.to_owned(), &side.tcp.connection));
     let subnets = document.subnet.iter().enumerate();
     let subnets = subnets.map(|(i, subnet)| (format!("subnet.{i}"), &subnet.connection));
     for (side, connection) in sides.into_iter().chain(subnets) {
@@ -123,8 +121,7 @@ fn whole_units(document: &Document, refused: &mut Vec<Refused>) {
 fn interfaces(document: &Document, refused: &mut Vec<Refused>) {
     // A name in rules and commands: what the kernel allows, without what they would interpret.
     let is_plain = |c: char| c.is_ascii_alphanumeric() || "._-".contains(c);
-    let sides = [("terrestrial", &document.terrestrial), ("satellite", &document.satellite)];
-    for (key, side) in sides {
+    for (key, side) in document.sides() {
         for (i, name) in side.interfaces.iter().enumerate() {
             let path = format!("{key}.interfaces.{i}");
             let valid = (1..16).contains(&name.len())

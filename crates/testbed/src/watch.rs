@@ -80,7 +80,7 @@ impl Watch {
     pub(crate) fn look(&mut self) -> io::Result<()> {
         loop {
             match recv(&self.events, &mut self.buffer[..], RecvFlags::empty()) {
-                Ok((length, _)) => drop(self.note(length)),
+                Ok((length, _)) => drop(self.note(length)?),
                 Err(Errno::AGAIN) => break,
                 Err(Errno::INTR) => {}
                 Err(error) => return Err(error.into()),
@@ -89,21 +89,30 @@ impl Watch {
         let request = request(self.ip);
         sendto(&self.dumps, &request, SendFlags::empty(), &SocketAddrNetlink::new(0, 0))?;
         loop {
-            let (length, _) = recv(&self.dumps, &mut self.buffer[..], RecvFlags::empty())?;
-            if self.note(length) {
-                return Ok(());
+            match recv(&self.dumps, &mut self.buffer[..], RecvFlags::empty()) {
+                Ok((length, _)) if self.note(length)? => return Ok(()),
+                Ok(_) | Err(Errno::INTR) => {}
+                Err(error) => return Err(error.into()),
             }
         }
     }
 
     /// Takes in the messages in the buffer. Returns whether they were the last ones of a list.
-    fn note(&mut self, length: usize) -> bool {
+    ///
+    /// # Errors
+    /// The kernel has answered with an error, as it does without its module `tcp_diag`.
+    fn note(&mut self, length: usize) -> io::Result<bool> {
         let mut rest = &self.buffer[..length];
         while rest.len() >= HEADER {
             let length = u32::from_ne_bytes([rest[0], rest[1], rest[2], rest[3]]) as usize;
             let kind = u16::from_ne_bytes([rest[4], rest[5]]);
-            if matches!(i32::from(kind), libc::NLMSG_DONE | libc::NLMSG_ERROR) || length < HEADER {
-                return true;
+            if i32::from(kind) == libc::NLMSG_ERROR && rest.len() >= HEADER + 4 {
+                let code = &rest[HEADER..HEADER + 4];
+                let code = i32::from_ne_bytes([code[0], code[1], code[2], code[3]]);
+                return Err(io::Error::from_raw_os_error(-code));
+            }
+            if i32::from(kind) == libc::NLMSG_DONE || length < HEADER {
+                return Ok(true);
             }
             let message = &rest[HEADER..length.min(rest.len())];
             if let Some((addresses, info)) = socket(message) {
@@ -117,7 +126,7 @@ impl Watch {
             }
             rest = rest.get(length.next_multiple_of(4)..).unwrap_or_default();
         }
-        false
+        Ok(false)
     }
 }
 

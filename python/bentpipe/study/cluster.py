@@ -41,7 +41,7 @@ LONGEST_GREETING = 1 << 20
 NOISY = ("asyncio", "tornado.application", "distributed.client", "distributed.comm",
          "distributed.core", "distributed.utils", "distributed.batched")  # fmt: skip
 MOST_DEATHS = 5
-"""After this number of failures, a batch is assumed to kill its workers."""
+"""After this number of failures in a row, batches are assumed to kill their workers."""
 
 Row = tuple[int, list[float | None], float, int]
 
@@ -302,6 +302,7 @@ class Tasks:
             if self.deaths > MOST_DEATHS:
                 raise ClusterError(f"workers die again and again: {error}") from None
             return None
+        self.deaths = 0
         return rows
 
     @contextmanager
